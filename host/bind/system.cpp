@@ -3,10 +3,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <memory>
+#include <string_view>
 
 #include "host/base/clock.h"
 #include "host/base/hash.h"
+#include "host/base/json.h"
 #include "host/base/object_uri.h"
 #include "host/base/shell_word.h"
 #include "host/base/terminal_text.h"
@@ -75,6 +78,38 @@ int leave_phase(lua_State* L) {
   const int depth = luaL_checkint(L, 1);
   if (PhaseClock* const clock = phases()) clock->leave(depth);
   return 0;
+}
+
+int time_of_day_ms(lua_State* L) {
+  lua_pushnumber(L, static_cast<double>(now_ms()));
+  return 1;
+}
+
+int json_of(lua_State* L) {
+  push_value(L, to_json(to_value(L, 1)));
+  return 1;
+}
+
+int read_json(lua_State* L) {
+  size_t size = 0;
+  const char* text = luaL_checklstring(L, 1, &size);
+  push_value(L, from_json({text, size}));
+  return 1;
+}
+
+int write_all(lua_State* L) {
+  const int fd = luaL_checkint(L, 1);
+  size_t size = 0;
+  const char* text = luaL_checklstring(L, 2, &size);
+  std::string_view rest(text, size);
+  while (!rest.empty()) {
+    const ssize_t written = write(fd, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) break;
+    rest.remove_prefix(static_cast<size_t>(written));
+  }
+  lua_pushboolean(L, rest.empty() ? 1 : 0);
+  return 1;
 }
 
 int absolute(lua_State* L) {
@@ -223,6 +258,10 @@ int open_system(lua_State* L) {
   static constexpr std::array kFunctions = {method<&monotonic>("monotonic"),
                                             method<&enter_phase>("enter_phase"),
                                             method<&leave_phase>("leave_phase"),
+                                            method<&time_of_day_ms>("now_ms"),
+                                            method<&json_of>("to_json"),
+                                            method<&read_json>("from_json"),
+                                            method<&write_all>("write"),
                                             method<&absolute>("absolute"),
                                             method<&remove_folder>("remove_tree"),
                                             method<&user_folders>("make_folders"),

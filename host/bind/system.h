@@ -15,6 +15,9 @@
 //   is_object_uri(path) → whether it is a URI of an object store (host/base/object_uri.h)
 //   hash(text) → 16 hexadecimal digits
 //   run_name_problem(text) → why no run can have that name, or nil
+//   now_ms() → milliseconds since 1970
+//   to_json(value) → text, from_json(text) → value
+//   write(fd, text) → whether all of it arrived
 //   cores() → the cores that runs may use here
 //   cuda() → number of devices, why there are none
 //   gpu_state(uuid) → what NVIDIA's management library says about a device, or nil, reason

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <memory>
 
-#include "host/base/json.h"
 #include "host/loop/child_command.h"
 #include "host/loop/message_server.h"
 #include "host/loop/signal_watch.h"
@@ -133,18 +132,6 @@ int sync_file(lua_State* L) {
   return 0;
 }
 
-int json_of(lua_State* L) {
-  push_value(L, to_json(to_value(L, 1)));
-  return 1;
-}
-
-int read_json(lua_State* L) {
-  size_t size = 0;
-  const char* text = luaL_checklstring(L, 1, &size);
-  push_value(L, from_json({text, size}));
-  return 1;
-}
-
 }  // namespace
 
 int open_tune(lua_State* L) {
@@ -167,8 +154,6 @@ int open_tune(lua_State* L) {
       method<&end_with_parent>("die_with_parent"),
       method<&own_pid>("pid"),
       method<&sync_file>("sync_file"),
-      method<&json_of>("to_json"),
-      method<&read_json>("from_json"),
   };
   push_functions(L, kFunctions);
   return 1;

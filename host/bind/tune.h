@@ -14,7 +14,6 @@
 //   die_with_parent(pid) → whether that process has started this one, which then ends with it
 //   pid() → this process's
 //   sync_file(path): fsyncs it and its folder
-//   to_json(value) → text, from_json(text) → value
 #pragma once
 
 #include "host/lua/lua.h"

@@ -1,9 +1,12 @@
 // rtrain run FILE: runs a training script; its flags override what the script says.
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -43,7 +46,17 @@ struct RunOptions {
   bool deterministic = false;
   bool oversubscribe = false;
   bool quiet = false;
+  bool json = false;
 };
+
+// The standard output becomes that of the events alone: what the script prints goes to stderr.
+int take_output_for_events() {
+  const int events = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+  if (events < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+    throw Error(Code::kEnvironment, cat("--json: ", std::string_view(std::strerror(errno))));
+  }
+  return events;
+}
 
 // Until a run takes the signals over, they end the process with the codes of an interrupted run.
 void exit_on_signals() {
@@ -88,6 +101,7 @@ Map flags_of(const RunOptions& options, const std::vector<std::string>& command)
   if (!options.gpus.empty()) flags.set("gpus", options.gpus);
   if (!options.launcher.empty()) flags.set("launcher", options.launcher);
   flags.set("terminal", isatty(STDERR_FILENO) == 1);
+  if (options.json) flags.set("events_fd", take_output_for_events());
   return flags;
 }
 
@@ -211,7 +225,13 @@ void add_flags(Command& command, RunOptions& options) {
       .value_name("NAME|FILE");
   command.flag("--oversubscribe", &options.oversubscribe,
                "do not wait for cores or GPUs that other runs hold: share them");
-  command.flag("-q,--quiet", &options.quiet, "show errors only");
+  const Option quiet = command.flag("-q,--quiet", &options.quiet, "show errors only");
+  command
+      .flag(
+          "--json", &options.json,
+          "print the run's events as JSON lines (rtrain doc guide/events); what the script prints "
+          "goes to stderr")
+      .excludes(quiet);
 }
 
 }  // namespace

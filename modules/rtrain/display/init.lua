@@ -138,6 +138,9 @@ function Display:_redraw(now)
   self._err:flush()
 end
 
+---The run has begun: the first event shows it.
+function Display:begin() end
+
 ---Called when nothing happened for a while.
 function Display:tick() self:_redraw(self._clock()) end
 

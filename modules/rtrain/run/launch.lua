@@ -10,6 +10,7 @@ local errors = require 'base.errors'
 local Eta = require 'rtrain.display.eta'
 local evaluators = require 'rtrain.run.evaluators'
 local Evictions = require 'rtrain.run.evictions'
+local JsonLines = require 'rtrain.display.json_lines'
 local storage_option = require 'rtrain.run.storage_option'
 local system = require 'base._system'
 local find_allocation = require('rtrain.launch').find
@@ -229,6 +230,9 @@ local function callbacks_of(job)
 end
 
 local function display_of(job, spec, flags)
+  if flags.events_fd then
+    return JsonLines(spec, {fd = flags.events_fd, logging = job.run_config.logging_config, config = job.train_loop_config})
+  end
   return Display(spec, {
     quiet = flags.quiet,
     terminal = flags.terminal and not job.is_local,  -- there the train function writes to the terminal itself
@@ -283,10 +287,11 @@ function launch.fit(trainer)
   local list = callbacks_of(job)
   local spec, warnings = make_spec(job, flags)
   spec.has_callbacks = #list > 0
-  spec.wants_reports = spec.has_callbacks or job.run_config.stop ~= nil
+  spec.wants_reports = spec.has_callbacks or job.run_config.stop ~= nil or flags.events_fd ~= nil
   local display = display_of(job, spec, flags)
   for _, text in ipairs(warnings) do display:notice(text) end
   local run = require('rtrain._controller').open(spec)
+  display:begin(run:run_id())
   if job.is_batch then pcall(forget_queued_run, spec) end  -- of a store that cannot be written `rtrain ls` tells
   if job.how_tensors_travel then display:notice(job.how_tensors_travel, 'info') end
   local time_limit = time_limit_of(job, run, display)

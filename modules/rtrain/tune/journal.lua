@@ -7,6 +7,7 @@
 
 local class = require 'base.class'
 local errors = require 'base.errors'
+local system = require 'base._system'
 local tune = require 'rtrain._tune'
 
 local Journal = class('Journal')
@@ -26,7 +27,7 @@ function Journal:read()
   file:close()
   local events, whole = {}, text:match '^(.*\n)' or ''
   for line in whole:gmatch '([^\n]*)\n' do
-    local ok, event = pcall(tune.from_json, line)
+    local ok, event = pcall(system.from_json, line)
     if not ok then
       errors.raise('environment', ('%s, line %d: %s'):format(self.path, #events + 1, tostring(event)))
     end
@@ -53,7 +54,7 @@ function Journal:add(event)
     if file == nil then errors.raise('environment', 'cannot write ' .. problem) end
     self._file = file
   end
-  local ok, problem = self._file:write(tune.to_json(event), '\n')
+  local ok, problem = self._file:write(system.to_json(event), '\n')
   if ok then ok, problem = self._file:flush() end
   if not ok then errors.raise('environment', ("cannot write '%s': %s"):format(self.path, problem)) end
   if SYNCED[event.event] then tune.sync_file(self.path) end

@@ -1,0 +1,105 @@
+-- rtrain/display/json_lines.lua: `rtrain run --json`: the events of a run as JSON lines, in the place of the Display.
+--
+-- Programs read them: modules/rtrain/guide/events.md has the keys, tests/e2e/events.schema.json checks them. A key may be
+-- added; none is taken away or gets another meaning without a new `version`.
+
+local class = require 'base.class'
+local ordered = require 'base.ordered'
+local system = require 'base._system'
+
+local VERSION = 1
+
+---@class JsonLines
+local JsonLines = class('JsonLines')
+
+---@class JsonLinesOptions
+---@field fd integer where the lines go
+---@field logging? LoggingConfig which messages are in them, default all
+---@field config? table train_loop_config
+
+---@param spec table of the run
+---@param options JsonLinesOptions
+function JsonLines:init(spec, options)
+  self._spec, self._fd, self._logging = spec, options.fd, options.logging
+  self._config = next(options.config or {}) ~= nil and options.config or ordered.new()
+  self._attempt = 0
+end
+
+-- '2026-11-26T13:17:02.031Z'.
+local function time_text(time_ms)
+  local seconds = math.floor(time_ms / 1000)
+  return ('%s.%03dZ'):format(os.date('!%Y-%m-%dT%H:%M:%S', seconds), time_ms - seconds * 1000)
+end
+
+-- Nobody has to read them: a line that does not arrive is dropped.
+function JsonLines:_write(name, time_ms, fields)
+  local line = ordered.new {
+    {'event', name}, {'time', time_text(time_ms)}, {'run', self._spec.name}, {'attempt', self._attempt},
+  }
+  for _, pair in ipairs(fields) do line[pair[1]] = pair[2] end
+  system.write(self._fd, system.to_json(line) .. '\n')
+end
+
+local function now_ms() return system.now_ms() end
+
+---The run has begun.
+---@param run_id string
+function JsonLines:begin(run_id)
+  local spec = self._spec
+  self:_write('run', now_ms(), {
+    {'version', VERSION}, {'run_id', run_id}, {'path', ('%s/%s'):format(spec.storage_path, spec.name)},
+    {'script', spec.script}, {'num_workers', spec.num_workers}, {'config', self._config},
+  })
+end
+
+---A message of rtrain's own.
+---@param text string
+---@param level? string 'info', 'warning' (default) or 'error'
+function JsonLines:notice(text, level)
+  level = level or 'warning'
+  if self._logging and not self._logging:shows(level) then return end
+  self:_write('notice', now_ms(), {{'level', level}, {'text', text}})
+end
+
+-- Of the controller's events those that are of use outside, each with its name and keys there.
+local EVENTS = {
+  state = {'state', 'state', 'num_workers'},
+  attempt_begun = {'attempt', 'first_index'},
+  report = {'report', 'index', 'metrics', 'ranks', 'checkpoint'},
+  validated = {'validated', 'checkpoint', 'status', 'metrics'},
+  draining = {'draining', 'validations'},
+  stacks = {'stacks', 'text'},
+  stopping = {'stopping', 'kind', 'by', 'grace_s'},
+  attempt_failed = {'attempt_failed', 'error', 'will_retry', 'delay_s', 'reason', 'next_attempt'},
+  evicted = {'evicted', 'node'},
+  output = {'output', 'rank', 'validation', 'stream', 'text'},
+  finished = {'finished', 'status', 'run_id', 'path', 'reports', 'attempts', 'waited_s', 'metrics', 'checkpoint',
+              'best_checkpoints', 'error', 'return_value'},
+}
+
+local function logged_of(event)
+  local values = ordered.new()
+  for i, name in ipairs(event.names) do values[name] = event.values[i] end
+  return {{'rank', event.rank}, {'metrics', values}}
+end
+
+---Takes an event of the controller.
+---@param event table
+function JsonLines:show(event)
+  self._attempt = math.max(self._attempt, event.attempt or 0)
+  if event.type == 'notice' then return self:notice(event.text, event.level) end
+  if event.type == 'logged' then return self:_write('log', event.time, logged_of(event)) end
+  local shape = EVENTS[event.type]
+  if shape == nil or event.is_progress then return end
+  local fields = {}
+  for i = 2, #shape do fields[i - 1] = {shape[i], event[shape[i]]} end
+  self:_write(shape[1], event.time, fields)
+end
+
+---Nothing stands on a screen.
+function JsonLines:clear() end
+
+---Called when nothing happened for a while.
+function JsonLines:tick() end
+
+return JsonLines
