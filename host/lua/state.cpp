@@ -163,6 +163,23 @@ std::string read_script(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
+// The error with its line of the source, which is shown before the frames.
+Error with_excerpt(lua_State* L, const Error& error) {
+  const int top = lua_gettop(L);
+  std::string excerpt;
+  try {
+    push_module_function(L, "base.errors.excerpt", "of");
+    lua_pushlstring(L, error.message().data(), error.message().size());
+    if (lua_pcall(L, 1, 1, 0) == 0 && lua_isstring(L, -1) != 0) excerpt = lua_tostring(L, -1);
+  } catch (const Error&) {
+    // Without memory, say. The error itself is what matters.
+  }
+  lua_settop(L, top);
+  if (excerpt.empty()) return error;
+  const std::string& frames = error.traceback();
+  return Error(error.code(), error.message(), cat(excerpt, frames.empty() ? "" : "\n", frames));
+}
+
 }  // namespace
 
 void run_file(lua_State* L, const std::string& path, const std::vector<std::string>& args) {
@@ -174,8 +191,12 @@ void run_file(lua_State* L, const std::string& path, const std::vector<std::stri
   set_arguments(L, path, args);
   const auto folder = std::filesystem::absolute(path).parent_path().lexically_normal();
   add_script_folder(L, folder.string());
-  load_text(L, text, cat("@", path));
-  call_with(L, args);
+  try {
+    load_text(L, text, cat("@", path));
+    call_with(L, args);
+  } catch (const Error& e) {
+    throw with_excerpt(L, e);
+  }
 }
 
 void run_code(lua_State* L, const std::string& code, const std::vector<std::string>& args) {

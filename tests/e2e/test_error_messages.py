@@ -34,6 +34,28 @@ def test_an_operators_error_has_all_lines_and_the_module(rtrain):
     assert frames(result.stderr) == ["train.lua:10 forward", "train.lua:13 step", "train.lua:16 main chunk"]
 
 
+# Code → the line below its own, with the caret; nothing where the word is not there, or there twice.
+CARETS = {
+    "local y = torch.ones(3):view(7)": "                        ^~~~",
+    "local y = 'ä' .. torch.ones(2).shappe": "                               ^~~~~~",
+    "local y = undefined.field": "          ^~~~~~~~~",
+    "if true then local config = {lr = 1} print(config.lrr.x) end": " " * 50 + "^~~",
+    "error('nothing that is here')": None,
+    "local y = torch.ones(3):view(7) + torch.ones(3):view(8)": None,
+    "local = 3": "      ^",
+}
+
+
+def test_the_line_is_shown_with_a_caret_below_the_word(rtrain):
+    for code, caret in CARETS.items():
+        result = rtrain("exec", rtrain.script(f"local torch = require 'torch'\n{code}\n"))
+        assert result.returncode == 1, code
+        lines = result.stderr.splitlines()
+        assert re.match(r"rtrain: \S*train.lua:2: ", lines[0]) and lines[1] == "      " + code, result.stderr
+        shown = lines[2] if len(lines) > 2 and re.fullmatch(r" *\^~*", lines[2]) else None
+        assert shown == (caret and "      " + caret), (code, result.stderr)
+
+
 def test_a_runs_error_has_all_lines_and_the_module(rtrain):
     for workers in (0, 1, 2):
         result = rtrain.run(NET + """

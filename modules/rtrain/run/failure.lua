@@ -1,6 +1,7 @@
 -- rtrain/run/failure.lua: a failed run's error as a user reads it: one message, the first cause first, the user's own lines.
 
 local errors = require 'base.errors'
+local excerpt = require 'base.errors.excerpt'
 
 local failure = {}
 
@@ -8,29 +9,6 @@ local MAX_FRAMES = 4
 local MAX_OTHERS = 3
 -- Of a longer message the first and the last half of it are shown.
 local MAX_CHARACTERS = 1000
-
--- The text of a line of a file; nil when it cannot be read.
-local function source_line(file, number)
-  local handle = io.open(file)
-  if handle == nil then return nil end
-  local at = 0
-  for line in handle:lines() do
-    at = at + 1
-    if at == number then
-      handle:close()
-      return (line:gsub('^%s+', ''))
-    end
-  end
-  handle:close()
-  return nil
-end
-
--- Lua cuts the names of files that are longer than 60 bytes: '...folder/train.lua'. The script's is known.
-local function whole_path(file)
-  local tail, script = file:match '^%.%.%.(.+)$', (rawget(_G, 'arg') or {})[0]
-  if tail and type(script) == 'string' and script:sub(-#tail) == tail then return script end
-  return file
-end
 
 ---@class LogPlace
 ---@field path string the run's folder
@@ -47,9 +25,8 @@ local function shortened(text, rank, logs)
 end
 
 local function with_source(text)
-  local file, number = text:match('^%s*([^:\n]+):(%d+):')
-  local line = file and source_line(whole_path(file), tonumber(number))
-  return line and text .. '\n      ' .. line or text
+  local lines = excerpt.of(text)
+  return lines and text .. '\n' .. lines or text
 end
 
 -- {0, 1, 2, 5} → 'ranks 0-2, 5'.

@@ -1,0 +1,94 @@
+-- base/errors/excerpt.lua: the line of the source that a message begins with, and a caret below the word that it is about.
+--
+-- Lua knows the line alone. The word is the operation, or the first name in quotes, where that stands on the line once.
+
+local excerpt = {}
+
+local INDENT = '      '
+-- A longer line is cut off there.
+local MOST_CHARACTERS = 160
+
+-- Lua cuts the names of files that are longer than 60 bytes: '...folder/train.lua'. The script's is known.
+local function whole_path(file)
+  local tail, script = file:match '^%.%.%.(.+)$', (rawget(_G, 'arg') or {})[0]
+  if tail and type(script) == 'string' and script:sub(-#tail) == tail then return script end
+  return file
+end
+
+-- The text of a line of a file, as a terminal may show it; nil when it cannot be read.
+local function source_line(file, number)
+  local handle = io.open(whole_path(file))
+  if handle == nil then return nil end
+  local at = 0
+  for line in handle:lines() do
+    at = at + 1
+    if at == number then
+      handle:close()
+      return (line:gsub('^%s+', ''):gsub('%s+$', ''):gsub('%c', ' '))
+    end
+  end
+  handle:close()
+  return nil
+end
+
+local function width(text) return select(2, text:gsub('[^\128-\191]', '')) end
+
+-- Where the pattern fits; nil where that is nowhere, or more than once.
+local function only_place(pattern, line)
+  local first, last = line:find(pattern)
+  if first == nil or line:find(pattern, last + 1) then return nil end
+  return first, last
+end
+
+-- Patterns of what the message is about, the likeliest first. A syntax error is "near '='".
+local function patterns_of(message)
+  local out = {}
+  local near = message:match "near '(%S+)'$"
+  if near then out[1] = near:gsub('%W', '%%%0') end
+  local words = {message:match '^([%a_][%w_]*):'}
+  for word in message:gmatch "'([%a_][%w_]*)'" do words[#words + 1] = word end
+  for i = 1, math.min(#words, 2) do out[#out + 1] = ('%%f[%%w_]%s%%f[^%%w_]'):format(words[i]) end
+  return out
+end
+
+-- '   ^~~~' for the word that the message is about; nil where it is not known.
+local function caret(message, line)
+  for _, pattern in ipairs(patterns_of(message)) do
+    local first, last = only_place(pattern, line)
+    if first then return (' '):rep(width(line:sub(1, first - 1))) .. '^' .. ('~'):rep(last - first) end
+  end
+end
+
+local function cut(line)
+  if width(line) <= MOST_CHARACTERS then return line end
+  local kept = {}
+  for character in line:gmatch '[^\128-\191][\128-\191]*' do
+    if #kept == MOST_CHARACTERS then break end
+    kept[#kept + 1] = character
+  end
+  return table.concat(kept) .. '…'
+end
+
+---The line that a message, or a frame of a traceback, begins with: 'train.lua:12: view: …'.
+---@param text string
+---@return string? lines indented; nil where the text has no place, or its file cannot be read
+---
+---```lua
+---local excerpt = require 'base.errors.excerpt'
+---local path = os.tmpname()
+---local file = io.open(path, 'w')
+---file:write('local y = x:view(7)\n')
+---file:close()
+---assert(excerpt.of(path .. ":1: view: shape '[7]' is invalid") == '      local y = x:view(7)\n                  ^~~~')
+---os.remove(path)
+---```
+function excerpt.of(text)
+  local file, number, message = text:match '^%s*([^:\n]+):(%d+): ?([^\n]*)'
+  local line = file and source_line(file, tonumber(number))
+  if line == nil or line == '' then return nil end
+  local mark = caret(message, line)
+  if mark and #mark > MOST_CHARACTERS then mark = nil end
+  return INDENT .. cut(line) .. (mark and '\n' .. INDENT .. mark or '')
+end
+
+return excerpt
