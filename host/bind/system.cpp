@@ -85,6 +85,11 @@ int time_of_day_ms(lua_State* L) {
   return 1;
 }
 
+int shown_time(lua_State* L) {
+  push_value(L, time_text(static_cast<int64_t>(luaL_checknumber(L, 1))));
+  return 1;
+}
+
 int json_of(lua_State* L) {
   push_value(L, to_json(to_value(L, 1)));
   return 1;
@@ -259,6 +264,7 @@ int open_system(lua_State* L) {
                                             method<&enter_phase>("enter_phase"),
                                             method<&leave_phase>("leave_phase"),
                                             method<&time_of_day_ms>("now_ms"),
+                                            method<&shown_time>("time_text"),
                                             method<&json_of>("to_json"),
                                             method<&read_json>("from_json"),
                                             method<&write_all>("write"),

@@ -21,7 +21,6 @@
 #include "host/loop/output_tee.h"
 #include "host/loop/worker_descriptors.h"
 #include "host/lua/engine_loader.h"
-#include "host/machine/full_stack.h"
 #include "host/machine/process_start.h"
 
 namespace rtrain {
@@ -116,7 +115,6 @@ int run_command(int argc, char** argv) {
     return exit_code(e.code());
   }
   if (const auto code = run_helper(argc, argv)) return *code;
-  explain_full_stack();
   const TerminalStream out(std::cout, STDOUT_FILENO);
   const TerminalStream err(std::cerr, STDERR_FILENO);
   const std::vector<std::string> command_line(argv, argv + argc);

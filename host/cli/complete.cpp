@@ -17,6 +17,7 @@
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
 #include "host/store/environment.h"
+#include "host/store/listing_columns.h"
 
 namespace rtrain {
 namespace {
@@ -79,17 +80,13 @@ std::vector<RunRef> named_runs(RunReader& reader, const Request& request) {
   return out;
 }
 
-std::string sql_text(const std::string& text) {
-  return cat("'", join(split(text, '\''), "''"), "'");
-}
-
 // What was logged, and what the newest reports have: all of a long run would take too long.
 std::vector<std::string> metric_names(RunReader& reader, const RunRef& run) {
   std::vector<std::string> out = reader.series_names(run);
-  const RunReader::Table keys = reader.query(cat(
-      "SELECT DISTINCT key FROM (SELECT metrics FROM reports WHERE run_id = ", sql_text(run.run_id),
-      " ORDER BY idx DESC LIMIT ", kReportsForMetrics,
-      "), json_each(metrics) WHERE type IN ('integer', 'real', 'null')"));
+  const RunReader::Table keys =
+      reader.query(cat("SELECT DISTINCT key FROM (SELECT metrics FROM reports WHERE run_id = ",
+                       in_quotes(run.run_id, '\''), " ORDER BY idx DESC LIMIT ", kReportsForMetrics,
+                       "), json_each(metrics) WHERE type IN ('integer', 'real', 'null')"));
   for (const List& row : keys.rows) out.push_back(row[0].as_string());
   return out;
 }
@@ -122,7 +119,7 @@ void offer_runs(RunReader& reader, const Request& request) {
   const auto length =
       std::count_if(current.begin(), current.end(), [](char c) { return (c & 0xC0) != 0x80; });
   if (length > 0) {
-    filter.where = cat("substr(name, 1, ", length, ") = ", sql_text(current));
+    filter.where = cat("substr(name, 1, ", length, ") = ", in_quotes(current, '\''));
   }
   filter.archived = request.command == "archive" || request.command == "rm";
   for (const Value& run : reader.runs(filter)) {

@@ -8,6 +8,7 @@
 #include "host/cli/leave.h"
 #include "host/cli/script_arguments.h"
 #include "host/lua/state.h"
+#include "host/machine/full_stack.h"
 
 namespace rtrain {
 namespace {
@@ -19,6 +20,7 @@ struct ExecOptions {
 };
 
 void run_exec(ExecOptions options) {
+  explain_full_stack();
   State state;
   add_host_modules(state);
   replace_os_exit(state, /*may_close=*/true);

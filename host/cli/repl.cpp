@@ -24,6 +24,7 @@
 #include "host/lua/ref.h"
 #include "host/lua/require.h"
 #include "host/lua/state.h"
+#include "host/machine/full_stack.h"
 #include "host/store/environment.h"
 #include "host/store/file.h"
 
@@ -191,6 +192,7 @@ int run_pipe(Session& session) {
 }
 
 void run_repl() {
+  explain_full_stack();
   Session session;
   if (::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1) return run_terminal(session);
   if (const int code = run_pipe(session); code != 0) leave(code);

@@ -22,6 +22,7 @@
 #include "host/lua/guard.h"
 #include "host/lua/require.h"
 #include "host/lua/state.h"
+#include "host/machine/full_stack.h"
 #include "host/machine/process_start.h"
 
 namespace rtrain {
@@ -125,6 +126,7 @@ void set_flag(lua_State* L, const char* name) {
 
 void run_script(const RunOptions& options, const std::vector<std::string>& command) {
   exit_on_signals();
+  explain_full_stack();
   outlive_readers();
   State state;
   add_host_modules(state);

@@ -99,10 +99,6 @@ Value times_of_datasets(const Map& values) {
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 // The mean over the workers that have it.
 Value mean_timing(const List& workers) {
   Map sums;

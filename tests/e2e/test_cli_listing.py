@@ -123,7 +123,7 @@ def test_a_value_of_the_config_is_what_sqlite_makes_of_it(store):
         [row] = json.loads(store("sql", "SELECT config_value(config, '%s') AS own, json_extract(config, '$.\"%s\"') AS its,"
                                  " typeof(config_value(config, '%s')) AS own_type, typeof(json_extract(config, '$.\"%s\"'))"
                                  " AS its_type FROM runs WHERE name = 'values'" % ((key,) * 4), "--json").stdout)
-        own = row["own"].replace(" ", "") if key in ("list", "map") else row["own"]  # its are written anew
+        own = row["own"].replace(" ", "") if key in ("list", "map") else row["own"]  # json_extract drops spaces
         assert (own, row["own_type"]) == (row["its"], row["its_type"]), key
     for where in ("config.i = -7", "config.map.z = 3", "config.yes", 'config."a b" = 1', 'config."quo""te" = 2',
                   "config.none IS NULL AND config.i < 0"):

@@ -281,7 +281,7 @@ function TestTerminal.test_no_line_is_wider_than_the_terminal()
   local shown, _, err = display {terminal = true, size = size_of(30)}
   shown:show {type = 'report', index = 0, metrics = {text = ('ä'):rep(200)}}
   local lines = screen_of(err.text)
-  for _, line in ipairs(lines) do lu.assertTrue(metrics_text.width(line) < 30) end
+  for _, line in ipairs(lines) do lu.assertTrue(require('base.text_width').of(line) < 30) end
   lu.assertTrue(lines[2]:find('^text=[ä]+…') ~= nil, 'characters stay whole')
 end
 

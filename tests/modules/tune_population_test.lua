@@ -1,4 +1,4 @@
--- PopulationBasedTraining: who takes over from whom, and what becomes of a configuration. tests/e2e/test_tune_population.py
+-- PopulationBasedTraining: which trial copies which one, and how configurations are changed. tests/e2e/test_tune_population.py
 -- trains with it.
 
 local explore = require 'rtrain.tune.schedulers.explore'

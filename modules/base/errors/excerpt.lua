@@ -2,11 +2,13 @@
 --
 -- Lua knows the line alone. The word is the operation, or the first name in quotes, where that stands on the line once.
 
+local text_width = require 'base.text_width'
+
 local excerpt = {}
 
 local INDENT = '      '
 -- A longer line is cut off there.
-local MOST_CHARACTERS = 160
+local MOST_COLUMNS = 161
 
 -- Lua cuts the names of files that are longer than 60 bytes: '...folder/train.lua'. The script's is known.
 local function whole_path(file)
@@ -31,8 +33,6 @@ local function source_line(file, number)
   return nil
 end
 
-local function width(text) return select(2, text:gsub('[^\128-\191]', '')) end
-
 -- Where the pattern fits; nil where that is nowhere, or more than once.
 local function only_place(pattern, line)
   local first, last = line:find(pattern)
@@ -55,18 +55,8 @@ end
 local function caret(message, line)
   for _, pattern in ipairs(patterns_of(message)) do
     local first, last = only_place(pattern, line)
-    if first then return (' '):rep(width(line:sub(1, first - 1))) .. '^' .. ('~'):rep(last - first) end
+    if first then return (' '):rep(text_width.of(line:sub(1, first - 1))) .. '^' .. ('~'):rep(last - first) end
   end
-end
-
-local function cut(line)
-  if width(line) <= MOST_CHARACTERS then return line end
-  local kept = {}
-  for character in line:gmatch '[^\128-\191][\128-\191]*' do
-    if #kept == MOST_CHARACTERS then break end
-    kept[#kept + 1] = character
-  end
-  return table.concat(kept) .. '…'
 end
 
 ---The line that a message, or a frame of a traceback, begins with: 'train.lua:12: view: …'.
@@ -87,8 +77,8 @@ function excerpt.of(text)
   local line = file and source_line(file, tonumber(number))
   if line == nil or line == '' then return nil end
   local mark = caret(message, line)
-  if mark and #mark > MOST_CHARACTERS then mark = nil end
-  return INDENT .. cut(line) .. (mark and '\n' .. INDENT .. mark or '')
+  if mark and #mark >= MOST_COLUMNS then mark = nil end
+  return INDENT .. text_width.cut(line, MOST_COLUMNS) .. (mark and '\n' .. INDENT .. mark or '')
 end
 
 return excerpt

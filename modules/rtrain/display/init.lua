@@ -7,6 +7,7 @@ local class = require 'base.class'
 local Eta = require 'rtrain.display.eta'
 local metrics_text = require 'rtrain.metrics.text'
 local system = require 'base._system'
+local text_width = require 'base.text_width'
 local texts = require 'rtrain.display.texts'
 
 local REDRAW_S = 0.1
@@ -84,7 +85,7 @@ function Display:_add_report(lines, columns, now)
   local report = self._last
   if not report then return end
   local count = ('  (%s%s)'):format(texts.counted(self._reports, 'report'), self:_rate(now))
-  lines[#lines + 1] = metrics_text.cut(metrics_text.fit(report.metrics, report.names,
+  lines[#lines + 1] = text_width.cut(metrics_text.fit(report.metrics, report.names,
     math.max(columns - #count, LEAST_COLUMNS)) .. count, columns)
   report.differences = report.differences or metrics_text.differences(report.ranks)
   for i, metrics in ipairs(report.differences) do
@@ -103,7 +104,7 @@ function Display:_add_progress(lines, columns)
     local text = self._progress[rank + 1]
     if text and count < MAX_RANK_LINES then
       count = count + 1
-      lines[#lines + 1] = metrics_text.cut(('[rank %d] %s'):format(rank, system.terminal_line(text)), columns)
+      lines[#lines + 1] = text_width.cut(('[rank %d] %s'):format(rank, system.terminal_line(text)), columns)
     end
   end
 end
@@ -114,11 +115,11 @@ function Display:_block(now)
   columns = math.max(columns or 80, LEAST_COLUMNS) - 1
   local lines = {}
   self:_add_progress(lines, columns)
-  local head = metrics_text.cut(system.terminal_line(('%s  %s  attempt %d  %s  %s'):format(self._name, self._state,
+  local head = text_width.cut(system.terminal_line(('%s  %s  attempt %d  %s  %s'):format(self._name, self._state,
     self._attempt, texts.counted(self._num_workers, 'worker'), texts.seconds(now - self._started))), columns)
   lines[#lines + 1] = self:_paint('1', head)
   if self._stop_at then
-    lines[#lines + 1] = metrics_text.cut('stopping, at the latest in ' .. texts.seconds(math.max(0, self._stop_at - now)),
+    lines[#lines + 1] = text_width.cut('stopping, at the latest in ' .. texts.seconds(math.max(0, self._stop_at - now)),
       columns)
   end
   self:_add_report(lines, columns, now)
@@ -200,8 +201,8 @@ function Display:_report_text(event)
   local checkpoint = event.checkpoint and ('  checkpoint %s'):format(event.checkpoint:match('[^/]*$')) or ''
   if not self._terminal then return number .. metrics_text.line(event.metrics, event.names) .. checkpoint end
   local columns = math.max(self._size() or 80, LEAST_COLUMNS)
-  local left = math.max(columns - #number - metrics_text.width(checkpoint), LEAST_COLUMNS)
-  return metrics_text.cut(number .. metrics_text.fit(event.metrics, event.names, left) .. checkpoint, columns)
+  local left = math.max(columns - #number - text_width.of(checkpoint), LEAST_COLUMNS)
+  return text_width.cut(number .. metrics_text.fit(event.metrics, event.names, left) .. checkpoint, columns)
 end
 
 -- What comes behind a carriage return takes the place of what was before it.

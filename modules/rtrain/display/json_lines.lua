@@ -25,28 +25,20 @@ function JsonLines:init(spec, options)
   self._attempt = 0
 end
 
--- '2026-11-26T13:17:02.031Z'.
-local function time_text(time_ms)
-  local seconds = math.floor(time_ms / 1000)
-  return ('%s.%03dZ'):format(os.date('!%Y-%m-%dT%H:%M:%S', seconds), time_ms - seconds * 1000)
-end
-
 -- Nobody has to read them: a line that does not arrive is dropped.
 function JsonLines:_write(name, time_ms, fields)
   local line = ordered.new {
-    {'event', name}, {'time', time_text(time_ms)}, {'run', self._spec.name}, {'attempt', self._attempt},
+    {'event', name}, {'time', system.time_text(time_ms)}, {'run', self._spec.name}, {'attempt', self._attempt},
   }
   for _, pair in ipairs(fields) do line[pair[1]] = pair[2] end
   system.write(self._fd, system.to_json(line) .. '\n')
 end
 
-local function now_ms() return system.now_ms() end
-
 ---The run has begun.
 ---@param run_id string
 function JsonLines:begin(run_id)
   local spec = self._spec
-  self:_write('run', now_ms(), {
+  self:_write('run', system.now_ms(), {
     {'version', VERSION}, {'run_id', run_id}, {'path', ('%s/%s'):format(spec.storage_path, spec.name)},
     {'script', spec.script}, {'num_workers', spec.num_workers}, {'config', self._config},
   })
@@ -58,7 +50,7 @@ end
 function JsonLines:notice(text, level)
   level = level or 'warning'
   if self._logging and not self._logging:shows(level) then return end
-  self:_write('notice', now_ms(), {{'level', level}, {'text', text}})
+  self:_write('notice', system.now_ms(), {{'level', level}, {'text', text}})
 end
 
 -- Of the controller's events those that are of use outside, each with its name and keys there.

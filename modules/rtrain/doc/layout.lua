@@ -1,13 +1,12 @@
 -- rtrain/doc/layout.lua: a page as text for a terminal of some width.
 
+local text_width = require 'base.text_width'
+
 local layout = {}
 
 local MIN_WIDTH, MAX_WIDTH = 40, 100
 
--- Characters, not bytes.
-local function width_of(text) return select(2, text:gsub('[^\128-\191]', '')) end
-
-local function pad(text, width) return text .. (' '):rep(width - width_of(text)) end
+local function pad(text, width) return text .. (' '):rep(width - text_width.of(text)) end
 
 ---Breaks a text at spaces.
 ---@param text string
@@ -23,7 +22,7 @@ function layout.wrap(text, width, hang)
   local lines, line = {}, nil
   for word in text:gmatch '%S+' do
     local room = #lines == 0 and width or width - (hang or 0)
-    if line and width_of(line) + 1 + width_of(word) <= room then
+    if line and text_width.of(line) + 1 + text_width.of(word) <= room then
       line = line .. ' ' .. word
     else
       lines[#lines + 1] = line
@@ -66,11 +65,11 @@ end
 -- Rows of two columns; the second is wrapped, and begins on a line of its own behind a wide first one.
 function Sheet:_rows(rows)
   local first = 0
-  for _, row in ipairs(rows) do first = math.max(first, width_of(row[1])) end
+  for _, row in ipairs(rows) do first = math.max(first, text_width.of(row[1])) end
   first = math.min(first, math.floor(self.width / 3))
   for _, row in ipairs(rows) do
     local lines = layout.wrap(row[2], self.width - first - 4)
-    local is_wide = width_of(row[1]) > first
+    local is_wide = text_width.of(row[1]) > first
     if is_wide or #lines == 0 then self:_line('  ' .. row[1]) end
     for i, line in ipairs(lines) do
       self:_line('  ' .. pad(i == 1 and not is_wide and row[1] or '', first) .. '  ' .. line)

@@ -2,6 +2,7 @@
 
 local ordered = require 'base.ordered'
 local system = require 'base._system'
+local text_width = require 'base.text_width'
 
 local metrics_text = {}
 
@@ -52,25 +53,6 @@ end
 ---@return string
 function metrics_text.line(metrics, order) return table.concat(parts_of(metrics, order), ' ') end
 
----How many columns a text takes on a terminal, a character counted as one.
----@param text string
----@return integer
-function metrics_text.width(text) return select(2, text:gsub('[^\128-\191]', '')) end
-
----The text, cut at the end where it is wider.
----@param text string
----@param columns integer
----@return string
-function metrics_text.cut(text, columns)
-  if metrics_text.width(text) <= columns then return text end
-  local kept = {}
-  for character in text:gmatch '[^\128-\191][\128-\191]*' do
-    if #kept == columns - 1 then break end
-    kept[#kept + 1] = character
-  end
-  return table.concat(kept) .. MORE
-end
-
 ---As `line`, for a terminal: where it is too wide the last metrics are left out.
 ---@param metrics? table
 ---@param order? string[]
@@ -83,8 +65,8 @@ function metrics_text.fit(metrics, order, columns)
     part = system.terminal_line(part)
     local longer = line and line .. ' ' .. part or part
     local more = i < #parts and 2 or 0
-    if metrics_text.width(longer) + more > columns then
-      return line and line .. ' ' .. MORE or metrics_text.cut(part, columns)
+    if text_width.of(longer) + more > columns then
+      return line and line .. ' ' .. MORE or text_width.cut(part, columns)
     end
     line = longer
   end

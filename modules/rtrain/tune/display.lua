@@ -6,6 +6,7 @@ local metrics_text = require 'rtrain.metrics.text'
 local ordered = require 'base.ordered'
 local storage_option = require 'rtrain.run.storage_option'
 local system = require 'base._system'
+local text_width = require 'base.text_width'
 local texts = require 'rtrain.display.texts'
 
 local REDRAW_S = 0.2
@@ -52,12 +53,12 @@ local function is_number_column(i, count) return i > 2 and i <= count end
 local function lines_of(rows)
   local widths, lines = {}, {}
   for _, row in ipairs(rows) do
-    for i, cell in ipairs(row) do widths[i] = math.max(widths[i] or 0, metrics_text.width(cell)) end
+    for i, cell in ipairs(row) do widths[i] = math.max(widths[i] or 0, text_width.of(cell)) end
   end
   for r, row in ipairs(rows) do
     local cells = {}
     for i, cell in ipairs(row) do
-      local gap = (' '):rep(widths[i] - metrics_text.width(cell))
+      local gap = (' '):rep(widths[i] - text_width.of(cell))
       cells[i] = is_number_column(i, #row) and gap .. cell or cell .. gap
     end
     lines[r] = system.terminal_line((table.concat(cells, '  '):gsub(' +$', '')))
@@ -128,7 +129,7 @@ function SweepDisplay:show(experiment)
   local objective = self._objective:found_in(experiment.trials)
   local lines = SweepDisplay.table_lines(shown_trials(experiment.trials, (rows or 24) - 4), objective)
   table.insert(lines, 1, summary(experiment))
-  for i, line in ipairs(lines) do lines[i] = metrics_text.cut(line, (columns or 80) - 1) end
+  for i, line in ipairs(lines) do lines[i] = text_width.cut(line, (columns or 80) - 1) end
   self:clear()
   self._err:write(table.concat(lines, '\n'), '\n')
   self._lines = #lines

@@ -18,6 +18,8 @@ local system = require 'base._system'
 ---@field remark? string why the scheduler has stopped it
 ---@field process? table of rtrain._tune, while it runs
 ---@field started_s? number when that was started
+---@field has_begun? boolean a process of this sweep has had it
+---@field ending? rtrain.tune.Decision what becomes of it when its process has ended
 local Trial = class('Trial')
 
 ---@param number integer

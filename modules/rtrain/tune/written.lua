@@ -1,6 +1,7 @@
 -- rtrain/tune/written.lua: spaces, schedulers and configurations as command lines have them, 'lr=loguniform(1e-4, 1e-1)'.
 
 local errors = require 'base.errors'
+local index_of = require 'base.index_of'
 local ordered = require 'base.ordered'
 local schedulers = require 'rtrain.tune.schedulers'
 local spaces = require 'rtrain.tune.spaces'
@@ -76,9 +77,7 @@ function written.space(text)
   local key, rest = key_and_rest('--space', text, 'KEY=SPACE, such as lr=loguniform(1e-4, 1e-1)')
   local name, inner = call_of(rest)
   if name == nil or inner == nil then usage('--space %s: expected KEY=SPACE, such as lr=loguniform(1e-4, 1e-1)', text) end
-  local is_known = false
-  for _, known in ipairs(SPACES) do is_known = is_known or known == name end
-  if not is_known then
+  if not index_of(SPACES, name) then
     usage('--space %s: train.tune has no %s%s', text, name, errors.suggestion(name, SPACES))
   end
   local list = inner:find '%S' and split(inner) or {}

@@ -4,16 +4,10 @@
 
 local class = require 'base.class'
 local Domain = require 'rtrain.tune.domain'
+local index_of = require 'base.index_of'
 local ordered = require 'base.ordered'
 
 local explore = {}
-
-local function index_of(list, value)
-  for i, item in ipairs(list) do
-    if item == value then return i end
-  end
-  return nil
-end
 
 local function is_nested(mutation) return class.of(mutation) == nil and type(mutation) == 'table' and #mutation == 0 end
 

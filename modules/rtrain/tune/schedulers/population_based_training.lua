@@ -4,6 +4,7 @@
 local class = require 'base.class'
 local explore = require 'rtrain.tune.schedulers.explore'
 local FIFOScheduler = require 'rtrain.tune.schedulers.scheduler'
+local index_of = require 'base.index_of'
 local Random = require 'rtrain.tune.random'
 local schema = require 'rtrain.config.schema'
 local space = require 'rtrain.tune.space'
@@ -124,13 +125,6 @@ function PopulationBasedTraining:_quantiles()
   return worst, best
 end
 
-local function has(list, number)
-  for _, item in ipairs(list) do
-    if item == number then return true end
-  end
-  return false
-end
-
 function PopulationBasedTraining:_new_config(donor, random)
   local config = space.joined({}, self._trials[donor].config)
   explore.mutate(config.train_loop_config, self.hyperparam_mutations or {}, random, self)
@@ -163,8 +157,8 @@ function PopulationBasedTraining:on_trial_result(number, result, state)
   if time < self.burn_in_period or time - trial.time < self.perturbation_interval then return FIFOScheduler.CONTINUE end
   trial.time, trial.score = time, comparable(self:score(result))
   local worst, best = self:_quantiles()
-  trial.can_give = has(best, number) and state.has_checkpoint or false
-  local exploit = has(worst, number) and self:_exploit(number, best)
+  trial.can_give = index_of(best, number) ~= nil and state.has_checkpoint or false
+  local exploit = index_of(worst, number) and self:_exploit(number, best)
   return exploit or {action = 'CONTINUE', can_pause = state.has_checkpoint}
 end
 
