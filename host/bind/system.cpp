@@ -3,9 +3,7 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <memory>
-#include <string_view>
 
 #include "host/base/clock.h"
 #include "host/base/hash.h"
@@ -13,6 +11,7 @@
 #include "host/base/object_uri.h"
 #include "host/base/shell_word.h"
 #include "host/base/terminal_text.h"
+#include "host/base/write_all.h"
 #include "host/loop/command_output.h"
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
@@ -102,18 +101,10 @@ int read_json(lua_State* L) {
   return 1;
 }
 
-int write_all(lua_State* L) {
-  const int fd = luaL_checkint(L, 1);
+int write_bytes(lua_State* L) {
   size_t size = 0;
   const char* text = luaL_checklstring(L, 2, &size);
-  std::string_view rest(text, size);
-  while (!rest.empty()) {
-    const ssize_t written = write(fd, rest.data(), rest.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) break;
-    rest.remove_prefix(static_cast<size_t>(written));
-  }
-  lua_pushboolean(L, rest.empty() ? 1 : 0);
+  lua_pushboolean(L, write_all(luaL_checkint(L, 1), {text, size}) ? 1 : 0);
   return 1;
 }
 
@@ -267,7 +258,7 @@ int open_system(lua_State* L) {
                                             method<&shown_time>("time_text"),
                                             method<&json_of>("to_json"),
                                             method<&read_json>("from_json"),
-                                            method<&write_all>("write"),
+                                            method<&write_bytes>("write"),
                                             method<&absolute>("absolute"),
                                             method<&remove_folder>("remove_tree"),
                                             method<&user_folders>("make_folders"),

@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <iostream>
 #include <string_view>
 
 #include "host/base/clock.h"
 #include "host/base/terminal_text.h"
 #include "host/base/text.h"
+#include "host/base/write_all.h"
 #include "host/cli/colour.h"
 #include "host/cli/layout.h"
 
@@ -35,13 +35,8 @@ sigset_t all_signals() {
   return set;
 }
 
-void write_all(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) return;  // nobody looks any more
-    if (written > 0) bytes.remove_prefix(static_cast<size_t>(written));
-  }
-}
+// Where nobody looks any more it is as well.
+void show(std::string_view bytes) { write_all(STDOUT_FILENO, bytes); }
 
 }  // namespace
 
@@ -71,11 +66,11 @@ void LiveScreen::enter() {
     keys.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
     tcsetattr(STDIN_FILENO, TCSANOW, &keys);
   }
-  write_all("\x1b[?1049h\x1b[?25l\x1b[2J");  // the other screen, no cursor, empty
+  show("\x1b[?1049h\x1b[?25l\x1b[2J");  // the other screen, no cursor, empty
 }
 
 void LiveScreen::leave() {
-  write_all("\x1b[?25h\x1b[?1049l");
+  show("\x1b[?25h\x1b[?1049l");
   if (has_keys_) tcsetattr(STDIN_FILENO, TCSANOW, &before_);
 }
 
@@ -108,7 +103,7 @@ void LiveScreen::draw(const std::vector<std::string>& lines) {
   } else if (count < room) {
     frame += cat("\x1b[", count + 1, ";1H\x1b[J");
   }
-  write_all(frame);
+  show(frame);
 }
 
 LiveScreen::Event LiveScreen::wait(double seconds) {

@@ -19,6 +19,7 @@
 #include "host/base/error.h"
 #include "host/base/log_file.h"
 #include "host/base/text.h"
+#include "host/base/write_all.h"
 #include "host/loop/process.h"
 
 namespace rtrain {
@@ -71,22 +72,6 @@ void* map_page(int fd, size_t size) {
 bool has_bytes(const Fd& pipe) {
   int count = 0;
   return pipe.is_open() && ioctl(pipe.get(), FIONREAD, &count) == 0 && count > 0;
-}
-
-// False when nothing can be written there any more.
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n >= 0) {
-      bytes.remove_prefix(static_cast<size_t>(n));
-    } else if (errno == EAGAIN) {
-      pollfd writable{fd, POLLOUT, 0};
-      poll(&writable, 1, -1);
-    } else if (errno != EINTR) {
-      return false;
-    }
-  }
-  return true;
 }
 
 }  // namespace

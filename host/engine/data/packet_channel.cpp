@@ -10,6 +10,7 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/base/write_all.h"
 #include "host/engine/data/packed_tree.h"
 #include "host/engine/data/socket_deadline.h"
 
@@ -24,20 +25,13 @@ enum Form : char { kInline, kFile };
   throw Error(Code::kEnvironment, cat(what, ": ", std::string_view(std::strerror(errno))));
 }
 
-void write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) fail("cannot keep a block of rows in memory");
-    bytes.remove_prefix(static_cast<size_t>(n));
-  }
-}
-
 // Written, not mapped: where there is no memory left that is an error, and no signal.
 Fd to_file(const PackedTree& packed) {
   Fd file(memfd_create("rtrain-rows", MFD_CLOEXEC));
   if (!file.is_open()) fail("cannot make a memory file");
-  packed.write([&file](std::string_view bytes) { write_all(file.get(), bytes); });
+  packed.write([&file](std::string_view bytes) {
+    if (!write_all(file.get(), bytes)) fail("cannot keep a block of rows in memory");
+  });
   return file;
 }
 
