@@ -2,7 +2,7 @@
 -- {scheduler, options, events}; an event is [trial], [trial, time, value] or
 -- [trial, "end", time, value]. A trial that was stopped has none any more.
 local schedulers = require('rtrain').tune.schedulers
-local tune = require 'rtrain._tune'
+local system = require 'base._system'
 
 local take = {
   [1] = function(scheduler, event)
@@ -19,7 +19,7 @@ local take = {
 }
 
 for line in io.lines(arg[1]) do
-  local case = tune.from_json(line)
+  local case = system.from_json(line)
   local scheduler = schedulers[case.scheduler](case.options)
   scheduler:set_search_properties('loss', case.mode, case.seed)
   local out, stopped = {}, {}
@@ -28,5 +28,5 @@ for line in io.lines(arg[1]) do
     out[i] = is_left_out and 'LEFT OUT' or take[#event](scheduler, event)
     if out[i] == 'STOP' then stopped[event[1]] = true end
   end
-  print(tune.to_json(out))
+  print(system.to_json(out))
 end
