@@ -12,6 +12,7 @@ namespace rtrain {
 // `command_line` is the whole of it, for the run's record.
 void add_run(Parser& parser, const std::vector<std::string>& command_line);
 void add_sweep(Parser& parser);
+void add_check(Parser& parser);
 void add_agent(Parser& parser);
 void add_exec(Parser& parser);
 void add_repl(Parser& parser);

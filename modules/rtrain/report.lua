@@ -163,6 +163,7 @@ function report.report(metrics, options)
   timing.record(state)
   if state.pump then state.pump() end
   if state.trial then state.trial:after_report(plain, options ~= nil and options.checkpoint ~= nil) end
+  if state.probe then state.probe:after_report() end
 end
 
 ---The checkpoint to go on from: the one the attempt started with, then the last one that this rank attached itself and that

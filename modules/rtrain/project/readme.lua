@@ -6,6 +6,7 @@ local TEXT = [[
 @about@
 
 ```sh
+rtrain check train.lua                # tries it out: two batches, shapes, memory
 rtrain run train.lua                  # one worker
 rtrain run train.lua -n 2             # two: each takes its part of the data
 rtrain run train.lua --set lr=0.003   # another value of train_loop_config

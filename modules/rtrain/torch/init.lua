@@ -62,6 +62,7 @@ function train_torch.prepare_model(model, options)
   local strategy = check_strategy(options.parallel_strategy)
   if #state.gpus > 0 and options.move_to_device ~= false then model:to(train_torch.get_device()) end
   require('rtrain.worker.not_finite').add_model(model)
+  if state.probe then state.probe:add_model(model) end
   if strategy == 'none' or state.context.world_size == 1 then return model end
   return require('rtrain.torch.ddp')(model, options.parallel_strategy_kwargs)
 end

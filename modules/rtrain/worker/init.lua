@@ -83,13 +83,16 @@ function worker.run(job, pump)
   if job.gpus then host.set_gpus(job.gpus) end
   prepare_engine(host, state.context.threads, state.gpus)
   state.flags = job.flags
+  local asked = job.flags and job.flags.check
+  if asked then state.probe = require 'rtrain.check.probe'(asked, state.context.world_rank) end
   run_flags.apply(job.flags, job.kind == 'torch')
   dataset_shards.begin(state, job.datasets)
   host.phase('running')
   host.start_phases()
   local returned
-  if state.trial then
-    returned = state.trial:call(job.train_loop_per_worker, job.train_loop_config)
+  local caller = state.trial or state.probe
+  if caller then
+    returned = caller:call(job.train_loop_per_worker, job.train_loop_config)
   else
     returned = job.train_loop_per_worker(job.train_loop_config)
   end

@@ -8,13 +8,20 @@ local run_flags = {}
 ---@field deterministic? boolean
 ---@field limit_batches? integer
 ---@field overfit? integer
+---@field check? {folder: string, batches: integer, wait_s: number} of `rtrain check`
+
+-- A table of the command's flags would travel as a part of that module, which workers do not have.
+local function copy(check)
+  return check and {folder = check.folder, batches = check.batches, wait_s = check.wait_s}
+end
 
 ---Those of a command; nil where none of them was given.
 ---@param flags table of the command
 ---@return RunFlags?
 function run_flags.of(flags)
   if not (flags.seed or flags.deterministic or flags.limit_batches or flags.overfit) then return nil end
-  return {seed = flags.seed, deterministic = flags.deterministic, limit_batches = flags.limit_batches, overfit = flags.overfit}
+  return {seed = flags.seed, deterministic = flags.deterministic, limit_batches = flags.limit_batches, overfit = flags.overfit,
+          check = copy(flags.check)}
 end
 
 ---Carries them out in a worker, before its train function.

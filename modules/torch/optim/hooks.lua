@@ -5,6 +5,12 @@ local handle = require 'base.handle'
 
 local hooks = {}
 
+local step_watcher
+
+---From now on the function is called after each step of any optimizer of this process.
+---@param fn? fun(optimizer: torch.optim.Optimizer) nil: none
+function hooks.watch_steps(fn) step_watcher = fn end
+
 ---Adds a function to one of the object's lists.
 ---@param object table
 ---@param name string the list
@@ -30,6 +36,7 @@ end
 ---@param value any
 ---@return any value
 function hooks.run(object, name, value)
+  if step_watcher and name == 'step_post' then step_watcher(object) end
   local list = object._hooks and object._hooks[name]
   if not list then return value end
   for _, entry in ipairs(list) do

@@ -2,7 +2,7 @@
 
 local loop_limit = {}
 
-local limit, is_repeated
+local limit, is_repeated, watcher
 
 -- What is looped over → the batches of its first loop, each a list of values.
 local kept = setmetatable({}, {__mode = 'k'})
@@ -14,6 +14,10 @@ function loop_limit.set(batches, repeated)
   limit, is_repeated = batches, repeated or false
   kept = setmetatable({}, {__mode = 'k'})
 end
+
+---Calls the function for each batch of a loop that has a limit.
+---@param fn? fun() nil: none
+function loop_limit.watch(fn) watcher = fn end
 
 ---@param count integer batches without the limit
 ---@return integer
@@ -64,6 +68,7 @@ function loop_limit.batches(owner, start)
       return nil
     end
     count = count + 1
+    if watcher then watcher() end
     if is_repeated then list[count] = copy(packed(...)) end
     return ...
   end

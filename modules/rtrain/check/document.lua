@@ -1,0 +1,38 @@
+-- rtrain/check/document.lua: what `rtrain check` says, out of what its ranks have written.
+
+local errors = require 'base.errors'
+local files = require 'rtrain.check.files'
+local LoaderWait = require 'rtrain.check.loader_wait'
+
+local document = {}
+
+local function row_of(found)
+  return {rank = found.rank, device = found.device, batches = found.batches, forward = found.forward,
+          backward = found.backward, peak_bytes = found.peak_bytes}
+end
+
+---@param folder string
+---@param script string
+---@return table document {script, num_workers, model, memory, ranks}
+---Raises code 'user' where no rank has ended a train function, or rank 0 has looped over no loader.
+function document.of(folder, script)
+  local first = files.read(folder, 'rank-0')
+  if not first then errors.raise('user', script .. ' ended without a call of fit(): there is nothing to check') end
+  if first.batches == 0 then
+    errors.raise('user', 'no loader in the train function: looked for ' .. LoaderWait.LOOKED_FOR)
+  end
+  local out = {script = script, ranks = {}, memory = first.memory}
+  local found, rank = first, 0
+  while found do
+    table.insert(out.ranks, row_of(found))
+    rank = rank + 1
+    found = files.read(folder, ('rank-%d'):format(rank))
+  end
+  out.num_workers = rank
+  if first.layers then
+    out.model = {class = first.class, layers = first.layers, parameters = first.parameters, trainable = first.trainable}
+  end
+  return out
+end
+
+return document

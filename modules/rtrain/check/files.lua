@@ -1,0 +1,43 @@
+-- rtrain/check/files.lua: the files of `rtrain check`: what ranks tell the command. The first one of a name stays.
+
+local closure = require 'base._closure'
+local errors = require 'base.errors'
+
+local files = {}
+
+local function path_of(folder, name) return ('%s/%s'):format(folder, name) end
+
+---@param folder string
+---@param name string
+---@return boolean
+function files.exists(folder, name)
+  local file = io.open(path_of(folder, name), 'rb')
+  if file then file:close() end
+  return file ~= nil
+end
+
+---@param folder string
+---@param name string
+---@param value table plain data
+function files.write(folder, name, value)
+  if files.exists(folder, name) then return end
+  local path = path_of(folder, name)
+  local file, problem = io.open(path .. '.new', 'wb')
+  if not file then errors.raise('environment', problem) end
+  file:write(closure.dump(value))
+  file:close()
+  os.rename(path .. '.new', path)
+end
+
+---@param folder string
+---@param name string
+---@return table? value nil where there is none
+function files.read(folder, name)
+  local file = io.open(path_of(folder, name), 'rb')
+  if not file then return nil end
+  local bytes = file:read '*a'
+  file:close()
+  return closure.load(bytes)
+end
+
+return files

@@ -1,0 +1,124 @@
+-- rtrain/check/probe.lua: what a rank of `rtrain check` sees of its train function: batches, the first model that
+-- prepare_model is given, its forward and backward passes, and the optimizers.
+--
+-- The train function ends at the report whose number is that of the batches: ranks report equally often, so all end there.
+-- What was seen is written to the command's folder.
+
+local class = require 'base.class'
+local errors = require 'base.errors'
+local files = require 'rtrain.check.files'
+local loop_limit = require 'torch.utils.data.loop_limit'
+local sizes = require 'rtrain.check.sizes'
+
+---@class CheckProbe
+local Probe = class('CheckProbe')
+
+---@param asked {folder: string, batches: integer}
+---@param rank integer
+function Probe:init(asked, rank)
+  self._folder, self._most_reports, self._rank = asked.folder, asked.batches, rank
+  self._reports, self._forward, self._backward, self._batches = 0, 0, 0, 0
+  self._optimizers, self._known = {}, {}
+end
+
+local function shape_of(value)
+  if type(value) == 'table' and not class.of(value) then value = value[1] end
+  if type(value) ~= 'userdata' or not require('torch').is_tensor(value) then return nil end
+  local shape = {}
+  for i = 1, #value.shape do shape[i] = value.shape[i] end
+  return shape, value
+end
+
+-- Parameters of the module itself, not of the modules in it.
+local function own_parameters(module)
+  local count = 0
+  for _, parameter in module:named_parameters {recurse = false} do count = count + parameter:numel() end
+  return count
+end
+
+-- A row for each module, in the order of named_modules. Shapes come with the first forward pass. Its hooks stay: one that is
+-- removed while hooks run would make the next one, which may be the script's, be left out.
+local function rows_of(model)
+  local rows, activations = {}, {bytes = 0, is_complete = false}
+  for name, module in model:named_modules() do
+    local row = {name = name, class = class.of(module).__name, parameters = own_parameters(module)}
+    rows[#rows + 1] = row
+    local is_leaf = #module:children() == 0
+    module:register_forward_hook(function(_, _, output)
+      if activations.is_complete then return end
+      local shape, tensor = shape_of(output)
+      row.output_shape = row.output_shape or shape
+      if is_leaf and tensor then activations.bytes = activations.bytes + sizes.of_tensor(tensor) end
+    end)
+  end
+  return rows, activations
+end
+
+function Probe:_count_passes(model)
+  model:register_forward_hook(function()
+    self._activations.is_complete = true
+    if model.training then self._forward = self._forward + 1 end
+  end)
+  for _, parameter in model:named_parameters() do
+    if parameter.requires_grad then
+      parameter:register_hook(function() self._backward = self._backward + 1 end)
+      return
+    end
+  end
+end
+
+---prepare_model was given this one.
+---@param model nn.Module
+function Probe:add_model(model)
+  if self._model then return end
+  self._model = model
+  self._rows, self._activations = rows_of(model)
+  self:_count_passes(model)
+end
+
+---@param optimizer torch.optim.Optimizer
+function Probe:_add_optimizer(optimizer)
+  if self._known[optimizer] then return end
+  self._known[optimizer] = true
+  table.insert(self._optimizers, optimizer)
+end
+
+---A report was made. Raises where it is the last one to be made.
+function Probe:after_report()
+  self._reports = self._reports + 1
+  if self._reports < self._most_reports then return end
+  self._is_over = true
+  errors.raise('interrupted', 'rtrain check ends the train function here')
+end
+
+function Probe:_result()
+  local found = {rank = self._rank, batches = self._batches, reports = self._reports, forward = self._forward,
+                 backward = self._backward, peak_bytes = sizes.peak_of_process()}
+  if not self._model then return found end
+  found.class, found.layers, found.device = class.of(self._model).__name, self._rows, sizes.device_of(self._model)
+  found.parameters, found.trainable = sizes.count(self._model)
+  found.memory = sizes.of_training(self._model, self._optimizers)
+  found.memory.activations = self._activations.bytes
+  return found
+end
+
+---Calls the train function and writes what was seen of it.
+---@param fn function
+---@param config? table
+---@return any returned
+function Probe:call(fn, config)
+  files.write(self._folder, ('started-%d'):format(self._rank), {})
+  loop_limit.watch(function()
+    self._batches = self._batches + 1
+    if self._batches == 1 then files.write(self._folder, ('loop-%d'):format(self._rank), {}) end
+  end)
+  require('torch.optim.hooks').watch_steps(function(optimizer) self:_add_optimizer(optimizer) end)
+  local ok, returned = xpcall(fn, errors.wrap, config)
+  loop_limit.watch(nil)
+  require('torch.optim.hooks').watch_steps(nil)
+  if not ok and not self._is_over then error(returned, 0) end
+  files.write(self._folder, ('rank-%d'):format(self._rank), self:_result())
+  return ok and returned or nil
+end
+
+return Probe

@@ -1,0 +1,67 @@
+-- rtrain/check/sizes.lua: what a model and its training need of memory, in bytes.
+
+local sizes = {}
+
+---@param tensor torch.Tensor
+---@return integer bytes
+function sizes.of_tensor(tensor) return tensor:numel() * tensor:element_size() end
+
+---@param model nn.Module
+---@return integer parameters
+---@return integer trainable those of them that require a gradient
+---
+---```lua
+---local torch = require 'torch'
+---local all, trainable = require('rtrain.check.sizes').count(torch.nn.Linear(3, 2))
+---assert(all == 8 and trainable == 8)
+---```
+function sizes.count(model)
+  local all, trainable = 0, 0
+  for _, parameter in model:named_parameters() do
+    all = all + parameter:numel()
+    if parameter.requires_grad then trainable = trainable + parameter:numel() end
+  end
+  return all, trainable
+end
+
+local function of_state(value)
+  if type(value) == 'userdata' and require('torch').is_tensor(value) then return sizes.of_tensor(value) end
+  local bytes = 0
+  if type(value) == 'table' then
+    for _, item in next, value do bytes = bytes + of_state(item) end
+  end
+  return bytes
+end
+
+---@param model nn.Module
+---@param optimizers torch.optim.Optimizer[] that have stepped
+---@return {parameters: integer, gradients: integer, buffers: integer, optimizer: integer} bytes
+function sizes.of_training(model, optimizers)
+  local bytes = {parameters = 0, gradients = 0, buffers = 0, optimizer = 0}
+  for _, parameter in model:named_parameters() do
+    bytes.parameters = bytes.parameters + sizes.of_tensor(parameter)
+    if parameter.requires_grad then bytes.gradients = bytes.gradients + sizes.of_tensor(parameter) end
+  end
+  for _, buffer in model:named_buffers() do bytes.buffers = bytes.buffers + sizes.of_tensor(buffer) end
+  for _, optimizer in ipairs(optimizers) do bytes.optimizer = bytes.optimizer + of_state(optimizer:state_dict().state) end
+  return bytes
+end
+
+---@param model nn.Module
+---@return string device of its first parameter
+function sizes.device_of(model)
+  for _, parameter in model:named_parameters() do return tostring(parameter.device) end
+  return 'cpu'
+end
+
+---The most memory of the host that this process has had.
+---@return integer bytes
+function sizes.peak_of_process()
+  for line in io.lines '/proc/self/status' do
+    local kilobytes = line:match '^VmHWM:%s*(%d+)'
+    if kilobytes then return tonumber(kilobytes) * 1024 end
+  end
+  return 0
+end
+
+return sizes
