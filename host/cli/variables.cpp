@@ -35,6 +35,8 @@ constexpr std::array kVariables = {
     Variable{kRuns, "RTRAIN_RECORD_CODE", "1",
              "0: the script, its modules and git's diff are not kept with the run"},
     Variable{kRuns, "RTRAIN_GPU_SAMPLE_S", "5", "seconds between two samples of the GPUs; 0: none"},
+    Variable{kRuns, "RTRAIN_HOST_SAMPLE_S", "5",
+             "seconds between two samples of the ranks' processes and hosts; 0: none"},
     Variable{kRuns, "RTRAIN_LAUNCHER", "found out",
              "who started this process: slurm, openmpi, local, …, or a site's Lua file"},
     Variable{kRuns, "RTRAIN_TASK", "",

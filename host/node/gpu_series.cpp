@@ -8,10 +8,6 @@
 namespace rtrain {
 namespace {
 
-// An open chunk is written again with each of its points.
-constexpr size_t kChunkPoints = 128;
-constexpr int64_t kMsPerS = 1000;
-
 std::optional<double> own_bytes(const GpuState& state, int pid) {
   for (const GpuProcess& process : state.processes) {
     if (process.pid == pid && process.memory_bytes) {
@@ -42,22 +38,9 @@ std::vector<SeriesChunk> GpuSeries::add(const Owner& owner, const GpuState& stat
   std::vector<SeriesChunk> out;
   for (const auto& [name, value] : values) {
     if (!value) continue;
-    out.push_back(add_point(owner.rank, prefix + name, {time_ms / kMsPerS, time_ms, *value}));
+    out.push_back(chunks_.add(owner.rank, prefix + name, time_ms, *value));
   }
   return out;
-}
-
-SeriesChunk GpuSeries::add_point(int rank, const std::string& key, const SeriesPoint& point) {
-  Series& series = series_[{rank, key}];
-  if (series.points.size() == kChunkPoints) {
-    series.points.clear();
-    ++series.number;
-  }
-  series.points.push_back(point);
-  SeriesChunk chunk{chunk_of(key, series.number, series.points)};
-  chunk.attempt = attempt_;
-  chunk.rank = rank;
-  return chunk;
 }
 
 }  // namespace rtrain

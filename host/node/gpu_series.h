@@ -3,23 +3,20 @@
 //
 // The keys are "gpu/utilization_percent", "gpu/memory_used_bytes", "gpu/memory_own_bytes" (what the
 // rank's own process holds), "gpu/power_w", "gpu/temperature_c" and "gpu/slowed" (1 while the
-// device holds itself back); a rank's second device has "gpu/1/…". A point's step is the time in
-// seconds since 1970, so that a later attempt's points supersede none.
+// device holds itself back); a rank's second device has "gpu/1/…".
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "host/machine/nvml.h"
-#include "host/store/series_chunk.h"
-#include "host/store/series_store.h"
+#include "host/node/open_chunks.h"
 
 namespace rtrain {
 
 class GpuSeries {
  public:
-  explicit GpuSeries(int attempt) : attempt_(attempt) {}
+  explicit GpuSeries(int attempt) : chunks_(attempt) {}
 
   struct Owner {
     int rank;
@@ -30,14 +27,7 @@ class GpuSeries {
   std::vector<SeriesChunk> add(const Owner& owner, const GpuState& state, int64_t time_ms);
 
  private:
-  struct Series {
-    std::vector<SeriesPoint> points;  // of the open chunk
-    int64_t number = 0;
-  };
-  SeriesChunk add_point(int rank, const std::string& key, const SeriesPoint& point);
-
-  int attempt_;
-  std::map<std::pair<int, std::string>, Series> series_;
+  OpenChunks chunks_;
 };
 
 }  // namespace rtrain

@@ -24,6 +24,7 @@ LocalNode::LocalNode(Loop& loop, const NodeOrder& order, const NodeFiles& files,
       gpus_of_(static_cast<size_t>(order.num_workers)),
       deaths_(loop, board_, [this](int rank) { on_dying(rank); }),
       gpus_(loop, order.attempt, *this),
+      host_(loop, order.attempt, *this),
       group_(loop, group_options(files, places), *this) {}
 
 WorkerGroupOptions LocalNode::group_options(const NodeFiles& files,
@@ -68,7 +69,19 @@ void LocalNode::spawn() {
     ++rank;
   }
   gpus_.start(std::move(gpus), order_.gpu_sample_s);
+  host_.start({.first_rank = order_.first_rank,
+               .num_ranks = order_.num_workers,
+               .interval_s = order_.host_sample_s});
   if (order_.local && rank == end) offer_endpoints();
+}
+
+void LocalNode::close() {
+  gpus_.stop();
+  host_.stop();
+}
+
+int LocalNode::living_pid(int rank) const {
+  return is_started(rank) && !is_gone_.at(static_cast<size_t>(rank)) ? group_.pid(rank) : 0;
 }
 
 // The first one may be a thread of this process, which has no time for anything else from then on.

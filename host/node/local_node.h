@@ -11,6 +11,7 @@
 #include "host/base/progress_board.h"
 #include "host/node/death_watch.h"
 #include "host/node/gpu_monitor.h"
+#include "host/node/host_monitor.h"
 #include "host/node/node.h"
 #include "host/node/worker_endpoints.h"
 #include "host/node/worker_group.h"
@@ -26,7 +27,10 @@ struct NodeFiles {
   WorkerEndpoints* endpoints = nullptr;  // with NodeOrder.local: of workers that are there already
 };
 
-class LocalNode : public Node, public WorkerGroupDelegate, public GpuMonitorDelegate {
+class LocalNode : public Node,
+                  public WorkerGroupDelegate,
+                  public GpuMonitorDelegate,
+                  public HostMonitorDelegate {
  public:
   // `places` and what `files` points to outlive it.
   LocalNode(Loop& loop, const NodeOrder& order, const NodeFiles& files, const WorkerPlaces& places,
@@ -41,7 +45,7 @@ class LocalNode : public Node, public WorkerGroupDelegate, public GpuMonitorDele
   void drain() override { group_.drain(); }
   void hold_output(bool held) override;
   void kill() override;
-  void close() override { gpus_.stop(); }
+  void close() override;
   bool replaces() const override { return !order_.local; }
   void hand_over(NodeDelegate& delegate) override;
   void replace(int rank) override;
@@ -63,6 +67,7 @@ class LocalNode : public Node, public WorkerGroupDelegate, public GpuMonitorDele
   void on_series(SeriesChunk chunk) override { delegate_->on_series(std::move(chunk)); }
   void on_device_fault(const DeviceFault& fault) override { delegate_->on_device_fault(fault); }
   int pid(int rank) const override { return group_.pid(rank); }
+  int living_pid(int rank) const override;
 
   std::vector<WorkerGpu>& gpus_of(int rank) {
     return gpus_of_.at(static_cast<size_t>(rank - order_.first_rank));
@@ -87,6 +92,7 @@ class LocalNode : public Node, public WorkerGroupDelegate, public GpuMonitorDele
   std::vector<std::vector<WorkerGpu>> gpus_of_;  // by local rank
   DeathWatch deaths_;
   GpuMonitor gpus_;
+  HostMonitor host_;
   WorkerGroup group_;
 };
 

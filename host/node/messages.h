@@ -29,6 +29,7 @@ struct StartWorkers {
   double gpus_per_worker = 0;
   std::string accelerator_type = {};
   double gpu_sample_s = 5;
+  double host_sample_s = 5;
   List env = {};  // name and value in turn
   std::string address = {};
   bool local = false;
@@ -40,6 +41,7 @@ struct StartWorkers {
                                       required("gpus_per_worker", &StartWorkers::gpus_per_worker),
                                       optional("accelerator_type", &StartWorkers::accelerator_type),
                                       required("gpu_sample", &StartWorkers::gpu_sample_s),
+                                      required("host_sample", &StartWorkers::host_sample_s),
                                       required("env", &StartWorkers::env),
                                       required("address", &StartWorkers::address),
                                       optional("local", &StartWorkers::local)};

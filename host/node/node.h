@@ -27,6 +27,7 @@ struct NodeOrder {
   double gpus_per_worker = 0;  // where a launcher has allotted them
   std::string accelerator_type = {};
   double gpu_sample_s = 5;                                    // 0: no series of the devices
+  double host_sample_s = 5;                                   // 0: none of processes and host
   std::vector<std::pair<std::string, std::string>> env = {};  // of the workers
   std::string address =
       {};  // of its host, for sockets of other hosts' ranks; empty: there are none

@@ -58,6 +58,7 @@ void NodeHost::start(const message::StartWorkers& start) {
             .gpus_per_worker = start.gpus_per_worker,
             .accelerator_type = start.accelerator_type,
             .gpu_sample_s = start.gpu_sample_s,
+            .host_sample_s = start.host_sample_s,
             .env = {},
             .address = start.address,
             .local = start.local};

@@ -34,6 +34,7 @@ void RemoteNode::spawn() {
                               .gpus_per_worker = order_.gpus_per_worker,
                               .accelerator_type = order_.accelerator_type,
                               .gpu_sample_s = order_.gpu_sample_s,
+                              .host_sample_s = order_.host_sample_s,
                               .env = {},
                               .address = order_.address,
                               .local = order_.local};

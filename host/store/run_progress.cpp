@@ -1,6 +1,8 @@
 #include "host/store/run_progress.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 
 #include "host/store/series_chunk.h"
 #include "host/store/series_store.h"
@@ -40,7 +42,9 @@ Value reports_per_s(Database& database, const std::string& run_id, int64_t attem
 
 // What rtrain records itself lies below these.
 bool is_of_rtrain(const std::string& key) {
-  return key.starts_with("gpu/") || key.starts_with("data/") || key.starts_with("time/");
+  constexpr std::string_view kPrefixes[] = {"data/", "gpu/", "host/", "process/", "time/"};
+  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                     [&](std::string_view prefix) { return key.starts_with(prefix); });
 }
 
 Map newest_logged(Database& database, const std::string& run_id, int64_t attempt) {

@@ -109,6 +109,7 @@ NodeOrder Attempt::node_order() const {
           .gpus_per_worker = run_.spec.gpus_per_worker,
           .accelerator_type = run_.spec.accelerator_type,
           .gpu_sample_s = run_.spec.gpu_sample_s,
+          .host_sample_s = run_.spec.host_sample_s,
           .env = run_.spec.worker_env,
           .local = run_.spec.local};
 }

@@ -54,6 +54,7 @@ void take_settings(RunSpec& s) {
   s.report_notice_s = seconds_setting("RTRAIN_REPORT_WARN_INTERVAL_S", s.report_notice_s);
   s.resource_notice_s = seconds_setting("RTRAIN_RESOURCE_NOTICE_S", s.resource_notice_s);
   s.gpu_sample_s = seconds_setting("RTRAIN_GPU_SAMPLE_S", s.gpu_sample_s, ZeroSeconds::kAllowed);
+  s.host_sample_s = seconds_setting("RTRAIN_HOST_SAMPLE_S", s.host_sample_s, ZeroSeconds::kAllowed);
   s.callback_timeout_s = seconds_setting("RTRAIN_CALLBACK_TIMEOUT_S", s.callback_timeout_s);
 }
 

@@ -78,6 +78,7 @@ struct RunSpec {
   double report_notice_s = 60;    // how long a checkpoint may wait for a rank before a line says so
   double resource_notice_s = 30;  // between lines about cores that are waited for
   double gpu_sample_s = 5;        // between two looks at what the devices do; 0: none
+  double host_sample_s = 5;       // the same of the ranks' processes and their hosts
   double callback_timeout_s = 60;  // of the user's callbacks before a retry
   double start_timeout_s = 60;     // of each phase of the start-up
   double node_timeout_s = 30;      // a host that has not been heard of for that long is lost

@@ -68,6 +68,7 @@ class ScaleTest : public ::testing::Test {
     spec.min_workers = spec.max_workers = num_workers();
     spec.oversubscribe = true;
     spec.gpu_sample_s = 0;
+    spec.host_sample_s = 0;
     spec.failure_limits.max_failures = 1;
     spec.functions = "none";
     run_.emplace(std::move(spec));

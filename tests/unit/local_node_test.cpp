@@ -41,6 +41,7 @@ class LocalNodeTest : public testing::Test {
                             .num_workers = 2,
                             .threads = 3,
                             .gpu_sample_s = 0,
+                            .host_sample_s = 0,
                             .env = {{kTestWorker, what}}},
                   files_, places_, delegate_);
     node_->spawn();
