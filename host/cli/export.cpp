@@ -1,9 +1,12 @@
 // rtrain export RUN…: what runs reported and logged, for other programs.
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
+#include "host/base/clock.h"
 #include "host/base/error.h"
 #include "host/base/json.h"
 #include "host/base/text.h"
@@ -35,62 +38,85 @@ std::vector<RunRef> runs_of(RunReader& reader, const Options& options) {
                                                  : no_tagged_run(reader, options.tags));
 }
 
+// The file that `write` fills, piece by piece; throws where it could not be written.
+template <class Write>
+void write_file(const std::string& path, const Write& write) {
+  std::ofstream file(path, std::ios::binary);
+  if (!file) throw file_error("write", path);
+  write(file);
+  file.close();
+  if (!file) throw file_error("write", path);
+}
+
 // To the file, or to stdout where none was named.
-void write_text(const Options& options, const std::string& text) {
+template <class Write>
+void write_text(const Options& options, const Write& write) {
   if (options.output.empty() || options.output == "-") {
-    std::cout << text;
+    write(std::cout);
     return;
   }
-  write_output(options.output, text);
+  write_file(options.output, write);
   std::cerr << "wrote " << options.output << "\n";
 }
 
 // As `rtrain metrics --json`, with the run's name.
-std::string json_lines(RunReader& reader, const std::vector<RunRef>& runs, bool series) {
-  std::string out;
-  const auto add = [&out](Map line, const Value& row) {
-    for (const auto& [key, value] : row.as_map()) line.set(key, value);
-    out += to_json(line) + "\n";
-  };
+void write_json_lines(std::ostream& out, RunReader& reader, const std::vector<RunRef>& runs,
+                      bool series) {
   for (const RunRef& run : runs) {
     if (!series) {
-      for (const Value& row : reader.metrics(run, false, false)) add(Map{{"run", run.name}}, row);
+      reader.each_report(run, [&](const RankReport& report) {
+        out << to_json(Map{{"run", run.name},
+                           {"index", report.index},
+                           {"attempt", report.attempt},
+                           {"time", time_text(report.time_ms)},
+                           {"metrics", report.metrics}})
+            << '\n';
+      });
       continue;
     }
     for (const std::string& key : reader.series_names(run)) {
       for (const Value& row : reader.series(run, key, false)) {
-        add(Map{{"run", run.name}, {"key", key}}, row);
+        Map line{{"run", run.name}, {"key", key}};
+        for (const auto& [name, value] : row.as_map()) line.set(name, value);
+        out << to_json(line) << '\n';
       }
     }
   }
-  return out;
 }
 
-// Reports at their index, and below "logged/" what train.log recorded under a reported name.
-std::string events_of(RunReader& reader, const RunRef& run) {
-  const std::vector<std::string> logged = reader.series_names(run);
-  const std::vector<std::string> names = reader.curve_names(run);
+// Reports at their index, in one pass over them, and below "logged/" what train.log recorded under
+// a reported name.
+void write_events_of(std::ostream& out, RunReader& reader, const RunRef& run) {
   std::optional<EventFile> file;
-  const auto add = [&file](const std::string& tag, const std::vector<SeriesPoint>& points) {
-    for (const SeriesPoint& point : points) {
-      if (!file) file.emplace(point.time_ms);
-      file->add_scalar(tag, point.step, point.time_ms, point.value);
-    }
-    return !points.empty();
+  const auto add = [&](const std::string& tag, int64_t step, int64_t time_ms, double value) {
+    if (!file) file.emplace(out, time_ms);
+    file->add_scalar(tag, step, time_ms, value);
   };
-  for (const std::string& name : names) {
-    const bool taken = add(name, reader.reported(run, name, 0));
-    const std::vector<SeriesPoint> points = reader.logged(run, name, 0);
-    if (!points.empty()) add(taken ? cat("logged/", name) : name, points);
+  std::set<std::string> reported;
+  reader.each_report(run, [&](const RankReport& report) {
+    for (const auto& [key, value] : report.metrics.as_map()) {
+      const auto* name = std::get_if<std::string>(&key);
+      if (name == nullptr || (!value.is_int() && !value.is_float())) continue;
+      reported.insert(*name);
+      add(*name, report.index, report.time_ms,
+          value.is_int() ? static_cast<double>(value.as_int()) : value.as_float());
+    }
+  });
+  for (const std::string& name : reader.series_names(run)) {
+    const std::string tag = reported.contains(name) ? cat("logged/", name) : name;
+    for (const SeriesPoint& point : reader.logged(run, name, 0)) {
+      add(tag, point.step, point.time_ms, point.value);
+    }
   }
-  return file ? file->bytes() : EventFile(0).bytes();
+  if (!file) file.emplace(out, 0);
 }
 
 void write_events(RunReader& reader, const std::vector<RunRef>& runs, const std::string& folder) {
   for (const RunRef& run : runs) {
     const std::string place = cat(folder, "/", run.name);
     make_folders(absolute_path(place));
-    write_output(cat(place, "/events.out.tfevents.0.rtrain"), events_of(reader, run));
+    write_file(cat(place, "/events.out.tfevents.0.rtrain"),
+               [&](std::ostream& out) { write_events_of(out, reader, run); });
   }
   std::cerr << "wrote " << folder << ": tensorboard --logdir " << folder << "\n";
 }
@@ -106,10 +132,13 @@ void export_runs(const Options& options) {
   const std::vector<RunRef> runs = runs_of(*reader, options);
   if (options.format == "tensorboard") return write_events(*reader, runs, options.output);
   if (options.format == "json") {
-    return write_text(options, json_lines(*reader, runs, options.series));
+    return write_text(
+        options, [&](std::ostream& out) { write_json_lines(out, *reader, runs, options.series); });
   }
   const RunTable table = options.series ? series_table(*reader, runs) : report_table(*reader, runs);
-  if (options.format == "csv") return write_text(options, csv_text(table));
+  if (options.format == "csv") {
+    return write_text(options, [&](std::ostream& out) { out << csv_text(table); });
+  }
   write_parquet(table, options.output);
   std::cerr << "wrote " << options.output << "\n";
 }

@@ -33,7 +33,7 @@ std::string event_at(int64_t time_ms) {
 
 }  // namespace
 
-EventFile::EventFile(int64_t began_ms) {
+EventFile::EventFile(std::ostream& out, int64_t began_ms) : out_(out) {
   std::string event = event_at(began_ms);
   add_bytes(event, 3, "brain.Event:2");  // file_version
   add_record(event);
@@ -54,12 +54,12 @@ void EventFile::add_scalar(std::string_view tag, int64_t step, int64_t time_ms, 
 }
 
 void EventFile::add_record(const std::string& event) {
-  std::string length;
-  add_fixed(length, static_cast<uint64_t>(event.size()));
-  bytes_ += length;
-  add_fixed(bytes_, masked_crc(length));
-  bytes_ += event;
-  add_fixed(bytes_, masked_crc(event));
+  std::string record;
+  add_fixed(record, static_cast<uint64_t>(event.size()));
+  add_fixed(record, masked_crc(record));
+  record += event;
+  add_fixed(record, masked_crc(event));
+  out_ << record;
 }
 
 }  // namespace rtrain

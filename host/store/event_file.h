@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ostream>
 #include <string>
 #include <string_view>
 
@@ -10,18 +11,17 @@ namespace rtrain {
 
 class EventFile {
  public:
+  // Writes to `out`, which must outlive it and whose owner looks for its errors.
   // `began_ms`: the time of the first record, which says what the file is.
-  explicit EventFile(int64_t began_ms);
+  EventFile(std::ostream& out, int64_t began_ms);
 
   // As a 32 bit float: TensorBoard has no others.
   void add_scalar(std::string_view tag, int64_t step, int64_t time_ms, double value);
 
-  const std::string& bytes() const { return bytes_; }
-
  private:
   void add_record(const std::string& event);
 
-  std::string bytes_;
+  std::ostream& out_;
 };
 
 }  // namespace rtrain

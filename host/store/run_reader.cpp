@@ -277,6 +277,19 @@ std::vector<std::string> RunReader::curve_names(const RunRef& run) {
   return names;
 }
 
+void RunReader::each_report(const RunRef& run, const std::function<void(const RankReport&)>& see) {
+  Statement query = database_.prepare(
+      "SELECT idx, attempt, time, metrics, nonfinite FROM reports WHERE run_id = ? AND rank = 0 "
+      "AND superseded = 0 ORDER BY idx, attempt");
+  query.add(run.run_id);
+  while (query.next()) {
+    see({.index = query.integer(0),
+         .attempt = query.integer(1),
+         .time_ms = query.integer(2),
+         .metrics = load_metrics(query.text(3), query.text(4))});
+  }
+}
+
 List RunReader::metrics(const RunRef& run, bool ranks, bool all) {
   Statement query = database_.prepare(
       "SELECT idx, attempt, rank, time, metrics, nonfinite, superseded FROM reports "

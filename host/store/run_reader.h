@@ -7,6 +7,8 @@
 // submitted and has not begun as QUEUED. Wrong names and expressions are Error(kUsage).
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +24,14 @@
 namespace rtrain {
 
 struct OpenRun;
+
+// What one rank reported.
+struct RankReport {
+  int64_t index = 0;
+  int64_t attempt = 0;
+  int64_t time_ms = 0;
+  Value metrics;  // a map
+};
 
 class RunReader {
  public:
@@ -57,6 +67,8 @@ class RunReader {
   // The keys of logged(), and with what reported() has something for, sorted.
   std::vector<std::string> series_names(const RunRef& run);
   std::vector<std::string> curve_names(const RunRef& run);
+  // Calls see(report) for each report of rank 0 that counts, in order: one is held at a time.
+  void each_report(const RunRef& run, const std::function<void(const RankReport&)>& see);
   // Rows {index, attempt, time, metrics}; ranks adds `ranks`, a list by rank; all adds superseded
   // rows.
   List metrics(const RunRef& run, bool ranks, bool all);

@@ -170,6 +170,26 @@ def test_tensorboard_events_are_records_of_scalars(store):
     assert (store.folder / "tb/b").is_dir()
 
 
+def test_events_come_report_by_report(rtrain):
+    """In one pass: all metrics of a report stand together, whatever their names."""
+    rtrain.run_ok("""
+        local train = require 'rtrain'
+        train.DataParallelTrainer{train_loop_per_worker = function()
+          for i = 0, 2 do train.report{['a"b'] = i, late = i > 0 and i / 2 or nil, odd = i == 1 and 0/0 or 1, yes = true} end
+        end}:fit()
+    """, "--name", "run", "-q")
+    assert rtrain("export", "run", "--format", "tensorboard", "-o", "tb").returncode == 0
+    (path,) = (rtrain.folder / "tb/run").iterdir()
+    found = scalars(path)
+    assert set(found) == {'a"b', "late", "odd"}
+    assert [value for _, _, value in found['a"b']] == [0, 1, 2]
+    assert [(step, value) for step, _, value in found["late"]] == [(1, 0.5), (2, 1)]
+    assert [math.isnan(value) for _, _, value in found["odd"]] == [False, True, False]
+    data = path.read_bytes()
+    names = [name for at in range(len(data)) for name in (b'a"b', b"odd") if data.startswith(name, at)]
+    assert sorted(names[0:2]) == sorted(names[2:4]) == sorted(names[4:6])
+
+
 def test_tensorboards_own_reader_agrees(store):
     accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     assert store("export", "a", "--format", "tensorboard", "-o", "tb").returncode == 0
