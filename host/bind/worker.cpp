@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/base/json.h"
 #include "host/base/text.h"
 #include "host/bind/services.h"
 #include "host/lua/class.h"
@@ -116,6 +117,16 @@ int log_own(lua_State* L) {
 
 int annotate(lua_State* L) {
   worker().annotate(bytes_at(L, 2), bytes_at(L, 1));
+  return 0;
+}
+
+int log_media(lua_State* L) {
+  message::Media media;
+  media.kind = bytes_at(L, 1);
+  media.name = bytes_at(L, 2);
+  media.step = static_cast<int64_t>(luaL_checknumber(L, 3));
+  media.data = lua_istable(L, 4) ? to_json(to_value(L, 4, media.kind)) : bytes_at(L, 4);
+  worker().log_media(std::move(media));
   return 0;
 }
 
@@ -246,6 +257,7 @@ int open_worker(lua_State* L) {
       method<&log>("log"),
       method<&log_own>("log_own"),
       method<&annotate>("annotate"),
+      method<&log_media>("log_media"),
       method<&report_not_finite>("report_not_finite"),
       method<&report_health>("report_health"),
       method<&starting_checkpoint>("starting_checkpoint"),

@@ -15,6 +15,7 @@
 //   log(metrics, step?) → nothing, or the key of the first value that is not a number
 //   log_own(metrics, step)       the same for what rtrain itself records
 //   annotate(text, severity)
+//   log_media(kind, name, step, data)   bytes, or plain data, which becomes JSON
 //   report_not_finite(step, what, place)
 //   report_health(text, is_conclusive)
 //   starting_checkpoint() → {path, name, metrics, index} or nil

@@ -1,6 +1,5 @@
 // rtrain data peek FILE: what a file of data holds (modules/rtrain/data/peek.lua).
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 
@@ -12,11 +11,11 @@
 #include "host/cli/colour.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
+#include "host/cli/pictures.h"
 #include "host/lua/convert.h"
 #include "host/lua/guard.h"
 #include "host/lua/require.h"
 #include "host/lua/state.h"
-#include "host/plot/half_blocks.h"
 #include "host/store/file.h"
 
 namespace rtrain {
@@ -33,8 +32,7 @@ Value look(const Options& options, bool with_pictures) {
   Map request{{"path", options.path}, {"rows", options.rows}};
   if (!options.file_format.empty()) request.set("format", options.file_format);
   if (with_pictures) {
-    constexpr size_t kLargest = 64;
-    request.set("picture_size", std::min(kLargest, std::max<size_t>(options.width(), 2) - 1));
+    request.set("picture_size", picture_size(options.width()));
   }
   State state;
   add_host_modules(state);
@@ -123,24 +121,6 @@ void print_tensors(const Value& document, size_t width) {
   print_table({{.header = "VALUE", .key = true}, {.header = "", .fills = true}}, others, width);
 }
 
-TerminalColours colours_of_terminal() {
-  const char* known = std::getenv("COLORTERM");
-  const std::string_view name = known == nullptr ? "" : known;
-  return name == "truecolor" || name == "24bit" ? TerminalColours::kAll : TerminalColours::kPalette;
-}
-
-void print_pictures(const Value& document) {
-  if (!document["pictures"].is_list()) return;
-  for (const Value& picture : document["pictures"].as_list()) {
-    std::cout << "\n" << picture["label"].as_string() << "\n";
-    for (const std::string& line :
-         half_blocks(picture["pixels"].as_string(), static_cast<size_t>(picture["width"].as_int()),
-                     static_cast<size_t>(picture["height"].as_int()), colours_of_terminal())) {
-      std::cout << line << "\n";
-    }
-  }
-}
-
 void peek(const Options& options) {
   if (path_kind(options.path) != "file") {
     throw Error(Code::kUsage, cat("data peek: ", options.path, ": there is no such file"));
@@ -159,7 +139,7 @@ void peek(const Options& options) {
     std::cout << document["path"].as_string() << "  image, " << document["dtype"].as_string() << " "
               << shape_text(document["shape"]) << "\n";
   }
-  print_pictures(document);
+  if (document["pictures"].is_list()) print_pictures(document["pictures"].as_list());
 }
 
 }  // namespace

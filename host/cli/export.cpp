@@ -84,6 +84,35 @@ void write_json_lines(std::ostream& out, RunReader& reader, const std::vector<Ru
   }
 }
 
+EventFile::Histogram histogram_of(const Value& stored) {
+  const auto numbers = [](const Value& list) {
+    std::vector<double> out;
+    for (const Value& number : list.as_list()) out.push_back(number.as_float());
+    return out;
+  };
+  std::vector<double> limits = numbers(stored["edges"]);
+  limits.erase(limits.begin());
+  return {.min = stored["min"].as_float(),
+          .max = stored["max"].as_float(),
+          .num = stored["num"].as_float(),
+          .sum = stored["sum"].as_float(),
+          .sum_squares = stored["sum_squares"].as_float(),
+          .limits = std::move(limits),
+          .counts = numbers(stored["counts"])};
+}
+
+// Those of rank 0 below their name, those of others below "rank-1/" and so on.
+void add_media_event(EventFile& file, const MediaRow& row, const std::string& content) {
+  const std::string tag = row.rank == 0 ? row.name : cat("rank-", row.rank, "/", row.name);
+  if (row.kind == "image") {
+    file.add_image(tag, row.step, row.time_ms, content);
+  } else if (row.kind == "histogram") {
+    file.add_histogram(tag, row.step, row.time_ms, histogram_of(from_json(content)));
+  } else {
+    file.add_text(tag, row.step, row.time_ms, content);
+  }
+}
+
 // Reports at their index, in one pass over them, and below "logged/" what train.log recorded under
 // a reported name.
 void write_events_of(std::ostream& out, RunReader& reader, const RunRef& run) {
@@ -107,6 +136,11 @@ void write_events_of(std::ostream& out, RunReader& reader, const RunRef& run) {
     for (const SeriesPoint& point : reader.logged(run, name, 0)) {
       add(tag, point.step, point.time_ms, point.value);
     }
+  }
+  for (const MediaRow& row : reader.media(run)) {
+    if (row.kind == "table") continue;  // TensorBoard has none
+    if (!file) file.emplace(out, row.time_ms);
+    add_media_event(*file, row, reader.media_content(run, row.hash));
   }
   if (!file) file.emplace(out, 0);
 }
@@ -163,7 +197,7 @@ void add_export(Parser& parser) {
               "this file or folder; csv and json go to stdout without it")
       .value_name("PATH");
   command.flag("--series", &options->series,
-               "what train.log recorded instead; tensorboard has both");
+               "what train.log recorded instead; tensorboard has both, and media");
   command
       .option("--storage", &options->listing.storage,
               "folder or URI of the store (else $RTRAIN_STORAGE, else ~/rtrain_results)")

@@ -11,6 +11,7 @@
 #include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
+#include "host/cli/show_media.h"
 
 namespace rtrain {
 namespace {
@@ -218,6 +219,8 @@ std::string time_text(const Value& run) {
 struct Options : ListingOptions {
   bool diff = false;
   bool script = false;
+  bool media = false;
+  std::string output;
 };
 
 const Value* source_of(const List& sources, std::string_view kind) {
@@ -329,6 +332,13 @@ void add_show(Parser& parser) {
   const Option diff = command.flag("--diff", &options->diff,
                                    "print the git diff that the run keeps, and nothing else");
   command.flag("--script", &options->script, "print the script that the run keeps").excludes(diff);
+  command
+      .flag("--media", &options->media,
+            "images, histograms, tables and texts that the run has logged, the newest shown")
+      .excludes(diff);
+  command
+      .option("-o,--output", &options->output, "with --media: write them to files in this folder")
+      .value_name("FOLDER");
   add_listing_options(command, *options);
   add_wide_option(command, *options);
   command.footer(
@@ -353,10 +363,17 @@ void add_show(Parser& parser) {
       "nodes: node, host, address, checks (check, peer, seconds, problem), evicted_at, reason.\n"
       "environment: git_commit, git_dirty, git_diff_cut (the diff that is kept is not whole),\n"
       "hostname, command, version, libtorch, kernel, cores, memory_bytes, variables; of a QUEUED\n"
-      "run launcher and job. With --diff or --script: kind, path, text.\n"
+      "run launcher and job. With --diff or --script: kind, path, text. With --media a list: kind\n"
+      "(image, histogram, table, text), name, step, rank, attempt, time, bytes, hash (XXH3-64), "
+      "path\n"
+      "(of the file that -o wrote: .png, .json, .csv, .txt).\n"
       "checkpoints, best_checkpoints: as those of `rtrain checkpoints`");
   command.action([options] {
+    if (!options->output.empty() && !options->media) {
+      throw Error(Code::kUsage, "show -o FOLDER writes media: say --media too");
+    }
     OpenRun run = options->open_run();
+    if (options->media) return show_media(*options, run, options->output);
     const List sources = run.reader.sources(run.ref);
     if (options->diff || options->script) return print_source(*options, run, sources);
     const Value document = run.reader.run(run.ref);

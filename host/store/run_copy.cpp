@@ -11,8 +11,9 @@ namespace rtrain {
 namespace {
 
 // Parents before their children.
-constexpr std::array kTables{"runs",        "attempts",    "workers", "reports", "nodes",
-                             "checkpoints", "annotations", "events",  "sources", "series"};
+constexpr std::array kTables{"runs",    "attempts",    "workers",     "reports",
+                             "nodes",   "checkpoints", "annotations", "events",
+                             "sources", "series",      "media",       "media_contents"};
 
 // Detached at the end, outside the transaction.
 class Attached {

@@ -228,6 +228,14 @@ Value RunReader::details(const RunRef& run) {
 
 List RunReader::sources(const RunRef& run) { return read_sources(database_, run.run_id); }
 
+std::vector<MediaRow> RunReader::media(const RunRef& run) {
+  return read_media(database_, run.run_id);
+}
+
+std::string RunReader::media_content(const RunRef& run, const std::string& hash) {
+  return read_media_content(database_, run.run_id, hash);
+}
+
 List RunReader::series(const RunRef& run, const std::string& key, bool all) {
   // An export asks for one key after the other: for all of them only where this one has nothing.
   List found = read_series(database_, run.run_id, key, all);

@@ -17,6 +17,7 @@
 
 #include "host/base/value.h"
 #include "host/store/database.h"
+#include "host/store/media_store.h"
 #include "host/store/run_listing.h"
 #include "host/store/run_resolver.h"
 #include "host/store/series_chunk.h"
@@ -69,6 +70,9 @@ class RunReader {
   std::vector<std::string> curve_names(const RunRef& run);
   // Calls see(report) for each report of rank 0 that counts, in order: one is held at a time.
   void each_report(const RunRef& run, const std::function<void(const RankReport&)>& see);
+  // What train.log_image and its like recorded: host/store/media_store.h.
+  std::vector<MediaRow> media(const RunRef& run);
+  std::string media_content(const RunRef& run, const std::string& hash);
   // Rows {index, attempt, time, metrics}; ranks adds `ranks`, a list by rank; all adds superseded
   // rows.
   List metrics(const RunRef& run, bool ranks, bool all);

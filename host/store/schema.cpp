@@ -196,6 +196,27 @@ CREATE TABLE sources(           -- the code of a run as its last controller foun
   text TEXT NOT NULL
 );
 CREATE INDEX sources_of_run ON sources(run_id);
+)sql",
+                                                                 R"sql(
+CREATE TABLE media(             -- images, histograms, tables and texts that a train function logged
+  media_id INTEGER PRIMARY KEY,
+  run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+  attempt INTEGER NOT NULL,
+  rank INTEGER NOT NULL,
+  kind TEXT NOT NULL CHECK(kind IN ('image', 'histogram', 'table', 'text')),
+  name TEXT NOT NULL,
+  step INTEGER NOT NULL,
+  time INTEGER NOT NULL,
+  hash TEXT NOT NULL            -- of its row in media_contents
+);
+CREATE INDEX media_of_run ON media(run_id, kind, name, rank);
+
+CREATE TABLE media_contents(    -- the same content is there once for each run
+  run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+  hash TEXT NOT NULL,           -- XXH3-64 of data
+  data BLOB NOT NULL,           -- image: PNG; histogram and table: JSON; text: as it is
+  PRIMARY KEY(run_id, hash)
+);
 )sql"};
 
 int64_t user_version(Database& database) {

@@ -314,6 +314,8 @@ const Routes<message::ToController, Attempt, int> Attempt::kRoutes{
     on<message::Logged>([](Attempt& a, int rank, const auto& m) { a.on_logged(rank, m); }),
     on<message::Annotation>(
         [](Attempt& a, int rank, auto m) { a.annotations_.add(a.number_, rank, std::move(m)); }),
+    on<message::Media>(
+        [](Attempt& a, int rank, auto m) { a.annotations_.add(a.number_, rank, std::move(m)); }),
     on<message::NotFinite>(
         [](Attempt& a, int rank, auto m) { a.not_finite_.add(rank, std::move(m)); }),
     on<message::Health>([](Attempt& a, int rank, const auto& m) {

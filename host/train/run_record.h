@@ -15,6 +15,7 @@
 
 #include "host/base/log_file.h"
 #include "host/store/annotation_store.h"
+#include "host/store/media_store.h"
 #include "host/store/node_store.h"
 #include "host/store/object_storage.h"
 #include "host/store/run_store.h"
@@ -70,6 +71,7 @@ class RunRecord {
   void add_annotations(std::span<const AnnotationRow> rows) {
     rtrain::add_annotations(store_->claim(), rows);
   }
+  void add_media(std::span<const MediaRow> rows) { rtrain::add_media(store_->claim(), rows); }
   void set_node(const NodeRow& row) { rtrain::set_node(store_->claim(), row); }
   void set_evicted(int64_t node, const std::string& host, const std::string& reason) {
     rtrain::set_evicted(store_->claim(), node, host, reason);

@@ -46,7 +46,7 @@ constexpr std::chrono::milliseconds kEndPatience{10000};
 constexpr std::chrono::milliseconds kHeartbeat{1000};
 constexpr std::chrono::milliseconds kMemoryDelay{10000};
 // After that many bytes of notes it is asked whether more may come.
-constexpr size_t kAskAnnotations = size_t{1} << 20;
+constexpr size_t kAskBytes = size_t{1} << 20;
 // It travels in one message, with room for the rest of it.
 constexpr size_t kMaxReturnBytes = kMaxFrameBytes - 4096;
 constexpr const char* kStartKey = "start";
@@ -302,13 +302,26 @@ void WorkerProcess::report_health(std::string_view text, bool is_conclusive) {
 void WorkerProcess::annotate(std::string_view severity, std::string_view text) {
   message::Annotation note{
       .time_ms = now_ms(), .severity = std::string(severity), .text = std::string(text)};
-  unasked_annotations_ += text.size();
-  if (unasked_annotations_ < kAskAnnotations) return send(std::move(note));
-  unasked_annotations_ = 0;
-  const int64_t id = request(std::move(note));
-  const WaitScope waits(*progress_, WaitKind::kOwn, "train.annotate()");
+  send_stored(std::move(note), text.size(), "train.annotate()");
+}
+
+void WorkerProcess::log_media(message::Media media) {
+  media_limits_.add(media);
+  media.time_ms = now_ms();
+  const size_t bytes = media.data.size();
+  const std::string call = cat("train.log_", media.kind, "()");
+  send_stored(std::move(media), bytes, call);
+}
+
+template <class Message>
+void WorkerProcess::send_stored(Message message, size_t bytes, const std::string& call) {
+  unasked_bytes_ += bytes;
+  if (unasked_bytes_ < kAskBytes) return send(std::move(message));
+  unasked_bytes_ = 0;
+  const int64_t id = request(std::move(message));
+  const WaitScope waits(*progress_, WaitKind::kOwn, call.c_str());
   if (!wait_reply(id, to_ms(context_.timeout_s))) {
-    throw controller_silent("train.annotate()", context_.timeout_s);
+    throw controller_silent(call, context_.timeout_s);
   }
 }
 

@@ -24,6 +24,7 @@
 #include "host/worker/collective_client.h"
 #include "host/worker/commit_client.h"
 #include "host/worker/idle.h"
+#include "host/worker/media_limits.h"
 #include "host/worker/pending_writes.h"
 #include "host/worker/progress.h"
 #include "host/worker/replies.h"
@@ -74,6 +75,8 @@ class WorkerProcess {
   // A note in the run's record. Main thread. Waits while the store cannot keep up. Throws kTimeout,
   // and kPeerLost when the controller is gone.
   void annotate(std::string_view severity, std::string_view text);
+  // An image and the like, without its time. As annotate(); throws kArgument beyond a limit.
+  void log_media(message::Media media);
   // A loss, gradient or metric is not finite. Never waits.
   void report_not_finite(const message::NotFinite& found) { send(found); }
   // train.health.report(). Never waits.
@@ -157,6 +160,9 @@ class WorkerProcess {
   void send_aside(const char* thread, std::function<message::ToController()> make);
   void send_failure(const Error& error, bool stays);
   void send(message::ToController message);
+  // For what is stored as it comes: now and then it waits until little waits to be written.
+  template <class Message>
+  void send_stored(Message message, size_t bytes, const std::string& call);
   void expect_reply(int64_t id);
   Value wait_call(int64_t id, std::optional<std::chrono::milliseconds> timeout,
                   const std::string& what);
@@ -174,7 +180,8 @@ class WorkerProcess {
   std::thread control_;
   std::optional<MemoryPressure> memory_pressure_;
   CommitClient commits_{*this};
-  size_t unasked_annotations_ = 0;  // bytes of them; main thread only
+  size_t unasked_bytes_ = 0;  // of annotations and media; main thread only
+  MediaLimits media_limits_;  // main thread only
   std::atomic<bool> has_failed_{false};
   bool passes_signals_ = true;
   // In local mode: the controller sees the channel's end when this object goes.

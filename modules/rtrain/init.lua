@@ -23,6 +23,10 @@ local errors = require 'base.errors'
 ---@field report fun(metrics: table, options?: ReportOptions)
 ---@field log fun(metrics: table<string, number>, options?: {step: integer})
 ---@field annotate fun(text: string, options?: {severity: string, rank_zero_only: boolean})
+---@field log_image fun(name: string, img_tensor: torch.Tensor, options?: {step: integer, dataformats: string})
+---@field log_histogram fun(name: string, values: torch.Tensor|number[], options?: {step: integer, bins: integer})
+---@field log_table fun(name: string, table: table, options?: {step: integer})
+---@field log_text fun(name: string, text: string, options?: {step: integer})
 ---@field get_checkpoint fun(): Checkpoint?
 ---@field get_all_reported_checkpoints fun(options?: {consistency_mode: string, timeout_s: number}): ReportedCheckpoint[]
 ---@field CheckpointConsistencyMode CheckpointConsistencyMode
@@ -54,6 +58,7 @@ local train = require 'base.namespace'('train', {
     {'rtrain.reported_checkpoints', 'get_all_reported_checkpoints'},
     {'rtrain.config.validation', 'ValidationConfig', 'ValidationTaskConfig'},
     {'rtrain.log', 'log', 'annotate'},
+    {'rtrain.media', 'log_image', 'log_histogram', 'log_table', 'log_text'},
     {'rtrain.context', 'get_context'},
     {'rtrain.state', 'state'},
     {'rtrain.elastic', 'elastic'},

@@ -172,6 +172,22 @@ struct Annotation {
       required("text", &Annotation::text), optional("id", &Annotation::id)};
 };
 
+// train.log_image(), log_histogram(), log_table(), log_text().
+struct Media {
+  static constexpr std::string_view kType = "media";
+  int64_t time_ms = 0;
+  std::string kind;  // image, histogram, table, text
+  std::string name;
+  int64_t step = 0;
+  std::string data;  // host/store/media_store.h
+  int64_t id = 0;    // as Annotation has it
+
+  static constexpr std::tuple kFields{
+      required("time", &Media::time_ms), required("kind", &Media::kind),
+      required("name", &Media::name),    required("step", &Media::step),
+      required("data", &Media::data),    optional("id", &Media::id)};
+};
+
 // A loss, gradient or metric of this rank is not finite, for the first time.
 struct NotFinite {
   static constexpr std::string_view kType = "not_finite";
@@ -343,10 +359,10 @@ struct Failed {
 
 using ToController =
     std::variant<Hello, Phase, Gpus, Signal, Report, Files, Uploaded, Series, SeriesDropped, Logged,
-                 Annotation, NotFinite, Health, Checkpoints, Damaged, Sync, StoreSet, StoreGet,
-                 StoreAdd, StoreCheck, StoreWait, StoreDelete, StoreNumKeys, StoreCompareSet,
-                 Cancel, Stack, Profile, StopCalls, StopSeen, StartIngest, Healable, HostReady,
-                 Unwound, Returned, Failed>;
+                 Annotation, Media, NotFinite, Health, Checkpoints, Damaged, Sync, StoreSet,
+                 StoreGet, StoreAdd, StoreCheck, StoreWait, StoreDelete, StoreNumKeys,
+                 StoreCompareSet, Cancel, Stack, Profile, StopCalls, StopSeen, StartIngest,
+                 Healable, HostReady, Unwound, Returned, Failed>;
 
 }  // namespace message
 }  // namespace rtrain

@@ -12,8 +12,23 @@ constexpr size_t kMaxUnwrittenBytes = size_t{8} << 20;
 void AnnotationReceiver::add(int attempt, int rank, message::Annotation note) {
   writer_.add(
       AnnotationRow{attempt, rank, note.time_ms, std::move(note.severity), std::move(note.text)});
-  if (note.id == 0) return;
-  asked_.push_back({rank, note.id});
+  ask(rank, note.id);
+}
+
+void AnnotationReceiver::add(int attempt, int rank, message::Media media) {
+  writer_.add(MediaRow{.attempt = attempt,
+                       .rank = rank,
+                       .time_ms = media.time_ms,
+                       .kind = std::move(media.kind),
+                       .name = std::move(media.name),
+                       .step = media.step,
+                       .data = std::move(media.data)});
+  ask(rank, media.id);
+}
+
+void AnnotationReceiver::ask(int rank, int64_t id) {
+  if (id == 0) return;
+  asked_.push_back({rank, id});
   on_written();
 }
 

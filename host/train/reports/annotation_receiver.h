@@ -1,5 +1,6 @@
-// host/train/reports/annotation_receiver.h: receives the annotations of one attempt's ranks
-// (train.annotate), and holds a rank back that makes them faster than they can be stored.
+// host/train/reports/annotation_receiver.h: receives the annotations and media of one
+// attempt's ranks (train.annotate, train.log_image and its like), and holds a rank back that makes
+// them faster than they can be stored.
 //
 // Belongs to the control thread. A rank asks now and then, with an `id`, and waits for the reply:
 // it comes while little waits to be written.
@@ -21,6 +22,7 @@ class AnnotationReceiver {
   AnnotationReceiver(RecordWriter& writer, Send send) : writer_(writer), send_(std::move(send)) {}
 
   void add(int attempt, int rank, message::Annotation note);
+  void add(int attempt, int rank, message::Media media);
   // Something was written: ranks that were held back may go on.
   void on_written();
 
@@ -29,6 +31,8 @@ class AnnotationReceiver {
     int rank;
     int64_t id;
   };
+
+  void ask(int rank, int64_t id);
 
   RecordWriter& writer_;
   Send send_;

@@ -38,6 +38,12 @@ void RecordWriter::add(AnnotationRow row) {
   gather(bytes);
 }
 
+void RecordWriter::add(MediaRow row) {
+  const size_t bytes = row.data.size();
+  gathered_.media.push_back(std::move(row));
+  gather(bytes);
+}
+
 void RecordWriter::add_log(int64_t attempt, std::string_view log, std::string_view bytes) {
   const int64_t time_ms = now_ms();
   const auto is_last = [&](const Log& each) {
@@ -57,13 +63,14 @@ void RecordWriter::gather(size_t bytes) {
 }
 
 bool RecordWriter::Gathered::empty() const {
-  return rows.empty() && logs.empty() && chunks.empty() && annotations.empty();
+  return rows.empty() && logs.empty() && chunks.empty() && annotations.empty() && media.empty();
 }
 
 // On the io thread. Returns when the next call should come.
 BatchPace RecordWriter::write(RunRecord& record, const Gathered& gathered) {
   const BatchPace pace = record.add_reports(gathered.rows);
   record.add_annotations(gathered.annotations);
+  record.add_media(gathered.media);
   std::vector<SeriesChunk> chunks;
   for (const auto& [key, chunk] : gathered.chunks) chunks.push_back(chunk);
   record.add_series(chunks);

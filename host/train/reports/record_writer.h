@@ -1,5 +1,5 @@
 // host/train/reports/record_writer.h: gathers what the ranks report and print (rows, points,
-// annotations, log text) and writes it together, a few times a second.
+// annotations, media, log text) and writes it together, a few times a second.
 //
 // Belongs to the control thread; the writing happens on the io thread. A report is visible to other
 // processes one gather time (30 ms on a local disk) after it came, or some write times after the
@@ -26,6 +26,7 @@ class RecordWriter {
   void add(ReportRow row);
   void add(SeriesChunk chunk);
   void add(AnnotationRow row);
+  void add(MediaRow row);
   // `log`: the file's name without ".log", "rank-0".
   void add_log(int64_t attempt, std::string_view log, std::string_view bytes);
   // Hands everything to the io thread now: later work there finds it written.
@@ -47,6 +48,7 @@ class RecordWriter {
     // By rank, key and number: a chunk that grows replaces the one before.
     std::map<std::tuple<int64_t, std::string, int64_t>, SeriesChunk> chunks;
     std::vector<AnnotationRow> annotations;
+    std::vector<MediaRow> media;
 
     bool empty() const;
   };

@@ -166,6 +166,17 @@ local function format_of(path)
     table.concat(NAMES, ', ')))
 end
 
+---A picture of an encoded image.
+---@param bytes string a PNG or JPEG
+---@param size integer at most that many pixels wide and high
+---@return table picture {width, height, pixels}: bytes of RGB
+function peek.picture(bytes, size)
+  local torch = require 'torch'
+  local data = torch.frombuffer(bytes, {dtype = 'uint8'})
+  local image = require('torch._C').data.decode_image(data, {mode = 'RGB', apply_exif_orientation = false})
+  return picture_of(image:permute(1, 2, 0), size)
+end
+
 ---What a file holds.
 ---@param request table {path, format?, rows, picture_size?}: how many rows, and how large pictures may be, in pixels; without
 ---  it there are none
