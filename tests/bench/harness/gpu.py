@@ -18,7 +18,8 @@ def require_device(config):
     """With --device cpu the programs are tried where there is no GPU; their figures say nothing then."""
     if config.device == "cpu":
         return
-    done = subprocess.run([config.rtrain, "env", "--json"], capture_output=True, text=True, check=True)
+    env = {**os.environ, **sides.rtrain_environment(config)}
+    done = subprocess.run([config.rtrain, "env", "--json"], env=env, capture_output=True, text=True, check=True)
     cuda = json.loads(done.stdout)["cuda"]
     if cuda["devices"] == 0:
         raise Skipped(f"no CUDA device: {cuda['reason']} (--device cpu only tries the programs)")
