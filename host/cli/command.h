@@ -13,6 +13,8 @@ namespace rtrain {
 void add_run(Parser& parser, const std::vector<std::string>& command_line);
 void add_sweep(Parser& parser);
 void add_check(Parser& parser);
+void add_lr_find(Parser& parser);
+void add_estimate(Parser& parser);
 void add_agent(Parser& parser);
 void add_exec(Parser& parser);
 void add_repl(Parser& parser);

@@ -72,6 +72,8 @@ void add_commands(Parser& parser, const std::vector<std::string>& command_line) 
   add_run(parser, command_line);
   add_sweep(parser);
   add_check(parser);
+  add_lr_find(parser);
+  add_estimate(parser);
   add_agent(parser);
   add_exec(parser);
   add_repl(parser);

@@ -6,7 +6,7 @@
 #include "host/base/error.h"
 #include "host/base/shell_word.h"
 #include "host/base/text.h"
-#include "host/cli/check.h"
+#include "host/cli/doctor_check.h"
 #include "host/cli/colour.h"
 #include "host/cli/command.h"
 #include "host/cli/layout.h"

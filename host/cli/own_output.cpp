@@ -4,7 +4,7 @@
 #include "host/base/clock.h"
 #include "host/base/shell_word.h"
 #include "host/base/text.h"
-#include "host/cli/check.h"
+#include "host/cli/doctor_check.h"
 #include "host/loop/command_output.h"
 
 namespace rtrain {

@@ -102,6 +102,20 @@ def test_ranks_are_dense_by_host(rtrain, job):
     assert second.stdout == "", "what its workers print is shown once, by node 0"
 
 
+def test_processes_and_hosts_are_series_under_their_own_ranks(rtrain, job):
+    rtrain.env["RTRAIN_HOST_SAMPLE_S"] = "0.1"
+    running = job("run", script(rtrain, WAITING))
+
+    def ranks_of(key):
+        found = rtrain("metrics", "nodes", "--series", key, "--json")
+        return {row["rank"] for row in json.loads(found.stdout)} if found.returncode == 0 else set()
+
+    wait_until(lambda: ranks_of("process/cpu_percent") == {0, 1, 2, 3}, message="samples of every rank's process")
+    wait_until(lambda: ranks_of("host/cpu_percent") == {0, 2}, message="samples of both hosts, each under its first rank")
+    (rtrain.folder / "go").touch()
+    assert [result.returncode for result in running.wait()] == [0, 0]
+
+
 def test_the_parameters_are_those_of_one_machine(rtrain, job):
     path = script(rtrain, TRAINING, torch=GLOO)
     for result in job("run", path, "--name", "two").wait():

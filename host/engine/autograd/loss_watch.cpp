@@ -39,13 +39,14 @@ void keep(Vm& vm, const at::Tensor& loss) {
   if (newest.size() > kMostLosses) newest.pop_front();
 }
 
-// watch_losses(fn or nil)
+// watch_losses(fn or nil, is_every?)
 int watch_losses(lua_State* L) {
   Vm& own = vm(L);
   luaL_unref(L, LUA_REGISTRYINDEX, std::exchange(own.loss_found_ref, LUA_NOREF));
   own.kept_losses.reset();
   if (lua_isnoneornil(L, 1)) return 0;
   check_callable(L, 1, "watch_losses: fn");
+  own.sees_every_loss = lua_toboolean(L, 2) != 0;
   lua_settop(L, 1);
   own.loss_found_ref = luaL_ref(L, LUA_REGISTRYINDEX);
   own.kept_losses = std::make_shared<KeptLosses>();
@@ -83,9 +84,10 @@ constexpr Method kFunctions[] = {
 
 void see_loss(Vm& vm, lua_State* L, const at::Tensor& loss) {
   if (vm.loss_found_ref == LUA_NOREF || loss.numel() != 1 || !loss.is_floating_point()) return;
-  if (!loss.is_cpu()) return keep(vm, loss);
-  const double number = number_of(loss);
-  if (std::isfinite(number)) return;
+  const bool waits = vm.sees_every_loss && !is_capturing();
+  if (!loss.is_cpu() && !waits) return keep(vm, loss);
+  const double number = loss.is_cpu() ? number_of(loss) : loss.item<double>();
+  if (std::isfinite(number) && !vm.sees_every_loss) return;
   lua_rawgeti(L, LUA_REGISTRYINDEX, vm.loss_found_ref);
   lua_pushnumber(L, number);
   lua_call(L, 1, 0);

@@ -4,6 +4,7 @@
 // What it costs: a loss on the CPU is read, one comparison. One on a device is not read, which
 // would wait for the device: the newest 256 are kept, at 512 bytes each, until Lua asks for them at
 // a moment when it waits for the device anyway.
+// Whoever asks for every loss is called for each one, and waits for the device.
 // Belongs to the state's thread.
 #pragma once
 

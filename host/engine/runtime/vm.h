@@ -46,6 +46,7 @@ struct Vm {
 
   int64_t num_steps = 0;                    // of optimizers
   int loss_found_ref = LUA_NOREF;           // function of watch_losses
+  bool sees_every_loss = false;             // not only those that are not finite
   std::shared_ptr<KeptLosses> kept_losses;  // there with that function
 
   int scope_ref = LUA_NOREF;  // weak list of the tensors made in the innermost torch.scope

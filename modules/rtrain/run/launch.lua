@@ -118,7 +118,7 @@ local function job_of(trainer, flags)
   local backend, how_tensors_travel = backend_of(trainer, scaling, place)
   local name, resume = identity_of(flags, run_config, allocation, place)
   local config = run_config:with {name = name, resume = resume, failure_config = failures}
-  if flags.check then config.storage_filesystem = nil end  -- its checkpoints are dropped
+  if flags.tryout then config.storage_filesystem = nil end  -- its checkpoints are dropped
   return {
     kind = trainer._kind,
     backend = backend,
@@ -224,9 +224,9 @@ local function make_spec(job, flags)
   }, warnings
 end
 
--- The operator's callbacks come after the script's. `rtrain check` makes no run that they could see.
+-- The operator's callbacks come after the script's. A script that is tried out makes no run that they could see.
 local function callbacks_of(job)
-  if job.flags and job.flags.check then return {} end
+  if job.flags and job.flags.tryout then return {} end
   local list = Callbacks.of_environment()
   for i, item in ipairs(job.run_config.callbacks or {}) do table.insert(list, i, item) end
   return list
@@ -255,8 +255,8 @@ end
 
 -- The scheduler's signal before the limit, where one was asked for (sbatch --signal), may come first.
 local function time_limit_of(job, run, display)
-  local check = job.flags and job.flags.check
-  if check then return require 'rtrain.check.loader_wait'(check) end
+  local asked = job.flags and job.flags.tryout
+  if asked then return require 'rtrain.tryout.loader_wait'(asked) end
   if job.time_left_command == nil then return nil end
   return TimeLimit(job.time_left_command, {
     grace_s = job.run_config.failure_config.preemption_grace_s,

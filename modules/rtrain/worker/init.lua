@@ -83,8 +83,8 @@ function worker.run(job, pump)
   if job.gpus then host.set_gpus(job.gpus) end
   prepare_engine(host, state.context.threads, state.gpus)
   state.flags = job.flags
-  local asked = job.flags and job.flags.check
-  if asked then state.probe = require 'rtrain.check.probe'(asked, state.context.world_rank) end
+  local asked = job.flags and job.flags.tryout
+  if asked then state.probe = require('rtrain.tryout.' .. asked.probe)(asked, state.context.world_rank) end
   run_flags.apply(job.flags, job.kind == 'torch')
   dataset_shards.begin(state, job.datasets)
   host.phase('running')

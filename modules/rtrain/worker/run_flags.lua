@@ -8,20 +8,24 @@ local run_flags = {}
 ---@field deterministic? boolean
 ---@field limit_batches? integer
 ---@field overfit? integer
----@field check? {folder: string, batches: integer, wait_s: number} of `rtrain check`
+---@field tryout? {probe: string, folder: string, wait_s: number} of `rtrain check` and the like, with what the probe takes
 
 -- A table of the command's flags would travel as a part of that module, which workers do not have.
-local function copy(check)
-  return check and {folder = check.folder, batches = check.batches, wait_s = check.wait_s}
+local function copy(asked)
+  if not asked then return nil end
+  local out = {}
+  for key, value in next, asked do out[key] = value end
+  return out
 end
 
 ---Those of a command; nil where none of them was given.
 ---@param flags table of the command
 ---@return RunFlags?
 function run_flags.of(flags)
-  if not (flags.seed or flags.deterministic or flags.limit_batches or flags.overfit) then return nil end
+  local is_asked = flags.seed or flags.deterministic or flags.limit_batches or flags.overfit or flags.tryout
+  if not is_asked then return nil end
   return {seed = flags.seed, deterministic = flags.deterministic, limit_batches = flags.limit_batches, overfit = flags.overfit,
-          check = copy(flags.check)}
+          tryout = copy(flags.tryout)}
 end
 
 ---Carries them out in a worker, before its train function.

@@ -5,11 +5,12 @@ local handle = require 'base.handle'
 
 local hooks = {}
 
-local step_watcher
+local before_step, after_step
 
----From now on the function is called after each step of any optimizer of this process.
----@param fn? fun(optimizer: torch.optim.Optimizer) nil: none
-function hooks.watch_steps(fn) step_watcher = fn end
+---From now on the functions are called before and after each step of any optimizer of this process.
+---@param before? fun(optimizer: torch.optim.Optimizer) nil: none
+---@param after? fun(optimizer: torch.optim.Optimizer)
+function hooks.watch_steps(before, after) before_step, after_step = before, after end
 
 ---Adds a function to one of the object's lists.
 ---@param object table
@@ -36,7 +37,8 @@ end
 ---@param value any
 ---@return any value
 function hooks.run(object, name, value)
-  if step_watcher and name == 'step_post' then step_watcher(object) end
+  if after_step and name == 'step_post' then after_step(object) end
+  if before_step and name == 'step_pre' then before_step(object) end
   local list = object._hooks and object._hooks[name]
   if not list then return value end
   for _, entry in ipairs(list) do

@@ -12,7 +12,7 @@
 
 #include "host/base/fd.h"
 #include "host/base/text.h"
-#include "host/cli/check.h"
+#include "host/cli/doctor_check.h"
 #include "host/machine/machine.h"
 #include "host/machine/network.h"
 

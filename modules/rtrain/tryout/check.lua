@@ -1,10 +1,10 @@
--- rtrain/check/document.lua: what `rtrain check` says, out of what its ranks have written.
+-- rtrain/tryout/check.lua: what `rtrain check` says, out of what its ranks have written.
 
 local errors = require 'base.errors'
-local files = require 'rtrain.check.files'
-local LoaderWait = require 'rtrain.check.loader_wait'
+local files = require 'rtrain.tryout.files'
+local LoaderWait = require 'rtrain.tryout.loader_wait'
 
-local document = {}
+local check = {}
 
 local function row_of(found)
   return {rank = found.rank, device = found.device, batches = found.batches, forward = found.forward,
@@ -15,9 +15,8 @@ end
 ---@param script string
 ---@return table document {script, num_workers, model, memory, ranks}
 ---Raises code 'user' where no rank has ended a train function, or rank 0 has looped over no loader.
-function document.of(folder, script)
-  local first = files.read(folder, 'rank-0')
-  if not first then errors.raise('user', script .. ' ended without a call of fit(): there is nothing to check') end
+function check.document(folder, script)
+  local first = files.first(folder, script)
   if first.batches == 0 then
     errors.raise('user', 'no loader in the train function: looked for ' .. LoaderWait.LOOKED_FOR)
   end
@@ -35,4 +34,4 @@ function document.of(folder, script)
   return out
 end
 
-return document
+return check

@@ -10,7 +10,7 @@
 #include "host/base/clock.h"
 #include "host/base/error.h"
 #include "host/base/text.h"
-#include "host/cli/check.h"
+#include "host/cli/doctor_check.h"
 #include "host/cli/listing.h"
 #include "host/store/database.h"
 #include "host/store/environment.h"

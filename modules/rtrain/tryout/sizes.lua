@@ -1,4 +1,4 @@
--- rtrain/check/sizes.lua: what a model and its training need of memory, in bytes.
+-- rtrain/tryout/sizes.lua: what a model and its training need of memory, in bytes.
 
 local sizes = {}
 
@@ -12,7 +12,7 @@ function sizes.of_tensor(tensor) return tensor:numel() * tensor:element_size() e
 ---
 ---```lua
 ---local torch = require 'torch'
----local all, trainable = require('rtrain.check.sizes').count(torch.nn.Linear(3, 2))
+---local all, trainable = require('rtrain.tryout.sizes').count(torch.nn.Linear(3, 2))
 ---assert(all == 8 and trainable == 8)
 ---```
 function sizes.count(model)
@@ -50,8 +50,15 @@ end
 ---@param model nn.Module
 ---@return string device of its first parameter
 function sizes.device_of(model)
-  for _, parameter in model:named_parameters() do return tostring(parameter.device) end
-  return 'cpu'
+  local first = model:parameters()[1]
+  return first and tostring(first.device) or 'cpu'
+end
+
+---@param model nn.Module
+---@return string dtype of its first parameter
+function sizes.dtype_of(model)
+  local first = model:parameters()[1]
+  return first and tostring(first.dtype) or 'float32'
 end
 
 ---The most memory of the host that this process has had.

@@ -13,7 +13,7 @@
 #include "host/base/error.h"
 #include "host/base/fd.h"
 #include "host/base/text.h"
-#include "host/cli/check.h"
+#include "host/cli/doctor_check.h"
 #include "host/cli/listing.h"
 #include "host/machine/cuda_driver.h"
 #include "host/machine/lease.h"

@@ -1,5 +1,5 @@
 #include "host/base/text.h"
-#include "host/cli/check.h"
+#include "host/cli/doctor_check.h"
 #include "host/lua/cuda_loader.h"
 #include "host/machine/arrow_library.h"
 #include "host/machine/cuda_driver.h"

@@ -1,110 +1,20 @@
 // rtrain check FILE: two batches of a training script on every rank, and what its model needs; no
-// run is recorded (modules/rtrain/check/).
-#include <unistd.h>
-
+// run is recorded.
 #include <iostream>
 #include <memory>
-#include <optional>
 
 #include "host/base/counted.h"
-#include "host/base/error.h"
 #include "host/base/text.h"
-#include "host/bind/modules.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
-#include "host/cli/script_arguments.h"
-#include "host/lua/convert.h"
-#include "host/lua/guard.h"
-#include "host/lua/require.h"
-#include "host/lua/state.h"
-#include "host/machine/process_start.h"
-#include "host/store/file.h"
-#include "host/store/folder_copy.h"
+#include "host/cli/tryout.h"
 
 namespace rtrain {
 namespace {
 
-struct CheckOptions {
-  std::string file;
-  std::vector<std::string> args, set;
-  std::optional<int> num_workers;
-  std::string gpus;
+struct CheckOptions : TryoutOptions {
   int64_t batches = 2;
-  int64_t wait_s = 30;
-  bool json = false;
 };
-
-// A folder that goes with its scope.
-class TemporaryFolder {
- public:
-  TemporaryFolder() : path_(make_temp_folder("rtrain-check-")) {}
-  ~TemporaryFolder() { remove_tree(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-// Meanwhile what the script prints goes to stderr: stdout is the report's.
-class OutputToStderr {
- public:
-  OutputToStderr() : kept_(dup(STDOUT_FILENO)) { dup2(STDERR_FILENO, STDOUT_FILENO); }
-  ~OutputToStderr() {
-    std::cout.flush();
-    std::fflush(stdout);
-    dup2(kept_, STDOUT_FILENO);
-    close(kept_);
-  }
-  OutputToStderr(const OutputToStderr&) = delete;
-  OutputToStderr& operator=(const OutputToStderr&) = delete;
-
- private:
-  int kept_;
-};
-
-List to_list(const std::vector<std::string>& texts) { return List(texts.begin(), texts.end()); }
-
-// What rtrain.run.launch reads as package.loaded['rtrain._flags'].
-Map flags_of(const CheckOptions& options, const std::string& folder) {
-  Map flags{
-      {"script", options.file},
-      {"set", to_list(options.set)},
-      {"tags", List()},
-      {"quiet", true},
-      {"oversubscribe", true},
-      {"command", List{"rtrain", "check", options.file}},
-      {"storage", cat(folder, "/storage")},
-      {"launcher", "local"},
-      {"resume", "never"},
-      {"max_failures", 0},
-      {"limit_batches", options.batches},
-      {"check", Map{{"folder", folder}, {"batches", options.batches}, {"wait_s", options.wait_s}}},
-  };
-  if (options.num_workers) flags.set("num_workers", *options.num_workers);
-  if (!options.gpus.empty()) flags.set("gpus", options.gpus);
-  return flags;
-}
-
-Value checked(const CheckOptions& options) {
-  const TemporaryFolder folder;
-  State state;
-  add_host_modules(state);
-  lua_getfield(state, LUA_REGISTRYINDEX, "_LOADED");
-  push_value(state, flags_of(options, folder.path()));
-  lua_setfield(state, -2, "rtrain._flags");
-  lua_pop(state, 1);
-  {
-    const OutputToStderr redirected;
-    run_file(state, options.file, unmarked(options.args));
-  }
-  push_module_function(state, "rtrain.check.document", "of");
-  push_value(state, folder.path());
-  push_value(state, options.file);
-  protected_call(state, 2, 1);
-  return to_value(state, -1, "what was checked");
-}
 
 std::string shape_text(const Value& shape) {
   if (!shape.is_list()) return "";
@@ -166,9 +76,12 @@ void print_ranks(const Value& ranks) {
               rows);
 }
 
-void run_check(const CheckOptions& options) {
-  outlive_readers();
-  const Value document = checked(options);
+void check(const CheckOptions& options) {
+  const Value document = try_out(options, {.command = "check",
+                                           .probe = "model_probe",
+                                           .document = "check",
+                                           .asked = {{"batches", options.batches}},
+                                           .limit_batches = options.batches});
   if (options.json) return print_json(document);
   std::cout << options.file << " works: " << counted(document["ranks"].as_list().size(), "rank")
             << ", loops of at most " << options.batches
@@ -184,31 +97,13 @@ void add_check(Parser& parser) {
   auto options = std::make_shared<CheckOptions>();
   Command command = parser.command(
       "check", "Try a training script out: two batches on every rank; no run is recorded");
-  command.argument("FILE", &options->file, "training script that calls fit()").required();
-  command.option("-n,--num-workers", &options->num_workers, "workers; default: as the script says")
-      .at_least(0)
-      .value_name("N");
-  command
-      .option("--set", &options->set,
-              "a value of train_loop_config, a.b=VALUE for a nested one; repeatable")
-      .repeatable()
-      .value_name("KEY=VALUE");
-  command.option("--gpus", &options->gpus, "as for rtrain run")
-      .value_name("all|N")
-      .offers({.words = {"all"}});
+  add_tryout_options(command, *options);
   command
       .option("--batches", &options->batches,
               "every loop over a loader or dataset shard ends after N batches, the train function "
               "at its Nth report (default 2)")
       .value_name("N")
       .within(1, 1000000);
-  command
-      .option("--wait", &options->wait_s,
-              "seconds that the train function may take until its first batch (default 30)")
-      .value_name("SECONDS")
-      .within(1, 86400);
-  command.flag("--json", &options->json, "one JSON document");
-  command.argument("ARGS", &options->args, "after --: the script's own arguments");
   command.footer(
       "The model is the first that prepare_model is given. What the script prints goes to stderr;\n"
       "its reports, checkpoints and callbacks are dropped.\n"
@@ -218,7 +113,7 @@ void add_check(Parser& parser) {
       "of training, peak_bytes of the process)\n"
       "Exit codes: 0 it works; 1 the script fails, or calls no fit() or loops over no loader; 2\n"
       "wrong usage; 3 wrong configuration; 6 no loader within --wait");
-  command.action([options] { run_check(*options); });
+  command.action([options] { check(*options); });
 }
 
 }  // namespace rtrain

@@ -1,4 +1,5 @@
--- rtrain/check/files.lua: the files of `rtrain check`: what ranks tell the command. The first one of a name stays.
+-- rtrain/tryout/files.lua: what the ranks of a script that is tried out tell the command: files in a folder of
+-- its own. The first one of a name stays.
 
 local closure = require 'base._closure'
 local errors = require 'base.errors'
@@ -38,6 +39,16 @@ function files.read(folder, name)
   local bytes = file:read '*a'
   file:close()
   return closure.load(bytes)
+end
+
+---What rank 0 has seen. Raises code 'user' where it has ended no train function.
+---@param folder string
+---@param script string
+---@return table found
+function files.first(folder, script)
+  local first = files.read(folder, 'rank-0')
+  if not first then errors.raise('user', script .. ' ended without a call of fit(): there is nothing to try out') end
+  return first
 end
 
 return files

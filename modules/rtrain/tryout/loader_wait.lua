@@ -1,8 +1,8 @@
--- rtrain/check/loader_wait.lua: `rtrain check` waits for the first batch of a loader no longer than its --wait.
+-- rtrain/tryout/loader_wait.lua: a script that is tried out has --wait seconds for its first batch.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
-local files = require 'rtrain.check.files'
+local files = require 'rtrain.tryout.files'
 local system = require 'base._system'
 
 local LoaderWait = class('LoaderWait')

@@ -1,4 +1,4 @@
-// host/cli/check.h: what `rtrain doctor` looks at: each thing that rtrain needs, whether it works
+// host/cli/doctor_check.h: what `rtrain doctor` looks at: each thing that rtrain needs, whether it works
 // here, and what mends it. Checks leave nothing behind and throw nothing.
 #pragma once
 

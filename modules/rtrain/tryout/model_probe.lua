@@ -1,21 +1,22 @@
--- rtrain/check/probe.lua: what a rank of `rtrain check` sees of its train function: batches, the first model that
--- prepare_model is given, its forward and backward passes, and the optimizers.
+-- rtrain/tryout/model_probe.lua: what a rank of `rtrain check` and `rtrain estimate` sees of its train function: batches, the
+-- first model that prepare_model is given, its forward and backward passes, and the optimizers.
 --
 -- The train function ends at the report whose number is that of the batches: ranks report equally often, so all end there.
 -- What was seen is written to the command's folder.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
-local files = require 'rtrain.check.files'
+local files = require 'rtrain.tryout.files'
 local loop_limit = require 'torch.utils.data.loop_limit'
-local sizes = require 'rtrain.check.sizes'
+local optim_hooks = require 'torch.optim.hooks'
+local sizes = require 'rtrain.tryout.sizes'
 
----@class CheckProbe
-local Probe = class('CheckProbe')
+---@class ModelProbe
+local ModelProbe = class('ModelProbe')
 
 ---@param asked {folder: string, batches: integer}
 ---@param rank integer
-function Probe:init(asked, rank)
+function ModelProbe:init(asked, rank)
   self._folder, self._most_reports, self._rank = asked.folder, asked.batches, rank
   self._reports, self._forward, self._backward, self._batches = 0, 0, 0, 0
   self._optimizers, self._known = {}, {}
@@ -54,9 +55,11 @@ local function rows_of(model)
   return rows, activations
 end
 
-function Probe:_count_passes(model)
-  model:register_forward_hook(function()
+function ModelProbe:_count_passes(model)
+  model:register_forward_hook(function(_, inputs)
     self._activations.is_complete = true
+    local shape = shape_of(inputs[1])
+    self._batch_size = self._batch_size or shape and shape[1]
     if model.training then self._forward = self._forward + 1 end
   end)
   for _, parameter in model:named_parameters() do
@@ -69,7 +72,7 @@ end
 
 ---prepare_model was given this one.
 ---@param model nn.Module
-function Probe:add_model(model)
+function ModelProbe:add_model(model)
   if self._model then return end
   self._model = model
   self._rows, self._activations = rows_of(model)
@@ -77,26 +80,27 @@ function Probe:add_model(model)
 end
 
 ---@param optimizer torch.optim.Optimizer
-function Probe:_add_optimizer(optimizer)
+function ModelProbe:_add_optimizer(optimizer)
   if self._known[optimizer] then return end
   self._known[optimizer] = true
   table.insert(self._optimizers, optimizer)
 end
 
 ---A report was made. Raises where it is the last one to be made.
-function Probe:after_report()
+function ModelProbe:after_report()
   self._reports = self._reports + 1
   if self._reports < self._most_reports then return end
   self._is_over = true
-  errors.raise('interrupted', 'rtrain check ends the train function here')
+  errors.raise('interrupted', 'the train function ends here: it is only tried out')
 end
 
-function Probe:_result()
+function ModelProbe:_result()
   local found = {rank = self._rank, batches = self._batches, reports = self._reports, forward = self._forward,
                  backward = self._backward, peak_bytes = sizes.peak_of_process()}
   if not self._model then return found end
   found.class, found.layers, found.device = class.of(self._model).__name, self._rows, sizes.device_of(self._model)
   found.parameters, found.trainable = sizes.count(self._model)
+  found.batch_size, found.dtype = self._batch_size, sizes.dtype_of(self._model)
   found.memory = sizes.of_training(self._model, self._optimizers)
   found.memory.activations = self._activations.bytes
   return found
@@ -106,19 +110,19 @@ end
 ---@param fn function
 ---@param config? table
 ---@return any returned
-function Probe:call(fn, config)
+function ModelProbe:call(fn, config)
   files.write(self._folder, ('started-%d'):format(self._rank), {})
   loop_limit.watch(function()
     self._batches = self._batches + 1
     if self._batches == 1 then files.write(self._folder, ('loop-%d'):format(self._rank), {}) end
   end)
-  require('torch.optim.hooks').watch_steps(function(optimizer) self:_add_optimizer(optimizer) end)
+  optim_hooks.watch_steps(nil, function(optimizer) self:_add_optimizer(optimizer) end)
   local ok, returned = xpcall(fn, errors.wrap, config)
   loop_limit.watch(nil)
-  require('torch.optim.hooks').watch_steps(nil)
+  optim_hooks.watch_steps(nil)
   if not ok and not self._is_over then error(returned, 0) end
   files.write(self._folder, ('rank-%d'):format(self._rank), self:_result())
   return ok and returned or nil
 end
 
-return Probe
+return ModelProbe

@@ -1,0 +1,69 @@
+-- rtrain/tryout/estimate.lua: what `rtrain estimate` says: the memory that a model's training takes, by dtype.
+
+local errors = require 'base.errors'
+local files = require 'rtrain.tryout.files'
+
+local estimate = {}
+
+local BYTES = {float64 = 8, float32 = 4, float16 = 2, bfloat16 = 2}
+local PARTS = {'parameters', 'gradients', 'optimizer', 'buffers', 'activations'}
+
+local function row_of(dtype, memory, factors)
+  local row = {dtype = dtype, total = 0}
+  for _, part in ipairs(PARTS) do
+    row[part] = math.floor(memory[part] * (factors[part] or factors.all) + 0.5)
+    row.total = row.total + row[part]
+  end
+  return row
+end
+
+-- The largest batch that leaves all of it in that memory; 0 where not even one sample does.
+local function largest_batch(row, batch_size, bytes)
+  local fixed = row.total - row.activations
+  local per_sample = row.activations / batch_size
+  if fixed + per_sample > bytes then return 0 end
+  return per_sample > 0 and math.floor((bytes - fixed) / per_sample) or nil
+end
+
+---Rows for float32, autocast and bfloat16, of what was measured in one dtype. Autocast keeps parameters, gradients and the
+---optimizer's state in float32, a cast of the parameters beside them, and most activations in two bytes.
+---@param memory table bytes: parameters, gradients, optimizer, buffers, activations
+---@param dtype string of the parameters that were measured
+---@return table[] rows {dtype, parameters, gradients, optimizer, buffers, activations, total}
+---
+---```lua
+---local memory = {parameters = 400, gradients = 400, optimizer = 800, buffers = 0, activations = 1000}
+---local rows = require('rtrain.tryout.estimate').rows(memory, 'float32')
+---assert(rows[1].total == 2600 and rows[2].total == 600 + 400 + 800 + 500 and rows[3].total == 1300)
+---```
+function estimate.rows(memory, dtype)
+  local own = BYTES[dtype]
+  if not own then errors.raise('user', ('the parameters are %s: expected a floating point dtype'):format(dtype)) end
+  local whole = 4 / own
+  return {
+    row_of('float32', memory, {all = whole}),
+    row_of('float32, autocast', memory, {all = whole, parameters = whole * 1.5, activations = whole / 2}),
+    row_of('bfloat16', memory, {all = whole / 2}),
+  }
+end
+
+---@param folder string
+---@param script string
+---@param asked {memory_bytes: integer?}
+---@return table document {script, model, batch_size, dtype, rows}
+---Raises code 'user' where no rank has ended a train function, or no model was prepared.
+function estimate.document(folder, script, asked)
+  local first = files.first(folder, script)
+  if not first.memory then
+    errors.raise('user', 'the train function gave no model to train.torch.prepare_model: there is nothing to estimate')
+  end
+  if not first.batch_size then errors.raise('user', 'the model was not called: there is nothing to estimate') end
+  local rows = estimate.rows(first.memory, first.dtype)
+  for _, row in ipairs(rows) do
+    if asked.memory_bytes then row.largest_batch = largest_batch(row, first.batch_size, asked.memory_bytes) end
+  end
+  return {script = script, model = first.class, parameters = first.parameters, batch_size = first.batch_size,
+          dtype = first.dtype, rows = rows}
+end
+
+return estimate
