@@ -26,7 +26,7 @@ local function largest_batch(row, batch_size, bytes)
 end
 
 ---Rows for float32, autocast and bfloat16, of what was measured in one dtype. Autocast keeps parameters, gradients and the
----optimizer's state in float32, a cast of the parameters beside them, and most activations in two bytes.
+---optimizer's state in float32, a cast of the parameters besides, and most activations in two bytes.
 ---@param memory table bytes: parameters, gradients, optimizer, buffers, activations
 ---@param dtype string of the parameters that were measured
 ---@return table[] rows {dtype, parameters, gradients, optimizer, buffers, activations, total}
