@@ -1,5 +1,5 @@
-// host/cli/doctor_check.h: what `rtrain doctor` looks at: each thing that rtrain needs, whether it works
-// here, and what mends it. Checks leave nothing behind and throw nothing.
+// host/cli/doctor_check.h: what `rtrain doctor` looks at: each thing that rtrain needs, whether it
+// works here, and what mends it. Checks leave nothing behind and throw nothing.
 #pragma once
 
 #include <string>

@@ -71,12 +71,14 @@ void add_estimate(Parser& parser) {
       .within(0.001, 1e6);
   command.footer(
       "Measured in one step of the script as it is: parameters, gradients, the optimizer's state,\n"
-      "buffers, and the outputs of the layers, which backward() needs. The other dtypes are worked\n"
+      "buffers, and the outputs of the layers, which backward() needs. The other dtypes are "
+      "worked\n"
       "out: autocast has parameters and their gradients in float32, a cast of the parameters and\n"
       "half of the activations. A library's own work space, and what a script keeps, come on top.\n"
       "Keys of --json: script, model, parameters, batch_size, dtype, rows (dtype, parameters,\n"
       "gradients, optimizer, buffers, activations, total: bytes; largest_batch with --memory)\n"
-      "Exit codes: 0 done; 1 the script fails, or trains no model of prepare_model; 2 wrong usage;\n"
+      "Exit codes: 0 done; 1 the script fails, or trains no model of prepare_model; 2 wrong "
+      "usage;\n"
       "3 wrong configuration; 6 no loader within --wait");
   command.action([options] { estimate(*options); });
 }

@@ -56,16 +56,17 @@ void find(const LrFindOptions& options) {
     throw Error(Code::kUsage,
                 cat("-o ", options.output, ": expected a name that ends in .svg or .png"));
   }
-  const Value document = try_out(options, {.command = "lr-find",
-                                           .probe = "lr_probe",
-                                           .document = "lr_find",
-                                           .asked = {{"steps", options.steps},
-                                                     {"min_lr", options.min_lr},
-                                                     {"max_lr", options.max_lr}},
-                                           .limit_batches = {}});
+  const Value document = try_out(
+      options,
+      {.command = "lr-find",
+       .probe = "lr_probe",
+       .document = "lr_find",
+       .asked = {{"steps", options.steps}, {"min_lr", options.min_lr}, {"max_lr", options.max_lr}},
+       .limit_batches = {}});
   const Chart chart = chart_of(document["steps"]);
   if (!options.output.empty()) {
-    write_output(options.output, is_svg(options.output) ? svg_chart(chart, {}) : png_chart(chart, {}));
+    write_output(options.output,
+                 is_svg(options.output) ? svg_chart(chart, {}) : png_chart(chart, {}));
     std::cerr << "wrote " << options.output << "\n";
   }
   if (options.json) return print_json(document);
@@ -95,7 +96,8 @@ void add_lr_find(Parser& parser) {
   command.option("-o,--output", &options->output, "draw the losses into this file, .svg or .png")
       .value_name("FILE");
   command.footer(
-      "The learning rate of every step() is set, whatever the script's schedule says; groups of an\n"
+      "The learning rate of every step() is set, whatever the script's schedule says; groups of "
+      "an\n"
       "optimizer keep their ratio. The loss is the number that backward() begins with, of rank 0.\n"
       "The search ends at four times the smallest averaged loss. What the script prints goes to\n"
       "stderr; its reports, checkpoints and callbacks are dropped.\n"

@@ -32,8 +32,7 @@ void read_cpu(const std::string& root, HostFacts& out) {
   double irq = 0;
   double softirq = 0;
   if (!(file >> name >> user >> nice >> system >> idle >> waiting >> irq >> softirq)) return;
-  out.cpu_s =
-      (user + nice + system + irq + softirq) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  out.cpu_s = (user + nice + system + irq + softirq) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 void read_memory(const std::string& root, HostFacts& out) {

@@ -45,12 +45,11 @@ std::vector<SeriesChunk> HostSeries::add_process(int rank, int pid, const Proces
   if (pid <= 0 || facts.state == '?' || facts.state == 'Z') return {};
   const auto read = io ? std::optional(static_cast<double>(io->read_bytes)) : std::nullopt;
   const auto written = io ? std::optional(static_cast<double>(io->written_bytes)) : std::nullopt;
-  return chunks_of(
-      chunks_, rank, time_ms,
-      {{"process/cpu_percent", percent(rate(pid, "cpu", facts.cpu_s, time_ms))},
-       {"process/memory_bytes", static_cast<double>(facts.memory_bytes)},
-       {"process/disk_read_bytes_per_s", rate(pid, "read", read, time_ms)},
-       {"process/disk_written_bytes_per_s", rate(pid, "written", written, time_ms)}});
+  return chunks_of(chunks_, rank, time_ms,
+                   {{"process/cpu_percent", percent(rate(pid, "cpu", facts.cpu_s, time_ms))},
+                    {"process/memory_bytes", static_cast<double>(facts.memory_bytes)},
+                    {"process/disk_read_bytes_per_s", rate(pid, "read", read, time_ms)},
+                    {"process/disk_written_bytes_per_s", rate(pid, "written", written, time_ms)}});
 }
 
 std::vector<SeriesChunk> HostSeries::add_host(int first_rank, const HostFacts& facts,

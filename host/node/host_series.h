@@ -4,9 +4,9 @@
 // Of each rank "process/cpu_percent" (100: one core), "process/memory_bytes",
 // "process/disk_read_bytes_per_s" and "process/disk_written_bytes_per_s". Of the host, under its
 // first rank, "host/cpu_percent" (100: one core), "host/memory_used_bytes", and for each second
-// "host/disk_read_bytes_per_s", "host/disk_written_bytes_per_s", "host/network_received_bytes_per_s"
-// and "host/network_sent_bytes_per_s". What is for each second is since the sample before: the
-// first sample has none of it.
+// "host/disk_read_bytes_per_s", "host/disk_written_bytes_per_s",
+// "host/network_received_bytes_per_s" and "host/network_sent_bytes_per_s". What is for each second
+// is since the sample before: the first sample has none of it.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Writes the pictures of examples/pictures/: what a terminal of 96 columns shows of real runs, as SVG.
 
-    scripts/pictures [NAME …]     those whose names contain one of these; without, all. About two minutes on two cores
+    examples/pictures/take.py [NAME …]     those whose names contain one of these; without, all. About two minutes on two cores
 
 Needs build/rtrain and Debian's python3-pyte, which is the terminal.
 """
@@ -22,7 +22,7 @@ import time
 
 import pyte
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RTRAIN = ROOT / "build" / "rtrain"
 HOME = pathlib.Path("/tmp/ada")  # as the pictures show it
 PICTURES = ROOT / "examples" / "pictures"
