@@ -6,6 +6,7 @@
 #include "host/bind/host.h"
 #include "host/bind/ingest.h"
 #include "host/bind/local_worker.h"
+#include "host/bind/program.h"
 #include "host/bind/services.h"
 #include "host/bind/system.h"
 #include "host/bind/tune.h"
@@ -32,6 +33,7 @@ void add_host_modules(State& state) {
   state.preload("rtrain._ingest", &guarded<&open_ingest>);
   state.preload("rtrain._local", &guarded<&open_local>);
   state.preload("rtrain._tune", &guarded<&open_tune>);
+  state.preload("rtrain._program", &guarded<&open_program>);
   state.preload("base._system", &guarded<&open_system>);
 }
 

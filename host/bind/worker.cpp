@@ -169,6 +169,11 @@ int last_checkpoint(lua_State* L) {
   return 1;
 }
 
+int is_stopping(lua_State* L) {
+  lua_pushboolean(L, worker().is_stopping());
+  return 1;
+}
+
 int stop_requested(lua_State* L) {
   lua_pushboolean(L, worker().stop_requested());
   return 1;
@@ -254,6 +259,7 @@ int open_worker(lua_State* L) {
       method<&fail_upload>("fail_upload"),
       method<&last_checkpoint>("last_checkpoint"),
       method<&stop_requested>("stop_requested"),
+      method<&is_stopping>("is_stopping"),
       method<&log>("log"),
       method<&log_own>("log_own"),
       method<&annotate>("annotate"),

@@ -26,6 +26,7 @@
 //   synchronize(collective, data) → rank 0's data
 //                                waits until every rank has called that collective
 //   stop_requested() → whether all ranks are to return, at the same call
+//   is_stopping() → the same for a rank that never calls it, and does not count
 //   busy(reason, seconds)        until then this rank's silence is not a hang
 //   set_returned()               the train function has returned
 //   set_gpus(numbers)            the devices that another launcher has given to this process

@@ -1,110 +1,16 @@
 // rtrain run FILE: runs a training script; its flags override what the script says.
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <climits>
-#include <csignal>
-#include <cstdlib>
-#include <cstring>
 #include <iostream>
 #include <memory>
-#include <optional>
 
-#include "host/base/error.h"
-#include "host/base/text.h"
-#include "host/bind/modules.h"
 #include "host/cli/command.h"
-#include "host/cli/job.h"
-#include "host/cli/requeue.h"
+#include "host/cli/run_options.h"
 #include "host/cli/script_arguments.h"
 #include "host/lua/convert.h"
 #include "host/lua/guard.h"
 #include "host/lua/require.h"
-#include "host/lua/state.h"
-#include "host/machine/full_stack.h"
-#include "host/machine/process_start.h"
 
 namespace rtrain {
 namespace {
-
-struct RunOptions {
-  std::string file;
-  std::vector<std::string> args;
-  std::optional<int> num_workers;
-  std::optional<int> max_failures;
-  std::optional<int> seed;
-  std::optional<int> limit_batches;
-  std::optional<int> overfit;
-  std::vector<std::string> set;
-  std::vector<std::string> tags;
-  std::string name;
-  std::string storage;
-  std::string note;
-  std::string resume;
-  std::string gpus;
-  std::string launcher;
-  bool deterministic = false;
-  bool oversubscribe = false;
-  bool quiet = false;
-  bool json = false;
-};
-
-// The standard output becomes that of the events alone: what the script prints goes to stderr.
-int take_output_for_events() {
-  const int events = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
-  if (events < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
-    throw Error(Code::kEnvironment, cat("--json: ", std::string_view(std::strerror(errno))));
-  }
-  return events;
-}
-
-// Until a run takes the signals over, they end the process with the codes of an interrupted run.
-void exit_on_signals() {
-  struct sigaction action {};
-  action.sa_handler = [](int number) {
-    _exit(exit_code(number == SIGINT ? Code::kInterrupted : Code::kTerminated));
-  };
-  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU}) {
-    struct sigaction before {};
-    sigaction(number, nullptr, &before);
-    if (before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);
-  }
-}
-
-// The message of a wrong value, else nothing.
-std::string check_gpus(const std::string& text) {
-  const bool is_number =
-      text.find_first_not_of("0123456789") == std::string::npos && text.size() < 5;
-  return text == "all" || is_number ? "" : cat("'", text, "': expected all or a number");
-}
-
-List to_list(const std::vector<std::string>& texts) { return List(texts.begin(), texts.end()); }
-
-// What rtrain.run.launch reads as package.loaded['rtrain._flags'].
-Map flags_of(const RunOptions& options, const std::vector<std::string>& command) {
-  Map flags{{"script", options.file},
-            {"set", to_list(options.set)},
-            {"tags", to_list(options.tags)},
-            {"quiet", options.quiet},
-            {"oversubscribe", options.oversubscribe},
-            {"command", to_list(command)}};
-  if (options.num_workers) flags.set("num_workers", *options.num_workers);
-  if (options.max_failures) flags.set("max_failures", *options.max_failures);
-  if (options.seed) flags.set("seed", *options.seed);
-  if (options.deterministic) flags.set("deterministic", true);
-  if (options.limit_batches) flags.set("limit_batches", *options.limit_batches);
-  if (options.overfit) flags.set("overfit", *options.overfit);
-  if (!options.name.empty()) flags.set("name", options.name);
-  if (!options.storage.empty()) flags.set("storage", options.storage);
-  if (!options.note.empty()) flags.set("note", options.note);
-  if (!options.resume.empty()) flags.set("resume", options.resume);
-  if (!options.gpus.empty()) flags.set("gpus", options.gpus);
-  if (!options.launcher.empty()) flags.set("launcher", options.launcher);
-  flags.set("terminal", isatty(STDERR_FILENO) == 1);
-  if (options.json) flags.set("events_fd", take_output_for_events());
-  return flags;
-}
 
 // rtrain.run.launch leaves a mark in the flags.
 bool has_trained(lua_State* L) {
@@ -116,35 +22,7 @@ bool has_trained(lua_State* L) {
   return out;
 }
 
-void set_flag(lua_State* L, const char* name) {
-  lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
-  lua_getfield(L, -1, "rtrain._flags");
-  lua_pushboolean(L, 1);
-  lua_setfield(L, -2, name);
-  lua_pop(L, 2);
-}
-
-void run_script(const RunOptions& options, const std::vector<std::string>& command) {
-  exit_on_signals();
-  explain_full_stack();
-  outlive_readers();
-  State state;
-  add_host_modules(state);
-  lua_getfield(state, LUA_REGISTRYINDEX, "_LOADED");
-  push_value(state, flags_of(options, command));
-  lua_setfield(state, -2, "rtrain._flags");
-  lua_pop(state, 1);
-  if (getenv("RTRAIN_TRIAL") != nullptr) {
-    push_module_function(state, "rtrain.tune.link", "begin");
-    protected_call(state, 0, 0);
-  }
-  if (const auto job = find_job(state, options.launcher)) {
-    if (job->task > 0 && !job->join) std::exit(run_agent(*job));
-    begin_job(*job);
-    set_flag(state, "has_agents");
-  }
-  // Before the agents end: their launcher may end a job whose processes end.
-  requeue_when_preempted(find_requeue_command(state, options.launcher));
+void run_script(State& state, const RunOptions& options) {
   if (options.seed) {
     push_module_function(state, "rtrain.worker.run_flags", "seed_script");
     push_value(state, *options.seed);
@@ -156,94 +34,47 @@ void run_script(const RunOptions& options, const std::vector<std::string>& comma
             << " ended without a call of fit(): nothing was trained\n";
 }
 
-void add_flags(Command& command, RunOptions& options) {
-  command.argument("FILE", &options.file, "training script").required();
-  command
-      .option("-n,--num-workers", &options.num_workers,
-              "workers (ScalingConfig.num_workers); 0 is --local")
-      .at_least(0)
-      .value_name("N");
-  command.flag(
-      "--local", [&options] { options.num_workers = 0; },
-      "run the train function in this process, without workers");
-  command
-      .option("--set", &options.set,
-              "a value of train_loop_config, a.b=VALUE for a nested one; repeatable")
-      .repeatable()
-      .value_name("KEY=VALUE");
-  command.option("--name", &options.name, "the run's name (RunConfig.name)")
-      .offers({.sources = {Source::kRuns}});
-  command.option("--storage", &options.storage, "folder or URI of results (RunConfig.storage_path)")
-      .value_name("FOLDER");
-  command
-      .option("--max-failures", &options.max_failures,
-              "retries, -1 without end (FailureConfig.max_failures)")
-      .at_least(-1)
-      .value_name("N");
-  command
-      .option("--seed", &options.seed,
-              "seeds random numbers of the script and of every rank, and the seed of "
-              "train_loop_config where it has one")
-      .at_least(0)
-      .value_name("N");
-  command.flag("--deterministic", &options.deterministic,
-               "ranks seed alike (--seed, else 0), and GPUs compute the same each time "
-               "(train.torch.enable_reproducibility)");
-  const Option limit =
-      command
-          .option("--limit-batches", &options.limit_batches,
-                  "every loop over a DataLoader or dataset shard ends after N batches")
-          .at_least(1)
-          .value_name("N");
-  command
-      .option("--overfit", &options.overfit,
-              "the same, and each epoch gets the N batches of the first one again: a model that "
-              "works learns them by heart")
-      .at_least(1)
-      .value_name("N")
-      .excludes(limit);
-  command.option("--tag", &options.tags, "a tag of the run; repeatable")
-      .value_name("TAG")
-      .repeatable();
-  command.option("--note", &options.note, "a note of the run");
-  command
-      .option("--resume", &options.resume,
-              "never, auto or must: whether to go on with a run of that name "
-              "(RunConfig.resume)")
-      .one_of({"never", "auto", "must"})
-      .value_name("MODE");
-  command
-      .option("--gpus", &options.gpus,
-              "all: a worker for each GPU, with -n one each; N: that many GPUs; 0: none "
-              "(ScalingConfig.use_gpu)")
-      .check(check_gpus)
-      .value_name("all|N")
-      .offers({.words = {"all"}});
-  command
-      .option("--launcher", &options.launcher,
-              "who started this process: slurm, openmpi, local, …, or a site's FILE.lua "
-              "(RTRAIN_LAUNCHER); "
-              "else its variables tell")
-      .value_name("NAME|FILE");
-  command.flag("--oversubscribe", &options.oversubscribe,
-               "do not wait for cores or GPUs that other runs hold: share them");
-  const Option quiet = command.flag("-q,--quiet", &options.quiet, "show errors only");
-  command
-      .flag(
-          "--json", &options.json,
-          "print the run's events as JSON lines (rtrain doc guide/events); what the script prints "
-          "goes to stderr")
-      .excludes(quiet);
-}
-
 }  // namespace
 
 void add_run(Parser& parser, const std::vector<std::string>& command_line) {
   auto options = std::make_shared<RunOptions>();
   Command command = parser.command("run", "Train: run a script that calls fit()");
-  add_flags(command, *options);
+  command.argument("FILE", &options->file, "training script").required();
+  add_run_options(command, *options);
+  command.flag(
+      "--local", [options] { options->num_workers = 0; },
+      "run the train function in this process, without workers");
+  command
+      .option("--set", &options->set,
+              "a value of train_loop_config, a.b=VALUE for a nested one; repeatable")
+      .repeatable()
+      .value_name("KEY=VALUE");
+  command
+      .option("--seed", &options->seed,
+              "seeds random numbers of the script and of every rank, and the seed of "
+              "train_loop_config where it has one")
+      .at_least(0)
+      .value_name("N");
+  command.flag("--deterministic", &options->deterministic,
+               "ranks seed alike (--seed, else 0), and GPUs compute the same each time "
+               "(train.torch.enable_reproducibility)");
+  const Option limit =
+      command
+          .option("--limit-batches", &options->limit_batches,
+                  "every loop over a DataLoader or dataset shard ends after N batches")
+          .at_least(1)
+          .value_name("N");
+  command
+      .option("--overfit", &options->overfit,
+              "the same, and each epoch gets the N batches of the first one again: a model that "
+              "works learns them by heart")
+      .at_least(1)
+      .value_name("N")
+      .excludes(limit);
   command.argument("ARGS", &options->args, "after --: the script's own arguments (global `arg`)");
-  command.action([options, &command_line] { run_script(*options, command_line); });
+  command.action([options, &command_line] {
+    run_with(*options, command_line, [&](State& state) { run_script(state, *options); });
+  });
 }
 
 }  // namespace rtrain

@@ -39,6 +39,7 @@ constexpr std::array kVariables = {
              "seconds between two samples of the ranks' processes and hosts; 0: none"},
     Variable{kRuns, "RTRAIN_LAUNCHER", "found out",
              "who started this process: slurm, openmpi, local, …, or a site's Lua file"},
+    Variable{kRuns, "RTRAIN_PYTHON", "python3", "what runs the scripts of `rtrain launch`"},
     Variable{kRuns, "RTRAIN_TASK", "",
              "set by rtrain: the process of a job that has started this one, which trains alone"},
     Variable{kRuns, "RTRAIN_TRIAL", "",

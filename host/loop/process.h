@@ -20,6 +20,7 @@ struct ProcessOptions {
   std::vector<std::string> args;  // with argv[0]
   std::vector<std::pair<std::string, std::string>>
       env;  // added to this process's environment, or replacing it there
+  std::vector<std::string> without = {};  // variables of this process that it does not get
   // Becomes descriptor 1, 2, 3, … of the child; 0 is /dev/null, everything else is closed there.
   // -1 leaves its place free.
   std::vector<int> descriptors;

@@ -22,6 +22,7 @@ constexpr std::string_view kInit = "/init";
 constexpr std::string_view kGuides = "rtrain/guide/";
 constexpr std::string_view kGuideSuffix = ".md";
 constexpr std::string_view kTemplates = "templates/";
+constexpr std::string_view kPython = "python/";
 
 std::span<const EmbeddedFile> files() { return {rtrain_embedded_files, rtrain_embedded_count}; }
 
@@ -118,6 +119,17 @@ std::vector<std::string> embedded_templates() {
     if (!name.starts_with(kTemplates)) continue;
     out.emplace_back(
         name.substr(kTemplates.size(), name.size() - kTemplates.size() - kSuffix.size()));
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> embedded_python() {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const EmbeddedFile& file : files()) {
+    const std::string_view name = file.name;
+    if (!name.starts_with(kPython)) continue;
+    out.emplace_back(name.substr(kPython.size()), text_of(std::string(name)).value_or(""));
   }
   std::sort(out.begin(), out.end());
   return out;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rtrain {
@@ -45,5 +46,8 @@ std::optional<std::string> find_template(std::string_view name);
 
 // The names of all templates, sorted.
 std::vector<std::string> embedded_templates();
+
+// The files of the Python package: paths below python/ and their texts, by path.
+std::vector<std::pair<std::string, std::string>> embedded_python();
 
 }  // namespace rtrain

@@ -28,6 +28,11 @@ void StopGate::release(std::optional<int64_t> at) {
   changed_.notify_all();
 }
 
+bool StopGate::is_agreed() {
+  const std::lock_guard lock(mutex_);
+  return at_.has_value();
+}
+
 bool StopGate::is_closed() {
   const std::lock_guard lock(mutex_);
   return closed_;

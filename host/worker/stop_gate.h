@@ -23,6 +23,8 @@ class StopGate {
   int64_t hold();
   // Lets it go; `at`: the first call that returns true.
   void release(std::optional<int64_t> at);
+  // A call that returns true has been agreed on, whether it was made or not. Counts nothing.
+  bool is_agreed();
   void close();
   bool is_closed();
 

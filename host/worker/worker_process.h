@@ -84,6 +84,8 @@ class WorkerProcess {
   // Main thread. True once the run, or this attempt, is to stop: on all ranks from the same call
   // on. Throws kTimeout.
   bool stop_requested();
+  // The same, and not one of those calls: for a rank that never makes any.
+  bool is_stopping() { return attempt_->stop_gate.is_agreed(); }
   // A new empty folder on the run's file system that goes with the attempt.
   std::string make_tempdir() const;
 

@@ -53,6 +53,7 @@ local errors = require 'base.errors'
 local train = require 'base.namespace'('train', {
   files = {
     {'rtrain.trainer', 'TorchTrainer', 'DataParallelTrainer'},
+    {'rtrain.program_trainer', 'ProgramTrainer', 'TensorflowTrainer', 'JaxTrainer'},
     {'rtrain.tune.tuner', 'Tuner'},
     {'rtrain.report', 'report', 'get_checkpoint'},
     {'rtrain.reported_checkpoints', 'get_all_reported_checkpoints'},

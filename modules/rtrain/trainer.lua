@@ -109,7 +109,8 @@ local function check_options(self, options, position)
     of and 'a ' .. of.__name or type(options), field and (': write {%s = …}'):format(field) or ''))
 end
 
-local function check_fields(self, given)
+-- Raises for unknown and misplaced names.
+function DataParallelTrainer:_check_fields(given, names)
   for name in next, given do
     check_misplaced(self, name)
     if REMOVED[name] then
@@ -119,7 +120,7 @@ local function check_fields(self, given)
       errors.raise('unsupported', ('%s: %s is not in this version: %s'):format(self.__name, name, ABSENT[name]))
     end
   end
-  args.options(given, self._fields, self.__name, 'config')
+  args.options(given, names, self.__name, 'config')
 end
 
 ---`TorchTrainer{train_loop_per_worker = f, …}` or `TorchTrainer(f, {…})`.
@@ -136,7 +137,7 @@ function DataParallelTrainer:init(f, options)
     given = {train_loop_per_worker = f}
     for name, value in next, options or {} do given[name] = value end
   end
-  check_fields(self, given)
+  self:_check_fields(given, self._fields)
   check_function(self.__name, given.train_loop_per_worker)
   check_plain(given.train_loop_config, 'train_loop_config', {})
   self.train_loop_per_worker = given.train_loop_per_worker

@@ -1,7 +1,8 @@
 # Puts files into the executable with .incbin.
 
 # Writes ${out} (assembler) with every modules/*.lua, the guides modules/rtrain/guide/*.md, the scripts of `rtrain init` as
-# templates/*.lua, Debian's argparse as base/_argparse.lua, and the table rtrain_embedded_files that host/lua/embed.cpp reads.
+# templates/*.lua, the Python package as python/*, Debian's argparse as base/_argparse.lua, and the table
+# rtrain_embedded_files that host/lua/embed.cpp reads.
 function(rtrain_embed_modules target)
   find_file(ARGPARSE_LUA argparse.lua PATHS /usr/share/lua/5.1 NO_DEFAULT_PATH REQUIRED)
   file(GLOB_RECURSE modules CONFIGURE_DEPENDS
@@ -10,6 +11,9 @@ function(rtrain_embed_modules target)
   file(GLOB templates CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/templates/*.lua)
   list(SORT templates)
   list(APPEND modules ${templates})
+  file(GLOB_RECURSE python CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/*.py)
+  list(SORT python)
+  list(APPEND modules ${python})
   list(APPEND modules ${ARGPARSE_LUA})
   set(data "")
   set(table "")
@@ -21,6 +25,8 @@ function(rtrain_embed_modules target)
     elseif(path IN_LIST templates)
       get_filename_component(name ${path} NAME)
       set(name templates/${name})
+    elseif(path IN_LIST python)
+      file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${path})
     endif()
     string(APPEND data ".Lname${index}: .asciz \"${name}\"\n.Lfile${index}: .incbin \"${path}\"\n.Lend${index}: .byte 0\n")
     string(APPEND table ".quad .Lname${index}, .Lfile${index}, .Lend${index}\n")

@@ -1,58 +1,330 @@
-"""Known programs of PyTorch, ported: each runs, and prints what the same program in Python prints.
-
-programs/NAME.lua is run by `rtrain exec`, programs/NAME.py by Python where it has torch. Both make the same small data from
-the same seed, so that all lines agree: texts exactly, numbers but for rounding.
-"""
+"""rtrain launch and train.ProgramTrainer: programs of other languages as ranks, Python's with the package rtrain."""
 
 import importlib.util
+import json
 import os
 import pathlib
-import re
+import signal
 import subprocess
 import sys
 
 import pytest
+from conftest import SOURCE, refused, wait_until
 
-FOLDER = pathlib.Path(__file__).parent / "programs"
-PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.lua"))
-
-# How far numbers may be apart, relative to their size, where rounding grows faster than elsewhere.
-TOLERANCE = {}
-
-missing = [name for name in ("torch", "torchvision") if importlib.util.find_spec(name) is None]
+needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="Python's torch is missing (RTRAIN_TEST_PYTHON)")
 
 
-def run_lua(rtrain, name):
-    rtrain.env["OMP_NUM_THREADS"] = "1"
-    result = rtrain("exec", FOLDER / f"{name}.lua", timeout=300)
+@pytest.fixture
+def python(rtrain):
+    """Writes a script; the Python that runs it is the one of these tests."""
+    rtrain.env["RTRAIN_PYTHON"] = sys.executable
+    return lambda text: rtrain.script(text, "train.py")
+
+
+def launched(rtrain, *args):
+    result = rtrain("launch", *args)
     assert result.returncode == 0, result.stdout + result.stderr
-    return result.stdout.splitlines()
+    return result
 
 
-def run_python(rtrain, name):
-    folder = rtrain.folder / "python"
-    folder.mkdir()
-    result = subprocess.run([sys.executable, FOLDER / f"{name}.py"], cwd=folder, capture_output=True, text=True, timeout=300,
-                            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"})
-    assert result.returncode == 0, result.stdout + result.stderr
-    return result.stdout.splitlines()
+def lines_of(result):
+    """Of each rank, without what says whose they are."""
+    return sorted(line.split("] ", 1)[1] for line in result.stdout.splitlines() if line.startswith("[rank "))
 
 
-NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|\bnan\b|-?\binf\b")
+def test_a_program_finds_torchruns_variables_and_not_its_launchers(rtrain):
+    rtrain.env.update(SLURM_PROCID="7", OMPI_COMM_WORLD_RANK="7", PMI_RANK="7", PMIX_RANK="7", RTRAIN_LAUNCHER="local")
+    result = launched(rtrain, "-n", "2", "--env", "COLOUR=red", "sh", "-c",
+                      "echo $RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $GROUP_RANK $TORCHELASTIC_RESTART_COUNT $COLOUR $0 $1; "
+                      "env | grep -E '^(SLURM|OMPI|PMI|PMIX|RTRAIN_LAUNCHER)' || true", "a", "[1,2]")
+    assert lines_of(result) == ["0 0 2 2 0 0 red a [1,2]", "1 1 2 2 0 0 red a [1,2]"]
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program_runs(rtrain, name):
-    lines = run_lua(rtrain, name)
-    assert len(lines) > 3
-    assert not re.search(r"\bnan\b|\binf\b", "\n".join(lines))
+def test_all_ranks_have_one_address_for_their_group(rtrain):
+    lines = lines_of(launched(rtrain, "-n", "3", "sh", "-c", "echo $MASTER_ADDR:$MASTER_PORT"))
+    assert len(lines) == 3 and len(set(lines)) == 1
+    assert lines[0].startswith("127.0.0.1:") and int(lines[0].split(":")[1]) > 0
 
 
-@pytest.mark.skipif(bool(missing), reason=f"Python has no {', '.join(missing)}: scripts/test --oracle installs it")
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program_equals_its_original_step_by_step(rtrain, name):
-    ours, theirs = run_lua(rtrain, name), run_python(rtrain, name)
-    assert [NUMBER.sub("#", line) for line in ours] == [NUMBER.sub("#", line) for line in theirs]
-    for our_line, their_line in zip(ours, theirs, strict=True):
-        found, wanted = ([float(number) for number in NUMBER.findall(line)] for line in (our_line, their_line))
-        assert found == pytest.approx(wanted, rel=TOLERANCE.get(name, 1e-4), abs=2e-6), f"{our_line}\n{their_line}"
+@pytest.mark.parametrize("backend", ["tensorflow", "jax"])
+def test_what_a_framework_finds(rtrain, python, backend):
+    script = python("""
+        import json, os
+        rank, names = int(os.environ["RANK"]), ["JAX_COORDINATOR_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"]
+        if "TF_CONFIG" in os.environ:
+            config = json.loads(os.environ["TF_CONFIG"])
+            assert config["task"] == {"type": "worker", "index": rank}
+            print("cluster", sorted(set(config["cluster"]["worker"])))
+        else:
+            address, number, own = (os.environ[name] for name in names)
+            assert (number, own) == ("2", str(rank))
+            print("cluster", address)
+    """)
+    lines = lines_of(launched(rtrain, "-n", "2", "--backend", backend, script))
+    assert len(lines) == 2 and lines[0] == lines[1]
+    if backend == "tensorflow":
+        assert len(lines[0].split(", ")) == 2, "a port for each worker"
+
+
+def test_a_backend_of_ones_own(rtrain):
+    result = rtrain.run_ok("""
+        local train = require 'rtrain'
+        local greeting = 'hello'
+        train.ProgramTrainer({
+          command = {'sh', '-c', 'echo $GREETING'},
+          backend = {
+            on_start = function(worker) worker.env.GREETING = greeting .. ' ' .. worker.context.world_rank end,
+            on_shutdown = function(worker) print('goodbye ' .. worker.context.world_rank) end,
+          },
+          scaling_config = train.ScalingConfig {num_workers = 2},
+        }):fit()
+    """)
+    assert lines_of(result) == ["goodbye 0", "goodbye 1", "hello 0", "hello 1"]
+
+
+def test_reports_logs_and_context_of_python(rtrain, python):
+    script = python("""
+        import rtrain.train as train
+        context = train.get_context()
+        for step in range(3):
+            train.log({"loss": 1 / (step + 1)}, step=step)
+            train.report({"step": step, "nan": float("nan"), "list": [1, "a", True], "rank": context.get_world_rank()})
+        assert train.get_checkpoint() is None and not train.stop_requested()
+        print(context.get_experiment_name(), context.get_world_size(), context.get_local_rank())
+    """)
+    result = launched(rtrain, "-n", "2", "--name", "run", script)
+    assert lines_of(result) == ["run 2 0", "run 2 1"]
+    reports = rtrain.json("metrics", "run")
+    assert [row["metrics"]["step"] for row in reports] == [0, 1, 2]
+    assert reports[0]["metrics"]["list"] == [1, "a", True]
+    assert rtrain.query("SELECT count(*) FROM reports WHERE rank = 1") == [(3,)]
+    assert rtrain.query("SELECT nonfinite FROM reports WHERE rank = 0 LIMIT 1") == [('{"nan":"NaN"}',)]
+    assert [row["value"] for row in rtrain.json("metrics", "run", "--series", "loss") if row["rank"] == 1] == [1, 0.5, 1 / 3]
+    shown = rtrain.json("show", "run")
+    assert shown["script"] == shown["config"]["command"][1] == str(script)
+    assert rtrain("show", "run", "--script").stdout == script.read_text()
+
+
+CHECKPOINTS = """
+    import os, signal, sys, tempfile, time
+    import rtrain.train as train
+    first, checkpoint = 0, train.get_checkpoint()
+    if checkpoint:
+        with checkpoint.as_directory() as folder:
+            first = int(open(folder + "/step").read()) + 1
+    for step in range(first, 6):
+        if train.stop_requested():
+            sys.exit(0)
+        if step == 3 and first == 0 and os.environ["RANK"] == "1" and "--die" in sys.argv:
+            os.kill(os.getpid(), signal.SIGKILL)
+        with tempfile.TemporaryDirectory(dir=".") as folder:  # a killed process leaves it
+            open(folder + "/step", "w").write(str(step))
+            train.report({"step": step, "first": first}, checkpoint=train.Checkpoint.from_directory(folder))
+        while "--wait" in sys.argv and step == 2 and first == 0:
+            time.sleep(0.05)
+"""
+
+
+def test_a_killed_program_is_tried_again_from_its_checkpoint(rtrain, python):
+    result = launched(rtrain, "-n", "2", "--name", "run", "--max-failures", "1", python(CHECKPOINTS), "--die")
+    assert "train.py killed by signal 9 (SIGKILL); attempt 2 begins" in result.stderr
+    assert rtrain.statuses("run") == ["ERRORED", "FINISHED"]
+    assert [(row["step"], row["first"]) for row in rtrain.reports("run")] == [(0, 0), (1, 0), (2, 0), (3, 3), (4, 3), (5, 3)]
+    assert (rtrain.run_folder("run") / "checkpoints" / "checkpoint_000005" / "step").read_text() == "5"
+    rtrain.wait_for_processes()
+
+
+def test_a_run_goes_on_after_the_end_of_everything(rtrain, python):
+    script = python(CHECKPOINTS)
+    running = rtrain.started("launch", "-n", "2", "--name", "run", script, "--wait", reports=3)
+    wait_until(lambda: rtrain.query("SELECT count(*) FROM checkpoints") == [(3,)], message="the third checkpoint")
+    running.kill()
+    rtrain.wait_for_processes()
+    launched(rtrain, "-n", "2", "--name", "run", "--resume", "auto", script)
+    assert [(row["step"], row["first"]) for row in rtrain.reports("run")] == [(0, 0), (1, 0), (2, 0), (3, 3), (4, 3), (5, 3)]
+
+
+def test_a_program_that_asks_stops_by_itself(rtrain, python):
+    script = python("""
+        import time
+        import rtrain.train as train
+        step = 0
+        while not train.stop_requested():
+            train.report({"step": step})
+            step += 1
+            time.sleep(0.02)
+        print("stopped")
+    """)
+    running = rtrain.started("launch", "-n", "2", script, reports=2)
+    running.send(signal.SIGTERM)
+    result = running.wait()
+    assert lines_of(result) == ["stopped", "stopped"] and result.returncode == 143, result.stderr
+
+
+def test_a_program_that_never_asks_gets_sigterm(rtrain):
+    running = rtrain.start("launch", "-n", "2", "--name", "run", "sh", "-c", "trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 0.05; done")
+    wait_until(lambda: running.stdout.count("ready") == 2, message="both programs")
+    running.send(signal.SIGTERM)
+    result = running.wait()
+    assert lines_of(result) == ["ready", "ready", "saved", "saved"], result.stderr
+    rtrain.wait_for_processes()
+
+
+def test_a_traceback_is_in_the_error_and_in_the_store(rtrain, python):
+    script = python("""
+        import os
+        if os.environ["RANK"] == "1":
+            raise ValueError("no such column: label")
+        import time
+        time.sleep(60)
+    """)
+    result = rtrain("launch", "-n", "2", "--name", "run", script)
+    assert result.returncode == 1
+    assert "rank 1 raised an error" in result.stderr and "train.py exited with code 1" in result.stderr
+    assert 'train.py", line 3, in <module>' in result.stderr and "ValueError: no such column: label" in result.stderr
+    error = rtrain.json("show", "run")["attempts"][0]["error"]
+    assert error["rank"] == 1 and "ValueError: no such column: label" in error["ranks"]["1"]["message"]
+    rtrain.wait_for_processes()
+
+
+def test_what_python_cannot_report_is_told_at_its_line(rtrain, python):
+    result = rtrain("launch", python("""
+        import rtrain.train as train
+        train.report({"model": {"weights": object()}})
+    """))
+    assert result.returncode == 1
+    assert "line 2" in result.stderr and "TypeError: metrics['model']['weights'] is a object" in result.stderr
+
+
+def test_a_checkpoint_that_is_not_there_is_an_exception_in_python(rtrain, python):
+    launched(rtrain, python("""
+        import rtrain.train as train
+        try:
+            train.report({"a": 1}, checkpoint=train.Checkpoint.from_directory("/nowhere"))
+        except RuntimeError as error:
+            assert "/nowhere" in str(error), error
+        else:
+            raise AssertionError("reported")
+    """))
+
+
+@pytest.mark.parametrize("args, code, words", [
+    (["nothing.py"], 2, ["there is no file nothing.py"]),
+    (["no-such-program"], 3, ["cannot run no-such-program: no folder of PATH has it"]),
+    (["./folder/none"], 3, ["cannot run ./folder/none: there is no such file"]),
+    (["--env", "COLOUR", "true"], 2, ["--env COLOUR: expected NAME=VALUE"]),
+    (["--backend", "theano", "true"], 2, ["theano"]),
+    ([], 2, ["PROGRAM"]),
+])
+def test_what_cannot_be_launched(rtrain, args, code, words):
+    result = rtrain("launch", *args)
+    assert result.returncode == code, result.stderr
+    for word in words:
+        assert word in result.stderr
+
+
+@pytest.mark.parametrize("fields, words", [
+    ("command = 'python3'", "command is a string, expected a list"),
+    ("command = {}", "command is empty"),
+    ("command = {'a', 3}", "command[2] is a number"),
+    ("command = {'a'}, env = {A = 1}", "env[A] is a number"),
+    ("command = {'a'}, backend = 'tensorflw'", "did you mean 'tensorflow'"),
+    ("command = {'a'}, backend = {on_begin = print}", "on_begin"),
+    ("comand = {'a'}", "did you mean 'command'"),
+    ("command = {'a'}, num_workers = 2", "belongs to ScalingConfig"),
+])
+def test_configs_are_checked_where_the_trainer_is_made(rtrain, fields, words):
+    result = rtrain.run(f"require('rtrain').ProgramTrainer {{{fields}}}")
+    assert result.returncode in (1, 3) and words in result.stderr and "train.lua:1" in result.stderr, result.stderr
+
+
+def test_outside_of_rtrain_the_package_does_no_harm(tmp_path):
+    script = tmp_path / "alone.py"
+    script.write_text("import rtrain.train as train\n"
+                      "train.report({'a': 1}); train.log({'b': 2.0})\n"
+                      "assert train.get_context().get_world_size() == 1 and train.get_checkpoint() is None\n"
+                      "assert not train.stop_requested()\n")
+    done = subprocess.run([sys.executable, script], env={"PYTHONPATH": f"{SOURCE}/python"}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_runs_are_read_from_python(rtrain, python):
+    launched(rtrain, "--name", "run", python("import rtrain.train as train\ntrain.report({'a': 1})"))
+    program = "import rtrain, json; rows = rtrain.runs(executable=%r); print(json.dumps([list(rows['name']) if hasattr(rows, 'columns') " \
+              "else [row['name'] for row in rows]]))" % os.environ["RTRAIN"]
+    done = subprocess.run([sys.executable, "-c", program], env={**rtrain.env, "PYTHONPATH": f"{SOURCE}/python"}, capture_output=True,
+                          text=True, check=False)
+    assert json.loads(done.stdout) == [["run"]], done.stderr
+
+
+def test_the_package_is_small_and_needs_the_standard_library_alone():
+    files = sorted(pathlib.Path(SOURCE, "python").rglob("*.py"))
+    assert sum(len(path.read_text().splitlines()) for path in files) <= 600
+    for path in files:
+        top = [line.split()[1].split(".")[0] for line in path.read_text().splitlines() if line.startswith(("import ", "from "))]
+        assert set(top) <= {"contextlib", "dataclasses", "inspect", "json", "math", "os", "rtrain", "shutil", "socket", "subprocess",
+                            "tempfile", "threading", "typing"}, path
+
+
+DDP = """
+    import sys
+    import torch
+    MODULE
+    from torch.utils.data import DataLoader, TensorDataset
+    def train_func(config):
+        torch.manual_seed(0)
+        x = torch.randn(64, 4)
+        loader = prepare_data_loader(DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), batch_size=8))
+        model = prepare_model(torch.nn.Linear(4, 1))
+        optimizer = torch.optim.SGD(model.parameters(), lr=config["lr"])
+        for epoch in range(3):
+            for a, b in loader:
+                loss = torch.nn.functional.mse_loss(model(a), b)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+            train.report({"epoch": epoch, "loss": loss})
+    TorchTrainer(train_func, train_loop_config={"lr": 0.05}, scaling_config=train.ScalingConfig(num_workers=2)).fit()
+"""
+LUA = """
+    local torch, train = require 'torch', require 'rtrain'
+    train.TorchTrainer({
+      train_loop_per_worker = function(config)
+        torch.manual_seed(0)
+        local x = torch.randn(64, 4)
+        local data = torch.utils.data
+        local loader = train.torch.prepare_data_loader(data.DataLoader(data.TensorDataset(x, x:sum(1, true)), {batch_size = 8}))
+        local model = train.torch.prepare_model(torch.nn.Linear(4, 1))
+        local optimizer = torch.optim.SGD(model:parameters(), {lr = config.lr})
+        for epoch = 0, 2 do
+          local loss
+          for a, b in loader do
+            loss = torch.nn.functional.mse_loss(model(a), b)
+            optimizer:zero_grad()
+            loss:backward()
+            optimizer:step()
+          end
+          train.report {epoch = epoch, loss = loss}
+        end
+      end,
+      train_loop_config = {lr = 0.05},
+      scaling_config = train.ScalingConfig {num_workers = 2},
+      torch_config = train.TorchConfig {backend = 'gloo'},
+      run_config = train.RunConfig {name = 'lua'},
+    }):fit()
+"""
+
+
+@needs_torch
+def test_a_script_of_ray_train_has_the_losses_of_its_lua_twin(rtrain, python):
+    rtrain.env["TORCHINDUCTOR_CACHE_DIR"] = str(rtrain.folder)  # which Python's torch makes
+    imports = "import rtrain.train as train\n    from rtrain.train.torch import TorchTrainer, prepare_data_loader, prepare_model"
+    launched(rtrain, "-n", "2", "--name", "python", python(DDP.replace("MODULE", imports)))
+    rtrain.run_ok(LUA)
+    assert [row["loss"] for row in rtrain.reports("python")] == pytest.approx([row["loss"] for row in rtrain.reports("lua")], rel=1e-6)
+
+
+def test_ray_trainers_that_cannot_work_say_so(rtrain, python):
+    result = rtrain("launch", python("from rtrain.train.torch import TorchTrainer\nTorchTrainer(print, datasets={'train': 1})"))
+    assert result.returncode == 1 and "ray.data is not in rtrain" in result.stderr
+    refused(rtrain("launch", "--num-workers", "-1", "true"), "-1")

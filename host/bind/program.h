@@ -1,0 +1,21 @@
+// host/bind/program.h: the module `rtrain._program`: a program of the user's that runs as a rank.
+//
+//   start({command, env, without}) → program   host/loop/program.h
+//   program:pid()
+//   program:next(timeout_s) → 'nothing', 'ended', or 'line', line
+//   program:write(line)
+//   program:send(signal)
+//   program:finish(timeout_s) → 'exited with code 0', exit code or nil; kills what still runs
+//   program:last_words() → the end of what it has written to stderr
+//   free_port() → a TCP port that nobody listens at now
+//   python_folder() → the folder that has the Python package of the executable, for PYTHONPATH
+#pragma once
+
+#include "host/lua/lua.h"
+
+namespace rtrain {
+
+// Pushes the module.
+int open_program(lua_State* L);
+
+}  // namespace rtrain

@@ -1,0 +1,74 @@
+// rtrain launch PROGRAM: a program on every worker, such as a Python script that torchrun would
+// start (modules/rtrain/program/).
+#include <memory>
+
+#include "host/base/error.h"
+#include "host/base/text.h"
+#include "host/cli/command.h"
+#include "host/cli/run_options.h"
+#include "host/cli/script_arguments.h"
+#include "host/lua/convert.h"
+#include "host/lua/guard.h"
+#include "host/lua/require.h"
+
+namespace rtrain {
+namespace {
+
+struct LaunchOptions : RunOptions {
+  std::vector<std::string> env;
+  std::string backend = "torch";
+};
+
+Map variables_of(const std::vector<std::string>& settings) {
+  Map out;
+  for (const std::string& setting : settings) {
+    const size_t equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw Error(Code::kUsage, cat("--env ", setting, ": expected NAME=VALUE"));
+    }
+    out.set(setting.substr(0, equals), setting.substr(equals + 1));
+  }
+  return out;
+}
+
+void launch(State& state, const LaunchOptions& options) {
+  List command{options.file};
+  for (const std::string& arg : unmarked(options.args)) command.push_back(arg);
+  push_module_function(state, "rtrain.program.launch", "run");
+  push_value(state, command);
+  push_value(state, variables_of(options.env));
+  push_value(state, options.backend);
+  protected_call(state, 3, 0);
+}
+
+}  // namespace
+
+void add_launch(Parser& parser, const std::vector<std::string>& command_line) {
+  auto options = std::make_shared<LaunchOptions>();
+  Command command = parser.command(
+      "launch", "Train with a program on every worker, such as a Python script of torchrun's");
+  command
+      .argument("PROGRAM", &options->file,
+                "a program, or a Python script: a name that ends in .py is run by $RTRAIN_PYTHON, "
+                "else python3")
+      .required();
+  add_run_options(command, *options);
+  command.option("--env", &options->env, "a variable of the programs; repeatable")
+      .value_name("NAME=VALUE")
+      .repeatable();
+  command
+      .option("--backend", &options->backend,
+              "which variables the programs find besides torchrun's: torch (default), tensorflow "
+              "(TF_CONFIG), jax")
+      .value_name("NAME")
+      .one_of({"torch", "tensorflow", "jax"});
+  command.argument("ARGS", &options->args, "the program's own arguments");
+  command.leave_the_rest();
+  command.footer(
+      "A run as every other: records, logs, retries, stops, leases; `rtrain doc guide/programs`.");
+  command.action([options, &command_line] {
+    run_with(*options, command_line, [&](State& state) { launch(state, *options); });
+  });
+}
+
+}  // namespace rtrain

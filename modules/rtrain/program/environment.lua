@@ -1,0 +1,75 @@
+-- rtrain/program/environment.lua: the variables that a program's ranks are given, in place of those of whoever started rtrain.
+
+local environment = {}
+
+-- Those of launchers: a program that finds them would take itself for a task of theirs. And rtrain's own.
+environment.DROPPED = {
+  'SLURM_', 'OMPI_', 'PMI_', 'PMIX_', 'PRTE_', 'MPI_LOCAL', 'HYDRA_', 'TORCHELASTIC_', 'TF_CONFIG=', 'HOROVOD_',
+  'RTRAIN_ENGINE_FD=', 'RTRAIN_LAUNCHER=', 'RTRAIN_NNODES=', 'RTRAIN_TASK=', 'RTRAIN_TRIAL=',
+}
+
+-- What rank 0 knows of itself, on all ranks.
+local function shared(host, context, name, make)
+  if context.world_rank == 0 then host.store_set('program/' .. name, make()) end
+  return host.store_get('program/' .. name, context.timeout_s)
+end
+
+local function address_of(context)
+  return context.address ~= nil and context.address ~= '' and context.address or '127.0.0.1'
+end
+
+-- Those of all ranks of this host in their order, so that cuda:LOCAL_RANK is a rank's own; nil where the ranks have none.
+local function devices_of_host(host, context)
+  local own = context.gpus or {}
+  if #own == 0 then return nil end
+  local first = context.world_rank - context.local_rank
+  local function key(rank) return ('program/devices/%d'):format(rank) end
+  host.store_set(key(context.world_rank), table.concat(own, ','))
+  local all = {}
+  for rank = first, first + context.local_world_size - 1 do
+    all[#all + 1] = host.store_get(key(rank), context.timeout_s)
+  end
+  return table.concat(all, ',')
+end
+
+---torchrun's, which PyTorch, Lightning, Accelerate, DeepSpeed and others read.
+---@param host table rtrain._worker
+---@param context table of this rank
+---@return table<string, string> env
+function environment.of(host, context)
+  local free_port = require('rtrain._program').free_port
+  local address = shared(host, context, 'address', function() return address_of(context) end)
+  local port = shared(host, context, 'port', function() return ('%d'):format(free_port()) end)
+  local function text(number) return ('%d'):format(number) end
+  return {
+    RANK = text(context.world_rank),
+    LOCAL_RANK = text(context.local_rank),
+    WORLD_SIZE = text(context.world_size),
+    LOCAL_WORLD_SIZE = text(context.local_world_size),
+    GROUP_RANK = text(context.node_rank),
+    ROLE_NAME = 'default',
+    ROLE_RANK = text(context.world_rank),
+    ROLE_WORLD_SIZE = text(context.world_size),
+    MASTER_ADDR = address,
+    MASTER_PORT = port,
+    TORCHELASTIC_RUN_ID = context.experiment_name,
+    TORCHELASTIC_RESTART_COUNT = text(context.attempt - 1),
+    OMP_NUM_THREADS = text(math.max(1, context.threads or 1)),
+    CUDA_VISIBLE_DEVICES = devices_of_host(host, context),
+    PYTHONUNBUFFERED = '1',
+  }
+end
+
+---'host:port' of every rank, by rank; each on a port that is free on its host.
+---@param host table
+---@param context table
+---@return string[] addresses
+function environment.addresses(host, context)
+  local function key(rank) return ('program/address/%d'):format(rank) end
+  host.store_set(key(context.world_rank), ('%s:%d'):format(address_of(context), require('rtrain._program').free_port()))
+  local out = {}
+  for rank = 0, context.world_size - 1 do out[rank + 1] = host.store_get(key(rank), context.timeout_s) end
+  return out
+end
+
+return environment

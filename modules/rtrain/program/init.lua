@@ -1,0 +1,82 @@
+-- rtrain/program/init.lua: a worker whose train function is a program of the user's: it starts it, answers it, and ends as it
+-- ends.
+
+local environment = require 'rtrain.program.environment'
+local errors = require 'base.errors'
+local requests = require 'rtrain.program.requests'
+local session = require 'rtrain.worker.session'
+local system = require 'base._system'
+
+local program = {}
+
+-- How long it waits for a line before it looks whether the run stops.
+local LOOK_S = 0.2
+local SIGTERM = 15
+
+local function python_path(env)
+  local folder = require('rtrain._program').python_folder()
+  local own = env.PYTHONPATH or os.getenv 'PYTHONPATH'
+  return own and own ~= '' and folder .. ':' .. own or folder
+end
+
+local function worker_of()
+  local host, context = require 'rtrain._worker', session.get('a program').context
+  local worker = {context = context, env = environment.of(host, context)}
+  function worker.addresses() return environment.addresses(host, context) end
+  return worker
+end
+
+-- What is answered to a request with an id; one without raises.
+local function answer(running, line)
+  local request = system.from_json(line)
+  if request.id == nil then return requests.carry_out(request) end
+  local ok, value = xpcall(requests.carry_out, errors.wrap, request)
+  if ok then return running:write(system.to_json {id = request.id, value = value}) end
+  local told = {code = value.code or 'user', message = value.message or tostring(value)}
+  running:write(system.to_json {id = request.id, error = told})
+  -- The run is over for this rank, whatever the program makes of it.
+  if value.code == 'peer_lost' then error(value, 0) end
+end
+
+-- Until it has ended. A program that never asks about it gets SIGTERM when the run stops.
+local function serve(running)
+  local asks, is_told = false, false
+  while true do
+    local event, line = running:next(LOOK_S)
+    if event == 'ended' then return is_told end
+    if event == 'line' then
+      asks = asks or line:find('"stop_requested"', 1, true) ~= nil
+      answer(running, line)
+    elseif not asks and not is_told and require('rtrain._worker').is_stopping() then
+      is_told = true
+      running:send(SIGTERM)
+    end
+  end
+end
+
+-- With its last lines on stderr, where it says what was wrong.
+local function raise_end(config, running, how)
+  local words = running:last_words():gsub('%s+$', '')
+  errors.raise('user', ('%s %s%s'):format(config.shown, how, words ~= '' and ':\n' .. words or ''))
+end
+
+---Runs the program to its end as this rank.
+---@param config {command: string[], shown: string, env: table<string, string>?}
+---@param backend ProgramBackend
+---Raises code 'user' where it ends with another exit code than 0, or by a signal.
+function program.run(config, backend)
+  local worker = worker_of()
+  for name, value in next, config.env or {} do worker.env[name] = value end
+  worker.env.PYTHONPATH, worker.env.RTRAIN_PROGRAM_FD = python_path(worker.env), '3'
+  if backend.on_start then backend.on_start(worker) end
+  local running = require('rtrain._program').start {
+    command = config.command, env = worker.env, without = environment.DROPPED,
+  }
+  local ok, was_told = xpcall(serve, errors.wrap, running)
+  local how, code = running:finish(ok and 5 or 0)
+  if backend.on_shutdown then backend.on_shutdown(worker) end
+  if not ok then error(was_told, 0) end
+  if code ~= 0 and not was_told then raise_end(config, running, how) end
+end
+
+return program

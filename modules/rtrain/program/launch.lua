@@ -1,0 +1,22 @@
+-- rtrain/program/launch.lua: what `rtrain launch` runs.
+
+local errors = require 'base.errors'
+local system = require 'base._system'
+
+local launch = {}
+
+---Trains with the program as the flags of the command say.
+---@param command string[] as typed: a script that ends in .py is Python's
+---@param env table<string, string>
+---@param backend string
+---Raises code 'usage' where the script is not there, and what fit() raises.
+function launch.run(command, env, backend)
+  if command[1]:match '%.py$' then
+    if system.path_kind(command[1]) ~= 'file' then errors.raise('usage', ('there is no file %s'):format(command[1])) end
+    table.insert(command, 1, os.getenv 'RTRAIN_PYTHON' or 'python3')
+  end
+  local train = require 'rtrain'
+  train.ProgramTrainer({command = command, env = next(env) and env or nil, backend = backend}):fit()
+end
+
+return launch

@@ -1,0 +1,77 @@
+-- rtrain/program/requests.lua: what a program may ask its worker, as lines of JSON on descriptor 3.
+--
+-- A request is {"call": NAME, …}; one with an "id" is answered by {"id": …, "value": …} or by {"id": …, "error": {code,
+-- message}}. One without is not answered: its error ends the program. JSON has no NaN and no infinities: {"$float": "nan"} and
+-- the like stand for them.
+
+local Checkpoint = require 'rtrain.checkpoint'
+local errors = require 'base.errors'
+local session = require 'rtrain.worker.session'
+
+local requests = {}
+
+local FLOATS = {nan = 0 / 0, inf = math.huge, ['-inf'] = -math.huge}
+
+local function with_floats(value)
+  if type(value) ~= 'table' then return value end
+  local special = FLOATS[rawget(value, '$float')]
+  if special then return special end
+  for key, item in next, value do
+    if type(item) == 'table' then value[key] = with_floats(item) end
+  end
+  return value
+end
+
+local calls = {}
+
+function calls.context()
+  local context = session.get('a program').context
+  local out = {}
+  for _, name in ipairs {'world_size', 'world_rank', 'local_rank', 'local_world_size', 'node_rank', 'experiment_name',
+                         'storage_path', 'run_path', 'attempt'} do
+    out[name] = context[name]
+  end
+  return out
+end
+
+function calls.report(request)
+  local options
+  if request.checkpoint then
+    options = {
+      checkpoint = Checkpoint.from_directory(request.checkpoint),
+      checkpoint_dir_name = request.checkpoint_dir_name,
+      checkpoint_upload_mode = request.checkpoint_upload_mode,
+      delete_local_checkpoint_after_upload = request.delete_local_checkpoint_after_upload,
+    }
+  end
+  require('rtrain.report').report(with_floats(request.metrics), options)
+end
+
+function calls.get_checkpoint()
+  local checkpoint = require('rtrain.report').get_checkpoint()
+  return checkpoint and checkpoint.path
+end
+
+function calls.stop_requested() return require('rtrain.stop').stop_requested() end
+
+function calls.log(request)
+  require('rtrain.log').log(with_floats(request.metrics), request.step and {step = request.step} or nil)
+end
+
+function calls.annotate(request)
+  require('rtrain.log').annotate(request.text, {severity = request.severity})
+end
+
+---Carries a request out.
+---@param request table
+---@return any value plain data
+---Raises what the call raises; code 'user' for one that there is not.
+function requests.carry_out(request)
+  local call = calls[request.call]
+  if not call then
+    errors.raise('user', ('a program asked for %s, which there is not'):format(tostring(request.call)))
+  end
+  return call(request)
+end
+
+return requests

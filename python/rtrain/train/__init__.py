@@ -1,0 +1,174 @@
+"""Ray Train's functions for a training script that rtrain runs: `rtrain launch -n 4 train.py`.
+
+    import rtrain.train as train
+    train.report({"loss": 0.1}, checkpoint=train.Checkpoint.from_directory(folder))
+
+Outside of rtrain they do no harm: report() and log() do nothing, the context is that of a single worker.
+"""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Union
+
+from rtrain._link import link, plain
+
+__all__ = ["Checkpoint", "CheckpointConfig", "FailureConfig", "Result", "RunConfig", "ScalingConfig", "TrainContext", "get_checkpoint",
+           "get_context", "log", "report", "stop_requested"]
+
+
+class Checkpoint:
+    """A folder. Ray's ray.train.Checkpoint, for local folders."""
+
+    def __init__(self, path):
+        self.path = os.fspath(path)
+
+    @classmethod
+    def from_directory(cls, path):
+        """The folder as a checkpoint."""
+        return cls(path)
+
+    def to_directory(self, path=None):
+        """Copies it; into a temporary folder without a path. Returns the folder."""
+        path = path or tempfile.mkdtemp(prefix="rtrain-checkpoint-")
+        shutil.copytree(self.path, path, dirs_exist_ok=True)
+        return path
+
+    @contextlib.contextmanager
+    def as_directory(self):
+        """The folder itself, to be read."""
+        yield self.path
+
+    def __repr__(self):
+        return f"Checkpoint(path={self.path})"
+
+
+class TrainContext:
+    """Who this worker is. Ray's ray.train.TrainContext."""
+
+    def __init__(self, fields):
+        self._fields = fields
+
+    def get_world_size(self):
+        return self._fields["world_size"]
+
+    def get_world_rank(self):
+        return self._fields["world_rank"]
+
+    def get_local_rank(self):
+        return self._fields["local_rank"]
+
+    def get_local_world_size(self):
+        return self._fields["local_world_size"]
+
+    def get_node_rank(self):
+        return self._fields["node_rank"]
+
+    def get_experiment_name(self):
+        return self._fields["experiment_name"]
+
+
+_ALONE = {"world_size": 1, "world_rank": 0, "local_rank": 0, "local_world_size": 1, "node_rank": 0, "experiment_name": "", "attempt": 1}
+_context = None
+_last_metrics = None
+
+
+def get_context():
+    """Who this worker is; one of one outside of rtrain."""
+    global _context
+    if _context is None:
+        _context = TrainContext(link().ask("context") if link() else _ALONE)
+    return _context
+
+
+def report(metrics: Dict[str, Any], checkpoint: Optional[Checkpoint] = None, checkpoint_dir_name: Optional[str] = None,
+           checkpoint_upload_mode: Optional[str] = None, delete_local_checkpoint_after_upload: Optional[bool] = None):
+    """Reports metrics, and a checkpoint if there is one, as ray.train.report does: every rank calls it equally often, rank 0's
+    metrics are the run's. With a checkpoint it returns when that is committed (checkpoint_upload_mode "SYNC") or at once
+    ("ASYNC"). TypeError for what is not plain data, RuntimeError when the checkpoint cannot be committed.
+    """
+    global _last_metrics
+    values = {"metrics": plain(metrics)}
+    _last_metrics = dict(metrics)
+    worker = link()
+    if worker is None:
+        return
+    if checkpoint is None:
+        worker.tell("report", **values)
+        return
+    mode = getattr(checkpoint_upload_mode, "name", checkpoint_upload_mode)
+    options = {"checkpoint": os.path.abspath(checkpoint.path), "checkpoint_dir_name": checkpoint_dir_name, "checkpoint_upload_mode": mode,
+               "delete_local_checkpoint_after_upload": delete_local_checkpoint_after_upload}
+    worker.ask("report", **values, **{name: value for name, value in options.items() if value is not None})
+
+
+def get_checkpoint() -> Optional[Checkpoint]:
+    """The checkpoint to go on from; None where there is none."""
+    path = link().ask("get_checkpoint") if link() else None
+    return Checkpoint(path) if path else None
+
+
+def stop_requested() -> bool:
+    """Whether the run is to stop: true on all ranks at the same call, which all make equally often. A script that never calls it
+    gets SIGTERM instead."""
+    return bool(link() and link().ask("stop_requested"))
+
+
+def log(metrics: Dict[str, float], step: Optional[int] = None):
+    """Numbers of a step, of any rank, at any rate. Does not wait."""
+    values = plain(metrics)
+    if link():
+        link().tell("log", metrics=values, **({} if step is None else {"step": step}))
+
+
+@dataclass
+class ScalingConfig:
+    """Ray's. Under `rtrain launch` the command says how many workers there are."""
+
+    num_workers: int = 1
+    use_gpu: bool = False
+    resources_per_worker: Optional[Dict[str, float]] = None
+    placement_strategy: str = "PACK"
+    accelerator_type: Optional[str] = None
+
+
+@dataclass
+class FailureConfig:
+    """Ray's. Under `rtrain launch` --max-failures counts."""
+
+    max_failures: int = 0
+    controller_failure_limit: int = -1
+
+
+@dataclass
+class CheckpointConfig:
+    """Ray's."""
+
+    num_to_keep: Optional[int] = None
+    checkpoint_score_attribute: Optional[str] = None
+    checkpoint_score_order: str = "max"
+
+
+@dataclass
+class RunConfig:
+    """Ray's. Under `rtrain launch` --name and --storage count."""
+
+    name: Optional[str] = None
+    storage_path: Optional[str] = None
+    failure_config: Optional[FailureConfig] = None
+    checkpoint_config: Optional[CheckpointConfig] = None
+    callbacks: Optional[List[Any]] = None
+
+
+@dataclass
+class Result:
+    """Of a trainer's fit(): what this worker has reported last."""
+
+    metrics: Optional[Dict[str, Any]] = None
+    checkpoint: Optional[Checkpoint] = None
+    error: Optional[Exception] = None
+    path: Optional[str] = None
+    metrics_dataframe: Any = field(default=None, repr=False)
+    return_value: Union[None, Any] = None

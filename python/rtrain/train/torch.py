@@ -1,0 +1,119 @@
+"""Ray Train's functions for PyTorch."""
+
+import inspect
+import os
+
+from rtrain import train
+
+__all__ = ["TorchConfig", "TorchTrainer", "get_device", "prepare_data_loader", "prepare_model"]
+
+
+def get_device():
+    """This worker's device: cuda:LOCAL_RANK where there are GPUs, else the CPU."""
+    import torch
+
+    if not torch.cuda.is_available():
+        return torch.device("cpu")
+    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+
+
+def prepare_model(model, move_to_device=True, parallel_strategy="ddp", parallel_strategy_kwargs=None):
+    """The model on this worker's device, in DistributedDataParallel where several workers train."""
+    import torch
+
+    device = get_device()
+    if move_to_device:
+        model = model.to(device)
+    if parallel_strategy is None or train.get_context().get_world_size() == 1:
+        return model
+    if parallel_strategy != "ddp":
+        raise ValueError(f"prepare_model: parallel_strategy={parallel_strategy!r}: expected 'ddp' or None")
+    _init_process_group()
+    options = {"device_ids": [device.index]} if device.type == "cuda" else {}
+    return torch.nn.parallel.DistributedDataParallel(model, **{**options, **(parallel_strategy_kwargs or {})})
+
+
+def prepare_data_loader(data_loader, add_dist_sampler=True, move_to_device=True, auto_transfer=False):
+    """A loader of this worker's part of the data, its batches on this worker's device."""
+    from torch.utils.data import DataLoader, DistributedSampler, RandomSampler
+
+    context = train.get_context()
+    if add_dist_sampler and context.get_world_size() > 1 and not isinstance(data_loader.sampler, DistributedSampler):
+        sampler = DistributedSampler(data_loader.dataset, context.get_world_size(), context.get_world_rank(),
+                                     shuffle=isinstance(data_loader.sampler, RandomSampler))
+        data_loader = DataLoader(
+            data_loader.dataset, batch_size=data_loader.batch_size, sampler=sampler, num_workers=data_loader.num_workers,
+            collate_fn=data_loader.collate_fn, pin_memory=data_loader.pin_memory, drop_last=data_loader.drop_last,
+            timeout=data_loader.timeout, worker_init_fn=data_loader.worker_init_fn, generator=data_loader.generator,
+            persistent_workers=data_loader.persistent_workers)
+    return _OnDevice(data_loader, get_device()) if move_to_device else data_loader
+
+
+class _OnDevice:
+    """A loader whose batches are moved to a device; everything else is the loader's."""
+
+    def __init__(self, loader, device):
+        self._loader, self._device = loader, device
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+    def __len__(self):
+        return len(self._loader)
+
+    def __iter__(self):
+        for batch in self._loader:
+            yield _moved(batch, self._device)
+
+
+def _moved(value, device):
+    if hasattr(value, "to"):
+        return value.to(device, non_blocking=True)
+    if isinstance(value, dict):
+        return {key: _moved(item, device) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        moved = [_moved(item, device) for item in value]
+        return type(value)(*moved) if hasattr(value, "_fields") else type(value)(moved)
+    return value
+
+
+def _init_process_group(backend=None, timeout_s=1800):
+    import datetime
+
+    import torch.distributed as dist
+
+    if dist.is_initialized() or train.get_context().get_world_size() == 1:
+        return
+    dist.init_process_group(backend or ("nccl" if get_device().type == "cuda" else "gloo"), timeout=datetime.timedelta(seconds=timeout_s))
+
+
+class TorchConfig:
+    """Ray's: which backend the process group has, and its time-out in seconds."""
+
+    def __init__(self, backend=None, init_method="env", timeout_s=1800):
+        self.backend, self.init_method, self.timeout_s = backend, init_method, timeout_s
+
+
+class TorchTrainer:
+    """Ray's TorchTrainer for a script that `rtrain launch` has started on every worker: fit() calls the function here, with the
+    process group made. What the command says of workers, name, storage and failures counts, not what the configs say."""
+
+    def __init__(self, train_loop_per_worker, *, train_loop_config=None, torch_config=None, scaling_config=None, run_config=None,
+                 datasets=None):
+        if datasets:
+            raise ValueError("TorchTrainer: datasets: ray.data is not in rtrain; read the data in the train function")
+        self._function, self._config = train_loop_per_worker, train_loop_config
+        self._torch_config = torch_config or TorchConfig()
+
+    def fit(self):
+        """Calls the train function, and returns what this worker has reported last."""
+        import torch.distributed as dist
+
+        _init_process_group(self._torch_config.backend, self._torch_config.timeout_s)
+        takes_config = len(inspect.signature(self._function).parameters) > 0
+        try:
+            value = self._function({} if self._config is None else self._config) if takes_config else self._function()
+        finally:
+            if dist.is_initialized():
+                dist.destroy_process_group()
+        return train.Result(metrics=train._last_metrics, checkpoint=train.get_checkpoint(), return_value=value)
