@@ -15,7 +15,8 @@ bool is_bracketed(const std::string& arg) { return arg.starts_with('[') && arg.e
 std::vector<std::string> mark_script_arguments(const std::vector<std::string>& command) {
   std::vector<std::string> args(command.begin() + 1, command.end());
   auto first = args.end();
-  if (!args.empty() && (args.front() == "exec" || args.front() == "launch")) first = args.begin() + 1;
+  if (!args.empty() && (args.front() == "exec" || args.front() == "launch"))
+    first = args.begin() + 1;
   if (!args.empty() &&
       (args.front() == "run" || args.front() == "submit" || args.front() == "sweep")) {
     first = std::find(args.begin(), args.end(), "--");

@@ -104,8 +104,8 @@ std::vector<std::string> child_environment(const ProcessOptions& options) {
         std::string_view(*entry).substr(0, std::string_view(*entry).find('='));
     const bool replaced = std::any_of(options.env.begin(), options.env.end(),
                                       [&](const auto& pair) { return pair.first == name; });
-    const bool dropped = std::find(options.without.begin(), options.without.end(), name) !=
-                         options.without.end();
+    const bool dropped =
+        std::find(options.without.begin(), options.without.end(), name) != options.without.end();
     if (!replaced && !dropped) out.emplace_back(*entry);
   }
   for (const auto& [name, value] : options.env) out.push_back(cat(name, "=", value));
