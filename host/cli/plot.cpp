@@ -36,6 +36,13 @@ struct NamedCurve {
   RunRef run;
   std::string metric;
   Curve curve;
+  size_t infinite = 0;  // points that are not among those of the curve
+};
+
+// Points by step, or as drawn_points has them.
+struct Found {
+  std::vector<SeriesPoint> points;
+  size_t infinite = 0;
 };
 
 std::vector<RunRef> runs_of(RunReader& reader, const Options& options) {
@@ -61,12 +68,41 @@ std::vector<PlotPoint> plot_points(const std::vector<SeriesPoint>& points, bool 
   return out;
 }
 
-std::vector<SeriesPoint> points_of(RunReader& reader, const RunRef& run, const std::string& metric,
-                                   const Options& options) {
+// Two for each that can be told apart.
+size_t columns_of(const Options& options) {
+  constexpr size_t kDotsWide = 2;
+  size_t columns = ChartSize().columns;
+  if (const size_t width = options.width(); width != kAnyWidth) columns = width;
+  if (!options.output.empty()) columns = static_cast<size_t>(PictureSize().width);
+  if (options.chart_width > 0) columns = static_cast<size_t>(options.chart_width);
+  return 2 * (options.output.empty() ? columns * kDotsWide : columns);
+}
+
+// What can be seen of them, where that is less than all.
+std::optional<Found> charted(RunReader& reader, const RunRef& run, const std::string& metric,
+                             const Options& options) {
+  const ChartQuery query{
+      .columns = columns_of(options), .by_time = options.by == "time", .is_log = options.log_x};
+  const std::vector<SeriesSummary> columns = reader.charted(run, metric, options.rank, query);
+  const SeriesSummary all = total(columns);
+  constexpr size_t kPerColumn = 4;
+  const bool is_short = static_cast<size_t>(all.count) <= kPerColumn * query.columns;
+  // The least value above zero is not known.
+  const bool is_below_axis = options.log_y && all.finite() > 0 && all.least.value <= 0;
+  if (is_short || is_below_axis) return std::nullopt;
+  return Found{drawn_points(columns), static_cast<size_t>(all.infinities)};
+}
+
+Found points_of(RunReader& reader, const RunRef& run, const std::string& metric,
+                const Options& options) {
   std::vector<SeriesPoint> points;
   if (!options.series) points = reader.reported(run, metric, options.rank);
-  if (points.empty()) points = reader.logged(run, metric, options.rank);
-  return points;
+  if (!points.empty()) return {std::move(points)};
+  const bool needs_all = options.for_programs() || options.smooth > 0;
+  if (!needs_all) {
+    if (auto found = charted(reader, run, metric, options)) return *std::move(found);
+  }
+  return {reader.logged(run, metric, options.rank)};
 }
 
 // Those that the runs have in common with what was asked for; an error where that is nothing.
@@ -77,7 +113,8 @@ std::vector<NamedCurve> curves_of(RunReader& reader, const std::vector<RunRef>& 
   for (const std::string& metric : metrics) {
     const size_t before = out.size();
     for (const RunRef& run : runs) {
-      auto points = plot_points(points_of(reader, run, metric, options), options.by == "time");
+      const Found found = points_of(reader, run, metric, options);
+      auto points = plot_points(found.points, options.by == "time");
       if (points.empty()) {
         std::cerr << "rtrain: the run " << run.name << " has no '" << metric << "'\n";
         continue;
@@ -85,7 +122,7 @@ std::vector<NamedCurve> curves_of(RunReader& reader, const std::vector<RunRef>& 
       const std::string name = metrics.size() == 1 ? run.name
                                : runs.size() == 1  ? metric
                                                    : cat(run.name, " ", metric);
-      out.push_back({run, metric, {.name = name, .points = std::move(points)}});
+      out.push_back({run, metric, {.name = name, .points = std::move(points)}, found.infinite});
     }
     if (out.size() > before) continue;
     const std::vector<std::string> names = reader.curve_names(runs.front());
@@ -115,14 +152,17 @@ Chart chart_of(std::vector<NamedCurve> curves, const Options& options) {
               .log_y = options.log_y,
               .curves = {}};
   if (options.by == "time") chart.x_label = scale_times(curves);
+  size_t dropped = 0;
   for (NamedCurve& each : curves) {
+    dropped += each.infinite;
     if (options.smooth > 0) {
       each.curve.faint = std::move(each.curve.points);
       each.curve.points = smoothed(each.curve.faint, options.smooth);
     }
     chart.curves.push_back(std::move(each.curve));
   }
-  if (const size_t dropped = drop_unplaceable(chart); dropped > 0) {
+  dropped += drop_unplaceable(chart);
+  if (dropped > 0) {
     std::cerr << "rtrain: " << counted(dropped, "point") << " left out: "
               << (options.log_x || options.log_y ? "not above zero, or infinite\n" : "infinite\n");
   }

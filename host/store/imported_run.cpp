@@ -110,17 +110,13 @@ class Importer {
     Statement last = database_.prepare("SELECT last_insert_rowid()");
     last.next();
     const int64_t id = last.integer(0);
+    ChunkWriter writer(database_);
     int64_t number = 0;
     for (size_t begin = 0; begin < series.points.size(); begin += kChunkPoints) {
       const std::span points =
           std::span(series.points)
               .subspan(begin, std::min(kChunkPoints, series.points.size() - begin));
-      const message::Series chunk = chunk_of(series.key, number++, points);
-      Statement insert = database_.prepare(
-          "INSERT INTO series_chunks(series_id, number, count, first_step, last_step, first_time, "
-          "last_time, data) VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
-      insert.add(id).add(chunk.number).add(chunk.count).add(chunk.first_step).add(chunk.last_step);
-      insert.add(chunk.first_time_ms).add(chunk.last_time_ms).add(Blob{chunk.data}).run();
+      writer.add(id, chunk_of(series.key, number++, points));
     }
   }
 

@@ -196,6 +196,8 @@ void delete_orphans(Database& database, std::vector<std::string>& lines) {
       "DELETE FROM workers WHERE (run_id, attempt) NOT IN (SELECT run_id, attempt FROM attempts)");
   deleted += database.run(
       "DELETE FROM series_chunks WHERE series_id NOT IN (SELECT series_id FROM series)");
+  deleted += database.run(
+      "DELETE FROM series_summaries WHERE series_id NOT IN (SELECT series_id FROM series)");
   if (deleted > 0) lines.push_back(cat(deleted, " rows of runs that are lost deleted"));
 }
 

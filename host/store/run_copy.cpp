@@ -54,14 +54,19 @@ std::optional<std::string> find_id(Database& database, const std::string& name) 
   return query.text(0);
 }
 
+// Series have other numbers there.
 void copy_points(Database& to, const std::string& run_id) {
-  to.run(
-      "INSERT INTO series_chunks(series_id, number, count, first_step, last_step, first_time, "
-      "last_time, data) SELECT mine.series_id, number, count, first_step, last_step, first_time, "
-      "last_time, data FROM source.series_chunks JOIN source.series AS theirs USING(series_id) "
-      "JOIN main.series AS mine ON mine.run_id = theirs.run_id AND mine.key = theirs.key AND "
-      "mine.rank = theirs.rank AND mine.attempt = theirs.attempt WHERE theirs.run_id = ?",
-      run_id);
+  const auto copy = [&](const std::string& table, const std::string& columns) {
+    to.run(cat("INSERT INTO main.", table, "(series_id, ", columns, ") SELECT mine.series_id, ",
+               columns, " FROM source.", table,
+               " JOIN source.series AS theirs USING(series_id) "
+               "JOIN main.series AS mine ON mine.run_id = theirs.run_id AND mine.key = theirs.key "
+               "AND mine.rank = theirs.rank AND mine.attempt = theirs.attempt "
+               "WHERE theirs.run_id = ?"),
+           run_id);
+  };
+  copy("series_chunks", "number, count, first_step, last_step, first_time, last_time, data");
+  copy("series_summaries", "level, number, chunks, points, min, max, sum, data, parts");
 }
 
 }  // namespace

@@ -269,6 +269,11 @@ std::vector<SeriesPoint> RunReader::logged(const RunRef& run, const std::string&
   return series_points(database_, run.run_id, key, rank);
 }
 
+std::vector<SeriesSummary> RunReader::charted(const RunRef& run, const std::string& key,
+                                              int64_t rank, const ChartQuery& query) {
+  return chart_columns(database_, run.run_id, key, rank, query);
+}
+
 std::vector<std::string> RunReader::series_names(const RunRef& run) {
   return series_keys(database_, run.run_id);
 }

@@ -20,6 +20,7 @@
 #include "host/store/media_store.h"
 #include "host/store/run_listing.h"
 #include "host/store/run_resolver.h"
+#include "host/store/series_chart.h"
 #include "host/store/series_chunk.h"
 
 namespace rtrain {
@@ -65,6 +66,9 @@ class RunReader {
   // reports are their indices. What was superseded is left out.
   std::vector<SeriesPoint> reported(const RunRef& run, const std::string& metric, int64_t rank);
   std::vector<SeriesPoint> logged(const RunRef& run, const std::string& key, int64_t rank);
+  // What logged() gives as columns, for drawing: host/store/series_chart.h.
+  std::vector<SeriesSummary> charted(const RunRef& run, const std::string& key, int64_t rank,
+                                     const ChartQuery& query);
   // The keys of logged(), and with what reported() has something for, sorted.
   std::vector<std::string> series_names(const RunRef& run);
   std::vector<std::string> curve_names(const RunRef& run);

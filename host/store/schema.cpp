@@ -217,6 +217,21 @@ CREATE TABLE media_contents(    -- the same content is there once for each run
   data BLOB NOT NULL,           -- image: PNG; histogram and table: JSON; text: as it is
   PRIMARY KEY(run_id, hash)
 );
+)sql",
+                                                                 R"sql(
+CREATE TABLE series_summaries(  -- of the points of chunks, so that a chart need not read them
+  series_id INTEGER NOT NULL REFERENCES series ON DELETE CASCADE,
+  level INTEGER NOT NULL,       -- 0: of one chunk; above: of eight of the level below; the last one is of all
+  number INTEGER NOT NULL,      -- the chunk's; above: that of the first one below, divided by eight
+  chunks INTEGER NOT NULL,
+  points INTEGER NOT NULL,
+  min REAL,                     -- of finite values, as max and sum; NULL: there are none
+  max REAL,
+  sum REAL,
+  data BLOB NOT NULL,           -- host/store/series_summary.h
+  parts BLOB,                   -- of a chunk: the same of each 256 points
+  PRIMARY KEY(series_id, level, number)
+) WITHOUT ROWID;
 )sql"};
 
 int64_t user_version(Database& database) {

@@ -7,7 +7,7 @@ namespace rtrain {
 
 class Database;
 
-inline constexpr int kSchemaVersion = 6;
+inline constexpr int kSchemaVersion = 7;
 
 // Brings the file from its `PRAGMA user_version` to kSchemaVersion in one transaction. Throws
 // kEnvironment when the file was written by a newer rtrain.

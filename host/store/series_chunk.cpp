@@ -3,11 +3,13 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
+#include <utility>
 
 #include "host/base/error.h"
+#include "host/store/series_bytes.h"
 
 namespace rtrain {
 namespace {
@@ -20,35 +22,6 @@ constexpr unsigned char kDelta = 2;   // differences of the bit patterns, else t
 
 // No chunk is larger than this unpacked: what says so is damaged.
 constexpr size_t kMaxBytes = kMaxChunkPoints * 64;
-constexpr int kMaxVarintBytes = 10;
-
-[[noreturn]] void throw_damaged() {
-  throw Error(Code::kEnvironment, "the store holds a damaged chunk of a series");
-}
-
-// Small numbers of either sign become small numbers.
-uint64_t zigzag(int64_t n) {
-  return (static_cast<uint64_t>(n) << 1) ^ static_cast<uint64_t>(n >> 63);
-}
-int64_t unzigzag(uint64_t n) { return static_cast<int64_t>(n >> 1) ^ -static_cast<int64_t>(n & 1); }
-
-// Differences wrap around: any two numbers have one.
-int64_t minus(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
-}
-int64_t plus(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-}
-
-void put_varint(std::string& out, uint64_t n) {
-  for (; n >= 0x80; n >>= 7) out.push_back(static_cast<char>(n | 0x80));
-  out.push_back(static_cast<char>(n));
-}
-
-bool is_narrow(double value) {
-  if (std::isnan(value)) return false;  // its payload might not survive
-  return static_cast<double>(static_cast<float>(value)) == value;
-}
 
 int64_t bits_of(double value, bool narrow) {
   if (narrow) return std::bit_cast<int32_t>(static_cast<float>(value));
@@ -71,19 +44,61 @@ std::string planes(std::span<const uint64_t> numbers, size_t width) {
   return out;
 }
 
-std::string values_of(std::span<const SeriesPoint> points, unsigned char form) {
+std::vector<uint64_t> numbers_of(std::span<const SeriesPoint> points, unsigned char form) {
   const bool narrow = (form & kNarrow) != 0;
   std::vector<uint64_t> numbers;
   numbers.reserve(points.size());
   int64_t before = 0;
   for (const SeriesPoint& point : points) {
     const int64_t bits = bits_of(point.value, narrow);
-    numbers.push_back((form & kDelta) != 0 ? zigzag(minus(bits, before))
+    numbers.push_back((form & kDelta) != 0 ? zigzag(wrapped_minus(bits, before))
                                            : static_cast<uint64_t>(bits));
     before = bits;
   }
-  // The difference of two 32-bit patterns has 33 bits and a sign; five bytes hold it.
-  return planes(numbers, narrow ? ((form & kDelta) != 0 ? 5 : 4) : 8);
+  return numbers;
+}
+
+// The difference of two 32-bit patterns has 33 bits and a sign; five bytes hold it.
+size_t width_of(unsigned char form) {
+  if ((form & kNarrow) == 0) return sizeof(double);
+  return (form & kDelta) != 0 ? sizeof(float) + 1 : sizeof(float);
+}
+
+// How many bits the bytes of the planes cost where each is coded by itself: what deflate makes of
+// noise. It finds repetitions too, which both forms have.
+double estimated_bits(std::string_view planes, size_t plane_bytes) {
+  double bits = 0;
+  for (size_t begin = 0; begin < planes.size(); begin += plane_bytes) {
+    std::array<uint32_t, 256> counts{};
+    for (const char byte : planes.substr(begin, plane_bytes)) {
+      ++counts[static_cast<unsigned char>(byte)];
+    }
+    const auto all = static_cast<double>(plane_bytes);
+    for (const uint32_t count : counts) {
+      if (count > 0) bits -= count * std::log2(count / all);
+    }
+  }
+  return bits;
+}
+
+struct Values {
+  unsigned char form;
+  std::string bytes;
+};
+
+// In the form that is estimated to be smaller when it is deflated: to deflate both is twice the
+// work.
+Values values_of(std::span<const SeriesPoint> points) {
+  const bool narrow =
+      std::all_of(points.begin(), points.end(), [](const auto& p) { return is_float(p.value); });
+  const unsigned char plain = narrow ? kNarrow : 0;
+  const unsigned char delta = plain | kDelta;
+  std::string as_they_are = planes(numbers_of(points, plain), width_of(plain));
+  std::string differences = planes(numbers_of(points, delta), width_of(delta));
+  if (estimated_bits(differences, points.size()) < estimated_bits(as_they_are, points.size())) {
+    return {delta, std::move(differences)};
+  }
+  return {plain, std::move(as_they_are)};
 }
 
 std::string deflate_text(std::string_view text) {
@@ -96,46 +111,20 @@ std::string deflate_text(std::string_view text) {
   return out;
 }
 
-class Reader {
- public:
-  explicit Reader(std::string_view text) : text_(text) {}
-
-  uint64_t varint() {
-    uint64_t out = 0;
-    for (int i = 0; i < kMaxVarintBytes; ++i) {
-      const auto byte = static_cast<unsigned char>(take(1)[0]);
-      out |= static_cast<uint64_t>(byte & 0x7F) << (7 * i);
-      if ((byte & 0x80) == 0) return out;
-    }
-    throw_damaged();
-  }
-
-  std::string_view rest() const { return text_; }
-  std::string_view take(size_t count) {
-    if (count > text_.size()) throw_damaged();
-    const std::string_view out = text_.substr(0, count);
-    text_.remove_prefix(count);
-    return out;
-  }
-
- private:
-  std::string_view text_;
-};
-
 std::string inflate_text(std::string_view bytes, size_t size) {
-  if (size > kMaxBytes) throw_damaged();
+  if (size > kMaxBytes) throw_damaged_series();
   std::string out(size, '\0');
   uLongf got = size;
   const int result = uncompress(reinterpret_cast<Bytef*>(out.data()), &got,
                                 reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
-  if (result != Z_OK || got != size) throw_damaged();
+  if (result != Z_OK || got != size) throw_damaged_series();
   return out;
 }
 
-void read_values(Reader& in, unsigned char form, std::vector<SeriesPoint>& points) {
+void read_values(SeriesBytes& in, unsigned char form, std::vector<SeriesPoint>& points) {
   const bool narrow = (form & kNarrow) != 0;
   const bool delta = (form & kDelta) != 0;
-  const size_t width = narrow ? (delta ? 5 : 4) : 8;
+  const size_t width = width_of(form);
   const std::string_view bytes = in.take(points.size() * width);
   int64_t before = 0;
   for (size_t i = 0; i < points.size(); ++i) {
@@ -144,7 +133,7 @@ void read_values(Reader& in, unsigned char form, std::vector<SeriesPoint>& point
       number |= static_cast<uint64_t>(static_cast<unsigned char>(bytes[byte * points.size() + i]))
                 << (8 * byte);
     }
-    before = delta ? plus(before, unzigzag(number)) : static_cast<int64_t>(number);
+    before = delta ? wrapped_plus(before, unzigzag(number)) : static_cast<int64_t>(number);
     points[i].value = value_of(before, narrow);
   }
 }
@@ -153,54 +142,48 @@ void read_values(Reader& in, unsigned char form, std::vector<SeriesPoint>& point
 
 std::string encode_series(std::span<const SeriesPoint> points) {
   RT_CHECK(points.size() <= kMaxChunkPoints);
-  const bool narrow =
-      std::all_of(points.begin(), points.end(), [](const auto& p) { return is_narrow(p.value); });
   std::string head;
   put_varint(head, points.size());
   int64_t step = 0;
   int64_t stride = 0;
   for (const SeriesPoint& point : points) {
-    const int64_t next = minus(point.step, step);
-    put_varint(head, zigzag(minus(next, stride)));
+    const int64_t next = wrapped_minus(point.step, step);
+    put_varint(head, zigzag(wrapped_minus(next, stride)));
     step = point.step;
     stride = next;
   }
   int64_t time = 0;
   for (const SeriesPoint& point : points) {
-    put_varint(head, zigzag(minus(point.time_ms, time)));
+    put_varint(head, zigzag(wrapped_minus(point.time_ms, time)));
     time = point.time_ms;
   }
-  std::string best;
-  for (const int form : {0, int{kDelta}}) {
-    const auto full = static_cast<unsigned char>(form | (narrow ? kNarrow : 0));
-    const std::string text = head + values_of(points, full);
-    std::string out{kVersion, static_cast<char>(full)};
-    put_varint(out, text.size());
-    out += deflate_text(text);
-    if (best.empty() || out.size() < best.size()) best = std::move(out);
-  }
-  return best;
+  const Values values = values_of(points);
+  const std::string text = head + values.bytes;
+  std::string out{kVersion, static_cast<char>(values.form)};
+  put_varint(out, text.size());
+  return out + deflate_text(text);
 }
 
 std::vector<SeriesPoint> decode_series(std::string_view bytes) {
-  Reader outer(bytes);
-  if (outer.take(1)[0] != kVersion) throw_damaged();
+  SeriesBytes outer(bytes);
+  if (outer.take(1)[0] != kVersion) throw_damaged_series();
   const auto form = static_cast<unsigned char>(outer.take(1)[0]);
-  if (form > (kNarrow | kDelta)) throw_damaged();
+  if (form > (kNarrow | kDelta)) throw_damaged_series();
   const uint64_t size = outer.varint();
   const std::string text = inflate_text(outer.rest(), size);
-  Reader in(text);
+  SeriesBytes in(text);
   const uint64_t count = in.varint();
-  if (count > kMaxChunkPoints) throw_damaged();
+  if (count > kMaxChunkPoints) throw_damaged_series();
   std::vector<SeriesPoint> points(count);
   int64_t step = 0;
   int64_t stride = 0;
   for (SeriesPoint& point : points) {
-    stride = plus(stride, unzigzag(in.varint()));
-    point.step = step = plus(step, stride);
+    stride = wrapped_plus(stride, unzigzag(in.varint()));
+    point.step = step = wrapped_plus(step, stride);
   }
   int64_t time = 0;
-  for (SeriesPoint& point : points) point.time_ms = time = plus(time, unzigzag(in.varint()));
+  for (SeriesPoint& point : points)
+    point.time_ms = time = wrapped_plus(time, unzigzag(in.varint()));
   read_values(in, form, points);
   return points;
 }

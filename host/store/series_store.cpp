@@ -29,12 +29,13 @@ struct StoredChunk {
   std::string data;
 };
 
+// Of all ranks where none is given.
 std::vector<StoredChunk> chunks_of(Database& database, const std::string& run_id,
-                                   const std::string& key) {
+                                   const std::string& key, std::optional<int64_t> rank = {}) {
   Statement query = database.prepare(
       "SELECT rank, attempt, data FROM series JOIN series_chunks USING(series_id) "
-      "WHERE run_id = ? AND key = ? ORDER BY rank, attempt, number");
-  query.add(run_id).add(key);
+      "WHERE run_id = ? AND key = ? AND rank = coalesce(?, rank) ORDER BY rank, attempt, number");
+  query.add(run_id).add(key).add(rank);
   std::vector<StoredChunk> out;
   while (query.next()) out.push_back({query.integer(0), query.integer(1), query.blob(2)});
   return out;
@@ -84,19 +85,29 @@ message::Series chunk_of(const std::string& key, int64_t number,
   chunk.first_time_ms = points.front().time_ms;
   chunk.last_time_ms = points.back().time_ms;
   chunk.data = encode_series(points);
+  chunk.summaries = encode_summaries(summarize(points));
   return chunk;
+}
+
+ChunkWriter::ChunkWriter(Database& database)
+    : insert_(database.prepare(
+          "INSERT OR REPLACE INTO series_chunks(series_id, number, count, first_step, last_step, "
+          "first_time, last_time, data) VALUES(?, ?, ?, ?, ?, ?, ?, ?)")),
+      pyramid_(database) {}
+
+void ChunkWriter::add(int64_t series_id, const message::Series& chunk) {
+  insert_.add(series_id).add(chunk.number).add(chunk.count);
+  insert_.add(chunk.first_step).add(chunk.last_step);
+  insert_.add(chunk.first_time_ms).add(chunk.last_time_ms).add(Blob{chunk.data}).run();
+  pyramid_.add(series_id, chunk.number, chunk.summaries);
 }
 
 void add_series(RunClaim& claim, std::span<const SeriesChunk> chunks) {
   if (chunks.empty()) return;
   write_fenced(claim, Durability::kNormal, [&](FencedWrite& write) {
+    ChunkWriter writer(claim.database);
     for (const SeriesChunk& chunk : chunks) {
-      const int64_t id = series_id(write, claim.run_id, chunk);
-      Statement insert = write.prepare(
-          "INSERT OR REPLACE INTO series_chunks(series_id, number, count, first_step, last_step, "
-          "first_time, last_time, data) VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
-      insert.add(id).add(chunk.number).add(chunk.count).add(chunk.first_step).add(chunk.last_step);
-      insert.add(chunk.first_time_ms).add(chunk.last_time_ms).add(Blob{chunk.data}).run();
+      writer.add(series_id(write, claim.run_id, chunk), chunk);
     }
   });
 }
@@ -130,11 +141,10 @@ std::map<std::pair<int64_t, int64_t>, Map> last_series_values(Database& database
 
 std::vector<SeriesPoint> series_points(Database& database, const std::string& run_id,
                                        const std::string& key, int64_t rank) {
-  const std::vector<StoredChunk> chunks = chunks_of(database, run_id, key);
+  const std::vector<StoredChunk> chunks = chunks_of(database, run_id, key, rank);
   std::vector<SeriesPoint> backwards;
   Horizon horizon;
   for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
-    if (chunk->rank != rank) continue;
     horizon.enter(chunk->rank, chunk->attempt);
     std::vector<SeriesPoint> points = decode_series(chunk->data);
     std::erase_if(points, [&](const SeriesPoint& point) { return horizon.is_beyond(point.step); });

@@ -2,7 +2,8 @@
 // and read.
 //
 // Writing belongs to the io thread and is fenced as everything of a run. An unfinished chunk is
-// written again with more points under its number.
+// written again with more points under its number. With each chunk go summaries of its points
+// (host/store/series_pyramid.h), which a chart is made from (host/store/series_chart.h).
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include "host/loop/messages/to_controller.h"
 #include "host/store/run_claim.h"
 #include "host/store/series_chunk.h"
+#include "host/store/series_pyramid.h"
 
 namespace rtrain {
 
@@ -31,6 +33,17 @@ void check_key(const message::Series& series);
 // Of points in their order, at least one and at most kMaxChunkPoints.
 message::Series chunk_of(const std::string& key, int64_t number,
                          std::span<const SeriesPoint> points);
+
+// Enters chunks of series, within one transaction.
+class ChunkWriter {
+ public:
+  explicit ChunkWriter(Database& database);
+  void add(int64_t series_id, const message::Series& chunk);
+
+ private:
+  Statement insert_;
+  PyramidWriter pyramid_;
+};
 
 // One transaction.
 void add_series(RunClaim& claim, std::span<const SeriesChunk> chunks);

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 from benchmarks import (
     async_stall,
+    chart,
     checkpoint_report,
     cifar_epoch,
     cold_start,
@@ -69,6 +70,7 @@ BUILDERS = {
     "memory": memory.build,
     "listing": listing.build,
     "listing_many": listing_many.build,
+    "chart": chart.build,
     "operators": operators.build,
     "train_step": single_process.build_steps,
     "optimizers": single_process.build_optimizers,

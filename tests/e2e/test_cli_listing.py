@@ -35,7 +35,7 @@ def store(rtrain):
     assert schema.returncode == 0
     rtrain.storage.mkdir()
     db = sqlite3.connect(rtrain.storage / "rtrain.db", isolation_level=None)
-    db.executescript("PRAGMA journal_mode=WAL;" + schema.stdout + "PRAGMA user_version=6;")
+    db.executescript("PRAGMA journal_mode=WAL;" + schema.stdout + "PRAGMA user_version=7;")
     add_run(db, "alpha", "aa11", START, tags=["red"], note="the first", checkpoint_config={
         "num_to_keep": 2, "checkpoint_score_attribute": "accuracy", "checkpoint_score_order": "max"})
     add_run(db, "alphabet", "ab22", START + 1000, status="ERRORED", error={"code": "user", "message": "boom"},

@@ -1,8 +1,10 @@
 """`rtrain plot`: curves in the terminal, as SVG and as PNG."""
 
+import contextlib
 import json
 import re
 import shutil
+import sqlite3
 import struct
 import xml.etree.ElementTree
 import zlib
@@ -104,6 +106,52 @@ def test_what_cannot_be_drawn_is_said(store, args, words):
     assert result.returncode == 2 and result.stdout == "", result.stdout + result.stderr
     for word in words:
         assert word in result.stderr, result.stderr
+
+
+LONG = """
+local train = require 'rtrain'
+train.DataParallelTrainer({
+  train_loop_per_worker = function()
+    for step = 0, 199999 do
+      local x = 1 + step % 97 / 1000
+      if step == 123456 then x = 9 elseif step == 45678 then x = -3 elseif step % 50000 == 7 then x = 1 / 0 end
+      if step % 1000 == 500 then x = 0 / 0 end
+      train.log({x = x}, {step = step})
+    end
+    train.report {epoch = 1}
+  end,
+  run_config = train.RunConfig {name = 'long'},
+}):fit()
+"""
+
+
+def test_however_long_a_series_is_its_extrema_are_drawn(rtrain):
+    rtrain.run_ok(LONG)
+
+    def drawn(*args):
+        result = rtrain("plot", "long", "x", *args)
+        assert result.returncode == 0, result.stderr
+        assert "4 points left out: infinite" in result.stderr
+        return result.stdout.splitlines()
+
+    def legend():
+        (found,) = re.findall(r"⠤ long  last (\S+)  min (\S+) at (\S+)  max (\S+) at (\S+)", drawn()[-1])
+        return found
+
+    assert legend() == ("1.082", "-3", "45678", "9", "123456")
+    points = rtrain.json("plot", "long", "x")[0]["points"]
+    assert len(points) == 200000 and points[123456] == [123456, 9], "programs get all"
+    seconds = drawn("--by", "time")
+    assert re.search(r"min -3 at .* max 9 at ", seconds[-1])
+    svg = rtrain.folder / "x.svg"
+    drawn("-o", svg)
+    assert svg.stat().st_size < 200_000
+    with contextlib.closing(sqlite3.connect(rtrain.storage / "rtrain.db", isolation_level=None)) as db:
+        least, most, points = db.execute("SELECT min, max, points FROM series_summaries JOIN series USING(series_id) "
+                                         "WHERE key = 'x' ORDER BY level DESC").fetchone()
+        assert (least, most, points) == (-3, 9, 200000)
+        db.executescript("DROP TABLE series_summaries; PRAGMA user_version = 6;")
+    assert legend() == ("1.082", "-3", "45678", "9", "123456"), "a store of an older rtrain"
 
 
 def test_a_run_without_the_metric_is_named_and_left_out(store, results):

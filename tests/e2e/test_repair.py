@@ -100,7 +100,7 @@ train.TorchTrainer{
 def test_rows_without_their_run_go_and_those_of_a_run_that_is_back_stay(rtrain):
     rtrain.run_ok(LOGGING, "--name", "kept")
     rtrain.run_ok(LOGGING, "--name", "gone", "--set", "saves=false")
-    tables = ["attempts", "workers", "reports", "annotations", "series", "series_chunks", "nodes", "media", "media_contents"]
+    tables = ["attempts", "workers", "reports", "annotations", "series", "series_chunks", "series_summaries", "nodes", "media", "media_contents"]
     with contextlib.closing(sqlite3.connect(rtrain.storage / "rtrain.db", isolation_level=None)) as db:
         before = {table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables}
         db.execute("DELETE FROM runs")  # without foreign keys, as damage does

@@ -224,7 +224,7 @@ def test_checkpoints_of_a_lost_run_are_left_to_its_next_start(rtrain):
 
 def test_a_store_of_an_older_rtrain_gets_its_columns(trained):
     with contextlib.closing(sqlite3.connect(trained.storage / "rtrain.db", isolation_level=None)) as db:
-        db.executescript("DROP TABLE media; DROP TABLE media_contents; DROP INDEX runs_by_start; DROP TABLE sources; ALTER TABLE runs DROP COLUMN archived_at; PRAGMA user_version = 4;")
+        db.executescript("DROP TABLE series_summaries; DROP TABLE media; DROP TABLE media_contents; DROP INDEX runs_by_start; DROP TABLE sources; ALTER TABLE runs DROP COLUMN archived_at; PRAGMA user_version = 4;")
     assert names(trained) == ["c", "b", "a"], "a reader changes nothing, and does without"
     assert trained.query("PRAGMA user_version") == [(4,)]
     assert trained("archive", "a").returncode == 0

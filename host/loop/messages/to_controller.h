@@ -129,7 +129,8 @@ struct Series {
   int64_t last_step = 0;
   int64_t first_time_ms = 0;
   int64_t last_time_ms = 0;
-  std::string data;  // encode_series (host/store/series_chunk.h)
+  std::string data;       // encode_series (host/store/series_chunk.h)
+  std::string summaries;  // of its points: encode_summaries (host/store/series_summary.h)
 
   static constexpr std::tuple kFields{required("key", &Series::key),
                                       required("number", &Series::number),
@@ -138,7 +139,8 @@ struct Series {
                                       required("last_step", &Series::last_step),
                                       required("first_time", &Series::first_time_ms),
                                       required("last_time", &Series::last_time_ms),
-                                      required("data", &Series::data)};
+                                      required("data", &Series::data),
+                                      required("summaries", &Series::summaries)};
 };
 
 // That many points of train.log are lost.
