@@ -101,6 +101,45 @@ function TestModule:test_hooks_see_and_replace()
   lu.assertEquals(layer(torch.ones(1)):item(), 10)
 end
 
+-- Adds hooks called a, b, c of which a removes itself; a list of the names as they run.
+local function removing(register)
+  local seen, handle = {}, nil
+  for _, name in ipairs{'a', 'b', 'c'} do
+    local own = register(function()
+      seen[#seen + 1] = name
+      if name == 'a' then handle:remove() end
+    end)
+    handle = handle or own
+  end
+  return seen
+end
+
+function TestModule:test_a_hook_that_removes_itself_leaves_the_others()
+  local layer = nn.Linear(1, 1)
+  local seen = {}
+  for _, name in ipairs{
+    'register_forward_hook', 'register_forward_pre_hook', 'register_full_backward_hook', 'register_full_backward_pre_hook',
+    'register_state_dict_pre_hook', 'register_state_dict_post_hook', 'register_load_state_dict_pre_hook',
+    'register_load_state_dict_post_hook',
+  } do
+    seen[name] = removing(function(fn) return layer[name](layer, fn) end)
+  end
+  for _ = 1, 2 do
+    layer(torch.ones(1, {requires_grad = true})):backward()
+    layer:load_state_dict(layer:state_dict())
+  end
+  for name, names in pairs(seen) do lu.assertEquals(names, {'a', 'b', 'c', 'b', 'c'}, name) end
+end
+
+function TestModule:test_an_optimizer_hook_that_removes_itself_leaves_the_others()
+  local layer = nn.Linear(1, 1)
+  local optimizer = torch.optim.SGD(layer:parameters(), {lr = 0.1})
+  local seen = removing(function(fn) return optimizer:register_step_post_hook(fn) end)
+  optimizer:step()
+  optimizer:step()
+  lu.assertEquals(seen, {'a', 'b', 'c', 'b', 'c'})
+end
+
 function TestModule:test_zero_grad_forgets_or_zeroes()
   local net = Net()
   net(torch.ones(1, 2)):sum():backward()

@@ -28,8 +28,11 @@ local function as_list(value)
   return {n = 1, value}
 end
 
+-- A hook may add and remove hooks, also itself: those that are there when a call comes to them all run.
+local function now(list) return {unpack(list)} end
+
 function Hooks:_before(module, inputs)
-  for _, entry in ipairs(self.before) do
+  for _, entry in ipairs(now(self.before)) do
     local replaced = entry.fn(module, inputs)
     if replaced ~= nil then inputs = as_list(replaced) end
   end
@@ -37,7 +40,7 @@ function Hooks:_before(module, inputs)
 end
 
 function Hooks:_after(module, inputs, outputs, done)
-  for _, entry in ipairs(self.after) do
+  for _, entry in ipairs(now(self.after)) do
     done[entry] = true
     local replaced = entry.fn(module, inputs, outputs.n <= 1 and outputs[1] or outputs)
     if replaced ~= nil then outputs = outputs.n > 1 and as_list(replaced) or {n = 1, replaced} end
@@ -51,7 +54,7 @@ function Hooks:_run(module, done, ...)
   local inputs = self:_before(module, pack(...))
   local backward
   if #self.backward_before + #self.backward_after > 0 then
-    backward = require('torch.nn.module.backward')(module, self.backward_before, self.backward_after)
+    backward = require('torch.nn.module.backward')(module, now(self.backward_before), now(self.backward_after))
     inputs = backward:wrap_inputs(inputs)
   end
   local outputs = self:_after(module, inputs, pack(module:forward(unpack(inputs, 1, inputs.n))), done)
@@ -63,7 +66,7 @@ function Hooks:_run_protected(module, ...)
   local done = {}
   local ok, outputs = pcall(self._run, self, module, done, ...)
   if ok then return outputs end
-  for _, entry in ipairs(self.after) do
+  for _, entry in ipairs(now(self.after)) do
     if entry.always and not done[entry] then pcall(entry.fn, module, pack(...), nil) end
   end
   error(outputs, 0)

@@ -26,7 +26,8 @@ local function each_own(module, fn)
 end
 
 local function run_hooks(module, list, ...)
-  for _, entry in ipairs(module._fields[list] or {}) do entry.fn(module, ...) end
+  -- A hook may remove itself.
+  for _, entry in ipairs{unpack(module._fields[list] or {})} do entry.fn(module, ...) end
 end
 
 local function add_hook(module, list, fn)
