@@ -28,6 +28,7 @@ struct SweepOptions {
   std::string metric, mode, scheduler, search, name, storage, note, resume, gpus;
   bool oversubscribe = false;
   bool quiet = false;
+  bool json = false;
 };
 
 List to_list(const std::vector<std::string>& texts) { return List(texts.begin(), texts.end()); }
@@ -48,6 +49,7 @@ Map request_of(const SweepOptions& options) {
           {"set", to_list(options.set)},
           {"tags", to_list(options.tags)},
           {"quiet", options.quiet},
+          {"json", options.json},
           {"oversubscribe", options.oversubscribe},
           {"terminal", isatty(STDERR_FILENO) == 1}};
   set_given(out, "random", options.random);
@@ -137,7 +139,11 @@ void add_run_options(Command& command, SweepOptions& options) {
   command.option("--note", &options.note, "a note of each trial's run");
   command.flag("--oversubscribe", &options.oversubscribe,
                "do not wait for cores or GPUs that other runs hold: share them");
-  command.flag("-q,--quiet", &options.quiet, "show errors only");
+  const Option quiet = command.flag("-q,--quiet", &options.quiet, "show errors only");
+  command
+      .flag("--json", &options.json,
+            "print the sweep's events as JSON lines (rtrain doc guide/events)")
+      .excludes(quiet);
 }
 
 }  // namespace

@@ -32,11 +32,8 @@ local function names_of_space(trials)
   return names
 end
 
--- A trial that the scheduler has stopped is TERMINATED, as in Ray; people want to see the difference.
-local function status_text(trial) return trial.status == 'TERMINATED' and trial.remark and 'STOPPED' or trial.status end
-
 local function row_of(trial, names, metric, is_best)
-  local row = {trial.name .. (is_best and ' *' or ''), status_text(trial)}
+  local row = {trial.name .. (is_best and ' *' or ''), trial:shown_status()}
   for _, name in ipairs(names) do
     local value = trial.drawn[name]
     row[#row + 1] = value == nil and '' or metrics_text.value(value)
@@ -82,6 +79,12 @@ function SweepDisplay.table_lines(trials, objective)
   for _, trial in ipairs(trials) do rows[#rows + 1] = row_of(trial, names, objective and objective.metric, trial == best) end
   return lines_of(rows)
 end
+
+---What goes on is in the table.
+function SweepDisplay:begin() end
+function SweepDisplay:started() end
+function SweepDisplay:reported() end
+function SweepDisplay:paused() end
 
 ---Takes the table off the screen.
 function SweepDisplay:clear()
@@ -158,7 +161,7 @@ function SweepDisplay:ended(experiment, trial)
   local objective = self._objective:found_in(experiment.trials)
   local value = objective and trial.last and trial.last[objective.metric]
   local result = value and (' %s=%s'):format(objective.metric, metrics_text.value(value)) or ''
-  self:notice(('trial %s: %s after %s, %s%s'):format(trial.name, status_text(trial), texts.counted(trial.index + 1, 'report'),
+  self:notice(('trial %s: %s after %s, %s%s'):format(trial.name, trial:shown_status(), texts.counted(trial.index + 1, 'report'),
     metrics_text.line(trial.drawn), result))
 end
 

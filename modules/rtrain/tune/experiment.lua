@@ -25,7 +25,7 @@ local Experiment = class('Experiment')
 ---@field space table the param_space
 ---@field searcher table suggest(number) → config or nil; add_result(trial)
 ---@field scheduler table
----@field display table with show(experiment), ended(experiment, trial), notice(text)
+---@field display table a SweepDisplay, or another with its methods
 ---@field identity string what has to be the same when the sweep goes on
 
 ---@param storage string
@@ -61,7 +61,8 @@ function Experiment:open(resume)
     if resume == 'must' then
       errors.raise('config', ("there is no sweep '%s' in %s to go on with"):format(self.name, self.storage))
     end
-    return self._journal:add {event = 'sweep', identity = self.identity}
+    self._journal:add {event = 'sweep', identity = self.identity}
+    return self.display:begin(self)
   end
   if resume == 'never' then
     errors.raise('config', ("the sweep '%s' is there already, in %s: choose another name, or go on with it (--resume auto, "
@@ -72,6 +73,7 @@ function Experiment:open(resume)
       events[1].identity, self.identity))
   end
   self.is_resumed = true
+  self.display:begin(self)
   for i = 2, #events do self:_repeat(events[i], i) end
   for _, trial in ipairs(self:_in_turn()) do self:_take_up(trial) end
 end
@@ -212,6 +214,7 @@ function Experiment:take_report(trial, report)
     has_checkpoint = report.has_checkpoint or nil,
   }
   local decision = self:_with_pause(trial, self:_decide(trial, report))
+  self.display:reported(self, trial)
   self:_apply(trial, decision)
   return decision
 end
@@ -239,6 +242,7 @@ end
 ---The process of a trial that was asked to make way has ended.
 ---@param trial rtrain.tune.Trial
 function Experiment:pause(trial)
+  self.display:paused(self, trial)
   if trial.ending.exploit then return self:_exploit(trial) end
   trial.status, trial.ending = 'PAUSED', nil
   self._waiting[#self._waiting + 1] = trial

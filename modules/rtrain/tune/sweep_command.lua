@@ -9,11 +9,14 @@ local RunConfig = require 'rtrain.config.run'
 local RunOptions = require 'rtrain.tune.run_options'
 local space = require 'rtrain.tune.space'
 local SweepDisplay = require 'rtrain.tune.display'
+local SweepLines = require 'rtrain.tune.json_lines'
 local system = require 'base._system'
 local TPESampler = require 'rtrain.tune.search.tpe'
 local TrialRunner = require 'rtrain.tune.trial_runner'
 local Variants = require 'rtrain.tune.variants'
 local written = require 'rtrain.tune.written'
+
+local STDOUT = 1
 
 local sweep_command = {}
 
@@ -61,6 +64,11 @@ local function command_of(options, request)
   end
 end
 
+local function display_of(request, options, objective)
+  if request.json then return SweepLines {objective = objective, fd = STDOUT} end
+  return SweepDisplay {objective = objective, quiet = options.quiet, terminal = options.terminal, out = io.stdout}
+end
+
 local function exit_code(experiment)
   for _, trial in ipairs(experiment.trials) do
     if trial.error then return 1 end
@@ -82,9 +90,7 @@ function sweep_command.run(request)
   local experiment = Experiment {
     name = options:name_of(none), storage = options:storage_of(none), space = tree, searcher = searcher,
     scheduler = scheduler, identity = identity_of(request, tree, scheduler),
-    display = SweepDisplay {
-      objective = objective, quiet = options.quiet, terminal = options.terminal, out = io.stdout,
-    },
+    display = display_of(request, options, objective),
   }
   experiment:open(options:resume_of(none))
   TrialRunner(experiment, {

@@ -49,6 +49,10 @@ function Trial:time_s() return self._time_before_s + (self.process and system.mo
 ---@return boolean
 function Trial:has_ended() return self.status == 'TERMINATED' or self.status == 'ERROR' end
 
+---One that the scheduler has stopped is TERMINATED, as in Ray; people want to see the difference.
+---@return string
+function Trial:shown_status() return self.status == 'TERMINATED' and self.remark and 'STOPPED' or self.status end
+
 ---Takes the numbers of a report.
 ---@param index integer
 ---@param metrics table

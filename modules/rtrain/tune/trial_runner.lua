@@ -41,6 +41,7 @@ function TrialRunner:_start(trial)
     log = self:_log_of(trial),
   })
   self._num_running = self._num_running + 1
+  self._experiment.display:started(self._experiment, trial)
 end
 
 function TrialRunner:_fill()
