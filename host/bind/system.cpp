@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -11,6 +12,7 @@
 #include "host/base/object_uri.h"
 #include "host/base/shell_word.h"
 #include "host/base/terminal_text.h"
+#include "host/base/text_width.h"
 #include "host/base/write_all.h"
 #include "host/loop/command_output.h"
 #include "host/lua/class.h"
@@ -236,6 +238,21 @@ int quoted_word(lua_State* L) {
   return 1;
 }
 
+int width_of_text(lua_State* L) {
+  size_t size = 0;
+  const char* bytes = luaL_checklstring(L, 1, &size);
+  push_value(L, static_cast<int64_t>(text_width({bytes, size})));
+  return 1;
+}
+
+int bytes_of_columns(lua_State* L) {
+  size_t size = 0;
+  const char* bytes = luaL_checklstring(L, 1, &size);
+  const lua_Integer columns = std::max<lua_Integer>(luaL_checkinteger(L, 2), 0);
+  push_value(L, static_cast<int64_t>(bytes_that_fit({bytes, size}, static_cast<size_t>(columns))));
+  return 1;
+}
+
 template <auto Make>
 int terminal(lua_State* L) {
   size_t size = 0;
@@ -280,6 +297,8 @@ int open_system(lua_State* L) {
                                             method<&is_terminal>("is_terminal"),
                                             method<&size_of_terminal>("terminal_size"),
                                             method<&quoted_word>("shell_word"),
+                                            method<&width_of_text>("text_width"),
+                                            method<&bytes_of_columns>("bytes_that_fit"),
                                             method<&terminal<&terminal_text>>("terminal_text"),
                                             method<&terminal<&terminal_line>>("terminal_line")};
   push_functions(L, kFunctions);

@@ -27,6 +27,7 @@
 //   terminal_size(fd) → columns, rows; nothing where there is no terminal
 //   terminal_text(text), terminal_line(text) → text without control characters that a terminal
 //     obeys
+//   text_width(text) → columns, bytes_that_fit(text, columns) → bytes   host/base/text_width.h
 //   shell_word(text) → the text as one word of a command
 #pragma once
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "host/base/text.h"
+#include "host/base/text_width.h"
 #include "host/cli/colour.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
@@ -57,10 +58,10 @@ class Report {
     std::cout << "\n" << section << "\n";
     size_t width = 0;
     for (const auto& row : rows)
-      width = std::max(width, seen_width(std::get<std::string>(row.first)));
+      width = std::max(width, text_width(std::get<std::string>(row.first)));
     for (const auto& [key, both] : rows) {
       const auto& name = std::get<std::string>(key);
-      std::cout << "  " << name << std::string(width - seen_width(name) + 2, ' ')
+      std::cout << "  " << name << std::string(width - text_width(name) + 2, ' ')
                 << red("", cell(both["a"])) << " → " << green("", cell(both["b"])) << "\n";
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "host/base/text.h"
+#include "host/base/text_width.h"
 
 namespace rtrain {
 namespace {
@@ -12,25 +13,14 @@ constexpr std::string_view kMore = "…";
 constexpr size_t kNarrowest = 20;
 constexpr size_t kLeastFill = 24;
 
-bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
-
-// The bytes of the first `width` characters.
-size_t bytes_of(std::string_view text, size_t width) {
-  size_t at = 0;
-  for (; at < text.size(); ++at) {
-    if (begins_character(text[at]) && width-- == 0) break;
-  }
-  return at;
-}
-
 // Where the first line of the text ends: between two parts where that leaves no short line, else at
 // a space or behind a comma.
 size_t line_end(std::string_view text, size_t width) {
-  if (seen_width(text) <= width) return text.size();
+  if (text_width(text) <= width) return text.size();
   const auto is_break = [&](size_t at) {
     return at > 0 && at < text.size() && (text[at] == ' ' || text[at - 1] == ',');
   };
-  const size_t most = bytes_of(text, width);
+  const size_t most = bytes_that_fit(text, width);
   const size_t part = text.rfind(kGap, most);
   if (part != std::string_view::npos && part > most / 2) return part;
   for (size_t at = most; at > 0; --at) {
@@ -46,9 +36,9 @@ using Rows = std::vector<std::vector<std::string>>;
 
 std::vector<size_t> column_widths(const std::vector<Column>& columns, const Rows& rows) {
   std::vector<size_t> widths;
-  for (const Column& column : columns) widths.push_back(seen_width(column.header));
+  for (const Column& column : columns) widths.push_back(text_width(column.header));
   for (const auto& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], seen_width(row[i]));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], text_width(row[i]));
   }
   return widths;
 }
@@ -96,19 +86,15 @@ class Blocks {
 
 }  // namespace
 
-size_t seen_width(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), begins_character));
-}
-
 std::string shortened(std::string_view text, size_t width) {
-  if (seen_width(text) <= width) return std::string(text);
+  if (text_width(text) <= width) return std::string(text);
   if (width == 0) return "";
   const size_t room = width - 1;
   if (room > kGap.size()) {
-    const size_t part = text.rfind(kGap, bytes_of(text, room - kGap.size()));
+    const size_t part = text.rfind(kGap, bytes_that_fit(text, room - kGap.size()));
     if (part != std::string_view::npos && part > 0) return cat(text.substr(0, part), kGap, kMore);
   }
-  return cat(text.substr(0, bytes_of(text, room)), kMore);
+  return cat(text.substr(0, bytes_that_fit(text, room)), kMore);
 }
 
 std::vector<std::string> wrapped(std::string_view text, size_t width) {
@@ -133,7 +119,7 @@ std::vector<std::string> table_lines(const std::vector<Column>& columns, const R
       std::string line;
       for (const size_t i : block) {
         const std::string text = shortened(cell(i), widths[i]);
-        const std::string padding(widths[i] - seen_width(text), ' ');
+        const std::string padding(widths[i] - text_width(text), ' ');
         line +=
             cat(i == block.front() ? "" : kGap, columns[i].right ? padding + text : text + padding);
       }

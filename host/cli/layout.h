@@ -1,4 +1,4 @@
-// host/cli/layout.h: text that fits a number of columns. A character counts as one column.
+// host/cli/layout.h: text that fits a number of columns, as host/base/text_width.h counts them.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,6 @@ namespace rtrain {
 
 // Text of any width.
 inline constexpr size_t kAnyWidth = static_cast<size_t>(-1);
-
-size_t seen_width(std::string_view text);
 
 // What does not fit is left out at the end, where possible whole parts between two spaces: "a 1 …".
 std::string shortened(std::string_view text, size_t width);

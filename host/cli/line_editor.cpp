@@ -18,6 +18,7 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/base/text_width.h"
 #include "host/cli/layout.h"
 #include "host/machine/terminal_size.h"
 
@@ -131,7 +132,7 @@ void print_choices(const std::vector<std::string>& choices) {
   constexpr size_t kDefaultColumns = 80;
   const size_t count = std::min(choices.size(), kMost);
   size_t width = 0;
-  for (size_t i = 0; i < count; ++i) width = std::max(width, seen_width(choices[i]) + 2);
+  for (size_t i = 0; i < count; ++i) width = std::max(width, text_width(choices[i]) + 2);
   const auto size = terminal_size(STDOUT_FILENO);
   const size_t columns = std::max<size_t>(1, (size ? size->columns : kDefaultColumns) / width);
   const size_t rows = (count + columns - 1) / columns;
@@ -139,7 +140,7 @@ void print_choices(const std::vector<std::string>& choices) {
   for (size_t row = 0; row < rows; ++row) {
     for (size_t i = row; i < count; i += rows) {
       text += choices[i];
-      if (i + rows < count) text.append(width - seen_width(choices[i]), ' ');
+      if (i + rows < count) text.append(width - text_width(choices[i]), ' ');
     }
     text += "\n";
   }

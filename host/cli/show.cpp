@@ -9,6 +9,7 @@
 #include "host/base/json.h"
 #include "host/base/shell_word.h"
 #include "host/base/text.h"
+#include "host/base/text_width.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
 #include "host/cli/show_media.h"
@@ -26,7 +27,7 @@ class Page {
 
   // The text behind its beginning, below which the rest of it stands.
   void add(std::string_view beginning, std::string_view text) const {
-    const size_t indent = seen_width(beginning);
+    const size_t indent = text_width(beginning);
     const size_t room = width_ == kAnyWidth ? width_ : std::max(width_, indent + kLeast) - indent;
     std::string before(beginning);
     for (const std::string& paragraph : split(text, '\n')) {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "host/base/text.h"
+#include "host/base/text_width.h"
 #include "host/plot/axis.h"
 
 namespace rtrain {
@@ -98,12 +99,6 @@ class Canvas {
   std::vector<size_t> curves_;
 };
 
-size_t width_of(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
-}
-
 class Drawing {
  public:
   Drawing(const Chart& chart, ChartSize size, bool colours)
@@ -112,7 +107,7 @@ class Drawing {
     constexpr size_t kOtherRows = 3;
     rows_ = std::max(size.rows, kLeastRows + kOtherRows) - kOtherRows;
     y_ticks_ = y_.ticks(std::max<size_t>(rows_ / 2, 2));
-    for (const Tick& tick : y_ticks_) gutter_ = std::max(gutter_, width_of(tick.label));
+    for (const Tick& tick : y_ticks_) gutter_ = std::max(gutter_, text_width(tick.label));
     gutter_ += 1;  // between the label and the axis
     columns_ = std::max(size.columns, gutter_ + kLeastColumns + 1) - gutter_ - 1;
   }
@@ -123,7 +118,7 @@ class Drawing {
     for (size_t i = 0; i < chart_.curves.size(); ++i) draw(chart_.curves[i], i, canvas);
     for (size_t row = 0; row < rows_; ++row) {
       const std::string label = label_of(row);
-      out.push_back(cat(std::string(gutter_ - 1 - width_of(label), ' '), label,
+      out.push_back(cat(std::string(gutter_ - 1 - text_width(label), ' '), label,
                         label.empty() ? " │" : " ┤", canvas.row(row, colours_)));
     }
     add_x_axis(out);
@@ -170,17 +165,17 @@ class Drawing {
     for (const Tick& tick : x_.ticks(std::max<size_t>(columns_ / kLabelColumns, 2))) {
       const auto column = static_cast<size_t>(std::lround(
           std::clamp(x_.place(tick.value), 0.0, 1.0) * static_cast<double>(columns_ - 1)));
-      const size_t width = width_of(tick.label);
+      const size_t width = text_width(tick.label);
       size_t begin = gutter_ + 1 + column - std::min(width / 2, column);
       begin = std::min(begin, gutter_ + 1 + columns_ - std::min(width, columns_));
-      const bool is_first = width_of(trim(numbers)) == 0;
+      const bool is_first = text_width(trim(numbers)) == 0;
       if (!is_first && begin < numbers.size() + 1) continue;
       axis[column] = "┬";
       numbers += cat(std::string(begin - std::min(begin, numbers.size()), ' '), tick.label);
     }
     out.push_back(cat(std::string(gutter_, ' '), "└", join(axis, "")));
     const size_t end = gutter_ + 1 + columns_;
-    const size_t label = width_of(chart_.x_label);
+    const size_t label = text_width(chart_.x_label);
     if (numbers.size() + 1 + label <= end) {
       numbers += cat(std::string(end - label - numbers.size(), ' '), chart_.x_label);
     }
@@ -190,10 +185,10 @@ class Drawing {
   void add_legend(std::vector<std::string>& out) const {
     size_t name_width = 0;
     for (const Curve& curve : chart_.curves)
-      name_width = std::max(name_width, width_of(curve.name));
+      name_width = std::max(name_width, text_width(curve.name));
     for (size_t i = 0; i < chart_.curves.size(); ++i) {
       const Curve& curve = chart_.curves[i];
-      const std::string padding(name_width - width_of(curve.name), ' ');
+      const std::string padding(name_width - text_width(curve.name), ' ');
       out.push_back(
           cat(std::string(gutter_ + 1, ' '), mark(i), " ", curve.name, padding, values(curve)));
     }
@@ -205,7 +200,7 @@ class Drawing {
     const auto dash = colours_ || alone ? kDashes[0] : kDashes.at(curve % kDashes.size());
     canvas.line(0, 2, canvas.width() - 1, 2, curve, dash);
     std::string out = canvas.row(0, colours_);
-    if (!colours_) out += std::string(4 - std::min<size_t>(width_of(out), 4), ' ');
+    if (!colours_) out += std::string(4 - std::min<size_t>(text_width(out), 4), ' ');
     return out;
   }
 

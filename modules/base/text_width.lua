@@ -1,13 +1,15 @@
--- base/text_width.lua: how wide texts are on a terminal, a character counted as one column.
+-- base/text_width.lua: how wide texts are on a terminal.
+
+local system = require 'base._system'
 
 local text_width = {}
 
 local MORE = '…'
 
----How many columns a text takes.
+---How many columns a text takes: two for an East Asian character, none for a mark on the one before it.
 ---@param text string
 ---@return integer
-function text_width.of(text) return select(2, text:gsub('[^\128-\191]', '')) end
+function text_width.of(text) return system.text_width(text) end
 
 ---The text, cut at the end where it is wider.
 ---@param text string
@@ -17,15 +19,11 @@ function text_width.of(text) return select(2, text:gsub('[^\128-\191]', '')) end
 ---```lua
 ---local text_width = require 'base.text_width'
 ---assert(text_width.cut('häßlich', 4) == 'häß…' and text_width.cut('gut', 4) == 'gut' and text_width.of('häß…') == 4)
+---assert(text_width.of '東京' == 4 and text_width.cut('東京都', 4) == '東…')
 ---```
 function text_width.cut(text, most)
   if text_width.of(text) <= most then return text end
-  local kept = {}
-  for character in text:gmatch '[^\128-\191][\128-\191]*' do
-    if #kept == most - 1 then break end
-    kept[#kept + 1] = character
-  end
-  return table.concat(kept) .. MORE
+  return text:sub(1, system.bytes_that_fit(text, most - 1)) .. MORE
 end
 
 return text_width

@@ -9,6 +9,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import termios
@@ -53,6 +54,16 @@ class OnTerminal:
 
     def write(self, keys):
         os.write(self._master, keys)
+
+    def resize(self, columns):
+        """While the program stands still: returns what it has shown before."""
+        os.kill(self.process.pid, signal.SIGSTOP)
+        before = len(self.output)
+        while select.select([self._master], [], [], 0.2)[0]:
+            self.output += os.read(self._master, 65536)
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        os.kill(self.process.pid, signal.SIGCONT)
+        return self.output[before:]
 
     def read_until(self, pattern, timeout_s=60, shown=lambda output: output):
         """Reads until the output so far, as `shown` gives it, has a match of the pattern; None: to the end."""

@@ -95,6 +95,27 @@ function TestPipe.test_reports_that_were_not_shown_are_counted()
   lu.assertStrContains(err.text, ', 2000 reports\n')
 end
 
+function TestPipe.test_of_many_reports_few_have_a_line()
+  local now = 0
+  local shown, out, err = display {}
+  shown._clock = function() return now end
+  for index = 0, 99 do
+    now = index / 100
+    shown:show {type = 'report', index = index, metrics = {step = index}, ranks = {{}}}
+  end
+  local lines = select(2, err.text:gsub('\n', ''))
+  lu.assertEquals(lines, 20)
+  shown:show {type = 'output', rank = 0, stream = 'stdout', text = 'hello'}
+  lu.assertEquals(out.text, '[rank 0] hello\n')
+  lu.assertEquals(select(2, err.text:gsub('\n', '')), 20, 'what is printed brings no line with it')
+  now = 1.5
+  shown:tick()
+  lu.assertStrContains(err.text, 'report 99  step=99  (79 reports before it not shown)\n')
+  shown:show {type = 'report', index = 100, metrics = {step = 100}, ranks = {{}}}
+  shown:show {type = 'finished', status = 'FINISHED', path = '/r/mine'}
+  lu.assertStrContains(err.text, 'report 100  step=100\nrun mine FINISHED', 'the last one is always there')
+end
+
 -- What a worker prints, or names something, could retitle the terminal, move its cursor or type for the user.
 local HOSTILE = 'a\27]0;owned\7\27[2J\0\27[31mred\tb'
 
@@ -112,6 +133,23 @@ function TestPipe.test_bytes_are_left_as_they_are()
 end
 
 TestTerminal = {}
+
+function TestTerminal.test_a_block_on_a_terminal_that_has_become_narrower_is_taken_away()
+  local columns = 40
+  local shown, _, err = display {terminal = true, size = function() return columns, 24 end}
+  shown:show {type = 'state', state = 'RUNNING', attempt = 1}
+  local drawn = #err.text
+  columns = 20
+  shown:notice 'now'
+  local taken = err.text:sub(drawn + 1)
+  lu.assertEquals(select(2, taken:gsub('\27%[A', '')), 2, 'a line of 39 columns is in two rows')
+end
+
+function TestTerminal.test_wide_characters_take_two_columns()
+  local shown, _, err = display {terminal = true, size = size_of(40)}
+  shown:show {type = 'output', rank = 0, is_progress = true, text = ('東'):rep(40)}
+  lu.assertStrContains(err.text, '[rank 0] ' .. ('東'):rep(14) .. '…\n')
+end
 
 local HARMLESS = 'a\\x1b]0;owned\\x07\\x1b[2J\\x00\27[31mred\tb\27[0m'
 

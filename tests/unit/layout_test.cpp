@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "host/base/text_width.h"
+
 namespace rtrain {
 namespace {
 
@@ -15,6 +17,7 @@ TEST(Layout, WhatDoesNotFitIsLeftOutFromTheEnd) {
   EXPECT_EQ(shortened("a_very_long_name", 8), "a_very_…");
   EXPECT_EQ(shortened("ääää", 3), "ää…") << "characters are not bytes";
   EXPECT_EQ(shortened("abc", 1), "…");
+  EXPECT_EQ(shortened("東京都", 4), "東…") << "nor columns";
 }
 
 TEST(Layout, TextIsBrokenAtSpacesAndBehindCommas) {
@@ -55,7 +58,7 @@ TEST(Layout, NoLineOfATableIsWiderThanAsked) {
       {std::string(70, 'n'), "loss 1  accuracy 2  learning_rate 3  perplexity 4", "a"}};
   for (const size_t width : {20U, 40U, 80U}) {
     for (const std::string& line : table_lines(columns, rows, width)) {
-      EXPECT_LE(seen_width(line), width) << line;
+      EXPECT_LE(text_width(line), width) << line;
     }
   }
 }

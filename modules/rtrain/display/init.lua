@@ -1,10 +1,12 @@
 -- rtrain/display/init.lua: what a run shows while it goes: a line for each report, and on a terminal a live block below them.
 --
--- The workers' stdout goes to stdout with the rank in front; everything else to stderr. Without a terminal there is no
--- colour and no cursor movement. The newest report is in the block; its line stays above when the next one comes.
+-- The workers' stdout goes to stdout with the rank in front; everything else to stderr. The newest report is in the block;
+-- its line stays above when the next one comes. Without a terminal there is no colour and no cursor movement, and after the
+-- first MANY_REPORTS of a run at most one line for reports in SPACING_S: the newest one's.
 
 local class = require 'base.class'
 local Eta = require 'rtrain.display.eta'
+local LiveLines = require 'rtrain.display.live_lines'
 local metrics_text = require 'rtrain.metrics.text'
 local system = require 'base._system'
 local text_width = require 'base.text_width'
@@ -14,6 +16,8 @@ local REDRAW_S = 0.1
 local WAIT_S = 1  -- a shorter wait is the start's
 local LEAST_COLUMNS = 20
 local MAX_RANK_LINES = 8  -- of each kind
+local MANY_REPORTS = 20
+local SPACING_S = 1
 
 ---@class Display
 local Display = class('Display')
@@ -53,19 +57,18 @@ function Display:init(spec, options)
   }
   self._clock = options.clock or system.monotonic
   self._color = self._terminal and (os.getenv 'NO_COLOR' or '') == '' and os.getenv 'TERM' ~= 'dumb'
-  self._started, self._drawn_at, self._lines = self._clock(), -1, 0
+  self._started, self._drawn_at = self._clock(), -1
+  self._live = LiveLines(self._err, self._size)
   self._state, self._attempt, self._reports = 'INITIALIZING', 1, 0
   self._logged, self._logged_rank = {}, {}  -- list of names and name → value; name → whose it is
   self._progress = {}  -- rank + 1 → the line that it is still writing
+  self._num_lines, self._num_skipped = 0, 0  -- of reports
 end
 
 function Display:_paint(code, text) return self._color and ('\27[%sm%s\27[0m'):format(code, text) or text end
 
----Takes the live block off the screen, line by line: a whole screen that is erased stays in the history of some terminals.
-function Display:clear()
-  if self._lines > 0 then self._err:write(('\27[A\27[2K'):rep(self._lines), '\r') end
-  self._lines = 0
-end
+---Takes the live block off the screen.
+function Display:clear() self._live:clear() end
 
 function Display:_rate(now)
   if not self._first_report_at or self._reports < 2 then return '' end
@@ -117,7 +120,8 @@ function Display:_block(now)
   self:_add_progress(lines, columns)
   local head = text_width.cut(system.terminal_line(('%s  %s  attempt %d  %s  %s'):format(self._name, self._state,
     self._attempt, texts.counted(self._num_workers, 'worker'), texts.seconds(now - self._started))), columns)
-  lines[#lines + 1] = self:_paint('1', head)
+  lines[#lines + 1] = head
+  lines.head = #lines
   if self._stop_at then
     lines[#lines + 1] = text_width.cut('stopping, at the latest in ' .. texts.seconds(math.max(0, self._stop_at - now)),
       columns)
@@ -133,23 +137,36 @@ end
 function Display:_redraw(now)
   if not self._terminal or now - self._drawn_at < REDRAW_S then return end
   local lines = self:_block(now)
-  self:clear()
-  self._err:write(table.concat(lines, '\n'), '\n')
-  self._lines, self._drawn_at = #lines, now
-  self._err:flush()
+  local painted = {unpack(lines)}
+  if painted[lines.head] then painted[lines.head] = self:_paint('1', lines[lines.head]) end
+  self._live:draw(lines, painted)
+  self._drawn_at = now
 end
 
 ---The run has begun: the first event shows it.
 function Display:begin() end
 
+-- Without a terminal: the newest report, where its line is due.
+function Display:_space_reports(now)
+  if self._terminal or not self._unscrolled then return end
+  if self._num_lines < MANY_REPORTS or now - self._line_at >= SPACING_S then self:_scroll_report() end
+end
+
 ---Called when nothing happened for a while.
-function Display:tick() self:_redraw(self._clock()) end
+function Display:tick()
+  local now = self._clock()
+  self:_space_reports(now)
+  self:_redraw(now)
+end
 
 -- The line of the newest report goes above the block, in its place among the others.
 function Display:_scroll_report()
-  local report = self._unscrolled
-  self._unscrolled = nil
-  if report then self:_write_line(self._err, self:_report_text(report)) end
+  local report, skipped = self._unscrolled, self._num_skipped
+  self._unscrolled, self._num_skipped = nil, 0
+  if not report then return end
+  local more = skipped > 0 and ('  (%s before it not shown)'):format(texts.counted(skipped, 'report')) or ''
+  self:_write_line(self._err, self:_report_text(report) .. more)
+  self._num_lines, self._line_at = self._num_lines + 1, self._clock()
 end
 
 -- Writes a whole line above the live block.
@@ -190,9 +207,13 @@ function show:report(event)
   self._last_report_at, self._last = now, event
   self._eta:add(event.metrics or {}, now)
   if self._quiet then return end
-  if not self._terminal then return self:_line(self._err, self:_report_text(event)) end
-  self:_scroll_report()
+  if self._terminal then
+    self:_scroll_report()
+  elseif self._unscrolled then
+    self._num_skipped = self._num_skipped + 1
+  end
   self._unscrolled = event
+  self:_space_reports(now)
 end
 
 -- 'report 3  epoch=4 loss=0.2  checkpoint checkpoint_000003', on a terminal as much of it as fits.
@@ -219,7 +240,8 @@ function show:output(event)
   local file = is_stdout and self._out or self._err
   local who = event.validation and 'validation ' .. event.validation or ('rank %d'):format(event.rank)
   if event.rank then self._progress[event.rank + 1] = nil end
-  self:_line(file, ('[%s] %s'):format(who, self._is_terminal[file] and last_state(event.text) or event.text))
+  if self._terminal then self:_scroll_report() end
+  self:_write_line(file, ('[%s] %s'):format(who, self._is_terminal[file] and last_state(event.text) or event.text))
 end
 
 -- The newest values of train.log, by the lowest rank that has them.

@@ -2,6 +2,7 @@
 -- for each trial that ends; when all have ended the table, and which trial is best.
 
 local class = require 'base.class'
+local LiveLines = require 'rtrain.display.live_lines'
 local metrics_text = require 'rtrain.metrics.text'
 local ordered = require 'base.ordered'
 local storage_option = require 'rtrain.run.storage_option'
@@ -21,7 +22,7 @@ function SweepDisplay:init(options)
   self._err, self._out = options.err or io.stderr, options.out or io.stderr
   self._size = options.size or function() return system.terminal_size(2) end
   self._clock = options.clock or system.monotonic
-  self._drawn_at, self._lines = -1, 0
+  self._drawn_at, self._live = -1, LiveLines(self._err, self._size)
 end
 
 local function names_of_space(trials)
@@ -87,10 +88,7 @@ function SweepDisplay:reported() end
 function SweepDisplay:paused() end
 
 ---Takes the table off the screen.
-function SweepDisplay:clear()
-  if self._lines > 0 then self._err:write(('\27[A\27[2K'):rep(self._lines), '\r') end
-  self._lines = 0
-end
+function SweepDisplay:clear() self._live:clear() end
 
 -- 'sweep lrs: 3 of 8 trials have ended, 2 run'
 local function summary(experiment)
@@ -133,9 +131,7 @@ function SweepDisplay:show(experiment)
   local lines = SweepDisplay.table_lines(shown_trials(experiment.trials, (rows or 24) - 4), objective)
   table.insert(lines, 1, summary(experiment))
   for i, line in ipairs(lines) do lines[i] = text_width.cut(line, (columns or 80) - 1) end
-  self:clear()
-  self._err:write(table.concat(lines, '\n'), '\n')
-  self._lines = #lines
+  self._live:draw(lines)
 end
 
 ---A line of its own, above the table.

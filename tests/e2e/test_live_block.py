@@ -1,0 +1,110 @@
+"""The live block of a run on terminals of any width, while that changes, and what pipes get in its place."""
+
+import contextlib
+import re
+
+import pytest
+from screen import Screen
+from test_terminal import LIVE, OnTerminal
+
+DRAWN = rb"log  lr=0"
+
+
+@contextlib.contextmanager
+def live(rtrain, text, *args, columns):
+    """A run on a terminal, which goes on once `seen` is there; with it, the run is ended."""
+    run = OnTerminal(rtrain, "run", rtrain.script(text), *args, columns=columns)
+    try:
+        yield run
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            run.process.kill()
+        run.process.wait()
+
+
+def finish(rtrain, run):
+    (rtrain.folder / "seen").touch()
+    return run.end().replace(b"\n", b"\r\n")
+
+
+def expect_only_lines(rows, columns):
+    """Nothing of the block is left, and what stays is there once."""
+    assert not [row for row in rows if "RUNNING" in row or row.startswith("log  ")], rows
+    for index in range(3):
+        assert len([row for row in rows if row.startswith(f"report {index}  ")]) == 1, rows
+    assert len([row for row in rows if row.startswith("run ")]) == 1, rows
+    assert all(len(row) <= columns for row in rows)
+
+
+@pytest.mark.parametrize("columns", [80, 40, 20])
+def test_a_block_leaves_nothing_behind(rtrain, columns):
+    with live(rtrain, LIVE, columns=columns) as run:
+        run.read_until(DRAWN)
+        shown = Screen(columns).feed(run.output).rows()
+        assert [row for row in shown if row.startswith("live  RUNNING")], shown
+        rows = Screen(columns).feed(finish(rtrain, run)).rows()
+    expect_only_lines(rows, columns)
+
+
+@pytest.mark.parametrize("before, after", [(80, 30), (30, 100), (40, 21)])
+def test_a_terminal_that_is_resized_in_the_middle(rtrain, before, after):
+    with live(rtrain, LIVE, columns=before) as run:
+        run.read_until(DRAWN)
+        run.resize(after)
+        screen = Screen(before).feed(run.output)
+        seen = len(run.output)
+        screen.columns = after
+        run.read_until(rb"live  RUNNING", shown=lambda output: output[seen:])
+        (rtrain.folder / "seen").touch()
+        screen.feed(run.end().replace(b"\n", b"\r\n")[seen:])
+    rows = screen.rows()
+    assert not [row for row in rows if "RUNNING" in row or row.startswith("log  ")], rows
+    assert len([row for row in rows if row.startswith("report 2  ")]) == 1, rows
+
+
+WIDE = LIVE.replace("'live'", "'東京の実験-🚀'").replace("loss =", "['正解率'] =").replace("25%", "進捗二五").replace("50%", "進捗五十")
+
+
+@pytest.mark.parametrize("columns", [80, 40, 21])
+def test_wide_characters_in_names(rtrain, columns):
+    with live(rtrain, WIDE, columns=columns) as run:
+        run.read_until(DRAWN)
+        shown = Screen(columns).feed(run.output).rows()
+        assert [row for row in shown if row.startswith("東京の実験-🚀")] and [row for row in shown if "進捗五" in row], shown
+        rows = Screen(columns).feed(finish(rtrain, run)).rows()
+    expect_only_lines(rows, columns)
+    table = Screen(columns).feed(OnTerminal(rtrain, "ls", columns=columns).end().replace(b"\n", b"\r\n")).rows()
+    assert table[1].startswith("東京"), table
+
+
+def test_no_color_and_dumb_terminals_get_no_colours(rtrain):
+    def colours(**env):
+        rtrain.env = {key: value for key, value in {**rtrain.env, "NO_COLOR": "", "TERM": "xterm", **env}.items()}
+        (rtrain.folder / "seen").touch()
+        with live(rtrain, LIVE, "--name", f"run-{len(rtrain.json('ls'))}", columns=80) as run:
+            return set(re.findall(rb"\x1b\[[\d;]*m", run.end()))
+
+    assert colours() == {b"\x1b[1m", b"\x1b[32m", b"\x1b[0m"}
+    assert colours(NO_COLOR="1") == set()
+    assert colours(TERM="dumb") == set()
+
+
+MANY = """
+    local train = require 'rtrain'
+    train.DataParallelTrainer({
+      train_loop_per_worker = function()
+        for step = 1, 500 do train.report {step = step} end
+      end,
+      run_config = train.RunConfig {name = 'many'},
+    }):fit()
+    """
+
+
+def test_a_pipe_gets_a_line_for_few_of_many_reports(rtrain):
+    result = rtrain.run_ok(MANY)
+    lines = [line for line in result.stderr.splitlines() if line.startswith("report ")]
+    assert lines[:20] == [f"report {index}  step={index + 1}" for index in range(20)]
+    shown = len(lines) + sum(int(count) for count in re.findall(r"\((\d+) reports? before it not shown\)", result.stderr))
+    assert shown == 500 and lines[-1].startswith("report 499  step=500") and len(lines) < 250
+    assert "\x1b" not in result.stderr and "\r" not in result.stderr
+    assert len(rtrain.reports("many")) == 500
