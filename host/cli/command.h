@@ -30,6 +30,7 @@ void add_export(Parser& parser);
 void add_import(Parser& parser);
 void add_checkpoints(Parser& parser);
 void add_watch(Parser& parser);
+void add_dash(Parser& parser);
 void add_logs(Parser& parser);
 void add_sql(Parser& parser);
 void add_tag(Parser& parser);

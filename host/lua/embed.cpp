@@ -23,6 +23,7 @@ constexpr std::string_view kGuides = "rtrain/guide/";
 constexpr std::string_view kGuideSuffix = ".md";
 constexpr std::string_view kTemplates = "templates/";
 constexpr std::string_view kPython = "python/";
+constexpr std::string_view kPages = "web/";
 
 std::span<const EmbeddedFile> files() { return {rtrain_embedded_files, rtrain_embedded_count}; }
 
@@ -65,6 +66,20 @@ std::optional<std::string> text_of(const std::string& path) {
     }
   }
   return std::nullopt;
+}
+
+// Sorted; what RTRAIN_PATH has does not count.
+std::vector<NamedText> files_below(std::string_view folder) {
+  std::vector<NamedText> out;
+  for (const EmbeddedFile& file : files()) {
+    const std::string_view name = file.name;
+    if (!name.starts_with(folder)) continue;
+    out.push_back({.name = std::string(name.substr(folder.size())),
+                   .text = {reinterpret_cast<const char*>(file.begin),
+                            static_cast<size_t>(file.end - file.begin)}});
+  }
+  std::sort(out.begin(), out.end());
+  return out;
 }
 
 }  // namespace
@@ -124,15 +139,8 @@ std::vector<std::string> embedded_templates() {
   return out;
 }
 
-std::vector<std::pair<std::string, std::string>> embedded_python() {
-  std::vector<std::pair<std::string, std::string>> out;
-  for (const EmbeddedFile& file : files()) {
-    const std::string_view name = file.name;
-    if (!name.starts_with(kPython)) continue;
-    out.emplace_back(name.substr(kPython.size()), text_of(std::string(name)).value_or(""));
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
+std::vector<NamedText> embedded_python() { return files_below(kPython); }
+
+std::vector<NamedText> embedded_web_files() { return files_below(kPages); }
 
 }  // namespace rtrain

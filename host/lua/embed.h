@@ -7,8 +7,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
+
+#include "host/base/named_text.h"
 
 namespace rtrain {
 
@@ -47,7 +48,10 @@ std::optional<std::string> find_template(std::string_view name);
 // The names of all templates, sorted.
 std::vector<std::string> embedded_templates();
 
-// The files of the Python package: paths below python/ and their texts, by path.
-std::vector<std::pair<std::string, std::string>> embedded_python();
+// The files of the Python package, paths below python/.
+std::vector<NamedText> embedded_python();
+
+// The files of the dashboard: "index.html".
+std::vector<NamedText> embedded_web_files();
 
 }  // namespace rtrain

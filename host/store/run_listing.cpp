@@ -117,7 +117,7 @@ std::string RunListing::query_text(const RunFilter& filter, std::string_view sel
           columns.definitions(), " FROM ", table(), ") SELECT ", selected, " FROM list");
   if (!conditions.empty()) sql += cat(" WHERE ", join(conditions, " AND "));
   sql += cat(" ORDER BY ", order);
-  if (filter.limit) sql += cat(" LIMIT ", *filter.limit);
+  if (filter.limit) sql += cat(" LIMIT ", *filter.limit, " OFFSET ", filter.offset);
   return sql;
 }
 
@@ -147,10 +147,18 @@ std::vector<std::string> RunListing::ids(const RunFilter& filter) {
   }
   // The newest few, as an index has them: no other run is looked at.
   const char* condition = knows_archive_ && !filter.archived ? "WHERE archived_at IS NULL" : "";
-  Statement query = database_.prepare(
-      cat("SELECT run_id FROM runs ", condition, " ORDER BY started_at DESC, name LIMIT ?"));
-  query.add(*filter.limit);
+  Statement query = database_.prepare(cat("SELECT run_id FROM runs ", condition,
+                                          " ORDER BY started_at DESC, name LIMIT ? OFFSET ?"));
+  query.add(*filter.limit).add(filter.offset);
   while (query.next()) add(query);
+  return out;
+}
+
+int64_t RunListing::count(RunFilter filter) {
+  filter.limit.reset();
+  filter.sort.clear();
+  int64_t out = 0;
+  each(filter, "count(*)", [&](const Statement& row) { out = row.integer(0); });
   return out;
 }
 

@@ -18,6 +18,7 @@ struct RunFilter {
   std::string where;  // an SQL expression over host/store/listing_columns.h; empty: all
   std::string sort;   // a column; a leading "-" turns the order round; empty: newest first
   std::optional<int64_t> limit = {};
+  int64_t offset = 0;                  // where there is a limit: of the first row
   std::vector<std::string> tags = {};  // a run has all of them
   bool archived = false;               // also the runs that are archived
 };
@@ -32,6 +33,8 @@ class RunListing {
   List rows(const RunFilter& filter);
   // That of one run, which is there.
   Value row(const std::string& run_id);
+  // How many there are, whatever the limit.
+  int64_t count(RunFilter filter);
   // The ids alone, in order.
   std::vector<std::string> ids(const RunFilter& filter);
 

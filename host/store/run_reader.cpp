@@ -68,6 +68,8 @@ RunRef RunReader::find(const std::string& run) {
 
 List RunReader::runs(const RunFilter& filter) { return RunListing(database_).rows(filter); }
 
+int64_t RunReader::count(const RunFilter& filter) { return RunListing(database_).count(filter); }
+
 std::vector<RunRef> RunReader::unfinished() {
   Statement query = database_.prepare(
       "SELECT run_id, name FROM runs WHERE NOT is_final(status) ORDER BY started_at DESC, name");

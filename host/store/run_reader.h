@@ -45,8 +45,9 @@ class RunReader {
   // The run that a user means: host/store/run_resolver.h.
   RunRef find(const std::string& run);
 
-  // As RunListing::rows.
+  // As RunListing::rows and count.
   List runs(const RunFilter& filter);
+  int64_t count(const RunFilter& filter);
   // The runs whose end is not in the store: those that go on, wait in a queue, or were lost.
   std::vector<RunRef> unfinished();
   // The keys of runs(), and those of host/store/run_progress.h.

@@ -12,8 +12,7 @@
 
 namespace rtrain {
 
-std::string unpack_once(const std::string& base,
-                        std::span<const std::pair<std::string, std::string>> files) {
+std::string unpack_once(const std::string& base, std::span<const NamedText> files) {
   Hasher hasher;
   for (const auto& [name, text] : files) hasher.add(cat(name, "\n", text.size(), "\n", text));
   std::string folder = cat(base, "-", hash_text(hasher.digest()));

@@ -1,8 +1,8 @@
 # Puts files into the executable with .incbin.
 
 # Writes ${out} (assembler) with every modules/*.lua, the guides modules/rtrain/guide/*.md, the scripts of `rtrain init` as
-# templates/*.lua, the Python package as python/*, Debian's argparse as base/_argparse.lua, and the table
-# rtrain_embedded_files that host/lua/embed.cpp reads.
+# templates/*.lua, the Python package as python/*, the pages of `rtrain dash` as web/*, Debian's argparse as
+# base/_argparse.lua, and the table rtrain_embedded_files that host/lua/embed.cpp reads.
 function(rtrain_embed_modules target)
   find_file(ARGPARSE_LUA argparse.lua PATHS /usr/share/lua/5.1 NO_DEFAULT_PATH REQUIRED)
   file(GLOB_RECURSE modules CONFIGURE_DEPENDS
@@ -14,6 +14,9 @@ function(rtrain_embed_modules target)
   file(GLOB_RECURSE python CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/*.py)
   list(SORT python)
   list(APPEND modules ${python})
+  file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/web/*)
+  list(SORT pages)
+  list(APPEND modules ${pages})
   list(APPEND modules ${ARGPARSE_LUA})
   set(data "")
   set(table "")
@@ -27,6 +30,9 @@ function(rtrain_embed_modules target)
       set(name templates/${name})
     elseif(path IN_LIST python)
       file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${path})
+    elseif(path IN_LIST pages)
+      get_filename_component(name ${path} NAME)
+      set(name web/${name})
     endif()
     string(APPEND data ".Lname${index}: .asciz \"${name}\"\n.Lfile${index}: .incbin \"${path}\"\n.Lend${index}: .byte 0\n")
     string(APPEND table ".quad .Lname${index}, .Lfile${index}, .Lend${index}\n")

@@ -1,0 +1,15 @@
+// host/base/named_text.h: a file's name, or path below a folder, and its text.
+#pragma once
+
+#include <string>
+
+namespace rtrain {
+
+struct NamedText {
+  std::string name;
+  std::string text;
+
+  bool operator<(const NamedText& other) const { return name < other.name; }
+};
+
+}  // namespace rtrain

@@ -1,0 +1,52 @@
+// host/dash/access.h: who may ask the dashboard what. Pure.
+//
+// A request has to come to a name of ours (Host), so that no other site's name can be pointed here
+// (DNS rebinding); from our own pages (Origin, Sec-Fetch-Site), so that no other site can use the
+// viewer's cookie; and from somebody who has the token: in the address that was printed, in a
+// header, or as the cookie that was given for it. Writing needs all of that, and is off with
+// read_only.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/dash/http_response.h"
+
+namespace rtrain {
+
+struct AccessOptions {
+  std::string token;                 // as it stands in the printed address
+  std::string cookie;                // what the token is exchanged for
+  std::string cookie_name;           // cookies do not know ports: one for each
+  std::vector<std::string> hosts;    // our own names and addresses, without a port
+  std::vector<std::string> proxies;  // names of those that pass requests on to us
+  std::string base_path;             // "" or "/name"
+  bool read_only = false;
+};
+
+// Whether both are the same; the time that it takes says nothing about where they differ.
+bool is_same_secret(std::string_view a, std::string_view b);
+
+// "/name" of "name/", "" of "/". Throws Error(kUsage) for one that cannot be part of an address.
+std::string checked_base_path(const std::string& path);
+
+class Access {
+ public:
+  explicit Access(AccessOptions options) : options_(std::move(options)) {}
+
+  // Why the request is refused; nothing: it may be answered. Takes the base path off its path.
+  std::optional<HttpResponse> refuse(HttpRequest& request) const;
+  // The cookie for a request whose address has the token: the value of Set-Cookie.
+  std::optional<std::string> cookie_for(const HttpRequest& request) const;
+
+ private:
+  bool is_ours(std::string_view host) const;
+  bool is_from_elsewhere(const HttpRequest& request) const;
+  bool has_token(const HttpRequest& request) const;
+  bool has_bearer(const HttpRequest& request) const;
+
+  AccessOptions options_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,90 @@
+#include "host/dash/api.h"
+
+#include "host/base/error.h"
+#include "host/dash/run_answers.h"
+#include "host/store/resource_report.h"
+
+namespace rtrain {
+namespace {
+
+HttpReply answer_resources(const Api&, const ApiRequest&) {
+  return {json_response(read_resources())};
+}
+
+HttpReply answer_routes(const Api&, const ApiRequest&) {
+  List rows;
+  for (const Route& route : Api::routes()) {
+    List queries;
+    for (const char* name : route.queries) queries.emplace_back(name);
+    rows.push_back(
+        Map{{"method", route.method}, {"path", route.path}, {"queries", std::move(queries)}});
+  }
+  return {json_response(Map{{"routes", std::move(rows)}})};
+}
+
+int status_of(Code code) {
+  switch (code) {
+    case Code::kUsage:
+    case Code::kArgument:
+    case Code::kConfig:
+      return 400;
+    case Code::kNotFound:
+      return 404;
+    case Code::kEnvironment:
+      return 503;
+    default:
+      return 500;
+  }
+}
+
+}  // namespace
+
+std::span<const Route> Api::routes() {
+  static const std::vector<Route> kRoutes = {
+      {"GET", "/api/", {}, answer_routes},
+      {"GET",
+       "/api/runs",
+       {"where", "sort", "tag", "archived", "offset", "limit", "spark"},
+       answer_runs},
+      {"GET", "/api/events", {}, stream_runs},
+      {"GET", "/api/compare", {"a", "b"}, answer_compare},
+      {"GET", "/api/resources", {}, answer_resources},
+      {"GET", "/api/runs/{run}", {}, answer_run},
+      {"GET", "/api/runs/{run}/events", {}, stream_run},
+      {"GET", "/api/runs/{run}/metrics", {"ranks", "all", "offset", "limit"}, answer_metrics},
+      {"GET", "/api/runs/{run}/curves", {}, answer_curves},
+      {"GET", "/api/runs/{run}/curve", {"name", "rank", "points", "from", "to"}, answer_curve},
+      {"GET", "/api/runs/{run}/checkpoints", {"all", "offset", "limit"}, answer_checkpoints},
+      {"GET", "/api/runs/{run}/sources", {}, answer_sources},
+      {"GET",
+       "/api/runs/{run}/logs",
+       {"attempt", "rank", "contains", "offset", "limit", "tail"},
+       answer_logs},
+      {"GET", "/api/runs/{run}/logs/events", {"attempt", "rank", "contains", "tail"}, stream_logs},
+      {"POST", "/api/runs/{run}/note", {}, set_note},
+      {"POST", "/api/runs/{run}/tags", {}, change_tags},
+      {"POST", "/api/runs/{run}/archived", {}, set_archived},
+  };
+  return kRoutes;
+}
+
+OpenRun Api::open_run(const std::string& run) const {
+  try {
+    return RunReader::open_run(storage_path_, run);
+  } catch (const Error& e) {
+    if (e.code() != Code::kUsage) throw;
+    throw Error(Code::kNotFound, e.message());
+  }
+}
+
+HttpReply Api::answer(const HttpRequest& request) const {
+  try {
+    return call_route(routes(), *this, request);
+  } catch (const Error& e) {
+    return {error_response(status_of(e.code()), code_name(e.code()), e.message())};
+  } catch (const std::exception& e) {
+    return {error_response(500, code_name(Code::kInternal), e.what())};
+  }
+}
+
+}  // namespace rtrain

@@ -1,0 +1,41 @@
+// host/dash/api.h: what /api/ answers: the documents of `rtrain ls`, `show`, `metrics`, `logs`,
+// `checkpoints`, `diff` and `resources`, from the same readers, a page at a time.
+//
+// For any thread: each answer opens the store for itself. What cannot be answered is {error: {code,
+// message}} with a status: 400 for wrong parameters, 404 for a run that is not there, 500.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "host/dash/live.h"
+#include "host/dash/route.h"
+#include "host/store/run_reader.h"
+
+namespace rtrain {
+
+class Api {
+ public:
+  explicit Api(std::string storage_path)
+      : storage_path_(std::move(storage_path)), feed_(std::make_shared<LiveFeed>(storage_path_)) {}
+
+  static std::span<const Route> routes();
+
+  HttpReply answer(const HttpRequest& request) const;
+
+  const std::string& storage_path() const { return storage_path_; }
+  // For streams alone.
+  std::shared_ptr<LiveFeed> feed() const { return feed_; }
+  // The store, or nothing as long as there is none.
+  std::optional<RunReader> reader() const { return RunReader::open(storage_path_); }
+  // Error(kNotFound) for a run that is not there, or that could be several.
+  OpenRun open_run(const std::string& run) const;
+
+ private:
+  std::string storage_path_;
+  std::shared_ptr<LiveFeed> feed_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,63 @@
+#include "host/dash/dashboard.h"
+
+#include "host/base/error.h"
+#include "host/dash/open_metrics.h"
+#include "host/store/resource_report.h"
+
+namespace rtrain {
+namespace {
+
+// {status: number} of all runs.
+Map count_by_status(RunReader& reader) {
+  Map out;
+  RunFilter all;
+  all.archived = true;
+  for (const Value& run : reader.runs(all)) {
+    const std::string& status = run["status"].as_string();
+    const Value* before = out.find(status);
+    out.set(status, (before == nullptr ? 0 : before->as_int()) + 1);
+  }
+  return out;
+}
+
+}  // namespace
+
+Dashboard::Dashboard(std::string storage_path, AccessOptions access, std::vector<PageFile> pages)
+    : access_(std::move(access)), api_(std::move(storage_path)) {
+  for (PageFile& page : pages) {
+    std::string path = page.path;
+    pages_.emplace(std::move(path), std::move(page));
+  }
+}
+
+std::optional<HttpResponse> Dashboard::refuse(HttpRequest& request) {
+  return access_.refuse(request);
+}
+
+HttpReply Dashboard::answer(const HttpRequest& request) {
+  const bool is_read = !request.is_write();
+  if (is_read && request.path == "/metrics") return {metrics()};
+  const auto page = pages_.find(request.path);
+  if (!is_read || page == pages_.end()) return api_.answer(request);
+  HttpResponse out{.status = 200, .type = page->second.type, .body = page->second.bytes};
+  if (const auto cookie = access_.cookie_for(request)) {
+    out.headers.emplace_back("Set-Cookie", *cookie);
+  }
+  return {std::move(out)};
+}
+
+HttpResponse Dashboard::metrics() const {
+  try {
+    Map by_status;
+    List runs;
+    if (auto reader = api_.reader()) by_status = count_by_status(*reader);
+    runs = LiveRuns(std::nullopt).look(api_.reader());
+    return {.status = 200,
+            .type = kOpenMetricsType,
+            .body = open_metrics_text(runs, by_status, read_resources())};
+  } catch (const std::exception& e) {
+    return error_response(503, code_name(Code::kEnvironment), e.what());
+  }
+}
+
+}  // namespace rtrain

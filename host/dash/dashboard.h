@@ -1,0 +1,39 @@
+// host/dash/dashboard.h: the whole of what the port answers: pages, the API and /metrics, to those
+// who may ask.
+//
+// It knows pages as files with names, types and bytes: what is in them is not its business. A path
+// is looked up among those names and routes, and nowhere else.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "host/dash/access.h"
+#include "host/dash/api.h"
+#include "host/dash/http_server.h"
+
+namespace rtrain {
+
+struct PageFile {
+  std::string path;  // "/app.js"; "/" is the page that addresses with a token lead to
+  std::string type;
+  std::string bytes;
+};
+
+class Dashboard : public HttpService {
+ public:
+  Dashboard(std::string storage_path, AccessOptions access, std::vector<PageFile> pages);
+
+  std::optional<HttpResponse> refuse(HttpRequest& request) override;
+  HttpReply answer(const HttpRequest& request) override;
+
+ private:
+  HttpResponse metrics() const;
+
+  Access access_;
+  Api api_;
+  std::map<std::string, PageFile> pages_;  // by path
+};
+
+}  // namespace rtrain

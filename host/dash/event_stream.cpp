@@ -1,0 +1,12 @@
+#include "host/dash/event_stream.h"
+
+#include "host/base/json.h"
+#include "host/base/text.h"
+
+namespace rtrain {
+
+std::string event_text(std::string_view name, const Value& data) {
+  return cat("event: ", name, "\ndata: ", to_json(data), "\n\n");
+}
+
+}  // namespace rtrain

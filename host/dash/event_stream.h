@@ -1,0 +1,24 @@
+// host/dash/event_stream.h: what one viewer is told as it happens: server-sent events.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "host/base/value.h"
+
+namespace rtrain {
+
+class EventStream {
+ public:
+  virtual ~EventStream() = default;
+  // The events since the last call; empty: none. Called on one thread, several times a second; not
+  // while the viewer is behind.
+  virtual std::string next() = 0;
+  // Nothing comes any more: the viewer's connection may end.
+  virtual bool is_over() const { return false; }
+};
+
+// "event: NAME\ndata: JSON\n\n".
+std::string event_text(std::string_view name, const Value& data);
+
+}  // namespace rtrain

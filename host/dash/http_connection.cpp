@@ -1,0 +1,142 @@
+#include "host/dash/http_connection.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include "host/base/clock.h"
+#include "host/base/text.h"
+
+namespace rtrain {
+namespace {
+
+// From a connection, or from the first byte of a request on, to the end of that request.
+constexpr double kRequestS = 5;
+// Between two requests.
+constexpr double kIdleS = 60;
+// Without a byte read by the peer, while there are bytes for it.
+constexpr double kSendS = 20;
+constexpr size_t kMaxBacklog = size_t{256} << 10;
+constexpr size_t kReadBytes = size_t{16} << 10;
+// Of requests that come before the last one was answered.
+constexpr size_t kMaxAhead = kMaxHeaderBytes + kMaxBodyBytes;
+
+bool may_pass(int reason) { return reason == EAGAIN || reason == EWOULDBLOCK || reason == EINTR; }
+
+}  // namespace
+
+HttpConnection::HttpConnection(Loop& loop, int64_t number, Fd socket,
+                               HttpConnectionDelegate& delegate)
+    : number_(number),
+      delegate_(delegate),
+      deadline_s_(monotonic_s() + kRequestS),
+      poll_(loop, socket.release(), [this](int events) { on_ready(events); }) {
+  watch();
+}
+
+void HttpConnection::on_ready(int events) {
+  if ((events & UV_WRITABLE) != 0) write();
+  if (!is_closed() && (events & UV_READABLE) != 0 && !read()) return close();
+  if (!is_closed()) take_request();
+  if (!is_closed()) watch();
+}
+
+// False: the peer has gone, or sends what nobody waits for.
+bool HttpConnection::read() {
+  char buffer[kReadBytes];
+  const ssize_t count = ::recv(poll_.fd(), buffer, sizeof(buffer), 0);
+  if (count < 0) return may_pass(errno);
+  if (count == 0) return false;
+  if (mode_ == Mode::kEvents || mode_ == Mode::kLast) return true;  // nothing more is asked here
+  const bool was_within = parser_.is_within_request();
+  parser_.feed({buffer, static_cast<size_t>(count)});
+  if (mode_ == Mode::kRequest && !was_within) deadline_s_ = monotonic_s() + kRequestS;
+  return mode_ == Mode::kRequest || parser_.pending_bytes() <= kMaxAhead;
+}
+
+void HttpConnection::take_request() {
+  if (mode_ != Mode::kRequest) return;
+  auto request = parser_.next();
+  if (request) {
+    request_ = std::move(*request);
+    mode_ = Mode::kAnswering;
+    return delegate_.on_request(*this, request_);
+  }
+  if (parser_.refused() != 0) refuse(parser_.refused());
+}
+
+void HttpConnection::refuse(int status) {
+  request_ = HttpRequest();
+  request_.keep_alive = false;
+  mode_ = Mode::kAnswering;
+  answer(error_response(status, "bad_request",
+                        cat("the request was not read: a header may have ", kMaxHeaderBytes,
+                            " bytes, a body ", kMaxBodyBytes, ", a request ", kRequestS, " s")));
+}
+
+void HttpConnection::answer(HttpResponse response) {
+  if (is_closed()) return;
+  const bool keep = request_.keep_alive;
+  output_.add(response_bytes(request_, std::move(response), keep));
+  mode_ = keep ? Mode::kRequest : Mode::kLast;
+  deadline_s_ = monotonic_s() + kSendS;
+  write();
+  if (is_closed()) return;
+  watch();
+}
+
+void HttpConnection::begin_events() {
+  if (is_closed()) return;
+  mode_ = Mode::kEvents;
+  output_.add(event_stream_head());
+  deadline_s_ = monotonic_s() + kSendS;
+  write();
+  if (!is_closed()) watch();
+}
+
+void HttpConnection::add_events(std::string_view events) {
+  if (is_closed() || events.empty()) return;
+  if (output_.empty()) deadline_s_ = monotonic_s() + kSendS;
+  output_.add(events);
+  write();
+  if (!is_closed()) watch();
+}
+
+void HttpConnection::end_events() {
+  if (is_closed()) return;
+  mode_ = Mode::kLast;
+  write();
+}
+
+bool HttpConnection::is_behind() const { return output_.bytes().size() > kMaxBacklog; }
+
+void HttpConnection::write() {
+  while (!output_.empty()) {
+    const std::string_view bytes = output_.bytes();
+    const ssize_t count = ::send(poll_.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (count < 0) {
+      if (may_pass(errno)) return;
+      return close();
+    }
+    output_.del(static_cast<size_t>(count));
+    deadline_s_ = monotonic_s() + (output_.empty() && mode_ == Mode::kRequest ? kIdleS : kSendS);
+  }
+  if (mode_ == Mode::kLast) close();
+}
+
+void HttpConnection::watch() { poll_.start(UV_READABLE | (output_.empty() ? 0 : UV_WRITABLE)); }
+
+void HttpConnection::close() { poll_.close(); }
+
+void HttpConnection::check_time(double now_s) {
+  if (is_closed()) return;
+  // Requests that came before the last one was answered.
+  if (mode_ == Mode::kRequest && output_.empty() && parser_.pending_bytes() > 0) take_request();
+  if (is_closed() || now_s < deadline_s_) return;
+  if (!output_.empty()) return close();
+  if (mode_ != Mode::kRequest) return;  // it is being answered, or there is nothing to tell
+  if (!parser_.is_within_request()) return close();
+  refuse(408);
+}
+
+}  // namespace rtrain

@@ -1,0 +1,77 @@
+// host/dash/http_connection.h: one client of the dashboard: its bytes become requests, which are
+// answered one after the other, or with a stream of events.
+//
+// Belongs to the loop's thread. Reads no request while one is being answered. Time and memory are
+// bounded: a request has to be whole, and an answer read, within some seconds; what a slow reader
+// of events leaves lying is at most kMaxBacklog.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "host/base/fd.h"
+#include "host/dash/http_parser.h"
+#include "host/dash/http_response.h"
+#include "host/loop/byte_queue.h"
+#include "host/loop/poll.h"
+
+namespace rtrain {
+
+class HttpConnection;
+
+class HttpConnectionDelegate {
+ public:
+  virtual ~HttpConnectionDelegate() = default;
+  // To be answered with answer() or begin_events(), at once or later.
+  virtual void on_request(HttpConnection& connection, HttpRequest request) = 0;
+};
+
+class HttpConnection {
+ public:
+  // The socket does not block.
+  HttpConnection(Loop& loop, int64_t number, Fd socket, HttpConnectionDelegate& delegate);
+
+  int64_t number() const { return number_; }
+  // The request that is being answered.
+  const HttpRequest& request() const { return request_; }
+
+  // Sends the answer; then the next request may come, or the connection ends.
+  void answer(HttpResponse response);
+  // Sends a head, then events as they come, without end.
+  void begin_events();
+  void add_events(std::string_view events);
+  // The connection ends when the peer has what was added.
+  void end_events();
+  bool is_streaming() const { return mode_ == Mode::kEvents; }
+  // Events would only pile up.
+  bool is_behind() const;
+
+  bool is_closed() const { return poll_.fd() < 0; }
+  // It waits for a request: whoever needs its place may close it.
+  bool is_idle() const { return mode_ == Mode::kRequest; }
+  void close();
+  // Closes it when its time is up.
+  void check_time(double now_s);
+
+ private:
+  enum class Mode { kRequest, kAnswering, kEvents, kLast };
+
+  void on_ready(int events);
+  bool read();
+  void take_request();
+  void refuse(int status);
+  void write();
+  void watch();
+
+  int64_t number_;
+  HttpConnectionDelegate& delegate_;
+  Mode mode_ = Mode::kRequest;
+  HttpParser parser_;
+  HttpRequest request_;
+  ByteQueue output_;
+  double deadline_s_;  // of what is going on: a request, or what is to be sent
+  Poll poll_;
+};
+
+}  // namespace rtrain

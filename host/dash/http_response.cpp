@@ -1,0 +1,148 @@
+#include "host/dash/http_response.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+
+#include "host/base/error.h"
+#include "host/base/hash.h"
+#include "host/base/json.h"
+#include "host/base/text.h"
+
+namespace rtrain {
+namespace {
+
+// A smaller body fits a packet anyway.
+constexpr size_t kWorthCompressing = 1024;
+
+// No script or style but our own files, no other site's frame, form or request.
+constexpr std::string_view kGuards =
+    "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src "
+    "'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors "
+    "'none'\r\n"
+    "X-Content-Type-Options: nosniff\r\n"
+    "X-Frame-Options: DENY\r\n"
+    "Referrer-Policy: no-referrer\r\n"
+    "Cross-Origin-Opener-Policy: same-origin\r\n"
+    "Cross-Origin-Resource-Policy: same-origin\r\n";
+
+std::string_view reason_of(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 304:
+      return "Not Modified";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 409:
+      return "Conflict";
+    case 413:
+      return "Content Too Large";
+    case 415:
+      return "Unsupported Media Type";
+    case 421:
+      return "Misdirected Request";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 503:
+      return "Service Unavailable";
+    default:
+      return "Internal Server Error";
+  }
+}
+
+std::string gzipped(std::string_view bytes) {
+  constexpr int kGzip = 16 + MAX_WBITS;
+  constexpr int kMemoryLevel = 8;
+  z_stream stream{};
+  RT_CHECK(deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzip, kMemoryLevel,
+                        Z_DEFAULT_STRATEGY) == Z_OK);
+  std::string out(deflateBound(&stream, bytes.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  const int result = deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  RT_CHECK(result == Z_STREAM_END);
+  return out;
+}
+
+// The tags of If-None-Match are compared without their W/, as RFC 9110 says.
+bool is_known(const HttpRequest& request, const std::string& tag) {
+  for (const std::string& part : split(request.header("if-none-match"), ',')) {
+    std::string_view known = trim(part);
+    if (known.starts_with("W/")) known.remove_prefix(2);
+    if (known == tag || known == "*") return true;
+  }
+  return false;
+}
+
+bool takes_gzip(const HttpRequest& request) {
+  for (const std::string& part : split(request.header("accept-encoding"), ',')) {
+    const std::vector<std::string> words = split(part, ';');
+    if (trim(words[0]) != "gzip") continue;
+    return words.size() < 2 || (trim(words[1]) != "q=0" && trim(words[1]) != "q=0.0");
+  }
+  return false;
+}
+
+}  // namespace
+
+HttpResponse json_response(const Value& document) {
+  return {.status = 200, .type = kJsonType, .body = to_json(document) + "\n"};
+}
+
+HttpResponse error_response(int status, std::string_view code, std::string_view message) {
+  HttpResponse out = json_response(Map{{"error", Map{{"code", code}, {"message", message}}}});
+  out.status = status;
+  return out;
+}
+
+std::string response_bytes(const HttpRequest& request, HttpResponse response, bool keep_alive) {
+  std::string extra;
+  if (response.status == 200 && !request.is_write()) {
+    const std::string tag = cat('"', hash_text(hash64(response.body)), '"');
+    const bool known = is_known(request, tag);
+    // Weak: the same answer may come compressed or not.
+    extra += cat("ETag: W/", tag, "\r\nVary: Accept-Encoding\r\n");
+    if (known) {
+      response.status = 304;
+      response.body.clear();
+    }
+  }
+  if (response.body.size() >= kWorthCompressing && takes_gzip(request)) {
+    response.body = gzipped(response.body);
+    extra += "Content-Encoding: gzip\r\n";
+  }
+  std::string out = cat("HTTP/1.1 ", response.status, " ", reason_of(response.status), "\r\n");
+  if (response.status != 304) {
+    out +=
+        cat("Content-Type: ", response.type, "\r\nContent-Length: ", response.body.size(), "\r\n");
+  }
+  for (const auto& [name, value] : response.headers) out += cat(name, ": ", value, "\r\n");
+  out += cat("Cache-Control: private, no-cache\r\n", extra, kGuards,
+             "Connection: ", keep_alive ? "keep-alive" : "close", "\r\n\r\n");
+  if (request.method != "HEAD") out += response.body;
+  return out;
+}
+
+std::string event_stream_head() {
+  return cat(
+      "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
+      "X-Accel-Buffering: no\r\n",
+      kGuards, "Connection: close\r\n\r\n");
+}
+
+}  // namespace rtrain

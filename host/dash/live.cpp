@@ -1,0 +1,141 @@
+#include "host/dash/live.h"
+
+#include <sys/stat.h>
+
+#include <deque>
+#include <map>
+
+#include "host/base/clock.h"
+#include "host/base/error.h"
+#include "host/base/json.h"
+#include "host/base/text.h"
+#include "host/store/run_lock.h"
+
+namespace rtrain {
+namespace {
+
+// A controller that is gone changes no file.
+constexpr double kAtLeastEveryS = 1;
+
+// What a viewer sees change: without what a look at /proc says each time.
+std::string change_of(const Value& run) {
+  return cat(run["status"].as_string(), " ", run["attempt"].as_int(), " ", run["reports"].as_int(),
+             " ", to_json(run["logged"]));
+}
+
+class RunEvents : public EventStream {
+ public:
+  RunEvents(std::shared_ptr<LiveFeed> feed, std::string run_id)
+      : feed_(std::move(feed)), run_id_(std::move(run_id)) {}
+
+  std::string next() override {
+    try {
+      if (!run_id_.empty() && shown_.empty()) return first_look();
+      return changes(feed_->look());
+    } catch (const Error& e) {
+      over_ = true;
+      return event_text("error", Map{{"message", e.message()}});
+    }
+  }
+
+  bool is_over() const override { return over_; }
+
+ private:
+  // The feed has no run that had ended before.
+  std::string first_look() {
+    return changes(LiveRuns(run_id_).look(RunReader::open(feed_->storage_path())));
+  }
+
+  std::string changes(const List& runs) {
+    List changed;
+    for (const Value& run : runs) {
+      const std::string& run_id = run["run_id"].as_string();
+      if (!run_id_.empty() && run_id != run_id_) continue;
+      if (!run_id_.empty() && rtrain::is_over(run)) over_ = true;
+      std::string now = change_of(run);
+      std::string& last = shown_[run_id];
+      if (now == last) continue;
+      last = std::move(now);
+      changed.push_back(run);
+    }
+    return changed.empty() ? "" : event_text("runs", std::move(changed));
+  }
+
+  std::shared_ptr<LiveFeed> feed_;
+  std::string run_id_;
+  std::map<std::string, std::string> shown_;  // by run id
+  bool over_ = false;
+};
+
+class LogEvents : public EventStream {
+ public:
+  LogEvents(const RunRef& run, LogChoice choice, size_t tail)
+      : path_(run.path), logs_(run, std::move(choice)), most_(tail) {}
+
+  std::string next() override {
+    if (over_) return "";
+    // Asked before reading, so that what was written before the end is still read.
+    over_ = !RunLock::is_held(path_);
+    try {
+      return cat(lines(), over_ ? event_text("end", Map{}) : "");
+    } catch (const Error& e) {
+      over_ = true;
+      return event_text("error", Map{{"message", e.message()}});
+    }
+  }
+
+  bool is_over() const override { return over_; }
+
+ private:
+  // Whoever follows a run that prints more than that at once sees the newest of it.
+  static constexpr size_t kMostAtOnce = 2000;
+
+  std::string lines() {
+    std::deque<Value> newest;
+    logs_.find();
+    logs_.each_new_line(over_, [&](const RunLogLine& line) {
+      newest.push_back(describe_log_line(line));
+      if (newest.size() > most_) newest.pop_front();
+    });
+    most_ = kMostAtOnce;
+    return newest.empty() ? "" : event_text("lines", List(newest.begin(), newest.end()));
+  }
+
+  std::string path_;
+  RunLogs logs_;
+  size_t most_;  // lines of the next event
+  bool over_ = false;
+};
+
+}  // namespace
+
+const List& LiveFeed::look() {
+  std::string now = stamp();
+  const double now_s = monotonic_s();
+  if (now == stamp_ && now_s - looked_at_s_ < kAtLeastEveryS) return runs_;
+  stamp_ = std::move(now);
+  looked_at_s_ = now_s;
+  runs_ = live_.look(RunReader::open(storage_path_));
+  return runs_;
+}
+
+std::string LiveFeed::stamp() const {
+  std::string out;
+  for (const char* file : {"/rtrain.db", "/rtrain.db-wal"}) {
+    struct stat facts {};
+    if (::stat((storage_path_ + file).c_str(), &facts) != 0) continue;
+    out += cat(int64_t{facts.st_size}, " ", int64_t{facts.st_mtim.tv_sec}, " ",
+               int64_t{facts.st_mtim.tv_nsec}, " ");
+  }
+  return out;
+}
+
+std::shared_ptr<EventStream> follow_runs(std::shared_ptr<LiveFeed> feed, std::string run_id) {
+  return std::make_shared<RunEvents>(std::move(feed), std::move(run_id));
+}
+
+std::shared_ptr<EventStream> follow_logs(const RunRef& run, LogChoice choice, size_t tail) {
+  return std::make_shared<LogEvents>(run, std::move(choice), tail);
+}
+
+}  // namespace rtrain

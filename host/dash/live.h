@@ -1,0 +1,44 @@
+// host/dash/live.h: streams of what is going on, from the store and the logs. All of a process are
+// asked on one thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "host/base/value.h"
+#include "host/dash/event_stream.h"
+#include "host/store/live_runs.h"
+#include "host/store/run_logs.h"
+
+namespace rtrain {
+
+// What LiveRuns sees, once for all viewers: the store is read when its files have changed, and once
+// a second.
+class LiveFeed {
+ public:
+  explicit LiveFeed(std::string storage_path)
+      : storage_path_(std::move(storage_path)), live_(std::nullopt) {}
+
+  const std::string& storage_path() const { return storage_path_; }
+  // The runs that go on, and those that have ended since the first look.
+  const List& look();
+
+ private:
+  std::string stamp() const;
+
+  std::string storage_path_;
+  LiveRuns live_;
+  List runs_;
+  std::string stamp_;  // of the store's files at the last look
+  double looked_at_s_ = 0;
+};
+
+// "runs": those that have changed since the last event, as a list with the keys of `rtrain watch`.
+// `run_id`: the only one that is asked for, with whose end the stream ends; empty: all.
+std::shared_ptr<EventStream> follow_runs(std::shared_ptr<LiveFeed> feed, std::string run_id);
+
+// "lines": what the workers have printed since the last event, as a list of describe_log_line; the
+// last `tail` lines first. "end": the run has ended, and nothing comes any more.
+std::shared_ptr<EventStream> follow_logs(const RunRef& run, LogChoice choice, size_t tail);
+
+}  // namespace rtrain

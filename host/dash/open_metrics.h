@@ -1,0 +1,19 @@
+// host/dash/open_metrics.h: the runs that go on, in the text that Prometheus and its like collect
+// (OpenMetrics 1.0). Pure.
+#pragma once
+
+#include <string>
+
+#include "host/base/value.h"
+
+namespace rtrain {
+
+inline constexpr const char* kOpenMetricsType =
+    "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+// `runs`: as LiveRuns has them. `by_status`: {status: number} of all runs of the store.
+// `resources`: as read_resources has them. Metrics of a report have labels, not names, of their
+// own: what a script calls them need not be a name there.
+std::string open_metrics_text(const List& runs, const Map& by_status, const Value& resources);
+
+}  // namespace rtrain

@@ -1,0 +1,21 @@
+#include "host/dash/paging.h"
+
+#include <algorithm>
+
+namespace rtrain {
+
+PageChoice::PageChoice(const ApiRequest& request)
+    : offset(request.number("offset", 0)),
+      limit(std::min(request.number("limit", kFewRows), kMostRows)) {}
+
+Map page_of(const char* name, List rows, const PageChoice& page) {
+  const auto total = static_cast<int64_t>(rows.size());
+  const int64_t begin = std::min(page.offset, total);
+  const int64_t end = std::min(begin + page.limit, total);
+  List shown(std::make_move_iterator(rows.begin() + begin),
+             std::make_move_iterator(rows.begin() + end));
+  return {
+      {name, std::move(shown)}, {"total", total}, {"offset", page.offset}, {"limit", page.limit}};
+}
+
+}  // namespace rtrain

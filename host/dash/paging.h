@@ -1,0 +1,23 @@
+// host/dash/paging.h: a part of a long list. Pure.
+#pragma once
+
+#include "host/base/value.h"
+#include "host/dash/route.h"
+
+namespace rtrain {
+
+inline constexpr int64_t kMostRows = 1000;
+inline constexpr int64_t kFewRows = 100;
+
+// What a request asks for with `offset` and `limit`; a limit above kMostRows is kMostRows.
+struct PageChoice {
+  int64_t offset = 0;
+  int64_t limit = kFewRows;
+
+  explicit PageChoice(const ApiRequest& request);
+};
+
+// {name: those rows, total, offset, limit}.
+Map page_of(const char* name, List rows, const PageChoice& page);
+
+}  // namespace rtrain

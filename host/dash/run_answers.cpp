@@ -1,0 +1,221 @@
+#include "host/dash/run_answers.h"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+
+#include "host/base/error.h"
+#include "host/base/text.h"
+#include "host/dash/curve.h"
+#include "host/dash/paging.h"
+#include "host/store/run_comparison.h"
+#include "host/store/run_editor.h"
+
+namespace rtrain {
+namespace {
+
+constexpr int64_t kMostParts = 10000;
+constexpr int64_t kFewParts = 1000;
+constexpr size_t kSparkParts = 60;
+
+HttpReply document(Value value) { return {json_response(value)}; }
+
+std::vector<SeriesPoint> points_of(RunReader& reader, const RunRef& run, const std::string& name,
+                                   int64_t rank) {
+  std::vector<SeriesPoint> out = reader.reported(run, name, rank);
+  return out.empty() ? reader.logged(run, name, rank) : out;
+}
+
+// Means of a metric of rank 0, few enough for a picture in a line of a table.
+List spark_of(RunReader& reader, const RunRef& run, const std::string& name) {
+  List out;
+  for (const CurvePart& part : curve_parts(points_of(reader, run, name, 0), kSparkParts)) {
+    if (part.nonfinite == part.count) {
+      out.emplace_back(nullptr);
+    } else {
+      out.emplace_back(part.mean);
+    }
+  }
+  return out;
+}
+
+LogChoice log_choice(const ApiRequest& request) {
+  LogChoice out{.rank = request.number("rank", -1, -1),
+                .attempt = request.number("attempt", -1, -1)};
+  const std::string part = request.text("contains");
+  if (part.empty()) return out;
+  out.matches = [part](std::string_view line) { return line.find(part) != std::string_view::npos; };
+  return out;
+}
+
+// Points whose step is within the bounds that the request names.
+std::vector<SeriesPoint> within(std::vector<SeriesPoint> points, const ApiRequest& request) {
+  const bool has_bounds = request.request.query.find("from") || request.request.query.find("to");
+  if (!has_bounds) return points;
+  constexpr int64_t kFirst = std::numeric_limits<int64_t>::min();
+  const int64_t from = request.number("from", kFirst, kFirst);
+  const int64_t to = request.number("to", std::numeric_limits<int64_t>::max(), kFirst);
+  std::erase_if(points, [&](const SeriesPoint& p) { return p.step < from || p.step > to; });
+  return points;
+}
+
+std::vector<std::string> texts_of(const Value& body, const char* name) {
+  std::vector<std::string> out;
+  if (body[name].is_nil()) return out;
+  for (const Value& text : body[name].as_list()) out.push_back(text.as_string());
+  return out;
+}
+
+}  // namespace
+
+HttpReply answer_runs(const Api& api, const ApiRequest& request) {
+  const PageChoice page(request);
+  RunFilter filter{.where = request.text("where"),
+                   .sort = request.text("sort"),
+                   .tags = request.request.query.all("tag"),
+                   .archived = request.flag("archived")};
+  auto reader = api.reader();
+  if (!reader) return document(page_of("runs", {}, page));
+  const int64_t total = reader->count(filter);
+  filter.limit = page.limit;
+  filter.offset = page.offset;
+  List rows = reader->runs(filter);
+  const std::string spark = request.text("spark");
+  for (Value& row : rows) {
+    if (spark.empty()) break;
+    const RunRef run{.run_id = row["run_id"].as_string(), .name = {}, .path = {}};
+    row.as_map().set("spark", spark_of(*reader, run, spark));
+  }
+  return document(Map{
+      {"runs", std::move(rows)}, {"total", total}, {"offset", page.offset}, {"limit", page.limit}});
+}
+
+HttpReply answer_run(const Api& api, const ApiRequest& request) {
+  OpenRun run = api.open_run(request.run);
+  Map out = run.everything().as_map();
+  // Those have pages of their own, or may be long: the newest few are here.
+  for (const char* name : {"checkpoints", "annotations", "events"}) {
+    List& rows = out.find(name)->as_list();
+    const size_t more = rows.size() > kMostRows ? rows.size() - kMostRows : 0;
+    rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(more));
+  }
+  out.set("live", run.reader.is_live(run.ref));
+  return document(std::move(out));
+}
+
+HttpReply answer_metrics(const Api& api, const ApiRequest& request) {
+  const PageChoice page(request);
+  OpenRun run = api.open_run(request.run);
+  return document(page_of(
+      "rows", run.reader.metrics(run.ref, request.flag("ranks"), request.flag("all")), page));
+}
+
+HttpReply answer_curves(const Api& api, const ApiRequest& request) {
+  OpenRun run = api.open_run(request.run);
+  List names;
+  for (const std::string& name : run.reader.curve_names(run.ref)) names.emplace_back(name);
+  return document(Map{{"names", std::move(names)}});
+}
+
+HttpReply answer_curve(const Api& api, const ApiRequest& request) {
+  OpenRun run = api.open_run(request.run);
+  const std::string name = request.text("name");
+  if (name.empty()) throw Error(Code::kUsage, "name: which metric? /curves lists them");
+  const int64_t rank = request.number("rank", 0);
+  const auto parts =
+      static_cast<size_t>(std::min(request.number("points", kFewParts, 1), kMostParts));
+  const std::vector<SeriesPoint> points =
+      within(points_of(run.reader, run.ref, name, rank), request);
+  Map out{{"name", name}, {"rank", rank}, {"total", points.size()}};
+  for (const auto& [key, value] : describe_curve(curve_parts(points, parts))) out.set(key, value);
+  return document(std::move(out));
+}
+
+HttpReply answer_checkpoints(const Api& api, const ApiRequest& request) {
+  const PageChoice page(request);
+  OpenRun run = api.open_run(request.run);
+  return document(
+      page_of("checkpoints", run.reader.checkpoints(run.ref, request.flag("all")), page));
+}
+
+HttpReply answer_sources(const Api& api, const ApiRequest& request) {
+  OpenRun run = api.open_run(request.run);
+  return document(Map{{"sources", run.reader.sources(run.ref)}});
+}
+
+// With `tail` the last lines, else those from `offset` on.
+HttpReply answer_logs(const Api& api, const ApiRequest& request) {
+  const PageChoice page(request);
+  const int64_t tail = std::min(request.number("tail", 0), kMostRows);
+  const OpenRun run = api.open_run(request.run);
+  RunLogs logs(run.ref, log_choice(request));
+  logs.find();
+  std::deque<Value> lines;
+  int64_t total = 0;
+  logs.each_new_line(true, [&](const RunLogLine& line) {
+    const int64_t number = total++;
+    if (tail == 0 && (number < page.offset || number >= page.offset + page.limit)) return;
+    lines.push_back(describe_log_line(line));
+    if (tail > 0 && static_cast<int64_t>(lines.size()) > tail) lines.pop_front();
+  });
+  const int64_t first = tail > 0 ? total - static_cast<int64_t>(lines.size()) : page.offset;
+  return document(Map{{"lines", List(lines.begin(), lines.end())},
+                      {"total", total},
+                      {"offset", first},
+                      {"limit", tail > 0 ? tail : page.limit}});
+}
+
+HttpReply answer_compare(const Api& api, const ApiRequest& request) {
+  OpenRun first = api.open_run(request.text("a"));
+  const RunRef second = api.open_run(request.text("b")).ref;
+  return document(compare_runs(first.reader, first.ref, second));
+}
+
+HttpReply stream_runs(const Api& api, const ApiRequest&) {
+  return {.response = {}, .events = follow_runs(api.feed(), "")};
+}
+
+HttpReply stream_run(const Api& api, const ApiRequest& request) {
+  return {.response = {}, .events = follow_runs(api.feed(), api.open_run(request.run).ref.run_id)};
+}
+
+HttpReply stream_logs(const Api& api, const ApiRequest& request) {
+  LogChoice choice = log_choice(request);
+  choice.all_attempts = true;
+  const auto tail = static_cast<size_t>(std::min(request.number("tail", kFewRows), kMostRows));
+  return {.response = {},
+          .events = follow_logs(api.open_run(request.run).ref, std::move(choice), tail)};
+}
+
+HttpReply set_note(const Api& api, const ApiRequest& request) {
+  const std::string note = request.body()["note"].as_string();
+  const RunRef run = api.open_run(request.run).ref;
+  RunEditor(api.storage_path()).set_note(run, note);
+  return document(Map{{"name", run.name}, {"run_id", run.run_id}, {"note", note}});
+}
+
+HttpReply change_tags(const Api& api, const ApiRequest& request) {
+  const Value body = request.body();
+  const std::vector<std::string> added = texts_of(body, "add");
+  for (const std::string& tag : added) {
+    if (const std::string problem = tag_problem(tag); !problem.empty()) {
+      throw Error(Code::kUsage, problem);
+    }
+  }
+  const RunRef run = api.open_run(request.run).ref;
+  List tags;
+  for (std::string& tag :
+       RunEditor(api.storage_path()).change_tags(run, added, texts_of(body, "remove"))) {
+    tags.emplace_back(std::move(tag));
+  }
+  return document(Map{{"name", run.name}, {"run_id", run.run_id}, {"tags", std::move(tags)}});
+}
+
+HttpReply set_archived(const Api& api, const ApiRequest& request) {
+  const bool archived = request.body()["archived"].as_bool();
+  const RunRef run = api.open_run(request.run).ref;
+  RunEditor(api.storage_path()).set_archived(run, archived);
+  return document(Map{{"name", run.name}, {"run_id", run.run_id}, {"archived", archived}});
+}
+
+}  // namespace rtrain

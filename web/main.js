@@ -1,0 +1,57 @@
+// Which page an address shows. Addresses are #/PAGE/PART?name=value; each page is a function of (place, main, signal) that
+// fills main and ends what it has begun when the signal aborts.
+import {ApiError} from './api.js';
+import {placeOf} from './place.js';
+import {el} from './view.js';
+import {showCompare} from './compare.js';
+import {showRank} from './rank.js';
+import {showResources} from './resources.js';
+import {showRun} from './run.js';
+import {showRuns} from './runs.js';
+
+const main = document.getElementById('main');
+let current = new AbortController();
+
+const pageOf = ([page, , part]) => {
+  if (page === undefined) return ['runs', showRuns];
+  if (page === 'run') return ['run', part === 'rank' ? showRank : showRun];
+  if (page === 'compare') return ['compare', showCompare];
+  if (page === 'resources') return ['resources', showResources];
+  return ['', () => { throw new ApiError(404, 'There is no such page.'); }];
+};
+
+const fail = (error) => {
+  if (error.name === 'AbortError') return;
+  const hint = error.status === 401 ? 'Open the address that rtrain dash has printed: it has another token after each start.' : '';
+  main.replaceChildren(el('h1', {}, 'This page cannot be shown'), el('p', {class: 'error', role: 'alert'}, `${error.message} ${hint}`));
+};
+
+const show = async () => {
+  current.abort();
+  current = new AbortController();
+  const {signal} = current;
+  document.getElementById('live').textContent = '';
+  const place = placeOf(location.hash);
+  const [name, page] = pageOf(place.parts);
+  for (const link of document.querySelectorAll('nav a')) {
+    if (link.dataset.page === name) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  }
+  document.title = ['rtrain', ...place.parts].join(' · ');
+  try {
+    await page(place, main, signal);
+  } catch (error) {
+    if (!signal.aborted) fail(error);
+  }
+};
+
+// The address was exchanged for a cookie: it need not stand in the history.
+if (new URLSearchParams(location.search).has('token')) {
+  history.replaceState(null, '', location.pathname + location.hash);
+}
+addEventListener('hashchange', async () => {
+  await show();
+  main.focus({preventScroll: true});
+  scrollTo(0, 0);
+});
+show();

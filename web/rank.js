@@ -1,0 +1,46 @@
+// One rank of a run: where its time goes, what its device does, its own curves and its output.
+import {get, runPath} from './api.js';
+import {Chart, Zoom} from './chart.js';
+import {controls, optionsOf} from './controls.js';
+import {logView} from './log.js';
+import {duration, el, facts, linkTo, number, section, table} from './view.js';
+
+const MOST_CHARTS = 40;
+
+const timeTable = (timing) => {
+  if (!timing) return '';
+  const all = Object.values(timing).reduce((sum, seconds) => sum + seconds, 0);
+  if (!all) return '';
+  return section('Time of the train function', table('Time', [{title: 'Phase'}, {title: 'Time', number: true}, {title: 'Share', number: true}],
+    Object.entries(timing).map(([phase, seconds]) => [phase.replace(/_s$/, ''), duration(seconds), `${(100 * seconds / all).toFixed(1)} %`])));
+};
+
+const device = (gpu) => (gpu ? section('Device', facts(Object.entries(gpu).map(([key, value]) => [key.replaceAll('_', ' '), number(value)]))) : '');
+
+const data = (datasets) => Object.entries(datasets ?? {}).map(([name, times]) => section(`Dataset ${name}`,
+  facts(Object.entries(times).map(([key, value]) => [key.replaceAll('_', ' '), number(value)]))));
+
+export const showRank = async ({parts: [, name, , rankText], query}, main, signal) => {
+  const rank = Number(rankText);
+  const run = await get(runPath(name), {}, signal);
+  const worker = run.attempts.at(-1)?.workers.find((each) => each.rank === rank);
+  const zoom = new Zoom();
+  const box = el('div', {class: 'charts'});
+  const {names} = await get(`${runPath(name)}/curves`, {}, signal);
+  const charts = names.slice(0, MOST_CHARTS).map((metric) => new Chart(metric, zoom, signal));
+  const load = async () => Promise.all(charts.map(async (chart) => {
+    const curve = await get(`${runPath(name)}/curve`, {name: chart.title, rank, points: 600, from: zoom.from, to: zoom.to}, signal);
+    if (!curve.total && zoom.from === undefined) chart.node.remove();
+    else if (!chart.node.isConnected) box.append(chart.node);
+    chart.show([curve], optionsOf(query));
+  }));
+  zoom.addEventListener('change', () => load().catch(() => {}), {signal});
+  main.replaceChildren(
+    el('h1', {}, `Rank ${rank} of `, linkTo(`run/${encodeURIComponent(run.name)}`, run.name)),
+    worker ? facts([['Host', worker.host], ['Process', worker.pid], ['Device', worker.device],
+      ['Exit', worker.signal != null ? `signal ${worker.signal}` : worker.exit_code ?? '']]) : el('p', {class: 'quiet'}, 'The last attempt has no such rank.'),
+    timeTable(worker?.timing), device(worker?.gpu), ...data(worker?.data),
+    section('Curves of this rank', controls(query, zoom, () => charts.forEach((chart) => chart.configure(optionsOf(query)))), box),
+    logView(run.name, {rank}, signal));
+  await load();
+};

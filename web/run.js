@@ -1,0 +1,141 @@
+// The page of one run. What went wrong stands first; what goes on is followed.
+import {follow, get, post, runPath} from './api.js';
+import {Chart, Zoom} from './chart.js';
+import {controls, optionsOf} from './controls.js';
+import {diffView} from './diff.js';
+import {logView} from './log.js';
+import {timeline} from './timeline.js';
+import {bytes, duration, el, errorText, facts, flattened, isOver, later, linkTo, metricsText, number, section, status, table, time} from './view.js';
+
+const MOST_CHARTS = 60;
+const POINTS = 800;
+
+/** Charts of all metrics of a run, loaded again when it goes on. */
+class Curves {
+  constructor(run, query, signal) {
+    this.path = runPath(run.name);
+    this.query = query;
+    this.signal = signal;
+    this.marks = run.annotations.map((note) => ({time: Date.parse(note.time), text: note.text}));
+    this.zoom = new Zoom();
+    this.charts = new Map();
+    this.box = el('div', {class: 'charts'});
+    this.reload = later(100, () => this.load().catch(() => {}));
+    this.zoom.addEventListener('change', () => this.reload(), {signal});
+  }
+
+  node() {
+    const redraw = () => this.charts.forEach((chart) => chart.configure(optionsOf(this.query)));
+    return section('Curves', controls(this.query, this.zoom, redraw), this.box);
+  }
+
+  async load() {
+    const {names} = await get(`${this.path}/curves`, {}, this.signal);
+    const shown = names.slice(0, MOST_CHARTS);
+    for (const name of shown) {
+      if (this.charts.has(name)) continue;
+      const chart = new Chart(name, this.zoom, this.signal);
+      this.charts.set(name, chart);
+      this.box.append(chart.node);
+    }
+    if (!shown.length) this.box.replaceChildren(el('p', {class: 'quiet'}, 'Nothing was reported yet.'));
+    const {from, to} = this.query.get('by') === 'time' ? {} : this.zoom;
+    await Promise.all(shown.map(async (name) => {
+      const curve = await get(`${this.path}/curve`, {name, points: POINTS, from, to}, this.signal);
+      this.charts.get(name).show([curve], optionsOf(this.query), this.marks);
+    }));
+  }
+}
+
+const summary = (run) => facts([
+  ['Status', el('span', {}, status(run.status), run.live ? ' live' : '')],
+  ['Started', run.started_at && `${time(run.started_at)} UTC, ${duration(run.duration_s)}`],
+  ['Workers', run.num_workers],
+  ['Metrics', metricsText(run.metrics, 20)],
+  ['Script', run.script],
+  ['Tags', run.tags.map((tag) => el('span', {class: 'tag'}, tag))],
+  ['Folder', run.path],
+  ['Result', run.return_value === null ? '' : JSON.stringify(run.return_value)],
+]);
+
+const ranks = (run) => {
+  const last = run.attempts.at(-1);
+  if (!last?.workers.length) return '';
+  return section('Ranks', table('Ranks', [{title: 'Rank', number: true}, {title: 'Host'}, {title: 'Process', number: true}, {title: 'Device'}, {title: 'Ended'}],
+    last.workers.map((worker) => [linkTo(`run/${encodeURIComponent(run.name)}/rank/${worker.rank}`, `rank ${worker.rank}`), worker.host, worker.pid, worker.device,
+      worker.signal != null ? `signal ${worker.signal}` : worker.exit_code != null ? `exit ${worker.exit_code}` : ''])));
+};
+
+const checkpoints = (run) => {
+  if (!run.checkpoints.length) return '';
+  return section('Checkpoints', table('Checkpoints', [{title: 'Name'}, {title: 'Report', number: true}, {title: 'Created (UTC)', time: true}, {title: 'Size', number: true}, {title: ''}, {title: 'Metrics', wide: true}],
+    run.checkpoints.map((each) => [each.name, each.index, time(each.created_at), bytes(each.size_bytes),
+      [each.best && 'best', each.latest && 'latest', each.status !== 'COMMITTED' && each.status.toLowerCase()].filter(Boolean).join(' '), metricsText(each.metrics)])));
+};
+
+const notes = (run) => {
+  if (!run.annotations.length) return '';
+  return section('Annotations', table('Annotations', [{title: 'Time (UTC)', time: true}, {title: 'Rank', number: true}, {title: 'Severity'}, {title: 'Text'}],
+    run.annotations.map((note) => [time(note.time), note.rank, note.severity, note.text])));
+};
+
+const events = (run) => {
+  if (!run.events.length) return '';
+  return section('Controller', el('pre', {tabindex: 0}, run.events.map((event) => `${time(event.time)} ${event.level}  ${event.text}\n`)));
+};
+
+const values = (title, map) => {
+  const rows = Object.entries(flattened(map)).map(([key, value]) => [key, typeof value === 'object' ? JSON.stringify(value) : String(value)]);
+  return rows.length ? section(title, table(title, [{title: 'Key'}, {title: 'Value'}], rows)) : '';
+};
+
+const sourceView = (source) => el('details', {}, el('summary', {}, source.kind === 'diff' ? 'git diff' : source.path),
+  source.kind === 'diff' ? diffView(source.text) : el('pre', {tabindex: 0}, source.text));
+
+const noteForm = (run, again) => {
+  const problem = el('span', {class: 'error', role: 'alert'});
+  const send = (path, body) => async (event) => {
+    event.preventDefault();
+    try {
+      await post(`${runPath(run.name)}/${path}`, body(new FormData(event.target)));
+      await again();
+    } catch (error) {
+      problem.textContent = error.message;
+    }
+  };
+  return section('Note and tags',
+    el('form', {class: 'bar', onsubmit: send('note', (form) => ({note: form.get('note')}))},
+      el('label', {}, 'Note', el('textarea', {name: 'note', cols: 48, rows: 2}, run.note)), el('button', {}, 'Save the note')),
+    el('form', {class: 'bar', onsubmit: send('tags', (form) => ({add: [form.get('tag')]}))},
+      el('label', {}, 'Another tag', el('input', {name: 'tag', size: 16, required: true})), el('button', {}, 'Add the tag')), problem);
+};
+
+export const showRun = async ({parts: [, name], query}, main, signal) => {
+  const path = runPath(name);
+  const live = document.getElementById('live');
+  const head = el('div');
+  const rest = el('div');
+  const fill = async () => {
+    const run = await get(path, {}, signal);
+    const error = errorText(run.error);
+    head.replaceChildren(el('h1', {}, run.name), error ? el('p', {class: 'error', role: 'alert'}, error) : '', summary(run), timeline(run));
+    rest.replaceChildren(ranks(run), checkpoints(run), notes(run), events(run), noteForm(run, fill));
+    return run;
+  };
+  const run = await fill();
+  const curves = new Curves(run, query, signal);
+  const {sources} = await get(`${path}/sources`, {}, signal);
+  main.replaceChildren(head, curves.node(), logView(run.name, {}, signal), rest, values('Config', run.config), values('Scaling', run.scaling),
+    values('Environment', run.environment), sources.length ? section('Code', sources.map(sourceView)) : '');
+  await curves.load();
+  if (isOver(run.status)) return;
+  let state = `${run.status} ${run.attempts.length}`;
+  const stop = follow(`${path}/events`, {}, {runs: ([now]) => {
+    live.textContent = isOver(now.status) ? '' : `live: ${now.reports} reports${now.reports_per_s ? `, ${number(now.reports_per_s, 3)}/s` : ''}`;
+    curves.reload();
+    const next = `${now.status} ${now.attempt}`;
+    if (next !== state) fill().catch(() => {});
+    state = next;
+    if (isOver(now.status)) stop(); // it would connect again
+  }}, signal);
+};

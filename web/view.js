@@ -1,0 +1,98 @@
+// Elements and texts. Whatever comes from a run becomes text of an element, never markup.
+
+const isSvg = new Set(['svg', 'g', 'rect', 'line', 'text', 'title', 'path']);
+
+/** An element. Attributes: on… are listeners, `data` a map, true and false as HTML has them. Children: nodes and texts. */
+export const el = (name, attributes = {}, ...children) => {
+  const node = isSvg.has(name) ? document.createElementNS('http://www.w3.org/2000/svg', name) : document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key.startsWith('on')) node.addEventListener(key.slice(2), value);
+    else if (key === 'data') Object.assign(node.dataset, value);
+    else node.setAttribute(key, value === true ? '' : value);
+  }
+  node.append(...children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false));
+  return node;
+};
+
+export const linkTo = (path, text, attributes = {}) => el('a', {href: `#/${path}`, ...attributes}, text);
+export const runLink = (name) => linkTo(`run/${encodeURIComponent(name)}`, name);
+
+export const number = (value, digits = 5) => {
+  if (value === null || value === undefined) return '';
+  if (typeof value !== 'number') return typeof value === 'string' ? value : JSON.stringify(value);
+  if (Number.isInteger(value) && Math.abs(value) < 1e9) return String(value);
+  return String(Number(value.toPrecision(digits)));
+};
+
+export const duration = (seconds) => {
+  if (seconds === null || seconds === undefined) return '';
+  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  const two = (value) => String(value).padStart(2, '0');
+  if (whole < 3600) return `${Math.floor(whole / 60)} m ${two(whole % 60)} s`;
+  if (whole < 86400) return `${Math.floor(whole / 3600)} h ${two(Math.floor(whole / 60) % 60)} m`;
+  return `${Math.floor(whole / 86400)} d ${Math.floor(whole / 3600) % 24} h`;
+};
+
+export const bytes = (value) => {
+  if (value === null || value === undefined) return '';
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  let at = 0;
+  for (; value >= 1000 && at < units.length - 1; ++at) value /= 1000;
+  return `${at ? value.toFixed(1) : value} ${units[at]}`;
+};
+
+/** "2026-11-21 14:03:05", UTC as everywhere in rtrain. */
+export const time = (text) => (text ? text.slice(0, 19).replace('T', ' ') : '');
+
+const kinds = {
+  FINISHED: 'good', ERRORED: 'bad', LOST: 'bad', ABORTED: 'warn', PREEMPTED: 'warn', QUEUED: 'warn', HEALED: 'warn',
+};
+export const isOver = (status) => ['FINISHED', 'ERRORED', 'LOST', 'ABORTED', 'PREEMPTED'].includes(status);
+export const statusKind = (status) => kinds[status] ?? 'live';
+export const status = (text) => el('span', {class: 'status', data: {kind: statusKind(text)}}, text);
+
+/** The message of an error of a run or attempt; empty without one. */
+export const errorText = (error) => {
+  if (!error) return '';
+  return typeof error.message === 'string' ? error.message : JSON.stringify(error);
+};
+
+/** "loss 0.25  accuracy 0.9", of plain values. */
+export const metricsText = (metrics, most = 6) => Object.entries(metrics ?? {})
+  .filter(([, value]) => typeof value !== 'object').slice(0, most)
+  .map(([name, value]) => `${name} ${number(value)}`).join('  ');
+
+/** {a: {b: 1}} as {'a.b': 1}; lists stay whole. */
+export const flattened = (value, prefix = '', out = {}) => {
+  for (const [name, each] of Object.entries(value ?? {})) {
+    const key = prefix ? `${prefix}.${name}` : name;
+    if (each !== null && typeof each === 'object' && !Array.isArray(each)) flattened(each, key, out);
+    else out[key] = each;
+  }
+  return out;
+};
+
+/** A table. Columns: {title, number, wide}; rows: lists of nodes and texts. */
+export const table = (caption, columns, rows) => el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption},
+  el('table', {},
+    el('thead', {}, el('tr', {}, columns.map((column) => el('th', {scope: 'col', class: classOf(column)}, column.title)))),
+    el('tbody', {}, rows.map((row) => el('tr', {}, row.map((cell, at) => el('td', {class: classOf(columns[at])}, cell)))))));
+
+const classOf = (column) => [column.number && 'number', column.wide && 'wide', column.time && 'time'].filter(Boolean).join(' ') || undefined;
+
+/** A list of what is known; without what is empty. */
+export const facts = (pairs) => el('dl', {}, pairs.filter(([, value]) => value !== '' && value !== undefined && value !== null)
+  .map(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]));
+
+export const section = (title, ...children) => el('section', {'aria-label': title}, el('h2', {}, title), ...children);
+
+/** Calls the function once, after a pause in the calls. */
+export const later = (delay, call) => {
+  let timer = 0;
+  return (...args) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => call(...args), delay);
+  };
+};
