@@ -8,6 +8,7 @@ import {timeline} from './timeline.js';
 import {bytes, duration, el, errorText, facts, flattened, isOver, later, linkTo, metricsText, number, section, status, table, time} from './view.js';
 
 const MOST_CHARTS = 60;
+const MOST_METRICS = 20;
 const POINTS = 800;
 
 /** Charts of all metrics of a run, loaded again when it goes on. */
@@ -47,13 +48,13 @@ class Curves {
   }
 }
 
-const summary = (run) => facts([
+const summary = (run, metrics) => facts([
   ['Status', el('span', {}, status(run.status), run.live ? ' live' : '')],
   ['Started', run.started_at && `${time(run.started_at)} UTC, ${duration(run.duration_s)}`],
   ['Workers', run.num_workers],
-  ['Metrics', metricsText(run.metrics, 20)],
+  ['Metrics', metrics],
   ['Script', run.script],
-  ['Tags', run.tags.map((tag) => el('span', {class: 'tag'}, tag))],
+  ['Tags', run.tags.length ? run.tags.map((tag) => el('span', {class: 'tag'}, tag)) : ''],
   ['Folder', run.path],
   ['Result', run.return_value === null ? '' : JSON.stringify(run.return_value)],
 ]);
@@ -114,11 +115,13 @@ export const showRun = async ({parts: [, name], query}, main, signal) => {
   const path = runPath(name);
   const live = document.getElementById('live');
   const head = el('div');
+  const metrics = el('span');
   const rest = el('div');
   const fill = async () => {
     const run = await get(path, {}, signal);
     const error = errorText(run.error);
-    head.replaceChildren(el('h1', {}, run.name), error ? el('p', {class: 'error', role: 'alert'}, error) : '', summary(run), timeline(run));
+    metrics.textContent = metricsText(run.metrics, MOST_METRICS);
+    head.replaceChildren(el('h1', {}, run.name), error ? el('p', {class: 'error', role: 'alert'}, error) : '', summary(run, metrics), timeline(run));
     rest.replaceChildren(ranks(run), checkpoints(run), notes(run), events(run), noteForm(run, fill));
     return run;
   };
@@ -132,6 +135,7 @@ export const showRun = async ({parts: [, name], query}, main, signal) => {
   let state = `${run.status} ${run.attempts.length}`;
   const stop = follow(`${path}/events`, {}, {runs: ([now]) => {
     live.textContent = isOver(now.status) ? '' : `live: ${now.reports} reports${now.reports_per_s ? `, ${number(now.reports_per_s, 3)}/s` : ''}`;
+    metrics.textContent = metricsText(now.metrics, MOST_METRICS);
     curves.reload();
     const next = `${now.status} ${now.attempt}`;
     if (next !== state) fill().catch(() => {});

@@ -51,7 +51,7 @@ class RunsPage {
     };
     const metric = this.query.get('spark');
     return el('thead', {}, el('tr', {},
-      column('', '', {}), column('Name', 'name'), column('Status', 'status'), column('Started (UTC)', 'started_at', {class: 'wide'}),
+      el('th', {scope: 'col'}, el('span', {class: 'hidden'}, 'Choose')), column('Name', 'name'), column('Status', 'status'), column('Started (UTC)', 'started_at', {class: 'wide'}),
       column('Ran', 'running_s', {class: 'number'}), column('Workers', 'num_workers', {class: 'number wide'}), column('Tags', ''),
       metric ? column(metric, metric) : '', column('Last metrics', '', {class: 'wide'})));
   }

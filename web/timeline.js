@@ -34,7 +34,7 @@ export const timeline = (run) => {
   const to = run.ended_at ? Date.parse(run.ended_at) : Date.now();
   const seconds = (attempt) => ((attempt.ended_at ? Date.parse(attempt.ended_at) : to) - Date.parse(attempt.started_at)) / 1000;
   return section('Attempts', attempts.length <= 40 ? picture(attempts, from, to) : '',
-    table('Attempts', [{title: 'Attempt', number: true}, {title: 'State'}, {title: 'Started (UTC)', time: true}, {title: 'Took', number: true}, {title: 'Cause of its end'}],
+    table('Attempts', [{title: 'Attempt', number: true}, {title: 'State'}, {title: 'Started (UTC)', time: true}, {title: 'Took', number: true}, {title: 'Cause of its end', long: true}],
       attempts.map((attempt) => [attempt.attempt, status(attempt.status), time(attempt.started_at), duration(seconds(attempt)),
         el('span', {class: causeText(attempt) ? 'error' : 'quiet'}, causeText(attempt) || '–')])));
 };

@@ -74,13 +74,13 @@ export const flattened = (value, prefix = '', out = {}) => {
   return out;
 };
 
-/** A table. Columns: {title, number, wide}; rows: lists of nodes and texts. */
+/** A table. Columns: {title}, and number, time, long (a text), wide (not on a phone); rows: lists of nodes and texts. */
 export const table = (caption, columns, rows) => el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption},
   el('table', {},
     el('thead', {}, el('tr', {}, columns.map((column) => el('th', {scope: 'col', class: classOf(column)}, column.title)))),
     el('tbody', {}, rows.map((row) => el('tr', {}, row.map((cell, at) => el('td', {class: classOf(columns[at])}, cell)))))));
 
-const classOf = (column) => [column.number && 'number', column.wide && 'wide', column.time && 'time'].filter(Boolean).join(' ') || undefined;
+const classOf = (column) => [column.number && 'number', column.wide && 'wide', column.time && 'time', column.long && 'long'].filter(Boolean).join(' ') || undefined;
 
 /** A list of what is known; without what is empty. */
 export const facts = (pairs) => el('dl', {}, pairs.filter(([, value]) => value !== '' && value !== undefined && value !== null)

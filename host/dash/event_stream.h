@@ -1,4 +1,4 @@
-// host/dash/event_stream.h: what one viewer is told as it happens: server-sent events.
+// host/dash/event_stream.h: what one viewer gets as it happens: server-sent events.
 #pragma once
 
 #include <string>

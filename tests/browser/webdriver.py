@@ -89,9 +89,9 @@ class Browser:
         path.write_bytes(base64.b64decode(self._call("GET", f"{self._session}/screenshot")))
 
     def messages(self):
-        """What the console has got since the last call, errors and warnings."""
+        """The errors that the console has got since the last call: of scripts, of the CSP, of requests."""
         return [entry["message"] for entry in self._call("POST", f"{self._session}/se/log", {"type": "browser"})
-                if entry["level"] in ("SEVERE", "WARNING")]
+                if entry["level"] == "SEVERE"]
 
     def close(self):
         with contextlib.suppress(OSError, RuntimeError, http.client.HTTPException):

@@ -1,0 +1,61 @@
+"""The fixtures of tests/e2e, and a browser. Without chromium all of it is skipped, with the reason."""
+
+import importlib.util
+import os
+import pathlib
+import sys
+import tempfile
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+E2E = HERE.parent / "e2e"
+sys.path[:0] = [str(HERE), str(E2E)]
+
+# By its own name: this file is `conftest` to those that import it.
+_spec = importlib.util.spec_from_file_location("e2e_conftest", E2E / "conftest.py")
+_e2e = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_e2e)
+globals().update({name: value for name, value in vars(_e2e).items() if not name.startswith("_")})
+
+import webdriver  # noqa: E402: behind the path
+
+# Where pictures of the pages go: scripts/test --browser FOLDER.
+SCREENSHOTS = os.environ.get("RTRAIN_TEST_SCREENSHOTS")
+
+
+def pytest_collection_modifyitems(items):
+    for item in [] if webdriver.is_there() else items:
+        item.add_marker(pytest.mark.skip(reason="no chromium and chromedriver: scripts/setup --browser installs them"))
+
+
+@pytest.fixture
+def browser():
+    """Starts browsers. A page that has written an error to the console fails the test."""
+    started = []
+    with tempfile.TemporaryDirectory(prefix="rt-browser-", ignore_cleanup_errors=True) as folder:
+
+        def start(**options):
+            own = pathlib.Path(folder) / str(len(started))
+            own.mkdir()
+            started.append(webdriver.Browser(own, {**os.environ, "HOME": str(own)}, **options))
+            return started[-1]
+
+        messages = []
+        yield start
+        for each in started:
+            messages += each.messages()
+            each.close()
+    assert not messages
+
+
+@pytest.fixture
+def screenshot():
+    """Keeps a picture under that name, where somebody has asked for pictures."""
+
+    def keep(browser, name):
+        if SCREENSHOTS:
+            pathlib.Path(SCREENSHOTS).mkdir(parents=True, exist_ok=True)
+            browser.screenshot(pathlib.Path(SCREENSHOTS) / f"{name}.png")
+
+    return keep

@@ -1,0 +1,226 @@
+"""The pages of rtrain dash in a real browser: what they show, with the keyboard, in the dark, on a small screen."""
+
+import json
+
+import pytest
+from conftest import wait_until
+from test_dash import NASTY, SCRIPT, Dash, dash, results  # noqa: F401: fixtures
+from test_watch import Stepped
+from webdriver import KEYS
+
+PAGES = {
+    "runs": "#/?spark=loss",
+    "run": "#/run/two",
+    "rank": "#/run/two/rank/1",
+    "compare": "#/compare?run=one&run=two",
+    "resources": "#/resources",
+}
+# Something that only the finished page has.
+SIGNS = {
+    "runs": "2 runs",
+    "run": "the run has ended",
+    "rank": "the run has ended",
+    "compare": "Code",
+    "resources": "cores are offered",
+}
+
+# Texts of the page that stand out too little from what is behind them (WCAG AA), as [text, ratio].
+CONTRAST = """
+const channels = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
+const light = (text) => {
+  const [r, g, b] = channels(text).map((c) => { c /= 255; return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const isSeen = (colour) => channels(colour)[3] !== 0;
+const behind = (node) => {
+  for (; node; node = node.parentElement) {
+    const colour = getComputedStyle(node).backgroundColor;
+    if (isSeen(colour)) return colour;
+  }
+  return 'rgb(255, 255, 255)';
+};
+const out = [];
+for (const node of document.querySelectorAll('body *')) {
+  const own = [...node.childNodes].some((child) => child.nodeType === 3 && child.data.trim());
+  if (!own || node.closest('svg') || node.disabled || !node.getClientRects().length) continue;
+  const [a, b] = [light(getComputedStyle(node).color), light(behind(node))].sort((x, y) => y - x);
+  const ratio = (a + 0.05) / (b + 0.05);
+  if (ratio < 4.5) out.push([node.textContent.slice(0, 40), ratio]);
+}
+return out;
+"""
+
+# Controls without a name, pictures without a text, and tables whose columns have no heads.
+UNNAMED = """
+const named = (node) => node.getAttribute('aria-label') || node.labels?.length || node.textContent.trim();
+return [...document.querySelectorAll('input, button, select, textarea, a, canvas[role=img], [role=region]')]
+  .filter((node) => !named(node)).concat([...document.querySelectorAll('th:not([scope])')]).map((node) => node.outerHTML.slice(0, 200));
+"""
+
+
+def shows(browser, text, selector="main"):
+    wait_until(lambda: text in browser.text(selector), message=f"{text!r} on the page")
+
+
+def go(browser, page):
+    browser.run("location.hash = arguments[0]", PAGES[page])
+    shows(browser, SIGNS[page])
+
+
+@pytest.fixture
+def page(dash, browser):
+    """A browser on the page of all runs."""
+    server = dash()
+    window = browser()
+    window.open(server.url.geturl())
+    shows(window, "2 runs")
+    window.server = server
+    return window
+
+
+def test_the_token_leaves_the_address_and_a_reload_works(page):
+    address = page.run("return location.href")
+    assert "token" not in address
+    go(page, "run")
+    page.open(page.run("return location.href"))
+    page.run("location.reload()")
+    shows(page, "the run has ended")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_every_page_can_be_read_by_everybody(dash, browser, screenshot, dark):
+    server = dash()
+    window = browser(dark=dark)
+    window.open(server.url.geturl())
+    shows(window, "2 runs")
+    assert window.run("return matchMedia('(prefers-color-scheme: dark)').matches") is dark
+    for name in PAGES:
+        go(window, name)
+        assert window.run(CONTRAST) == [], name
+        assert window.run(UNNAMED) == [], name
+        assert window.count("h1") == 1
+        screenshot(window, f"{name}{'-dark' if dark else ''}")
+
+
+def test_no_page_is_wider_than_a_phone(page, screenshot):
+    page.resize(390, 800)
+    for name in PAGES:
+        go(page, name)
+        wide = page.run("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, name
+        screenshot(page, f"{name}-phone")
+
+
+def test_a_page_weighs_little(page):
+    go(page, "run")
+    sizes = page.run("return performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation'))"
+                     ".filter((each) => !each.name.includes('/api/')).map((each) => each.transferSize)")
+    assert 10_000 < sum(sizes) <= 300_000
+
+
+def test_the_cause_of_a_failed_run_is_two_clicks_away(trained, dash, browser):
+    trained.run("""
+        local train = require 'rtrain'
+        train.TorchTrainer {train_loop_per_worker = function() error('no such flower') end}:fit()""", "--name", "broken", "-q")
+    window = browser()
+    window.open(dash().url.geturl())
+    shows(window, "broken")
+    window.click("a[href='#/run/broken']")
+    shows(window, "no such flower", "[role=alert]")
+    shows(window, "no such flower", "table")
+
+
+def test_what_a_run_prints_or_is_called_is_text(page):
+    go(page, "run")
+    shows(page, NASTY)
+    assert page.text("figcaption") == "<i>x</i>"
+    shows(page, "<b>look</b>")
+    assert page.count("main script, main i, main b") == 0
+
+
+def test_runs_are_filtered_sorted_and_compared(page):
+    page.type("input[name=where]", "config.lr > 0.2" + KEYS["Enter"])
+    shows(page, "1 to 1 of 1 runs")
+    assert "where=config.lr" in page.run("return location.hash")
+    page.run("const box = document.querySelector('input[name=where]'); box.value = 'nonsense ='; box.dispatchEvent(new Event('change'))")
+    shows(page, "nonsense", "[role=alert]")
+    page.messages()  # the browser names the answer 400
+    page.run("const box = document.querySelector('input[name=where]'); box.value = ''; box.dispatchEvent(new Event('change'))")
+    shows(page, "2 of 2 runs")
+    page.run("[...document.querySelectorAll('th button')].find((each) => each.textContent.startsWith('Name')).click()")
+    page.run("[...document.querySelectorAll('th button')].find((each) => each.textContent.startsWith('Name')).click()")
+    wait_until(lambda: page.text("tbody").index("one") < page.text("tbody").index("two"), message="the order")
+    page.click("tbody tr:nth-child(1) input")
+    page.click("tbody tr:nth-child(2) input")
+    page.run("[...document.querySelectorAll('button')].find((each) => each.textContent.startsWith('Compare')).click()")
+    shows(page, "Environment")
+    assert page.run("return [...document.querySelectorAll('.differs, td')].map((each) => each.textContent)").count("0.5") >= 1
+
+
+def test_a_chart_is_read_with_the_keyboard(page):
+    go(page, "run")
+    chart = "[...document.querySelectorAll('figure')].find((each) => each.innerText.startsWith('signal'))"
+    label = f"return {chart}.querySelector('canvas').getAttribute('aria-label')"
+    wait_until(lambda: page.run(label), message="the chart")
+    assert "from 0 to 1000" in page.run(label), "the one spike among 5000 points"
+    press = f"const canvas = {chart}.querySelector('canvas'); canvas.focus();" \
+            "canvas.dispatchEvent(new KeyboardEvent('keydown', {key: arguments[0], bubbles: true}));" \
+            f"return {chart}.querySelector('output').textContent"
+    assert page.run(press, "Home").startswith("0: ")
+    assert page.run(press, "ArrowRight") != page.run(press, "ArrowLeft")
+    before = page.run(label)
+    page.run(press, "+")
+    wait_until(lambda: page.run(label) != before, message="a smaller part")
+    page.run(press, "Escape")
+    wait_until(lambda: page.run(label) == before, message="all of it again")
+
+
+def test_a_chart_draws_its_curve(page):
+    go(page, "run")
+    drawn = """
+        const canvas = document.querySelector('figure canvas');
+        const bytes = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+        let blue = 0;
+        for (let i = 0; i < bytes.length; i += 4) if (bytes[i + 3] > 200 && bytes[i + 2] > bytes[i] + 60) ++blue;
+        return blue;"""
+    wait_until(lambda: page.run(drawn) > 200, message="pixels of the curve")
+
+
+def test_a_run_is_seen_as_it_goes_on(rtrain, browser, screenshot):
+    server = Dash(rtrain)
+    run = Stepped(rtrain, "live")
+    windows = [browser(), browser(dark=True)]
+    for window in windows:
+        window.open(server.url.geturl())
+        shows(window, "live")
+        window.run("location.hash = '#/run/live'")
+    label = "return [...document.querySelectorAll('canvas')].map((each) => each.getAttribute('aria-label')).join()"
+    for window in windows:
+        wait_until(lambda: "loss: from 1 to 1" in (window.run(label) or ""), message="the first report")
+    run.go_to(4)
+    for window in windows:
+        wait_until(lambda: "last 0.25" in window.run(label), message="the fourth report")
+        shows(window, "4 reports", "header")
+    screenshot(windows[0], "live")
+    run.go_to(-1)
+    for window in windows:
+        shows(window, "FINISHED")
+    assert run.running.wait().returncode == 0
+    for window in windows:
+        window.open("about:blank")
+    assert server.stop().returncode == 0
+
+
+def test_a_note_is_written_from_the_page(page, trained):
+    go(page, "run")
+    page.run("document.querySelector('textarea[name=note]').value = 'from the page'")
+    page.run("[...document.querySelectorAll('button')].find((each) => each.textContent === 'Save the note').click()")
+    wait_until(lambda: trained.json("note", "two")["note"] == "from the page", message="the note")
+
+
+def test_without_the_token_a_page_says_what_to_do(dash, browser):
+    server = dash()
+    window = browser()
+    window.open(f"http://{server.host}/")
+    assert json.loads(window.text("body"))["error"]["code"] == "no_token"
+    window.messages()  # the browser names the answer 401
