@@ -5,13 +5,13 @@ import {controls, optionsOf} from './controls.js';
 import {diffView} from './diff.js';
 import {logView} from './log.js';
 import {timeline} from './timeline.js';
-import {bytes, duration, el, errorText, facts, flattened, isOver, later, linkTo, metricsText, number, section, status, table, time} from './view.js';
+import {bytes, duration, el, errorText, facts, flattened, isOver, linkTo, metricsText, number, section, status, table, time} from './view.js';
 
 const MOST_CHARTS = 60;
 const MOST_METRICS = 20;
 const POINTS = 800;
 
-/** Charts of all metrics of a run, loaded again when it goes on. */
+/** Charts of all metrics of a run. */
 class Curves {
   constructor(run, query, signal) {
     this.path = runPath(run.name);
@@ -21,7 +21,6 @@ class Curves {
     this.zoom = new Zoom();
     this.charts = new Map();
     this.box = el('div', {class: 'charts'});
-    this.reload = later(100, () => this.load().catch(() => {}));
     this.zoom.addEventListener('change', () => this.reload(), {signal});
   }
 
@@ -30,21 +29,45 @@ class Curves {
     return section('Curves', controls(this.query, this.zoom, redraw), this.box);
   }
 
-  async load() {
+  /** Charts for metrics that have none yet. */
+  async find() {
     const {names} = await get(`${this.path}/curves`, {}, this.signal);
-    const shown = names.slice(0, MOST_CHARTS);
-    for (const name of shown) {
+    if (names.length && !this.charts.size) this.box.replaceChildren();
+    for (const name of names.slice(0, MOST_CHARTS)) {
       if (this.charts.has(name)) continue;
       const chart = new Chart(name, this.zoom, this.signal);
       this.charts.set(name, chart);
       this.box.append(chart.node);
     }
-    if (!shown.length) this.box.replaceChildren(el('p', {class: 'quiet'}, 'Nothing was reported yet.'));
+    if (!names.length) this.box.replaceChildren(el('p', {class: 'quiet'}, 'Nothing was reported yet.'));
+  }
+
+  async load() {
     const {from, to} = this.query.get('by') === 'time' ? {} : this.zoom;
-    await Promise.all(shown.map(async (name) => {
+    await Promise.all([...this.charts].map(async ([name, chart]) => {
       const curve = await get(`${this.path}/curve`, {name, points: POINTS, from, to}, this.signal);
-      this.charts.get(name).show([curve], optionsOf(this.query), this.marks);
+      chart.show([curve], optionsOf(this.query), this.marks);
     }));
+  }
+
+  /** Loads again, once at a time: what comes meanwhile is loaded afterwards. `names`: of metrics that there are. */
+  async reload(names = []) {
+    this.isUnknown ||= names.some((name) => !this.charts.has(name)) && this.charts.size < MOST_CHARTS;
+    this.isStale = true;
+    if (this.isLoading) return;
+    this.isLoading = true;
+    try {
+      while (this.isStale && !this.signal.aborted) {
+        const began = performance.now();
+        this.isStale = false;
+        if (this.isUnknown) await this.find();
+        this.isUnknown = false;
+        await this.load();
+        // A long run costs the server more: it gets as long to rest.
+        await new Promise((resolve) => setTimeout(resolve, Math.max(50, performance.now() - began)));
+      }
+    } catch { /* the next event tries again */ }
+    this.isLoading = false;
   }
 }
 
@@ -130,13 +153,14 @@ export const showRun = async ({parts: [, name], query}, main, signal) => {
   const {sources} = await get(`${path}/sources`, {}, signal);
   main.replaceChildren(head, curves.node(), logView(run.name, {}, signal), rest, values('Config', run.config), values('Scaling', run.scaling),
     values('Environment', run.environment), sources.length ? section('Code', sources.map(sourceView)) : '');
+  await curves.find();
   await curves.load();
   if (isOver(run.status)) return;
   let state = `${run.status} ${run.attempts.length}`;
   const stop = follow(`${path}/events`, {}, {runs: ([now]) => {
     live.textContent = isOver(now.status) ? '' : `live: ${now.reports} reports${now.reports_per_s ? `, ${number(now.reports_per_s, 3)}/s` : ''}`;
     metrics.textContent = metricsText(now.metrics, MOST_METRICS);
-    curves.reload();
+    curves.reload(Object.keys({...now.metrics, ...now.logged}));
     const next = `${now.status} ${now.attempt}`;
     if (next !== state) fill().catch(() => {});
     state = next;

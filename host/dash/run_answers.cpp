@@ -106,8 +106,12 @@ HttpReply answer_run(const Api& api, const ApiRequest& request) {
 HttpReply answer_metrics(const Api& api, const ApiRequest& request) {
   const PageChoice page(request);
   OpenRun run = api.open_run(request.run);
-  return document(page_of(
-      "rows", run.reader.metrics(run.ref, request.flag("ranks"), request.flag("all")), page));
+  const bool all = request.flag("all");
+  return document(Map{{"rows", run.reader.metrics(run.ref, request.flag("ranks"), all,
+                                                  {.offset = page.offset, .limit = page.limit})},
+                      {"total", run.reader.count_metrics(run.ref, all)},
+                      {"offset", page.offset},
+                      {"limit", page.limit}});
 }
 
 HttpReply answer_curves(const Api& api, const ApiRequest& request) {

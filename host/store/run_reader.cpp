@@ -305,12 +305,28 @@ void RunReader::each_report(const RunRef& run, const std::function<void(const Ra
   }
 }
 
-List RunReader::metrics(const RunRef& run, bool ranks, bool all) {
+int64_t RunReader::count_metrics(const RunRef& run, bool all) {
   Statement query = database_.prepare(
-      "SELECT idx, attempt, rank, time, metrics, nonfinite, superseded FROM reports "
-      "WHERE run_id = ? AND (rank = 0 OR ?) AND (superseded = 0 OR ?) "
-      "ORDER BY idx, attempt, rank");
-  query.add(run.run_id).add(int64_t{ranks}).add(int64_t{all});
+      "SELECT count(*) FROM (SELECT DISTINCT idx, attempt FROM reports WHERE run_id = ? AND "
+      "(superseded = 0 OR ?))");
+  query.add(run.run_id).add(int64_t{all}).next();
+  return query.integer(0);
+}
+
+List RunReader::metrics(const RunRef& run, bool ranks, bool all, RowRange page) {
+  const char* shown = "run_id = ? AND (superseded = 0 OR ?)";
+  const std::string within =
+      page.limit < 0 ? ""
+                     : cat(" AND (idx, attempt) IN (SELECT DISTINCT idx, attempt FROM reports "
+                           "WHERE ",
+                           shown, " ORDER BY idx, attempt LIMIT ? OFFSET ?)");
+  Statement query = database_.prepare(
+      cat("SELECT idx, attempt, rank, time, metrics, nonfinite, superseded FROM reports WHERE ",
+          shown, " AND (rank = 0 OR ?)", within, " ORDER BY idx, attempt, rank"));
+  query.add(run.run_id).add(int64_t{all}).add(int64_t{ranks});
+  if (page.limit >= 0) {
+    query.add(run.run_id).add(int64_t{all}).add(page.limit).add(page.offset);
+  }
   List out;
   std::pair<int64_t, int64_t> open{-1, -1};  // index and attempt of the row being filled
   while (query.next()) {

@@ -35,6 +35,12 @@ struct RankReport {
   Value metrics;  // a map
 };
 
+// Some rows of a list.
+struct RowRange {
+  int64_t offset = 0;
+  int64_t limit = -1;  // -1: all
+};
+
 class RunReader {
  public:
   // Nothing when the storage has no store yet.
@@ -79,8 +85,10 @@ class RunReader {
   std::vector<MediaRow> media(const RunRef& run);
   std::string media_content(const RunRef& run, const std::string& hash);
   // Rows {index, attempt, time, metrics}; ranks adds `ranks`, a list by rank; all adds superseded
-  // rows.
-  List metrics(const RunRef& run, bool ranks, bool all);
+  // rows. Of a page only its own rows are read.
+  List metrics(const RunRef& run, bool ranks, bool all, RowRange page = {});
+  // How many rows those are without a page.
+  int64_t count_metrics(const RunRef& run, bool all);
   // {name, path, index, attempt, metrics, size_bytes, created_at, status, latest, best}, `problem`
   // where its validation failed; all adds `kept`, `state` and dropped and missing ones.
   List checkpoints(const RunRef& run, bool all);

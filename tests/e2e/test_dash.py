@@ -374,6 +374,9 @@ def test_reports_checkpoints_sources_and_lines(dash, trained):
     reports = server.json("/api/runs/two/metrics", ranks=1)
     assert reports["rows"] == trained.json("metrics", "two", "--ranks") and reports["total"] == 5
     assert [row["index"] for row in server.json("/api/runs/two/metrics", offset=3, limit=1)["rows"]] == [3]
+    every = trained.json("metrics", "two", "--ranks", "--all")
+    some = server.json("/api/runs/two/metrics", ranks=1, all=1, offset=2, limit=2)
+    assert some["rows"] == every[2:4] and some["total"] == len(every)
     assert server.json("/api/runs/two/checkpoints")["checkpoints"] == trained.json("checkpoints", "two")
     sources = server.json("/api/runs/two/sources")["sources"]
     assert sources[0]["kind"] == "script" and "the first attempt fails" in sources[0]["text"]
