@@ -2,12 +2,8 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iostream>
-#include <map>
 #include <memory>
-#include <set>
-#include <tuple>
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
@@ -16,8 +12,7 @@
 #include "host/cli/command.h"
 #include "host/cli/line_pattern.h"
 #include "host/cli/listing.h"
-#include "host/store/file.h"
-#include "host/store/log_reader.h"
+#include "host/store/run_logs.h"
 
 namespace rtrain {
 namespace {
@@ -28,97 +23,6 @@ struct Options : ListingOptions {
   bool follow = false;
   std::string pattern;
   bool times = false;
-};
-
-// The number in "attempt-12" or "rank-3.log"; nothing for other names.
-std::optional<int64_t> number_in(std::string_view name, std::string_view prefix,
-                                 std::string_view suffix) {
-  if (!name.starts_with(prefix) || !name.ends_with(suffix)) return std::nullopt;
-  name.remove_prefix(prefix.size());
-  name.remove_suffix(suffix.size());
-  int64_t number = 0;
-  const auto [end, status] = std::from_chars(name.begin(), name.end(), number);
-  if (status != std::errc() || end != name.end()) return std::nullopt;
-  return number;
-}
-
-struct Line {
-  int64_t attempt;
-  int64_t rank;
-  LogLine log;
-};
-
-// The log files of a run, in the order of attempts and ranks.
-class Logs {
- public:
-  Logs(const RunRef& run, const Options& options)
-      : folder_(run.path + "/logs"), options_(options), pattern_(options.pattern) {}
-
-  // Opens what is there and not yet open.
-  void find() {
-    for (const auto& [attempt, folder] : attempts()) {
-      for (const std::string& name : folder_entries(folder)) {
-        const auto rank = number_in(name, "rank-", ".log");
-        if (!rank || (options_.rank >= 0 && *rank != options_.rank)) continue;
-        const auto [place, is_new] = files_.try_emplace({attempt, *rank}, cat(folder, "/", name));
-        if (!is_new || !place->second.lost_lines()) continue;
-        std::cerr << "rtrain: rank " << *rank
-                  << " has printed more than its log keeps (RunConfig.log_bytes): its first lines "
-                     "are gone\n";
-      }
-    }
-  }
-
-  // In the order of their times; of lines of one time, or without, those of the first attempt and
-  // rank first.
-  template <class Use>
-  void each_new_line(bool at_end, const Use& use) {
-    std::set<Next> next;
-    for (auto& [key, file] : files_) add_next(next, key, file, at_end);
-    while (!next.empty()) {
-      const Next first = *next.begin();
-      next.erase(next.begin());
-      use(Line{first.key.first, first.key.second, first.line});
-      add_next(next, first.key, files_.at(first.key), at_end);
-    }
-  }
-
- private:
-  using Key = std::pair<int64_t, int64_t>;  // attempt and rank
-
-  // What a file has next.
-  struct Next {
-    Key key;
-    LogLine line;
-    bool operator<(const Next& other) const {
-      return std::tie(line.time_ms, key) < std::tie(other.line.time_ms, other.key);
-    }
-  };
-
-  void add_next(std::set<Next>& next, const Key& key, LogReader& file, bool at_end) const {
-    while (const auto line = file.next(at_end)) {
-      if (!pattern_.matches(line->text)) continue;
-      next.insert({key, *line});
-      return;
-    }
-  }
-
-  // All attempts when following, else the one asked for or the last.
-  std::map<int64_t, std::string> attempts() const {
-    std::map<int64_t, std::string> found;
-    for (const std::string& name : folder_entries(folder_)) {
-      const auto attempt = number_in(name, "attempt-", "");
-      if (!attempt || (options_.attempt >= 0 && *attempt != options_.attempt)) continue;
-      found[*attempt] = cat(folder_, "/", name);
-    }
-    if (!options_.follow && found.size() > 1) found.erase(found.begin(), std::prev(found.end()));
-    return found;
-  }
-
-  std::string folder_;
-  const Options& options_;
-  LinePattern pattern_;
-  std::map<Key, LogReader> files_;
 };
 
 // "0, 1", of the maps' entries of that name.
@@ -154,18 +58,11 @@ void check_asked(OpenRun& run, const Options& options) {
                   "' has no rank ", options.rank, ", its ranks: ", numbers(workers, "rank")));
 }
 
-Map item_of(const Line& line) {
-  Map out{{"attempt", line.attempt}, {"rank", line.rank}};
-  if (line.log.time_ms != 0) out.set("time", time_text(line.log.time_ms));
-  out.set("line", line.log.text);
-  return out;
-}
-
-void print_line(const Line& line) {
+void print_line(const RunLogLine& line) {
   std::cout << "[rank " << line.rank << "] " << line.log.text << "\n";
 }
 
-void print_timed_line(const Line& line) {
+void print_timed_line(const RunLogLine& line) {
   constexpr size_t kClockAt = 11;  // 2026-11-21T14:03:05.123Z
   constexpr size_t kClockSize = 12;
   const int64_t time_ms = line.log.time_ms;
@@ -175,17 +72,36 @@ void print_timed_line(const Line& line) {
   print_line(line);
 }
 
-void print_json_line(const Line& line) { std::cout << to_json(item_of(line)) << "\n"; }
+void print_json_line(const RunLogLine& line) {
+  std::cout << to_json(describe_log_line(line)) << "\n";
+}
 
-using PrintLine = void (*)(const Line&);
+// Opens the logs that are there.
+void find_logs(RunLogs& logs) {
+  for (const int64_t rank : logs.find()) {
+    std::cerr << "rtrain: rank " << rank
+              << " has printed more than its log keeps (RunConfig.log_bytes): its first lines are "
+                 "gone\n";
+  }
+}
 
-void follow(Logs& logs, const OpenRun& run, PrintLine print) {
+LogChoice choice_of(const Options& options) {
+  LogChoice out{.rank = options.rank, .attempt = options.attempt, .all_attempts = options.follow};
+  if (options.pattern.empty()) return out;
+  auto pattern = std::make_shared<LinePattern>(options.pattern);
+  out.matches = [pattern](std::string_view line) { return pattern->matches(line); };
+  return out;
+}
+
+using PrintLine = void (*)(const RunLogLine&);
+
+void follow(RunLogs& logs, const OpenRun& run, PrintLine print) {
   constexpr int kPauseMs = 100;
   bool live = true;
   while (live) {
     // Asked before reading, so that what was written before the end is still read.
     live = run.reader.is_live(run.ref);
-    logs.find();
+    find_logs(logs);
     logs.each_new_line(!live, print);
     std::cout.flush();
     if (live) ::poll(nullptr, 0, kPauseMs);
@@ -193,11 +109,11 @@ void follow(Logs& logs, const OpenRun& run, PrintLine print) {
 }
 
 // A list with one line of text for each item: a log need not fit into memory.
-void print_as_json(Logs& logs) {
+void print_as_json(RunLogs& logs) {
   const char* separator = "\n  ";
   std::cout << "[";
-  logs.each_new_line(true, [&](const Line& line) {
-    std::cout << separator << to_json(item_of(line));
+  logs.each_new_line(true, [&](const RunLogLine& line) {
+    std::cout << separator << to_json(describe_log_line(line));
     separator = ",\n  ";
   });
   std::cout << "\n]\n";
@@ -223,12 +139,12 @@ void add_logs(Parser& parser) {
   command.action([options] {
     OpenRun run = options->open_run();
     check_asked(run, *options);
-    Logs logs(run.ref, *options);
+    RunLogs logs(run.ref, choice_of(*options));
     const PrintLine print = options->for_programs() ? print_json_line
                             : options->times        ? print_timed_line
                                                     : print_line;
     if (options->follow) return follow(logs, run, print);
-    logs.find();
+    find_logs(logs);
     if (options->json) return print_as_json(logs);
     logs.each_new_line(true, print);
   });

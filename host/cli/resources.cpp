@@ -9,13 +9,8 @@
 #include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
-#include "host/machine/cuda_driver.h"
-#include "host/machine/gpu_request.h"
-#include "host/machine/lease.h"
-#include "host/machine/machine.h"
-#include "host/machine/nvml.h"
 #include "host/machine/resource_settings.h"
-#include "host/store/gpu_state.h"
+#include "host/store/resource_report.h"
 
 namespace rtrain {
 namespace {
@@ -38,60 +33,6 @@ void apply(const std::string& setting) {
     refuse(setting);
   }
   set_cpus_setting(cpus);
-}
-
-double of_whole(int share) { return static_cast<double>(share) / kWholeGpu; }
-
-// What the management library says about the device of that UUID; nil where it says nothing.
-Value describe_state(const Nvml& nvml, const std::string& uuid) {
-  const GpuState state = nvml.state(uuid);
-  return state.used_bytes ? Value(describe_gpu_state(state)) : Value();
-}
-
-// The devices that this process sees: [{index, uuid, name, free, state}].
-List describe_gpus(const LeaseTable& table) {
-  List out;
-  const Nvml nvml;
-  for (const CudaDevice& device : cuda_driver().devices) {
-    int free = kWholeGpu;
-    for (const HeldGpu& gpu : table.gpus) free -= gpu.uuid == device.uuid ? gpu.share : 0;
-    out.emplace_back(Map{{"index", static_cast<int64_t>(out.size())},
-                         {"uuid", device.uuid},
-                         {"name", device.name},
-                         {"free", of_whole(free)},
-                         {"state", describe_state(nvml, device.uuid)}});
-  }
-  return out;
-}
-
-List describe_shares(const std::vector<HeldGpu>& gpus) {
-  List out;
-  for (const HeldGpu& gpu : gpus) {
-    out.emplace_back(Map{{"uuid", gpu.uuid}, {"share", of_whole(gpu.share)}});
-  }
-  return out;
-}
-
-// {cpus: {host, offered, free}, gpus: [{index, uuid, name, free, state}], leases: [{run, pid,
-// cores, gpus}], waiting: [{run, pid}]}.
-Value describe() {
-  const LeaseTable table = read_lease_table();
-  List leases;
-  for (const LeaseShare& share : table.shares()) {
-    leases.emplace_back(Map{{"run", share.holder.run},
-                            {"pid", share.holder.pid},
-                            {"cores", List(share.cores.begin(), share.cores.end())},
-                            {"gpus", describe_shares(share.gpus)}});
-  }
-  List waiting;
-  for (const LeaseHolder& holder : table.waiting) {
-    waiting.emplace_back(Map{{"run", holder.run}, {"pid", holder.pid}});
-  }
-  const Map cpus{{"host", available_cores()}, {"offered", table.offered}, {"free", table.free()}};
-  return Map{{"cpus", cpus},
-             {"gpus", describe_gpus(table)},
-             {"leases", std::move(leases)},
-             {"waiting", std::move(waiting)}};
 }
 
 // "; 97 % busy, 21.5 GB in use, 700 W, 71 °C, slowed by power limit".
@@ -154,7 +95,7 @@ void add_resources(Parser& parser) {
   command.flag("--json", json.get(), "one JSON document");
   command.action([json, setting] {
     if (!setting->empty()) apply(*setting);
-    const Value resources = describe();
+    const Value resources = read_resources();
     if (*json) return print_json(resources);
     print(resources);
   });

@@ -16,8 +16,8 @@
 #include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
-#include "host/cli/live_runs.h"
 #include "host/cli/live_screen.h"
+#include "host/store/live_runs.h"
 
 namespace rtrain {
 namespace {

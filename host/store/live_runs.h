@@ -1,4 +1,4 @@
-// host/cli/live_runs.h: the runs that go on, as documents that are made again and again.
+// host/store/live_runs.h: the runs that go on, as documents that are made again and again.
 //
 // CPU and memory of a rank are what /proc says of its process, where that is on this host; the rest
 // is what the store has. The store is opened each time: it may be a copy, or come only later.

@@ -1,4 +1,4 @@
-#include "host/cli/live_runs.h"
+#include "host/store/live_runs.h"
 
 #include <algorithm>
 

@@ -1,0 +1,90 @@
+#include "host/store/run_logs.h"
+
+#include <charconv>
+#include <iterator>
+#include <set>
+#include <tuple>
+
+#include "host/base/clock.h"
+#include "host/base/text.h"
+#include "host/store/file.h"
+
+namespace rtrain {
+namespace {
+
+// The number in "attempt-12" or "rank-3.log"; nothing for other names.
+std::optional<int64_t> number_in(std::string_view name, std::string_view prefix,
+                                 std::string_view suffix) {
+  if (!name.starts_with(prefix) || !name.ends_with(suffix)) return std::nullopt;
+  name.remove_prefix(prefix.size());
+  name.remove_suffix(suffix.size());
+  int64_t number = 0;
+  const auto [end, status] = std::from_chars(name.begin(), name.end(), number);
+  if (status != std::errc() || end != name.end()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+// What a file has next.
+struct RunLogs::Next {
+  Key key;
+  LogLine line;
+  bool operator<(const Next& other) const {
+    return std::tie(line.time_ms, key) < std::tie(other.line.time_ms, other.key);
+  }
+};
+
+RunLogs::RunLogs(const RunRef& run, LogChoice choice)
+    : folder_(run.path + "/logs"), choice_(std::move(choice)) {}
+
+std::vector<int64_t> RunLogs::find() {
+  std::vector<int64_t> cut;
+  for (const auto& [attempt, folder] : attempts()) {
+    for (const std::string& name : folder_entries(folder)) {
+      const auto rank = number_in(name, "rank-", ".log");
+      if (!rank || (choice_.rank >= 0 && *rank != choice_.rank)) continue;
+      const auto [place, is_new] = files_.try_emplace({attempt, *rank}, cat(folder, "/", name));
+      if (is_new && place->second.lost_lines()) cut.push_back(*rank);
+    }
+  }
+  return cut;
+}
+
+void RunLogs::each_new_line(bool at_end, const std::function<void(const RunLogLine& line)>& use) {
+  std::set<Next> next;
+  const auto add_next = [&](Key key, LogReader& file) {
+    while (const auto line = file.next(at_end)) {
+      if (choice_.matches && !choice_.matches(line->text)) continue;
+      next.insert({key, *line});
+      return;
+    }
+  };
+  for (auto& [key, file] : files_) add_next(key, file);
+  while (!next.empty()) {
+    const Next first = *next.begin();
+    next.erase(next.begin());
+    use(RunLogLine{first.key.first, first.key.second, first.line});
+    add_next(first.key, files_.at(first.key));
+  }
+}
+
+std::map<int64_t, std::string> RunLogs::attempts() const {
+  std::map<int64_t, std::string> found;
+  for (const std::string& name : folder_entries(folder_)) {
+    const auto attempt = number_in(name, "attempt-", "");
+    if (!attempt || (choice_.attempt >= 0 && *attempt != choice_.attempt)) continue;
+    found[*attempt] = cat(folder_, "/", name);
+  }
+  if (!choice_.all_attempts && found.size() > 1) found.erase(found.begin(), std::prev(found.end()));
+  return found;
+}
+
+Value describe_log_line(const RunLogLine& line) {
+  Map out{{"attempt", line.attempt}, {"rank", line.rank}};
+  if (line.log.time_ms != 0) out.set("time", time_text(line.log.time_ms));
+  out.set("line", line.log.text);
+  return out;
+}
+
+}  // namespace rtrain

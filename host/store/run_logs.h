@@ -1,0 +1,58 @@
+// host/store/run_logs.h: the lines that the workers of a run printed, of all ranks in the order of
+// time, as the logs grow: <run>/logs/attempt-N/rank-R.log.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "host/base/value.h"
+#include "host/store/log_reader.h"
+#include "host/store/run_resolver.h"
+
+namespace rtrain {
+
+struct LogChoice {
+  int64_t rank = -1;          // -1: all
+  int64_t attempt = -1;       // -1: the last, or all
+  bool all_attempts = false;  // where none is named: also those that are still to come
+  std::function<bool(std::string_view line)> matches = {};  // nothing: every line
+};
+
+struct RunLogLine {
+  int64_t attempt;
+  int64_t rank;
+  LogLine log;
+};
+
+class RunLogs {
+ public:
+  RunLogs(const RunRef& run, LogChoice choice);
+
+  // Opens what is there and not yet open. Returns the ranks among these that have printed more than
+  // their log keeps.
+  std::vector<int64_t> find();
+
+  // In the order of their times; of lines of one time, or without, those of the first attempt and
+  // rank first. With at_end also last lines without a newline.
+  void each_new_line(bool at_end, const std::function<void(const RunLogLine& line)>& use);
+
+ private:
+  using Key = std::pair<int64_t, int64_t>;  // attempt and rank
+  struct Next;
+  std::map<int64_t, std::string> attempts() const;
+
+  std::string folder_;
+  LogChoice choice_;
+  std::map<Key, LogReader> files_;
+};
+
+// {attempt, rank, time, line}; without `time` where nothing says.
+Value describe_log_line(const RunLogLine& line);
+
+}  // namespace rtrain
