@@ -16,11 +16,19 @@ namespace {
 
 // A controller that is gone changes no file.
 constexpr double kAtLeastEveryS = 1;
+constexpr double kPartOfACore = 0.05;
 
-// What a viewer sees change: without what a look at /proc says each time.
-std::string change_of(const Value& run) {
-  return cat(run["status"].as_string(), " ", run["attempt"].as_int(), " ", run["reports"].as_int(),
-             " ", to_json(run["logged"]));
+// A viewer that has not seen their end by then has been away.
+constexpr size_t kMostEnded = 100;
+
+SeenRun seen(const Value& run) {
+  // Without what a look at /proc says each time.
+  std::string state = cat(run["status"].as_string(), " ", run["attempt"].as_int(), " ",
+                          run["reports"].as_int(), " ", to_json(run["logged"]));
+  return {.run_id = run["run_id"].as_string(),
+          .is_over = is_over(run),
+          .state = std::move(state),
+          .json = to_json(run)};
 }
 
 class RunEvents : public EventStream {
@@ -43,27 +51,30 @@ class RunEvents : public EventStream {
  private:
   // The feed has no run that had ended before.
   std::string first_look() {
-    return changes(LiveRuns(run_id_).look(RunReader::open(feed_->storage_path())));
+    std::vector<SeenRun> runs;
+    for (const Value& run : LiveRuns(run_id_).look(RunReader::open(feed_->storage_path()))) {
+      runs.push_back(seen(run));
+    }
+    return changes(runs);
   }
 
-  std::string changes(const List& runs) {
-    List changed;
-    for (const Value& run : runs) {
-      const std::string& run_id = run["run_id"].as_string();
-      if (!run_id_.empty() && run_id != run_id_) continue;
-      if (!run_id_.empty() && rtrain::is_over(run)) over_ = true;
-      std::string now = change_of(run);
-      std::string& last = shown_[run_id];
-      if (now == last) continue;
-      last = std::move(now);
-      changed.push_back(run);
+  std::string changes(const std::vector<SeenRun>& runs) {
+    std::vector<std::string> changed;
+    for (const SeenRun& run : runs) {
+      if (!run_id_.empty() && run.run_id != run_id_) continue;
+      if (!run_id_.empty() && run.is_over) over_ = true;
+      std::string& last = shown_[run.run_id];
+      if (run.state == last) continue;
+      last = run.state;
+      changed.push_back(run.json);
     }
-    return changed.empty() ? "" : event_text("runs", std::move(changed));
+    if (changed.empty()) return "";
+    return cat("event: runs\ndata: [", join(changed, ","), "]\n\n");
   }
 
   std::shared_ptr<LiveFeed> feed_;
   std::string run_id_;
-  std::map<std::string, std::string> shown_;  // by run id
+  std::map<std::string, std::string> shown_;  // the state, by run id
   bool over_ = false;
 };
 
@@ -109,13 +120,28 @@ class LogEvents : public EventStream {
 
 }  // namespace
 
-const List& LiveFeed::look() {
+const std::vector<SeenRun>& LiveFeed::look() {
   std::string now = stamp();
   const double now_s = monotonic_s();
-  if (now == stamp_ && now_s - looked_at_s_ < kAtLeastEveryS) return runs_;
+  const double since_s = now_s - looked_at_s_;
+  if (since_s < look_took_s_ / kPartOfACore) return runs_;
+  if (now == stamp_ && since_s < kAtLeastEveryS) return runs_;
   stamp_ = std::move(now);
   looked_at_s_ = now_s;
-  runs_ = live_.look(RunReader::open(storage_path_));
+  runs_.clear();
+  for (const Value& run : live_.look(RunReader::open(storage_path_))) {
+    runs_.push_back(seen(run));
+    std::erase_if(ended_, [&](const SeenRun& old) { return old.run_id == runs_.back().run_id; });
+  }
+  for (const SeenRun& run : runs_) {
+    if (!run.is_over) continue;
+    live_.forget(run.run_id);
+    ended_.push_back(run);
+  }
+  std::erase_if(runs_, [](const SeenRun& run) { return run.is_over; });
+  if (ended_.size() > kMostEnded) ended_.erase(ended_.begin(), ended_.end() - kMostEnded);
+  runs_.insert(runs_.end(), ended_.begin(), ended_.end());
+  look_took_s_ = monotonic_s() - now_s;
   return runs_;
 }
 

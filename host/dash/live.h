@@ -2,8 +2,10 @@
 // asked on one thread.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "host/base/value.h"
 #include "host/dash/event_stream.h"
@@ -12,25 +14,35 @@
 
 namespace rtrain {
 
+// A run as it was at a look.
+struct SeenRun {
+  std::string run_id;
+  bool is_over = false;
+  std::string state;  // differs where a viewer has something to see
+  std::string json;   // the keys of `rtrain watch`
+};
+
 // What LiveRuns sees, once for all viewers: the store is read when its files have changed, and once
-// a second.
+// a second; a large one less often, so that looking takes a twentieth of a core at most.
 class LiveFeed {
  public:
   explicit LiveFeed(std::string storage_path)
       : storage_path_(std::move(storage_path)), live_(std::nullopt) {}
 
   const std::string& storage_path() const { return storage_path_; }
-  // The runs that go on, and those that have ended since the first look.
-  const List& look();
+  // The runs that go on, and the last ones that have ended since the first look.
+  const std::vector<SeenRun>& look();
 
  private:
   std::string stamp() const;
 
   std::string storage_path_;
   LiveRuns live_;
-  List runs_;
-  std::string stamp_;  // of the store's files at the last look
+  std::vector<SeenRun> runs_;
+  std::deque<SeenRun> ended_;  // the oldest first; they are read no more
+  std::string stamp_;          // of the store's files at the last look
   double looked_at_s_ = 0;
+  double look_took_s_ = 0;
 };
 
 // "runs": those that have changed since the last event, as a list with the keys of `rtrain watch`.

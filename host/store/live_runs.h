@@ -26,6 +26,8 @@ class LiveRuns {
   // last look; nil the first time) and memory_bytes. The newest run first. A run that has ended
   // since the first look is there with its end. Without a store: none.
   List look(std::optional<RunReader> reader);
+  // The run is looked at no more, unless it goes on again.
+  void forget(const std::string& run_id) { seen_.erase(run_id); }
 
  private:
   struct Usage {

@@ -72,7 +72,8 @@ int64_t RunReader::count(const RunFilter& filter) { return RunListing(database_)
 
 std::vector<RunRef> RunReader::unfinished() {
   Statement query = database_.prepare(
-      "SELECT run_id, name FROM runs WHERE NOT is_final(status) ORDER BY started_at DESC, name");
+      "SELECT run_id, name FROM runs WHERE ended_at IS NULL AND NOT is_final(status) ORDER BY "
+      "started_at DESC, name");
   std::vector<RunRef> out;
   while (query.next()) {
     out.push_back({query.text(0), query.text(1), cat(*storage_path_, "/", query.text(1))});
