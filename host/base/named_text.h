@@ -8,8 +8,6 @@ namespace rtrain {
 struct NamedText {
   std::string name;
   std::string text;
-
-  bool operator<(const NamedText& other) const { return name < other.name; }
 };
 
 }  // namespace rtrain

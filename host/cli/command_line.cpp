@@ -15,6 +15,7 @@
 #include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/leave.h"
+#include "host/cli/licenses.h"
 #include "host/cli/script_arguments.h"
 #include "host/cli/terminal_stream.h"
 #include "host/loop/group_guard.h"
@@ -123,7 +124,8 @@ int run_command(int argc, char** argv) {
   const TerminalStream out(std::cout, STDOUT_FILENO);
   const TerminalStream err(std::cerr, STDERR_FILENO);
   const std::vector<std::string> command_line(argv, argv + argc);
-  Parser parser("rtrain", "Distributed training scripted in Lua", "rtrain " RTRAIN_VERSION);
+  Parser parser("rtrain", "Distributed training scripted in Lua", "rtrain " RTRAIN_VERSION,
+                licenses_text);
   add_commands(parser, command_line);
   if (argc == 1) {
     std::cerr << parser.help();

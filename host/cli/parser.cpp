@@ -157,10 +157,15 @@ void Command::footer(const std::string& text) { app_->footer(text); }
 
 void Command::action(const std::function<void()>& run) { app_->final_callback(run); }
 
-Parser::Parser(const std::string& program, const std::string& summary, const std::string& version)
+Parser::Parser(const std::string& program, const std::string& summary, const std::string& version,
+               const std::function<std::string()>& licenses)
     : app_(std::make_unique<CLI::App>(summary, program)), offers_(std::make_unique<OfferMap>()) {
   app_->require_subcommand(1);
   app_->get_formatter()->label("REQUIRED", "");
+  // Before --version: of two flags that print a text, the first one does.
+  app_->add_flag_callback(
+      "--licenses", [licenses] { throw CLI::CallForVersion(licenses(), 0); },
+      "with --version: the licences of all that is inside");
   app_->set_version_flag("--version", version);
 }
 

@@ -81,16 +81,18 @@ class Command {
 
 class Parser {
  public:
-  Parser(const std::string& program, const std::string& summary, const std::string& version);
+  // `licenses` makes the text that --licenses prints, with --version or without.
+  Parser(const std::string& program, const std::string& summary, const std::string& version,
+         const std::function<std::string()>& licenses);
   ~Parser();
 
   Command command(const std::string& name, const std::string& summary);
   std::string help() const;
   // What the help is made of: for completion and man pages.
   CommandTable table() const;
-  // Parses the words after the program's name and runs the command they ask for: its name. --help
-  // and --version print their text instead: "". Throws Error(kUsage) with "did you mean" for a line
-  // that does not parse.
+  // Parses the words after the program's name and runs the command they ask for: its name. --help,
+  // --version and --licenses print their text instead: "". Throws Error(kUsage) with "did you mean"
+  // for a line that does not parse.
   std::string parse(const std::vector<std::string>& args);
 
  private:

@@ -24,6 +24,7 @@ constexpr std::string_view kGuideSuffix = ".md";
 constexpr std::string_view kTemplates = "templates/";
 constexpr std::string_view kPython = "python/";
 constexpr std::string_view kPages = "web/";
+constexpr std::string_view kNotices = "notices/";
 
 std::span<const EmbeddedFile> files() { return {rtrain_embedded_files, rtrain_embedded_count}; }
 
@@ -55,30 +56,29 @@ std::set<std::string> paths_ending_in(std::string_view suffix) {
   return out;
 }
 
+std::string text_in(const EmbeddedFile& file) {
+  return std::string(reinterpret_cast<const char*>(file.begin),
+                     static_cast<size_t>(file.end - file.begin));
+}
+
 std::optional<std::string> text_of(const std::string& path) {
   if (const char* folder = module_folder()) {
     if (auto text = read_text(std::string(folder) + "/" + path)) return text;
   }
   for (const EmbeddedFile& file : files()) {
-    if (path == file.name) {
-      return std::string(reinterpret_cast<const char*>(file.begin),
-                         static_cast<size_t>(file.end - file.begin));
-    }
+    if (path == file.name) return text_in(file);
   }
   return std::nullopt;
 }
 
-// Sorted; what RTRAIN_PATH has does not count.
+// In the order in which they were put there; what RTRAIN_PATH has does not count.
 std::vector<NamedText> files_below(std::string_view folder) {
   std::vector<NamedText> out;
   for (const EmbeddedFile& file : files()) {
     const std::string_view name = file.name;
     if (!name.starts_with(folder)) continue;
-    out.push_back({.name = std::string(name.substr(folder.size())),
-                   .text = {reinterpret_cast<const char*>(file.begin),
-                            static_cast<size_t>(file.end - file.begin)}});
+    out.push_back({.name = std::string(name.substr(folder.size())), .text = text_in(file)});
   }
-  std::sort(out.begin(), out.end());
   return out;
 }
 
@@ -142,5 +142,7 @@ std::vector<std::string> embedded_templates() {
 std::vector<NamedText> embedded_python() { return files_below(kPython); }
 
 std::vector<NamedText> embedded_web_files() { return files_below(kPages); }
+
+std::vector<NamedText> embedded_notices() { return files_below(kNotices); }
 
 }  // namespace rtrain

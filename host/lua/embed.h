@@ -1,4 +1,5 @@
-// host/lua/embed.h: the Lua modules, the guides and the templates inside the executable.
+// host/lua/embed.h: the Lua modules, the guides, the templates and the licences inside the
+// executable.
 //
 // Their chunk names begin with "@rtrain://", also when RTRAIN_PATH takes their text from a folder,
 // so that error positions and tracebacks tell the library's frames from the user's.
@@ -53,5 +54,9 @@ std::vector<NamedText> embedded_python();
 
 // The files of the dashboard: "index.html".
 std::vector<NamedText> embedded_web_files();
+
+// LICENSE, NOTICE, then the licence of each Debian package that NOTICE names ("libuv1-dev"), in its
+// order.
+std::vector<NamedText> embedded_notices();
 
 }  // namespace rtrain

@@ -1,8 +1,24 @@
 # Puts files into the executable with .incbin.
 
+# Sets ${out} to LICENSE, NOTICE and the licence of each Debian package that NOTICE names.
+function(rtrain_notices out)
+  set(notices ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/NOTICE)
+  file(STRINGS ${PROJECT_SOURCE_DIR}/NOTICE rows REGEX "^  .* debian:")
+  foreach(row ${rows})
+    string(REGEX REPLACE ".* debian:" "" package "${row}")
+    set(text /usr/share/doc/${package}/copyright)
+    if(NOT EXISTS ${text})
+      message(FATAL_ERROR "The licence of ${package} is not there (${text}): run scripts/setup")
+    endif()
+    list(APPEND notices ${text})
+  endforeach()
+  set(${out} ${notices} PARENT_SCOPE)
+endfunction()
+
 # Writes ${out} (assembler) with every modules/*.lua, the guides modules/rtrain/guide/*.md, the scripts of `rtrain init` as
 # templates/*.lua, the Python package as python/*, the pages of `rtrain dash` as web/*, Debian's argparse as
-# base/_argparse.lua, and the table rtrain_embedded_files that host/lua/embed.cpp reads.
+# base/_argparse.lua, licences as notices/*, and the table rtrain_embedded_files that host/lua/embed.cpp reads.
 function(rtrain_embed_modules target)
   find_file(ARGPARSE_LUA argparse.lua PATHS /usr/share/lua/5.1 NO_DEFAULT_PATH REQUIRED)
   file(GLOB_RECURSE modules CONFIGURE_DEPENDS
@@ -18,6 +34,8 @@ function(rtrain_embed_modules target)
   list(SORT pages)
   list(APPEND modules ${pages})
   list(APPEND modules ${ARGPARSE_LUA})
+  rtrain_notices(notices)
+  list(APPEND modules ${notices})
   set(data "")
   set(table "")
   set(index 0)
@@ -33,6 +51,11 @@ function(rtrain_embed_modules target)
     elseif(path IN_LIST pages)
       get_filename_component(name ${path} NAME)
       set(name web/${name})
+    elseif(path MATCHES "/doc/([^/]+)/copyright$")
+      set(name notices/${CMAKE_MATCH_1})
+    elseif(path IN_LIST notices)
+      get_filename_component(name ${path} NAME)
+      set(name notices/${name})
     endif()
     string(APPEND data ".Lname${index}: .asciz \"${name}\"\n.Lfile${index}: .incbin \"${path}\"\n.Lend${index}: .byte 0\n")
     string(APPEND table ".quad .Lname${index}, .Lfile${index}, .Lend${index}\n")
