@@ -15,6 +15,16 @@ std::string env(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+// The Python environment in whose bin/ the executable is, as pip installs it; empty where there can
+// be none, or where it is the system's, which is looked at last.
+fs::path environment_of(const fs::path& own_folder) {
+  const fs::path prefix = own_folder.parent_path();
+  std::error_code ignored;
+  const bool is_environment = own_folder.filename() == "bin" && prefix != "/usr" &&
+                              prefix != "/usr/local" && fs::exists(prefix / "lib", ignored);
+  return is_environment ? prefix : fs::path();
+}
+
 class Search {
  public:
   Search(const LibraryKind& kind, const std::function<LibraryProbe(const fs::path&)>& probe)
@@ -31,6 +41,7 @@ class Search {
     const std::string home = env("HOME");
     const bool over = look(kind_.recorded, "recorded at build") ||
                       look(own_folder / "lib", "next to the executable") ||
+                      look_in_python(environment_of(own_folder), "environment of the executable") ||
                       look_in_python(env("VIRTUAL_ENV"), "VIRTUAL_ENV") ||
                       look_in_python(env("CONDA_PREFIX"), "CONDA_PREFIX") ||
                       (!home.empty() && look_in_python(home + "/.local", "user")) ||

@@ -2,8 +2,8 @@
 // machines have it. Looks at files only; loads nothing.
 //
 // Order: the environment variable, the folder recorded at build time, lib/ next to the executable,
-// then Python environments ($VIRTUAL_ENV, $CONDA_PREFIX, the user's and the system's
-// site-packages).
+// then Python environments (the one that the executable is installed in, $VIRTUAL_ENV,
+// $CONDA_PREFIX, the user's and the system's site-packages).
 #pragma once
 
 #include <filesystem>

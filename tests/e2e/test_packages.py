@@ -1,0 +1,104 @@
+"""packaging/formats packs a folder: equal bytes each time, and files that pip and dpkg take. packaging/check has the rest."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tarfile
+
+import pytest
+from conftest import SOURCE
+
+KINDS = ["wheel", "deb", "tarball"]
+VERSION = "1.2.3"
+
+
+def stage(folder, order):
+    """A folder as packaging/build makes it, its files written in that order."""
+    files = {"bin/rtrain": "#!/bin/sh\necho packed \"$@\"\n", "lib/rtrain/libstdc++.so.6": "a library",
+             **{f"share/doc/rtrain/{name}": f"the file {name}\n" for name in ("LICENSE", "NOTICE", "CHANGELOG.md", "README.md")},
+             "share/man/man1/rtrain.1": ".TH RTRAIN\n"}
+    for name in sorted(files, reverse=order):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(files[name])
+        path.chmod(0o700 if name == "bin/rtrain" else 0o600)
+    return folder
+
+
+def pack(folder, out, *kinds):
+    env = {**os.environ, "SOURCE_DATE_EPOCH": "1700000001"}
+    done = subprocess.run([SOURCE / "packaging" / "formats" / "pack.py", folder, out, VERSION, *(kinds or KINDS)],
+                          env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+@pytest.fixture
+def packed(tmp_path):
+    stage(tmp_path / "stage", False)
+    return dict(zip(KINDS, pack(tmp_path / "stage", tmp_path / "out")))
+
+
+def test_the_same_files_give_the_same_bytes(tmp_path):
+    one = pack(stage(tmp_path / "one", False), tmp_path / "first")
+    other = pack(stage(tmp_path / "another", True), tmp_path / "second")
+    assert len(one) == 3
+    for first, second in zip(one, other):
+        assert open(first, "rb").read() == open(second, "rb").read(), first
+
+
+def test_pip_installs_the_executable_as_a_script(packed, tmp_path):
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    pip = [tmp_path / "venv" / "bin" / "python", "-m", "pip", "--disable-pip-version-check"]
+    done = subprocess.run([*pip, "install", "--no-index", "--no-deps", packed["wheel"]], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    ran = subprocess.run([tmp_path / "venv" / "bin" / "rtrain", "a"], capture_output=True, text=True)
+    assert ran.stdout == "packed a\n"
+    assert (tmp_path / "venv" / "lib" / "rtrain" / "libstdc++.so.6").exists()
+    shown = subprocess.run([*pip, "show", "-f", "rtrain"], capture_output=True, text=True).stdout
+    assert f"Version: {VERSION}" in shown and "Requires: torch" in shown and "licenses/NOTICE" in shown
+    checked = subprocess.run([*pip, "check"], capture_output=True, text=True)
+    assert "rtrain 1.2.3 requires torch" in checked.stdout
+
+
+def test_dpkg_reads_the_debian_package(packed):
+    fields = subprocess.run(["dpkg-deb", "--field", packed["deb"]], check=True, capture_output=True, text=True).stdout
+    assert f"Version: {VERSION}\n" in fields and "libc6 (>= 2.28)" in fields
+    listing = subprocess.run(["dpkg-deb", "--contents", packed["deb"]], check=True, capture_output=True, text=True).stdout
+    rows = {line.split()[-1]: line.split()[:2] for line in listing.splitlines()}
+    assert rows["usr/bin/rtrain"] == ["-rwxr-xr-x", "root/root"]
+    assert "usr/share/doc/rtrain/copyright" in rows
+
+
+def test_the_tarball_runs_where_it_is_unpacked(packed, tmp_path):
+    with tarfile.open(packed["tarball"]) as archive:
+        archive.extractall(tmp_path / "unpacked")
+    (folder,) = (tmp_path / "unpacked").iterdir()
+    assert folder.name == f"rtrain-{VERSION}-linux-x86_64"
+    assert subprocess.run([folder / "bin" / "rtrain"], capture_output=True, text=True).stdout == "packed\n"
+
+
+def test_the_spdx_document_lists_every_file_and_what_is_inside(packed, tmp_path):
+    with tarfile.open(packed["tarball"]) as archive:
+        files = {member.name.split("/", 1)[1]: archive.extractfile(member).read() for member in archive if member.isfile()}
+    document = json.loads(files.pop("share/doc/rtrain/rtrain.spdx.json"))
+    assert document["spdxVersion"] == "SPDX-2.3" and document["creationInfo"]["created"] == "2023-11-14T22:13:21Z"
+    listed = {row["fileName"]: {sum_["algorithm"]: sum_["checksumValue"] for sum_ in row["checksums"]} for row in document["files"]}
+    assert {name: sums["SHA256"] for name, sums in listed.items()} == {
+        f"./{name}": hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    packages = {row["name"]: row["licenseDeclared"] for row in document["packages"]}
+    assert packages["rtrain"] == "Apache-2.0" and packages["LuaJIT"] == "MIT" and "libstdc++" in packages
+
+
+def test_a_tree_with_changes_is_not_packed(tmp_path):
+    (tmp_path / "packaging").mkdir()
+    build = tmp_path / "packaging" / "build"
+    build.write_bytes((SOURCE / "packaging" / "build").read_bytes())
+    build.chmod(0o755)
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    (tmp_path / "LICENSE").write_text("changed")
+    done = subprocess.run([build], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "the tree is not clean" in done.stderr and "LICENSE" in done.stderr
