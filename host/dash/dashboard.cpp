@@ -20,6 +20,15 @@ Map count_by_status(RunReader& reader) {
   return out;
 }
 
+// Nil where this user cannot read who holds them.
+Value resources_or_nil() {
+  try {
+    return read_resources();
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 Dashboard::Dashboard(std::string storage_path, AccessOptions access, std::vector<PageFile> pages)
@@ -54,7 +63,7 @@ HttpResponse Dashboard::metrics() const {
     runs = LiveRuns(std::nullopt).look(api_.reader());
     return {.status = 200,
             .type = kOpenMetricsType,
-            .body = open_metrics_text(runs, by_status, read_resources())};
+            .body = open_metrics_text(runs, by_status, resources_or_nil())};
   } catch (const std::exception& e) {
     return error_response(503, code_name(Code::kEnvironment), e.what());
   }

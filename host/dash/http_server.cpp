@@ -70,7 +70,11 @@ HttpServer::~HttpServer() = default;
 void HttpServer::accept() {
   for (int i = 0; i < kAcceptsARound; ++i) {
     Fd socket(::accept4(listener_->fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket.is_open()) return;
+    if (!socket.is_open()) {
+      // Until a descriptor is free connections wait in the kernel's queue.
+      if (errno == EMFILE || errno == ENFILE) listener_->stop();
+      return;
+    }
     if (!make_place()) continue;  // closed at once
     const int64_t number = ++last_number_;
     connections_.emplace(number,
@@ -127,6 +131,7 @@ void HttpServer::sweep() {
     streams_.erase(entry.first);
     return true;
   });
+  listener_->start(UV_READABLE);
   sweep_timer_.start(kBetweenSweeps);
 }
 

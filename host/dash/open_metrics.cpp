@@ -122,6 +122,7 @@ std::string open_metrics_text(const List& runs, const Map& by_status, const Valu
   add_gpus(out, runs, "memory_used_bytes", 1);
   out.begin("rtrain_gpu_power_watts", "What a rank's device draws.", "watts");
   add_gpus(out, runs, "power_w", 1);
+  if (resources.is_nil()) return out.take();
   out.begin("rtrain_host_cores", "Cores of this host.");
   for (const char* kind : {"host", "offered", "free"}) {
     out.add({{"kind", kind}}, resources["cpus"][kind].as_float());

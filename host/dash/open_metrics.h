@@ -12,8 +12,8 @@ inline constexpr const char* kOpenMetricsType =
     "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 // `runs`: as LiveRuns has them. `by_status`: {status: number} of all runs of the store.
-// `resources`: as read_resources has them. Metrics of a report have labels, not names, of their
-// own: what a script calls them need not be a name there.
+// `resources`: as read_resources has them, or nil. Metrics of a report have labels, not names, of
+// their own: what a script calls them need not be a name there.
 std::string open_metrics_text(const List& runs, const Map& by_status, const Value& resources);
 
 }  // namespace rtrain

@@ -534,3 +534,11 @@ def test_metrics_for_collectors(dash):
             assert found[2] == current
         else:
             assert re.fullmatch(rf'{current}(\{{\w+="(?:[^"\\]|\\.)*"(,\w+="(?:[^"\\]|\\.)*")*\}})? (NaN|[+-]Inf|[-+.e\d]+)', line), line
+
+
+def test_metrics_do_without_the_leases_of_the_host(dash, trained):
+    trained.runtime.chmod(0o755)  # of which rtrain uses none that others can open
+    server = dash()
+    text = server.ask("/metrics").body.decode()
+    assert "rtrain_host_cores" not in text and 'rtrain_runs{status="FINISHED"} 2' in text
+    assert server.error("/api/resources")[0] == 503
