@@ -39,7 +39,7 @@ struct HttpParser::State {
 
   void begin() {
     parser.emplace();
-    parser->eager(true);
+    parser->eager(false);  // it stops behind the header
     parser->header_limit(kMaxHeaderBytes);
     parser->body_limit(kMaxBodyBytes);
   }
@@ -95,8 +95,14 @@ std::optional<HttpRequest> HttpParser::next() {
       state.refused = status_of(error);
       return std::nullopt;
     }
+    if (state.parser->is_header_done() && state.parser->chunked()) {
+      // Nobody needs to send us chunks, and Beast 1.74 fails an assertion over some wrong ones.
+      state.refused = 400;
+      return std::nullopt;
+    }
     if (!state.parser->is_done()) {
       if (used == 0) return std::nullopt;
+      state.parser->eager(true);
       continue;
     }
     auto request = state.taken();

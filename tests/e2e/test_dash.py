@@ -303,6 +303,8 @@ def test_wrong_requests_are_refused(dash):
                  "GET / HTTP/1.0\r\n\r\n", "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n",
                  f"GET / HTTP/1.1\r\nHost: {server.host}\r\nHost: evil.example\r\n\r\n",
                  f"POST / HTTP/1.1\r\nHost: {server.host}\r\nContent-Length: 3\r\nContent-Length: 5\r\n\r\nabcde",
+                 f"POST / HTTP/1.1\r\nHost: {server.host}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+                 f"POST / HTTP/1.1\r\nHost: {server.host}\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
                  f"GET / HTTP/1.1\r\nHost: {server.host}\r\nA b: c\r\n\r\n"):
         answer = server.raw(text.encode("latin-1"))
         assert answer.startswith(b"HTTP/1.1 4"), (text, answer)

@@ -123,6 +123,12 @@ write('results', 'event', '\9\0\0\0\0\0\0\240?\16\7*\13\10\11\10\4loss\21\0\0\0?
 write('value', 'manifest', '{"format":1,"checkpoint":{"run":"r","attempt":1,"metrics":{"loss":0.5,"x":null},"files":' ..
   '[{"path":"a","size_bytes":1,"xxh3":"00"}]},"xxh3":"0011223344556677","metadata":{"note":"\\u00e4"}}')
 write('json', 'lines', '{"a": 1, "b": [1.5, null], "c": {"d": "x"}}\n\n{"a": 2, "b": [], "c": {}}\n{"c": {"d": "\\u00e4"}}')
+local function request(...) return table.concat({...}, '\r\n') .. '\r\n\r\n' end
+write('http', 'get', '\2' .. request('GET /b/api/runs?limit=3&tag=a%20b HTTP/1.1', 'Host: a', 'Cookie: x=1; c=t',
+  'Accept-Encoding: gzip', 'If-None-Match: W/"0"'))
+write('http', 'post', '\9' .. request('POST /b/api/runs/one/note HTTP/1.1', 'Host: a:1', 'Origin: http://a:1',
+  'Authorization: Bearer t', 'Content-Type: application/json', 'Transfer-Encoding: chunked') ..
+  request('4', '{} \n', '0') .. request('GET /b/ HTTP/1.1', 'Host: a'))
 
 -- Frames of host/wire/wire_frame.h.
 local function le(n, bytes) return bytes == 0 and '' or string.char(n % 256) .. le(math.floor(n / 256), bytes - 1) end

@@ -54,6 +54,13 @@ TEST(HttpParser, NothingFollowsWhatIsRefused) {
   EXPECT_FALSE(parser.next());
 }
 
+TEST(HttpParser, ChunksAreRefusedBeforeTheyAreRead) {
+  HttpParser parser;
+  parser.feed("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n");
+  EXPECT_FALSE(parser.next());
+  EXPECT_EQ(parser.refused(), 400);
+}
+
 TEST(HttpParser, ALongHeaderIsRefusedBeforeItsEnd) {
   HttpParser parser;
   parser.feed("GET / HTTP/1.1\r\nA: " + std::string(2 * kMaxHeaderBytes, 'x'));

@@ -1,0 +1,29 @@
+// HttpParser and what looks at its requests, with bytes that come in pieces.
+#include "host/dash/access.h"
+#include "host/dash/http_parser.h"
+#include "tests/fuzz/run_reader.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace rtrain;
+  if (size == 0) return 0;
+  // The first byte says how long the pieces are.
+  const size_t piece = 1 + data[0] * size_t{8};
+  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  return run_reader([&] {
+    AccessOptions options;
+    options.token = options.cookie = "t";
+    options.cookie_name = "c";
+    options.hosts = {"a"};
+    options.base_path = "/b";
+    const Access access(options);
+    HttpParser parser;
+    for (size_t at = 0; at < text.size(); at += piece) {
+      parser.feed(text.substr(at, piece));
+      while (auto request = parser.next()) {
+        const auto refusal = access.refuse(*request);
+        response_bytes(*request, refusal ? *refusal : HttpResponse{}, request->keep_alive);
+      }
+      if (parser.refused() != 0 && parser.next()) __builtin_trap();
+    }
+  });
+}
