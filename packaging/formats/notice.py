@@ -19,10 +19,23 @@ def sections():
     return out
 
 
-def inside():
-    """The rows of what packages hold."""
+def inside(folder):
+    """The rows of what that staged folder holds. A wheel's files are in it where its licences are."""
     found = sections()
-    return [row for title in IN_PACKAGES for row in found[title]]
+    wheels = [row for rows in found.values() for row in rows
+              if row[2] == 'pypi' and (pathlib.Path(folder) / 'share/doc/rtrain/licenses' / row[3]).exists()]
+    titles = [*IN_PACKAGES, *(title for title in found if wheels and title.startswith('In the program that a bundle'))]
+    return [row for title in titles for row in found[title]] + wheels
+
+
+def version_of(kind, package):
+    return debian_version(package) if kind == 'debian' else wheel_version(package)
+
+
+def wheel_version(package):
+    """As packaging/*.txt pins it."""
+    pinned = '\n'.join(path.read_text() for path in sorted((ROOT / 'packaging').glob('*.txt')))
+    return re.search(rf'^{re.escape(package)}==(\S+)', pinned, re.M)[1]
 
 
 def debian_version(package):

@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 """Packs a staged folder: packaging/formats/pack.py FOLDER OUT VERSION KIND… prints the files that it wrote.
 
-FOLDER has bin/, lib/ and share/ as below a prefix, and gets share/doc/rtrain/rtrain.spdx.json. KIND: wheel, deb, tarball.
+FOLDER has bin/, lib/ and share/ as below a prefix, and gets share/doc/rtrain/rtrain.spdx.json. KIND: wheel, deb, tarball, bundle.
 $SOURCE_DATE_EPOCH is the time of every file.
 """
 import pathlib
 import sys
 
 sys.dont_write_bytecode = True
+import bundle
 import deb
 import spdx
 import tarball
 import wheel
 
-WRITERS = {'wheel': wheel.write, 'deb': deb.write, 'tarball': tarball.write}
+WRITERS = {'wheel': wheel.write, 'deb': deb.write, 'tarball': tarball.write, 'bundle': bundle.write}
 
 
 def main():

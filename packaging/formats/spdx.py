@@ -31,8 +31,8 @@ def document(folder, version):
     code = hashlib.sha1(''.join(sorted(entry['checksums'][0]['checksumValue'] for entry in files)).encode()).hexdigest()
     own = package('rtrain', version, 'Apache-2.0', filesAnalyzed=True,
                   packageVerificationCode={'packageVerificationCodeValue': code})
-    parts = [package(name, notice.debian_version(origin), licence, filesAnalyzed=False, comment=f'Debian package {origin}')
-             for name, licence, _, origin in notice.inside()]
+    parts = [package(name, notice.version_of(kind, origin), licence, filesAnalyzed=False, comment=f'{kind}: {origin}')
+             for name, licence, kind, origin in notice.inside(folder)]
     relations = [('SPDXRef-DOCUMENT', 'DESCRIBES', own['SPDXID'])]
     relations += [(own['SPDXID'], 'CONTAINS', entry['SPDXID']) for entry in [*files, *parts]]
     made = datetime.datetime.fromtimestamp(archive.epoch(), datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ')

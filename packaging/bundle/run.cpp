@@ -1,0 +1,246 @@
+// packaging/bundle/run.cpp: the first part of a bundle (packaging/formats/bundle.py): a static
+// program that unpacks what follows it into the cache, once, and becomes the rtrain that is there.
+//
+// The folder is named after the SHA-256 of the packed bytes and appears by one rename, complete. Of
+// processes that start together one unpacks, and the others wait for its lock, which the kernel
+// takes from a process that dies. What a killed one left is removed by the next. Exit status 4: the
+// bundle is damaged, or cannot be unpacked here.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "packaging/bundle/sha256.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kEnvironmentStatus = 4;  // as host/base/error.h
+constexpr size_t kBlock = size_t{1} << 20;
+constexpr char kMagic[] = "rtrain-bundle-1\n";
+
+// The last bytes of a bundle.
+struct Footer {
+  uint64_t offset;  // of the packed bytes, from the beginning of the file
+  uint64_t packed_size;
+  uint64_t size;  // unpacked
+  unsigned char hash[32];
+  char magic[16];
+};
+
+struct Failure : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class File {
+ public:
+  File(const std::string& path, int flags, mode_t mode = 0)
+      : fd_(open(path.c_str(), flags | O_CLOEXEC, mode)), path_(path) {
+    if (fd_ < 0) throw Failure("cannot open " + path + ": " + std::strerror(errno));
+  }
+  ~File() { close(fd_); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int fd() const { return fd_; }
+
+  void read_at(uint64_t offset, void* out, size_t size) const {
+    for (size_t done = 0; done < size;) {
+      const ssize_t n = pread(fd_, static_cast<char*>(out) + done, size - done,
+                              static_cast<off_t>(offset + done));
+      if (n <= 0 && errno != EINTR)
+        throw Failure("cannot read " + path_ + ": " +
+                      (n == 0 ? "it is cut off" : std::strerror(errno)));
+      if (n > 0) done += static_cast<size_t>(n);
+    }
+  }
+  void write(const char* data, size_t size) const {
+    while (size > 0) {
+      const ssize_t n = ::write(fd_, data, size);
+      if (n < 0 && errno != EINTR)
+        throw Failure("cannot write " + path_ + ": " + std::strerror(errno));
+      if (n > 0) data += n, size -= static_cast<size_t>(n);
+    }
+  }
+
+ private:
+  int fd_;
+  std::string path_;
+};
+
+Footer footer_of(const File& bundle) {
+  struct stat info = {};
+  fstat(bundle.fd(), &info);
+  const auto file_size = static_cast<uint64_t>(info.st_size);
+  Footer footer = {};
+  if (file_size >= sizeof footer) bundle.read_at(file_size - sizeof footer, &footer, sizeof footer);
+  const bool is_whole = std::memcmp(footer.magic, kMagic, sizeof footer.magic) == 0 &&
+                        footer.offset < file_size &&
+                        footer.offset + footer.packed_size == file_size - sizeof footer;
+  if (!is_whole) throw Failure("the file is not whole, its end is missing: copy it again");
+  return footer;
+}
+
+std::string hex(const unsigned char* bytes, size_t count) {
+  std::string out;
+  for (size_t i = 0; i < count; ++i) {
+    out += "0123456789abcdef"[bytes[i] >> 4];
+    out += "0123456789abcdef"[bytes[i] & 15];
+  }
+  return out;
+}
+
+void check_hash(const File& bundle, const Footer& footer) {
+  Sha256 sha;
+  std::vector<char> block(kBlock);
+  for (uint64_t done = 0; done < footer.packed_size;) {
+    const size_t n = std::min<uint64_t>(kBlock, footer.packed_size - done);
+    bundle.read_at(footer.offset + done, block.data(), n);
+    sha.add(block.data(), n);
+    done += n;
+  }
+  unsigned char hash[32];
+  sha.finish(hash);
+  if (std::memcmp(hash, footer.hash, sizeof hash) != 0) {
+    throw Failure(
+        "the file is damaged: its bytes do not have the hash that they were packed with; copy it "
+        "again");
+  }
+}
+
+// The unpacked bytes, in order.
+class Stream {
+ public:
+  Stream(const File& bundle, const Footer& footer)
+      : bundle_(bundle),
+        at_(footer.offset),
+        end_(footer.offset + footer.packed_size),
+        packed_(kBlock),
+        context_(ZSTD_createDCtx()) {}
+  ~Stream() { ZSTD_freeDCtx(context_); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  void read(char* out, size_t size) {
+    ZSTD_outBuffer target = {out, size, 0};
+    while (target.pos < size) {
+      if (in_.pos == in_.size) fill();
+      const size_t status = ZSTD_decompressStream(context_, &target, &in_);
+      if (ZSTD_isError(status))
+        throw Failure(std::string("the file is damaged: ") + ZSTD_getErrorName(status));
+    }
+  }
+  std::string line() {
+    std::string out;
+    for (char c; read(&c, 1), c != '\n';) out += c;
+    return out;
+  }
+
+ private:
+  void fill() {
+    const size_t n = std::min<uint64_t>(packed_.size(), end_ - at_);
+    if (n == 0) {
+      // What is decoded already may still come out.
+      if (is_at_end_) throw Failure("the file is damaged: it ends too early");
+      is_at_end_ = true;
+      return;
+    }
+    bundle_.read_at(at_, packed_.data(), n);
+    at_ += n;
+    in_ = {packed_.data(), n, 0};
+  }
+
+  const File& bundle_;
+  uint64_t at_;
+  uint64_t end_;
+  bool is_at_end_ = false;
+  std::vector<char> packed_;
+  ZSTD_DCtx* context_;
+  ZSTD_inBuffer in_ = {nullptr, 0, 0};
+};
+
+// For each file a line "MODE SIZE NAME", then its bytes; an empty line at the end.
+void unpack(const File& bundle, const Footer& footer, const fs::path& folder) {
+  Stream stream(bundle, footer);
+  std::vector<char> block(kBlock);
+  for (std::string line; !(line = stream.line()).empty();) {
+    unsigned mode = 0;
+    unsigned long long size = 0;
+    int begin = 0;
+    if (std::sscanf(line.c_str(), "%o %llu %n", &mode, &size, &begin) != 2)
+      throw Failure("the file is damaged: " + line);
+    const fs::path path = folder / line.substr(static_cast<size_t>(begin));
+    fs::create_directories(path.parent_path());
+    const File out(path, O_WRONLY | O_CREAT | O_EXCL, mode);
+    while (size > 0) {
+      const size_t n = std::min<unsigned long long>(kBlock, size);
+      stream.read(block.data(), n);
+      out.write(block.data(), n);
+      size -= n;
+    }
+  }
+}
+
+fs::path cache_folder() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  if (cache != nullptr && *cache == '/') return fs::path(cache) / "rtrain/bundles";
+  if (home == nullptr || *home == '\0')
+    throw Failure("HOME is not set: set XDG_CACHE_HOME to a folder to unpack into");
+  return fs::path(home) / ".cache/rtrain/bundles";
+}
+
+void unpack_once(const File& bundle, const Footer& footer, const fs::path& folder) {
+  fs::create_directories(folder.parent_path());
+  const File lock(folder.string() + ".lock", O_RDWR | O_CREAT, 0600);
+  while (flock(lock.fd(), LOCK_EX) != 0 && errno == EINTR) {
+  }
+  if (fs::exists(folder)) return;
+  const fs::path partial = folder.string() + ".partial";
+  fs::remove_all(partial);
+  check_hash(bundle, footer);
+  try {
+    fs::create_directory(partial);
+    unpack(bundle, footer, partial);
+    fs::rename(partial, folder);
+  } catch (const std::exception& e) {
+    std::error_code ignored;
+    fs::remove_all(partial, ignored);
+    throw Failure(std::string(e.what()) + "\nUnpacking needs " +
+                  std::to_string((footer.size >> 20) + 1) + " MiB in " +
+                  folder.parent_path().string() + "; XDG_CACHE_HOME names another place");
+  }
+}
+
+int run(char** argv) {
+  const File bundle("/proc/self/exe", O_RDONLY);
+  const Footer footer = footer_of(bundle);
+  const fs::path folder = cache_folder() / hex(footer.hash, 16);
+  if (!fs::exists(folder)) unpack_once(bundle, footer, folder);
+  const std::string program = folder / "bin/rtrain";
+  execv(program.c_str(), argv);
+  throw Failure("cannot start " + program + ": " + std::strerror(errno));
+}
+
+}  // namespace
+
+int main(int, char** argv) {
+  try {
+    return run(argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "rtrain: %s: %s\n", argv[0], e.what());
+    return kEnvironmentStatus;
+  }
+}

@@ -1,0 +1,112 @@
+"""A bundle (packaging/formats/bundle.py, packaging/bundle): unpacked once, whole or not at all. The program inside is a script."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from conftest import SOURCE, wait_until
+
+SCRIPT = "#!/bin/sh\necho ran \"$@\"; cat \"$(dirname \"$0\")/../data/text\"; exit 7\n"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A bundle of a script, a text and 64 MB that do not compress."""
+    folder = tmp_path_factory.mktemp("bundle")
+    files = {"bin/rtrain": SCRIPT.encode(), "data/text": b"the text\n", "data/many": os.urandom(64 << 20)}
+    for name, data in files.items():
+        path = folder / "stage" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    (folder / "stage" / "bin" / "rtrain").chmod(0o755)
+    code = "import pathlib, sys, bundle; bundle.write(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), '1.2.3')"
+    env = {**os.environ, "PYTHONPATH": str(SOURCE / "packaging" / "formats"), "PYTHONDONTWRITEBYTECODE": "1"}
+    subprocess.run([sys.executable, "-c", code, folder / "stage", folder], check=True, env=env)
+    return folder / "rtrain-1.2.3-cpu.run"
+
+
+@pytest.fixture
+def cache(tmp_path):
+    folder = tmp_path / "cache" / "rtrain" / "bundles"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def start(bundle, cache):
+    return subprocess.Popen([bundle, "a", "b c"], env={"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(cache.parents[1])},
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def outcome(process):
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+RAN = (7, "ran a b c\nthe text\n", "")
+
+
+def names(cache):
+    return sorted(path.suffix or "whole" for path in cache.iterdir())
+
+
+def test_it_unpacks_once_and_becomes_the_program(made, cache):
+    assert outcome(start(made, cache)) == RAN
+    assert names(cache) == [".lock", "whole"]
+    (unpacked,) = cache.glob("*[0-9a-f]/data/many")
+    before = unpacked.stat()
+    assert outcome(start(made, cache)) == RAN
+    assert unpacked.stat().st_ino == before.st_ino and unpacked.stat().st_size == 64 << 20
+
+
+def test_of_sixteen_that_start_at_once_one_unpacks(made, cache):
+    running = [start(made, cache) for _ in range(16)]
+    assert [outcome(process) for process in running] == [RAN] * 16
+    assert names(cache) == [".lock", "whole"]
+
+
+# fault: SIGKILL while a bundle is unpacked
+def test_a_killed_unpacking_is_begun_again(made, cache):
+    process = start(made, cache)
+    wait_until(lambda: list(cache.glob("*.partial/data/many")), message="a file of the bundle")
+    process.send_signal(signal.SIGKILL)
+    assert outcome(process)[0] == -signal.SIGKILL
+    assert names(cache) == [".lock", ".partial"]
+    assert outcome(start(made, cache)) == RAN
+    assert names(cache) == [".lock", "whole"]
+
+
+@pytest.mark.parametrize("where", ["a packed byte", "the hash"])
+def test_a_changed_file_is_refused(made, cache, tmp_path, where):
+    data = bytearray(made.read_bytes())
+    data[-40 if where == "the hash" else -(32 << 20)] ^= 1
+    changed = tmp_path / "changed.run"
+    changed.write_bytes(data)
+    changed.chmod(0o755)
+    code, out, err = outcome(start(changed, cache))
+    assert (code, out) == (4, "") and "copy it again" in err
+    assert "whole" not in names(cache) and ".partial" not in names(cache)
+
+
+def test_a_file_that_was_cut_off_is_refused(made, cache, tmp_path):
+    short = tmp_path / "short.run"
+    short.write_bytes(made.read_bytes()[:-1000])
+    short.chmod(0o755)
+    code, _, err = outcome(start(short, cache))
+    assert code == 4 and "its end is missing: copy it again" in err
+    assert names(cache) == []
+
+
+# fault: a full disk while a bundle is unpacked
+def test_a_full_disk_is_said_and_nothing_is_left(made, small_disk):
+    cache = small_disk("8m") / "rtrain" / "bundles"
+    code, _, err = outcome(start(made, cache))
+    assert code == 4
+    assert "No space left on device" in err and "needs 65 MiB in" in err and "XDG_CACHE_HOME" in err
+    assert names(cache) == [".lock"]
+
+
+def test_without_a_home_it_says_what_to_set(made):
+    done = subprocess.run([made], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True)
+    assert done.returncode == 4 and "set XDG_CACHE_HOME" in done.stderr
