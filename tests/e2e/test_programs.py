@@ -167,7 +167,25 @@ def test_a_program_that_never_asks_gets_sigterm(rtrain):
     running.send(signal.SIGTERM)
     result = running.wait()
     assert lines_of(result) == ["ready", "ready", "saved", "saved"], result.stderr
+    assert result.returncode == 143, result.stderr  # stopped without a checkpoint, as a train function in Lua
+    assert rtrain.json("show", "run")["status"] == "ABORTED"
     rtrain.wait_for_processes()
+
+
+def test_a_program_that_reports_nothing_is_no_hang(rtrain):
+    rtrain.env.update(RTRAIN_HANG_THRESHOLD_S="1", RTRAIN_BUSY_THRESHOLD_S="1")
+    result = rtrain("launch", "-n", "2", "--name", "run", "sh", "-c", "sleep 4")
+    assert result.returncode == 0 and "watchdog" not in result.stderr, result.stderr
+
+
+def test_each_signal_is_a_failure_that_is_tried_again(rtrain):
+    """As a killed worker is, also without a checkpoint in between; the same exit code twice is not."""
+    killed = "test $TORCHELASTIC_RESTART_COUNT = 2 || kill -9 $$"
+    result = rtrain("launch", "--max-failures", "2", "--name", "run", "sh", "-c", killed)
+    assert result.returncode == 0, result.stderr
+    assert rtrain.statuses("run") == ["ERRORED", "ERRORED", "FINISHED"]
+    result = rtrain("launch", "--max-failures", "2", "--name", "other", "sh", "-c", "exit 3")
+    assert result.returncode == 1 and rtrain.statuses("other") == ["ERRORED", "ERRORED"], result.stderr
 
 
 def test_a_traceback_is_in_the_error_and_in_the_store(rtrain, python):

@@ -12,6 +12,7 @@ local program = {}
 -- How long it waits for a line before it looks whether the run stops.
 local LOOK_S = 0.2
 local SIGTERM = 15
+local FOREVER_S = 1e9
 
 local function python_path(env)
   local folder = require('rtrain._program').python_folder()
@@ -38,8 +39,9 @@ local function answer(running, line)
   if value.code == 'peer_lost' then error(value, 0) end
 end
 
--- Until it has ended. A program that never asks about it gets SIGTERM when the run stops.
-local function serve(running)
+-- Until it has ended. A program that never asks about it gets SIGTERM when the run stops, at the call where the ranks agree
+-- that it does: what ends from there on was stopped.
+local function serve(running, host)
   local asks, is_told = false, false
   while true do
     local event, line = running:next(LOOK_S)
@@ -47,24 +49,28 @@ local function serve(running)
     if event == 'line' then
       asks = asks or line:find('"stop_requested"', 1, true) ~= nil
       answer(running, line)
-    elseif not asks and not is_told and require('rtrain._worker').is_stopping() then
-      is_told = true
-      running:send(SIGTERM)
+    elseif not asks and not is_told and host.is_stopping() then
+      is_told = host.stop_requested()
+      if is_told then running:send(SIGTERM) end
     end
   end
 end
 
 -- With its last lines on stderr, where it says what was wrong.
-local function raise_end(config, running, how)
+local function raise_end(config, running, how, exit_code)
   local words = running:last_words():gsub('%s+$', '')
-  errors.raise('user', ('%s %s%s'):format(config.shown, how, words ~= '' and ':\n' .. words or ''))
+  local error_code = exit_code and 'user' or 'worker_lost'
+  errors.raise(error_code, ('%s %s%s'):format(config.shown, how, words ~= '' and ':\n' .. words or ''))
 end
 
 ---Runs the program to its end as this rank.
 ---@param config {command: string[], shown: string, env: table<string, string>?}
 ---@param backend ProgramBackend
----Raises code 'user' where it ends with another exit code than 0, or by a signal.
+---Raises code 'user' where it ends with another exit code than 0, 'worker_lost' where a signal ends it.
 function program.run(config, backend)
+  local host = require 'rtrain._worker'
+  -- Also tells the controller that this rank takes notice of a stop, whatever its program does.
+  if host.stop_requested() then return end
   local worker = worker_of()
   for name, value in next, config.env or {} do worker.env[name] = value end
   worker.env.PYTHONPATH, worker.env.RTRAIN_PROGRAM_FD = python_path(worker.env), '3'
@@ -72,11 +78,12 @@ function program.run(config, backend)
   local running = require('rtrain._program').start {
     command = config.command, env = worker.env, without = environment.DROPPED,
   }
-  local ok, was_told = xpcall(serve, errors.wrap, running)
+  host.busy('runs a program', FOREVER_S)  -- nobody sees from outside whether it works
+  local ok, was_told = xpcall(serve, errors.wrap, running, host)
   local how, code = running:finish(ok and 5 or 0)
   if backend.on_shutdown then backend.on_shutdown(worker) end
   if not ok then error(was_told, 0) end
-  if code ~= 0 and not was_told then raise_end(config, running, how) end
+  if code ~= 0 and not was_told then raise_end(config, running, how, code) end
 end
 
 return program
