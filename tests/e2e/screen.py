@@ -71,6 +71,8 @@ class Screen:
             self._at = min(self._at + count, self._row_begin() + self.columns - 1)
         elif letter == "D":
             self._at = max(self._at - count, self._row_begin())
+        elif letter == "G":
+            self._at = self._row_begin() + max(count, 1) - 1
         elif letter == "K":
             self._erase(count)
         elif letter == "J" and count == 0:
