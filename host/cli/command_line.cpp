@@ -127,6 +127,11 @@ int run_command(int argc, char** argv) {
   Parser parser("rtrain", "Distributed training scripted in Lua", "rtrain " RTRAIN_VERSION,
                 licenses_text);
   add_commands(parser, command_line);
+  parser.footer(
+      "Begin with:\n"
+      "  rtrain init mnist hello && cd hello   a folder with a script that runs as it is\n"
+      "  rtrain run train.lua -n 2             train it, with two workers\n"
+      "  rtrain ls                             what has been trained");
   if (argc == 1) {
     std::cerr << parser.help();
     return exit_code(Code::kUsage);

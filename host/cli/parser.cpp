@@ -186,6 +186,8 @@ CommandTable Parser::table() const {
   return table;
 }
 
+void Parser::footer(const std::string& text) { app_->footer(text); }
+
 std::string Parser::help() const { return app_->help(); }
 
 std::string Parser::parse(const std::vector<std::string>& args) {

@@ -87,6 +87,8 @@ class Parser {
   ~Parser();
 
   Command command(const std::string& name, const std::string& summary);
+  // Below the list of commands.
+  void footer(const std::string& text);
   std::string help() const;
   // What the help is made of: for completion and man pages.
   CommandTable table() const;

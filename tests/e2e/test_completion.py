@@ -173,7 +173,7 @@ def listed(rtrain, *command):
     """What --help lists: names of commands, or of options."""
     text = rtrain(*command, "--help").stdout
     if not command:
-        return set(re.findall(r"^  ([a-z-]+) ", text[text.index("Subcommands:"):], re.M))
+        return set(re.findall(r"^  ([a-z-]+)  ", text[text.index("Subcommands:"):], re.M))
     return set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", "\n".join(re.findall(r"^  (-\S+)", text, re.M))))
 
 

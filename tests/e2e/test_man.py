@@ -9,7 +9,7 @@ from conftest import SOURCE
 
 def listed_commands(rtrain):
     text = rtrain("--help").stdout
-    return re.findall(r"^  ([a-z]+) ", text[text.index("Subcommands:"):], re.M)
+    return re.findall(r"^  ([a-z-]+)  ", text[text.index("Subcommands:"):], re.M)
 
 
 def shown(rtrain, page, columns=80, locale="C.UTF-8"):
@@ -41,7 +41,7 @@ def test_every_command_has_a_page_with_all_its_options(rtrain, pages):
 
 def test_the_page_of_rtrain_lists_commands_statuses_and_variables(rtrain, pages):
     text = shown(rtrain, pages / "rtrain.1")
-    assert re.findall(r"^       rtrain-(\w+)\(1\)", text, re.M) == listed_commands(rtrain)
+    assert re.findall(r"^       rtrain-([\w-]+)\(1\)", text, re.M) == listed_commands(rtrain)
     table = (SOURCE / "README.md").read_text().split("| exit | meaning |")[1].split("\n\n")[0]
     flat = " ".join(text.split())
     for status, meaning in re.findall(r"^\| (\d+) \| (.+) \|$", table, re.M):
