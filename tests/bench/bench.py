@@ -29,6 +29,7 @@ from benchmarks import (
     listing,
     listing_many,
     loader,
+    log_ingest,
     memory,
     object_upload,
     operators,
@@ -71,6 +72,7 @@ BUILDERS = {
     "listing": listing.build,
     "listing_many": listing_many.build,
     "chart": chart.build,
+    "log_ingest": log_ingest.build,
     "operators": operators.build,
     "train_step": single_process.build_steps,
     "optimizers": single_process.build_optimizers,
@@ -113,6 +115,7 @@ def parse(arguments):
     parser.add_argument("--torch-python", help="Python that imports them (default: that of their virtual environment)")
     parser.add_argument("--ray-python", default="", help="Python of a virtual environment with ray[train]")
     parser.add_argument("--torchft-python", default="", help="Python of a virtual environment with torchft")
+    parser.add_argument("--trackers-python", default="", help="Python of a virtual environment with mlflow and trackio")
     parser.add_argument("--oneccl", default="", help="virtual environment with oneccl-devel")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.names if name not in BUILDERS]
@@ -133,6 +136,8 @@ def configure(options):
         ray_missing=None if has_ray else "not installed (scripts/bench --ray installs it)",
         torchft_python=options.torchft_python,
         torchft_missing=None if os.access(options.torchft_python, os.X_OK) else "not installed (scripts/bench --torchft installs it)",
+        trackers_python=options.trackers_python,
+        trackers_missing=None if os.access(options.trackers_python, os.X_OK) else "not installed (scripts/bench --trackers installs it)",
         oneccl=options.oneccl,
         libtorch_folder=folder,
         libtorch_file=os.path.join(folder, "libtorch_cpu.so"),
