@@ -19,6 +19,7 @@ local errors = require 'base.errors'
 ---@field Result Result
 ---@field Checkpoint Checkpoint
 ---@field UserCallback UserCallback
+---@field Backend Backend
 ---@field CheckpointUploadMode CheckpointUploadMode
 ---@field report fun(metrics: table, options?: ReportOptions)
 ---@field log fun(metrics: table<string, number>, options?: {step: integer})
@@ -78,6 +79,7 @@ local train = require 'base.namespace'('train', {
     HealthConfig = 'rtrain.config.health',
     Result = 'rtrain.result',
     UserCallback = 'rtrain.user_callback',
+    Backend = 'rtrain.backend',
     Checkpoint = 'rtrain.checkpoint',
     CheckpointUploadMode = 'rtrain.checkpoint_upload_mode',
     CheckpointConsistencyMode = 'rtrain.checkpoint_consistency_mode',

@@ -1,23 +1,20 @@
 -- rtrain/program_trainer.lua: trainers whose workers run a program of the user's, in any language.
 
 local args = require 'base.args'
+local Backend = require 'rtrain.backend'
 local backends = require 'rtrain.program.backends'
+local class = require 'base.class'
 local errors = require 'base.errors'
 local DataParallelTrainer = require('rtrain.trainer').DataParallelTrainer
 
-local FIELDS = {'command', 'env', 'backend', 'scaling_config', 'run_config'}
-
----@class ProgramBackend
----@field on_start? fun(worker: {context: table, env: table<string, string>, addresses: fun(): string[]}) on every rank before
----  its program starts; it may change worker.env. worker.addresses() gives 'host:port' of every rank, on all ranks
----@field on_shutdown? fun(worker: table) on every rank when its program has ended
+local FIELDS = {'command', 'env', 'backend_config', 'scaling_config', 'run_config'}
 
 ---@class ProgramTrainerOptions
 ---@field command string[] the program, looked for in PATH, and its arguments
 ---@field env? table<string, string> variables of the program's environment
----@field backend? 'torch'|'tensorflow'|'jax'|ProgramBackend what programs find besides torchrun's variables; default 'torch'
----@field scaling_config? ScalingConfig
----@field run_config? RunConfig
+---@field backend_config? 'torch'|'tensorflow'|'jax'|Backend what programs find besides torchrun's variables; default 'torch'
+---@field scaling_config? ScalingConfig how many workers
+---@field run_config? RunConfig name, folder, checkpoints, failures
 
 ---Runs a program on several worker processes, such as a Python script that torchrun would start: with torchrun's variables, and
 ---under the same controller as a train function in Lua: records, logs, retries, stops, leases. A program that does not know
@@ -58,8 +55,9 @@ local function check_env(self, env)
 end
 
 local function backend_of(self, given)
-  if type(given) == 'table' then return args.options(given, {'on_start', 'on_shutdown'}, 'backend', 'config') end
-  return backends[args.one_of(self.__name .. ': backend', given or self._backend, {'jax', 'tensorflow', 'torch'})]
+  if class.is(given, Backend) then return given end
+  local name = args.one_of(self.__name .. ': backend_config', given or self._backend, {'jax', 'tensorflow', 'torch'})
+  return backends[name]()
 end
 
 -- What messages call it: the script of an interpreter, else the program.
@@ -78,7 +76,7 @@ function ProgramTrainer:init(options)
   self:_check_fields(options, FIELDS)
   check_command(self, options.command)
   check_env(self, options.env)
-  local backend = backend_of(self, options.backend)
+  local backend = backend_of(self, options.backend_config)
   DataParallelTrainer.init(self, {
     train_loop_per_worker = function(config) return require('rtrain.program').run(config, backend) end,
     train_loop_config = {command = options.command, shown = shown(options.command), env = options.env},

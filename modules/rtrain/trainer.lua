@@ -7,6 +7,7 @@ local class = require 'base.class'
 local DataConfig = require 'rtrain.config.data'
 local datasets = require 'rtrain.run.datasets'
 local errors = require 'base.errors'
+local index_of = require 'base.index_of'
 local ordered = require 'base.ordered'
 local RunConfig = require 'rtrain.config.run'
 local ScalingConfig = require 'rtrain.config.scaling'
@@ -116,7 +117,7 @@ function DataParallelTrainer:_check_fields(given, names)
     if REMOVED[name] then
       errors.raise('config', ('%s: %s is not there any more: %s'):format(self.__name, name, REMOVED[name]))
     end
-    if ABSENT[name] then
+    if ABSENT[name] and not index_of(names, name) then
       errors.raise('unsupported', ('%s: %s is not in this version: %s'):format(self.__name, name, ABSENT[name]))
     end
   end

@@ -70,16 +70,17 @@ def test_a_backend_of_ones_own(rtrain):
     result = rtrain.run_ok("""
         local train = require 'rtrain'
         local greeting = 'hello'
+        local Greeter = train.Backend:extend('Greeter')
+        function Greeter:on_start(worker) worker.env.GREETING = greeting .. ' ' .. worker.context.world_rank end
+        function Greeter:on_training_start(worker) print('trains ' .. worker.context.world_rank) end
+        function Greeter:on_shutdown(worker) print('goodbye ' .. worker.context.world_rank) end
         train.ProgramTrainer({
           command = {'sh', '-c', 'echo $GREETING'},
-          backend = {
-            on_start = function(worker) worker.env.GREETING = greeting .. ' ' .. worker.context.world_rank end,
-            on_shutdown = function(worker) print('goodbye ' .. worker.context.world_rank) end,
-          },
+          backend_config = Greeter(),
           scaling_config = train.ScalingConfig {num_workers = 2},
         }):fit()
     """)
-    assert lines_of(result) == ["goodbye 0", "goodbye 1", "hello 0", "hello 1"]
+    assert lines_of(result) == ["goodbye 0", "goodbye 1", "hello 0", "hello 1", "trains 0", "trains 1"]
 
 
 def test_reports_logs_and_context_of_python(rtrain, python):
@@ -246,8 +247,8 @@ def test_what_cannot_be_launched(rtrain, args, code, words):
     ("command = {}", "command is empty"),
     ("command = {'a', 3}", "command[2] is a number"),
     ("command = {'a'}, env = {A = 1}", "env[A] is a number"),
-    ("command = {'a'}, backend = 'tensorflw'", "did you mean 'tensorflow'"),
-    ("command = {'a'}, backend = {on_begin = print}", "on_begin"),
+    ("command = {'a'}, backend_config = 'tensorflw'", "did you mean 'tensorflow'"),
+    ("command = {'a'}, backend_config = {on_begin = print}", "backend_config"),
     ("comand = {'a'}", "did you mean 'command'"),
     ("command = {'a'}, num_workers = 2", "belongs to ScalingConfig"),
 ])

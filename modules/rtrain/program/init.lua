@@ -65,7 +65,7 @@ end
 
 ---Runs the program to its end as this rank.
 ---@param config {command: string[], shown: string, env: table<string, string>?}
----@param backend ProgramBackend
+---@param backend Backend
 ---Raises code 'user' where it ends with another exit code than 0, 'worker_lost' where a signal ends it.
 function program.run(config, backend)
   local host = require 'rtrain._worker'
@@ -74,14 +74,15 @@ function program.run(config, backend)
   local worker = worker_of()
   for name, value in next, config.env or {} do worker.env[name] = value end
   worker.env.PYTHONPATH, worker.env.RTRAIN_PROGRAM_FD = python_path(worker.env), '3'
-  if backend.on_start then backend.on_start(worker) end
+  backend:on_start(worker)
   local running = require('rtrain._program').start {
     command = config.command, env = worker.env, without = environment.DROPPED,
   }
   host.busy('runs a program', FOREVER_S)  -- nobody sees from outside whether it works
+  backend:on_training_start(worker)
   local ok, was_told = xpcall(serve, errors.wrap, running, host)
   local how, code = running:finish(ok and 5 or 0)
-  if backend.on_shutdown then backend.on_shutdown(worker) end
+  backend:on_shutdown(worker)
   if not ok then error(was_told, 0) end
   if code ~= 0 and not was_told then raise_end(config, running, how, code) end
 end

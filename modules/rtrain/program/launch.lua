@@ -16,7 +16,7 @@ function launch.run(command, env, backend)
     table.insert(command, 1, os.getenv 'RTRAIN_PYTHON' or 'python3')
   end
   local train = require 'rtrain'
-  train.ProgramTrainer({command = command, env = next(env) and env or nil, backend = backend}):fit()
+  train.ProgramTrainer({command = command, env = next(env) and env or nil, backend_config = backend}):fit()
 end
 
 return launch

@@ -22,9 +22,7 @@ local function with_floats(value)
   return value
 end
 
-local calls = {}
-
-function calls.context()
+local function on_context()
   local context = session.get('a program').context
   local out = {}
   for _, name in ipairs {'world_size', 'world_rank', 'local_rank', 'local_world_size', 'node_rank', 'experiment_name',
@@ -34,7 +32,7 @@ function calls.context()
   return out
 end
 
-function calls.report(request)
+local function on_report(request)
   local options
   if request.checkpoint then
     options = {
@@ -47,27 +45,32 @@ function calls.report(request)
   require('rtrain.report').report(with_floats(request.metrics), options)
 end
 
-function calls.get_checkpoint()
+local function on_get_checkpoint()
   local checkpoint = require('rtrain.report').get_checkpoint()
   return checkpoint and checkpoint.path
 end
 
-function calls.stop_requested() return require('rtrain.stop').stop_requested() end
+local function on_stop_requested() return require('rtrain.stop').stop_requested() end
 
-function calls.log(request)
+local function on_log(request)
   require('rtrain.log').log(with_floats(request.metrics), request.step and {step = request.step} or nil)
 end
 
-function calls.annotate(request)
+local function on_annotate(request)
   require('rtrain.log').annotate(request.text, {severity = request.severity})
 end
+
+local CALLS = {
+  context = on_context, report = on_report, get_checkpoint = on_get_checkpoint, stop_requested = on_stop_requested,
+  log = on_log, annotate = on_annotate,
+}
 
 ---Carries a request out.
 ---@param request table
 ---@return any value plain data
 ---Raises what the call raises; code 'user' for one that there is not.
 function requests.carry_out(request)
-  local call = calls[request.call]
+  local call = CALLS[request.call]
   if not call then
     errors.raise('user', ('a program asked for %s, which there is not'):format(tostring(request.call)))
   end
