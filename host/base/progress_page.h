@@ -170,6 +170,7 @@ struct ProgressPage {
   std::atomic<uint64_t> reports{0};
   std::atomic<uint64_t> batches{0};  // of loaders
   std::atomic<uint64_t> bytes{0};    // copied to storage
+  std::atomic<int> program{0};       // the process of the user's program, where the rank runs one
   PageCell<BlockedCall> blocked;
   PageCell<BusyCall> busy;
   PageCell<DeviceWait> device;

@@ -201,6 +201,11 @@ int busy(lua_State* L) {
   return 0;
 }
 
+int set_program(lua_State* L) {
+  worker().progress().set_program(luaL_checkint(L, 1));
+  return 0;
+}
+
 int set_gpus(lua_State* L) {
   std::vector<int> gpus;
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -268,6 +273,7 @@ int open_worker(lua_State* L) {
       method<&report_health>("report_health"),
       method<&starting_checkpoint>("starting_checkpoint"),
       method<&busy>("busy"),
+      method<&set_program>("set_program"),
       method<&set_gpus>("set_gpus"),
       method<&set_returned>("set_returned"),
       method<&make_tempdir>("make_tempdir"),

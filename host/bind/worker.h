@@ -29,6 +29,7 @@
 //   is_stopping() → the same for a rank that never calls it, and does not count
 //   busy(reason, seconds)        until then this rank's silence is not a hang
 //   set_returned()               the train function has returned
+//   set_program(pid)             the rank runs this program: it is stopped where the program is
 //   set_gpus(numbers)            the devices that another launcher has given to this process
 //   store_set(key, value), store_get(key, timeout_s) → value, store_delete(key) → existed
 //                                the attempt's key-value store; store_get waits for the key

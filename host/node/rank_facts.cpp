@@ -35,6 +35,8 @@ RankFacts read_facts(const ProgressPage& page, int pid) {
   RankFacts out;
   out.state = static_cast<unsigned char>(process.state);
   out.cpu_s = process.cpu_s;
+  const int program = page.program.load(std::memory_order_acquire);
+  if (program > 0 && process_facts(program).state == 'T') out.state = 'T';
   out.progress = progress_of(page);
   out.collectives = page.collectives.load(std::memory_order_acquire);
   out.reports = page.reports.load(std::memory_order_relaxed);

@@ -57,6 +57,9 @@ class Progress {
   // Nothing of this rank counts as a hang for so long.
   void set_busy(std::string_view reason, double seconds);
 
+  // The rank runs this program: it is stopped where the program is.
+  void set_program(int pid) { page_.program.store(pid, std::memory_order_release); }
+
   // The train function has returned. Before anything that another rank may wait for is closed.
   void set_returned() { page_.returned.store(1, std::memory_order_release); }
   // What a rank failed of, as far as its peers' pages say: who has returned too early is not a lost

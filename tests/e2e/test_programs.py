@@ -179,6 +179,18 @@ def test_a_program_that_reports_nothing_is_no_hang(rtrain):
     assert result.returncode == 0 and "watchdog" not in result.stderr, result.stderr
 
 
+# fault: SIGSTOP of a program under rtrain launch
+def test_a_stopped_program_ends_the_attempt(rtrain):
+    rtrain.env["RTRAIN_HANG_THRESHOLD_S"] = "1"
+    stops = "test $TORCHELASTIC_RESTART_COUNT = 1 && exit 0; test $RANK = 1 && kill -STOP $$; exec sleep 60"
+    result = rtrain("launch", "-n", "2", "--max-failures", "1", "--name", "run", "sh", "-c", stops)
+    assert result.returncode == 0, result.stderr
+    assert rtrain.statuses("run") == ["ERRORED", "FINISHED"]
+    [(text,)] = rtrain.query("SELECT error FROM attempts WHERE error IS NOT NULL")
+    error = json.loads(text)
+    assert (error["code"], error["rank"]) == ("timeout", 1) and "is stopped (SIGSTOP)" in error["message"], error
+
+
 def test_each_signal_is_a_failure_that_is_tried_again(rtrain):
     """As a killed worker is, also without a checkpoint in between; the same exit code twice is not."""
     killed = "test $TORCHELASTIC_RESTART_COUNT = 2 || kill -9 $$"

@@ -78,7 +78,8 @@ function program.run(config, backend)
   local running = require('rtrain._program').start {
     command = config.command, env = worker.env, without = environment.DROPPED,
   }
-  host.busy('runs a program', FOREVER_S)  -- nobody sees from outside whether it works
+  host.set_program(running:pid())
+  host.busy('runs a program', FOREVER_S)  -- nobody sees from outside whether it works, only that it is stopped
   backend:on_training_start(worker)
   local ok, was_told = xpcall(serve, errors.wrap, running, host)
   local how, code = running:finish(ok and 5 or 0)
