@@ -81,10 +81,13 @@ function SweepDisplay.table_lines(trials, objective)
   return lines_of(rows)
 end
 
----What goes on is in the table.
+---The sweep begins: the table will say so.
 function SweepDisplay:begin() end
+---A trial begins: the table has it.
 function SweepDisplay:started() end
+---A trial has reported: the table has it.
 function SweepDisplay:reported() end
+---A trial waits for the others: the table has it.
 function SweepDisplay:paused() end
 
 ---Takes the table off the screen.
