@@ -127,10 +127,11 @@ std::vector<SeriesPyramid::Node> SeriesPyramid::descended(std::vector<Node> node
       continue;
     }
     read();
-    if (look == Look::kWhole) out.push_back(std::move(node));
     if (look == Look::kInside) {
       first = node.number;
       end = first + 1;
+    } else if (look == Look::kWhole) {
+      out.push_back(std::move(node));
     }
   }
   read();
