@@ -89,8 +89,8 @@ def test_a_guide_is_printed_as_it_is_written(rtrain, path):
 
 @pytest.mark.parametrize("name, says", [
     ("guide/failurs", "there is no guide 'guide/failurs': did you mean 'guide/failures'?"),
-    ("guide/qqqqqqqqqqqq", "there is no guide 'guide/qqqqqqqqqqqq': valid names: guide/data, guide/events, guide/failures, "),
-    ("guide", "there is no guide 'guide': valid names: guide/data, "),
+    ("guide/qqqqqqqqqqqq", "there is no guide 'guide/qqqqqqqqqqqq': valid names: guide/dashboard, guide/data, guide/events, guide/failures, "),
+    ("guide", "there is no guide 'guide': valid names: guide/dashboard, "),
 ])
 def test_an_unknown_guide_gets_the_nearest_and_the_list(rtrain, name, says):
     result = rtrain("doc", name)

@@ -22,7 +22,7 @@ function guide.is_name(text) return text == 'guide' or text:sub(1, #FOLDER) == F
 ---@return string[]
 ---
 ---```lua
----assert(require('rtrain.doc.guide').names()[1] == 'guide/data')
+---assert(require('rtrain.doc.guide').names()[1] == 'guide/dashboard')
 ---```
 function guide.names()
   local names = {}

@@ -5,7 +5,7 @@ local environment = {}
 -- Those of launchers: a program that finds them would take itself for a task of theirs. And rtrain's own.
 environment.DROPPED = {
   'SLURM_', 'OMPI_', 'PMI_', 'PMIX_', 'PRTE_', 'MPI_LOCAL', 'HYDRA_', 'TORCHELASTIC_', 'TF_CONFIG=', 'HOROVOD_',
-  'RTRAIN_ENGINE_FD=', 'RTRAIN_LAUNCHER=', 'RTRAIN_NNODES=', 'RTRAIN_TASK=', 'RTRAIN_TRIAL=',
+  'RTRAIN_LAUNCHER=', 'RTRAIN_NNODES=', 'RTRAIN_TASK=', 'RTRAIN_TRIAL=',
 }
 
 -- What rank 0 knows of itself, on all ranks.
