@@ -9,12 +9,12 @@
 #include "host/base/counted.h"
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/cli/chart_file.h"
 #include "host/cli/colour.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
 #include "host/cli/tryout.h"
 #include "host/machine/terminal_size.h"
-#include "host/plot/painter.h"
 #include "host/plot/terminal_chart.h"
 
 namespace rtrain {
@@ -45,17 +45,12 @@ void print_chart(const Chart& chart) {
   }
 }
 
-bool is_svg(const std::string& path) { return path.ends_with(".svg"); }
-
 void find(const LrFindOptions& options) {
   if (options.min_lr >= options.max_lr) {
     throw Error(Code::kUsage, cat("lr-find: --min-lr ", options.min_lr, " is not below --max-lr ",
                                   options.max_lr));
   }
-  if (!options.output.empty() && !is_svg(options.output) && !options.output.ends_with(".png")) {
-    throw Error(Code::kUsage,
-                cat("-o ", options.output, ": expected a name that ends in .svg or .png"));
-  }
+  if (!options.output.empty()) check_chart_path(options.output);
   const Value document = try_out(
       options,
       {.command = "lr-find",
@@ -64,11 +59,7 @@ void find(const LrFindOptions& options) {
        .asked = {{"steps", options.steps}, {"min_lr", options.min_lr}, {"max_lr", options.max_lr}},
        .limit_batches = {}});
   const Chart chart = chart_of(document["steps"]);
-  if (!options.output.empty()) {
-    write_output(options.output,
-                 is_svg(options.output) ? svg_chart(chart, {}) : png_chart(chart, {}));
-    std::cerr << "wrote " << options.output << "\n";
-  }
+  if (!options.output.empty()) write_chart(chart, options.output);
   if (options.json) return print_json(document);
   print_chart(chart);
   std::cout << "\nthe loss falls fastest at a learning rate of "

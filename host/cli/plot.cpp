@@ -8,11 +8,11 @@
 #include "host/base/counted.h"
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/cli/chart_file.h"
 #include "host/cli/colour.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
 #include "host/machine/terminal_size.h"
-#include "host/plot/painter.h"
 #include "host/plot/terminal_chart.h"
 
 namespace rtrain {
@@ -185,17 +185,11 @@ List documents_of(const std::vector<NamedCurve>& curves, const Options& options)
   return out;
 }
 
-bool is_picture(const std::string& path) {
-  return path.ends_with(".svg") || path.ends_with(".png");
-}
-
 void write_picture(const Chart& chart, const Options& options) {
   PictureSize size;
   if (options.chart_width > 0) size.width = options.chart_width;
   if (options.chart_height > 0) size.height = options.chart_height;
-  write_output(options.output,
-               options.output.ends_with(".svg") ? svg_chart(chart, size) : png_chart(chart, size));
-  std::cerr << "wrote " << options.output << "\n";
+  write_chart(chart, options.output, size);
 }
 
 void print_chart(const Chart& chart, const Options& options) {
@@ -216,10 +210,7 @@ void print_chart(const Chart& chart, const Options& options) {
 }
 
 void plot(const Options& options) {
-  if (!options.output.empty() && !is_picture(options.output)) {
-    throw Error(Code::kUsage,
-                cat("-o ", options.output, ": expected a name that ends in .svg or .png"));
-  }
+  if (!options.output.empty()) check_chart_path(options.output);
   if (options.words.size() < 2 && options.tags.empty()) {
     throw Error(Code::kUsage, "plot: expected RUN… METRIC, or --tag TAG METRIC");
   }

@@ -16,8 +16,10 @@ end
 
 local text = memory.size_text
 
--- A size that the kernel tells of this process, in bytes; nil where it tells none.
-local function process_bytes(name)
+---A size that the kernel tells of this process.
+---@param name string of /proc/self/status: 'VmRSS', 'VmHWM'
+---@return integer? bytes nil where it tells none
+function memory.process_bytes(name)
   local file = io.open('/proc/self/status')
   if not file then return nil end
   local found
@@ -37,8 +39,8 @@ local function rows()
     out[#out + 1] = {device.device .. ' reserved', text(device.reserved_bytes), 'of ' .. text(device.total_bytes)}
   end
   out[#out + 1] = {'Lua heap', text(collectgarbage 'count' * 1024), ''}
-  local resident = process_bytes 'VmRSS'
-  if resident then out[#out + 1] = {'process', text(resident), text(process_bytes 'VmHWM' or resident)} end
+  local resident = memory.process_bytes 'VmRSS'
+  if resident then out[#out + 1] = {'process', text(resident), text(memory.process_bytes 'VmHWM' or resident)} end
   out[#out + 1] = {'full collections', ('%d'):format(stats.full_collections), ''}
   out[#out + 1] = {'next one above', text(stats.ceiling_bytes), ''}
   return out

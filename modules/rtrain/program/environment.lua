@@ -18,18 +18,21 @@ local function address_of(context)
   return context.address ~= nil and context.address ~= '' and context.address or '127.0.0.1'
 end
 
+-- What ranks first … first + count - 1 have put there under the name, in their order.
+local function gather(host, context, name, own, first, count)
+  local function key(rank) return ('program/%s/%d'):format(name, rank) end
+  host.store_set(key(context.world_rank), own)
+  local all = {}
+  for i = 1, count do all[i] = host.store_get(key(first + i - 1), context.timeout_s) end
+  return all
+end
+
 -- Those of all ranks of this host in their order, so that cuda:LOCAL_RANK is a rank's own; nil where the ranks have none.
 local function devices_of_host(host, context)
   local own = context.gpus or {}
   if #own == 0 then return nil end
   local first = context.world_rank - context.local_rank
-  local function key(rank) return ('program/devices/%d'):format(rank) end
-  host.store_set(key(context.world_rank), table.concat(own, ','))
-  local all = {}
-  for rank = first, first + context.local_world_size - 1 do
-    all[#all + 1] = host.store_get(key(rank), context.timeout_s)
-  end
-  return table.concat(all, ',')
+  return table.concat(gather(host, context, 'devices', table.concat(own, ','), first, context.local_world_size), ',')
 end
 
 ---torchrun's, which PyTorch, Lightning, Accelerate, DeepSpeed and others read.
@@ -65,11 +68,8 @@ end
 ---@param context table
 ---@return string[] addresses
 function environment.addresses(host, context)
-  local function key(rank) return ('program/address/%d'):format(rank) end
-  host.store_set(key(context.world_rank), ('%s:%d'):format(address_of(context), require('rtrain._program').free_port()))
-  local out = {}
-  for rank = 0, context.world_size - 1 do out[rank + 1] = host.store_get(key(rank), context.timeout_s) end
-  return out
+  local own = ('%s:%d'):format(address_of(context), require('rtrain._program').free_port())
+  return gather(host, context, 'addresses', own, 0, context.world_size)
 end
 
 return environment

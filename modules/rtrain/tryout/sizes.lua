@@ -63,12 +63,6 @@ end
 
 ---The most memory of the host that this process has had.
 ---@return integer bytes
-function sizes.peak_of_process()
-  for line in io.lines '/proc/self/status' do
-    local kilobytes = line:match '^VmHWM:%s*(%d+)'
-    if kilobytes then return tonumber(kilobytes) * 1024 end
-  end
-  return 0
-end
+function sizes.peak_of_process() return require('torch.memory').process_bytes 'VmHWM' or 0 end
 
 return sizes
