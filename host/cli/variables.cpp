@@ -42,6 +42,8 @@ constexpr std::array kVariables = {
     Variable{kRuns, "RTRAIN_PYTHON", "python3", "what runs the scripts of `rtrain launch`"},
     Variable{kRuns, "RTRAIN_PROGRAM_FD", "",
              "set by rtrain: the descriptor over which a program of rtrain launch talks to it"},
+    Variable{kRuns, "RTRAIN_PROGRAM_STACKS", "",
+             "set by rtrain: the descriptor that takes a Python program's stacks, and the signal"},
     Variable{kRuns, "RTRAIN_TASK", "",
              "set by rtrain: the process of a job that has started this one, which trains alone"},
     Variable{kRuns, "RTRAIN_TRIAL", "",

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -13,6 +14,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <utility>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
@@ -79,7 +81,10 @@ Program::Program(const ProgramOptions& options) {
   stderr_ = Fd(words[0]);
   const Fd their_stderr(words[1]);
   make_nonblocking(stderr_.get());
-  process.descriptors = {STDOUT_FILENO, their_stderr.get(), theirs.get()};
+  const Fd stacks(memfd_create(kStacksFile, MFD_CLOEXEC));
+  if (stacks.is_open()) fcntl(stacks.get(), F_SETFL, O_APPEND);
+  process.descriptors = {STDOUT_FILENO, their_stderr.get(), theirs.get(), stacks.get()};
+  process.env.emplace_back("RTRAIN_PROGRAM_STACKS", cat(kStacksDescriptor, ",", stacks_signal()));
   pid_ = spawn(process);
   life_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
   if (life_.is_open()) return;
@@ -90,15 +95,19 @@ Program::Program(const ProgramOptions& options) {
 
 Program::~Program() { end(0); }
 
+// One that no library is known to use.
+int Program::stacks_signal() { return SIGRTMIN + 6; }
+
 bool Program::take_line(std::string& line) {
-  const size_t end = unread_.find('\n');
+  const size_t end = unread_.find('\n', taken_);
   if (end == std::string::npos) {
+    unread_.erase(0, std::exchange(taken_, 0));
     if (unread_.size() <= kMaxLineBytes) return false;
     throw Error(Code::kUser, cat("the program has sent more than ", kMaxLineBytes,
                                  " bytes in one message: report or log less at once"));
   }
-  line = unread_.substr(0, end);
-  unread_.erase(0, end + 1);
+  line = unread_.substr(taken_, end - taken_);
+  taken_ = end + 1;
   return true;
 }
 

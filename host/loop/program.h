@@ -2,7 +2,8 @@
 //
 // It runs in a session of its own, in this process's folder; its standard output is this process's.
 // What it writes to stderr goes to this process's stderr, and its end is kept. Descriptor 3 of the
-// program is a stream of lines in both directions. For one thread, without a loop.
+// program is a stream of lines in both directions, descriptor 4 takes its stacks. For one thread,
+// without a loop.
 #pragma once
 
 #include <optional>
@@ -25,6 +26,10 @@ struct ProgramOptions {
 class Program {
  public:
   static constexpr int kDescriptor = 3;
+  // A memory file, into which python/sitecustomize.py writes stacks at that signal.
+  static constexpr int kStacksDescriptor = 4;
+  static constexpr const char* kStacksFile = "rtrain-stacks";
+  static int stacks_signal();
   static constexpr size_t kMaxLineBytes = size_t{1} << 20;
   static constexpr size_t kKeptBytes = size_t{4} << 10;
 
@@ -58,6 +63,7 @@ class Program {
   int pid_ = -1;
   Fd socket_, stderr_, life_;
   std::string unread_;
+  size_t taken_ = 0;  // bytes of unread_ that were given as lines
   std::string kept_;
   std::optional<ExitStatus> status_;
 };

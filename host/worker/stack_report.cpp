@@ -10,6 +10,7 @@
 #include "host/base/text.h"
 #include "host/loop/frame.h"
 #include "host/lua/compiled_hooks.h"
+#include "host/worker/program_stack.h"
 
 namespace rtrain {
 namespace {
@@ -92,8 +93,15 @@ message::Stack stack_report(Progress& progress) {
   sample.wanted = !waits && sample.state != nullptr;
   message::Stack out;
   out.pid = getpid();
+  const int program = progress.page().program.load(std::memory_order_acquire);
+  if (program > 0) out.program = program_stack(program);
   out.threads = native_stacks(sample.wanted ? &set_hook : nullptr);
+  fit_into_message(out.program);
   fit_into_message(out.threads);
+  if (program > 0) {
+    out.state = cat("runs a program (pid ", program, ")");
+    return out;
+  }
   if (waits) {
     for (int i = 0; i < blocked->num_frames; ++i) {
       out.lua.emplace_back(blocked->frames[static_cast<size_t>(i)].view());

@@ -191,6 +191,49 @@ def test_a_stopped_program_ends_the_attempt(rtrain):
     assert (error["code"], error["rank"]) == ("timeout", 1) and "is stopped (SIGSTOP)" in error["message"], error
 
 
+WAITS = """
+    import threading
+    from rtrain import train
+    def holds():
+        threading.Event().wait()
+    threading.Thread(target=holds, daemon=True).start()
+    def learns():
+        train.report({"step": 1})
+        sum(range(10 ** 13))  # in native code, which holds Python's lock
+    learns()
+"""
+
+
+def test_the_stack_of_a_python_program(rtrain, python):
+    """Also of one that a shell has started, and while no other Python code can run."""
+    script = python(WAITS)
+    running = rtrain.started("launch", "--name", "run", "sh", "-c", f"{sys.executable} {script}; true", reports=1)
+    shown = rtrain("stack", "run").stdout
+    assert "train.py:8 in learns\n  " in shown and "train.py:9 in <module>" in shown and "holds" not in shown, shown
+    assert "runs a program (pid " in shown
+    native = rtrain("stack", "run", "--native").stdout
+    assert "Python thread main" in native and "train.py:4 in holds" in native and "rtrain-control" in native, native
+    [rank] = rtrain.json("stack", "run")["ranks"]
+    assert rank["program"][0]["name"] == "main" and len(rank["program"]) == 2
+    rtrain("stop", "run", "--now")
+    running.wait()
+
+
+def test_a_program_that_is_not_python_has_no_stack(rtrain):
+    running = rtrain.start("launch", "--name", "run", "sleep", "60")
+    wait_until(lambda: "runs a program" in rtrain("stack", "run").stdout, message="the program")
+    assert not rtrain.json("stack", "run")["ranks"][0].get("program")
+    rtrain("stop", "run", "--now")
+    assert "killed" not in running.wait().stderr
+
+
+def test_the_users_sitecustomize_runs_too(rtrain, python, tmp_path):
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/sitecustomize.py").write_text("import builtins\nbuiltins.mark = 'mine'\n")
+    rtrain.env["PYTHONPATH"] = str(tmp_path / "own")
+    assert lines_of(launched(rtrain, python("import sitecustomize\nprint(mark, sitecustomize.__file__.endswith('own/sitecustomize.py'))"))) == ["mine True"]
+
+
 def test_each_signal_is_a_failure_that_is_tried_again(rtrain):
     """As a killed worker is, also without a checkpoint in between; the same exit code twice is not."""
     killed = "test $TORCHELASTIC_RESTART_COUNT = 2 || kill -9 $$"
@@ -294,7 +337,7 @@ def test_the_package_is_small_and_needs_the_standard_library_alone():
     for path in files:
         top = [line.split()[1].split(".")[0] for line in path.read_text().splitlines() if line.startswith(("import ", "from "))]
         assert set(top) <= {"contextlib", "dataclasses", "inspect", "json", "math", "os", "rtrain", "shutil", "socket", "subprocess",
-                            "tempfile", "threading", "typing"}, path
+                            "sys", "tempfile", "threading", "typing"}, path
 
 
 DDP = """

@@ -36,6 +36,7 @@ struct RankStack {
   std::vector<std::string> lua;
   std::vector<ThreadStack> threads;
   std::vector<RankCollective> collectives;  // its last ones
+  std::vector<ThreadStack> program = {};    // of the Python program that it runs
   std::string phase = {};
   bool threads_left_out = false;  // the answer would be too large with them
 
@@ -45,6 +46,7 @@ struct RankStack {
                                       required("lua", &RankStack::lua),
                                       required("threads", &RankStack::threads),
                                       required("collectives", &RankStack::collectives),
+                                      optional("program", &RankStack::program),
                                       optional("phase", &RankStack::phase),
                                       optional("threads_left_out", &RankStack::threads_left_out)};
 };

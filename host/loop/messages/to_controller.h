@@ -19,7 +19,7 @@ namespace rtrain {
 
 inline constexpr int64_t kProtocolVersion = 2;
 
-// Where one thread of a worker is in native code.
+// Where one thread is: of a worker in native code, of a program in Python.
 struct ThreadStack {
   std::string name;
   int tid = 0;
@@ -266,10 +266,12 @@ struct Stack {
   std::string state;             // "busy", "waits in …"
   std::vector<std::string> lua;  // "file:line", the innermost first
   std::vector<ThreadStack> threads;
+  std::vector<ThreadStack> program = {};  // of the Python program that the rank runs
 
   static constexpr std::tuple kFields{
-      required("id", &Stack::id), required("pid", &Stack::pid), required("state", &Stack::state),
-      required("lua", &Stack::lua), required("threads", &Stack::threads)};
+      required("id", &Stack::id),           required("pid", &Stack::pid),
+      required("state", &Stack::state),     required("lua", &Stack::lua),
+      required("threads", &Stack::threads), optional("program", &Stack::program)};
 };
 
 // The answer to AskProfile.

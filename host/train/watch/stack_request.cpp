@@ -30,6 +30,11 @@ std::vector<std::string> shown_lines(const std::vector<std::string>& lines, Stac
   return own.empty() ? lines : own;
 }
 
+void append(std::string& out, const std::string& title, const ThreadStack& thread) {
+  out += cat("  ", title, "\n");
+  for (const std::string& frame : thread.frames) out += cat("    ", frame, "\n");
+}
+
 }  // namespace
 
 StackRequest::StackRequest(Loop& loop, Facts facts, Send send, std::chrono::milliseconds deadline)
@@ -87,6 +92,7 @@ void StackRequest::finish() {
     each.state = std::move(asked.answer->state);
     each.lua = std::move(asked.answer->lua);
     each.threads = std::move(asked.answer->threads);
+    each.program = std::move(asked.answer->program);
   }
   for (const Done& done : std::exchange(waiting_, {})) done(out);
 }
@@ -112,15 +118,18 @@ RankStack StackRequest::describe(const Asked& asked) const {
 std::string stack_text(const RankStack& stack, StackDetail detail) {
   const std::string phase = stack.phase.empty() ? "" : cat(", ", stack.phase);
   std::string out = cat("rank ", stack.rank, " (pid ", stack.pid, phase, ") ", stack.state, "\n");
-  for (const std::string& line : shown_lines(stack.lua, detail)) out += cat("  ", line, "\n");
+  const bool is_all = detail == StackDetail::kAll;
+  const auto& lines = !is_all && !stack.program.empty() ? stack.program.front().frames : stack.lua;
+  for (const std::string& line : shown_lines(lines, detail)) out += cat("  ", line, "\n");
   for (const RankCollective& call : stack.collectives) {
     out += cat("  collective ", call.sequence, ": ", call.operation, "(", call.tensors, ") ",
                call.line, "\n");
   }
-  if (detail == StackDetail::kScript) return out;
+  if (!is_all) return out;
+  for (const ThreadStack& thread : stack.program)
+    append(out, cat("Python thread ", thread.name), thread);
   for (const ThreadStack& thread : stack.threads) {
-    out += cat("  thread ", thread.name, " (", thread.tid, ")\n");
-    for (const std::string& frame : thread.frames) out += cat("    ", frame, "\n");
+    append(out, cat("thread ", thread.name, " (", thread.tid, ")"), thread);
   }
   return out;
 }
