@@ -50,14 +50,14 @@ def test_all_ranks_have_one_address_for_their_group(rtrain):
 def test_what_a_framework_finds(rtrain, python, backend):
     script = python("""
         import json, os
-        rank, names = int(os.environ["RANK"]), ["JAX_COORDINATOR_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"]
+        rank, names = int(os.environ["RANK"]), ["JAX_COORDINATOR_ADDRESS", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"]
         if "TF_CONFIG" in os.environ:
             config = json.loads(os.environ["TF_CONFIG"])
             assert config["task"] == {"type": "worker", "index": rank}
             print("cluster", sorted(set(config["cluster"]["worker"])))
         else:
             address, number, own = (os.environ[name] for name in names)
-            assert (number, own) == ("2", str(rank))
+            assert (number, own) == ("2", str(rank)) and "JAX_LOCAL_DEVICE_IDS" not in os.environ
             print("cluster", address)
     """)
     lines = lines_of(launched(rtrain, "-n", "2", "--backend", backend, script))

@@ -21,18 +21,27 @@ function TensorflowBackend:on_start(worker)  -- luacheck: no self
   }
 end
 
--- jax.distributed.initialize() without arguments reads these.
+-- jax.distributed.initialize() without arguments takes the address from a variable of its own, and the rest from the launchers
+-- that it knows: Open MPI is the one whose variables say nothing else.
 local JaxBackend = Backend:extend('JaxBackend')
 backends.jax = JaxBackend
+
+-- 'i,j': where the GPUs of this rank are among those of its host; nil without.
+local function places_of_gpus(context)
+  local places, count = {}, #(context.gpus or {})
+  for i = 1, count do places[i] = ('%d'):format(context.local_rank * count + i - 1) end
+  return count > 0 and table.concat(places, ',') or nil
+end
 
 ---The coordinator, how many processes there are, and which one this is.
 ---@param worker ProgramRank
 function JaxBackend:on_start(worker)  -- luacheck: no self
   local context, env = worker.context, worker.env
   env.JAX_COORDINATOR_ADDRESS = env.MASTER_ADDR .. ':' .. env.MASTER_PORT
-  env.JAX_NUM_PROCESSES = ('%d'):format(context.world_size)
-  env.JAX_PROCESS_ID = ('%d'):format(context.world_rank)
-  env.JAX_LOCAL_DEVICE_IDS = ('%d'):format(context.local_rank)
+  env.JAX_LOCAL_DEVICE_IDS = places_of_gpus(context)
+  env.OMPI_MCA_orte_hnp_uri = ('0.0;tcp://%s'):format(env.JAX_COORDINATOR_ADDRESS)
+  env.OMPI_COMM_WORLD_SIZE, env.OMPI_COMM_WORLD_RANK = env.WORLD_SIZE, env.RANK
+  env.OMPI_COMM_WORLD_LOCAL_RANK = env.LOCAL_RANK
 end
 
 return backends
