@@ -88,12 +88,12 @@ void fit_into_message(std::vector<ThreadStack>& stacks) {
 message::Stack stack_report(Progress& progress) {
   const auto blocked = progress.page().blocked.read();
   const bool waits = blocked && blocked->depth > 0;
+  const int program = progress.page().program.load(std::memory_order_acquire);
   sample.state = progress.state();
   sample.done = false;
-  sample.wanted = !waits && sample.state != nullptr;
+  sample.wanted = !waits && program == 0 && sample.state != nullptr;
   message::Stack out;
   out.pid = getpid();
-  const int program = progress.page().program.load(std::memory_order_acquire);
   if (program > 0) out.program = program_stack(program);
   out.threads = native_stacks(sample.wanted ? &set_hook : nullptr);
   fit_into_message(out.program);
