@@ -1,6 +1,5 @@
 """The fixtures of tests/e2e, and a browser. Without chromium all of it is skipped, with the reason."""
 
-import importlib.util
 import os
 import pathlib
 import sys
@@ -12,11 +11,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 E2E = HERE.parent / "e2e"
 sys.path[:0] = [str(HERE), str(E2E)]
 
-# By its own name: this file is `conftest` to those that import it.
-_spec = importlib.util.spec_from_file_location("e2e_conftest", E2E / "conftest.py")
-_e2e = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_e2e)
-globals().update({name: value for name, value in vars(_e2e).items() if not name.startswith("_")})
+from borrowed import NAMES  # noqa: E402: behind the path
+
+globals().update(NAMES)
 
 import webdriver  # noqa: E402: behind the path
 

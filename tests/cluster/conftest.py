@@ -1,6 +1,5 @@
 """The fixtures of tests/e2e, and jobs over hosts that are network namespaces (hosts.py)."""
 
-import importlib.util
 import itertools
 import os
 import pathlib
@@ -14,11 +13,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 E2E = HERE.parent / "e2e"
 sys.path[:0] = [str(HERE), str(E2E)]
 
-# By its own name: this file is `conftest` to those that import it.
-_spec = importlib.util.spec_from_file_location("e2e_conftest", E2E / "conftest.py")
-_e2e = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_e2e)
-globals().update({name: value for name, value in vars(_e2e).items() if not name.startswith("_")})
+from borrowed import NAMES, e2e  # noqa: E402: behind the path
+
+globals().update(NAMES)
 
 pytest.register_assert_rewrite("fashion_mnist", "faulted_run", "hosts", "ray_cluster", "slurm")
 
@@ -45,7 +42,7 @@ class Job:
         self.tasks = [task for task in tasks if task.rank not in without]
         self.processes = [self.start(task) for task in self.tasks]
 
-    def start(self, task, program=_e2e.RTRAIN):
+    def start(self, task, program=e2e.RTRAIN):
         """The process of that task: the first, or one in its place."""
         if task.node not in self.runtimes:
             self.runtimes[task.node] = tempfile.mkdtemp(prefix="rt-", dir="/tmp")
@@ -54,7 +51,7 @@ class Job:
         env = {**self.rtrain.env, "RTRAIN_RUNTIME_DIR": self.runtimes[task.node], "RTRAIN_RENDEZVOUS": str(self.rendezvous),
                **variables, **self.env, **self.env_of.get(task.node, {})}
         command = self.hosts[task.node].command(program, *self.args, folder=self.rtrain.folder)
-        return _e2e.Running(command, self.rtrain.folder, env)
+        return e2e.Running(command, self.rtrain.folder, env)
 
     def add(self, node):
         """The first task of that host, which was left out."""
@@ -83,7 +80,7 @@ class SlurmUser:
     def start(self, *command):
         """With the variables of rtrain.env."""
         env = {**self.rtrain.env, **self.slurm.env}
-        return _e2e.Running(self.slurm.hosts[0].command(*command, folder=self.rtrain.folder), self.rtrain.folder, env)
+        return e2e.Running(self.slurm.hosts[0].command(*command, folder=self.rtrain.folder), self.rtrain.folder, env)
 
     def __call__(self, *command, timeout=120):
         return self.start(*command).wait(timeout)
@@ -91,11 +88,11 @@ class SlurmUser:
     def srun(self, *args, tasks=1):
         """`srun rtrain …` on both hosts, with so many tasks on each."""
         shape = [f"--ntasks-per-node={tasks}", f"--cpus-per-task={2 // tasks}"]
-        return self.start("srun", "-K", "-N2", *shape, _e2e.RTRAIN, *args)
+        return self.start("srun", "-K", "-N2", *shape, e2e.RTRAIN, *args)
 
     def command(self, *args):
         """What an rtrain command prints there."""
-        result = self(_e2e.RTRAIN, *args)
+        result = self(e2e.RTRAIN, *args)
         assert result.returncode == 0, (args, result.stdout, result.stderr)
         return result.stdout
 
