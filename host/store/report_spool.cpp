@@ -82,11 +82,11 @@ std::string path_of(const std::string& folder, const FileName& name) {
   return cat(folder, "/", file_name(name.attempt, name.rank, static_cast<size_t>(name.number)));
 }
 
-// Unless it was removed meanwhile.
-void sync_file(const std::string& path) {
+// Unless it was removed meanwhile: the run goes on, or ends, in another thread.
+void sync_if_there(const std::string& path, int (*sync)(int)) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!file.is_open() && errno == ENOENT) return;
-  if (!file.is_open() || ::fdatasync(file.get()) != 0) throw file_error("sync", path);
+  if (!file.is_open() || sync(file.get()) != 0) throw file_error("sync", path);
 }
 
 // The reports of one file, up to the first that is not whole.
@@ -157,10 +157,8 @@ std::vector<SpooledReport> read_spools(const std::string& folder) {
 std::string sync_spools(const std::string& folder) {
   try {
     const std::vector<FileName> names = spools_in(folder);
-    for (const FileName& name : names) {
-      sync_file(path_of(folder, name));
-    }
-    if (!names.empty()) sync_folder(folder);
+    for (const FileName& name : names) sync_if_there(path_of(folder, name), &::fdatasync);
+    if (!names.empty()) sync_if_there(folder, &::fsync);
     return "";
   } catch (const Error& e) {
     return e.message();

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
+#include <thread>
 
 #include "host/base/error.h"
 #include "tests/unit/temp_folder.h"
@@ -108,6 +111,22 @@ TEST_F(ReportSpoolTest, OnlyEarlierAttemptsAreRemoved) {
   EXPECT_EQ(texts(), std::vector<std::string>{"2-0: b"});
   remove_spools(folder_, 3);
   EXPECT_FALSE(fs::exists(folder_));
+}
+
+TEST_F(ReportSpoolTest, WhatIsRemovedWhileItIsSyncedIsNoProblem) {
+  std::atomic<bool> has_ended = false;
+  std::thread run([&] {
+    for (int i = 0; i < 500; ++i) {
+      ReportSpool(folder_, 1, 0).add(0, "a");
+      remove_spools(folder_, 2);
+    }
+    has_ended = true;
+  });
+  std::set<std::string> problems;
+  while (!has_ended) problems.insert(sync_spools(folder_));
+  run.join();
+  problems.erase("");
+  EXPECT_EQ(problems, std::set<std::string>());
 }
 
 TEST_F(ReportSpoolTest, AFolderThatCannotBeWrittenIsNamed) {
