@@ -175,6 +175,8 @@ void CommitBoard::set_absent(int number, bool is_absent) {
   wake();
 }
 
+void CommitBoard::leave_out(int number) { set_ready(number, UINT64_MAX); }
+
 bool CommitBoard::is_ready(int number, uint64_t step) const {
   return rank(number).ready.load(std::memory_order_seq_cst) >= step;
 }

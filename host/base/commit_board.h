@@ -60,6 +60,8 @@ class CommitBoard {
   // The rank does not come to any further step until it is present again: it has ended, or goes
   // back to its last one.
   void set_absent(int rank, bool is_absent);
+  // Nobody waits for the rank any more: there is no process of it, and will be none.
+  void leave_out(int rank);
 
   // Whether all ranks of this host are.
   bool is_host_ready(uint64_t step) const { return !first_late(step); }

@@ -77,7 +77,8 @@ int read(lua_State* L) {
 }
 
 int set_healable(lua_State* L) {
-  worker().commits().set_healable(lua_toboolean(L, 1) != 0);
+  const std::string_view fixed = lua_isnoneornil(L, 2) ? "" : bytes_at(L, 2);
+  worker().commits().set_healable(lua_toboolean(L, 1) != 0, fixed);
   return 0;
 }
 

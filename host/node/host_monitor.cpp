@@ -33,7 +33,13 @@ void HostMonitor::sample() {
       pass_on(series_.add_process(rank, pid, process_facts(pid), process_io(pid), time_ms));
     }
   }
-  pass_on(series_.add_host(plan_.first_rank, host_facts(), time_ms));
+  pass_on(series_.add_host(host_rank(), host_facts(), time_ms));
+}
+
+int HostMonitor::host_rank() const {
+  int rank = plan_.first_rank;
+  while (left_out_.contains(rank)) ++rank;
+  return rank;
 }
 
 void HostMonitor::pass_on(std::vector<SeriesChunk> chunks) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <set>
 
 #include "host/loop/timer.h"
 #include "host/node/host_series.h"
@@ -31,15 +32,19 @@ class HostMonitor {
   // The first look is after one interval: a short run has none.
   void start(const Plan& plan);
   void stop() { timer_.stop(); }
+  // There is no such rank any more: where it was the first one the host's series are another's.
+  void leave_out(int rank) { left_out_.insert(rank); }
 
  private:
   void arm();
   void sample();
+  int host_rank() const;
   void pass_on(std::vector<SeriesChunk> chunks);
 
   HostMonitorDelegate& delegate_;
   HostSeries series_;
   Plan plan_;
+  std::set<int> left_out_;
   Timer timer_;
 };
 

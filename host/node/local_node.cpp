@@ -122,6 +122,11 @@ void LocalNode::replace(int rank) {
   start(rank, [this, rank](const WorkerPlace& place) { group_.replace(rank, place); });
 }
 
+void LocalNode::leave_out(int rank) {
+  commits_.leave_out(rank);
+  host_.leave_out(rank);
+}
+
 void LocalNode::set_lease(double until_s) {
   for (int rank = order_.first_rank; rank < board_.size(); ++rank) {
     board_.page(rank).lease_s.store(until_s, std::memory_order_relaxed);

@@ -50,6 +50,7 @@ class LocalNode : public Node,
   void hand_over(NodeDelegate& delegate) override;
   void replace(int rank) override;
   void kill(int rank) override { group_.kill(rank); }
+  void leave_out(int rank) override;
   void set_others_ready(uint64_t step) override { commits_.set_others_ready(step); }
   void set_others_lost() override { commits_.set_others_lost(true); }
   RankFacts facts(int rank) const override;

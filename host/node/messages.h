@@ -117,6 +117,15 @@ struct ReplaceWorker {
                                       required("rank", &ReplaceWorker::rank)};
 };
 
+struct LeaveOutWorker {
+  static constexpr std::string_view kType = "leave_out_worker";
+  int attempt = 1;
+  int rank = 0;
+
+  static constexpr std::tuple kFields{required("attempt", &LeaveOutWorker::attempt),
+                                      required("rank", &LeaveOutWorker::rank)};
+};
+
 struct OthersReady {
   static constexpr std::string_view kType = "others_ready";
   int attempt = 1;
@@ -134,7 +143,7 @@ struct OthersLost {
 };
 
 using ToNode = std::variant<StartWorkers, ToRank, Attached, HoldOutput, KillWorkers, CloseWorkers,
-                            HandOver, ReplaceWorker, OthersReady, OthersLost>;
+                            HandOver, ReplaceWorker, LeaveOutWorker, OthersReady, OthersLost>;
 
 struct Spawned {
   static constexpr std::string_view kType = "spawned";

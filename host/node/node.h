@@ -2,7 +2,8 @@
 // one through its agent.
 //
 // A node carries out and says what it sees; the controller decides. It has the ranks from
-// `first_rank` on, and belongs to one attempt, or to several where ranks are replaced.
+// `first_rank` on, and belongs to one attempt, or to several where ranks are replaced or left out.
+// A rank keeps its number here, whatever it is in a later attempt (NodeGroup::place).
 #pragma once
 
 #include <cstdint>
@@ -101,6 +102,8 @@ class Node {
   virtual void replace(int /*rank*/) { RT_CHECK(false); }
   // SIGKILL to one worker and what it has started.
   virtual void kill(int /*rank*/) { RT_CHECK(false); }
+  // The others go on without the rank, whose process is gone: no commit waits for it.
+  virtual void leave_out(int /*rank*/) { RT_CHECK(false); }
   // As CommitBoard has it, where other nodes have ranks too.
   virtual void set_others_ready(uint64_t /*step*/) {}
   virtual void set_others_lost() {}

@@ -40,6 +40,9 @@ const Routes<message::ToNode, NodeHost> NodeHost::kRoutes{
     on<message::ReplaceWorker>([](NodeHost& n, const auto& m) {
       if (n.is_mine(m.attempt)) n.replace(m.rank);
     }),
+    on<message::LeaveOutWorker>([](NodeHost& n, const auto& m) {
+      if (n.is_mine(m.attempt)) n.node_->leave_out(m.rank);
+    }),
     on<message::OthersReady>([](NodeHost& n, const auto& m) {
       if (n.is_mine(m.attempt)) n.node_->set_others_ready(static_cast<uint64_t>(m.step));
     }),

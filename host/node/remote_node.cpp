@@ -77,6 +77,10 @@ void RemoteNode::kill(int rank) {
   send_(message::KillWorkers{.attempt = order_.attempt, .rank = rank, .reason = {}});
 }
 
+void RemoteNode::leave_out(int rank) {
+  send_(message::LeaveOutWorker{.attempt = order_.attempt, .rank = rank});
+}
+
 void RemoteNode::set_others_ready(uint64_t step) {
   send_(message::OthersReady{.attempt = order_.attempt, .step = static_cast<int64_t>(step)});
 }

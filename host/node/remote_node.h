@@ -42,6 +42,7 @@ class RemoteNode : public Node {
   void hand_over(NodeDelegate& delegate) override;
   void replace(int rank) override;
   void kill(int rank) override;
+  void leave_out(int rank) override;
   void set_others_ready(uint64_t step) override;
   void set_others_lost() override { send_(message::OthersLost{.attempt = order_.attempt}); }
   RankFacts facts(int rank) const override { return at(rank).facts; }

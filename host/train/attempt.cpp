@@ -58,19 +58,21 @@ Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int n
 }
 
 Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int number,
-                 RunRecord::AttemptStart start, Attempt& before)
-    : Attempt(context, delegate, number, before.num_workers_, std::move(start),
+                 RunRecord::AttemptStart start, Attempt& before, const std::vector<int>& kept)
+    : Attempt(context, delegate, number, static_cast<int>(kept.size()), std::move(start),
               std::move(before.nodes_)) {
   is_heal_ = true;
-  for (const auto& member : nodes_.members()) member.node->hand_over(*this);
+  nodes_.keep(kept);
+  nodes_.hand_over(*this);
   for (int rank = 0; rank < num_workers_; ++rank) {
-    if (!before.roster_.is_gone(rank)) take_over(rank, before);
+    const int old_rank = kept[static_cast<size_t>(rank)];
+    if (!before.roster_.is_gone(old_rank)) take_over(rank, before, old_rank);
   }
 }
 
-void Attempt::take_over(int rank, const Attempt& before) {
+void Attempt::take_over(int rank, const Attempt& before, int old_rank) {
   const auto& worker = workers_.at(static_cast<size_t>(rank)) =
-      before.workers_.at(static_cast<size_t>(rank));
+      before.workers_.at(static_cast<size_t>(old_rank));
   roster_.add(rank, nodes_.of(rank).host, worker);
   watchdog_.set_pid(rank, worker.pid);
   watchdog_.set_started(rank);
@@ -124,13 +126,16 @@ bool Attempt::can_replace() const {
 }
 
 void Attempt::heal(const std::vector<int>& lost) {
-  for (const int rank : lost) node(rank).replace(rank);
+  for (const int rank : lost) node(rank).replace(nodes_.place(rank));
   for (int rank = 0; rank < num_workers_; ++rank) {
     if (std::ranges::find(lost, rank) == lost.end()) send(rank, context_of(rank));
   }
 }
 
-void Attempt::on_spawned(int rank, const SpawnedWorker& worker) {
+void Attempt::on_spawned(int place, const SpawnedWorker& worker) {
+  const auto found = nodes_.rank_at(place);
+  if (!found) return;
+  const int rank = *found;
   workers_.at(static_cast<size_t>(rank)) = worker;
   roster_.add(rank, nodes_.of(rank).host, worker);
   watchdog_.set_pid(rank, worker.pid);
@@ -141,19 +146,28 @@ void Attempt::on_spawned(int rank, const SpawnedWorker& worker) {
   }
 }
 
-void Attempt::on_spawn_failed(int rank, const Error& error, bool is_transient) {
-  const NodeGroup::Member& member = nodes_.of(rank);
-  const int end = is_heal_ ? rank + 1 : member.first_rank + member.num_workers;
-  delegate_.feed(event::SpawnFailed{error, rank, end, is_transient});
+void Attempt::on_spawn_failed(int place, const Error& error, bool is_transient) {
+  const auto rank = nodes_.rank_at(place);
+  if (!rank) return;
+  const NodeGroup::Member& member = nodes_.of(*rank);
+  const int end = is_heal_ ? *rank + 1 : member.first_rank + member.num_workers;
+  delegate_.feed(event::SpawnFailed{error, *rank, end, is_transient});
 }
 
 // A node may have been another attempt's.
 void Attempt::on_series(SeriesChunk chunk) {
+  const auto rank = nodes_.rank_at(static_cast<int>(chunk.rank));
+  if (!rank) return;
   chunk.attempt = number_;
+  chunk.rank = *rank;
   context_.writer.add(std::move(chunk));
 }
 
-void Attempt::on_device_fault(const DeviceFault& fault) {
+void Attempt::on_device_fault(const DeviceFault& seen) {
+  const auto rank = nodes_.rank_at(seen.rank);
+  if (!rank) return;
+  DeviceFault fault = seen;
+  fault.rank = *rank;
   faults_.add(fault);
   warn(to_text(fault));
   tell_evidence(fault.rank, "xid", to_text(fault), is_hardware_xid(fault.xid));
@@ -213,12 +227,12 @@ WorkerContext Attempt::context_of(int rank) const {
 }
 
 void Attempt::send(int rank, message::ToWorker message) {
-  node(rank).send(rank, encode(to_value(std::move(message))));
+  send_frame(rank, encode(to_value(std::move(message))));
 }
 
 void Attempt::send_all(message::ToWorker message) {
   const std::string frame = encode(to_value(std::move(message)));
-  for (int rank = 0; rank < num_workers_; ++rank) node(rank).send(rank, frame);
+  for (int rank = 0; rank < num_workers_; ++rank) send_frame(rank, frame);
 }
 
 void Attempt::kill() {
@@ -249,7 +263,7 @@ void Attempt::abandon_endpoints() {
     warn(cat("rank ", rank, " (pid ", pid,
              "): the train function, which runs in the script's process, has not ended",
              abandons ? ": the run ends without it" : " yet"));
-    if (abandons) on_gone(rank, {.pid = pid, .is_child = false, .status = {}, .broken = {}});
+    if (abandons) end_rank(rank, {.pid = pid, .is_child = false, .status = {}, .broken = {}});
   }
 }
 
@@ -357,7 +371,7 @@ const Routes<message::ToController, Attempt, int> Attempt::kRoutes{
       a.send(rank, message::Reply{.id = m.id, .value = a.context_.resources.start_ingest(m)});
     }),
     on<message::Healable>([](Attempt& a, int rank, const auto& m) {
-      a.delegate_.feed(event::Healable{rank, m.is && a.can_replace()});
+      a.delegate_.feed(event::Healable{rank, m.is && a.can_replace(), m.fixed});
     }),
     on<message::HostReady>(
         [](Attempt& a, int rank, const auto& m) { a.on_host_ready(rank, m.step); }),
@@ -366,9 +380,10 @@ const Routes<message::ToController, Attempt, int> Attempt::kRoutes{
     on<message::Failed>([](Attempt& a, int rank, const auto& m) { a.on_failed(rank, m); }),
 };
 
-void Attempt::on_frame(int rank, std::string frame) {
-  if (roster_.is_gone(rank)) return;  // abandoned
-  kRoutes.deliver(*this, rank, decode(frame));
+void Attempt::on_frame(int place, std::string frame) {
+  const auto rank = nodes_.rank_at(place);
+  if (!rank || roster_.is_gone(*rank)) return;  // abandoned
+  kRoutes.deliver(*this, *rank, decode(frame));
 }
 
 void Attempt::answer(std::vector<KeyValueStore::Answer> answers) {
@@ -384,19 +399,25 @@ void Attempt::on_hello(int rank, const message::Hello& hello) {
   const auto pid = static_cast<int>(hello.pid);
   if (run_.spec.join) roster_.set_pid(rank, pid);
   run_.events.emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kHello)}});
-  node(rank).set_attached(rank, pid);
+  node(rank).set_attached(nodes_.place(rank), pid);
   delegate_.feed(event::PhaseReached{rank, Phase::kHello});
 }
 
 // In the channels may lie that it has returned, why it ends, or another rank's error before that.
-void Attempt::on_dying(int rank) {
+void Attempt::on_dying(int place) {
+  const auto rank = nodes_.rank_at(place);
+  if (!rank) return;
   const double now_s = monotonic_s();
   drain();
-  delegate_.feed(event::Dying{rank, now_s});
+  delegate_.feed(event::Dying{*rank, now_s});
 }
 
-void Attempt::tell_death(int rank, bool heals) {
-  warn(death_notice(rank, roster_.pid(rank), num_workers_, heals));
+void Attempt::tell_death(int rank, DeathEffect effect, const std::string& because) {
+  warn(death_notice({.rank = rank,
+                     .pid = roster_.pid(rank),
+                     .num_workers = num_workers_,
+                     .effect = effect,
+                     .because = because}));
 }
 
 // What one node has heard all hear: all ranks that are left come to that step. Once a rank is lost
@@ -416,7 +437,7 @@ void Attempt::tell_lost(int rank) {
   message::PeerLost lost{.text = cat("rank ", rank, " is lost")};
   const std::string frame = encode(to_value(std::move(lost)));
   for (int each = 0; each < num_workers_; ++each) {
-    if (each != rank) node(each).send(each, frame);
+    if (each != rank) send_frame(each, frame);
   }
 }
 
@@ -490,8 +511,10 @@ Error Attempt::explain(int rank, const Error& error) const {
   return faults_.explain(rank, with_absent_ranks(rank, error, ranks));
 }
 
-void Attempt::on_output(int rank, OutputStream stream, std::string_view bytes) {
-  output_.add(rank, stream, bytes);
+void Attempt::on_output(int place, OutputStream stream, std::string_view bytes) {
+  const auto rank = nodes_.rank_at(place);
+  if (!rank) return;
+  output_.add(*rank, stream, bytes);
   delegate_.on_output_logged();
 }
 
@@ -503,7 +526,11 @@ void Attempt::drain() {
   for (const auto& member : nodes_.members()) member.node->drain();
 }
 
-void Attempt::on_gone(int rank, const WorkerEnd& end) {
+void Attempt::on_gone(int place, const WorkerEnd& end) {
+  if (const auto rank = nodes_.rank_at(place)) end_rank(*rank, end);
+}
+
+void Attempt::end_rank(int rank, const WorkerEnd& end) {
   if (roster_.is_gone(rank)) return;  // abandoned
   roster_.set_gone(rank, end);
   graceful_shutdown_.on_left(rank);

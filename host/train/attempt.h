@@ -71,11 +71,13 @@ class Attempt : public CollectiveServiceDelegate,
  public:
   Attempt(const AttemptContext& context, AttemptDelegate& delegate, int number, int num_workers,
           RunRecord::AttemptStart start);
-  // A heal: takes the nodes of the one before over with the processes that are left.
+  // A heal: takes the nodes of the one before over with the processes that are left. What was rank
+  // kept[i] there is rank i.
   Attempt(const AttemptContext& context, AttemptDelegate& delegate, int number,
-          RunRecord::AttemptStart start, Attempt& before);
+          RunRecord::AttemptStart start, Attempt& before, const std::vector<int>& kept);
 
   int number() const { return number_; }
+  int num_workers() const { return num_workers_; }
   // Starts all ranks, or feeds SpawnFailed.
   void spawn();
   // Whether lost ranks can be replaced while the others live.
@@ -91,11 +93,11 @@ class Attempt : public CollectiveServiceDelegate,
   void ask_to_stop(double grace_s) { graceful_shutdown_.start(grace_s); }
   bool is_asked_to_stop() const { return graceful_shutdown_.is_started(); }
   // Says at once that a rank has died, and what comes of it.
-  void tell_death(int rank, bool heals);
+  void tell_death(int rank, DeathEffect effect, const std::string& because);
   // The other ranks are to go back to their last commit.
   void tell_lost(int rank);
   void kill();
-  void kill(int rank) { node(rank).kill(rank); }
+  void kill(int rank) { node(rank).kill(nodes_.place(rank)); }
   // All ranks are gone, or were never there. What keeps its reports from being a whole: a line, or
   // empty.
   std::string close();
@@ -132,12 +134,13 @@ class Attempt : public CollectiveServiceDelegate,
   static const Routes<message::ToController, Attempt, int> kRoutes;
 
  private:
-  void on_spawned(int rank, const SpawnedWorker& worker) override;
-  void on_spawn_failed(int rank, const Error& error, bool is_transient) override;
-  void on_frame(int rank, std::string frame) override;
-  void on_output(int rank, OutputStream stream, std::string_view bytes) override;
-  void on_dying(int rank) override;
-  void on_gone(int rank, const WorkerEnd& end) override;
+  // A node names a rank by its place (NodeGroup::rank_at).
+  void on_spawned(int place, const SpawnedWorker& worker) override;
+  void on_spawn_failed(int place, const Error& error, bool is_transient) override;
+  void on_frame(int place, std::string frame) override;
+  void on_output(int place, OutputStream stream, std::string_view bytes) override;
+  void on_dying(int place) override;
+  void on_gone(int place, const WorkerEnd& end) override;
   void on_series(SeriesChunk chunk) override;
   void on_device_fault(const DeviceFault& fault) override;
 
@@ -153,7 +156,7 @@ class Attempt : public CollectiveServiceDelegate,
                       std::vector<std::pair<std::string, std::string>> files) override;
   void on_hang(int rank, const Error& error) override;
   void on_straggler(const Straggler& found) override;
-  RankFacts facts(int rank) const override { return node(rank).facts(rank); }
+  RankFacts facts(int rank) const override { return node(rank).facts(nodes_.place(rank)); }
 
   void answer(std::vector<KeyValueStore::Answer> answers);
   void on_hello(int rank, const message::Hello& hello);
@@ -171,12 +174,14 @@ class Attempt : public CollectiveServiceDelegate,
           RunRecord::AttemptStart start, NodeGroup nodes);
   void close_services();
   WorkerContext context_of(int rank) const;
-  void take_over(int rank, const Attempt& before);
+  void take_over(int rank, const Attempt& before, int old_rank);
+  void end_rank(int rank, const WorkerEnd& end);
   Error explain(int rank, const Error& error) const;
   void tell_evidence(int rank, const std::string& kind, const std::string& text,
                      bool is_conclusive);
   NodeOrder node_order() const;
   Node& node(int rank) const { return *nodes_.of(rank).node; }
+  void send_frame(int rank, std::string_view frame) { node(rank).send(nodes_.place(rank), frame); }
   void drain();
   void name_survivors();
   void abandon_endpoints();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "host/base/clock.h"
+#include "host/base/counted.h"
 #include "host/base/text.h"
 #include "host/machine/machine.h"
 
@@ -14,6 +15,8 @@ namespace {
 
 // Who presses Ctrl-C waits for it.
 constexpr double kInterruptGraceS = 10;
+// From when a host is taken for gone until that is known here.
+constexpr double kLossMarginS = 5;
 constexpr size_t kMaxUnwrittenOutput = size_t{8} << 20;
 
 List values(const std::vector<CheckpointInfo>& checkpoints) {
@@ -46,8 +49,7 @@ Controller::Controller(const ControllerContext& context)
       machine_(scaling_policy(context.spec),
                FailurePolicy(context.spec.failure_limits, static_cast<uint64_t>(now_ms()),
                              FailureCounts::from_value(context.record.failures())),
-               context.spec.start_timeout_s,
-               {.max_heals = context.spec.max_heals, .unwind_timeout_s = context.spec.timeout_s}),
+               context.spec.start_timeout_s, heal_limits()),
       resources_(make_resources()),
       health_(run_, resources_, *this),
       writer_(context.loop, io_, [this] { on_written(); }),
@@ -140,6 +142,14 @@ void Controller::take_warnings() {
       context_.loop.post([this, text] { events_.notice("warning", text); });
     });
   });
+}
+
+HealLimits Controller::heal_limits() const {
+  const RunSpec& spec = context_.spec;
+  const bool has_hosts = context_.nodes != nullptr && spec.uses_hosts();
+  return {.max_heals = spec.max_heals,
+          .unwind_timeout_s = spec.timeout_s,
+          .loss_timeout_s = has_hosts ? spec.node_timeout_s + kLossMarginS : 0};
 }
 
 // A failure that came before stays the run's error: this one is reported at least.
@@ -434,8 +444,13 @@ void Controller::perform(const action::EndAttempt& a) {
 }
 
 void Controller::perform(const action::ReportDeath& a) {
-  if (a.heals && !lost_since_s_) lost_since_s_ = monotonic_s();
-  attempt_->tell_death(a.rank, a.heals);
+  if (a.effect != DeathEffect::kEnds && !lost_since_s_) lost_since_s_ = monotonic_s();
+  attempt_->tell_death(a.rank, a.effect, a.because);
+}
+
+void Controller::perform(const action::ReportLeftOut& a) {
+  events_.notice("warning", cat("rank ", a.rank, " cannot be replaced: ", a.error.message(),
+                                ": the others go on without it"));
 }
 
 void Controller::perform(const action::EndHealed& a) {
@@ -454,8 +469,14 @@ void Controller::perform(const action::EndHealed& a) {
 
 void Controller::perform(const action::HealGroup& a) {
   checkpoints_.begin_attempt();
-  auto next = std::make_unique<Attempt>(attempt_context(), *this, a.attempt, start_, *attempt_);
+  const int before = attempt_->num_workers();
+  auto next =
+      std::make_unique<Attempt>(attempt_context(), *this, a.attempt, start_, *attempt_, a.kept);
   attempt_ = std::move(next);
+  if (attempt_->num_workers() < before) {
+    events_.notice("warning", cat("the group goes on with ", counted(a.kept.size(), "worker"),
+                                  " instead of ", before));
+  }
   attempt_->heal(a.lost);
 }
 

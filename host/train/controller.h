@@ -107,6 +107,7 @@ class Controller : public AttemptDelegate,
 
   NodeFiles make_files();
   std::unique_ptr<Resources> make_resources();
+  HealLimits heal_limits() const;
   void on_written();
   void tell_state();
   void perform(const action::RequestResources& a);
@@ -121,6 +122,7 @@ class Controller : public AttemptDelegate,
   void perform(const action::AskToStop& a);
   void perform(const action::ReportResize& a);
   void perform(const action::ReportDeath& a);
+  void perform(const action::ReportLeftOut& a);
   void perform(const action::TellLost& a) { attempt_->tell_lost(a.rank); }
   void perform(const action::KillRank& a) { attempt_->kill(a.rank); }
   void perform(const action::EndHealed& a);

@@ -54,6 +54,7 @@ class Transition {
   void on(const event::SpawnFailed& e) {
     for (int rank = e.rank; rank < e.end; ++rank) rank_of(rank).gone = true;
     if (m_.killed) return check_all_gone();
+    if (m_.is_healed && go_on_without({{e.rank, e.error}})) return;
     m_.transient = e.transient;
     fail_start(e.error, e.rank);
   }
@@ -71,6 +72,7 @@ class Transition {
     if (m_.heal == HealStage::kUnwinding) return give_up_heal();
     if (is_running()) return;
     if (m_.state == RunState::kShuttingDown) return kill();  // the teardown took too long
+    if (m_.is_healed && go_on_without(late_ranks())) return;
     fail_late_start();
   }
 
@@ -107,7 +109,7 @@ class Transition {
   void on(const event::Gone& e) {
     RankState& rank = rank_of(e.rank);
     rank.gone = true;
-    rank.has_host = e.has_host;
+    rank.is_replaceable = rank.is_replaceable && e.has_host;
     // A death that we brought about, or after the train function has returned everywhere, is no
     // failure.
     const bool over = m_.killed || m_.state == RunState::kShuttingDown;
@@ -130,10 +132,13 @@ class Transition {
   void on(const event::Healable& e) {
     RankState& rank = rank_of(e.rank);
     rank.healable = e.is;
+    rank.fixed = e.fixed;
     if (!e.is) m_.can_replace = false;
     // What a rank says that is lost, or is being ended with the others, comes too late.
     if (m_.heal != HealStage::kNone || m_.killed || !all_healable(m_.ranks)) return;
     m_.can_replace = m_.heal_limits.max_heals != 0;
+    m_.can_shrink = m_.scaling.is_elastic() &&
+                    std::ranges::all_of(m_.ranks, [](const auto& r) { return r.fixed.empty(); });
     m_.barren_heals = 0;
     for (RankState& each : m_.ranks) each.unwound.reset();
     const bool was_healed = std::exchange(m_.is_healed, false);
@@ -153,6 +158,10 @@ class Transition {
   // Ranks that have gone back to their last commit, and nobody has died: what they say is an error.
   void on(const event::VerdictDue& e) {
     if (e.attempt != m_.attempt || !m_.failing) return;
+    if (!m_.awaits_loss && may_be_loss()) {
+      m_.awaits_loss = true;
+      return add(action::SetVerdictTimer{m_.heal_limits.loss_timeout_s});
+    }
     for (RankState& rank : m_.ranks) {
       if (!rank.unwound || rank.error) continue;
       rank.error = rank.unwound->error;
@@ -286,7 +295,8 @@ class Transition {
     m_.num_workers = num_workers;
     m_.slowest = Phase::kSpawn;
     m_.ran = m_.failing = m_.killed = m_.attempt_ending = m_.transient = false;
-    m_.can_replace = m_.is_healed = m_.kill_is_due = false;
+    m_.can_replace = m_.can_shrink = m_.is_healed = m_.kill_is_due = false;
+    m_.awaits_loss = false;
     m_.group_error.reset();
     m_.error.reset();
     add(action::BeginAttempt{m_.attempt, num_workers});
@@ -309,12 +319,23 @@ class Transition {
         std::min_element(m_.ranks.begin(), m_.ranks.end(),
                          [](const auto& a, const auto& b) { return a.phase < b.phase; });
     const int rank = static_cast<int>(late - m_.ranks.begin());
-    const int next = static_cast<int>(late->phase) + 1;
-    fail_start(Error(Code::kTimeout,
-                     cat("rank ", rank, " did not reach '", phase_name(static_cast<Phase>(next)),
-                         "' within ", m_.start_timeout_s, " s: it is still at '",
-                         phase_name(late->phase), "'")),
-               rank);
+    fail_start(lateness(rank), rank);
+  }
+
+  Error lateness(int rank) {
+    const Phase phase = rank_of(rank).phase;
+    const auto next = static_cast<Phase>(static_cast<int>(phase) + 1);
+    return Error(Code::kTimeout,
+                 cat("rank ", rank, " did not reach '", phase_name(next), "' within ",
+                     m_.start_timeout_s, " s: it is still at '", phase_name(phase), "'"));
+  }
+
+  std::vector<std::pair<int, Error>> late_ranks() {
+    std::vector<std::pair<int, Error>> out;
+    for (int rank = 0; rank < static_cast<int>(m_.ranks.size()); ++rank) {
+      if (rank_of(rank).phase < Phase::kRunning) out.emplace_back(rank, lateness(rank));
+    }
+    return out;
   }
 
   void fail_start(const Error& error, int rank) {
@@ -334,10 +355,73 @@ class Transition {
   // A death is a cause by itself: nothing that the other ranks have yet to say would be an earlier
   // one.
   void lose(int rank) {
-    if (may_heal()) return heal(rank);
+    check_barren(rank_of(rank));
+    if (may_heal()) {
+      const bool is_replaced = rank_of(rank).is_replaceable;
+      add(action::ReportDeath{rank, is_replaced ? DeathEffect::kReplaced : DeathEffect::kLeftOut});
+      return heal(rank);
+    }
     m_.failing = true;
-    add(action::ReportDeath{rank});
+    add(action::ReportDeath{rank, DeathEffect::kEnds, why_not_without(rank_of(rank))});
     kill();
+  }
+
+  // A smaller group does without a process that is never there for long enough.
+  void check_barren(RankState& rank) {
+    if (!m_.is_healed || rank.healable || !m_.can_shrink) return;
+    if (m_.barren_heals < kMaxBarrenHeals) return;
+    rank.is_replaceable = false;
+    m_.barren_heals = 0;
+  }
+
+  // Why the others do not go on without a rank that cannot be replaced; empty for other ranks.
+  std::string why_not_without(const RankState& lost) const {
+    if (!m_.can_replace || lost.is_replaceable) return "";
+    if (!m_.scaling.is_elastic()) {
+      return "its host is gone and num_workers is a fixed number (with a range, {min, max}, the "
+             "others would go on)";
+    }
+    for (const RankState& rank : m_.ranks) {
+      if (!rank.fixed.empty()) {
+        return cat("its host is gone and a smaller group is not possible: ", rank.fixed);
+      }
+    }
+    if (num_kept(m_.ranks) >= least_workers()) return "";
+    return cat("its host is gone and fewer than ", least_workers(),
+               " workers, the least of num_workers, are left");
+  }
+
+  int least_workers() const {
+    return m_.can_shrink ? m_.scaling.min_workers() : static_cast<int>(m_.ranks.size());
+  }
+
+  bool can_heal() const { return rtrain::can_heal(m_.ranks, least_workers()); }
+
+  // Ranks of a heal that nobody can take the place of, and why. False where the group cannot do
+  // without them.
+  bool go_on_without(const std::vector<std::pair<int, Error>>& ranks) {
+    for (const auto& [rank, error] : ranks) rank_of(rank).is_replaceable = false;
+    if (ranks.empty() || !may_heal()) {
+      for (const auto& [rank, error] : ranks) rank_of(rank).is_replaceable = true;
+      return false;
+    }
+    for (const auto& [rank, error] : ranks) {
+      rank_of(rank).error = error;
+      rank_of(rank).died = true;
+      add(action::ReportLeftOut{rank, error});
+    }
+    heal(ranks.front().first);
+    check_unwound();
+    return true;
+  }
+
+  // Ranks of a host that is gone say nothing; the others have gone back because of them.
+  bool may_be_loss() const {
+    const auto is_silent = [](const RankState& r) {
+      return !r.unwound && !r.error && !r.returned && !r.is_lost();
+    };
+    return m_.heal_limits.loss_timeout_s > 0 && may_heal() &&
+           std::ranges::any_of(m_.ranks, is_silent);
   }
 
   // A run that is being stopped takes its last checkpoint with it.
@@ -346,14 +430,13 @@ class Transition {
     const bool is_left = limits.max_heals < 0 || m_.num_heals < limits.max_heals || is_healing();
     const bool is_stopping = m_.stop && !is_healing();
     return m_.can_replace && is_left && !is_stopping && !m_.storage_failed && !m_.kill_is_due &&
-           m_.barren_heals < kMaxBarrenHeals && rtrain::can_heal(m_.ranks);
+           m_.barren_heals < kMaxBarrenHeals && can_heal();
   }
 
   // One heal for all that are lost until the rest is back at the last commit. A replacement that
   // has not got the state yet has nothing to go back to.
   void heal(int lost) {
-    m_.failing = false;
-    add(action::ReportDeath{lost, true});
+    m_.failing = m_.awaits_loss = false;
     if (m_.heal == HealStage::kNone) {
       m_.heal = HealStage::kUnwinding;
       ++m_.num_heals;
@@ -375,7 +458,7 @@ class Transition {
       return !r.gone && (!r.unwound || r.dying_s || r.is_superfluous);
     };
     if (std::any_of(m_.ranks.begin(), m_.ranks.end(), is_awaited)) return;
-    if (step_of(m_.ranks) == nullptr || !rtrain::can_heal(m_.ranks)) return give_up_heal();
+    if (step_of(m_.ranks) == nullptr || !can_heal()) return give_up_heal();
     m_.heal = HealStage::kWriting;
     m_.state = RunState::kRestarting;
     add(action::ClearDeadline{});
@@ -393,33 +476,44 @@ class Transition {
   void begin_next_of_heal() {
     ++m_.attempt;
     m_.state = RunState::kScheduling;
+    m_.num_workers = num_kept(m_.ranks);
     add(action::BeginAttempt{m_.attempt, m_.num_workers, m_.next_index});
   }
 
   void begin_healed() {
-    if (m_.kill_is_due || m_.storage_failed || !rtrain::can_heal(m_.ranks)) return give_up_heal();
+    if (m_.kill_is_due || m_.storage_failed) return give_up_heal();
     m_.heal = HealStage::kDying;
     heal_group();
   }
 
+  // A host that is lost behind the row is one worker less than this says.
   void heal_group() {
-    if (!rtrain::can_heal(m_.ranks)) return give_up_heal();
+    if (!can_heal() || num_kept(m_.ranks) != m_.num_workers) return give_up_heal();
     const auto is_dying = [](const RankState& r) { return r.is_lost() && !r.gone; };
     if (std::any_of(m_.ranks.begin(), m_.ranks.end(), is_dying)) return;
-    action::HealGroup next{m_.attempt, {}};
+    action::HealGroup next{m_.attempt, {}, {}};
+    std::vector<RankState> ranks;
     for (size_t i = 0; i < m_.ranks.size(); ++i) {
-      if (m_.ranks[i].gone) next.lost.push_back(static_cast<int>(i));
-      const bool is_lost = m_.ranks[i].gone;
-      m_.ranks[i] = {};
-      if (is_lost) continue;
-      m_.ranks[i].phase = Phase::kRunning;
-      m_.ranks[i].healable = true;
+      if (!m_.ranks[i].is_replaceable) continue;
+      next.kept.push_back(static_cast<int>(i));
+      if (m_.ranks[i].gone) next.lost.push_back(static_cast<int>(ranks.size()));
+      ranks.push_back(m_.ranks[i].gone ? RankState{} : surviving(m_.ranks[i]));
     }
+    m_.ranks = std::move(ranks);
     m_.heal = HealStage::kNone;
     m_.is_healed = true;
     m_.slowest = Phase::kSpawn;
     add(std::move(next));
     add(action::SetDeadline{m_.start_timeout_s});
+    update_slowest();
+  }
+
+  static RankState surviving(const RankState& before) {
+    RankState out;
+    out.phase = Phase::kRunning;
+    out.healable = true;
+    out.fixed = before.fixed;
+    return out;
   }
 
   void check_verdict() {

@@ -10,7 +10,9 @@
 // A **heal** (train.elastic) replaces lost ranks while the others live: they go back to their last
 // commit (TellLost, Unwound), the attempt's row is closed (EndHealed) and one for the next attempt
 // written, which takes them over (HealGroup). The state is RUNNING, then RESTARTING and SCHEDULING
-// with processes; no budget is charged but max_heals.
+// with processes; no budget is charged but max_heals. Where nobody can take a lost rank's place
+// (its host is gone, its process does not start) an elastic group goes on without it, down to its
+// least number of workers; the ranks get new numbers then.
 //
 // Invariants: 1 a group is spawned only after its resources are held and its attempt's row is on
 // disk; 2 the next attempt begins only after every process of the last one is gone and its row is
@@ -114,6 +116,7 @@ struct CheckpointCommitted {
 struct Healable {
   int rank;
   bool is;
+  std::string fixed = {};  // why it cannot go on in a smaller group, or empty
 };
 // Asked for by LookAgain.
 struct HealDue {
@@ -217,7 +220,13 @@ struct ReportResize {
 // A rank has died, and the group is ended for it, or healed.
 struct ReportDeath {
   int rank;
-  bool heals = false;
+  DeathEffect effect = DeathEffect::kEnds;
+  std::string because = {};  // of the effect, or empty
+};
+// Nobody takes a lost rank's place, because of that: the others go on without it.
+struct ReportLeftOut {
+  int rank;
+  Error error;
 };
 // The other ranks are to go back to their last commit: Unwound.
 struct TellLost {
@@ -231,10 +240,12 @@ struct EndHealed {
   GroupError error;
   int64_t next_index;  // of the first report of the next one
 };
-// The processes that are left go on in this attempt, and the lost ranks are replaced.
+// The processes that are left go on in this attempt: what was rank kept[i] is rank i. Of these the
+// lost ones are replaced.
 struct HealGroup {
   int attempt;
-  std::vector<int> lost;
+  std::vector<int> kept;
+  std::vector<int> lost;  // as they are numbered now
 };
 // Answered with HealDue, at once: not within the event of a process.
 struct LookAgain {};
@@ -267,15 +278,18 @@ using Action =
     std::variant<action::RequestResources, action::BeginAttempt, action::SpawnGroup,
                  action::SendStart, action::SetDeadline, action::ClearDeadline,
                  action::SetVerdictTimer, action::SetResizeTimer, action::AskToStop,
-                 action::ReportResize, action::ReportDeath, action::TellLost, action::KillRank,
-                 action::EndHealed, action::HealGroup, action::LookAgain, action::ReportHealed,
-                 action::SendExit, action::KillGroup, action::EndAttempt, action::ReportFailure,
-                 action::SetRetryTimer, action::EndRun, action::Finish>;
+                 action::ReportResize, action::ReportDeath, action::ReportLeftOut, action::TellLost,
+                 action::KillRank, action::EndHealed, action::HealGroup, action::LookAgain,
+                 action::ReportHealed, action::SendExit, action::KillGroup, action::EndAttempt,
+                 action::ReportFailure, action::SetRetryTimer, action::EndRun, action::Finish>;
 
 // How often lost ranks may be replaced while the others live; -1: any number.
 struct HealLimits {
   int max_heals = 0;
   double unwind_timeout_s = 1800;  // until the others are back at their last commit
+  // From when ranks notice a loss until it is known here, at most: a host that is gone is waited
+  // for. 0: there is one host.
+  double loss_timeout_s = 0;
 };
 
 enum class HealStage {
@@ -309,9 +323,11 @@ struct Machine {
   bool killed = false;            // SIGKILL went to the group
   HealStage heal = HealStage::kNone;
   bool can_replace = false;     // all ranks of the group have been in train.elastic together
+  bool can_shrink = false;      // it can go on with fewer of them
   int num_heals = 0;            // of the run
   int64_t next_index = 0;       // of the first report behind the heal
   int barren_heals = 0;         // since all ranks held the state
+  bool awaits_loss = false;     // ranks have noticed one that is not known here
   bool is_healed = false;       // ranks were replaced, and have not got the state yet
   bool kill_is_due = false;     // behind the row that is being written
   bool attempt_ending = false;  // EndAttempt was given

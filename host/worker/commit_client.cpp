@@ -32,7 +32,7 @@ CommitBoard& CommitClient::board() {
   return *board_;
 }
 
-int CommitClient::rank() const { return worker_.context().world_rank; }
+int CommitClient::place() const { return worker_.place(); }
 
 // All ranks are on this host.
 bool CommitClient::is_alone() const {
@@ -41,14 +41,14 @@ bool CommitClient::is_alone() const {
 
 void CommitClient::enter(uint64_t step) {
   prepared_ = committed_ = step;
-  board().set_ready(rank(), step);
-  board().set_absent(rank(), false);
+  board().set_ready(place(), step);
+  board().set_absent(place(), false);
 }
 
 void CommitClient::prepare(uint64_t step, std::string_view small) {
   fault_point("elastic.prepare");
-  board().write(rank(), CommitBoard::Part::kPrepared, step, small);
-  board().set_ready(rank(), step);
+  board().write(place(), CommitBoard::Part::kPrepared, step, small);
+  board().set_ready(place(), step);
   const std::chrono::duration<double> timeout(worker_.context().timeout_s);
   const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::milliseconds>(timeout);
@@ -67,18 +67,20 @@ void CommitClient::prepare(uint64_t step, std::string_view small) {
 
 void CommitClient::commit(uint64_t step, std::string_view small) {
   fault_point("elastic.commit");
-  board().write(rank(), CommitBoard::Part::kCommitted, step, small);
+  board().write(place(), CommitBoard::Part::kCommitted, step, small);
   committed_ = step;
 }
 
 std::optional<std::string> CommitClient::read(CommitBoard::Part part, uint64_t step) {
-  return board().read(rank(), part, step);
+  return board().read(place(), part, step);
 }
 
-void CommitClient::set_healable(bool is) { worker_.tell(message::Healable{.is = is}); }
+void CommitClient::set_healable(bool is, std::string_view fixed) {
+  worker_.tell(message::Healable{.is = is, .fixed = std::string(fixed)});
+}
 
 void CommitClient::leave() {
-  board().set_absent(rank(), true);
+  board().set_absent(place(), true);
   cut_groups();
 }
 

@@ -35,7 +35,8 @@ class CommitClient {
   void prepare(uint64_t step, std::string_view small);
   // Keeps it once more. All ranks have come to that step.
   void commit(uint64_t step, std::string_view small);
-  // What a rank of this number has kept at that step; nothing without it.
+  // What this rank has kept at that step, or the process before it in its place; nothing without
+  // it.
   std::optional<std::string> read(CommitBoard::Part part, uint64_t step);
 
   // All ranks have come to a step that this one has not committed: it can only go on to that.
@@ -44,7 +45,8 @@ class CommitClient {
   // also in collectives.
   void leave();
   // From now on this rank goes back to its last commit when others are lost; or no longer.
-  void set_healable(bool is);
+  // `fixed`: why it cannot go on in a smaller group, or empty.
+  void set_healable(bool is, std::string_view fixed);
   // Behind leave(): it has gone back to that step, 0 where it cannot, since others are lost;
   // `index`: of its first report after that. Returns when it goes on in another attempt. Throws
   // kTimeout.
@@ -52,7 +54,7 @@ class CommitClient {
 
  private:
   CommitBoard& board();
-  int rank() const;
+  int place() const;
   bool is_alone() const;
 
   WorkerProcess& worker_;

@@ -72,7 +72,7 @@ void check_return_value(const Value& value) {
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(int rank, int parent_pid) {
+WorkerProcess::WorkerProcess(int rank, int parent_pid) : place_(rank) {
   die_with_parent(parent_pid);
   use_processors_of(parent_pid);
   // Ours alone, and the cores that this worker holds: programs that it starts get none of them.

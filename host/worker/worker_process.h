@@ -61,6 +61,9 @@ class WorkerProcess {
   // The serialized train function and its config.
   std::string functions() const;
 
+  // The rank with which it was started: in a smaller group (train.elastic) its rank is another one.
+  int place() const { return place_; }
+
   // It is a thread of the controller's process.
   bool is_local() const { return held_open_ >= 0; }
 
@@ -169,6 +172,7 @@ class WorkerProcess {
   Value wait_call(int64_t id, std::optional<std::chrono::milliseconds> timeout,
                   const std::string& what);
 
+  int place_ = 0;
   std::unique_ptr<Progress> progress_;
   Loop loop_;
   std::unique_ptr<Channel> channel_;

@@ -10,6 +10,10 @@ local TrainContext = class('TrainContext')
 
 function TrainContext:init(fields) self._fields = fields end
 
+---The same object in another attempt, where a loss was healed (train.elastic).
+---@param fields table
+function TrainContext:renew(fields) self._fields = fields end
+
 ---@return integer number of workers of the run
 function TrainContext:get_world_size() return self._fields.world_size end
 

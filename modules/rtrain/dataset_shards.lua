@@ -83,6 +83,14 @@ function dataset_shards.record(state, is_last)
   for name, shard in ordered.items(shards) do record_one(require 'rtrain._worker', name, shard, ingest_of[state]) end
 end
 
+---The session's context is that of another rank, or of a group of another size.
+---@param state table the session's
+function dataset_shards.set_place(state)
+  if shards_of[state] == nil then return end
+  local share = {world_size = state.context.world_size, rank = state.context.world_rank}
+  for _, shard in ordered.items(shards_of[state]) do shard:set_place(share) end
+end
+
 ---Ends the loops that run.
 ---@param state table the session's
 function dataset_shards.finish(state)

@@ -102,3 +102,4 @@ def test_a_host_that_is_lost_restarts_the_group(rtrain, job):
     first, second = running.wait()
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
     assert statuses(rtrain) == ["ERRORED", "FINISHED"]
+    assert "its host is gone and num_workers is a fixed number (with a range, {min, max}" in first.stderr

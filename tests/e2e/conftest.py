@@ -294,6 +294,12 @@ def wait_until(condition, timeout_s=60, message="the condition"):
     pytest.fail(f"{message} did not hold within {timeout_s} s")
 
 
+def set_cpus(rtrain, cpus):
+    """So many cores are offered to its runs."""
+    result = rtrain("resources", "--set", f"cpus={cpus}")
+    assert result.returncode == 0, result.stderr
+
+
 @pytest.fixture
 def rtrain(tmp_path):
     runner = Rtrain(tmp_path)

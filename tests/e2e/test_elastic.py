@@ -6,7 +6,7 @@ import shutil
 import signal
 
 import pytest
-from conftest import RTRAIN, wait_until
+from conftest import RTRAIN, set_cpus, wait_until
 
 # Holds its cores until there is a file `release`.
 HOLDER = """
@@ -49,11 +49,6 @@ train.DataParallelTrainer{
 
 def holder(name, workers):
     return HOLDER.replace("@NAME@", name).replace("@WORKERS@", str(workers))
-
-
-def set_cpus(rtrain, cpus):
-    result = rtrain("resources", "--set", f"cpus={cpus}")
-    assert result.returncode == 0, result.stderr
 
 
 def last_size(rtrain):

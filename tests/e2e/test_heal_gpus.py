@@ -10,7 +10,7 @@ import sys
 import time
 
 import pytest
-from conftest import RTRAIN, wait_until
+from conftest import RTRAIN, set_cpus, wait_until
 from fake_driver import FAKE_DRIVER, simulate_gpus
 
 KILLS = pathlib.Path(__file__).resolve().parent.parent / "random_kills" / "elastic.py"
@@ -123,6 +123,17 @@ def test_a_rank_that_is_lost_between_its_collectives_and_its_step(gpus):
     result = gpus.run_ok(training(before_optimizer=LOSE.format(rank=1, step=4)))
     assert ends(result) == wanted
     assert attempts(gpus) == [(1, "HEALED"), (2, "FINISHED")]
+
+
+def test_a_rank_that_cannot_be_replaced_is_left_out(rtrain):
+    """The communicator of the others is a new one, of two devices."""
+    simulate_gpus(rtrain, 3)
+    set_cpus(rtrain, 3)
+    rtrain.env["RTRAIN_FAULT"] = "group.spawn:4:errno=EAGAIN:controller"
+    result = rtrain.run_ok(training(at_step=LOSE.format(rank=2, step=4)).replace("num_workers = 2", "num_workers = {1, 3}"))
+    assert attempts(rtrain) == [(1, "HEALED"), (2, "HEALED"), (3, "FINISHED")]
+    found = ends(result)
+    assert len(found) == 2 and found[0] == found[1] and found[0].startswith("12 steps "), found
 
 
 def test_groups_of_some_ranks_and_wrapped_models_are_made_again(gpus):

@@ -41,6 +41,18 @@ TEST(CommitBoard, KeepsTheLastTwoStepsOfEachPartOfEachRank) {
   EXPECT_EQ(board.read(1, Part::kPrepared, 2), large);
 }
 
+TEST(CommitBoard, NobodyWaitsForARankThatIsLeftOut) {
+  CommitBoard board(3);
+  board.set_ready(0, 1);
+  board.set_ready(2, 1);
+  board.set_absent(1, true);
+  EXPECT_EQ(code_of([&] { board.wait(1, late()); }), Code::kPeerLost);
+  board.leave_out(1);
+  board.wait(1, soon());
+  EXPECT_TRUE(board.is_host_ready(1));
+  EXPECT_EQ(code_of([&] { board.wait(2, soon()); }), Code::kTimeout) << "the others are not there";
+}
+
 TEST(CommitBoard, OtherProcessesSeeTheSame) {
   CommitBoard board(2);
   CommitBoard other(CommitBoard::Inherited{board.fd()});

@@ -10,8 +10,15 @@ namespace {
 class Driver {
  public:
   explicit Driver(int workers, int max_heals = -1, int max_failures = 0)
-      : machine_(ScalingPolicy::fixed(workers), FailurePolicy({.max_failures = max_failures}, 1),
-                 60, {.max_heals = max_heals}) {
+      : Driver(ScalingPolicy::fixed(workers), workers, max_heals, max_failures) {}
+  // Of an elastic group.
+  Driver(int min_workers, int workers, const std::string& fixed)
+      : Driver(ScalingPolicy::elastic(min_workers, workers, 60), workers, -1, 1) {
+    for (int rank = 0; rank < workers; ++rank) feed(event::Healable{rank, true, fixed});
+  }
+  Driver(const ScalingPolicy& scaling, int workers, int max_heals, int max_failures)
+      : machine_(scaling, FailurePolicy({.max_failures = max_failures}, 1), 60,
+                 {.max_heals = max_heals, .loss_timeout_s = scaling.is_elastic() ? 35.0 : 0.0}) {
     feed(event::Started{}).feed(event::ResourcesGranted{workers}).feed(event::AttemptBegun{});
     for (int rank = 0; rank < workers; ++rank) reach(rank);
   }
@@ -32,6 +39,9 @@ class Driver {
     return *this;
   }
   Driver& dying(int rank) { return feed(event::Dying{rank, 1}); }
+  Driver& lose_host_of(int rank) {
+    return feed(event::Gone{rank, Error(Code::kWorkerLost, "not heard of"), 1, false});
+  }
   Driver& gone(int rank) { return feed(event::Gone{rank, Error(Code::kWorkerLost, "killed"), 2}); }
   Driver& unwind(int rank, int64_t step = 7, int64_t index = 3) {
     return feed(event::Unwound{
@@ -57,6 +67,7 @@ class Driver {
   }
   RunState state() const { return machine_.state; }
   int attempt() const { return machine_.attempt; }
+  int num_workers() const { return machine_.num_workers; }
 
  private:
   Machine machine_;
@@ -67,7 +78,7 @@ TEST(Heal, ReplacesTheLostRankAndLetsTheOthersLive) {
   Driver d(3);
   d.all_hold().dying(1);
   ASSERT_TRUE(d.find<action::ReportDeath>());
-  EXPECT_TRUE(d.find<action::ReportDeath>()->heals);
+  EXPECT_EQ(d.find<action::ReportDeath>()->effect, DeathEffect::kReplaced);
   EXPECT_EQ(d.find<action::TellLost>()->rank, 1);
   EXPECT_FALSE(d.find<action::KillGroup>());
   d.unwind(0).unwind(2);
@@ -213,14 +224,125 @@ TEST(Heal, AReplacementThatGetsTheStateAsAnotherRankIsLostIsTooLate) {
 TEST(Heal, ALostHostCannotTakeItsRanksBack) {
   Driver d(3, -1, 1);
   d.all_hold();
-  d.feed(event::Gone{2, Error(Code::kWorkerLost, "not heard of"), 1, false});
+  d.lose_host_of(2);
   EXPECT_FALSE(d.find<action::TellLost>());
   EXPECT_TRUE(d.find<action::KillGroup>());
+  EXPECT_NE(d.find<action::ReportDeath>()->because.find("num_workers is a fixed number"),
+            std::string::npos);
   Driver meanwhile(3, -1, 1);
   meanwhile.all_hold().lose_first();
-  meanwhile.feed(event::Gone{2, Error(Code::kWorkerLost, "not heard of"), 1, false}).write_rows();
+  meanwhile.lose_host_of(2).write_rows();
   EXPECT_TRUE(meanwhile.find<action::KillGroup>());
   EXPECT_FALSE(meanwhile.find<action::HealGroup>());
+}
+
+TEST(Heal, AnElasticGroupGoesOnWithoutALostHost) {
+  Driver d(1, 4, "");
+  d.lose_host_of(2);
+  EXPECT_EQ(d.find<action::ReportDeath>()->effect, DeathEffect::kLeftOut);
+  EXPECT_EQ(d.find<action::TellLost>()->rank, 2);
+  d.lose_host_of(1).unwind(0).unwind(3);
+  ASSERT_TRUE(d.find<action::EndHealed>());
+  EXPECT_EQ(d.find<action::EndHealed>()->error.rank, 1) << "the first of those lost at once";
+  d.feed(event::AttemptEnded{false});
+  EXPECT_EQ(d.find<action::BeginAttempt>()->num_workers, 2);
+  d.feed(event::AttemptBegun{});
+  ASSERT_TRUE(d.find<action::HealGroup>());
+  EXPECT_EQ(d.find<action::HealGroup>()->kept, (std::vector{0, 3}));
+  EXPECT_EQ(d.find<action::HealGroup>()->lost, std::vector<int>{});
+  EXPECT_EQ(d.state(), RunState::kRunning) << "nobody has to be started";
+  d.hold(1);
+  EXPECT_TRUE(d.find<action::ReportHealed>());
+  EXPECT_FALSE(d.feed(event::Returned{2}).find<action::SendExit>()) << "there is no such rank";
+  d.feed(event::Returned{0}).feed(event::Returned{1});
+  EXPECT_TRUE(d.find<action::SendExit>());
+}
+
+TEST(Heal, RanksMayNoticeALostHostLongBeforeItIsGivenUp) {
+  Driver d(1, 3, "");
+  d.unwind(0).unwind(1).feed(event::VerdictDue{1});
+  ASSERT_TRUE(d.find<action::SetVerdictTimer>());
+  EXPECT_EQ(d.find<action::SetVerdictTimer>()->seconds, 35);
+  d.lose_host_of(2);
+  EXPECT_TRUE(d.find<action::EndHealed>());
+  Driver none(1, 3, "");
+  none.unwind(0).unwind(1).feed(event::VerdictDue{1}).feed(event::VerdictDue{1});
+  EXPECT_TRUE(none.find<action::KillGroup>()) << "no host was lost";
+  Driver all(1, 2, "");
+  all.unwind(0).unwind(1).feed(event::VerdictDue{1});
+  EXPECT_TRUE(all.find<action::KillGroup>()) << "nobody is missing";
+}
+
+TEST(Heal, ALostHostAndALostRankOfAnotherOne) {
+  Driver d(2, 4, "");
+  d.lose_host_of(0).dying(2).gone(2).unwind(1).unwind(3).write_rows();
+  ASSERT_TRUE(d.find<action::HealGroup>());
+  EXPECT_EQ(d.find<action::HealGroup>()->kept, (std::vector{1, 2, 3}));
+  EXPECT_EQ(d.find<action::HealGroup>()->lost, std::vector{1}) << "as it is numbered now";
+  d.reach(1).hold(1);
+  EXPECT_TRUE(d.find<action::ReportHealed>());
+}
+
+TEST(Heal, AGroupDoesNotBecomeSmallerThanItsLeast) {
+  Driver d(3, 4, "");
+  d.lose_host_of(3);
+  EXPECT_TRUE(d.find<action::TellLost>());
+  d.lose_host_of(2);
+  EXPECT_TRUE(d.find<action::KillGroup>());
+  EXPECT_EQ(d.find<action::ReportDeath>()->because,
+            "its host is gone and fewer than 3 workers, the least of num_workers, are left");
+  Driver restarts(1, 2, "the sweep knows them");
+  restarts.lose_host_of(1);
+  EXPECT_TRUE(restarts.find<action::KillGroup>());
+  EXPECT_EQ(restarts.find<action::ReportDeath>()->because,
+            "its host is gone and a smaller group is not possible: the sweep knows them");
+}
+
+TEST(Heal, AHostThatIsLostBehindTheRowBeginsAgain) {
+  Driver d(1, 3, "");
+  d.lose_host_of(2).unwind(0).unwind(1).feed(event::AttemptEnded{false});
+  EXPECT_EQ(d.find<action::BeginAttempt>()->num_workers, 2);
+  d.lose_host_of(1).feed(event::AttemptBegun{});
+  EXPECT_TRUE(d.find<action::KillGroup>());
+  EXPECT_FALSE(d.find<action::HealGroup>());
+  Driver before(1, 3, "");
+  before.lose_host_of(2).unwind(0).unwind(1).lose_host_of(1).write_rows();
+  EXPECT_EQ(before.find<action::HealGroup>()->kept, std::vector{0});
+}
+
+TEST(Heal, ARankThatCannotBeStartedAgainIsLeftOut) {
+  Driver d(1, 3, "");
+  d.lose_first().write_rows();
+  d.feed(event::SpawnFailed{Error(Code::kEnvironment, "no memory"), 0, 1});
+  ASSERT_TRUE(d.find<action::ReportLeftOut>());
+  EXPECT_EQ(d.find<action::ReportLeftOut>()->error.message(), "no memory");
+  EXPECT_FALSE(d.find<action::KillGroup>());
+  d.unwind(1).unwind(2);
+  ASSERT_TRUE(d.find<action::EndHealed>());
+  EXPECT_EQ(d.find<action::EndHealed>()->error.cause.message(), "no memory");
+  d.write_rows();
+  EXPECT_EQ(d.attempt(), 3);
+  EXPECT_EQ(d.find<action::HealGroup>()->kept, (std::vector{1, 2}));
+  Driver fixed(3, -1, 1);
+  fixed.all_hold().lose_first().write_rows();
+  fixed.feed(event::SpawnFailed{Error(Code::kEnvironment, "no memory"), 0, 1});
+  EXPECT_TRUE(fixed.find<action::KillGroup>());
+}
+
+TEST(Heal, ARankThatDoesNotStartInTimeIsLeftOut) {
+  Driver d(1, 3, "");
+  d.lose_first().write_rows();
+  d.feed(event::PhaseReached{0, Phase::kHello}).feed(event::DeadlinePassed{2});
+  ASSERT_TRUE(d.find<action::KillRank>());
+  EXPECT_EQ(d.find<action::KillRank>()->rank, 0);
+  EXPECT_EQ(d.find<action::ReportLeftOut>()->error.code(), Code::kTimeout);
+  d.unwind(1).unwind(2);
+  EXPECT_FALSE(d.find<action::EndHealed>()) << "it is being ended";
+  d.gone(0);
+  ASSERT_TRUE(d.find<action::EndHealed>());
+  EXPECT_EQ(d.find<action::EndHealed>()->error.cause.code(), Code::kTimeout);
+  d.write_rows();
+  EXPECT_EQ(d.find<action::HealGroup>()->kept, (std::vector{1, 2}));
 }
 
 TEST(Heal, WhenAllThatHeldTheStateAreLostTheGroupBeginsAgain) {
@@ -299,6 +421,19 @@ TEST(Heal, ReplacementsThatKeepDyingEndTheGroup) {
   }
   EXPECT_GT(heals, 5);
   EXPECT_LT(heals, 100);
+}
+
+TEST(Heal, AnElasticGroupGoesOnWithoutARankThatKeepsDying) {
+  Driver d(1, 2, "");
+  int heals = 0;
+  for (; heals < 100 && d.num_workers() == 2; ++heals) {
+    d.dying(0).gone(0).unwind(1).write_rows();
+    ASSERT_TRUE(d.find<action::HealGroup>());
+    if (d.num_workers() == 2) d.reach(0);
+  }
+  EXPECT_GT(heals, 5);
+  EXPECT_LT(heals, 100);
+  EXPECT_EQ(d.find<action::HealGroup>()->kept, std::vector{1});
 }
 
 }  // namespace

@@ -169,6 +169,20 @@ TEST_F(RemoteNodeTest, AHostWhoseRanksAreAllLostReplacesThem) {
   wait_for("rank 3 is gone", next);
 }
 
+TEST_F(RemoteNodeTest, TheOthersOfAHostGoOnWithoutALostRank) {
+  spawn("hang");
+  kill(delegate_.workers[3].pid, SIGKILL);
+  wait_for("rank 3 is gone");
+  FakeNodeDelegate next;
+  node_->leave_out(3);
+  node_->hand_over(next);
+  carry();
+  EXPECT_TRUE(host_.is_busy());
+  node_->kill();
+  wait_for("rank 2 is gone", next);
+  EXPECT_FALSE(next.has("rank 3 is gone"));
+}
+
 TEST_F(RemoteNodeTest, WhatAnOlderAttemptSaysIsDropped) {
   node(2, "hang");
   node_->receive(to_value(message::Gone{.attempt = 1, .rank = 2, .pid = 7}));

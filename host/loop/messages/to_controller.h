@@ -311,12 +311,14 @@ struct StopSeen {
 };
 
 // The rank holds a committed step of train.elastic and goes back to it when others are lost; or it
-// no longer does.
+// no longer does. `fixed`: why it cannot go on in a smaller group, or empty.
 struct Healable {
   static constexpr std::string_view kType = "healable";
   bool is = true;
+  std::string fixed = {};
 
-  static constexpr std::tuple kFields{required("is", &Healable::is)};
+  static constexpr std::tuple kFields{required("is", &Healable::is),
+                                      optional("fixed", &Healable::fixed)};
 };
 
 // All ranks of this one's host have come to that step of train.elastic, whose commit waits for

@@ -59,13 +59,18 @@ bool all_gone(const std::vector<RankState>& ranks) {
   return std::all_of(ranks.begin(), ranks.end(), [](const auto& r) { return r.gone; });
 }
 
-bool can_heal(const std::vector<RankState>& ranks) {
+int num_kept(const std::vector<RankState>& ranks) {
+  return static_cast<int>(
+      std::ranges::count_if(ranks, [](const auto& r) { return r.is_replaceable; }));
+}
+
+bool can_heal(const std::vector<RankState>& ranks, int least_workers) {
   const auto hinders = [](const RankState& r) {
     const bool has_raised = r.error && !r.died && !r.is_superfluous;
-    return has_raised || (r.returned && !r.is_lost()) || !r.has_host;
+    return has_raised || (r.returned && !r.is_lost());
   };
   const auto holds = [](const RankState& r) { return !r.is_lost() && r.healable; };
-  return std::none_of(ranks.begin(), ranks.end(), hinders) &&
+  return num_kept(ranks) >= least_workers && std::none_of(ranks.begin(), ranks.end(), hinders) &&
          std::any_of(ranks.begin(), ranks.end(), holds);
 }
 

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +26,13 @@ struct Unwinding {
   double time_s = 0;
 };
 
+// What a death means for the other ranks.
+enum class DeathEffect {
+  kEnds,      // they are ended
+  kReplaced,  // they live on, and another process takes its place
+  kLeftOut,   // they live on without it
+};
+
 struct RankState {
   Phase phase = Phase::kSpawn;
   bool returned = false;
@@ -36,10 +44,11 @@ struct RankState {
   // Of train.elastic. It holds a committed step; it has gone back to it (a rank that has is not
   // `healable` before the new group is complete).
   bool healable = false;
+  std::string fixed = {};  // why it cannot go on in a smaller group, or empty
   std::optional<Unwinding> unwound = {};
 
   bool is_superfluous = false;  // ended by us, since it had no state
-  bool has_host = true;         // where another process can take its place
+  bool is_replaceable = true;   // another process can take its place
 
   bool is_lost() const { return gone || dying_s.has_value(); }
 };
@@ -73,9 +82,11 @@ bool all_returned(const std::vector<RankState>& ranks);
 bool any_died(const std::vector<RankState>& ranks);
 bool all_healable(const std::vector<RankState>& ranks);
 bool all_gone(const std::vector<RankState>& ranks);
-// Lost ranks can be replaced while the others go on: one of these holds the state of all, no rank
-// has returned or failed for another reason, and no host is lost.
-bool can_heal(const std::vector<RankState>& ranks);
+// Those that are there, or can be replaced.
+int num_kept(const std::vector<RankState>& ranks);
+// Lost ranks can be replaced or left out while the others go on: one of these holds the state of
+// all, no rank has returned or failed for another reason, and at least that many are kept.
+bool can_heal(const std::vector<RankState>& ranks, int least_workers);
 // The step that all ranks that are left have gone back to; null where one of them has not, or
 // another one.
 const Unwinding* step_of(const std::vector<RankState>& ranks);

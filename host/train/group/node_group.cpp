@@ -1,5 +1,9 @@
 #include "host/train/group/node_group.h"
 
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
 #include "host/base/error.h"
 
 namespace rtrain {
@@ -10,6 +14,57 @@ const NodeGroup::Member& NodeGroup::of(int rank) const {
   }
   RT_CHECK(false);
   return members_.front();
+}
+
+int NodeGroup::place(int rank) const {
+  const Member& member = of(rank);
+  return member.places.at(static_cast<size_t>(rank - member.first_rank));
+}
+
+std::optional<int> NodeGroup::rank_at(int place) const {
+  for (const Member& member : members_) {
+    const auto found = std::ranges::find(member.places, place);
+    if (found != member.places.end()) {
+      return member.first_rank + static_cast<int>(found - member.places.begin());
+    }
+  }
+  return std::nullopt;
+}
+
+void NodeGroup::add(Member member) {
+  member.places.resize(static_cast<size_t>(member.num_workers));
+  std::iota(member.places.begin(), member.places.end(), member.first_rank);
+  members_.push_back(std::move(member));
+}
+
+void NodeGroup::keep(const std::vector<int>& ranks) {
+  std::vector<Member> kept;
+  int first_rank = 0;
+  for (Member& member : members_) {
+    std::vector<int> places;
+    for (int i = 0; i < member.num_workers; ++i) {
+      const int place = member.places[static_cast<size_t>(i)];
+      const bool stays = std::ranges::find(ranks, member.first_rank + i) != ranks.end();
+      stays ? places.push_back(place) : member.node->leave_out(place);
+    }
+    if (places.empty()) {
+      member.node->close();
+      without_ranks_.push_back(std::move(member.node));
+      continue;
+    }
+    member.node_rank = static_cast<int>(kept.size());
+    member.first_rank = first_rank;
+    member.num_workers = static_cast<int>(places.size());
+    member.places = std::move(places);
+    first_rank += member.num_workers;
+    kept.push_back(std::move(member));
+  }
+  members_ = std::move(kept);
+}
+
+void NodeGroup::hand_over(NodeDelegate& delegate) {
+  for (const Member& member : members_) member.node->hand_over(delegate);
+  for (const auto& node : without_ranks_) node->hand_over(delegate);
 }
 
 uint64_t NodeGroup::copied_bytes() const {

@@ -1,9 +1,12 @@
 // host/train/group/node_group.h: the nodes of one attempt, and which of them has which rank.
 //
-// Ranks are dense by node, in the order of the nodes. Belongs to the control thread.
+// Ranks are dense by node, in the order of the nodes. A node knows a process by its **place**, the
+// rank with which it was started: where a group goes on with fewer ranks (train.elastic) these get
+// new numbers, and keep their places. Belongs to the control thread.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,16 +24,27 @@ class NodeGroup {
     int node_rank = 0;
     int first_rank = 0;
     int num_workers = 1;
+    std::vector<int> places = {};  // by local rank; set by add()
   };
 
   // The rank's node.
   const Member& of(int rank) const;
-  void add(Member member) { members_.push_back(std::move(member)); }
+  int place(int rank) const;
+  // Nothing for a rank that the group goes on without.
+  std::optional<int> rank_at(int place) const;
+  void add(Member member);
+  // Goes on with these ranks: what was rank ranks[i] is rank i. Ascending. The processes of the
+  // others are gone.
+  void keep(const std::vector<int>& ranks);
+  // Node::hand_over of all of them, those included that have no rank any more.
+  void hand_over(NodeDelegate& delegate);
   const std::vector<Member>& members() const { return members_; }
   uint64_t copied_bytes() const;
 
  private:
   std::vector<Member> members_;
+  // Whoever hears of a host passes it on to its node to the end of the attempt.
+  std::vector<std::unique_ptr<Node>> without_ranks_;
 };
 
 }  // namespace rtrain

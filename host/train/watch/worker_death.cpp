@@ -77,13 +77,20 @@ Error worker_death(int rank, const WorkerEnd& end, const std::string& last_words
                last.signal == end.status.signal ? crash_stack(last) : "");
 }
 
-std::string death_notice(int rank, int pid, int num_workers, bool heals) {
-  const char* others = heals              ? ": it is replaced, and the others do the step that was "
-                                            "cut again"
-                       : num_workers == 1 ? ""
-                       : num_workers == 2 ? ": the other rank is being ended"
-                                          : ": the other ranks are being ended";
-  return cat(rank_text(rank, pid), " has died", others);
+std::string death_notice(const Death& death) {
+  const auto effect = [&death]() -> std::string_view {
+    if (death.effect == DeathEffect::kReplaced) {
+      return ": it is replaced, and the others do the step that was cut again";
+    }
+    if (death.effect == DeathEffect::kLeftOut) {
+      return ": the others go on without it, and do the step that was cut again";
+    }
+    if (death.num_workers == 1) return "";
+    return death.num_workers == 2 ? ": the other rank is being ended"
+                                  : ": the other ranks are being ended";
+  };
+  return cat(rank_text(death.rank, death.pid), " has died", effect(),
+             death.because.empty() ? "" : cat(", since ", death.because));
 }
 
 }  // namespace rtrain

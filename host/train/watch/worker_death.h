@@ -5,6 +5,7 @@
 
 #include "host/base/error.h"
 #include "host/node/worker_group.h"
+#include "host/train/group/group_state.h"
 
 namespace rtrain {
 
@@ -12,7 +13,15 @@ namespace rtrain {
 // on stderr, where libraries say why they give up.
 Error worker_death(int rank, const WorkerEnd& end, const std::string& last_words);
 
-// What the user sees at once, while how it ended is not known yet. `heals`: the others live on.
-std::string death_notice(int rank, int pid, int num_workers, bool heals = false);
+struct Death {
+  int rank = 0;
+  int pid = 0;
+  int num_workers = 1;
+  DeathEffect effect = DeathEffect::kEnds;
+  std::string because = {};  // of the effect, or empty
+};
+
+// What the user sees at once, while how it ended is not known yet.
+std::string death_notice(const Death& death);
 
 }  // namespace rtrain

@@ -31,6 +31,10 @@ function Agreement:init(options, on_wait)
   self._loops, self._on_wait = 0, on_wait
 end
 
+---Counts with another number of ranks, or as another one of them, from the next loop on.
+---@param share {world_size: integer, rank: integer}
+function Agreement:set_place(share) self._world_size, self._rank = share.world_size, share.rank end
+
 local function key_of(self, loop, round, rank) return ('data/%s/%d/%d/%d'):format(self._name, loop, round, rank) end
 
 local function told_by(self, loop, round, rank)

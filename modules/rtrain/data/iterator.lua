@@ -66,6 +66,16 @@ function DataIterator:init(options)
   end
 end
 
+---Goes on as another rank, or in a group of another size; a loop that runs ends. Nothing where the rows are not dealt out.
+---@param share {world_size: integer, rank: integer}
+function DataIterator:set_place(share)
+  if (self._options.world_size or 1) == 1 then return end
+  self:close()
+  self._world_size, self._rank = share.world_size, share.rank
+  self._position:set_place(share)
+  self._agreement:set_place(share)
+end
+
 function DataIterator:__tostring() return ("DataIterator('%s')"):format(self._name) end
 
 function DataIterator:__gc() self:close() end

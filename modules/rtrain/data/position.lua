@@ -37,6 +37,10 @@ function Position:init(name, share, seed)
   self._next_epoch = 0
 end
 
+---Another rank's part, or that of one of another number of ranks, from the next epoch or `load_state` on.
+---@param share {world_size: integer, rank: integer}
+function Position:set_place(share) self._world_size, self._rank = share.world_size, share.rank end
+
 ---The local shuffle of a rank in an epoch; nil without one.
 ---@param batching data.Batching or a state
 ---@param epoch integer

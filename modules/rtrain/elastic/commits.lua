@@ -14,6 +14,7 @@ local class = require 'base.class'
 local ordered = require 'base.ordered'
 local parts = require 'rtrain.state.parts'
 local random_state = require 'rtrain.worker.random_state'
+local session = require 'rtrain.worker.session'
 local torch = require 'torch'
 
 local Commits = class('Commits')
@@ -76,6 +77,7 @@ local function small_of(self)
   for name, optimizer in ordered.items(self._optimizers) do groups[name] = options_of(optimizer) end
   return {
     common = {values = parts.values(self._state), states = parts.states(self._state, self._small), groups = groups},
+    size = session.get('train.elastic').context.world_size,
     own = {random = random_state.get(), parts = parts.states(self._state, self._own),
            buffers = self._has_buffers and parts.buffers(self._state) or ordered.new()},
   }
@@ -171,28 +173,35 @@ function Commits:reset_gradients(given)
   end
 end
 
--- A rank that was lost between the optimizer's step and its commit has kept what it had before that; what all have in common
--- is another one's then, and from now on kept as committed.
-local function kept_at(self, step, common)
+---All that is small as this rank has kept it at that step. One that was lost between the optimizer's step and its commit has
+---kept what it had before that; what all have in common is another one's then, and from now on kept as committed.
+---@param step integer
+---@param common? table of a rank that has come to the commit, for one that may not have
+---@return table kept size: of the group at that step; common, own
+function Commits:kept(step, common)
   local committed = self._host.committed(step)
   if committed then return unpack_bytes(committed) end
-  local kept = {own = unpack_bytes(self._host.prepared(step)).own, common = common}
+  local prepared = unpack_bytes(self._host.prepared(step))
+  local kept = {size = prepared.size, own = prepared.own, common = common}
   self._host.commit(step, pack(kept))
   return kept
 end
 
 ---Puts all that is small back as it was at that step. Parameters are there already.
 ---@param step integer
----@param common? table of a rank that has come to the commit, for one that may not have
-function Commits:restore(step, common)
-  local kept = kept_at(self, step, common)
+---@param kept table what `kept` gave
+---@param first? table where the group has another size: what the first rank had for itself. Positions and buffers are its, as
+---  where another number of ranks loads a checkpoint
+function Commits:restore(step, kept, first)
+  local own = first or kept.own
   parts.set_values(self._state, kept.common.values)
   for name, saved in ordered.items(kept.common.states) do parts.set(self._state, name, saved) end
   for name, groups in ordered.items(kept.common.groups) do set_options(self._optimizers[name], groups) end
-  for name, saved in ordered.items(kept.own.parts) do parts.set(self._state, name, saved) end
-  parts.set_buffers(self._state, kept.own.buffers)
+  for name, saved in ordered.items(own.parts) do parts.set(self._state, name, saved) end
+  parts.set_buffers(self._state, own.buffers)
   random_state.set(kept.own.random)  -- last: making and loading the parts may have drawn numbers
   self:_take(step)
+  if first then self._host.commit(step, pack(small_of(self))) end
 end
 
 return Commits

@@ -4,6 +4,7 @@ local capture = require 'torch.cuda.capture'
 local class = require 'base.class'
 local Commits = require 'rtrain.elastic.commits'
 local errors = require 'base.errors'
+local followers = require 'rtrain.elastic.followers'
 local session = require 'rtrain.worker.session'
 
 -- Where a loss cannot be healed commits are nothing.
@@ -39,8 +40,11 @@ end
 
 -- What the session had of the attempt that is over.
 local function renew_session(state)
+  local before = state.context
   state.context = require('rtrain._worker').context()
   state.checkpoint, state.tempdirs = nil, {}
+  if state.train_context then state.train_context:renew(state.context) end
+  followers.move(before, state)
 end
 
 -- Back to the last commit, until another attempt begins.
@@ -60,9 +64,10 @@ local function run(self, fn)
     require 'rtrain.elastic.synchronize'(self.commits, self.host)
     self.must_synchronize = false
   elseif self.commits.step == 0 then
+    local problem = followers.problem(session.get('train.elastic'))
     self.host.enter(0)
     self.commits:commit()
-    self.host.set_healable(true)
+    self.host.set_healable(true, problem)  -- at once: a rank that is lost before all have said it ends the others
   end
   local results = {n = 0}
   local function keep(...) results = {n = select('#', ...), ...} end
@@ -121,8 +126,17 @@ end
 ---  train.elastic it does alone: make the model (prepare_model waits for nobody then), the loaders, the state. Collectives
 ---  belong into the function, and groups of torch.distributed.new_group too: those of before are gone.
 ---
----In this version a loss is healed where several ranks train, on one host or on several. When a whole host is lost the group
----restarts; in local mode, and where a launcher has started each rank, a loss ends the run.
+---Where nobody can take a lost rank's place, because its host is gone or its process does not start, a group whose
+---`ScalingConfig.num_workers` is a range goes on without it, down to the least of the range, in the same processes. The ranks
+---get new numbers, dense by host, and what is left of the epoch is dealt out again so that each sample still comes once. The
+---bits are those of a run that goes on from a checkpoint of that step with that many workers: positions in the data, buffers
+---and generators that are parts of the state are the first rank's, random states each rank's own. What the function needs of
+---rank and size it asks `train.get_context()` for, inside. Loaders of prepare_data_loader, samplers of the group's size and
+---shards follow by themselves; with a sampler of another size, and in a trial of a sweep, the group restarts. It also restarts,
+---from a checkpoint, to become larger again.
+---
+---A loss is healed where several ranks train, on one host or on several. With a fixed number of workers the loss of a host
+---restarts the group; in local mode, and where a launcher has started each rank, a loss ends the run.
 ---Horovod equivalent: hvd.elastic.run and its State (no Ray equivalent).
 ---@param state TrainState
 ---@param fn fun(state: TrainState): ... called with the state

@@ -1,8 +1,10 @@
 -- rtrain/elastic/synchronize.lua: the ranks of a new attempt get one and the same state: those that hold a commit go back to
--- it, and the first of them sends what is large to those that have taken a lost rank's place.
+-- it, and the first of them sends what is large to those that have taken a lost rank's place. Where the group has become
+-- smaller, the first rank's positions become those of all.
 
 local ddp = require 'rtrain.torch.ddp'
 local errors = require 'base.errors'
+local followers = require 'rtrain.elastic.followers'
 local session = require 'rtrain.worker.session'
 local torch = require 'torch'
 
@@ -13,14 +15,29 @@ local function wait_for_all(context)
   for rank = 0, context.world_size - 1 do host.store_get(('elastic/%d'):format(rank), context.timeout_s) end
 end
 
--- By rank, from 0: the step that it holds.
-local function held_by_all(context, step)
-  local steps = {}
-  for rank = 0, context.world_size - 1 do steps[rank + 1] = torch.zeros({1}, {dtype = torch.int64}) end
-  torch.distributed.all_gather(steps, torch.tensor({step}, {dtype = torch.int64}))
-  local held = {}
-  for rank = 0, context.world_size - 1 do held[rank] = steps[rank + 1]:item() end
-  return held
+-- By rank, from 0: its number.
+local function gathered(context, own)
+  local all = {}
+  for rank = 0, context.world_size - 1 do all[rank + 1] = torch.zeros({1}, {dtype = torch.int64}) end
+  torch.distributed.all_gather(all, torch.tensor({own}, {dtype = torch.int64}))
+  local numbers = {}
+  for rank = 0, context.world_size - 1 do numbers[rank] = all[rank + 1]:item() end
+  return numbers
+end
+
+-- What the first rank has for itself, where one of the ranks has kept its own of a group of another size; else nil. Another
+-- loss may have come when some had it already.
+local function first_of_all(context, kept)
+  local is_same = true
+  for _, size in next, gathered(context, kept.size) do is_same = is_same and size == context.world_size end
+  if is_same then return nil end
+  local data = require('torch._C').data
+  local bytes = context.world_rank == 0 and data.pack_tensor(kept.own)
+  local size = torch.tensor({bytes and bytes:numel() or 0}, {dtype = torch.int64})
+  torch.distributed.broadcast(size, {src = 0})
+  bytes = bytes or torch.empty({size:item()}, {dtype = torch.uint8})
+  torch.distributed.broadcast(bytes, {src = 0})
+  return data.unpack_tensor(bytes)
 end
 
 local function send(value, rank)
@@ -55,7 +72,7 @@ local function synchronize(commits, host)
   host.enter(commits.step)
   wait_for_all(context)
   state.is_joining = false
-  local held = held_by_all(context, commits.step)
+  local held = gathered(context, commits.step)
   local source, step = source_of(held, context.world_size)
   local large, orders = nil, step > 1 and ddp.gradient_orders() or nil
   if held[context.world_rank] == 0 then
@@ -69,9 +86,10 @@ local function synchronize(commits, host)
   end
   commits:reset_gradients(large and large.gradients)
   ddp.rebuild_all(orders)
-  commits:restore(step, large and large.common)
+  local kept = commits:kept(step, large and large.common)
+  commits:restore(step, kept, first_of_all(context, kept))
   host.enter(step)
-  host.set_healable(true)
+  host.set_healable(true, followers.problem(state))
 end
 
 return synchronize

@@ -322,10 +322,21 @@ function Loop:_end_epoch()
   self._train_state:commit()
 end
 
+-- What another number of ranks has left of an epoch is dealt out again: nobody knows how many batches it makes.
+function Loop:_count_batches()
+  local progress, size = self._progress, self._context:get_world_size()
+  local is_dealt_again = progress.batch_idx > 0 and progress.world_size ~= nil and progress.world_size ~= size
+  self.num_training_batches = nil
+  if is_dealt_again then return end
+  progress.world_size = size
+  self.num_training_batches = length_of(self._train_loader, self._options.limit_train_batches)
+end
+
 -- An epoch, or what was left of it. False when the loop is left in the middle of it.
 function Loop:_run_epoch()
   local sampler = self._train_loader.sampler
   if sampler and sampler.set_epoch then sampler:set_epoch(self.current_epoch) end
+  self:_count_batches()
   self.model:train()
   self.optimizer:zero_grad()
   self._has_gradients = false
@@ -348,6 +359,7 @@ end
 -- From where its progress is: at the start, from a checkpoint, or from the last commit after a rank was lost.
 function Loop:_go_on()
   self.should_stop, self.stop_reason = self._progress.should_stop, self._progress.stop_reason
+  self.is_global_zero = self._context:get_world_rank() == 0
   self:_take_counts()
   not_finite.count_from(self.global_step)
 end

@@ -9,6 +9,7 @@ function Progress:init(callbacks)
   self._callbacks = callbacks
   self.epoch, self.batch_idx, self.global_step = 0, 0, 0
   self.should_stop, self.stop_reason = false, nil
+  self.world_size = nil  -- with which the epoch was begun
 end
 
 ---@return table state plain data
@@ -18,7 +19,8 @@ function Progress:state_dict()
     callbacks[i] = {name = class.of(callback).__name, state = callback.state_dict and callback:state_dict() or false}
   end
   return {epoch = self.epoch, batch_idx = self.batch_idx, global_step = self.global_step,
-          should_stop = self.should_stop, stop_reason = self.stop_reason or false, callbacks = callbacks}
+          should_stop = self.should_stop, stop_reason = self.stop_reason or false, callbacks = callbacks,
+          world_size = self.world_size}
 end
 
 -- By place in the list where the class is the same: a script may have changed its callbacks since.
@@ -33,6 +35,7 @@ end
 function Progress:load_state_dict(state)
   self.epoch, self.batch_idx, self.global_step = state.epoch, state.batch_idx, state.global_step
   self.should_stop, self.stop_reason = state.should_stop, state.stop_reason or nil
+  self.world_size = state.world_size
   load_callbacks(self._callbacks, state.callbacks)
 end
 

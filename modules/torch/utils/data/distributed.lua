@@ -26,6 +26,9 @@ local Sampler = samplers.Sampler
 ---@overload fun(dataset: data.Dataset, options?: table): data.DistributedSampler
 local DistributedSampler = Sampler:extend('DistributedSampler')
 
+-- Those that are there.
+local made = setmetatable({}, {__mode = 'k'})
+
 local signature = args.signature('DistributedSampler', {'dataset', {'num_replicas'}, {'rank'}, {'shuffle', true},
   {'seed', 0}, {'drop_last', false}})
 
@@ -45,8 +48,28 @@ function DistributedSampler:init(...)
       self.num_replicas - 1))
   end
   self.epoch, self._seen = 0, 0
+  self:set_place(self.num_replicas, self.rank)
+  made[self] = true
+end
+
+---All that are there, in any order, for a group whose size changes.
+---@return fun(): data.DistributedSampler|nil
+function DistributedSampler.each()
+  local sampler
+  return function()
+    sampler = next(made, sampler)
+    return sampler
+  end
+end
+
+---The part of another rank, or of one of another number of ranks, from the next order on. Its state stays: what is left of an
+---epoch is dealt out again, where the state is loaded behind this.
+---@param num_replicas integer
+---@param rank integer
+function DistributedSampler:set_place(num_replicas, rank)
+  self.num_replicas, self.rank = num_replicas, rank
   self.num_samples = share(self, self:count())
-  self.total_size = self.num_samples * self.num_replicas
+  self.total_size = self.num_samples * num_replicas
 end
 
 function DistributedSampler:len() return self.num_samples end

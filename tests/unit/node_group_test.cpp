@@ -1,0 +1,95 @@
+// Which rank has which place on which node, in groups that become smaller.
+#include "host/train/group/node_group.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+
+#include "tests/unit/fake_node_delegate.h"
+
+namespace rtrain {
+namespace {
+
+// Writes down what becomes of its ranks.
+class FakeNode : public Node {
+ public:
+  explicit FakeNode(std::vector<std::string>& log) : log_(log) {}
+
+  void spawn() override {}
+  void send(int, std::string_view) override {}
+  void set_attached(int, int) override {}
+  void drain() override {}
+  void hold_output(bool) override {}
+  void kill() override {}
+  void close() override { log_.emplace_back("closed"); }
+  void hand_over(NodeDelegate&) override { log_.emplace_back("handed over"); }
+  void leave_out(int rank) override { log_.push_back(cat("without ", rank)); }
+  RankFacts facts(int) const override { return {}; }
+  uint64_t copied_bytes() const override { return 1; }
+  double clock_offset_s() const override { return 0; }
+
+ private:
+  std::vector<std::string>& log_;
+};
+
+// Three hosts of two ranks each.
+class NodeGroupTest : public testing::Test {
+ protected:
+  NodeGroupTest() {
+    for (int i = 0; i < 3; ++i) {
+      group_.add({.node = std::make_unique<FakeNode>(log_),
+                  .host = cat("n", i),
+                  .number = i,
+                  .node_rank = i,
+                  .first_rank = 2 * i,
+                  .num_workers = 2});
+    }
+  }
+
+  std::vector<std::string> log_;
+  NodeGroup group_;
+};
+
+TEST_F(NodeGroupTest, PlacesAreRanksAtFirst) {
+  for (int rank = 0; rank < 6; ++rank) {
+    EXPECT_EQ(group_.place(rank), rank);
+    EXPECT_EQ(group_.rank_at(rank), rank);
+  }
+  EXPECT_EQ(group_.rank_at(6), std::nullopt);
+}
+
+TEST_F(NodeGroupTest, ASmallerGroupIsDenseByNodeAgain) {
+  group_.keep({0, 3, 4, 5});
+  EXPECT_EQ(log_, (std::vector<std::string>{"without 1", "without 2"}));
+  ASSERT_EQ(group_.members().size(), 3U);
+  EXPECT_EQ(group_.of(1).host, "n1");
+  EXPECT_EQ(group_.of(1).num_workers, 1);
+  EXPECT_EQ(group_.of(3).first_rank, 2);
+  EXPECT_EQ(group_.place(1), 3);
+  EXPECT_EQ(group_.place(3), 5);
+  EXPECT_EQ(group_.rank_at(3), 1);
+  EXPECT_EQ(group_.rank_at(2), std::nullopt);
+  log_.clear();
+  group_.keep({1, 2});  // what was 3 and 4
+  EXPECT_EQ(group_.place(0), 3);
+  EXPECT_EQ(group_.place(1), 4);
+  EXPECT_EQ(group_.of(1).node_rank, 1);
+  EXPECT_EQ(log_, (std::vector<std::string>{"without 0", "closed", "without 5"}));
+}
+
+TEST_F(NodeGroupTest, AHostWithoutRanksHearsOfTheNextAttempt) {
+  group_.keep({0, 1, 4, 5});
+  ASSERT_EQ(group_.members().size(), 2U);
+  EXPECT_EQ(group_.of(2).host, "n2");
+  EXPECT_EQ(group_.of(2).number, 2);
+  EXPECT_EQ(group_.of(2).node_rank, 1);
+  EXPECT_EQ(group_.copied_bytes(), 2U);
+  log_.clear();
+  FakeNodeDelegate next;
+  group_.hand_over(next);
+  EXPECT_EQ(log_, std::vector<std::string>(3, "handed over"));
+}
+
+}  // namespace
+}  // namespace rtrain
