@@ -40,17 +40,18 @@ Check loaded(Check check, const OwnOutput& output, const std::string& mend) {
 Check check_libtorch() {
   const LibTorchSearch search = find_libtorch();
   const std::string install =
-      "pip install torch==2.11.0, or set RTRAIN_LIBTORCH to the folder that holds "
-      "lib/libtorch_cpu.so; rtrain env lists all places";
+      cat(libtorch_install_command(),
+          ", or set RTRAIN_LIBTORCH to the folder that holds lib/libtorch_cpu.so; rtrain env lists "
+          "all places");
   if (!search.found) {
     return {"LibTorch", CheckStatus::kFailure, looked_at(search.places), install};
   }
   const OwnOutput output = run_own(
       "local torch = require 'torch' assert(torch.ones(2, 3):sum():item() == 6)", kLoadTimeoutS);
-  return loaded(
-      {"LibTorch", CheckStatus::kOk,
-       cat(search.found->version, "  ", search.found->lib, "  (", search.found->source, ")")},
-      output, install);
+  return loaded({"LibTorch", CheckStatus::kOk,
+                 cat(search.found->version, ", with the engine for ", search.found->minor, "  ",
+                     search.found->lib, "  (", search.found->source, ")")},
+                output, install);
 }
 
 Check check_arrow() {
@@ -91,7 +92,7 @@ Check check_nccl() {
       "assert(require 'torch'.distributed.is_nccl_available(), 'this LibTorch has no NCCL')",
       kLoadTimeoutS);
   return loaded({"NCCL", CheckStatus::kOk, "groups of ranks on GPUs"}, output,
-                "a LibTorch with CUDA has it: pip install torch==2.11.0");
+                cat("a LibTorch with CUDA has it: ", libtorch_install_command()));
 }
 
 }  // namespace

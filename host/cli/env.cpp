@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <vector>
 
 #include "host/base/fault.h"
 #include "host/base/secrets.h"
@@ -37,6 +38,19 @@ void print_library(std::string_view name, const Value& library) {
     print_field("", cat(place["path"].as_string(), "  (", place["source"].as_string(),
                         "): ", place["finding"].as_string()));
   }
+}
+
+// Which of the engines in this executable the LibTorch above has chosen.
+void print_engine(const Value& libtorch) {
+  std::vector<std::string> others;
+  for (const Value& minor : libtorch["engines"].as_list()) {
+    if (minor != libtorch["engine"]) others.push_back(minor.as_string());
+  }
+  const std::string rest = others.empty() ? "" : cat("  (also here: for ", join(others, ", "), ")");
+  print_field("engine",
+              cat(libtorch["found"].as_bool() ? cat("for LibTorch ", libtorch["engine"].as_string())
+                                              : "none in use",
+                  rest));
 }
 
 void print_cuda(const Value& environment) {
@@ -110,6 +124,7 @@ void print_environment(const Value& environment) {
                               ", libuv ", environment["libuv"].as_string(), ", SQLite ",
                               environment["sqlite"].as_string()));
   print_library("LibTorch", environment["libtorch"]);
+  print_engine(environment["libtorch"]);
   print_library("Arrow", environment["arrow"]);
   print_field("host", environment["hostname"].as_string());
   print_field("cores", cat(environment["cores"].as_int()));

@@ -22,6 +22,8 @@ cudaStreamCaptureMode to_cuda(CudaCaptureMode mode) {
 
 // LibTorch's graph, which after a capture that failed leaves generators and allocator in the state
 // of a capture: every random number drawn later would be an error.
+//
+// Its members differ between the versions of LibTorch: the templates look for them.
 class TorchGraph final : public at::cuda::CUDAGraph {
  public:
   using at::cuda::CUDAGraph::CUDAGraph;
@@ -35,12 +37,61 @@ class TorchGraph final : public at::cuda::CUDAGraph {
     }
   }
 
+  // From 2.14 on only Python's replay() does the first half.
+  void instantiate_and_replay() {
+    if (capture_ended_ && !has_graph_exec_) instantiate();
+    replay();
+  }
+
+  // From 2.14 on LibTorch registers by itself what a capture draws from.
+  void register_generator(const at::Generator& generator) { register_with(*this, generator); }
+
+  // From 2.14 on LibTorch has no function for it any more, and Python calls CUDA's, as this does.
+  void write_dot(const std::string& path) { write_dot_of(*this, path); }
+
  private:
-  void abandon() noexcept {
-    for (auto& [state, increment] : captured_generator_states_) {
-      state->capturing_ = false;
-      state->offset_intragraph_ = 0;
+  // From 2.12 on a generator has a state for each capture.
+  template <class State, class Graph>
+  static void end_capture_of(State& state, const Graph& graph) {
+    if constexpr (requires { state.capturing_; }) {
+      state.capturing_ = false;
+      state.offset_intragraph_ = 0;
+    } else {
+      state.remove_capture_state(graph.capture_id_);
     }
+  }
+
+  // From 2.14 on reset() gives back the pool of a failed capture, unless it is given back.
+  template <class Graph>
+  static void forget_pool(Graph& graph) {
+    if constexpr (requires { graph.allocated_pool_; }) {
+      graph.allocated_pool_ = false;
+      graph.capturing_to_pool_ = false;
+    }
+  }
+
+  template <class Graph>
+  static void register_with(Graph& graph, const at::Generator& generator) {
+    if constexpr (requires { graph.register_generator_state(generator); }) {
+      graph.register_generator_state(generator);
+    }
+  }
+
+  template <class Graph>
+  static void write_dot_of(Graph& graph, const std::string& path) {
+    if constexpr (requires { graph.debug_dump(path); }) {
+      graph.debug_dump(path);
+    } else {
+      TORCH_CHECK(
+          graph.has_graph_,
+          "debug_dump: the graph was not kept: call enable_debug_mode() before the capture");
+      C10_CUDA_CHECK(
+          cudaGraphDebugDotPrint(graph.graph_, path.c_str(), cudaGraphDebugDotFlagsVerbose));
+    }
+  }
+
+  void abandon() noexcept {
+    for (auto& [state, increment] : captured_generator_states_) end_capture_of(*state, *this);
     if (capture_ended_) return;  // the pool is the graph's, whose reset() gives it back
     namespace allocator = c10::cuda::CUDACachingAllocator;
     // It throws where capture_end came that far.
@@ -52,6 +103,7 @@ class TorchGraph final : public at::cuda::CUDAGraph {
       allocator::releasePool(capture_dev_, mempool_id_);
     } catch (const std::exception&) {
     }
+    forget_pool(*this);
     cudaGetLastError();  // the error that ended the capture was reported
   }
 };
@@ -65,13 +117,13 @@ class OwnedGraph final : public CudaGraph {
   }
   void capture_end() override { graph_.end_or_abandon(); }
   void instantiate() override { graph_.instantiate(); }
-  void replay() override { graph_.replay(); }
+  void replay() override { graph_.instantiate_and_replay(); }
   void reset() override { graph_.reset(); }
   c10::MempoolId_t pool() override { return graph_.pool(); }
   void enable_debug_mode() override { graph_.enable_debug_mode(); }
-  void debug_dump(const std::string& path) override { graph_.debug_dump(path); }
+  void debug_dump(const std::string& path) override { graph_.write_dot(path); }
   void register_generator(const at::Generator& generator) override {
-    graph_.register_generator_state(generator);
+    graph_.register_generator(generator);
   }
 
  private:

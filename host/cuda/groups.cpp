@@ -1,5 +1,6 @@
 #include "host/cuda/groups.h"
 
+#include <torch/headeronly/version.h>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
 #include <exception>
@@ -10,10 +11,12 @@
 namespace rtrain {
 namespace {
 
-// c10d's classes hold NCCL's own structs, whose layout is another one in each release: LibTorch's.
-static_assert(NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0) &&
-                  NCCL_VERSION_CODE < NCCL_VERSION(2, 29, 0),
-              "LibTorch 2.11 is built with NCCL 2.28: set CUDA_HOME to a toolkit with that nccl.h");
+// c10d's classes hold NCCL's own structs, whose layout is another one in each release: LibTorch's,
+// 2.28 for 2.11, 2.29 for 2.12 and 2.13, 2.30 for 2.14 and 2.15.
+constexpr int kNcclMinor = TORCH_VERSION_MINOR < 12 ? 28 : TORCH_VERSION_MINOR < 14 ? 29 : 30;
+static_assert(NCCL_VERSION_CODE >= NCCL_VERSION(2, kNcclMinor, 0) &&
+                  NCCL_VERSION_CODE < NCCL_VERSION(2, kNcclMinor + 1, 0),
+              "LibTorch is built with another NCCL: set CUDA_HOME to a toolkit with that nccl.h");
 
 std::string text_of(const std::exception_ptr& error) {
   try {

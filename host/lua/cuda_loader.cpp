@@ -6,12 +6,8 @@
 
 #include "host/base/error.h"
 #include "host/lua/embedded_library.h"
+#include "host/lua/engine_image.h"
 #include "host/machine/nccl_settings.h"
-
-extern "C" {
-extern const unsigned char rtrain_cuda_image_begin[];
-extern const unsigned char rtrain_cuda_image_end[];
-}
 
 namespace rtrain {
 namespace {
@@ -27,7 +23,8 @@ CudaSupport look() {
   std::error_code ignored;
   facts.has_library =
       facts.libtorch && std::filesystem::exists(facts.libtorch->lib + "/libtorch_cuda.so", ignored);
-  facts.is_built = RTRAIN_CUDA;
+  const EngineImage* engine = facts.libtorch ? find_engine(facts.libtorch->minor) : nullptr;
+  facts.is_built = engine != nullptr && engine->cuda.begin != engine->cuda.end;
   return judge_cuda(facts);
 }
 
@@ -55,8 +52,8 @@ CudaSupport usable_cuda() {
 }
 
 const void* load_cuda_api() {
-  static EmbeddedLibrary library(
-      {"rtrain-cuda", rtrain_cuda_image_begin, rtrain_cuda_image_end, "RTRAIN_CUDA_MODULE"});
+  const ImageBytes image = engine_in_use()->cuda;
+  static EmbeddedLibrary library({"rtrain-cuda", image.begin, image.end, "RTRAIN_CUDA_MODULE"});
   return reinterpret_cast<const void* (*)()>(library.load("rtrain_cuda_api"))();
 }
 

@@ -11,21 +11,22 @@
 #include "host/base/text.h"
 #include "host/lua/cuda_loader.h"
 #include "host/lua/embedded_library.h"
+#include "host/lua/engine_image.h"
 #include "host/machine/libtorch.h"
-
-extern "C" {
-extern const unsigned char rtrain_engine_image_begin[];
-extern const unsigned char rtrain_engine_image_end[];
-}
 
 namespace rtrain {
 namespace {
 
 std::atomic<bool> loaded{false};
 
+// A controller's, until it is known which engine this process takes.
+std::atomic<int> inherited_fd{-1};
+
+// Only where there is a LibTorch, which chooses it.
 EmbeddedLibrary& engine_library() {
-  static EmbeddedLibrary library(
-      {"rtrain-engine", rtrain_engine_image_begin, rtrain_engine_image_end, "RTRAIN_ENGINE"});
+  const ImageBytes image = engine_in_use()->library;
+  static EmbeddedLibrary library({"rtrain-engine", image.begin, image.end, "RTRAIN_ENGINE"});
+  if (const int fd = inherited_fd.exchange(-1); fd >= 0) library.take_file(fd);
   return library;
 }
 
@@ -81,9 +82,9 @@ EngineOpen engine_open() {
 
 }  // namespace
 
-int engine_fd() { return engine_library().file(); }
+int engine_fd() { return engine_in_use() == nullptr ? -1 : engine_library().file(); }
 
-void take_engine_file(int fd) { engine_library().take_file(fd); }
+void take_engine_file(int fd) { inherited_fd = fd; }
 
 bool engine_loaded() { return loaded; }
 

@@ -1,8 +1,8 @@
 // host/lua/engine_loader.h: brings librtrain_engine.so into the process on first use.
 //
-// LibTorch is loaded by absolute path, then the engine from a sealed memory file. Workers inherit
-// that file from the controller. RTRAIN_ENGINE=path loads the engine from a
-// file, for debugging.
+// LibTorch is loaded by absolute path, then the engine for its version (engine_image.h) from a
+// sealed memory file. Workers inherit that file from the controller. RTRAIN_ENGINE=path loads the
+// engine from a file, for debugging.
 #pragma once
 
 #include "host/base/host_api.h"
@@ -20,8 +20,8 @@ int open_engine(lua_State* L, const HostApi* host);
 void preload_engine();
 
 // The file descriptor of the sealed memory file that holds the engine, made on first call and never
-// closed: a re-used descriptor number would make the dynamic linker return the old library. -1 when
-// memory files may not be executed.
+// closed: a re-used descriptor number would make the dynamic linker return the old library. -1
+// without a LibTorch, and when memory files may not be executed.
 int engine_fd();
 
 // The engine comes from that descriptor of the controller's engine_fd(), if it is one. For a

@@ -11,10 +11,15 @@ CudaSupport judge_cuda(const CudaFacts& facts) {
   if (!facts.has_library) {
     return {0,
             cat("LibTorch without CUDA: libtorch_cuda.so not found next to ", lib,
-                "/libtorch_cpu.so (scripts/setup --gpu or `pip install torch==2.11.0` bring it)"),
+                "/libtorch_cpu.so (scripts/setup --gpu or `", libtorch_install_command(),
+                "` bring it)"),
             ""};
   }
-  if (!facts.is_built) return {0, "this rtrain was built without the CUDA 13 toolkit", ""};
+  if (!facts.is_built)
+    return {0,
+            cat("the engine of this rtrain for LibTorch ", facts.libtorch->minor,
+                " was built without the CUDA 13 toolkit"),
+            ""};
   return {static_cast<int>(facts.driver.devices.size()), "", lib + "/libtorch_cuda.so"};
 }
 

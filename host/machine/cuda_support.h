@@ -20,7 +20,7 @@ struct CudaFacts {
   CudaDriver driver;
   std::optional<LibTorch> libtorch;
   bool has_library = false;  // libtorch_cuda.so is next to libtorch_cpu.so
-  bool is_built = false;     // this executable holds librtrain_cuda.so
+  bool is_built = false;     // its engine in this executable has a librtrain_cuda.so
 };
 
 // What stands in the way first is the reason: driver, LibTorch, this build.

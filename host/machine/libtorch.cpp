@@ -1,14 +1,19 @@
 #include "host/machine/libtorch.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 
 #include "host/base/text.h"
 
 #ifndef RTRAIN_BUILD_LIBTORCH
 #define RTRAIN_BUILD_LIBTORCH ""
+#endif
+#ifndef RTRAIN_ENGINE_MINORS
+#error "RTRAIN_ENGINE_MINORS: the minors of LibTorch that there are engines for, \"2.11 2.15\""
 #endif
 
 namespace rtrain {
@@ -16,9 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kWantedVersion = "2.11.";
-// The build-id of libtorch_cpu.so and the commit of the builds rtrain was tested with.
-constexpr std::string_view kTestedCommit = "70d99e998b4955e0049d13a98d77ae1b14db1f45";
+// The commits of PyTorch whose builds rtrain was tested with.
+constexpr std::string_view kTestedCommits[] = {
+    "70d99e998b4955e0049d13a98d77ae1b14db1f45",  // 2.11.0
+    "d0f2af8b66b20da4baa50644c0cd3f887a2eae2e",  // 2.15.0
+};
 
 constexpr size_t kCommitDigits = 7;
 
@@ -47,17 +54,18 @@ LibraryProbe probe(const fs::path& path, LibTorch& out) {
   const std::string text = read_file(lib.parent_path() / "version.py");
   const std::string version = version_field(text, "__version__");
   if (version.empty()) return {false, "libtorch_cpu.so, but no torch/version.py next to lib/"};
-  if (!version.starts_with(kWantedVersion)) {
-    return {false, cat("version ", version, ", need ", kWantedVersion, "x")};
+  const std::string minor = version.substr(0, version.find('.', version.find('.') + 1));
+  if (std::ranges::find(engine_minors(), minor) == engine_minors().end()) {
+    return {false, cat("version ", version, ", need ", engine_minors_text())};
   }
   const std::string commit = version_field(text, "git_version");
-  const bool tested = commit == kTestedCommit;
-  if (!tested && std::getenv("RTRAIN_LIBTORCH_ANY") == nullptr) {
+  const bool is_tested = std::ranges::find(kTestedCommits, commit) != std::end(kTestedCommits);
+  if (!is_tested && std::getenv("RTRAIN_LIBTORCH_ANY") == nullptr) {
     return {false, cat("version ", version,
                        ", a build that rtrain was not tested with (RTRAIN_LIBTORCH_ANY=1 takes it "
                        "all the same)")};
   }
-  out = LibTorch{lib.string(), version, version_field(text, "cuda"), commit, ""};
+  out = LibTorch{lib.string(), version, minor, version_field(text, "cuda"), commit, ""};
   return {true, cat("version ", version)};
 }
 
@@ -73,11 +81,25 @@ std::string libtorch_build() {
   return cat(search.found->version, ", commit ", search.found->commit.substr(0, kCommitDigits));
 }
 
+const std::vector<std::string>& engine_minors() {
+  static const std::vector<std::string> minors = split(RTRAIN_ENGINE_MINORS, ' ');
+  return minors;
+}
+
+std::string engine_minors_text() {
+  const std::span<const std::string> minors = engine_minors();
+  if (minors.size() == 1) return minors.back();
+  return cat(join(minors.first(minors.size() - 1), ", "), " or ", minors.back());
+}
+
+std::string libtorch_install_command() {
+  return cat("pip install torch~=", engine_minors().back(), ".0");
+}
+
 std::string libtorch_refusal(const LibTorchSearch& search) {
-  return library_refusal(cat("LibTorch ", kWantedVersion, "x"), search.places) +
-         "\nInstall it with scripts/setup or `pip install torch==2.11.0`, or set RTRAIN_LIBTORCH "
-         "to "
-         "the folder that holds lib/libtorch_cpu.so";
+  return cat(library_refusal(cat("LibTorch ", engine_minors_text()), search.places),
+             "\nInstall it with `", libtorch_install_command(),
+             "`, or set RTRAIN_LIBTORCH to the folder that holds lib/libtorch_cpu.so");
 }
 
 }  // namespace rtrain

@@ -43,9 +43,14 @@ Value text_or_nil(const std::string& text) { return text.empty() ? Value() : Val
 Value describe_libtorch() {
   const LibTorchSearch search = find_libtorch();
   const LibTorch found = search.found.value_or(LibTorch{});
-  return Map{{"found", search.found.has_value()},   {"version", text_or_nil(found.version)},
-             {"cuda", text_or_nil(found.cuda)},     {"path", text_or_nil(found.lib)},
-             {"source", text_or_nil(found.source)}, {"places", describe_places(search.places)}};
+  return Map{{"found", search.found.has_value()},
+             {"version", text_or_nil(found.version)},
+             {"engine", text_or_nil(found.minor)},
+             {"engines", List(engine_minors().begin(), engine_minors().end())},
+             {"cuda", text_or_nil(found.cuda)},
+             {"path", text_or_nil(found.lib)},
+             {"source", text_or_nil(found.source)},
+             {"places", describe_places(search.places)}};
 }
 
 Value describe_arrow() {

@@ -82,6 +82,9 @@ for _, group in ipairs(absent.GROUPS) do
   for name in group[3]:gmatch '%S+' do group_of[name] = group end
 end
 
+-- What a newer LibTorch has no more → what to write instead, which every version has.
+local GONE = {cholesky = 'torch.linalg.cholesky', qr = 'torch.linalg.qr'}
+
 ---Raises code 'unsupported' with the reason when the name is one of those; does nothing for any other name.
 ---@param owner string 'torch' or 'a Tensor'
 ---@param name string
@@ -89,6 +92,9 @@ function absent.check(owner, name)
   local group = group_of[name]
   if group then
     errors.raise('unsupported', ("%s has no '%s' (%s): %s"):format(owner, name, group[1], group[2]))
+  end
+  if GONE[name] then
+    errors.raise('unsupported', ("%s has no '%s' (this LibTorch has it no more): use %s"):format(owner, name, GONE[name]))
   end
 end
 

@@ -56,6 +56,18 @@ if(NOT TORCH_ROOT)
 endif()
 
 add_library(torch_headers INTERFACE)
+# "2.11": an engine fits one minor version. RTRAIN_ENGINES: those of other builds that this executable also holds.
+file(STRINGS ${TORCH_ROOT}/version.py torch_version REGEX "^__version__ = ")
+string(REGEX MATCH "[0-9]+\\.[0-9]+" RTRAIN_TORCH_MINOR "${torch_version}")
+set(RTRAIN_ENGINES "" CACHE STRING "More engines, MINOR=FOLDER with librtrain_engine.so and librtrain_cuda.so; a list")
+set(engine_minors ${RTRAIN_TORCH_MINOR})
+foreach(engine ${RTRAIN_ENGINES})
+  string(REGEX REPLACE "=.*" "" minor ${engine})
+  list(APPEND engine_minors ${minor})
+endforeach()
+list(SORT engine_minors COMPARE NATURAL)
+list(JOIN engine_minors " " RTRAIN_ENGINE_MINORS)
+
 target_include_directories(torch_headers SYSTEM INTERFACE
   ${TORCH_ROOT}/include ${TORCH_ROOT}/include/torch/csrc/api/include
   ${PROJECT_SOURCE_DIR}/host/engine/distributed/gloo_stub)
@@ -80,15 +92,32 @@ foreach(lib arrow parquet)
 endforeach()
 
 # Headers of the CUDA 13 toolkit for host/cuda/: its own folder, or what the wheels of NVIDIA brought beside LibTorch. Its
-# libraries are not linked: LibTorch's CUDA library brings them when it is loaded.
-find_path(CUDA_INCLUDE cuda_runtime_api.h
-          HINTS $ENV{CUDA_HOME}/include /usr/local/cuda/include /usr/local/cuda-13.0/include
-                ${TORCH_ROOT}/../nvidia/cu13/include NO_DEFAULT_PATH)
-set(cuda_version 0)
-if(CUDA_INCLUDE AND EXISTS ${CUDA_INCLUDE}/cuda.h)
-  file(STRINGS ${CUDA_INCLUDE}/cuda.h cuda_version REGEX "^#define CUDA_VERSION [0-9]+")
-  string(REGEX REPLACE "[^0-9]" "" cuda_version "${cuda_version}")
-endif()
+# libraries are not linked: LibTorch's CUDA library brings them when it is loaded. Of several toolkits that of the release
+# which LibTorch was built with ("13.0") is taken, where there is one.
+file(STRINGS ${TORCH_ROOT}/version.py torch_cuda REGEX "^cuda: .*= '")
+string(REGEX REPLACE ".*'([0-9.]+)'.*" "\\1" torch_cuda "${torch_cuda}")
+set(wheels ${TORCH_ROOT}/../nvidia/cu13/include)
+set(toolkits $ENV{CUDA_HOME}/include /usr/local/cuda/include /usr/local/cuda-${torch_cuda}/include ${wheels})
+# The number of its header, 13000; 0 without one.
+function(rtrain_cuda_version include out)
+  set(version 0)
+  if(EXISTS ${include}/cuda.h)
+    file(STRINGS ${include}/cuda.h version REGEX "^#define CUDA_VERSION [0-9]+")
+    string(REGEX REPLACE "[^0-9]" "" version "${version}")
+  endif()
+  set(${out} ${version} PARENT_SCOPE)
+endfunction()
+foreach(toolkit ${toolkits})
+  rtrain_cuda_version(${toolkit} version)
+  math(EXPR major "${version} / 1000")
+  math(EXPR minor "${version} % 1000 / 10")
+  if("${major}.${minor}" STREQUAL torch_cuda)
+    list(PREPEND toolkits ${toolkit})
+    break()
+  endif()
+endforeach()
+find_path(CUDA_INCLUDE cuda_runtime_api.h HINTS ${toolkits} NO_DEFAULT_PATH)
+rtrain_cuda_version("${CUDA_INCLUDE}" cuda_version)
 # LibTorch's classes hold structs of NCCL: its own release's header, where a wheel has brought it.
 find_path(NCCL_INCLUDE nccl.h HINTS ${TORCH_ROOT}/../nvidia/nccl/include ${CUDA_INCLUDE} NO_DEFAULT_PATH)
 if(NOT NCCL_INCLUDE AND cuda_version GREATER_EQUAL 13000)

@@ -71,26 +71,67 @@ function(rtrain_embed_modules target)
   target_sources(${target} PRIVATE ${out})
 endfunction()
 
-# Defines the symbols <symbol>_begin and <symbol>_end around the bytes of a built library; around nothing where this build
-# has no such library.
-function(rtrain_embed_library target library symbol)
+# Defines the symbols <symbol>_begin and <symbol>_end around the bytes of a file; around nothing where its name is empty.
+function(rtrain_embed_file target file symbol)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.S)
-  if(NOT TARGET ${library})
-    file(GENERATE OUTPUT ${out} CONTENT "    .section .rodata
-    .globl ${symbol}_begin\n    .hidden ${symbol}_begin\n${symbol}_begin:
+  set(bytes "")
+  if(file)
+    set(bytes "\n    .incbin \"${file}\"")
+  endif()
+  file(GENERATE OUTPUT ${out} CONTENT "    .section .rodata\n    .balign 64
+    .globl ${symbol}_begin\n    .hidden ${symbol}_begin\n${symbol}_begin:${bytes}
     .globl ${symbol}_end\n    .hidden ${symbol}_end\n${symbol}_end:\n    .byte 0
     .section .note.GNU-stack, \"\", @progbits\n")
-    set_source_files_properties(${out} PROPERTIES GENERATED TRUE)
-    target_sources(${target} PRIVATE ${out})
+  set_source_files_properties(${out} PROPERTIES GENERATED TRUE OBJECT_DEPENDS "${file}")
+  target_sources(${target} PRIVATE ${out})
+endfunction()
+
+# The same for a library that is built here; around nothing where this build has no such library.
+function(rtrain_embed_library target library symbol)
+  if(NOT TARGET ${library})
+    rtrain_embed_file(${target} "" ${symbol})
     return()
   endif()
   # OBJECT_DEPENDS takes no generator expression: the library is built in this very folder.
-  set(image ${CMAKE_CURRENT_BINARY_DIR}/${CMAKE_SHARED_LIBRARY_PREFIX}${library}${CMAKE_SHARED_LIBRARY_SUFFIX})
-  file(GENERATE OUTPUT ${out} CONTENT "    .section .rodata\n    .balign 64
-    .globl ${symbol}_begin\n    .hidden ${symbol}_begin\n${symbol}_begin:\n    .incbin \"${image}\"
-    .globl ${symbol}_end\n    .hidden ${symbol}_end\n${symbol}_end:\n    .byte 0
-    .section .note.GNU-stack, \"\", @progbits\n")
-  set_source_files_properties(${out} PROPERTIES GENERATED TRUE OBJECT_DEPENDS ${image})
-  target_sources(${target} PRIVATE ${out})
+  rtrain_embed_file(${target} ${CMAKE_CURRENT_BINARY_DIR}/lib${library}.so ${symbol})
   add_dependencies(${target} ${library})
+endfunction()
+
+# Defines rtrain_engine_images, which host/lua/engine_image.cpp reads: the engine of this build, and those of RTRAIN_ENGINES.
+function(rtrain_embed_engines target)
+  rtrain_embed_library(${target} rtrain_engine rtrain_engine_image)
+  rtrain_embed_library(${target} rtrain_cuda rtrain_cuda_image)
+  set(rows "${RTRAIN_TORCH_MINOR}=")
+  foreach(engine ${RTRAIN_ENGINES})
+    string(REGEX MATCH "^([0-9.]+)=(.+)$" found "${engine}")
+    set(suffix _${CMAKE_MATCH_1})
+    string(REPLACE "." "_" suffix ${suffix})
+    set(folder ${CMAKE_MATCH_2})
+    set(cuda ${folder}/librtrain_cuda.so)
+    if(NOT EXISTS ${cuda})
+      set(cuda "")
+    endif()
+    rtrain_embed_file(${target} ${folder}/librtrain_engine.so rtrain_engine_image${suffix})
+    rtrain_embed_file(${target} "${cuda}" rtrain_cuda_image${suffix})
+    list(APPEND rows ${CMAKE_MATCH_1}=${suffix})
+  endforeach()
+  set(names "")
+  set(table "")
+  list(LENGTH rows count)
+  foreach(row ${rows})
+    string(REGEX MATCH "^([0-9.]+)=(.*)$" found ${row})
+    string(APPEND names ".Lminor${CMAKE_MATCH_2}: .asciz \"${CMAKE_MATCH_1}\"\n")
+    string(APPEND table ".quad .Lminor${CMAKE_MATCH_2}")
+    foreach(image rtrain_engine_image rtrain_cuda_image)
+      string(APPEND table ", ${image}${CMAKE_MATCH_2}_begin, ${image}${CMAKE_MATCH_2}_end")
+    endforeach()
+    string(APPEND table "\n")
+  endforeach()
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/engine_images.S)
+  file(CONFIGURE OUTPUT ${out} CONTENT "    .section .rodata\n@names@
+    .section .data.rel.ro, \"aw\"\n    .balign 8
+    .globl rtrain_engine_images\n    .hidden rtrain_engine_images\nrtrain_engine_images:\n@table@
+    .globl rtrain_engine_image_count\n    .hidden rtrain_engine_image_count\nrtrain_engine_image_count: .quad @count@
+    .section .note.GNU-stack, \"\", @progbits\n" @ONLY)
+  target_sources(${target} PRIVATE ${out})
 endfunction()

@@ -3,6 +3,8 @@ import pathlib
 import re
 import subprocess
 
+import libtorch
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROW = re.compile(r'^  (\S.*?)  +(\S+(?: (?:AND|OR|WITH) \S+)*)  +(debian|pypi):(\S+)$')
 IN_PACKAGES = ('Inside the executable', 'Next to the executable in packages')
@@ -33,8 +35,9 @@ def version_of(kind, package):
 
 
 def wheel_version(package):
-    """As packaging/*.txt pins it."""
-    pinned = '\n'.join(path.read_text() for path in sorted((ROOT / 'packaging').glob('*.txt')))
+    """As packaging/ pins it; of LibTorch and its libraries the oldest, which the bundle holds."""
+    lists = [ROOT / 'packaging' / 'arrow.txt', ROOT / 'packaging' / 'libtorch' / f'{libtorch.minors()[0]}.txt']
+    pinned = '\n'.join(path.read_text() for path in lists)
     return re.search(rf'^{re.escape(package)}==(\S+)', pinned, re.M)[1]
 
 

@@ -4,6 +4,7 @@ import hashlib
 import pathlib
 
 import archive
+import libtorch
 
 TAG = 'py3-none-manylinux_2_28_x86_64'
 METADATA = """Metadata-Version: 2.4
@@ -14,7 +15,7 @@ License-Expression: Apache-2.0
 License-File: LICENSE
 License-File: NOTICE
 Requires-Python: >=3.9
-Requires-Dist: torch>=2.11,<2.12
+Requires-Dist: {torch}
 Provides-Extra: data
 Requires-Dist: pyarrow>=26.0,<26.1; extra == "data"
 Description-Content-Type: text/markdown
@@ -46,7 +47,7 @@ def write(folder, out, version):
     staged = archive.files_below(folder)
     files = sorted(((place_of(name, data, info), path) for name, path in staged), key=lambda row: row[0])
     readme = (pathlib.Path(folder) / 'share/doc/rtrain/README.md').read_text()
-    files += [(f'{info}/METADATA', METADATA.format(version=version, readme=readme).encode()), (f'{info}/WHEEL', WHEEL.encode())]
+    files += [(f'{info}/METADATA', METADATA.format(version=version, torch=libtorch.requirement(), readme=readme).encode()), (f'{info}/WHEEL', WHEEL.encode())]
     spdx = [path for name, path in staged if name.endswith('.spdx.json')]
     files += [(f'{info}/sboms/{path.name}', path) for path in spdx]
     files.append((f'{info}/RECORD', record(files, f'{info}/RECORD')))

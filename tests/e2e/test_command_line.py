@@ -126,3 +126,18 @@ def test_missing_libtorch_lists_every_place_and_exits_4(rtrain):
     result = rtrain("exec", rtrain.script("print(require('torch').zeros(2))"))
     assert result.returncode == 4
     assert "/nonexistent" in result.stderr and "RTRAIN_LIBTORCH" in result.stderr
+
+
+def test_a_libtorch_that_there_is_no_engine_for_is_said_with_the_command_that_mends_it(rtrain):
+    known = rtrain.json("env")["libtorch"]["engines"]
+    lib = rtrain.folder / "torch" / "lib"
+    lib.mkdir(parents=True)
+    (lib / "libtorch_cpu.so").write_text("")
+    (lib.parent / "version.py").write_text("__version__ = '2.9.1+cu128'\ngit_version = 'abc'\n")
+    rtrain.env["RTRAIN_LIBTORCH"] = str(lib.parent)
+    result = rtrain("exec", rtrain.script("print(require('torch').zeros(2))"))
+    assert result.returncode == 4
+    assert f"version 2.9.1+cu128, need {known[0]}" in result.stderr and known[-1] in result.stderr
+    assert f"Install it with `pip install torch~={known[-1]}.0`" in result.stderr
+    shown = rtrain.json("env")["libtorch"]
+    assert shown["engine"] is None and shown["engines"] == known

@@ -3,9 +3,11 @@
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
+import zipfile
 
 import pytest
 from conftest import SOURCE
@@ -61,6 +63,18 @@ def test_pip_installs_the_executable_as_a_script(packed, tmp_path):
     assert f"Version: {VERSION}" in shown and "Requires: torch" in shown and "licenses/NOTICE" in shown
     checked = subprocess.run([*pip, "check"], capture_output=True, text=True)
     assert "rtrain 1.2.3 requires torch" in checked.stdout
+
+
+def test_pip_is_asked_for_a_torch_that_there_is_an_engine_for(packed):
+    minors = {path.stem for path in (SOURCE / "packaging" / "libtorch").glob("*.txt")}
+    assert len(minors) > 1
+    with zipfile.ZipFile(packed["wheel"]) as wheel:
+        metadata = wheel.read(f"rtrain-{VERSION}.dist-info/METADATA").decode()
+    asked = re.search(r"^Requires-Dist: torch(.*)$", metadata, re.M)[1]
+    code = "from pip._vendor.packaging.specifiers import SpecifierSet; import sys; asked = SpecifierSet(sys.argv[1]);"
+    code += "print(*[f'2.{minor}' for minor in range(5, 40) if f'2.{minor}.1' in asked])"
+    taken = subprocess.run([sys.executable, "-c", code, asked], check=True, capture_output=True, text=True).stdout.split()
+    assert set(taken) == minors
 
 
 def test_dpkg_reads_the_debian_package(packed):

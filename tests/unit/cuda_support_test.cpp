@@ -7,7 +7,7 @@ namespace {
 
 CudaFacts everything() {
   return {.driver = {{CudaDevice{}, CudaDevice{}}, ""},
-          .libtorch = LibTorch{"/torch/lib", "2.11.0+cu130", "13.0", "70d99e9", "user"},
+          .libtorch = LibTorch{"/torch/lib", "2.11.0+cu130", "2.11", "13.0", "70d99e9", "user"},
           .has_library = true,
           .is_built = true};
 }
@@ -41,7 +41,8 @@ TEST(CudaSupport, LibTorchsCudaLibraryIsNamedWithTheFolderThatLacksIt) {
 TEST(CudaSupport, NoLibTorchAndABuildWithoutTheToolkitAreReasonsToo) {
   CudaFacts facts = everything();
   facts.is_built = false;
-  EXPECT_EQ(judge_cuda(facts).reason, "this rtrain was built without the CUDA 13 toolkit");
+  EXPECT_EQ(judge_cuda(facts).reason,
+            "the engine of this rtrain for LibTorch 2.11 was built without the CUDA 13 toolkit");
   facts.libtorch.reset();
   EXPECT_EQ(judge_cuda(facts).reason, "no usable LibTorch: `rtrain env` lists the places");
 }

@@ -14,6 +14,7 @@
 #include "host/engine/autograd/autograd.h"
 #include "host/engine/runtime/callback.h"
 #include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/torch_version.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {
@@ -68,7 +69,7 @@ class LuaNode final : public torch::autograd::Node {
   void set_backward(std::unique_ptr<Callback> backward) { backward_ = std::move(backward); }
 
   // Keeps what forward saved. `self` is this node.
-  void save(const Marks& marks, const std::shared_ptr<Node>& self) {
+  void save(const Marks& marks, const NodePtr& self) {
     materialize_grads_ = marks.materialize_grads;
     for (const at::Tensor& tensor : marks.to_save) {
       const bool is_output = tensor.defined() && tensor.grad_fn() == self;
@@ -98,7 +99,7 @@ class LuaNode final : public torch::autograd::Node {
   void push_saved(lua_State* L) {
     lua_createtable(L, static_cast<int>(saved_.size()), 0);
     for (size_t i = 0; i < saved_.size(); ++i) {
-      push_or_none(L, saved_[i].unpack(shared_from_this()));
+      push_or_none(L, saved_[i].unpack(getptr()));
       lua_rawseti(L, -2, static_cast<int>(i) + 1);
     }
   }
@@ -176,7 +177,7 @@ void call_forward(lua_State* L, int count) {
 
 // Puts the tensors that are part of the graph in the place of the results from `first` on.
 void connect_results(lua_State* L, int first, const variable_list& inputs, const Marks& marks,
-                     const std::shared_ptr<LuaNode>& node) {
+                     const NodePtr& node) {
   std::vector<std::optional<at::Tensor>> raw;
   std::vector<int> places;
   for (int i = first; i <= lua_gettop(L); ++i) {
@@ -188,9 +189,12 @@ void connect_results(lua_State* L, int first, const variable_list& inputs, const
   for (const at::Tensor& tensor : marks.dirty) {
     tensor.unsafeGetTensorImpl()->bump_version();
   }
-  const auto wrapped = torch::autograd::_wrap_outputs(
-      inputs, marks.non_differentiable, impls_of(marks.dirty), raw, node, {}, {},
-      [](at::Tensor x) { return x.view_as(x); }, false);
+  const torch::autograd::_view_as_self_fn_t view_as_itself = [](at::Tensor x) {
+    return x.view_as(x);
+  };
+  const auto wrapped =
+      wrap_outputs(inputs, marks.non_differentiable, impls_of(marks.dirty), raw, node,
+                   torch::autograd::_jvp_fn_t(), Impls(), view_as_itself, false);
   for (size_t i = 0; i < wrapped.size(); ++i) {
     if (wrapped[i]->is_same(*raw[i])) continue;
     push_tensor(L, *wrapped[i]);
@@ -211,9 +215,9 @@ int apply_function(lua_State* L) {
     is_tensor.push_back(test_tensor(L, i) != nullptr);
     if (is_tensor.back()) inputs.push_back(check_tensor(L, i));
   }
-  std::shared_ptr<LuaNode> node;
+  decltype(make_node<LuaNode>(name, is_tensor)) node;
   if (at::GradMode::is_enabled() && torch::autograd::any_variable_requires_grad(inputs)) {
-    node = std::shared_ptr<LuaNode>(new LuaNode(name, is_tensor), torch::autograd::deleteNode);
+    node = make_node<LuaNode>(name, is_tensor);
     node->set_next_edges(torch::autograd::collect_next_edges(inputs));
     node->clear_input_metadata();
   }

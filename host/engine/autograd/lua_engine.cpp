@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/torch_version.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {
@@ -33,9 +34,7 @@ class LuaMetadata final : public torch::autograd::AnomalyMetadata {
       anomaly_text += cat("\n  made in the backward of ", node.name(), ": ", above->described());
     }
   }
-  void assign_parent(const std::shared_ptr<torch::autograd::Node>& parent) override {
-    parent_ = parent;
-  }
+  void assign_parent(const NodePtr& parent) override { parent_ = parent; }
 
  private:
   std::string_view described() const {
@@ -44,7 +43,7 @@ class LuaMetadata final : public torch::autograd::AnomalyMetadata {
   }
 
   std::string position_;
-  std::shared_ptr<torch::autograd::Node> parent_;
+  NodePtr parent_;
 };
 
 // One saved tensor in the form that the pack function gave it.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "host/base/text.h"
+#include "host/engine/distributed/collective_names.h"
 
 namespace rtrain {
 namespace {
@@ -160,7 +161,7 @@ GroupWorkPtr all_gather_into_tensor(const GroupPtr& group, const at::Tensor& out
   at::Tensor own = input.detach().contiguous();
   return GroupWork::begin(
       group, "all_gather_into_tensor", is_async, {output},
-      [&] { return group->process_group()->_allgather_base(dense.data, own, options); },
+      [&] { return start_all_gather_single(*group->process_group(), dense.data, own, options); },
       [dense] { dense.put_back(); });
 }
 
@@ -220,7 +221,9 @@ GroupWorkPtr reduce_scatter_tensor(const GroupPtr& group, const at::Tensor& outp
   at::Tensor all = input.detach().contiguous();
   return GroupWork::begin(
       group, "reduce_scatter", is_async, {output},
-      [&] { return group->process_group()->_reduce_scatter_base(dense.data, all, options); },
+      [&] {
+        return start_reduce_scatter_single(*group->process_group(), dense.data, all, options);
+      },
       [dense] { dense.put_back(); });
 }
 
@@ -249,8 +252,8 @@ GroupWorkPtr all_to_all_single(const GroupPtr& group, const at::Tensor& output,
   return GroupWork::begin(
       group, "all_to_all", is_async, {output},
       [&] {
-        return group->process_group()->alltoall_base(dense.data, all, output_sizes, input_sizes,
-                                                     options);
+        return start_all_to_all_single(*group->process_group(), dense.data, all, output_sizes,
+                                       input_sizes, options);
       },
       [dense] { dense.put_back(); });
 }
@@ -280,8 +283,8 @@ GroupWorkPtr all_to_all(const GroupPtr& group, const Tensors& outputs, const Ten
   return GroupWork::begin(
       group, "all_to_all", is_async, outputs,
       [&] {
-        return group->process_group()->alltoall_base(received, sent, output_sizes, input_sizes,
-                                                     options);
+        return start_all_to_all_single(*group->process_group(), received, sent, output_sizes,
+                                       input_sizes, options);
       },
       [outputs, received] {
         int64_t begin = 0;

@@ -54,12 +54,11 @@ GlooWorkPtr CuttableGloo::scatter(Tensors& outputs, std::vector<Tensors>& inputs
   return collective(ProcessGroupGloo::scatter(outputs, inputs, options));
 }
 
-GlooWorkPtr CuttableGloo::alltoall_base(at::Tensor& output, at::Tensor& input,
-                                        std::vector<int64_t>& output_sizes,
-                                        std::vector<int64_t>& input_sizes,
-                                        const c10d::AllToAllOptions& options) {
-  return collective(
-      ProcessGroupGloo::alltoall_base(output, input, output_sizes, input_sizes, options));
+GlooWorkPtr CuttableGloo::all_to_all_single(at::Tensor& output, at::Tensor& input,
+                                            std::vector<int64_t>& output_sizes,
+                                            std::vector<int64_t>& input_sizes,
+                                            const c10d::AllToAllOptions& options) {
+  return collective(Named::all_to_all_single(output, input, output_sizes, input_sizes, options));
 }
 
 GlooWorkPtr CuttableGloo::barrier(const c10d::BarrierOptions& options) {

@@ -10,17 +10,19 @@
 #include <utility>
 #include <vector>
 
+#include "host/engine/distributed/collective_names.h"
 #include "host/engine/distributed/gloo_work.h"
 
 namespace rtrain {
 
-class CuttableGloo : public c10d::ProcessGroupGloo {
+class CuttableGloo : public Renamed<c10d::ProcessGroupGloo> {
  public:
+  using Named = Renamed<c10d::ProcessGroupGloo>;
   using Tensors = std::vector<at::Tensor>;
 
   template <class... Args>
   explicit CuttableGloo(std::shared_ptr<GlooConnections> connections, Args&&... args)
-      : c10d::ProcessGroupGloo(std::forward<Args>(args)...), connections_(std::move(connections)) {}
+      : Named(std::forward<Args>(args)...), connections_(std::move(connections)) {}
 
   GlooWorkPtr broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override;
   GlooWorkPtr allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override;
@@ -36,9 +38,10 @@ class CuttableGloo : public c10d::ProcessGroupGloo {
                      const c10d::GatherOptions& options) override;
   GlooWorkPtr scatter(Tensors& outputs, std::vector<Tensors>& inputs,
                       const c10d::ScatterOptions& options) override;
-  GlooWorkPtr alltoall_base(at::Tensor& output, at::Tensor& input,
-                            std::vector<int64_t>& output_sizes, std::vector<int64_t>& input_sizes,
-                            const c10d::AllToAllOptions& options) override;
+  GlooWorkPtr all_to_all_single(at::Tensor& output, at::Tensor& input,
+                                std::vector<int64_t>& output_sizes,
+                                std::vector<int64_t>& input_sizes,
+                                const c10d::AllToAllOptions& options) override;
   GlooWorkPtr barrier(const c10d::BarrierOptions& options) override;
   GlooWorkPtr send(Tensors& tensors, int to, int tag) override;
   GlooWorkPtr recv(Tensors& tensors, int from, int tag) override;

@@ -42,7 +42,9 @@ bool is_dense(const Tensors& tensors) {
 
 HierarchicalBackend::HierarchicalBackend(int rank, int num_ranks, Parts parts,
                                          std::chrono::milliseconds timeout)
-    : Backend(rank, num_ranks), parts_(std::move(parts)), inside_(*parts_.segment, timeout) {}
+    : Renamed<c10d::Backend>(rank, num_ranks),
+      parts_(std::move(parts)),
+      inside_(*parts_.segment, timeout) {}
 
 HierarchicalBackend::~HierarchicalBackend() { parts_.segment->leave(); }
 
@@ -193,11 +195,11 @@ HierarchicalBackend::WorkPtr HierarchicalBackend::allgather(std::vector<Tensors>
              [this, input, all] { all_gather(input, all); });
 }
 
-HierarchicalBackend::WorkPtr HierarchicalBackend::_allgather_base(
+HierarchicalBackend::WorkPtr HierarchicalBackend::all_gather_single(
     at::Tensor& output, at::Tensor& input, const c10d::AllgatherOptions& options) {
   if (!is_dense({output, input}) || output.numel() != input.numel() * size_ ||
       output.scalar_type() != input.scalar_type()) {
-    return parts_.all->_allgather_base(output, input, options);
+    return start_all_gather_single(*parts_.all, output, input, options);
   }
   const at::Tensor own = input.detach();
   Tensors all;
@@ -242,15 +244,15 @@ HierarchicalBackend::WorkPtr HierarchicalBackend::reduce_scatter(
   return parts_.all->reduce_scatter(outputs, inputs, options);
 }
 
-HierarchicalBackend::WorkPtr HierarchicalBackend::_reduce_scatter_base(
+HierarchicalBackend::WorkPtr HierarchicalBackend::reduce_scatter_single(
     at::Tensor& output, at::Tensor& input, const c10d::ReduceScatterOptions& options) {
-  return parts_.all->_reduce_scatter_base(output, input, options);
+  return start_reduce_scatter_single(*parts_.all, output, input, options);
 }
 
-HierarchicalBackend::WorkPtr HierarchicalBackend::alltoall_base(
+HierarchicalBackend::WorkPtr HierarchicalBackend::all_to_all_single(
     at::Tensor& output, at::Tensor& input, std::vector<int64_t>& output_sizes,
     std::vector<int64_t>& input_sizes, const c10d::AllToAllOptions& options) {
-  return parts_.all->alltoall_base(output, input, output_sizes, input_sizes, options);
+  return start_all_to_all_single(*parts_.all, output, input, output_sizes, input_sizes, options);
 }
 
 HierarchicalBackend::WorkPtr HierarchicalBackend::send(Tensors& tensors, int to, int tag) {

@@ -16,6 +16,7 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <vector>
 
+#include "host/engine/distributed/collective_names.h"
 #include "host/engine/distributed/host_plan.h"
 #include "host/engine/distributed/shm/collectives.h"
 #include "host/engine/distributed/shm/queue.h"
@@ -23,7 +24,7 @@
 
 namespace rtrain {
 
-class HierarchicalBackend : public c10d::Backend {
+class HierarchicalBackend : public Renamed<c10d::Backend> {
  public:
   using Tensors = std::vector<at::Tensor>;
   using WorkPtr = c10::intrusive_ptr<c10d::Work>;
@@ -46,8 +47,8 @@ class HierarchicalBackend : public c10d::Backend {
   WorkPtr allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override;
   WorkPtr allgather(std::vector<Tensors>& outputs, Tensors& inputs,
                     const c10d::AllgatherOptions& options) override;
-  WorkPtr _allgather_base(at::Tensor& output, at::Tensor& input,
-                          const c10d::AllgatherOptions& options) override;
+  WorkPtr all_gather_single(at::Tensor& output, at::Tensor& input,
+                            const c10d::AllgatherOptions& options) override;
   WorkPtr barrier(const c10d::BarrierOptions& options) override;
 
   WorkPtr allreduce_coalesced(Tensors& tensors,
@@ -59,11 +60,11 @@ class HierarchicalBackend : public c10d::Backend {
                   const c10d::ScatterOptions& options) override;
   WorkPtr reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs,
                          const c10d::ReduceScatterOptions& options) override;
-  WorkPtr _reduce_scatter_base(at::Tensor& output, at::Tensor& input,
-                               const c10d::ReduceScatterOptions& options) override;
-  WorkPtr alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<int64_t>& output_sizes,
-                        std::vector<int64_t>& input_sizes,
-                        const c10d::AllToAllOptions& options) override;
+  WorkPtr reduce_scatter_single(at::Tensor& output, at::Tensor& input,
+                                const c10d::ReduceScatterOptions& options) override;
+  WorkPtr all_to_all_single(at::Tensor& output, at::Tensor& input,
+                            std::vector<int64_t>& output_sizes, std::vector<int64_t>& input_sizes,
+                            const c10d::AllToAllOptions& options) override;
   WorkPtr send(Tensors& tensors, int to, int tag) override;
   WorkPtr recv(Tensors& tensors, int from, int tag) override;
   WorkPtr recvAnysource(Tensors& tensors, int tag) override;

@@ -14,19 +14,21 @@
 #include <vector>
 
 #include "host/engine/cuda/notify_collective.h"
+#include "host/engine/distributed/collective_names.h"
 #include "host/engine/runtime/phase_region.h"
 
 namespace rtrain {
 
 template <class Base>
-class Watched : public Base {
+class Watched : public Renamed<Base> {
  public:
+  using Named = Renamed<Base>;
   using Tensors = std::vector<at::Tensor>;
   using Work = c10::intrusive_ptr<c10d::Work>;
 
   template <class... Args>
   explicit Watched(NotifyCollective notify, Args&&... args)
-      : Base(std::forward<Args>(args)...), notify_(std::move(notify)) {}
+      : Named(std::forward<Args>(args)...), notify_(std::move(notify)) {}
 
   Work broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override {
     return reported("broadcast from " + std::to_string(options.rootRank), tensors,
@@ -47,15 +49,15 @@ class Watched : public Base {
     return reported("all_gather", is_even ? inputs : outputs[0],
                     [&] { return Base::allgather(outputs, inputs, options); });
   }
-  Work _allgather_base(at::Tensor& output, at::Tensor& input,
-                       const c10d::AllgatherOptions& options) override {
+  Work all_gather_single(at::Tensor& output, at::Tensor& input,
+                         const c10d::AllgatherOptions& options) override {
     return reported("all_gather", {input},
-                    [&] { return Base::_allgather_base(output, input, options); });
+                    [&] { return Named::all_gather_single(output, input, options); });
   }
-  Work _reduce_scatter_base(at::Tensor& output, at::Tensor& input,
-                            const c10d::ReduceScatterOptions& options) override {
+  Work reduce_scatter_single(at::Tensor& output, at::Tensor& input,
+                             const c10d::ReduceScatterOptions& options) override {
     return reported("reduce_scatter", {input},
-                    [&] { return Base::_reduce_scatter_base(output, input, options); });
+                    [&] { return Named::reduce_scatter_single(output, input, options); });
   }
   Work reduce(Tensors& tensors, const c10d::ReduceOptions& options) override {
     return reported("reduce to " + std::to_string(options.rootRank), tensors,
@@ -72,11 +74,11 @@ class Watched : public Base {
                     [&] { return Base::scatter(outputs, inputs, options); });
   }
   // Ranks may have different numbers for each other.
-  Work alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<int64_t>& output_sizes,
-                     std::vector<int64_t>& input_sizes,
-                     const c10d::AllToAllOptions& options) override {
+  Work all_to_all_single(at::Tensor& output, at::Tensor& input, std::vector<int64_t>& output_sizes,
+                         std::vector<int64_t>& input_sizes,
+                         const c10d::AllToAllOptions& options) override {
     return reported("all_to_all", {}, [&] {
-      return Base::alltoall_base(output, input, output_sizes, input_sizes, options);
+      return Named::all_to_all_single(output, input, output_sizes, input_sizes, options);
     });
   }
   Work barrier(const c10d::BarrierOptions& options) override {

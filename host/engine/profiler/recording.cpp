@@ -15,6 +15,7 @@
 #include "host/engine/cuda/cuda.h"
 #include "host/engine/memory/allocator.h"
 #include "host/engine/runtime/line_range.h"
+#include "host/engine/runtime/torch_version.h"
 #include "host/engine/torch_cuda/capture_gate.h"
 
 namespace rtrain {
@@ -64,7 +65,7 @@ void introduce_to_kineto() {
 // Operators of other threads write into the recording as they begin and end. None begins to do so
 // once the callback is gone, and the pause is far longer than a beginning.
 void let_threads_go() {
-  ProfilerStateBase* state = ProfilerStateBase::get(/*global=*/true);
+  const auto state = global_recording<ProfilerStateBase>();
   if (state == nullptr) return;
   state->removeCallback();
   std::this_thread::sleep_for(kEntering);

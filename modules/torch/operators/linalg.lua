@@ -264,6 +264,29 @@ function linalg.matmul(input, other) end
 ---@return torch.Tensor # (…, n, n)
 function linalg.matrix_exp(input) end
 
+---The square root of a symmetric, or Hermitian, positive-definite matrix. From LibTorch 2.15 on.
+---
+---```lua
+---local torch = require 'torch'
+---local root = torch.linalg.matrix_sqrth -- nil in an older LibTorch
+---assert(root == nil or torch.allclose(root(torch.eye(2) * 9), torch.eye(2) * 3))
+---```
+---@param input torch.Tensor (…, n, n): its lower triangle is read
+---@return torch.Tensor # (…, n, n)
+function linalg.matrix_sqrth(input) end
+
+---The polar decomposition A = U H: U has orthonormal columns, H is symmetric and positive-semidefinite. From LibTorch 2.15 on.
+---
+---```lua
+---local torch = require 'torch'
+---local polar = torch.linalg.polar -- nil in an older LibTorch
+---assert(polar == nil or torch.allclose((polar(torch.eye(2) * 3)), torch.eye(2)))
+---```
+---@param A torch.Tensor (…, m, n), m ≥ n
+---@return torch.Tensor U (…, m, n)
+---@return torch.Tensor H (…, n, n)
+function linalg.polar(A) end
+
 ---The norm of matrices.
 ---
 ---```lua

@@ -148,7 +148,7 @@ Reduction reduction_of(const at::Tensor& tensor, const c10d::ReduceOp& op) {
 }  // namespace
 
 ShmBackend::ShmBackend(std::shared_ptr<ShmSegment> segment, std::chrono::milliseconds timeout)
-    : Backend(segment->rank(), segment->num_ranks()),
+    : Renamed<c10d::Backend>(segment->rank(), segment->num_ranks()),
       segment_(std::move(segment)),
       arena_(std::make_shared<ShmArena>(segment_)),
       collectives_(*segment_, timeout),
@@ -229,8 +229,8 @@ ShmBackend::WorkPtr ShmBackend::allgather(std::vector<Tensors>& outputs, Tensors
   });
 }
 
-ShmBackend::WorkPtr ShmBackend::_allgather_base(at::Tensor& output, at::Tensor& input,
-                                                const c10d::AllgatherOptions& options) {
+ShmBackend::WorkPtr ShmBackend::all_gather_single(at::Tensor& output, at::Tensor& input,
+                                                  const c10d::AllgatherOptions& options) {
   const Dense all(output);
   const Dense own(input);
   const auto parts = parts_of(all.bytes(), static_cast<size_t>(size_), "all_gather_into_tensor");
@@ -291,8 +291,8 @@ ShmBackend::WorkPtr ShmBackend::reduce_scatter(Tensors& outputs, std::vector<Ten
                     });
 }
 
-ShmBackend::WorkPtr ShmBackend::_reduce_scatter_base(at::Tensor& output, at::Tensor& input,
-                                                     const c10d::ReduceScatterOptions& options) {
+ShmBackend::WorkPtr ShmBackend::reduce_scatter_single(at::Tensor& output, at::Tensor& input,
+                                                      const c10d::ReduceScatterOptions& options) {
   const Dense own(output);
   const Dense all(input);
   const auto parts = parts_of(all.bytes(), static_cast<size_t>(size_), "reduce_scatter_tensor");
@@ -323,10 +323,10 @@ ShmBackend::WorkPtr ShmBackend::alltoall(Tensors& outputs, Tensors& inputs,
   });
 }
 
-ShmBackend::WorkPtr ShmBackend::alltoall_base(at::Tensor& output, at::Tensor& input,
-                                              std::vector<int64_t>& output_sizes,
-                                              std::vector<int64_t>& input_sizes,
-                                              const c10d::AllToAllOptions& options) {
+ShmBackend::WorkPtr ShmBackend::all_to_all_single(at::Tensor& output, at::Tensor& input,
+                                                  std::vector<int64_t>& output_sizes,
+                                                  std::vector<int64_t>& input_sizes,
+                                                  const c10d::AllToAllOptions& options) {
   const auto ranks = static_cast<size_t>(size_);
   const Dense from(output);
   const Dense to(input);
