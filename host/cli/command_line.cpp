@@ -107,6 +107,9 @@ void add_commands(Parser& parser, const std::vector<std::string>& command_line) 
   add_resources(parser);
   add_env(parser);
   add_doctor(parser);
+  add_self_check(parser);
+  add_cache(parser);
+  add_bundle(parser);
   add_doc(parser);
   add_completion(parser);
   add_man(parser);

@@ -1,8 +1,10 @@
-// rtrain doctor: whether each thing that rtrain needs works here, and what mends it.
+// rtrain doctor: whether each thing that rtrain needs works here, and what mends it. rtrain
+// self-check: of that, what this machine lacks.
 #include <algorithm>
 #include <iostream>
 #include <memory>
 
+#include "host/base/counted.h"
 #include "host/base/error.h"
 #include "host/base/shell_word.h"
 #include "host/base/text.h"
@@ -57,14 +59,17 @@ std::string painted(const Check& check) {
 // Each as it is known: some take a second.
 class DoctorReport {
  public:
-  explicit DoctorReport(bool shown) : shown_(shown) {}
+  enum class Shown { kNothing, kLacks, kAll };
+
+  explicit DoctorReport(Shown shown) : shown_(shown) {}
 
   void add(const std::vector<Check>& checks) {
     constexpr size_t kNameWidth = 18;
     constexpr size_t kIndent = 9;
     for (const Check& check : checks) {
       checks_.push_back(check);
-      if (!shown_) continue;
+      const bool is_lack = check.status != CheckStatus::kOk;
+      if (shown_ == Shown::kNothing || (shown_ == Shown::kLacks && !is_lack)) continue;
       std::cout << painted(check) << check.name << std::string(kNameWidth - check.name.size(), ' ')
                 << check.finding << "\n";
       if (!check.mend.empty()) std::cout << std::string(kIndent, ' ') << "→ " << check.mend << "\n";
@@ -75,27 +80,44 @@ class DoctorReport {
   const std::vector<Check>& checks() const { return checks_; }
 
  private:
-  bool shown_;
+  Shown shown_;
   std::vector<Check> checks_;
 };
 
-void run_doctor(const DoctorOptions& options) {
-  DoctorReport report(!options.json);
-  report.add(check_libraries());
-  report.add(check_machine());
-  report.add(check_folders());
-  report.add(check_network());
-  if (options.train) report.add({check_training()});
-  if (options.json) print_json(to_json(report.checks()));
+// The document, where it is asked for, and the exit code.
+void finish(const DoctorReport& report, bool json) {
+  if (json) print_json(to_json(report.checks()));
   std::vector<std::string> failed;
   for (const Check& check : report.checks()) {
     if (check.status == CheckStatus::kFailure) failed.push_back(check.name);
   }
   if (!failed.empty()) throw Error(Code::kEnvironment, cat("what fails: ", join(failed, ", ")));
+}
+
+// What does not depend on the user's folders and on other processes.
+void run_self_check(bool json) {
+  DoctorReport report(json ? DoctorReport::Shown::kNothing : DoctorReport::Shown::kLacks);
+  report.add(check_libraries());
+  report.add(check_machine());
+  finish(report, json);
+  if (json) return;
+  const size_t warnings = count_of(report.checks(), CheckStatus::kWarning);
+  std::cout << "this machine has what training needs: " << counted(report.checks().size(), "check")
+            << (warnings == 0 ? "" : cat(", ", counted(warnings, "warning")))
+            << "; rtrain doctor shows each\n";
+}
+
+void run_doctor(const DoctorOptions& options) {
+  DoctorReport report(options.json ? DoctorReport::Shown::kNothing : DoctorReport::Shown::kAll);
+  report.add(check_libraries());
+  report.add(check_machine());
+  report.add(check_folders());
+  report.add(check_network());
+  if (options.train) report.add({check_training()});
+  finish(report, options.json);
   if (options.json) return;
   const size_t warnings = count_of(report.checks(), CheckStatus::kWarning);
-  std::cout << "\nnothing fails"
-            << (warnings == 0 ? "" : cat(", ", warnings, warnings == 1 ? " warning" : " warnings"))
+  std::cout << "\nnothing fails" << (warnings == 0 ? "" : cat(", ", counted(warnings, "warning")))
             << (options.train ? "" : "; rtrain doctor --train also trains with two ranks") << "\n";
 }
 
@@ -119,6 +141,19 @@ Check check_training() {
                                  last_words(output.text))
                            : "the self-test of two ranks does not end within 120 s",
           "mend what fails above; else `rtrain init blank hello` makes a script that shows more"};
+}
+
+void add_self_check(Parser& parser) {
+  auto json = std::make_shared<bool>(false);
+  Command command =
+      parser.command("self-check", "Say what this machine lacks, of what training needs");
+  command.flag("--json", json.get(), "one JSON document");
+  command.footer(
+      "The checks of rtrain doctor that are about libraries and the machine, without your "
+      "folders,\n"
+      "your network and a training: each warning and failure, with what mends it. The exit code is "
+      "4\nwhere something fails, else 0. Keys of --json: as rtrain doctor");
+  command.action([json] { run_self_check(*json); });
 }
 
 void add_doctor(Parser& parser) {

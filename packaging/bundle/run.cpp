@@ -3,7 +3,8 @@
 //
 // The folder is named after the SHA-256 of the packed bytes and appears by one rename, complete. Of
 // processes that start together one unpacks, and the others wait for its lock, which the kernel
-// takes from a process that dies. What a killed one left is removed by the next. Exit status 4: the
+// takes from a process that dies. What a killed one left is removed by the next. Whoever uses the
+// folder keeps the lock, shared, until it ends: host/base/bundle_folder.h. Exit status 4: the
 // bundle is damaged, or cannot be unpacked here.
 #include <fcntl.h>
 #include <sys/file.h>
@@ -18,10 +19,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "host/base/bundle_folder.h"
+#include "packaging/bundle/footer.h"
 #include "packaging/bundle/sha256.h"
 
 namespace {
@@ -30,19 +36,15 @@ namespace fs = std::filesystem;
 
 constexpr int kEnvironmentStatus = 4;  // as host/base/error.h
 constexpr size_t kBlock = size_t{1} << 20;
-constexpr char kMagic[] = "rtrain-bundle-1\n";
 
-// The last bytes of a bundle.
-struct Footer {
-  uint64_t offset;  // of the packed bytes, from the beginning of the file
-  uint64_t packed_size;
-  uint64_t size;  // unpacked
-  unsigned char hash[32];
-  char magic[16];
-};
+using Footer = BundleFooter;
 
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
+};
+
+struct LockFailure : Failure {
+  using Failure::Failure;
 };
 
 class File {
@@ -86,7 +88,7 @@ Footer footer_of(const File& bundle) {
   const auto file_size = static_cast<uint64_t>(info.st_size);
   Footer footer = {};
   if (file_size >= sizeof footer) bundle.read_at(file_size - sizeof footer, &footer, sizeof footer);
-  const bool is_whole = std::memcmp(footer.magic, kMagic, sizeof footer.magic) == 0 &&
+  const bool is_whole = std::memcmp(footer.magic, kBundleMagic, sizeof footer.magic) == 0 &&
                         footer.offset < file_size &&
                         footer.offset + footer.packed_size == file_size - sizeof footer;
   if (!is_whole) throw Failure("the file is not whole, its end is missing: copy it again");
@@ -194,20 +196,54 @@ void unpack(const File& bundle, const Footer& footer, const fs::path& folder) {
 }
 
 fs::path cache_folder() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  if (cache != nullptr && *cache == '/') return fs::path(cache) / "rtrain/bundles";
-  if (home == nullptr || *home == '\0')
+  const std::string folder = rtrain::bundle_folder();
+  if (folder.empty())
     throw Failure("HOME is not set: set XDG_CACHE_HOME to a folder to unpack into");
-  return fs::path(home) / ".cache/rtrain/bundles";
+  return folder;
 }
 
-void unpack_once(const File& bundle, const Footer& footer, const fs::path& folder) {
-  fs::create_directories(folder.parent_path());
-  const File lock(folder.string() + ".lock", O_RDWR | O_CREAT, 0600);
-  while (flock(lock.fd(), LOCK_EX) != 0 && errno == EINTR) {
+// The lock of an unpacked bundle. `rtrain cache clean` removes its file.
+class Lock {
+ public:
+  explicit Lock(std::string path) : path_(std::move(path)) {}
+
+  // LOCK_SH or LOCK_EX, of the file that is there then.
+  void take(int how) {
+    for (;;) {
+      if (!file_) open_file();
+      while (flock(file_->fd(), how) != 0 && errno == EINTR) {
+      }
+      struct stat ours = {};
+      struct stat there = {};
+      fstat(file_->fd(), &ours);
+      if (stat(path_.c_str(), &there) == 0 && there.st_ino == ours.st_ino) return;
+      file_.reset();
+    }
   }
-  if (fs::exists(folder)) return;
+  void open_file() {
+    try {
+      file_.emplace(path_, O_RDWR | O_CREAT, 0600);
+    } catch (const Failure& e) {
+      throw LockFailure(e.what());
+    }
+  }
+  void write_name(const std::string& name) const {
+    if (ftruncate(file_->fd(), 0) == 0) file_->write(name.data(), name.size());
+  }
+  // For as long as this process and those that it starts live, also as another program. The number
+  // is far from those that programs give a meaning.
+  void keep() const {
+    constexpr int kFar = 200;
+    futimens(file_->fd(), nullptr);
+    fcntl(file_->fd(), F_DUPFD, kFar);
+  }
+
+ private:
+  std::string path_;
+  std::optional<File> file_;
+};
+
+void unpack_into(const fs::path& folder, const File& bundle, const Footer& footer) {
   const fs::path partial = folder.string() + ".partial";
   fs::remove_all(partial);
   check_hash(bundle, footer);
@@ -224,13 +260,50 @@ void unpack_once(const File& bundle, const Footer& footer, const fs::path& folde
   }
 }
 
+// The folder is there, and stays.
+void use(const fs::path& folder, const File& bundle, const Footer& footer) {
+  fs::create_directories(folder.parent_path());
+  Lock lock(folder.string() + ".lock");
+  try {
+    for (lock.take(LOCK_SH); !fs::exists(folder); lock.take(LOCK_SH)) {
+      lock.take(LOCK_EX);
+      if (fs::exists(folder)) continue;
+      lock.write_name(fs::read_symlink("/proc/self/exe").filename().string());
+      unpack_into(folder, bundle, footer);
+    }
+    lock.keep();
+  } catch (const LockFailure&) {
+    // In a cache that others have filled, and that this user cannot write to.
+    if (!fs::exists(folder)) throw;
+  }
+}
+
+// What is started in the folder: the program by the name of the bundle, then the words of the file
+// of kBundleCommand, unless the first one given is --rtrain, then those given.
+std::vector<std::string> command_line(const fs::path& folder, char** argv) {
+  std::vector<std::string> words = {argv[0]};
+  char** given = argv[0] == nullptr ? argv : argv + 1;
+  std::ifstream file(folder / kBundleCommand);
+  const bool is_plain = *given != nullptr && std::strcmp(*given, "--rtrain") == 0;
+  if (file && is_plain) ++given;
+  for (std::string line; file && !is_plain && std::getline(file, line);) {
+    words.push_back(line.starts_with('@') ? (folder / line.substr(1)).string() : line);
+  }
+  for (; *given != nullptr; ++given) words.emplace_back(*given);
+  return words;
+}
+
 int run(char** argv) {
   const File bundle("/proc/self/exe", O_RDONLY);
   const Footer footer = footer_of(bundle);
   const fs::path folder = cache_folder() / hex(footer.hash, 16);
-  if (!fs::exists(folder)) unpack_once(bundle, footer, folder);
+  use(folder, bundle, footer);
   const std::string program = folder / "bin/rtrain";
-  execv(program.c_str(), argv);
+  std::vector<std::string> words = command_line(folder, argv);
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  execv(program.c_str(), pointers.data());
   throw Failure("cannot start " + program + ": " + std::strerror(errno));
 }
 

@@ -34,6 +34,7 @@ rtrain_static(uv uv.h libuv_a.a)
 rtrain_static(sqlite sqlite3.h libsqlite3.a)
 rtrain_static(z zlib.h libz.a)
 rtrain_static(deflate libdeflate.h libdeflate.a)
+rtrain_static(zstd zstd.h libzstd.a)
 rtrain_static(tinfo term.h libtinfo.a)
 rtrain_static(bsd bsd/vis.h libbsd.a)
 rtrain_static(edit histedit.h libedit.a)
@@ -55,7 +56,6 @@ if(NOT TORCH_ROOT)
   message(FATAL_ERROR "LibTorch not found in RTRAIN_LIBTORCH='${RTRAIN_LIBTORCH}': run scripts/setup")
 endif()
 
-add_library(torch_headers INTERFACE)
 # "2.11": an engine fits one minor version. RTRAIN_ENGINES: those of other builds that this executable also holds.
 file(STRINGS ${TORCH_ROOT}/version.py torch_version REGEX "^__version__ = ")
 string(REGEX MATCH "[0-9]+\\.[0-9]+" RTRAIN_TORCH_MINOR "${torch_version}")
@@ -68,6 +68,7 @@ endforeach()
 list(SORT engine_minors COMPARE NATURAL)
 list(JOIN engine_minors " " RTRAIN_ENGINE_MINORS)
 
+add_library(torch_headers INTERFACE)
 target_include_directories(torch_headers SYSTEM INTERFACE
   ${TORCH_ROOT}/include ${TORCH_ROOT}/include/torch/csrc/api/include
   ${PROJECT_SOURCE_DIR}/host/engine/distributed/gloo_stub)

@@ -26,8 +26,7 @@ def inside(folder):
     found = sections()
     wheels = [row for rows in found.values() for row in rows
               if row[2] == 'pypi' and (pathlib.Path(folder) / 'share/doc/rtrain/licenses' / row[3]).exists()]
-    titles = [*IN_PACKAGES, *(title for title in found if wheels and title.startswith('In the program that a bundle'))]
-    return [row for title in titles for row in found[title]] + wheels
+    return [row for title in IN_PACKAGES for row in found[title]] + wheels
 
 
 def version_of(kind, package):

@@ -1,12 +1,13 @@
 """A bundle (packaging/formats/bundle.py, packaging/bundle): unpacked once, whole or not at all. The program inside is a script."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 
 import pytest
-from conftest import SOURCE, wait_until
+from conftest import RTRAIN, SOURCE, wait_until
 
 SCRIPT = "#!/bin/sh\necho ran \"$@\"; cat \"$(dirname \"$0\")/../data/text\"; exit 7\n"
 
@@ -105,6 +106,82 @@ def test_a_full_disk_is_said_and_nothing_is_left(made, small_disk):
     assert code == 4
     assert "No space left on device" in err and "needs 65 MiB in" in err and "XDG_CACHE_HOME" in err
     assert names(cache) == [".lock"]
+
+
+def cache_command(cache, *args):
+    """(exit code, what --json says, by the last parts of the paths)."""
+    done = subprocess.run([RTRAIN, "cache", *args, "--json"], env={**os.environ, "XDG_CACHE_HOME": str(cache.parents[1])},
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def in_use(made, cache, tmp_path):
+    """A process out of the bundle, which ends when its standard input does."""
+    script = tmp_path / "wait"
+    script.write_text("#!/bin/sh\necho up; read end\n")
+    script.chmod(0o755)
+    assert outcome(start(made, cache)) == RAN
+    (program,) = cache.glob("*[0-9a-f]/bin/rtrain")
+    program.write_text(script.read_text())
+    process = subprocess.Popen([made], env={"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(cache.parents[1])},
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "up\n"
+    yield process
+    process.communicate()
+
+
+def test_the_cache_is_listed_and_what_is_unused_is_removed(made, cache):
+    assert cache_command(cache) == []
+    assert outcome(start(made, cache)) == RAN
+    (row,) = cache_command(cache, "ls")
+    assert row["bundle"] == "rtrain-1.2.3-cpu.run" and row["state"] == "unused" and row["size_bytes"] > 64 << 20
+    assert row["last_used"][:2] == "20" and (cache / row["path"]).is_dir()
+    (would,) = cache_command(cache, "clean", "--dry-run")
+    assert would["removed"] is False and names(cache) == [".lock", "whole"]
+    (removed,) = cache_command(cache, "clean")
+    assert removed["removed"] is True and names(cache) == []
+    assert outcome(start(made, cache)) == RAN
+
+
+def test_what_a_process_uses_is_left_alone(cache, in_use):
+    (row,) = cache_command(cache)
+    assert row["state"] == "in use"
+    (row,) = cache_command(cache, "clean")
+    assert row["removed"] is False and names(cache) == [".lock", "whole"]
+    in_use.communicate("end\n")
+    (row,) = cache_command(cache, "clean")
+    assert row["removed"] is True and names(cache) == []
+
+
+def test_what_a_killed_unpacking_left_is_removed(made, cache):
+    process = start(made, cache)
+    wait_until(lambda: list(cache.glob("*.partial/data/many")), message="a file of the bundle")
+    (row,) = cache_command(cache)
+    assert row["state"] == "in use"
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    (row,) = cache_command(cache, "clean")
+    assert row["state"] == "incomplete" and row["removed"] is True and names(cache) == []
+
+
+def test_bundles_that_start_while_the_cache_is_cleaned_run(made, cache):
+    running = [start(made, cache) for _ in range(8)]
+    while any(process.poll() is None for process in running):
+        cache_command(cache, "clean")
+    assert [outcome(process) for process in running] == [RAN] * 8
+
+
+def test_the_cache_as_a_table(made, cache):
+    env = {**os.environ, "XDG_CACHE_HOME": str(cache.parents[1])}
+    assert outcome(start(made, cache)) == RAN
+    listed = subprocess.run([RTRAIN, "cache"], env=env, capture_output=True, text=True).stdout
+    assert listed.splitlines()[0].split()[0] == "BUNDLE" and "rtrain-1.2.3-cpu.run" in listed and "unused" in listed
+    wrong = subprocess.run([RTRAIN, "cache", "clear"], env=env, capture_output=True, text=True)
+    assert wrong.returncode == 2 and "unknown action 'clear': did you mean 'clean'?" in wrong.stderr
+    cleaned = subprocess.run([RTRAIN, "cache", "clean"], env=env, capture_output=True, text=True)
+    assert cleaned.stderr.startswith("removed 1 bundle, ")
 
 
 def test_without_a_home_it_says_what_to_set(made):
