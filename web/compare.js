@@ -3,6 +3,7 @@ import {get, runPath} from './api.js';
 import {Chart, Zoom, legend} from './chart.js';
 import {controls, optionsOf} from './controls.js';
 import {diffView} from './diff.js';
+import {spaceView} from './space.js';
 import {el, flattened, number, runLink, section, status, table} from './view.js';
 
 const MOST_RUNS = 16;
@@ -35,7 +36,7 @@ const curveCharts = async (runs, query, signal) => {
   const zoom = new Zoom();
   const box = el('div', {class: 'charts'});
   const named = await Promise.all(runs.map(async (run) => (await get(`${runPath(run.name)}/curves`, {}, signal)).names));
-  const names = [...new Set(named.flat())].slice(0, 24);
+  const names = [...new Set(named.flat())].filter((each) => !each.includes('/operators/')).slice(0, 24);
   const charts = names.map((name) => new Chart(name, zoom, signal));
   box.append(...charts.map((chart) => chart.node));
   const load = async () => Promise.all(charts.map(async (chart) => {
@@ -69,7 +70,7 @@ export const showCompare = async ({query}, main, signal) => {
   }
   const runs = await Promise.all(names.map((name) => get(runPath(name), {}, signal)));
   main.append(table('Runs', [{title: 'Run'}, {title: 'Status'}], runs.map((run) => [runLink(run.name), status(run.status)])),
-    await curveCharts(runs, query, signal), lastMetrics(runs),
+    await curveCharts(runs, query, signal), runs.length > 2 ? spaceView(runs, query) : '', lastMetrics(runs),
     differences('Config', runs, (run) => run.config), differences('Scaling', runs, (run) => run.scaling),
     differences('Environment', runs, ({environment: {command, job, ...rest}}) => rest));
   if (runs.length === 2) main.append(await codeDifference(runs, signal));

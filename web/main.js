@@ -4,18 +4,22 @@ import {ApiError} from './api.js';
 import {placeOf} from './place.js';
 import {el} from './view.js';
 import {showCompare} from './compare.js';
+import {showData} from './data.js';
+import {showHang} from './hang.js';
 import {showRank} from './rank.js';
 import {showResources} from './resources.js';
 import {showRun} from './run.js';
 import {showRuns} from './runs.js';
+import {showSweepPage} from './sweep.js';
 
 const main = document.getElementById('main');
 let current = new AbortController();
 
 const pageOf = ([page, , part]) => {
   if (page === undefined) return ['runs', showRuns];
-  if (page === 'run') return ['run', part === 'rank' ? showRank : showRun];
+  if (page === 'run') return ['run', {rank: showRank, hang: showHang, data: showData}[part] ?? showRun];
   if (page === 'compare') return ['compare', showCompare];
+  if (page === 'sweep') return ['sweep', showSweepPage];
   if (page === 'resources') return ['resources', showResources];
   return ['', () => { throw new ApiError(404, 'There is no such page.'); }];
 };

@@ -1,8 +1,10 @@
 // One rank of a run: where its time goes, what its device does, its own curves and its output.
+import {Outcome, mayWrite, profileAction} from './actions.js';
 import {get, runPath} from './api.js';
 import {Chart, Zoom} from './chart.js';
 import {controls, optionsOf} from './controls.js';
 import {logView} from './log.js';
+import {stackView} from './stack.js';
 import {duration, el, facts, linkTo, number, section, table} from './view.js';
 
 const MOST_CHARTS = 40;
@@ -18,7 +20,13 @@ const timeTable = (timing) => {
 const device = (gpu) => (gpu ? section('Device', facts(Object.entries(gpu).map(([key, value]) => [key.replaceAll('_', ' '), number(value)]))) : '');
 
 const data = (datasets) => Object.entries(datasets ?? {}).map(([name, times]) => section(`Dataset ${name}`,
-  facts(Object.entries(times).map(([key, value]) => [key.replaceAll('_', ' '), number(value)]))));
+  facts(Object.entries(times).filter(([key]) => key !== 'operators').map(([key, value]) => [key.replaceAll('_', ' '), number(value)]))));
+
+/** What a live rank can be asked. */
+const questions = (run, rank) => {
+  const outcome = new Outcome();
+  return [stackView(run, rank), section('Profile', el('div', {class: 'bar'}, profileAction(run, rank, outcome)), outcome.node)];
+};
 
 export const showRank = async ({parts: [, name, , rankText], query}, main, signal) => {
   const rank = Number(rankText);
@@ -27,7 +35,7 @@ export const showRank = async ({parts: [, name, , rankText], query}, main, signa
   const zoom = new Zoom();
   const box = el('div', {class: 'charts'});
   const {names} = await get(`${runPath(name)}/curves`, {}, signal);
-  const charts = names.slice(0, MOST_CHARTS).map((metric) => new Chart(metric, zoom, signal));
+  const charts = names.filter((each) => !each.includes('/operators/')).slice(0, MOST_CHARTS).map((metric) => new Chart(metric, zoom, signal));
   const load = async () => Promise.all(charts.map(async (chart) => {
     const curve = await get(`${runPath(name)}/curve`, {name: chart.title, rank, points: 600, from: zoom.from, to: zoom.to}, signal);
     if (!curve.total && zoom.from === undefined) chart.node.remove();
@@ -39,6 +47,7 @@ export const showRank = async ({parts: [, name, , rankText], query}, main, signa
     el('h1', {}, `Rank ${rank} of `, linkTo(`run/${encodeURIComponent(run.name)}`, run.name)),
     worker ? facts([['Host', worker.host], ['Process', worker.pid], ['Device', worker.device],
       ['Exit', worker.signal != null ? `signal ${worker.signal}` : worker.exit_code ?? '']]) : el('p', {class: 'quiet'}, 'The last attempt has no such rank.'),
+    ...(run.live && await mayWrite() ? questions(run, rank) : []),
     timeTable(worker?.timing), device(worker?.gpu), ...data(worker?.data),
     section('Curves of this rank', controls(query, zoom, () => charts.forEach((chart) => chart.configure(optionsOf(query)))), box),
     logView(run.name, {rank}, signal));

@@ -1,9 +1,11 @@
 // The page of one run. What went wrong stands first; what goes on is followed.
-import {follow, get, post, runPath} from './api.js';
+import {mayWrite, noteView, runActions} from './actions.js';
+import {follow, get, runPath} from './api.js';
 import {Chart, Zoom} from './chart.js';
 import {controls, optionsOf} from './controls.js';
 import {diffView} from './diff.js';
 import {logView} from './log.js';
+import {stackView} from './stack.js';
 import {timeline} from './timeline.js';
 import {bytes, duration, el, errorText, facts, flattened, isOver, linkTo, metricsText, number, section, status, table, time} from './view.js';
 
@@ -33,7 +35,7 @@ class Curves {
   async find() {
     const {names} = await get(`${this.path}/curves`, {}, this.signal);
     if (names.length && !this.charts.size) this.box.replaceChildren();
-    for (const name of names.slice(0, MOST_CHARTS)) {
+    for (const name of names.filter((each) => !each.includes('/operators/')).slice(0, MOST_CHARTS)) {
       if (this.charts.has(name)) continue;
       const chart = new Chart(name, this.zoom, this.signal);
       this.charts.set(name, chart);
@@ -116,39 +118,25 @@ const values = (title, map) => {
 const sourceView = (source) => el('details', {}, el('summary', {}, source.kind === 'diff' ? 'git diff' : source.path),
   source.kind === 'diff' ? diffView(source.text) : el('pre', {tabindex: 0}, source.text));
 
-const noteForm = (run, again) => {
-  const problem = el('span', {class: 'error', role: 'alert'});
-  const send = (path, body) => async (event) => {
-    event.preventDefault();
-    try {
-      await post(`${runPath(run.name)}/${path}`, body(new FormData(event.target)));
-      await again();
-    } catch (error) {
-      problem.textContent = error.message;
-    }
-  };
-  return section('Note and tags',
-    el('form', {class: 'bar', onsubmit: send('note', (form) => ({note: form.get('note')}))},
-      el('label', {}, 'Note', el('textarea', {name: 'note', cols: 48, rows: 2}, run.note)), el('button', {}, 'Save the note')),
-    el('form', {class: 'bar', onsubmit: send('tags', (form) => ({add: [form.get('tag')]}))},
-      el('label', {}, 'Another tag', el('input', {name: 'tag', size: 16, required: true})), el('button', {}, 'Add the tag')), problem);
-};
-
 export const showRun = async ({parts: [, name], query}, main, signal) => {
   const path = runPath(name);
   const live = document.getElementById('live');
   const head = el('div');
   const metrics = el('span');
   const rest = el('div');
+  const writes = await mayWrite();
+  let run;
   const fill = async () => {
-    const run = await get(path, {}, signal);
+    run = await get(path, {}, signal);
     const error = errorText(run.error);
     metrics.textContent = metricsText(run.metrics, MOST_METRICS);
-    head.replaceChildren(el('h1', {}, run.name), error ? el('p', {class: 'error', role: 'alert'}, error) : '', summary(run, metrics), timeline(run));
-    rest.replaceChildren(ranks(run), checkpoints(run), notes(run), events(run), noteForm(run, fill));
-    return run;
+    head.replaceChildren(el('h1', {}, run.name), error ? el('p', {class: 'error', role: 'alert'}, error) : '',
+      run.hangs ? el('p', {}, linkTo(`run/${encodeURIComponent(run.name)}/hang`, `Who waited for whom (${run.hangs})`)) : '', run.attempts.at(-1)?.workers.some((worker) => worker.data) ? el('p', {}, linkTo(`run/${encodeURIComponent(run.name)}/data`, 'What its datasets do')) : '',
+      summary(run, metrics),
+      writes ? runActions(run, fill) : '', timeline(run));
+    rest.replaceChildren(ranks(run), writes && run.live ? stackView(run) : '', checkpoints(run), notes(run), events(run), noteView(run, writes, fill));
   };
-  const run = await fill();
+  await fill();
   const curves = new Curves(run, query, signal);
   const {sources} = await get(`${path}/sources`, {}, signal);
   main.replaceChildren(head, curves.node(), logView(run.name, {}, signal), rest, values('Config', run.config), values('Scaling', run.scaling),

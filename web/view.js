@@ -1,10 +1,10 @@
 // Elements and texts. Whatever comes from a run becomes text of an element, never markup.
 
-const isSvg = new Set(['svg', 'g', 'rect', 'line', 'text', 'title', 'path']);
+const isSvg = new Set(['svg', 'g', 'rect', 'line', 'text', 'title', 'path', 'circle', 'svg:a']);
 
 /** An element. Attributes: on… are listeners, `data` a map, true and false as HTML has them. Children: nodes and texts. */
 export const el = (name, attributes = {}, ...children) => {
-  const node = isSvg.has(name) ? document.createElementNS('http://www.w3.org/2000/svg', name) : document.createElement(name);
+  const node = isSvg.has(name) ? document.createElementNS('http://www.w3.org/2000/svg', name.replace('svg:', '')) : document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
     if (key.startsWith('on')) node.addEventListener(key.slice(2), value);

@@ -6,16 +6,12 @@
 
 #include "host/base/text.h"
 #include "host/cli/command.h"
-#include "host/cli/control_client.h"
 #include "host/cli/listing.h"
-#include "host/loop/messages/commands.h"
-#include "host/train/watch/profile_request.h"
+#include "host/control/control_client.h"
 
 namespace rtrain {
 namespace {
 
-// Beyond the controller's own deadline.
-constexpr double kAnswerS = 10;
 constexpr double kMostSeconds = 600;
 
 struct Options : ListingOptions {
@@ -67,15 +63,9 @@ void record_profiles(const Options& options) {
   const message::RecordProfiles request = request_of(options);
   OpenRun run = options.open_run();
   ControlClient controller(run);
-  const double recorded_s = options.steps > 0 ? options.timeout_s : options.seconds;
-  const auto timeout = std::chrono::duration<double>(profile_deadline_s(recorded_s) + kAnswerS);
-  const message::Profiles answer =
-      controller.ask(request, std::chrono::ceil<std::chrono::milliseconds>(timeout));
+  const message::Profiles answer = controller.profiles(request);
   if (options.for_programs()) {
-    Map document{{"name", run.ref.name}, {"run_id", run.ref.run_id}};
-    const Value fields = to_value(answer);
-    for (const auto& [key, value] : fields.as_map()) document.set(key, value);
-    options.print(document);
+    options.print(describe_answer(run.ref, answer));
   } else {
     print_profiles(answer.profiles);
   }

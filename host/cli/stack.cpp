@@ -6,16 +6,12 @@
 #include "host/base/shell_word.h"
 #include "host/base/text.h"
 #include "host/cli/command.h"
-#include "host/cli/control_client.h"
 #include "host/cli/listing.h"
-#include "host/loop/messages/commands.h"
+#include "host/control/control_client.h"
 #include "host/train/watch/stack_request.h"
 
 namespace rtrain {
 namespace {
-
-// A worker that does not answer is described after 1.5 s.
-constexpr std::chrono::seconds kAnswer{10};
 
 struct Options : ListingOptions {
   std::optional<int> rank;
@@ -38,14 +34,9 @@ void print_stacks(const std::string& name, const message::Stacks& answer, bool n
 void show_stacks(const Options& options) {
   OpenRun run = options.open_run();
   ControlClient controller(run);
-  message::ShowStacks request;
-  if (options.rank) request.rank = *options.rank;
-  const message::Stacks answer = controller.ask(request, kAnswer);
+  const message::Stacks answer = controller.stacks(options.rank);
   if (!options.for_programs()) return print_stacks(run.ref.name, answer, options.native);
-  Map document{{"name", run.ref.name}, {"run_id", run.ref.run_id}};
-  const Value fields = to_value(answer);
-  for (const auto& [key, value] : fields.as_map()) document.set(key, value);
-  options.print(document);
+  options.print(describe_answer(run.ref, answer));
 }
 
 }  // namespace

@@ -1,20 +1,16 @@
 // rtrain stop RUN: ends a live run in order, or at once.
-#include <unistd.h>
-
 #include <iostream>
 #include <memory>
 
 #include "host/base/clock.h"
 #include "host/base/text.h"
 #include "host/cli/command.h"
-#include "host/cli/control_client.h"
 #include "host/cli/listing.h"
-#include "host/loop/messages/commands.h"
+#include "host/control/control_client.h"
 
 namespace rtrain {
 namespace {
 
-constexpr std::chrono::seconds kAnswer{10};
 // On top of the grace period: for the commit under way and the run's last rows.
 constexpr std::chrono::seconds kEnd{60};
 
@@ -25,8 +21,7 @@ struct Options : ListingOptions {
 void stop_run(const Options& options) {
   OpenRun run = options.open_run();
   ControlClient controller(run);
-  const double grace_s =
-      controller.ask(message::StopRun{.now = options.now, .pid = getpid()}, kAnswer).grace_s;
+  const double grace_s = controller.stop(options.now, "rtrain stop").grace_s;
   if (!options.for_programs() && grace_s > 0) {
     std::cerr << "run " << run.ref.name << " stops at its next checkpoint, at the latest in "
               << human_duration(grace_s) << "\n";

@@ -18,8 +18,31 @@ std::string name_of(std::string_view host) {
   return out;
 }
 
+// "*.example.org" stands for one label, as in certificates.
+bool is_named(std::string_view pattern, std::string_view name) {
+  if (!pattern.starts_with("*.")) return pattern == name;
+  const size_t dot = name.find('.');
+  return dot != std::string_view::npos && dot > 0 && name.substr(dot) == pattern.substr(1);
+}
+
 bool has_name(const std::vector<std::string>& names, std::string_view host) {
-  return std::find(names.begin(), names.end(), name_of(host)) != names.end();
+  const std::string name = name_of(host);
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& each) { return is_named(name_of(each), name); });
+}
+
+std::string_view bearer(const HttpRequest& request) {
+  constexpr std::string_view kBearer = "Bearer ";
+  const std::string_view header = request.header("authorization");
+  return header.starts_with(kBearer) ? header.substr(kBearer.size()) : std::string_view();
+}
+
+// By the token in a header, in the address of what only reads, or by the cookie.
+bool has_key(const HttpRequest& request, const AccessKey& key, const std::string& cookie_name) {
+  return is_same_secret(bearer(request), key.token) ||
+         (!request.is_write() &&
+          is_same_secret(request.query.find("token").value_or(""), key.token)) ||
+         is_same_secret(request.cookie(cookie_name), key.cookie);
 }
 
 }  // namespace
@@ -69,20 +92,6 @@ bool Access::is_from_elsewhere(const HttpRequest& request) const {
   return is_other_site && !is_visit;
 }
 
-bool Access::has_bearer(const HttpRequest& request) const {
-  constexpr std::string_view kBearer = "Bearer ";
-  const std::string& header = request.header("authorization");
-  return header.starts_with(kBearer) &&
-         is_same_secret(std::string_view(header).substr(kBearer.size()), options_.token);
-}
-
-bool Access::has_token(const HttpRequest& request) const {
-  return has_bearer(request) ||
-         (!request.is_write() &&
-          is_same_secret(request.query.find("token").value_or(""), options_.token)) ||
-         is_same_secret(request.cookie(options_.cookie_name), options_.cookie);
-}
-
 std::optional<HttpResponse> Access::refuse(HttpRequest& request) const {
   if (!is_ours(request.header("host"))) {
     return error_response(421, "wrong_host",
@@ -99,15 +108,20 @@ std::optional<HttpResponse> Access::refuse(HttpRequest& request) const {
   if (is_from_elsewhere(request)) {
     return error_response(403, "wrong_origin", "a page of another site may not ask for this");
   }
-  if (!has_token(request)) {
+  const bool is_writer = has_key(request, options_.writer, options_.cookie_name);
+  if (!is_writer && !has_key(request, options_.viewer, options_.cookie_name)) {
     return error_response(401, "no_token", "open the address that rtrain dash has printed");
   }
+  request.may_write = is_writer && !options_.read_only;
   if (!request.is_write()) return std::nullopt;
   if (options_.read_only) {
     return error_response(403, "read_only", "rtrain dash was started with --read-only");
   }
+  if (!is_writer) {
+    return error_response(403, "read_only", "this address is for those who only look");
+  }
   // A browser says from where it writes; what says nothing has to know the token itself.
-  if (request.header("origin").empty() && !has_bearer(request)) {
+  if (request.header("origin").empty() && bearer(request).empty()) {
     return error_response(403, "wrong_origin", "a request that changes something needs an Origin");
   }
   if (!request.header("content-type").starts_with(kJsonType)) {
@@ -117,11 +131,13 @@ std::optional<HttpResponse> Access::refuse(HttpRequest& request) const {
 }
 
 std::optional<std::string> Access::cookie_for(const HttpRequest& request) const {
-  if (!is_same_secret(request.query.find("token").value_or(""), options_.token)) {
-    return std::nullopt;
+  const std::string token = request.query.find("token").value_or("");
+  for (const AccessKey* key : {&options_.writer, &options_.viewer}) {
+    if (!is_same_secret(token, key->token)) continue;
+    return cat(options_.cookie_name, "=", key->cookie, "; Path=", options_.base_path,
+               "/; HttpOnly; SameSite=Strict", options_.is_secure ? "; Secure" : "");
   }
-  return cat(options_.cookie_name, "=", options_.cookie, "; Path=", options_.base_path,
-             "/; HttpOnly; SameSite=Strict");
+  return std::nullopt;
 }
 
 }  // namespace rtrain

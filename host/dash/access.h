@@ -3,8 +3,8 @@
 // A request has to come to a name of ours (Host), so that no other site's name can be pointed here
 // (DNS rebinding); from our own pages (Origin, Sec-Fetch-Site), so that no other site can use the
 // viewer's cookie; and from somebody who has the token: in the address that was printed, in a
-// header, or as the cookie that was given for it. Writing needs all of that, and is off with
-// read_only.
+// header, or as the cookie that was given for it. There are two tokens: one of them, for those who
+// only look, cannot change anything. Writing is off for both with read_only.
 #pragma once
 
 #include <optional>
@@ -15,11 +15,18 @@
 
 namespace rtrain {
 
+// What an address has, and what that is exchanged for. None: nobody has it.
+struct AccessKey {
+  std::string token;
+  std::string cookie;
+};
+
 struct AccessOptions {
-  std::string token;                 // as it stands in the printed address
-  std::string cookie;                // what the token is exchanged for
+  AccessKey writer;                  // in the printed address
+  AccessKey viewer;                  // for those who only look
   std::string cookie_name;           // cookies do not know ports: one for each
-  std::vector<std::string> hosts;    // our own names and addresses, without a port
+  bool is_secure = false;            // the cookie is for TLS alone
+  std::vector<std::string> hosts;    // our own names and addresses, without a port; "*.name"
   std::vector<std::string> proxies;  // names of those that pass requests on to us
   std::string base_path;             // "" or "/name"
   bool read_only = false;
@@ -35,7 +42,8 @@ class Access {
  public:
   explicit Access(AccessOptions options) : options_(std::move(options)) {}
 
-  // Why the request is refused; nothing: it may be answered. Takes the base path off its path.
+  // Why the request is refused; nothing: it may be answered. Takes the base path off its path, and
+  // says whether it may write.
   std::optional<HttpResponse> refuse(HttpRequest& request) const;
   // The cookie for a request whose address has the token: the value of Set-Cookie.
   std::optional<std::string> cookie_for(const HttpRequest& request) const;
@@ -43,8 +51,6 @@ class Access {
  private:
   bool is_ours(std::string_view host) const;
   bool is_from_elsewhere(const HttpRequest& request) const;
-  bool has_token(const HttpRequest& request) const;
-  bool has_bearer(const HttpRequest& request) const;
 
   AccessOptions options_;
 };

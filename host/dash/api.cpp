@@ -1,17 +1,16 @@
 #include "host/dash/api.h"
 
 #include "host/base/error.h"
+#include "host/dash/run_actions.h"
 #include "host/dash/run_answers.h"
 #include "host/store/resource_report.h"
 
 namespace rtrain {
 namespace {
 
-HttpReply answer_resources(const Api&, const ApiRequest&) {
-  return {json_response(read_resources())};
-}
+HttpReply answer_resources(const Api&, const ApiRequest&) { return json_reply(read_resources()); }
 
-HttpReply answer_routes(const Api&, const ApiRequest&) {
+HttpReply answer_routes(const Api&, const ApiRequest& request) {
   List rows;
   for (const Route& route : Api::routes()) {
     List queries;
@@ -19,7 +18,7 @@ HttpReply answer_routes(const Api&, const ApiRequest&) {
     rows.push_back(
         Map{{"method", route.method}, {"path", route.path}, {"queries", std::move(queries)}});
   }
-  return {json_response(Map{{"routes", std::move(rows)}})};
+  return json_reply(Map{{"may_write", request.request.may_write}, {"routes", std::move(rows)}});
 }
 
 int status_of(Code code) {
@@ -44,13 +43,15 @@ std::span<const Route> Api::routes() {
       {"GET", "/api/", {}, answer_routes},
       {"GET",
        "/api/runs",
-       {"where", "sort", "tag", "archived", "offset", "limit", "spark"},
+       {"where", "sort", "tag", "archived", "offset", "limit", "spark", "config"},
        answer_runs},
+      {"GET", "/api/tags", {"offset", "limit"}, answer_tags},
       {"GET", "/api/events", {}, stream_runs},
       {"GET", "/api/compare", {"a", "b"}, answer_compare},
       {"GET", "/api/resources", {}, answer_resources},
       {"GET", "/api/runs/{run}", {}, answer_run},
       {"GET", "/api/runs/{run}/events", {}, stream_run},
+      {"GET", "/api/runs/{run}/hangs", {}, answer_hangs},
       {"GET", "/api/runs/{run}/metrics", {"ranks", "all", "offset", "limit"}, answer_metrics},
       {"GET", "/api/runs/{run}/curves", {}, answer_curves},
       {"GET", "/api/runs/{run}/curve", {"name", "rank", "points", "from", "to"}, answer_curve},
@@ -64,6 +65,9 @@ std::span<const Route> Api::routes() {
       {"POST", "/api/runs/{run}/note", {}, set_note},
       {"POST", "/api/runs/{run}/tags", {}, change_tags},
       {"POST", "/api/runs/{run}/archived", {}, set_archived},
+      {"POST", "/api/runs/{run}/stop", {}, stop_run, true},
+      {"POST", "/api/runs/{run}/stack", {}, show_stacks, true},
+      {"POST", "/api/runs/{run}/profile", {}, record_profiles, true},
   };
   return kRoutes;
 }
@@ -75,6 +79,11 @@ OpenRun Api::open_run(const std::string& run) const {
     if (e.code() != Code::kUsage) throw;
     throw Error(Code::kNotFound, e.message());
   }
+}
+
+bool Api::may_take_long(const HttpRequest& request) const {
+  const Route* route = find_route(routes(), request);
+  return route != nullptr && route->may_take_long;
 }
 
 HttpReply Api::answer(const HttpRequest& request) const {

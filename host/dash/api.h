@@ -1,5 +1,6 @@
 // host/dash/api.h: what /api/ answers: the documents of `rtrain ls`, `show`, `metrics`, `logs`,
-// `checkpoints`, `diff` and `resources`, from the same readers, a page at a time.
+// `checkpoints`, `diff` and `resources`, from the same readers, a page at a time; and what `note`,
+// `tag`, `archive`, `stop`, `stack` and `profile` do.
 //
 // For any thread: each answer opens the store for itself. What cannot be answered is {error: {code,
 // message}} with a status: 400 for wrong parameters, 404 for a run that is not there, 500.
@@ -8,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 
 #include "host/dash/live.h"
@@ -24,7 +26,11 @@ class Api {
   static std::span<const Route> routes();
 
   HttpReply answer(const HttpRequest& request) const;
+  bool may_take_long(const HttpRequest& request) const;
+  // Ends what waits for live runs. Any thread.
+  void stop() { stop_.request_stop(); }
 
+  std::stop_token stopping() const { return stop_.get_token(); }
   const std::string& storage_path() const { return storage_path_; }
   // For streams alone.
   std::shared_ptr<LiveFeed> feed() const { return feed_; }
@@ -36,6 +42,7 @@ class Api {
  private:
   std::string storage_path_;
   std::shared_ptr<LiveFeed> feed_;
+  std::stop_source stop_;
 };
 
 }  // namespace rtrain

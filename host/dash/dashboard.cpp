@@ -7,16 +7,13 @@
 namespace rtrain {
 namespace {
 
-// {status: number} of all runs.
-Map count_by_status(RunReader& reader) {
+// {status: number} of all runs. How runs end is there from the beginning: a rule sees the first
+// one.
+Map count_by_status(std::optional<RunReader> reader) {
   Map out;
-  RunFilter all;
-  all.archived = true;
-  for (const Value& run : reader.runs(all)) {
-    const std::string& status = run["status"].as_string();
-    const Value* before = out.find(status);
-    out.set(status, (before == nullptr ? 0 : before->as_int()) + 1);
-  }
+  for (const char* end : {"FINISHED", "ERRORED", "ABORTED", "PREEMPTED", "LOST"}) out.set(end, 0);
+  if (!reader) return out;
+  for (const auto& [status, count] : reader->count_by_status()) out.set(status, count);
   return out;
 }
 
@@ -43,6 +40,10 @@ std::optional<HttpResponse> Dashboard::refuse(HttpRequest& request) {
   return access_.refuse(request);
 }
 
+bool Dashboard::may_take_long(const HttpRequest& request) const {
+  return api_.may_take_long(request);
+}
+
 HttpReply Dashboard::answer(const HttpRequest& request) {
   const bool is_read = !request.is_write();
   if (is_read && request.path == "/metrics") return {metrics()};
@@ -57,10 +58,8 @@ HttpReply Dashboard::answer(const HttpRequest& request) {
 
 HttpResponse Dashboard::metrics() const {
   try {
-    Map by_status;
-    List runs;
-    if (auto reader = api_.reader()) by_status = count_by_status(*reader);
-    runs = LiveRuns(std::nullopt).look(api_.reader());
+    const Map by_status = count_by_status(api_.reader());
+    const List runs = LiveRuns(std::nullopt).look(api_.reader());
     return {.status = 200,
             .type = kOpenMetricsType,
             .body = open_metrics_text(runs, by_status, resources_or_nil())};

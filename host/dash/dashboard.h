@@ -26,7 +26,10 @@ class Dashboard : public HttpService {
   Dashboard(std::string storage_path, AccessOptions access, std::vector<PageFile> pages);
 
   std::optional<HttpResponse> refuse(HttpRequest& request) override;
+  bool may_take_long(const HttpRequest& request) const override;
   HttpReply answer(const HttpRequest& request) override;
+  // Ends what waits for live runs: the server's threads are joined soon.
+  void stop() { api_.stop(); }
 
  private:
   HttpResponse metrics() const;

@@ -21,14 +21,18 @@ constexpr size_t kReadBytes = size_t{16} << 10;
 // Of requests that come before the last one was answered.
 constexpr size_t kMaxAhead = kMaxHeaderBytes + kMaxBodyBytes;
 
+// The first byte of a client that speaks TLS.
+constexpr char kTlsHandshake = 0x16;
+
 bool may_pass(int reason) { return reason == EAGAIN || reason == EWOULDBLOCK || reason == EINTR; }
 
 }  // namespace
 
 HttpConnection::HttpConnection(Loop& loop, int64_t number, Fd socket,
-                               HttpConnectionDelegate& delegate)
+                               HttpConnectionDelegate& delegate, std::unique_ptr<TlsSession> tls)
     : number_(number),
       delegate_(delegate),
+      tls_(std::move(tls)),
       deadline_s_(monotonic_s() + kRequestS),
       poll_(loop, socket.release(), [this](int events) { on_ready(events); }) {
   watch();
@@ -38,6 +42,7 @@ void HttpConnection::on_ready(int events) {
   if ((events & UV_WRITABLE) != 0) write();
   if (!is_closed() && (events & UV_READABLE) != 0 && !read()) return close();
   if (!is_closed()) take_request();
+  if (!is_closed() && !unsent().empty()) write();  // of TLS
   if (!is_closed()) watch();
 }
 
@@ -49,9 +54,39 @@ bool HttpConnection::read() {
   if (count == 0) return false;
   if (mode_ == Mode::kEvents || mode_ == Mode::kLast) return true;  // nothing more is asked here
   const bool was_within = parser_.is_within_request();
-  parser_.feed({buffer, static_cast<size_t>(count)});
+  if (!take({buffer, static_cast<size_t>(count)})) return false;
   if (mode_ == Mode::kRequest && !was_within) deadline_s_ = monotonic_s() + kRequestS;
   return mode_ == Mode::kRequest || parser_.pending_bytes() <= kMaxAhead;
+}
+
+// False: TLS has ended.
+bool HttpConnection::take(std::string_view bytes) {
+  if (tls_ && !tls_->is_established() && !has_bytes_ && bytes.front() != kTlsHandshake) {
+    tls_.reset();  // the answer is in plain text too
+    request_.keep_alive = false;
+    mode_ = Mode::kAnswering;
+    answer(error_response(400, "wants_tls", "this port speaks TLS: the address begins with https"));
+    return true;
+  }
+  has_bytes_ = true;
+  if (!tls_) {
+    parser_.feed(bytes);
+    return true;
+  }
+  tls_->feed(bytes);
+  char plain[kReadBytes];
+  while (const size_t count = tls_->read(plain, sizeof(plain))) parser_.feed({plain, count});
+  if (tls_->failure() == TlsFailure::kNone) return true;
+  write();  // the alert that says why
+  return false;
+}
+
+void HttpConnection::send(std::string_view bytes) {
+  if (tls_) {
+    tls_->write(bytes);
+  } else {
+    output_.add(bytes);
+  }
 }
 
 void HttpConnection::take_request() {
@@ -77,7 +112,8 @@ void HttpConnection::refuse(int status) {
 void HttpConnection::answer(HttpResponse response) {
   if (is_closed()) return;
   const bool keep = request_.keep_alive;
-  output_.add(response_bytes(request_, std::move(response), keep));
+  has_answered_ = true;
+  send(response_bytes(request_, std::move(response), keep));
   mode_ = keep ? Mode::kRequest : Mode::kLast;
   deadline_s_ = monotonic_s() + kSendS;
   write();
@@ -88,7 +124,7 @@ void HttpConnection::answer(HttpResponse response) {
 void HttpConnection::begin_events() {
   if (is_closed()) return;
   mode_ = Mode::kEvents;
-  output_.add(event_stream_head());
+  send(event_stream_head());
   deadline_s_ = monotonic_s() + kSendS;
   write();
   if (!is_closed()) watch();
@@ -96,8 +132,8 @@ void HttpConnection::begin_events() {
 
 void HttpConnection::add_events(std::string_view events) {
   if (is_closed() || events.empty()) return;
-  if (output_.empty()) deadline_s_ = monotonic_s() + kSendS;
-  output_.add(events);
+  if (unsent().empty()) deadline_s_ = monotonic_s() + kSendS;
+  send(events);
   write();
   if (!is_closed()) watch();
 }
@@ -108,32 +144,34 @@ void HttpConnection::end_events() {
   write();
 }
 
-bool HttpConnection::is_behind() const { return output_.bytes().size() > kMaxBacklog; }
+bool HttpConnection::is_behind() { return unsent().bytes().size() > kMaxBacklog; }
 
 void HttpConnection::write() {
-  while (!output_.empty()) {
-    const std::string_view bytes = output_.bytes();
+  ByteQueue& output = unsent();
+  while (!output.empty()) {
+    const std::string_view bytes = output.bytes();
     const ssize_t count = ::send(poll_.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (count < 0) {
       if (may_pass(errno)) return;
       return close();
     }
-    output_.del(static_cast<size_t>(count));
-    deadline_s_ = monotonic_s() + (output_.empty() && mode_ == Mode::kRequest ? kIdleS : kSendS);
+    output.del(static_cast<size_t>(count));
+    if (mode_ == Mode::kRequest && !has_answered_) continue;  // a handshake has its time too
+    deadline_s_ = monotonic_s() + (output.empty() && mode_ == Mode::kRequest ? kIdleS : kSendS);
   }
   if (mode_ == Mode::kLast) close();
 }
 
-void HttpConnection::watch() { poll_.start(UV_READABLE | (output_.empty() ? 0 : UV_WRITABLE)); }
+void HttpConnection::watch() { poll_.start(UV_READABLE | (unsent().empty() ? 0 : UV_WRITABLE)); }
 
 void HttpConnection::close() { poll_.close(); }
 
 void HttpConnection::check_time(double now_s) {
   if (is_closed()) return;
   // Requests that came before the last one was answered.
-  if (mode_ == Mode::kRequest && output_.empty() && parser_.pending_bytes() > 0) take_request();
+  if (mode_ == Mode::kRequest && unsent().empty() && parser_.pending_bytes() > 0) take_request();
   if (is_closed() || now_s < deadline_s_) return;
-  if (!output_.empty()) return close();
+  if (!unsent().empty()) return close();
   if (mode_ != Mode::kRequest) return;  // it is being answered, or there is nothing to tell
   if (!parser_.is_within_request()) return close();
   refuse(408);

@@ -3,10 +3,11 @@
 //
 // Belongs to the loop's thread. Reads no request while one is being answered. Time and memory are
 // bounded: a request has to be whole, and an answer read, within some seconds; what a slow reader
-// of events leaves lying is at most kMaxBacklog.
+// of events leaves lying is at most kMaxBacklog. With a TlsSession all bytes pass through it.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,7 @@
 #include "host/dash/http_response.h"
 #include "host/loop/byte_queue.h"
 #include "host/loop/poll.h"
+#include "host/wire/tls_session.h"
 
 namespace rtrain {
 
@@ -30,7 +32,8 @@ class HttpConnectionDelegate {
 class HttpConnection {
  public:
   // The socket does not block.
-  HttpConnection(Loop& loop, int64_t number, Fd socket, HttpConnectionDelegate& delegate);
+  HttpConnection(Loop& loop, int64_t number, Fd socket, HttpConnectionDelegate& delegate,
+                 std::unique_ptr<TlsSession> tls = nullptr);
 
   int64_t number() const { return number_; }
   // The request that is being answered.
@@ -45,7 +48,7 @@ class HttpConnection {
   void end_events();
   bool is_streaming() const { return mode_ == Mode::kEvents; }
   // Events would only pile up.
-  bool is_behind() const;
+  bool is_behind();
 
   bool is_closed() const { return poll_.fd() < 0; }
   // It waits for a request: whoever needs its place may close it.
@@ -59,6 +62,9 @@ class HttpConnection {
 
   void on_ready(int events);
   bool read();
+  bool take(std::string_view bytes);
+  void send(std::string_view bytes);
+  ByteQueue& unsent() { return tls_ ? tls_->output() : output_; }
   void take_request();
   void refuse(int status);
   void write();
@@ -69,7 +75,10 @@ class HttpConnection {
   Mode mode_ = Mode::kRequest;
   HttpParser parser_;
   HttpRequest request_;
-  ByteQueue output_;
+  std::unique_ptr<TlsSession> tls_;
+  ByteQueue output_;  // without TLS
+  bool has_bytes_ = false;
+  bool has_answered_ = false;
   double deadline_s_;  // of what is going on: a request, or what is to be sent
   Poll poll_;
 };

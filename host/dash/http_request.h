@@ -39,6 +39,7 @@ struct HttpRequest {
   std::map<std::string, std::string> headers;  // by name in lower case
   std::string body;
   bool keep_alive = true;
+  bool may_write = false;  // whoever sent it may change something (Access)
 
   // Empty without one.
   const std::string& header(const std::string& name) const;

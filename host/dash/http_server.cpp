@@ -11,12 +11,15 @@
 #include "host/base/clock.h"
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/machine/memory_pressure.h"
 
 namespace rtrain {
 namespace {
 
 constexpr int kBacklog = 1024;
 constexpr int kAcceptsARound = 64;
+// Of each kind.
+constexpr int kNumThreads = 4;
 constexpr std::chrono::milliseconds kBetweenSweeps{250};
 constexpr std::chrono::milliseconds kBetweenEvents{100};
 // A proxy ends a connection on which nothing comes.
@@ -58,6 +61,8 @@ HttpServer::HttpServer(Loop& loop, const HttpServerOptions& options, HttpService
       service_(service),
       sweep_timer_(loop, [this] { sweep(); }),
       stream_timer_(loop, [this] { ask_streams(); }) {
+  for (int i = 0; i < kNumThreads; ++i) answering_.emplace_back("rtrain-answer");
+  for (int i = 0; i < kNumThreads; ++i) waiting_.emplace_back("rtrain-asks");
   Fd listener = listen_at(options);
   address_ = SocketAddress::near(listener.get());
   listener_.emplace(loop, listener.release(), [this](int) { accept(); });
@@ -77,8 +82,9 @@ void HttpServer::accept() {
     }
     if (!make_place()) continue;  // closed at once
     const int64_t number = ++last_number_;
-    connections_.emplace(number,
-                         std::make_unique<HttpConnection>(loop_, number, std::move(socket), *this));
+    auto tls = options_.certificate ? options_.certificate->session() : nullptr;
+    connections_.emplace(number, std::make_unique<HttpConnection>(loop_, number, std::move(socket),
+                                                                  *this, std::move(tls)));
   }
 }
 
@@ -96,14 +102,26 @@ bool HttpServer::make_place() {
 
 void HttpServer::on_request(HttpConnection& connection, HttpRequest request) {
   if (auto refusal = service_.refuse(request)) return connection.answer(std::move(*refusal));
+  const bool is_long = service_.may_take_long(request);
+  Threads& threads = is_long ? waiting_ : answering_;
   const auto thread =
-      std::min_element(threads_.begin(), threads_.end(),
+      std::min_element(threads.begin(), threads.end(),
                        [](const Thread& a, const Thread& b) { return a.waiting < b.waiting; });
-  ++thread->waiting;
-  thread->tasks.post([this, thread, number = connection.number(), request = std::move(request)] {
+  if (is_long && thread->waiting > 0) {
+    return connection.answer(error_response(
+        503, "busy", cat(waiting_.size(), " requests to live runs are under way: try again")));
+  }
+  post(*thread, connection.number(), std::move(request));
+}
+
+void HttpServer::post(Thread& thread, int64_t number, HttpRequest request) {
+  ++thread.waiting;
+  thread.tasks.post([this, &thread, number, request = std::move(request)] {
     auto reply = std::make_shared<HttpReply>(service_.answer(request));
-    loop_.post([this, thread, number, reply] {
-      --thread->waiting;
+    loop_.post([this, &thread, number, reply] {
+      --thread.waiting;
+      keeps_memory_ = true;
+      last_answer_s_ = monotonic_s();
       on_reply(number, std::move(*reply));
     });
   });
@@ -132,7 +150,15 @@ void HttpServer::sweep() {
     return true;
   });
   listener_->start(UV_READABLE);
+  give_back_memory(now_s);
   sweep_timer_.start(kBetweenSweeps);
+}
+
+void HttpServer::give_back_memory(double now_s) {
+  constexpr double kQuietS = 1;
+  if (!keeps_memory_ || now_s - last_answer_s_ < kQuietS) return;
+  keeps_memory_ = false;
+  give_back_cached_memory();
 }
 
 // All of them in one round on their thread; the next one when it is over.

@@ -76,20 +76,23 @@ Value ApiRequest::body() const {
   throw Error(Code::kUsage, "the body is not a JSON object");
 }
 
-HttpReply call_route(std::span<const Route> routes, const Api& api, const HttpRequest& request) {
-  std::vector<std::string> allowed;
+const Route* find_route(std::span<const Route> routes, const HttpRequest& request) {
   const std::string method = request.method == "HEAD" ? "GET" : request.method;
+  const auto found = std::find_if(routes.begin(), routes.end(), [&](const Route& route) {
+    return method == route.method && match(route.path, request.path);
+  });
+  return found == routes.end() ? nullptr : &*found;
+}
+
+HttpReply call_route(std::span<const Route> routes, const Api& api, const HttpRequest& request) {
+  if (const Route* route = find_route(routes, request)) {
+    const std::string name = unknown_query(*route, request);
+    if (!name.empty()) return unknown(*route, name);
+    return route->answer(api, ApiRequest{request, *match(route->path, request.path)});
+  }
+  std::vector<std::string> allowed;
   for (const Route& route : routes) {
-    auto run = match(route.path, request.path);
-    if (!run) continue;
-    if (method != route.method) {
-      allowed.emplace_back(route.method);
-      continue;
-    }
-    if (const std::string name = unknown_query(route, request); !name.empty()) {
-      return unknown(route, name);
-    }
-    return route.answer(api, ApiRequest{request, std::move(*run)});
+    if (match(route.path, request.path)) allowed.emplace_back(route.method);
   }
   if (allowed.empty()) {
     return {error_response(404, "not_found", cat("there is no ", request.path))};

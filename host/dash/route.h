@@ -31,7 +31,11 @@ struct Route {
   const char* path;  // "/api/runs/{run}/metrics"
   std::vector<const char*> queries;
   HttpReply (*answer)(const Api& api, const ApiRequest& request);
+  bool may_take_long = false;  // it waits for a live run
 };
+
+// The row for the request; null without one.
+const Route* find_route(std::span<const Route> routes, const HttpRequest& request);
 
 // Calls the row for the request, or says why there is none: 404, 405 with Allow, 400 for a query
 // that the route does not know. HEAD is answered as GET.

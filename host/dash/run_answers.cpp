@@ -8,8 +8,8 @@
 #include "host/base/text.h"
 #include "host/dash/curve.h"
 #include "host/dash/paging.h"
+#include "host/store/diagnosis.h"
 #include "host/store/run_comparison.h"
-#include "host/store/run_editor.h"
 
 namespace rtrain {
 namespace {
@@ -17,8 +17,7 @@ namespace {
 constexpr int64_t kMostParts = 10000;
 constexpr int64_t kFewParts = 1000;
 constexpr size_t kSparkParts = 60;
-
-HttpReply document(Value value) { return {json_response(value)}; }
+constexpr size_t kMostHangs = 20;
 
 std::vector<SeriesPoint> points_of(RunReader& reader, const RunRef& run, const std::string& name,
                                    int64_t rank) {
@@ -59,13 +58,6 @@ std::vector<SeriesPoint> within(std::vector<SeriesPoint> points, const ApiReques
   return points;
 }
 
-std::vector<std::string> texts_of(const Value& body, const char* name) {
-  std::vector<std::string> out;
-  if (body[name].is_nil()) return out;
-  for (const Value& text : body[name].as_list()) out.push_back(text.as_string());
-  return out;
-}
-
 }  // namespace
 
 HttpReply answer_runs(const Api& api, const ApiRequest& request) {
@@ -75,19 +67,25 @@ HttpReply answer_runs(const Api& api, const ApiRequest& request) {
                    .tags = request.request.query.all("tag"),
                    .archived = request.flag("archived")};
   auto reader = api.reader();
-  if (!reader) return document(page_of("runs", {}, page));
+  if (!reader) return json_reply(page_of("runs", {}, page));
   const int64_t total = reader->count(filter);
   filter.limit = page.limit;
   filter.offset = page.offset;
   List rows = reader->runs(filter);
   const std::string spark = request.text("spark");
+  const bool has_config = request.flag("config");
   for (Value& row : rows) {
-    if (spark.empty()) break;
     const RunRef run{.run_id = row["run_id"].as_string(), .name = {}, .path = {}};
-    row.as_map().set("spark", spark_of(*reader, run, spark));
+    if (!spark.empty()) row.as_map().set("spark", spark_of(*reader, run, spark));
+    if (has_config) row.as_map().set("config", reader->config(run));
   }
-  return document(Map{
+  return json_reply(Map{
       {"runs", std::move(rows)}, {"total", total}, {"offset", page.offset}, {"limit", page.limit}});
+}
+
+HttpReply answer_tags(const Api& api, const ApiRequest& request) {
+  auto reader = api.reader();
+  return json_reply(page_of("tags", reader ? reader->tags() : List(), PageChoice(request)));
 }
 
 HttpReply answer_run(const Api& api, const ApiRequest& request) {
@@ -100,25 +98,33 @@ HttpReply answer_run(const Api& api, const ApiRequest& request) {
     rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(more));
   }
   out.set("live", run.reader.is_live(run.ref));
-  return document(std::move(out));
+  out.set("hangs", static_cast<int64_t>(count_diagnoses(run.ref.path)));
+  out.set("archived", run.reader.is_archived(run.ref));
+  return json_reply(std::move(out));
+}
+
+HttpReply answer_hangs(const Api& api, const ApiRequest& request) {
+  const OpenRun run = api.open_run(request.run);
+  return json_reply(Map{{"hangs", read_diagnoses(run.ref.path, kMostHangs)},
+                        {"total", count_diagnoses(run.ref.path)}});
 }
 
 HttpReply answer_metrics(const Api& api, const ApiRequest& request) {
   const PageChoice page(request);
   OpenRun run = api.open_run(request.run);
   const bool all = request.flag("all");
-  return document(Map{{"rows", run.reader.metrics(run.ref, request.flag("ranks"), all,
-                                                  {.offset = page.offset, .limit = page.limit})},
-                      {"total", run.reader.count_metrics(run.ref, all)},
-                      {"offset", page.offset},
-                      {"limit", page.limit}});
+  return json_reply(Map{{"rows", run.reader.metrics(run.ref, request.flag("ranks"), all,
+                                                    {.offset = page.offset, .limit = page.limit})},
+                        {"total", run.reader.count_metrics(run.ref, all)},
+                        {"offset", page.offset},
+                        {"limit", page.limit}});
 }
 
 HttpReply answer_curves(const Api& api, const ApiRequest& request) {
   OpenRun run = api.open_run(request.run);
   List names;
   for (const std::string& name : run.reader.curve_names(run.ref)) names.emplace_back(name);
-  return document(Map{{"names", std::move(names)}});
+  return json_reply(Map{{"names", std::move(names)}});
 }
 
 HttpReply answer_curve(const Api& api, const ApiRequest& request) {
@@ -132,19 +138,19 @@ HttpReply answer_curve(const Api& api, const ApiRequest& request) {
       within(points_of(run.reader, run.ref, name, rank), request);
   Map out{{"name", name}, {"rank", rank}, {"total", points.size()}};
   for (const auto& [key, value] : describe_curve(curve_parts(points, parts))) out.set(key, value);
-  return document(std::move(out));
+  return json_reply(std::move(out));
 }
 
 HttpReply answer_checkpoints(const Api& api, const ApiRequest& request) {
   const PageChoice page(request);
   OpenRun run = api.open_run(request.run);
-  return document(
+  return json_reply(
       page_of("checkpoints", run.reader.checkpoints(run.ref, request.flag("all")), page));
 }
 
 HttpReply answer_sources(const Api& api, const ApiRequest& request) {
   OpenRun run = api.open_run(request.run);
-  return document(Map{{"sources", run.reader.sources(run.ref)}});
+  return json_reply(Map{{"sources", run.reader.sources(run.ref)}});
 }
 
 // With `tail` the last lines, else those from `offset` on.
@@ -163,16 +169,16 @@ HttpReply answer_logs(const Api& api, const ApiRequest& request) {
     if (tail > 0 && static_cast<int64_t>(lines.size()) > tail) lines.pop_front();
   });
   const int64_t first = tail > 0 ? total - static_cast<int64_t>(lines.size()) : page.offset;
-  return document(Map{{"lines", List(lines.begin(), lines.end())},
-                      {"total", total},
-                      {"offset", first},
-                      {"limit", tail > 0 ? tail : page.limit}});
+  return json_reply(Map{{"lines", List(lines.begin(), lines.end())},
+                        {"total", total},
+                        {"offset", first},
+                        {"limit", tail > 0 ? tail : page.limit}});
 }
 
 HttpReply answer_compare(const Api& api, const ApiRequest& request) {
   OpenRun first = api.open_run(request.text("a"));
   const RunRef second = api.open_run(request.text("b")).ref;
-  return document(compare_runs(first.reader, first.ref, second));
+  return json_reply(compare_runs(first.reader, first.ref, second));
 }
 
 HttpReply stream_runs(const Api& api, const ApiRequest&) {
@@ -189,37 +195,6 @@ HttpReply stream_logs(const Api& api, const ApiRequest& request) {
   const auto tail = static_cast<size_t>(std::min(request.number("tail", kFewRows), kMostRows));
   return {.response = {},
           .events = follow_logs(api.open_run(request.run).ref, std::move(choice), tail)};
-}
-
-HttpReply set_note(const Api& api, const ApiRequest& request) {
-  const std::string note = request.body()["note"].as_string();
-  const RunRef run = api.open_run(request.run).ref;
-  RunEditor(api.storage_path()).set_note(run, note);
-  return document(Map{{"name", run.name}, {"run_id", run.run_id}, {"note", note}});
-}
-
-HttpReply change_tags(const Api& api, const ApiRequest& request) {
-  const Value body = request.body();
-  const std::vector<std::string> added = texts_of(body, "add");
-  for (const std::string& tag : added) {
-    if (const std::string problem = tag_problem(tag); !problem.empty()) {
-      throw Error(Code::kUsage, problem);
-    }
-  }
-  const RunRef run = api.open_run(request.run).ref;
-  List tags;
-  for (std::string& tag :
-       RunEditor(api.storage_path()).change_tags(run, added, texts_of(body, "remove"))) {
-    tags.emplace_back(std::move(tag));
-  }
-  return document(Map{{"name", run.name}, {"run_id", run.run_id}, {"tags", std::move(tags)}});
-}
-
-HttpReply set_archived(const Api& api, const ApiRequest& request) {
-  const bool archived = request.body()["archived"].as_bool();
-  const RunRef run = api.open_run(request.run).ref;
-  RunEditor(api.storage_path()).set_archived(run, archived);
-  return document(Map{{"name", run.name}, {"run_id", run.run_id}, {"archived", archived}});
 }
 
 }  // namespace rtrain

@@ -162,6 +162,14 @@ int64_t RunListing::count(RunFilter filter) {
   return out;
 }
 
+Map RunListing::count_by_status() {
+  Statement query =
+      database_.prepare(cat("SELECT status, count(*) FROM ", table(), " GROUP BY status"));
+  Map out;
+  while (query.next()) out.set(query.text(0), query.integer(1));
+  return out;
+}
+
 Statement RunListing::row_query() {
   return database_.prepare(cat("SELECT name, run_id, status, num_workers, ",
                                time_text_sql("started_at"), ", ", time_text_sql("ended_at"), ", ",
@@ -186,6 +194,11 @@ List RunListing::rows(const RunFilter& filter) {
     if (query.add(id).next()) add(query);  // else it was removed since
   }
   return out;
+}
+
+bool RunListing::is_archived(const std::string& run_id) {
+  Statement query = database_.prepare(cat("SELECT archived FROM ", table(), " WHERE run_id = ?"));
+  return query.add(run_id).next() && query.integer(0) != 0;
 }
 
 Value RunListing::row(const std::string& run_id) {

@@ -33,8 +33,11 @@ class RunListing {
   List rows(const RunFilter& filter);
   // That of one run, which is there.
   Value row(const std::string& run_id);
+  bool is_archived(const std::string& run_id);
   // How many there are, whatever the limit.
   int64_t count(RunFilter filter);
+  // {status: number} of all runs, archived ones too.
+  Map count_by_status();
   // The ids alone, in order.
   std::vector<std::string> ids(const RunFilter& filter);
 

@@ -68,6 +68,8 @@ RunRef RunReader::find(const std::string& run) {
 
 List RunReader::runs(const RunFilter& filter) { return RunListing(database_).rows(filter); }
 
+Map RunReader::count_by_status() { return RunListing(database_).count_by_status(); }
+
 int64_t RunReader::count(const RunFilter& filter) { return RunListing(database_).count(filter); }
 
 std::vector<RunRef> RunReader::unfinished() {
@@ -89,15 +91,39 @@ Value RunReader::progress(const RunRef& run) {
 
 namespace {
 
-// The series of a rank's datasets by dataset: a name may have a '/' in it.
+// One that is made where it is missing.
+Map& map_in(Map& map, const std::string& name) {
+  if (map.find(name) == nullptr) map.set(name, Map{});
+  return map.find(name)->as_map();
+}
+
+// The series of a rank's datasets by dataset, those of their operators as a list in their order: a
+// name may have a '/' in it.
 Value times_of_datasets(const Map& values) {
+  constexpr std::string_view kOperators = "/operators/";
   Map out;
+  std::map<std::string, Map> operators;  // of each dataset, by place and name: "00 ReadRange"
   for (const auto& [key, value] : values) {
     const auto& whole = std::get<std::string>(key);
     const size_t end = whole.rfind('/');
-    const std::string name = whole.substr(0, end);
-    if (out.find(name) == nullptr) out.set(name, Map{});
-    out.find(name)->as_map().set(whole.substr(end + 1), value);
+    const std::string field = whole.substr(end + 1);
+    const size_t at = whole.find(kOperators);
+    if (at == std::string::npos) {
+      map_in(out, whole.substr(0, end)).set(field, value);
+      continue;
+    }
+    const size_t begin = at + kOperators.size();
+    map_in(operators[whole.substr(0, at)], whole.substr(begin, end - begin)).set(field, value);
+  }
+  for (const auto& [name, each] : operators) {
+    List rows;
+    for (const auto& [place, fields] : each) {
+      constexpr size_t kPlace = 3;  // "00 "
+      Map row = fields.as_map();
+      row.set("operator", std::get<std::string>(place).substr(kPlace));
+      rows.push_back(std::move(row));
+    }
+    map_in(out, name).set("operators", std::move(rows));
   }
   return out;
 }
@@ -171,6 +197,24 @@ List RunReader::attempts(const RunRef& run) {
 std::string RunReader::store_uri() const {
   const auto objects = ObjectStorage::of(*storage_path_);
   return objects ? objects->uri() : "";
+}
+
+Value RunReader::config(const RunRef& run) {
+  Statement query = database_.prepare("SELECT config FROM runs WHERE run_id = ?");
+  return query.add(run.run_id).next() ? json_value(query.text(0)) : Value();
+}
+
+List RunReader::tags() {
+  Statement query = database_.prepare(
+      "SELECT value, count(*), max(started_at) FROM runs, json_each(tags) GROUP BY value "
+      "ORDER BY max(started_at) DESC, value");
+  List out;
+  while (query.next()) {
+    out.push_back(Map{{"tag", query.text(0)},
+                      {"runs", query.integer(1)},
+                      {"started_at", time_value(query.optional_integer(2))}});
+  }
+  return out;
 }
 
 Value RunReader::run(const RunRef& run) {
@@ -393,6 +437,10 @@ List RunReader::checkpoints(const RunRef& run, bool all) {
   rows[kept.back()].as_map().set("latest", true);
   rows[kept[rank_checkpoints(policy, kept_metrics).front()]].as_map().set("best", true);
   return rows;
+}
+
+bool RunReader::is_archived(const RunRef& run) {
+  return RunListing(database_).is_archived(run.run_id);
 }
 
 bool RunReader::is_live(const RunRef& run) const { return RunLock::is_held(run.path); }

@@ -51,9 +51,10 @@ class RunReader {
   // The run that a user means: host/store/run_resolver.h.
   RunRef find(const std::string& run);
 
-  // As RunListing::rows and count.
+  // As RunListing::rows, count and count_by_status.
   List runs(const RunFilter& filter);
   int64_t count(const RunFilter& filter);
+  Map count_by_status();
   // The runs whose end is not in the store: those that go on, wait in a queue, or were lost.
   std::vector<RunRef> unfinished();
   // The keys of runs(), and those of host/store/run_progress.h.
@@ -61,6 +62,11 @@ class RunReader {
   // Those keys, config, scaling, attempts, checkpoints, best_checkpoints, annotations, nodes, path,
   // environment.
   Value run(const RunRef& run);
+  // As run() has it.
+  Value config(const RunRef& run);
+  // {tag, runs, started_at} of all tags: how many runs have it, when the last of them began; the
+  // newest first.
+  List tags();
   // {note, error, return_value, checkpoint_config, events}: what is for people and for
   // Result.from_path.
   Value details(const RunRef& run);
@@ -95,6 +101,7 @@ class RunReader {
 
   // True while a controller owns the run.
   bool is_live(const RunRef& run) const;
+  bool is_archived(const RunRef& run);
 
   // Any query; rows as maps in the order of the columns. Only reading is allowed.
   struct Table {

@@ -127,6 +127,11 @@ OpenSslSession::OpenSslSession(FindKey find_key) : OpenSslSession(TlsLibrary::ge
   SSL_set_accept_state(ssl_);
 }
 
+OpenSslSession::OpenSslSession(SSL_CTX& certified) : OpenSslSession(&certified) {
+  is_certified_ = true;
+  SSL_set_accept_state(ssl_);
+}
+
 OpenSslSession::~OpenSslSession() { SSL_free(ssl_); }
 
 void OpenSslSession::feed(std::string_view bytes) {
@@ -141,7 +146,8 @@ void OpenSslSession::advance_handshake() {
     if (SSL_get_error(ssl_, result) != SSL_ERROR_WANT_READ) fail();
     return;
   }
-  RT_CHECK(SSL_session_reused(ssl_) == 1);  // the key was used: there is nothing else to prove with
+  // The key was used: without a certificate there is nothing else to prove with.
+  RT_CHECK(is_certified_ || SSL_session_reused(ssl_) == 1);
   established_ = true;
   key_ = WireKey(key_.identity, "");
   find_key_ = nullptr;

@@ -14,6 +14,8 @@ class OpenSslSession final : public TlsSession {
  public:
   explicit OpenSslSession(const WireKey& key);
   explicit OpenSslSession(FindKey find_key);
+  // A server's end with the certificate of the context, which it keeps.
+  explicit OpenSslSession(SSL_CTX& certified);
   ~OpenSslSession() override;
   OpenSslSession(const OpenSslSession&) = delete;
   OpenSslSession& operator=(const OpenSslSession&) = delete;
@@ -38,8 +40,9 @@ class OpenSslSession final : public TlsSession {
   SSL* ssl_;
   std::string_view input_;
   ByteQueue output_;
-  FindKey find_key_;       // a server's
-  WireKey key_;            // without its bytes once the handshake is over
+  FindKey find_key_;  // a server's
+  WireKey key_;       // without its bytes once the handshake is over
+  bool is_certified_ = false;
   bool is_asked_ = false;  // the client has offered a key
   bool established_ = false;
   TlsFailure failure_ = TlsFailure::kNone;

@@ -80,7 +80,7 @@ message::Stopping OperatorCommands::stop(const message::StopRun& asked) {
     delegate_.on_stop_now_command();
     return {.grace_s = 0};
   }
-  delegate_.on_stop_command(cat("`rtrain stop` (pid ", asked.pid, ")"));
+  delegate_.on_stop_command(cat("`", asked.command, "` (pid ", asked.pid, ")"));
   return {.grace_s = run_.spec.preemption_grace_s};
 }
 

@@ -1,25 +1,12 @@
 #include "host/wire/tls_session.h"
 
-#include "host/lua/embedded_library.h"
-
-extern "C" {
-extern const unsigned char rtrain_tls_image_begin[];
-extern const unsigned char rtrain_tls_image_end[];
-}
+#include "host/wire/tls_library.h"
 
 namespace rtrain {
-namespace {
-
-const TlsApi* load_api() {
-  static EmbeddedLibrary library(
-      {"rtrain-tls", rtrain_tls_image_begin, rtrain_tls_image_end, "RTRAIN_TLS_MODULE"});
-  return reinterpret_cast<const TlsApi* (*)()>(library.load("rtrain_tls_api"))();
-}
-
-}  // namespace
 
 const TlsApi& tls_api() {
-  static const TlsApi* const api = load_api();
+  static const TlsApi* const api =
+      reinterpret_cast<const TlsApi* (*)()>(tls_symbol("rtrain_tls_api"))();
   return *api;
 }
 

@@ -63,12 +63,22 @@ end
 -- Seconds between two records, so that a report costs no more.
 local RECORD_S = 0.5
 
+-- What each operator did in this pass over the data, by its place.
+local function add_operators(points, name, stats)
+  for i, row in ipairs(stats:to_table()) do
+    for _, field in ipairs {'rows', 'bytes', 'time_s', 'wait_s'} do
+      points[('data/%s/operators/%02d %s/%s'):format(name, i - 1, row.operator, field)] = row[field]
+    end
+  end
+end
+
 local function record_one(host, name, shard, ingest)
   local times, points = shard:times(), {}
   if times.batches == 0 then return end
   for _, field in ipairs {'wait_s', 'ranks_s', 'batching_s', 'collate_s', 'body_s', 'stall_percent'} do
     points[('data/%s/%s'):format(name, field)] = times[field]
   end
+  add_operators(points, name, shard:stats().feed)
   if ingest then points[('data/%s/ingest_workers'):format(name)] = ingest:num_active() end
   host.log_own(points, times.batches)
 end

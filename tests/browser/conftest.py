@@ -46,6 +46,15 @@ def browser():
     assert not messages
 
 
+def make_small(file):
+    """Of few colours, as pages have: a picture for the documents is a third as large."""
+    try:
+        from PIL import Image as image
+    except ImportError:
+        return  # it stays as it is
+    image.open(file).convert("RGB").quantize(48, method=image.Quantize.MEDIANCUT, dither=image.Dither.NONE).save(file, optimize=True)
+
+
 @pytest.fixture
 def screenshot():
     """Keeps a picture under that name, where somebody has asked for pictures."""
@@ -53,6 +62,8 @@ def screenshot():
     def keep(browser, name):
         if SCREENSHOTS:
             pathlib.Path(SCREENSHOTS).mkdir(parents=True, exist_ok=True)
-            browser.screenshot(pathlib.Path(SCREENSHOTS) / f"{name}.png")
+            file = pathlib.Path(SCREENSHOTS) / f"{name}.png"
+            browser.screenshot(file)
+            make_small(file)
 
     return keep

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from conftest import wait_until
-from test_dash import NASTY, SCRIPT, Dash, dash, results  # noqa: F401: fixtures
+from test_dash import NASTY, PIPELINE, SCRIPT, Dash, dash, many_runs, results  # noqa: F401: fixtures
 from test_watch import Stepped
 from webdriver import KEYS
 
@@ -14,6 +14,7 @@ PAGES = {
     "rank": "#/run/two/rank/1",
     "compare": "#/compare?run=one&run=two",
     "resources": "#/resources",
+    "sweeps": "#/sweep",
 }
 # Something that only the finished page has.
 SIGNS = {
@@ -22,6 +23,7 @@ SIGNS = {
     "rank": "the run has ended",
     "compare": "Code",
     "resources": "cores are offered",
+    "sweeps": "No sweeps here",
 }
 
 # Texts of the page that stand out too little from what is behind them (WCAG AA), as [text, ratio].
@@ -216,6 +218,163 @@ def test_a_note_is_written_from_the_page(page, trained):
     page.run("document.querySelector('textarea[name=note]').value = 'from the page'")
     page.run("[...document.querySelectorAll('button')].find((each) => each.textContent === 'Save the note').click()")
     wait_until(lambda: trained.json("note", "two")["note"] == "from the page", message="the note")
+
+
+CLICK = "const it = [...document.querySelectorAll('main button')].find((each) => each.textContent === arguments[0]); it.focus(); it.click()"
+ANSWER = "[...document.querySelectorAll('dialog button')].find((each) => each.textContent === arguments[0]).click()"
+
+
+@pytest.fixture
+def watched(rtrain, browser):
+    """A browser on the page of a live run."""
+    server = Dash(rtrain)
+    run = Stepped(rtrain, "live")
+    window = browser()
+    window.open(server.url.geturl() + "#/run/live")
+    shows(window, "Actions")
+    window.live = run
+    yield window
+    window.open("about:blank")
+    run.running.kill()
+    assert server.stop().returncode == 0
+
+
+def test_a_run_is_stopped_behind_a_question(watched):
+    watched.run(CLICK, "Stop…")
+    assert "next checkpoint?" in watched.text("dialog")
+    assert watched.run("return document.activeElement.textContent") == "Cancel", "Enter alone does nothing"
+    assert watched.run(CONTRAST) == [] and watched.run(UNNAMED) == []
+    watched.run(ANSWER, "Cancel")
+    wait_until(lambda: watched.count("dialog") == 0, message="the end of the question")
+    assert watched.run("return document.activeElement.textContent") == "Stop…"
+    assert watched.live.running.running
+    watched.run(CLICK, "Stop now…")
+    watched.run(ANSWER, "Kill the workers")
+    shows(watched, "ABORTED")
+    assert watched.live.running.wait().returncode == 130
+
+
+def test_a_rank_says_where_it_is_at_a_click(watched, screenshot):
+    watched.run("location.hash = '#/run/live/rank/1'")
+    shows(watched, "Where it is now")
+    watched.run(CLICK, "Show the stack")
+    shows(watched, "train.lua:", "pre.stack")
+    assert watched.text("pre.stack").startswith("rank 1")
+    watched.run(CLICK, "Profile…")
+    watched.run("document.querySelector('dialog input[name=seconds]').value = '0.2'")
+    watched.run(ANSWER, "Record")
+    shows(watched, "events in")
+    screenshot(watched, "rank-live")
+
+
+def test_tags_and_the_archive_change_behind_a_question(page, trained):
+    go(page, "run")
+    page.type("input[name=tag]", "kept" + KEYS["Enter"])
+    wait_until(lambda: trained.json("tag", "two")["tags"] == ["a&b", "kept"], message="the tag")
+    shows(page, "Remove the tag kept…")
+    page.run(CLICK, "Remove the tag a&b…")
+    page.run(ANSWER, "Remove")
+    wait_until(lambda: trained.json("tag", "two")["tags"] == ["kept"], message="one tag")
+    page.run(CLICK, "Archive…")
+    page.run(ANSWER, "Archive")
+    shows(page, "List again…")
+    assert [run["name"] for run in trained.json("ls")] == ["one"]
+    page.run(CLICK, "List again…")
+    page.run(ANSWER, "List it")
+    wait_until(lambda: len(trained.json("ls")) == 2, message="both runs")
+
+
+def test_a_sweep_is_seen_as_a_whole(trained, dash, browser, screenshot):
+    script = trained.script("""
+        local train = require 'rtrain'
+        train.TorchTrainer {
+          train_loop_per_worker = function(config)
+            for i = 1, 3 do train.report {loss = math.abs(math.log10(config.lr) + 2) + config.model.width / 100 / i} end
+          end,
+          train_loop_config = {lr = 0.1, model = {width = 16, kind = 'plain'}},
+        }:fit()""", "swept.lua")
+    assert trained("sweep", script, "--grid", "lr=1e-1,1e-2,1e-3", "--grid", "model.width=16,32", "--name", "grid").returncode == 0
+    window = browser()
+    window.open(dash().url.geturl())
+    shows(window, "8 runs")
+    window.run("location.hash = '#/sweep'")
+    shows(window, "grid")
+    window.click("a[href='#/sweep/grid']")
+    shows(window, "6 FINISHED")
+    shows(window, "grid-001", "dl")
+    assert window.count(".plane circle") == 6 and window.count(".plane path") == 6
+    assert window.run("return [...document.querySelectorAll('.plane .name')].map((each) => each.textContent)") == ["lr", "model.width", "loss"]
+    assert window.text("tbody tr").startswith("grid-001"), "the best first"
+    window.run("const box = document.querySelector('select[name=parameter]'); box.value = 'model.width'; box.dispatchEvent(new Event('change'))")
+    shows(window, "loss against model.width")
+    assert "parameter=model.width" in window.run("return location.hash")
+    assert window.run(CONTRAST) == [] and window.run(UNNAMED) == []
+    screenshot(window, "sweep")
+    window.resize(390, 800)
+    assert window.run("return document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+    window.run("location.hash = document.querySelector('.plane a').getAttribute('href')")
+    shows(window, "Attempts")
+
+
+def test_a_pipeline_shows_what_limits_it(rtrain, browser, screenshot):
+    rtrain.run_ok(PIPELINE, "--name", "piped", "-q")
+    server = Dash(rtrain)
+    window = browser()
+    window.open(server.url.geturl() + "#/run/piped")
+    shows(window, "What its datasets do")
+    window.click("main a[href='#/run/piped/data']")
+    shows(window, "What limits it")
+    shows(window, "the slowest")
+    assert "takes longest" in window.text("dl") and "waiting for rows" in window.text("dl")
+    wait_until(lambda: window.count("figure canvas") >= 6, message="the course of the times")
+    assert window.run(CONTRAST) == [] and window.run(UNNAMED) == []
+    screenshot(window, "data")
+    window.open("about:blank")
+    assert server.stop().returncode == 0
+
+
+def test_a_hang_shows_who_waits_for_whom(rtrain, browser, screenshot):
+    from test_watchdog import meeting
+
+    rtrain.env.update(RTRAIN_HANG_THRESHOLD_S="2", RTRAIN_BUSY_THRESHOLD_S="3")
+    assert rtrain("run", rtrain.script(meeting("local i = 0\n        while true do i = i + 1 end")), "-q").returncode == 6
+    server = Dash(rtrain)
+    window = browser()
+    window.open(server.url.geturl() + "#/run/meeting")
+    shows(window, "Who waited for whom")
+    window.click("main a[href='#/run/meeting/hang']")
+    shows(window, "The order of collectives")
+    assert "rank 1" in window.text("[role=alert]")
+    rows = window.run("return [...document.querySelectorAll('details[open] tbody tr')].map((row) => row.innerText)")
+    assert rows[0].startswith("rank 0") and rows[0].rstrip().endswith("rank 1"), rows
+    shows(window, "not called")
+    shows(window, "train.lua:")
+    assert window.run(CONTRAST) == [] and window.run(UNNAMED) == []
+    screenshot(window, "hang")
+    window.open("about:blank")
+    assert server.stop().returncode == 0
+
+
+def test_ten_thousand_runs_are_a_page_at_a_time(trained, dash, browser, screenshot):
+    many_runs(trained, 10_000)
+    window = browser()
+    window.open(dash().url.geturl())
+    shows(window, "1 to 100 of 10002 runs")
+    assert window.count("tbody tr") == 100 and "many-09999" in window.text("tbody")
+    window.run(CLICK, "Older")
+    shows(window, "101 to 200 of 10002 runs")
+    window.type("input[name=where]", "name LIKE '%-00042'" + KEYS["Enter"])
+    shows(window, "1 to 1 of 1 runs")
+    screenshot(window, "runs-many")
+
+
+def test_those_who_only_look_have_no_buttons(dash, browser):
+    server = dash()
+    window = browser()
+    window.open(f"{server.url.scheme}://{server.host}/?token={server.viewer()}#/run/two")
+    shows(window, "the run has ended")
+    shows(window, NASTY)
+    assert window.count("textarea") == 0 and "Actions" not in window.text()
 
 
 def test_without_the_token_a_page_says_what_to_do(dash, browser):

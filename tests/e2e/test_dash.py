@@ -9,10 +9,13 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
+import ssl
+import subprocess
 import urllib.parse
 
 import pytest
-from conftest import SOURCE, Rtrain, refused, wait_until
+from conftest import ENDLESS, SOURCE, Rtrain, refused, wait_until
 
 NASTY = "<script>alert(1)</script>"
 
@@ -47,7 +50,8 @@ train.TorchTrainer {
 class Dash:
     """A server under way, and requests to it."""
 
-    def __init__(self, rtrain, *args):
+    def __init__(self, rtrain, *args, trusted=None):
+        self.trusted = trusted and ssl.create_default_context(cafile=trusted)
         self.running = rtrain.start("dash", "--port", 0, *args)
         address = wait_until(lambda: self.running.stdout.strip() or not self.running.running, message="the address")
         assert address is not True, self.running.stderr
@@ -56,9 +60,18 @@ class Dash:
         self.port, self.host = self.url.port, self.url.netloc
         self.base = self.url.path.rstrip("/")
 
+    def viewer(self):
+        """The token of those who only look."""
+        return re.search(r"who only look: \S+\?token=(\w+)", self.running.stderr)[1]
+
+    def connection(self, timeout=60):
+        if self.trusted:
+            return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self.trusted)
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+
     def ask(self, path, method="GET", body=None, token=True, timeout=60, **headers):
         """The answer, with its body in `.body`. Names of headers have _ for -."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        connection = self.connection(timeout)
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if token:
             sent.setdefault("Authorization", f"Bearer {self.token}")
@@ -92,7 +105,7 @@ class Dash:
     @contextlib.contextmanager
     def events(self, path):
         """(event, document) pairs as they come."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = self.connection()
         with contextlib.closing(connection):
             connection.request("GET", self.base + path, headers={"Authorization": f"Bearer {self.token}"})
             answer = connection.getresponse()
@@ -156,6 +169,17 @@ def dash(trained):
         if each.running.running:
             result = each.stop()
             assert result.returncode == 0, result.stderr
+
+
+def many_runs(trained, count):
+    """Copies of the run `one` in the store: many-00000 and so on, the last one the newest."""
+    with contextlib.closing(sqlite3.connect(trained.storage / "rtrain.db")) as store:
+        columns = [row[1] for row in store.execute("PRAGMA table_info(runs)")]
+        one = dict(zip(columns, store.execute("SELECT * FROM runs WHERE name = 'one'").fetchone()))
+        rows = [[{**one, "run_id": f"{at:032x}", "name": f"many-{at:05}", "started_at": one["started_at"] + at}[column] for column in columns]
+                for at in range(count)]
+        store.executemany(f"INSERT INTO runs VALUES ({', '.join('?' * len(columns))})", rows)
+        store.commit()
 
 
 # Who may ask.
@@ -230,15 +254,63 @@ def test_writing_needs_the_page_or_the_token_itself(dash, trained):
     assert server.post(note, {"note": "by hand"}).status == 200
 
 
+WRITES = {"note": {"note": "x"}, "tags": {"add": ["x"]}, "archived": {"archived": True},
+          "stop": {"now": True}, "stack": {}, "profile": {"seconds": 0.1}}
+
+
+def test_every_action_needs_the_right_to_write(dash, trained):
+    server = dash()
+    posts = {route["path"] for route in server.json("/api/")["routes"] if route["method"] == "POST"}
+    assert posts == {f"/api/runs/{{run}}/{name}" for name in WRITES}, "WRITES has all of them"
+    cookie = server.ask(f"/?token={server.token}", token=False).getheader("Set-Cookie").split(";")[0]
+    looks = server.ask(f"/?token={server.viewer()}", token=False).getheader("Set-Cookie").split(";")[0]
+    own = f"http://{server.host}"
+    before = trained.json("show", "one"), trained.json("ls")
+    for name, body in WRITES.items():
+        path = f"/api/runs/one/{name}"
+        attacks = {
+            "nobody": (401, {}),
+            "another site's form, which has the cookie": (403, {"Cookie": cookie, "Origin": "https://evil.example"}),
+            "a page of another port": (403, {"Cookie": cookie, "Origin": f"http://127.0.0.1:{server.port + 1}"}),
+            "a sandboxed frame": (403, {"Cookie": cookie, "Origin": "null"}),
+            "a browser that says nothing": (403, {"Cookie": cookie}),
+            "a request that the browser calls foreign": (403, {"Cookie": cookie, "Origin": own, "Sec_Fetch_Site": "same-site"}),
+            "a rebound name": (421, {"Cookie": cookie, "Host": "evil.example", "Origin": "http://evil.example"}),
+            "a form's type": (415, {"Cookie": cookie, "Origin": own, "Content_Type": "text/plain"}),
+            "those who only look": (403, {"Cookie": looks, "Origin": own}),
+            "their token": (403, {"Authorization": f"Bearer {server.viewer()}"}),
+        }
+        for who, (status, headers) in attacks.items():
+            assert server.post(path, body, token=False, **headers).status == status, (name, who)
+        in_address = server.post(f"{path}?token={server.token}", body, token=False, Origin=own)
+        assert in_address.status == 401, "a link must not change anything"
+        assert server.ask(path).status == 405, "nor a picture's address"
+    assert (trained.json("show", "one"), trained.json("ls")) == before
+
+
+def test_those_who_only_look_see_everything_else(dash):
+    server = dash()
+    viewer = {"token": False, "Authorization": f"Bearer {server.viewer()}"}
+    for path in ("/", "/api/runs", "/api/runs/two", "/metrics"):
+        assert server.ask(path, **viewer).status == 200, path
+    assert json.loads(server.ask("/api/", **viewer).body)["may_write"] is False
+    assert server.json("/api/")["may_write"] is True
+    assert server.viewer() not in server.running.stdout
+
+
 def test_read_only_changes_nothing(dash, trained):
     server = dash("--read-only")
-    assert server.error("/api/runs/one/note", method="POST", body="{}", Content_Type="application/json") == (403, "read_only")
+    for name, body in WRITES.items():
+        answer = server.post(f"/api/runs/one/{name}", body)
+        assert answer.status == 403 and json.loads(answer.body)["error"]["code"] == "read_only", name
+    assert server.json("/api/")["may_write"] is False and "who only look" not in server.running.stderr
     assert server.json("/api/runs")["total"] == 2
     assert trained.json("note", "one")["note"] == ""
 
 
 def test_only_loopback(rtrain):
-    refused(rtrain("dash", "--host", "0.0.0.0"), "TLS", "ssh -L")
+    refused(rtrain("dash", "--host", "0.0.0.0"), "needs TLS", "--cert", "ssh -L")
+    refused(rtrain("dash", "--host", "::"), "needs TLS")
     refused(rtrain("dash", "--host", "example.org"), "numeric")
     refused(rtrain("dash", "--base-path", "/a?b"), "--base-path")
     server = Dash(rtrain)
@@ -339,6 +411,135 @@ def test_more_connections_than_places(dash):
             each.close()
 
 
+# TLS.
+
+
+def certificate(folder, name, names="DNS:localhost,IP:127.0.0.1,DNS:*.train.example"):
+    """A certificate that signs itself, and its key."""
+    files = folder / f"{name}.pem", folder / f"{name}.key"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                    "-subj", f"/CN={name}", "-addext", f"subjectAltName={names}", "-out", files[0], "-keyout", files[1]],
+                   check=True, capture_output=True)
+    return files
+
+
+@pytest.fixture
+def secured(trained, tmp_path):
+    """A server with TLS."""
+    own, key = certificate(tmp_path, "own")
+    server = Dash(trained, "--cert", own, "--key", key, trusted=own)
+    yield server
+    assert server.stop().returncode == 0
+
+
+def test_all_of_it_over_tls(secured):
+    assert secured.url.scheme == "https" and secured.url.hostname == "127.0.0.1"
+    assert secured.json("/api/runs")["total"] == 2
+    page = secured.ask(f"/?token={secured.token}", token=False)
+    assert "; Secure" in page.getheader("Set-Cookie")
+    whole = secured.json("/api/runs/two/curve", name="signal", points=10000)
+    assert whole["total"] == 5000 and whole["min"][1234] == 1000
+    own = f"https://{secured.host}"
+    cookie = page.getheader("Set-Cookie").split(";")[0]
+    assert secured.post("/api/runs/one/note", {"note": "x"}, token=False, Cookie=cookie, Origin=own).status == 200
+    connection = secured.connection()
+    with contextlib.closing(connection):
+        for _ in range(20):
+            connection.request("GET", "/api/runs", headers={"Authorization": f"Bearer {secured.token}"})
+            assert connection.getresponse().read()
+        assert connection.sock.version() == "TLSv1.3"
+    with secured.events("/api/runs/two/logs/events") as events:
+        assert {line["rank"] for line in next(events)[1]} == {0, 1}
+
+
+def test_over_tls_the_certificates_names_are_ours(secured):
+    for host in ("localhost", "gpu7.train.example", f"GPU7.TRAIN.EXAMPLE:{secured.port}"):
+        assert secured.ask("/api/runs", Host=host).status == 200, host
+    for host in ("train.example", "a.b.train.example", "evil.example"):
+        assert secured.ask("/api/runs", Host=host).status == 421, host
+
+
+def test_what_speaks_no_tls_is_told_so(secured):
+    for text in ("GET / HTTP/1.1\r\n\r\n", "\0\0\0\0"):
+        answer = secured.raw(text)
+        assert answer.startswith(b"HTTP/1.1 400 ") and b"wants_tls" in answer
+    with socket.create_connection(("127.0.0.1", secured.port), timeout=60) as broken:
+        broken.sendall(b"\x16\x03\x01\x00\x05hello")
+        assert b"HTTP" not in read_all(broken)
+    for version in (ssl.TLSVersion.TLSv1_2,):
+        old = ssl.create_default_context()
+        old.check_hostname, old.verify_mode, old.maximum_version = False, ssl.CERT_NONE, version
+        with socket.create_connection(("127.0.0.1", secured.port), timeout=60) as plain, pytest.raises(ssl.SSLError):
+            old.wrap_socket(plain)
+    assert secured.json("/api/runs")["total"] == 2
+
+
+def test_a_handshake_that_never_ends_is_ended(secured):
+    with socket.create_connection(("127.0.0.1", secured.port), timeout=60) as slow:
+        slow.sendall(b"\x16\x03\x01\x02\x00")
+        assert read_all(slow) == b"", "closed, in seconds"
+    wrapped = secured.trusted.wrap_socket(socket.create_connection(("127.0.0.1", secured.port), timeout=60),
+                                          server_hostname="127.0.0.1")
+    with wrapped:
+        assert read_all(wrapped) == b"", "one that asks nothing too"
+
+
+def test_an_address_beyond_loopback_with_tls(trained, tmp_path):
+    """One that this host does not have: a test listens on loopback alone."""
+    own, key = certificate(tmp_path, "own")
+    answer = trained("dash", "--host", "192.0.2.1", "--cert", own, "--key", key)
+    assert answer.returncode == 4 and "cannot listen at 192.0.2.1" in answer.stderr
+
+
+def test_certificates_that_cannot_be_used(rtrain, tmp_path):
+    own, key = certificate(tmp_path, "own")
+    other = certificate(tmp_path, "other")[1]
+    text = tmp_path / "text"
+    text.write_text("no certificate")
+    locked = tmp_path / "locked"
+    subprocess.run(["openssl", "pkey", "-in", key, "-aes128", "-passout", "pass:x", "-out", locked], check=True, capture_output=True)
+    for files, words in {(own, other): "not that of the certificate", (text, key): "no certificate in PEM",
+                         (own, text): "no private key", (own, locked): "password"}.items():
+        refused(rtrain("dash", "--port", 0, "--cert", files[0], "--key", files[1]), words, str(files[0]))
+    refused(rtrain("dash", "--cert", own), "belong together")
+    refused(rtrain("dash", "--key", key), "belong together")
+    missing = rtrain("dash", "--cert", tmp_path / "none", "--key", key)
+    assert missing.returncode == 4 and "none" in missing.stderr
+
+
+# The token that stays.
+
+
+def test_a_stored_token_stays_the_same(trained, tmp_path):
+    file = tmp_path / "token"
+    first = Dash(trained, "--token-file", file)
+    assert file.read_text() == first.token + "\n" and file.stat().st_mode & 0o777 == 0o600
+    cookie = first.ask(f"/?token={first.token}", token=False).getheader("Set-Cookie").split(";")[0]
+    viewer = first.viewer()
+    assert first.stop().returncode == 0
+    again = Dash(trained, "--token-file", file)
+    assert (again.token, again.viewer()) == (first.token, viewer)
+    assert again.ask("/api/runs", token=False, Cookie=cookie).status == 200, "an open page goes on"
+    assert len({again.token, viewer, cookie.split("=")[1]}) == 3
+    assert again.stop().returncode == 0
+    file.write_text("of-my-own-choice-and-long-enough-0123456789")
+    chosen = Dash(trained, "--token-file", file)
+    assert chosen.token == "of-my-own-choice-and-long-enough-0123456789" and chosen.viewer() != viewer
+    assert chosen.ask("/api/runs", token=False, Cookie=cookie).status == 401
+    assert chosen.stop().returncode == 0
+
+
+def test_token_files_that_cannot_be_used(rtrain, tmp_path):
+    file = tmp_path / "token"
+    for text, mode, words in (("short", 0o600, "32"), ("x" * 40, 0o644, "chmod 600"), ("with spaces " * 4, 0o600, "letters")):
+        file.write_text(text)
+        file.chmod(mode)
+        answer = rtrain("dash", "--port", 0, "--token-file", file)
+        assert answer.returncode in (2, 3, 4) and words in answer.stderr, (words, answer.stderr)
+    nowhere = rtrain("dash", "--port", 0, "--token-file", tmp_path / "no" / "token")
+    assert nowhere.returncode == 4 and "no/token" in nowhere.stderr
+
+
 # What the API says.
 
 
@@ -422,6 +623,20 @@ def test_an_answer_that_is_known_is_not_sent_again(dash):
     assert server.ask("/api/runs", "DELETE", "{}", Content_Type="application/json").getheader("Allow") == "GET"
 
 
+def test_what_large_answers_took_of_memory_is_given_back(dash, trained):
+    many_runs(trained, 10_000)
+    server = dash()
+    for offset in range(0, 5000, 1000):
+        assert len(server.json("/api/runs", limit=1000, offset=offset, config=1)["runs"]) == 1000
+        assert server.json("/api/runs/two/curve", name="signal", points=10000)["total"] == 5000
+
+    def resident_mib():
+        with open(f"/proc/{server.running.pid}/status") as status:
+            return int(re.search(r"VmRSS:\s+(\d+) kB", status.read())[1]) / 1024
+
+    wait_until(lambda: resident_mib() <= 25, message="25 MiB")
+
+
 def test_one_connection_serves_many_requests(dash):
     server = dash()
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
@@ -458,6 +673,162 @@ def test_notes_tags_and_the_archive(dash, trained):
     assert server.json("/api/runs", archived=1)["total"] == 2
     for wrong in ("", "[]", '{"note": 3}', "{"):
         assert server.ask("/api/runs/one/note", "POST", wrong, Content_Type="application/json").status == 400, wrong
+
+
+    assert server.json("/api/runs/one")["archived"] is True and server.json("/api/runs/two")["archived"] is False
+
+
+def test_sweeps_are_tags_and_configs(dash, trained):
+    server = dash()
+    script = trained.script("""
+        local train = require 'rtrain'
+        train.TorchTrainer {
+          train_loop_per_worker = function(config) train.report {loss = config.lr * config.width} end,
+          train_loop_config = {lr = 0.1, width = 1},
+        }:fit()""", "swept.lua")
+    assert trained("sweep", script, "--grid", "lr=0.1,0.2", "--grid", "width=1,2", "--name", "grid").returncode == 0
+    tags = server.json("/api/tags")
+    assert [(tag["tag"], tag["runs"]) for tag in tags["tags"]] == [("sweep:grid", 4), ("a&b", 1)] and tags["total"] == 2
+    trials = server.json("/api/runs", tag="sweep:grid", config=1)["runs"]
+    assert sorted((run["config"]["lr"], run["config"]["width"]) for run in trials) == [(0.1, 1), (0.1, 2), (0.2, 1), (0.2, 2)]
+    assert all("config" not in run for run in server.json("/api/runs")["runs"])
+
+
+PIPELINE = """
+local data, train = require 'rtrain.data', require 'rtrain'
+train.TorchTrainer {
+  train_loop_per_worker = function()
+    local rows = 0
+    for batch in train.get_dataset_shard('train'):iter_torch_batches {batch_size = 16} do rows = rows + #batch.id end
+    train.report {rows = rows}
+  end,
+  datasets = {train = data.range(640):map(function(row)
+    local ends = os.clock() + 0.0005
+    while os.clock() < ends do end
+    row.id = row.id + 1
+    return row
+  end)},
+  scaling_config = train.ScalingConfig {num_workers = 2},
+}:fit()
+"""
+
+
+def test_a_dataset_says_what_its_operators_did(rtrain):
+    rtrain.run_ok(PIPELINE, "--name", "piped", "-q")
+    server = Dash(rtrain)
+    workers = server.json("/api/runs/piped")["attempts"][-1]["workers"]
+    for worker in workers:
+        times = worker["data"]["train"]
+        assert times["wait_s"] > 0 and 0 <= times["stall_percent"] <= 100
+        operators = times["operators"]
+        assert len(operators) >= 2 and all(each.keys() == {"operator", "rows", "bytes", "time_s", "wait_s"} for each in operators)
+        slowest = max(operators, key=lambda each: each["time_s"])
+        assert "map" in slowest["operator"].lower() and slowest["time_s"] >= 0.1
+    assert sum(worker["data"]["train"]["operators"][-1]["rows"] for worker in workers) == 640
+    assert "data stall" in rtrain("show", "piped").stdout and "operators" not in rtrain("show", "piped").stdout
+    assert server.stop().returncode == 0
+
+
+def test_a_hang_says_who_waited_for_whom(rtrain):
+    from test_watchdog import meeting
+
+    rtrain.env.update(RTRAIN_HANG_THRESHOLD_S="2", RTRAIN_BUSY_THRESHOLD_S="3")
+    result = rtrain("run", rtrain.script(meeting("local i = 0\n        while true do i = i + 1 end")), "-q")
+    assert result.returncode == 6, result.stderr
+    server = Dash(rtrain)
+    answer = server.json("/api/runs/meeting/hangs")
+    hang = answer["hangs"][0]
+    assert answer["total"] == server.json("/api/runs/meeting")["hangs"] >= 1
+    assert hang["verdict"] and hang["verdict"] in result.stderr and hang["attempt"] == 1
+    assert [rank["rank"] for rank in hang["ranks"]] == [0, 1]
+    assert any(call["operation"] for call in hang["ranks"][0]["collectives"]) and hang["ranks"][0]["lua"]
+    assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", hang["time"])
+    folder = rtrain.run_folder("meeting") / "diag"
+    newest = sorted(folder.iterdir())[-1]
+    (newest / "stacks.json").write_text("[{")
+    (folder / "something else").mkdir()
+    assert server.json("/api/runs/meeting/hangs")["hangs"] == answer["hangs"][1:], "what cannot be read is left out"
+    assert server.stop().returncode == 0
+
+
+# What is asked of a live run.
+
+
+@pytest.fixture
+def endless(rtrain):
+    """The run `endless` under way, and a server."""
+    running = rtrain.started("run", rtrain.script(ENDLESS), "-q")
+    server = Dash(rtrain)
+    server.run = running
+    yield server
+    assert server.stop().returncode == 0
+    running.kill()
+
+
+def asked(server, name, body):
+    answer = server.post(f"/api/runs/endless/{name}", body)
+    assert answer.status == 200, answer.body
+    return json.loads(answer.body)
+
+
+def test_a_run_is_stopped_at_its_next_checkpoint(endless):
+    answer = asked(endless, "stop", {})
+    assert answer["name"] == "endless" and answer["pid"] == endless.run.pid and answer["grace_s"] > 0
+    result = endless.run.wait()
+    assert result.returncode == 130
+    run = endless.json("/api/runs/endless")
+    assert run["status"] == "ABORTED"
+    assert any(f"`rtrain dash` (pid {endless.running.pid})" in event["text"] for event in run["events"]), run["events"]
+    late = endless.post("/api/runs/endless/stop", {})
+    assert late.status == 400 and b"is over: ABORTED" in late.body
+
+
+def test_a_run_is_killed_when_that_is_asked_for(endless):
+    assert asked(endless, "stop", {"now": True})["grace_s"] == 0
+    assert endless.run.wait().returncode == 130
+
+
+def test_stacks_are_those_of_the_command(endless, rtrain):
+    answer = asked(endless, "stack", {})
+    assert [rank["rank"] for rank in answer["ranks"]] == [0, 1] and answer["state"] == "RUNNING"
+    assert answer.keys() == json.loads(rtrain("stack", "endless", "--json").stdout).keys()
+    for rank in answer["ranks"]:
+        assert "train.lua:" in rank["text"] and f"rank {rank['rank']}" in rank["text"]
+    one = asked(endless, "stack", {"rank": 1, "native": True})["ranks"]
+    assert [rank["rank"] for rank in one] == [1] and len(one[0]["text"]) > len(answer["ranks"][1]["text"])
+
+
+def test_profiles_are_recorded(endless):
+    answer = asked(endless, "profile", {"rank": 1, "seconds": 0.2})
+    assert [profile["rank"] for profile in answer["profiles"]] == [1]
+    assert json.load(open(answer["profiles"][0]["path"]))["traceEvents"]
+
+
+def test_wrong_requests_to_a_live_run_say_what_is_wrong(endless):
+    wrong = [("stack", {"rank": 7}, "rank"), ("stack", {"rank": -1}, "rank"), ("stack", {"rnk": 1}, "did you mean"),
+             ("profile", {"seconds": 0}, "seconds"), ("profile", {"seconds": 1e9}, "seconds"), ("profile", {"seconds": "1"}, "number"),
+             ("profile", {"rank": 9}, "rank"), ("stop", {"now": 1}, "boolean"), ("stop", {"nwo": True}, "did you mean")]
+    for name, body, text in wrong:
+        answer = endless.post(f"/api/runs/endless/{name}", body)
+        assert answer.status == 400 and text in answer.body.decode(), (name, body, answer.body)
+    assert endless.post("/api/runs/nobody/stop", {}).status == 404
+    assert endless.json("/api/runs/endless")["live"] is True
+
+
+def test_a_long_recording_holds_up_nobody(endless):
+    """Neither other requests, nor the end of the server."""
+    body = json.dumps({"rank": 0, "seconds": 60})
+    connections = []
+    for _ in range(4):  # the first one records, the others are told so
+        connections.append(http.client.HTTPConnection("127.0.0.1", endless.port, timeout=60))
+        connections[-1].request("POST", "/api/runs/endless/profile", body=body, headers={
+            "Authorization": f"Bearer {endless.token}", "Content-Type": "application/json"})
+    for _ in range(20):
+        assert endless.json("/api/runs")["total"] == 1
+    assert asked(endless, "stack", {"rank": 0})["ranks"]
+    assert endless.stop().returncode == 0
+    for each in connections:
+        each.close()
 
 
 # What is live.
@@ -536,6 +907,74 @@ def test_metrics_for_collectors(dash):
             assert found[2] == current
         else:
             assert re.fullmatch(rf'{current}(\{{\w+="(?:[^"\\]|\\.)*"(,\w+="(?:[^"\\]|\\.)*")*\}})? (NaN|[+-]Inf|[-+.e\d]+)', line), line
+
+
+def families(server):
+    """As a parser of Prometheus reads them: {name: [sample, …]}."""
+    parser = pytest.importorskip("prometheus_client.openmetrics.parser", reason="no prometheus-client: scripts/setup --oracle installs it")
+    return {family.name: family.samples for family in parser.text_string_to_metric_families(server.ask("/metrics").body.decode())}
+
+
+def test_metrics_are_open_metrics_to_prometheus(rtrain):
+    from test_watch import Stepped
+
+    server = Dash(rtrain)
+    run = Stepped(rtrain, 'quo"ted')
+
+    def logged():
+        return any(sample.labels["metric"] == "speed" for sample in families(server)["rtrain_metric"])
+
+    wait_until(logged, message="what was logged")
+    read = families(server)
+    assert read["rtrain_run_reports"][0].labels == {"run": 'quo"ted'} and read["rtrain_run_reports"][0].value >= 1
+    values = {sample.labels["metric"]: sample.value for sample in read["rtrain_metric"]}
+    assert values["loss"] == 1 and values["speed"] == 2
+    assert {sample.labels["rank"] for sample in read["rtrain_rank_memory_bytes"]} <= {"0", "1"}
+    assert {sample.labels["kind"] for sample in read["rtrain_host_cores"]} == {"host", "offered", "free"}
+    counts = {sample.labels["status"]: sample.value for sample in read["rtrain_runs"]}
+    assert counts["RUNNING"] == 1 and counts["ERRORED"] == counts["LOST"] == 0, "an alert sees the first one too"
+    run.end()
+    assert server.stop().returncode == 0
+
+
+# Names of PromQL that are followed by what is no series.
+WORDS = {"delta", "deriv", "and", "on", "instance", "max_over_time", "min_over_time", "predict_linear", "label_values"}
+
+
+def series_of(query):
+    """The names of series in a query, without what stands in braces, ranges and quotes."""
+    plain = re.sub(r'"[^"]*"|\{[^}]*\}|\[[^\]]*\]|, \w+\)', " ", query)
+    return set(re.findall(r"[a-z_]\w*", plain)) - WORDS
+
+
+def labels_of(query):
+    return {label for braces in re.findall(r"\{([^}]*)\}", query) for label in re.findall(r'(\w+)=~?"', braces)} - {"job"}
+
+
+def test_what_grafana_and_prometheus_ask_for_is_there(dash):
+    yaml = pytest.importorskip("yaml", reason="no PyYAML: scripts/setup --oracle installs it")
+    folder = SOURCE / "examples" / "monitoring"
+    board = json.loads((folder / "grafana.json").read_text())
+    rules = yaml.safe_load((folder / "alerts.yaml").read_text())["groups"][0]["rules"]
+    queries = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    queries += [variable["query"] for variable in board["templating"]["list"] if variable["type"] == "query"]
+    queries += [rule["expr"] for rule in rules]
+    known = families(dash())
+    for query in queries:
+        assert series_of(query) and series_of(query) <= known.keys(), query
+        assert labels_of(query) <= {"status", "run", "metric", "kind", "rank", "host"}, query
+    assert {name for query in queries for name in series_of(query)} == known.keys(), "all of them are shown"
+    # What Grafana needs of a dashboard: panels with numbers of their own, within 24 columns, that do not overlap.
+    assert board["schemaVersion"] >= 36 and board["uid"] and board["title"]
+    assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
+    places = [(x, y) for panel in board["panels"] for grid in [panel["gridPos"]]
+              for x in range(grid["x"], grid["x"] + grid["w"]) for y in range(grid["y"], grid["y"] + grid["h"])]
+    assert len(places) == len(set(places)) and max(x for x, _ in places) < 24
+    assert all(panel["type"] in ("stat", "timeseries") and panel["targets"] for panel in board["panels"])
+    for rule in rules:
+        assert rule["alert"].startswith("Rtrain") and rule["annotations"]["summary"] and rule["labels"]["severity"]
+    scrape = yaml.safe_load((folder / "prometheus.yaml").read_text())
+    assert scrape["rule_files"] == ["alerts.yaml"] and scrape["scrape_configs"][0]["job_name"] == "rtrain"
 
 
 def test_metrics_do_without_the_leases_of_the_host(dash, trained):

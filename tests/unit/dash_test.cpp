@@ -80,8 +80,8 @@ class Accessible : public testing::Test {
   }
   static int status(HttpRequest request, bool read_only = false) {
     AccessOptions options;
-    options.token = "secret";
-    options.cookie = "biscuit";
+    options.writer = {"secret", "biscuit"};
+    options.viewer = {"look", "crumb"};
     options.cookie_name = "name";
     options.hosts = {"127.0.0.1"};
     options.read_only = read_only;
@@ -109,6 +109,42 @@ TEST_F(Accessible, WritesNeedAnOriginOrTheTokenItself) {
   EXPECT_EQ(status(write, true), 403);
   write.headers["origin"] = "http://127.0.0.1:81";
   EXPECT_EQ(status(write), 403);
+}
+
+TEST_F(Accessible, TheViewersTokenOnlyReads) {
+  EXPECT_EQ(status(request({{"authorization", "Bearer look"}})), 200);
+  EXPECT_EQ(status(request({{"cookie", "name=crumb"}})), 200);
+  EXPECT_EQ(status(request({{"cookie", "name=look"}})), 401);
+  for (const char* key : {"Bearer look", "Bearer secret", "Bearer secre"}) {
+    HttpRequest write = request({{"authorization", key}, {"content-type", "application/json"}});
+    write.method = "POST";
+    EXPECT_EQ(status(write), key == std::string("Bearer secret") ? 200 : key[7] == 'l' ? 403 : 401);
+  }
+  // Whoever has both may write; a cookie of the viewer beside the token does not take that away.
+  HttpRequest both = request({{"authorization", "Bearer secret"},
+                              {"cookie", "name=crumb"},
+                              {"content-type", "application/json"}});
+  both.method = "POST";
+  EXPECT_EQ(status(both), 200);
+}
+
+TEST_F(Accessible, HostsAreNamesAndPatternsOfOneLabel) {
+  AccessOptions options;
+  options.writer = {"secret", "biscuit"};
+  options.hosts = {"*.Example.org", "[::1]"};
+  const Access access(options);
+  const auto status_of = [&](const char* host) {
+    HttpRequest asked = request({{"host", host}, {"authorization", "Bearer secret"}});
+    const auto refusal = access.refuse(asked);
+    return refusal ? refusal->status : 200;
+  };
+  for (const char* fine : {"a.example.org", "A.EXAMPLE.ORG:8490", "[::1]", "[::1]:1"}) {
+    EXPECT_EQ(status_of(fine), 200) << fine;
+  }
+  for (const char* wrong :
+       {"example.org", ".example.org", "a.b.example.org", "a.example.org.evil", "*", ""}) {
+    EXPECT_EQ(status_of(wrong), 421) << wrong;
+  }
 }
 
 TEST(Access, BasePathsArePathsOfAnAddress) {

@@ -82,9 +82,11 @@ struct StopRun {
   using Answer = Stopping;
   bool now = false;  // without another checkpoint
   int64_t pid = 0;   // who asks
+  std::string command = "rtrain stop";
 
   static constexpr std::tuple kFields{optional("now", &StopRun::now),
-                                      required("pid", &StopRun::pid)};
+                                      required("pid", &StopRun::pid),
+                                      optional("command", &StopRun::command)};
 };
 
 struct Stacks {

@@ -4,7 +4,7 @@
 #include "host/base/error.h"
 #include "host/base/random.h"
 #include "host/base/text.h"
-#include "host/cli/control_way.h"
+#include "host/control/control_way.h"
 #include "host/loop/build_id.h"
 #include "host/loop/loop.h"
 #include "host/loop/timer.h"

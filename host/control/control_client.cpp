@@ -1,4 +1,6 @@
-#include "host/cli/control_client.h"
+#include "host/control/control_client.h"
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -7,11 +9,16 @@
 #include "host/base/text.h"
 #include "host/machine/runtime_folder.h"
 #include "host/train/control_server.h"
+#include "host/train/watch/profile_request.h"
 
 namespace rtrain {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kBetweenLooks{200};
+// On top of the deadline that the controller has for profiles.
+constexpr double kAnswerS = 10;
 
 // Where the controller is, as far as the store knows.
 Error unreachable(const OpenRun& run, const Value& document, const std::string& reason) {
@@ -41,23 +48,53 @@ std::unique_ptr<ControlWay> connect_to(OpenRun& run) {
 
 }  // namespace
 
-ControlClient::ControlClient(OpenRun& run)
+ControlClient::ControlClient(OpenRun& run, std::stop_token stop)
     : way_(connect_to(run)),
+      stop_(std::move(stop)),
       pid_(way_->pid().value_or(
           static_cast<int>(run.reader.run(run.ref)["environment"]["pid"].int_or(0)))) {}
 
 Value ControlClient::ask(const std::string& op, Value request, std::chrono::milliseconds timeout) {
   request.as_map().set("op", op);
   Value reply;
-  const Read read = way_->send(request) ? way_->read(timeout, reply) : Read::kEnd;
-  if (read == Read::kEnd) throw Error(Code::kNotFound, "the run has just ended");
-  if (read == Read::kTimeout) {
+  const Read found = way_->send(request) ? read(timeout, reply) : Read::kEnd;
+  if (found == Read::kEnd) throw Error(Code::kNotFound, "the run has just ended");
+  if (found == Read::kTimeout && stop_.stop_requested()) {
+    throw Error(Code::kTimeout, cat("'", op, "' was not waited for"));
+  }
+  if (found == Read::kTimeout) {
     throw Error(Code::kTimeout, cat("the controller (pid ", pid_, ") has not answered '", op,
                                     "' for ", static_cast<double>(timeout.count()) / 1000,
                                     " s: is it stopped (kill -CONT ", pid_, ")?"));
   }
   if (!reply["error"].is_nil()) throw error_from_value(reply["error"]);
   return reply["value"];
+}
+
+// In parts, so that a request to stop is seen.
+ControlClient::Read ControlClient::read(std::chrono::milliseconds timeout, Value& message) {
+  if (!stop_.stop_possible()) return way_->read(timeout, message);
+  const auto deadline = Clock::now() + timeout;
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    const auto part = std::clamp(left, std::chrono::milliseconds(0), kBetweenLooks);
+    const Read found = way_->read(part, message);
+    if (found != Read::kTimeout || left <= kBetweenLooks || stop_.stop_requested()) return found;
+  }
+}
+
+message::Stopping ControlClient::stop(bool now, const std::string& command) {
+  return ask(message::StopRun{.now = now, .pid = getpid(), .command = command});
+}
+
+message::Stacks ControlClient::stacks(std::optional<int64_t> rank) {
+  return ask(message::ShowStacks{.rank = rank});
+}
+
+message::Profiles ControlClient::profiles(const message::RecordProfiles& request) {
+  const double recorded_s = request.steps > 0 ? request.timeout_s : request.seconds;
+  const auto timeout = std::chrono::duration<double>(profile_deadline_s(recorded_s) + kAnswerS);
+  return ask(request, std::chrono::ceil<std::chrono::milliseconds>(timeout));
 }
 
 bool ControlClient::wait_for_end(std::chrono::milliseconds timeout) {

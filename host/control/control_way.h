@@ -1,4 +1,4 @@
-// host/cli/control_way.h: how a command reaches the controller of a live run: over its socket in
+// host/control/control_way.h: how one reaches the controller of a live run: over its socket in
 // the runtime folder, or, from another host of a job, over the job's port.
 #pragma once
 

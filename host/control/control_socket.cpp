@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "host/base/codec.h"
-#include "host/cli/control_way.h"
+#include "host/control/control_way.h"
 #include "host/loop/frame.h"
 #include "host/train/control_server.h"
 

@@ -1,0 +1,117 @@
+#include "host/dash/run_actions.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "host/base/error.h"
+#include "host/base/text.h"
+#include "host/control/control_client.h"
+#include "host/store/run_editor.h"
+#include "host/train/watch/stack_request.h"
+
+namespace rtrain {
+namespace {
+
+constexpr double kFewSeconds = 5;
+// A browser waits for the answer.
+constexpr double kMostSeconds = 60;
+
+std::vector<std::string> texts_of(const Value& body, const char* name) {
+  std::vector<std::string> out;
+  if (body[name].is_nil()) return out;
+  for (const Value& text : body[name].as_list()) out.push_back(text.as_string());
+  return out;
+}
+
+// What a body may say: `known`, and nothing else.
+Value body_of(const ApiRequest& request, const std::vector<std::string>& known) {
+  Value body = request.body();
+  for (const auto& [key, value] : body.as_map()) {
+    const auto* name = std::get_if<std::string>(&key);
+    if (name != nullptr && std::find(known.begin(), known.end(), *name) != known.end()) continue;
+    throw Error(Code::kUsage, cat("the body has no '", name != nullptr ? *name : "", "'",
+                                  name != nullptr ? suggestion(*name, known) : ""));
+  }
+  return body;
+}
+
+std::optional<int64_t> rank_of(const Value& body) {
+  if (body["rank"].is_nil()) return std::nullopt;
+  return body["rank"].as_int();
+}
+
+double seconds_of(const Value& body) {
+  if (body["seconds"].is_nil()) return kFewSeconds;
+  const double seconds = body["seconds"].as_float();
+  if (seconds >= 0.01 && seconds <= kMostSeconds) return seconds;
+  throw Error(Code::kUsage, cat("seconds: ", format_double(seconds), " is not from 0.01 to ",
+                                format_double(kMostSeconds), ": `rtrain profile` takes longer"));
+}
+
+}  // namespace
+
+HttpReply set_note(const Api& api, const ApiRequest& request) {
+  const std::string note = request.body()["note"].as_string();
+  const RunRef run = api.open_run(request.run).ref;
+  RunEditor(api.storage_path()).set_note(run, note);
+  return json_reply(Map{{"name", run.name}, {"run_id", run.run_id}, {"note", note}});
+}
+
+HttpReply change_tags(const Api& api, const ApiRequest& request) {
+  const Value body = request.body();
+  const std::vector<std::string> added = texts_of(body, "add");
+  for (const std::string& tag : added) {
+    if (const std::string problem = tag_problem(tag); !problem.empty()) {
+      throw Error(Code::kUsage, problem);
+    }
+  }
+  const RunRef run = api.open_run(request.run).ref;
+  List tags;
+  for (std::string& tag :
+       RunEditor(api.storage_path()).change_tags(run, added, texts_of(body, "remove"))) {
+    tags.emplace_back(std::move(tag));
+  }
+  return json_reply(Map{{"name", run.name}, {"run_id", run.run_id}, {"tags", std::move(tags)}});
+}
+
+HttpReply set_archived(const Api& api, const ApiRequest& request) {
+  const bool archived = request.body()["archived"].as_bool();
+  const RunRef run = api.open_run(request.run).ref;
+  RunEditor(api.storage_path()).set_archived(run, archived);
+  return json_reply(Map{{"name", run.name}, {"run_id", run.run_id}, {"archived", archived}});
+}
+
+HttpReply stop_run(const Api& api, const ApiRequest& request) {
+  const Value body = body_of(request, {"now"});
+  OpenRun run = api.open_run(request.run);
+  ControlClient controller(run, api.stopping());
+  const message::Stopping answer = controller.stop(body["now"].bool_or(false), "rtrain dash");
+  Map out = describe_answer(run.ref, answer);
+  out.set("pid", controller.pid());
+  return json_reply(std::move(out));
+}
+
+HttpReply show_stacks(const Api& api, const ApiRequest& request) {
+  const Value body = body_of(request, {"rank", "native"});
+  const StackDetail detail =
+      body["native"].bool_or(false) ? StackDetail::kAll : StackDetail::kScript;
+  OpenRun run = api.open_run(request.run);
+  const message::Stacks answer = ControlClient(run, api.stopping()).stacks(rank_of(body));
+  Map out = describe_answer(run.ref, answer);
+  List& ranks = out.find("ranks")->as_list();
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    ranks[i].as_map().set("text", stack_text(answer.ranks[i], detail));
+  }
+  return json_reply(std::move(out));
+}
+
+HttpReply record_profiles(const Api& api, const ApiRequest& request) {
+  const Value body = body_of(request, {"rank", "seconds", "shapes"});
+  const message::RecordProfiles asked{.seconds = seconds_of(body),
+                                      .record_shapes = body["shapes"].bool_or(false),
+                                      .rank = rank_of(body)};
+  OpenRun run = api.open_run(request.run);
+  return json_reply(describe_answer(run.ref, ControlClient(run, api.stopping()).profiles(asked)));
+}
+
+}  // namespace rtrain

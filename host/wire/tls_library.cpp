@@ -1,0 +1,18 @@
+#include "host/wire/tls_library.h"
+
+#include "host/lua/embedded_library.h"
+
+extern "C" {
+extern const unsigned char rtrain_tls_image_begin[];
+extern const unsigned char rtrain_tls_image_end[];
+}
+
+namespace rtrain {
+
+void* tls_symbol(const char* name) {
+  static EmbeddedLibrary library(
+      {"rtrain-tls", rtrain_tls_image_begin, rtrain_tls_image_end, "RTRAIN_TLS_MODULE"});
+  return library.load(name);
+}
+
+}  // namespace rtrain

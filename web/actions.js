@@ -1,0 +1,121 @@
+// What a viewer may do to a run: behind a question, where the token that was opened has the right to write.
+import {get, post, runPath} from './api.js';
+import {duration, el, number, section} from './view.js';
+
+let rights;
+
+/** Whether this viewer may change anything. */
+export const mayWrite = async () => {
+  rights ??= get('api/').then((answer) => answer.may_write);
+  try {
+    return await rights;
+  } catch {
+    rights = undefined;
+    return false;
+  }
+};
+
+/** Asks before something is done: true for yes. Escape is no; the focus goes back to where it was. */
+export const confirmed = (question, yes, fields = []) => new Promise((resolve) => {
+  const dialog = el('dialog', {'aria-label': question}, el('p', {}, question), fields.length ? el('div', {class: 'bar'}, fields) : '',
+    el('div', {class: 'bar'},
+      el('button', {type: 'button', autofocus: true, onclick: () => dialog.close('')}, 'Cancel'),
+      el('button', {type: 'button', class: 'danger', onclick: () => dialog.close('yes')}, yes)));
+  dialog.addEventListener('close', () => {
+    dialog.remove();
+    resolve(dialog.returnValue === 'yes');
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+});
+
+/** Where the outcome of what was done stands. `during` says so while it goes on, and shows what was refused. */
+export class Outcome {
+  node = el('span', {role: 'status'});
+
+  say(text, isProblem = false) {
+    this.node.className = isProblem ? 'error' : 'quiet';
+    this.node.textContent = text;
+  }
+
+  async during(text, call) {
+    this.say(text);
+    try {
+      this.say(await call() ?? '');
+    } catch (error) {
+      this.say(error.message, true);
+    }
+  }
+}
+
+/** A button for a request to a run. `does(answer)` may return a text that says what it has done. */
+const action = (run, outcome, {label, question, yes, path, body, fields, during = 'asking', does = () => ''}) =>
+  el('button', {type: 'button', onclick: async (event) => {
+    if (!await confirmed(question, yes, fields)) return;
+    event.target.disabled = true;
+    await outcome.during(during, async () => does(await post(`${runPath(run.name)}/${path}`, body())));
+    event.target.disabled = false;
+  }}, label);
+
+const stopActions = (run, outcome) => [
+  action(run, outcome, {
+    label: 'Stop…', question: `Stop ${run.name} at its next checkpoint?`, yes: 'Stop the run', path: 'stop', body: () => ({}),
+    does: ({grace_s: grace}) => `It stops at its next checkpoint, at the latest in ${duration(grace)}.`,
+  }),
+  action(run, outcome, {
+    label: 'Stop now…', question: `Kill the workers of ${run.name} now, without another checkpoint?`, yes: 'Kill the workers', path: 'stop',
+    body: () => ({now: true}), does: () => 'Its workers are killed.',
+  }),
+];
+
+const profileText = ({profiles}) => profiles.map((each) => (each.error
+  ? `rank ${each.rank}: ${each.error}`
+  : `rank ${each.rank}: ${number(each.events)} events in ${each.path}`)).join('\n');
+
+/** Records where ranks spend their time; without a rank: all of them. */
+export const profileAction = (run, rank, outcome) => {
+  const seconds = el('input', {type: 'number', name: 'seconds', min: 0.1, max: 60, step: 'any', value: 5, required: true});
+  const shapes = el('input', {type: 'checkbox', name: 'shapes'});
+  return action(run, outcome, {
+    label: 'Profile…', question: `Record what ${rank === undefined ? 'all ranks do' : `rank ${rank} does`}? Its steps are slower meanwhile.`,
+    yes: 'Record', path: 'profile', during: 'recording',
+    fields: [el('label', {}, 'Seconds', seconds), el('label', {class: 'inline'}, shapes, 'with the shapes of inputs')],
+    body: () => ({rank, seconds: Number(seconds.value), shapes: shapes.checked}), does: profileText,
+  });
+};
+
+const archiveAction = (run, outcome, again) => action(run, outcome, run.archived ? {
+  label: 'List again…', question: `List ${run.name} among the runs again?`, yes: 'List it', path: 'archived', body: () => ({archived: false}), does: again,
+} : {
+  label: 'Archive…', question: `Hide ${run.name} from the list of runs? Nothing of it is removed.`, yes: 'Archive', path: 'archived',
+  body: () => ({archived: true}), does: again,
+});
+
+/** All of them for a run. `again` shows the run as it is then. */
+export const runActions = (run, again) => {
+  const outcome = new Outcome();
+  return section('Actions', el('div', {class: 'bar'}, run.live ? [...stopActions(run, outcome), profileAction(run, undefined, outcome)] : '',
+    archiveAction(run, outcome, again)), outcome.node);
+};
+
+/** Note and tags; only to be read by those who may not write. */
+export const noteView = (run, writes, again) => {
+  if (!writes) return run.note ? section('Note', el('p', {}, run.note)) : '';
+  const outcome = new Outcome();
+  const send = (path, body) => outcome.during('saving', async () => {
+    await post(`${runPath(run.name)}/${path}`, body);
+    await again();
+  });
+  const form = (path, body, ...children) => el('form', {class: 'bar', onsubmit: (event) => {
+    event.preventDefault();
+    send(path, body(new FormData(event.target)));
+  }}, ...children);
+  return section('Note and tags',
+    form('note', (values) => ({note: values.get('note')}),
+      el('label', {}, 'Note', el('textarea', {name: 'note', cols: 48, rows: 2}, run.note)), el('button', {}, 'Save the note')),
+    run.tags.length ? el('div', {class: 'bar'}, run.tags.map((tag) => el('button', {type: 'button', onclick: async () => {
+      if (await confirmed(`Remove the tag ${tag}?`, 'Remove')) send('tags', {remove: [tag]});
+    }}, `Remove the tag ${tag}…`))) : '',
+    form('tags', (values) => ({add: [values.get('tag')]}),
+      el('label', {}, 'Another tag', el('input', {name: 'tag', size: 16, required: true})), el('button', {}, 'Add the tag')), outcome.node);
+};
