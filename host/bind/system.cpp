@@ -21,6 +21,7 @@
 #include "host/machine/nvml.h"
 #include "host/machine/resource_settings.h"
 #include "host/machine/terminal_size.h"
+#include "host/machine/tree_library.h"
 #include "host/store/checkpoint_files.h"
 #include "host/store/file.h"
 #include "host/store/folder_copy.h"
@@ -253,6 +254,13 @@ int bytes_of_columns(lua_State* L) {
   return 1;
 }
 
+int tree_library(lua_State* L) {
+  const TreeLibrary library = require_tree_library(luaL_checkstring(L, 1));
+  push_value(L, library.file);
+  push_value(L, library.version);
+  return 2;
+}
+
 template <auto Make>
 int terminal(lua_State* L) {
   size_t size = 0;
@@ -299,6 +307,7 @@ int open_system(lua_State* L) {
                                             method<&quoted_word>("shell_word"),
                                             method<&width_of_text>("text_width"),
                                             method<&bytes_of_columns>("bytes_that_fit"),
+                                            method<&tree_library>("tree_library"),
                                             method<&terminal<&terminal_text>>("terminal_text"),
                                             method<&terminal<&terminal_line>>("terminal_line")};
   push_functions(L, kFunctions);

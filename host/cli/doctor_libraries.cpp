@@ -5,6 +5,7 @@
 #include "host/machine/cuda_driver.h"
 #include "host/machine/libtorch.h"
 #include "host/machine/nvml.h"
+#include "host/machine/tree_library.h"
 
 namespace rtrain {
 namespace {
@@ -68,6 +69,20 @@ Check check_arrow() {
       run_own("require 'base._arrow'", kLoadTimeoutS), install);
 }
 
+// Nothing is wrong where it is missing: only trees need it.
+Check check_tree_library(const TreeLibraryKind& kind) {
+  const TreeLibrarySearch search = find_tree_library(kind);
+  const std::string install = tree_library_mend(kind);
+  if (!search.found) {
+    return {kind.title, CheckStatus::kOk,
+            cat("not installed; train.", kind.title, "Trainer needs it: ", install)};
+  }
+  return loaded(
+      {kind.title, CheckStatus::kOk,
+       cat(search.found->version, "  ", search.found->file, "  (", search.found->source, ")")},
+      run_own(cat("require '", kind.name, "'.version()"), kLoadTimeoutS), install);
+}
+
 Check check_cuda() {
   const CudaSupport& support = cuda_support();
   if (support.devices == 0) {
@@ -110,7 +125,11 @@ std::string_view status_name(CheckStatus status) {
 }
 
 std::vector<Check> check_libraries() {
-  std::vector<Check> checks = {check_libtorch(), check_arrow(), check_cuda()};
+  std::vector<Check> checks = {check_libtorch(), check_arrow()};
+  for (const TreeLibraryKind& kind : tree_library_kinds()) {
+    checks.push_back(check_tree_library(kind));
+  }
+  checks.push_back(check_cuda());
   if (cuda_support().devices > 0) checks.push_back(check_nccl());
   return checks;
 }

@@ -53,6 +53,18 @@ void print_engine(const Value& libtorch) {
                   rest));
 }
 
+// Of use to those who train trees alone: without one a line says how to have it.
+void print_tree_libraries(const Value& libraries) {
+  for (const Value& library : libraries.as_list()) {
+    const std::string& name = library["name"].as_string();
+    print_field(
+        name, library["found"].as_bool()
+                  ? cat(library["version"].string_or("?"), "  ", library["path"].as_string(), "  (",
+                        library["source"].as_string(), ")")
+                  : cat("none found: ", library["mend"].as_string()));
+  }
+}
+
 void print_cuda(const Value& environment) {
   const Value& cuda = environment["cuda"];
   const int64_t devices = cuda["devices"].as_int();
@@ -126,6 +138,7 @@ void print_environment(const Value& environment) {
   print_library("LibTorch", environment["libtorch"]);
   print_engine(environment["libtorch"]);
   print_library("Arrow", environment["arrow"]);
+  print_tree_libraries(environment["trees"]);
   print_field("host", environment["hostname"].as_string());
   print_field("cores", cat(environment["cores"].as_int()));
   print_field("memory",

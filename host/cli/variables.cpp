@@ -25,6 +25,8 @@ constexpr std::array kVariables = {
     Variable{kFiles, "RTRAIN_LIBTORCH_ANY", "", "1 accepts a LibTorch build that is not tested"},
     Variable{kFiles, "RTRAIN_ARROW", "searched for",
              "folder of libarrow and libparquet, instead of a search"},
+    Variable{kFiles, "RTRAIN_XGBOOST", "searched for",
+             "folder of libxgboost.so, instead of a search"},
     Variable{kRuns, "RTRAIN_CALLBACKS", "",
              "Lua files, separated by commas, that return callbacks for every run"},
     Variable{kRuns, "RTRAIN_CGROUP", "a cgroup where allowed",

@@ -24,6 +24,7 @@
 #include "host/machine/machine.h"
 #include "host/machine/nccl_settings.h"
 #include "host/machine/nvml.h"
+#include "host/machine/tree_library.h"
 #include "host/store/file.h"
 #include "host/store/object_storage.h"
 
@@ -61,6 +62,22 @@ Value describe_arrow() {
              {"path", text_or_nil(found.lib)},
              {"source", text_or_nil(found.source)},
              {"places", describe_places(search.places)}};
+}
+
+Value describe_tree_libraries() {
+  List out;
+  for (const TreeLibraryKind& kind : tree_library_kinds()) {
+    const TreeLibrarySearch search = find_tree_library(kind);
+    const TreeLibrary found = search.found.value_or(TreeLibrary{});
+    out.push_back(Map{{"name", kind.title},
+                      {"found", search.found.has_value()},
+                      {"version", text_or_nil(found.version)},
+                      {"path", text_or_nil(found.file)},
+                      {"source", text_or_nil(found.source)},
+                      {"mend", tree_library_mend(kind)},
+                      {"places", describe_places(search.places)}});
+  }
+  return Value(std::move(out));
 }
 
 // "PYTORCH_ALLOC_CONF=expandable_segments:True"; nothing where LibTorch's defaults hold. It reads
@@ -178,6 +195,7 @@ Value describe_environment() {
           {"sqlite", sqlite3_libversion()},
           {"libtorch", describe_libtorch()},
           {"arrow", describe_arrow()},
+          {"trees", describe_tree_libraries()},
           {"cuda", describe_cuda()},
           {"nccl", describe_nccl()},
           {"hostname", hostname()},

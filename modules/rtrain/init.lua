@@ -7,6 +7,7 @@ local errors = require 'base.errors'
 ---@class rtrain
 ---@field TorchTrainer TorchTrainer
 ---@field DataParallelTrainer DataParallelTrainer
+---@field XGBoostTrainer XGBoostTrainer
 ---@field Tuner Tuner
 ---@field ScalingConfig ScalingConfig
 ---@field RunConfig RunConfig
@@ -45,6 +46,7 @@ local errors = require 'base.errors'
 ---@field state fun(given: table): TrainState
 ---@field elastic fun(state: TrainState, fn: fun(state: TrainState): ...): ...
 ---@field torch rtrain.torch
+---@field xgboost rtrain.xgboost
 ---@field collective rtrain.collective
 ---@field health rtrain.health
 ---@field data rtrain.data
@@ -79,6 +81,7 @@ local train = require 'base.namespace'('train', {
     HealthConfig = 'rtrain.config.health',
     Result = 'rtrain.result',
     UserCallback = 'rtrain.user_callback',
+    XGBoostTrainer = 'rtrain.xgboost_trainer',
     Backend = 'rtrain.backend',
     Checkpoint = 'rtrain.checkpoint',
     CheckpointUploadMode = 'rtrain.checkpoint_upload_mode',
@@ -89,6 +92,7 @@ local train = require 'base.namespace'('train', {
     async_save = 'rtrain.async_save',
     loop = 'rtrain.loop',
     torch = 'rtrain.torch',
+    xgboost = 'rtrain.xgboost',
     collective = 'rtrain.collective',
     health = 'rtrain.health',
     data = 'rtrain.data',

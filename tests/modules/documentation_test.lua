@@ -27,12 +27,17 @@ local AGGREGATE_OVERRIDES = {partial = true, merge = true, finalize = true, type
 local DISTRIBUTION_OVERRIDES = {
   check = true, log_prob = true, log_abs_det_jacobian = true, forward_shape = true, inverse_shape = true, with_cache = true,
 }
+-- What callbacks and sources of batches override.
+local TREE_OVERRIDES = {
+  before_training = true, after_training = true, before_iteration = true, after_iteration = true, next = true, reset = true,
+}
 -- Tables of functions that are called by name from their own file.
 local OWN_TABLES = {show = true, formulas = true}
 
 local function is_override(file, name)
   if OVERRIDES[name] then return true end
   if file:match '^rtrain/data/aggregate/' then return AGGREGATE_OVERRIDES[name] end
+  if file:match '^xgboost/' then return TREE_OVERRIDES[name] end
   local is_part = file:match '^rtrain/data/operators/' or file:match '^rtrain/data/[%w_]+_sources?%.lua$'
   return is_part and DATA_OVERRIDES[name] or file:match '^torch/distributions/' and DISTRIBUTION_OVERRIDES[name]
 end

@@ -268,11 +268,16 @@ end
 ---@return data.Times
 function DataIterator:times() return self._times end
 
+-- The blocks of the next epoch as they come, which are not to be changed: for materialize, and for XGBoost's matrices.
+function DataIterator:_blocks()
+  return Loop(self, {prefetch_batches = 1}, function(block) return block end)
+end
+
 ---The rows of the next epoch as a dataset in memory.
 ---@return rtrain.data.Dataset
 function DataIterator:materialize()
   local list = {}
-  for block in Loop(self, {prefetch_batches = 1}, function(block) return block end) do list[#list + 1] = block end
+  for block in self:_blocks() do list[#list + 1] = block end
   return require('rtrain.data').from_blocks(list)
 end
 

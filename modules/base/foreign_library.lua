@@ -1,0 +1,115 @@
+-- base/foreign_library.lua: ForeignLibrary: a C library of PyPI's that a Lua module calls through LuaJIT's FFI.
+--
+-- A wait of such a library for its sockets may fail when a signal interrupts it, as `rtrain stack` does. So signals stay out of
+-- its calls, and out of the threads that it makes in them; but for those that tell of a fault (SIGILL, SIGTRAP, SIGABRT,
+-- SIGBUS, SIGFPE, SIGSEGV).
+
+local class = require 'base.class'
+local errors = require 'base.errors'
+local ffi = require 'ffi'
+
+ffi.cdef [[
+typedef struct { uint64_t words[16]; } rt_sigset;
+int pthread_sigmask(int how, const rt_sigset *set, rt_sigset *old);
+]]
+
+-- A call of the library may call Lua back, which compiled code may not do.
+jit.off(true, true)
+
+local SIG_SETMASK = 2
+local FAULTS = {4, 5, 6, 7, 8, 11}
+local blocked, before = ffi.new 'rt_sigset', ffi.new 'rt_sigset'
+ffi.fill(blocked, ffi.sizeof(blocked), 0xff)
+for _, signal in ipairs(FAULTS) do blocked.words[0] = bit.band(blocked.words[0], bit.bnot(bit.lshift(1ULL, signal - 1))) end
+
+---Arguments: {name, check, last_error, code_of}. name: of the Lua module, by which the library is found. check(functions, path)
+---returns the version, or raises where it is another one than is needed. last_error(functions) is what the library says about
+---its last call. code_of(text) is the code of that error.
+---@class ForeignLibrary
+---@overload fun(options: table): ForeignLibrary
+local ForeignLibrary = class('ForeignLibrary')
+
+---@param options {name: string, check: (fun(functions: ffi.namespace*, path: string, version: string): string),
+---  last_error: (fun(functions: ffi.namespace*): string), code_of: (fun(text: string): string)}
+function ForeignLibrary:init(options) self._options = options end
+
+---The library, which the first call loads.
+---@return ffi.namespace* functions
+---Raises code 'environment' where there is none, with what to do.
+function ForeignLibrary:functions()
+  if self._functions then return self._functions end
+  local path, version = require('base._system').tree_library(self._options.name)
+  local loaded = ffi.load(path)
+  self._version = self._options.check(loaded, path, version)
+  self._functions = loaded
+  return loaded
+end
+
+---@return string version '3.2.0'
+function ForeignLibrary:version()
+  self:functions()
+  return self._version
+end
+
+---Calls a function of the library, which returns 0 where it has succeeded.
+---@param who string what the script called, for the message: 'xgboost.train'
+---@param fn string
+---@param ... any its arguments
+---Raises what the library says.
+function ForeignLibrary:call(who, fn, ...)
+  local call = self:functions()[fn]
+  ffi.C.pthread_sigmask(SIG_SETMASK, blocked, before)
+  local ok, code = pcall(call, ...)  -- an argument of a wrong type raises
+  ffi.C.pthread_sigmask(SIG_SETMASK, before, nil)
+  if not ok then errors.raise('argument', ('%s: %s'):format(who, code)) end
+  if code == 0 then return end
+  local text = self._options.last_error(self._functions)
+  errors.raise(self._options.code_of(text), ('%s: %s'):format(who, text))
+end
+
+---What a callback of the library does: the function has its signals, and its error waits until the library has returned.
+---@param state {error: any} where the error is; while there is one nothing is called
+---@param otherwise any what the library gets then
+---@param f fun(...: any): any
+---@return fun(...: any): any
+function ForeignLibrary.callback(state, otherwise, f)
+  return function(...)
+    if state.error then return otherwise end
+    ffi.C.pthread_sigmask(SIG_SETMASK, before, nil)
+    local ok, value = xpcall(f, errors.wrap, ...)
+    ffi.C.pthread_sigmask(SIG_SETMASK, blocked, nil)
+    if ok then return value end
+    state.error = value
+    return otherwise
+  end
+end
+
+---A handle that is freed with the last reference to it.
+---@param handle ffi.cdata* void *
+---@param free string
+---@return ffi.cdata* handle
+function ForeignLibrary:owned(handle, free)
+  local functions = self:functions()
+  return ffi.gc(handle, function(value) functions[free](value) end)
+end
+
+---The strings of a list that the library has given.
+---@param list ffi.cdata* const char **
+---@param size ffi.cdata*|number
+---@return string[]
+function ForeignLibrary.strings(list, size)
+  local out = {}
+  for i = 0, tonumber(size) - 1 do out[i + 1] = ffi.string(list[i]) end
+  return out
+end
+
+---A list of strings for the library, which must live as long as they.
+---@param list string[]
+---@return ffi.cdata* strings const char *[]
+function ForeignLibrary.string_list(list)
+  local out = ffi.new('const char *[?]', math.max(#list, 1))
+  for i, text in ipairs(list) do out[i - 1] = text end
+  return out
+end
+
+return ForeignLibrary

@@ -1,0 +1,11 @@
+-- rtrain/xgboost.lua: train.xgboost: what train functions of an XGBoostTrainer use besides the module xgboost.
+
+---@class rtrain.xgboost
+---@field RayTrainReportCallback xgboost.RayTrainReportCallback
+---@field XGBoostConfig XGBoostConfig
+return require 'base.namespace'('train.xgboost', {
+  modules = {
+    RayTrainReportCallback = 'rtrain.trees.xgboost_callback',
+    XGBoostConfig = 'rtrain.config.xgboost',
+  },
+})
