@@ -8,7 +8,6 @@
 #include "host/base/json.h"
 #include "host/base/text.h"
 #include "host/bind/modules.h"
-#include "host/cli/colour.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
 #include "host/cli/pictures.h"
@@ -26,13 +25,14 @@ struct Options : ListingOptions {
   std::string path;
   std::string file_format;
   int64_t rows = 5;
+  std::string images;
 };
 
-Value look(const Options& options, bool with_pictures) {
+Value look(const Options& options, PictureForm form) {
   Map request{{"path", options.path}, {"rows", options.rows}};
   if (!options.file_format.empty()) request.set("format", options.file_format);
-  if (with_pictures) {
-    request.set("picture_size", picture_size(options.width()));
+  if (form != PictureForm::kNone) {
+    request.set("picture_size", picture_size(form, options.width()));
   }
   State state;
   add_host_modules(state);
@@ -125,8 +125,9 @@ void peek(const Options& options) {
   if (path_kind(options.path) != "file") {
     throw Error(Code::kUsage, cat("data peek: ", options.path, ": there is no such file"));
   }
-  const bool with_pictures = wants_colour() && !options.for_programs();
-  Value document = look(options, with_pictures);
+  const PictureForm form =
+      options.for_programs() ? PictureForm::kNone : picture_form(options.images);
+  Value document = look(options, form);
   if (options.for_programs()) {
     document.as_map().del("pictures");
     return options.print(document);
@@ -139,7 +140,7 @@ void peek(const Options& options) {
     std::cout << document["path"].as_string() << "  image, " << document["dtype"].as_string() << " "
               << shape_text(document["shape"]) << "\n";
   }
-  if (document["pictures"].is_list()) print_pictures(document["pictures"].as_list());
+  if (document["pictures"].is_list()) print_pictures(document["pictures"].as_list(), form);
 }
 
 }  // namespace
@@ -158,6 +159,7 @@ void add_data(Parser& parser) {
   command.option("--as", &options->file_format, "the format, where the name does not say it")
       .value_name("FORMAT")
       .one_of({"csv", "idx", "image", "json", "numpy", "parquet", "pt", "safetensors", "text"});
+  add_images_option(command, options->images);
   command.flag("--json", &options->json, "one JSON document");
   add_wide_option(command, *options);
   command.footer(

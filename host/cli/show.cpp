@@ -12,6 +12,7 @@
 #include "host/base/text_width.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
+#include "host/cli/pictures.h"
 #include "host/cli/show_media.h"
 
 namespace rtrain {
@@ -222,6 +223,7 @@ struct Options : ListingOptions {
   bool script = false;
   bool media = false;
   std::string output;
+  std::string images;
 };
 
 const Value* source_of(const List& sources, std::string_view kind) {
@@ -340,6 +342,7 @@ void add_show(Parser& parser) {
   command
       .option("-o,--output", &options->output, "with --media: write them to files in this folder")
       .value_name("FOLDER");
+  add_images_option(command, options->images);
   add_listing_options(command, *options);
   add_wide_option(command, *options);
   command.footer(
@@ -373,8 +376,11 @@ void add_show(Parser& parser) {
     if (!options->output.empty() && !options->media) {
       throw Error(Code::kUsage, "show -o FOLDER writes media: say --media too");
     }
+    if (!options->images.empty() && !options->media) {
+      throw Error(Code::kUsage, "show --images FORM is for images of --media: say --media too");
+    }
     OpenRun run = options->open_run();
-    if (options->media) return show_media(*options, run, options->output);
+    if (options->media) return show_media(*options, run, options->output, options->images);
     const List sources = run.reader.sources(run.ref);
     if (options->diff || options->script) return print_source(*options, run, sources);
     const Value document = run.reader.run(run.ref);

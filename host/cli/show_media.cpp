@@ -14,7 +14,6 @@
 #include "host/base/json.h"
 #include "host/base/text.h"
 #include "host/bind/modules.h"
-#include "host/cli/colour.h"
 #include "host/cli/media_files.h"
 #include "host/cli/pictures.h"
 #include "host/lua/convert.h"
@@ -60,7 +59,9 @@ std::vector<MediaRow> newest_of(const std::vector<MediaRow>& rows) {
 // Needs LibTorch, as `rtrain data peek` does.
 class Pictures {
  public:
-  explicit Pictures(size_t width) : size_(picture_size(width)) { add_host_modules(state_); }
+  Pictures(PictureForm form, size_t width) : form_(form), size_(picture_size(form, width)) {
+    add_host_modules(state_);
+  }
 
   void print(const std::string& label, const std::string& png) {
     push_module_function(state_, "rtrain.data.peek", "picture");
@@ -70,11 +71,12 @@ class Pictures {
     Value picture = to_value(state_, -1, "the picture");
     lua_pop(state_, 1);
     picture.as_map().set("label", label);
-    print_pictures({picture});
+    print_pictures({picture}, form_);
   }
 
  private:
   State state_;
+  PictureForm form_;
   size_t size_;
 };
 
@@ -124,17 +126,19 @@ void print_logged_table(const Value& table, size_t width) {
   if (rows.size() > kRows) std::cout << "and " << counted(rows.size() - kRows, "row") << " more\n";
 }
 
-void print_contents(const ListingOptions& options, OpenRun& run,
-                    const std::vector<MediaRow>& rows) {
+void print_contents(const ListingOptions& options, OpenRun& run, const std::vector<MediaRow>& rows,
+                    const std::string& images) {
+  std::optional<PictureForm> form;
   std::optional<Pictures> pictures;
   for (const MediaRow& row : newest_of(rows)) {
     const std::string label =
         cat(row.kind, " ", row.name, ", step ", row.step, ", rank ", row.rank);
     const bool is_image = row.kind == "image";
-    if (is_image && !wants_colour()) continue;
+    if (is_image && !form) form = picture_form(images);
+    if (is_image && *form == PictureForm::kNone) continue;
     const std::string content = run.reader.media_content(run.ref, row.hash);
     if (is_image) {
-      if (!pictures) pictures.emplace(options.width());
+      if (!pictures) pictures.emplace(*form, options.width());
       pictures->print(label, content);
       continue;
     }
@@ -151,7 +155,8 @@ void print_contents(const ListingOptions& options, OpenRun& run,
 
 }  // namespace
 
-void show_media(const ListingOptions& options, OpenRun& run, const std::string& folder) {
+void show_media(const ListingOptions& options, OpenRun& run, const std::string& folder,
+                const std::string& images) {
   const std::vector<MediaRow> media = run.reader.media(run.ref);
   std::optional<MediaFiles> files;
   if (!folder.empty()) files.emplace(folder);
@@ -171,7 +176,7 @@ void show_media(const ListingOptions& options, OpenRun& run, const std::string& 
   if (files) {
     std::cerr << "wrote " << counted(rows.size(), "file") << " to " << folder << "\n";
   } else {
-    print_contents(options, run, media);
+    print_contents(options, run, media, images);
   }
 }
 

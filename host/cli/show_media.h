@@ -7,8 +7,10 @@
 
 namespace rtrain {
 
-// All of them as a list, and on a terminal those of the newest step. With a folder they are written
+// All of them as a list, and those of the newest step. With a folder they are written
 // into it as files: .png, .json, .csv, .txt.
-void show_media(const ListingOptions& options, OpenRun& run, const std::string& folder);
+// `images`: as picture_form (host/cli/pictures.h) takes it.
+void show_media(const ListingOptions& options, OpenRun& run, const std::string& folder,
+                const std::string& images);
 
 }  // namespace rtrain

@@ -9,6 +9,7 @@ namespace rtrain {
 struct TerminalSize {
   size_t columns = 0;
   size_t rows = 0;
+  size_t width_pixels = 0;  // 0: it does not say
 };
 
 // Of the terminal behind a descriptor, as it is now; nothing: there is none.

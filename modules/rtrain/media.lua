@@ -80,12 +80,6 @@ local function pixels_of(image)
   return image:float():nan_to_num(0):clamp(0, 1):mul(255):add(0.5):floor():to('uint8')
 end
 
-local function string_of(bytes)
-  local list, parts = bytes:tolist(), {}
-  for i = 1, #list, 4096 do parts[#parts + 1] = string.char(unpack(list, i, math.min(i + 4095, #list))) end
-  return table.concat(parts)
-end
-
 ---Records an image: `rtrain show RUN --media` shows it. PyTorch equivalent: SummaryWriter.add_image.
 ---
 ---It is stored as a PNG of at most 1,000,000 bytes, once for all steps with the same pixels. Any rank may log; no other rank
@@ -112,7 +106,8 @@ function media.log_image(name, img_tensor, options)
   local format = args.one_of('log_image: dataformats', options.dataformats or 'CHW', FORMATS)
   if not is_tensor(img_tensor) then fail('log_image: expected a tensor, got %s', type(img_tensor)) end
   local image = pixels_of(planes_of(img_tensor:detach():cpu(), format)):contiguous()
-  record('log_image', name, options.step, string_of(require('torch._C').data.encode_png(image, 6)))
+  local png = require('torch._C').data.encode_png(image, 6)
+  record('log_image', name, options.step, require 'torch.tensor_bytes'(png))
 end
 
 ---Records a text, such as what a model has written: `rtrain show RUN --media` prints it. PyTorch equivalent:
@@ -219,7 +214,7 @@ local function rows_of(columns, rows)
 end
 
 local function named_columns(given)
-  local names, num_rows = {}, nil
+  local names, lists, num_rows = {}, {}, nil
   for _, name in ipairs(ordered.keys_of(given)) do
     if type(name) ~= 'string' then fail('log_table: the column %s: expected a name', tostring(name)) end
     local values = given[name]
@@ -228,15 +223,12 @@ local function named_columns(given)
     if num_rows and num_rows ~= #values then
       fail("log_table: the column '%s' has %d rows, '%s' has %d", name, #values, names[1], num_rows)
     end
-    names[#names + 1], num_rows = name, #values
+    names[#names + 1], lists[#lists + 1], num_rows = name, values, #values
   end
   local rows = {}
   for i = 1, num_rows or 0 do
     rows[i] = {}
-    for j, name in ipairs(names) do
-      local values = given[name]
-      rows[i][j] = is_tensor(values) and values[i - 1] or values[i]
-    end
+    for j, values in ipairs(lists) do rows[i][j] = values[i] end
   end
   return names, rows
 end

@@ -7,10 +7,12 @@ import io
 import json
 import sqlite3
 import struct
+import subprocess
 import zlib
 
 import pytest
-from conftest import Rtrain
+import sixel
+from conftest import RTRAIN, Rtrain
 from test_series import script
 from test_terminal import OnTerminal
 
@@ -95,6 +97,96 @@ def test_a_terminal_shows_pictures(store):
     red = "\x1b[38;2;255;0;0;48;2;255;0;0m" + "▀" * 6 + "\x1b[0m"
     assert screen.count(red) == 2 * 2, "two lines for each rank"
     assert "image samples/red, step 2, rank 1" in screen
+
+
+QUESTION = rb"\x1b\[c"  # primary device attributes
+PALETTE = 2  # a percent is 2.55 of 255
+
+
+def shown_by(store, answer, *args):
+    """What a terminal gets that gives that answer to the question."""
+    del store.env["NO_COLOR"]
+    store.env["TERM"] = "xterm"
+    terminal = OnTerminal(store, *args, has_keys=True)
+    terminal.read_until(QUESTION)
+    terminal.write(answer)
+    return terminal.end()
+
+
+def enlarged(rows, factor):
+    return [[pixel for pixel in row for _ in range(factor)] for row in rows for _ in range(factor)]
+
+
+def is_near(a, b, by):
+    return all(abs(x - y) <= by for row_a, row_b in zip(a, b, strict=True)
+               for pixel_a, pixel_b in zip(row_a, row_b, strict=True) for x, y in zip(pixel_a, pixel_b))
+
+
+def test_a_terminal_that_says_that_it_has_sixel_gets_it(store):
+    output = shown_by(store, b"\x1b[?62;4;22c", "show", "run", "--media")
+    ramp = [int(255 * min(max(-0.5 + 2 * i / 7, 0), 1) + 0.5) for i in range(8)]
+    expected = {"ramp": (64, [[(value,) * 3 for value in ramp[:4]], [(value,) * 3 for value in ramp[4:]]]),
+                "samples/red": (42, [[(255, 0, 0)] * 6] * 4)}
+    found = sixel.pictures(output)
+    assert len(found) == 4 and "▀" not in output.decode()
+    for name, (width, height, rows) in zip(["ramp", "ramp", "samples/red", "samples/red"], found):
+        factor, small = expected[name]
+        assert (width, height) == (len(small[0]) * factor, len(small) * factor)
+        assert is_near(rows, enlarged(small, factor), PALETTE), name
+    left = sixel.without_pictures(output).decode()
+    assert "image ramp, step 20, rank 1\n\n" in left
+    assert left.replace("\x1b[c", "").count("\x1b") == 0, "the question, the pictures and text"
+
+
+def test_more_colours_than_a_palette_has_become_similar_ones(rtrain):
+    rtrain.run_ok(script("""
+      local torch = require 'torch'
+      local ramp = torch.arange(100):mul(2):to('uint8')
+      local image = torch.stack({ramp:view(1, 100):expand(100, 100), ramp:view(100, 1):expand(100, 100),
+                                 torch.full({100, 100}, 9, {dtype = 'uint8'})}, 0)
+      train.log_image('ramps', image)
+      train.report {}
+    """, workers=1))
+    [(width, height, rows)] = sixel.pictures(shown_by(rtrain, b"\x1b[?4c", "show", "run", "--media"))
+    image = [[(2 * column, 2 * row, 9) for column in range(100)] for row in range(100)]
+    assert (width, height) == (200, 200)
+    assert is_near(rows, enlarged(image, 2), 12) and len({pixel for row in rows for pixel in row}) <= 256
+
+
+@pytest.mark.parametrize("answer", [b"\x1b[?62;22;44c", b"q", b"\x1b[?"])
+def test_a_terminal_that_does_not_say_so_gets_blocks(store, answer):
+    """One that has none, and ones that never answer."""
+    output = shown_by(store, answer, "show", "run", "--media")
+    assert sixel.pictures(output) == [] and "▀" * 6 in output.decode()
+
+
+def test_the_form_can_be_said(store):
+    piped = subprocess.run([RTRAIN, "show", "run", "--media", "--images", "sixel"], cwd=store.folder, env=store.env,
+                           capture_output=True, check=True).stdout
+    assert [picture[:2] for picture in sixel.pictures(piped)] == [(256, 128)] * 2 + [(252, 168)] * 2
+    assert "▀" in store("show", "run", "--media", "--images", "blocks").stdout, "also into a pipe"
+    asked = OnTerminal(store, "show", "run", "--media", "--images", "blocks", has_keys=True).end()
+    assert b"\x1b[c" not in asked and "▀" in asked.decode()
+    image = store.folder / "i.png"
+    [path, *_] = [row["path"] for row in media(store, "-o", "files") if row["kind"] == "image"]
+    image.write_bytes((store.folder / path).read_bytes())
+    store.env["NO_COLOR"] = "1"
+    peeked = subprocess.run([RTRAIN, "data", "peek", image, "--images", "sixel"], cwd=store.folder, env=store.env,
+                            capture_output=True, check=True).stdout
+    assert len(sixel.pictures(peeked)) == 1
+    assert store("show", "run", "--images", "sixel").returncode == 2
+
+
+def test_nobody_is_asked_where_it_is_not_our_terminal(store):
+    """Without keys, without colours, and for programs."""
+    store.env["TERM"] = "xterm"
+    for args, has_keys in [([], True), (["--json"], True)]:
+        assert b"\x1b[c" not in OnTerminal(store, "show", "run", "--media", *args, has_keys=has_keys).end()
+    del store.env["NO_COLOR"]
+    for args, has_keys in [([], False), (["--json"], True)]:
+        assert b"\x1b[c" not in OnTerminal(store, "show", "run", "--media", *args, has_keys=has_keys).end()
+    store.env["TERM"] = "dumb"
+    assert b"\x1b[c" not in OnTerminal(store, "show", "run", "--media", has_keys=True).end()
 
 
 def test_files_are_written(store):

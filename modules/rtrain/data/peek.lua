@@ -71,9 +71,7 @@ local function picture_of(tensor, size)
     planes = torch.nn.functional.interpolate(planes, {size = {rows, columns}, mode = 'area'})
     image = planes:squeeze(0):permute(1, 2, 0):round():clamp(0, 255):to('uint8')
   end
-  local bytes = {}
-  for i, byte in ipairs(image:contiguous():view(-1):tolist()) do bytes[i] = string.char(byte) end
-  return {width = columns, height = rows, pixels = table.concat(bytes)}
+  return {width = columns, height = rows, pixels = require 'torch.tensor_bytes'(image)}
 end
 
 -- Columns, rows and pictures of a dataset.

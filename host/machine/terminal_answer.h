@@ -1,0 +1,12 @@
+// host/machine/terminal_answer.h: what a terminal says of itself when it is asked.
+#pragma once
+
+namespace rtrain {
+
+// Whether the terminal behind the descriptor says that it shows sixel pictures: a 4 in its answer
+// to DA1 (primary device attributes). Waits for the answer until the deadline. False without asking
+// where it is not the terminal that this process is in the foreground of, or $TERM is dumb. What
+// somebody types meanwhile is lost.
+bool terminal_has_sixel(int fd, double timeout_s);
+
+}  // namespace rtrain

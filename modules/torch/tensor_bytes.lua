@@ -1,0 +1,10 @@
+-- torch/tensor_bytes.lua: the bytes of a tensor as a string, row by row, in the order of this machine.
+
+local ffi = require 'ffi'
+
+---@param tensor torch.Tensor on the CPU
+---@return string bytes
+return function(tensor)
+  local rows = tensor:contiguous()  -- held while it is read
+  return ffi.string(ffi.cast('const char *', rows:data_ptr()), rows:numel() * rows:element_size())
+end
