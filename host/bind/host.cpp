@@ -59,9 +59,15 @@ int run(lua_State* L) {
   return 1;
 }
 
-int metrics(lua_State* L) {
+// What rank 0 reported, a map for each report that counts: one at a time, there may be millions.
+int reported(lua_State* L) {
   OpenRun run = RunReader::open_run(text_argument(L, 1), text_argument(L, 2));
-  push_value(L, run.reader.metrics(run.ref, lua_toboolean(L, 3) != 0, lua_toboolean(L, 4) != 0));
+  lua_newtable(L);
+  int count = 0;
+  run.reader.each_report(run.ref, [&](const RankReport& report) {
+    push_value(L, report.metrics);
+    lua_rawseti(L, -2, ++count);
+  });
   return 1;
 }
 
@@ -131,7 +137,7 @@ int open_host(lua_State* L) {
       method<&queue_run>("add_queued_run"),
       method<&forget_queued>("forget_queued_run"),
       method<&run>("run"),
-      method<&metrics>("metrics"),
+      method<&reported>("reported"),
       method<&checkpoints>("checkpoints"),
       method<&verify>("verify"),
       method<&module_names>("module_names"),

@@ -7,7 +7,7 @@
 //                          → false where a run has that name
 //   forget_queued_run(storage, name): it has begun in another storage
 //   run(storage, RUN) → the document of `rtrain show` and what else is known
-//   metrics(storage, RUN, ranks, all) → rows
+//   reported(storage, RUN) → the metrics of each report of rank 0 that counts
 //   checkpoints(storage, RUN, all) → rows
 //   verify(dir) → {name, attempt, index, metrics}; raises `checkpoint` naming the damaged file
 //   module_names() → every module in the executable; module_text(name) → text, path

@@ -75,11 +75,15 @@ void write_json_lines(std::ostream& out, RunReader& reader, const std::vector<Ru
       continue;
     }
     for (const std::string& key : reader.series_names(run)) {
-      for (const Value& row : reader.series(run, key, false)) {
-        Map line{{"run", run.name}, {"key", key}};
-        for (const auto& [name, value] : row.as_map()) line.set(name, value);
-        out << to_json(line) << '\n';
-      }
+      reader.each_point(run, key, std::nullopt, [&](const LoggedPoint& logged) {
+        out << to_json(Map{{"run", run.name},
+                           {"key", key},
+                           {"step", logged.point.step},
+                           {"time", time_text(logged.point.time_ms)},
+                           {"rank", logged.rank},
+                           {"value", logged.point.value}})
+            << '\n';
+      });
     }
   }
 }
@@ -133,9 +137,9 @@ void write_events_of(std::ostream& out, RunReader& reader, const RunRef& run) {
   });
   for (const std::string& name : reader.series_names(run)) {
     const std::string tag = reported.contains(name) ? cat("logged/", name) : name;
-    for (const SeriesPoint& point : reader.logged(run, name, 0)) {
-      add(tag, point.step, point.time_ms, point.value);
-    }
+    reader.each_point(run, name, 0, [&](const LoggedPoint& logged) {
+      add(tag, logged.point.step, logged.point.time_ms, logged.point.value);
+    });
   }
   for (const MediaRow& row : reader.media(run)) {
     if (row.kind == "table") continue;  // TensorBoard has none
@@ -171,7 +175,7 @@ void export_runs(const Options& options) {
   }
   const RunTable table = options.series ? series_table(*reader, runs) : report_table(*reader, runs);
   if (options.format == "csv") {
-    return write_text(options, [&](std::ostream& out) { out << csv_text(table); });
+    return write_text(options, [&](std::ostream& out) { write_csv(table, out); });
   }
   write_parquet(table, options.output);
   std::cerr << "wrote " << options.output << "\n";

@@ -25,7 +25,7 @@ std::string status_text(const Value& run) {
   return cat(run["status"].as_string(), archived ? " archived" : "");
 }
 
-void print_runs(const List& runs, size_t width) {
+void print_runs(const List& runs, const std::optional<BestRun>& best, size_t width) {
   const bool any_waited = std::any_of(runs.begin(), runs.end(), [](const Value& run) {
     return run["waiting_s"].as_float() >= kWaitS;
   });
@@ -40,9 +40,10 @@ void print_runs(const List& runs, size_t width) {
   for (const Value& run : runs) {
     const bool is_queued = run["status"] == Value("QUEUED");
     const int64_t num_workers = run["num_workers"].as_int();
-    std::vector<std::string> row{run["name"].as_string(), status_text(run),
-                                 is_queued && num_workers == 0 ? "" : cat(num_workers),
-                                 human_time(run["started_at"])};
+    const bool is_best = best && rows.size() == best->position;
+    std::vector<std::string> row{
+        cat(run["name"].as_string(), is_best ? " *" : ""), status_text(run),
+        is_queued && num_workers == 0 ? "" : cat(num_workers), human_time(run["started_at"])};
     if (any_waited) row.push_back(human_duration(run["waiting_s"].as_float()));
     row.push_back(human_duration(run["running_s"].as_float()));
     row.push_back(tags_text(run));
@@ -50,6 +51,9 @@ void print_runs(const List& runs, size_t width) {
     rows.push_back(std::move(row));
   }
   print_table(columns, rows, width);
+  if (!best || width == kAnyWidth) return;  // a program knows what it has asked for
+  std::cerr << "rtrain: * has the " << (best->is_largest ? "largest " : "smallest ") << best->metric
+            << "\n";
 }
 
 }  // namespace
@@ -84,7 +88,10 @@ void add_ls(Parser& parser) {
       "which is each of a run's tags: \"tag IN ('base', 'wide')\".\n"
       "Keys of --json, for each run: name, run_id, status, num_workers, started_at, ended_at,\n"
       "duration_s, waiting_s (for cores and GPUs, or in a launcher's queue), running_s (all\n"
-      "attempts), script, metrics (of the last report), tags; with --all: archived");
+      "attempts), script, metrics (of the last report), tags; with --all: archived.\n"
+      "A star marks the best run that is listed: by the metric of --sort, else by the one by "
+      "which\n"
+      "the runs rank their checkpoints; `rtrain show best:METRIC` is the best of all");
   command.action([options] {
     if (options->limit >= 0) options->filter.limit = options->limit;
     std::optional<RunReader> reader = options->reader();
@@ -98,7 +105,7 @@ void add_ls(Parser& parser) {
       return;
     }
     if (options->for_programs()) return options->print(runs);
-    if (reader) print_runs(runs, options->width());
+    if (reader) print_runs(runs, reader->best(options->filter, runs), options->width());
   });
 }
 

@@ -30,16 +30,9 @@ std::string ending_of(std::string_view kind) {
 }
 
 std::string csv_of(const Value& stored) {
-  RunTable table;
-  for (const Value& name : stored["columns"].as_list()) {
-    table.columns.push_back({.name = name.as_string(), .cells = {}});
-  }
-  for (const Value& row : stored["rows"].as_list()) {
-    for (size_t i = 0; i < table.columns.size(); ++i)
-      table.columns[i].cells.push_back(row.as_list()[i]);
-    ++table.num_rows;
-  }
-  return csv_text(table);
+  std::string out = csv_line(stored["columns"].as_list());
+  for (const Value& row : stored["rows"].as_list()) out += csv_line(row.as_list());
+  return out;
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 
 #include "host/base/counted.h"
 #include "host/base/error.h"
+#include "host/base/json.h"
+#include "host/base/moving_average.h"
 #include "host/base/text.h"
 #include "host/cli/chart_file.h"
 #include "host/cli/colour.h"
@@ -32,17 +34,17 @@ struct Options : ListingOptions {
   bool series = false;
 };
 
-struct NamedCurve {
+// What a curve is made of: reports where there are any, else what was logged.
+struct CurveSource {
   RunRef run;
   std::string metric;
-  Curve curve;
-  size_t infinite = 0;  // points that are not among those of the curve
+  std::string name;                   // of the curve
+  std::vector<SeriesPoint> reported;  // empty: it was logged
 };
 
-// Points by step, or as drawn_points has them.
-struct Found {
-  std::vector<SeriesPoint> points;
-  size_t infinite = 0;
+struct FoundCurve {
+  Curve curve;
+  size_t infinite = 0;  // points that are not among those of the curve
 };
 
 std::vector<RunRef> runs_of(RunReader& reader, const Options& options) {
@@ -55,13 +57,16 @@ std::vector<RunRef> runs_of(RunReader& reader, const Options& options) {
   throw Error(Code::kUsage, no_tagged_run(reader, options.tags));
 }
 
+double x_of(const SeriesPoint& point, int64_t begin_ms, bool by_time) {
+  constexpr double kMsPerSecond = 1000;
+  return by_time ? static_cast<double>(point.time_ms - begin_ms) / kMsPerSecond
+                 : static_cast<double>(point.step);
+}
+
 std::vector<PlotPoint> plot_points(const std::vector<SeriesPoint>& points, bool by_time) {
   std::vector<PlotPoint> out;
   for (const SeriesPoint& point : points) {
-    const int64_t begin = points.front().time_ms;
-    const double x = by_time ? static_cast<double>(point.time_ms - begin) / 1000
-                             : static_cast<double>(point.step);
-    out.push_back({x, point.value});
+    out.push_back({x_of(point, points.front().time_ms, by_time), point.value});
   }
   std::stable_sort(out.begin(), out.end(),
                    [](const PlotPoint& a, const PlotPoint& b) { return a.x < b.x; });
@@ -78,51 +83,70 @@ size_t columns_of(const Options& options) {
   return 2 * (options.output.empty() ? columns * kDotsWide : columns);
 }
 
-// What can be seen of them, where that is less than all.
-std::optional<Found> charted(RunReader& reader, const RunRef& run, const std::string& metric,
-                             const Options& options) {
-  const ChartQuery query{
-      .columns = columns_of(options), .by_time = options.by == "time", .is_log = options.log_x};
-  const std::vector<SeriesSummary> columns = reader.charted(run, metric, options.rank, query);
+// With what was smoothed below it.
+Curve curve_of(const CurveSource& source, const std::vector<SeriesPoint>& points,
+               const Options& options) {
+  Curve out{.name = source.name, .points = plot_points(points, options.by == "time")};
+  if (options.smooth <= 0) return out;
+  out.faint = std::move(out.points);
+  out.points = smoothed(out.faint, options.smooth);
+  return out;
+}
+
+// What can be seen of what was logged, where that is less than all.
+std::optional<FoundCurve> charted(RunReader& reader, const CurveSource& source,
+                                  const Options& options) {
+  const bool by_time = options.by == "time";
+  ChartQuery query{.columns = columns_of(options), .by_time = by_time, .is_log = options.log_x};
+  const auto columns_of_points = [&] {
+    return reader.charted(source.run, source.metric, options.rank, query);
+  };
+  const std::vector<SeriesSummary> columns = columns_of_points();
   const SeriesSummary all = total(columns);
   constexpr size_t kPerColumn = 4;
   const bool is_short = static_cast<size_t>(all.count) <= kPerColumn * query.columns;
   // The least value above zero is not known.
   const bool is_below_axis = options.log_y && all.finite() > 0 && all.least.value <= 0;
   if (is_short || is_below_axis) return std::nullopt;
-  return Found{drawn_points(columns), static_cast<size_t>(all.infinities)};
+  FoundCurve out{.curve = {.name = source.name, .points = {}},
+                 .infinite = static_cast<size_t>(all.infinities)};
+  out.curve.points = plot_points(drawn_points(columns), by_time);
+  if (options.smooth <= 0) return out;
+  query.smoothing = options.smooth;
+  out.curve.faint = std::move(out.curve.points);
+  out.curve.points = plot_points(drawn_points(columns_of_points()), by_time);
+  return out;
 }
 
-Found points_of(RunReader& reader, const RunRef& run, const std::string& metric,
-                const Options& options) {
-  std::vector<SeriesPoint> points;
-  if (!options.series) points = reader.reported(run, metric, options.rank);
-  if (!points.empty()) return {std::move(points)};
-  const bool needs_all = options.for_programs() || options.smooth > 0;
-  if (!needs_all) {
-    if (auto found = charted(reader, run, metric, options)) return *std::move(found);
-  }
-  return {reader.logged(run, metric, options.rank)};
+FoundCurve found_curve(RunReader& reader, const CurveSource& source, const Options& options) {
+  if (!source.reported.empty()) return {curve_of(source, source.reported, options)};
+  if (auto found = charted(reader, source, options)) return *std::move(found);
+  const auto points = reader.logged(source.run, source.metric, options.rank);
+  return {curve_of(source, points, options)};
 }
 
-// Those that the runs have in common with what was asked for; an error where that is nothing.
-std::vector<NamedCurve> curves_of(RunReader& reader, const std::vector<RunRef>& runs,
-                                  const Options& options) {
-  std::vector<NamedCurve> out;
+bool has_logged(RunReader& reader, const RunRef& run, const std::string& metric, int64_t rank) {
+  return !reader.charted(run, metric, rank, {.columns = 1}).empty();
+}
+
+// What the runs have in common with what was asked for; an error where that is nothing.
+std::vector<CurveSource> sources_of(RunReader& reader, const std::vector<RunRef>& runs,
+                                    const Options& options) {
+  std::vector<CurveSource> out;
   const std::vector<std::string> metrics = split(options.words.back(), ',');
   for (const std::string& metric : metrics) {
     const size_t before = out.size();
     for (const RunRef& run : runs) {
-      const Found found = points_of(reader, run, metric, options);
-      auto points = plot_points(found.points, options.by == "time");
-      if (points.empty()) {
+      std::vector<SeriesPoint> reported;
+      if (!options.series) reported = reader.reported(run, metric, options.rank);
+      if (reported.empty() && !has_logged(reader, run, metric, options.rank)) {
         std::cerr << "rtrain: the run " << run.name << " has no '" << metric << "'\n";
         continue;
       }
       const std::string name = metrics.size() == 1 ? run.name
                                : runs.size() == 1  ? metric
                                                    : cat(run.name, " ", metric);
-      out.push_back({run, metric, {.name = name, .points = std::move(points)}, found.infinite});
+      out.push_back({run, metric, name, std::move(reported)});
     }
     if (out.size() > before) continue;
     const std::vector<std::string> names = reader.curve_names(runs.front());
@@ -133,34 +157,32 @@ std::vector<NamedCurve> curves_of(RunReader& reader, const std::vector<RunRef>& 
 }
 
 // Seconds, or what is easier to read where they are many.
-std::string scale_times(std::vector<NamedCurve>& curves) {
+std::string scale_times(std::vector<Curve>& curves) {
   double most = 0;
-  for (const NamedCurve& each : curves) most = std::max(most, each.curve.points.back().x);
+  for (const Curve& curve : curves) most = std::max(most, curve.points.back().x);
   constexpr double kMinute = 60;
   constexpr double kHour = 60 * kMinute;
   const double unit = most > 2 * kHour ? kHour : most > 2 * kMinute ? kMinute : 1;
-  for (NamedCurve& each : curves) {
-    for (PlotPoint& point : each.curve.points) point.x /= unit;
+  for (Curve& curve : curves) {
+    for (PlotPoint& point : curve.points) point.x /= unit;
+    for (PlotPoint& point : curve.faint) point.x /= unit;
   }
   return unit == kHour ? "hours" : unit == kMinute ? "minutes" : "seconds";
 }
 
-Chart chart_of(std::vector<NamedCurve> curves, const Options& options) {
+Chart chart_of(RunReader& reader, const std::vector<CurveSource>& sources, const Options& options) {
   Chart chart{.title = join(split(options.words.back(), ','), ", "),
               .x_label = options.by,
               .log_x = options.log_x,
               .log_y = options.log_y,
               .curves = {}};
-  if (options.by == "time") chart.x_label = scale_times(curves);
   size_t dropped = 0;
-  for (NamedCurve& each : curves) {
-    dropped += each.infinite;
-    if (options.smooth > 0) {
-      each.curve.faint = std::move(each.curve.points);
-      each.curve.points = smoothed(each.curve.faint, options.smooth);
-    }
-    chart.curves.push_back(std::move(each.curve));
+  for (const CurveSource& source : sources) {
+    FoundCurve found = found_curve(reader, source, options);
+    dropped += found.infinite;
+    chart.curves.push_back(std::move(found.curve));
   }
+  if (options.by == "time") chart.x_label = scale_times(chart.curves);
   dropped += drop_unplaceable(chart);
   if (dropped > 0) {
     std::cerr << "rtrain: " << counted(dropped, "point") << " left out: "
@@ -169,20 +191,37 @@ Chart chart_of(std::vector<NamedCurve> curves, const Options& options) {
   return chart;
 }
 
-List documents_of(const std::vector<NamedCurve>& curves, const Options& options) {
-  List out;
-  for (const NamedCurve& each : curves) {
-    std::vector<PlotPoint> points = each.curve.points;
-    if (options.smooth > 0) points = smoothed(points, options.smooth);
-    List pairs;
-    for (const PlotPoint& point : points) pairs.push_back(List{point.x, point.y});
-    out.push_back(Map{{"name", each.run.name},
-                      {"run_id", each.run.run_id},
-                      {"metric", each.metric},
-                      {"x", options.by},
-                      {"points", std::move(pairs)}});
+// All of its points, one after the other.
+void print_points(RunReader& reader, const CurveSource& source, const Options& options) {
+  MovingAverage average(options.smooth);
+  std::optional<int64_t> begin;
+  const auto print = [&](const SeriesPoint& point) {
+    if (begin) std::cout << ",";
+    if (!begin) begin = point.time_ms;
+    const double y = options.smooth > 0 ? average.add(point.value) : point.value;
+    std::cout << to_json(List{x_of(point, *begin, options.by == "time"), y});
+  };
+  for (const SeriesPoint& point : source.reported) print(point);
+  if (!source.reported.empty()) return;
+  reader.each_point(source.run, source.metric, options.rank,
+                    [&](const LoggedPoint& logged) { print(logged.point); });
+}
+
+void print_documents(RunReader& reader, const std::vector<CurveSource>& sources,
+                     const Options& options) {
+  if (options.json) std::cout << "[";
+  for (const CurveSource& source : sources) {
+    if (options.json && &source != &sources.front()) std::cout << ",\n";
+    std::string document = to_json(Map{{"name", source.run.name},
+                                       {"run_id", source.run.run_id},
+                                       {"metric", source.metric},
+                                       {"x", options.by}});
+    document.pop_back();  // its end comes behind the points
+    std::cout << document << ",\"points\":[";
+    print_points(reader, source, options);
+    std::cout << "]}" << (options.json ? "" : "\n");
   }
-  return out;
+  if (options.json) std::cout << "]\n";
 }
 
 void write_picture(const Chart& chart, const Options& options) {
@@ -216,9 +255,9 @@ void plot(const Options& options) {
   }
   std::optional<RunReader> reader = options.reader();
   if (!reader) throw Error(Code::kUsage, "plot: there are no runs yet");
-  std::vector<NamedCurve> curves = curves_of(*reader, runs_of(*reader, options), options);
-  if (options.for_programs()) return options.print(documents_of(curves, options));
-  const Chart chart = chart_of(std::move(curves), options);
+  const std::vector<CurveSource> sources = sources_of(*reader, runs_of(*reader, options), options);
+  if (options.for_programs()) return print_documents(*reader, sources, options);
+  const Chart chart = chart_of(*reader, sources, options);
   return options.output.empty() ? print_chart(chart, options) : write_picture(chart, options);
 }
 
@@ -256,7 +295,8 @@ void add_plot(Parser& parser) {
       .within(6, 10000);
   add_listing_options(command, *options);
   command.footer(
-      "Keys of --json, for each curve: name, run_id, metric, x, points (a list of x and y)");
+      "Keys of --json, for each curve: name, run_id, metric, x, points (a list of x\n"
+      "and y, in the order in which they were reported or logged)");
   command.action([options] { plot(*options); });
 }
 

@@ -5,18 +5,14 @@
 #include <cmath>
 #include <cstddef>
 
+#include "host/base/moving_average.h"
+
 namespace rtrain {
 
 std::vector<PlotPoint> smoothed(const std::vector<PlotPoint>& points, double weight) {
   std::vector<PlotPoint> out = points;
-  double sum = 0;
-  double total = 0;
-  for (PlotPoint& point : out) {
-    if (!std::isfinite(point.y)) continue;
-    sum = weight * sum + (1 - weight) * point.y;
-    total = weight * total + (1 - weight);
-    point.y = sum / total;
-  }
+  MovingAverage average(weight);
+  for (PlotPoint& point : out) point.y = average.add(point.y);
   return out;
 }
 

@@ -28,8 +28,7 @@ struct Chart {
   std::vector<Curve> curves;
 };
 
-// An exponential moving average that is not drawn to zero at its beginning; weight is what the past
-// counts, from 0 (nothing changes) to below 1. Points that are not finite stay, and count nothing.
+// The moving average of the points (host/base/moving_average.h).
 std::vector<PlotPoint> smoothed(const std::vector<PlotPoint>& points, double weight);
 
 // Points without a place on the axes go: not above zero where an axis is logarithmic, and infinite

@@ -23,16 +23,14 @@ const Value* find_path(const Value& metrics, std::string_view path) {
   return nullptr;
 }
 
-using Score = std::tuple<bool, double>;  // has one, its value with the sign of the order
-
-Score score_of(const RetentionPolicy& policy, const Value& metrics) {
-  if (policy.score_attribute.empty()) return {true, 0.0};
-  const Value* found = find_path(metrics, policy.score_attribute);
-  if (found == nullptr || !found->is_number() || std::isnan(found->as_float())) return {false, 0.0};
-  return {true, policy.maximize ? found->as_float() : -found->as_float()};
-}
-
 }  // namespace
+
+std::optional<double> score_of(const RetentionPolicy& policy, const Value& metrics) {
+  if (policy.score_attribute.empty()) return 0.0;
+  const Value* found = find_path(metrics, policy.score_attribute);
+  if (found == nullptr || !found->is_number() || std::isnan(found->as_float())) return std::nullopt;
+  return policy.maximize ? found->as_float() : -found->as_float();
+}
 
 RetentionPolicy RetentionPolicy::from_value(const Value& checkpoint_config) {
   RetentionPolicy policy;
@@ -46,7 +44,7 @@ RetentionPolicy RetentionPolicy::from_value(const Value& checkpoint_config) {
 
 std::vector<size_t> rank_checkpoints(const RetentionPolicy& policy,
                                      std::span<const Value> metrics) {
-  std::vector<Score> scores;
+  std::vector<std::optional<double>> scores;
   for (const Value& of_one : metrics) scores.push_back(score_of(policy, of_one));
   std::vector<size_t> order(metrics.size());
   std::iota(order.begin(), order.end(), size_t{0});

@@ -23,6 +23,10 @@ struct RetentionPolicy {
   static RetentionPolicy from_value(const Value& checkpoint_config);
 };
 
+// The larger, the better; nothing where the metrics have no such number. Without an attribute all
+// are equal.
+std::optional<double> score_of(const RetentionPolicy& policy, const Value& metrics);
+
 // Positions of the checkpoints, the best first. `metrics` is in the order of registration; of equal
 // scores the newer is the better. The attribute is a key of the metrics, or a path of nested keys
 // joined by "/".

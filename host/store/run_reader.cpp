@@ -72,6 +72,10 @@ Map RunReader::count_by_status() { return RunListing(database_).count_by_status(
 
 int64_t RunReader::count(const RunFilter& filter) { return RunListing(database_).count(filter); }
 
+std::optional<BestRun> RunReader::best(const RunFilter& filter, const List& runs) {
+  return best_run(database_, filter.sort, runs);
+}
+
 std::vector<RunRef> RunReader::unfinished() {
   Statement query = database_.prepare(
       "SELECT run_id, name FROM runs WHERE ended_at IS NULL AND NOT is_final(status) ORDER BY "
@@ -316,6 +320,13 @@ std::vector<SeriesPoint> RunReader::logged(const RunRef& run, const std::string&
   return series_points(database_, run.run_id, key, rank);
 }
 
+void RunReader::each_point(const RunRef& run, const std::string& key, std::optional<int64_t> rank,
+                           const std::function<void(const LoggedPoint&)>& see) {
+  each_logged_point(database_, run.run_id, key, rank, [&](const LoggedPoint& logged) {
+    if (!logged.superseded) see(logged);
+  });
+}
+
 std::vector<SeriesSummary> RunReader::charted(const RunRef& run, const std::string& key,
                                               int64_t rank, const ChartQuery& query) {
   return chart_columns(database_, run.run_id, key, rank, query);
@@ -441,6 +452,13 @@ List RunReader::checkpoints(const RunRef& run, bool all) {
 
 bool RunReader::is_archived(const RunRef& run) {
   return RunListing(database_).is_archived(run.run_id);
+}
+
+Statement RunReader::hold() {
+  // A statement that has not come to its end keeps what it reads.
+  Statement held = database_.prepare("SELECT 1 FROM sqlite_master");
+  held.next();
+  return held;
 }
 
 bool RunReader::is_live(const RunRef& run) const { return RunLock::is_held(run.path); }

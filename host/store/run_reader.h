@@ -16,12 +16,14 @@
 #include <vector>
 
 #include "host/base/value.h"
+#include "host/store/best_run.h"
 #include "host/store/database.h"
 #include "host/store/media_store.h"
 #include "host/store/run_listing.h"
 #include "host/store/run_resolver.h"
 #include "host/store/series_chart.h"
 #include "host/store/series_chunk.h"
+#include "host/store/series_store.h"
 
 namespace rtrain {
 
@@ -55,6 +57,8 @@ class RunReader {
   List runs(const RunFilter& filter);
   int64_t count(const RunFilter& filter);
   Map count_by_status();
+  // Of the rows of runs(): host/store/best_run.h.
+  std::optional<BestRun> best(const RunFilter& filter, const List& runs);
   // The runs whose end is not in the store: those that go on, wait in a queue, or were lost.
   std::vector<RunRef> unfinished();
   // The keys of runs(), and those of host/store/run_progress.h.
@@ -79,6 +83,10 @@ class RunReader {
   // reports are their indices. What was superseded is left out.
   std::vector<SeriesPoint> reported(const RunRef& run, const std::string& metric, int64_t rank);
   std::vector<SeriesPoint> logged(const RunRef& run, const std::string& key, int64_t rank);
+  // Calls see(point) for each that counts of the key, of all ranks where none is given:
+  // each_logged_point in host/store/series_store.h.
+  void each_point(const RunRef& run, const std::string& key, std::optional<int64_t> rank,
+                  const std::function<void(const LoggedPoint&)>& see);
   // What logged() gives as columns, for drawing: host/store/series_chart.h.
   std::vector<SeriesSummary> charted(const RunRef& run, const std::string& key, int64_t rank,
                                      const ChartQuery& query);
@@ -98,6 +106,10 @@ class RunReader {
   // {name, path, index, attempt, metrics, size_bytes, created_at, status, latest, best}, `problem`
   // where its validation failed; all adds `kept`, `state` and dropped and missing ones.
   List checkpoints(const RunRef& run, bool all);
+
+  // As long as it is held, every answer is of the store as it is now. A live run goes on writing,
+  // but for one on a network file system, which waits.
+  Statement hold();
 
   // True while a controller owns the run.
   bool is_live(const RunRef& run) const;

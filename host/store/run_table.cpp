@@ -1,9 +1,12 @@
 #include "host/store/run_table.h"
 
-#include <algorithm>
 #include <cmath>
+#include <memory>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 
+#include "host/base/clock.h"
 #include "host/base/json.h"
 #include "host/base/text.h"
 
@@ -12,65 +15,100 @@ namespace {
 
 using Type = TableColumn::Type;
 
+const std::vector<TableColumn> kReportColumns = {{"run", Type::kText},
+                                                 {"index", Type::kInteger},
+                                                 {"attempt", Type::kInteger},
+                                                 {"time", Type::kText}};
+
+const std::vector<TableColumn> kSeriesColumns = {{"run", Type::kText},     {"key", Type::kText},
+                                                 {"rank", Type::kInteger}, {"step", Type::kInteger},
+                                                 {"time", Type::kText},    {"value", Type::kFloat}};
+
 std::string key_text(const Key& key) {
   const auto* name = std::get_if<std::string>(&key);
   return name != nullptr ? *name : std::to_string(std::get<int64_t>(key));
 }
 
-class Builder {
- public:
-  // Begins a row.
-  void begin() { ++table_.num_rows; }
+// Calls see(name, value) for the value, or for each one of a map.
+template <class See>
+void each_leaf(const std::string& name, const Value& value, const See& see) {
+  if (!value.is_map()) return see(name, value);
+  for (const auto& [key, item] : value.as_map())
+    each_leaf(cat(name, "/", key_text(key)), item, see);
+}
 
-  void set(const std::string& name, const Value& value) {
-    if (value.is_map()) {
-      for (const auto& [key, item] : value.as_map()) set(cat(name, "/", key_text(key)), item);
-      return;
+// Those of a report, by the name of their column.
+template <class See>
+void each_metric(const RankReport& report, const See& see) {
+  if (!report.metrics.is_map()) return;
+  for (const auto& [key, value] : report.metrics.as_map()) {
+    const std::string name = key_text(key);
+    const bool taken = name == "run" || name == "index" || name == "attempt" || name == "time";
+    each_leaf(taken ? cat("metrics/", name) : name, value, see);
+  }
+}
+
+Type type_of(const Value& value) {
+  if (value.is_int()) return Type::kInteger;
+  if (value.is_float()) return Type::kFloat;
+  return value.is_bool() ? Type::kBoolean : Type::kText;
+}
+
+// What holds both.
+Type common(Type a, Type b) {
+  if (a == b) return a;
+  const auto is_number = [](Type type) { return type == Type::kInteger || type == Type::kFloat; };
+  return is_number(a) && is_number(b) ? Type::kFloat : Type::kText;
+}
+
+// The columns of reports, found as they come.
+class ReportColumns {
+ public:
+  ReportColumns() {
+    for (const TableColumn& column : kReportColumns) {
+      places_.emplace(column.name, columns_.size());
+      columns_.push_back({column.name, column.type});
     }
-    const auto [place, is_new] = positions_.try_emplace(name, table_.columns.size());
-    if (is_new) table_.columns.push_back({.name = name, .cells = {}});
-    std::vector<Value>& cells = table_.columns[place->second].cells;
-    cells.resize(table_.num_rows);
-    cells.back() = value;
   }
 
-  RunTable finish() {
-    for (TableColumn& column : table_.columns) {
-      column.cells.resize(table_.num_rows);
-      set_type(column);
+  void add(const RankReport& report) {
+    each_metric(report, [this](const std::string& name, const Value& value) {
+      const auto [place, is_new] = places_.try_emplace(name, columns_.size());
+      if (is_new) columns_.push_back({name, std::nullopt});
+      if (value.is_nil()) return;
+      std::optional<Type>& type = columns_[place->second].type;
+      type = type ? common(*type, type_of(value)) : type_of(value);
+    });
+  }
+
+  std::vector<TableColumn> columns() const {
+    std::vector<TableColumn> out;
+    for (const auto& [name, type] : columns_) out.push_back({name, type.value_or(Type::kText)});
+    return out;
+  }
+
+  TableRow row(const RunRef& run, const RankReport& report) const {
+    TableRow out(columns_.size());
+    size_t at = 0;
+    for (Value cell : {Value(run.name), Value(report.index), Value(report.attempt),
+                       Value(time_text(report.time_ms))}) {
+      out[at++] = std::move(cell);
     }
-    return std::move(table_);
+    each_metric(report, [&](const std::string& name, const Value& value) {
+      const size_t place = places_.at(name);
+      const bool is_text = columns_[place].type == Type::kText;
+      out[place] = is_text && !value.is_string() && !value.is_nil() ? to_json(value) : value;
+    });
+    return out;
   }
 
  private:
-  static Type type_of(const Value& value) {
-    if (value.is_int()) return Type::kInteger;
-    if (value.is_float()) return Type::kFloat;
-    return value.is_bool() ? Type::kBoolean : Type::kText;
-  }
-
-  static void set_type(TableColumn& column) {
-    std::optional<Type> type;
-    for (const Value& cell : column.cells) {
-      if (cell.is_nil()) continue;
-      const Type own = type_of(cell);
-      const auto is_number = [](Type t) { return t == Type::kInteger || t == Type::kFloat; };
-      if (!type || *type == own) {
-        type = own;
-      } else {
-        type = is_number(*type) && is_number(own) ? Type::kFloat : Type::kText;
-        if (type == Type::kText) break;
-      }
-    }
-    column.type = type.value_or(Type::kText);
-    if (column.type != Type::kText) return;
-    for (Value& cell : column.cells) {
-      if (!cell.is_nil() && !cell.is_string()) cell = to_json(cell);
-    }
-  }
-
-  RunTable table_;
-  std::unordered_map<std::string, size_t> positions_;
+  struct Found {
+    std::string name;
+    std::optional<Type> type;  // none: nil only so far
+  };
+  std::vector<Found> columns_;
+  std::unordered_map<std::string, size_t> places_;
 };
 
 std::string number_text(double number) {
@@ -79,15 +117,9 @@ std::string number_text(double number) {
 
 void add_cell(std::string& out, const Value& cell) {
   if (cell.is_nil()) return;
-  if (cell.is_float()) {
-    out += number_text(cell.as_float());
-    return;
-  }
-  if (!cell.is_string()) {
-    out += to_json(cell);
-    return;
-  }
-  const std::string& text = cell.as_string();
+  const std::string text = cell.is_float()    ? number_text(cell.as_float())
+                           : cell.is_string() ? cell.as_string()
+                                              : to_json(cell);
   if (text.find_first_of(",\"\r\n") == std::string::npos) {
     out += text;
     return;
@@ -103,53 +135,47 @@ void add_cell(std::string& out, const Value& cell) {
 }  // namespace
 
 RunTable report_table(RunReader& reader, std::span<const RunRef> runs) {
-  Builder table;
+  const auto held = std::make_shared<Statement>(reader.hold());
+  ReportColumns columns;
   for (const RunRef& run : runs) {
-    for (const Value& report : reader.metrics(run, false, false)) {
-      table.begin();
-      table.set("run", run.name);
-      for (const char* key : {"index", "attempt", "time"}) table.set(key, report[key]);
-      if (!report["metrics"].is_map()) continue;
-      for (const auto& [key, value] : report["metrics"].as_map()) {
-        const std::string name = key_text(key);
-        const bool taken = name == "run" || name == "index" || name == "attempt" || name == "time";
-        table.set(taken ? cat("metrics/", name) : name, value);
-      }
-    }
+    reader.each_report(run, [&](const RankReport& report) { columns.add(report); });
   }
-  return table.finish();
+  return {
+      .columns = columns.columns(), .each_row = [held, columns, &reader, runs](const auto& see) {
+        for (const RunRef& run : runs) {
+          reader.each_report(run, [&](const RankReport& report) { see(columns.row(run, report)); });
+        }
+      }};
 }
 
 RunTable series_table(RunReader& reader, std::span<const RunRef> runs) {
-  Builder table;
-  for (const RunRef& run : runs) {
-    for (const std::string& key : reader.series_names(run)) {
-      for (const Value& point : reader.series(run, key, false)) {
-        table.begin();
-        table.set("run", run.name);
-        table.set("key", key);
-        for (const char* name : {"rank", "step", "time", "value"}) table.set(name, point[name]);
-      }
-    }
-  }
-  return table.finish();
+  const auto held = std::make_shared<Statement>(reader.hold());
+  return {.columns = kSeriesColumns, .each_row = [held, &reader, runs](const auto& see) {
+            for (const RunRef& run : runs) {
+              for (const std::string& key : reader.series_names(run)) {
+                reader.each_point(run, key, std::nullopt, [&](const LoggedPoint& logged) {
+                  see({run.name, key, logged.rank, logged.point.step,
+                       time_text(logged.point.time_ms), logged.point.value});
+                });
+              }
+            }
+          }};
 }
 
-std::string csv_text(const RunTable& table) {
+std::string csv_line(std::span<const Value> cells) {
   std::string out;
-  for (size_t i = 0; i < table.columns.size(); ++i) {
+  for (size_t i = 0; i < cells.size(); ++i) {
     if (i > 0) out += ',';
-    add_cell(out, table.columns[i].name);
+    add_cell(out, cells[i]);
   }
-  if (!table.columns.empty()) out += '\n';
-  for (size_t row = 0; row < table.num_rows; ++row) {
-    for (size_t i = 0; i < table.columns.size(); ++i) {
-      if (i > 0) out += ',';
-      add_cell(out, table.columns[i].cells[row]);
-    }
-    out += '\n';
-  }
-  return out;
+  return out + '\n';
+}
+
+void write_csv(const RunTable& table, std::ostream& out) {
+  TableRow names;
+  for (const TableColumn& column : table.columns) names.emplace_back(column.name);
+  out << csv_line(names);
+  table.each_row([&](const TableRow& row) { out << csv_line(row); });
 }
 
 }  // namespace rtrain

@@ -1,7 +1,12 @@
 // host/store/run_table.h: what runs reported, as a table: one row for each report, one column for
 // each metric. Metrics of maps have columns of their own, "val/loss".
+//
+// Rows are read from the store as they are asked for: one is held at a time. All of them, and the
+// columns, are of the store as it was when the table was made; its reader has to outlive it.
 #pragma once
 
+#include <functional>
+#include <ostream>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,22 +19,31 @@ namespace rtrain {
 struct TableColumn {
   enum class Type { kInteger, kFloat, kBoolean, kText };
   std::string name;
-  Type type = Type::kText;   // what holds all cells; lists and mixtures are JSON texts
-  std::vector<Value> cells;  // nil where a report has no such metric
+  Type type = Type::kText;  // what holds all cells; lists and mixtures are JSON texts
 };
+
+// A cell for each column: of its type, an integer in one of floats, or nil where a report has no
+// such metric.
+using TableRow = std::vector<Value>;
 
 struct RunTable {
   std::vector<TableColumn> columns;
-  size_t num_rows = 0;
+  // Calls see(row) for each row, in order.
+  std::function<void(const std::function<void(const TableRow&)>& see)> each_row;
 };
 
-// Columns: run, index, attempt, time, then the metrics in the order in which they came.
+// Columns: run, index, attempt, time, then the metrics in the order in which they came. Reads all
+// reports once, for the columns.
 RunTable report_table(RunReader& reader, std::span<const RunRef> runs);
 
 // What train.log recorded: run, key, rank, step, time, value.
 RunTable series_table(RunReader& reader, std::span<const RunRef> runs);
 
-// RFC 4180 with a header. Nil is empty; NaN, inf and -inf are written so.
-std::string csv_text(const RunTable& table);
+// A line of RFC 4180 with its end. Nil is empty; NaN, inf and -inf are written so; lists and maps
+// are JSON texts.
+std::string csv_line(std::span<const Value> cells);
+
+// The names of the columns as a line, then the rows.
+void write_csv(const RunTable& table, std::ostream& out);
 
 }  // namespace rtrain

@@ -7,37 +7,28 @@
 #include <utility>
 
 #include "host/base/error.h"
+#include "host/base/moving_average.h"
 #include "host/store/database.h"
+#include "host/store/series_parts.h"
 #include "host/store/series_pyramid.h"
+#include "host/store/series_store.h"
 
 namespace rtrain {
 namespace {
 
-constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
-
 // What one attempt has logged, and from which step on a later one has logged again.
 struct Part {
   SeriesPyramid pyramid;
-  int64_t end = kNone;
+  int64_t end;
 };
 
-// From the last attempt back: a later one's first step ends what counts of those before it.
 std::vector<Part> parts_of(Database& database, const std::string& run_id, const std::string& key,
                            int64_t rank) {
-  Statement query = database.prepare(
-      "SELECT series_id FROM series WHERE run_id = ? AND key = ? AND rank = ? ORDER BY attempt "
-      "DESC");
-  query.add(run_id).add(key).add(rank);
   std::vector<Part> out;
-  int64_t end = kNone;
-  while (query.next()) {
-    SeriesPyramid pyramid(database, query.integer(0));
-    if (pyramid.all().count == 0) continue;
-    const int64_t first = pyramid.all().min_step;
-    out.push_back({std::move(pyramid), end});
-    end = std::min(end, first);
+  for (const SeriesPart& part : series_parts(database, run_id, key, rank)) {
+    SeriesPyramid pyramid(database, part.series_id);
+    if (pyramid.all().count > 0) out.push_back({std::move(pyramid), part.end});
   }
-  std::reverse(out.begin(), out.end());
   return out;
 }
 
@@ -86,14 +77,24 @@ class Scale {
   double width_ = 0;
 };
 
-}  // namespace
+// Of all points, one after the other.
+std::vector<SeriesSummary> smooth_columns(Database& database, const std::string& run_id,
+                                          const std::string& key, int64_t rank,
+                                          const ChartQuery& query, const Scale& scale) {
+  std::vector<SeriesSummary> columns(query.columns);
+  MovingAverage average(query.smoothing);
+  each_logged_point(database, run_id, key, rank, [&](const LoggedPoint& logged) {
+    SeriesPoint point = logged.point;
+    if (logged.superseded || point.step < query.from_step || point.step > query.to_step) return;
+    point.value = average.add(point.value);
+    columns[scale.column(point)].add(point);
+  });
+  return columns;
+}
 
-std::vector<SeriesSummary> chart_columns(Database& database, const std::string& run_id,
-                                         const std::string& key, int64_t rank,
-                                         const ChartQuery& query) {
-  RT_CHECK(query.columns > 0);
-  std::vector<Part> parts = parts_of(database, run_id, key, rank);
-  const Scale scale(parts, query);
+// Of summaries wherever one is narrow enough.
+std::vector<SeriesSummary> summed_columns(std::vector<Part>& parts, const ChartQuery& query,
+                                          const Scale& scale) {
   std::vector<SeriesSummary> columns(query.columns);
   for (Part& part : parts) {
     using Look = SeriesPyramid::Look;
@@ -118,6 +119,20 @@ std::vector<SeriesSummary> chart_columns(Database& database, const std::string& 
             },
     });
   }
+  return columns;
+}
+
+}  // namespace
+
+std::vector<SeriesSummary> chart_columns(Database& database, const std::string& run_id,
+                                         const std::string& key, int64_t rank,
+                                         const ChartQuery& query) {
+  RT_CHECK(query.columns > 0);
+  std::vector<Part> parts = parts_of(database, run_id, key, rank);
+  const Scale scale(parts, query);
+  std::vector<SeriesSummary> columns =
+      query.smoothing > 0 ? smooth_columns(database, run_id, key, rank, query, scale)
+                          : summed_columns(parts, query, scale);
   std::erase_if(columns, [](const SeriesSummary& column) { return column.count == 0; });
   return columns;
 }

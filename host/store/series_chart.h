@@ -25,6 +25,9 @@ struct ChartQuery {
   size_t columns = 1000;
   bool by_time = false;  // columns of equal time, else of equal steps
   bool is_log = false;   // of equal factors: from 1 ms, or step 1, on
+  // Above 0: of the moving average of the points (host/base/moving_average.h). All are unpacked,
+  // one chunk at a time.
+  double smoothing = 0;
 };
 
 // At most query.columns of one rank's series, in order: a column without a point is left out. None

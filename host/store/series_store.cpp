@@ -1,13 +1,12 @@
 #include "host/store/series_store.h"
 
-#include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
 #include "host/store/fenced_write.h"
 #include "host/store/series_chunk.h"
+#include "host/store/series_parts.h"
 
 namespace rtrain {
 namespace {
@@ -22,50 +21,6 @@ int64_t series_id(FencedWrite& write, const std::string& run_id, const SeriesChu
   query.add(run_id).add(chunk.key).add(chunk.rank).add(chunk.attempt).next();
   return query.integer(0);
 }
-
-struct StoredChunk {
-  int64_t rank;
-  int64_t attempt;
-  std::string data;
-};
-
-// Of all ranks where none is given.
-std::vector<StoredChunk> chunks_of(Database& database, const std::string& run_id,
-                                   const std::string& key, std::optional<int64_t> rank = {}) {
-  Statement query = database.prepare(
-      "SELECT rank, attempt, data FROM series JOIN series_chunks USING(series_id) "
-      "WHERE run_id = ? AND key = ? AND rank = coalesce(?, rank) ORDER BY rank, attempt, number");
-  query.add(run_id).add(key).add(rank);
-  std::vector<StoredChunk> out;
-  while (query.next()) out.push_back({query.integer(0), query.integer(1), query.blob(2)});
-  return out;
-}
-
-// The step from which on a later attempt of the same rank has logged again, searched from the back.
-class Horizon {
- public:
-  void enter(int64_t rank, int64_t attempt) {
-    if (rank != rank_) {
-      end_ = first_ = kNone;
-    } else if (attempt != attempt_) {
-      end_ = std::min(end_, std::exchange(first_, kNone));
-    }
-    rank_ = rank;
-    attempt_ = attempt;
-  }
-
-  bool is_beyond(int64_t step) {
-    first_ = std::min(first_, step);
-    return step >= end_;
-  }
-
- private:
-  static constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
-  int64_t rank_ = -1;
-  int64_t attempt_ = -1;
-  int64_t first_ = kNone;  // of the attempt at hand
-  int64_t end_ = kNone;    // of the later ones
-};
 
 }  // namespace
 
@@ -139,48 +94,48 @@ std::map<std::pair<int64_t, int64_t>, Map> last_series_values(Database& database
   return out;
 }
 
+void each_logged_point(Database& database, const std::string& run_id, const std::string& key,
+                       std::optional<int64_t> rank,
+                       const std::function<void(const LoggedPoint&)>& see) {
+  Statement chunks =
+      database.prepare("SELECT data FROM series_chunks WHERE series_id = ? ORDER BY number");
+  for (const SeriesPart& part : series_parts(database, run_id, key, rank)) {
+    chunks.add(part.series_id);
+    while (chunks.next()) {
+      for (const SeriesPoint& point : decode_series(chunks.blob(0))) {
+        see({.rank = part.rank,
+             .attempt = part.attempt,
+             .superseded = point.step >= part.end,
+             .point = point});
+      }
+    }
+    chunks.reset();
+  }
+}
+
 std::vector<SeriesPoint> series_points(Database& database, const std::string& run_id,
                                        const std::string& key, int64_t rank) {
-  const std::vector<StoredChunk> chunks = chunks_of(database, run_id, key, rank);
-  std::vector<SeriesPoint> backwards;
-  Horizon horizon;
-  for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
-    horizon.enter(chunk->rank, chunk->attempt);
-    std::vector<SeriesPoint> points = decode_series(chunk->data);
-    std::erase_if(points, [&](const SeriesPoint& point) { return horizon.is_beyond(point.step); });
-    backwards.insert(backwards.end(), points.rbegin(), points.rend());
-  }
-  std::reverse(backwards.begin(), backwards.end());
-  return backwards;
+  std::vector<SeriesPoint> out;
+  each_logged_point(database, run_id, key, rank, [&](const LoggedPoint& logged) {
+    if (!logged.superseded) out.push_back(logged.point);
+  });
+  return out;
 }
 
 List read_series(Database& database, const std::string& run_id, const std::string& key, bool all) {
-  const std::vector<StoredChunk> chunks = chunks_of(database, run_id, key);
-  // From the last attempt back: a later one's first step ends what counts of those before it.
-  std::vector<List> backwards;
-  Horizon horizon;
-  for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
-    horizon.enter(chunk->rank, chunk->attempt);
-    List points;
-    for (const SeriesPoint& point : decode_series(chunk->data)) {
-      const bool superseded = horizon.is_beyond(point.step);
-      if (superseded && !all) continue;
-      Map row{{"step", point.step},
-              {"time", time_text(point.time_ms)},
-              {"rank", chunk->rank},
-              {"value", point.value}};
-      if (all) {
-        row.set("attempt", chunk->attempt);
-        row.set("superseded", superseded);
-      }
-      points.push_back(std::move(row));
-    }
-    backwards.push_back(std::move(points));
-  }
   List out;
-  for (auto part = backwards.rbegin(); part != backwards.rend(); ++part) {
-    for (Value& row : *part) out.push_back(std::move(row));
-  }
+  each_logged_point(database, run_id, key, std::nullopt, [&](const LoggedPoint& logged) {
+    if (logged.superseded && !all) return;
+    Map row{{"step", logged.point.step},
+            {"time", time_text(logged.point.time_ms)},
+            {"rank", logged.rank},
+            {"value", logged.point.value}};
+    if (all) {
+      row.set("attempt", logged.attempt);
+      row.set("superseded", logged.superseded);
+    }
+    out.push_back(std::move(row));
+  });
   return out;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -57,8 +58,21 @@ std::map<std::pair<int64_t, int64_t>, Map> last_series_values(Database& database
                                                               const std::string& run_id,
                                                               const std::string& prefix);
 
-// The points of one rank that count, in the order of logging: without those that a later attempt
-// logged again.
+// A point, and whose it is.
+struct LoggedPoint {
+  int64_t rank = 0;
+  int64_t attempt = 0;
+  bool superseded = false;  // a later attempt of the rank logged this step, or one before it, again
+  SeriesPoint point;
+};
+
+// Calls see(point) for each of the key's, by rank and attempt, in the order of logging; of all
+// ranks where none is given. One chunk is held at a time.
+void each_logged_point(Database& database, const std::string& run_id, const std::string& key,
+                       std::optional<int64_t> rank,
+                       const std::function<void(const LoggedPoint&)>& see);
+
+// The points of one rank that count.
 std::vector<SeriesPoint> series_points(Database& database, const std::string& run_id,
                                        const std::string& key, int64_t rank);
 

@@ -108,6 +108,43 @@ function Checkpoint:to_directory(path)
   return target
 end
 
+-- Names within the folder, with those of folders in it.
+local function files_below(folder, prefix, files)
+  for _, name in ipairs(system.list_folder(folder)) do
+    local path = folder .. '/' .. name
+    if system.path_kind(path) == 'folder' then
+      files_below(path, prefix .. name .. '/', files)
+    else
+      files[#files + 1] = prefix .. name
+    end
+  end
+  return files
+end
+
+local function no_such_file(format, ...) errors.raise('argument', 'Checkpoint:load: ' .. format:format(...)) end
+
+---What the checkpoint's file of tensors holds, as torch.load or torch.load_safetensors reads it.
+---@param options? {file: string, map_location: string} which of several files (.pt, .pth, .bin, .ckpt, .safetensors), and the
+---  device to which its tensors go, default 'cpu'
+---@return any value
+---Errors: 'argument' where it is not clear which file is meant, with their names; those of with_directory and torch.load.
+---
+---```lua
+---local torch, train = require 'torch', require 'rtrain'
+---train.tempdir(function(dir)
+---  torch.save({epoch = 7}, dir .. '/state.pt')
+---  assert(train.Checkpoint.from_directory(dir):load().epoch == 7)
+---end)
+---```
+function Checkpoint:load(options)
+  options = args.options(options, {'file', 'map_location'}, 'Checkpoint:load')
+  local tensor_file = require 'rtrain.results.tensor_file'
+  return self:with_directory(function(folder)
+    local file = tensor_file.choose(files_below(folder, '', {}), options.file, no_such_file, '{file = …}')
+    return tensor_file.load(folder .. '/' .. file, {map_location = options.map_location or 'cpu'})
+  end)
+end
+
 local function check_local(self, what)
   if not self.filesystem then return end
   errors.raise('unsupported', ('%s: the checkpoint lies in a filesystem: use to_directory() and a Checkpoint of that folder')

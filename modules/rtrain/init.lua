@@ -38,6 +38,7 @@ local errors = require 'base.errors'
 ---@field get_context fun(): TrainContext
 ---@field stop_requested fun(): boolean
 ---@field get_dataset_shard fun(dataset_name?: string): rtrain.data.DataIterator
+---@field best fun(run: string, options?: {storage_path: string}): Checkpoint
 ---@field tempdir fun(fn: fun(path: string): any): any
 ---@field graph fun(step_fn: function, options?: table): rtrain.Graph
 ---@field busy fun(reason: string, seconds: number)
@@ -87,6 +88,7 @@ local train = require 'base.namespace'('train', {
     CheckpointUploadMode = 'rtrain.checkpoint_upload_mode',
     CheckpointConsistencyMode = 'rtrain.checkpoint_consistency_mode',
     ReportedCheckpointStatus = 'rtrain.reported_checkpoint_status',
+    best = 'rtrain.best',
     tempdir = 'rtrain.tempdir',
     busy = 'rtrain.busy',
     async_save = 'rtrain.async_save',

@@ -103,9 +103,7 @@ end
 -- Read when asked for: a run of weeks has made more reports than a controller should keep.
 local function read_metrics(path)
   local storage, name = place_of(path, 'Result.metrics_dataframe')
-  local rows = {}
-  for i, row in ipairs(require('rtrain._host').metrics(storage, name, false, false)) do rows[i] = row.metrics end
-  return DataFrame(rows)
+  return DataFrame(require('rtrain._host').reported(storage, name))
 end
 
 function Result:__index(key)

@@ -1,4 +1,16 @@
-"""A controller does not grow with its run: what comes faster than it is taken is handed over, held back or dropped."""
+"""A controller does not grow with its run: what comes faster than it is taken is handed over, held back or dropped.
+
+Nor does a command that reads a run.
+"""
+
+import contextlib
+import json
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+from conftest import RTRAIN, Rtrain
 
 # grown(f): by how many MB the peak of this process, the controller, has risen after a first short run.
 SCRIPT = """
@@ -94,3 +106,65 @@ def test_notes_that_come_faster_than_the_store_takes_them_hold_their_rank_back(r
         assert db.execute("SELECT count(*), sum(length(text)) FROM annotations").fetchone() == (2001, 2001 * 60000)
     # All of them are 120 MB.
     assert grown_mb(result) < 60
+
+
+POINTS = 600_000
+REPORTS = 60_000
+
+
+@pytest.fixture(scope="module")
+def long_and_short(tmp_path_factory):
+    """A store with two runs: `long` and `short`."""
+    rtrain = Rtrain(tmp_path_factory.mktemp("results"))
+    for name, points, reports in [("short", 10, 10), ("long", POINTS, REPORTS)]:
+        rtrain.run_ok(f"""
+            local train = require 'rtrain'
+            train.DataParallelTrainer {{train_loop_per_worker = function()
+              for step = 1, {points} do train.log({{x = step % 1000 / 7}}, {{step = step}}) end
+              train.report {{loss = 0.5}}
+            end}}:fit()
+        """, "--name", name, "-q")
+        with contextlib.closing(sqlite3.connect(rtrain.storage / "rtrain.db", isolation_level=None)) as db:
+            [run_id] = db.execute("SELECT run_id FROM runs WHERE name = ?", [name]).fetchone()
+            db.execute("BEGIN")
+            for index in range(1, reports):
+                metrics = {"loss": 1 / index, "epoch": index, "lr": 1e-3, "note": "x" * 40, "list": [index] * 8}
+                db.execute("INSERT INTO reports(run_id, attempt, idx, rank, time, metrics) VALUES(?, 1, ?, 0, ?, ?)",
+                           [run_id, index, 1763769600000 + index, json.dumps(metrics)])
+            db.execute("COMMIT")
+    return rtrain
+
+
+# The command's own peak, in MB: it is the only child of a small process.
+PEAK = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+"""
+
+
+def command_peak_mb(rtrain, *args):
+    done = subprocess.run([sys.executable, "-I", "-c", PEAK, RTRAIN, *args], cwd=rtrain.folder, env=rtrain.env, check=True,
+                          capture_output=True, text=True)
+    return float(done.stdout)
+
+
+# What all rows take as values is many times as much.
+@pytest.mark.parametrize("most_mb, args", [
+    (16, ["export", "RUN"]),
+    (16, ["export", "RUN", "--format", "json"]),
+    (48, ["export", "RUN", "--format", "parquet", "-o", "rows.parquet"]),
+    (16, ["export", "RUN", "--series"]),
+    (16, ["export", "RUN", "--series", "--format", "json"]),
+    (48, ["export", "RUN", "--series", "--format", "parquet", "-o", "points.parquet"]),
+    (16, ["export", "RUN", "--format", "tensorboard", "-o", "events"]),
+    (12, ["plot", "RUN", "x"]),
+    (12, ["plot", "RUN", "x", "--smooth", "0.9"]),
+    (12, ["plot", "RUN", "x", "--json"]),
+    (12, ["plot", "RUN", "x", "--json", "--smooth", "0.9", "--by", "time"]),
+], ids=lambda value: "-".join(value[:1] + value[2:]).replace("---", "-") if isinstance(value, list) else "")
+def test_a_command_does_not_grow_with_what_it_reads(long_and_short, most_mb, args):
+    def peak_mb(run):
+        return command_peak_mb(long_and_short, *[run if arg == "RUN" else arg for arg in args])
+
+    assert peak_mb("long") - peak_mb("short") < most_mb

@@ -10,6 +10,7 @@ import subprocess
 import time
 
 import pytest
+from test_terminal import OnTerminal
 
 START = 1_770_000_000_000  # 2026-02-02T02:40:00Z
 MANIFEST = ".rtrain-checkpoint.json"
@@ -209,6 +210,39 @@ def test_the_best_run_is_that_of_the_last_values(store):
             {"checkpoint_score_attribute": "accuracy", "checkpoint_score_order": "min"})])
     result = store("show", "best:accuracy")
     assert result.returncode == 2 and "differs" in result.stderr, result.stderr
+
+
+def starred(store, *args):
+    """The names with a star, and what is said of it on a terminal."""
+    listed = store("ls", *args)
+    assert listed.returncode == 0 and listed.stderr == "", listed.stderr
+    said = re.findall(r"\* has the (.*)\r?\n", OnTerminal(store, "ls", *args).end().decode())
+    return re.findall(r"^(\S+) \*", listed.stdout, re.MULTILINE), said
+
+
+def test_the_best_of_the_list_has_a_star(store):
+    # One run's CheckpointConfig names accuracy.
+    assert starred(store) == (["beta"], ["largest accuracy"])
+    assert starred(store, "--sort", "accuracy") == (["beta"], ["largest accuracy"]), "the runs say which is better"
+    assert starred(store, "--sort", "name") == (["beta"], ["largest accuracy"])
+    assert starred(store, "--where", "name != 'beta'") == ([], []), "of one run none is the best"
+    assert starred(store, "--limit", "1") == ([], [])
+    with contextlib.closing(sqlite3.connect(store.storage / "rtrain.db", isolation_level=None)) as db:
+        add(db, "reports", run_id="ab22", attempt=1, idx=0, rank=0, time=START, metrics={"accuracy": 0.2, "rank": 3})
+        assert starred(store, "--sort", "rank") == (["alpha"], ["smallest rank"])
+        assert starred(store, "--sort", "-rank") == (["alphabet"], ["largest rank"])
+        db.execute("UPDATE runs SET checkpoint_config = ? WHERE name = 'beta'", [json.dumps(
+            {"checkpoint_score_attribute": "accuracy", "checkpoint_score_order": "min"})])
+        assert starred(store) == ([], []), "they differ"
+        assert starred(store, "--sort", "accuracy") == (["alphabet"], ["smallest accuracy"]), "so the order decides"
+        db.execute("UPDATE runs SET checkpoint_config = '{}'")
+        assert starred(store) == ([], [])
+        assert starred(store, "--sort", "-accuracy") == (["beta"], ["largest accuracy"])
+        add(db, "reports", run_id="bb33", attempt=1, idx=1, rank=0, time=START, metrics={"val": {"loss": 1}, "accuracy": None})
+        add(db, "reports", run_id="ab22", attempt=1, idx=1, rank=0, time=START, metrics={"val": {"loss": 2}, "accuracy": None})
+        db.execute("UPDATE runs SET checkpoint_config = ?", [json.dumps(
+            {"checkpoint_score_attribute": "val/loss", "checkpoint_score_order": "min"})])
+        assert starred(store) == (["beta"], ["smallest val/loss"]), "a metric of a map"
 
 
 def test_an_ambiguous_beginning_lists_the_newest(store):

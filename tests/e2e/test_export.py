@@ -98,6 +98,56 @@ def test_parquet_is_what_arrow_and_pandas_read(store):
     assert [row["done"] for row in rows] == [False] * 4 + [True]
 
 
+MIXED = """
+local train = require 'rtrain'
+train.DataParallelTrainer {
+  train_loop_per_worker = function()
+    train.report {a = 1, b = 1, c = true, run = 'mine'}
+    train.report {a = 0.5, b = 'x', c = false, late = {deep = {1}}}
+    train.report {b = 2.5, none = {}}
+  end,
+}:fit()
+"""
+
+
+def test_a_column_has_the_type_that_holds_all_its_cells(rtrain):
+    rtrain.run_ok(MIXED, "--name", "mixed", "-q")
+    rows = list(csv.DictReader(io.StringIO(rtrain("export", "mixed").stdout, newline="")))
+    assert [(row["a"], row["b"], row["c"]) for row in rows] == [("1", "1", "true"), ("0.5", "x", "false"), ("", "2.5", "")]
+    assert rows[1]["late/deep"] == "[1]" and rows[0]["metrics/run"] == "mine" and rows[0]["run"] == "mixed"
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert rtrain("export", "mixed", "--format", "parquet", "-o", "m.parquet").returncode == 0
+    table = parquet.read_table(rtrain.folder / "m.parquet")
+    types = {field.name: str(field.type) for field in table.schema}
+    assert (types["a"], types["b"], types["c"], types["late/deep"]) == ("double", "large_string", "bool", "large_string")
+    assert table["a"].to_pylist() == [1.0, 0.5, None] and table["b"].to_pylist() == ["1", "x", "2.5"]
+
+
+def test_a_run_without_reports_has_the_columns_of_all(rtrain):
+    rtrain.run_ok("local train = require 'rtrain' train.DataParallelTrainer(function() end):fit()", "--name", "bare", "-q")
+    assert rtrain("export", "bare").stdout == "run,index,attempt,time\n"
+    assert rtrain("export", "bare", "--series").stdout == "run,key,rank,step,time,value\n"
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert rtrain("export", "bare", "--format", "parquet", "-o", "m.parquet").returncode == 0
+    table = parquet.read_table(rtrain.folder / "m.parquet")
+    assert (table.num_rows, table.column_names) == (0, ["run", "index", "attempt", "time"])
+
+
+def test_parquet_of_series_is_written_in_pieces(rtrain):
+    rtrain.run_ok("""
+        local train = require 'rtrain'
+        train.DataParallelTrainer(function()
+          for step = 1, 100000 do train.log({x = step / 8}, {step = step}) end
+        end):fit()
+    """, "--name", "run", "-q")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert rtrain("export", "run", "--series", "--format", "parquet", "-o", "s.parquet").returncode == 0
+    table = parquet.read_table(rtrain.folder / "s.parquet")
+    assert table["step"].to_pylist() == list(range(1, 100001))
+    assert table["value"].to_pylist() == [step / 8 for step in range(1, 100001)]
+    assert set(table["key"].to_pylist()) == {"x"} and str(table.schema.field("rank").type) == "int64"
+
+
 def checksum(data):
     """CRC-32C of an event file's records, masked, one bit after the other."""
     crc = 0xFFFFFFFF

@@ -141,6 +141,17 @@ def test_however_long_a_series_is_its_extrema_are_drawn(rtrain):
     assert legend() == ("1.082", "-3", "45678", "9", "123456")
     points = rtrain.json("plot", "long", "x")[0]["points"]
     assert len(points) == 200000 and points[123456] == [123456, 9], "programs get all"
+    legend_of_smooth = drawn("--smooth", "0.5")[-1]
+    smooth = rtrain.json("plot", "long", "x", "--smooth", "0.5")[0]["points"]
+    average, weight, finite = 0, 0, [(x, y) for x, y in points if not isinstance(y, str)]
+    averages = {}
+    for x, y in finite:
+        average, weight = 0.5 * average + 0.5 * y, 0.5 * weight + 0.5
+        averages[x] = average / weight
+    assert len(smooth) == 200000 and all(averages[x] == pytest.approx(y) for x, y in smooth if not isinstance(y, str))
+    lowest, highest = min(averages, key=averages.get), max(averages, key=averages.get)
+    [shown] = re.findall(r"min (\S+) at (\S+)  max (\S+) at (\S+)", legend_of_smooth)
+    assert [float(number) for number in shown] == pytest.approx([averages[lowest], lowest, averages[highest], highest], rel=1e-3)
     seconds = drawn("--by", "time")
     assert re.search(r"min -3 at .* max 9 at ", seconds[-1])
     svg = rtrain.folder / "x.svg"

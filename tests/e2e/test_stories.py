@@ -45,7 +45,8 @@ def test_a_sweep_by_hand_and_a_comparison(story, in_project):
     for lr in ("1e-1", "1e-2", "1e-3"):
         told.type("run", "train.lua", "--set", f"lr={lr}", "--set", "epochs=3", "--tag", "lrs", "-q", "--name", f"lr-{lr}")
     table = told.type("ls", "--tag", "lrs", "--sort", "-accuracy")
-    accuracies = [in_project.reports(row.split()[0])[-1]["accuracy"] for row in table[1:]]
+    accuracies = [in_project.reports(row.split()[0])[-1]["accuracy"] for row in table if row.startswith("lr-")]
+    assert " * " in table[1] and "* has the largest accuracy" in table[-1]
     assert len(accuracies) == 3 and accuracies == sorted(accuracies, reverse=True)
     told.type("diff", "lr-1e-1", "lr-1e-3")
     curves = told.type("plot", "--tag", "lrs", "loss", "--height", "8")
@@ -167,6 +168,26 @@ def test_lines_of_lua_and_what_they_give(story, rtrain):
     repl.write(b"(t, t:t())\n")
     repl.read_until(rb"50[^>]*> $", shown=lambda output: CONTROL.sub(b"", output))
     type_line(b"? torch.matmul\n", rb"matmul")
+    repl.write(b"\x04")
+    told.end(repl)
+    told.check()
+
+
+def test_a_model_of_a_run_in_the_repl(story, in_project):
+    told = story("u8_best_of_a_run")
+    for name, lr in [("calm-otter", "1e-1"), ("wild-otter", "1e-4")]:
+        assert in_project("run", "train.lua", "-q", "--set", f"lr={lr}", "--set", "epochs=3", "--name", name).returncode == 0
+    rows = told.type("ls")
+    assert [row.split()[0] for row in rows if "-otter * " in row] == ["calm-otter"]
+    repl = told.start("repl", has_keys=True)
+    repl.read_until(rb"> $")
+    for line, shown in [("ckpt = train.best('calm-otter'):load()", rb"\n"), ("ckpt['0.weight'].shape", rb"torch\.Size"),
+                        ("net = nn.Sequential(nn.Linear(2, 32), nn.ReLU(), nn.Linear(32, 1))", rb"\n"),
+                        ("net:load_state_dict(ckpt)", rb"\n"), ("net(torch.zeros(1, 2)).shape", rb"torch\.Size"),
+                        ("train.best('calm-oter')", rb"did you mean")]:
+        seen = len(repl.output)
+        repl.write(line.encode() + b"\n")
+        repl.read_until(shown + rb"[^>]*> $", shown=lambda output, seen=seen: CONTROL.sub(b"", output[seen:]))
     repl.write(b"\x04")
     told.end(repl)
     told.check()

@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 
+#include "host/base/moving_average.h"
 #include "host/store/run_store.h"
 #include "host/store/series_store.h"
 #include "tests/unit/temp_folder.h"
@@ -177,6 +178,29 @@ TEST_F(SeriesChartTest, IsWhatAllPointsSay) {
     }
     for (int query = 0; query < 20; ++query) expect_is_right(random_query(random, all));
     if (HasFailure()) FAIL() << "in round " << round;
+  }
+}
+
+TEST_F(SeriesChartTest, SmoothIsTheAverageOfAllPoints) {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 6; ++round) {
+    execute("DELETE FROM series");
+    const Points first = growing(random, 3000, -50, 1);
+    log(1, first, 100);
+    if (round % 2 == 0) log(2, growing(random, 500, first[random() % first.size()].step, 2), 100);
+    ChartQuery query{.columns = 1 + random() % 200, .smoothing = 0.9};
+    if (round % 3 == 0) query.from_step = first[100].step;
+    Points smooth = counted(query);
+    MovingAverage average(query.smoothing);
+    for (SeriesPoint& point : smooth) point.value = average.add(point.value);
+    size_t begin = 0;
+    for (const SeriesSummary& column : chart(query)) {
+      const auto count = static_cast<size_t>(column.count);
+      ASSERT_LE(begin + count, smooth.size());
+      expect_same(column, summary_of(std::span(smooth).subspan(begin, count)));
+      begin += count;
+    }
+    EXPECT_EQ(begin, smooth.size());
   }
 }
 

@@ -2,6 +2,7 @@
 
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
+local tensor_file = require 'rtrain.results.tensor_file'
 
 local checkpoint_export = {}
 
@@ -66,34 +67,6 @@ local function is_state_dict(value)
   return #keys_of(value) > 0
 end
 
-local LOADERS = {
-  pt = function(path) return require('torch').load(path, {map_location = 'cpu', mmap = true}) end,
-  safetensors = function(path) return require('torch').load_safetensors(path, {mmap = true}) end,
-}
-LOADERS.pth, LOADERS.bin, LOADERS.ckpt = LOADERS.pt, LOADERS.pt, LOADERS.pt
-
-local function loader_of(file) return LOADERS[file:match '%.(%w+)$' or ''] end
-
--- The file that is meant: the one with tensors that all ranks have in common.
-local function choose_file(request)
-  if request.file then
-    for _, file in ipairs(request.files) do
-      if file == request.file then
-        if not loader_of(file) then raise("%s is none of .pt, .pth, .bin, .ckpt, .safetensors", file) end
-        return file
-      end
-    end
-    raise("no file '%s', the checkpoint has %s", request.file, table.concat(request.files, ', '))
-  end
-  local found = {}
-  for _, file in ipairs(request.files) do
-    if loader_of(file) and not file:find '%-rank%-%d+%.' then found[#found + 1] = file end
-  end
-  if #found == 1 then return found[1] end
-  if #found == 0 then raise('no file of tensors (.pt, .pth, .safetensors) among %s', table.concat(request.files, ', ')) end
-  raise('several files may be meant, say --file: %s', table.concat(found, ', '))
-end
-
 local function choose_part(value, wanted, file)
   if wanted then
     local part = find_part(value, wanted)
@@ -116,8 +89,9 @@ end
 ---Errors: 'usage' where it is not clear what is meant, or there is no tensor; those of torch.load.
 function checkpoint_export.to_safetensors(request)
   local torch = require 'torch'
-  local file = choose_file(request)
-  local part, part_name = choose_part(loader_of(file)(request.folder .. '/' .. file), request.part, file)
+  local file = tensor_file.choose(request.files, request.file, raise, '--file')
+  local value = tensor_file.load(request.folder .. '/' .. file, {map_location = 'cpu', mmap = true})
+  local part, part_name = choose_part(value, request.part, file)
   local tensors, left_out = ordered.new(), {}
   collect(part, '', tensors, left_out)
   if ordered.len(tensors) == 0 then raise('%s has no tensors', part_name or file) end

@@ -1,0 +1,48 @@
+-- rtrain/results/tensor_file.lua: which file of a checkpoint holds its tensors, and what is in it.
+
+local tensor_file = {}
+
+local LOADERS = {
+  pt = function(path, options) return require('torch').load(path, options) end,
+  safetensors = function(path, options)
+    return require('torch').load_safetensors(path, {mmap = options.mmap, device = options.map_location})
+  end,
+}
+LOADERS.pth, LOADERS.bin, LOADERS.ckpt = LOADERS.pt, LOADERS.pt, LOADERS.pt
+
+local function loader_of(file) return LOADERS[file:match '%.(%w+)$' or ''] end
+
+---The file that is meant: the one with tensors that all ranks have in common.
+---@param files string[] names within the checkpoint
+---@param wanted? string the name that was given
+---@param raise fun(format: string, ...) raises with that message
+---@param option string how another one is named, for that message
+---@return string file
+function tensor_file.choose(files, wanted, raise, option)
+  if wanted then
+    for _, file in ipairs(files) do
+      if file == wanted then
+        if not loader_of(file) then raise('%s is none of .pt, .pth, .bin, .ckpt, .safetensors', file) end
+        return file
+      end
+    end
+    raise("no file '%s', the checkpoint has %s", wanted, table.concat(files, ', '))
+  end
+  local found = {}
+  for _, file in ipairs(files) do
+    if loader_of(file) and not file:find '%-rank%-%d+%.' then found[#found + 1] = file end
+  end
+  if #found == 1 then return found[1] end
+  if #found == 0 then
+    raise('no file of tensors (.pt, .pth, .safetensors) among %s', #files > 0 and table.concat(files, ', ') or 'none')
+  end
+  raise('several files may be meant, say %s: %s', option, table.concat(found, ', '))
+end
+
+---What the file holds.
+---@param path string
+---@param options {mmap: boolean?, map_location: string?}
+---@return any value
+function tensor_file.load(path, options) return loader_of(path)(path, options) end
+
+return tensor_file
