@@ -14,6 +14,7 @@ from benchmarks import (
     cifar_epoch,
     cold_start,
     collectives,
+    dataframe,
     detection,
     epochs,
     examples,
@@ -34,11 +35,13 @@ from benchmarks import (
     object_upload,
     operators,
     parquet,
+    repl,
     report,
     report_agent,
     single_process,
     start_agent,
     step,
+    stories,
     stream,
     vit_curve,
     weak_scaling,
@@ -71,6 +74,8 @@ BUILDERS = {
     "memory": memory.build,
     "listing": listing.build,
     "listing_many": listing_many.build,
+    "repl": repl.build,
+    "dataframe": dataframe.build,
     "chart": chart.build,
     "log_ingest": log_ingest.build,
     "operators": operators.build,
@@ -83,6 +88,7 @@ BUILDERS = {
     "loader": loader.build,
     "jpeg": jpeg.build,
     "parquet": parquet.build,
+    "stories": stories.build,
     "stream": stream.build,
     "mnist_accuracy": examples.build_mnist,
     "vit_learns": examples.build_vit,
@@ -94,7 +100,7 @@ BUILDERS = {
     "gpu_airbench": gpu_airbench.build,
 }
 GPU = tuple(name for name in BUILDERS if name.startswith("gpu_"))  # what --gpu means
-LONG = ("hang_verdict", "goodput", "goodput_often", "stream", "mnist_accuracy", "vit_learns", "vit_curve", "cifar_epoch", *GPU)  # only where they are named: each takes many minutes
+LONG = ("hang_verdict", "goodput", "goodput_often", "stories", "stream", "mnist_accuracy", "vit_learns", "vit_curve", "cifar_epoch", *GPU)  # only where they are named: each takes many minutes
 
 
 def parse(arguments):
