@@ -40,8 +40,7 @@ Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int n
                 .timeout_s = run_.spec.timeout_s,
                 .notice_s = run_.spec.report_notice_s},
                *this),
-      annotations_(context.writer,
-                   [this](int rank, auto message) { send(rank, std::move(message)); }),
+      extras_(context.writer, [this](int rank, auto message) { send(rank, std::move(message)); }),
       not_finite_(run_.loop, run_.events, num_workers),
       collectives_(std::in_place, run_.loop, num_workers, run_.spec.collectives, *this),
       graceful_shutdown_(run_.loop, num_workers, *this),
@@ -327,9 +326,9 @@ const Routes<message::ToController, Attempt, int> Attempt::kRoutes{
         [](Attempt& a, int rank, const auto& m) { a.on_series_dropped(rank, m); }),
     on<message::Logged>([](Attempt& a, int rank, const auto& m) { a.on_logged(rank, m); }),
     on<message::Annotation>(
-        [](Attempt& a, int rank, auto m) { a.annotations_.add(a.number_, rank, std::move(m)); }),
+        [](Attempt& a, int rank, auto m) { a.extras_.add(a.number_, rank, std::move(m)); }),
     on<message::Media>(
-        [](Attempt& a, int rank, auto m) { a.annotations_.add(a.number_, rank, std::move(m)); }),
+        [](Attempt& a, int rank, auto m) { a.extras_.add(a.number_, rank, std::move(m)); }),
     on<message::NotFinite>(
         [](Attempt& a, int rank, auto m) { a.not_finite_.add(rank, std::move(m)); }),
     on<message::Health>([](Attempt& a, int rank, const auto& m) {

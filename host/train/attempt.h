@@ -23,7 +23,7 @@
 #include "host/train/group/node_group.h"
 #include "host/train/group/worker_output.h"
 #include "host/train/group/worker_roster.h"
-#include "host/train/reports/annotation_receiver.h"
+#include "host/train/reports/extras_receiver.h"
 #include "host/train/reports/not_finite_notice.h"
 #include "host/train/reports/record_writer.h"
 #include "host/train/reports/report_receiver.h"
@@ -109,7 +109,7 @@ class Attempt : public CollectiveServiceDelegate,
   // Reports were written, or events taken: ranks that were held back may go on.
   void on_written() {
     reports_.on_written();
-    annotations_.on_written();
+    extras_.on_written();
   }
   // As Node::hold_output.
   void hold_output(bool held);
@@ -195,7 +195,7 @@ class Attempt : public CollectiveServiceDelegate,
   Watchdog watchdog_;
   ProfileRequest profiles_;
   ReportReceiver reports_;
-  AnnotationReceiver annotations_;
+  ExtrasReceiver extras_;
   NotFiniteNotice not_finite_;
   KeyValueStore store_;
   std::optional<CollectiveService> collectives_;

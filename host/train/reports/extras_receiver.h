@@ -1,6 +1,6 @@
-// host/train/reports/annotation_receiver.h: receives the annotations and media of one
-// attempt's ranks (train.annotate, train.log_image and its like), and holds a rank back that makes
-// them faster than they can be stored.
+// host/train/reports/extras_receiver.h: receives what the ranks of one attempt record next to their
+// reports (train.annotate, train.log_image and its like), and holds a rank back that makes it
+// faster than it can be stored.
 //
 // Belongs to the control thread. A rank asks now and then, with an `id`, and waits for the reply:
 // it comes while little waits to be written.
@@ -15,11 +15,11 @@
 
 namespace rtrain {
 
-class AnnotationReceiver {
+class ExtrasReceiver {
  public:
   using Send = std::function<void(int rank, message::ToWorker message)>;
 
-  AnnotationReceiver(RecordWriter& writer, Send send) : writer_(writer), send_(std::move(send)) {}
+  ExtrasReceiver(RecordWriter& writer, Send send) : writer_(writer), send_(std::move(send)) {}
 
   void add(int attempt, int rank, message::Annotation note);
   void add(int attempt, int rank, message::Media media);

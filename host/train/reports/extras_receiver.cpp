@@ -1,4 +1,4 @@
-#include "host/train/reports/annotation_receiver.h"
+#include "host/train/reports/extras_receiver.h"
 
 #include <utility>
 
@@ -9,13 +9,13 @@ constexpr size_t kMaxUnwrittenBytes = size_t{8} << 20;
 
 }  // namespace
 
-void AnnotationReceiver::add(int attempt, int rank, message::Annotation note) {
+void ExtrasReceiver::add(int attempt, int rank, message::Annotation note) {
   writer_.add(
       AnnotationRow{attempt, rank, note.time_ms, std::move(note.severity), std::move(note.text)});
   ask(rank, note.id);
 }
 
-void AnnotationReceiver::add(int attempt, int rank, message::Media media) {
+void ExtrasReceiver::add(int attempt, int rank, message::Media media) {
   writer_.add(MediaRow{.attempt = attempt,
                        .rank = rank,
                        .time_ms = media.time_ms,
@@ -26,13 +26,13 @@ void AnnotationReceiver::add(int attempt, int rank, message::Media media) {
   ask(rank, media.id);
 }
 
-void AnnotationReceiver::ask(int rank, int64_t id) {
+void ExtrasReceiver::ask(int rank, int64_t id) {
   if (id == 0) return;
   asked_.push_back({rank, id});
   on_written();
 }
 
-void AnnotationReceiver::on_written() {
+void ExtrasReceiver::on_written() {
   if (writer_.unwritten_bytes() > kMaxUnwrittenBytes) return;
   for (const auto& [rank, id] : std::exchange(asked_, {})) {
     send_(rank, message::Reply{.id = id});
