@@ -5,6 +5,7 @@
 #include "host/base/background_thread.h"
 #include "host/bind/modules.h"
 #include "host/lua/state.h"
+#include "host/lua/thread_state.h"
 #include "host/worker/progress.h"
 #include "host/worker/store_client.h"
 #include "host/worker/worker_process.h"
@@ -19,10 +20,12 @@ lua_State* new_state() {
   add_host_modules(*state);
   lua_pushlightuserdata(*state, state);
   lua_setfield(*state, LUA_REGISTRYINDEX, kStateKey);
+  set_thread_state(*state);
   return *state;
 }
 
 void close_state(lua_State* L) {
+  set_thread_state(nullptr);
   lua_getfield(L, LUA_REGISTRYINDEX, kStateKey);
   delete static_cast<State*>(lua_touserdata(L, -1));
 }

@@ -3,6 +3,7 @@
 
 #include "host/base/text.h"
 #include "host/plot/painter.h"
+#include "host/plot/svg_text.h"
 
 namespace rtrain {
 namespace {
@@ -13,21 +14,6 @@ std::string number(double value) {
   std::array<char, 32> text;
   std::snprintf(text.data(), text.size(), "%.1f", value);
   return text.data();
-}
-
-// Control characters are not allowed in XML.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (static_cast<unsigned char>(c) >= 0x20) {
-      out += c;
-    }
-  }
-  return out;
 }
 
 class SvgPainter : public Painter {
@@ -53,7 +39,7 @@ class SvgPainter : public Painter {
   void text(double x, double y, std::string_view text, Anchor anchor) override {
     constexpr std::array kAnchors = {"start", "middle", "end"};
     out_ += cat("<text x=\"", number(x), "\" y=\"", number(y), "\" text-anchor=\"",
-                kAnchors.at(static_cast<size_t>(anchor)), "\">", escaped(text), "</text>\n");
+                kAnchors.at(static_cast<size_t>(anchor)), "\">", svg_text(text), "</text>\n");
   }
 
   // The font is the viewer's: a little more than most need.

@@ -37,12 +37,13 @@ List read_nodes(Database& database, const std::string& run_id) {
   query.add(run_id);
   List out;
   while (query.next()) {
-    out.push_back(Map{{"node", query.integer(0)},
-                      {"host", query.text(1)},
-                      {"address", query.text(2)},
-                      {"checks", json_value(query.text(3))},
-                      {"evicted_at", time_value(query.optional_integer(4))},
-                      {"reason", query.text(5).empty() ? Value() : Value(query.text(5))}});
+    Map node{{"node", query.integer(0)},
+             {"host", query.text(1)},
+             {"address", query.text(2)},
+             {"checks", json_value(query.text(3))},
+             {"evicted_at", time_value(query.optional_integer(4))}};
+    node.set("reason", query.text(5).empty() ? Value() : Value(query.text(5)));
+    out.emplace_back(std::move(node));
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,7 +25,6 @@ namespace rtrain {
 namespace {
 
 constexpr size_t kMaxThreads = 128;
-constexpr int kHandlerFrames = 2;  // the handler itself, and the kernel's return from it
 constexpr std::chrono::milliseconds kWait{500};
 
 struct Slot {
@@ -37,6 +37,7 @@ struct Slot {
 // Only a signal handler's memory: it can take no lock and allocate nothing.
 std::array<Slot, kMaxThreads> slots;
 std::atomic<void (*)()> main_callback{nullptr};
+std::atomic<SampleHandler> sample_handler{nullptr};
 pid_t main_tid = 0;
 
 thread_local volatile bool unwinding = false;
@@ -59,39 +60,24 @@ int safe_backtrace(void** out, int size) {
   return count;
 }
 
-void on_signal(int) {
+void on_signal(int, siginfo_t* info, void* context) {
   const int saved = errno;
+  if (info->si_code == SI_QUEUE) {
+    SampleHandler handler = sample_handler.load();
+    if (handler != nullptr) handler(info->si_value.sival_int, context);
+    errno = saved;
+    return;
+  }
   const int tid = own_tid();
   for (Slot& slot : slots) {
     if (slot.tid.load(std::memory_order_acquire) != tid) continue;
-    slot.count = safe_backtrace(slot.addresses.data(), kNativeFrames);
+    slot.count = interrupted_frames(slot.addresses.data(), kNativeFrames, context);
     slot.done.store(true, std::memory_order_release);
     break;
   }
   auto* callback = main_callback.load();
   if (tid == main_tid && callback != nullptr) callback();
   errno = saved;
-}
-
-std::vector<int> other_threads() {
-  std::vector<int> out;
-  DIR* folder = opendir("/proc/self/task");
-  if (folder == nullptr) return out;
-  while (const dirent* entry = readdir(folder)) {
-    const int tid = std::atoi(entry->d_name);
-    if (tid > 0 && tid != own_tid()) out.push_back(tid);
-  }
-  closedir(folder);
-  std::sort(out.begin(), out.end());
-  if (out.size() > kMaxThreads) out.resize(kMaxThreads);
-  return out;
-}
-
-std::string thread_name(int tid) {
-  std::ifstream file(cat("/proc/self/task/", tid, "/comm"));
-  std::string name;
-  std::getline(file, name);
-  return name;
 }
 
 std::string_view base_name(const char* path) {
@@ -119,14 +105,65 @@ std::string frame_text(void* address) {
 
 }  // namespace
 
+std::vector<int> other_threads() {
+  std::vector<int> out;
+  DIR* folder = opendir("/proc/self/task");
+  if (folder == nullptr) return out;
+  while (const dirent* entry = readdir(folder)) {
+    const int tid = std::atoi(entry->d_name);
+    if (tid > 0 && tid != own_tid()) out.push_back(tid);
+  }
+  closedir(folder);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::string thread_name(int tid) {
+  std::ifstream file(cat("/proc/self/task/", tid, "/comm"));
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
+int interrupted_frames(void** out, int size, const void* context) {
+  const auto* interrupted = static_cast<const ucontext_t*>(context);
+  const auto pc = static_cast<uintptr_t>(interrupted->uc_mcontext.gregs[REG_RIP]);
+  const int count = safe_backtrace(out, size);
+  void** end = out + count;
+  void** first = std::find(out, end, reinterpret_cast<void*>(pc));
+  return static_cast<int>(std::copy(first, end, out) - out);
+}
+
+bool read_safely(void (*read)(void*), void* data) {
+  volatile bool has_read = false;
+  if (sigsetjmp(unwinder, 1) == 0) {
+    unwinding = true;
+    read(data);
+    has_read = true;
+  }
+  unwinding = false;
+  return has_read;
+}
+
+void set_sample_handler(SampleHandler handler) { sample_handler = handler; }
+
+bool interrupt_thread(int tid, int value) {
+  siginfo_t info{};
+  info.si_code = SI_QUEUE;
+  info.si_pid = getpid();
+  info.si_uid = getuid();
+  info.si_value.sival_int = value;
+  return syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, stack_signal(), &info) == 0;
+}
+
 void install_stack_signal() {
   main_tid = own_tid();
   // The first call loads the unwinder, which a signal handler must not.
   std::array<void*, 4> warm{};
   backtrace(warm.data(), static_cast<int>(warm.size()));
   struct sigaction action {};
-  action.sa_handler = &on_signal;
-  action.sa_flags = SA_RESTART | SA_ONSTACK;
+  action.sa_sigaction = &on_signal;
+  action.sa_flags = SA_RESTART | SA_ONSTACK | SA_SIGINFO;
   sigaction(stack_signal(), &action, nullptr);
   sigset_t set;
   sigemptyset(&set);
@@ -137,7 +174,8 @@ void install_stack_signal() {
 std::vector<ThreadStack> native_stacks(void (*on_main_thread)()) {
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
-  const std::vector<int> tids = other_threads();
+  std::vector<int> tids = other_threads();
+  if (tids.size() > kMaxThreads) tids.resize(kMaxThreads);
   main_callback = on_main_thread;
   for (size_t i = 0; i < tids.size(); ++i) {
     slots[i].done = false;
@@ -153,7 +191,7 @@ std::vector<ThreadStack> native_stacks(void (*on_main_thread)()) {
     ThreadStack stack{.name = thread_name(tids[i]), .tid = tids[i], .frames = {}};
     const bool answered = slots[i].done.load(std::memory_order_acquire);
     if (answered) {
-      for (int k = kHandlerFrames; k < slots[i].count; ++k) {
+      for (int k = 0; k < slots[i].count; ++k) {
         stack.frames.push_back(frame_text(slots[i].addresses[static_cast<size_t>(k)]));
       }
       if (slots[i].count == 0) stack.frames.emplace_back("compiled Lua code");

@@ -1,5 +1,7 @@
 #include "host/worker/profile_recording.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -8,10 +10,12 @@
 
 #include "host/base/clock.h"
 #include "host/base/json.h"
+#include "host/base/sampled_stacks.h"
 #include "host/base/store_access.h"
 #include "host/base/text.h"
 #include "host/lua/engine_loader.h"
 #include "host/store/file.h"
+#include "host/worker/stack_sampler.h"
 
 namespace rtrain {
 namespace {
@@ -40,19 +44,35 @@ class Unfinished {
   std::string path_;
 };
 
-// Until the time has passed, or that many more reports were made. The number of reports.
-int64_t wait_for_end(Progress& progress, const message::AskProfile& asked) {
-  const double begin_s = monotonic_s();
-  const auto count = [&] {
-    return static_cast<int64_t>(progress.page().reports.load(std::memory_order_relaxed));
-  };
-  const int64_t before = count();
-  const double most_s = asked.steps > 0 ? asked.timeout_s : asked.seconds;
-  while (monotonic_s() - begin_s < most_s) {
-    if (asked.steps > 0 && count() - before >= asked.steps) break;
-    std::this_thread::sleep_for(kLook);
+// When to end: the time has passed, or that many more reports were made.
+class End {
+ public:
+  End(Progress& progress, const message::AskProfile& asked)
+      : page_(progress.page()),
+        steps_(asked.steps),
+        end_s_(monotonic_s() + (asked.steps > 0 ? asked.timeout_s : asked.seconds)),
+        before_(count()) {}
+
+  bool has_come() const {
+    return monotonic_s() >= end_s_ || (steps_ > 0 && num_reports() >= steps_);
   }
-  return count() - before;
+  int64_t num_reports() const { return count() - before_; }
+
+ private:
+  int64_t count() const {
+    return static_cast<int64_t>(page_.reports.load(std::memory_order_relaxed));
+  }
+
+  const ProgressPage& page_;
+  int64_t steps_;
+  double end_s_;
+  int64_t before_;
+};
+
+std::string too_few_reports(const message::AskProfile& asked, int64_t reports) {
+  if (reports >= asked.steps) return "";
+  return cat("it has made ", reports, " of ", asked.steps, " reports in ", asked.timeout_s,
+             " s (--timeout)");
 }
 
 // As PyTorch's traces say it: tools that lay the traces of several ranks together look for it.
@@ -62,8 +82,8 @@ std::string distributed_info(const WorkerContext& context) {
                            {"world_size", context.world_size}}));
 }
 
-message::Profile record(const ProfilerApi& profiler, Progress& progress,
-                        const message::AskProfile& asked, const WorkerContext& context) {
+message::Profile record_trace(const ProfilerApi& profiler, Progress& progress,
+                              const message::AskProfile& asked, const WorkerContext& context) {
   Unfinished file(asked.path);
   ProfileOptions options;
   options.cuda = options.with_stack = options.all_threads = true;
@@ -72,14 +92,74 @@ message::Profile record(const ProfilerApi& profiler, Progress& progress,
   profiler.add_metadata("distributedInfo", distributed_info(context));
   const double begin_s = monotonic_s();
   message::Profile out{.path = asked.path};
-  out.reports = wait_for_end(progress, asked);
+  const End end(progress, asked);
+  while (!end.has_come()) std::this_thread::sleep_for(kLook);
+  out.reports = end.num_reports();
   out.seconds = monotonic_s() - begin_s;
   out.events = profiler.stop(file.path());
   file.keep();
-  if (out.reports < asked.steps) {
-    out.note = cat("it has made ", out.reports, " of ", asked.steps, " reports in ",
-                   asked.timeout_s, " s (--timeout)");
+  out.note = too_few_reports(asked, out.reports);
+  return out;
+}
+
+// Ticks of a sampler: not quite equally far from each other, so that no loop of the script's is in
+// step with them, and as far as they have to be for what they may cost.
+class SamplePace {
+ public:
+  explicit SamplePace(double rate) : interval_s_(1 / rate), begin_s_(monotonic_s()) {}
+
+  void wait(const StackSampler& sampler) {
+    if (++ticks_ % kTicksBetweenChecks == 0) check(sampler.cost());
+    jitter_ = jitter_ * 1664525U + 1013904223U;
+    const double part = 0.75 + 0.5 * static_cast<double>(jitter_) / 4294967296.0;
+    std::this_thread::sleep_for(std::chrono::duration<double>(interval_s_ * slower_ * part));
   }
+
+ private:
+  // Of the processor time of the process. One that waits still has some samples: it counts as if it
+  // used a part of a processor.
+  static constexpr double kMostCost = 0.007;
+  static constexpr double kLeastProcessors = 0.1;
+  static constexpr int kTicksBetweenChecks = 8;
+  static constexpr double kMostSlower = 30;
+
+  void check(const SamplingCost& cost) {
+    const double least_s = kLeastProcessors * (monotonic_s() - begin_s_);
+    const bool is_dear = cost.own_s > kMostCost * std::max(cost.process_s, least_s);
+    slower_ = is_dear ? std::min(slower_ * 1.5, kMostSlower) : std::max(slower_ / 1.5, 1.0);
+  }
+
+  double interval_s_;
+  double begin_s_;
+  double slower_ = 1;
+  int ticks_ = 0;
+  uint32_t jitter_ = 1;
+};
+
+message::Profile record_stacks(Progress& progress, const message::AskProfile& asked,
+                               const WorkerContext& context) {
+  Unfinished file(asked.path);
+  message::Profile out{.path = asked.path};
+  const double begin_s = monotonic_s();
+  StackSampler sampler(asked.is_idle_wanted);
+  SamplePace pace(asked.rate);
+  const End end(progress, asked);
+  while (!end.has_come()) {
+    sampler.tick(monotonic_s());
+    pace.wait(sampler);
+  }
+  out.reports = end.num_reports();
+  out.seconds = monotonic_s() - begin_s;
+  out.events = sampler.num_samples();
+  SampledStacks stacks = sampler.finish();
+  stacks.name = cat("rank ", context.world_rank);
+  const std::string text = to_json(to_speedscope(stacks));
+  OpenFile(file.path(), O_WRONLY | O_CREAT | O_TRUNC).write(text);
+  file.keep();
+  const SamplingCost cost = sampler.cost();
+  out.cost_s = cost.own_s;
+  out.cpu_s = cost.process_s;
+  out.note = too_few_reports(asked, out.reports);
   return out;
 }
 
@@ -88,11 +168,12 @@ message::Profile record(const ProfilerApi& profiler, Progress& progress,
 message::Profile record_profile(Progress& progress, const message::AskProfile& asked,
                                 const WorkerContext& context) {
   const ProfilerApi* profiler = engine_profiler();
-  if (profiler == nullptr) {
+  if (profiler == nullptr && asked.rate == 0) {
     return {.error = "it has not made a tensor yet: LibTorch, which records, is not loaded"};
   }
   try {
-    return record(*profiler, progress, asked, context);
+    return asked.rate > 0 ? record_stacks(progress, asked, context)
+                          : record_trace(*profiler, progress, asked, context);
   } catch (const Error& e) {
     return {.error = e.message()};
   } catch (const std::exception& e) {

@@ -18,6 +18,7 @@
 #include "host/base/phase_clock.h"
 #include "host/base/progress_board.h"
 #include "host/lua/lua.h"
+#include "host/lua/thread_state.h"
 
 namespace rtrain {
 
@@ -33,7 +34,10 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   // The state whose lines are shown; main thread. Null once it is closed.
-  void set_state(lua_State* L) { state_ = L; }
+  void set_state(lua_State* L) {
+    state_ = L;
+    set_thread_state(L);
+  }
   lua_State* state() const { return state_; }
 
   // Brackets a call that may wait for something outside this process. May be nested: the outermost

@@ -10,52 +10,22 @@
 #include "host/base/text.h"
 #include "host/loop/frame.h"
 #include "host/lua/compiled_hooks.h"
+#include "host/worker/lua_stack.h"
 #include "host/worker/program_stack.h"
 
 namespace rtrain {
 namespace {
 
 constexpr std::chrono::milliseconds kHookWait{400};
-constexpr int kMaxFrames = 32;
-constexpr int kAnyEvent = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
-
 // Half of what a message may have: names and Lua lines take no more than the rest.
 constexpr size_t kMaxFramesBytes = kMaxFrameBytes / 2;
 
-// What the hook writes on the main thread and the asking thread reads once `done`.
-struct Sample {
-  std::atomic<bool> wanted{false};
-  std::atomic<bool> done{false};
-  lua_State* state = nullptr;
-  lua_Hook hook_before = nullptr;
-  int mask_before = 0;
-  int count_before = 0;
-  int count = 0;
-  std::array<PageFrame, kMaxFrames> frames;
-};
-Sample sample;
+// What the main thread writes and the asking thread reads once `done`.
+LuaStack sample;
 
-void on_hook(lua_State* L, lua_Debug*) {
-  lua_sethook(L, sample.hook_before, sample.mask_before, sample.count_before);
-  if (!sample.wanted.exchange(false)) return;
-  sample.count = 0;
-  lua_Debug info;
-  for (int level = 0; sample.count < kMaxFrames && lua_getstack(L, level, &info) != 0; ++level) {
-    if (lua_getinfo(L, "Sl", &info) == 0 || info.currentline < 0) continue;
-    char text[sizeof(PageFrame::bytes)];
-    std::snprintf(text, sizeof(text), "%s:%d", info.short_src, info.currentline);
-    sample.frames[static_cast<size_t>(sample.count++)].set(text);
-  }
-  sample.done.store(true, std::memory_order_release);
-}
-
-// In the signal handler, on the main thread: as lua.c does at Ctrl-C.
-void set_hook() {
-  if (!sample.wanted || lua_gethook(sample.state) == &on_hook) return;
-  sample.hook_before = lua_gethook(sample.state);
-  sample.mask_before = lua_gethookmask(sample.state);
-  sample.count_before = lua_gethookcount(sample.state);
-  lua_sethook(sample.state, &on_hook, kAnyEvent, 1);
+// In the signal handler, on the main thread.
+void ask_main_thread() {
+  if (sample.wanted) write_at_next_instruction(sample);
 }
 
 std::vector<std::string> sampled_lines() {
@@ -65,8 +35,10 @@ std::vector<std::string> sampled_lines() {
   }
   std::vector<std::string> out;
   if (!sample.done.load(std::memory_order_acquire)) return out;
-  for (int i = 0; i < sample.count; ++i)
-    out.emplace_back(sample.frames[static_cast<size_t>(i)].view());
+  for (int i = 0; i < sample.count; ++i) {
+    const LuaFrame& frame = sample.frames[static_cast<size_t>(i)];
+    out.push_back(cat(std::string_view(frame.source.data()), ":", frame.line));
+  }
   return out;
 }
 
@@ -89,13 +61,12 @@ message::Stack stack_report(Progress& progress) {
   const auto blocked = progress.page().blocked.read();
   const bool waits = blocked && blocked->depth > 0;
   const int program = progress.page().program.load(std::memory_order_acquire);
-  sample.state = progress.state();
   sample.done = false;
-  sample.wanted = !waits && program == 0 && sample.state != nullptr;
+  sample.wanted = !waits && program == 0 && progress.state() != nullptr;
   message::Stack out;
   out.pid = getpid();
   if (program > 0) out.program = program_stack(program);
-  out.threads = native_stacks(sample.wanted ? &set_hook : nullptr);
+  out.threads = native_stacks(sample.wanted ? &ask_main_thread : nullptr);
   fit_into_message(out.program);
   fit_into_message(out.threads);
   if (program > 0) {

@@ -8,34 +8,31 @@ local session = require 'rtrain.worker.session'
 ---@class TrainContext
 local TrainContext = class('TrainContext')
 
-function TrainContext:init(fields) self._fields = fields end
-
----The same object in another attempt, where a loss was healed (train.elastic).
----@param fields table
-function TrainContext:renew(fields) self._fields = fields end
+-- The session has another context after a heal (train.elastic).
+function TrainContext:init(state) self._session = state end
 
 ---@return integer number of workers of the run
-function TrainContext:get_world_size() return self._fields.world_size end
+function TrainContext:get_world_size() return self._session.context.world_size end
 
 ---@return integer rank of this worker among all, from 0
-function TrainContext:get_world_rank() return self._fields.world_rank end
+function TrainContext:get_world_rank() return self._session.context.world_rank end
 
 ---@return integer rank among the workers of this host, from 0
-function TrainContext:get_local_rank() return self._fields.local_rank end
+function TrainContext:get_local_rank() return self._session.context.local_rank end
 
 ---@return integer workers on this host
-function TrainContext:get_local_world_size() return self._fields.local_world_size end
+function TrainContext:get_local_world_size() return self._session.context.local_world_size end
 
 ---@return integer number of this host, from 0
-function TrainContext:get_node_rank() return self._fields.node_rank end
+function TrainContext:get_node_rank() return self._session.context.node_rank end
 
 ---@return string name of the run
-function TrainContext:get_experiment_name() return self._fields.experiment_name end
+function TrainContext:get_experiment_name() return self._session.context.experiment_name end
 
 ---Where the run's files are.
 ---@return {storage_path: string, experiment_path: string} folder of all runs, folder of this one
 function TrainContext:get_storage()
-  return {storage_path = self._fields.storage_path, experiment_path = self._fields.run_path}
+  return {storage_path = self._session.context.storage_path, experiment_path = self._session.context.run_path}
 end
 
 for _, name in ipairs {'get_metadata', 'get_trial_name', 'get_trial_id', 'get_trial_resources', 'get_trial_dir'} do
@@ -54,7 +51,7 @@ local context = {}
 ---@return TrainContext
 function context.get_context()
   local state = session.get('train.get_context()')
-  state.train_context = state.train_context or TrainContext(state.context)
+  state.train_context = state.train_context or TrainContext(state)
   return state.train_context
 end
 

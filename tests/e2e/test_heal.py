@@ -359,7 +359,7 @@ def test_train_loop_heals_by_itself(rtrain):
           for _, param in ipairs(net:parameters()) do sum = sum + param:double():abs():sum():item() end
           return ('%d %.17g %.17g'):format(out.steps, out.metrics.val_loss, sum)
         end
-        for _, lose in ipairs {{}, {0, 3, 5}} do
+        for _, lose in ipairs {{}, {2, 3, 5}} do  -- behind a step that all ranks have made
           local result = train.TorchTrainer {
             train_loop_per_worker = train_func, train_loop_config = {lose = lose},
             scaling_config = train.ScalingConfig {num_workers = 2},

@@ -2,6 +2,7 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
+#include <pthread.h>
 
 #include <optional>
 
@@ -111,6 +112,7 @@ class Pool::Worker {
         id_(shared_->options.first_worker + number) {}
 
   void run() {
+    ::pthread_setname_np(::pthread_self(), "rtrain-loader");
     at::set_num_threads(1);  // the training thread uses the cores
     const c10::NoGradGuard no_grad;
     const LoaderThread no_default_generator;

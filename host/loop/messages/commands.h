@@ -58,13 +58,16 @@ struct RankProfile {
   std::optional<int64_t> events = {};
   std::optional<double> seconds = {};
   std::optional<int64_t> reports = {};
+  std::optional<double> cost_s = {};  // of sampling: processor time
+  std::optional<double> cpu_s = {};   // of the process meanwhile
   std::string note = {};
   std::string error = {};
 
   static constexpr std::tuple kFields{
       required("rank", &RankProfile::rank),       optional("path", &RankProfile::path),
       optional("events", &RankProfile::events),   optional("seconds", &RankProfile::seconds),
-      optional("reports", &RankProfile::reports), optional("note", &RankProfile::note),
+      optional("reports", &RankProfile::reports), optional("cost_s", &RankProfile::cost_s),
+      optional("cpu_s", &RankProfile::cpu_s),     optional("note", &RankProfile::note),
       optional("error", &RankProfile::error)};
 };
 
@@ -124,12 +127,16 @@ struct RecordProfiles {
   int64_t steps = 0;     // that many reports instead of seconds; 0: seconds count
   double timeout_s = 0;  // of the steps
   bool record_shapes = false;
+  double rate = 0;  // samples of the stacks a second instead of a trace of operators; 0: the trace
+  bool is_idle_wanted = false;       // samples of all threads that wait
   std::optional<int64_t> rank = {};  // none: all
 
   static constexpr std::tuple kFields{required("seconds", &RecordProfiles::seconds),
                                       required("steps", &RecordProfiles::steps),
                                       required("timeout_s", &RecordProfiles::timeout_s),
                                       optional("record_shapes", &RecordProfiles::record_shapes),
+                                      optional("rate", &RecordProfiles::rate),
+                                      optional("idle", &RecordProfiles::is_idle_wanted),
                                       optional("rank", &RecordProfiles::rank)};
 };
 

@@ -279,16 +279,19 @@ struct Profile {
   static constexpr std::string_view kType = "profile";
   int64_t id = 0;
   std::string path = {};
-  int64_t events = 0;
+  int64_t events = 0;  // of a trace; of stacks: samples
   double seconds = 0;
   int64_t reports = 0;
+  double cost_s = 0;  // of sampling: processor time
+  double cpu_s = 0;   // of the process meanwhile
   std::string note = {};
-  std::string error = {};  // then there is no trace
+  std::string error = {};  // then there is no profile
 
   static constexpr std::tuple kFields{
       required("id", &Profile::id),           optional("path", &Profile::path),
       optional("events", &Profile::events),   optional("seconds", &Profile::seconds),
-      optional("reports", &Profile::reports), optional("note", &Profile::note),
+      optional("reports", &Profile::reports), optional("cost_s", &Profile::cost_s),
+      optional("cpu_s", &Profile::cpu_s),     optional("note", &Profile::note),
       optional("error", &Profile::error)};
 };
 

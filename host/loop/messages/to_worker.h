@@ -111,6 +111,8 @@ struct AskProfile {
   int64_t steps = 0;     // that many reports instead of seconds; 0: seconds count
   double timeout_s = 0;  // of the steps
   bool record_shapes = false;
+  double rate = 0;  // samples of the stacks a second instead of a trace of operators; 0: the trace
+  bool is_idle_wanted = false;  // samples of all threads that wait
 
   static constexpr std::tuple kFields{
       required("id", &AskProfile::id),
@@ -119,6 +121,8 @@ struct AskProfile {
       required("steps", &AskProfile::steps),
       required("timeout_s", &AskProfile::timeout_s),
       required("record_shapes", &AskProfile::record_shapes),
+      optional("rate", &AskProfile::rate),
+      optional("idle", &AskProfile::is_idle_wanted),
   };
 };
 

@@ -28,15 +28,19 @@ void ProfileRequest::start(const ProfilePlan& plan, Done done) {
   done_ = std::move(done);
   answers_.clear();
   ++id_;
+  is_sampled_ = plan.rate > 0;
   waits_s_ = profile_deadline_s(plan.steps > 0 ? plan.timeout_s : plan.seconds);
   deadline_.start(to_ms(waits_s_));
+  const char* const ending = plan.rate > 0 ? ".speedscope.json" : ".json";
   for (const int rank : plan.ranks) {
     send_(rank, message::AskProfile{.id = id_,
-                                    .path = cat(plan.stem, "-rank", rank, ".json"),
+                                    .path = cat(plan.stem, "-rank", rank, ending),
                                     .seconds = plan.seconds,
                                     .steps = plan.steps,
                                     .timeout_s = plan.timeout_s,
-                                    .record_shapes = plan.record_shapes});
+                                    .record_shapes = plan.record_shapes,
+                                    .rate = plan.rate,
+                                    .is_idle_wanted = plan.is_idle_wanted});
   }
 }
 
@@ -48,6 +52,8 @@ void ProfileRequest::on_answer(int rank, const message::Profile& profile) {
               .events = profile.events,
               .seconds = profile.seconds,
               .reports = profile.reports,
+              .cost_s = is_sampled_ ? std::optional(profile.cost_s) : std::nullopt,
+              .cpu_s = is_sampled_ ? std::optional(profile.cpu_s) : std::nullopt,
               .note = profile.note});
 }
 

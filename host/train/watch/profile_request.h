@@ -23,7 +23,10 @@ struct ProfilePlan {
   int64_t steps = 0;     // that many reports instead of seconds; 0: seconds count
   double timeout_s = 0;  // of the steps
   bool record_shapes = false;
-  std::string stem;  // the files are "<stem>-rank0.json"
+  double rate = 0;  // samples of the stacks a second instead of a trace of operators; 0: the trace
+  bool is_idle_wanted = false;
+  // The files are "<stem>-rank0.json", of samples "<stem>-rank0.speedscope.json".
+  std::string stem;
 };
 
 class ProfileRequest {
@@ -47,6 +50,7 @@ class ProfileRequest {
   std::map<int, RankProfile> answers_;
   Done done_;
   int64_t id_ = 0;
+  bool is_sampled_ = false;
   double waits_s_ = 0;
   Timer deadline_;
 };

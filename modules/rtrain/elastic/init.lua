@@ -43,7 +43,6 @@ local function renew_session(state)
   local before = state.context
   state.context = require('rtrain._worker').context()
   state.checkpoint, state.tempdirs = nil, {}
-  if state.train_context then state.train_context:renew(state.context) end
   followers.move(before, state)
 end
 

@@ -1,0 +1,15 @@
+#include "host/lua/thread_state.h"
+
+namespace rtrain {
+namespace {
+
+// Of the executable: a signal handler reads it without a call into the dynamic linker.
+constinit thread_local lua_State* current = nullptr;
+
+}  // namespace
+
+void set_thread_state(lua_State* L) { current = L; }
+
+lua_State* thread_state() { return current; }
+
+}  // namespace rtrain
