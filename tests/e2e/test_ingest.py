@@ -202,7 +202,8 @@ def test_the_record_tells_where_the_time_of_the_loops_went(rtrain, workers):
     for row in rows:
         times = row["data"]["train"]
         assert set(times) - {"ingest_workers"} == {
-            "wait_s", "ranks_s", "batching_s", "collate_s", "body_s", "stall_percent"}
+            "wait_s", "ranks_s", "batching_s", "collate_s", "body_s", "stall_percent", "operators"}
+        assert all(each.keys() == {"operator", "rows", "bytes", "time_s", "wait_s"} for each in times["operators"])
         assert times["wait_s"] > 0 and times["body_s"] > 0 and 0 < times["stall_percent"] < 100
         assert times.get("ingest_workers") == (1 if workers else None)
     # 2 epochs of 32 rows for each rank, in batches of 4.
