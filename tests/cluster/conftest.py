@@ -97,14 +97,23 @@ class SlurmUser:
         return result.stdout
 
 
-@pytest.fixture
-def hosts(tmp_path):
+def made_hosts(folder, **options):
     reason = hosts_module.missing()
     if reason:
         pytest.skip(reason)
-    made = hosts_module.Hosts(tmp_path / "hosts")
+    made = hosts_module.Hosts(folder, **options)
     yield made
     made.end()
+
+
+@pytest.fixture
+def hosts(tmp_path):
+    yield from made_hosts(tmp_path / "hosts")
+
+
+@pytest.fixture
+def three_hosts(tmp_path):
+    yield from made_hosts(tmp_path / "hosts", count=3)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import os
 import signal
 
-import hosts as hosts_module
 import pytest
 from conftest import wait_until
 from test_heal import ends, statuses
@@ -23,14 +22,8 @@ LOSE_NEW = "if train.get_context():get_world_rank() == 1 and state.step == 9 and
 
 
 @pytest.fixture
-def hosts(tmp_path):
-    """Three of them."""
-    reason = hosts_module.missing()
-    if reason:
-        pytest.skip(reason)
-    made = hosts_module.Hosts(tmp_path / "hosts", count=3)
-    yield made
-    made.end()
+def hosts(three_hosts):
+    return three_hosts
 
 
 def start(rtrain, job, num_workers, nodes, cores, limits="", **places):

@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 
-import hosts as hosts_module
 import pytest
 from conftest import wait_until
 from fake_driver import simulate_driver, use_libtorch
@@ -45,14 +44,8 @@ SAYS = """
 
 
 @pytest.fixture
-def hosts(tmp_path):
-    """Three of them."""
-    reason = hosts_module.missing()
-    if reason:
-        pytest.skip(reason)
-    made = hosts_module.Hosts(tmp_path / "hosts", count=3)
-    yield made
-    made.end()
+def hosts(three_hosts):
+    return three_hosts
 
 
 @pytest.fixture

@@ -22,11 +22,12 @@ int NodeGroup::place(int rank) const {
 }
 
 std::optional<int> NodeGroup::rank_at(int place) const {
+  // Each message asks this. Places ascend, in a member and from one to the next.
   for (const Member& member : members_) {
-    const auto found = std::ranges::find(member.places, place);
-    if (found != member.places.end()) {
-      return member.first_rank + static_cast<int>(found - member.places.begin());
-    }
+    if (member.places.empty() || place > member.places.back()) continue;
+    const auto found = std::ranges::lower_bound(member.places, place);
+    if (*found != place) return std::nullopt;
+    return member.first_rank + static_cast<int>(found - member.places.begin());
   }
   return std::nullopt;
 }

@@ -1,5 +1,7 @@
 -- rtrain/program/environment.lua: the variables that a program's ranks are given, in place of those of whoever started rtrain.
 
+local address_of = require 'rtrain.worker.address'
+
 local environment = {}
 
 -- Those of launchers: a program that finds them would take itself for a task of theirs. And rtrain's own.
@@ -12,10 +14,6 @@ environment.DROPPED = {
 local function shared(host, context, name, make)
   if context.world_rank == 0 then host.store_set('program/' .. name, make()) end
   return host.store_get('program/' .. name, context.timeout_s)
-end
-
-local function address_of(context)
-  return context.address ~= nil and context.address ~= '' and context.address or '127.0.0.1'
 end
 
 -- What ranks first … first + count - 1 have put there under the name, in their order.

@@ -1,5 +1,6 @@
 -- rtrain/trees/xgboost_group.lua: the ranks of an XGBoostTrainer as a group of XGBoost, which has sockets of its own.
 
+local address_of = require 'rtrain.worker.address'
 local collective = require 'xgboost.collective'
 local errors = require 'base.errors'
 local RabitTracker = require('xgboost.tracker').RabitTracker
@@ -11,10 +12,6 @@ local group = {}
 -- How long the library's own threads may take to end once all ranks have left.
 local END_S = 10
 local FOREVER_S = 1e9
-
-local function address_of(context)
-  return context.address ~= nil and context.address ~= '' and context.address or '127.0.0.1'
-end
 
 -- Rank 0 has the tracker; what it says of itself comes to the others through the attempt's store.
 local function join(host, context, config)
