@@ -13,7 +13,7 @@
 #define RTRAIN_BUILD_LIBTORCH ""
 #endif
 #ifndef RTRAIN_ENGINE_MINORS
-#error "RTRAIN_ENGINE_MINORS: the minors of LibTorch that there are engines for, \"2.11 2.15\""
+#error "the build says which minors of LibTorch there are engines for, \"2.11 2.15\""
 #endif
 
 namespace rtrain {

@@ -82,7 +82,8 @@ message::Stopping OperatorCommands::stop(const message::StopRun& asked) {
     delegate_.on_stop_now_command();
     return {.grace_s = 0};
   }
-  delegate_.on_stop_command(cat("`", asked.command, "` (pid ", asked.pid, ")"));
+  const std::string_view command = asked.command.empty() ? "rtrain stop" : asked.command;
+  delegate_.on_stop_command(cat("`", command, "` (pid ", asked.pid, ")"));
   return {.grace_s = run_.spec.preemption_grace_s};
 }
 

@@ -93,7 +93,7 @@ function absent.check(owner, name)
   if group then
     errors.raise('unsupported', ("%s has no '%s' (%s): %s"):format(owner, name, group[1], group[2]))
   end
-  if GONE[name] then
+  if GONE[name] and not require('torch._C').op(name) then
     errors.raise('unsupported', ("%s has no '%s' (this LibTorch has it no more): use %s"):format(owner, name, GONE[name]))
   end
 end

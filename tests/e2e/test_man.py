@@ -36,7 +36,7 @@ def test_every_command_has_a_page_with_all_its_options(rtrain, pages):
         assert f"rtrain {command} [OPTIONS]" in text
         for line in re.findall(r"^  (-\S+)", rtrain(command, "--help").stdout, re.M):
             for option in line.split(","):
-                assert re.search(rf"^ +(-\w, )?{re.escape(option)}\b", text, re.M), (command, option)
+                assert re.search(rf"^ +(-[\w-]+, )?{re.escape(option)}\b", text, re.M), (command, option)
 
 
 def test_the_page_of_rtrain_lists_commands_statuses_and_variables(rtrain, pages):

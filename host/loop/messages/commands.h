@@ -85,7 +85,7 @@ struct StopRun {
   using Answer = Stopping;
   bool now = false;  // without another checkpoint
   int64_t pid = 0;   // who asks
-  std::string command = "rtrain stop";
+  std::string command = {};  // of the one who asks; none: rtrain stop
 
   static constexpr std::tuple kFields{optional("now", &StopRun::now),
                                       required("pid", &StopRun::pid),
