@@ -23,6 +23,11 @@ def files_below(folder):
     return sorted((path.relative_to(folder).as_posix(), path) for path in folder.rglob('*') if path.is_file())
 
 
+def half(folder):
+    """Which LibTorch a staged folder holds: 'cuda' with its half for GPUs, else 'cpu'."""
+    return 'cuda' if pathlib.Path(folder, 'bin/lib/torch/lib/libtorch_cuda.so').exists() else 'cpu'
+
+
 def folders_of(names):
     """Every folder above these names, parents first."""
     return sorted({str(parent) for name in names for parent in pathlib.PurePosixPath(name).parents} - {'.'})

@@ -32,7 +32,7 @@ def write(folder, out, version):
         subprocess.run([MAKE_RUN, work / 'run'], check=True)
         begin = (work / 'run').read_bytes()
         data, size = packed(archive.files_below(folder), work)
-    target = out / f'rtrain-{version}-cpu.run'
+    target = out / f'rtrain-{version}-{archive.half(folder)}.run'
     target.write_bytes(begin + data + struct.pack('<QQQ', len(begin), len(data), size) + hashlib.sha256(data).digest() + MAGIC)
     target.chmod(0o755)
     return target

@@ -1,20 +1,24 @@
 #!/usr/bin/env python3
 """Packs a staged folder: packaging/formats/pack.py FOLDER OUT VERSION KIND… prints the files that it wrote.
 
-FOLDER has bin/, lib/ and share/ as below a prefix, and gets share/doc/rtrain/rtrain.spdx.json. KIND: wheel, deb, tarball, bundle.
+FOLDER has bin/, lib/ and share/ as below a prefix, and gets share/doc/rtrain/rtrain.spdx.json. KIND: wheel, deb, tarball, bundle,
+image, apptainer.
 $SOURCE_DATE_EPOCH is the time of every file.
 """
 import pathlib
 import sys
 
 sys.dont_write_bytecode = True
+import apptainer
 import bundle
 import deb
+import image
 import spdx
 import tarball
 import wheel
 
-WRITERS = {'wheel': wheel.write, 'deb': deb.write, 'tarball': tarball.write, 'bundle': bundle.write}
+WRITERS = {'wheel': wheel.write, 'deb': deb.write, 'tarball': tarball.write, 'bundle': bundle.write, 'image': image.write,
+           'apptainer': apptainer.write}
 
 
 def main():

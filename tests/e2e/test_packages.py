@@ -1,6 +1,8 @@
 """packaging/formats packs a folder: equal bytes each time, and files that pip and dpkg take. packaging/check has the rest."""
 
+import gzip
 import hashlib
+import io
 import json
 import os
 import re
@@ -29,8 +31,8 @@ def stage(folder, order):
     return folder
 
 
-def pack(folder, out, *kinds):
-    env = {**os.environ, "SOURCE_DATE_EPOCH": "1700000001"}
+def pack(folder, out, *kinds, path=()):
+    env = {**os.environ, "SOURCE_DATE_EPOCH": "1700000001", "PATH": os.pathsep.join([*map(str, path), os.environ["PATH"]])}
     done = subprocess.run([SOURCE / "packaging" / "formats" / "pack.py", folder, out, VERSION, *(kinds or KINDS)],
                           env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -104,6 +106,52 @@ def test_the_spdx_document_lists_every_file_and_what_is_inside(packed, tmp_path)
         f"./{name}": hashlib.sha256(data).hexdigest() for name, data in files.items()}
     packages = {row["name"]: row["licenseDeclared"] for row in document["packages"]}
     assert packages["rtrain"] == "Apache-2.0" and packages["LuaJIT"] == "MIT" and "libstdc++" in packages
+
+
+@pytest.fixture
+def small_base(tmp_path):
+    """A folder with an mmdebstrap in it whose base is one file: Debian's takes a network and minutes (packaging/check)."""
+    with tarfile.open(tmp_path / "base.tar", "w") as archive:
+        archive.addfile(tarfile.TarInfo("etc/debian_version"), None)
+    program = tmp_path / "path" / "mmdebstrap"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nfor target; do :; done\ncp {tmp_path}/base.tar "$target"\n')
+    program.chmod(0o755)
+    return program.parent
+
+
+def test_an_image_says_its_hashes_and_has_rtrain_over_the_base(tmp_path, small_base):
+    (image,) = pack(stage(tmp_path / "one", False), tmp_path / "first", "image", path=[small_base])
+    (again,) = pack(stage(tmp_path / "another", True), tmp_path / "second", "image", path=[small_base])
+    assert open(image, "rb").read() == open(again, "rb").read()
+    with tarfile.open(image) as archive:
+        files = {member.name: archive.extractfile(member).read() for member in archive if member.isfile()}
+    assert json.loads(files["oci-layout"]) == {"imageLayoutVersion": "1.0.0"}
+
+    def blob(descriptor):
+        data = files[f"blobs/{descriptor['digest'].replace(':', '/')}"]
+        assert (len(data), f"sha256:{hashlib.sha256(data).hexdigest()}") == (descriptor["size"], descriptor["digest"])
+        return data
+
+    (entry,) = json.loads(files["index.json"])["manifests"]
+    assert entry["annotations"]["org.opencontainers.image.ref.name"] == f"{VERSION}-cpu"
+    manifest = json.loads(blob(entry))
+    config = json.loads(blob(manifest["config"]))
+    layers = [gzip.decompress(blob(layer)) for layer in manifest["layers"]]
+    assert config["rootfs"]["diff_ids"] == [f"sha256:{hashlib.sha256(layer).hexdigest()}" for layer in layers]
+    names = [tarfile.open(fileobj=io.BytesIO(layer)).getnames() for layer in layers]
+    assert names[0] == ["etc/debian_version"]
+    (entrypoint,) = config["config"]["Entrypoint"]
+    assert entrypoint.lstrip("/") in names[1] and "opt/rtrain/share/doc/rtrain/rtrain.spdx.json" in names[1]
+    assert config["created"] == "2023-11-14T22:13:21Z"
+
+
+def test_the_definition_of_apptainer_names_the_image(tmp_path, small_base):
+    folder = stage(tmp_path / "stage", False)
+    image, definition = pack(folder, tmp_path / "out", "image", "apptainer", path=[small_base])
+    text = open(definition).read()
+    assert f"Bootstrap: oci-archive\nFrom: {os.path.basename(image)}\n" in text
+    assert 'exec /opt/rtrain/bin/rtrain "$@"' in text
 
 
 def test_a_tree_with_changes_is_not_packed(tmp_path):
