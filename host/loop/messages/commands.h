@@ -83,8 +83,8 @@ struct Stopping {
 struct StopRun {
   static constexpr std::string_view kType = "stop";
   using Answer = Stopping;
-  bool now = false;  // without another checkpoint
-  int64_t pid = 0;   // who asks
+  bool now = false;          // without another checkpoint
+  int64_t pid = 0;           // who asks
   std::string command = {};  // of the one who asks; none: rtrain stop
 
   static constexpr std::tuple kFields{optional("now", &StopRun::now),
