@@ -15,12 +15,19 @@
 #include "host/lua/embed.h"
 #include "host/machine/runtime_folder.h"
 #include "host/store/unpacked_files.h"
+#include "host/worker/status_endpoint.h"
 
 namespace rtrain {
 template <>
 struct Class<Program> {
   using Slot = std::unique_ptr<Program>;
   static constexpr const char* kName = "rtrain.Program";
+};
+
+template <>
+struct Class<StatusEndpoint> {
+  using Slot = std::unique_ptr<StatusEndpoint>;
+  static constexpr const char* kName = "rtrain.StatusEndpoint";
 };
 
 namespace {
@@ -50,7 +57,8 @@ int program_pid(lua_State* L) {
 
 int next_line(lua_State* L) {
   std::string line;
-  switch (check<Program>(L, 1)->next(luaL_checknumber(L, 2), line)) {
+  const int other_fd = luaL_optint(L, 3, -1);
+  switch (check<Program>(L, 1)->next(luaL_checknumber(L, 2), line, other_fd)) {
     case Program::Event::kNothing:
       push_value(L, "nothing");
       return 1;
@@ -104,6 +112,44 @@ int free_port(lua_State* L) {
   return 1;
 }
 
+int serve_status(lua_State* L) {
+  push<StatusEndpoint>(L, std::make_unique<StatusEndpoint>());
+  return 1;
+}
+
+int url_of_status(lua_State* L) {
+  push_value(L, check<StatusEndpoint>(L, 1)->url());
+  return 1;
+}
+
+int token_of_status(lua_State* L) {
+  push_value(L, check<StatusEndpoint>(L, 1)->token_path());
+  return 1;
+}
+
+int fd_of_status(lua_State* L) {
+  lua_pushinteger(L, check<StatusEndpoint>(L, 1)->waiting_fd());
+  return 1;
+}
+
+int take_status(lua_State* L) {
+  const auto posted = check<StatusEndpoint>(L, 1)->take();
+  if (!posted) return 0;
+  lua_pushinteger(L, posted->connection);
+  push_value(L, posted->body);
+  return 2;
+}
+
+int accept_status(lua_State* L) {
+  check<StatusEndpoint>(L, 1)->accept(luaL_checkinteger(L, 2));
+  return 0;
+}
+
+int refuse_status(lua_State* L) {
+  check<StatusEndpoint>(L, 1)->refuse(luaL_checkinteger(L, 2), luaL_checkstring(L, 3));
+  return 0;
+}
+
 int python_folder(lua_State* L) {
   push_value(L, unpack_once(cat(runtime_folder(), "/python"), embedded_python()));
   return 1;
@@ -118,9 +164,16 @@ int open_program(lua_State* L) {
       method<&finish_program>("finish"), method<&last_words>("last_words"),
   };
   register_class<Program>(L, kMethods);
+  static constexpr std::array kOfStatus = {
+      method<&url_of_status>("url"),       method<&token_of_status>("token_path"),
+      method<&fd_of_status>("waiting_fd"), method<&take_status>("take"),
+      method<&accept_status>("accept"),    method<&refuse_status>("refuse"),
+  };
+  register_class<StatusEndpoint>(L, kOfStatus);
   static constexpr std::array kFunctions = {
       method<&start_program>("start"),
       method<&free_port>("free_port"),
+      method<&serve_status>("serve_status"),
       method<&python_folder>("python_folder"),
   };
   push_functions(L, kFunctions);

@@ -2,11 +2,15 @@
 //
 //   start({command, env, without}) → program   host/loop/program.h
 //   program:pid()
-//   program:next(timeout_s) → 'nothing', 'ended', or 'line', line
+//   program:next(timeout_s, other_fd?) → 'nothing', 'ended', or 'line', line
 //   program:write(line)
 //   program:send(signal)
 //   program:finish(timeout_s) → 'exited with code 0', exit code or nil; kills what still runs
 //   program:last_words() → the end of what it has written to stderr
+//   serve_status() → status          host/worker/status_endpoint.h
+//   status:url(), status:token_path(), status:waiting_fd()
+//   status:take() → connection, body; nothing while none waits
+//   status:accept(connection), status:refuse(connection, why)
 //   free_port() → a TCP port that nobody listens at now
 //   python_folder() → the folder that has the Python package of the executable, for PYTHONPATH
 #pragma once

@@ -67,6 +67,7 @@ ReportOptions report_options(lua_State* L, int index) {
   options.delete_source = given["delete_local_checkpoint_after_upload"].bool_or(false);
   options.directory_name = given["checkpoint_dir_name"].string_or("");
   options.validation = given["validation"];
+  options.is_for_all = given["is_for_all"].bool_or(false);
   return options;
 }
 

@@ -7,8 +7,8 @@
 //   start_phases()               the train function begins: its time counts from here on
 //   phase_seconds() → {data = s, forward = s, …}, steps of optimizers
 //   report(metrics, {checkpoint, temporary, checkpoint_dir_name, checkpoint_upload_mode,
-//                    delete_local_checkpoint_after_upload, validation}?) → path of the committed
-//                                checkpoint; nil without one, and in mode ASYNC
+//                    delete_local_checkpoint_after_upload, validation, is_for_all}?) → path of
+//                                the committed checkpoint; nil without one, and in mode ASYNC
 //   begin_upload(metrics, options) → name, end_upload(folder, temporary) → path or nil,
 //   fail_upload(error)           the same around a checkpoint_upload_fn
 //   last_checkpoint() → path of the last committed one that this rank attached, or nil

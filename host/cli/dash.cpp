@@ -73,7 +73,7 @@ std::shared_ptr<const TlsCertificate> certificate_of(const Options& options) {
   }
 }
 
-HttpServerOptions server_options(const Options& options) {
+HttpPortOptions server_options(const Options& options) {
   const std::string address = options.host == "localhost" ? "127.0.0.1" : options.host;
   const auto parsed = SocketAddress::parse(address, 0);
   if (!parsed) {
@@ -159,7 +159,7 @@ AccessOptions access_options(const Options& options, const TlsCertificate* certi
 }
 
 // The address for people: one of all addresses of the host is called by a name.
-std::string page_address(const AccessOptions& access, const HttpServerOptions& server,
+std::string page_address(const AccessOptions& access, const HttpPortOptions& server,
                          const SocketAddress& address) {
   std::string place = address.text();
   const std::string host = address.host();
@@ -186,7 +186,7 @@ void print_address(const Options& options, const AccessOptions& access, const st
 }
 
 void serve(const Options& options) {
-  const HttpServerOptions server = server_options(options);
+  const HttpPortOptions server = server_options(options);
   const AccessOptions access = access_options(options, server.certificate.get());
   Loop loop;
   Dashboard dashboard(options.storage_path(), access, page_files());

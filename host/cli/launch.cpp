@@ -17,6 +17,7 @@ namespace {
 struct LaunchOptions : RunOptions {
   std::vector<std::string> env;
   std::string backend = "torch";
+  bool status_endpoint = false;
 };
 
 Map variables_of(const std::vector<std::string>& settings) {
@@ -37,7 +38,8 @@ void launch(State& state, const LaunchOptions& options) {
   push_module_function(state, "rtrain.program.launch", "run");
   push_value(state, command);
   push_value(state, variables_of(options.env));
-  push_value(state, options.backend);
+  push_value(state,
+             Map{{"backend", options.backend}, {"status_endpoint", options.status_endpoint}});
   protected_call(state, 3, 0);
 }
 
@@ -62,6 +64,9 @@ void add_launch(Parser& parser, const std::vector<std::string>& command_line) {
               "(TF_CONFIG), jax")
       .value_name("NAME")
       .one_of({"torch", "tensorflow", "jax"});
+  command.flag("--status-endpoint", &options->status_endpoint,
+               "rank 0 finds the endpoint of Kubeflow's status protocol (KEP-2779), to which "
+               "Hugging Face's Trainer reports by itself");
   command.argument("ARGS", &options->args, "the program's own arguments");
   command.leave_the_rest();
   command.footer(

@@ -31,30 +31,15 @@ bool has_name(const std::vector<std::string>& names, std::string_view host) {
                      [&](const std::string& each) { return is_named(name_of(each), name); });
 }
 
-std::string_view bearer(const HttpRequest& request) {
-  constexpr std::string_view kBearer = "Bearer ";
-  const std::string_view header = request.header("authorization");
-  return header.starts_with(kBearer) ? header.substr(kBearer.size()) : std::string_view();
-}
-
 // By the token in a header, in the address of what only reads, or by the cookie.
 bool has_key(const HttpRequest& request, const AccessKey& key, const std::string& cookie_name) {
-  return is_same_secret(bearer(request), key.token) ||
+  return is_same_secret(request.bearer(), key.token) ||
          (!request.is_write() &&
           is_same_secret(request.query.find("token").value_or(""), key.token)) ||
          is_same_secret(request.cookie(cookie_name), key.cookie);
 }
 
 }  // namespace
-
-bool is_same_secret(std::string_view a, std::string_view b) {
-  if (a.size() != b.size() || a.empty()) return false;
-  unsigned char differs = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    differs = static_cast<unsigned char>(differs | (a[i] ^ b[i]));
-  }
-  return differs == 0;
-}
 
 std::string checked_base_path(const std::string& path) {
   std::string_view inner = path;
@@ -121,7 +106,7 @@ std::optional<HttpResponse> Access::refuse(HttpRequest& request) const {
     return error_response(403, "read_only", "this address is for those who only look");
   }
   // A browser says from where it writes; what says nothing has to know the token itself.
-  if (request.header("origin").empty() && bearer(request).empty()) {
+  if (request.header("origin").empty() && request.bearer().empty()) {
     return error_response(403, "wrong_origin", "a request that changes something needs an Origin");
   }
   if (!request.header("content-type").starts_with(kJsonType)) {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "host/dash/http_response.h"
+#include "host/http/http_response.h"
 
 namespace rtrain {
 
@@ -31,9 +31,6 @@ struct AccessOptions {
   std::string base_path;             // "" or "/name"
   bool read_only = false;
 };
-
-// Whether both are the same; the time that it takes says nothing about where they differ.
-bool is_same_secret(std::string_view a, std::string_view b);
 
 // "/name" of "name/", "" of "/". Throws Error(kUsage) for one that cannot be part of an address.
 std::string checked_base_path(const std::string& path);

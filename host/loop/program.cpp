@@ -129,13 +129,13 @@ void Program::pass_stderr() {
   if (kept_.size() > 2 * kKeptBytes) kept_.erase(0, kept_.size() - kKeptBytes);
 }
 
-Program::Event Program::next(double timeout_s, std::string& line) {
+Program::Event Program::next(double timeout_s, std::string& line, int other_fd) {
   const auto end = Clock::now() + std::chrono::duration<double>(timeout_s);
   while (!take_line(line)) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
     // -1 is skipped by poll.
-    std::array<pollfd, 3> places{pollfd{socket_.get(), POLLIN, 0}, pollfd{stderr_.get(), POLLIN, 0},
-                                 pollfd{life_.get(), POLLIN, 0}};
+    std::array<pollfd, 4> places{pollfd{socket_.get(), POLLIN, 0}, pollfd{stderr_.get(), POLLIN, 0},
+                                 pollfd{life_.get(), POLLIN, 0}, pollfd{other_fd, POLLIN, 0}};
     const int ready =
         poll(places.data(), places.size(), static_cast<int>(std::max<int64_t>(left, 0)));
     if (ready < 0 && errno != EINTR) throw SpawnError("cannot wait for a program", errno);
@@ -145,6 +145,7 @@ Program::Event Program::next(double timeout_s, std::string& line) {
     }
     if (places[0].revents != 0) read_lines();
     if (places[1].revents != 0) pass_stderr();
+    if (places[3].revents != 0) return take_line(line) ? Event::kLine : Event::kNothing;
     const bool is_quiet = places[0].revents == 0 && places[1].revents == 0;
     // What it has started may still hold the other ends.
     if (is_quiet && places[2].revents != 0) return Event::kEnded;

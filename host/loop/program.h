@@ -43,9 +43,10 @@ class Program {
   int pid() const { return pid_; }
 
   enum class Event { kNothing, kLine, kEnded };
-  // Waits for a line, at most so long. kEnded comes when the process has ended and all its lines
-  // were given. Throws Error(kUser) for a line that is longer than allowed.
-  Event next(double timeout_s, std::string& line);
+  // Waits for a line, at most so long, and no longer once the descriptor is readable. kEnded comes
+  // when the process has ended and all its lines were given. Throws Error(kUser) for a line that is
+  // longer than allowed.
+  Event next(double timeout_s, std::string& line, int other_fd = -1);
   // Without the end of line. A program that does not listen any more gets nothing.
   void write(std::string_view line);
   // To the program alone, while it runs.

@@ -164,6 +164,7 @@ int64_t Reporter::send_report(const ReportOptions& options, message::Report repo
   report.index = index;
   report.time_ms = now_ms();
   report.directory_name = options.directory_name;
+  report.is_for_all = options.is_for_all;
   report.validation = options.validation;
   if (options.call_site != last_site_) report.call_site = last_site_ = options.call_site;
   report.asks_progress = backlog_.should_ask(bytes);

@@ -45,7 +45,8 @@ struct ReportOptions {
   bool delete_source = false;  // once it is staged
   std::string directory_name;
   Value validation;
-  std::string call_site;  // "train.lua:12"
+  std::string call_site;    // "train.lua:12"
+  bool is_for_all = false;  // every rank has made it with this one; without a checkpoint
 };
 
 class Reporter {

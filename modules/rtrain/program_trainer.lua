@@ -7,12 +7,14 @@ local class = require 'base.class'
 local errors = require 'base.errors'
 local DataParallelTrainer = require('rtrain.trainer').DataParallelTrainer
 
-local FIELDS = {'command', 'env', 'backend_config', 'scaling_config', 'run_config'}
+local FIELDS = {'command', 'env', 'backend_config', 'status_endpoint', 'scaling_config', 'run_config'}
 
 ---@class ProgramTrainerOptions
 ---@field command string[] the program, looked for in PATH, and its arguments
 ---@field env? table<string, string> variables of the program's environment
 ---@field backend_config? 'torch'|'tensorflow'|'jax'|Backend what programs find besides torchrun's variables; default 'torch'
+---@field status_endpoint? boolean rank 0's program finds the endpoint of Kubeflow's status protocol (KEP-2779), and what it
+---  posts there are the run's reports; default false
 ---@field scaling_config? ScalingConfig how many workers
 ---@field run_config? RunConfig name, folder, checkpoints, failures
 
@@ -77,9 +79,15 @@ function ProgramTrainer:init(options)
   check_command(self, options.command)
   check_env(self, options.env)
   local backend = backend_of(self, options.backend_config)
+  local status_endpoint = options.status_endpoint
+  if status_endpoint ~= nil and type(status_endpoint) ~= 'boolean' then
+    errors.raise('config', ('%s: status_endpoint is a %s, expected true or false'):format(self.__name, type(status_endpoint)))
+  end
   DataParallelTrainer.init(self, {
     train_loop_per_worker = function(config) return require('rtrain.program').run(config, backend) end,
-    train_loop_config = {command = options.command, shown = shown(options.command), env = options.env},
+    train_loop_config = {
+      command = options.command, shown = shown(options.command), env = options.env, status_endpoint = status_endpoint,
+    },
     scaling_config = options.scaling_config,
     run_config = options.run_config,
   })

@@ -166,6 +166,15 @@ function report.report(metrics, options)
   if state.probe then state.probe:after_report() end
 end
 
+---A report of rank 0 that counts as one of every rank; none of them makes one of its own. Without a checkpoint.
+---@param metrics table plain data, in its order
+---Raises code 'argument' for what is too large.
+function report.report_for_all(metrics)
+  local state = session.get('a status')
+  require('rtrain._worker').report(metrics, {is_for_all = true})
+  if state.trial then state.trial:after_report(metrics, false) end
+end
+
 ---The checkpoint to go on from: the one the attempt started with, then the last one that this rank attached itself and that
 ---is committed. Behind a report of mode ASYNC that may still be the one before.
 ---Ray equivalent: ray.train.get_checkpoint.

@@ -1,4 +1,4 @@
-"""The fixtures of tests/e2e, and programs of TensorFlow and JAX. Without them all of it is skipped, with the reason."""
+"""The fixtures of tests/e2e, and programs of TensorFlow and JAX. Without them theirs are skipped, with the reason."""
 
 import importlib.util
 import pathlib
@@ -50,7 +50,7 @@ RESUMES = """
 
 
 def pytest_collection_modifyitems(items):
-    for item in [] if ARE_THERE else items:
+    for item in [] if ARE_THERE else (each for each in items if each.path.name == "test_frameworks.py"):
         item.add_marker(pytest.mark.skip(reason="no TensorFlow and JAX: scripts/test --frameworks installs them"))
 
 

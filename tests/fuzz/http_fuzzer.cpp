@@ -1,6 +1,6 @@
 // HttpParser and what looks at its requests, with bytes that come in pieces.
 #include "host/dash/access.h"
-#include "host/dash/http_parser.h"
+#include "host/http/http_parser.h"
 #include "tests/fuzz/run_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   return run_reader([&] {
     AccessOptions options;
-    options.token = options.cookie = "t";
+    options.writer = {.token = "t", .cookie = "t"};
     options.cookie_name = "c";
     options.hosts = {"a"};
     options.base_path = "/b";

@@ -5,7 +5,7 @@
 #include "host/base/error.h"
 #include "host/dash/access.h"
 #include "host/dash/curve.h"
-#include "host/dash/http_parser.h"
+#include "host/http/http_parser.h"
 
 namespace rtrain {
 namespace {

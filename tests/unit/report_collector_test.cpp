@@ -47,6 +47,37 @@ TEST(ReportCollector, RefusesANumberThatIsNotTheNext) {
   EXPECT_THROW(handler.add(report(0, 0)), Error);
 }
 
+Report for_all(int64_t index) {
+  Report out = report(0, index);
+  out.is_for_all = true;
+  return out;
+}
+
+TEST(ReportCollector, OneForAllIsEveryRanks) {
+  ReportCollector handler(3, 5);
+  for (int64_t index = 5; index < 5 + 10 * kMaxReportsAhead; ++index) {
+    const auto complete = handler.add(for_all(index)).complete;
+    ASSERT_EQ(complete.size(), 1U);
+    ASSERT_EQ(complete[0].size(), 1U) << "the others have nothing to say";
+    ASSERT_EQ(complete[0][0].index, index);
+  }
+  EXPECT_EQ(handler.least(), 5 + 10 * kMaxReportsAhead);
+  EXPECT_EQ(handler.num_pending(), 0U);
+  EXPECT_EQ(handler.uneven(), "");
+}
+
+TEST(ReportCollector, OneForAllDoesNotMixWithTheirOwn) {
+  ReportCollector handler(2, 0);
+  handler.add(report(1, 0));
+  EXPECT_THROW(handler.add(for_all(0)), Error);
+  handler.add(report(0, 0));
+  EXPECT_THROW(handler.add(for_all(2)), Error) << "not the next number";
+  Report with_files = for_all(1);
+  with_files.upload = Upload::kRunning;
+  EXPECT_THROW(handler.add(with_files), Error);
+  EXPECT_EQ(handler.add(for_all(1)).complete.size(), 1U);
+}
+
 TEST(ReportCollector, KeepsNoMoreThanItsBound) {
   ReportCollector handler(2, 0);
   int64_t index = 0;

@@ -81,6 +81,7 @@ struct Report {
   Value validation = {};            // {fn_kwargs, timeout_s} of the validation that is asked for
   std::string call_site = {};  // "train.lua:12"; left out while it is that of the report before
   bool asks_progress = false;  // answered by Acknowledged
+  bool is_for_all = false;     // it counts as made by every rank, of which none makes its own
 
   static constexpr std::tuple kFields{required("index", &Report::index),
                                       required("time", &Report::time_ms),
@@ -91,7 +92,8 @@ struct Report {
                                       optional("asks_name", &Report::asks_name),
                                       optional("validation", &Report::validation),
                                       optional("site", &Report::call_site),
-                                      optional("ask", &Report::asks_progress)};
+                                      optional("ask", &Report::asks_progress),
+                                      optional("for_all", &Report::is_for_all)};
 };
 
 // A part of the list of the staged files of report `index`.

@@ -42,6 +42,23 @@ void ReportCollector::check_index(const Report& report) const {
   }
 }
 
+// The others have made none of that number.
+ReportCollector::Progress ReportCollector::add_for_all(Report report) {
+  if (report.upload != Upload::kNone) {
+    throw Error(Code::kArgument, cat("report ", report.index, " for all ranks has a checkpoint"));
+  }
+  for (size_t rank = 0; rank < counts_.size(); ++rank) {
+    if (counts_[rank] == counts_[static_cast<size_t>(report.rank)]) continue;
+    throw Error(Code::kArgument, cat("report ", report.index, " for all ranks, but rank ", rank,
+                                     " has made ", reports(counts_[rank]), " of its own"));
+  }
+  for (size_t rank = 0; rank < counts_.size(); ++rank) count(rank);
+  pending_[report.index].reports.emplace_back(std::move(report));
+  Progress progress;
+  take_complete(progress);
+  return progress;
+}
+
 // A report costs no look at all ranks: there may be a thousand of both.
 void ReportCollector::count(size_t rank) {
   if (counts_[rank]++ != least_count_ || --num_least_ > 0) return;
@@ -51,6 +68,7 @@ void ReportCollector::count(size_t rank) {
 
 ReportCollector::Progress ReportCollector::add(Report report) {
   check_index(report);
+  if (report.is_for_all) return add_for_all(std::move(report));
   const auto rank = static_cast<size_t>(report.rank);
   count(rank);
   if (!report.call_site.empty()) sites_[rank] = report.call_site;

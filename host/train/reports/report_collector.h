@@ -44,9 +44,10 @@ struct Report {
   std::optional<Error> error;   // of kFailed
   std::string directory_name;   // the name wanted for the checkpoint, or empty
   bool asks_name = false;       // the rank goes on when it knows the agreed name
-  Value validation;       // {fn_kwargs, timeout_s} of the validation that is asked for, or nil
-  double deadline_s = 0;  // of the wait, on the caller's clock
-  std::string call_site;  // "train.lua:12", or empty: as with the rank's report before
+  Value validation;         // {fn_kwargs, timeout_s} of the validation that is asked for, or nil
+  double deadline_s = 0;    // of the wait, on the caller's clock
+  std::string call_site;    // "train.lua:12", or empty: as with the rank's report before
+  bool is_for_all = false;  // every rank has made it with this one; without a checkpoint
 };
 
 class ReportCollector {
@@ -68,10 +69,12 @@ class ReportCollector {
   struct Progress {
     std::vector<Named> named;
     std::vector<Seal> seals;
-    std::vector<std::vector<Report>> complete;  // the reports of all ranks by rank, in order
+    // The reports of all ranks by rank, in order; of one for all only that.
+    std::vector<std::vector<Report>> complete;
   };
 
-  // Throws Error(kArgument) when it is not the rank's next number or the rank is too far ahead.
+  // Throws Error(kArgument) when it is not the rank's next number or the rank is too far ahead; and
+  // where one for all has another number for another rank, or brings a checkpoint.
   Progress add(Report report);
   // How the upload of a report has ended: kStaged with files, kInFolder with a folder, kFailed with
   // an error. Throws kArgument when that upload is not running.
@@ -120,6 +123,7 @@ class ReportCollector {
     std::optional<double> notice_due_s;
   };
   void check_index(const Report& report) const;
+  Progress add_for_all(Report report);
   void count(size_t rank);
   void add_names(Pending& pending, Progress& progress) const;
   void add_seals(Pending& pending, Progress& progress) const;

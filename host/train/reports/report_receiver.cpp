@@ -38,6 +38,7 @@ void ReportReceiver::on_report(int rank, message::Report sent) {
   report.asks_name = sent.asks_name;
   report.validation = std::move(sent.validation);
   report.call_site = std::move(sent.call_site);
+  report.is_for_all = sent.is_for_all;
   report.deadline_s = monotonic_s() + options_.timeout_s;
   if (sent.asks_progress) flow_.want(report.index + 1);
   Report row = report;

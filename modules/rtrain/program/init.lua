@@ -5,6 +5,7 @@ local environment = require 'rtrain.program.environment'
 local errors = require 'base.errors'
 local requests = require 'rtrain.program.requests'
 local session = require 'rtrain.worker.session'
+local status = require 'rtrain.program.status'
 local system = require 'base._system'
 
 local program = {}
@@ -41,10 +42,11 @@ end
 
 -- Until it has ended. A program that never asks about it gets SIGTERM when the run stops, at the call where the ranks agree
 -- that it does: what ends from there on was stopped.
-local function serve(running, host)
+local function serve(running, host, endpoint)
   local asks, is_told = false, false
   while true do
-    local event, line = running:next(LOOK_S)
+    local event, line = running:next(LOOK_S, endpoint and endpoint:waiting_fd())
+    if endpoint then status.take_all(endpoint) end
     if event == 'ended' then return is_told end
     if event == 'line' then
       asks = asks or line:find('"stop_requested"', 1, true) ~= nil
@@ -63,8 +65,24 @@ local function raise_end(config, running, how, exit_code)
   errors.raise(error_code, ('%s %s%s'):format(config.shown, how, words ~= '' and ':\n' .. words or ''))
 end
 
+-- The endpoint of rank 0, where the run has one; the variables of the others' programs name none.
+local function serve_status(state, env)
+  if state.trial and state.trial:needs_all_ranks() then
+    errors.raise('config', ('status_endpoint: only rank 0 reports, and the scheduler of this sweep needs all %d ranks to: '
+      .. 'give each trial one worker, or leave the scheduler away'):format(state.context.world_size))
+  end
+  requests.status_endpoint = true
+  return state.context.world_rank == 0 and status.serve(env) or nil
+end
+
+local function names_to_drop(config)
+  local out = {unpack(environment.DROPPED)}
+  for _, name in ipairs(config.status_endpoint and status.DROPPED or {}) do out[#out + 1] = name end
+  return out
+end
+
 ---Runs the program to its end as this rank.
----@param config {command: string[], shown: string, env: table<string, string>?}
+---@param config {command: string[], shown: string, env: table<string, string>?, status_endpoint: boolean?}
 ---@param backend Backend
 ---Raises code 'user' where it ends with another exit code than 0, 'worker_lost' where a signal ends it.
 function program.run(config, backend)
@@ -74,15 +92,17 @@ function program.run(config, backend)
   local worker = worker_of()
   for name, value in next, config.env or {} do worker.env[name] = value end
   worker.env.PYTHONPATH, worker.env.RTRAIN_PROGRAM_FD = python_path(worker.env), '3'
+  local endpoint = config.status_endpoint and serve_status(session.get('a program'), worker.env)
   backend:on_start(worker)
   local running = require('rtrain._program').start {
-    command = config.command, env = worker.env, without = environment.DROPPED,
+    command = config.command, env = worker.env, without = names_to_drop(config),
   }
   host.set_program(running:pid())
   host.busy('runs a program', FOREVER_S)  -- nobody sees from outside whether it works, only that it is stopped
   backend:on_training_start(worker)
-  local ok, was_told = xpcall(serve, errors.wrap, running, host)
+  local ok, was_told = xpcall(serve, errors.wrap, running, host, endpoint or nil)
   local how, code = running:finish(ok and 5 or 0)
+  if endpoint then endpoint:release() end
   backend:on_shutdown(worker)
   if not ok then error(was_told, 0) end
   if code ~= 0 and not was_told then raise_end(config, running, how, code) end

@@ -8,15 +8,18 @@ local launch = {}
 ---Trains with the program as the flags of the command say.
 ---@param command string[] as typed: a script that ends in .py is Python's
 ---@param env table<string, string>
----@param backend string
+---@param options {backend: string, status_endpoint: boolean}
 ---Raises code 'usage' where the script is not there, and what fit() raises.
-function launch.run(command, env, backend)
+function launch.run(command, env, options)
   if command[1]:match '%.py$' then
     if system.path_kind(command[1]) ~= 'file' then errors.raise('usage', ('there is no file %s'):format(command[1])) end
     table.insert(command, 1, os.getenv 'RTRAIN_PYTHON' or 'python3')
   end
   local train = require 'rtrain'
-  train.ProgramTrainer({command = command, env = next(env) and env or nil, backend_config = backend}):fit()
+  train.ProgramTrainer({
+    command = command, env = next(env) and env or nil, backend_config = options.backend,
+    status_endpoint = options.status_endpoint,
+  }):fit()
 end
 
 return launch

@@ -8,7 +8,8 @@ local Checkpoint = require 'rtrain.checkpoint'
 local errors = require 'base.errors'
 local session = require 'rtrain.worker.session'
 
-local requests = {}
+-- status_endpoint: whether the run's reports come from there.
+local requests = {status_endpoint = false}
 
 local FLOATS = {nan = 0 / 0, inf = math.huge, ['-inf'] = -math.huge}
 
@@ -33,6 +34,10 @@ local function on_context()
 end
 
 local function on_report(request)
+  if requests.status_endpoint then
+    errors.raise('user', "report(): this run's reports are what rank 0 posts to its status endpoint (--status-endpoint), which "
+      .. 'counts for all ranks: leave the option away, or record numbers with log()')
+  end
   local options
   if request.checkpoint then
     options = {

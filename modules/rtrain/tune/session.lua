@@ -41,6 +41,10 @@ function Session.begin(context, starting)
   return place and Session(place, context, starting) or nil
 end
 
+---Whether all ranks call after_report(): the sweep may stop the trial there, and all stop at the same report.
+---@return boolean
+function Session:needs_all_ranks() return self._decides and self._world_size > 1 end
+
 local function numbers_of(metrics)
   local out = {}
   for key, value in next, metrics do

@@ -1,4 +1,4 @@
-#include "host/dash/http_connection.h"
+#include "host/http/http_connection.h"
 
 #include <sys/socket.h>
 

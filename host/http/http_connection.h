@@ -1,4 +1,4 @@
-// host/dash/http_connection.h: one client of the dashboard: its bytes become requests, which are
+// host/http/http_connection.h: one client of a port: its bytes become requests, which are
 // answered one after the other, or with a stream of events.
 //
 // Belongs to the loop's thread. Reads no request while one is being answered. Time and memory are
@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "host/base/fd.h"
-#include "host/dash/http_parser.h"
-#include "host/dash/http_response.h"
+#include "host/http/http_parser.h"
+#include "host/http/http_response.h"
 #include "host/loop/byte_queue.h"
 #include "host/loop/poll.h"
 #include "host/wire/tls_session.h"

@@ -1,4 +1,4 @@
-// host/dash/http_request.h: one request, as it came and was checked by HttpParser. Pure data.
+// host/http/http_request.h: one request, as it came and was checked by HttpParser. Pure data.
 #pragma once
 
 #include <map>
@@ -45,8 +45,14 @@ struct HttpRequest {
   const std::string& header(const std::string& name) const;
   // Of the request's cookies; empty without one.
   std::string cookie(std::string_view name) const;
+  // The token of "Authorization: Bearer TOKEN"; empty without one.
+  std::string_view bearer() const;
   // Neither GET nor HEAD.
   bool is_write() const { return method != "GET" && method != "HEAD"; }
 };
+
+// Whether both are the same, and not empty; the time that it takes says nothing about where they
+// differ.
+bool is_same_secret(std::string_view a, std::string_view b);
 
 }  // namespace rtrain

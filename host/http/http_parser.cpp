@@ -1,4 +1,4 @@
-#include "host/dash/http_parser.h"
+#include "host/http/http_parser.h"
 
 #include <algorithm>
 #include <boost/beast/http/parser.hpp>

@@ -1,4 +1,4 @@
-#include "host/dash/http_request.h"
+#include "host/http/http_request.h"
 
 #include "host/base/text.h"
 
@@ -96,6 +96,21 @@ std::string HttpRequest::cookie(std::string_view name) const {
     }
   }
   return "";
+}
+
+std::string_view HttpRequest::bearer() const {
+  constexpr std::string_view kBearer = "Bearer ";
+  const std::string_view text = header("authorization");
+  return text.starts_with(kBearer) ? text.substr(kBearer.size()) : std::string_view();
+}
+
+bool is_same_secret(std::string_view a, std::string_view b) {
+  if (a.size() != b.size() || a.empty()) return false;
+  unsigned char differs = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    differs = static_cast<unsigned char>(differs | (a[i] ^ b[i]));
+  }
+  return differs == 0;
 }
 
 }  // namespace rtrain

@@ -1,4 +1,4 @@
-// host/dash/http_parser.h: bytes of one connection become requests. Pure; Boost.Beast parses, and
+// host/http/http_parser.h: bytes of one connection become requests. Pure; Boost.Beast parses, and
 // its headers take long to compile: http_parser.cpp alone includes them.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "host/dash/http_request.h"
+#include "host/http/http_request.h"
 
 namespace rtrain {
 

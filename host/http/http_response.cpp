@@ -1,4 +1,4 @@
-#include "host/dash/http_response.h"
+#include "host/http/http_response.h"
 
 #include <zlib.h>
 

@@ -1,4 +1,4 @@
-// host/dash/http_response.h: one answer, and its bytes. Pure.
+// host/http/http_response.h: one answer, and its bytes. Pure.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "host/base/value.h"
-#include "host/dash/http_request.h"
+#include "host/http/http_request.h"
 
 namespace rtrain {
 

@@ -1,0 +1,106 @@
+#include "host/http/http_port.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "host/base/clock.h"
+#include "host/base/error.h"
+#include "host/base/text.h"
+
+namespace rtrain {
+namespace {
+
+constexpr int kBacklog = 1024;
+constexpr int kAcceptsARound = 64;
+constexpr std::chrono::milliseconds kBetweenSweeps{250};
+
+// Not open when the port is taken.
+Fd try_listen(const SocketAddress& address) {
+  Fd out(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int on = 1;
+  setsockopt(out.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  const bool listens =
+      ::bind(out.get(), address.get(), address.size()) == 0 && ::listen(out.get(), kBacklog) == 0;
+  return listens ? std::move(out) : Fd();
+}
+
+Fd listen_at(const HttpPortOptions& options) {
+  auto address = SocketAddress::parse(options.address, options.port);
+  if (!address) {
+    throw Error(Code::kUsage, cat("'", options.address, "' is not a numeric address to listen at"));
+  }
+  constexpr int kLastPort = 65535;
+  const int first = options.port;
+  const int last = first == 0 ? 0 : std::min(first + options.more_ports, kLastPort);
+  for (int port = first; port <= last; ++port) {
+    address->set_port(port);
+    if (Fd out = try_listen(*address); out.is_open()) return out;
+    if (errno != EADDRINUSE) break;
+  }
+  const int reason = errno;
+  throw Error(Code::kEnvironment, cat("cannot listen at ", options.address, ", port ", first, ": ",
+                                      std::string_view(std::strerror(reason))));
+}
+
+}  // namespace
+
+HttpPort::HttpPort(Loop& loop, const HttpPortOptions& options, HttpPortDelegate& delegate)
+    : loop_(loop), options_(options), delegate_(delegate), sweep_timer_(loop, [this] { sweep(); }) {
+  Fd listener = listen_at(options);
+  address_ = SocketAddress::near(listener.get());
+  listener_.emplace(loop, listener.release(), [this](int) { accept(); });
+  listener_->start(UV_READABLE);
+  sweep_timer_.start(kBetweenSweeps);
+}
+
+HttpConnection* HttpPort::find(int64_t number) {
+  const auto found = connections_.find(number);
+  if (found == connections_.end() || found->second->is_closed()) return nullptr;
+  return found->second.get();
+}
+
+void HttpPort::accept() {
+  for (int i = 0; i < kAcceptsARound; ++i) {
+    Fd socket(::accept4(listener_->fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket.is_open()) {
+      // Until a descriptor is free connections wait in the kernel's queue.
+      if (errno == EMFILE || errno == ENFILE) listener_->stop();
+      return;
+    }
+    if (!make_place()) continue;  // closed at once
+    const int64_t number = ++last_number_;
+    auto tls = options_.certificate ? options_.certificate->session() : nullptr;
+    connections_.emplace(number, std::make_unique<HttpConnection>(loop_, number, std::move(socket),
+                                                                  delegate_, std::move(tls)));
+  }
+}
+
+// False: all connections are being answered.
+bool HttpPort::make_place() {
+  if (connections_.size() < options_.max_connections) return true;
+  const auto idle = std::find_if(connections_.begin(), connections_.end(), [](const auto& entry) {
+    return entry.second->is_closed() || entry.second->is_idle();
+  });
+  if (idle == connections_.end()) return false;
+  delegate_.on_closed(idle->first);
+  connections_.erase(idle);
+  return true;
+}
+
+void HttpPort::sweep() {
+  const double now_s = monotonic_s();
+  for (auto& entry : connections_) entry.second->check_time(now_s);
+  std::erase_if(connections_, [this](const auto& entry) {
+    if (!entry.second->is_closed()) return false;
+    delegate_.on_closed(entry.first);
+    return true;
+  });
+  listener_->start(UV_READABLE);
+  sweep_timer_.start(kBetweenSweeps);
+}
+
+}  // namespace rtrain
