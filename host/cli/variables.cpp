@@ -29,6 +29,8 @@ constexpr std::array kVariables = {
              "folder of libarrow and libparquet, instead of a search"},
     Variable{kFiles, "RTRAIN_XGBOOST", "searched for",
              "folder of libxgboost.so, instead of a search"},
+    Variable{kFiles, "RTRAIN_LIGHTGBM", "searched for",
+             "folder of lib_lightgbm.so, instead of a search"},
     Variable{kRuns, "RTRAIN_CALLBACKS", "",
              "Lua files, separated by commas, that return callbacks for every run"},
     Variable{kRuns, "RTRAIN_CGROUP", "a cgroup where allowed",

@@ -20,6 +20,8 @@ namespace fs = std::filesystem;
 constexpr std::array kKinds = {
     TreeLibraryKind{"xgboost", "XGBoost", "RTRAIN_XGBOOST", "libxgboost.so", "VERSION", "3.",
                     "xgboost-cpu"},
+    TreeLibraryKind{"lightgbm", "LightGBM", "RTRAIN_LIGHTGBM", "lib_lightgbm.so", "VERSION.txt",
+                    "4.", "lightgbm"},
 };
 
 // Its first word; empty without the file.

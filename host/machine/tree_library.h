@@ -1,6 +1,6 @@
 // host/machine/tree_library.h: finding the libraries of gradient-boosted trees that the Lua modules
-// of their names call, in the places of library_search.h ($RTRAIN_XGBOOST). Looks at files only;
-// loads nothing.
+// of their names call, in the places of library_search.h ($RTRAIN_XGBOOST, $RTRAIN_LIGHTGBM). Looks
+// at files only; loads nothing.
 #pragma once
 
 #include <span>

@@ -7,6 +7,7 @@
 local class = require 'base.class'
 local errors = require 'base.errors'
 local ffi = require 'ffi'
+local isolated_library = require 'base.isolated_library'
 
 ffi.cdef [[
 typedef struct { uint64_t words[16]; } rt_sigset;
@@ -22,15 +23,16 @@ local blocked, before = ffi.new 'rt_sigset', ffi.new 'rt_sigset'
 ffi.fill(blocked, ffi.sizeof(blocked), 0xff)
 for _, signal in ipairs(FAULTS) do blocked.words[0] = bit.band(blocked.words[0], bit.bnot(bit.lshift(1ULL, signal - 1))) end
 
----Arguments: {name, check, last_error, code_of}. name: of the Lua module, by which the library is found. check(functions, path)
+---Arguments: {name, check, last_error, code_of, isolated}. name: of the Lua module, by which the library is found. check(functions, path)
 ---returns the version, or raises where it is another one than is needed. last_error(functions) is what the library says about
----its last call. code_of(text) is the code of that error.
+---its last call. code_of(text) is the code of that error. isolated: the declarations of a library that is to have a C library
+---of its own, where that is possible.
 ---@class ForeignLibrary
 ---@overload fun(options: table): ForeignLibrary
 local ForeignLibrary = class('ForeignLibrary')
 
 ---@param options {name: string, check: (fun(functions: ffi.namespace*, path: string, version: string): string),
----  last_error: (fun(functions: ffi.namespace*): string), code_of: (fun(text: string): string)}
+---  last_error: (fun(functions: ffi.namespace*): string), code_of: (fun(text: string): string), isolated?: string}
 function ForeignLibrary:init(options) self._options = options end
 
 ---The library, which the first call loads.
@@ -39,7 +41,9 @@ function ForeignLibrary:init(options) self._options = options end
 function ForeignLibrary:functions()
   if self._functions then return self._functions end
   local path, version = require('base._system').tree_library(self._options.name)
-  local loaded = ffi.load(path)
+  local declarations = self._options.isolated
+  self._is_isolated = declarations ~= nil and isolated_library.is_possible()
+  local loaded = self._is_isolated and isolated_library.open(path, declarations) or ffi.load(path)
   self._version = self._options.check(loaded, path, version)
   self._functions = loaded
   return loaded
@@ -49,6 +53,13 @@ end
 function ForeignLibrary:version()
   self:functions()
   return self._version
+end
+
+---Whether the library has a C library of its own.
+---@return boolean
+function ForeignLibrary:is_isolated()
+  self:functions()
+  return self._is_isolated
 end
 
 ---Calls a function of the library, which returns 0 where it has succeeded.

@@ -8,6 +8,7 @@ local errors = require 'base.errors'
 ---@field TorchTrainer TorchTrainer
 ---@field DataParallelTrainer DataParallelTrainer
 ---@field XGBoostTrainer XGBoostTrainer
+---@field LightGBMTrainer LightGBMTrainer
 ---@field Tuner Tuner
 ---@field ScalingConfig ScalingConfig
 ---@field RunConfig RunConfig
@@ -48,6 +49,7 @@ local errors = require 'base.errors'
 ---@field elastic fun(state: TrainState, fn: fun(state: TrainState): ...): ...
 ---@field torch rtrain.torch
 ---@field xgboost rtrain.xgboost
+---@field lightgbm rtrain.lightgbm
 ---@field collective rtrain.collective
 ---@field health rtrain.health
 ---@field data rtrain.data
@@ -83,6 +85,7 @@ local train = require 'base.namespace'('train', {
     Result = 'rtrain.result',
     UserCallback = 'rtrain.user_callback',
     XGBoostTrainer = 'rtrain.xgboost_trainer',
+    LightGBMTrainer = 'rtrain.lightgbm_trainer',
     Backend = 'rtrain.backend',
     Checkpoint = 'rtrain.checkpoint',
     CheckpointUploadMode = 'rtrain.checkpoint_upload_mode',
@@ -95,6 +98,7 @@ local train = require 'base.namespace'('train', {
     loop = 'rtrain.loop',
     torch = 'rtrain.torch',
     xgboost = 'rtrain.xgboost',
+    lightgbm = 'rtrain.lightgbm',
     collective = 'rtrain.collective',
     health = 'rtrain.health',
     data = 'rtrain.data',

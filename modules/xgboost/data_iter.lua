@@ -122,11 +122,12 @@ data_iter.COLUMNS = {'label', 'weight', 'base_margin', 'qid', 'label_lower_bound
 ---A batch with its values in place of the names of columns.
 ---@param who string
 ---@param batch xgboost.Batch
+---@param fields? string[] what may be a column's name (default COLUMNS)
 ---@return {matrix?: torch.Tensor, columns?: {names: string[], tensors: torch.Tensor[]}, num_rows: integer,
 ---  meta: table<string, any>}
-function data_iter.resolve(who, batch)
+function data_iter.resolve(who, batch, fields)
   local data, meta, left_out = batch.data, {}, {}
-  for _, field in ipairs(data_iter.COLUMNS) do
+  for _, field in ipairs(fields or data_iter.COLUMNS) do
     local value = batch[field]
     if type(value) == 'string' then
       if array.is_tensor(data) then
@@ -156,14 +157,16 @@ end
 ---@param who string
 ---@param data rtrain.data.DataIterator|rtrain.data.Dataset
 ---@param meta table label and so on
+---@param fields? string[] what may be a column's name (default COLUMNS)
 ---@return table<string, torch.Tensor> columns an ordered map
 ---@return table<string, torch.Tensor> meta
-function data_iter.gathered(who, data, meta)
+function data_iter.gathered(who, data, meta, fields)
   local torch, names, parts, metas = require 'torch', nil, {}, {}
+  fields = fields or data_iter.COLUMNS
   local iter = data_iter.of(who, data, meta)
   iter:reset()
   local function input(batch)
-    local part = data_iter.resolve(who, batch)
+    local part = data_iter.resolve(who, batch, fields)
     names = names or part.columns.names
     for i, tensor in ipairs(part.columns.tensors) do
       parts[i] = parts[i] or {}
@@ -178,7 +181,7 @@ function data_iter.gathered(who, data, meta)
   if names == nil then errors.raise('argument', who .. ': the dataset has no rows') end
   local out, out_meta = ordered.new(), {}
   for i, name in ipairs(names) do out[name] = torch.cat(parts[i]) end
-  for _, field in ipairs(data_iter.COLUMNS) do
+  for _, field in ipairs(fields) do
     if metas[field] then out_meta[field] = torch.cat(metas[field]) end
   end
   return out, out_meta

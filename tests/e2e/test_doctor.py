@@ -9,7 +9,7 @@ import pytest
 from conftest import RTRAIN, leftovers
 from fake_driver import simulate_driver, simulate_gpus, use_libtorch
 
-NAMES = ["LibTorch", "Arrow", "XGBoost", "CUDA", "processor", "memory", "shared memory", "open files", "processes", "limits", "clock",
+NAMES = ["LibTorch", "Arrow", "XGBoost", "LightGBM", "CUDA", "processor", "memory", "shared memory", "open files", "processes", "limits", "clock",
          "cores on lease", "temporary folder", "storage", "run store", "loopback", "host name"]
 
 

@@ -51,8 +51,9 @@ def masked(text):
 
 
 def skip_without_trees(script):
-    if "require 'xgboost'" in script:
-        pytest.importorskip("xgboost", reason="XGBoost's wheel is not here: scripts/test --oracle installs it")
+    for name in ("xgboost", "lightgbm"):
+        if f"require '{name}'" in script:
+            pytest.importorskip(name, reason=f"the wheel {name} is not here: scripts/test --oracle installs it")
 
 
 @pytest.mark.parametrize("script, shown", training_scripts())

@@ -61,9 +61,9 @@ end
 TestExamples = {}
 
 local count = 0
--- PyPI's wheel of XGBoost is where scripts/setup --oracle was.
+-- PyPI's wheels of XGBoost and LightGBM are where scripts/setup --oracle was.
 local lacks = {}
-for _, name in ipairs {'xgboost'} do
+for _, name in ipairs {'xgboost', 'lightgbm'} do
   lacks[name] = not pcall(require('base._system').tree_library, name)
 end
 

@@ -1,4 +1,4 @@
--- rtrain/trees/report_callback.lua: what a callback of a library of trees reports of a round, and when they save.
+-- rtrain/trees/report_callback.lua: what the callbacks of both libraries of trees report of a round, and when they save.
 
 local args = require 'base.args'
 local Checkpoint = require 'rtrain.checkpoint'

@@ -1,0 +1,48 @@
+-- base/isolated_library.lua: a C library that is loaded with copies of its own of all that it needs, the C library among them.
+--
+-- What it allocates comes from the C library's malloc then, and not from rtrain's allocator. It is called by the thread that has
+-- opened it, and what it returns is plain data.
+
+local errors = require 'base.errors'
+local ffi = require 'ffi'
+
+ffi.cdef [[
+void *dlmopen(long space, const char *file, int flags);
+void *dlsym(void *handle, const char *name);
+char *dlerror(void);
+const char *gnu_get_libc_version(void);
+]]
+
+local isolated_library = {}
+
+local NEW_SPACE, RTLD_LAZY = -1, 1
+-- From here on threads belong to the C library itself, and may begin in each copy of it.
+local GLIBC_MINOR = 34
+
+---Whether this process can have a second C library.
+---@return boolean
+function isolated_library.is_possible()
+  return tonumber(ffi.string(ffi.C.gnu_get_libc_version()):match '^2%.(%d+)' or 0) >= GLIBC_MINOR
+end
+
+---Opens the library, for the life of the process.
+---@param path string
+---@param declarations string prototypes in C, each 'TYPE NAME(ARGUMENTS);' with the type int or const char *
+---@return table<string, ffi.cdata*> functions by name
+---Raises code 'environment' where it cannot be loaded.
+function isolated_library.open(path, declarations)
+  local handle = ffi.C.dlmopen(NEW_SPACE, path, RTLD_LAZY)
+  if handle == nil then errors.raise('environment', ('cannot load %s: %s'):format(path, ffi.string(ffi.C.dlerror()))) end
+  local types = {}
+  for result, name, arguments in declarations:gmatch '([%w ]-[ %*]+)([%w_]+)(%b());' do
+    types[name] = ('%s(*)%s'):format(result, arguments)
+  end
+  return setmetatable({}, {__index = function(functions, name)
+    local address = ffi.C.dlsym(handle, name)
+    if address == nil then errors.raise('environment', ('%s has no function %s: another version is needed'):format(path, name)) end
+    functions[name] = ffi.cast(types[name], address)
+    return functions[name]
+  end})
+end
+
+return isolated_library

@@ -1,0 +1,218 @@
+-- lightgbm/dataset.lua: Dataset: the library's own form of the data.
+
+local args = require 'base.args'
+local array = require 'xgboost.array'
+local class = require 'base.class'
+local columns = require 'xgboost.columns'
+local data_iter = require 'xgboost.data_iter'
+local errors = require 'base.errors'
+local ffi = require 'ffi'
+local library = require 'lightgbm.library'
+local matrix = require 'lightgbm.matrix'
+local network = require 'lightgbm.network'
+local parameters = require 'lightgbm.parameters'
+
+local WHO = 'lightgbm.Dataset'
+local FIELDS = {'label', 'weight', 'init_score', 'group'}
+local COLUMNS = {'label', 'weight', 'init_score'}
+local OPTIONS = {'label', 'reference', 'weight', 'group', 'init_score', 'feature_name', 'categorical_feature', 'params'}
+-- The library's number of a type, and ours.
+local TYPES = {label = {0, 'float32'}, weight = {0, 'float32'}, init_score = {1, 'float64'}, group = {2, 'int32'}}
+
+---The data of LightGBM, with labels and what else belongs to them. Python equivalent: lightgbm.Dataset.
+---
+---`data` is a tensor (rows, features), or a table column → values, whose label and weight may be the names of columns, or a
+---dataset of rtrain.data or a rank's part of one, read into memory. NaN is a missing value. The library makes its bins when the
+---dataset is trained on.
+---
+---Arguments: data, label, {reference, weight, group, init_score, feature_name, categorical_feature, params}. label may stand
+---among the options too. reference: the Dataset that is trained on, for one that is evaluated. feature_name: names of the
+---features; of a table, the columns that are features, in this order. categorical_feature: names or 0-based numbers of the
+---features whose values are categories 0, 1, …. params: parameters of the bins, such as max_bin.
+---
+---```lua
+---local lightgbm, torch = require 'lightgbm', require 'torch'
+---local x = torch.randn(100, 3)
+---local data = lightgbm.Dataset(x, x:select(1, 0):gt(0), {feature_name = {'a', 'b', 'c'}})
+---assert(data:num_data() == 100 and data:num_feature() == 3)
+---```
+---@class lightgbm.Dataset
+---@overload fun(data: torch.Tensor|table, label?: torch.Tensor|number[]|table, options?: table): lightgbm.Dataset
+local Dataset = class('Dataset')
+
+---@param data torch.Tensor|table|rtrain.data.DataIterator|rtrain.data.Dataset
+---@param label? torch.Tensor|number[]|table the labels, or the options
+---@param options? table
+function Dataset:init(data, label, options)
+  if label == nil or args.is_keywords(label) then
+    options = args.options(options or label, OPTIONS, WHO)
+    label = options.label
+  else
+    options = args.options(options, OPTIONS, WHO)
+  end
+  if options.reference ~= nil and not class.is(options.reference, Dataset) then
+    errors.raise('argument', ('%s: reference is a %s, expected a Dataset'):format(WHO, type(options.reference)))
+  end
+  self.params, self._data, self._options = options.params or {}, data, options
+  self._meta = {label = label, weight = options.weight, init_score = options.init_score, group = options.group}
+  self._reference = options.reference
+end
+
+---A Dataset to evaluate on, with this one's bins.
+---@param data torch.Tensor|table
+---@param label? torch.Tensor|number[]|table
+---@param options? table
+---@return lightgbm.Dataset
+function Dataset:create_valid(data, label, options)
+  local given = {reference = self}
+  if args.is_keywords(label) then label, options = nil, label end
+  for name, value in next, args.options(options, OPTIONS, 'create_valid') do given[name] = value end
+  given.label = label or given.label
+  return Dataset(data, given)
+end
+
+-- The rows, with the columns that are labels and so on taken out.
+local function resolved(self)
+  local data, meta, left_out = self._data, {}, {}
+  for name, value in next, self._meta do meta[name] = value end
+  local wanted = self._options.feature_name
+  if data_iter.is_dataset(data) then
+    meta.feature_names = wanted
+    data, meta = data_iter.gathered(WHO, data, meta, COLUMNS)
+  elseif not array.is_tensor(data) and type(data) == 'table' then
+    for _, field in ipairs(COLUMNS) do
+      local name = meta[field]
+      if type(name) == 'string' then
+        left_out[#left_out + 1] = name
+        meta[field] = columns.take(WHO, data, field, name)
+      end
+    end
+  end
+  return matrix.of(WHO, data, left_out, wanted), meta
+end
+
+local function categorical(self, names)
+  local features = self._options.categorical_feature
+  if features == nil then return nil end
+  local out = {}
+  for i, feature in ipairs(features) do
+    local place = type(feature) == 'number' and feature
+    for k, name in ipairs(names or {}) do
+      if name == feature then place = k - 1 end
+    end
+    if not place then
+      errors.raise('argument', ("%s: categorical_feature: there is no feature '%s'%s"):format(WHO, tostring(feature),
+        errors.suggestion(tostring(feature), names or {})))
+    end
+    out[i] = place
+  end
+  return out
+end
+
+-- What a Dataset's bins depend on.
+local function all_params(self, given, names)
+  local params = {}
+  for name, value in next, given or {} do
+    if type(value) ~= 'function' then params[name] = value end
+  end
+  for name, value in next, self.params do params[name] = value end
+  params.categorical_feature = categorical(self, names) or params.categorical_feature
+  if parameters.value(params, 'num_threads') == nil then params.num_threads = require('torch').get_num_threads() end
+  if network.num_machines() > 1 then
+    params.num_machines, params.pre_partition = network.num_machines(), true
+    if parameters.value(params, 'tree_learner') == nil then params.tree_learner = 'data' end
+  end
+  return params
+end
+
+---Sets labels, weights, scores to begin from, or the sizes of the queries of a ranking.
+---@param field string 'label', 'weight', 'init_score' or 'group'
+---@param value torch.Tensor|number[]
+function Dataset:set_field(field, value)
+  args.one_of('set_field: field', field, FIELDS)
+  self:construct()
+  local kind = TYPES[field]
+  local tensor = array.tensor(('%s: %s'):format(WHO, field), value):to(kind[2]):contiguous()
+  if field ~= 'group' and tensor:size(0) ~= self:num_data() and field ~= 'init_score' then
+    errors.raise('argument', ('%s: %s has %d values, the data have %d rows'):format(WHO, field, tensor:size(0),
+      self:num_data()))
+  end
+  if field ~= 'group' and tensor:isfinite():logical_not():any():item() then
+    errors.raise('argument', ('%s: %s holds NaN or an infinite value'):format(WHO, field))
+  end
+  library.call(WHO, 'LGBM_DatasetSetField', self._handle, field, ffi.cast('const void *', tensor:data_ptr()), tensor:numel(),
+    kind[1])
+end
+
+local function set_names(self, names)
+  if not names then return end
+  if #names ~= self._num_feature then
+    errors.raise('argument', ('%s: feature_name has %d entries, the data have %d features'):format(WHO, #names,
+      self._num_feature))
+  end
+  library.call(WHO, 'LGBM_DatasetSetFeatureNames', self._handle, library.string_list(names), #names)
+end
+
+-- A model that goes on: its predictions are the scores to begin from.
+local function add_scores(self, rows, predictor)
+  if not predictor then return end
+  local scores = predictor:_predict_matrix(rows, {raw_score = true})
+  if scores:dim() == 2 then scores = scores:t():contiguous() end
+  self:set_field('init_score', scores:view(-1))
+end
+
+---Makes the library's form of the data, once. Done by what needs it.
+---@param params? table<string, any> of the training
+---@param predictor? lightgbm.Booster whose predictions the training begins from
+---@return lightgbm.Dataset self
+function Dataset:construct(params, predictor)
+  if self._handle then return self end
+  local reference = self._reference and self._reference:construct(params)
+  local rows, meta = resolved(self)
+  local names = rows.names or self._options.feature_name
+  local text = parameters.text(WHO, all_params(self, params, names))
+  local handle = ffi.new 'rt_lgb_handle[1]'
+  collectgarbage()  -- Lua knows nothing of the memory of those before
+  library.call(WHO, 'LGBM_DatasetCreateFromMat', ffi.cast('const void *', rows.tensor:data_ptr()), rows.type, rows.rows,
+    rows.columns, rows.is_row_major, text, reference and reference._handle or nil, handle)
+  self._handle, self._num_feature = library.owned(handle, 'LGBM_DatasetFree'), rows.columns
+  self._parameters = text
+  if not reference then set_names(self, names) end
+  for _, field in ipairs(FIELDS) do
+    if meta[field] ~= nil then self:set_field(field, meta[field]) end
+  end
+  add_scores(self, rows, predictor)
+  self._label = meta.label
+  self._data, self._meta = nil, nil
+  return self
+end
+
+---@return torch.Tensor|number[]|nil
+function Dataset:get_label()
+  self:construct()
+  return self._label and array.tensor('label', self._label)
+end
+
+---@return integer
+function Dataset:num_data()
+  self:construct()
+  local out = ffi.new 'int32_t[1]'
+  library.call('num_data', 'LGBM_DatasetGetNumData', self._handle, out)
+  return out[0]
+end
+
+---@return integer
+function Dataset:num_feature()
+  self:construct()
+  local out = ffi.new 'int32_t[1]'
+  library.call('num_feature', 'LGBM_DatasetGetNumFeature', self._handle, out)
+  return out[0]
+end
+
+---Writes the bins to a file, which the library's command line reads.
+---@param filename string
+function Dataset:save_binary(filename)
+  library.call('save_binary', 'LGBM_DatasetSaveBinary', self:construct()._handle, filename)
+end
+
+return Dataset

@@ -1,0 +1,321 @@
+"""The module lightgbm and train.LightGBMTrainer, next to Python's lightgbm on the same rows."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from conftest import sockets_of, tcp_listeners
+
+np = pytest.importorskip("numpy", reason="NumPy is not here: scripts/test --oracle installs it")
+pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not here: scripts/test --oracle installs it")
+lightgbm = pytest.importorskip("lightgbm", reason="LightGBM's wheel is not here: scripts/test --oracle installs it")
+import pyarrow as pa  # noqa: E402  (it comes with pyarrow.parquet)
+
+NAMES = ["a", "b", "c", "d"]
+PARAMS = {"objective": "binary", "metric": ["binary_logloss", "auc"], "num_leaves": 15, "verbosity": -1, "num_threads": 1, "seed": 1}
+LUA_PARAMS = "{objective = 'binary', metric = {'binary_logloss', 'auc'}, num_leaves = 15, verbosity = -1, num_threads = 1, seed = 1}"
+
+
+def rows(folder, count, is_discrete):
+    """Features and labels, in train.parquet. Of few values the bins are exact, however the rows are dealt out."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=(count, len(NAMES)))
+    x = np.round(x * 4) / 4 if is_discrete else x
+    x[random.random(x.shape) < 0.05] = np.nan
+    y = (np.nan_to_num(x[:, 0]) * 2 + np.nan_to_num(x[:, 1]) + random.normal(size=count) > 0).astype("float32")
+    x = x.astype("float32")
+    pq.write_table(pa.table({**{name: x[:, i] for i, name in enumerate(NAMES)}, "y": y}), folder / "train.parquet", row_group_size=500)
+    return x, y
+
+
+def python_model(x, y, num_rounds):
+    data = lightgbm.Dataset(x, y, feature_name=NAMES)
+    result = {}
+    model = lightgbm.train(PARAMS, data, num_rounds, valid_sets=[data], callbacks=[lightgbm.record_evaluation(result)])
+    return model, result["training"]
+
+
+TRAIN = """
+    local data, lightgbm, train = require 'rtrain.data', require 'lightgbm', require 'rtrain'
+    local Callback = train.lightgbm.RayTrainReportCallback
+    train.LightGBMTrainer({
+      train_loop_per_worker = function(config)
+        local rank = train.get_context():get_world_rank()
+        local checkpoint = train.get_checkpoint()
+        local model = checkpoint and Callback.get_model(checkpoint)
+        local first = model and model:current_iteration() or 0
+        local dtrain = lightgbm.Dataset(train.get_dataset_shard('train'), {label = 'y'})
+        local function hook(env)
+          AFTER_ROUND
+        end
+        lightgbm.train(PARAMS, dtrain, {
+          num_boost_round = config.rounds - first, init_model = model, valid_sets = {dtrain},
+          callbacks = {Callback {frequency = config.frequency}, hook},
+        })
+      end,
+      train_loop_config = {rounds = 10, frequency = 3},
+      datasets = {train = data.read_parquet('train.parquet')},
+      scaling_config = train.ScalingConfig {num_workers = 2},
+    }):fit()
+"""
+
+
+def script_of(after_round=""):
+    return TRAIN.replace("PARAMS", LUA_PARAMS).replace("AFTER_ROUND", after_round)
+
+
+def model_of(rtrain, run="last"):
+    """The model of its last checkpoint, as Python's lightgbm reads it."""
+    return lightgbm.Booster(model_file=rtrain.json("show", run)["checkpoints"][-1]["path"] + "/model.txt")
+
+
+def splits(model):
+    """Of each tree: features and thresholds, and apart from them the leaves.
+
+    Where a node has no row without a value, the rounding of sums decides which way one would go.
+    """
+    places, leaves = [], []
+
+    def walk(node):
+        if "leaf_value" in node:
+            leaves.append(node["leaf_value"])
+        else:
+            places.append((node["split_feature"], node["threshold"], node["missing_type"]))
+            walk(node["left_child"])
+            walk(node["right_child"])
+
+    for tree in model.dump_model()["tree_info"]:
+        places.append("tree")
+        walk(tree["tree_structure"])
+    return places, np.array(leaves)
+
+
+def trees_text(model):
+    """Without the parameters, which name the number of machines."""
+    return model.model_to_string().split("parameters:")[0]
+
+
+def test_one_rank_gives_pythons_model(rtrain):
+    x, y = rows(rtrain.folder, 3000, is_discrete=False)
+    expected, metrics = python_model(x, y, 10)
+    rtrain.run_ok(script_of(), "-n", "1")
+    assert trees_text(model_of(rtrain)) == trees_text(expected)
+    assert [row["training-binary_logloss"] for row in rtrain.reports()] == pytest.approx(metrics["binary_logloss"], abs=1e-12)
+    assert [row["training-auc"] for row in rtrain.reports()] == pytest.approx(metrics["auc"], abs=1e-12)
+
+
+def test_two_ranks_give_the_trees_of_one_on_all_rows(rtrain):
+    x, y = rows(rtrain.folder, 3000, is_discrete=True)
+    expected, metrics = python_model(x, y, 10)
+    rtrain.run_ok(script_of())
+    places, leaves = splits(model_of(rtrain))
+    expected_places, expected_leaves = splits(expected)
+    # Of two splits of one gain the rounding of sums decides, and whatever follows differs: the first trees have none.
+    count = 5 * (1 + 14)
+    assert places[:count] == expected_places[:count]
+    assert np.allclose(leaves[:5 * 15], expected_leaves[:5 * 15], rtol=1e-4, atol=1e-6)
+    assert [row["training-binary_logloss"] for row in rtrain.reports()] == pytest.approx(metrics["binary_logloss"], abs=1e-3)
+    assert [row["training-binary_logloss"] for row in rtrain.reports()][:5] == pytest.approx(metrics["binary_logloss"][:5], abs=1e-6)
+
+
+def test_two_ranks_give_nearly_the_metrics_of_one_where_bins_are_estimated(rtrain):
+    x, y = rows(rtrain.folder, 8000, is_discrete=False)
+    _, metrics = python_model(x, y, 10)
+    rtrain.run_ok(script_of())
+    assert abs(rtrain.reports()[-1]["training-binary_logloss"] - metrics["binary_logloss"][-1]) < 1e-3
+
+
+# Rank 0 has the small values of a, rank 1 the large ones: a split of a leaves one of them without a row.
+APART = """
+    local lightgbm, torch, train = require 'lightgbm', require 'torch', require 'rtrain'
+    train.LightGBMTrainer({
+      train_loop_per_worker = function()
+        local rank = train.get_context():get_world_rank()
+        local all = require('rtrain.data').read_numpy('rows.npy'):take_batch(4000).data
+        local own = all:narrow(0, rank * 2000, 2000)
+        local dtrain = lightgbm.Dataset(own:narrow(1, 0, 4), own:select(1, 4))
+        lightgbm.train(PARAMS, dtrain, {num_boost_round = 20, callbacks = {train.lightgbm.RayTrainReportCallback()}})
+      end,
+      scaling_config = train.ScalingConfig {num_workers = 2, resources_per_worker = {CPU = THREADS}},
+    }):fit()
+"""
+
+# One machine of the library's own network, whose sockets listen at all interfaces: it gets a network of its own.
+MACHINE = """
+    import sys
+    import lightgbm, numpy as np
+    rank = int(sys.argv[1])
+    own = np.load("rows.npy")[2000 * rank:2000 * (rank + 1)]
+    params = {**PARAMS, "tree_learner": "data", "pre_partition": True, "num_machines": 2, "local_listen_port": 12400 + rank,
+              "machines": "127.0.0.1:12400,127.0.0.1:12401"}
+    model = lightgbm.train(params, lightgbm.Dataset(own[:, :4], own[:, 4], params=params), 20)
+    if rank == 0:
+        model.save_model("theirs.txt")
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_rank_may_have_no_row_of_a_leaf(rtrain, threads):
+    """The trees are those of one machine with all rows, and those of the library's own network, to the last bit."""
+    random = np.random.default_rng(1)
+    x = np.round(random.normal(size=(4000, 4)) * 4) / 4
+    x[:, 0] = np.arange(4000) // 40
+    y = x[:, 0] % 7 + x[:, 1] * (x[:, 0] > 50) + random.normal(size=4000) / 10
+    np.save(rtrain.folder / "rows.npy", np.column_stack([x, y]).astype("float32"))
+    params = {"objective": "regression", "num_leaves": 31, "verbosity": -1, "seed": 1, "min_data_in_leaf": 5, "num_threads": threads}
+    lua = "{%s}" % ", ".join(f"{name} = {value!r}" for name, value in params.items())
+    rtrain.run_ok(APART.replace("PARAMS", lua).replace("THREADS", str(threads)))
+    ours = lightgbm.Booster(model_file=rtrain.json("show", "last")["checkpoints"][-1]["path"] + "/model.txt")
+
+    whole = lightgbm.train(params, lightgbm.Dataset(x.astype("float32"), y.astype("float32")), 20)
+    places, leaves = splits(ours)
+    assert places[:31] == splits(whole)[0][:31], "the first tree"
+    assert ours.predict(x) == pytest.approx(whole.predict(x), abs=1e-2)
+
+    rtrain.script(MACHINE.replace("PARAMS", repr(params)), "machine.py")
+    both = f"ip link set lo up; {sys.executable} machine.py 1 & {sys.executable} machine.py 0 && wait $!"
+    done = subprocess.run(["unshare", "-rn", "sh", "-c", both], cwd=rtrain.folder, timeout=200, capture_output=True, text=True)
+    if "unshare" in done.stderr:
+        pytest.skip("no network namespace for the library's own network: " + done.stderr)
+    assert done.returncode == 0, done.stdout + done.stderr
+    theirs = lightgbm.Booster(model_file=rtrain.folder / "theirs.txt")
+    assert splits(theirs)[0] == places and splits(theirs)[1].tolist() == leaves.tolist()
+
+
+# fault: SIGKILL of a rank that trains trees with LightGBM
+def test_a_killed_rank_changes_no_tree(rtrain):
+    rows(rtrain.folder, 2000, is_discrete=False)
+    rtrain.run_ok(script_of(), "--name", "calm")
+    kill = "if env.iteration == 7 and first == 0 and rank == 1 then os.execute('kill -9 $PPID') end"
+    rtrain.run_ok(script_of(kill), "--name", "killed", "--max-failures", "1")
+    assert rtrain.statuses("killed") == ["ERRORED", "FINISHED"]
+    assert trees_text(model_of(rtrain, "killed")) == trees_text(model_of(rtrain, "calm"))
+    rtrain.wait_for_processes()
+
+
+def test_an_error_of_one_rank_is_the_runs_error(rtrain):
+    rows(rtrain.folder, 1000, is_discrete=True)
+    result = rtrain.run(script_of("if env.iteration == 2 and rank == 1 then error('of mine') end"))
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert "rank 1 raised an error" in result.stderr and "of mine" in result.stderr
+    rtrain.wait_for_processes()
+
+
+def test_no_rank_listens_at_a_port(rtrain):
+    rows(rtrain.folder, 1000, is_discrete=True)
+    hook = "while env.iteration == 2 and not io.open('go') do os.execute('sleep 0.02') end"
+    running = rtrain.started("run", rtrain.script(script_of(hook)), "--name", "run", reports=2)
+    pids = rtrain.pids("run")
+    listeners = tcp_listeners(sockets_of(pids))
+    stacks = rtrain("stack", "run")
+    (rtrain.folder / "go").write_text("")
+    assert running.wait().returncode == 0, running.stderr
+    assert len(pids) == 2 and listeners == [] and stacks.returncode == 0
+
+
+def test_models_go_from_python_to_lua_and_back(rtrain):
+    x, y = rows(rtrain.folder, 500, is_discrete=False)
+    model, _ = python_model(x, y, 5)
+    model.save_model(rtrain.folder / "model.txt")
+    np.save(rtrain.folder / "x.npy", x)
+    lua = """
+        local lightgbm = require 'lightgbm'
+        local x = require('rtrain.data').read_numpy('x.npy'):take_batch(500).data
+        local model = lightgbm.Booster {model_file = 'model.txt'}
+        local columns = {}
+        for i, name in ipairs(model:feature_name()) do columns[name] = x:select(1, i - 1) end
+        print(require('base._system').to_json {
+          value = model:predict(x):tolist(), by_name = model:predict(columns):tolist(),
+          leaf = model:predict(x, {pred_leaf = true}):tolist(), shap = model:predict(x, {pred_contrib = true}):tolist(),
+          first = model:predict(x, {num_iteration = 2, raw_score = true}):tolist(),
+          gain = model:feature_importance {importance_type = 'gain'}:tolist(), names = model:feature_name()})
+        model:save_model('again.txt')
+    """
+    output = rtrain("exec", rtrain.script(lua))
+    assert output.returncode == 0, output.stderr
+    shown = json.loads(output.stdout)
+    assert shown["value"] == model.predict(x).tolist() == shown["by_name"]
+    assert shown["leaf"] == model.predict(x, pred_leaf=True).tolist()
+    assert shown["shap"] == model.predict(x, pred_contrib=True).tolist()
+    assert shown["first"] == model.predict(x, num_iteration=2, raw_score=True).tolist()
+    assert shown["gain"] == pytest.approx(model.feature_importance("gain").tolist()) and shown["names"] == NAMES
+    assert trees_text(lightgbm.Booster(model_file=rtrain.folder / "again.txt")) == trees_text(model)
+
+
+def test_early_stopping_classes_and_an_objective_of_ones_own(rtrain):
+    x, y = rows(rtrain.folder, 2000, is_discrete=False)
+    lua = """
+        local data, lightgbm, torch = require 'rtrain.data', require 'lightgbm', require 'torch'
+        local whole = data.read_parquet('train.parquet'):take_batch(2000)
+        local first, last = {}, {}
+        for name, column in pairs(whole) do first[name], last[name] = column:narrow(0, 0, 1500), column:narrow(0, 1500, 500) end
+        local dtrain = lightgbm.Dataset(first, {label = 'y'})
+        local result = {}
+        local booster = lightgbm.train(PARAMS, dtrain, {
+          num_boost_round = 100, valid_sets = {dtrain:create_valid(last, {label = 'y'})}, valid_names = {'valid'},
+          callbacks = {lightgbm.early_stopping(5), lightgbm.record_evaluation(result)}})
+        local function squares(preds, data) return preds - data:get_label(), torch.ones_like(preds) end
+        local own = lightgbm.train({objective = squares, num_leaves = 7, verbosity = -1, num_threads = 1},
+          lightgbm.Dataset(first, {label = 'y'}), {num_boost_round = 5})
+        local classes = lightgbm.train({objective = 'multiclass', num_class = 3, verbosity = -1, num_threads = 1},
+          lightgbm.Dataset(first.a:nan_to_num():view(-1, 1), first.a:nan_to_num():sign():add(1)), {num_boost_round = 3})
+        print(require('base._system').to_json {
+          best = booster.best_iteration, score = booster.best_score.valid, rounds = #result.valid.auc,
+          text = booster:model_to_string(), own = own:model_to_string(),
+          shape = {classes:predict(torch.zeros(4, 1)):size(0), classes:predict(torch.zeros(4, 1)):size(1)}, trees = classes:num_trees()})
+    """.replace("PARAMS", LUA_PARAMS)
+    output = rtrain("exec", rtrain.script(lua))
+    assert output.returncode == 0, output.stderr
+    shown = json.loads(output.stdout)
+    dtrain = lightgbm.Dataset(x[:1500], y[:1500], feature_name=NAMES)
+    result = {}
+    expected = lightgbm.train(PARAMS, dtrain, 100, valid_sets=[dtrain.create_valid(x[1500:], y[1500:])], valid_names=["valid"],
+                              callbacks=[lightgbm.early_stopping(5, verbose=False), lightgbm.record_evaluation(result)])
+    assert (shown["best"], shown["rounds"]) == (expected.best_iteration, len(result["valid"]["auc"]))
+    assert shown["score"] == pytest.approx(dict(expected.best_score["valid"]))
+    assert shown["text"].split("parameters:")[0] == expected.model_to_string().split("parameters:")[0]
+
+    def squares(preds, data):
+        return preds - data.get_label(), np.ones_like(preds)
+
+    own = lightgbm.train({"objective": squares, "num_leaves": 7, "verbosity": -1, "num_threads": 1},
+                         lightgbm.Dataset(x[:1500], y[:1500], feature_name=NAMES), 5)
+    assert splits(lightgbm.Booster(model_str=shown["own"]))[0] == splits(own)[0]
+    assert shown["shape"] == [4, 3] and shown["trees"] == 9
+
+
+@pytest.mark.parametrize("code, says", [
+    ("lightgbm.train({num_leafs = 3}, d)", ["unknown parameter 'num_leafs': did you mean"]),
+    ("lightgbm.train({num_leaves = 'many'}, d)", ["lightgbm.train", "num_leaves", "many"]),
+    ("lightgbm.train({objective = 'binarry'}, d)", ["Unknown objective type name: binarry"]),
+    ("lightgbm.Dataset(x, {1, 2}):construct()", ["label has 2 values, the data have 4 rows"]),
+    ("lightgbm.Dataset(x, {0, 1, 0 / 0, 1}):construct()", ["label holds NaN"]),
+    ("lightgbm.Dataset({a = {'red', 'blue'}}):construct()", ["column 'a'", "strings, expected numbers"]),
+    ("lightgbm.Dataset({a = {1, 2}, y = {0, 1}}, {label = 'z'}):construct()", ["there is no such column", "there are: a, y"]),
+    ("lightgbm.Dataset(x, {lable = {1, 2, 3, 4}})", ["did you mean 'label'"]),
+    ("lightgbm.train({early_stopping_round = 2}, d, {num_boost_round = 3, valid_sets = {d}})", ["early_stopping needs data"]),
+    ("lightgbm.train({min_data_in_leaf = 1}, d, {num_boost_round = 1}):predict(torch.zeros(2, 5))", ["have 5 features, the model 2"]),
+    ("lightgbm.Booster {model_file = 'nothing.txt'}", ["there is no file nothing.txt"]),
+    ("lightgbm.cv({}, d)", ["lightgbm.cv is not in this version"]),
+])
+def test_what_is_wrong_is_said_where_it_is(rtrain, code, says):
+    script = rtrain.script(f"""
+        local torch, lightgbm = require 'torch', require 'lightgbm'
+        local x = torch.arange(8):view(4, 2)
+        local d = lightgbm.Dataset(x, {{0, 1, 0, 1}}, {{feature_name = {{'p', 'q'}}}})
+        {code}
+    """)
+    result = rtrain("exec", script)
+    assert result.returncode != 0
+    assert "train.lua:4: " in result.stderr, result.stderr
+    for text in says:
+        assert text in result.stderr
+
+
+def test_a_machine_without_the_library(rtrain):
+    rtrain.env["RTRAIN_LIGHTGBM"] = str(rtrain.folder)
+    result = rtrain("exec", rtrain.script("require('lightgbm').Dataset(require('torch').zeros(2, 2), {0, 1}):construct()"))
+    assert result.returncode == 4, result.stderr
+    for text in ("no usable LightGBM 4.x found", "(RTRAIN_LIGHTGBM): no lib_lightgbm.so", "pip install 'lightgbm>=4,<5'"):
+        assert text in result.stderr
