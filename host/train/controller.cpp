@@ -222,14 +222,15 @@ void Controller::request_stop(StopKind kind, const std::string& by) {
   if (checkpoints_.is_draining()) checkpoints_.cancel();
   const bool was_stopping = machine_.stop.has_value();
   stop_by_ = by.empty() ? std::string(stop_name(kind)) : by;
-  feed(event::StopRequested{kind});
+  feed(event::StopRequested{kind, stop_by_});
   const bool has_course = attempt_ && attempt_->is_asked_to_stop();
   if (machine_.stop && !was_stopping && !has_course) tell_stopping(kind, 0);
 }
 
-void Controller::stop_now(StopKind kind) {
+void Controller::stop_now(StopKind kind, const std::string& by) {
   if (checkpoints_.is_draining()) checkpoints_.cancel();
-  feed(event::StopNow{kind});
+  if (!by.empty()) events_.record("info", cat("an end at once was requested: ", by));
+  feed(event::StopNow{kind, by});
 }
 
 // A train function in the script's own process has no thread that could be asked.

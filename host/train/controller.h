@@ -66,7 +66,7 @@ class Controller : public AttemptDelegate,
   // or what asks, for the user.
   void request_stop(StopKind kind, const std::string& by = {});
   // Ends it without asking anybody, as the second does.
-  void stop_now(StopKind kind);
+  void stop_now(StopKind kind, const std::string& by = {});
   // The user's thread has caught up: ranks that were held back may go on.
   void events_taken();
   // The run is over, but not the train function, which runs in the script's process and did not end
@@ -83,7 +83,7 @@ class Controller : public AttemptDelegate,
   CheckpointProgress progress() const override;
   void on_storage_error(const Error& error) override;
   void on_stop_command(const std::string& by) override { request_stop(StopKind::kOperator, by); }
-  void on_stop_now_command() override { stop_now(StopKind::kOperator); }
+  void on_stop_now_command(const std::string& by) override { stop_now(StopKind::kOperator, by); }
   void ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done) override;
   void ask_stacks(StackRequest::Done done) override;
   void send_all(message::ToWorker message) override { attempt_->send_all(std::move(message)); }

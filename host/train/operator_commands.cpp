@@ -1,5 +1,7 @@
 #include "host/train/operator_commands.h"
 
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "host/base/clock.h"
@@ -8,6 +10,16 @@
 #include "host/train/watch/stack_answer.h"
 
 namespace rtrain {
+namespace {
+
+// For the user: "`rtrain stop` (pid 7)".
+std::string asker(const message::StopRun& asked) {
+  const std::string_view command = asked.command.empty() ? "rtrain stop" : asked.command;
+  const bool is_page = command == "rtrain dash";
+  return cat(is_page ? "the dashboard, " : "", "`", command, "` (pid ", asked.pid, ")");
+}
+
+}  // namespace
 
 const Routes<message::Command, OperatorCommands, const ControlServer::Reply&>
     OperatorCommands::kRoutes{
@@ -78,12 +90,12 @@ void OperatorCommands::record_profiles(const message::RecordProfiles& asked,
 }
 
 message::Stopping OperatorCommands::stop(const message::StopRun& asked) {
+  const std::string by = asker(asked);
   if (asked.now) {
-    delegate_.on_stop_now_command();
+    delegate_.on_stop_now_command(by);
     return {.grace_s = 0};
   }
-  const std::string_view command = asked.command.empty() ? "rtrain stop" : asked.command;
-  delegate_.on_stop_command(cat("`", command, "` (pid ", asked.pid, ")"));
+  delegate_.on_stop_command(by);
   return {.grace_s = run_.spec.preemption_grace_s};
 }
 

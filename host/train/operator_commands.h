@@ -22,7 +22,7 @@ class OperatorCommandsDelegate {
  public:
   virtual ~OperatorCommandsDelegate() = default;
   virtual void on_stop_command(const std::string& by) = 0;
-  virtual void on_stop_now_command() = 0;
+  virtual void on_stop_now_command(const std::string& by) = 0;
   // Profiles of running ranks. Throws kUsage while others are under way.
   virtual void ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done) = 0;
   // The stacks of the ranks there are.

@@ -210,7 +210,7 @@ class Transition {
   }
 
   void on(const event::StopRequested& e) {
-    if (!accept(e.kind)) return;
+    if (!accept(e.kind, e.by)) return;
     if (is_healing()) return;  // asked when all ranks are there again
     if (m_.ran && !m_.failing && !m_.killed) return ask_to_stop(*m_.stop);
     stop_at_once();
@@ -237,7 +237,7 @@ class Transition {
   }
 
   void on(const event::StopNow& e) {
-    if (accept(e.kind) || (m_.stop && !m_.run_ending)) stop_at_once();
+    if (accept(e.kind, e.by) || (m_.stop && !m_.run_ending)) stop_at_once();
   }
 
   // Once writing has failed nothing more can be recorded: the run ends, with that error unless it
@@ -560,7 +560,7 @@ class Transition {
   action::EndAttempt attempt_outcome() const {
     if (m_.error) return {RunState::kErrored, m_.error};
     if (!m_.stop || !is_from_outside(m_.stop->kind)) return {RunState::kFinished, std::nullopt};
-    return {RunState::kAborted, GroupError{.cause = stop_error(m_.stop->kind)}};
+    return {RunState::kAborted, GroupError{.cause = stop_error(*m_.stop)}};
   }
 
   // A failed attempt: another one where its budget allows and nobody outside wants the run stopped.
@@ -578,13 +578,14 @@ class Transition {
     add(action::SetRetryTimer{decision.delay_s});
   }
 
-  bool accept(StopKind kind) {
+  bool accept(StopKind kind, const std::string& by) {
     if (m_.run_ending || is_over()) return false;
     const bool returning = m_.stop && m_.stop->seen;
     if (all_returned(m_.ranks) && !m_.failing && !returning) return false;
     if (m_.stop && !is_stronger(kind, m_.stop->kind)) return false;
     if (!m_.stop) m_.stop.emplace();
     m_.stop->kind = kind;
+    m_.stop->by = by;
     return true;
   }
 
@@ -610,7 +611,7 @@ class Transition {
       case StopKind::kTerminate:
         return finish_preemption(stop, end);
       default:
-        return end_run(RunState::kAborted, GroupError{.cause = stop_error(stop.kind)});
+        return end_run(RunState::kAborted, GroupError{.cause = stop_error(stop)});
     }
   }
 
@@ -626,7 +627,7 @@ class Transition {
 
   void finish_preemption(const StopProgress& stop, const event::AttemptEnded& end) {
     const GroupError error =
-        preemption_error(stop, m_.policy.decide({stop_error(stop.kind), end.new_checkpoint,
+        preemption_error(stop, m_.policy.decide({stop_error(stop), end.new_checkpoint,
                                                  FailureKind::kPreemption, true, end.ran_s}));
     const bool saved = error.cause.code() == Code::kPreempted;
     end_run(saved ? RunState::kPreempted : RunState::kAborted, error);

@@ -144,6 +144,7 @@ struct RetryDue {
 struct RunEnded {};
 struct StopRequested {
   StopKind kind;
+  std::string by = {};  // who
 };
 // stop_requested() has returned true to a rank.
 struct StopSeen {};
@@ -158,6 +159,7 @@ struct GracePassed {
 // A second signal, rtrain stop --now: nobody is asked.
 struct StopNow {
   StopKind kind;
+  std::string by = {};
 };
 struct StorageFailed {
   Error error;

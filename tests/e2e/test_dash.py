@@ -757,7 +757,7 @@ def test_a_hang_says_who_waited_for_whom(rtrain):
 @pytest.fixture
 def endless(rtrain):
     """The run `endless` under way, and a server."""
-    running = rtrain.started("run", rtrain.script(ENDLESS), "-q")
+    running = rtrain.started("run", rtrain.script(ENDLESS))
     server = Dash(rtrain)
     server.run = running
     yield server
@@ -778,7 +778,10 @@ def test_a_run_is_stopped_at_its_next_checkpoint(endless):
     assert result.returncode == 130
     run = endless.json("/api/runs/endless")
     assert run["status"] == "ABORTED"
-    assert any(f"`rtrain dash` (pid {endless.running.pid})" in event["text"] for event in run["events"]), run["events"]
+    who = f"the dashboard, `rtrain dash` (pid {endless.running.pid})"
+    assert any(who in event["text"] for event in run["events"]), run["events"]
+    assert run["error"]["message"] == f"stopped by {who}" and f"stopped by {who}" in result.stderr
+    assert "the dashboard, `rtrain dash`: the run stops at its next checkpoint" in result.stderr
     late = endless.post("/api/runs/endless/stop", {})
     assert late.status == 400 and b"is over: ABORTED" in late.body
 
@@ -786,6 +789,9 @@ def test_a_run_is_stopped_at_its_next_checkpoint(endless):
 def test_a_run_is_killed_when_that_is_asked_for(endless):
     assert asked(endless, "stop", {"now": True})["grace_s"] == 0
     assert endless.run.wait().returncode == 130
+    run = endless.json("/api/runs/endless")
+    who = f"the dashboard, `rtrain dash` (pid {endless.running.pid})"
+    assert run["error"]["message"] == f"stopped by {who}" and any(who in event["text"] for event in run["events"])
 
 
 def test_stacks_are_those_of_the_command(endless, rtrain):

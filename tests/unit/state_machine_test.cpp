@@ -415,7 +415,7 @@ TEST(StateMachine, AStopAsksARunningGroupAndKillsItAfterTheGracePeriod) {
 // behaviour: abort
 TEST(StateMachine, AbortClosesTheAttemptAndEndsInAborted) {
   Driver d(2, -1);
-  d.run().feed(event::StopNow{StopKind::kOperator});
+  d.run().feed(event::StopNow{StopKind::kOperator, "`rtrain stop` (pid 7)"});
   EXPECT_TRUE(d.find<action::KillGroup>());
   d.all_gone();
   ASSERT_TRUE(d.find<action::EndAttempt>());

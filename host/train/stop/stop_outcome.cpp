@@ -16,16 +16,18 @@ bool is_stronger(StopKind next, StopKind current) { return strength(next) > stre
 
 bool is_from_outside(StopKind kind) { return strength(kind) == 2; }
 
-Error stop_error(StopKind kind) {
-  if (kind == StopKind::kTerminate) return Error(Code::kTerminated, "terminated");
-  if (kind == StopKind::kOperator) return Error(Code::kInterrupted, "stopped by `rtrain stop`");
+Error stop_error(const StopProgress& stop) {
+  if (stop.kind == StopKind::kTerminate) return Error(Code::kTerminated, "terminated");
+  if (stop.kind == StopKind::kOperator) {
+    return Error(Code::kInterrupted, cat("stopped by ", stop.by));
+  }
   return Error(Code::kInterrupted, "interrupted");
 }
 
 GroupError preemption_error(const StopProgress& stop, const FailureDecision& decision) {
   GroupError out;
   out.kind = FailureKind::kPreemption;
-  out.cause = stop_error(StopKind::kTerminate);
+  out.cause = stop_error(stop);
   if (!decision.retry) {
     out.cause =
         Error(Code::kTerminated, cat("terminated, and not to be run again: ", decision.reason));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "host/train/failure_policy.h"
 #include "host/train/group/group_state.h"
@@ -12,6 +13,7 @@ namespace rtrain {
 // A stop that is under way.
 struct StopProgress {
   StopKind kind = StopKind::kInterrupt;
+  std::string by = {};       // who asked for it
   bool seen = false;         // a rank was notified
   bool saved = false;        // a checkpoint was committed since the request
   bool out_of_time = false;  // the grace period passed
@@ -23,8 +25,9 @@ bool is_stronger(StopKind next, StopKind current);
 // Somebody outside wants the run to end, however it goes: a failure under way is not retried.
 bool is_from_outside(StopKind kind);
 
-// The error of a run or attempt that such a stop ended: "interrupted", exit code 130.
-Error stop_error(StopKind kind);
+// The error of a run or attempt that such a stop ended: "interrupted", exit code 130; of one that
+// came from elsewhere "stopped by" and who.
+Error stop_error(const StopProgress& stop);
 
 // A terminated run: preempted and worth another start when it could save, and when the budget for
 // preemptions allows. `decision` is that budget's.

@@ -271,10 +271,10 @@ function show:stacks(event) self:_line(self._err, (event.text:gsub('\n$', ''))) 
 function show:notice(event) self:notice(event.text, event.level) end
 
 -- Who asks for a stop, as the user knows it.
-local STOPPERS = {operator = '`rtrain stop`', predicate = 'RunConfig.stop', resize = 'another size of the group'}
+local STOPPERS = {predicate = 'RunConfig.stop', resize = 'another size of the group'}
 
 function show:stopping(event)
-  local by = STOPPERS[event.kind] or event.by
+  local by = STOPPERS[event.kind] or event.by:gsub(' %(pid %d+%)$', '')
   local text = by .. ': the run is being stopped'
   if event.grace_s > 0 then
     self._stop_at = self._clock() + event.grace_s
