@@ -1,4 +1,6 @@
 // Requests to the server: documents, changes and events. Addresses are relative, so that a base path needs no care here.
+// A page without a server has the answers in itself.
+import {storedAnswer, storedAt, storedLines} from './stored.js';
 
 export class ApiError extends Error {
   constructor(status, message) {
@@ -17,8 +19,8 @@ const queryOf = (query) => {
   return text ? `?${text}` : '';
 };
 
-const answerOf = async (response) => {
-  if (response.ok) return response.json();
+const checked = async (response) => {
+  if (response.ok) return response;
   let message = `${response.status} ${response.statusText}`;
   try {
     message = (await response.json()).error.message;
@@ -28,16 +30,44 @@ const answerOf = async (response) => {
 
 export const runPath = (run) => `api/runs/${encodeURIComponent(run)}`;
 
-/** The document at a path below the base. An aborted signal rejects with AbortError. */
-export const get = async (path, query = {}, signal = undefined) =>
-  answerOf(await fetch(path + queryOf(query), {signal, credentials: 'same-origin'}));
+const ask = async (path, query, signal) => checked(await fetch(path + queryOf(query), {signal, credentials: 'same-origin'}));
 
-export const post = async (path, body) => answerOf(await fetch(path, {
+const inThisFile = (path, query) => {
+  const answer = storedAnswer(path, query);
+  if (answer === undefined) throw new ApiError(404, `This file does not have it: ${path}`);
+  return answer;
+};
+
+/** The document at a path below the base. An aborted signal rejects with AbortError. */
+export const get = async (path, query = {}, signal = undefined) => (storedAt ? inThisFile(path, query) : (await ask(path, query, signal)).json());
+
+/** The same for what is a text. */
+export const getText = async (path, query = {}, signal = undefined) => (storedAt ? inThisFile(path, query) : (await ask(path, query, signal)).text());
+
+/** The address of a file of the server. */
+export const fileUrl = (path, query = {}) => path + queryOf(query);
+
+/** The address of an image. */
+export const contentUrl = (path, query = {}) => (storedAt ? inThisFile(path, query) : fileUrl(path, query));
+
+export const post = async (path, body) => (await checked(await fetch(path, {
   method: 'POST', credentials: 'same-origin', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(body),
-}));
+}))).json();
+
+/** Nothing comes any more but the lines that are there. */
+const followStored = (path, query, {lines, end}) => {
+  if (lines) {
+    queueMicrotask(() => {
+      lines(storedLines(path, query));
+      end({stored_at: storedAt});
+    });
+  }
+  return () => {};
+};
 
 /** Calls handlers[name](document) for each event, until the signal aborts or the server says `end`. */
 export const follow = (path, query, handlers, signal) => {
+  if (storedAt) return followStored(path, query, handlers);
   const source = new EventSource(path + queryOf(query));
   const stop = () => source.close();
   signal.addEventListener('abort', stop, {once: true});

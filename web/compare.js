@@ -3,6 +3,7 @@ import {get, runPath} from './api.js';
 import {Chart, Zoom, legend} from './chart.js';
 import {controls, optionsOf} from './controls.js';
 import {diffView} from './diff.js';
+import {mediaView} from './media.js';
 import {spaceView} from './space.js';
 import {el, flattened, number, runLink, section, status, table} from './view.js';
 
@@ -54,8 +55,14 @@ const curveCharts = async (runs, query, signal) => {
 };
 
 const codeDifference = async ([first, second], signal) => {
-  const answer = await get('api/compare', {a: first.name, b: second.name}, signal);
-  const files = answer.code?.files ?? [];
+  let files;
+  try {
+    const answer = await get('api/compare', {a: first.name, b: second.name}, signal);
+    files = answer.code?.files ?? [];
+  } catch (error) {
+    if (error.name === 'AbortError') throw error;
+    return section('Code', el('p', {class: 'quiet'}, error.message));
+  }
   if (!files.length) return section('Code', el('p', {class: 'quiet'}, 'No differences.'));
   return section('Code', files.map((file) => el('details', {open: files.length < 4},
     el('summary', {}, file.path || file.kind), diffView(file.diff ?? ''))));
@@ -70,7 +77,7 @@ export const showCompare = async ({query}, main, signal) => {
   }
   const runs = await Promise.all(names.map((name) => get(runPath(name), {}, signal)));
   main.append(table('Runs', [{title: 'Run'}, {title: 'Status'}], runs.map((run) => [runLink(run.name), status(run.status)])),
-    await curveCharts(runs, query, signal), runs.length > 2 ? spaceView(runs, query) : '', lastMetrics(runs),
+    await curveCharts(runs, query, signal), await mediaView(runs, signal), runs.length > 2 ? spaceView(runs, query) : '', lastMetrics(runs),
     differences('Config', runs, (run) => run.config), differences('Scaling', runs, (run) => run.scaling),
     differences('Environment', runs, ({environment: {command, job, ...rest}}) => rest));
   if (runs.length === 2) main.append(await codeDifference(runs, signal));

@@ -1,6 +1,6 @@
 // What the workers print, followed as it comes: all ranks in the order of time.
 import {follow, runPath} from './api.js';
-import {el, later, section} from './view.js';
+import {el, later, section, time} from './view.js';
 
 const MOST_LINES = 3000;
 
@@ -20,9 +20,9 @@ export const logView = (run, {rank, attempt} = {}, signal) => {
     text.replaceChildren();
     stop = follow(`${runPath(run)}/logs/events`, {rank, attempt, contains, tail: 500}, {
       lines: add,
-      end: () => {
+      end: ({stored_at: storedAt}) => {
         stop();
-        state.textContent = text.childNodes.length ? 'the run has ended' : 'nothing was printed';
+        state.textContent = storedAt ? `the last lines as of ${time(storedAt)} UTC` : text.childNodes.length ? 'the run has ended' : 'nothing was printed';
       },
     }, signal);
   };

@@ -2,14 +2,16 @@
 // fills main and ends what it has begun when the signal aborts.
 import {ApiError} from './api.js';
 import {placeOf} from './place.js';
-import {el} from './view.js';
+import {el, time} from './view.js';
 import {showCompare} from './compare.js';
 import {showData} from './data.js';
 import {showHang} from './hang.js';
+import {showNodes} from './nodes.js';
 import {showRank} from './rank.js';
 import {showResources} from './resources.js';
 import {showRun} from './run.js';
 import {showRuns} from './runs.js';
+import {storedAt} from './stored.js';
 import {showSweepPage} from './sweep.js';
 
 const main = document.getElementById('main');
@@ -20,7 +22,8 @@ const pageOf = ([page, , part]) => {
   if (page === 'run') return ['run', {rank: showRank, hang: showHang, data: showData}[part] ?? showRun];
   if (page === 'compare') return ['compare', showCompare];
   if (page === 'sweep') return ['sweep', showSweepPage];
-  if (page === 'resources') return ['resources', showResources];
+  if (page === 'nodes') return ['nodes', showNodes];
+  if (page === 'resources' && !storedAt) return ['resources', showResources];
   return ['', () => { throw new ApiError(404, 'There is no such page.'); }];
 };
 
@@ -49,6 +52,10 @@ const show = async () => {
   }
 };
 
+if (storedAt) {
+  document.querySelector('[data-page=resources]').remove();
+  document.querySelector('nav').append(el('span', {class: 'quiet'}, `as of ${time(storedAt)} UTC`));
+}
 // The address was exchanged for a cookie: it need not stand in the history.
 if (new URLSearchParams(location.search).has('token')) {
   history.replaceState(null, '', location.pathname + location.hash);

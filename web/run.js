@@ -1,11 +1,13 @@
 // The page of one run. What went wrong stands first; what goes on is followed.
 import {mayWrite, noteView, runActions} from './actions.js';
-import {follow, get, runPath} from './api.js';
+import {fileUrl, follow, get, runPath} from './api.js';
 import {Chart, Zoom} from './chart.js';
 import {controls, optionsOf} from './controls.js';
 import {diffView} from './diff.js';
 import {logView} from './log.js';
+import {mediaView} from './media.js';
 import {stackView} from './stack.js';
+import {storedAt} from './stored.js';
 import {timeline} from './timeline.js';
 import {bytes, duration, el, errorText, facts, flattened, isOver, linkTo, metricsText, number, section, status, table, time} from './view.js';
 
@@ -87,9 +89,10 @@ const summary = (run, metrics) => facts([
 const ranks = (run) => {
   const last = run.attempts.at(-1);
   if (!last?.workers.length) return '';
-  return section('Ranks', table('Ranks', [{title: 'Rank', number: true}, {title: 'Host'}, {title: 'Process', number: true}, {title: 'Device'}, {title: 'Ended'}],
+  return section('Ranks', el('p', {}, linkTo(`nodes?run=${encodeURIComponent(run.name)}`, 'Their hosts')), table('Ranks', [{title: 'Rank', number: true}, {title: 'Host'}, {title: 'Process', number: true}, {title: 'Device'}, {title: 'Ended'}, {title: storedAt ? '' : 'Output'}],
     last.workers.map((worker) => [linkTo(`run/${encodeURIComponent(run.name)}/rank/${worker.rank}`, `rank ${worker.rank}`), worker.host, worker.pid, worker.device,
-      worker.signal != null ? `signal ${worker.signal}` : worker.exit_code != null ? `exit ${worker.exit_code}` : ''])));
+      worker.signal != null ? `signal ${worker.signal}` : worker.exit_code != null ? `exit ${worker.exit_code}` : '',
+      storedAt ? '' : el('a', {href: fileUrl(`${runPath(run.name)}/logs/file`, {rank: worker.rank, attempt: last.attempt}), 'aria-label': `Output of rank ${worker.rank}`}, 'as text')])));
 };
 
 const checkpoints = (run) => {
@@ -97,6 +100,13 @@ const checkpoints = (run) => {
   return section('Checkpoints', table('Checkpoints', [{title: 'Name'}, {title: 'Report', number: true}, {title: 'Created (UTC)', time: true}, {title: 'Size', number: true}, {title: ''}, {title: 'Metrics', wide: true}],
     run.checkpoints.map((each) => [each.name, each.index, time(each.created_at), bytes(each.size_bytes),
       [each.best && 'best', each.latest && 'latest', each.status !== 'COMMITTED' && each.status.toLowerCase()].filter(Boolean).join(' '), metricsText(each.metrics)])));
+};
+
+const traces = async (run, signal) => {
+  if (storedAt) return '';
+  const {traces: rows} = await get(`${runPath(run.name)}/traces`, {}, signal);
+  return rows.length ? section('Traces', table('Traces', [{title: 'File'}, {title: 'Recorded (UTC)', time: true}, {title: 'Size', number: true}],
+    rows.map(({name, time: at, bytes: size}) => [el('a', {href: fileUrl(`${runPath(run.name)}/traces/file`, {name}), download: name}, name), time(at), bytes(size)]))) : '';
 };
 
 const notes = (run) => {
@@ -124,6 +134,7 @@ export const showRun = async ({parts: [, name], query}, main, signal) => {
   const head = el('div');
   const metrics = el('span');
   const rest = el('div');
+  const media = el('div');
   const writes = await mayWrite();
   let run;
   const fill = async () => {
@@ -134,15 +145,16 @@ export const showRun = async ({parts: [, name], query}, main, signal) => {
       run.hangs ? el('p', {}, linkTo(`run/${encodeURIComponent(run.name)}/hang`, `Who waited for whom (${run.hangs})`)) : '', run.attempts.at(-1)?.workers.some((worker) => worker.data) ? el('p', {}, linkTo(`run/${encodeURIComponent(run.name)}/data`, 'What its datasets do')) : '',
       summary(run, metrics),
       writes ? runActions(run, fill) : '', timeline(run));
-    rest.replaceChildren(ranks(run), writes && run.live ? stackView(run) : '', checkpoints(run), notes(run), events(run), noteView(run, writes, fill));
+    rest.replaceChildren(ranks(run), writes && run.live ? stackView(run) : '', checkpoints(run), await traces(run, signal), notes(run), events(run), noteView(run, writes, fill));
   };
   await fill();
   const curves = new Curves(run, query, signal);
   const {sources} = await get(`${path}/sources`, {}, signal);
-  main.replaceChildren(head, curves.node(), logView(run.name, {}, signal), rest, values('Config', run.config), values('Scaling', run.scaling),
+  main.replaceChildren(head, curves.node(), media, logView(run.name, {}, signal), rest, values('Config', run.config), values('Scaling', run.scaling),
     values('Environment', run.environment), sources.length ? section('Code', sources.map(sourceView)) : '');
   await curves.find();
   await curves.load();
+  media.replaceChildren(await mediaView([run], signal));
   if (isOver(run.status)) return;
   let state = `${run.status} ${run.attempts.length}`;
   const stop = follow(`${path}/events`, {}, {runs: ([now]) => {

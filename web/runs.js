@@ -2,6 +2,7 @@
 import {follow, get} from './api.js';
 import {spark} from './chart.js';
 import {setQuery} from './place.js';
+import {storedAt} from './stored.js';
 import {duration, el, later, linkTo, metricsText, number, runLink, status, time} from './view.js';
 
 const ROWS = 100;
@@ -27,10 +28,10 @@ class RunsPage {
     this.main.replaceChildren(
       el('h1', {}, 'Runs'),
       el('form', {class: 'bar', onsubmit: (event) => event.preventDefault()},
-        field('Where', 'where', this.query, {placeholder: "loss < 0.3 AND config.lr > 0.01", size: 34}, change),
+        storedAt ? '' : field('Where', 'where', this.query, {placeholder: "loss < 0.3 AND config.lr > 0.01", size: 34}, change),
         field('Tag', 'tag', this.query, {size: 10}, change),
         field('Metric', 'spark', this.query, {placeholder: 'loss', size: 12}, change),
-        el('label', {class: 'inline'}, el('input', {
+        storedAt ? '' : el('label', {class: 'inline'}, el('input', {
           type: 'checkbox', name: 'archived', checked: this.query.get('archived') === '1',
           onchange: (event) => change('archived', event.target.checked ? '1' : ''),
         }), 'archived'),

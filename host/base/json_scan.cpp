@@ -100,17 +100,26 @@ bool is_key(std::string_view quoted, const std::string& key) {
   }
 }
 
-std::optional<std::string_view> entry_of(std::string_view map, const std::string& key) {
+// Until `see` returns false.
+template <class See>
+void scan_entries(std::string_view map, const See& see) {
   Scan scan(map);
-  if (!scan.take('{')) return std::nullopt;
+  if (!scan.take('{')) return;
   while (scan.next() == '"') {
-    const bool is_found = is_key(scan.string(), key);
-    if (!scan.take(':')) return std::nullopt;
+    const std::string_view name = scan.string();
+    if (!scan.take(':')) return;
     const std::string_view value = scan.value();
-    if (is_found) return value;
-    if (!scan.take(',')) return std::nullopt;
+    if (!see(name, value) || !scan.take(',')) return;
   }
-  return std::nullopt;
+}
+
+std::optional<std::string_view> entry_of(std::string_view map, const std::string& key) {
+  std::optional<std::string_view> out;
+  scan_entries(map, [&](std::string_view name, std::string_view value) {
+    if (is_key(name, key)) out = value;
+    return !out;
+  });
+  return out;
 }
 
 }  // namespace
@@ -123,6 +132,14 @@ std::optional<std::string_view> find_in_json(std::string_view json,
     if (!out) return std::nullopt;
   }
   return out;
+}
+
+void each_json_entry(std::string_view json,
+                     const std::function<void(std::string_view, std::string_view)>& see) {
+  scan_entries(json, [&](std::string_view name, std::string_view value) {
+    see(name, value);
+    return true;
+  });
 }
 
 }  // namespace rtrain

@@ -14,9 +14,9 @@
 #include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
+#include "host/cli/page_files.h"
 #include "host/dash/dashboard.h"
 #include "host/loop/signal.h"
-#include "host/lua/embed.h"
 #include "host/machine/machine.h"
 #include "host/store/file.h"
 #include "host/wire/secret_source.h"
@@ -38,25 +38,6 @@ struct Options : ListingOptions {
   std::vector<std::string> proxies;
   bool read_only = false;
 };
-
-std::string type_of(std::string_view name) {
-  if (name.ends_with(".html")) return "text/html; charset=utf-8";
-  if (name.ends_with(".js")) return "text/javascript; charset=utf-8";
-  if (name.ends_with(".css")) return "text/css; charset=utf-8";
-  if (name.ends_with(".svg")) return "image/svg+xml";
-  return kJsonType;
-}
-
-std::vector<PageFile> page_files() {
-  std::vector<PageFile> out;
-  for (const NamedText& page : embedded_web_files()) {
-    const bool is_first = page.name == "index.html";
-    out.push_back({.path = is_first ? "/" : cat("/", page.name),
-                   .type = type_of(page.name),
-                   .bytes = page.text});
-  }
-  return out;
-}
 
 // Null without one.
 std::shared_ptr<const TlsCertificate> certificate_of(const Options& options) {
@@ -172,11 +153,12 @@ std::string page_address(const AccessOptions& access, const HttpPortOptions& ser
   return cat(server.certificate ? "https" : "http", "://", place, access.base_path, "/?token=");
 }
 
-void print_address(const Options& options, const AccessOptions& access, const std::string& page,
+void print_address(const std::string& storage_path, const Options& options,
+                   const AccessOptions& access, const std::string& page,
                    const SocketAddress& address) {
   std::cout << page << access.writer.token << std::endl;
-  std::cerr << "rtrain: the runs of " << options.storage_path()
-            << (options.read_only ? ", read only" : "") << "; Ctrl-C ends it\n";
+  std::cerr << "rtrain: the runs of " << storage_path << (options.read_only ? ", read only" : "")
+            << "; Ctrl-C ends it\n";
   if (!options.read_only) {
     std::cerr << "rtrain: for those who only look: " << page << access.viewer.token << "\n";
   }
@@ -189,7 +171,8 @@ void serve(const Options& options) {
   const HttpPortOptions server = server_options(options);
   const AccessOptions access = access_options(options, server.certificate.get());
   Loop loop;
-  Dashboard dashboard(options.storage_path(), access, page_files());
+  const std::string storage_path = options.storage_path();
+  Dashboard dashboard(storage_path, access, page_files());
   const HttpServer listening(loop, server, dashboard);
   const auto end = [&] {
     dashboard.stop();
@@ -197,7 +180,7 @@ void serve(const Options& options) {
   };
   const Signal interrupted(loop, SIGINT, end);
   const Signal terminated(loop, SIGTERM, end);
-  print_address(options, access, page_address(access, server, listening.address()),
+  print_address(storage_path, options, access, page_address(access, server, listening.address()),
                 listening.address());
   loop.run();
 }

@@ -7,12 +7,15 @@
 #include <utility>
 
 #include "host/base/clock.h"
+#include "host/base/counted.h"
 #include "host/base/error.h"
 #include "host/base/json.h"
 #include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
+#include "host/cli/page_files.h"
 #include "host/cli/parquet_file.h"
+#include "host/dash/offline_page.h"
 #include "host/store/event_file.h"
 #include "host/store/file.h"
 #include "host/store/run_table.h"
@@ -28,6 +31,7 @@ struct Options {
   std::string format = "csv";
   std::string output;
   bool series = false;
+  bool html = false;
 };
 
 std::vector<RunRef> runs_of(RunReader& reader, const Options& options) {
@@ -159,6 +163,24 @@ void write_events(RunReader& reader, const std::vector<RunRef>& runs, const std:
   std::cerr << "wrote " << folder << ": tensorboard --logdir " << folder << "\n";
 }
 
+void write_page(const Options& options, const std::vector<RunRef>& runs) {
+  const Api api(options.listing.storage_path());
+  OfflineOmissions omitted;
+  write_text(options, [&](std::ostream& out) {
+    omitted = write_offline_page(out, api, runs, page_files());
+  });
+  const OfflineLimits limits;
+  if (omitted.curves > 0) {
+    std::cerr << "rtrain: without " << counted(omitted.curves, "curve") << ": of a run the first "
+              << limits.curves << " are in it\n";
+  }
+  if (omitted.media > 0) {
+    std::cerr << "rtrain: without " << counted(omitted.media, "image or other content")
+              << " of early steps: " << human_size(static_cast<int64_t>(limits.media_bytes))
+              << " of them are in it\n";
+  }
+}
+
 void export_runs(const Options& options) {
   const bool is_text = options.format == "csv" || options.format == "json";
   if (!is_text && options.output.empty()) {
@@ -168,6 +190,7 @@ void export_runs(const Options& options) {
   std::optional<RunReader> reader = options.listing.reader();
   if (!reader) throw Error(Code::kUsage, "export: there are no runs yet");
   const std::vector<RunRef> runs = runs_of(*reader, options);
+  if (options.html) return write_page(options, runs);
   if (options.format == "tensorboard") return write_events(*reader, runs, options.output);
   if (options.format == "json") {
     return write_text(
@@ -185,23 +208,29 @@ void export_runs(const Options& options) {
 
 void add_export(Parser& parser) {
   auto options = std::make_shared<Options>();
-  Command command = parser.command(
-      "export", "Write what runs reported as CSV, JSON lines, Parquet or TensorBoard events");
+  Command command = parser.command("export",
+                                   "Write what runs reported as CSV, JSON lines, Parquet, "
+                                   "TensorBoard events, or as one HTML page");
   add_runs_argument(command, options->runs);
   command.option("--tag", &options->tags, "also all runs with this tag (all of several)")
       .value_name("TAG")
       .repeatable();
+  const Option html = command.flag(
+      "--html", &options->html, "the pages of `rtrain dash` about them as one file, for a browser");
   command
       .option("--format", &options->format,
               "csv (default), json (JSON lines), parquet, or tensorboard (a folder)")
       .value_name("FORMAT")
-      .one_of({"csv", "json", "parquet", "tensorboard"});
+      .one_of({"csv", "json", "parquet", "tensorboard"})
+      .excludes(html);
   command
       .option("-o,--output", &options->output,
-              "this file or folder; csv and json go to stdout without it")
+              "this file or folder; csv, json and --html go to stdout without it")
       .value_name("PATH");
-  command.flag("--series", &options->series,
-               "what train.log recorded instead; tensorboard has both, and media");
+  command
+      .flag("--series", &options->series,
+            "what train.log recorded instead; tensorboard has both, and media")
+      .excludes(html);
   command
       .option("--storage", &options->listing.storage,
               "folder or URI of the store (else $RTRAIN_STORAGE, else ~/rtrain_results)")
@@ -210,7 +239,9 @@ void add_export(Parser& parser) {
       "A row for each report: run, index, attempt, time, and a column for each metric; in JSON\n"
       "lines the metrics are a map, as in `rtrain metrics --json`. With --series a row for each\n"
       "point: run, key, rank, step, time, value. Values are exact, but for TensorBoard's, which\n"
-      "are 32 bit floats.");
+      "are 32 bit floats. --html needs no server and asks no network: `rtrain doc "
+      "guide/dashboard`\n"
+      "says what is in the file.");
   command.action([options] { export_runs(*options); });
 }
 

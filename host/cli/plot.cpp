@@ -149,7 +149,8 @@ std::vector<CurveSource> sources_of(RunReader& reader, const std::vector<RunRef>
       out.push_back({run, metric, name, std::move(reported)});
     }
     if (out.size() > before) continue;
-    const std::vector<std::string> names = reader.curve_names(runs.front());
+    ReportCharts charts;
+    const std::vector<std::string> names = reader.curve_names(runs.front(), charts);
     throw Error(Code::kUsage, cat("no points of '", metric, "' of rank ", options.rank, " in ",
                                   counted(runs.size(), "run"), suggestion(metric, names)));
   }

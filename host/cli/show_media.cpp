@@ -9,7 +9,6 @@
 #include <tuple>
 #include <vector>
 
-#include "host/base/clock.h"
 #include "host/base/counted.h"
 #include "host/base/json.h"
 #include "host/base/text.h"
@@ -25,10 +24,9 @@ namespace rtrain {
 namespace {
 
 Map row_of(const MediaRow& row, const std::optional<std::string>& path) {
-  return Map{
-      {"kind", row.kind},        {"name", row.name},       {"step", row.step},
-      {"rank", row.rank},        {"attempt", row.attempt}, {"time", time_text(row.time_ms)},
-      {"bytes", row.size_bytes}, {"hash", row.hash},       {"path", path ? Value(*path) : Value()}};
+  Map out = describe_media(row);
+  out.set("path", path ? Value(*path) : Value());
+  return out;
 }
 
 void print_list(const List& rows, size_t width) {

@@ -1,6 +1,8 @@
 #include "host/dash/api.h"
 
 #include "host/base/error.h"
+#include "host/dash/file_answers.h"
+#include "host/dash/media_answers.h"
 #include "host/dash/run_actions.h"
 #include "host/dash/run_answers.h"
 #include "host/store/resource_report.h"
@@ -49,18 +51,24 @@ std::span<const Route> Api::routes() {
       {"GET", "/api/events", {}, stream_runs},
       {"GET", "/api/compare", {"a", "b"}, answer_compare},
       {"GET", "/api/resources", {}, answer_resources},
+      {"GET", "/api/nodes", {"run", "offset", "limit"}, answer_nodes},
       {"GET", "/api/runs/{run}", {}, answer_run},
       {"GET", "/api/runs/{run}/events", {}, stream_run},
       {"GET", "/api/runs/{run}/hangs", {}, answer_hangs},
       {"GET", "/api/runs/{run}/metrics", {"ranks", "all", "offset", "limit"}, answer_metrics},
       {"GET", "/api/runs/{run}/curves", {}, answer_curves},
       {"GET", "/api/runs/{run}/curve", {"name", "rank", "points", "from", "to"}, answer_curve},
+      {"GET", "/api/runs/{run}/media", {"name", "offset", "limit"}, answer_media},
+      {"GET", "/api/runs/{run}/media/content", {"hash"}, answer_media_content},
       {"GET", "/api/runs/{run}/checkpoints", {"all", "offset", "limit"}, answer_checkpoints},
       {"GET", "/api/runs/{run}/sources", {}, answer_sources},
       {"GET",
        "/api/runs/{run}/logs",
        {"attempt", "rank", "contains", "offset", "limit", "tail"},
        answer_logs},
+      {"GET", "/api/runs/{run}/logs/file", {"attempt", "rank"}, answer_log_file},
+      {"GET", "/api/runs/{run}/traces", {"offset", "limit"}, answer_traces},
+      {"GET", "/api/runs/{run}/traces/file", {"name"}, answer_trace_file},
       {"GET", "/api/runs/{run}/logs/events", {"attempt", "rank", "contains", "tail"}, stream_logs},
       {"POST", "/api/runs/{run}/note", {}, set_note},
       {"POST", "/api/runs/{run}/tags", {}, change_tags},

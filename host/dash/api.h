@@ -34,6 +34,8 @@ class Api {
   const std::string& storage_path() const { return storage_path_; }
   // For streams alone.
   std::shared_ptr<LiveFeed> feed() const { return feed_; }
+  // What it knows of long runs.
+  ReportCharts& report_charts() const { return *report_charts_; }
   // The store, or nothing as long as there is none.
   std::optional<RunReader> reader() const { return RunReader::open(storage_path_); }
   // Error(kNotFound) for a run that is not there, or that could be several.
@@ -42,6 +44,7 @@ class Api {
  private:
   std::string storage_path_;
   std::shared_ptr<LiveFeed> feed_;
+  std::unique_ptr<ReportCharts> report_charts_ = std::make_unique<ReportCharts>();
   std::stop_source stop_;
 };
 

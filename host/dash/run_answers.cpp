@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <limits>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
@@ -19,20 +18,23 @@ constexpr int64_t kFewParts = 1000;
 constexpr size_t kSparkParts = 60;
 constexpr size_t kMostHangs = 20;
 
-std::vector<SeriesPoint> points_of(RunReader& reader, const RunRef& run, const std::string& name,
-                                   int64_t rank) {
-  std::vector<SeriesPoint> out = reader.reported(run, name, rank);
-  return out.empty() ? reader.logged(run, name, rank) : out;
+// What the rank reported under that name, else what it logged.
+std::vector<SeriesSummary> columns_of(const Api& api, RunReader& reader, const RunRef& run,
+                                      const std::string& name, int64_t rank,
+                                      const ChartQuery& query) {
+  auto reported = reader.charted(api.report_charts(), run, name, rank, query);
+  return reported ? std::move(*reported) : reader.charted(run, name, rank, query);
 }
 
 // Means of a metric of rank 0, few enough for a picture in a line of a table.
-List spark_of(RunReader& reader, const RunRef& run, const std::string& name) {
+List spark_of(const Api& api, RunReader& reader, const RunRef& run, const std::string& name) {
   List out;
-  for (const CurvePart& part : curve_parts(points_of(reader, run, name, 0), kSparkParts)) {
-    if (part.nonfinite == part.count) {
+  for (const SeriesSummary& column :
+       columns_of(api, reader, run, name, 0, {.columns = kSparkParts})) {
+    if (column.finite() == 0) {
       out.emplace_back(nullptr);
     } else {
-      out.emplace_back(part.mean);
+      out.emplace_back(column.sum / static_cast<double>(column.finite()));
     }
   }
   return out;
@@ -45,17 +47,6 @@ LogChoice log_choice(const ApiRequest& request) {
   if (part.empty()) return out;
   out.matches = [part](std::string_view line) { return line.find(part) != std::string_view::npos; };
   return out;
-}
-
-// Points whose step is within the bounds that the request names.
-std::vector<SeriesPoint> within(std::vector<SeriesPoint> points, const ApiRequest& request) {
-  const bool has_bounds = request.request.query.find("from") || request.request.query.find("to");
-  if (!has_bounds) return points;
-  constexpr int64_t kFirst = std::numeric_limits<int64_t>::min();
-  const int64_t from = request.number("from", kFirst, kFirst);
-  const int64_t to = request.number("to", std::numeric_limits<int64_t>::max(), kFirst);
-  std::erase_if(points, [&](const SeriesPoint& p) { return p.step < from || p.step > to; });
-  return points;
 }
 
 }  // namespace
@@ -76,7 +67,7 @@ HttpReply answer_runs(const Api& api, const ApiRequest& request) {
   const bool has_config = request.flag("config");
   for (Value& row : rows) {
     const RunRef run{.run_id = row["run_id"].as_string(), .name = {}, .path = {}};
-    if (!spark.empty()) row.as_map().set("spark", spark_of(*reader, run, spark));
+    if (!spark.empty()) row.as_map().set("spark", spark_of(api, *reader, run, spark));
     if (has_config) row.as_map().set("config", reader->config(run));
   }
   return json_reply(Map{
@@ -86,6 +77,34 @@ HttpReply answer_runs(const Api& api, const ApiRequest& request) {
 HttpReply answer_tags(const Api& api, const ApiRequest& request) {
   auto reader = api.reader();
   return json_reply(page_of("tags", reader ? reader->tags() : List(), PageChoice(request)));
+}
+
+HttpReply answer_nodes(const Api& api, const ApiRequest& request) {
+  const PageChoice page(request);
+  auto reader = api.reader();
+  if (!reader) return json_reply(page_of("nodes", {}, page));
+  RunFilter filter{
+      .where = {}, .sort = {}, .limit = page.limit, .offset = page.offset, .archived = true};
+  const std::string name = request.text("run");
+  if (!name.empty()) {
+    filter.where = cat("run_id = '", api.open_run(name).ref.run_id, "'");
+  }
+  List rows;
+  for (const Value& run : reader->runs(filter)) {
+    const RunRef ref{.run_id = run["run_id"].as_string(), .name = {}, .path = {}};
+    for (const Value& node : reader->hosts(ref)) {
+      Map row;
+      for (const char* key : {"name", "run_id", "status", "started_at", "ended_at"}) {
+        row.set(key, run[key]);
+      }
+      for (const auto& [key, value] : node.as_map()) row.set(key, value);
+      rows.emplace_back(std::move(row));
+    }
+  }
+  return json_reply(Map{{"nodes", std::move(rows)},
+                        {"total", reader->count(filter)},
+                        {"offset", page.offset},
+                        {"limit", page.limit}});
 }
 
 HttpReply answer_run(const Api& api, const ApiRequest& request) {
@@ -123,7 +142,8 @@ HttpReply answer_metrics(const Api& api, const ApiRequest& request) {
 HttpReply answer_curves(const Api& api, const ApiRequest& request) {
   OpenRun run = api.open_run(request.run);
   List names;
-  for (const std::string& name : run.reader.curve_names(run.ref)) names.emplace_back(name);
+  for (const std::string& name : run.reader.curve_names(run.ref, api.report_charts()))
+    names.emplace_back(name);
   return json_reply(Map{{"names", std::move(names)}});
 }
 
@@ -132,12 +152,16 @@ HttpReply answer_curve(const Api& api, const ApiRequest& request) {
   const std::string name = request.text("name");
   if (name.empty()) throw Error(Code::kUsage, "name: which metric? /curves lists them");
   const int64_t rank = request.number("rank", 0);
-  const auto parts =
-      static_cast<size_t>(std::min(request.number("points", kFewParts, 1), kMostParts));
-  const std::vector<SeriesPoint> points =
-      within(points_of(run.reader, run.ref, name, rank), request);
-  Map out{{"name", name}, {"rank", rank}, {"total", points.size()}};
-  for (const auto& [key, value] : describe_curve(curve_parts(points, parts))) out.set(key, value);
+  ChartQuery query;
+  query.columns = static_cast<size_t>(std::min(request.number("points", kFewParts, 1), kMostParts));
+  query.from_step = request.number("from", query.from_step, query.from_step);
+  query.to_step = request.number("to", query.to_step, query.from_step);
+  const std::vector<SeriesSummary> columns =
+      columns_of(api, run.reader, run.ref, name, rank, query);
+  int64_t total = 0;
+  for (const SeriesSummary& column : columns) total += column.count;
+  Map out{{"name", name}, {"rank", rank}, {"total", total}};
+  for (const auto& [key, value] : describe_curve(columns)) out.set(key, value);
   return json_reply(std::move(out));
 }
 

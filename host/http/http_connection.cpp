@@ -2,7 +2,9 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "host/base/clock.h"
 #include "host/base/text.h"
@@ -18,6 +20,9 @@ constexpr double kIdleS = 60;
 constexpr double kSendS = 20;
 constexpr size_t kMaxBacklog = size_t{256} << 10;
 constexpr size_t kReadBytes = size_t{16} << 10;
+// A large file is sent in turn with what other connections want.
+constexpr size_t kFileBytes = size_t{64} << 10;
+constexpr size_t kWriteBytes = size_t{1} << 20;
 // Of requests that come before the last one was answered.
 constexpr size_t kMaxAhead = kMaxHeaderBytes + kMaxBodyBytes;
 
@@ -42,7 +47,7 @@ void HttpConnection::on_ready(int events) {
   if ((events & UV_WRITABLE) != 0) write();
   if (!is_closed() && (events & UV_READABLE) != 0 && !read()) return close();
   if (!is_closed()) take_request();
-  if (!is_closed() && !unsent().empty()) write();  // of TLS
+  if (!is_closed() && has_more()) write();  // of TLS
   if (!is_closed()) watch();
 }
 
@@ -113,8 +118,10 @@ void HttpConnection::answer(HttpResponse response) {
   if (is_closed()) return;
   const bool keep = request_.keep_alive;
   has_answered_ = true;
-  send(response_bytes(request_, std::move(response), keep));
-  mode_ = keep ? Mode::kRequest : Mode::kLast;
+  rest_ = sent_response(request_, std::move(response), keep);
+  send(std::exchange(rest_.bytes, {}));
+  // No other answer can begin before the end of a file.
+  if (!rest_.file) mode_ = keep ? Mode::kRequest : Mode::kLast;
   deadline_s_ = monotonic_s() + kSendS;
   write();
   if (is_closed()) return;
@@ -148,7 +155,8 @@ bool HttpConnection::is_behind() { return unsent().bytes().size() > kMaxBacklog;
 
 void HttpConnection::write() {
   ByteQueue& output = unsent();
-  while (!output.empty()) {
+  size_t written = 0;
+  while (!output.empty() || (written < kWriteBytes && take_from_file())) {
     const std::string_view bytes = output.bytes();
     const ssize_t count = ::send(poll_.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (count < 0) {
@@ -156,13 +164,38 @@ void HttpConnection::write() {
       return close();
     }
     output.del(static_cast<size_t>(count));
+    written += static_cast<size_t>(count);
     if (mode_ == Mode::kRequest && !has_answered_) continue;  // a handshake has its time too
     deadline_s_ = monotonic_s() + (output.empty() && mode_ == Mode::kRequest ? kIdleS : kSendS);
   }
-  if (mode_ == Mode::kLast) close();
+  if (mode_ == Mode::kLast && !has_more()) close();
 }
 
-void HttpConnection::watch() { poll_.start(UV_READABLE | (unsent().empty() ? 0 : UV_WRITABLE)); }
+bool HttpConnection::take_from_file() {
+  if (!rest_.file) return false;
+  const auto left = static_cast<size_t>(rest_.part.end - rest_.part.begin);
+  if (left == 0) {
+    end_file();
+    return false;
+  }
+  const std::string bytes = rest_.file->read(rest_.part.begin, std::min(left, kFileBytes));
+  if (bytes.empty()) {  // it has become shorter than was said
+    close();
+    return false;
+  }
+  rest_.part.begin += static_cast<int64_t>(bytes.size());
+  send(bytes);
+  if (bytes.size() == left) end_file();
+  return true;
+}
+
+void HttpConnection::end_file() {
+  rest_ = {};
+  mode_ = request_.keep_alive ? Mode::kRequest : Mode::kLast;
+  deadline_s_ = monotonic_s() + (unsent().empty() ? kIdleS : kSendS);
+}
+
+void HttpConnection::watch() { poll_.start(UV_READABLE | (has_more() ? UV_WRITABLE : 0)); }
 
 void HttpConnection::close() { poll_.close(); }
 
@@ -171,7 +204,7 @@ void HttpConnection::check_time(double now_s) {
   // Requests that came before the last one was answered.
   if (mode_ == Mode::kRequest && unsent().empty() && parser_.pending_bytes() > 0) take_request();
   if (is_closed() || now_s < deadline_s_) return;
-  if (!unsent().empty()) return close();
+  if (has_more()) return close();
   if (mode_ != Mode::kRequest) return;  // it is being answered, or there is nothing to tell
   if (!parser_.is_within_request()) return close();
   refuse(408);

@@ -2,8 +2,9 @@
 // answered one after the other, or with a stream of events.
 //
 // Belongs to the loop's thread. Reads no request while one is being answered. Time and memory are
-// bounded: a request has to be whole, and an answer read, within some seconds; what a slow reader
-// of events leaves lying is at most kMaxBacklog. With a TlsSession all bytes pass through it.
+// bounded: a file is read as it is sent, a request has to be whole, and an answer read, within some
+// seconds; what a slow reader of events leaves lying is at most kMaxBacklog. With a TlsSession all
+// bytes pass through it.
 #pragma once
 
 #include <cstdint>
@@ -68,6 +69,10 @@ class HttpConnection {
   void take_request();
   void refuse(int status);
   void write();
+  // Takes the next bytes of what is left of a file; false: there is nothing, or no more now.
+  bool take_from_file();
+  void end_file();
+  bool has_more() { return !unsent().empty() || rest_.file; }
   void watch();
 
   int64_t number_;
@@ -76,7 +81,8 @@ class HttpConnection {
   HttpParser parser_;
   HttpRequest request_;
   std::unique_ptr<TlsSession> tls_;
-  ByteQueue output_;  // without TLS
+  ByteQueue output_;   // without TLS
+  SentResponse rest_;  // of a file that is being sent: what is not read yet
   bool has_bytes_ = false;
   bool has_answered_ = false;
   double deadline_s_;  // of what is going on: a request, or what is to be sent

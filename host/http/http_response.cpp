@@ -30,6 +30,8 @@ std::string_view reason_of(int status) {
   switch (status) {
     case 200:
       return "OK";
+    case 206:
+      return "Partial Content";
     case 304:
       return "Not Modified";
     case 400:
@@ -50,6 +52,8 @@ std::string_view reason_of(int status) {
       return "Content Too Large";
     case 415:
       return "Unsupported Media Type";
+    case 416:
+      return "Range Not Satisfiable";
     case 421:
       return "Misdirected Request";
     case 431:
@@ -98,6 +102,49 @@ bool takes_gzip(const HttpRequest& request) {
   return false;
 }
 
+// Sets the status of an answer that the request has already.
+void drop_known(const HttpRequest& request, const std::string& tag, HttpResponse& response) {
+  if (!is_known(request, tag)) return;
+  response.status = 304;
+  response.body.clear();
+}
+
+SentResponse choose_body(const HttpRequest& request, HttpResponse& response, std::string& extra) {
+  if (response.status == 200 && !request.is_write()) {
+    const std::string tag = cat('"', hash_text(hash64(response.body)), '"');
+    // Weak: the same answer may come compressed or not.
+    extra += cat("ETag: W/", tag, "\r\nVary: Accept-Encoding\r\n");
+    drop_known(request, tag, response);
+  }
+  if (response.body.size() >= kWorthCompressing && takes_gzip(request)) {
+    response.body = gzipped(response.body);
+    extra += "Content-Encoding: gzip\r\n";
+  }
+  return {};
+}
+
+// A file is not compressed: a part of it is one of its own bytes.
+SentResponse choose_part(const HttpRequest& request, HttpResponse& response, std::string& extra) {
+  const FileBody& file = *response.file;
+  SentResponse out{.bytes = {}, .file = response.file, .part = {0, file.size()}};
+  extra += cat("ETag: ", file.tag(), "\r\nAccept-Ranges: bytes\r\n");
+  drop_known(request, file.tag(), response);
+  const std::string& condition = request.header("if-range");
+  const bool is_current = condition.empty() || condition == file.tag();
+  if (response.status == 200 && request.method == "GET" && is_current) {
+    if (const auto range = parse_range(request.header("range"), file.size())) {
+      const bool has_bytes = range->end > range->begin;
+      response.status = has_bytes ? 206 : 416;
+      out.part = *range;
+      extra += has_bytes ? cat("Content-Range: bytes ", range->begin, "-", range->end - 1, "/",
+                               file.size(), "\r\n")
+                         : cat("Content-Range: bytes */", file.size(), "\r\n");
+    }
+  }
+  if (response.status == 304 || response.status == 416) out.part = {};
+  return out;
+}
+
 }  // namespace
 
 HttpResponse json_response(const Value& document) {
@@ -110,31 +157,24 @@ HttpResponse error_response(int status, std::string_view code, std::string_view 
   return out;
 }
 
-std::string response_bytes(const HttpRequest& request, HttpResponse response, bool keep_alive) {
+SentResponse sent_response(const HttpRequest& request, HttpResponse response, bool keep_alive) {
   std::string extra;
-  if (response.status == 200 && !request.is_write()) {
-    const std::string tag = cat('"', hash_text(hash64(response.body)), '"');
-    const bool known = is_known(request, tag);
-    // Weak: the same answer may come compressed or not.
-    extra += cat("ETag: W/", tag, "\r\nVary: Accept-Encoding\r\n");
-    if (known) {
-      response.status = 304;
-      response.body.clear();
-    }
-  }
-  if (response.body.size() >= kWorthCompressing && takes_gzip(request)) {
-    response.body = gzipped(response.body);
-    extra += "Content-Encoding: gzip\r\n";
-  }
-  std::string out = cat("HTTP/1.1 ", response.status, " ", reason_of(response.status), "\r\n");
+  SentResponse out =
+      response.file ? choose_part(request, response, extra) : choose_body(request, response, extra);
+  const int64_t size =
+      out.file ? out.part.end - out.part.begin : static_cast<int64_t>(response.body.size());
+  out.bytes = cat("HTTP/1.1 ", response.status, " ", reason_of(response.status), "\r\n");
   if (response.status != 304) {
-    out +=
-        cat("Content-Type: ", response.type, "\r\nContent-Length: ", response.body.size(), "\r\n");
+    out.bytes += cat("Content-Type: ", response.type, "\r\nContent-Length: ", size, "\r\n");
   }
-  for (const auto& [name, value] : response.headers) out += cat(name, ": ", value, "\r\n");
-  out += cat("Cache-Control: private, no-cache\r\n", extra, kGuards,
-             "Connection: ", keep_alive ? "keep-alive" : "close", "\r\n\r\n");
-  if (request.method != "HEAD") out += response.body;
+  for (const auto& [name, value] : response.headers) out.bytes += cat(name, ": ", value, "\r\n");
+  out.bytes += cat("Cache-Control: private, no-cache\r\n", extra, kGuards,
+                   "Connection: ", keep_alive ? "keep-alive" : "close", "\r\n\r\n");
+  if (request.method == "HEAD") {
+    out.file = nullptr;
+  } else {
+    out.bytes += response.body;
+  }
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include "host/store/media_store.h"
 
+#include "host/base/clock.h"
 #include "host/base/error.h"
 #include "host/base/hash.h"
 #include "host/base/text.h"
@@ -22,6 +23,12 @@ void add_media(RunClaim& claim, std::span<const MediaRow> rows) {
       insert.add(row.step).add(row.time_ms).add(hash).run();
     }
   });
+}
+
+Map describe_media(const MediaRow& row) {
+  return Map{{"kind", row.kind},        {"name", row.name},       {"step", row.step},
+             {"rank", row.rank},        {"attempt", row.attempt}, {"time", time_text(row.time_ms)},
+             {"bytes", row.size_bytes}, {"hash", row.hash}};
 }
 
 std::vector<MediaRow> read_media(Database& database, const std::string& run_id) {

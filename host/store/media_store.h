@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "host/base/value.h"
 #include "host/store/database.h"
 #include "host/store/run_claim.h"
 
@@ -29,6 +30,9 @@ struct MediaRow {
 
 // One transaction, fenced. `hash` and `size_bytes` are not read.
 void add_media(RunClaim& claim, std::span<const MediaRow> rows);
+
+// {kind, name, step, rank, attempt, time, bytes, hash}.
+Map describe_media(const MediaRow& row);
 
 // Without data, by kind, name, step and rank. What a later attempt has logged again is left out.
 // Empty in a store of an older rtrain.

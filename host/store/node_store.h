@@ -26,4 +26,11 @@ void set_evicted(RunClaim& claim, int64_t node, const std::string& host, const s
 // {node, host, address, checks, evicted_at, reason}, by node.
 List read_nodes(Database& database, const std::string& run_id);
 
+// Where the ranks of the last attempt are, and what the run has done without: {node, host, address,
+// ranks, devices, exits, checks, evicted_at, reason}, by host. ranks: numbers; devices: each once;
+// exits: {rank, exit_code, signal} of those that did not end well. node, address and checks are nil
+// where the run is on one host. reason: why the run does without the host, else what ended the
+// attempt where a rank of the host did not end well, else nil.
+List read_hosts(Database& database, const std::string& run_id);
+
 }  // namespace rtrain

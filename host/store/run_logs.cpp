@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "host/base/clock.h"
+#include "host/base/log_file.h"
 #include "host/base/text.h"
 #include "host/store/file.h"
 
@@ -38,17 +39,36 @@ struct RunLogs::Next {
 RunLogs::RunLogs(const RunRef& run, LogChoice choice)
     : folder_(run.path + "/logs"), choice_(std::move(choice)) {}
 
-std::vector<int64_t> RunLogs::find() {
-  std::vector<int64_t> cut;
+std::map<RunLogs::Key, std::string> RunLogs::chosen() const {
+  std::map<Key, std::string> out;
   for (const auto& [attempt, folder] : attempts()) {
     for (const std::string& name : folder_entries(folder)) {
       const auto rank = number_in(name, "rank-", ".log");
       if (!rank || (choice_.rank >= 0 && *rank != choice_.rank)) continue;
-      const auto [place, is_new] = files_.try_emplace({attempt, *rank}, cat(folder, "/", name));
-      if (is_new && place->second.lost_lines()) cut.push_back(*rank);
+      out.emplace(Key{attempt, *rank}, cat(folder, "/", name));
     }
   }
+  return out;
+}
+
+std::vector<int64_t> RunLogs::find() {
+  std::vector<int64_t> cut;
+  for (const auto& [key, path] : chosen()) {
+    const auto [place, is_new] = files_.try_emplace(key, path);
+    if (is_new && place->second.lost_lines()) cut.push_back(key.second);
+  }
   return cut;
+}
+
+std::vector<std::string> RunLogs::paths() const {
+  std::vector<std::string> out;
+  for (const auto& [key, path] : chosen()) {
+    if (const int64_t part = last_log_part(path); part > 0) {
+      out.push_back(log_part_path(path, part));
+    }
+    out.push_back(path);
+  }
+  return out;
 }
 
 void RunLogs::each_new_line(bool at_end, const std::function<void(const RunLogLine& line)>& use) {

@@ -38,6 +38,10 @@ class RunLogs {
   // their log keeps.
   std::vector<int64_t> find();
 
+  // The files of the chosen logs as they are now, by attempt and rank, the kept parts of each in
+  // their order.
+  std::vector<std::string> paths() const;
+
   // In the order of their times; of lines of one time, or without, those of the first attempt and
   // rank first. With at_end also last lines without a newline.
   void each_new_line(bool at_end, const std::function<void(const RunLogLine& line)>& use);
@@ -46,6 +50,7 @@ class RunLogs {
   using Key = std::pair<int64_t, int64_t>;  // attempt and rank
   struct Next;
   std::map<int64_t, std::string> attempts() const;
+  std::map<Key, std::string> chosen() const;
 
   std::string folder_;
   LogChoice choice_;

@@ -1,9 +1,6 @@
 #include "host/store/run_reader.h"
 
-#include <sqlite3.h>
-
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "host/base/text.h"
@@ -256,6 +253,8 @@ Value RunReader::run(const RunRef& run) {
   return out;
 }
 
+List RunReader::hosts(const RunRef& run) { return read_hosts(database_, run.run_id); }
+
 Value RunReader::details(const RunRef& run) {
   Statement query = database_.prepare(
       "SELECT note, error, return_value, checkpoint_config FROM runs WHERE run_id = ?");
@@ -299,20 +298,7 @@ List RunReader::series(const RunRef& run, const std::string& key, bool all) {
 
 std::vector<SeriesPoint> RunReader::reported(const RunRef& run, const std::string& metric,
                                              int64_t rank) {
-  std::vector<SeriesPoint> out;
-  if (metric.find('"') != std::string::npos) return out;
-  const std::string path = cat("$.\"", metric, "\"");
-  Statement query = database_.prepare(
-      "SELECT idx, time, json_extract(metrics, ?), json_extract(nonfinite, ?) FROM reports WHERE "
-      "run_id = ? AND rank = ? AND superseded = 0 ORDER BY idx");
-  query.add(path).add(path).add(run.run_id).add(rank);
-  while (query.next()) {
-    const bool is_nan = query.text(3) == "NaN";
-    const bool is_number = query.type(2) == SQLITE_INTEGER || query.type(2) == SQLITE_FLOAT;
-    if (!is_nan && !is_number) continue;
-    out.push_back({query.integer(0), query.integer(1), is_nan ? std::nan("") : query.real(2)});
-  }
-  return out;
+  return reported_points(database_, run.run_id, metric, rank);
 }
 
 std::vector<SeriesPoint> RunReader::logged(const RunRef& run, const std::string& key,
@@ -332,17 +318,21 @@ std::vector<SeriesSummary> RunReader::charted(const RunRef& run, const std::stri
   return chart_columns(database_, run.run_id, key, rank, query);
 }
 
+std::optional<std::vector<SeriesSummary>> RunReader::charted(ReportCharts& charts,
+                                                             const RunRef& run,
+                                                             const std::string& metric,
+                                                             int64_t rank,
+                                                             const ChartQuery& query) {
+  return charts.columns(database_, run.run_id, metric, rank, query);
+}
+
 std::vector<std::string> RunReader::series_names(const RunRef& run) {
   return series_keys(database_, run.run_id);
 }
 
-std::vector<std::string> RunReader::curve_names(const RunRef& run) {
+std::vector<std::string> RunReader::curve_names(const RunRef& run, ReportCharts& charts) {
   std::vector<std::string> names = series_keys(database_, run.run_id);
-  Statement query = database_.prepare(
-      "SELECT DISTINCT key FROM reports, json_each(metrics) WHERE run_id = ? AND type IN "
-      "('integer', 'real', 'null')");
-  query.add(run.run_id);
-  while (query.next()) names.push_back(query.text(0));
+  for (std::string& name : charts.names(database_, run.run_id)) names.push_back(std::move(name));
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;

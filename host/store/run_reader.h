@@ -19,6 +19,7 @@
 #include "host/store/best_run.h"
 #include "host/store/database.h"
 #include "host/store/media_store.h"
+#include "host/store/report_charts.h"
 #include "host/store/run_listing.h"
 #include "host/store/run_resolver.h"
 #include "host/store/series_chart.h"
@@ -66,6 +67,8 @@ class RunReader {
   // Those keys, config, scaling, attempts, checkpoints, best_checkpoints, annotations, nodes, path,
   // environment.
   Value run(const RunRef& run);
+  // As read_hosts has them: host/store/node_store.h.
+  List hosts(const RunRef& run);
   // As run() has it.
   Value config(const RunRef& run);
   // {tag, runs, started_at} of all tags: how many runs have it, when the last of them began; the
@@ -90,9 +93,14 @@ class RunReader {
   // What logged() gives as columns, for drawing: host/store/series_chart.h.
   std::vector<SeriesSummary> charted(const RunRef& run, const std::string& key, int64_t rank,
                                      const ChartQuery& query);
-  // The keys of logged(), and with what reported() has something for, sorted.
+  // What reported() gives, as columns too; nothing where it gives nothing at all.
+  std::optional<std::vector<SeriesSummary>> charted(ReportCharts& charts, const RunRef& run,
+                                                    const std::string& metric, int64_t rank,
+                                                    const ChartQuery& query);
+  // The keys of logged(), and with what reported() has something for, sorted. Of long runs `charts`
+  // knows the latter without reading all reports again.
   std::vector<std::string> series_names(const RunRef& run);
-  std::vector<std::string> curve_names(const RunRef& run);
+  std::vector<std::string> curve_names(const RunRef& run, ReportCharts& charts);
   // Calls see(report) for each report of rank 0 that counts, in order: one is held at a time.
   void each_report(const RunRef& run, const std::function<void(const RankReport&)>& see);
   // What train.log_image and its like recorded: host/store/media_store.h.

@@ -1,6 +1,7 @@
 """The pages of rtrain dash in a real browser: what they show, with the keyboard, in the dark, on a small screen."""
 
 import json
+import shutil
 
 import pytest
 from conftest import wait_until
@@ -13,6 +14,7 @@ PAGES = {
     "run": "#/run/two",
     "rank": "#/run/two/rank/1",
     "compare": "#/compare?run=one&run=two",
+    "nodes": "#/nodes",
     "resources": "#/resources",
     "sweeps": "#/sweep",
 }
@@ -22,6 +24,7 @@ SIGNS = {
     "run": "the run has ended",
     "rank": "the run has ended",
     "compare": "Code",
+    "nodes": "idle",
     "resources": "cores are offered",
     "sweeps": "No sweeps here",
 }
@@ -138,6 +141,53 @@ def test_what_a_run_prints_or_is_called_is_text(page):
     assert page.text("figcaption") == "<i>x</i>"
     shows(page, "<b>look</b>")
     assert page.count("main script, main i, main b") == 0
+
+
+STEP = """
+const slider = document.querySelector('input[name=step]');
+slider.value = arguments[0];
+slider.dispatchEvent(new Event('input'));"""
+
+
+def pictures(window):
+    """The texts of the images that are there whole."""
+    return window.run("return [...document.querySelectorAll('.media img')].filter((each) => each.complete && each.naturalWidth > 0).map((each) => each.alt)")
+
+
+def test_media_of_a_run_at_a_step(page, screenshot):
+    go(page, "run")
+    shows(page, "samples (image)")
+    wait_until(lambda: pictures(page) == ["samples of two, rank 0, step 20", "samples of two, rank 1, step 20"], message="the last step")
+    page.run(STEP, 1)
+    wait_until(lambda: pictures(page) == ["samples of two, rank 0, step 10", "samples of two, rank 1, step 10"], message="the step before")
+    shows(page, "rank 1 <u>said</u> so")
+    shows(page, "<s>nine</s>")
+    assert page.count(".bars rect") == 4 and "1 not finite" in page.text(), "two bins of two ranks"
+    assert page.count(".media u, .media s") == 0
+    page.run("document.querySelector('.media').scrollIntoView()")
+    screenshot(page, "media")
+
+
+def test_media_of_runs_side_by_side(page, screenshot):
+    go(page, "compare")
+    wait_until(lambda: sorted(pictures(page)) == ["samples of one, rank 0, step 0", "samples of two, rank 0, step 20", "samples of two, rank 1, step 20"],
+               message="the pictures of both")
+    page.run(STEP, 0)
+    wait_until(lambda: sorted(pictures(page)) == ["samples of one, rank 0, step 0", "samples of two, rank 0, step 0", "samples of two, rank 1, step 0"],
+               message="the first step of both")
+    page.run("document.querySelector('.media').scrollIntoView()")
+    screenshot(page, "compare-media")
+
+
+def test_hosts_of_runs(page):
+    go(page, "nodes")
+    host = page.run("return document.querySelector('main tbody a').textContent")
+    page.click("main tbody a")
+    shows(page, f"Host {host}")
+    shows(page, "has recorded nothing of")
+    page.run("location.hash = '#/nodes?run=two'")
+    shows(page, "Hosts of two")
+    assert "0 1" in page.text("tbody") and page.run(CONTRAST) == [] and page.run(UNNAMED) == []
 
 
 def test_runs_are_filtered_sorted_and_compared(page):
@@ -383,3 +433,90 @@ def test_without_the_token_a_page_says_what_to_do(dash, browser):
     window.open(f"http://{server.host}/")
     assert json.loads(window.text("body"))["error"]["code"] == "no_token"
     window.messages()  # the browser names the answer 401
+
+
+# Without a server.
+
+
+@pytest.fixture
+def offline(trained, browser, tmp_path):
+    """A browser on the file of both runs, whose store is gone."""
+    file = tmp_path / "runs.html"
+    result = trained("export", "two", "one", "--html", "-o", file)
+    assert result.returncode == 0 and f"wrote {file}" in result.stderr, result.stderr
+    shutil.rmtree(trained.storage)
+    window = browser()
+    window.open(file.as_uri())
+    shows(window, "2 runs")
+    return window
+
+
+OFFLINE_PAGES = {name: address for name, address in PAGES.items() if name != "resources"}
+OFFLINE_SIGNS = {**SIGNS, "run": "the last lines as of", "rank": "the last lines as of"}
+
+
+def test_a_file_shows_every_page_without_a_server(offline, screenshot):
+    for name, address in OFFLINE_PAGES.items():
+        offline.run("location.hash = arguments[0]", address)
+        shows(offline, OFFLINE_SIGNS[name])
+        assert offline.run(CONTRAST) == [] and offline.run(UNNAMED) == [], name
+        screenshot(offline, f"offline-{name}")
+    assert offline.run("return performance.getEntriesByType('resource').map((each) => each.name).filter((name) => !name.startsWith('data:'))") == []
+    assert "as of 20" in offline.text("nav") and "Resources" not in offline.text("nav")
+    offline.run("location.hash = '#/resources'")
+    shows(offline, "There is no such page")
+    offline.run("location.hash = '#/run/three'")
+    shows(offline, "This file does not have it")
+
+
+def test_a_file_has_curves_media_logs_and_code(offline):
+    offline.run("location.hash = '#/run/two'")
+    shows(offline, OFFLINE_SIGNS["run"])
+    label = "return [...document.querySelectorAll('canvas')].map((each) => each.getAttribute('aria-label')).join()"
+    wait_until(lambda: "signal: from 0 to 1000" in (offline.run(label) or ""), message="the spike")
+    wait_until(lambda: pictures(offline) == ["samples of two, rank 0, step 20", "samples of two, rank 1, step 20"], message="the images")
+    shows(offline, "the first attempt fails", "table")
+    assert "hello from rank 1" in offline.text("pre.log") and offline.count("main details") >= 5
+    assert "Actions" not in offline.text() and offline.count("textarea") == 0
+    offline.type("input[name=contains]", "rank 0")
+    wait_until(lambda: "hello from rank 1" not in offline.text("pre.log") and "hello from rank 0" in offline.text("pre.log"), message="some lines")
+    offline.run("location.hash = '#/compare?run=two&run=one'")
+    shows(offline, "Environment")
+    shows(offline, "the first attempt fails")
+    offline.run("location.hash = '#/?spark=loss&sort=name'")
+    wait_until(lambda: offline.count("canvas.spark") == 2, message="small curves")
+    assert offline.text("tbody").index("one") < offline.text("tbody").index("two")
+    offline.run("location.hash = '#/?tag=a%26b'")
+    shows(offline, "1 to 1 of 1 runs")
+
+
+def test_no_text_of_a_run_is_markup_in_a_file(rtrain, browser, tmp_path):
+    nasty = "</script><script>document.title = 'taken'</script><!--<script><img src=x onerror=alert(1)>"
+    rtrain.run_ok(f"""
+        local train, nasty = require 'rtrain', {json.dumps(nasty)}
+        train.TorchTrainer {{
+          train_loop_per_worker = function()
+            print(nasty)
+            train.annotate(nasty)
+            train.log_text(nasty, nasty)
+            train.log({{[nasty] = 1}}, {{step = 0}})
+            train.report {{[nasty] = 1}}
+          end,
+          train_loop_config = {{[nasty] = nasty}},
+        }}:fit()""", "--name", "nasty", "--note", nasty, "--tag", "a</script>", "-q")
+    file = tmp_path / "nasty.html"
+    file.write_text(rtrain("export", "nasty", "--html").stdout)
+    assert nasty not in file.read_text() and "unsafe" not in file.read_text()
+    window = browser()
+    window.open(file.as_uri() + "#/run/nasty")
+    shows(window, "the last lines as of")
+    shows(window, nasty, "pre.log")
+    shows(window, nasty, ".media pre")
+    assert window.text("figcaption") == nasty
+    assert window.run("return document.title") == "rtrain · run · nasty"
+    assert window.run("return document.scripts.length") == 2 and window.count("main script, img, iframe") == 0
+    # Markup that gets in nevertheless is not run.
+    window.run("document.body.insertAdjacentHTML('beforeend', \"<img src=x onerror=\\\"document.title = 'taken'\\\">\")")
+    window.run("const it = document.createElement('script'); it.textContent = \"document.title = 'taken'\"; document.body.append(it)")
+    wait_until(lambda: sum("Content Security Policy" in message for message in window.messages()) >= 1, message="a refusal")
+    assert window.run("return document.title") == "rtrain · run · nasty"

@@ -27,6 +27,10 @@ train.TorchTrainer {
     local rank = train.get_context():get_world_rank()
     print('hello from rank ' .. rank .. ' <script>alert(1)</script>')
     train.annotate('<b>look</b>', {severity = 'warning'})
+    for step = 0, 20, 10 do train.log_image('samples', torch.full({1, 4, 6}, 10 * step, {dtype = 'uint8'}), {step = step}) end
+    train.log_text('story', 'rank ' .. rank .. ' <u>said</u> so')
+    train.log_histogram('weights', torch.tensor {0, 0.1, 0.9, 1, 0 / 0}, {bins = 2})
+    train.log_table('wrong', {columns = {'digit', '<s>said</s>'}, rows = {{7, '<s>nine</s>'}, {1, 'four'}}})
     for step = 0, 4999 do
       train.log({signal = step == 1234 and 1000 or step % 7}, {step = step})
     end
@@ -148,7 +152,10 @@ def results(tmp_path_factory):
     runner.run_ok("""
         local train = require 'rtrain'
         train.TorchTrainer {
-          train_loop_per_worker = function(config) for i = 1, 3 do train.report {loss = i * config.lr} end end,
+          train_loop_per_worker = function(config)
+            train.log_image('samples', require('torch').zeros({1, 2, 3}, {dtype = 'uint8'}))
+            for i = 1, 3 do train.report {loss = i * config.lr} end
+          end,
           train_loop_config = {lr = 0.5},
         }:fit()""", "--name", "one", "-q")
     shutil.rmtree(runner.runtime)
@@ -623,6 +630,107 @@ def test_an_answer_that_is_known_is_not_sent_again(dash):
     assert server.ask("/api/runs", "DELETE", "{}", Content_Type="application/json").getheader("Allow") == "GET"
 
 
+def log_of(trained, rank, attempt=2):
+    return trained.run_folder("two") / "logs" / f"attempt-{attempt}" / f"rank-{rank}.log"
+
+
+def test_a_log_is_sent_whole_or_in_part(dash, trained):
+    server = dash()
+    path = "/api/runs/two/logs/file?rank=1"
+    bytes_of = log_of(trained, 1).read_bytes()
+    whole = server.ask(path)
+    assert whole.status == 200 and whole.body == bytes_of and whole.getheader("Accept-Ranges") == "bytes"
+    assert whole.getheader("Content-Type") == "text/plain; charset=utf-8" and whole.getheader("X-Content-Type-Options") == "nosniff"
+    tag = whole.getheader("ETag")
+    assert tag.startswith('"'), "a strong one"
+    size = len(bytes_of)
+    assert server.ask("/api/runs/two/logs/file?rank=0&attempt=1").body == log_of(trained, 0, 1).read_bytes()
+    for header, begin, end in ((f"bytes=0-{size - 1}", 0, size), ("bytes=2-5", 2, 6), ("bytes=4-", 4, size), ("bytes=-3", size - 3, size),
+                               (f"bytes=-{size + 9}", 0, size), (f"bytes=3-{size + 9}", 3, size)):
+        part = server.ask(path, Range=header)
+        assert part.status == 206 and part.body == bytes_of[begin:end], header
+        assert part.getheader("Content-Range") == f"bytes {begin}-{end - 1}/{size}" and part.getheader("ETag") == tag
+    for header in (f"bytes={size}-", f"bytes={size + 5}-{size + 9}", "bytes=-0"):
+        none = server.ask(path, Range=header)
+        assert none.status == 416 and none.body == b"" and none.getheader("Content-Range") == f"bytes */{size}", header
+    for header in ("bytes=5-2", "bytes=", "bytes=a-b", "bytes=0-1,3-4", "lines=1-2", "bytes=-", f"bytes=0-{'9' * 30}", "bytes=1--2"):
+        assert server.ask(path, Range=header).status == 200, header
+    head = server.ask(path, "HEAD", Range="bytes=2-5")
+    assert head.status == 200 and head.body == b"" and head.getheader("Content-Length") == str(size)
+
+
+def test_a_part_is_of_the_file_that_was_meant(dash, trained):
+    server = dash()
+    path = "/api/runs/two/logs/file?rank=1"
+    tag = server.ask(path).getheader("ETag")
+    assert server.ask(path, If_None_Match=tag).status == 304
+    assert server.ask(path, If_None_Match=tag, Range="bytes=0-1").status == 304, "before a part is asked for"
+    assert server.ask(path, If_Range=tag, Range="bytes=0-1").status == 206
+    for other in ('"another"', "W/" + tag, "Sat, 21 Nov 2026 10:00:00 GMT"):
+        assert server.ask(path, If_Range=other, Range="bytes=0-1").status == 200, other
+    with open(log_of(trained, 1), "ab") as log:
+        log.write(b"one more line\n")
+    grown = server.ask(path, If_Range=tag, Range="bytes=0-1")
+    assert grown.status == 200 and grown.body.endswith(b"one more line\n") and grown.getheader("ETag") != tag
+
+
+def test_a_log_of_two_parts_is_one_file(dash, trained):
+    log = log_of(trained, 1)
+    log.with_name(log.name + ".1").write_bytes(b"before\n")
+    server = dash()
+    whole = b"before\n" + log.read_bytes()
+    assert server.ask("/api/runs/two/logs/file?rank=1").body == whole
+    assert server.ask("/api/runs/two/logs/file?rank=1", Range="bytes=3-12").body == whole[3:13], "of both"
+
+
+def test_a_large_file_is_sent_in_pieces(dash, trained):
+    """It costs no memory, and another viewer is answered meanwhile."""
+    large = 64 << 20
+    with open(log_of(trained, 0), "wb") as log:
+        log.seek(large - 4)
+        log.write(b"end\n")
+    server = dash()
+    connection = server.connection()
+    with contextlib.closing(connection):
+        connection.request("GET", "/api/runs/two/logs/file", headers={"Authorization": f"Bearer {server.token}"})
+        answer = connection.getresponse()
+        answer.read(1 << 20)
+        assert server.json("/api/runs")["total"] == 2
+        with open(f"/proc/{server.running.pid}/status") as status:
+            assert int(re.search(r"VmHWM:\s+(\d+) kB", status.read())[1]) < (64 << 10), "64 MiB"
+        rest = answer.read()
+        assert len(rest) == large - (1 << 20) and rest.endswith(b"end\n")
+        connection.request("GET", "/api/runs", headers={"Authorization": f"Bearer {server.token}"})
+        assert connection.getresponse().status == 200, "the connection goes on"
+
+
+def test_files_are_those_of_the_run(dash, trained):
+    folder = trained.run_folder("two") / "profiles"
+    folder.mkdir()
+    (folder / "2026-attempt-1-rank0.json").write_text('{"traceEvents": []}')
+    (folder / "2026-attempt-1-rank0.svg").write_text("<svg onload='alert(1)'/>")
+    (folder / "link.json").symlink_to("/etc/passwd")
+    (folder / "a\"b.json").write_text("{}")
+    (folder / "folder").mkdir()
+    server = dash()
+    traces = server.json("/api/runs/two/traces")
+    assert [trace["name"] for trace in traces["traces"]] == ["2026-attempt-1-rank0.svg", "2026-attempt-1-rank0.json"] and traces["total"] == 2
+    for trace in traces["traces"]:
+        answer = server.ask(f"/api/runs/two/traces/file?name={trace['name']}")
+        assert answer.status == 200 and len(answer.body) == trace["bytes"]
+        assert answer.getheader("Content-Disposition") == f'attachment; filename="{trace["name"]}"', "saved, not shown"
+        assert answer.getheader("Content-Type") == "application/octet-stream"
+    assert server.ask("/api/runs/two/traces/file?name=2026-attempt-1-rank0.json", Range="bytes=1-5").body == b'"trac'
+    for name in ("../logs/attempt-1/rank-0.log", "link.json", "folder", "", ".", "/etc/passwd", "%2e%2e/lock"):
+        assert server.error(f"/api/runs/two/traces/file?name={name}") == (404, "not_found"), name
+    for query in ("rank=7", "attempt=9", "rank=1&attempt=0"):
+        assert server.error(f"/api/runs/two/logs/file?{query}") == (404, "not_found"), query
+    assert server.error("/api/runs/two/logs/file?rank=-1")[0] == 400 == server.error("/api/runs/two/logs/file?rank=../x")[0]
+    log_of(trained, 1).unlink()
+    log_of(trained, 1).symlink_to("/etc/passwd")
+    assert server.error("/api/runs/two/logs/file?rank=1") == (404, "not_found")
+
+
 def test_what_large_answers_took_of_memory_is_given_back(dash, trained):
     many_runs(trained, 10_000)
     server = dash()
@@ -662,6 +770,46 @@ def test_the_openapi_file_has_the_routes(dash):
     assert described == routes
 
 
+def test_images_histograms_tables_and_texts(dash, trained):
+    server = dash()
+    answer = server.json("/api/runs/two/media")
+    listed = trained.json("show", "two", "--media")
+    assert answer["media"] == [{key: value for key, value in row.items() if key != "path"} for row in listed]
+    assert answer["total"] == len(listed) == 12
+    samples = [row for row in answer["media"] if row["name"] == "samples"]
+    assert server.json("/api/runs/two/media", name="samples", offset=4, limit=9)["media"] == samples[4:]
+    for row in answer["media"]:
+        content = server.ask(f"/api/runs/two/media/content?hash={row['hash']}")
+        assert content.status == 200 and len(content.body) == row["bytes"]
+        assert content.getheader("Content-Type") == {"image": "image/png", "text": "text/plain; charset=utf-8"}.get(row["kind"], "application/json")
+        assert content.getheader("X-Content-Type-Options") == "nosniff"
+    assert server.error("/api/runs/two/media/content") == (400, "usage")
+    assert server.error("/api/runs/one/media/content?hash=" + answer["media"][-1]["hash"]) == (404, "not_found"), "of another run"
+
+
+def test_hosts_of_runs(dash, trained):
+    trained.run("""
+        local train = require 'rtrain'
+        train.TorchTrainer {
+          train_loop_per_worker = function()
+            if train.get_context():get_world_rank() == 1 then error('no such flower') end
+            while not train.stop_requested() do os.execute 'sleep 0.02' end
+          end,
+          scaling_config = train.ScalingConfig {num_workers = 2},
+        }:fit()""", "--name", "broken", "-q")
+    server = dash()
+    answer = server.json("/api/nodes")
+    assert [node["name"] for node in answer["nodes"]] == ["broken", "one", "two"] and answer["total"] == 3
+    broken, one, two = answer["nodes"]
+    assert len({node["host"] for node in answer["nodes"]}) == 1 and two["host"] == server.json("/api/runs/two")["attempts"][-1]["workers"][0]["host"]
+    assert two["ranks"] == [0, 1] and two["devices"] == ["cpu"] and two["status"] == "FINISHED"
+    assert two["reason"] is None and two["exits"] == [] and one["ranks"] == [0]
+    assert "no such flower" in broken["reason"] and 1 in [each["rank"] for each in broken["exits"]]
+    assert server.json("/api/nodes", run="two")["nodes"] == [two]
+    assert server.json("/api/nodes", offset=1, limit=1)["nodes"] == [one]
+    assert server.error("/api/nodes?run=nobody") == (404, "not_found")
+
+
 def test_notes_tags_and_the_archive(dash, trained):
     server = dash()
     assert server.post("/api/runs/one/tags", {"add": ["x", "y"], "remove": []}).status == 200
@@ -673,8 +821,6 @@ def test_notes_tags_and_the_archive(dash, trained):
     assert server.json("/api/runs", archived=1)["total"] == 2
     for wrong in ("", "[]", '{"note": 3}', "{"):
         assert server.ask("/api/runs/one/note", "POST", wrong, Content_Type="application/json").status == 400, wrong
-
-
     assert server.json("/api/runs/one")["archived"] is True and server.json("/api/runs/two")["archived"] is False
 
 

@@ -21,7 +21,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       parser.feed(text.substr(at, piece));
       while (auto request = parser.next()) {
         const auto refusal = access.refuse(*request);
-        response_bytes(*request, refusal ? *refusal : HttpResponse{}, request->keep_alive);
+        sent_response(*request, refusal ? *refusal : HttpResponse{}, request->keep_alive);
+        constexpr int64_t kSize = 1000;
+        const auto range = parse_range(request->header("range"), kSize);
+        if (range && (range->begin < 0 || range->end < range->begin || range->end > kSize)) {
+          __builtin_trap();
+        }
       }
       if (parser.refused() != 0 && parser.next()) __builtin_trap();
     }

@@ -2,9 +2,12 @@
 
 #include <cmath>
 
+#include "host/base/base64.h"
 #include "host/base/error.h"
 #include "host/dash/access.h"
 #include "host/dash/curve.h"
+#include "host/dash/script_bundle.h"
+#include "host/http/file_body.h"
 #include "host/http/http_parser.h"
 
 namespace rtrain {
@@ -157,41 +160,90 @@ TEST(Access, BasePathsArePathsOfAnAddress) {
   }
 }
 
-std::vector<SeriesPoint> ramp(size_t count) {
-  std::vector<SeriesPoint> out;
-  for (size_t i = 0; i < count; ++i) {
-    out.push_back({.step = static_cast<int64_t>(i), .time_ms = 0, .value = static_cast<double>(i)});
-  }
+SeriesSummary summary_of(const std::vector<SeriesPoint>& points) {
+  SeriesSummary out;
+  for (const SeriesPoint& point : points) out.add(point);
   return out;
 }
 
-TEST(Curve, PartsAreExact) {
-  auto points = ramp(1000);
-  points[777].value = 1e9;
-  points[3].value = std::nan("");
-  const auto parts = curve_parts(points, 10);
-  ASSERT_EQ(parts.size(), 10U);
-  EXPECT_EQ(parts[7].largest, 1e9);
-  EXPECT_EQ(parts[7].least, 700);
-  EXPECT_EQ(parts[0].nonfinite, 1U);
-  EXPECT_DOUBLE_EQ(parts[0].mean, (99 * 100 / 2 - 3) / 99.0);
-  EXPECT_EQ(parts[9].step, 900);
+TEST(Curve, ColumnsOfSeveralPointsHaveExtremaAndMeans) {
+  const std::vector<SeriesSummary> columns{
+      summary_of({{3, 30, 1}, {4, 40, 9}, {5, 50, 2}, {6, 60, std::nan("")}}),
+      summary_of({{7, 70, 5}})};
+  const Map curve = describe_curve(columns);
+  EXPECT_EQ(curve["steps"], Value(List{3, 7}));
+  EXPECT_EQ(curve["times"], Value(List{30, 70}));
+  EXPECT_EQ(curve["min"], Value(List{1.0, 5.0}));
+  EXPECT_EQ(curve["max"], Value(List{9.0, 5.0}));
+  EXPECT_EQ(curve["mean"], Value(List{4.0, 5.0}));
+  EXPECT_EQ(curve["counts"], Value(List{4, 1}));
+  EXPECT_EQ(curve["nonfinite"], Value(List{1, 0}));
 }
 
-TEST(Curve, FewPointsStayThemselves) {
-  EXPECT_TRUE(curve_parts({}, 5).empty());
-  const auto points = ramp(7);
-  EXPECT_EQ(curve_parts(points, 7).size(), 7U);
-  EXPECT_EQ(curve_parts(points, 6).size(), 4U);
-  EXPECT_EQ(curve_parts(points, 1)[0].count, 7U);
-  EXPECT_EQ(describe_curve(curve_parts(points, 100)).find("max"), nullptr);
+TEST(Curve, PointsAreThemselves) {
+  const std::vector<SeriesSummary> columns{summary_of({{3, 30, 1}}), summary_of({{4, 40, 2}})};
+  EXPECT_EQ(describe_curve(columns).find("max"), nullptr);
+  EXPECT_EQ(describe_curve({})["steps"], Value(List{}));
 }
 
 TEST(Curve, WhatIsNotFiniteIsNoNumber) {
-  const std::vector<SeriesPoint> points{{0, 0, std::nan("")}, {1, 0, INFINITY}};
-  const Map curve = describe_curve(curve_parts(points, 1));
+  const std::vector<SeriesSummary> columns{summary_of({{0, 0, std::nan("")}, {1, 0, INFINITY}})};
+  const Map curve = describe_curve(columns);
   EXPECT_TRUE(curve["min"].as_list()[0].is_nil());
+  EXPECT_TRUE(curve["mean"].as_list()[0].is_nil());
   EXPECT_EQ(curve["nonfinite"].as_list()[0], Value(2));
+}
+
+TEST(ByteRange, OneRangeOfBytes) {
+  const auto range = [](std::string_view header) {
+    const auto out = parse_range(header, 10);
+    return out ? std::pair(out->begin, out->end) : std::pair<int64_t, int64_t>(-1, -1);
+  };
+  EXPECT_EQ(range("bytes=0-9"), std::pair(0L, 10L));
+  EXPECT_EQ(range("bytes=3-3"), std::pair(3L, 4L));
+  EXPECT_EQ(range("bytes=9-"), std::pair(9L, 10L));
+  EXPECT_EQ(range("bytes=-1"), std::pair(9L, 10L));
+  EXPECT_EQ(range("bytes=-99"), std::pair(0L, 10L));
+  EXPECT_EQ(range("bytes=10-"), std::pair(0L, 0L));
+  EXPECT_EQ(range("bytes=-0"), std::pair(0L, 0L));
+  for (const char* wrong :
+       {"", "bytes", "bytes=", "bytes=-", "bytes=1", "bytes=2-1", "bytes=+1-2", "bytes=1-2,4-5",
+        "bytes=0x1-2", "items=1-2", "bytes=99999999999999999999-"}) {
+    EXPECT_FALSE(parse_range(wrong, 10)) << wrong;
+  }
+}
+
+TEST(ScriptBundle, FilesBecomeFunctionsInTheOrderOfTheirImports) {
+  const std::vector<NamedText> files = {
+      {"main.js", "import {a, B} from './x.js';\nimport {c} from './y.js';\na(c);\n"},
+      {"x.js", "import {c} from './y.js';\nexport const a = (v) => v + c;\nexport class B {\n}\n"},
+      {"y.js", "const own = 1;\nexport const c = own;\n"}};
+  const std::string text = bundle_scripts(files, "main.js");
+  EXPECT_LT(text.find("modules['y.js'] ="), text.find("modules['x.js'] ="));
+  EXPECT_LT(text.find("modules['x.js'] ="), text.find("modules['main.js'] ="));
+  EXPECT_NE(text.find("const {a, B} = modules['x.js'];"), std::string::npos);
+  EXPECT_NE(text.find("return {a, B};"), std::string::npos);
+  EXPECT_EQ(text.find("import "), std::string::npos);
+  EXPECT_EQ(text.find("export "), std::string::npos);
+  EXPECT_EQ(text.find("modules['y.js'] ="), text.rfind("modules['y.js'] =")) << "once";
+}
+
+TEST(ScriptBundle, WhatItDoesNotUnderstandIsRefused) {
+  for (const char* wrong :
+       {"import a from './y.js';", "import {a} from './none.js';", "import {a} from './main.js';",
+        "export default 1;", "export {a};", "const a = '</script>';", "// <!-- comment"}) {
+    const std::vector<NamedText> files = {{"main.js", wrong}, {"y.js", ""}};
+    EXPECT_THROW(bundle_scripts(files, "main.js"), Error) << wrong;
+  }
+}
+
+TEST(Base64, OfAllLengths) {
+  EXPECT_EQ(to_base64(""), "");
+  EXPECT_EQ(to_base64("f"), "Zg==");
+  EXPECT_EQ(to_base64("fo"), "Zm8=");
+  EXPECT_EQ(to_base64("foo"), "Zm9v");
+  EXPECT_EQ(to_base64("foobar"), "Zm9vYmFy");
+  EXPECT_EQ(to_base64(std::string_view("\xff\0\xfe", 3)), "/wD+");
 }
 
 }  // namespace

@@ -1,0 +1,245 @@
+#include "host/dash/offline_page.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <ostream>
+#include <utility>
+
+#include "host/base/base64.h"
+#include "host/base/clock.h"
+#include "host/base/error.h"
+#include "host/base/json.h"
+#include "host/base/random.h"
+#include "host/base/text.h"
+#include "host/dash/script_bundle.h"
+#include "host/store/run_logs.h"
+
+namespace rtrain {
+namespace {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+// JSON has "<" within texts alone.
+std::string without_markup(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  for (const char c : json) {
+    if (c == '<') {
+      out += "\\u003c";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+class Answers {
+ public:
+  Answers(std::ostream& out, const Api& api, const OfflineLimits& limits)
+      : out_(out), api_(api), limits_(limits), media_left_(limits.media_bytes) {}
+
+  OfflineOmissions write(const std::vector<RunRef>& runs) {
+    out_ << R"({"made_at":)" << to_json(time_text(now_ms())) << R"(,"answers":{"":null)";
+    List rows;
+    for (const RunRef& run : runs) rows.push_back(write_run(run));
+    write_comparisons(runs);
+    write_answer("api/runs", {}, Value(std::move(rows)));
+    out_ << "}}";
+    return omitted_;
+  }
+
+ private:
+  static std::string path_of(const RunRef& run) { return cat("api/runs/", run.name); }
+
+  // Under the path and the query's pairs, as web/stored.js has them.
+  void write_json(const std::string& path, const Pairs& query, std::string_view json) {
+    std::string key = path;
+    for (const auto& [name, value] : query) key += cat("\n", name, "=", value);
+    out_ << ",\n" << without_markup(to_json(Value(key))) << ":" << without_markup(trim(json));
+  }
+  void write_answer(const std::string& path, const Pairs& query, const Value& answer) {
+    write_json(path, query, to_json(answer));
+  }
+
+  // What the API answers.
+  std::string ask(const std::string& path, const Pairs& query) const {
+    HttpRequest request;
+    request.method = "GET";
+    request.path = path;
+    for (const auto& [name, value] : query) request.query.add(name, value);
+    HttpResponse answer = api_.answer(request).response;
+    if (answer.status == 200) return std::move(answer.body);
+    throw Error(Code::kEnvironment,
+                cat(path, ": ", from_json(answer.body)["error"]["message"].as_string()));
+  }
+  // Of the run, by its id: no other run's name can begin with it.
+  std::string ask_run(const RunRef& run, const std::string& part, const Pairs& query = {}) const {
+    return ask(cat("/api/runs/", run.run_id, part), query);
+  }
+
+  // Returns its row in the list of runs.
+  Value write_run(const RunRef& run) {
+    const std::string path = path_of(run);
+    OpenRun open = api_.open_run(run.run_id);
+    for (const char* part : {"", "/hangs", "/curves", "/sources"}) {
+      write_json(path + part, {}, ask_run(run, part));
+    }
+    write_json("api/nodes", {{"run", run.name}}, ask("/api/nodes", {{"run", run.run_id}}));
+    write_curves(run, open);
+    write_logs(run);
+    write_media(run, open);
+    const RunFilter it{.where = cat("run_id = '", run.run_id, "'"), .sort = {}, .archived = true};
+    Value row = open.reader.runs(it).at(0);
+    row.as_map().set("config", open.reader.config(run));
+    return row;
+  }
+
+  void write_curves(const RunRef& run, OpenRun& open) {
+    std::vector<std::string> names = open.reader.curve_names(run, api_.report_charts());
+    if (names.size() > limits_.curves) {
+      omitted_.curves += names.size() - limits_.curves;
+      names.resize(limits_.curves);
+    }
+    const int64_t workers = open.reader.run(run)["num_workers"].int_or(1);
+    const int64_t ranks = std::clamp<int64_t>(workers, 1, limits_.ranks);
+    for (const std::string& name : names) {
+      for (int64_t rank = 0; rank < ranks; ++rank) {
+        const size_t parts = rank == 0 ? limits_.parts : limits_.parts_of_others;
+        const Pairs query = {{"name", name}, {"rank", cat(rank)}};
+        Pairs asked = query;
+        asked.emplace_back("points", cat(parts));
+        write_json(path_of(run) + "/curve", query, ask_run(run, "/curve", asked));
+      }
+    }
+  }
+
+  // Of all attempts, of each rank the last ones, in their order.
+  void write_logs(const RunRef& run) {
+    std::map<int64_t, std::deque<std::pair<int64_t, Value>>> by_rank;
+    RunLogs logs(run, {.all_attempts = true});
+    logs.find();
+    int64_t total = 0;
+    logs.each_new_line(true, [&](const RunLogLine& line) {
+      auto& lines = by_rank[line.rank];
+      lines.emplace_back(total++, describe_log_line(line));
+      if (lines.size() > limits_.lines) lines.pop_front();
+    });
+    std::vector<std::pair<int64_t, Value>> kept;
+    for (auto& [rank, lines] : by_rank) {
+      std::move(lines.begin(), lines.end(), std::back_inserter(kept));
+    }
+    std::sort(kept.begin(), kept.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    List out;
+    for (auto& [at, line] : kept) out.push_back(std::move(line));
+    write_answer(path_of(run) + "/logs", {}, Map{{"lines", std::move(out)}, {"total", total}});
+  }
+
+  void write_media(const RunRef& run, OpenRun& open) {
+    std::vector<MediaRow> rows = open.reader.media(run);
+    List listed;
+    for (const MediaRow& row : rows) listed.push_back(describe_media(row));
+    write_answer(path_of(run) + "/media", {}, Value(std::move(listed)));
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const MediaRow& a, const MediaRow& b) { return a.step > b.step; });
+    std::map<std::string, bool> is_in;  // by hash
+    for (const MediaRow& row : rows) {
+      const auto [entry, is_new] = is_in.emplace(row.hash, false);
+      if (is_new && static_cast<size_t>(row.size_bytes) <= media_left_) {
+        entry->second = true;
+        media_left_ -= static_cast<size_t>(row.size_bytes);
+        write_content(run, row, open.reader.media_content(run, row.hash));
+      }
+      if (!entry->second) ++omitted_.media;
+    }
+  }
+
+  void write_content(const RunRef& run, const MediaRow& row, const std::string& content) {
+    const std::string path = path_of(run) + "/media/content";
+    const Pairs query = {{"hash", row.hash}};
+    if (row.kind == "image") {
+      write_answer(path, query, cat("data:image/png;base64,", to_base64(content)));
+    } else if (row.kind == "text") {
+      write_answer(path, query, Value(content));
+    } else {
+      write_json(path, query, content);
+    }
+  }
+
+  void write_comparisons(const std::vector<RunRef>& runs) {
+    if (runs.size() > limits_.compared) return;
+    for (const RunRef& a : runs) {
+      for (const RunRef& b : runs) {
+        if (a.run_id == b.run_id) continue;
+        write_json("api/compare", {{"a", a.name}, {"b", b.name}},
+                   ask("/api/compare", {{"a", a.run_id}, {"b", b.run_id}}));
+      }
+    }
+  }
+
+  std::ostream& out_;
+  const Api& api_;
+  const OfflineLimits& limits_;
+  size_t media_left_;
+  OfflineOmissions omitted_;
+};
+
+const std::string& page_text(const std::vector<PageFile>& pages, std::string_view path) {
+  const auto found = std::find_if(pages.begin(), pages.end(),
+                                  [&](const PageFile& page) { return page.path == path; });
+  RT_CHECK(found != pages.end());
+  return found->bytes;
+}
+
+// REQUIRES: the text has it.
+void replace(std::string& text, std::string_view part, std::string_view with) {
+  const size_t at = text.find(part);
+  RT_CHECK(at != std::string::npos);
+  text.replace(at, part.size(), with);
+}
+
+// The first page with its style and no script.
+std::string head_of(const std::vector<PageFile>& pages, const std::string& nonce) {
+  std::string out = page_text(pages, "/");
+  replace(out, R"(<meta charset="utf-8">)",
+          cat(R"(<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'nonce-)",
+              nonce, "'; style-src 'nonce-", nonce,
+              R"('; img-src data:; base-uri 'none'; form-action 'none'">
+<meta name="referrer" content="no-referrer">)"));
+  replace(
+      out, R"(href="icon.svg")",
+      cat(R"(href="data:image/svg+xml;base64,)", to_base64(page_text(pages, "/icon.svg")), "\""));
+  replace(out, R"(<link rel="stylesheet" href="style.css">)",
+          cat("<style nonce=\"", nonce, "\">\n", page_text(pages, "/style.css"), "</style>"));
+  replace(out, "<script type=\"module\" src=\"main.js\"></script>\n", "");
+  return out;
+}
+
+std::string script_of(const std::vector<PageFile>& pages) {
+  std::vector<NamedText> files;
+  for (const PageFile& page : pages) files.push_back({page.path.substr(1), page.bytes});
+  return bundle_scripts(files, "main.js");
+}
+
+}  // namespace
+
+OfflineOmissions write_offline_page(std::ostream& out, const Api& api,
+                                    const std::vector<RunRef>& runs,
+                                    const std::vector<PageFile>& pages,
+                                    const OfflineLimits& limits) {
+  constexpr int kNonceDigits = 32;
+  const std::string nonce = random_hex(kNonceDigits);
+  const std::string page = head_of(pages, nonce);
+  const size_t end = page.rfind("</body>");
+  RT_CHECK(end != std::string::npos);
+  out << std::string_view(page).substr(0, end) << R"(<script type="application/json" id="stored">)";
+  const OfflineOmissions omitted = Answers(out, api, limits).write(runs);
+  out << "</script>\n<script nonce=\"" << nonce << "\">\n"
+      << script_of(pages) << "</script>\n"
+      << std::string_view(page).substr(end);
+  return omitted;
+}
+
+}  // namespace rtrain

@@ -1,0 +1,73 @@
+// The answers that a page without a server has in itself (`rtrain export --html`), found as a server would find them.
+const box = document.getElementById('stored');
+const stored = box ? JSON.parse(box.textContent) : undefined;
+
+/** When it was made; undefined where there is a server to ask. */
+export const storedAt = stored?.made_at;
+
+const answerOf = (path, query = {}) => stored.answers[[path, ...Object.entries(query).map(([name, value]) => `${name}=${value}`)].join('\n')];
+
+const valueOf = (run, key) => {
+  const parts = key.split('.');
+  return run[key] ?? run.metrics?.[key] ?? (parts[0] === 'config' ? parts.slice(1).reduce((value, part) => value?.[part], run.config) : undefined);
+};
+
+/** What has no value comes last, as the server has it. */
+const sorted = (runs, sort) => {
+  if (!sort) return runs;
+  const key = sort.replace(/^-/, '');
+  const sign = sort.startsWith('-') ? -1 : 1;
+  const known = runs.filter((run) => (valueOf(run, key) ?? null) !== null);
+  known.sort((a, b) => {
+    const [first, second] = [valueOf(a, key), valueOf(b, key)];
+    return first < second ? -sign : first > second ? sign : 0;
+  });
+  return [...known, ...runs.filter((run) => !known.includes(run))];
+};
+
+const sparkOf = (run, name) => {
+  const curve = answerOf(`api/runs/${run.name}/curve`, {name, rank: 0});
+  return curve?.mean ?? curve?.min ?? [];
+};
+
+const pageOf = (name, rows, {offset = 0, limit = 100}) => ({[name]: rows.slice(offset, offset + limit), total: rows.length, offset, limit});
+
+const runs = (query) => {
+  const tags = [query.tag ?? []].flat().filter(Boolean);
+  const page = pageOf('runs', sorted(answerOf('api/runs').filter((run) => tags.every((tag) => run.tags.includes(tag))), query.sort), query);
+  return query.spark ? {...page, runs: page.runs.map((run) => ({...run, spark: sparkOf(run, query.spark)}))} : page;
+};
+
+const tags = (query) => pageOf('tags', [...Map.groupBy(answerOf('api/runs').flatMap((run) => run.tags.map((tag) => ({tag, run}))), ({tag}) => tag)]
+  .map(([tag, uses]) => ({tag, runs: uses.length, started_at: uses.map(({run}) => run.started_at).sort().at(-1)})), query);
+
+const nodes = ({run, ...query}) => pageOf('nodes', answerOf('api/runs').filter((each) => !run || each.name === run)
+  .flatMap(({name}) => answerOf('api/nodes', {run: name}).nodes), query);
+
+const LISTS = ['steps', 'times', 'min', 'max', 'mean', 'counts', 'nonfinite'];
+
+/** The parts within the steps: a part of the file is no finer than the whole. */
+const curve = (path, {name, rank = 0, from, to}) => {
+  const whole = answerOf(path, {name, rank});
+  if (!whole) return {name, rank, total: 0, steps: [], times: [], min: [], nonfinite: []};
+  if (from === undefined) return whole;
+  const isIn = (step, at) => (whole.steps[at + 1] ?? Infinity) > from && step <= to;
+  const places = [...whole.steps.keys()].filter((at) => isIn(whole.steps[at], at));
+  return {...whole, ...Object.fromEntries(LISTS.filter((list) => whole[list]).map((list) => [list, places.map((at) => whole[list][at])]))};
+};
+
+/** The answer to a GET of the path; undefined for what the file does not have. */
+export const storedAnswer = (coded, query) => {
+  const path = decodeURIComponent(coded);
+  if (path === 'api/') return {may_write: false};
+  if (path === 'api/runs') return runs(query);
+  if (path === 'api/tags') return tags(query);
+  if (path === 'api/nodes') return nodes(query);
+  if (path.endsWith('/curve')) return curve(path, query);
+  if (path.endsWith('/media')) return pageOf('media', answerOf(path) ?? [], query);
+  return answerOf(path, query);
+};
+
+/** The last lines that the path's stream of lines would begin with. */
+export const storedLines = (coded, {rank, attempt, contains = '', tail = 100}) => (answerOf(decodeURIComponent(coded).replace(/\/events$/, ''))?.lines ?? [])
+  .filter((line) => (rank ?? line.rank) === line.rank && (attempt ?? line.attempt) === line.attempt && line.line.includes(contains)).slice(-tail);
