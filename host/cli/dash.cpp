@@ -16,6 +16,7 @@
 #include "host/cli/listing.h"
 #include "host/cli/page_files.h"
 #include "host/dash/dashboard.h"
+#include "host/dash/store_refresh.h"
 #include "host/loop/signal.h"
 #include "host/machine/machine.h"
 #include "host/store/file.h"
@@ -180,6 +181,9 @@ void serve(const Options& options) {
   };
   const Signal interrupted(loop, SIGINT, end);
   const Signal terminated(loop, SIGTERM, end);
+  const StoreRefresh refresh(storage_path, [](const std::string& problem) {
+    std::cerr << cat("rtrain: the store is shown as it was: ", problem, "\n");
+  });
   print_address(storage_path, options, access, page_address(access, server, listening.address()),
                 listening.address());
   loop.run();
@@ -216,7 +220,7 @@ void add_dash(Parser& parser) {
       .value_name("NAME")
       .repeatable();
   command.flag("--read-only", &options->read_only, "nothing can be changed, and no live run asked");
-  command.option("--storage", &options->storage, "the folder of the runs").value_name("DIR");
+  command.option("--storage", &options->storage, "the folder or URI of the runs").value_name("DIR");
   command.footer(
       "Prints the address to open on stdout: whoever has it may read the runs, stop them, and\n"
       "change notes, tags and the archive; another one on stderr only shows. Listens on loopback\n"

@@ -322,3 +322,29 @@ def test_a_uri_without_a_bucket_is_refused(rtrain, s3):
     for uri in ("s3://", "s3:///results", "s3://bucket/x?region=eu-west-1"):
         refused = rtrain("ls", "--storage", uri)
         assert refused.returncode == 3 and uri in refused.stderr, refused.stderr
+
+
+def test_the_dashboard_shows_the_snapshots_of_another_machine(rtrain, s3):
+    """As they are when it starts, and as they come."""
+    from test_dash import Dash
+
+    ended(rtrain)
+    here = rtrain.env["HOME"]
+    rtrain.env["HOME"] = f"{here}/other"
+    server = Dash(rtrain, "--storage", URI)
+    assert [run["name"] for run in server.json("/api/runs")["runs"]] == ["run"]
+    shown = server.json("/api/runs/run")
+    assert shown["status"] == "FINISHED" and shown["uri"] == f"{URI}/run"
+    assert [row["uri"] for row in shown["checkpoints"]] == [f"{URI}/run/checkpoints/checkpoint_00000{n}" for n in (2, 3)]
+    assert server.json("/api/runs/run/curve", name="epoch")["min"] == [0, 1, 2, 3]
+    assert server.ask("/api/runs/run/logs").status == 200, "logs are on the other machine's disk"
+    rtrain.env["HOME"] = here
+    assert rtrain("note", "run", "seen", "--storage", URI).returncode == 0
+    ended(rtrain, "--name", "second")
+    wait_until(lambda: server.json("/api/runs/run")["note"] == "seen", message="the note")
+    wait_until(lambda: server.json("/api/runs")["total"] == 2, message="the second run")
+    assert server.json("/api/runs/second")["status"] == "FINISHED"
+    s3.put("results/.rtrain/third/1-1-ab.db", b"no database")
+    wait_until(lambda: "the store is shown as it was" in server.running.stderr, message="the problem")
+    assert server.json("/api/runs")["total"] == 2
+    assert server.stop().returncode == 0

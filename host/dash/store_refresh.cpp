@@ -1,0 +1,57 @@
+#include "host/dash/store_refresh.h"
+
+#include <pthread.h>
+
+#include <chrono>
+#include <utility>
+
+#include "host/base/error.h"
+#include "host/base/text.h"
+#include "host/store/object_storage.h"
+
+namespace rtrain {
+namespace {
+
+// Each look lists what the store has of all runs.
+constexpr std::chrono::seconds kBetweenLooks{5};
+
+}  // namespace
+
+StoreRefresh::StoreRefresh(std::string storage_path,
+                           std::function<void(const std::string& text)> on_problem)
+    : storage_path_(std::move(storage_path)), on_problem_(std::move(on_problem)) {
+  if (ObjectStorage::of(storage_path_)) thread_ = std::thread([this] { run(); });
+}
+
+StoreRefresh::~StoreRefresh() {
+  if (!thread_.joinable()) return;
+  {
+    const std::scoped_lock lock(mutex_);
+    is_ending_ = true;
+  }
+  ended_.notify_all();
+  thread_.join();
+}
+
+bool StoreRefresh::wait() {
+  std::unique_lock lock(mutex_);
+  return !ended_.wait_for(lock, kBetweenLooks, [this] { return is_ending_; });
+}
+
+void StoreRefresh::run() {
+  pthread_setname_np(pthread_self(), "rtrain-refresh");
+  while (wait()) look();
+}
+
+void StoreRefresh::look() {
+  std::string problem;
+  try {
+    if (const auto objects = ObjectStorage::of(storage_path_)) objects->refresh();
+  } catch (const std::exception& e) {
+    problem = e.what();
+  }
+  if (problem != problem_ && !problem.empty()) on_problem_(problem);
+  problem_ = std::move(problem);
+}
+
+}  // namespace rtrain

@@ -1,0 +1,37 @@
+// host/dash/store_refresh.h: keeps the folder that stands for an object store as new as the
+// snapshots of runs there, as long as it lives.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace rtrain {
+
+class StoreRefresh {
+ public:
+  // Nothing happens for a folder that stands for itself. on_problem is called on the thread that
+  // looks, once for each reason why it cannot, until it can again.
+  StoreRefresh(std::string storage_path, std::function<void(const std::string& text)> on_problem);
+  // Waits for a request under way.
+  ~StoreRefresh();
+  StoreRefresh(const StoreRefresh&) = delete;
+  StoreRefresh& operator=(const StoreRefresh&) = delete;
+
+ private:
+  void run();
+  void look();
+  bool wait();
+
+  std::string storage_path_;
+  std::function<void(const std::string& text)> on_problem_;
+  std::string problem_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool is_ending_ = false;
+  std::thread thread_;
+};
+
+}  // namespace rtrain
