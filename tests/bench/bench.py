@@ -14,6 +14,7 @@ from benchmarks import (
     cifar_epoch,
     cold_start,
     collectives,
+    dash,
     dataframe,
     detection,
     epochs,
@@ -75,6 +76,7 @@ BUILDERS = {
     "listing": listing.build,
     "listing_many": listing_many.build,
     "repl": repl.build,
+    "dash": dash.build,
     "dataframe": dataframe.build,
     "chart": chart.build,
     "log_ingest": log_ingest.build,
@@ -100,7 +102,7 @@ BUILDERS = {
     "gpu_airbench": gpu_airbench.build,
 }
 GPU = tuple(name for name in BUILDERS if name.startswith("gpu_"))  # what --gpu means
-LONG = ("hang_verdict", "goodput", "goodput_often", "stories", "stream", "mnist_accuracy", "vit_learns", "vit_curve", "cifar_epoch", *GPU)  # only where they are named: each takes many minutes
+LONG = ("dash", "hang_verdict", "goodput", "goodput_often", "stories", "stream", "mnist_accuracy", "vit_learns", "vit_curve", "cifar_epoch", *GPU)  # only where they are named: each takes many minutes
 
 
 def parse(arguments):

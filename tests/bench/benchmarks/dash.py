@@ -1,0 +1,309 @@
+"""Pages of `rtrain dash` next to TensorBoard, Trackio and MLflow over the same runs, in a real browser; and what viewers cost."""
+
+import contextlib
+import json
+import os
+import pathlib
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+import urllib.request
+
+from harness import sides
+from harness.benchmark import OWN, BenchError, Benchmark, Goal, Metric, Skipped
+from harness.job import Job, proportional_bytes
+
+NAME = "dash"
+RUNS, METRICS, STEPS = 1000, 10, 1000
+QUICK = 20, 3, 50
+REPORTS, QUICK_REPORTS = 10**6, 2000
+CHARTS = 20
+VIEWERS, QUICK_VIEWERS = 64, 4
+WATCH_S, QUICK_WATCH_S = 10, 2
+SETTLE_S, QUICK_SETTLE_S = 5, 2
+TIMEOUT_S = 3600
+PAINT = "return performance.getEntriesByName('first-contentful-paint').map((each) => each.startTime)[0] ?? null"
+WEIGHT = """return performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation'))
+  .filter((each) => !each.name.includes('/api/')).reduce((sum, each) => sum + each.encodedBodySize, 0)"""
+
+
+def build(config):
+    sys.path.append(os.path.join(config.root, "tests", "browser"))
+    import webdriver
+
+    if not webdriver.is_there():
+        raise Skipped("no chromium and chromedriver: scripts/setup --browser installs them")
+    sizes = QUICK if config.quick else (RUNS, METRICS, STEPS)
+    folder = tempfile.TemporaryDirectory(prefix="bench-dash-")
+    data = Data(config, folder.name, sizes)
+    data.make_own()
+    servers = {OWN: data.dash, "tensorboard": data.tensorboard}
+    if not config.trackers_missing:
+        data.make_trackers()
+        servers.update(mlflow=data.mlflow, trackio=data.trackio)
+
+    def sample(side):
+        with servers[side]() as server:
+            figures = _page(webdriver, server, QUICK_SETTLE_S if config.quick else SETTLE_S)
+        return {**figures, **(_live(config) if side == OWN else {}), **(data.chart() if side == OWN else {})}
+
+    benchmark = Benchmark(
+        name=NAME,
+        text=f"the first page over {sizes[0]} runs × {sizes[1]} metrics × {sizes[2]} steps in chromium; {VIEWERS} viewers of a live run",
+        metrics=[Metric("paint", "ms", "first contentful paint", 0), Metric("weight", "kB", "page, as it is sent", 0),
+                 Metric("memory", "MiB", "of the server's processes, when the page is there", 1), Metric("start", "s", "until it answers", 2),
+                 Metric("tick", "kB", "sent to a viewer for a report", 2), Metric("viewers", "%", "of a core, of all viewers", 1),
+                 Metric("controller", "%", "of a core, of that run's controller", 1), Metric("chart", "ms", "of 10⁶ reports, again", 0),
+                 Metric("first_chart", "ms", "of them, the first time", 0)],
+        goals=[Goal("paint", 300), Goal("weight", 300), Goal("memory", 25), Goal("tick", 10), Goal("viewers", 5), Goal("chart", 200)],
+        sides={side: (lambda side=side: sample(side)) for side in servers},
+        skipped={side: config.trackers_missing for side in ("mlflow", "trackio") if config.trackers_missing},
+        notes=["weight and memory after the page has been open for some seconds; weight without answers of rtrain's API",
+               f"chart: 1,000 columns of a random part of {REPORTS} reports of one metric, {CHARTS} times"],
+    )
+    benchmark.folder = folder  # lives as long as the benchmark
+    return benchmark
+
+
+class Server:
+    """A dashboard under way."""
+
+    def __init__(self, command, env, address=None):
+        self._log = tempfile.TemporaryFile("w+")
+        began = time.monotonic()
+        self._process = subprocess.Popen(command, env={**os.environ, **env}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if address is None else self._log,
+                                         stderr=self._log, text=True, start_new_session=True)
+        try:
+            self.address = address or self._process.stdout.readline().strip()
+            self._wait()
+        except BaseException:
+            self.__exit__()
+            raise
+        self.start_s = time.monotonic() - began
+
+    @property
+    def pid(self):
+        return self._process.pid
+
+    def _wait(self):
+        deadline = time.monotonic() + 300
+        while time.monotonic() < deadline:
+            if self._process.poll() is not None:
+                self._log.seek(0)
+                raise BenchError(f"the server has ended: {self._log.read()[-2000:]}")
+            with contextlib.suppress(OSError), urllib.request.urlopen(self.address, timeout=60):
+                return
+            time.sleep(0.02)
+        raise BenchError(f"{self.address} does not answer")
+
+    def memory_mib(self):
+        return sum(proportional_bytes(pid) for pid in _session(self.pid)) / 2**20
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGTERM)
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.pid, signal.SIGKILL)
+            self._process.wait()
+        if self._process.stdout:
+            self._process.stdout.close()
+        self._log.close()
+
+
+def _stat(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rpartition(")")[2].split()
+
+
+def _session(leader):
+    """All processes of the session."""
+    out = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            if int(_stat(name)[3]) == leader:
+                out.append(int(name))
+    return out
+
+
+def _cpu_s(pid):
+    fields = _stat(pid)
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _checked(command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, **options)
+    if done.returncode != 0:
+        raise BenchError(f"{' '.join(map(str, command[:4]))}: {done.stderr[-2000:]}")
+    return done.stdout
+
+
+class Data:
+    """The same runs for all sides, and what starts their servers."""
+
+    def __init__(self, config, folder, sizes):
+        self._config = config
+        self._sizes = [str(size) for size in sizes]
+        self._program = os.path.join(sides.PEERS, "dash_data.py")
+        self._own_env = sides.rtrain_environment(config)
+        self._folders = {}
+        for name in ("csv", "storage", "long", "events", "mlflow", "trackio"):
+            self._folders[name] = os.path.join(folder, name)
+            os.mkdir(self._folders[name])
+
+    def make_own(self):
+        """And the event files of TensorBoard, out of them."""
+        folders = self._folders
+        _checked([sys.executable, self._program, "csv", folders["csv"], *self._sizes])
+        files = sorted(str(file) for file in pathlib.Path(folders["csv"]).iterdir())
+        _checked([self._config.rtrain, "import", *files, "--storage", folders["storage"]], env={**os.environ, **self._own_env})
+        names = [pathlib.Path(file).stem for file in files]
+        _checked([self._config.rtrain, "export", *names, "--storage", folders["storage"], "--format", "tensorboard", "-o", folders["events"]],
+                 env={**os.environ, **self._own_env})
+        self._reports = QUICK_REPORTS if self._config.quick else REPORTS
+        one = os.path.join(folders["long"], "long.csv")
+        with open(one, "w") as file:
+            file.write("step,loss\n")
+            file.writelines(f"{step},{1 / (1 + step / 1000) + step * 7919 % 1000 / 1e5}\n" for step in range(self._reports))
+        _checked([self._config.rtrain, "import", one, "--storage", folders["long"]], env={**os.environ, **self._own_env})
+
+    def make_trackers(self):
+        for tracker in ("mlflow", "trackio"):
+            _checked([self._config.trackers_python, self._program, tracker, self._folders[tracker], *self._sizes],
+                     env={**os.environ, "TRACKIO_DIR": self._folders["trackio"]})
+
+    def dash(self, storage="storage"):
+        return Server([self._config.rtrain, "dash", "--storage", self._folders[storage], "--port", "0"], self._own_env)
+
+    def tensorboard(self):
+        port = _free_port()
+        program = os.path.join(os.path.dirname(self._config.torch_python), "tensorboard")
+        return Server([program, "--logdir", self._folders["events"], "--host", "127.0.0.1", "--port", str(port), "--load_fast", "false"], {},
+                      f"http://127.0.0.1:{port}/")
+
+    def mlflow(self):
+        port = _free_port()
+        program = os.path.join(os.path.dirname(self._config.trackers_python), "mlflow")
+        store = f"sqlite:///{self._folders['mlflow']}/mlflow.db"
+        return Server([program, "server", "--backend-store-uri", store, "--host", "127.0.0.1", "--port", str(port), "--workers", "1"], {},
+                      f"http://127.0.0.1:{port}/")
+
+    def trackio(self):
+        port = _free_port()
+        code = f"import trackio; trackio.show('bench', open_browser=False, block_thread=True, host='127.0.0.1', server_port={port})"
+        return Server([self._config.trackers_python, "-c", code], {"TRACKIO_DIR": self._folders["trackio"]}, f"http://127.0.0.1:{port}/")
+
+    def chart(self):
+        """Milliseconds of a chart of many reports: the first one, which reads them, and the median of the next."""
+        with self.dash("long") as server:
+            ask = Asker(server.address)
+            first = ask.timed_ms("/api/runs/long/curve?name=loss&points=1000")[0]
+            times = []
+            for index in range(CHARTS):
+                begin, end = sorted((index * 7919 % self._reports, index * 104_729 % self._reports))
+                ms, curve = ask.timed_ms(f"/api/runs/long/curve?name=loss&points=1000&from={begin}&to={end}")
+                if curve["total"] != end - begin + 1:
+                    raise BenchError(f"a chart of {end - begin + 1} reports has {curve['total']}")
+                times.append(ms)
+        return {"first_chart": first, "chart": sorted(times)[len(times) // 2]}
+
+
+class Asker:
+    def __init__(self, address):
+        url = urllib.parse.urlsplit(address)
+        self.host = url.netloc
+        self.token = urllib.parse.parse_qs(url.query)["token"][0]
+
+    def timed_ms(self, path):
+        request = urllib.request.Request(f"http://{self.host}{path}", headers={"Authorization": f"Bearer {self.token}"})
+        began = time.monotonic()
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            body = answer.read()
+        return (time.monotonic() - began) * 1000, json.loads(body)
+
+    def stream(self, path):
+        """A connection on which events come."""
+        host, port = self.host.split(":")
+        out = socket.create_connection((host, int(port)))
+        out.sendall(f"GET {path} HTTP/1.1\r\nHost: {self.host}\r\nAuthorization: Bearer {self.token}\r\n\r\n".encode())
+        return out
+
+
+def _page(webdriver, server, settle_s):
+    """In a browser that has not been there before."""
+    with tempfile.TemporaryDirectory(prefix="bench-browser-", ignore_cleanup_errors=True) as folder:
+        browser = webdriver.Browser(pathlib.Path(folder), {**os.environ, "HOME": folder})
+        try:
+            browser.open(server.address)
+            deadline = time.monotonic() + 60
+            while browser.run(PAINT) is None and time.monotonic() < deadline:
+                time.sleep(0.05)
+            time.sleep(settle_s)
+            paint, weight, memory = browser.run(PAINT), browser.run(WEIGHT), server.memory_mib()
+        finally:
+            browser.close()
+    if paint is None:
+        raise BenchError(f"{server.address} has painted nothing")
+    return {"paint": paint, "weight": weight / 1000, "memory": memory, "start": server.start_s}
+
+
+def _live(config):
+    """What viewers of one live run cost the server and its controller."""
+    viewers, watch_s = (QUICK_VIEWERS, QUICK_WATCH_S) if config.quick else (VIEWERS, WATCH_S)
+
+    def command(storage, events):
+        return [config.rtrain, "run", os.path.join(sides.HERE, "dash.lua"), "--storage", storage, "--name", "live", "-q", "--oversubscribe"]
+
+    environment = sides.rtrain_environment(config)
+    with Job("rtrain", command, environment) as job:
+        with Server([config.rtrain, "dash", "--storage", job.storage, "--port", "0"], environment) as server:
+            ask = Asker(server.address)
+            deadline = time.monotonic() + 60
+            while not (rows := ask.timed_ms("/api/runs")[1]["runs"]) or rows[0]["status"] != "RUNNING":
+                if time.monotonic() > deadline:
+                    raise BenchError(f"the live run does not go on: {job.log()[-2000:]}")
+                time.sleep(0.05)
+            streams = [ask.stream("/api/runs/live/events") for _ in range(viewers)]
+            try:
+                _read(streams, 1)
+                begin_s, server_s, controller_s = time.monotonic(), _cpu_s(server.pid), _cpu_s(job.pid)
+                sent, ticks = _read(streams, watch_s)
+                took_s, server_s, controller_s = time.monotonic() - begin_s, _cpu_s(server.pid) - server_s, _cpu_s(job.pid) - controller_s
+            finally:
+                for each in streams:
+                    each.close()
+    if not ticks:
+        raise BenchError("no event has come")
+    return {"tick": sent / ticks / 1000, "viewers": 100 * server_s / took_s, "controller": 100 * controller_s / took_s}
+
+
+def _read(streams, seconds):
+    """Bytes and events of all of them in that time."""
+    sent = ticks = 0
+    deadline = time.monotonic() + seconds
+    with selectors.DefaultSelector() as selector:
+        for each in streams:
+            selector.register(each, selectors.EVENT_READ)
+        while (left := deadline - time.monotonic()) > 0:
+            for key, _ in selector.select(left):
+                part = key.fileobj.recv(1 << 16)
+                if not part:
+                    raise BenchError("a stream of events has ended")
+                sent += len(part)
+                ticks += part.count(b"event: runs")
+    return sent, ticks
