@@ -14,7 +14,7 @@ namespace {
 
 // For the user: "`rtrain stop` (pid 7)".
 std::string asker(const message::StopRun& asked) {
-  const std::string_view command = asked.command.empty() ? "rtrain stop" : asked.command;
+  const std::string command = asked.command.empty() ? "rtrain stop" : asked.command;
   const bool is_page = command == "rtrain dash";
   return cat(is_page ? "the dashboard, " : "", "`", command, "` (pid ", asked.pid, ")");
 }

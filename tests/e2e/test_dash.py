@@ -1061,13 +1061,19 @@ def test_metrics_for_collectors(dash):
             assert re.fullmatch(rf'{current}(\{{\w+="(?:[^"\\]|\\.)*"(,\w+="(?:[^"\\]|\\.)*")*\}})? (NaN|[+-]Inf|[-+.e\d]+)', line), line
 
 
-def families(server):
-    """As a parser of Prometheus reads them: {name: [sample, …]}."""
+@pytest.fixture
+def families():
+    """Of a server, as a parser of Prometheus reads them: {name: [sample, …]}."""
     parser = pytest.importorskip("prometheus_client.openmetrics.parser", reason="no prometheus-client: scripts/setup --oracle installs it")
-    return {family.name: family.samples for family in parser.text_string_to_metric_families(server.ask("/metrics").body.decode())}
+
+    def read(server):
+        text = server.ask("/metrics").body.decode()
+        return {family.name: family.samples for family in parser.text_string_to_metric_families(text)}
+
+    return read
 
 
-def test_metrics_are_open_metrics_to_prometheus(rtrain):
+def test_metrics_are_open_metrics_to_prometheus(rtrain, families):
     from test_watch import Stepped
 
     server = Dash(rtrain)
@@ -1103,7 +1109,7 @@ def labels_of(query):
     return {label for braces in re.findall(r"\{([^}]*)\}", query) for label in re.findall(r'(\w+)=~?"', braces)} - {"job"}
 
 
-def test_what_grafana_and_prometheus_ask_for_is_there(dash):
+def test_what_grafana_and_prometheus_ask_for_is_there(dash, families):
     yaml = pytest.importorskip("yaml", reason="no PyYAML: scripts/setup --oracle installs it")
     folder = SOURCE / "examples" / "monitoring"
     board = json.loads((folder / "grafana.json").read_text())
