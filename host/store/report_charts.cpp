@@ -86,9 +86,9 @@ class StepColumns {
   std::vector<SeriesSummary> columns_;
 };
 
-// Below it all ranks have reported: no rank is that far ahead of another one.
+// Below it all ranks have reported, unless one is far behind the others.
 int64_t first_new_index(Database& database, const std::string& run_id) {
-  constexpr int64_t kFarthestAhead = 10000;
+  constexpr int64_t kFarthestAhead = 256;
   Statement query = database.prepare("SELECT max(idx) FROM reports WHERE run_id = ?");
   query.add(run_id).next();
   return std::max<int64_t>(0, query.integer(0) - kFarthestAhead);
@@ -133,7 +133,7 @@ void ReportCharts::drop_unused() {
   const std::scoped_lock lock(mutex_);
   size_t bytes = 0;
   for (const auto& [id, run] : runs_) bytes += run->bytes;
-  while (bytes > max_bytes_ && !runs_.empty()) {
+  while (bytes > max_bytes_ && runs_.size() > 1) {
     bytes -= runs_.front().second->bytes;
     runs_.erase(runs_.begin());
   }

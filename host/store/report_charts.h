@@ -4,8 +4,8 @@
 // The first look at a rank reads all of its reports, once for all metrics, and keeps a summary of
 // each kReportsTogether of them; the next ones read what has come since. So a chart of a million
 // reports looks at a few thousand summaries, and unpacks the reports that a column cuts. Exact as
-// host/store/series_chart.h is. What is kept is bounded: runs that were not asked for go first.
-// Any thread.
+// host/store/series_chart.h is. What is kept is bounded: of more than some megabytes the runs
+// that were asked for longest ago go, and the last one stays. Any thread.
 #pragma once
 
 #include <atomic>
