@@ -1,10 +1,12 @@
 """The pages of rtrain dash in a real browser: what they show, with the keyboard, in the dark, on a small screen."""
 
+import contextlib
 import json
 import shutil
+import sqlite3
 
 import pytest
-from conftest import wait_until
+from conftest import ENDLESS, set_cpus, wait_until
 from test_dash import NASTY, PIPELINE, SCRIPT, Dash, dash, many_runs, results  # noqa: F401: fixtures
 from test_watch import Stepped
 from webdriver import KEYS
@@ -188,6 +190,35 @@ def test_hosts_of_runs(page):
     page.run("location.hash = '#/nodes?run=two'")
     shows(page, "Hosts of two")
     assert "0 1" in page.text("tbody") and page.run(CONTRAST) == [] and page.run(UNNAMED) == []
+
+
+def test_who_holds_the_host_and_who_waits(rtrain, browser, screenshot):
+    """A run that holds all cores, one that waits for them, and one in a launcher's queue."""
+    set_cpus(rtrain, 2)
+    server = Dash(rtrain)
+    holder = rtrain.started("run", rtrain.script(ENDLESS), "--name", "holder", "-q")
+    waits = rtrain.start("run", rtrain.script(ENDLESS, "other.lua"), "--name", "waits", "-q")
+    window = browser()
+    window.open(server.url.geturl() + "#/resources")
+    shows(window, "holder")
+    shows(window, "waits")
+    assert "2 of " in window.text() and "0 are free" in window.text()
+    rows = window.run("return [...document.querySelectorAll('section')].map((each) => [each.ariaLabel, each.querySelector('tbody')?.innerText ?? ''])")
+    held, waiting, queued = (dict(rows)[title] for title in ("Held", "Waiting for this host", "Queued by a launcher"))
+    assert held.split() == ["holder", str(holder.pid), "2", "0-1"] and waiting.split() == ["1", "waits", str(waits.pid)] and not queued
+    with contextlib.closing(sqlite3.connect(rtrain.storage / "rtrain.db")) as store:
+        columns = [row[1] for row in store.execute("PRAGMA table_info(runs)")]
+        values = dict(zip(columns, store.execute("SELECT * FROM runs WHERE name = 'holder'").fetchone()))
+        values.update(run_id="f" * 32, name="submitted", status="QUEUED", owner=None)
+        store.execute(f"INSERT INTO runs VALUES ({', '.join('?' * len(columns))})", [values[column] for column in columns])
+        store.commit()
+    shows(window, "submitted")
+    assert window.run(CONTRAST) == [] and window.run(UNNAMED) == []
+    screenshot(window, "resources-held")
+    window.open("about:blank")
+    for each in (waits, holder):
+        each.kill()
+    assert server.stop().returncode == 0
 
 
 def test_runs_are_filtered_sorted_and_compared(page):
