@@ -44,6 +44,7 @@ local errors = require 'base.errors'
 ---@field graph fun(step_fn: function, options?: table): rtrain.Graph
 ---@field busy fun(reason: string, seconds: number)
 ---@field async_save fun(obj: any, f: string): AsyncSave
+---@field export fun(model: nn.Module|table, path: string, options?: table)
 ---@field loop train.loop
 ---@field state fun(given: table): TrainState
 ---@field elastic fun(state: TrainState, fn: fun(state: TrainState): ...): ...
@@ -95,6 +96,7 @@ local train = require 'base.namespace'('train', {
     tempdir = 'rtrain.tempdir',
     busy = 'rtrain.busy',
     async_save = 'rtrain.async_save',
+    export = 'rtrain.export',
     loop = 'rtrain.loop',
     torch = 'rtrain.torch',
     xgboost = 'rtrain.xgboost',

@@ -37,7 +37,8 @@ local SUBMODULES = {
   amp = 'torch.amp', cuda = 'torch.cuda', autograd = 'torch.autograd', linalg = 'torch.linalg', fft = 'torch.fft',
   special = 'torch.special', random = 'torch.random', sparse = 'torch.sparse', testing = 'torch.testing',
   backends = 'torch.backends', functional = 'torch.functional', Tensor = 'torch.tensor', func = 'torch.func',
-  profiler = 'torch.profiler', serialization = 'torch.serialization', distributions = 'torch.distributions',
+  onnx = 'torch.onnx', profiler = 'torch.profiler', serialization = 'torch.serialization',
+  distributions = 'torch.distributions',
 }
 
 -- Functions in files of their own, read at the first use of one.
@@ -74,7 +75,7 @@ local METHODS = {numel = true, get_device = true}
 local DEFAULT_SEED = 67280421310721
 
 -- Modules of PyTorch that this version does not have: name → what to write instead, or true.
-local ABSENT = {compile = 'call the function or module itself', onnx = true, vmap = true}
+local ABSENT = {compile = 'call the function or module itself', vmap = true}
 
 local function unknown(name)
   if ABSENT[name] then require('base.args').no_such('torch', name, {}, ABSENT) end

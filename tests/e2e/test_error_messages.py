@@ -153,7 +153,7 @@ SLIPS = {
     "print(nn.Linear('6', 2))": "Linear: in_features: expected an integer of at least 0, got the string '6'",
     "print(nn.Conv2d('1', 2, 3))": "Conv2d: in_channels: expected an integer of at least 0, got the string '1'",
     "print(nn.GRU(2, 'x'))": "GRU: hidden_size: expected an integer of at least 0, got the string 'x'",
-    "print(torch.onnx)": "torch.onnx is not in this version",
+    "print(torch.compile)": "torch.compile is not in this version",
     "require 'penlight'": "module 'penlight' not found (",
     "require 'torhc'": "module 'torhc' not found: did you mean 'torch'?",
     "print(len(x))": "in Lua: #x is the length",

@@ -1,11 +1,12 @@
-// host/engine/files/files.cpp: torch._C.save, async_save, load, save_safetensors and
-// load_safetensors.
+// host/engine/files/files.cpp: torch._C.save, async_save, load, save_safetensors, load_safetensors
+// and _write_file.
 #include <c10/util/Exception.h>
 
 #include <array>
 
 #include "host/base/error.h"
 #include "host/base/input_file.h"
+#include "host/base/new_file.h"
 #include "host/base/text.h"
 #include "host/engine/files/archive.h"
 #include "host/engine/files/background_save.h"
@@ -15,6 +16,7 @@
 #include "host/engine/runtime/checks.h"
 #include "host/engine/runtime/dtype.h"
 #include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/lua_tensor.h"
 #include "host/engine/runtime/open.h"
 
 namespace rtrain {
@@ -163,6 +165,26 @@ int save_named(lua_State* L) {
   return 0;
 }
 
+// _write_file(pieces, path): strings and the values of tensors, one after the other.
+int write_pieces(lua_State* L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  NewFile file{std::string(check_text(L, 2, "path"))};
+  for (int i = 1; i <= static_cast<int>(lua_objlen(L, 1)); ++i) {
+    lua_rawgeti(L, 1, i);
+    if (const at::Tensor* tensor = test_tensor(L, -1)) {
+      const at::Tensor values = tensor->detach().cpu().contiguous();
+      file.write(values.const_data_ptr(), values.nbytes());
+    } else {
+      size_t size = 0;
+      const char* text = luaL_checklstring(L, -1, &size);
+      file.write(text, size);
+    }
+    lua_pop(L, 1);
+  }
+  file.commit();
+  return 0;
+}
+
 int load_named(lua_State* L) {
   const c10::Device device = lua_isnoneornil(L, 2) ? c10::Device(c10::kCPU)
                                                    : check_device(L, 2, "load_safetensors: device");
@@ -176,10 +198,12 @@ int load_named(lua_State* L) {
 }  // namespace
 
 void open_files(lua_State* L) {
-  static constexpr std::array kFunctions = {
-      torch_method<&save>("save"), torch_method<&async_save>("async_save"),
-      torch_method<&load>("load"), torch_method<&save_named>("save_safetensors"),
-      torch_method<&load_named>("load_safetensors")};
+  static constexpr std::array kFunctions = {torch_method<&save>("save"),
+                                            torch_method<&async_save>("async_save"),
+                                            torch_method<&load>("load"),
+                                            torch_method<&save_named>("save_safetensors"),
+                                            torch_method<&load_named>("load_safetensors"),
+                                            torch_method<&write_pieces>("_write_file")};
   static constexpr std::array kBackgroundSaveMethods = {torch_method<&is_done>("done"),
                                                         torch_method<&result>("result")};
   register_class<BackgroundSave>(L, kBackgroundSaveMethods);

@@ -2,10 +2,12 @@
 // they mean.
 #include <memory>
 
+#include "host/engine/profiler/call_trace.h"
 #include "host/engine/profiler/profile_class.h"
 #include "host/engine/runtime/checks.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/line_range.h"
+#include "host/engine/runtime/lua_tensor.h"
 #include "host/engine/runtime/open.h"
 #include "host/engine/runtime/ranges.h"
 
@@ -66,6 +68,31 @@ int record_function(lua_State* L) {
   return lua_gettop(L) - 1;
 }
 
+// trace_calls(where, fn, …): what fn(…) calls, then its results. `where` says which module is
+// running.
+int trace_calls(lua_State* L) {
+  check_callable(L, 2, "trace_calls: fn");
+  lua_pushvalue(L, 1);
+  Ref where(L);
+  TracedCalls calls;
+  {
+    const CallTracer tracer(L, std::move(where), calls);
+    lua_call(L, lua_gettop(L) - 2, LUA_MULTRET);
+  }
+  push_calls(L, calls);
+  lua_replace(L, 1);
+  return lua_gettop(L);
+}
+
+// identity(tensor): two numbers, that of the tensor and that of its memory, as trace_calls has
+// them.
+int identity(lua_State* L) {
+  const at::Tensor& tensor = check_tensor(L, 1);
+  lua_pushnumber(L, tensor_identity(tensor));
+  lua_pushnumber(L, storage_identity(tensor));
+  return 2;
+}
+
 int begin_range(lua_State* L) {
   push<ProfileRange>(L, std::make_unique<ProfileRange>(check_text(L, 1, "begin_range: name")));
   return 1;
@@ -79,6 +106,8 @@ constexpr Method kFunctions[] = {
     torch_method<&add_metadata>("add_metadata"),
     torch_method<&record_function>("record_function"),
     torch_method<&begin_range>("begin_range"),
+    torch_method<&trace_calls>("trace_calls"),
+    torch_method<&identity>("identity"),
 };
 
 }  // namespace

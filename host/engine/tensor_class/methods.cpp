@@ -1,6 +1,7 @@
 #include "host/engine/tensor_class/methods.h"
 
 #include <ATen/core/Tensor.h>
+#include <ATen/record_function.h>
 
 #include <algorithm>
 #include <numeric>
@@ -96,7 +97,8 @@ int item(lua_State* L) {
     throw Error(Code::kArgument,
                 cat("item: a tensor of ", describe(self), " has not exactly one element"));
   }
-  if (!push_element(L, self)) push_scalar(L, self.item());
+  // Whoever traces the operators of this thread sees that values are read.
+  if (at::hasThreadLocalCallbacks() || !push_element(L, self)) push_scalar(L, self.item());
   return 1;
 }
 

@@ -1,0 +1,69 @@
+-- torch/onnx/traced.lua: the values of traced calls: tensors {id, storage, tensor, twins}, where twins are those of the other
+-- traces, numbers, and lists of them.
+
+local class = require 'base.class'
+local torch = require 'torch'
+
+local traced = {}
+
+---@param value any
+---@return boolean
+function traced.is_tensor(value) return type(value) == 'table' and value.id ~= nil end
+
+---The field of each of several tables.
+---@param calls table[]
+---@param field string
+---@return any[]
+function traced.field_of(calls, field)
+  local out = {}
+  for i, call in ipairs(calls) do out[i] = call[field] end
+  return out
+end
+
+---Whether any of the values, or of the lists in them, is a tensor for which fn(tensor) holds.
+---@param values table
+---@param fn fun(value: table): boolean
+---@return boolean
+function traced.any_tensor(values, fn)
+  for _, value in next, values do
+    if traced.is_tensor(value) then
+      if fn(value) then return true end
+    elseif type(value) == 'table' and not class.of(value) and traced.any_tensor(value, fn) then
+      return true
+    end
+  end
+  return false
+end
+
+local function is_equal(a, b)
+  return a.dtype == b.dtype and tostring(a.shape) == tostring(b.shape) and torch.equal(a, b)
+end
+
+---Whether all traces have the same values. NaN is equal to itself here.
+---@param value table
+---@return boolean
+function traced.has_equal_twins(value)
+  for _, twin in next, value.twins or {} do
+    local a, b = value.tensor, twin.tensor
+    if not is_equal(a, b) and not (a.dtype == b.dtype and tostring(a.shape) == tostring(b.shape)
+        and a:is_floating_point() and torch.equal(a:nan_to_num(), b:nan_to_num())) then
+      return false
+    end
+  end
+  return true
+end
+
+---Calls fn(tensor) for each tensor of the results.
+---@param results table
+---@param fn fun(value: table)
+function traced.each_result(results, fn)
+  for _, result in ipairs(results) do
+    if traced.is_tensor(result) then
+      fn(result)
+    elseif type(result) == 'table' then
+      traced.each_result(result, fn)
+    end
+  end
+end
+
+return traced
