@@ -29,6 +29,7 @@ void add_plot(Parser& parser);
 void add_export(Parser& parser);
 void add_import(Parser& parser);
 void add_checkpoints(Parser& parser);
+void add_predict(Parser& parser);
 void add_watch(Parser& parser);
 void add_dash(Parser& parser);
 void add_logs(Parser& parser);

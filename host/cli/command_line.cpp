@@ -89,6 +89,7 @@ void add_commands(Parser& parser, const std::vector<std::string>& command_line) 
   add_export(parser);
   add_import(parser);
   add_checkpoints(parser);
+  add_predict(parser);
   add_watch(parser);
   add_dash(parser);
   add_logs(parser);

@@ -35,7 +35,7 @@ end
 
 ---Removes what was written.
 function Part:abort()
-  if not self.file then return end
+  if not self.file or self.file == io.stdout then return end
   if self.hidden then self.file:close() else self.file:release() end
   self.file = nil
   if self.hidden then os.remove(self.hidden) end
@@ -43,6 +43,7 @@ end
 
 ---Gives the file its name.
 function Part:publish()
+  if self.file == io.stdout then return check_write(self.path, io.stdout:flush()) end
   check_write(self.path, self.file:close())
   self.file = nil
   if self.hidden then check_write(self.path, os.rename(self.hidden, self.path)) end
@@ -55,6 +56,10 @@ JsonPart.__index = JsonPart
 ---@param path string
 ---@return table writer
 function part_writers.json(path) return new_part(JsonPart, path) end
+
+---The same, to stdout.
+---@return table writer
+function part_writers.json_to_stdout() return setmetatable({path = 'stdout', file = io.stdout}, JsonPart) end
 
 local function row_text(names, columns, i)
   local out = {}

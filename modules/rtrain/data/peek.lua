@@ -1,6 +1,7 @@
 -- rtrain/data/peek.lua: what a file of data holds, as plain data: for `rtrain data peek`.
 
 local errors = require 'base.errors'
+local formats = require 'rtrain.data.formats'
 local ordered = require 'base.ordered'
 
 local peek = {}
@@ -147,19 +148,11 @@ local READERS = {
   idx = of_reader 'read_idx', numpy = of_reader 'read_numpy', safetensors = read_safetensors, pt = read_pt, image = read_image,
 }
 
--- By the end of the name.
-local FORMATS = {
-  parquet = 'parquet', csv = 'csv', json = 'json', jsonl = 'json', ndjson = 'json', txt = 'text', idx = 'idx', npy = 'numpy',
-  npz = 'numpy', safetensors = 'safetensors', pt = 'pt', pth = 'pt', bin = 'pt', ckpt = 'pt', png = 'image', jpg = 'image',
-  jpeg = 'image',
-}
 local NAMES = {'csv', 'idx', 'image', 'json', 'numpy', 'parquet', 'pt', 'safetensors', 'text'}
 
 local function format_of(path)
-  local name = path:match('[^/]*$'):lower():gsub('%.gz$', '')
-  local found = FORMATS[name:match '%.(%w+)$' or '']
+  local found = formats.of(path)
   if found then return found end
-  if name:find 'idx%d%-ubyte$' or name:find '%-idx%d' or name:find '%.idx%d' then return 'idx' end
   errors.raise('usage', ('data peek: cannot tell from its name what %s is: say --as, one of %s'):format(path,
     table.concat(NAMES, ', ')))
 end

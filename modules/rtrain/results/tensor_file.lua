@@ -12,6 +12,11 @@ LOADERS.pth, LOADERS.bin, LOADERS.ckpt = LOADERS.pt, LOADERS.pt, LOADERS.pt
 
 local function loader_of(file) return LOADERS[file:match '%.(%w+)$' or ''] end
 
+---Whether files of that name hold tensors.
+---@param file string
+---@return boolean
+function tensor_file.is_one(file) return loader_of(file) ~= nil end
+
 ---The file that is meant: the one with tensors that all ranks have in common.
 ---@param files string[] names within the checkpoint
 ---@param wanted? string the name that was given

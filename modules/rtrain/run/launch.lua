@@ -285,6 +285,7 @@ function launch.fit(trainer)
   end
   local flags = flags_of_command()
   flags.fitted = true
+  if flags.on_fit then return flags.on_fit(trainer) end
   if os.getenv 'RTRAIN_TRIAL' then require('rtrain.tune.link').begin() end
   local job = job_of(trainer, flags)
   job.worker_datasets = datasets.for_workers(job.datasets, job.dataset_config, own_cpus(job))

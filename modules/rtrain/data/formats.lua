@@ -1,0 +1,27 @@
+-- rtrain/data/formats.lua: what the end of a file's name says about its content.
+
+local formats = {}
+
+local FORMATS = {
+  parquet = 'parquet', csv = 'csv', json = 'json', jsonl = 'json', ndjson = 'json', txt = 'text', idx = 'idx', npy = 'numpy',
+  npz = 'numpy', safetensors = 'safetensors', pt = 'pt', pth = 'pt', bin = 'pt', ckpt = 'pt', png = 'image', jpg = 'image',
+  jpeg = 'image',
+}
+
+---The format of a file: 'parquet', 'csv', 'json', 'text', 'idx', 'numpy', 'safetensors', 'pt' or 'image'.
+---@param path string
+---@return string? format nil where its name does not tell
+---
+---```lua
+---local formats = require 'rtrain.data.formats'
+---assert(formats.of '/data/rows.csv.gz' == 'csv' and formats.of 't10k-images-idx3-ubyte' == 'idx')
+---```
+function formats.of(path)
+  local name = path:match('[^/]*$'):lower():gsub('%.gz$', '')
+  local found = FORMATS[name:match '%.(%w+)$' or '']
+  if found then return found end
+  if name:find 'idx%d%-ubyte$' or name:find '%-idx%d' or name:find '%.idx%d' then return 'idx' end
+  return nil
+end
+
+return formats

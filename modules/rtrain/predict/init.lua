@@ -1,0 +1,172 @@
+-- rtrain/predict/init.lua: `rtrain predict`: a checkpoint's model over a file of data, batch by batch.
+
+local class = require 'base.class'
+local errors = require 'base.errors'
+local files = require 'rtrain.data.files'
+local formats = require 'rtrain.data.formats'
+local index_of = require 'base.index_of'
+local inputs = require 'rtrain.predict.inputs'
+local model_source = require 'rtrain.predict.model_source'
+local ordered = require 'base.ordered'
+local outputs = require 'rtrain.predict.outputs'
+local state_part = require 'rtrain.results.state_part'
+local tensor_file = require 'rtrain.results.tensor_file'
+local torch = require 'torch'
+
+local predict = {}
+
+local function raise(...) errors.raise('usage', 'predict: ' .. (...):format(select(2, ...))) end
+
+local READERS = {parquet = 'read_parquet', csv = 'read_csv', json = 'read_json', idx = 'read_idx', numpy = 'read_numpy',
+                 image = 'read_images', text = 'read_text'}
+
+-- The format of the first file below a folder that has one.
+local function format_of_folder(path)
+  for _, name in ipairs(require('base._system').list_folder(path)) do
+    local format = formats.of(name)
+    if READERS[format] then return format end
+  end
+  return nil
+end
+
+---The dataset that a path means.
+---@param path string a file or a folder of files
+---@param format? string
+---@return rtrain.data.Dataset
+local function open_data(path, format)
+  local kind = files.kind(files.absolute(path))
+  if not kind then raise('%s: there is no such file or folder', path) end
+  format = format or (kind == 'folder' and format_of_folder(path) or formats.of(path))
+  if not READERS[format] then
+    raise('cannot tell from its name what %s is: say --as, one of parquet, csv, json, idx, numpy, image, text', path)
+  end
+  local extensions = kind ~= 'folder' and {path:match '%.(%w+)$'} or nil
+  return require('rtrain.data')[READERS[format]](path, {file_extensions = extensions})
+end
+
+-- Without the prefix that DistributedDataParallel gives to names, where the model has none.
+local function named_as(model, state)
+  local first = ordered.keys_of(state)[1]
+  if type(first) ~= 'string' or first:sub(1, 7) ~= 'module.' or model:state_dict()[first] ~= nil then return state end
+  local out = ordered.new()
+  for _, name in ipairs(ordered.keys_of(state)) do out[name:gsub('^module%.', '')] = state[name] end
+  return out
+end
+
+local function names_of(request)
+  return request.files or require('base._system').list_folder(request.folder)
+end
+
+-- The model of trees that a checkpoint is, as XGBoost saves it; nil where it is another one.
+local function tree_file(request)
+  if request.file then return request.file:find '%.ubj$' and request.file or nil end
+  local found
+  for _, name in ipairs(names_of(request)) do
+    if tensor_file.is_one(name) then return nil end
+    if name:find '%.ubj$' or name:find '^[^.].*%.json$' then found = found or name end
+  end
+  return found
+end
+
+local function load_weights(model, request)
+  local file = tensor_file.choose(names_of(request), request.file, raise, '--file')
+  local value = tensor_file.load(request.folder .. '/' .. file, {map_location = 'cpu', mmap = true})
+  local part = state_part.choose(value, request.part, file, raise)
+  if type(part) ~= 'table' then raise('%s is not a state dict: name the part of %s that is, --part', tostring(part), file) end
+  model:load_state_dict(named_as(model, part))
+end
+
+local function dtype_of(model)
+  for _, parameter in model:named_parameters() do
+    if parameter:is_floating_point() then return parameter.dtype end
+  end
+  return 'float32'
+end
+
+local function device_of(given)
+  if given then return given end
+  return torch.cuda.is_available() and 'cuda' or 'cpu'
+end
+
+local function rows_of(batch)
+  local first = batch[ordered.names_of(batch)[1]]
+  return torch.is_tensor(first) and first:size(0) or #first
+end
+
+local function kept_columns(batch, request, columns)
+  local out = ordered.new()
+  for _, name in ipairs(request.keep) do
+    if batch[name] == nil then
+      raise("--keep: the data have no column '%s'%s", name, errors.suggestion(name, ordered.names_of(batch)))
+    end
+    if columns[name] ~= nil then raise("--keep: the predictions have a column '%s' too", name) end
+    out[name] = batch[name]
+  end
+  for name, values in ordered.items(columns) do out[name] = values end
+  return out
+end
+
+-- Every batch through fn, and into the output; how many rows there were.
+local function each_batch(dataset, request, output, fn)
+  local rows = 0
+  for batch in dataset:iter_batches{batch_size = request.batch_size} do
+    local columns = fn(batch)
+    output:write(kept_columns(batch, request, columns))
+    rows = rows + rows_of(batch)
+  end
+  return rows
+end
+
+-- The features are the columns whose names the model has, or those that are given.
+local function tree_predictor(request, file)
+  local booster = require('xgboost').Booster(nil, nil, request.folder .. '/' .. file)
+  return function(batch)
+    local features = ordered.new()
+    for _, name in ipairs(request.columns or booster.feature_names or ordered.names_of(batch)) do
+      if batch[name] == nil then
+        raise("the data have no column '%s'%s", name, errors.suggestion(name, ordered.names_of(batch)))
+      end
+      if request.columns or booster.feature_names or not index_of(request.keep, name) then features[name] = batch[name] end
+    end
+    return outputs.columns({booster:inplace_predict(features)}, rows_of(batch), request.classes)
+  end, 'Booster', 'cpu'
+end
+
+-- A function from a batch to the columns of its predictions; the model's name and device.
+local function predictor(request)
+  local trees = tree_file(request)
+  if trees then return tree_predictor(request, trees) end
+  local model, named = model_source.load(request)
+  load_weights(model, request)
+  local device = device_of(request.device)
+  model:eval():to(device)
+  local options = {columns = request.columns, keep = request.keep, dtype = dtype_of(model), device = device,
+                   transform = request.transform and named(request.transform)}
+  return function(batch)
+    return torch.no_grad(function()
+      return outputs.columns({model(unpack(inputs.of(batch, options)))}, rows_of(batch), request.classes)
+    end)
+  end, class.of(model).__name, device
+end
+
+---Writes what a checkpoint's model says about each row of a file.
+---@param request table {folder, files (of the checkpoint), file, part, script or sources, model, config, set, data, as,
+---  columns, keep, transform, classes, batch_size, limit, device, output, format}
+---@return table done {rows, model, device, output}
+---Errors: 'usage' where it is not clear what is meant; those of the script, the readers and the model.
+function predict.run(request)
+  request.keep = request.keep or {}
+  local dataset = open_data(request.data, request.as)
+  if request.limit then dataset = dataset:limit(request.limit) end
+  local fn, model, device = predictor(request)
+  local output = outputs.Output(request.output, request.format)
+  local ok, rows = xpcall(each_batch, errors.wrap, dataset, request, output, fn)
+  if not ok then
+    output:abort()
+    error(rows, 0)
+  end
+  output:close()
+  return {rows = rows, model = model, device = device, output = request.output}
+end
+
+return predict

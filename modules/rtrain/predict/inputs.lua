@@ -1,0 +1,84 @@
+-- rtrain/predict/inputs.lua: what a model is called with, of a batch of rows.
+
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
+local torch = require 'torch'
+
+local inputs = {}
+
+local function raise(...) errors.raise('usage', 'predict: ' .. (...):format(select(2, ...))) end
+
+-- (N, H, W, C) or (N, H, W) of bytes as (N, C, H, W) between 0 and 1: what ToTensor makes of an image.
+local function images(values, dtype)
+  if values:dim() == 3 then values = values:unsqueeze(3) end
+  return values:permute(0, 3, 1, 2):to(dtype):div(255)
+end
+
+local function tensor_of(name, values)
+  if torch.is_tensor(values) then return values end
+  local first = values[1]
+  if torch.is_tensor(first) then
+    for _, value in ipairs(values) do
+      if not torch.is_tensor(value) or tostring(value.shape) ~= tostring(first.shape) then
+        raise("the rows of column '%s' differ in shape: make them equal in a function of the script, --transform NAME", name)
+      end
+    end
+    return torch.stack(values)
+  end
+  raise("column '%s' is not of numbers: name those that the model takes (--columns), those to keep (--keep), or a function "
+    .. 'of the script that makes its input (--transform)', name)
+end
+
+local function is_image(values) return values.dtype == 'uint8' and (values:dim() == 3 or values:dim() == 4) end
+
+-- Single numbers in several columns are the features of a row; a column of tensors is an input of its own.
+local function by_columns(batch, names, dtype)
+  local tensors, are_numbers = {}, true
+  for i, name in ipairs(names) do
+    tensors[i] = tensor_of(name, batch[name])
+    are_numbers = are_numbers and tensors[i]:dim() == 1
+  end
+  if are_numbers then
+    for i, values in ipairs(tensors) do tensors[i] = values:to(dtype) end
+    return {torch.stack(tensors, 1)}
+  end
+  for i, values in ipairs(tensors) do
+    if is_image(values) then
+      tensors[i] = images(values, dtype)
+    elseif values:is_floating_point() then
+      tensors[i] = values:to(dtype)
+    end
+  end
+  return tensors
+end
+
+local function columns_of(batch, options)
+  local kept, out = {}, {}
+  for _, name in ipairs(options.keep) do kept[name] = true end
+  for _, name in ipairs(options.columns or ordered.names_of(batch)) do
+    if batch[name] == nil then
+      raise("the data have no column '%s'%s, they have %s", name, errors.suggestion(name, ordered.names_of(batch)),
+        table.concat(ordered.names_of(batch), ', '))
+    end
+    if options.columns or not kept[name] then out[#out + 1] = name end
+  end
+  if #out == 0 then raise('no column is left for the model: --keep has them all') end
+  return out
+end
+
+---The arguments of the model for a batch.
+---@param batch table<string, torch.Tensor|any[]>
+---@param options table {columns?, keep, dtype, device, transform?: fun(batch): ...}
+---@return torch.Tensor[] arguments
+function inputs.of(batch, options)
+  local out = options.transform and {options.transform(batch)} or by_columns(batch, columns_of(batch, options), options.dtype)
+  for i, value in ipairs(out) do
+    if not torch.is_tensor(value) then
+      raise('the transform returned %s, expected tensors', type(value))
+    end
+    out[i] = value:to(options.device)
+  end
+  return out
+end
+
+return inputs

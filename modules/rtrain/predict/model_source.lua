@@ -1,0 +1,172 @@
+-- rtrain/predict/model_source.lua: the model that a training script makes: found by its name in the script, without training.
+--
+-- The script runs up to its first fit(). A name is looked for in what the script returns, among its globals, and among the
+-- local names that its train function uses, and the functions that this one uses.
+
+local class = require 'base.class'
+local errors = require 'base.errors'
+local Module = require('torch.nn.module').Module
+local ordered = require 'base.ordered'
+local system = require 'base._system'
+
+local model_source = {}
+
+-- What is taken where no name is given, before the only class of a model that there is.
+local USUAL = {'build_model', 'make_model', 'create_model'}
+
+local function raise(...) errors.raise('usage', 'predict: ' .. (...):format(select(2, ...))) end
+
+-- The kept code of a run as files of a folder.
+local function write_sources(sources, folder)
+  local script
+  for _, source in ipairs(sources) do
+    if source.kind ~= 'diff' then
+      local path = folder .. '/' .. source.path
+      local within = source.path:match '^(.*)/[^/]*$'
+      if within then system.make_folders(folder .. '/' .. within) end
+      local file = assert(io.open(path, 'wb'))
+      file:write(source.text)
+      file:close()
+      if source.kind == 'script' then script = path end
+    end
+  end
+  return script
+end
+
+-- Runs the script up to its first fit(): what it returned, and the trainer.
+local function run_script(path, arguments)
+  local chunk, problem = loadfile(path)
+  if not chunk then raise('%s', problem) end
+  local trainer
+  package.loaded['rtrain._flags'] = {set = {}, tags = {}, on_fit = function(given)
+    trainer = given
+    errors.raise('interrupted', 'fit() does not train here: the script is asked for its model')
+  end}
+  local kept = rawget(_G, 'arg')
+  rawset(_G, 'arg', {[0] = path, unpack(arguments)})
+  local ok, returned = xpcall(chunk, errors.wrap, unpack(arguments))
+  rawset(_G, 'arg', kept)
+  package.loaded['rtrain._flags'] = nil
+  if not ok and not trainer then error(returned, 0) end
+  return ok and returned or nil, trainer
+end
+
+local function is_model_class(value)
+  while class.is_class(value) do
+    value = rawget(value, '__base')
+    if value == Module then return true end
+  end
+  return false
+end
+
+local function is_model(value) return class.is(value, Module) end
+
+-- Of the script, not of rtrain.
+local function is_own(fn, folder)
+  local source = debug.getinfo(fn, 'S').source
+  return source:sub(1, 1) == '@' and system.absolute(source:sub(2)):sub(1, #folder + 1) == folder .. '/'
+end
+
+-- Adds the local names that a function uses, then those of the functions among them.
+local function add_upvalues(fn, folder, names, seen)
+  if seen[fn] or not is_own(fn, folder) then return end
+  seen[fn] = true
+  local functions = {}
+  for i = 1, math.huge do
+    local name, value = debug.getupvalue(fn, i)
+    if name == nil then break end
+    if names[name] == nil and value ~= nil then names[name] = value end
+    if type(value) == 'function' then functions[#functions + 1] = value end
+  end
+  for _, inner in ipairs(functions) do add_upvalues(inner, folder, names, seen) end
+end
+
+-- Every name of the script that may mean a model: an ordered map.
+local function names_of(returned, trainer, folder, globals)
+  local names = ordered.new()
+  if type(returned) == 'table' and not class.of(returned) and not class.is_class(returned) then
+    for _, name in ipairs(ordered.names_of(returned)) do names[name] = returned[name] end
+  end
+  for _, name in ipairs(ordered.names_of(_G)) do
+    if not globals[name] then names[name] = rawget(_G, name) end
+  end
+  local fn = trainer and rawget(trainer, 'train_loop_per_worker')
+  if fn then add_upvalues(fn, folder, names, {}) end
+  if type(returned) == 'function' then add_upvalues(returned, folder, names, {}) end
+  return names
+end
+
+local function is_candidate(value) return is_model(value) or is_model_class(value) end
+
+-- The value that makes the model, and its name.
+local function choose(names, wanted, returned, path)
+  if wanted then
+    local value = names[wanted]
+    if type(value) == 'function' or is_candidate(value) then return value, wanted end
+    local known = {}
+    for name, other in ordered.items(names) do
+      if type(other) == 'function' or is_candidate(other) then known[#known + 1] = name end
+    end
+    raise("%s has no function or class of a model named '%s'%s%s", path, wanted, errors.suggestion(wanted, known),
+      #known > 0 and ': it has ' .. table.concat(known, ', ') or '')
+  end
+  if type(returned) == 'function' or is_candidate(returned) then return returned, 'what it returns' end
+  for _, name in ipairs(USUAL) do
+    if type(names[name]) == 'function' then return names[name], name end
+  end
+  local found = {}
+  for name, value in ordered.items(names) do
+    if is_candidate(value) then found[#found + 1] = name end
+  end
+  if #found == 1 then return names[found[1]], found[1] end
+  raise(#found == 0 and "%s: no class of a model among the names that its train function uses: name a function that "
+    .. 'returns the model, --model NAME' or '%s: several classes of models, name the one that is meant, --model NAME: %s',
+    path, table.concat(found, ', '))
+end
+
+-- A function gets the config, a class nothing.
+local function made(value, name, config)
+  if is_model(value) then return value end
+  local model
+  if is_model_class(value) then model = value() else model = value(config) end
+  if is_model(model) then return require('rtrain.torch').unwrap(model) end
+  raise("'%s' returned %s, expected a model (nn.Module)", name, Module._describe(model))
+end
+
+---The model of a script, as it makes it, and what else the script has a name for.
+---@param request table {script (a path) or sources (what a run keeps of its code), args (the script's own), model (a name),
+---  config, set}
+---@return nn.Module model
+---@return fun(name: string): function named a function of the script
+---Errors: 'usage' where it is not clear what makes the model; those of the script.
+function model_source.load(request)
+  local folder = request.sources and system.make_temp('rtrain-predict-') or nil
+  local function load()
+    local path = folder and write_sources(request.sources, folder) or request.script
+    if not path then raise('no script is kept with it: name the one that makes its model, --script FILE') end
+    local home = system.absolute(path):match '^(.*)/[^/]*$'
+    package.path = home .. '/?.lua;' .. home .. '/?/init.lua;' .. package.path
+    local globals = {}
+    for name in next, _G do globals[name] = true end
+    local returned, trainer = run_script(path, request.args or {})
+    local names = names_of(returned, trainer, home, globals)
+    local config = request.config or trainer and trainer.train_loop_config
+    config = require('base.overrides').apply(config, request.set or {})
+    local shown = request.script or path:match '[^/]*$'
+    local value, name = choose(names, request.model, returned, shown)
+    return made(value, name, config), function(wanted)
+      if type(names[wanted]) == 'function' then return names[wanted] end
+      local known = {}
+      for other, of in ordered.items(names) do
+        if type(of) == 'function' then known[#known + 1] = other end
+      end
+      raise("%s has no function '%s'%s", shown, wanted, errors.suggestion(wanted, known))
+    end
+  end
+  local ok, model, named = xpcall(load, errors.wrap)
+  if folder then system.remove_tree(folder) end
+  if not ok then error(model, 0) end
+  return model, named
+end
+
+return model_source

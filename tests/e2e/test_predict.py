@@ -1,0 +1,236 @@
+"""rtrain predict: a checkpoint's model over files of data."""
+
+import csv
+import io
+import json
+
+import pytest
+
+# A network for drawn shapes. The accuracy is over all images of the test set, which is written as Parquet and idx.
+SCRIPT = """
+    local torch, train, data = require 'torch', require 'rtrain', require 'rtrain.data'
+    local datasets = require 'vision.datasets'
+    local nn, F = torch.nn, torch.nn.functional
+
+    local ConvNet = nn.Module:extend 'ConvNet'
+    function ConvNet:init()
+      self.conv, self.norm, self.fc = nn.Conv2d(1, 8, 5), nn.BatchNorm2d(8), nn.Linear(8 * 6 * 6, 10)
+      self.dropout = nn.Dropout(0.2)
+    end
+    function ConvNet:forward(x)
+      x = F.max_pool2d(F.relu(self.norm(self.conv(x))), 4)
+      return self.fc(self.dropout(torch.flatten(x, 1)))
+    end
+
+    local function images_of(is_train)
+      local set = datasets.shapes10{train = is_train, n = is_train and 1200 or 333, size = 28, channels = 1}
+      return set.data:view(-1, 28, 28), set.targets
+    end
+
+    local function preprocess(batch) return batch.image:unsqueeze(1):float():div(255) end
+
+    local function train_func(config)
+      torch.manual_seed(1)
+      torch.set_num_threads(1)
+      local x, y = images_of(true)
+      local net = ConvNet()
+      local model = train.torch.prepare_model(net)
+      local optimizer = torch.optim.Adam(model:parameters(), {lr = config.lr})
+      local rank = train.get_context():get_world_rank()
+      for epoch = 1, config.epochs do
+        model:train()
+        for at = rank * 60, 1140, 120 do
+          local loss = F.cross_entropy(model(preprocess{image = x:narrow(0, at, 60)}), y:narrow(0, at, 60))
+          optimizer:zero_grad()
+          loss:backward()
+          optimizer:step()
+        end
+        model:eval()
+        local tx, ty = images_of(false)
+        local right = torch.no_grad(function() return net(preprocess{image = tx}):argmax(1):eq(ty):sum():item() end)
+        train.tempdir(function(dir)
+          if rank > 0 then return train.report{right = right} end
+          torch.save({model = model:state_dict(), epoch = epoch}, dir .. '/model.pt')
+          train.report({right = right}, {checkpoint = train.Checkpoint.from_directory(dir)})
+        end)
+      end
+    end
+
+    local tx, ty = images_of(false)
+    data.from_tensors{image = tx, label = ty}:write_parquet(arg[1] .. '/test', {mode = 'ignore'})
+    train.TorchTrainer{
+      train_loop_per_worker = train_func,
+      train_loop_config = {lr = 0.01, epochs = 5},
+      scaling_config = train.ScalingConfig{num_workers = 2},
+      run_config = train.RunConfig{name = 'shapes', checkpoint_config = {checkpoint_score_attribute = 'right'}},
+    }:fit()
+    """
+
+
+@pytest.fixture
+def trained(rtrain):
+    """A run, whose script is gone; the right answers that it reported for its best checkpoint."""
+    script = rtrain.script(SCRIPT)
+    result = rtrain("run", script, "--", rtrain.folder)
+    assert result.returncode == 0, result.stdout + result.stderr
+    script.unlink()
+    best = next(row for row in json.loads(rtrain("checkpoints", "shapes", "--json").stdout) if row["best"])
+    return best["metrics"]["right"]
+
+
+def predict(rtrain, *args):
+    result = rtrain("predict", *args)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result
+
+
+def test_the_predictions_are_as_right_as_the_run_has_reported(rtrain, trained):
+    # Model, script and config are the run's; the script is deleted, and its fit() trains nothing.
+    result = predict(rtrain, "shapes", rtrain.folder / "test", "--classes", "--keep", "label", "--batch-size", "50")
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert "ConvNet on cpu: 333 rows" in result.stderr
+    assert len(rows) == 333 and list(rows[0]) == ["label", "prediction", "class"] and len(rows[0]["prediction"]) == 10
+    assert sum(row["label"] == row["class"] for row in rows) == trained
+    assert all(max(range(10), key=row["prediction"].__getitem__) == row["class"] for row in rows)
+    assert rtrain("ls", "--names").stdout.split() == ["shapes"]
+
+
+def test_every_format_and_way_to_name_the_model_gives_the_same(rtrain, trained):
+    test = rtrain.folder / "test"
+    wanted = [json.loads(line) for line in predict(rtrain, "shapes", test, "--keep", "label").stdout.splitlines()]
+    pyarrow = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not here: scripts/test --oracle installs it")
+    predict(rtrain, "shapes:best", test, "--model", "ConvNet", "--transform", "preprocess", "-o", rtrain.folder / "out.parquet")
+    table = pyarrow.read_table(rtrain.folder / "out.parquet")
+    assert table.column_names == ["prediction"] and table.num_rows == 333
+    values = table.column("prediction").combine_chunks()
+    values = values.storage if hasattr(values, "storage") else values
+    for got, row in zip(values.to_pylist(), wanted):
+        assert got == pytest.approx(row["prediction"], abs=1e-5)
+    predict(rtrain, "last:best", test, "--columns", "image", "--keep", "label", "-o", rtrain.folder / "out.csv", "--limit", "40")
+    rows = list(csv.DictReader(io.StringIO((rtrain.folder / "out.csv").read_text())))
+    assert len(rows) == 40 and list(rows[0]) == ["label", *(f"prediction_{i}" for i in range(10))]
+    assert [int(row["label"]) for row in rows] == [row["label"] for row in wanted[:40]]
+    assert float(rows[7]["prediction_3"]) == pytest.approx(wanted[7]["prediction"][3], abs=1e-5)
+    # A checkpoint's folder, with the script that makes its model.
+    path = next(row["path"] for row in json.loads(rtrain("checkpoints", "shapes", "--json").stdout) if row["best"])
+    script = rtrain.script(SCRIPT)
+    result = predict(rtrain, path, test, "--keep", "label", "--script", script, "-o", rtrain.folder / "out.jsonl",
+                     "--", rtrain.folder)
+    assert [json.loads(line) for line in (rtrain.folder / "out.jsonl").read_text().splitlines()] == wanted
+    assert result.stdout == ""
+
+
+def test_features_of_a_table_and_a_model_that_the_config_describes(rtrain):
+    (rtrain.folder / "rows.csv").write_text("name,a,b,y\n" + "".join(f"r{i},{i},{2 * i},{3 * i}\n" for i in range(5)))
+    result = rtrain("run", rtrain.script("""
+        local torch, train = require 'torch', require 'rtrain'
+        local function build_model(config)
+          local layer = torch.nn.Linear(2, config.outputs)
+          return config.outputs == 1 and layer or torch.nn.Sequential(layer)
+        end
+        train.TorchTrainer{
+          train_loop_per_worker = function(config)
+            local model = build_model(config)
+            torch.no_grad(function() model.weight:fill_(1); model.bias:fill_(0.5) end)
+            train.tempdir(function(dir)
+              torch.save_safetensors(model:state_dict(), dir .. '/model.safetensors')
+              train.report({}, {checkpoint = train.Checkpoint.from_directory(dir)})
+            end)
+          end,
+          train_loop_config = {outputs = 3},
+          run_config = train.RunConfig{name = 'sum'},
+        }:fit()
+    """), "--set", "outputs=1")
+    assert result.returncode == 0, result.stderr
+    rows = predict(rtrain, "sum", rtrain.folder / "rows.csv", "--keep", "name", "--keep", "y").stdout.splitlines()
+    assert [json.loads(row) for row in rows] == [
+        {"name": f"r{i}", "y": 3 * i, "prediction": 3 * i + 0.5} for i in range(5)]
+    result = rtrain("predict", "sum", rtrain.folder / "rows.csv", "--keep", "y")
+    assert result.returncode == 2 and "column 'name' is not of numbers" in result.stderr
+
+
+def test_images_of_a_folder(rtrain, trained):
+    folder = rtrain.folder / "images"
+    result = rtrain("exec", rtrain.script("""
+        local torch, data = require 'torch', require 'rtrain.data'
+        local io_ = require 'vision.io'
+        os.execute('mkdir -p ' .. arg[1])
+        local i = 0
+        for row in data.read_parquet(arg[2]):limit(12):iter_rows() do
+          io_.write_png(row.image:unsqueeze(0):contiguous(), ('%s/%02d.png'):format(arg[1], i))
+          i = i + 1
+        end
+    """), folder, rtrain.folder / "test")
+    assert result.returncode == 0, result.stderr
+    wanted = [json.loads(row) for row in predict(rtrain, "shapes", rtrain.folder / "test", "--keep", "label", "--limit",
+                                                 "12").stdout.splitlines()]
+    rows = [json.loads(row) for row in predict(rtrain, "shapes", folder).stdout.splitlines()]
+    assert len(rows) == 12
+    for row, other in zip(rows, wanted):
+        assert row["prediction"] == pytest.approx(other["prediction"], abs=1e-5)
+
+
+WRONG = {
+    ("nothing", "test"): "nothing",
+    ("shapes:lates", "test"): "the run 'shapes' has no checkpoint 'lates'",
+    ("shapes", "no-such.parquet"): "there is no such file or folder",
+    ("shapes", "test", "--model", "ConvNe"): "did you mean 'ConvNet'?",
+    ("shapes", "test", "--model", "images_of"): "'images_of' returned Tensor, expected a model",
+    ("shapes", "test", "--transform", "proprocess"): "did you mean 'preprocess'?",
+    ("shapes", "test", "--keep", "lable"): "did you mean 'label'?",
+    ("shapes", "test", "--keep", "label", "--columns", "imge"): "did you mean 'image'?",
+    ("shapes", "test", "--keep", "label", "--part", "epok"): "has no part 'epok'",
+    ("shapes", "test", "--keep", "label", "-o", "x.txt"): "predictions are written as JSON lines, CSV or Parquet",
+    ("./shapes", "test"): "there is no such folder",
+    ("./test", "test"): "no script is kept with it: name the one that makes its model, --script FILE",
+}
+
+
+def test_what_is_wrong_is_said_with_its_name(rtrain, trained):
+    for (model, data, *options), text in WRONG.items():
+        result = rtrain("predict", model, data, *options)
+        assert result.returncode == 2, (model, data, options, result.stdout, result.stderr)
+        assert text in result.stderr, (model, data, options, result.stderr)
+    assert not list(rtrain.folder.glob("x.txt*"))
+
+
+def test_an_error_in_the_middle_leaves_no_file(rtrain, trained):
+    script = rtrain.script(SCRIPT.replace("local function preprocess(batch)", "local seen = 0\n    local function preprocess(batch)\n"
+                                          "      seen = seen + 1\n      if seen > 3 then error('no more') end\n     "))
+    path = next(row["path"] for row in json.loads(rtrain("checkpoints", "shapes", "--json").stdout) if row["best"])
+    out = rtrain.folder / "out.json"
+    result = rtrain("predict", path, rtrain.folder / "test", "--script", script, "--transform", "preprocess", "-o", out,
+                    "--batch-size", "32", "--", rtrain.folder)
+    assert result.returncode == 1 and "no more" in result.stderr
+    assert not out.exists() and not list(rtrain.folder.glob(".out*"))
+
+
+def test_a_checkpoint_of_trees_needs_no_script(rtrain):
+    xgboost = pytest.importorskip("xgboost", reason="xgboost is not here: scripts/test --oracle installs it")
+    numpy = pytest.importorskip("numpy")
+    script = rtrain.script("""
+        local data, train, xgboost = require 'rtrain.data', require 'rtrain', require 'xgboost'
+        train.XGBoostTrainer({
+          train_loop_per_worker = function(config)
+            local dtrain = xgboost.QuantileDMatrix(train.get_dataset_shard('train'), {label = 'y'})
+            xgboost.train({objective = 'reg:squarederror', max_depth = 3}, dtrain, {num_boost_round = 5, verbose_eval = false,
+              evals = {{dtrain, 'train'}}, callbacks = {train.xgboost.RayTrainReportCallback()}})
+          end,
+          datasets = {train = data.range(500):map(function(row) return {a = row.id % 37, b = row.id % 11, y = row.id % 37 * 2} end)},
+          scaling_config = train.ScalingConfig{num_workers = 1},
+          run_config = train.RunConfig{name = 'trees'},
+        }):fit()
+    """)
+    result = rtrain("run", script)
+    assert result.returncode == 0, result.stderr
+    script.unlink()
+    table = rtrain.folder / "rows.csv"
+    table.write_text("id,b,a\n" + "".join(f"n{i},{i % 11},{i % 37}\n" for i in range(100)))
+    result = predict(rtrain, "trees", table, "--keep", "id")
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert "Booster on cpu: 100 rows" in result.stderr and [row["id"] for row in rows] == [f"n{i}" for i in range(100)]
+    path = next(row["path"] for row in json.loads(rtrain("checkpoints", "trees", "--json").stdout) if row["best"])
+    booster = xgboost.Booster(model_file=f"{path}/model.ubj")
+    features = numpy.array([[i % 37, i % 11] for i in range(100)], dtype="float32")
+    wanted = booster.predict(xgboost.DMatrix(features, feature_names=["a", "b"]))
+    assert [row["prediction"] for row in rows] == pytest.approx(wanted.tolist(), abs=1e-5)
