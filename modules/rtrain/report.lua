@@ -171,6 +171,7 @@ end
 ---Raises code 'argument' for what is too large.
 function report.report_for_all(metrics)
   local state = session.get('a status')
+  not_finite.see_metrics(metrics)
   require('rtrain._worker').report(metrics, {is_for_all = true})
   if state.trial then state.trial:after_report(metrics, false) end
 end

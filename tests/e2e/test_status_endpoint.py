@@ -97,6 +97,7 @@ def test_what_is_not_a_status_is_refused(rtrain, python):
               {"trainerStatus": {"metrics": [{"name": "a", "value": "1"}, {"name": "loss", "value": 0.5}]}})
         wrong("has 257 metrics", {"trainerStatus": {"metrics": [{"name": "a", "value": "1"}] * 257}})
         wrong("levels", b'{"trainerStatus":' * 200)
+        assert send(b'{"trainerStatus": {"progressPercentage": null, "metrics": null}}') == 200
         assert send(b"{}") == 200 and send(b'{"trainerStatus": {}}') == 200  # says nothing
         assert send(good) == 200
     """)

@@ -71,7 +71,6 @@ local function serve_status(state, env)
     errors.raise('config', ('status_endpoint: only rank 0 reports, and the scheduler of this sweep needs all %d ranks to: '
       .. 'give each trial one worker, or leave the scheduler away'):format(state.context.world_size))
   end
-  requests.status_endpoint = true
   return state.context.world_rank == 0 and status.serve(env) or nil
 end
 
@@ -92,6 +91,7 @@ function program.run(config, backend)
   local worker = worker_of()
   for name, value in next, config.env or {} do worker.env[name] = value end
   worker.env.PYTHONPATH, worker.env.RTRAIN_PROGRAM_FD = python_path(worker.env), '3'
+  requests.status_endpoint = config.status_endpoint == true
   local endpoint = config.status_endpoint and serve_status(session.get('a program'), worker.env)
   backend:on_start(worker)
   local running = require('rtrain._program').start {

@@ -18,7 +18,7 @@ status.DROPPED = {'KUBEFLOW_TRAINER_'}
 
 -- Values are text; other text than a number stays text.
 local function number_or_text(text)
-  return FLOATS[text] or text:match '^[+-]?[%d.]' and tonumber(text) or text
+  return FLOATS[text] or text:match '^[+-]?[%d.][%d.eE+-]*$' and tonumber(text) or text
 end
 
 local function whole_number(fields, name, most)
