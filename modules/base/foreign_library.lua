@@ -23,10 +23,10 @@ local blocked, before = ffi.new 'rt_sigset', ffi.new 'rt_sigset'
 ffi.fill(blocked, ffi.sizeof(blocked), 0xff)
 for _, signal in ipairs(FAULTS) do blocked.words[0] = bit.band(blocked.words[0], bit.bnot(bit.lshift(1ULL, signal - 1))) end
 
----Arguments: {name, check, last_error, code_of, isolated}. name: of the Lua module, by which the library is found. check(functions, path)
----returns the version, or raises where it is another one than is needed. last_error(functions) is what the library says about
----its last call. code_of(text) is the code of that error. isolated: the declarations of a library that is to have a C library
----of its own, where that is possible.
+---Arguments: {name, check, last_error, code_of, isolated}. name: of the Lua module, by which the library is found.
+---check(functions, path) returns the version, or raises where it is another one than is needed. last_error(functions) is what
+---the library says about its last call. code_of(text) is the code of that error. isolated: the declarations of a library that
+---is to have a C library of its own, where that is possible.
 ---@class ForeignLibrary
 ---@overload fun(options: table): ForeignLibrary
 local ForeignLibrary = class('ForeignLibrary')

@@ -1,7 +1,7 @@
 -- base/isolated_library.lua: a C library that is loaded with copies of its own of all that it needs, the C library among them.
 --
--- What it allocates comes from the C library's malloc then, and not from rtrain's allocator. It is called by the thread that has
--- opened it, and what it returns is plain data.
+-- What it allocates comes from the C library's malloc then, and not from rtrain's allocator. The thread that has opened it
+-- calls it, and what it returns is plain data.
 
 local errors = require 'base.errors'
 local ffi = require 'ffi'
@@ -39,7 +39,9 @@ function isolated_library.open(path, declarations)
   end
   return setmetatable({}, {__index = function(functions, name)
     local address = ffi.C.dlsym(handle, name)
-    if address == nil then errors.raise('environment', ('%s has no function %s: another version is needed'):format(path, name)) end
+    if address == nil then
+      errors.raise('environment', ('%s has no function %s: another version is needed'):format(path, name))
+    end
     functions[name] = ffi.cast(types[name], address)
     return functions[name]
   end})

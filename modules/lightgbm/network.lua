@@ -60,8 +60,8 @@ function network.init(num_machines, rank)
   library.network.error = nil
   if num_machines == 1 then return end
   if not library.has_own_malloc() then
-    errors.raise('environment', 'lightgbm.network.init: several ranks need glibc 2.34 or later: without it LightGBM crashes where '
-      .. 'a rank has no row of a leaf. Train with one worker, or with train.XGBoostTrainer')
+    errors.raise('environment', 'lightgbm.network.init: several ranks need glibc 2.34 or later: without it LightGBM crashes '
+      .. 'where a rank has no row of a leaf. Train with one worker, or with train.XGBoostTrainer')
   end
   callbacks = {
     num_machines = num_machines, rank = rank,
