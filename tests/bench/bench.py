@@ -44,6 +44,7 @@ from benchmarks import (
     step,
     stories,
     stream,
+    trees,
     vit_curve,
     weak_scaling,
 )
@@ -92,6 +93,8 @@ BUILDERS = {
     "parquet": parquet.build,
     "stories": stories.build,
     "stream": stream.build,
+    "trees": trees.build,
+    "trees_stream": trees.build_stream,
     "mnist_accuracy": examples.build_mnist,
     "vit_learns": examples.build_vit,
     "vit_curve": vit_curve.build,
@@ -102,7 +105,7 @@ BUILDERS = {
     "gpu_airbench": gpu_airbench.build,
 }
 GPU = tuple(name for name in BUILDERS if name.startswith("gpu_"))  # what --gpu means
-LONG = ("dash", "hang_verdict", "goodput", "goodput_often", "stories", "stream", "mnist_accuracy", "vit_learns", "vit_curve", "cifar_epoch", *GPU)  # only where they are named: each takes many minutes
+LONG = ("dash", "hang_verdict", "goodput", "goodput_often", "stories", "stream", "trees_stream", "mnist_accuracy", "vit_learns", "vit_curve", "cifar_epoch", *GPU)  # only where they are named: each takes many minutes
 
 
 def parse(arguments):

@@ -1,0 +1,58 @@
+"""XGBoost's rounds through rtrain next to Python's package, and training on more rows than memory holds."""
+
+import os
+import subprocess
+
+from harness import sides
+from harness.benchmark import OWN, Benchmark, Goal, Metric
+from harness.single import sampler
+
+
+def _commands(config, mode, *arguments):
+    return {
+        OWN: [config.rtrain, "exec", os.path.join(sides.HERE, "trees.lua"), mode, *arguments],
+        "python": [config.torch_python, os.path.join(sides.PEERS, "trees.py"), mode, *arguments],
+    }
+
+
+def build(config):
+    folder = os.path.join(config.root, "build", "bench")
+    file = os.path.join(folder, "trees-quick.npy" if config.quick else "trees.npy")
+    if not os.path.exists(file):
+        os.makedirs(folder, exist_ok=True)
+        peer = [config.torch_python, os.path.join(sides.PEERS, "trees.py")]
+        subprocess.run([*peer, "make", file, "20000" if config.quick else "500000"], check=True)
+    commands = _commands(config, "train", file, "3" if config.quick else "30")
+    return Benchmark(
+        name="trees",
+        text="XGBoost with two threads on 500,000 rows of 28 features, 30 rounds, within the process",
+        metrics=[
+            Metric("all", "s", "the three below"),
+            Metric("matrix", "s", "QuantileDMatrix of the rows"),
+            Metric("rounds", "s", "xgboost.train"),
+            Metric("predict", "s", "of the same rows"),
+        ],
+        goals=[Goal("all", 1.05, "python")],
+        sides={side: sampler(config, side, command, core=None) for side, command in commands.items()},
+    )
+
+
+def build_stream(config):
+    folder = os.path.join(config.root, "build", "bench", "trees-stream-quick" if config.quick else "trees-stream")
+    if not os.path.isdir(folder):
+        make = [config.rtrain, "exec", os.path.join(sides.HERE, "trees.lua"), "make", folder + ".part", "0.1" if config.quick else "5"]
+        subprocess.run(["rm", "-rf", folder + ".part"], check=True)
+        subprocess.run(make, check=True, env={**os.environ, **sides.rtrain_environment(config)})
+        os.rename(folder + ".part", folder)  # whole from here on
+    commands = _commands(config, "stream", folder, "1" if config.quick else "3")
+    return Benchmark(
+        name="trees_stream",
+        text=f"XGBoost's ExtMemQuantileDMatrix of {'0.1' if config.quick else '5'} GB in Parquet files, 3 rounds, two threads",
+        metrics=[
+            Metric("peak", "MiB", "resident at most; pages of the files with bins count", 0),
+            Metric("speed", "MB/s", "rows into bins", 0),
+            Metric("round", "s", "a round"),
+        ],
+        goals=[Goal("peak", 2500), Goal("peak", 1.05, "python")],
+        sides={side: sampler(config, side, command, core=None) for side, command in commands.items()},
+    )
