@@ -343,7 +343,7 @@ def test_the_dashboard_shows_the_snapshots_of_another_machine(rtrain, s3):
     ended(rtrain, "--name", "second")
     wait_until(lambda: server.json("/api/runs/run")["note"] == "seen", message="the note")
     wait_until(lambda: server.json("/api/runs")["total"] == 2, message="the second run")
-    assert server.json("/api/runs/second")["status"] == "FINISHED"
+    wait_until(lambda: server.json("/api/runs/second")["status"] == "FINISHED", message="its last snapshot")
     s3.put("results/.rtrain/third/1-1-ab.db", b"no database")
     wait_until(lambda: "the store is shown as it was" in server.running.stderr, message="the problem")
     assert server.json("/api/runs")["total"] == 2
