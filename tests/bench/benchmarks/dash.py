@@ -64,7 +64,7 @@ def build(config):
         sides={side: (lambda side=side: sample(side)) for side in servers},
         skipped={side: config.trackers_missing for side in ("mlflow", "trackio") if config.trackers_missing},
         notes=["weight and memory after the page has been open for some seconds; weight without answers of rtrain's API",
-               f"chart: 1,000 columns of a random part of {REPORTS} reports of one metric, {CHARTS} times"],
+               f"chart: 1,000 columns of a random part of {data.reports} reports of one metric, {CHARTS} times"],
     )
     benchmark.folder = folder  # lives as long as the benchmark
     return benchmark
@@ -175,11 +175,11 @@ class Data:
         names = [pathlib.Path(file).stem for file in files]
         _checked([self._config.rtrain, "export", *names, "--storage", folders["storage"], "--format", "tensorboard", "-o", folders["events"]],
                  env={**os.environ, **self._own_env})
-        self._reports = QUICK_REPORTS if self._config.quick else REPORTS
+        self.reports = QUICK_REPORTS if self._config.quick else REPORTS
         one = os.path.join(folders["long"], "long.csv")
         with open(one, "w") as file:
             file.write("step,loss\n")
-            file.writelines(f"{step},{1 / (1 + step / 1000) + step * 7919 % 1000 / 1e5}\n" for step in range(self._reports))
+            file.writelines(f"{step},{1 / (1 + step / 1000) + step * 7919 % 1000 / 1e5}\n" for step in range(self.reports))
         _checked([self._config.rtrain, "import", one, "--storage", folders["long"]], env={**os.environ, **self._own_env})
 
     def make_trackers(self):
@@ -215,7 +215,7 @@ class Data:
             first = ask.timed_ms("/api/runs/long/curve?name=loss&points=1000")[0]
             times = []
             for index in range(CHARTS):
-                begin, end = sorted((index * 7919 % self._reports, index * 104_729 % self._reports))
+                begin, end = sorted((index * 7919 % self.reports, index * 104_729 % self.reports))
                 ms, curve = ask.timed_ms(f"/api/runs/long/curve?name=loss&points=1000&from={begin}&to={end}")
                 if curve["total"] != end - begin + 1:
                     raise BenchError(f"a chart of {end - begin + 1} reports has {curve['total']}")
