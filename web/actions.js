@@ -84,6 +84,20 @@ export const profileAction = (run, rank, outcome) => {
   });
 };
 
+/** Records who has the memory of a rank's tensors. `shown()` shows what is recorded. */
+export const memoryAction = (run, rank, outcome, shown) => {
+  const seconds = el('input', {type: 'number', name: 'seconds', min: 0.1, max: 60, step: 'any', value: 5, required: true});
+  return action(run, outcome, {
+    label: 'Memory…', question: `Record who has the memory of rank ${rank}? Its steps are slower meanwhile.`, yes: 'Record', path: 'profile',
+    during: 'recording', fields: [el('label', {}, 'Seconds', seconds)], body: () => ({rank, seconds: Number(seconds.value), memory: true}),
+    does: async ({profiles: [profile]}) => {
+      if (profile.error) return profile.error;
+      await shown();
+      return `${number(profile.events)} allocations${profile.note ? `; ${profile.note}` : ''}`;
+    },
+  });
+};
+
 const archiveAction = (run, outcome, again) => action(run, outcome, run.archived ? {
   label: 'List again…', question: `List ${run.name} among the runs again?`, yes: 'List it', path: 'archived', body: () => ({archived: false}), does: again,
 } : {

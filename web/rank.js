@@ -4,6 +4,7 @@ import {get, runPath} from './api.js';
 import {Chart, Zoom} from './chart.js';
 import {controls, optionsOf} from './controls.js';
 import {logView} from './log.js';
+import {memoryView} from './memory.js';
 import {stackView} from './stack.js';
 import {duration, el, facts, linkTo, number, section, table} from './view.js';
 
@@ -43,11 +44,13 @@ export const showRank = async ({parts: [, name, , rankText], query}, main, signa
     chart.show([curve], optionsOf(query));
   }));
   zoom.addEventListener('change', () => load().catch(() => {}), {signal});
+  const writes = await mayWrite();
+  const memory = await memoryView(run, rank, writes, signal);
   main.replaceChildren(
     el('h1', {}, `Rank ${rank} of `, linkTo(`run/${encodeURIComponent(run.name)}`, run.name)),
     worker ? facts([['Host', worker.host], ['Process', worker.pid], ['Device', worker.device],
       ['Exit', worker.signal != null ? `signal ${worker.signal}` : worker.exit_code ?? '']]) : el('p', {class: 'quiet'}, 'The last attempt has no such rank.'),
-    ...(run.live && await mayWrite() ? questions(run, rank) : []),
+    ...(run.live && writes ? questions(run, rank) : []), memory,
     timeTable(worker?.timing), device(worker?.gpu), ...data(worker?.data),
     section('Curves of this rank', controls(query, zoom, () => charts.forEach((chart) => chart.configure(optionsOf(query)))), box),
     logView(run.name, {rank}, signal));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "host/base/memory_report.h"
 #include "host/base/profile_options.h"
 
 namespace rtrain {
@@ -21,6 +22,16 @@ struct ProfilerApi {
   // Costs next to nothing while nobody records.
   void (*enter_range)(const char* name) = nullptr;
   void (*leave_range)() = nullptr;
+
+  // The memory of tensors: begins to record who takes it. Throws kArgument where that is under way.
+  void (*start_memory)() = nullptr;
+  // Adds a point to the curves.
+  void (*sample_memory)(double seconds) = nullptr;
+  // Asks the main thread to end the recording at the next operator that it calls, with the names of
+  // the script's tensors; true once it has.
+  bool (*is_memory_closed)() = nullptr;
+  // Ends it, without names where the main thread has not.
+  MemoryReport (*stop_memory)() = nullptr;
 };
 
 }  // namespace rtrain

@@ -1,5 +1,5 @@
 // rtrain profile RUN: what the workers of a live run spend their time on: Chrome traces of their
-// operators, or flame graphs of their stacks.
+// operators, flame graphs of their stacks, or who has the memory of their tensors.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -10,10 +10,12 @@
 #include <optional>
 
 #include "host/base/json.h"
+#include "host/base/memory_report.h"
 #include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/flame_file.h"
 #include "host/cli/listing.h"
+#include "host/cli/memory_text.h"
 #include "host/control/control_client.h"
 #include "host/store/rank_timeline.h"
 
@@ -35,6 +37,7 @@ struct Options : ListingOptions {
   bool flame = false;
   double rate = 100;
   bool idle = false;
+  bool memory = false;
   bool timeline = false;
   std::string output;
 };
@@ -45,7 +48,8 @@ message::RecordProfiles request_of(const Options& options) {
                                   .timeout_s = options.timeout_s,
                                   .record_shapes = options.record_shapes,
                                   .rate = options.flame ? options.rate : 0,
-                                  .is_idle_wanted = options.idle};
+                                  .is_idle_wanted = options.idle,
+                                  .is_memory = options.memory};
   if (options.rank == "all") return request;
   int rank = 0;
   const char* end = options.rank.data() + options.rank.size();
@@ -65,9 +69,12 @@ std::string percent(double part, double whole) {
 
 std::string recorded(const RankProfile& profile) {
   const std::string note = profile.note.empty() ? "" : cat("; ", profile.note);
+  const bool is_memory = profile.path.ends_with(kMemoryReportEnding);
   std::string out = cat("rank ", profile.rank, ": ", profile.events.value_or(0),
-                        profile.cost_s ? " samples" : " events", " in ",
-                        human_duration(profile.seconds.value_or(0)), ", ",
+                        is_memory        ? " allocations"
+                        : profile.cost_s ? " samples"
+                                         : " events",
+                        " in ", human_duration(profile.seconds.value_or(0)), ", ",
                         profile.reports.value_or(0), " reports", note);
   if (profile.cost_s && profile.cpu_s) {
     out += cat("; sampling took ", percent(*profile.cost_s, *profile.cpu_s),
@@ -82,6 +89,15 @@ void print_profiles(const std::vector<RankProfile>& profiles) {
     if (!profile.error.empty()) continue;
     std::cout << profile.path << "\n";
     std::cerr << recorded(profile) << "\n";
+  }
+}
+
+// A table of each rank's memory.
+void print_memory_profiles(const std::vector<RankProfile>& profiles) {
+  for (const RankProfile& profile : profiles) {
+    if (!profile.error.empty()) continue;
+    std::cerr << std::flush;
+    std::cout << memory_text(read_memory_report(profile.path)) << std::flush;
   }
 }
 
@@ -204,6 +220,13 @@ void print_document(const Options& options, const RunRef& run, const message::Pr
     }
     document.set("hottest", std::move(ranks));
   }
+  if (options.memory) {
+    List ranks;
+    for (const RankProfile& profile : answer.profiles) {
+      if (profile.error.empty()) ranks.push_back(read_memory_report(profile.path));
+    }
+    document.set("memory", std::move(ranks));
+  }
   options.print(document);
 }
 
@@ -267,16 +290,21 @@ void show_timeline(const Options& options) {
 
 void check_options(const Options& options) {
   if (options.timeline) {
-    if (options.flame || options.record_shapes || options.idle) {
-      throw Error(
-          Code::kUsage,
-          "--timeline is of what the run has recorded: leave out --flame, --shapes, --idle");
+    if (options.flame || options.record_shapes || options.idle || options.memory) {
+      throw Error(Code::kUsage,
+                  "--timeline is of what the run has recorded: leave out --flame, --memory, "
+                  "--shapes, --idle");
     }
     if (!options.output.empty() && !options.output.ends_with(".json")) {
       throw Error(Code::kUsage, cat("-o ", options.output,
                                     ": expected a name that ends in .json (a trace for Perfetto)"));
     }
     return;
+  }
+  if (options.memory) {
+    if (!options.flame && !options.record_shapes && !options.idle && options.output.empty()) return;
+    throw Error(Code::kUsage,
+                "--memory is a profile of its own: leave out --flame, --shapes, --idle and -o");
   }
   if (!options.output.empty()) check_flame_path(options.output);
   if (options.flame) {
@@ -304,6 +332,7 @@ void record_profiles(const Options& options) {
     if (!flames.path.empty()) std::cout << flames.path << "\n";
     print_profiles(answer.profiles);
     for (const SampledStacks& rank : flames.ranks) print_hottest(rank);
+    if (options.memory) print_memory_profiles(answer.profiles);
   }
   check_errors(run.ref.name, answer.profiles);
 }
@@ -312,8 +341,9 @@ void record_profiles(const Options& options) {
 
 void add_profile(Parser& parser) {
   auto options = std::make_shared<Options>();
-  Command command = parser.command(
-      "profile", "Record what the workers of a live run do: a trace for Perfetto, a flame graph");
+  Command command = parser.command("profile",
+                                   "Record what the workers of a live run do: a trace for "
+                                   "Perfetto, a flame graph, their memory");
   add_run_argument(command, *options);
   command.option("--rank", &options->rank, "of this rank (default 0), or of 'all'")
       .offers({.words = {"all"}});
@@ -336,10 +366,14 @@ void add_profile(Parser& parser) {
   command
       .option("--rate", &options->rate,
               "of --flame: samples a second (default 100); fewer where they would take more than "
-              "1 % of the processor time")
+              "0.5 % of the rank's processor time")
       .within(1, kMostRate);
   command.flag("--idle", &options->idle,
                "of --flame: also threads that wait; the main thread is always shown");
+  command.flag(
+      "--memory", &options->memory,
+      "who has the memory of tensors instead: by the line that made them and by name, with "
+      "the peak and the growth");
   command.flag("--timeline", &options->timeline,
                "what the ranks have spent their last steps on, side by side, and which one the "
                "others wait for; also of a run that is over");
@@ -351,9 +385,11 @@ void add_profile(Parser& parser) {
   add_listing_options(command, *options);
   command.footer(
       "Writes RUN's folder/profiles/TIME-attempt-N-rankR.json, with --flame .speedscope.json and "
-      ".svg. Keys of --json: name, run_id, attempt, profiles; of each profile: rank, path, events, "
+      ".svg, with --memory .memory.json. Keys of --json: name, run_id, attempt, profiles; of each "
+      "profile: rank, path, events, "
       "seconds, reports, note, or error; with --flame also cost_s, cpu_s of each, and flame, "
-      "hottest; with --timeline instead: name, run_id, attempt, from_step, to_step, ranks, "
+      "hottest; with --memory also memory, the ranks' files; with --timeline instead: name, "
+      "run_id, attempt, from_step, to_step, ranks, "
       "straggler");
   command.action([options] { record_profiles(*options); });
 }

@@ -55,6 +55,7 @@ std::span<const Route> Api::routes() {
       {"GET", "/api/runs/{run}", {}, answer_run},
       {"GET", "/api/runs/{run}/events", {}, stream_run},
       {"GET", "/api/runs/{run}/hangs", {}, answer_hangs},
+      {"GET", "/api/runs/{run}/memory", {"rank"}, answer_memory},
       {"GET", "/api/runs/{run}/metrics", {"ranks", "all", "offset", "limit"}, answer_metrics},
       {"GET", "/api/runs/{run}/curves", {}, answer_curves},
       {"GET", "/api/runs/{run}/curve", {"name", "rank", "points", "from", "to"}, answer_curve},

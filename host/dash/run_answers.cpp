@@ -4,10 +4,13 @@
 #include <deque>
 
 #include "host/base/error.h"
+#include "host/base/json.h"
+#include "host/base/memory_report.h"
 #include "host/base/text.h"
 #include "host/dash/curve.h"
 #include "host/dash/paging.h"
 #include "host/store/diagnosis.h"
+#include "host/store/file.h"
 #include "host/store/run_comparison.h"
 
 namespace rtrain {
@@ -38,6 +41,17 @@ List spark_of(const Api& api, RunReader& reader, const RunRef& run, const std::s
     }
   }
   return out;
+}
+
+// The newest memory profile of the rank, by the names of the files; nil where there is none.
+Value last_memory_report(const RunRef& run, int64_t rank) {
+  const std::string ending = cat("-rank", rank, kMemoryReportEnding);
+  const std::string folder = run.path + "/profiles";
+  std::string last;
+  for (const std::string& name : folder_entries(folder)) {
+    if (name.ends_with(ending)) last = name;
+  }
+  return last.empty() ? Value() : from_json(read_text(cat(folder, "/", last)));
 }
 
 LogChoice log_choice(const ApiRequest& request) {
@@ -126,6 +140,13 @@ HttpReply answer_hangs(const Api& api, const ApiRequest& request) {
   const OpenRun run = api.open_run(request.run);
   return json_reply(Map{{"hangs", read_diagnoses(run.ref.path, kMostHangs)},
                         {"total", count_diagnoses(run.ref.path)}});
+}
+
+HttpReply answer_memory(const Api& api, const ApiRequest& request) {
+  const OpenRun run = api.open_run(request.run);
+  return json_reply(Map{{"name", run.ref.name},
+                        {"run_id", run.ref.run_id},
+                        {"profile", last_memory_report(run.ref, request.number("rank", 0))}});
 }
 
 HttpReply answer_metrics(const Api& api, const ApiRequest& request) {

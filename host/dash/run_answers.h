@@ -12,6 +12,7 @@ HttpReply answer_tags(const Api& api, const ApiRequest& request);
 HttpReply answer_nodes(const Api& api, const ApiRequest& request);
 HttpReply answer_run(const Api& api, const ApiRequest& request);
 HttpReply answer_hangs(const Api& api, const ApiRequest& request);
+HttpReply answer_memory(const Api& api, const ApiRequest& request);
 HttpReply answer_metrics(const Api& api, const ApiRequest& request);
 HttpReply answer_curves(const Api& api, const ApiRequest& request);
 HttpReply answer_curve(const Api& api, const ApiRequest& request);

@@ -83,6 +83,7 @@ void OperatorCommands::record_profiles(const message::RecordProfiles& asked,
   plan.record_shapes = asked.record_shapes;
   plan.rate = asked.rate;
   plan.is_idle_wanted = asked.is_idle_wanted;
+  plan.is_memory = asked.is_memory;
   plan.stem = cat(run_.run_path, "/profiles/", DiagFolder::name(now_ms(), machine_.attempt));
   delegate_.ask_profiles(plan, [attempt = machine_.attempt, reply](auto profiles) {
     reply(to_value(message::Profiles{.attempt = attempt, .profiles = std::move(profiles)}));

@@ -22,6 +22,10 @@ namespace {
 
 // How exactly the end of the last step is found.
 constexpr std::chrono::milliseconds kLook{2};
+// Of memory: between two points of its curve, and how long names of tensors are waited for.
+constexpr double kMemorySampleS = 0.01;
+constexpr double kNamesS = 5;
+constexpr size_t kMostMemoryLines = 100;
 
 // Removed unless the trace is complete.
 class Unfinished {
@@ -106,32 +110,37 @@ message::Profile record_trace(const ProfilerApi& profiler, Progress& progress,
 // step with them, and as far as they have to be for what they may cost.
 class SamplePace {
  public:
-  explicit SamplePace(double rate) : interval_s_(1 / rate), begin_s_(monotonic_s()) {}
+  explicit SamplePace(double rate)
+      : least_s_(1 / rate), interval_s_(least_s_), begin_s_(monotonic_s()) {}
 
   void wait(const StackSampler& sampler) {
     if (++ticks_ % kTicksBetweenChecks == 0) check(sampler.cost());
     jitter_ = jitter_ * 1664525U + 1013904223U;
     const double part = 0.75 + 0.5 * static_cast<double>(jitter_) / 4294967296.0;
-    std::this_thread::sleep_for(std::chrono::duration<double>(interval_s_ * slower_ * part));
+    std::this_thread::sleep_for(std::chrono::duration<double>(interval_s_ * part));
   }
 
  private:
-  // Of the processor time of the process. One that waits still has some samples: it counts as if it
-  // used a part of a processor.
-  static constexpr double kMostCost = 0.007;
+  // Of the processor time of the process; the names of what was seen come on top at the end. One
+  // that waits still has some samples: it counts as if it used a part of a processor.
+  static constexpr double kMostCost = 0.005;
   static constexpr double kLeastProcessors = 0.1;
   static constexpr int kTicksBetweenChecks = 8;
   static constexpr double kMostSlower = 30;
 
+  // So far apart that a tick takes its part, and what was taken too much is made up for by the next
+  // check.
   void check(const SamplingCost& cost) {
-    const double least_s = kLeastProcessors * (monotonic_s() - begin_s_);
-    const bool is_dear = cost.own_s > kMostCost * std::max(cost.process_s, least_s);
-    slower_ = is_dear ? std::min(slower_ * 1.5, kMostSlower) : std::max(slower_ / 1.5, 1.0);
+    const double passed_s = monotonic_s() - begin_s_;
+    const double may_take = kMostCost * std::max(cost.process_s / passed_s, kLeastProcessors);
+    const double too_much_s = std::max(0.0, cost.own_s - may_take * passed_s);
+    const double tick_s = cost.own_s / ticks_ + too_much_s / kTicksBetweenChecks;
+    interval_s_ = std::clamp(tick_s / may_take, least_s_, kMostSlower * least_s_);
   }
 
+  double least_s_;
   double interval_s_;
   double begin_s_;
-  double slower_ = 1;
   int ticks_ = 0;
   uint32_t jitter_ = 1;
 };
@@ -163,6 +172,67 @@ message::Profile record_stacks(Progress& progress, const message::AskProfile& as
   return out;
 }
 
+// Ends a recording that is given up.
+class MemoryRecording {
+ public:
+  explicit MemoryRecording(const ProfilerApi& profiler) : profiler_(profiler) {
+    profiler_.start_memory();
+  }
+  ~MemoryRecording() {
+    if (is_running_) profiler_.stop_memory();
+  }
+  MemoryRecording(const MemoryRecording&) = delete;
+  MemoryRecording& operator=(const MemoryRecording&) = delete;
+
+  MemoryReport stop() {
+    is_running_ = false;
+    return profiler_.stop_memory();
+  }
+
+ private:
+  const ProfilerApi& profiler_;
+  bool is_running_ = true;
+};
+
+message::Profile record_memory(const ProfilerApi& profiler, Progress& progress,
+                               const message::AskProfile& asked, const WorkerContext& context) {
+  Unfinished file(asked.path);
+  message::Profile out{.path = asked.path};
+  const double begin_s = monotonic_s();
+  const auto passed_s = [&] { return monotonic_s() - begin_s; };
+  MemoryRecording recording(profiler);
+  const End end(progress, asked);
+  double next_s = 0;
+  while (!end.has_come()) {
+    std::this_thread::sleep_for(kLook);
+    if (passed_s() < next_s) continue;
+    profiler.sample_memory(passed_s());
+    next_s = passed_s() + kMemorySampleS;
+  }
+  out.reports = end.num_reports();
+  const double names_until_s = passed_s() + kNamesS;
+  while (!profiler.is_memory_closed() && passed_s() < names_until_s) {
+    std::this_thread::sleep_for(kLook);
+  }
+  const MemoryReport report = recording.stop();
+  out.seconds = passed_s();
+  for (const DeviceReport& device : report.devices) out.events += device.num_taken;
+  Map document{{"rank", context.world_rank},
+               {"time_ms", now_ms()},
+               {"seconds", out.seconds},
+               {"reports", out.reports}};
+  const Value fields = to_value(report, kMostMemoryLines);
+  for (const auto& [key, value] : fields.as_map()) document.set(key, value);
+  OpenFile(file.path(), O_WRONLY | O_CREAT | O_TRUNC).write(to_json(Value(std::move(document))));
+  file.keep();
+  out.note = too_few_reports(asked, out.reports);
+  if (!report.has_names) {
+    out.note += cat(out.note.empty() ? "" : "; ", "its main thread has called no operator within ",
+                    kNamesS, " s after the recording: tensors have no names");
+  }
+  return out;
+}
+
 }  // namespace
 
 message::Profile record_profile(Progress& progress, const message::AskProfile& asked,
@@ -172,8 +242,9 @@ message::Profile record_profile(Progress& progress, const message::AskProfile& a
     return {.error = "it has not made a tensor yet: LibTorch, which records, is not loaded"};
   }
   try {
-    return asked.rate > 0 ? record_stacks(progress, asked, context)
-                          : record_trace(*profiler, progress, asked, context);
+    if (asked.rate > 0) return record_stacks(progress, asked, context);
+    return asked.is_memory ? record_memory(*profiler, progress, asked, context)
+                           : record_trace(*profiler, progress, asked, context);
   } catch (const Error& e) {
     return {.error = e.message()};
   } catch (const std::exception& e) {

@@ -1,6 +1,7 @@
 // host/worker/profile_recording.h: records what this worker does, for `rtrain profile`.
 //
-// Either a trace of operators, by LibTorch's profiler, or what a sampler sees of the stacks.
+// Either a trace of operators, by LibTorch's profiler, or what a sampler sees of the stacks, or who
+// takes the memory of tensors.
 //
 // The recording is of all threads and is begun and ended by a thread of its own, as LibTorch's own
 // recording on demand is: a main thread that is stuck is seen as well.

@@ -337,7 +337,7 @@ def test_a_run_is_stopped_behind_a_question(watched):
 
 def test_a_rank_says_where_it_is_at_a_click(watched, screenshot):
     watched.run("location.hash = '#/run/live/rank/1'")
-    shows(watched, "Where it is now")
+    shows(watched, "Rank 1 of live")
     watched.run(CLICK, "Show the stack")
     shows(watched, "train.lua:", "pre.stack")
     assert watched.text("pre.stack").startswith("rank 1")
@@ -345,6 +345,11 @@ def test_a_rank_says_where_it_is_at_a_click(watched, screenshot):
     watched.run("document.querySelector('dialog input[name=seconds]').value = '0.2'")
     watched.run(ANSWER, "Record")
     shows(watched, "events in")
+    watched.run(CLICK, "Memory…")
+    watched.run("document.querySelector('dialog input[name=seconds]').value = '0.2'")
+    watched.run(ANSWER, "Record")
+    shows(watched, "At most", ".memory")
+    assert watched.run(CONTRAST) == [] and watched.run(UNNAMED) == []
     screenshot(watched, "rank-live")
 
 

@@ -956,6 +956,16 @@ def test_profiles_are_recorded(endless):
     assert json.load(open(answer["profiles"][0]["path"]))["traceEvents"]
 
 
+def test_the_memory_of_a_rank_is_that_of_the_newest_profile(endless, rtrain):
+    assert endless.json("/api/runs/endless/memory?rank=1")["profile"] is None
+    answer = asked(endless, "profile", {"rank": 1, "seconds": 0.2, "memory": True})
+    path = answer["profiles"][0]["path"]
+    assert path.endswith("-rank1.memory.json") and endless.json("/api/runs/endless/memory?rank=1")["profile"] == json.load(open(path))
+    later = json.loads(rtrain("profile", "endless", "--memory", "--rank", "1", "--duration", "0.1", "--json").stdout)["memory"]
+    assert [endless.json("/api/runs/endless/memory?rank=1")["profile"]] == later
+    assert endless.json("/api/runs/endless/memory")["profile"] is None
+
+
 def test_wrong_requests_to_a_live_run_say_what_is_wrong(endless):
     wrong = [("stack", {"rank": 7}, "rank"), ("stack", {"rank": -1}, "rank"), ("stack", {"rnk": 1}, "did you mean"),
              ("profile", {"seconds": 0}, "seconds"), ("profile", {"seconds": 1e9}, "seconds"), ("profile", {"seconds": "1"}, "number"),

@@ -21,6 +21,7 @@
 
 #include "host/base/text.h"
 #include "host/engine/cuda/cuda.h"
+#include "host/engine/memory/memory_recording.h"
 #include "host/engine/memory/policy.h"
 #include "host/engine/memory/size_text.h"
 #include "host/engine/memory/tensor_place.h"
@@ -37,13 +38,36 @@ constexpr size_t kLargeBytes = size_t{64} << 10;
 
 std::atomic<int64_t> live_bytes{0};
 std::atomic<int64_t> peak_bytes{0};
-std::atomic<bool> tells_profiler{false};
 AdmissionRule admission;
 
-void tell_profiler(void* data, int64_t bytes) {
-  if (!tells_profiler.load(std::memory_order_relaxed)) return;
-  const auto live = static_cast<size_t>(live_bytes.load(std::memory_order_relaxed));
-  c10::reportMemoryUsageToProfiler(data, bytes, live, 0, c10::Device(c10::kCPU));
+// Who is notified of every piece of memory. One variable, so that it costs one branch.
+enum Listener : uint8_t { kProfiler = 1, kRecording = 2 };
+std::atomic<uint8_t> listeners{0};
+
+void set_listener(Listener listener, bool wanted) {
+  if (wanted) {
+    listeners.fetch_or(listener);
+  } else {
+    listeners.fetch_and(static_cast<uint8_t>(~listener));
+  }
+}
+
+// bytes: negative where it is given back; of these `used` were asked for.
+void notify(uint8_t notified, void* data, int64_t bytes, size_t used) {
+  const int64_t live = live_bytes.load(std::memory_order_relaxed);
+  if ((notified & kProfiler) != 0) {
+    c10::reportMemoryUsageToProfiler(data, bytes, static_cast<size_t>(live), 0,
+                                     c10::Device(c10::kCPU));
+  }
+  if ((notified & kRecording) == 0) return;
+  if (bytes < 0) return record_freed(data, live);
+  record_taken(data, used, live);
+}
+
+void notify_listeners(void* data, int64_t bytes, size_t used = 0) {
+  const uint8_t notified = listeners.load(std::memory_order_relaxed);
+  if (notified != 0) [[unlikely]]
+    notify(notified, data, bytes, used);
 }
 
 void note_taken(int64_t bytes) {
@@ -89,7 +113,7 @@ class CountingAllocator final : public c10::Allocator {
     if (data != nullptr) {
       const auto bytes = static_cast<int64_t>(malloc_usable_size(data));
       note_taken(bytes);
-      tell_profiler(data, bytes);
+      notify_listeners(data, bytes, size);
     }
     return {data, data, &free_bytes, c10::Device(c10::kCPU)};
   }
@@ -113,7 +137,7 @@ class CountingAllocator final : public c10::Allocator {
     if (data == nullptr) return;
     const auto bytes = static_cast<int64_t>(malloc_usable_size(data));
     live_bytes.fetch_sub(bytes, std::memory_order_relaxed);
-    tell_profiler(data, -bytes);
+    notify_listeners(data, -bytes);
     c10::free_cpu(data);
   }
 };
@@ -168,7 +192,9 @@ TensorPlaceScope::TensorPlaceScope(TensorPlace* place)
 
 TensorPlaceScope::~TensorPlaceScope() { thread_place = before_; }
 
-void report_memory_to_profiler(bool wanted) { tells_profiler = wanted; }
+void report_memory_to_profiler(bool wanted) { set_listener(kProfiler, wanted); }
+
+void record_allocations(bool wanted) { set_listener(kRecording, wanted); }
 
 void note_foreign_bytes(int64_t bytes) {
   if (bytes >= 0) return note_taken(bytes);

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "host/base/text.h"
+#include "host/engine/memory/frame_users.h"
+#include "host/engine/memory/memory_recording.h"
 
 namespace rtrain {
 namespace {
@@ -68,7 +70,21 @@ void install_frame_gatherer() {
   std::call_once(once, [] { torch::CapturedTraceback::addPythonUnwinder(new LuaFrames()); });
 }
 
+void want_frames(FrameUser user, bool wanted) {
+  static std::atomic<uint8_t> users{0};
+  const auto bit = static_cast<uint8_t>(user);
+  if (wanted) {
+    users.fetch_or(bit);
+  } else {
+    users.fetch_and(static_cast<uint8_t>(~bit));
+  }
+  keeps_frames.store(users.load() != 0);
+}
+
+lua_State* frame_state() { return running; }
+
 void FrameScope::begin(lua_State* L) {
+  look_at_values(L);
   has_begun_ = true;
   before_ = running;
   running = L;

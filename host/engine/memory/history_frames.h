@@ -1,5 +1,5 @@
-// host/engine/memory/history_frames.h: the Lua lines in the history that LibTorch's CUDA allocator
-// keeps: each allocation is remembered with the frames of the script that called for it.
+// host/engine/memory/history_frames.h: for which state an allocation is made: the history of
+// LibTorch's CUDA allocator and recordings of memory remember it with the script's lines.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 namespace rtrain {
 
-// While a history with stacks is kept.
+// While somebody wants them (frame_users.h).
 inline std::atomic<bool> keeps_frames{false};
 
 // Makes LibTorch ask for Lua's frames, from now on and as long as keeps_frames is set. First call

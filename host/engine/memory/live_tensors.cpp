@@ -75,9 +75,13 @@ class Search {
 
   void note_memory(const at::Tensor& tensor, std::string name) {
     if (tensor.device() != device_ || !tensor.has_storage()) return;
-    if (!seen_.insert(tensor.storage().unsafeGetStorageImpl()).second) return;
-    const auto bytes = static_cast<int64_t>(tensor.storage().nbytes());
-    found_.push_back({std::move(name), describe(tensor), bytes});
+    const c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
+    if (!seen_.insert(storage).second) return;
+    found_.push_back({.name = std::move(name),
+                      .text = describe(tensor),
+                      .bytes = static_cast<int64_t>(storage->nbytes()),
+                      .data = storage->data(),
+                      .storage = storage});
   }
 
   // "model.fc.weight": private fields in between ("_parameters") are how the classes keep it.

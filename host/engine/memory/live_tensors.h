@@ -1,5 +1,5 @@
 // host/engine/memory/live_tensors.h: the tensors that a script can reach, by the names it has for
-// them: for the text of an out-of-memory error.
+// them: for the text of an out-of-memory error, and for memory profiles.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -16,6 +16,9 @@ struct LiveTensor {
   std::string name;  // "model.fc.weight", "gradient of model.fc.weight"; "" where there is none
   std::string text;  // "float32 [2, 3]"
   int64_t bytes = 0;
+  // Where it is; not to be followed.
+  const void* data = nullptr;
+  const void* storage = nullptr;
 };
 
 struct LiveTensors {

@@ -2,6 +2,7 @@
 // host/base/profiler_api.h.
 #include "host/base/profiler_api.h"
 
+#include "host/engine/memory/memory_recording.h"
 #include "host/engine/profiler/profile.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/ranges.h"
@@ -40,6 +41,8 @@ int64_t stop(const std::string& path) {
   });
 }
 
+void start_memory() { translated(&start_memory_recording); }
+
 }  // namespace
 }  // namespace rtrain
 
@@ -50,6 +53,10 @@ rtrain_engine_profiler() {
                                 .add_metadata = &add_metadata,
                                 .stop = &stop,
                                 .enter_range = &push_range,
-                                .leave_range = &pop_range};
+                                .leave_range = &pop_range,
+                                .start_memory = &start_memory,
+                                .sample_memory = &sample_memory_recording,
+                                .is_memory_closed = &is_memory_recording_closed,
+                                .stop_memory = &stop_memory_recording};
   return &kApi;
 }

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "host/engine/memory/collector.h"
+#include "host/engine/memory/memory_recording.h"
 
 namespace rtrain {
 
@@ -12,6 +13,8 @@ void push_tensor(Vm& vm, lua_State* L, at::Tensor tensor) {
     return;
   }
   before_push(tensor);
+  if (records_tensors.load(std::memory_order_relaxed)) [[unlikely]]
+    record_tensor(L, tensor);
   new (lua_newuserdata(L, sizeof(at::Tensor))) at::Tensor(std::move(tensor));
   lua_rawgeti(L, LUA_REGISTRYINDEX, vm.tensor_meta_ref);
   lua_setmetatable(L, -2);

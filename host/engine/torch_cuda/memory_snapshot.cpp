@@ -6,6 +6,7 @@
 #include <string>
 
 #include "host/engine/cuda/cuda.h"
+#include "host/engine/memory/frame_users.h"
 #include "host/engine/memory/history_frames.h"
 #include "host/engine/runtime/guard.h"
 #include "host/lua/options.h"
@@ -39,7 +40,7 @@ int record_history(lua_State* L) {
   const bool keeps_stacks = history.enabled && history.context;
   if (keeps_stacks) install_frame_gatherer();
   own_api().record_history(history);
-  keeps_frames.store(keeps_stacks);
+  want_frames(FrameUser::kHistory, keeps_stacks);
   return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
+#include "host/base/memory_report.h"
 #include "host/base/text.h"
 
 namespace rtrain {
@@ -31,7 +32,9 @@ void ProfileRequest::start(const ProfilePlan& plan, Done done) {
   is_sampled_ = plan.rate > 0;
   waits_s_ = profile_deadline_s(plan.steps > 0 ? plan.timeout_s : plan.seconds);
   deadline_.start(to_ms(waits_s_));
-  const char* const ending = plan.rate > 0 ? ".speedscope.json" : ".json";
+  const std::string ending = plan.is_memory  ? kMemoryReportEnding
+                             : plan.rate > 0 ? ".speedscope.json"
+                                             : ".json";
   for (const int rank : plan.ranks) {
     send_(rank, message::AskProfile{.id = id_,
                                     .path = cat(plan.stem, "-rank", rank, ending),
@@ -40,7 +43,8 @@ void ProfileRequest::start(const ProfilePlan& plan, Done done) {
                                     .timeout_s = plan.timeout_s,
                                     .record_shapes = plan.record_shapes,
                                     .rate = plan.rate,
-                                    .is_idle_wanted = plan.is_idle_wanted});
+                                    .is_idle_wanted = plan.is_idle_wanted,
+                                    .is_memory = plan.is_memory});
   }
 }
 

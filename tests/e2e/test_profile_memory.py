@@ -1,0 +1,110 @@
+"""`rtrain profile --memory`: which line of the script has the memory of tensors, with the exact bytes."""
+
+import json
+
+from conftest import ENDLESS
+
+# Each step keeps one tensor of 1,000,000 bytes more, makes one that goes again, and trains a model that was there before.
+LEAKING = """
+local torch = require 'torch'
+local nn = torch.nn
+local train = require 'rtrain'
+train.TorchTrainer{
+  train_loop_per_worker = function()
+    local model = nn.Linear(500, 1000)
+    local optimizer = torch.optim.SGD(model:parameters(), {lr = 0.01})
+    local kept = {}
+    for step = 1, math.huge do
+      kept[#kept + 1] = torch.zeros(250, 1000) -- kept
+      local x = torch.ones(1000, 500) -- passing
+      local loss = model(x):sum()
+      optimizer:zero_grad()
+      loss:backward()
+      optimizer:step()
+      train.report{kept = #kept}
+      os.execute('sleep 0.05')
+    end
+  end,
+  scaling_config = train.ScalingConfig{num_workers = 2},
+  run_config = train.RunConfig{name = 'leaking'},
+}:fit()
+"""
+
+
+def line_of(rtrain, mark):
+    lines = (rtrain.folder / "train.lua").read_text().splitlines()
+    return f"train.lua:{1 + next(i for i, text in enumerate(lines) if text.endswith(f'-- {mark}'))}"
+
+
+def kept(rtrain):
+    """What the last report says."""
+    return rtrain.json("metrics", "leaking")[-1]["metrics"]["kept"]
+
+
+def ended(line, place):
+    return line["line"].endswith(place)
+
+
+def test_the_line_that_leaks_is_named_with_its_exact_bytes(rtrain):
+    running = rtrain.started("run", rtrain.script(LEAKING), reports=2)
+    before = kept(rtrain)
+    result = rtrain("profile", "leaking", "--memory", "--steps", "12", "--json")
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    (profile,), (memory,) = document["profiles"], document["memory"]
+    assert profile["path"].endswith("-rank0.memory.json") and profile["events"] > 24 and not profile.get("note"), profile
+    assert json.load(open(profile["path"])) == memory and memory["rank"] == 0 and memory["names"] is True
+    (cpu,) = memory["devices"]
+    assert cpu["device"] == "cpu" and cpu["peak_bytes"] >= max(cpu["end_bytes"], cpu["begin_bytes"]) > 0
+
+    # The line that leaks has as many bytes as its tensors.
+    (leaks,) = [line for line in cpu["lines"] if ended(line, line_of(rtrain, "kept"))]
+    assert leaks["count"] >= 11 and leaks["bytes"] == 1_000_000 * leaks["count"], leaks
+    assert leaks["taken_bytes"] == leaks["bytes"] and leaks["kinds"] == [
+        {"kind": "float32 [250, 1000]", "count": leaks["count"], "bytes": leaks["bytes"]}]
+    # One that passes took as much each time, and keeps what the steps since the last collection have left.
+    (passing,) = [line for line in cpu["lines"] if ended(line, line_of(rtrain, "passing"))]
+    assert passing["taken_bytes"] == 2_000_000 * passing["taken_count"] and passing["taken_count"] >= 11
+    assert passing["bytes"] == 2_000_000 * passing["count"]
+    assert cpu["num_lines"] == len(cpu["lines"]) and cpu["new_bytes"] == sum(line["bytes"] for line in cpu["lines"])
+
+    # By name: what was there before, and what is new.
+    by_name = {tensor["name"]: tensor for tensor in cpu["tensors"]}
+    weight = by_name["model.weight"]
+    assert weight["older"] is True and weight["line"] == "" and weight["bytes"] == 2_000_000 and weight["kind"] == "float32 [1000, 500]"
+    assert by_name["kept.1"]["older"] is True and by_name["kept.1"]["bytes"] == 1_000_000
+    new = [tensor for name, tensor in by_name.items() if name.startswith("kept.") and not tensor["older"]]
+    assert new and all(ended(tensor, line_of(rtrain, "kept")) and tensor["bytes"] == 1_000_000 for tensor in new)
+
+    # Over time.
+    seconds, values = zip(*cpu["curve"])
+    assert list(seconds) == sorted(seconds) and max(values) <= cpu["peak_bytes"] and len(values) > 1
+
+    # For people, of both ranks; a second recording begins where it begins.
+    text = rtrain("profile", "leaking", "--memory", "--steps", "4", "--rank", "all")
+    assert text.returncode == 0, text.stderr
+    for part in ("rank 0, cpu: tensors have", "rank 1, cpu: tensors have", line_of(rtrain, "kept"), "float32 [250, 1000]",
+                 "model.weight", "(before)"):
+        assert part in text.stdout, text.stdout
+    assert "allocations in" in text.stderr
+    stopped = rtrain("stop", "leaking", "--now")
+    assert stopped.returncode == 0, stopped.stderr
+    running.wait()
+    # The script has made no fewer tensors than that.
+    assert leaks["count"] <= kept(rtrain) + 1 - before
+
+
+def test_a_rank_that_calls_no_operator_has_no_names(rtrain):
+    text = ENDLESS.replace("torch.distributed.barrier()", "if epoch == 1 then torch.ones(2) end")
+    running = rtrain.started("run", rtrain.script(text), reports=2)
+    result = rtrain("profile", "endless", "--memory", "--steps", "2", "--json")
+    (profile,) = json.loads(result.stdout)["profiles"]
+    assert "has called no operator" in profile["note"], profile
+    (memory,) = json.loads(result.stdout)["memory"]
+    assert memory["names"] is False and memory["devices"][0]["lines"] == []
+    for wrong in (("--flame",), ("--shapes",), ("--idle",), ("-o", "x.json"), ("--timeline",)):
+        refused = rtrain("profile", "endless", "--memory", *wrong)
+        assert refused.returncode == 2 and "leave out" in refused.stderr, refused.stderr
+    assert rtrain("stop", "endless", "--now").returncode == 0
+    running.wait()
+    assert not list((rtrain.run_folder("endless") / "profiles").glob("*.partial"))
