@@ -65,6 +65,7 @@ export const storedAnswer = (coded, query) => {
   if (path === 'api/nodes') return nodes(query);
   if (path.endsWith('/curve')) return curve(path, query);
   if (path.endsWith('/media')) return pageOf('media', answerOf(path) ?? [], query);
+  if (path.endsWith('/memory')) return answerOf(path, query) ?? {profile: null};
   return answerOf(path, query);
 };
 

@@ -87,6 +87,10 @@ class Answers {
     }
     write_json("api/nodes", {{"run", run.name}}, ask("/api/nodes", {{"run", run.run_id}}));
     write_curves(run, open);
+    for (int64_t rank = 0; rank < num_ranks(run, open); ++rank) {
+      const Pairs query = {{"rank", cat(rank)}};
+      write_json(path + "/memory", query, ask_run(run, "/memory", query));
+    }
     write_logs(run);
     write_media(run, open);
     const RunFilter it{.where = cat("run_id = '", run.run_id, "'"), .sort = {}, .archived = true};
@@ -95,14 +99,19 @@ class Answers {
     return row;
   }
 
+  // Those that have a part of their own.
+  int64_t num_ranks(const RunRef& run, OpenRun& open) const {
+    const int64_t workers = open.reader.run(run)["num_workers"].int_or(1);
+    return std::clamp<int64_t>(workers, 1, limits_.ranks);
+  }
+
   void write_curves(const RunRef& run, OpenRun& open) {
     std::vector<std::string> names = open.reader.curve_names(run, api_.report_charts());
     if (names.size() > limits_.curves) {
       omitted_.curves += names.size() - limits_.curves;
       names.resize(limits_.curves);
     }
-    const int64_t workers = open.reader.run(run)["num_workers"].int_or(1);
-    const int64_t ranks = std::clamp<int64_t>(workers, 1, limits_.ranks);
+    const int64_t ranks = num_ranks(run, open);
     for (const std::string& name : names) {
       for (int64_t rank = 0; rank < ranks; ++rank) {
         const size_t parts = rank == 0 ? limits_.parts : limits_.parts_of_others;

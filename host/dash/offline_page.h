@@ -20,7 +20,7 @@ struct OfflineLimits {
   size_t parts = 800;                     // of a curve of rank 0
   size_t parts_of_others = 100;           // of one of another rank
   size_t curves = 200;                    // of a rank
-  int64_t ranks = 8;                      // whose curves are there
+  int64_t ranks = 8;                      // whose curves and memory are there
   size_t lines = 300;                     // of a rank's output: the last ones
   size_t media_bytes = size_t{32} << 20;  // of all runs: the last steps first
   size_t compared = 12;  // runs; of more, none has its code compared with another's
