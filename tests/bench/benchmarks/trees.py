@@ -9,9 +9,11 @@ from harness.single import sampler
 
 
 def _commands(config, mode, *arguments):
+    # XGBoost takes no more threads than OpenMP may have, whatever it is asked for.
+    threads = ["env", "OMP_NUM_THREADS=2"]
     return {
-        OWN: [config.rtrain, "exec", os.path.join(sides.HERE, "trees.lua"), mode, *arguments],
-        "python": [config.torch_python, os.path.join(sides.PEERS, "trees.py"), mode, *arguments],
+        OWN: [*threads, config.rtrain, "exec", os.path.join(sides.HERE, "trees.lua"), mode, *arguments],
+        "python": [*threads, config.torch_python, os.path.join(sides.PEERS, "trees.py"), mode, *arguments],
     }
 
 
