@@ -23,7 +23,8 @@ struct ProfilerApi {
   void (*enter_range)(const char* name) = nullptr;
   void (*leave_range)() = nullptr;
 
-  // The memory of tensors: begins to record who takes it. Throws kArgument where that is under way.
+  // The memory of tensors: begins to record what takes it. Throws kArgument where that is under
+  // way.
   void (*start_memory)() = nullptr;
   // Adds a point to the curves.
   void (*sample_memory)(double seconds) = nullptr;

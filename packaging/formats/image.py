@@ -47,7 +47,7 @@ def config(version, layers):
     labels = {'title': 'rtrain', 'version': version, 'licenses': 'Apache-2.0', 'created': made}
     return {
         'created': made, 'architecture': 'amd64', 'os': 'linux',
-        'config': {'Entrypoint': [f'/{PLACE}/bin/rtrain'], 'Cmd': ['--help'], 'WorkingDir': '/work',
+        'config': {'Entrypoint': [f'/{PLACE}/bin/rtrain'], 'Cmd': ['--help'], 'WorkingDir': '/job',
                    'Env': [f'PATH=/{PLACE}/bin:/usr/local/bin:/usr/bin:/bin', 'LC_ALL=C.UTF-8'],
                    'Labels': {f'org.opencontainers.image.{key}': value for key, value in labels.items()}},
         'rootfs': {'type': 'layers', 'diff_ids': layers},

@@ -1,4 +1,4 @@
-// host/engine/memory/memory_recording.h: records who takes the memory of tensors, for `rtrain
+// host/engine/memory/memory_recording.h: records what takes the memory of tensors, for `rtrain
 // profile --memory`: each allocation with the line of the script that called for it.
 //
 // The CPU's allocator tells of all its allocations. Memory of other devices is recorded where a

@@ -113,7 +113,7 @@ struct AskProfile {
   bool record_shapes = false;
   double rate = 0;  // samples of the stacks a second instead of a trace of operators; 0: the trace
   bool is_idle_wanted = false;  // samples of all threads that wait
-  bool is_memory = false;       // who takes the memory of tensors, instead
+  bool is_memory = false;       // what takes the memory of tensors, instead
 
   static constexpr std::tuple kFields{
       required("id", &AskProfile::id),

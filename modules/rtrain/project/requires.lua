@@ -2,16 +2,14 @@
 
 local errors = require 'base.errors'
 local host = require 'rtrain._host'
+local read_file = require 'base.read_file'
 local system = require 'base._system'
 
 local requires = {}
 
 local function read(path)
-  local file, reason = io.open(path, 'rb')
-  if not file then errors.raise('usage', ('bundle: cannot read %s'):format(reason)) end
-  local text = file:read '*a'
-  file:close()
-  return text
+  local text, reason = read_file(path)
+  return text or errors.raise('usage', ('bundle: cannot read %s'):format(reason))
 end
 
 -- The names in require 'a', require("b"), in the order of the text.

@@ -2,6 +2,7 @@
 
 local class = require 'base.class'
 local errors = require 'base.errors'
+local read_file = require 'base.read_file'
 local system = require 'base._system'
 
 local print = print
@@ -68,21 +69,14 @@ local function time(session, text)
   ended(system.monotonic(), os.clock(), chunk())
 end
 
-local function read_file(path)
-  local file, problem = io.open(path, 'rb')
-  if not file then errors.raise('usage', ('%%edit: cannot read %s'):format(problem)) end
-  local text = file:read '*a'
-  file:close()
-  return text
-end
-
 local function edit_file(path)
   local named = {os.getenv 'VISUAL' or '', os.getenv 'EDITOR' or '', DEFAULT_EDITOR}
   local editor = named[1] ~= '' and named[1] or named[2] ~= '' and named[2] or named[3]
   if os.execute(('%s %s'):format(editor, system.shell_word(path))) ~= 0 then
     errors.raise('user', ('%%edit: %s failed: $EDITOR names another editor'):format(editor))
   end
-  return read_file(path)
+  local text, problem = read_file(path)
+  return text or errors.raise('usage', ('%%edit: cannot read %s'):format(problem))
 end
 
 local function run_text(session, text)

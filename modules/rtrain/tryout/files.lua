@@ -3,6 +3,7 @@
 
 local closure = require 'base._closure'
 local errors = require 'base.errors'
+local read_file = require 'base.read_file'
 
 local files = {}
 
@@ -34,11 +35,8 @@ end
 ---@param name string
 ---@return table? value nil where there is none
 function files.read(folder, name)
-  local file = io.open(path_of(folder, name), 'rb')
-  if not file then return nil end
-  local bytes = file:read '*a'
-  file:close()
-  return closure.load(bytes)
+  local bytes = read_file(path_of(folder, name))
+  return bytes and closure.load(bytes)
 end
 
 ---What rank 0 has seen. Raises code 'user' where it has ended no train function.

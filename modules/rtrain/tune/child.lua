@@ -4,6 +4,7 @@
 local closure = require 'base._closure'
 local errors = require 'base.errors'
 local link = require 'rtrain.tune.link'
+local read_file = require 'base.read_file'
 local space = require 'rtrain.tune.space'
 local write_file = require 'base.write_file'
 
@@ -29,11 +30,8 @@ end
 function child.command(folder) return folder .. '/trial.lua', {'--', folder} end
 
 local function read(path)
-  local file, problem = io.open(path, 'rb')
-  if file == nil then errors.raise('environment', 'cannot read ' .. problem) end
-  local bytes = file:read '*a'
-  file:close()
-  return bytes
+  local bytes, problem = read_file(path)
+  return bytes or errors.raise('environment', 'cannot read ' .. problem)
 end
 
 ---Trains this process's trial.

@@ -7,6 +7,7 @@
 
 local class = require 'base.class'
 local errors = require 'base.errors'
+local read_file = require 'base.read_file'
 local system = require 'base._system'
 local tune = require 'rtrain._tune'
 
@@ -21,10 +22,8 @@ end
 ---@return table[]
 ---Raises code 'environment' for a line that is not JSON.
 function Journal:read()
-  local file = io.open(self.path, 'rb')
-  if file == nil then return {} end
-  local text = file:read '*a'
-  file:close()
+  local text = read_file(self.path)
+  if text == nil then return {} end
   local events, whole = {}, text:match '^(.*\n)' or ''
   for line in whole:gmatch '([^\n]*)\n' do
     local ok, event = pcall(system.from_json, line)

@@ -1,20 +1,10 @@
 -- torch/onnx/operators/convolution.lua: convolutions, transposed ones too.
 
+local windows = require 'torch.onnx.windows'
+
 local convolution = {}
 
--- One number for all dimensions, or one for each.
-local function per_dim(value, dims)
-  local out = {}
-  for i = 1, dims do out[i] = type(value) == 'table' and (value[i] or value[1]) or value end
-  return out
-end
-
-local function twice(values)
-  local out = {}
-  for _, value in ipairs(values) do out[#out + 1] = value end
-  for _, value in ipairs(values) do out[#out + 1] = value end
-  return out
-end
+local per_dim, twice = windows.per_dim, windows.twice
 
 -- 'same' pads so that the output is as large: the second side gets what is odd.
 local function same_pads(kernel, dilation)

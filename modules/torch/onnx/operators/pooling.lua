@@ -1,22 +1,11 @@
 -- torch/onnx/operators/pooling.lua: pooling over windows, and to a given size.
 
 local torch = require 'torch'
+local windows = require 'torch.onnx.windows'
 
 local pooling = {}
 
-local function per_dim(value, dims, default)
-  local out = {}
-  if type(value) == 'table' and #value == 0 then value = default end
-  for i = 1, dims do out[i] = type(value) == 'table' and (value[i] or value[1]) or value end
-  return out
-end
-
-local function twice(values)
-  local out = {}
-  for _, value in ipairs(values) do out[#out + 1] = value end
-  for _, value in ipairs(values) do out[#out + 1] = value end
-  return out
-end
+local per_dim, twice = windows.per_dim, windows.twice
 
 local function window(a, dims)
   local kernel = per_dim(a.kernel_size, dims)

@@ -1,0 +1,27 @@
+-- torch/onnx/windows.lua: the numbers of a window, as ONNX has them: one for each dimension.
+
+local windows = {}
+
+---One number for all dimensions, or one for each.
+---@param value number|number[]
+---@param dims integer
+---@param default? number[] in place of an empty list
+---@return number[]
+function windows.per_dim(value, dims, default)
+  local out = {}
+  if type(value) == 'table' and #value == 0 then value = default end
+  for i = 1, dims do out[i] = type(value) == 'table' and (value[i] or value[1]) or value end
+  return out
+end
+
+---The padding of both sides: first all that come before, then all that come behind.
+---@param values number[]
+---@return number[]
+function windows.twice(values)
+  local out = {}
+  for _, value in ipairs(values) do out[#out + 1] = value end
+  for _, value in ipairs(values) do out[#out + 1] = value end
+  return out
+end
+
+return windows
