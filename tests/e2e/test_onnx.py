@@ -295,6 +295,11 @@ REFUSED = {
     "return torch.linalg.qr(self.fc(x))": ["linalg_qr (in Net", "at ", "train.lua:", "it has no mapping to ONNX"],
     "return self.fc(x) * x:sum():item()": ["item (in Net", "it makes a number of Lua of what depends on the input"],
     "return self.fc(x) * x:sum(1):tolist()[1]": ["mul (in Net", "a number of Lua depends on the values of an input"],
+    # The order of the values plays no part.
+    "local sum = 0; for _, value in ipairs(x:flatten():tolist()) do sum = sum + value end; return self.fc(x) * sum":
+        ["mul (in Net", "a number of Lua depends on the values of an input"],
+    "return self.fc(x) * math.max(unpack(x:flatten():tolist()))":
+        ["mul (in Net", "a number of Lua depends on the values of an input"],
     "local y = self.fc(x); local z = y:narrow(1, 0, 1); z:relu_(); return y": ["relu_ has changed in place"],
     "return F.dropout(self.fc(x), 0.5, {training = true})": ["dropout (in Net", "it is in training"],
     "return self.fc(x) + torch.randn(x:size(0), 3)": ["randn", "it has no mapping to ONNX"],

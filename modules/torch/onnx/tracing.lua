@@ -36,11 +36,20 @@ local function resized(tensor, dim, size)
   return tensor:index_select(dim, torch.arange(size, {dtype = 'int64', device = tensor.device}):remainder(length))
 end
 
--- The values of the example in other places: a number that Lua reads out of them differs between the traces, which tells it
--- from one that follows sizes.
-local function moved(tensor, trace)
-  if trace == 1 or tensor:numel() < 2 then return tensor:detach():clone() end
-  return tensor:detach():flatten():roll(trace - 1):view(tensor.shape)
+-- Other values in the range of the example's: a number that Lua reads out of them differs between the traces, which tells it
+-- from one that follows sizes. Each place gets the value of another place, drawn so that sums differ too (a rotation would
+-- keep them), and floats get something between the two.
+local function altered(tensor, trace)
+  local values, count = tensor:detach():clone(), tensor:numel()
+  if trace == 1 or count < 2 then return values end
+  local generator = torch.Generator():manual_seed(trace)
+  local flat = values:flatten()
+  local steps = torch.randint(1, count, {count}, {generator = generator})
+  local others = flat:index_select(0, torch.arange(count):add(steps):remainder(count):to(tensor.device))
+  if tensor:is_floating_point() then
+    others = torch.lerp(flat, others, torch.rand(count, {generator = generator}):to(tensor.device, tensor.dtype))
+  end
+  return others:view(tensor.shape)
 end
 
 -- A new tensor for each trace, also where nothing changes: it is known by being this one.
@@ -53,7 +62,7 @@ local function inputs_of(examples, axes, trace)
         if place.input == i then out[i] = resized(out[i], place.dim, axis.values[trace]) end
       end
     end
-    out[i] = moved(out[i], trace)
+    out[i] = altered(out[i], trace)
   end
   return out
 end
