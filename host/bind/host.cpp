@@ -4,13 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "host/base/flat_json.h"
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
 #include "host/lua/embed.h"
+#include "host/lua/row_list.h"
 #include "host/store/checkpoint_files.h"
 #include "host/store/environment.h"
 #include "host/store/queued_run.h"
 #include "host/store/run_reader.h"
+#include "host/store/stored_metrics.h"
 
 namespace rtrain {
 
@@ -62,12 +65,16 @@ int run(lua_State* L) {
 // What rank 0 reported, a map for each report that counts: one at a time, there may be millions.
 int reported(lua_State* L) {
   OpenRun run = RunReader::open_run(text_argument(L, 1), text_argument(L, 2));
-  lua_newtable(L);
-  int count = 0;
-  run.reader.each_report(run.ref, [&](const RankReport& report) {
-    push_value(L, report.metrics);
-    lua_rawseti(L, -2, ++count);
+  FlatJson numbers;
+  RowList rows(L);
+  run.reader.each_stored_metrics(run.ref, [&](std::string_view json, std::string_view nonfinite) {
+    if (nonfinite.empty() && numbers.read(json)) {
+      rows.add(numbers);
+    } else {
+      rows.add(load_metrics(json, nonfinite));
+    }
   });
+  rows.push();
   return 1;
 }
 

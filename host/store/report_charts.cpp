@@ -9,6 +9,7 @@
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
+#include "host/base/flat_json.h"
 #include "host/base/json.h"
 #include "host/base/json_scan.h"
 #include "host/base/text.h"
@@ -38,12 +39,59 @@ void each_number(std::string_view metrics, std::string_view nonfinite, const See
   });
 }
 
-void add_point(std::vector<SeriesSummary>& summaries, const SeriesPoint& point) {
-  const bool is_full =
-      summaries.empty() || summaries.back().count >= static_cast<int64_t>(kReportsTogether);
-  if (is_full) summaries.emplace_back();
-  summaries.back().add(point);
-}
+// Adds reports to the summaries of their numbers.
+class Summaries {
+ public:
+  using ByName = std::map<std::string, std::vector<SeriesSummary>, std::less<>>;
+
+  explicit Summaries(ByName& by_name) : by_name_(by_name) {}
+
+  void add(int64_t index, int64_t time_ms, std::string_view metrics, std::string_view nonfinite) {
+    if (nonfinite.empty() && flat_.read(metrics)) {
+      find_names();
+      for (size_t i = 0; i < flat_.size(); ++i) {
+        add(*found_[i], {index, time_ms, flat_.number(i)});
+      }
+      return;
+    }
+    each_number(metrics, nonfinite, [&](std::string_view name, double value) {
+      add(of(name), {index, time_ms, value});
+    });
+  }
+
+  size_t added_bytes() const { return added_bytes_; }
+
+ private:
+  std::vector<SeriesSummary>& of(std::string_view quoted_name) {
+    const auto found = by_name_.find(quoted_name);
+    return found != by_name_.end() ? found->second : by_name_[std::string(quoted_name)];
+  }
+
+  // Those of flat_'s names: the same as long as its names are.
+  void find_names() {
+    if (flat_.names_version() == found_version_) return;
+    found_.clear();
+    for (size_t i = 0; i < flat_.size(); ++i) found_.push_back(&of(flat_.quoted_name(i)));
+    found_version_ = flat_.names_version();
+  }
+
+  void add(std::vector<SeriesSummary>& summaries, const SeriesPoint& point) {
+    const bool is_full =
+        summaries.empty() || summaries.back().count >= static_cast<int64_t>(kReportsTogether);
+    if (is_full) {
+      const size_t before = summaries.capacity();
+      summaries.emplace_back();
+      added_bytes_ += (summaries.capacity() - before) * sizeof(SeriesSummary);
+    }
+    summaries.back().add(point);
+  }
+
+  ByName& by_name_;
+  FlatJson flat_;
+  std::vector<std::vector<SeriesSummary>*> found_;
+  int64_t found_version_ = -1;
+  size_t added_bytes_ = 0;
+};
 
 // Equal parts of the steps that a rank's reports have within the bounds.
 class StepColumns {
@@ -179,20 +227,13 @@ ReportCharts::Rank& ReportCharts::read_rank(Database& database, const std::strin
       "SELECT idx, time, metrics, nonfinite FROM reports WHERE run_id = ? AND rank = ? AND "
       "superseded = 0 AND idx >= ? ORDER BY idx");
   query.add(run_id).add(number).add(rank.next_index);
+  Summaries summaries(rank.summaries);
   while (query.next()) {
     const int64_t index = query.integer(0);
-    const int64_t time_ms = query.integer(1);
-    each_number(query.text(2), query.text(3), [&](std::string_view name, double value) {
-      auto found = rank.summaries.find(name);
-      if (found == rank.summaries.end()) {
-        found = rank.summaries.emplace(std::string(name), std::vector<SeriesSummary>()).first;
-      }
-      const size_t before = found->second.capacity();
-      add_point(found->second, {index, time_ms, value});
-      run.bytes += (found->second.capacity() - before) * sizeof(SeriesSummary);
-    });
+    summaries.add(index, query.integer(1), query.text_view(2), query.text_view(3));
     rank.next_index = index + 1;
   }
+  run.bytes += summaries.added_bytes();
   // Of one that reports nothing those of the others need not be passed over each time.
   if (rank.summaries.empty()) {
     rank.next_index = std::max(rank.next_index, first_new_index(database, run_id));

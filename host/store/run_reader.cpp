@@ -341,14 +341,23 @@ std::vector<std::string> RunReader::curve_names(const RunRef& run, ReportCharts&
 void RunReader::each_report(const RunRef& run, const std::function<void(const RankReport&)>& see) {
   Statement query = database_.prepare(
       "SELECT idx, attempt, time, metrics, nonfinite FROM reports WHERE run_id = ? AND rank = 0 "
-      "AND superseded = 0 ORDER BY idx, attempt");
+      "AND superseded = 0 ORDER BY idx");
   query.add(run.run_id);
   while (query.next()) {
     see({.index = query.integer(0),
          .attempt = query.integer(1),
          .time_ms = query.integer(2),
-         .metrics = load_metrics(query.text(3), query.text(4))});
+         .metrics = load_metrics(query.text_view(3), query.text_view(4))});
   }
+}
+
+void RunReader::each_stored_metrics(
+    const RunRef& run, const std::function<void(std::string_view, std::string_view)>& see) {
+  Statement query = database_.prepare(
+      "SELECT metrics, nonfinite FROM reports WHERE run_id = ? AND rank = 0 AND superseded = 0 "
+      "ORDER BY idx");
+  query.add(run.run_id);
+  while (query.next()) see(query.text_view(0), query.text_view(1));
 }
 
 int64_t RunReader::count_metrics(const RunRef& run, bool all) {

@@ -78,10 +78,12 @@ int Statement::type(int column) const { return sqlite3_column_type(statement_, c
 int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_, column); }
 double Statement::real(int column) const { return sqlite3_column_double(statement_, column); }
 
-std::string Statement::text(int column) const {
+std::string Statement::text(int column) const { return std::string(text_view(column)); }
+
+std::string_view Statement::text_view(int column) const {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
   if (bytes == nullptr) return {};
-  return std::string(bytes, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
+  return {bytes, static_cast<size_t>(sqlite3_column_bytes(statement_, column))};
 }
 
 std::string Statement::blob(int column) const {

@@ -55,6 +55,8 @@ class Statement {
   int64_t integer(int column) const;
   double real(int column) const;
   std::string text(int column) const;  // empty for NULL
+  // The same without a copy: until the next row.
+  std::string_view text_view(int column) const;
   std::string blob(int column) const;
   std::optional<int64_t> optional_integer(int column) const;
 
