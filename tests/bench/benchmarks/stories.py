@@ -87,7 +87,7 @@ def _hello(typist):
 def _typos(typist):
     typist.type("rnu", "train.lua", code=2, shows="did you mean .?run")
     typist.edit("field.lua", "num_workers", "num_worker")
-    typist.type("run", "field.lua", code=1, shows="did you mean 'num_workers'")
+    typist.type("run", "field.lua", code=3, shows="did you mean 'num_workers'")
     typist.edit("layer.lua", "nn.Linear", "nn.Linaer")
     typist.type("run", "layer.lua", "-n", "2", code=1, shows="did you mean 'Linear'")
 
