@@ -207,8 +207,8 @@ export class Chart {
   // As lines, not as an area: a part of one spike is narrower than a pixel.
   #paintBand(g, axes, xs, curve) {
     const floor = axes.y.log ? axes.y.from : -Infinity;
-    g.globalAlpha = 0.3;
-    g.lineWidth = Math.max(1, (axes.px(xs.at(-1)) - axes.px(xs[0])) / Math.max(1, xs.length));
+    g.globalAlpha = 0.4;
+    g.lineWidth = Math.max(1.5, (axes.px(xs.at(-1)) - axes.px(xs[0])) / Math.max(1, xs.length));
     g.beginPath();
     for (let i = 0; i < xs.length; ++i) {
       if (curve.max[i] === null || curve.max[i] <= floor && axes.y.log) continue;

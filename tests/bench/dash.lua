@@ -1,14 +1,17 @@
--- The live run of the dash benchmark: reports ten times a second until it is stopped.
+-- The live runs of the dash benchmark: reports again and again until they are stopped. `sent` is when a report was made:
+-- milliseconds of the clock, of which a page shows five digits.
+local system = require 'base._system'
 local train = require 'rtrain'
 
 train.TorchTrainer {
-  train_loop_per_worker = function()
+  train_loop_per_worker = function(config)
     local step = 0
     while not train.stop_requested() do
       step = step + 1
-      train.report {loss = 1 / step, accuracy = 1 - 1 / step, step = step}
-      os.execute 'sleep 0.1'
+      train.report {loss = 1 / step, accuracy = 1 - 1 / step, step = step, sent = system.now_ms() % 100000}
+      os.execute('sleep ' .. config.pause_s)
     end
   end,
+  train_loop_config = {pause_s = 0.1},
   scaling_config = train.ScalingConfig {num_workers = 2},
 }:fit()

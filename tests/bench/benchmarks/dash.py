@@ -7,6 +7,7 @@ import pathlib
 import selectors
 import signal
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,20 @@ VIEWERS, QUICK_VIEWERS = 64, 4
 WATCH_S, QUICK_WATCH_S = 10, 2
 SETTLE_S, QUICK_SETTLE_S = 5, 2
 TIMEOUT_S = 3600
+SCREEN_REPORTS, QUICK_SCREEN_REPORTS, SCREEN_PAUSE_S = 30, 4, 0.7
+# Keeps each number of the metric `sent` with the time of the frame that draws it.
+WATCH_SENT = r"""
+  window.sent = [];
+  new MutationObserver((changes) => {
+    for (const {target} of changes) {
+      const [, sent] = /sent: .*last (\d+)$/.exec(target.getAttribute('aria-label')) ?? [];
+      if (sent !== undefined && window.sent.at(-1)?.[0] !== Number(sent)) {
+        const entry = [Number(sent)];
+        window.sent.push(entry);
+        requestAnimationFrame(() => entry.push(Date.now() % 100000));
+      }
+    }
+  }).observe(document.body, {subtree: true, attributes: true, attributeFilter: ['aria-label']});"""
 PAINT = "return performance.getEntriesByName('first-contentful-paint').map((each) => each.startTime)[0] ?? null"
 WEIGHT = """return performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation'))
   .filter((each) => !each.name.includes('/api/')).reduce((sum, each) => sum + each.encodedBodySize, 0)"""
@@ -50,7 +65,7 @@ def build(config):
     def sample(side):
         with servers[side]() as server:
             figures = _page(webdriver, server, QUICK_SETTLE_S if config.quick else SETTLE_S)
-        return {**figures, **(_live(config) if side == OWN else {}), **(data.chart() if side == OWN else {})}
+        return {**figures, **({**_live(config), **_screen(config, webdriver), **data.chart()} if side == OWN else {})}
 
     benchmark = Benchmark(
         name=NAME,
@@ -58,9 +73,9 @@ def build(config):
         metrics=[Metric("paint", "ms", "first contentful paint", 0), Metric("weight", "kB", "page, as it is sent", 0),
                  Metric("memory", "MiB", "of the server's processes, when the page is there", 1), Metric("start", "s", "until it answers", 2),
                  Metric("tick", "kB", "sent to a viewer for a report", 2), Metric("viewers", "%", "of a core, of all viewers", 1),
-                 Metric("controller", "%", "of a core, of that run's controller", 1), Metric("chart", "ms", "of 10⁶ reports, again", 0),
+                 Metric("controller", "%", "of a core, of that run's controller", 1), Metric("screen", "ms", "from a report to its point on the screen", 0), Metric("chart", "ms", "of 10⁶ reports, again", 0),
                  Metric("first_chart", "ms", "of them, the first time", 0)],
-        goals=[Goal("paint", 300), Goal("weight", 300), Goal("memory", 25), Goal("tick", 10), Goal("viewers", 5), Goal("chart", 200)],
+        goals=[Goal("paint", 300), Goal("weight", 300), Goal("memory", 25), Goal("tick", 10), Goal("viewers", 5), Goal("screen", 300), Goal("chart", 200)],
         sides={side: (lambda side=side: sample(side)) for side in servers},
         skipped={side: config.trackers_missing for side in ("mlflow", "trackio") if config.trackers_missing},
         notes=["weight and memory after the page has been open for some seconds; weight without answers of rtrain's API",
@@ -244,30 +259,37 @@ class Asker:
         return out
 
 
-def _page(webdriver, server, settle_s):
-    """In a browser that has not been there before."""
+@contextlib.contextmanager
+def _browser(webdriver):
+    """One that has not been anywhere before."""
     with tempfile.TemporaryDirectory(prefix="bench-browser-", ignore_cleanup_errors=True) as folder:
         browser = webdriver.Browser(pathlib.Path(folder), {**os.environ, "HOME": folder})
         try:
-            browser.open(server.address)
-            deadline = time.monotonic() + 60
-            while browser.run(PAINT) is None and time.monotonic() < deadline:
-                time.sleep(0.05)
-            time.sleep(settle_s)
-            paint, weight, memory = browser.run(PAINT), browser.run(WEIGHT), server.memory_mib()
+            yield browser
         finally:
             browser.close()
+
+
+def _page(webdriver, server, settle_s):
+    with _browser(webdriver) as browser:
+        browser.open(server.address)
+        deadline = time.monotonic() + 60
+        while browser.run(PAINT) is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(settle_s)
+        paint, weight, memory = browser.run(PAINT), browser.run(WEIGHT), server.memory_mib()
     if paint is None:
         raise BenchError(f"{server.address} has painted nothing")
     return {"paint": paint, "weight": weight / 1000, "memory": memory, "start": server.start_s}
 
 
-def _live(config):
-    """What viewers of one live run cost the server and its controller."""
-    viewers, watch_s = (QUICK_VIEWERS, QUICK_WATCH_S) if config.quick else (VIEWERS, WATCH_S)
+@contextlib.contextmanager
+def _live_run(config, pause_s):
+    """A run that reports again and again: its job, and a dashboard over it."""
 
     def command(storage, events):
-        return [config.rtrain, "run", os.path.join(sides.HERE, "dash.lua"), "--storage", storage, "--name", "live", "-q", "--oversubscribe"]
+        return [config.rtrain, "run", os.path.join(sides.HERE, "dash.lua"), "--storage", storage, "--name", "live", "-q", "--oversubscribe",
+                "--set", f"pause_s={pause_s}"]
 
     environment = sides.rtrain_environment(config)
     with Job("rtrain", command, environment) as job:
@@ -278,18 +300,41 @@ def _live(config):
                 if time.monotonic() > deadline:
                     raise BenchError(f"the live run does not go on: {job.log()[-2000:]}")
                 time.sleep(0.05)
-            streams = [ask.stream("/api/runs/live/events") for _ in range(viewers)]
-            try:
-                _read(streams, 1)
-                begin_s, server_s, controller_s = time.monotonic(), _cpu_s(server.pid), _cpu_s(job.pid)
-                sent, ticks = _read(streams, watch_s)
-                took_s, server_s, controller_s = time.monotonic() - begin_s, _cpu_s(server.pid) - server_s, _cpu_s(job.pid) - controller_s
-            finally:
-                for each in streams:
-                    each.close()
+            yield job, server
+
+
+def _live(config):
+    """What viewers of one live run cost the server and its controller."""
+    viewers, watch_s = (QUICK_VIEWERS, QUICK_WATCH_S) if config.quick else (VIEWERS, WATCH_S)
+    with _live_run(config, pause_s=0.1) as (job, server):
+        ask = Asker(server.address)
+        streams = [ask.stream("/api/runs/live/events") for _ in range(viewers)]
+        try:
+            _read(streams, 1)
+            begin_s, server_s, controller_s = time.monotonic(), _cpu_s(server.pid), _cpu_s(job.pid)
+            sent, ticks = _read(streams, watch_s)
+            took_s, server_s, controller_s = time.monotonic() - begin_s, _cpu_s(server.pid) - server_s, _cpu_s(job.pid) - controller_s
+        finally:
+            for each in streams:
+                each.close()
     if not ticks:
         raise BenchError("no event has come")
     return {"tick": sent / ticks / 1000, "viewers": 100 * server_s / took_s, "controller": 100 * controller_s / took_s}
+
+
+def _screen(config, webdriver):
+    """Milliseconds from before a report to the frame that shows it, the median: each is on the screen before the next is made."""
+    count = QUICK_SCREEN_REPORTS if config.quick else SCREEN_REPORTS
+    with _live_run(config, SCREEN_PAUSE_S) as (_, server), _browser(webdriver) as browser:
+        browser.open(f"{server.address}#/run/live")
+        browser.run(WATCH_SENT)
+        deadline = time.monotonic() + 60 + 2 * count * SCREEN_PAUSE_S
+        # What the page shows first is older than the page.
+        while len(shown := [entry for entry in browser.run("return window.sent")[1:] if len(entry) == 2]) < count:
+            if time.monotonic() > deadline:
+                raise BenchError(f"{len(shown)} of {count} reports are on the page")
+            time.sleep(0.5)
+    return {"screen": statistics.median((drawn - sent) % 100000 for sent, drawn in shown)}
 
 
 def _read(streams, seconds):
