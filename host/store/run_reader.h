@@ -103,7 +103,8 @@ class RunReader {
   std::vector<std::string> curve_names(const RunRef& run, ReportCharts& charts);
   // Calls see(report) for each report of rank 0 that counts, in order: one is held at a time.
   void each_report(const RunRef& run, const std::function<void(const RankReport&)>& see);
-  // The metrics of the same reports, as host/store/stored_metrics.h keeps them: see(json, nonfinite).
+  // The metrics of the same reports, as host/store/stored_metrics.h keeps them: see(json,
+  // nonfinite).
   void each_stored_metrics(const RunRef& run,
                            const std::function<void(std::string_view, std::string_view)>& see);
   // What train.log_image and its like recorded: host/store/media_store.h.
