@@ -1,6 +1,8 @@
 #include "host/base/codec.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <utility>
 #include <vector>
 
@@ -19,7 +21,22 @@ struct Output {
   std::string bytes;
 };
 
-using Packer = msgpack::packer<Output>;
+class Packer : public msgpack::packer<Output> {
+ public:
+  explicit Packer(Output& out) : packer(out), out_(out) {}
+
+  // msgpack's own would make an integer of an integral float: another type for the reader, and of
+  // some losses that have grown without bounds one that no int64 holds.
+  void pack_float(double value) {
+    const auto bits = std::bit_cast<uint64_t>(value);
+    std::array<char, 9> bytes{'\xcb'};
+    for (size_t i = 0; i < 8; ++i) bytes[1 + i] = static_cast<char>(bits >> (56 - 8 * i));
+    out_.write(bytes.data(), bytes.size());
+  }
+
+ private:
+  Output& out_;
+};
 constexpr size_t kMaxDepth = 64;
 // No header makes us reserve more than that.
 constexpr size_t kMaxReserved = 1024;
@@ -39,7 +56,7 @@ void pack(Packer& packer, const Value& value) {
   } else if (value.is_int()) {
     packer.pack(value.as_int());
   } else if (value.is_float()) {
-    packer.pack(value.as_float());
+    packer.pack_float(value.as_float());
   } else if (value.is_string()) {
     pack_string(packer, value.as_string());
   } else if (value.is_list()) {

@@ -134,7 +134,7 @@ def test_rows_of_the_data_frame_are_what_was_reported(rtrain):
         local rows = {
           {loss = 0.5, epoch = 1}, {loss = 0.25, epoch = 2}, {epoch = 3}, {}, {loss = 1 / 3, epoch = 4, note = 'text'},
           {loss = 0 / 0, epoch = 5}, {loss = 1e300 * 1e300, epoch = 6}, {['a "b"'] = 1, epoch = 7}, {inner = {loss = 1}, list = {1, 2}},
-          {epoch = 8, flag = true}, {n = 9007199254740993LL, epoch = 9}, {loss = 2 ^ 60, epoch = 10}, {loss = 0.125, epoch = 11},
+          {epoch = 8, flag = true}, {n = 9007199254740993LL, epoch = 9}, {loss = 2 ^ 60, epoch = 10}, {loss = 1e19, low = -1e19, zero = -0.0}, {loss = 0.125, epoch = 11},
         }
         local result = train.TorchTrainer{
           train_loop_per_worker = function() for _, row in ipairs(rows) do train.report(row) end end,
@@ -143,7 +143,7 @@ def test_rows_of_the_data_frame_are_what_was_reported(rtrain):
         local frame = result.metrics_dataframe
         assert(#frame == #rows)
         local function same(a, b)
-          if type(a) ~= 'table' then return a == b or a ~= a and b ~= b end
+          if type(a) ~= 'table' then return type(a) == type(b) and (a == b or a ~= a and b ~= b) end
           if type(b) ~= 'table' then return false end
           for key, value in pairs(a) do if not same(value, b[key]) then return false end end
           for key in pairs(b) do if a[key] == nil then return false end end
@@ -154,4 +154,4 @@ def test_rows_of_the_data_frame_are_what_was_reported(rtrain):
     result = rtrain("run", script)
     assert result.returncode == 0, result.stderr
     lines = [line for line in result.stdout.splitlines() if line[:1].isdigit()]
-    assert lines == [f"{i}\ttrue" for i in range(1, 14)], result.stdout
+    assert lines == [f"{i}\ttrue" for i in range(1, 15)], result.stdout

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "host/base/error.h"
@@ -36,6 +37,19 @@ TEST(Codec, EveryKindOfValueComesBack) {
   numbered.set(int64_t{3}, "three");
   numbered.set(int64_t{-1}, List{1.5});
   EXPECT_EQ(decode(encode(numbered)), Value(numbered));
+}
+
+// Also those that are integral, and beyond every integer.
+TEST(Codec, FloatsStayFloats) {
+  for (const double number : {0.0, 1.0, -3.0, 0x1p53, 0x1p60, 1e19, -1e19, 0x1p64, 1e300,
+                              std::numeric_limits<double>::infinity(), 5e-324}) {
+    const Value back = decode(encode(number));
+    ASSERT_TRUE(back.is_float()) << number;
+    EXPECT_EQ(back.as_float(), number);
+  }
+  EXPECT_TRUE(std::signbit(decode(encode(-0.0)).as_float()));
+  EXPECT_TRUE(std::isnan(decode(encode(std::nan(""))).as_float()));
+  EXPECT_EQ(encode(1.0), "\xcb\x3f\xf0\x00\x00\x00\x00\x00\x00"s) << "as others read it";
 }
 
 TEST(Codec, ReadsWhatOthersWrite) {
