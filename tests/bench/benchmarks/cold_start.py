@@ -26,20 +26,20 @@ def build(config):
     )
 
 
-def sampler(side, start):
+def sampler(side, start, phases=PHASES):
     def sample():
         with start() as job:
             job.wait_for(lambda: visible_reports(side, job.storage), "a report", TIMEOUT_S)
             visible = time.monotonic() - job.started
             ended = job.finish(TIMEOUT_S)
-            return {**_phases(job), "visible": visible, "exit": ended}
+            return {**_phases(job, phases), "visible": visible, "exit": ended}
 
     return sample
 
 
-def _phases(job):
+def _phases(job, phases):
     found = {}
-    for phase in PHASES:
+    for phase in phases:
         marks = [job.mark(rank, phase) for rank in range(2)]
         if all(marks):
             found[phase] = max(mark.time for mark in marks) - job.started

@@ -41,6 +41,16 @@ def start_rtrain(config, script, settings, max_failures=0, workers=2):
     return Job("rtrain", command, rtrain_environment(config))
 
 
+def start_launched(config, program, settings):
+    """A Python program on two workers."""
+
+    def command(storage, events):
+        return [config.rtrain, "launch", "-n", "2", "--storage", storage, "--name", "run", config.torch_python,
+                os.path.join(PEERS, "launched.py"), program, *_flags(config, settings, storage, events)]
+
+    return Job("launched", command, rtrain_environment(config))
+
+
 def start_rtrain_on_two_hosts(config, script, settings):
     """Both are this machine: the process of node 0, and an agent with a runtime folder of its own. A spread rank 1 is the agent's."""
 
