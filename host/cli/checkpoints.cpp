@@ -119,9 +119,11 @@ Value find_checkpoint(OpenRun& run, const std::string& name) {
     if (is_meant) return checkpoint;
     names.push_back(checkpoint["name"].as_string());
   }
-  const std::string there = names.empty() ? "none is kept" : cat("kept are ", join(names, ", "));
-  throw Error(Code::kUsage, cat("the run '", run.ref.name, "' has no checkpoint '", name, "'",
-                                suggestion(name, names), ": ", there));
+  const auto near = nearest_name(name, names);
+  throw Error(Code::kUsage,
+              cat("the run '", run.ref.name, "' has no checkpoint '", name, "'",
+                  near ? cat(": did you mean '", *near, "'?") : "",
+                  names.empty() ? ": none is kept" : cat(" (kept are ", join(names, ", "), ")")));
 }
 
 void add_checkpoints(Parser& parser) {

@@ -72,8 +72,10 @@ add_library(torch_headers INTERFACE)
 target_include_directories(torch_headers SYSTEM INTERFACE
   ${TORCH_ROOT}/include ${TORCH_ROOT}/include/torch/csrc/api/include
   ${PROJECT_SOURCE_DIR}/host/engine/distributed/gloo_stub)
+# The wheels are built with NDEBUG: without it some classes of their headers have members more than those in the library.
 target_compile_definitions(torch_headers INTERFACE
-  USE_DISTRIBUTED USE_C10D_GLOO USE_RPC USE_TENSORPIPE _GLIBCXX_USE_CXX11_ABI=1)
+  USE_DISTRIBUTED USE_C10D_GLOO USE_RPC USE_TENSORPIPE _GLIBCXX_USE_CXX11_ABI=1
+  $<$<NOT:$<CONFIG:Release,RelWithDebInfo>>:NDEBUG>)
 
 foreach(lib torch_cpu c10)
   add_library(torch::${lib} SHARED IMPORTED GLOBAL)
