@@ -364,9 +364,10 @@ void add_profile(Parser& parser) {
                "samples of the stacks instead, Lua lines and native functions of all threads: a "
                "flame graph and a file for speedscope.app");
   command
-      .option("--rate", &options->rate,
-              "of --flame: samples a second (default 100); fewer where they would take more than "
-              "0.5 % of the rank's processor time")
+      .option(
+          "--rate", &options->rate,
+          "of --flame: samples of each second that a thread runs (default 100); fewer where they "
+          "would take more than 0.5 % of the rank's processor time")
       .within(1, kMostRate);
   command.flag("--idle", &options->idle,
                "of --flame: also threads that wait; the main thread is always shown");

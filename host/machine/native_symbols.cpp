@@ -91,6 +91,28 @@ const Elf64_Shdr* symbol_table(std::span<const Elf64_Shdr> sections) {
   return found;
 }
 
+// Whether a function may have a wanted address: a look at few bits, where a library has half a
+// million functions.
+class WantedPages {
+ public:
+  // By their offsets.
+  explicit WantedPages(std::span<const Wanted> sorted) : bits_((page(sorted.back().offset)) + 1) {
+    for (const Wanted& wanted : sorted) bits_[page(wanted.offset)] = true;
+  }
+  bool may_have(uint64_t from, uint64_t size) const {
+    const uint64_t last = page(from + size);
+    for (uint64_t at = page(from); at <= last && at < bits_.size(); ++at) {
+      if (bits_[at]) return true;
+    }
+    return false;
+  }
+
+ private:
+  static uint64_t page(uint64_t offset) { return offset >> 12U; }
+
+  std::vector<bool> bits_;
+};
+
 void find_functions(Module& module, std::vector<NativeSymbol>& out) {
   const MappedFile file(module.path);
   const auto header = file.read<Elf64_Ehdr>(0, 1);
@@ -102,7 +124,9 @@ void find_functions(Module& module, std::vector<NativeSymbol>& out) {
   const Elf64_Shdr& texts = sections[table->sh_link];
   const auto names = file.read<char>(texts.sh_offset, texts.sh_size);
   std::ranges::sort(module.wanted, {}, &Wanted::offset);
+  const WantedPages pages(module.wanted);
   for (const Elf64_Sym& symbol : symbols) {
+    if (!pages.may_have(symbol.st_value, symbol.st_size)) continue;
     const unsigned type = ELF64_ST_TYPE(symbol.st_info);
     if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF) continue;
     auto next = std::ranges::lower_bound(module.wanted, symbol.st_value, {}, &Wanted::offset);

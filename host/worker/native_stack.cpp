@@ -43,8 +43,6 @@ pid_t main_tid = 0;
 thread_local volatile bool unwinding = false;
 thread_local sigjmp_buf unwinder;
 
-int stack_signal() { return SIGRTMIN + 5; }
-
 int own_tid() { return static_cast<int>(syscall(SYS_gettid)); }
 
 // As backtrace(), but 0 where the unwinder gives up.
@@ -62,7 +60,7 @@ int safe_backtrace(void** out, int size) {
 
 void on_signal(int, siginfo_t* info, void* context) {
   const int saved = errno;
-  if (info->si_code == SI_QUEUE) {
+  if (info->si_code == SI_QUEUE || info->si_code == SI_TIMER) {
     SampleHandler handler = sample_handler.load();
     if (handler != nullptr) handler(info->si_value.sival_int, context);
     errno = saved;
@@ -104,6 +102,8 @@ std::string frame_text(void* address) {
 }
 
 }  // namespace
+
+int stack_signal() { return SIGRTMIN + 5; }
 
 std::vector<int> other_threads() {
   std::vector<int> out;

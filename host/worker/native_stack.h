@@ -19,11 +19,12 @@ void install_stack_signal();
 // the main thread: it may do only what such a handler may.
 std::vector<ThreadStack> native_stacks(void (*on_main_thread)());
 
-// What a sampler does on a thread that interrupt_thread() has interrupted, with the value given
-// there and the handler's ucontext_t. In the signal handler: it may do only what such a handler
-// may.
+// What a sampler does on a thread that interrupt_thread() has interrupted, or a timer by the same
+// signal, with the value given there and the handler's ucontext_t. In the signal handler: it may do
+// only what such a handler may.
 using SampleHandler = void (*)(int value, void* context);
 void set_sample_handler(SampleHandler handler);  // null: nothing
+int stack_signal();
 // False where the thread has ended.
 bool interrupt_thread(int tid, int value);
 

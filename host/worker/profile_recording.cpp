@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <random>
 #include <thread>
 
 #include "host/base/clock.h"
@@ -113,11 +114,10 @@ class SamplePace {
   explicit SamplePace(double rate)
       : least_s_(1 / rate), interval_s_(least_s_), begin_s_(monotonic_s()) {}
 
-  void wait(const StackSampler& sampler) {
+  // Until the next tick.
+  double next_s(const StackSampler& sampler) {
     if (++ticks_ % kTicksBetweenChecks == 0) check(sampler.cost());
-    jitter_ = jitter_ * 1664525U + 1013904223U;
-    const double part = 0.75 + 0.5 * static_cast<double>(jitter_) / 4294967296.0;
-    std::this_thread::sleep_for(std::chrono::duration<double>(interval_s_ * part));
+    return interval_s_ * std::uniform_real_distribution<>(0.75, 1.25)(random_);
   }
 
  private:
@@ -142,7 +142,7 @@ class SamplePace {
   double interval_s_;
   double begin_s_;
   int ticks_ = 0;
-  uint32_t jitter_ = 1;
+  std::minstd_rand random_;
 };
 
 message::Profile record_stacks(Progress& progress, const message::AskProfile& asked,
@@ -154,8 +154,9 @@ message::Profile record_stacks(Progress& progress, const message::AskProfile& as
   SamplePace pace(asked.rate);
   const End end(progress, asked);
   while (!end.has_come()) {
-    sampler.tick(monotonic_s());
-    pace.wait(sampler);
+    const double interval_s = pace.next_s(sampler);
+    sampler.tick(interval_s);
+    std::this_thread::sleep_for(std::chrono::duration<double>(interval_s));
   }
   out.reports = end.num_reports();
   out.seconds = monotonic_s() - begin_s;

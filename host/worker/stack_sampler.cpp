@@ -1,33 +1,21 @@
 #include "host/worker/stack_sampler.h"
 
-#include <link.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
 #include "host/base/text.h"
 #include "host/machine/native_frame.h"
-#include "host/worker/lua_stack.h"
 #include "host/worker/native_stack.h"
+#include "host/worker/sample_slot.h"
+#include "host/worker/thread_clock.h"
 
 // NOLINTBEGIN(readability-identifier-naming, bugprone-reserved-identifier): names of others.
-// Marks in LuaJIT's interpreter, in the order of their addresses.
-extern "C" {
-extern const char lj_vm_asm_begin[];
-extern const char lj_BC_FUNCC[];     // with lj_BC_FUNCCW: calls a C function
-extern const char lj_vm_returnp[];   // behind them
-extern const char lj_vm_ffi_call[];  // the last one
-}
-
 // Finds the code that unwinds an address. As a side effect it reads what compiled code has been
 // registered with it since, which a signal handler should not be the first to do: that allocates.
 extern "C" void* _Unwind_Find_FDE(void* pc, void* bases);
@@ -36,176 +24,27 @@ extern "C" void* _Unwind_Find_FDE(void* pc, void* bases);
 namespace rtrain {
 namespace {
 
-constexpr size_t kMaxThreads = 128;
-constexpr int kMaxNative = 96;
+using Where = SampleSlot::Where;
+
 constexpr int64_t kTicksBetweenLists = 16;
+// A place where a thread waits is known without its Lua lines after so many ticks without an
+// instruction of Lua's; one where it runs after so much processor time.
 constexpr int kTicksForLua = 3;
+constexpr double kCpuForLuaS = 0.03;
 // A thread that has slept for so long is looked at less often.
 constexpr int kIdleTicks = 8;
 constexpr int64_t kTicksBetweenLooks = 4;
-// Without the processor.
-constexpr double kWorthTelling = 1e-3;
-// A thread that runs answers sooner.
-constexpr double kPrompt = 1e-3;
 // What a thread may take on its way out of the signal: it has not run because of it.
 constexpr double kLeavingS = 50e-6;
-// Above an interrupted frame: what is looked at for the unwinder's return addresses.
-constexpr size_t kScannedWords = 256;
+// A timer whose time has passed would interrupt at once, also a thread that sleeps.
+constexpr double kSoonS = 1e-4;
+// Of waits for a processor, and of waits without a known place.
+constexpr double kWorthTellingS = 1e-3;
+constexpr double kNeverS = 1e9;
 constexpr char kLuaKey = 'L';
 constexpr char kNativeKey = 'N';
 constexpr char kInterpreterKey = 'I';  // an address of LuaJIT's, or of compiled code
 constexpr char kTextKey = 'T';
-
-double seconds(const timespec& time) {
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-double clock_s(clockid_t clock) {
-  timespec now{};
-  return clock_gettime(clock, &now) == 0 ? seconds(now) : -1;
-}
-
-// Of a thread of this process, by the kernel's encoding; -1 where it has ended.
-double thread_cpu_s(int tid) {
-  constexpr unsigned kPerThreadScheduled = 6;
-  return clock_s(static_cast<clockid_t>((~static_cast<unsigned>(tid) << 3U) | kPerThreadScheduled));
-}
-
-enum class Where : uint8_t {
-  kNative,    // no Lua is below, or it is not known
-  kFunction,  // in a C function that Lua has called
-  kLua,       // in the interpreter, its helpers or compiled code
-  kUnwinder,
-};
-
-// The range of the library that unwinds stacks, which holds a lock meanwhile.
-struct Range {
-  uintptr_t from = 0;
-  uintptr_t to = 0;
-  bool has(uintptr_t address) const { return address >= from && address < to; }
-};
-Range unwinder;
-
-int find_unwinder(dl_phdr_info* info, size_t, void*) {
-  if (std::strstr(info->dlpi_name, "libgcc_s") == nullptr) return 0;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& header = info->dlpi_phdr[i];
-    if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;
-    unwinder = {info->dlpi_addr + header.p_vaddr,
-                info->dlpi_addr + header.p_vaddr + header.p_memsz};
-  }
-  return 1;
-}
-
-uintptr_t address_of(const char* symbol) { return reinterpret_cast<uintptr_t>(symbol); }
-
-bool is_in_interpreter(uintptr_t address) {
-  return address >= address_of(lj_vm_asm_begin) && address < address_of(lj_vm_ffi_call);
-}
-
-bool calls_function(uintptr_t address) {
-  return address >= address_of(lj_BC_FUNCC) && address < address_of(lj_vm_returnp);
-}
-
-}  // namespace
-
-// What a handler writes on its thread and the sampler reads once `done`.
-struct SampleSlot {
-  std::atomic<bool> done{false};
-  Where where = Where::kNative;
-  bool is_in_system_call = false;
-  bool waits_for_lua = false;  // until lua.done
-  int count = 0;               // of native frames, the innermost first
-  int own = 0;                 // of these: above the frame of the interpreter
-  int64_t num_sleeps = 0;
-  double time_s = 0;
-  double cpu_s = 0;  // of the thread, after it
-  double cost_s = 0;
-  std::array<uintptr_t, kMaxNative> native{};
-  LuaStack lua;
-};
-
-namespace {
-
-// Made by the first sampler and never freed: a hook may still be about to write there.
-std::array<SampleSlot, kMaxThreads>* slots = nullptr;
-
-bool is_unwinding(const ucontext_t& context) {
-  const auto& registers = context.uc_mcontext.gregs;
-  if (unwinder.has(static_cast<uintptr_t>(registers[REG_RIP]))) return true;
-  const auto* words = reinterpret_cast<const uintptr_t*>(registers[REG_RSP]);
-  return std::any_of(words, words + kScannedWords,
-                     [](uintptr_t word) { return unwinder.has(word); });
-}
-
-// At the instruction, or behind it where the call is not made again.
-bool is_system_call(uintptr_t pc) {
-  const auto is_one = [](const unsigned char* code) { return code[0] == 0x0f && code[1] == 0x05; };
-  const auto* code = reinterpret_cast<const unsigned char*>(pc);
-  return is_one(code) || is_one(code - 2);
-}
-
-void find_place(SampleSlot& slot) {
-  const auto begin = slot.native.begin();
-  const auto end = begin + slot.count;
-  const auto vm = std::find_if(begin, end, &is_in_interpreter);
-  slot.own = static_cast<int>(vm - begin);
-  if (vm == end) {
-    // A stack without an end has been cut; compiled code gives none.
-    slot.where = slot.count <= 1 ? Where::kLua : Where::kNative;
-    return;
-  }
-  // A coroutine has a frame of the interpreter's directly below its own.
-  const bool is_coroutine = vm + 1 != end && is_in_interpreter(*(vm + 1));
-  slot.where = vm != begin && calls_function(*vm) && !is_coroutine ? Where::kFunction : Where::kLua;
-}
-
-void write_sample(SampleSlot& slot, const ucontext_t& context) {
-  const auto pc = static_cast<uintptr_t>(context.uc_mcontext.gregs[REG_RIP]);
-  slot.native[0] = pc;
-  slot.count = 1;
-  slot.own = 1;
-  slot.is_in_system_call = is_system_call(pc);
-  if (is_unwinding(context)) {
-    slot.where = Where::kUnwinder;
-    return;
-  }
-  std::array<void*, kMaxNative> frames{};
-  const int count = interrupted_frames(frames.data(), kMaxNative, &context);
-  for (int i = 0; i < count; ++i) {
-    // A return address may lie behind its function's end.
-    const auto address = reinterpret_cast<uintptr_t>(frames[static_cast<size_t>(i)]);
-    slot.native[static_cast<size_t>(i)] = i == 0 ? address : address - 1;
-  }
-  slot.count = std::max(count, 1);
-  find_place(slot);
-}
-
-void on_sample(int value, void* context) {
-  if (value < 0 || value >= static_cast<int>(kMaxThreads)) return;
-  const double begun_s = clock_s(CLOCK_THREAD_CPUTIME_ID);
-  SampleSlot& slot = (*slots)[static_cast<size_t>(value)];
-  write_sample(slot, *static_cast<const ucontext_t*>(context));
-  slot.lua.count = 0;
-  slot.lua.cost_s = 0;
-  slot.lua.done.store(false, std::memory_order_relaxed);
-  slot.waits_for_lua = false;
-  if (slot.where == Where::kFunction) {
-    const bool was_read =
-        read_safely([](void* lua) { write_frames(*static_cast<LuaStack*>(lua)); }, &slot.lua);
-    if (!was_read) slot.lua.count = 0;
-  } else if (slot.where == Where::kLua) {
-    slot.lua.wanted = true;
-    slot.waits_for_lua = write_at_next_instruction(slot.lua);
-  }
-  rusage usage{};
-  getrusage(RUSAGE_THREAD, &usage);
-  slot.num_sleeps = usage.ru_nvcsw;
-  slot.time_s = clock_s(CLOCK_MONOTONIC);
-  slot.cpu_s = clock_s(CLOCK_THREAD_CPUTIME_ID);
-  slot.cost_s = slot.cpu_s - begun_s;
-  slot.done.store(true, std::memory_order_release);
-}
 
 std::string lua_key(const LuaFrame& frame) {
   return cat(kLuaKey, std::string_view(frame.name.data()), '\n',
@@ -251,38 +90,37 @@ struct StackSampler::Seen {
 
 struct StackSampler::Thread {
   int tid = 0;
-  int slot = 0;
+  size_t slot = 0;  // where it runs; the next one: where it waits
   Seen* seen = nullptr;
   bool is_main = false;
   bool is_asked = false;
   bool is_leaving = false;  // it has answered since its clock was last read
   bool has_ended = false;
-  bool is_waiting = true;  // where it was last
+  bool is_waiting = false;  // there, and it has not run since
   int ticks_for_lua = 0;
-  int idle_ticks = 0;  // since it has last run
-  int64_t num_sleeps = 0;
-  double asked_s = 0;
-  double last_s = 0;      // until then its time is counted
-  double last_cpu_s = 0;  // of its clock, then
-  double cpu_s = -1;      // of its clock, when it was last read
-  double answer_cpu_s = 0;
-  Stack last = {};  // where it was then
+  int idle_ticks = 0;       // since it has last run
+  double last_s = 0;        // until then its time is counted
+  double last_cpu_s = 0;    // of its clock, then
+  double last_ready_s = 0;  // of the kernel's count, then
+  double cpu_s = -1;        // of its clock, when it was last read
+  double answer_cpu_s = 0;  // when it has last answered
+  double waited_s = 0;      // counted, and not known where
+  Stack place = {};         // where it has last waited
+  CpuTimer timer;
 };
 
 StackSampler::StackSampler(bool is_idle_wanted)
     : is_idle_wanted_(is_idle_wanted),
       begun_own_s_(clock_s(CLOCK_THREAD_CPUTIME_ID)),
-      begun_process_s_(clock_s(CLOCK_PROCESS_CPUTIME_ID)) {
-  static auto* const made = new std::array<SampleSlot, kMaxThreads>();
-  slots = made;
-  if (unwinder.to == 0) dl_iterate_phdr(&find_unwinder, nullptr);
-  for (int slot = 0; slot < static_cast<int>(kMaxThreads); ++slot) free_slots_.push_back(slot);
-  set_sample_handler(&on_sample);
+      begun_process_s_(clock_s(CLOCK_PROCESS_CPUTIME_ID)),
+      slots_(sample_slots()) {
+  for (size_t slot = 0; slot < slots_.size(); slot += 2) free_slots_.push_back(slot);
+  set_sample_handler(&write_sample);
 }
 
 StackSampler::~StackSampler() {
   set_sample_handler(nullptr);
-  for (SampleSlot& slot : *slots) slot.lua.wanted = false;
+  for (SampleSlot& slot : slots_) slot.lua.wanted = false;
 }
 
 SamplingCost StackSampler::cost() const {
@@ -290,107 +128,141 @@ SamplingCost StackSampler::cost() const {
           .process_s = clock_s(CLOCK_PROCESS_CPUTIME_ID) - begun_process_s_};
 }
 
-void StackSampler::list_threads(double now_s) {
+void StackSampler::list_threads(double interval_s) {
   for (const int tid : other_threads()) {
     if (free_slots_.empty()) return;
     if (threads_.count(tid) != 0) continue;
     const bool is_main = tid == getpid();
     const std::string name = is_main ? "main" : thread_name(tid);
-    if (name.empty()) continue;
-    threads_.emplace(tid, Thread{.tid = tid,
-                                 .slot = free_slots_.back(),
-                                 .seen = &seen_[name],
-                                 .is_main = is_main,
-                                 .last_s = now_s,
-                                 .last_cpu_s = std::max(0.0, thread_cpu_s(tid))});
+    const double cpu_s = thread_cpu_s(tid);
+    if (name.empty() || cpu_s < 0) continue;
+    const size_t slot = free_slots_.back();
+    Thread thread{.tid = tid,
+                  .slot = slot,
+                  .seen = &seen_[name],
+                  .is_main = is_main,
+                  .last_s = clock_s(CLOCK_MONOTONIC),
+                  .last_cpu_s = cpu_s,
+                  .last_ready_s = thread_ready_s(tid).value_or(0),
+                  .timer = CpuTimer(tid, stack_signal(), static_cast<int>(slot))};
+    slots_[slot].done = false;
+    slots_[slot].is_for_waits = false;
+    slots_[slot + 1].is_for_waits = true;
+    // One that runs for a short time only has its part of the samples, too.
+    thread.timer.set(cpu_s + interval_s * std::uniform_real_distribution<>()(random_));
+    threads_.emplace(tid, std::move(thread));
     free_slots_.pop_back();
   }
 }
 
-void StackSampler::tick(double now_s) {
+void StackSampler::tick(double interval_s) {
   std::array<void*, 4> bases{};
   _Unwind_Find_FDE(reinterpret_cast<void*>(&lua_key), bases.data());
   // A thread has a folder there.
   struct stat folder {};
   const bool has_changed =
       stat("/proc/self/task", &folder) == 0 && std::exchange(links_, folder.st_nlink) != links_;
-  if (has_changed || ticks_ % kTicksBetweenLists == 0) list_threads(now_s);
+  if (has_changed || ticks_ % kTicksBetweenLists == 0) list_threads(interval_s);
   ++ticks_;
   for (auto place = threads_.begin(); place != threads_.end();) {
     Thread& thread = place->second;
-    look(thread, now_s);
+    const bool is_due = thread.idle_ticks < kIdleTicks ||
+                        (ticks_ + static_cast<int64_t>(thread.slot / 2)) % kTicksBetweenLooks == 0;
+    if (is_due) look(thread, interval_s);
     if (thread.has_ended) free_slots_.push_back(thread.slot);
     place = thread.has_ended ? threads_.erase(place) : std::next(place);
   }
 }
 
-void StackSampler::look(Thread& thread, double now_s) {
-  if (thread.idle_ticks >= kIdleTicks && (ticks_ + thread.slot) % kTicksBetweenLooks != 0) return;
+void StackSampler::look(Thread& thread, double interval_s) {
+  const double now_s = clock_s(CLOCK_MONOTONIC);
   const double cpu_s = thread_cpu_s(thread.tid);
   thread.has_ended = cpu_s < 0;
-  if (thread.is_asked && !take(thread)) return;
+  take_running(thread, cpu_s, interval_s);
   if (thread.has_ended) return;
+  if (thread.is_asked) take_waiting(thread);
   const bool has_run =
       thread.is_leaving ? cpu_s - thread.answer_cpu_s > kLeavingS : cpu_s != thread.cpu_s;
   thread.is_leaving = false;
   thread.cpu_s = cpu_s;
-  if (has_run) return ask(thread);
-  ++thread.idle_ticks;
-  const double seconds = now_s - thread.last_s;
-  if (thread.is_waiting) {
-    add_waiting(thread, seconds);
-  } else {
-    thread.seen->ready_s += seconds;
+  if (has_run) {
+    thread.idle_ticks = 0;
+    count_time(thread, now_s, cpu_s);
+    thread.is_waiting = false;
+    if (is_wanted(thread) && !thread.is_asked && !has_processor(thread.tid)) ask(thread);
+    return;
   }
+  ++thread.idle_ticks;
+  // Where it could run, that is known when it does.
+  if (!thread.is_waiting) return;
+  thread.seen->waiting[thread.place] += now_s - thread.last_s;
   thread.last_s = now_s;
-  thread.last_cpu_s = cpu_s;
+}
+
+bool StackSampler::is_wanted(const Thread& thread) const {
+  return is_idle_wanted_ || thread.is_main;
+}
+
+// Until now, at this time of its clock.
+void StackSampler::count_time(Thread& thread, double now_s, double cpu_s) {
+  const double all_ready_s = thread_ready_s(thread.tid).value_or(thread.last_ready_s);
+  const double ready_s = all_ready_s - std::exchange(thread.last_ready_s, all_ready_s);
+  const double ran_s = cpu_s - std::exchange(thread.last_cpu_s, cpu_s);
+  const double waited_s = now_s - std::exchange(thread.last_s, now_s) - ran_s - ready_s;
+  thread.seen->ran_s += ran_s;
+  thread.seen->ready_s += ready_s;
+  if (waited_s < 0 && thread.is_waiting) {
+    // Some of what was counted as its wait was that for a processor.
+    thread.seen->waiting[thread.place] += waited_s;
+  } else {
+    thread.waited_s += std::max(0.0, waited_s);
+  }
 }
 
 void StackSampler::ask(Thread& thread) {
-  SampleSlot& slot = (*slots)[static_cast<size_t>(thread.slot)];
-  slot.done = false;
+  slots_[thread.slot + 1].done = false;
   thread.ticks_for_lua = 0;
-  thread.idle_ticks = 0;
-  thread.asked_s = clock_s(CLOCK_MONOTONIC);
-  thread.is_asked = interrupt_thread(thread.tid, thread.slot);
+  thread.is_asked = interrupt_thread(thread.tid, static_cast<int>(thread.slot + 1));
   thread.has_ended = !thread.is_asked;
 }
 
-// False while it has not answered.
-bool StackSampler::take(Thread& thread) {
-  SampleSlot& slot = (*slots)[static_cast<size_t>(thread.slot)];
+// Whether a handler has written, and its Lua lines if it has not to be patient any more.
+bool StackSampler::is_complete(SampleSlot& slot, bool is_patient) {
   if (!slot.done.load(std::memory_order_acquire)) return false;
   if (slot.waits_for_lua && !slot.lua.done.load(std::memory_order_acquire)) {
-    if (++thread.ticks_for_lua < kTicksForLua) return false;
+    if (is_patient) return false;
     // Where the hook has begun at this very moment, it is about to write.
     if (!slot.lua.wanted.exchange(false)) return false;
   }
-  thread.is_asked = false;
-  thread.is_leaving = true;
-  thread.answer_cpu_s = slot.cpu_s;
   handlers_s_ += slot.cost_s + (slot.waits_for_lua ? slot.lua.cost_s : 0);
-  ++samples_;
-  thread.last = stack_of(slot);
-  const double seconds = slot.time_s - thread.last_s;
-  const double cpu_s = std::clamp(slot.cpu_s - thread.last_cpu_s, 0.0, std::max(0.0, seconds));
-  const bool has_slept = std::exchange(thread.num_sleeps, slot.num_sleeps) != slot.num_sleeps;
-  thread.is_waiting = has_slept && slot.is_in_system_call;
-  thread.seen->ran_s += cpu_s;
-  if (thread.is_waiting) {
-    add_waiting(thread, seconds - cpu_s);
-  } else {
-    // One that was not running when it was asked answers where it was put off the processor: mostly
-    // in system calls. That does not say where it runs.
-    if (slot.time_s - thread.asked_s < kPrompt) thread.seen->running[thread.last] += 1;
-    if (!has_slept && seconds - cpu_s > kWorthTelling) thread.seen->ready_s += seconds - cpu_s;
-  }
-  thread.last_s = slot.time_s;
-  thread.last_cpu_s = slot.cpu_s;
   return true;
 }
 
-void StackSampler::add_waiting(Thread& thread, double seconds) {
-  if (is_idle_wanted_ || thread.is_main) thread.seen->waiting[thread.last] += seconds;
+// The timer's sample, and when the next one is.
+void StackSampler::take_running(Thread& thread, double cpu_s, double interval_s) {
+  SampleSlot& slot = slots_[thread.slot];
+  if (!slot.done.load(std::memory_order_acquire)) return;
+  if (!is_complete(slot, !thread.has_ended && cpu_s - slot.cpu_s < kCpuForLuaS)) return;
+  ++samples_;
+  thread.seen->running[stack_of(slot)] += 1;
+  slot.done = false;
+  const double next_s = slot.cpu_s + interval_s;
+  thread.timer.set(next_s > cpu_s ? next_s : thread_cpu_s(thread.tid) + kSoonS);
+}
+
+// The answer of one that had no processor. Where it is in no system call, it has not been waiting.
+void StackSampler::take_waiting(Thread& thread) {
+  SampleSlot& slot = slots_[thread.slot + 1];
+  const bool is_patient = slot.done && slot.waits_for_lua && ++thread.ticks_for_lua < kTicksForLua;
+  if (!is_complete(slot, is_patient)) return;
+  thread.is_asked = false;
+  thread.is_leaving = true;
+  thread.answer_cpu_s = slot.cpu_s;
+  if (!slot.is_in_system_call) return;
+  ++samples_;
+  thread.is_waiting = true;
+  thread.place = stack_of(slot);
+  thread.seen->waiting[thread.place] += std::exchange(thread.waited_s, 0);
 }
 
 StackSampler::Stack StackSampler::stack_of(const SampleSlot& slot) {
@@ -445,7 +317,21 @@ std::vector<int> StackSampler::name_frames(SampledStacks& out) const {
   return shown;
 }
 
+// What is not taken and counted yet.
+void StackSampler::close(Thread& thread) {
+  const double cpu_s = thread_cpu_s(thread.tid);
+  if (cpu_s < 0) return;
+  take_running(thread, cpu_s, kNeverS);
+  if (thread.is_asked) take_waiting(thread);
+  count_time(thread, clock_s(CLOCK_MONOTONIC), cpu_s);
+  if (is_wanted(thread) && (thread.is_waiting || thread.waited_s > kWorthTellingS)) {
+    thread.seen->waiting[thread.place] += thread.waited_s;
+  }
+}
+
 SampledStacks StackSampler::finish() {
+  for (auto& [tid, thread] : threads_) close(thread);
+  threads_.clear();
   SampledStacks out;
   const std::vector<int> shown = name_frames(out);
   const int waiting = static_cast<int>(out.frames.size());
@@ -471,11 +357,13 @@ SampledStacks StackSampler::finish() {
       merged[folded(stack)] +=
           seen.ran_s * static_cast<double>(count) / static_cast<double>(samples);
     }
-    if (seen.ready_s > 0) merged[{no_processor}] += seen.ready_s;
+    if (!merged.empty() || !seen.waiting.empty()) {
+      if (seen.ready_s > kWorthTellingS) merged[{no_processor}] += seen.ready_s;
+    }
     for (const auto& [stack, seconds] : seen.waiting) {
       Stack kept = folded(stack);
       kept.push_back(waiting);
-      merged[kept] += seconds;
+      if (seconds > 0) merged[kept] += seconds;
     }
     if (merged.empty()) continue;
     ThreadStacks thread{.name = name, .stacks = {}};

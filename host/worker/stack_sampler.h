@@ -1,27 +1,31 @@
 // host/worker/stack_sampler.h: a sampling profiler of this process: where its threads are, many
 // times a second, with their Lua lines and native functions in one stack.
 //
-// The thread that calls tick() interrupts those threads that have run since the tick before, by a
-// signal in whose handler each writes down its own stack (host/worker/native_stack.h,
-// lua_stack.h), and takes what they have written one tick later. A thread that sleeps is left
-// alone: it is where it was. Nothing is slowed between two samples, and nothing is done while no
-// sampler is there. One at a time.
+// What a thread runs is seen by a timer of its processor time (host/worker/thread_clock.h), which
+// interrupts it by a signal; in the signal's handler it writes down its own stack
+// (host/worker/sample_slot.h). How long it has run, and how long it could have run and had no
+// processor, is what the kernel counts. The rest of the time it has waited: where, it is asked for
+// by the same signal, once for each wait, when the thread that calls tick() sees that it has run
+// and has no processor. Answers are taken one tick later. So neither the load of the machine nor
+// how soon a thread answers says what counts. Nothing is slowed between two samples, and nothing is
+// done while no sampler is there. One at a time.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <map>
+#include <random>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "host/base/sampled_stacks.h"
 #include "host/machine/native_symbols.h"
+#include "host/worker/sample_slot.h"
 
 namespace rtrain {
-
-struct SampleSlot;
 
 // What the sampling itself has taken of the processor, next to what the process has.
 struct SamplingCost {
@@ -37,8 +41,9 @@ class StackSampler {
   StackSampler(const StackSampler&) = delete;
   StackSampler& operator=(const StackSampler&) = delete;
 
-  // At a time of the monotonic clock.
-  void tick(double now_s);
+  // The interval is that until the next tick, and of the processor time between two samples of a
+  // thread. Throws Error(kEnvironment) where there can be no more timers.
+  void tick(double interval_s);
   int64_t num_samples() const { return samples_; }
   SamplingCost cost() const;
   // What was seen, with names instead of addresses. Once, behind the last tick.
@@ -49,11 +54,15 @@ class StackSampler {
   struct Thread;
   using Stack = std::vector<int>;  // places in frames_
 
-  void list_threads(double now_s);
-  void look(Thread& thread, double now_s);
-  bool take(Thread& thread);
+  void list_threads(double interval_s);
+  void look(Thread& thread, double interval_s);
+  bool is_wanted(const Thread& thread) const;
+  void count_time(Thread& thread, double now_s, double cpu_s);
   void ask(Thread& thread);
-  void add_waiting(Thread& thread, double seconds);
+  bool is_complete(SampleSlot& slot, bool is_patient);
+  void take_running(Thread& thread, double cpu_s, double interval_s);
+  void take_waiting(Thread& thread);
+  void close(Thread& thread);
   Stack stack_of(const SampleSlot& slot);
   int frame_number(std::string key);
   std::vector<NativeSymbol> symbols() const;
@@ -65,12 +74,14 @@ class StackSampler {
   double handlers_s_ = 0;
   double begun_own_s_ = 0;
   double begun_process_s_ = 0;
-  nlink_t links_ = 0;              // of the folder of threads, when it was last looked at
-  std::map<int, Thread> threads_;  // by tid
-  std::vector<int> free_slots_;
+  nlink_t links_ = 0;  // of the folder of threads, when it was last looked at
+  std::span<SampleSlot, kMaxSampleSlots> slots_;
+  std::map<int, Thread> threads_;     // by tid
+  std::vector<size_t> free_slots_;    // two for each thread
   std::map<std::string, Seen> seen_;  // by the threads' names
   std::vector<std::string> frames_;   // a key each: a Lua line, or an address
   std::unordered_map<std::string, int> numbers_;
+  std::minstd_rand random_;
 };
 
 }  // namespace rtrain
