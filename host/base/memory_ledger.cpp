@@ -67,6 +67,10 @@ void MemoryLedger::see_live(int64_t live) {
   ++peak_number_;
 }
 
+void MemoryLedger::begin_without_garbage() {
+  begin_live_ = std::clamp<int64_t>(live_ - bytes_, 0, begin_live_);
+}
+
 bool MemoryLedger::lacks_kind(uintptr_t address) const {
   const auto found = pieces_.find(address);
   return found != pieces_.end() && found->second.kind == 0;

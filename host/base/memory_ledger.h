@@ -45,6 +45,9 @@ class MemoryLedger {
   // What the device has in all, behind a change of it.
   void see_live(int64_t live);
 
+  // Garbage of before the ledger began is gone: it began with what is left of that.
+  void begin_without_garbage();
+
   bool has(uintptr_t address) const { return pieces_.count(address) != 0; }
   // Whether nobody has said what is in it.
   bool lacks_kind(uintptr_t address) const;

@@ -51,6 +51,21 @@ TEST(MemoryLedger, ALineHasWhatItTookAndHasNotGivenBack) {
   EXPECT_EQ(memory.ledger.num_taken(), 3);
 }
 
+TEST(MemoryLedger, ItBeginsWithoutGarbage) {
+  MemoryLedger ledger{1000};
+  ledger.take(1, 200, "a");
+  ledger.see_live(1200);
+  ledger.see_live(900);  // 300 of what was there before were garbage
+  ledger.begin_without_garbage();
+  EXPECT_EQ(ledger.begin_live(), 700);
+  EXPECT_EQ(ledger.live(), 900);
+  EXPECT_EQ(ledger.peak(), 1200);
+  // What was taken without a notice of it does not count as there before.
+  ledger.see_live(2000);
+  ledger.begin_without_garbage();
+  EXPECT_EQ(ledger.begin_live(), 700);
+}
+
 TEST(MemoryLedger, WhatEachLineHadAtThePeak) {
   Memory memory;
   memory.take(1, 160, "early");

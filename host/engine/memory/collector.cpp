@@ -94,9 +94,14 @@ void note_device_tensor(const at::Tensor& tensor) {
                               device_weight.load(std::memory_order_relaxed);
 }
 
-bool collect_all(Vm& vm, lua_State* L) {
+bool collect_garbage(Vm& vm, lua_State* L) {
   if (vm.collecting || is_capturing()) return false;
   collect(vm, L, 2);
+  return true;
+}
+
+bool collect_all(Vm& vm, lua_State* L) {
+  if (!collect_garbage(vm, L)) return false;
   empty_device_caches();
   return true;
 }

@@ -36,6 +36,9 @@ inline void after_push(Vm& vm, lua_State* L) {
   if (thread_uncollected_bytes >= kCollectionBytes) trigger_collection(vm, L);
 }
 
+// Frees all that Lua's garbage holds. False where nothing may be freed now.
+bool collect_garbage(Vm& vm, lua_State* L);
+
 // Frees everything that can be freed, before an operation that ran out of memory is tried again.
 // False where nothing may be freed now.
 bool collect_all(Vm& vm, lua_State* L);

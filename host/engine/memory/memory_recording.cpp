@@ -19,9 +19,11 @@
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/engine/memory/allocator.h"
+#include "host/engine/memory/collector.h"
 #include "host/engine/memory/frame_users.h"
 #include "host/engine/memory/live_tensors.h"
 #include "host/engine/runtime/lua_tensor.h"
+#include "host/engine/runtime/vm.h"
 #include "host/lua/guard.h"
 
 namespace rtrain {
@@ -85,13 +87,17 @@ class Recording {
 
   void sample(double seconds, const std::vector<DeviceMemory>& in_use) {
     sweep();
-    for (const DeviceMemory& memory : in_use) {
-      add_device(memory);
-      devices_.at(memory.name).ledger.see_live(memory.allocated_bytes);
-    }
+    see_live(in_use);
     for (auto& [name, device] : devices_) {
       device.curve.add(seconds, device.ledger.take_recent_peak());
     }
+  }
+
+  // Garbage was collected, and the devices have so much.
+  void forget_garbage(const std::vector<DeviceMemory>& in_use) {
+    sweep();
+    see_live(in_use);
+    for (auto& [name, device] : devices_) device.ledger.begin_without_garbage();
   }
 
   // All of the script's tensors, at the beginning.
@@ -106,8 +112,10 @@ class Recording {
   }
 
   // `found`: the script's tensors at the end; null where they could not be looked at.
-  void close(const std::map<std::string, LiveTensors>* found) {
+  void close(const std::map<std::string, LiveTensors>* found,
+             const std::vector<DeviceMemory>& in_use) {
     sweep();
+    see_live(in_use);
     report_ = std::make_unique<MemoryReport>();
     report_->has_names = found != nullptr;
     for (auto& [name, device] : devices_) {
@@ -127,7 +135,7 @@ class Recording {
   }
 
   MemoryReport finish() {
-    if (!is_closed()) close(nullptr);
+    if (!is_closed()) close(nullptr, {});
     MemoryReport out = std::move(*report_);
     report_.reset();
     devices_.clear();
@@ -152,6 +160,14 @@ class Recording {
 
   void add_device(const DeviceMemory& memory) {
     devices_.emplace(memory.name, Device{MemoryLedger(memory.allocated_bytes), {}});
+  }
+
+  // Of the CPU its allocator tells.
+  void see_live(const std::vector<DeviceMemory>& in_use) {
+    for (const DeviceMemory& memory : in_use) {
+      add_device(memory);
+      devices_.at(memory.name).ledger.see_live(memory.allocated_bytes);
+    }
   }
 
   MemoryLedger& ledger_of(const std::string& device) { return devices_[device].ledger; }
@@ -236,6 +252,7 @@ void record_tensor(lua_State* L, const at::Tensor& tensor) {
 
 void look_at_values(lua_State* L) {
   if (wanted_look.load(std::memory_order_relaxed) == Look::kNone || gettid() != getpid()) return;
+  if (!collect_garbage(vm(L), L)) return;  // the next operator looks
   const Look look = wanted_look.exchange(Look::kNone);
   if (look == Look::kNone) return;
   Recording& own = recording();
@@ -249,10 +266,14 @@ void look_at_values(lua_State* L) {
   for (const std::string& name : names) {
     found.emplace(name, live_tensors(L, c10::Device(name), SIZE_MAX));
   }
+  const std::vector<DeviceMemory> in_use = device_memory();
   const std::lock_guard lock(own.mutex);
   if (!own.is_recording() || own.is_closed()) return;
-  if (look == Look::kFirst) return own.know_older(found);
-  own.close(&found);
+  if (look == Look::kFirst) {
+    own.forget_garbage(in_use);
+    return own.know_older(found);
+  }
+  own.close(&found, in_use);
   set_recording(false);
 }
 

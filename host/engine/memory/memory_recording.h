@@ -4,7 +4,8 @@
 // The CPU's allocator tells of all its allocations. Memory of other devices is recorded where a
 // tensor becomes a Lua value, and is known as freed once nobody has its storage. What was there
 // before, and the names of tensors, are found by a search through the script's values: the main
-// thread makes it at the next operator that it calls, at the beginning and at the end.
+// thread makes it at the next operator that it calls, at the beginning and at the end. It collects
+// its garbage before: what is counted then is what the script still has.
 #pragma once
 
 #include <ATen/core/Tensor.h>
