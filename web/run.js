@@ -142,6 +142,7 @@ export const showRun = async ({parts: [, name], query}, main, signal) => {
     const error = errorText(run.error);
     metrics.textContent = metricsText(run.metrics, MOST_METRICS);
     head.replaceChildren(el('h1', {}, run.name), error ? el('p', {class: 'error', role: 'alert'}, error) : '',
+      run.problem ? el('p', {class: 'error', role: 'status'}, `Shown as it was: ${run.problem}`) : '',
       run.hangs ? el('p', {}, linkTo(`run/${encodeURIComponent(run.name)}/hang`, `Who waited for whom (${run.hangs})`)) : '', run.attempts.at(-1)?.workers.some((worker) => worker.data) ? el('p', {}, linkTo(`run/${encodeURIComponent(run.name)}/data`, 'What its datasets do')) : '',
       summary(run, metrics),
       writes ? runActions(run, fill) : '', timeline(run));

@@ -19,6 +19,7 @@ class RunsPage {
     this.body = el('tbody');
     this.count = el('p', {class: 'quiet', role: 'status'});
     this.problem = el('p', {class: 'error', role: 'alert'});
+    this.damaged = el('div', {role: 'status'});
     this.reload = later(150, () => this.load());
   }
 
@@ -36,7 +37,7 @@ class RunsPage {
           onchange: (event) => change('archived', event.target.checked ? '1' : ''),
         }), 'archived'),
         this.compare),
-      this.problem,
+      this.problem, this.damaged,
       el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Runs'}, el('table', {}, this.head(), this.body)),
       this.pages(), this.count);
   }
@@ -92,7 +93,8 @@ class RunsPage {
     }
   }
 
-  show({runs, total, offset}) {
+  show({runs, total, offset, problems = []}) {
+    this.damaged.replaceChildren(...problems.map(({name, problem}) => el('p', {class: 'error'}, `${name} is shown as it was: ${problem}`)));
     this.body.replaceChildren(...runs.map((run) => this.row(run)));
     this.before.disabled = offset === 0;
     this.after.disabled = offset + runs.length >= total;

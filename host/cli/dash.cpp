@@ -19,6 +19,7 @@
 #include "host/dash/store_refresh.h"
 #include "host/loop/signal.h"
 #include "host/machine/machine.h"
+#include "host/store/environment.h"
 #include "host/store/file.h"
 #include "host/wire/secret_source.h"
 
@@ -172,8 +173,11 @@ void serve(const Options& options) {
   const HttpPortOptions server = server_options(options);
   const AccessOptions access = access_options(options, server.certificate.get());
   Loop loop;
-  const std::string storage_path = options.storage_path();
-  Dashboard dashboard(storage_path, access, page_files());
+  const std::string storage_path = storage_folder(options.storage);
+  const auto refresh = std::make_shared<const StoreRefresh>(
+      storage_path,
+      [](const std::string& problem) { std::cerr << cat("rtrain: ", problem, "\n"); });
+  Dashboard dashboard(storage_path, access, page_files(), refresh);
   const HttpServer listening(loop, server, dashboard);
   const auto end = [&] {
     dashboard.stop();
@@ -181,9 +185,6 @@ void serve(const Options& options) {
   };
   const Signal interrupted(loop, SIGINT, end);
   const Signal terminated(loop, SIGTERM, end);
-  const StoreRefresh refresh(storage_path, [](const std::string& problem) {
-    std::cerr << cat("rtrain: the store is shown as it was: ", problem, "\n");
-  });
   print_address(storage_path, options, access, page_address(access, server, listening.address()),
                 listening.address());
   loop.run();

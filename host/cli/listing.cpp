@@ -38,7 +38,11 @@ std::string two_units(int64_t big, const char* big_unit, int64_t small, const ch
 
 std::string ListingOptions::storage_path() const {
   std::string folder = storage_folder(storage);
-  if (const auto objects = ObjectStorage::of(folder)) objects->refresh();
+  if (const auto objects = ObjectStorage::of(folder)) {
+    for (const auto& [run, problem] : objects->refresh_all()) {
+      std::cerr << cat("rtrain: the run '", run, "' is shown as it was: ", problem, "\n");
+    }
+  }
   return folder;
 }
 

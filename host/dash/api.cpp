@@ -1,6 +1,7 @@
 #include "host/dash/api.h"
 
 #include "host/base/error.h"
+#include "host/base/text.h"
 #include "host/dash/file_answers.h"
 #include "host/dash/media_answers.h"
 #include "host/dash/run_actions.h"
@@ -85,6 +86,10 @@ OpenRun Api::open_run(const std::string& run) const {
   try {
     return RunReader::open_run(storage_path_, run);
   } catch (const Error& e) {
+    const auto known = problems();
+    if (const auto found = known.find(run); found != known.end()) {
+      throw Error(Code::kNotFound, cat("run '", run, "': ", found->second));
+    }
     if (e.code() != Code::kUsage) throw;
     throw Error(Code::kNotFound, e.message());
   }

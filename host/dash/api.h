@@ -6,6 +6,7 @@
 // message}} with a status: 400 for wrong parameters, 404 for a run that is not there, 500.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,14 +15,18 @@
 
 #include "host/dash/live.h"
 #include "host/dash/route.h"
+#include "host/dash/store_refresh.h"
 #include "host/store/run_reader.h"
 
 namespace rtrain {
 
 class Api {
  public:
-  explicit Api(std::string storage_path)
-      : storage_path_(std::move(storage_path)), feed_(std::make_shared<LiveFeed>(storage_path_)) {}
+  // Null: nothing is known of problems with an object store.
+  explicit Api(std::string storage_path, std::shared_ptr<const StoreRefresh> refresh = nullptr)
+      : storage_path_(std::move(storage_path)),
+        refresh_(std::move(refresh)),
+        feed_(std::make_shared<LiveFeed>(storage_path_)) {}
 
   static std::span<const Route> routes();
 
@@ -38,11 +43,16 @@ class Api {
   ReportCharts& report_charts() const { return *report_charts_; }
   // The store, or nothing as long as there is none.
   std::optional<RunReader> reader() const { return RunReader::open(storage_path_); }
+  // Runs that are as they were, since what the object store has of them cannot be read: why.
+  std::map<std::string, std::string> problems() const {
+    return refresh_ == nullptr ? std::map<std::string, std::string>() : refresh_->problems();
+  }
   // Error(kNotFound) for a run that is not there, or that could be several.
   OpenRun open_run(const std::string& run) const;
 
  private:
   std::string storage_path_;
+  std::shared_ptr<const StoreRefresh> refresh_;
   std::shared_ptr<LiveFeed> feed_;
   std::unique_ptr<ReportCharts> report_charts_ = std::make_unique<ReportCharts>();
   std::stop_source stop_;

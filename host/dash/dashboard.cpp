@@ -28,8 +28,9 @@ Value resources_or_nil() {
 
 }  // namespace
 
-Dashboard::Dashboard(std::string storage_path, AccessOptions access, std::vector<PageFile> pages)
-    : access_(std::move(access)), api_(std::move(storage_path)) {
+Dashboard::Dashboard(std::string storage_path, AccessOptions access, std::vector<PageFile> pages,
+                     std::shared_ptr<const StoreRefresh> refresh)
+    : access_(std::move(access)), api_(std::move(storage_path), std::move(refresh)) {
   for (PageFile& page : pages) {
     std::string path = page.path;
     pages_.emplace(std::move(path), std::move(page));

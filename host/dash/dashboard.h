@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,9 @@ struct PageFile {
 
 class Dashboard : public HttpService {
  public:
-  Dashboard(std::string storage_path, AccessOptions access, std::vector<PageFile> pages);
+  // Null: nothing is known of problems with an object store.
+  Dashboard(std::string storage_path, AccessOptions access, std::vector<PageFile> pages,
+            std::shared_ptr<const StoreRefresh> refresh = nullptr);
 
   std::optional<HttpResponse> refuse(HttpRequest& request) override;
   bool may_take_long(const HttpRequest& request) const override;

@@ -20,6 +20,7 @@ constexpr int64_t kMostParts = 10000;
 constexpr int64_t kFewParts = 1000;
 constexpr size_t kSparkParts = 60;
 constexpr size_t kMostHangs = 20;
+constexpr size_t kMostProblems = 20;
 
 // What the rank reported under that name, else what it logged.
 std::vector<SeriesSummary> columns_of(const Api& api, RunReader& reader, const RunRef& run,
@@ -54,6 +55,16 @@ Value last_memory_report(const RunRef& run, int64_t rank) {
   return last.empty() ? Value() : from_json(read_text(cat(folder, "/", last)));
 }
 
+// [{name, problem}] of runs whose rows in the object store cannot be read; some are enough.
+List problems_of(const Api& api) {
+  List out;
+  for (const auto& [run, problem] : api.problems()) {
+    if (out.size() == kMostProblems) break;
+    out.emplace_back(Map{{"name", run}, {"problem", problem}});
+  }
+  return out;
+}
+
 LogChoice log_choice(const ApiRequest& request) {
   LogChoice out{.rank = request.number("rank", -1, -1),
                 .attempt = request.number("attempt", -1, -1)};
@@ -72,7 +83,11 @@ HttpReply answer_runs(const Api& api, const ApiRequest& request) {
                    .tags = request.request.query.all("tag"),
                    .archived = request.flag("archived")};
   auto reader = api.reader();
-  if (!reader) return json_reply(page_of("runs", {}, page));
+  if (!reader) {
+    Map out = page_of("runs", {}, page);
+    out.set("problems", problems_of(api));
+    return json_reply(std::move(out));
+  }
   const int64_t total = reader->count(filter);
   filter.limit = page.limit;
   filter.offset = page.offset;
@@ -84,8 +99,11 @@ HttpReply answer_runs(const Api& api, const ApiRequest& request) {
     if (!spark.empty()) row.as_map().set("spark", spark_of(api, *reader, run, spark));
     if (has_config) row.as_map().set("config", reader->config(run));
   }
-  return json_reply(Map{
-      {"runs", std::move(rows)}, {"total", total}, {"offset", page.offset}, {"limit", page.limit}});
+  return json_reply(Map{{"runs", std::move(rows)},
+                        {"total", total},
+                        {"offset", page.offset},
+                        {"limit", page.limit},
+                        {"problems", problems_of(api)}});
 }
 
 HttpReply answer_tags(const Api& api, const ApiRequest& request) {
@@ -133,6 +151,9 @@ HttpReply answer_run(const Api& api, const ApiRequest& request) {
   out.set("live", run.reader.is_live(run.ref));
   out.set("hangs", static_cast<int64_t>(count_diagnoses(run.ref.path)));
   out.set("archived", run.reader.is_archived(run.ref));
+  const auto problems = api.problems();
+  const auto problem = problems.find(run.ref.name);
+  out.set("problem", problem == problems.end() ? Value() : Value(problem->second));
   return json_reply(std::move(out));
 }
 

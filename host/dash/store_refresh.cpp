@@ -20,7 +20,9 @@ constexpr std::chrono::seconds kBetweenLooks{5};
 StoreRefresh::StoreRefresh(std::string storage_path,
                            std::function<void(const std::string& text)> on_problem)
     : storage_path_(std::move(storage_path)), on_problem_(std::move(on_problem)) {
-  if (ObjectStorage::of(storage_path_)) thread_ = std::thread([this] { run(); });
+  if (!ObjectStorage::of(storage_path_)) return;
+  look();
+  thread_ = std::thread([this] { run(); });
 }
 
 StoreRefresh::~StoreRefresh() {
@@ -38,20 +40,40 @@ bool StoreRefresh::wait() {
   return !ended_.wait_for(lock, kBetweenLooks, [this] { return is_ending_; });
 }
 
-void StoreRefresh::run() {
-  pthread_setname_np(pthread_self(), "rtrain-refresh");
-  while (wait()) look();
+std::map<std::string, std::string> StoreRefresh::problems() const {
+  const std::scoped_lock lock(mutex_);
+  return problems_;
 }
 
-void StoreRefresh::look() {
+void StoreRefresh::run() {
+  pthread_setname_np(pthread_self(), "rtrain-refresh");
+  while (wait()) try_look();
+}
+
+void StoreRefresh::try_look() {
   std::string problem;
   try {
-    if (const auto objects = ObjectStorage::of(storage_path_)) objects->refresh();
+    look();
   } catch (const std::exception& e) {
     problem = e.what();
   }
-  if (problem != problem_ && !problem.empty()) on_problem_(problem);
+  if (problem != problem_ && !problem.empty()) {
+    on_problem_(cat("the store is shown as it was: ", problem));
+  }
   problem_ = std::move(problem);
+}
+
+void StoreRefresh::look() {
+  const auto objects = ObjectStorage::of(storage_path_);
+  if (!objects) return;
+  std::map<std::string, std::string> problems = objects->refresh_all();
+  for (const auto& [run, problem] : problems) {
+    const auto known = problems_.find(run);
+    if (known != problems_.end() && known->second == problem) continue;
+    on_problem_(cat("the run '", run, "' is shown as it was: ", problem));
+  }
+  const std::scoped_lock lock(mutex_);
+  problems_ = std::move(problems);
 }
 
 }  // namespace rtrain

@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -12,23 +13,29 @@ namespace rtrain {
 
 class StoreRefresh {
  public:
-  // Nothing happens for a folder that stands for itself. on_problem is called on the thread that
-  // looks, once for each reason why it cannot, until it can again.
+  // Nothing happens for a folder that stands for itself. The first look is made here, and throws
+  // where the store does not answer. on_problem is called on the thread that looks: once for each
+  // reason why it cannot look, or cannot read what the store has of a run, until it can again.
   StoreRefresh(std::string storage_path, std::function<void(const std::string& text)> on_problem);
   // Waits for a request under way.
   ~StoreRefresh();
   StoreRefresh(const StoreRefresh&) = delete;
   StoreRefresh& operator=(const StoreRefresh&) = delete;
 
+  // Runs that are as they were, since what the store has of them cannot be read: why. Any thread.
+  std::map<std::string, std::string> problems() const;
+
  private:
   void run();
   void look();
+  void try_look();
   bool wait();
 
   std::string storage_path_;
   std::function<void(const std::string& text)> on_problem_;
   std::string problem_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::string> problems_;  // by run
   std::condition_variable ended_;
   bool is_ending_ = false;
   std::thread thread_;

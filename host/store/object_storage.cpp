@@ -109,6 +109,60 @@ std::string run_id_of(const std::string& path, const std::string& run) {
   return query.add(run).next() ? query.text(0) : "";
 }
 
+// Whether the folder's rows of the run are to be replaced by the snapshot's. Asked again when they
+// are: its controller may have begun meanwhile.
+bool is_newer(Database& database, const std::string& run_path, const Snapshot& snapshot) {
+  const auto local = local_of(database, snapshot.run);
+  return (!local || snapshot.is_after(*local)) && !RunLock::is_held(run_path);
+}
+
+// What the store has of one run is at fault, not the store.
+struct UnreadableRows : Error {
+  using Error::Error;
+};
+
+// Without the name of the copy, and without the advice for a folder's own store.
+std::string reason_of(const Error& e, const std::string& path) {
+  std::string out = e.message().substr(0, e.message().find(": `rtrain repair"));
+  for (const std::string& name : {"the store " + path, path}) {
+    for (size_t at = out.find(name); at != std::string::npos; at = out.find(name)) {
+      out.replace(at, name.size(), "the file");
+    }
+  }
+  return out;
+}
+
+void enter(Database& database, const std::string& run_path, const Snapshot& snapshot,
+           const TemporaryFile& rows) try {
+  const std::string run_id = run_id_of(rows.path(), snapshot.run);
+  if (run_id.empty()) throw Error(Code::kEnvironment, "they have no run of that name");
+  // First, so that nobody reads an old copy by a new row.
+  CheckpointFiles(run_path).forget_copies(run_id, snapshot.epoch);
+  copy_run(database, rows.path(), snapshot.run,
+           [&] { return is_newer(database, run_path, snapshot); });
+} catch (const Error& e) {
+  throw UnreadableRows(Code::kEnvironment,
+                       cat("the run's rows in the store, ", snapshot.uri,
+                           ", cannot be read: ", reason_of(e, rows.path()),
+                           "; if its controller is gone and puts no others, remove that object"));
+}
+
+// False where the snapshot is not there any more.
+bool enter_newer(const std::string& folder, const Snapshot& snapshot) {
+  Database database = Database::open(folder + "/rtrain.db");
+  const std::string run_path = cat(folder, "/", snapshot.run);
+  if (!is_newer(database, run_path, snapshot)) return true;
+  const TemporaryFile rows(folder);
+  try {
+    object_api().get_file(snapshot.uri, rows.path());
+  } catch (const Error& e) {
+    if (e.code() != Code::kNotFound) throw;
+    return false;
+  }
+  enter(database, run_path, snapshot, rows);
+  return true;
+}
+
 }  // namespace
 
 bool try_remove(const std::string& uri) {
@@ -175,34 +229,33 @@ std::optional<ObjectStorage> ObjectStorage::of(const std::string& storage_path) 
 }
 
 void ObjectStorage::refresh(const std::string& run) const {
-  const std::string folder = run.empty() ? rows_folder(uri_) : cat(rows_folder(uri_), "/", run);
-  for (int tries = 0;; ++tries) {
+  for (int tries = 0; tries <= kRetries; ++tries) {
+    const auto newest = newest_of(list_snapshots(cat(rows_folder(uri_), "/", run)));
+    const auto found = newest.find(run);
+    if (found == newest.end() || enter_newer(folder_, found->second)) return;
+    // Its controller has put newer ones since they were listed.
+  }
+  throw Error(Code::kEnvironment,
+              cat("the run's rows in the store, ", rows_folder(uri_), "/", run, ", were replaced ",
+                  kRetries + 1, " times while they were read: try again"));
+}
+
+std::map<std::string, std::string> ObjectStorage::refresh_all() const {
+  std::map<std::string, std::string> problems;
+  int failed_in_a_row = 0;
+  for (const auto& [run, snapshot] : newest_of(list_snapshots(rows_folder(uri_)))) {
     try {
-      const auto newest = newest_of(list_snapshots(folder));
-      if (newest.empty()) return;
-      Database database = Database::open(folder_ + "/rtrain.db");
-      for (const auto& each : newest) {
-        const std::string& name = each.first;
-        const Snapshot& snapshot = each.second;
-        const std::string run_path = cat(folder_, "/", name);
-        // Asked again when its rows are replaced: its controller may have begun meanwhile.
-        const auto is_newer = [&] {
-          const auto local = local_of(database, name);
-          return (!local || snapshot.is_after(*local)) && !RunLock::is_held(run_path);
-        };
-        if (!is_newer()) continue;
-        const TemporaryFile file(folder_);
-        object_api().get_file(snapshot.uri, file.path());
-        // First, so that nobody reads an old copy by a new row.
-        CheckpointFiles(run_path).forget_copies(run_id_of(file.path(), name), snapshot.epoch);
-        copy_run(database, file.path(), name, is_newer);
-      }
-      return;
+      if (!enter_newer(folder_, snapshot)) refresh(run);
+      failed_in_a_row = 0;
+    } catch (const UnreadableRows& e) {
+      problems[run] = e.message();
     } catch (const Error& e) {
-      // Its controller has put newer ones since they were listed.
-      if (e.code() != Code::kNotFound || tries == kRetries) throw;
+      // The second time it is the store: each of its time-outs may take a minute.
+      if (++failed_in_a_row == 2) throw;
+      problems[run] = e.message();
     }
   }
+  return problems;
 }
 
 std::optional<std::string> ObjectStorage::later_owner(const std::string& run,

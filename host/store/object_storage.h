@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -58,10 +59,13 @@ class ObjectStorage {
   static std::string join(const std::string& run_path, const std::string& uri,
                           const std::string& text);
 
-  // Enters runs that the store has newer than this folder into its database, all or that one, and
-  // removes copies of checkpoints that are not what the store has now. A run whose controller lives
-  // here is left alone.
-  void refresh(const std::string& run = {}) const;
+  // Enters the run, where the store has it newer than this folder, into its database, and removes
+  // copies of checkpoints that are not what the store has now. A run whose controller lives here is
+  // left alone. Throws Error(kEnvironment) for rows that cannot be read.
+  void refresh(const std::string& run) const;
+  // The same for all runs. The answer has those whose rows cannot be read, with the reason: they
+  // stay as they were. Throws where the store does not answer.
+  std::map<std::string, std::string> refresh_all() const;
   // The rows of another controller that owns the run; nothing when this one does.
   std::optional<std::string> later_owner(const std::string& run, const ObjectOwner& owner) const;
   // Who put the run's newest rows; nothing when it has none there.

@@ -344,7 +344,54 @@ def test_the_dashboard_shows_the_snapshots_of_another_machine(rtrain, s3):
     wait_until(lambda: server.json("/api/runs/run")["note"] == "seen", message="the note")
     wait_until(lambda: server.json("/api/runs")["total"] == 2, message="the second run")
     wait_until(lambda: server.json("/api/runs/second")["status"] == "FINISHED", message="its last snapshot")
-    s3.put("results/.rtrain/third/1-1-ab.db", b"no database")
-    wait_until(lambda: "the store is shown as it was" in server.running.stderr, message="the problem")
-    assert server.json("/api/runs")["total"] == 2
+    assert server.json("/api/runs")["problems"] == [] and server.json("/api/runs/run")["problem"] is None
     assert server.stop().returncode == 0
+
+
+def test_damaged_snapshots_of_runs_do_not_hide_the_others(rtrain, s3):
+    """They come before the others in every order of names, and there are more of them than of the others."""
+    from test_dash import Dash
+
+    ended(rtrain)
+    (whole,) = files(s3, "results/.rtrain/run/")
+    rows = s3.get(whole)
+    damaged = {"a-cut": rows[:len(rows) // 2], "b-empty": b"", "c-other": rows, "d-text": b"no database"}
+    for name, content in damaged.items():
+        s3.put(f"results/.rtrain/{name}/1-1-ab.db", content)
+    here = rtrain.env["HOME"]
+    rtrain.env["HOME"] = f"{here}/other"
+    listed = rtrain("ls", "--storage", URI, "--json")
+    assert listed.returncode == 0 and [run["name"] for run in json.loads(listed.stdout)] == ["run"], listed.stderr
+    assert all(f"the run '{name}' is shown as it was" in listed.stderr for name in damaged), listed.stderr
+
+    server = Dash(rtrain, "--storage", URI)
+    answer = server.json("/api/runs")
+    assert [run["name"] for run in answer["runs"]] == ["run"]
+    problems = {row["name"]: row["problem"] for row in answer["problems"]}
+    assert list(problems) == list(damaged)
+    for name, problem in problems.items():
+        assert f"{URI}/.rtrain/{name}/1-1-ab.db, cannot be read: " in problem, problem
+        assert "rtrain repair" not in problem and ".rows-" not in problem, problem
+    assert "no run of that name" in problems["b-empty"] and "no run of that name" in problems["c-other"]
+    refused = server.ask("/api/runs/a-cut")
+    assert refused.status == 404 and problems["a-cut"] in json.loads(refused.body)["error"]["message"]
+
+    # A run that is known already keeps its rows, and those behind it come.
+    s3.put("results/.rtrain/run/9-9-ab.db", rows[:5000])
+    rtrain.env["HOME"] = here
+    ended(rtrain, "--name", "second")
+    wait_until(lambda: server.json("/api/runs")["total"] == 2, message="the second run")
+    wait_until(lambda: server.json("/api/runs/run")["problem"], message="the problem")
+    shown = server.json("/api/runs/run")
+    assert shown["status"] == "FINISHED" and "9-9-ab.db" in shown["problem"]
+    assert server.json("/api/runs/run/curve", name="epoch")["min"] == [0, 1, 2, 3]
+    wait_until(lambda: "the run 'run' is shown as it was" in server.running.stderr, message="the message")
+
+    # When they are whole again, the problems are over.
+    s3.put("results/.rtrain/run/9-10-ab.db", rows)
+    for name in damaged:
+        s3.client.delete_object(Bucket="bucket", Key=f"results/.rtrain/{name}/1-1-ab.db")
+    wait_until(lambda: server.json("/api/runs")["problems"] == [], message="the end of the problems")
+    assert server.json("/api/runs/run")["problem"] is None
+    assert server.stop().returncode == 0
+    assert server.running.stderr.count("the run 'a-cut'") == 1
