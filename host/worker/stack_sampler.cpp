@@ -205,18 +205,25 @@ bool StackSampler::is_wanted(const Thread& thread) const {
 
 // Until now, at this time of its clock.
 void StackSampler::count_time(Thread& thread, double now_s, double cpu_s) {
-  const double all_ready_s = thread_ready_s(thread.tid).value_or(thread.last_ready_s);
-  const double ready_s = all_ready_s - std::exchange(thread.last_ready_s, all_ready_s);
   const double ran_s = cpu_s - std::exchange(thread.last_cpu_s, cpu_s);
-  const double waited_s = now_s - std::exchange(thread.last_s, now_s) - ran_s - ready_s;
   thread.seen->ran_s += ran_s;
-  thread.seen->ready_s += ready_s;
+  if (!is_wanted(thread)) return;
+  const double ready_s = count_ready(thread);
+  const double waited_s = now_s - std::exchange(thread.last_s, now_s) - ran_s - ready_s;
   if (waited_s < 0 && thread.is_waiting) {
     // Some of what was counted as its wait was that for a processor.
     thread.seen->waiting[thread.place] += waited_s;
   } else {
     thread.waited_s += std::max(0.0, waited_s);
   }
+}
+
+// A file is read for that: of threads whose waits are not wanted once, at the end.
+double StackSampler::count_ready(Thread& thread) {
+  const double all_s = thread_ready_s(thread.tid).value_or(thread.last_ready_s);
+  const double ready_s = all_s - std::exchange(thread.last_ready_s, all_s);
+  thread.seen->ready_s += ready_s;
+  return ready_s;
 }
 
 void StackSampler::ask(Thread& thread) {
@@ -324,7 +331,11 @@ void StackSampler::close(Thread& thread) {
   take_running(thread, cpu_s, kNeverS);
   if (thread.is_asked) take_waiting(thread);
   count_time(thread, clock_s(CLOCK_MONOTONIC), cpu_s);
-  if (is_wanted(thread) && (thread.is_waiting || thread.waited_s > kWorthTellingS)) {
+  if (!is_wanted(thread)) {
+    count_ready(thread);
+    return;
+  }
+  if (thread.is_waiting || thread.waited_s > kWorthTellingS) {
     thread.seen->waiting[thread.place] += thread.waited_s;
   }
 }

@@ -58,6 +58,7 @@ class StackSampler {
   void look(Thread& thread, double interval_s);
   bool is_wanted(const Thread& thread) const;
   void count_time(Thread& thread, double now_s, double cpu_s);
+  double count_ready(Thread& thread);
   void ask(Thread& thread);
   bool is_complete(SampleSlot& slot, bool is_patient);
   void take_running(Thread& thread, double cpu_s, double interval_s);
