@@ -80,9 +80,9 @@ def add_times(document, times):
         times[line["line"]] = (own + line["self_s"] - line["waiting_s"], total + line["total_s"])
 
 
-# Of so many samples, some are of other threads or come late, and do not count. What is left errs by chance less often than
+# Of so many samples, some are of other threads, and do not count. What is left errs by chance less often than
 # once in a million tests: a sixth of the time is of the second line.
-ENOUGH, COUNTING = 200, 60
+ENOUGH, COUNTING = 100, 60
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
