@@ -27,8 +27,8 @@ namespace {
 using Where = SampleSlot::Where;
 
 constexpr int64_t kTicksBetweenLists = 16;
-// A place where a thread waits is known without its Lua lines after so many ticks without an
-// instruction of Lua's; one where it runs after so much processor time.
+// Ticks without an instruction of Lua's, after which a place where a thread waits is taken without
+// Lua lines; for one where it runs, processor time.
 constexpr int kTicksForLua = 3;
 constexpr double kCpuForLuaS = 0.03;
 // A thread that has slept for so long is looked at less often.
