@@ -152,7 +152,8 @@ train.TorchTrainer{
 
 def test_all_threads_with_lua_lines_and_native_functions(rtrain):
     running = rtrain.started("run", rtrain.script(LOADED), reports=1)
-    result = rtrain("profile", "loaded", "--flame", "--steps", "3", "--rank", "1")
+    # The loader runs for some hundredths of a second in each step, and on a loaded machine few samples are taken of that.
+    result = rtrain("profile", "loaded", "--flame", "--steps", "60", "--rank", "1")
     assert result.returncode == 0, result.stderr
     svg, stacks = [rtrain.folder / line for line in result.stdout.splitlines()]
     assert svg.name.endswith("-rank1.svg") and stacks.name.endswith("-rank1.speedscope.json")
