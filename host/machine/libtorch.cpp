@@ -24,6 +24,9 @@ namespace fs = std::filesystem;
 // The commits of PyTorch whose builds rtrain was tested with.
 constexpr std::string_view kTestedCommits[] = {
     "70d99e998b4955e0049d13a98d77ae1b14db1f45",  // 2.11.0
+    "7269437d655783a26cba32aa88195b741ff496aa",  // 2.12.1
+    "cf30153c4c131c8164ee7798e5022d810682e2cb",  // 2.13.0
+    "5c4886908584029761b579af026dcfb627c84070",  // 2.14.1
     "d0f2af8b66b20da4baa50644c0cd3f887a2eae2e",  // 2.15.0
 };
 

@@ -10,7 +10,7 @@ def minors():
 
 
 def sentence():
-    """'2.11, 2.12 or 2.15'."""
+    """'2.11, 2.12 or 2.13'."""
     *rest, last = minors()
     return f'{", ".join(rest)} or {last}' if rest else last
 

@@ -264,7 +264,7 @@ function linalg.matmul(input, other) end
 ---@return torch.Tensor # (…, n, n)
 function linalg.matrix_exp(input) end
 
----The square root of a symmetric, or Hermitian, positive-definite matrix. From LibTorch 2.15 on.
+---The square root of a symmetric, or Hermitian, positive-definite matrix. From LibTorch 2.14 on.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -275,7 +275,7 @@ function linalg.matrix_exp(input) end
 ---@return torch.Tensor # (…, n, n)
 function linalg.matrix_sqrth(input) end
 
----The polar decomposition A = U H: U has orthonormal columns, H is symmetric and positive-semidefinite. From LibTorch 2.15 on.
+---The polar decomposition A = U H: U has orthonormal columns, H is symmetric and positive-semidefinite. From LibTorch 2.14 on.
 ---
 ---```lua
 ---local torch = require 'torch'
