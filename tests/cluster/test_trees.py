@@ -1,0 +1,52 @@
+"""Trees over two hosts, with a rank on each: XGBoost's own sockets, LightGBM's machines over Gloo."""
+
+import pytest
+import test_lightgbm
+import test_xgboost
+
+KITS = {"xgboost": test_xgboost, "lightgbm": test_lightgbm}
+ROUND = {"xgboost": "epoch", "lightgbm": "env.iteration"}
+ONE_HOST, TWO_HOSTS = "{num_workers = 2}", "{num_workers = 2, placement_strategy = 'SPREAD'}"
+
+
+def script(rtrain, kit, hook=""):
+    """Ten rounds, with a rank on each host where there are two."""
+    text = kit.script_of(hook)
+    assert ONE_HOST in text
+    return rtrain.script(text.replace(ONE_HOST, TWO_HOSTS))
+
+
+def run_on_two_hosts(rtrain, job, path, *args):
+    for result in job("run", path, "--name", "two", *args).wait():
+        assert result.returncode == 0, result.stderr
+    for attempt in rtrain.json("show", "two")["attempts"]:
+        assert [worker["host"] for worker in attempt["workers"]] == ["n0", "n1"]
+
+
+def trees_of(rtrain, kit, run):
+    """What has to be equal of the model: all its bytes, or where these name the number of machines its trees."""
+    model = kit.model_of(rtrain, run)
+    return model[1] if isinstance(model, tuple) else kit.trees_text(model)
+
+
+@pytest.mark.parametrize("kind", KITS)
+def test_the_model_is_that_of_one_host(rtrain, job, kind):
+    kit = KITS[kind]
+    kit.rows(rtrain.folder, 3000, is_discrete=True)
+    path = script(rtrain, kit)
+    run_on_two_hosts(rtrain, job, path)
+    assert rtrain("run", path, "--name", "one", "--oversubscribe").returncode == 0
+    assert trees_of(rtrain, kit, "two") == trees_of(rtrain, kit, "one")
+    assert rtrain.reports("two") == rtrain.reports("one")
+
+
+@pytest.mark.parametrize("kind", KITS)
+def test_a_killed_rank_of_the_other_host_changes_no_tree(rtrain, job, kind):
+    kit = KITS[kind]
+    kit.rows(rtrain.folder, 3000, is_discrete=False)
+    kill = f"if {ROUND[kind]} == 7 and first == 0 and rank == 1 then os.execute('kill -9 $PPID') end"
+    run_on_two_hosts(rtrain, job, script(rtrain, kit, kill), "--max-failures", "1")
+    assert rtrain.statuses("two") == ["ERRORED", "FINISHED"]
+    assert rtrain("run", script(rtrain, kit), "--name", "one", "--oversubscribe").returncode == 0
+    assert trees_of(rtrain, kit, "two") == trees_of(rtrain, kit, "one")
+    assert rtrain.reports("two") == rtrain.reports("one")
