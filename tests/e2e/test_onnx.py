@@ -233,6 +233,116 @@ MODELS = {
         local examples, others = {torch.randn(4, 8) * 3}, {{torch.randn(9, 8) * 3}}
         local options
     """,
+    # Assignments and scatters: each result is a tensor of its own, whose parts were written to.
+    "assignments": """
+        local model = function(x, rows, columns, mask)
+          local batch = x:size(0)
+          local a = x:clone()
+          a[a:gt(0.5)] = 0
+          a[mask] = -1
+          a[mask] = torch.tensor{1, 2, 3, 4, 5}
+          local b = torch.zeros(6, 5)
+          b[rows] = torch.arange(5, {dtype = 'float32'}) + x[0]
+          b[{rows, columns}] = torch.tensor({1.5, 2.5, 3.5}) * x[{0, 0}]
+          local c = torch.zeros(batch, 5)
+          c[{torch.slice(), 1}] = x:select(1, 0)
+          c[{torch.slice(), columns}] = x:narrow(1, 0, 3)
+          c[0] = 7
+          c[{torch.slice(1, 3), torch.slice(0, 5, 2)}] = x[{torch.slice(1, 3), torch.slice(0, 3)}] * 2
+          local d = x:clone()
+          local part = d:t():select(0, 2)
+          local all = d:view(-1)
+          part:mul_(3):add_(1)
+          all:add_(1)
+          part:sigmoid_()
+          local e = x:clone()
+          local halves = e:chunk(2, 1)
+          halves[1]:copy_(halves[1]:flip{1})
+          halves[2]:relu_()
+          local f = torch.ones(6, 5):index_put_({rows, columns}, x:sum(1):narrow(0, 0, 1), true)
+          local g = torch.tensor{9, 8, 7}:clone()
+          g[1] = x[{0, 0}]
+          local inner = torch.zeros(2, 6, 3, 4)
+          inner[{torch.slice(), rows, torch.slice(), columns}] = x[{0, 1}]
+          local near = torch.zeros(2, 6, 5, 3)
+          near[{torch.slice(), rows, columns}] = x[0]:narrow(0, 0, 3)
+          return a, b, c, d, e, halves[1], f, g, inner, near, near[{torch.slice(), rows, columns}], inner[{0, rows, torch.slice(), columns}],
+            x[{rows:remainder(batch), columns}], part
+        end
+        local function given(batch)
+          return {torch.randn(batch, 5), torch.tensor({4, 0, -2}, {dtype = 'int64'}), torch.tensor({1, 3, 0}, {dtype = 'int64'}),
+                  torch.rand(batch):gt(0.5)}
+        end
+        local examples, others = given(4), {given(7), given(3)}
+        local options = {input_names = {'x', 'rows', 'columns', 'mask'}, dynamic_axes = {x = {[0] = 'batch'}, mask = {[0] = 'batch'}}}
+    """,
+    "scatters": """
+        local model = function(x, index, rows)
+          local batch = x:size(0)
+          local zeros = torch.zeros(batch, 6)
+          local list = {zeros:scatter(1, index, x), zeros:scatter(1, index, 2.5), zeros:scatter_add(1, index, x),
+            torch.ones(batch, 6):scatter_(1, index, x, {reduce = 'multiply'}), x:clone():scatter_add_(-1, index, x + 1),
+            zeros:scatter(1, index:narrow(1, 0, 2), x), zeros:index_add(1, rows, x:narrow(1, 0, 3), {alpha = 2}),
+            zeros:index_copy(1, rows, x:narrow(1, 1, 3)), zeros:index_fill(1, rows, 3),
+            zeros:scatter(1, index, x:gt(0):float()):bool(), zeros:long():scatter_add(1, index, index)}
+          for _, reduce in ipairs{'sum', 'prod', 'amax', 'amin'} do
+            list[#list + 1] = (zeros + 0.5):scatter_reduce(1, index, x, reduce)
+            list[#list + 1] = (zeros + 0.5):scatter_reduce(1, index, x, reduce, {include_self = false})
+          end
+          list[#list + 1] = zeros:long():scatter_reduce(1, index, index, 'amax', {include_self = false})
+          return unpack(list)
+        end
+        local function given(batch)
+          return {torch.randn(batch, 5), torch.randint(0, 5, {batch, 5}), torch.tensor({4, 0, 2}, {dtype = 'int64'})}
+        end
+        local examples, others = given(4), {given(7), given(3)}
+        local options = {input_names = {'x', 'index', 'rows'}, dynamic_axes = {x = {[0] = 'batch'}, index = {[0] = 'batch'}},
+          opset_version = 18}
+    """,
+    "projected": """
+        local All = nn.Module:extend('All')
+        function All:init()
+          self.first = nn.LSTM(6, 9, {num_layers = 2, proj_size = 4, batch_first = true})
+          self.both = nn.LSTM(4, 7, {proj_size = 3, bidirectional = true, bias = false})
+        end
+        function All:forward(x, h, c)
+          local y, state = self.first(x)
+          local z, last = self.both(y:transpose(0, 1), {h, c})
+          return y, state[1], state[2], z, last[1], last[2]
+        end
+        local model = All()
+        local function given(batch, length) return {torch.randn(batch, length, 6), torch.randn(2, batch, 3), torch.randn(2, batch, 7)} end
+        local examples, others = given(3, 5), {given(2, 9), given(4, 1)}
+        local options = {input_names = {'x', 'h', 'c'},
+          dynamic_axes = {x = {[0] = 'batch', [1] = 'length'}, h = {[1] = 'batch'}, c = {[1] = 'batch'}}}
+    """,
+    # Sequences of other lengths: what is behind the end of one is not seen.
+    "packed": """
+        local rnn = nn.utils.rnn
+        local All = nn.Module:extend('All')
+        function All:init()
+          self.lstm = nn.LSTM(6, 5, {num_layers = 2, bidirectional = true, batch_first = true})
+          self.gru, self.rnn = nn.GRU(10, 4, {bidirectional = true}), nn.RNN(8, 3)
+          self.projected, self.out = nn.LSTM(3, 6, {proj_size = 2, bidirectional = true}), nn.Linear(4, 2)
+        end
+        function All:forward(x, lengths, h)
+          local packed = rnn.pack_padded_sequence(x, lengths, {batch_first = true, enforce_sorted = false})
+          local same, sizes = rnn.pad_packed_sequence(packed, {batch_first = true, padding_value = 9})
+          local y, state = self.lstm(packed)
+          local z, last = self.gru(y)
+          local u = self.rnn(z)
+          local v, ends = self.projected(u, {h, torch.ones(2, x:size(0), 6)})
+          return same, sizes, rnn.pad_packed_sequence(y, {batch_first = true, total_length = x:size(1)}), state[1], state[2],
+            rnn.pad_packed_sequence(z, {total_length = 12}), last, self.out((rnn.pad_packed_sequence(v))), ends[1], ends[2]
+        end
+        local model = All()
+        local function given(lengths, length)
+          return {torch.randn(#lengths, length, 6), torch.tensor(lengths, {dtype = 'int64'}), torch.randn(2, #lengths, 2)}
+        end
+        local examples, others = given({2, 5, 3}, 9), {given({1, 4, 7, 4}, 9), given({3}, 3)}
+        local options = {input_names = {'x', 'lengths', 'h'},
+          dynamic_axes = {x = {[0] = 'batch', [1] = 'length'}, lengths = {[0] = 'batch'}, h = {[1] = 'batch'}}}
+    """,
 }
 
 
@@ -300,7 +410,12 @@ REFUSED = {
         ["mul (in Net", "a number of Lua depends on the values of an input"],
     "return self.fc(x) * math.max(unpack(x:flatten():tolist()))":
         ["mul (in Net", "a number of Lua depends on the values of an input"],
-    "local y = self.fc(x); local z = y:narrow(1, 0, 1); z:relu_(); return y": ["relu_ has changed in place"],
+    "local y = self.fc(x); self.fc.bias:add_(y:sum(0)); return y": ["add_ (in Net", "change a clone() of it"],
+    "local y = self.fc(x); y[y:gt(0)] = y[y:gt(0)]:exp(); return y": ["index (in Net", "as many as the values say"],
+    "return torch.zeros(2, 4):scatter_reduce(0, x:long():remainder(2), x, 'mean')": ["scatter_reduce (in Net", "reduce = 'mean'"],
+    "return torch.zeros(2, 4):scatter_reduce(0, x:long():remainder(2), x, 'amax')": ["opset_version = 18"],
+    """local packed = nn.utils.rnn.pack_padded_sequence(x:view(-1, 2, 2), torch.full({x:size(0)}, 2), {batch_first = true})
+          return self.fc(packed.data:repeat_(1, 2))""": ["ONNX has no packed sequences", "pack_padded_sequence"],
     "return F.dropout(self.fc(x), 0.5, {training = true})": ["dropout (in Net", "it is in training"],
     "return self.fc(x) + torch.randn(x:size(0), 3)": ["randn", "it has no mapping to ONNX"],
     "return x:size(0) > 2 and self.fc(x):relu() or self.fc(x)": ["the model calls other operators"],

@@ -165,10 +165,13 @@ end
 local function forward_packed(self, packed, given)
   local x, sizes, sorted = packed.data, packed.batch_sizes, packed.sorted_indices
   check_input(self, x, 2)
-  local states = initial_states(self, given, x, sizes[0]:item(), false, sorted)
+  local count = packed._count or sizes[0]:item()
+  local states = initial_states(self, given, x, count, false, sorted)
   local results = run(self, x, sizes, states)
   local unsorted = packed.unsorted_indices
-  return PackedSequence(results[1], sizes, sorted, unsorted), final_state(results, function(state)
+  local output = PackedSequence(results[1], sizes, sorted, unsorted)
+  output._count = count
+  return output, final_state(results, function(state)
     return unsorted and state:index_select(1, unsorted) or state
   end)
 end

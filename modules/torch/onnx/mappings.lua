@@ -7,9 +7,9 @@
 local mappings = {}
 
 local FILES = {'torch.onnx.operators.elementwise', 'torch.onnx.operators.arithmetic', 'torch.onnx.operators.shapes',
-               'torch.onnx.operators.indexing', 'torch.onnx.operators.creation', 'torch.onnx.operators.products',
-               'torch.onnx.operators.convolution', 'torch.onnx.operators.normalization', 'torch.onnx.operators.pooling',
-               'torch.onnx.operators.reductions', 'torch.onnx.operators.recurrent'}
+               'torch.onnx.operators.indexing', 'torch.onnx.operators.scattering', 'torch.onnx.operators.creation',
+               'torch.onnx.operators.products', 'torch.onnx.operators.convolution', 'torch.onnx.operators.normalization',
+               'torch.onnx.operators.pooling', 'torch.onnx.operators.reductions', 'torch.onnx.operators.recurrent'}
 local known
 
 local function load()

@@ -10,6 +10,7 @@ local Graph = require 'torch.onnx.graph'
 local mappings = require 'torch.onnx.mappings'
 local Size = require 'torch.onnx.sizes'
 local traced = require 'torch.onnx.traced'
+local Views = require 'torch.onnx.views'
 
 ---@class torch.onnx.Translator what a mapping is given first
 ---@field graph torch.onnx.Graph
@@ -25,12 +26,17 @@ function Translator:init(options)
   self._used, self._stale = {}, {}  -- storages of constants in use; of memory that was changed: the call that did it
   self._by_storage = {}
   self._follows_input = {}  -- identity of a tensor whose values, not only its sizes, come of an input
+  self._views = Views(self)
+  self._packed = {}  -- identity of the data of a packed sequence → what operators/recurrent.lua knows of it
 end
 
 local any_tensor, each_result, field_of = traced.any_tensor, traced.each_result, traced.field_of
 local has_equal_twins, is_tensor = traced.has_equal_twins, traced.is_tensor
 
 local NO_MAPPING = 'it has no mapping to ONNX: write it with other operators, or compute it outside of the model'
+
+local PACKED = 'ONNX has no packed sequences: they go from pack_padded_sequence through RNN, GRU and LSTM to ' ..
+  'pad_packed_sequence, and nowhere else'
 
 Translator.is_tensor = is_tensor
 
@@ -223,9 +229,12 @@ function Translator:operand(value, dtype)
   if value == nil then return '' end
   if class.is(value, Size) then return number_of_size(self, value, dtype or 'int64') end
   if not is_tensor(value) then return self.graph:scalar(value, dtype or 'float32') end
-  check_stale(self, value)
-  local name = self._names[value.id]
-  if not name then return constant(self, value, dtype) end
+  if self._packed[value.id] then self:fail(PACKED) end
+  local name = self._names[value.id] or self:_name_again(value)
+  if not name then
+    check_stale(self, value)
+    return constant(self, value, dtype)
+  end
   return (dtype == nil or dtype == value.tensor.dtype) and name or self:cast(name, dtype)
 end
 
@@ -242,7 +251,24 @@ end
 ---Whether the tensor depends on an input of the model.
 ---@param value table
 ---@return boolean
-function Translator:is_computed(value) return is_tensor(value) and self._names[value.id] ~= nil end
+function Translator:is_computed(value)
+  return is_tensor(value) and (self._names[value.id] or self._packed[value.id] or self._views:has(value)) ~= nil
+end
+
+---Whether the tensor's values, not only its sizes, depend on an input of the model.
+---@param value table
+---@return boolean
+function Translator:follows_input(value) return self._follows_input[value.id] == true end
+
+---What the graph has of the data of a packed sequence: the padded form.
+---@param value table
+---@return {padded: string, lengths: string, length: integer|torch.onnx.Size, shape: table, is_clean: boolean}
+function Translator:packed(value) return self._packed[value.id] or self:fail(PACKED) end
+
+---Says what the graph has of the data of a packed sequence.
+---@param value table
+---@param form table as packed() returns it
+function Translator:set_packed(value, form) self._packed[value.id] = form end
 
 ---Adds a node of the graph: Graph:add.
 ---@param ... any
@@ -289,14 +315,50 @@ local function name_value(self, value, name)
   self._names[value.id], self._stale[value.id] = name, nil
 end
 
--- The tensors that a call has changed in place take others' memory along, which the graph does not.
+---Gives a tensor another name: its value has changed.
+---@param value table
+---@param name string
+function Translator:set_name(value, name) name_value(self, value, name) end
+
+-- The name of a view of memory that has been changed since it was made; nil for what is not a view.
+function Translator:_name_again(value)
+  local view = self._views:of(value)
+  if not view then return nil end
+  local name = view.again(self:operand(view.base))
+  name_value(self, value, name)
+  return name
+end
+
+-- Calls fn() while the value has another name in the graph.
+function Translator:_with_name(value, name, fn)
+  local kept, call = self._names[value.id], self.call
+  self._names[value.id] = name
+  local results = fn()
+  self._names[value.id], self.call = kept, call
+  return results
+end
+
+local function check_written(self, call)
+  for _, argument in ipairs(call.writes) do
+    local value = call.arguments[argument]
+    if is_tensor(value) and not self:is_computed(value) then
+      self:fail('it changes in place what the model does not make of its input: change a clone() of it')
+    end
+  end
+end
+
+-- A call that has changed tensors in place, whose names are the new values', has changed what shares memory with them.
 local function mark_changed(self, call)
   for _, argument in ipairs(call.writes) do
     local value = call.arguments[argument]
     if is_tensor(value) then
       if self._used[value.storage] then self:fail('it changes a constant in place that has been used before') end
+      local changed = self._views:write_through(value)
       for _, id in ipairs(self._by_storage[value.storage] or {}) do
-        if id ~= value.id then self._names[id], self._stale[id] = nil, plain_name(call) end
+        if not changed[id] then
+          self._names[id] = nil
+          self._stale[id] = plain_name(call)
+        end
       end
       self._stale[value.storage] = plain_name(call)
     end
@@ -306,13 +368,16 @@ end
 -- Computed while it is exported: it depends on no input, and all traces have the same values.
 local function is_constant(self, call, calls)
   local function is_named(value)
+    if self:is_computed(value) then return true end
     check_stale(self, value)
-    return self._names[value.id] ~= nil
+    return false
   end
   if any_tensor(call.arguments, is_named) then return false end
   local is_same = true
   merged(self, field_of(calls, 'results'))
-  each_result(call.results, function(result) is_same = is_same and has_equal_twins(result) end)
+  each_result(call.results, function(result)
+    is_same = is_same and not self._written[result.storage] and has_equal_twins(result)
+  end)
   return is_same
 end
 
@@ -345,19 +410,39 @@ local function follows_input(self, call)
   return any_tensor(call.arguments, function(value) return self._follows_input[value.id] end)
 end
 
-local function name_results(self, call, names)
-  if #call.writes > 0 then mark_changed(self, call) end
+-- How a result that is a view of an argument is made of another one in its place.
+local function add_view(self, calls, result, at)
+  local call = calls[1]
+  any_tensor(call.arguments, function(value)
+    if value.storage ~= result.storage or value.id == result.id or not self:is_computed(value) then return false end
+    local outer = self.outer
+    self._views:add(result, value, function(name)
+      return self:_with_name(value, name, function()
+        self.call, self.outer = call, outer
+        return map(self, call, calls)[at]
+      end)
+    end)
+    return true
+  end)
+end
+
+local function name_results(self, calls, names)
+  local call = calls[1]
   local at, follows = 0, follows_input(self, call)
   each_result(call.results, function(result)
     at = at + 1
     self._follows_input[result.id] = follows
-    if names[at] then name_value(self, result, names[at]) end
+    if names[at] then
+      name_value(self, result, names[at])
+      if #call.writes == 0 then add_view(self, calls, result, at) end
+    end
   end)
+  if #call.writes > 0 then mark_changed(self, call) end
 end
 
 local function check_results(self, call)
   each_result(call.results, function(result)
-    if not self._names[result.id] and not has_equal_twins(result) then
+    if not self:is_computed(result) and not has_equal_twins(result) then
       self:fail(NO_MAPPING)
     end
   end)
@@ -382,8 +467,9 @@ function Translator:_translate(calls)
     self:fail('it makes a number of Lua of what depends on the input, and a graph of ONNX cannot follow that')
   end
   if returns_no_tensor(call) then return end
+  check_written(self, call)
   local names = map(self, call, calls)
-  if names then return name_results(self, call, names) end
+  if names then return name_results(self, calls, names) end
   if #call.calls == 0 then
     self:fail(NO_MAPPING)
   end
@@ -455,13 +541,33 @@ local function add_outputs(self, traces, names)
   end
 end
 
+-- The memory that calls write to with what depends on the inputs: no constant lies there, whatever the traces have left.
+local function written_storages(calls, inputs)
+  local follows, written = {}, {}
+  for _, input in ipairs(inputs) do follows[select(2, require('torch._C').profiler.identity(input))] = true end
+  local function walk(list)
+    for _, call in ipairs(list) do
+      if any_tensor(call.arguments, function(value) return follows[value.storage] == true end) then
+        each_result(call.results, function(result) follows[result.storage] = true end)
+        for _, argument in ipairs(call.writes) do
+          local value = call.arguments[argument]
+          if is_tensor(value) then follows[value.storage], written[value.storage] = true, true end
+        end
+      end
+      walk(call.calls)
+    end
+  end
+  walk(calls)
+  return written
+end
+
 ---@param traces table[] of tracing.run
 ---@param input_names string[]
 ---@param output_names string[]
 ---@return torch.onnx.Graph graph
 ---Errors: 'unsupported', naming operator, module and line.
 function Translator:translate(traces, input_names, output_names)
-  self._traces = traces
+  self._traces, self._written = traces, written_storages(traces[1].calls, traces[1].inputs)
   add_inputs(self, traces, input_names)
   self:_walk(field_of(traces, 'calls'), true)
   add_outputs(self, traces, output_names)

@@ -94,7 +94,9 @@ defined('pack_padded_sequence', {'input', 'lengths', {'batch_first', false}, {'e
     input = input:index_select(p.batch_first and 0 or 1, sorted)
   end
   local data, sizes = torch._pack_padded_sequence(input, lengths, p.batch_first)
-  return PackedSequence(data, sizes, sorted)
+  local packed = PackedSequence(data, sizes, sorted)
+  packed._count = lengths:size(0)
+  return packed
 end)
 
 ---The padded batch of a PackedSequence, and the lengths. Arguments: sequence, {batch_first = false, padding_value = 0,
@@ -106,8 +108,9 @@ defined('pad_packed_sequence', {'sequence', {'batch_first', false}, {'padding_va
     errors.raise('argument', ('pad_packed_sequence: total_length = %d is below the longest sequence, %d'):format(
       p.total_length, longest))
   end
+  -- 0: the longest.
   local padded, lengths = torch._pad_packed_sequence(packed.data, packed.batch_sizes, p.batch_first, p.padding_value,
-    p.total_length or longest)
+    p.total_length or 0)
   local unsorted = packed.unsorted_indices
   if unsorted == nil then return padded, lengths end
   return padded:index_select(p.batch_first and 0 or 1, unsorted), lengths:index_select(0, unsorted:to{device = 'cpu'})

@@ -1,5 +1,6 @@
 -- torch/onnx/operators/indexing.lua: parts of a tensor, chosen by position or by a tensor of positions.
 
+local Places = require 'torch.onnx.places'
 local torch = require 'torch'
 
 local indexing = {}
@@ -38,17 +39,12 @@ indexing.gather = function(t, a)
   return t:add('GatherElements', {t:operand(a.self), t:operand(a.index)}, {axis = a.dim})
 end
 
--- x[{index}]: one tensor of positions, in one dimension.
+-- x[{index}], x[{rows, columns}], x[{torch.slice(), index}].
 indexing.index = function(t, a)
-  local dim, index
-  for i, given in ipairs(a.indices) do
-    if given then
-      if dim then return nil end
-      dim, index = i - 1, given
-    end
-  end
-  if t:dtype(index) == 'bool' then t:fail('the places where a mask holds are as many as the values say') end
-  return gathered(t, t:operand(a.self), dim, t:operand(index))
+  local places = Places(t, a.self, a.indices)
+  if places:is_mask() then t:fail('the places where a mask holds are as many as the values say') end
+  if #places.dims == 1 then return gathered(t, t:operand(a.self), places.dims[1], t:operand(places.indices[1])) end
+  return places:from_front(t:add('GatherND', {places:to_front(t:operand(a.self)), places:name()}))
 end
 
 -- The rows of a table; the last two arguments are for training.

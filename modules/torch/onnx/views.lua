@@ -1,0 +1,62 @@
+-- torch/onnx/views.lua: tensors that share memory, which a graph of ONNX has as values of their own.
+--
+-- A write to a view is a new value of what it is a view of; the other views of that are made again when they are next used.
+
+local class = require 'base.class'
+
+---@class torch.onnx.Views
+local Views = class('Views')
+
+---@param translator torch.onnx.Translator
+function Views:init(translator) self._translator, self._known = translator, {} end
+
+---@param value table a tensor of the trace that is a view
+---@param base table the tensor that it was made of
+---@param again fun(name: string): string the graph's name of the same view of another value of the base
+function Views:add(value, base, again) self._known[value.id] = {base = base, again = again} end
+
+---@param value table
+---@return {base: table, again: fun(name: string): string}? view
+function Views:of(value) return self._known[value.id] end
+
+---@param value table
+---@return true? is_view
+function Views:has(value) return self._known[value.id] and true end
+
+local function is_whole(value, base)
+  return value.tensor:numel() == base.tensor:numel() and value.tensor:is_contiguous() and base.tensor:is_contiguous()
+end
+
+-- The base with the values of a view: each number of the base is known by its place, of which the view has some.
+local function put_back(t, view, base, name)
+  local shape, flat = t:add('Shape', {base}), t.graph:integers{-1}
+  local count = t:add('ReduceProd', {shape}, {keepdims = 0})
+  local places = t:add('Range', {t.graph:scalar(0, 'int64'), count, t.graph:scalar(1, 'int64')})
+  local taken = view.again(t:add('Reshape', {places, shape}))
+  local changed = t:add('ScatterElements', {t:add('Reshape', {base, flat}), t:add('Reshape', {taken, flat}),
+    t:add('Reshape', {name, flat})}, {axis = 0})
+  return t:add('Reshape', {changed, shape})
+end
+
+---What a write to a tensor changes besides it: gives all that it is a view of their new names.
+---@param value table a tensor whose name is the new one
+---@return table<number, boolean> changed the identities of those that have new names, and the tensor's own
+function Views:write_through(value)
+  local t, changed = self._translator, {[value.id] = true}
+  local view = self._known[value.id]
+  while view do
+    local base = t:operand(view.base)
+    local name = t:operand(value)
+    if is_whole(value, view.base) then
+      t:set_name(view.base, t:add('Reshape', {name, t:add('Shape', {base})}))
+    else
+      t:set_name(view.base, put_back(t, view, base, name))
+    end
+    value = view.base
+    changed[value.id] = true
+    view = self._known[value.id]
+  end
+  return changed
+end
+
+return Views
