@@ -168,3 +168,43 @@ def test_a_command_does_not_grow_with_what_it_reads(long_and_short, most_mb, arg
         return command_peak_mb(long_and_short, *[run if arg == "RUN" else arg for arg in args])
 
     assert peak_mb("long") - peak_mb("short") < most_mb
+
+
+ROWS = {"short": 10_000, "long": 250_000}
+FEATURES = 256
+
+MODEL_AND_ROWS = """
+local data, torch = require 'rtrain.data', require 'torch'
+torch.save_safetensors(torch.nn.Linear(@FEATURES@, 4):state_dict(), 'model/model.safetensors')
+for name, count in next, {short = @SHORT@, long = @LONG@} do
+  data.from_tensors {x = torch.randn(count, @FEATURES@)}:write_parquet(name, {row_group_size = 4096})
+end
+"""
+
+
+@pytest.fixture(scope="module")
+def model_and_rows(tmp_path_factory):
+    """A model, and the folders `short` and `long` with rows for it: 10 and 256 MB."""
+    rtrain = Rtrain(tmp_path_factory.mktemp("predict"))
+    (rtrain.folder / "model").mkdir()
+    text = MODEL_AND_ROWS.replace("@FEATURES@", str(FEATURES))
+    for name, count in ROWS.items():
+        text = text.replace(f"@{name.upper()}@", str(count))
+    result = rtrain("exec", rtrain.script(text, "rows.lua"))
+    assert result.returncode == 0, result.stderr
+    rtrain.script(f"return {{build_model = function() return require('torch').nn.Linear({FEATURES}, 4) end}}", "model.lua")
+    return rtrain
+
+
+@pytest.mark.parametrize("output", ["out.parquet", "out.csv", "out.jsonl"])
+def test_predictions_are_written_as_the_rows_come(model_and_rows, output):
+    def peak_mb(name):
+        return command_peak_mb(model_and_rows, "predict", "./model", name, "--script", "model.lua", "--model", "build_model",
+                               "--batch-size", "1000", "--device", "cpu", "-o", output)
+
+    # What is read ahead of the predictions.
+    short = peak_mb("short")
+    assert peak_mb("long") - short < 190
+    if output != "out.parquet":
+        with open(model_and_rows.folder / output, encoding="utf-8") as file:
+            assert sum(1 for _ in file) == ROWS["long"] + (output == "out.csv")
