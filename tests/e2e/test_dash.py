@@ -1000,7 +1000,7 @@ def test_a_run_is_followed_as_it_goes_on(rtrain):
     from test_watch import Stepped
 
     server = Dash(rtrain)
-    assert server.json("/api/runs") == {"runs": [], "total": 0, "offset": 0, "limit": 100}
+    assert server.json("/api/runs") == {"runs": [], "total": 0, "offset": 0, "limit": 100, "problems": []}
     run = Stepped(rtrain, "live")
     with server.events("/api/runs/live/events") as events, server.events("/api/events") as others:
         name, runs = next(events)
