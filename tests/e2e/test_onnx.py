@@ -435,6 +435,7 @@ def test_what_has_no_form_in_onnx_is_refused_by_name(rtrain, body):
         function Net:forward(x)
           %s
         end
+        torch.manual_seed(7)
         torch.onnx.export(Net(), torch.randn(2, 4), arg[1] .. '/model.onnx')
     """ % body)
     result = rtrain("exec", script, rtrain.folder)

@@ -38,7 +38,7 @@ end
 
 -- Other values in the range of the example's: a number that Lua reads out of them differs between the traces, which tells it
 -- from one that follows sizes. Each place gets the value of another place, drawn so that sums differ too (a rotation would
--- keep them), and floats get something between the two.
+-- keep them), and floats get something between the two, made somewhat smaller: equal values are found in several places.
 local function altered(tensor, trace)
   local values, count = tensor:detach():clone(), tensor:numel()
   if trace == 1 or count < 2 then return values end
@@ -47,7 +47,8 @@ local function altered(tensor, trace)
   local steps = torch.randint(1, count, {count}, {generator = generator})
   local others = flat:index_select(0, torch.arange(count):add(steps):remainder(count):to(tensor.device))
   if tensor:is_floating_point() then
-    others = torch.lerp(flat, others, torch.rand(count, {generator = generator}):to(tensor.device, tensor.dtype))
+    local function random() return torch.rand(count, {generator = generator}):to(tensor.device, tensor.dtype) end
+    others = torch.lerp(flat, others, random()) * (1 - 0.1 * random())
   end
   return others:view(tensor.shape)
 end
