@@ -18,8 +18,7 @@ char at(std::string_view text, size_t place) { return place < text.size() ? text
 
 // A double says no longer which integer that was, or that it was one: 2^53 + 1, -0.
 bool loses_integer(std::string_view digits, double number) {
-  constexpr double kExact = 9007199254740992.0;
-  const bool may_lose = std::abs(number) >= kExact || (number == 0 && digits.front() == '-');
+  const bool may_lose = std::abs(number) >= 0x1p53 || (number == 0 && digits.front() == '-');
   return may_lose && digits.find_first_of(".eE") == std::string_view::npos;
 }
 

@@ -15,7 +15,7 @@ class FlatJson {
  public:
   // Whether `json`, which is valid JSON, is a map of numbers that a double holds exactly as they
   // are written or rounds to a finite one; integers beyond 2^53, names with escapes and all other
-  // values are refused, and then names() and numbers() say nothing.
+  // values are refused, and then size() is 0.
   bool read(std::string_view json);
 
   size_t size() const { return keys_.size(); }
