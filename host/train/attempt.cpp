@@ -423,11 +423,9 @@ void Attempt::tell_death(int rank, DeathEffect effect, const std::string& becaus
 // there is no further one.
 void Attempt::on_host_ready(int rank, int64_t step) {
   const auto& members = nodes_.members();
-  ready_[nodes_.of(rank).node.get()] = step;
-  if (has_lost_ || ready_.size() < members.size()) return;
-  for (const auto& [node, of_node] : ready_) step = std::min(step, of_node);
-  if (step <= std::exchange(all_ready_, step)) return;
-  for (const auto& member : members) member.node->set_others_ready(static_cast<uint64_t>(step));
+  const auto all = commits_.on_host_ready(nodes_.of(rank).node_rank, step, members.size());
+  if (!all || has_lost_) return;
+  for (const auto& member : members) member.node->set_others_ready(static_cast<uint64_t>(*all));
 }
 
 void Attempt::tell_lost(int rank) {

@@ -6,7 +6,6 @@
 // call of its worker group.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +18,7 @@
 #include "host/node/node.h"
 #include "host/train/checkpoints/checkpoint_coordinator.h"
 #include "host/train/group/collective_service.h"
+#include "host/train/group/commit_agreement.h"
 #include "host/train/group/key_value_store.h"
 #include "host/train/group/node_group.h"
 #include "host/train/group/worker_output.h"
@@ -204,9 +204,8 @@ class Attempt : public CollectiveServiceDelegate,
   WorkerOutput output_;
   std::vector<SpawnedWorker> workers_;  // by rank
   bool is_heal_ = false;
-  // Of train.elastic: how far all ranks of each node are, and all of all; a rank of these is lost.
-  std::map<const Node*, int64_t> ready_;
-  int64_t all_ready_ = 0;
+  // Of train.elastic.
+  CommitAgreement commits_;
   bool has_lost_ = false;
   DeviceFaults faults_;
   Timer kill_notice_;

@@ -1,0 +1,35 @@
+#include "host/train/group/commit_agreement.h"
+
+#include <gtest/gtest.h>
+
+namespace rtrain {
+namespace {
+
+TEST(CommitAgreement, AStepIsThatOfTheHostThatIsBehind) {
+  CommitAgreement agreement;
+  EXPECT_FALSE(agreement.on_host_ready(0, 1, 3));
+  EXPECT_FALSE(agreement.on_host_ready(2, 2, 3));
+  EXPECT_EQ(agreement.on_host_ready(1, 1, 3), 1);
+  EXPECT_FALSE(agreement.on_host_ready(1, 2, 3));
+  EXPECT_EQ(agreement.on_host_ready(0, 2, 3), 2);
+}
+
+TEST(CommitAgreement, EachStepIsToldOnce) {
+  CommitAgreement agreement;
+  EXPECT_FALSE(agreement.on_host_ready(0, 1, 2));
+  EXPECT_EQ(agreement.on_host_ready(1, 1, 2), 1);
+  EXPECT_FALSE(agreement.on_host_ready(1, 1, 2));
+}
+
+// The slower of two ranks that saw step 1, behind the faster one's word of step 2.
+TEST(CommitAgreement, AHostDoesNotGoBack) {
+  CommitAgreement agreement;
+  agreement.on_host_ready(0, 1, 2);
+  agreement.on_host_ready(1, 1, 2);
+  EXPECT_FALSE(agreement.on_host_ready(0, 2, 2));
+  EXPECT_FALSE(agreement.on_host_ready(0, 1, 2));
+  EXPECT_EQ(agreement.on_host_ready(1, 2, 2), 2);
+}
+
+}  // namespace
+}  // namespace rtrain
