@@ -1,23 +1,32 @@
 #include "host/bind/host.h"
 
+#include <algorithm>
 #include <array>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "host/base/flat_json.h"
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
 #include "host/lua/embed.h"
-#include "host/lua/row_list.h"
+#include "host/machine/machine.h"
 #include "host/store/checkpoint_files.h"
 #include "host/store/environment.h"
 #include "host/store/queued_run.h"
+#include "host/store/report_blocks.h"
 #include "host/store/run_reader.h"
-#include "host/store/stored_metrics.h"
 
 namespace rtrain {
 
+template <>
+struct Class<ReportBlocks> {
+  using Slot = std::unique_ptr<ReportBlocks>;
+  static constexpr const char* kName = "rtrain.ReportBlocks";
+};
+
 namespace {
+
+constexpr int kMaxReportThreads = 4;
 
 std::string text_argument(lua_State* L, int index) {
   size_t size = 0;
@@ -62,19 +71,34 @@ int run(lua_State* L) {
   return 1;
 }
 
-// What rank 0 reported, a map for each report that counts: one at a time, there may be millions.
-int reported(lua_State* L) {
-  OpenRun run = RunReader::open_run(text_argument(L, 1), text_argument(L, 2));
-  FlatJson numbers;
-  RowList rows(L);
-  run.reader.each_stored_metrics(run.ref, [&](std::string_view json, std::string_view nonfinite) {
-    if (nonfinite.empty() && numbers.read(json)) {
-      rows.add(numbers);
-    } else {
-      rows.add(load_metrics(json, nonfinite));
-    }
-  });
-  rows.push();
+// What rank 0 reported in that run.
+int report_blocks(lua_State* L) {
+  const int threads = std::min(available_cores(), kMaxReportThreads);
+  push<ReportBlocks>(
+      L, std::make_unique<ReportBlocks>(text_argument(L, 1), text_argument(L, 2), threads));
+  return 1;
+}
+
+int max_reports(lua_State* L) {
+  lua_pushinteger(L, static_cast<lua_Integer>(check<ReportBlocks>(L, 1)->max_reports()));
+  return 1;
+}
+
+// The number of its runs of reports, pointers to them and to the numbers, the other reports.
+int next_block(lua_State* L) {
+  const ReportBlock* block = check<ReportBlocks>(L, 1)->next();
+  if (block == nullptr) return 0;
+  lua_pushinteger(L, static_cast<lua_Integer>(block->runs.size()));
+  lua_pushlightuserdata(L, const_cast<ReportBlock::Run*>(block->runs.data()));
+  lua_pushlightuserdata(L, const_cast<double*>(block->numbers.data()));
+  push_value(L, block->others);
+  return 4;
+}
+
+int metric_names(lua_State* L) {
+  const auto number = static_cast<int32_t>(luaL_checkinteger(L, 2));
+  const MetricNames& names = check<ReportBlocks>(L, 1)->names(number);
+  push_value(L, List(names.begin(), names.end()));
   return 1;
 }
 
@@ -137,6 +161,10 @@ int template_text(lua_State* L) {
 }  // namespace
 
 int open_host(lua_State* L) {
+  static constexpr std::array kReportBlocks = {method<&max_reports>("max_reports"),
+                                               method<&next_block>("next"),
+                                               method<&metric_names>("names")};
+  register_class<ReportBlocks>(L, kReportBlocks);
   static constexpr std::array kFunctions = {
       method<&version>("version"),
       method<&env>("env"),
@@ -144,7 +172,7 @@ int open_host(lua_State* L) {
       method<&queue_run>("add_queued_run"),
       method<&forget_queued>("forget_queued_run"),
       method<&run>("run"),
-      method<&reported>("reported"),
+      method<&report_blocks>("report_blocks"),
       method<&checkpoints>("checkpoints"),
       method<&verify>("verify"),
       method<&module_names>("module_names"),

@@ -7,7 +7,11 @@
 //                          → false where a run has that name
 //   forget_queued_run(storage, name): it has begun in another storage
 //   run(storage, RUN) → the document of `rtrain show` and what else is known
-//   reported(storage, RUN) → the metrics of each report of rank 0 that counts
+//   report_blocks(storage, RUN) → what rank 0 has reported, in blocks (host/store/report_blocks.h):
+//     blocks:next() → the number of runs of a block, pointers to the runs and to the numbers, a
+//                     list of the other reports; nothing at the end. Valid until the next call
+//     blocks:names(number) → of a run
+//     blocks:max_reports() → no more than that come
 //   checkpoints(storage, RUN, all) → rows
 //   verify(dir) → {name, attempt, index, metrics}; raises `checkpoint` naming the damaged file
 //   module_names() → every module in the executable; module_text(name) → text, path

@@ -65,6 +65,27 @@ List problems_of(const Api& api) {
   return out;
 }
 
+Map page_of_runs(const Api& api, RunReader& reader, const ApiRequest& request,
+                 const PageChoice& page) {
+  RunFilter filter{.where = request.text("where"),
+                   .sort = request.text("sort"),
+                   .tags = request.request.query.all("tag"),
+                   .archived = request.flag("archived")};
+  const int64_t total = reader.count(filter);
+  filter.limit = page.limit;
+  filter.offset = page.offset;
+  List rows = reader.runs(filter);
+  const std::string spark = request.text("spark");
+  const bool has_config = request.flag("config");
+  for (Value& row : rows) {
+    const RunRef run{.run_id = row["run_id"].as_string(), .name = {}, .path = {}};
+    if (!spark.empty()) row.as_map().set("spark", spark_of(api, reader, run, spark));
+    if (has_config) row.as_map().set("config", reader.config(run));
+  }
+  return Map{
+      {"runs", std::move(rows)}, {"total", total}, {"offset", page.offset}, {"limit", page.limit}};
+}
+
 LogChoice log_choice(const ApiRequest& request) {
   LogChoice out{.rank = request.number("rank", -1, -1),
                 .attempt = request.number("attempt", -1, -1)};
@@ -78,32 +99,10 @@ LogChoice log_choice(const ApiRequest& request) {
 
 HttpReply answer_runs(const Api& api, const ApiRequest& request) {
   const PageChoice page(request);
-  RunFilter filter{.where = request.text("where"),
-                   .sort = request.text("sort"),
-                   .tags = request.request.query.all("tag"),
-                   .archived = request.flag("archived")};
   auto reader = api.reader();
-  if (!reader) {
-    Map out = page_of("runs", {}, page);
-    out.set("problems", problems_of(api));
-    return json_reply(std::move(out));
-  }
-  const int64_t total = reader->count(filter);
-  filter.limit = page.limit;
-  filter.offset = page.offset;
-  List rows = reader->runs(filter);
-  const std::string spark = request.text("spark");
-  const bool has_config = request.flag("config");
-  for (Value& row : rows) {
-    const RunRef run{.run_id = row["run_id"].as_string(), .name = {}, .path = {}};
-    if (!spark.empty()) row.as_map().set("spark", spark_of(api, *reader, run, spark));
-    if (has_config) row.as_map().set("config", reader->config(run));
-  }
-  return json_reply(Map{{"runs", std::move(rows)},
-                        {"total", total},
-                        {"offset", page.offset},
-                        {"limit", page.limit},
-                        {"problems", problems_of(api)}});
+  Map out = reader ? page_of_runs(api, *reader, request, page) : page_of("runs", {}, page);
+  out.set("problems", problems_of(api));
+  return json_reply(std::move(out));
 }
 
 HttpReply answer_tags(const Api& api, const ApiRequest& request) {

@@ -38,6 +38,12 @@ struct RankReport {
   Value metrics;  // a map
 };
 
+// Indices of reports, from `first` to below `end`.
+struct ReportRange {
+  int64_t first = 0;
+  int64_t end = 0;
+};
+
 // Some rows of a list.
 struct RowRange {
   int64_t offset = 0;
@@ -103,9 +109,11 @@ class RunReader {
   std::vector<std::string> curve_names(const RunRef& run, ReportCharts& charts);
   // Calls see(report) for each report of rank 0 that counts, in order: one is held at a time.
   void each_report(const RunRef& run, const std::function<void(const RankReport&)>& see);
-  // The metrics of the same reports, as host/store/stored_metrics.h keeps them: see(json,
-  // nonfinite).
-  void each_stored_metrics(const RunRef& run,
+  // The indices of all reports of the run.
+  ReportRange report_range(const RunRef& run);
+  // The metrics of those that each_report() sees with these indices, as
+  // host/store/stored_metrics.h keeps them: see(json, nonfinite).
+  void each_stored_metrics(const RunRef& run, ReportRange range,
                            const std::function<void(std::string_view, std::string_view)>& see);
   // What train.log_image and its like recorded: host/store/media_store.h.
   std::vector<MediaRow> media(const RunRef& run);

@@ -7,10 +7,9 @@ local write_file = require 'base.write_file'
 ---An array of rows, each a map of column → value.
 local DataFrame = class('DataFrame')
 
----@param rows table[]
-function DataFrame:init(rows)
-  for i, row in ipairs(rows) do self[i] = row end
-end
+---@param rows table[] becomes the frame itself: there may be millions
+---@return DataFrame
+function DataFrame.of(rows) return setmetatable(rows, DataFrame) end
 
 function DataFrame:__tostring() return require 'base.table_text'({unpack(self)}) end
 

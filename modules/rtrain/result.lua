@@ -103,7 +103,7 @@ end
 -- Read when asked for: a run of weeks has made more reports than a controller should keep.
 local function read_metrics(path)
   local storage, name = place_of(path, 'Result.metrics_dataframe')
-  return DataFrame(require('rtrain._host').reported(storage, name))
+  return DataFrame.of(require 'rtrain.metrics.reported'(storage, name))
 end
 
 function Result:__index(key)

@@ -176,7 +176,7 @@ function ResultGrid:get_dataframe(filter_metric, filter_mode)
     add_flat(row, 'config', result.config or {})
     rows[i] = row
   end
-  return DataFrame(rows)
+  return DataFrame.of(rows)
 end
 
 return ResultGrid
