@@ -1,6 +1,5 @@
 #include "host/bind/host.h"
 
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -9,7 +8,6 @@
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
 #include "host/lua/embed.h"
-#include "host/machine/machine.h"
 #include "host/store/checkpoint_files.h"
 #include "host/store/environment.h"
 #include "host/store/queued_run.h"
@@ -25,8 +23,6 @@ struct Class<ReportBlocks> {
 };
 
 namespace {
-
-constexpr int kMaxReportThreads = 4;
 
 std::string text_argument(lua_State* L, int index) {
   size_t size = 0;
@@ -73,14 +69,12 @@ int run(lua_State* L) {
 
 // What rank 0 reported in that run.
 int report_blocks(lua_State* L) {
-  const int threads = std::min(available_cores(), kMaxReportThreads);
-  push<ReportBlocks>(
-      L, std::make_unique<ReportBlocks>(text_argument(L, 1), text_argument(L, 2), threads));
+  push<ReportBlocks>(L, std::make_unique<ReportBlocks>(text_argument(L, 1), text_argument(L, 2)));
   return 1;
 }
 
 int max_reports(lua_State* L) {
-  lua_pushinteger(L, static_cast<lua_Integer>(check<ReportBlocks>(L, 1)->max_reports()));
+  lua_pushnumber(L, static_cast<lua_Number>(check<ReportBlocks>(L, 1)->max_reports()));
   return 1;
 }
 

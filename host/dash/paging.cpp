@@ -14,8 +14,12 @@ Map page_of(const char* name, List rows, const PageChoice& page) {
   const int64_t end = std::min(begin + page.limit, total);
   List shown(std::make_move_iterator(rows.begin() + begin),
              std::make_move_iterator(rows.begin() + end));
+  return page_with(name, std::move(shown), total, page);
+}
+
+Map page_with(const char* name, List rows, int64_t total, const PageChoice& page) {
   return {
-      {name, std::move(shown)}, {"total", total}, {"offset", page.offset}, {"limit", page.limit}};
+      {name, std::move(rows)}, {"total", total}, {"offset", page.offset}, {"limit", page.limit}};
 }
 
 }  // namespace rtrain

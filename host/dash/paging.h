@@ -17,7 +17,9 @@ struct PageChoice {
   explicit PageChoice(const ApiRequest& request);
 };
 
-// {name: those rows, total, offset, limit}.
+// {name: those of the rows, total, offset, limit}.
 Map page_of(const char* name, List rows, const PageChoice& page);
+// The same of rows that are the page already, out of that many.
+Map page_with(const char* name, List rows, int64_t total, const PageChoice& page);
 
 }  // namespace rtrain

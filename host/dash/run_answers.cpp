@@ -82,8 +82,7 @@ Map page_of_runs(const Api& api, RunReader& reader, const ApiRequest& request,
     if (!spark.empty()) row.as_map().set("spark", spark_of(api, reader, run, spark));
     if (has_config) row.as_map().set("config", reader.config(run));
   }
-  return Map{
-      {"runs", std::move(rows)}, {"total", total}, {"offset", page.offset}, {"limit", page.limit}};
+  return page_with("runs", std::move(rows), total, page);
 }
 
 LogChoice log_choice(const ApiRequest& request) {
@@ -132,10 +131,7 @@ HttpReply answer_nodes(const Api& api, const ApiRequest& request) {
       rows.emplace_back(std::move(row));
     }
   }
-  return json_reply(Map{{"nodes", std::move(rows)},
-                        {"total", reader->count(filter)},
-                        {"offset", page.offset},
-                        {"limit", page.limit}});
+  return json_reply(page_with("nodes", std::move(rows), reader->count(filter), page));
 }
 
 HttpReply answer_run(const Api& api, const ApiRequest& request) {

@@ -6,22 +6,31 @@
 
 #include "host/base/flat_json.h"
 #include "host/base/text.h"
+#include "host/machine/machine.h"
 #include "host/store/stored_metrics.h"
 
 namespace rtrain {
 namespace {
 
-constexpr int64_t kPartReports = 16384;
-constexpr int64_t kMaxParts = 4096;
+constexpr uint64_t kPartReports = 16384;
+constexpr uint64_t kMaxParts = 4096;
 // Fewer are read sooner than a thread has opened the store.
-constexpr int64_t kMinReports = 4 * kPartReports;
+constexpr uint64_t kMinReports = 4 * kPartReports;
+constexpr int kMaxThreads = 4;
 // As many parts may lie ready: what waits for a slow caller stays small.
 constexpr int64_t kMaxAhead = 16;
 // What is beyond either is kept whole: names of a report, lists of names in a part.
 constexpr size_t kMaxNames = 200;
 constexpr size_t kMaxListsOfNames = 64;
 
-int64_t rounded_up(int64_t all, int64_t by) { return all / by + (all % by != 0 ? 1 : 0); }
+// From one index to the other, which is not below it: any two of them.
+uint64_t distance(int64_t first, int64_t last) {
+  return static_cast<uint64_t>(last) - static_cast<uint64_t>(first);
+}
+
+int64_t index_behind(int64_t first, uint64_t distance) {
+  return static_cast<int64_t>(static_cast<uint64_t>(first) + distance);
+}
 
 }  // namespace
 
@@ -70,12 +79,18 @@ class ReportBlocks::PartMaker {
   std::optional<int32_t> names_;
 };
 
+int ReportBlocks::usual_threads() { return std::min(available_cores(), kMaxThreads); }
+
 ReportBlocks::ReportBlocks(const std::string& storage_path, const std::string& run, int max_threads)
     : run_(RunReader::open_run(storage_path, run)), storage_path_(storage_path) {
   const bool goes_on = run_.reader.is_live(run_.ref);
   if (goes_on) moment_.emplace(run_.reader.hold());
-  range_ = run_.reader.report_range(run_.ref);
-  num_parts_ = std::min(rounded_up(max_reports(), kPartReports), kMaxParts);
+  const ReportRange range = run_.reader.report_range(run_.ref);
+  if (range.last < range.first) return;
+  first_ = range.first;
+  span_ = distance(range.first, range.last);
+  num_parts_ = static_cast<int64_t>(std::min(span_ / kPartReports + 1, kMaxParts));
+  part_size_ = span_ / static_cast<uint64_t>(num_parts_) + 1;
   if (goes_on || max_reports() < kMinReports) return;
   try {
     for (int i = 0; i < max_threads; ++i) threads_.emplace_back([this] { read_ahead(); });
@@ -101,16 +116,21 @@ const ReportBlock* ReportBlocks::next() {
   return &block_;
 }
 
+uint64_t ReportBlocks::max_reports() const {
+  return num_parts_ == 0 ? 0 : std::max(span_, span_ + 1);
+}
+
 const MetricNames& ReportBlocks::names(int32_t number) const {
   return names_.at(static_cast<size_t>(number));
 }
 
 ReportBlocks::Part ReportBlocks::read(RunReader& reader, int64_t number) const {
-  const int64_t size = rounded_up(max_reports(), num_parts_);
-  const int64_t first = range_.first + number * size;
+  const uint64_t begin = static_cast<uint64_t>(number) * part_size_;
   PartMaker maker;
+  if (begin > span_) return maker.take();
+  const uint64_t last = begin + std::min(part_size_ - 1, span_ - begin);
   reader.each_stored_metrics(
-      run_.ref, {.first = first, .end = std::min(first + size, range_.end)},
+      run_.ref, {.first = index_behind(first_, begin), .last = index_behind(first_, last)},
       [&](std::string_view json, std::string_view nonfinite) { maker.add(json, nonfinite); });
   return maker.take();
 }

@@ -38,8 +38,12 @@ struct ReportBlock {
 
 class ReportBlocks {
  public:
+  // As many threads as help on this machine.
+  static int usual_threads();
+
   // Throws as RunReader::open_run. `max_threads` 0: reads in the caller's thread.
-  ReportBlocks(const std::string& storage_path, const std::string& run, int max_threads);
+  ReportBlocks(const std::string& storage_path, const std::string& run,
+               int max_threads = usual_threads());
   ~ReportBlocks();
   ReportBlocks(const ReportBlocks&) = delete;
   ReportBlocks& operator=(const ReportBlocks&) = delete;
@@ -48,7 +52,7 @@ class ReportBlocks {
   const ReportBlock* next();
   const MetricNames& names(int32_t number) const;
   // No more reports than that come.
-  int64_t max_reports() const { return range_.end - range_.first; }
+  uint64_t max_reports() const;
 
  private:
   // As a thread reads it: names are numbers of its own.
@@ -66,7 +70,10 @@ class ReportBlocks {
 
   OpenRun run_;
   const std::string storage_path_;
-  ReportRange range_;
+  // A store that somebody else has made may have any indices.
+  int64_t first_ = 0;
+  uint64_t span_ = 0;  // from the first index to the last one
+  uint64_t part_size_ = 0;
   int64_t num_parts_ = 0;
   int64_t taken_ = 0;
   std::optional<Statement> moment_;

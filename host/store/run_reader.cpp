@@ -357,16 +357,16 @@ ReportRange RunReader::report_range(const RunRef& run) {
       "(SELECT max(idx) FROM reports WHERE run_id = ?1)");
   query.add(run.run_id).next();
   if (query.is_null(0)) return {};
-  return {.first = query.integer(0), .end = query.integer(1) + 1};
+  return {.first = query.integer(0), .last = query.integer(1)};
 }
 
 void RunReader::each_stored_metrics(
     const RunRef& run, ReportRange range,
     const std::function<void(std::string_view, std::string_view)>& see) {
   Statement query = database_.prepare(
-      "SELECT metrics, nonfinite FROM reports WHERE run_id = ? AND idx >= ? AND idx < ? AND rank = "
-      "0 AND superseded = 0 ORDER BY idx");
-  query.add(run.run_id).add(range.first).add(range.end);
+      "SELECT metrics, nonfinite FROM reports WHERE run_id = ? AND idx BETWEEN ? AND ? AND rank "
+      "= 0 AND superseded = 0 ORDER BY idx");
+  query.add(run.run_id).add(range.first).add(range.last);
   while (query.next()) see(query.text_view(0), query.text_view(1));
 }
 

@@ -38,10 +38,10 @@ struct RankReport {
   Value metrics;  // a map
 };
 
-// Indices of reports, from `first` to below `end`.
+// Indices of reports, both included; none where the last is below the first.
 struct ReportRange {
   int64_t first = 0;
-  int64_t end = 0;
+  int64_t last = -1;
 };
 
 // Some rows of a list.

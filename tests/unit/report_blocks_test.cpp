@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <memory>
 
 #include "host/base/json.h"
@@ -27,8 +28,8 @@ class ReportBlocksTest : public ::testing::Test {
 
   void report(int64_t count, const std::function<Map(int64_t)>& metrics, int64_t first = 0) {
     std::vector<ReportRow> rows;
-    for (int64_t i = first; i < first + count; ++i) {
-      rows.push_back({.attempt = 1, .index = i, .metrics = metrics(i)});
+    for (int64_t i = 0; i < count; ++i) {
+      rows.push_back({.attempt = 1, .index = first + i, .metrics = metrics(first + i)});
     }
     store->add_reports(rows);
   }
@@ -54,7 +55,7 @@ class ReportBlocksTest : public ::testing::Test {
       EXPECT_EQ(number, block->numbers.data() + block->numbers.size());
       EXPECT_EQ(other, block->others.size());
     }
-    EXPECT_LE(static_cast<int64_t>(out.size()), blocks.max_reports());
+    EXPECT_LE(out.size(), blocks.max_reports());
     return out;
   }
 
@@ -108,6 +109,10 @@ TEST_F(ReportBlocksTest, ARunWithoutReportsHasNoBlocks) { EXPECT_TRUE(read(4).em
 TEST_F(ReportBlocksTest, IndicesMayBeFarApart) {
   report(3, of_many_kinds);
   report(3, of_many_kinds, int64_t{1} << 50);
+  EXPECT_EQ(read(2), wanted());
+  report(1, of_many_kinds, std::numeric_limits<int64_t>::max());
+  report(2, of_many_kinds, std::numeric_limits<int64_t>::min());
+  EXPECT_EQ(wanted().size(), 9U);
   EXPECT_EQ(read(2), wanted());
 }
 

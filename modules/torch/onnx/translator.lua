@@ -262,7 +262,7 @@ function Translator:follows_input(value) return self._follows_input[value.id] ==
 
 ---What the graph has of the data of a packed sequence: the padded form.
 ---@param value table
----@return {padded: string, lengths: string, length: integer|torch.onnx.Size, shape: table, is_clean: boolean}
+---@return {padded: string, lengths: string, size: integer|torch.onnx.Size, is_clean: boolean} size: the longest there may be
 function Translator:packed(value) return self._packed[value.id] or self:fail(PACKED) end
 
 ---Says what the graph has of the data of a packed sequence.

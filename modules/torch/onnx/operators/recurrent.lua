@@ -75,11 +75,14 @@ local function steps_of(t, x)
   return t:add('Reshape', {steps, t.graph:integers{-1, 1, 1}}), length
 end
 
+-- The lengths of the sequences, (1, N, 1).
+local function row_of(t, lengths) return t:add('Reshape', {t:cast(lengths, 'int64'), t.graph:integers{1, -1, 1}}) end
+
 -- h of the first step of each direction, and zeros in all other steps: (L, N, directions · proj).
 local function first_states(t, x, h, params, lengths)
   local steps, length = steps_of(t, x)
   local directions, one, parts = #params, t.graph:scalar(1, 'int64'), {}
-  local ends = lengths and t:add('Reshape', {t:cast(lengths, 'int64'), t.graph:integers{1, -1, 1}}) or length
+  local ends = lengths and row_of(t, lengths) or length
   for i = 1, directions do
     local first = t.graph:scalar(0, 'int64')
     if i == 2 then first = t:add('Sub', {ends, one}) end
@@ -203,8 +206,7 @@ end
 -- The value where a step is behind the end of its sequence.
 local function filled(t, form, value, like)
   local steps = steps_of(t, form.padded)
-  local lengths = t:add('Reshape', {t:cast(form.lengths, 'int64'), t.graph:integers{1, -1, 1}})
-  local inside, rank = t:add('Less', {steps, lengths}), t:rank(like)
+  local inside, rank = t:add('Less', {steps, row_of(t, form.lengths)}), t:rank(like)
   if rank ~= 3 then
     local shape = {0, 0}
     for i = 3, rank do shape[i] = 1 end
