@@ -6,6 +6,12 @@
 #include <cmath>
 
 namespace rtrain {
+namespace {
+
+constexpr std::string_view kBreaks = "\n\r\t";
+constexpr std::string_view kBreakNames = "nrt";
+
+}  // namespace
 
 namespace text_detail {
 void append(std::string& out, double part) {
@@ -47,6 +53,23 @@ std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(kSpace);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+std::string one_line(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (const size_t at = kBreaks.find(c); at != std::string_view::npos) {
+      out += '\\';
+      out += kBreakNames[at];
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+bool is_one_line(std::string_view text) {
+  return text.find_first_of(kBreaks) == std::string_view::npos;
 }
 
 namespace {

@@ -33,6 +33,9 @@ std::string cat(const Parts&... parts) {
 std::string join(std::span<const std::string> parts, std::string_view separator);
 std::vector<std::string> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
+// With line breaks and tabs as \n, \r and \t.
+std::string one_line(std::string_view text);
+bool is_one_line(std::string_view text);
 
 // The shortest decimal text that reads back as exactly this double; "nan", "inf", "-inf" for the
 // others.

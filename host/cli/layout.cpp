@@ -84,6 +84,13 @@ class Blocks {
   std::vector<std::vector<size_t>> blocks_;
 };
 
+bool has_line_breaks(const std::vector<Column>& columns, const Rows& rows) {
+  const auto is_broken = [](const std::string& cell) { return !is_one_line(cell); };
+  return std::ranges::any_of(columns, is_broken, &Column::header) ||
+         std::ranges::any_of(rows,
+                             [&](const auto& row) { return std::ranges::any_of(row, is_broken); });
+}
+
 }  // namespace
 
 std::string shortened(std::string_view text, size_t width) {
@@ -111,6 +118,15 @@ std::vector<std::string> wrapped(std::string_view text, size_t width) {
 
 std::vector<std::string> table_lines(const std::vector<Column>& columns, const Rows& rows,
                                      size_t width) {
+  if (has_line_breaks(columns, rows)) {
+    std::vector<Column> headers = columns;
+    Rows cells = rows;
+    for (Column& column : headers) column.header = one_line(column.header);
+    for (auto& row : cells) {
+      for (std::string& cell : row) cell = one_line(cell);
+    }
+    return table_lines(headers, cells, width);
+  }
   std::vector<size_t> widths = column_widths(columns, rows);
   const Blocks blocks(columns, widths, width);
   std::vector<std::string> lines;

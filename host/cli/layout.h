@@ -29,7 +29,7 @@ struct Column {
 
 // The lines of a table, aligned by what is seen. Columns beyond the width are continued below, in a
 // table of their own that begins with the key columns, which come first. A cell wider than that is
-// shortened.
+// shortened. A line break in a cell, as metrics' names may have, is shown as \n.
 std::vector<std::string> table_lines(const std::vector<Column>& columns,
                                      const std::vector<std::vector<std::string>>& rows,
                                      size_t width);

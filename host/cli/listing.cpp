@@ -193,7 +193,7 @@ std::string human_metrics(const Value& metrics) {
                name != nullptr ? *name : std::to_string(std::get<int64_t>(key)), " ",
                human_number(value));
   }
-  return out;
+  return one_line(out);
 }
 
 }  // namespace rtrain

@@ -163,7 +163,7 @@ end
 function TestTerminal.test_metrics_in_the_live_block_stay_on_their_line()
   local shown, _, err = display({terminal = true, size = size_of(100)}, 1)
   shown:show {type = 'report', index = 0, count = 1, metrics = {note = 'x\n\27[2Jy'}, ranks = {{}}, attempt = 1}
-  lu.assertStrContains(err.text, 'note=x\\x0a\\x1b[2Jy')
+  lu.assertStrContains(err.text, 'note=x\\n\\x1b[2Jy')
 end
 
 -- Applies the cursor movements of the live block: what a terminal would show at the end.
@@ -307,6 +307,10 @@ function TestTerminal.test_one_worker_and_one_report_are_no_plurals()
   local lines = screen_of(err.text)
   lu.assertStrContains(lines[1], '1 worker  ')
   lu.assertStrContains(lines[2], '(1 report)')
+end
+
+function TestPipe.test_a_line_break_in_a_name_or_a_value_leaves_a_report_on_one_line()
+  lu.assertEquals(metrics_text.line {['loss\nof b'] = 1, text = 'a\tb\r'}, 'loss\\nof b=1 text=a\\tb\\r')
 end
 
 function TestTerminal.test_ranks_are_shown_only_where_they_differ()

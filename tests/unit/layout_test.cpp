@@ -44,6 +44,13 @@ TEST(Layout, ATableBeyondTheWidthGoesOnBelowWithItsKeys) {
                    "INDEX  NOTE", "    0  x", "   10"}));
 }
 
+TEST(Layout, ALineBreakInACellLeavesTheTableInItsLines) {
+  EXPECT_EQ(
+      table_lines({{.header = "INDEX", .right = true, .key = true}, {"loss\nof b", true}, {"NOTE"}},
+                  {{"0", "0.25", "a\tb\r"}}, kAnyWidth),
+      (Lines{"INDEX  loss\\nof b  NOTE", "    0        0.25  a\\tb\\r"}));
+}
+
 TEST(Layout, AColumnThatFillsALineIsShortenedToWhatIsLeft) {
   const std::vector<Column> columns{{.header = "NAME", .key = true},
                                     {.header = "METRICS", .fills = true}};

@@ -7,6 +7,7 @@ local text_width = require 'base.text_width'
 local metrics_text = {}
 
 local MORE = '…'
+local BREAKS = {['\n'] = '\\n', ['\r'] = '\\r', ['\t'] = '\\t'}
 
 -- Shown first, when there, where nobody knows the script's order.
 local FIRST = {'epoch', 'step'}
@@ -42,7 +43,7 @@ end
 local function parts_of(metrics, order)
   local parts = {}
   for _, key in ipairs(keys_of(metrics or {}, order)) do
-    parts[#parts + 1] = ('%s=%s'):format(key, metrics_text.value(metrics[key]))
+    parts[#parts + 1] = ('%s=%s'):format(key, metrics_text.value(metrics[key])):gsub('[\n\r\t]', BREAKS)
   end
   return parts
 end
