@@ -50,7 +50,8 @@ Check check_libtorch() {
   const OwnOutput output = run_own(
       "local torch = require 'torch' assert(torch.ones(2, 3):sum():item() == 6)", kLoadTimeoutS);
   return loaded({"LibTorch", CheckStatus::kOk,
-                 cat(search.found->version, ", with the engine for ", search.found->minor, "  ",
+                 cat(search.found->version, ", with the engine for ", search.found->minor,
+                     search.found->is_tested ? "  " : ", tested with another release of it  ",
                      search.found->lib, "  (", search.found->source, ")")},
                 output, install);
 }

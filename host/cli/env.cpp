@@ -47,10 +47,15 @@ void print_engine(const Value& libtorch) {
     if (minor != libtorch["engine"]) others.push_back(minor.as_string());
   }
   const std::string rest = others.empty() ? "" : cat("  (also here: for ", join(others, ", "), ")");
-  print_field("engine",
-              cat(libtorch["found"].as_bool() ? cat("for LibTorch ", libtorch["engine"].as_string())
-                                              : "none in use",
-                  rest));
+  if (!libtorch["found"].as_bool()) {
+    print_field("engine", cat("none in use", rest));
+    return;
+  }
+  print_field(
+      "engine",
+      cat("for LibTorch ", libtorch["engine"].as_string(),
+          libtorch["tested"].as_bool() ? "" : ", whose tests ran with another release of it",
+          rest));
 }
 
 // Of use to those who train trees alone: without one a line says how to have it.

@@ -24,7 +24,7 @@ constexpr std::array kVariables = {
     Variable{kFiles, "RTRAIN_RUNTIME_DIR", "/tmp/rtrain-<uid>",
              "folder of sockets, leases, and reports on their way to the store"},
     Variable{kFiles, "RTRAIN_LIBTORCH", "searched for", "folder of LibTorch, instead of a search"},
-    Variable{kFiles, "RTRAIN_LIBTORCH_ANY", "", "1 accepts a LibTorch build that is not tested"},
+    Variable{kFiles, "RTRAIN_LIBTORCH_ANY", "", "1 accepts LibTorch builds other than releases"},
     Variable{kFiles, "RTRAIN_ARROW", "searched for",
              "folder of libarrow and libparquet, instead of a search"},
     Variable{kFiles, "RTRAIN_XGBOOST", "searched for",

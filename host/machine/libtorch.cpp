@@ -21,13 +21,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The commits of PyTorch whose builds rtrain was tested with.
-constexpr std::string_view kTestedCommits[] = {
-    "70d99e998b4955e0049d13a98d77ae1b14db1f45",  // 2.11.0
-    "7269437d655783a26cba32aa88195b741ff496aa",  // 2.12.1
-    "cf30153c4c131c8164ee7798e5022d810682e2cb",  // 2.13.0
-    "5c4886908584029761b579af026dcfb627c84070",  // 2.14.1
-    "d0f2af8b66b20da4baa50644c0cd3f887a2eae2e",  // 2.15.0
+// The releases of PyTorch that rtrain was tested with.
+struct Release {
+  std::string_view version;
+  std::string_view commit;
+};
+constexpr Release kTested[] = {
+    {"2.11.0", "70d99e998b4955e0049d13a98d77ae1b14db1f45"},
+    {"2.12.0", "7661cd9c6b841b62b7f411aa52ec51f05457263b"},
+    {"2.12.1", "7269437d655783a26cba32aa88195b741ff496aa"},
+    {"2.13.0", "cf30153c4c131c8164ee7798e5022d810682e2cb"},
+    {"2.14.0", "08187d9e0fba026dc8217405802ab5381dc88d90"},
+    {"2.14.1", "5c4886908584029761b579af026dcfb627c84070"},
+    {"2.15.0", "d0f2af8b66b20da4baa50644c0cd3f887a2eae2e"},
 };
 
 constexpr size_t kCommitDigits = 7;
@@ -50,6 +56,20 @@ std::string read_file(const fs::path& path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
+// "2.15.1" of "2.15.1+cu130"; empty of a build that is not a release, as "2.15.0a0+git0123456".
+std::string_view release_of(std::string_view version) {
+  const std::string_view release = version.substr(0, version.find('+'));
+  return release.find_first_not_of("0123456789.") == std::string_view::npos ? release : "";
+}
+
+// Whether it is a release as PyTorch builds it. A later one of a minor keeps the interface of that
+// minor, which is why it is taken too; what only calls itself a known one is somebody's own build.
+bool is_release(std::string_view version, std::string_view commit) {
+  const std::string_view release = release_of(version);
+  const auto* known = std::ranges::find(kTested, release, &Release::version);
+  return known != std::end(kTested) ? known->commit == commit : !release.empty();
+}
+
 // Looks at a path that may be the folder with libtorch_cpu.so, torch/, or the parent of torch/.
 LibraryProbe probe(const fs::path& path, LibTorch& out) {
   const fs::path lib = folder_with(path, {".", "lib", "torch/lib"}, "libtorch_cpu.so");
@@ -62,13 +82,13 @@ LibraryProbe probe(const fs::path& path, LibTorch& out) {
     return {false, cat("version ", version, ", need ", engine_minors_text())};
   }
   const std::string commit = version_field(text, "git_version");
-  const bool is_tested = std::ranges::find(kTestedCommits, commit) != std::end(kTestedCommits);
-  if (!is_tested && std::getenv("RTRAIN_LIBTORCH_ANY") == nullptr) {
+  if (!is_release(version, commit) && std::getenv("RTRAIN_LIBTORCH_ANY") == nullptr) {
     return {false, cat("version ", version,
-                       ", a build that rtrain was not tested with (RTRAIN_LIBTORCH_ANY=1 takes it "
+                       ", a build other than PyTorch's releases (RTRAIN_LIBTORCH_ANY=1 takes it "
                        "all the same)")};
   }
-  out = LibTorch{lib.string(), version, minor, version_field(text, "cuda"), commit, ""};
+  const bool is_tested = std::ranges::find(kTested, commit, &Release::commit) != std::end(kTested);
+  out = LibTorch{lib.string(), version, minor, version_field(text, "cuda"), commit, is_tested, ""};
   return {true, cat("version ", version)};
 }
 

@@ -2,7 +2,8 @@
 // library_search.h ($RTRAIN_LIBTORCH). Looks at files only; loads nothing.
 //
 // An engine fits one minor version of LibTorch. The executable may hold several: the first LibTorch
-// that it has one for is taken, and chooses the engine.
+// that it has one for is taken, and chooses the engine. Any release of such a minor is; another
+// build of it only with RTRAIN_LIBTORCH_ANY=1.
 #pragma once
 
 #include <string>
@@ -13,12 +14,13 @@
 namespace rtrain {
 
 struct LibTorch {
-  std::string lib;      // folder that holds libtorch_cpu.so
-  std::string version;  // "2.11.0+cu130"
-  std::string minor;    // "2.11": which engine it takes
-  std::string cuda;     // "13.0", empty for a CPU build
-  std::string commit;   // of PyTorch
-  std::string source;   // LibraryPlace::source
+  std::string lib;         // folder that holds libtorch_cpu.so
+  std::string version;     // "2.11.0+cu130"
+  std::string minor;       // "2.11": which engine it takes
+  std::string cuda;        // "13.0", empty for a CPU build
+  std::string commit;      // of PyTorch
+  bool is_tested = false;  // rtrain's tests have run with that commit
+  std::string source;      // LibraryPlace::source
 };
 
 using LibTorchSearch = LibrarySearch<LibTorch>;

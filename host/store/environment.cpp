@@ -46,6 +46,7 @@ Value describe_libtorch() {
   const LibTorch found = search.found.value_or(LibTorch{});
   return Map{{"found", search.found.has_value()},
              {"version", text_or_nil(found.version)},
+             {"tested", search.found ? Value(found.is_tested) : Value()},
              {"engine", text_or_nil(found.minor)},
              {"engines", List(engine_minors().begin(), engine_minors().end())},
              {"cuda", text_or_nil(found.cuda)},

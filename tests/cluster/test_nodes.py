@@ -449,7 +449,7 @@ def test_a_host_with_another_libtorch_is_refused(rtrain, job, tmp_path):
     (other / "lib" / "libtorch_cpu.so").symlink_to(installed / "libtorch_cpu.so")
     minor = rtrain.json("env")["libtorch"]["engine"]
     (other / "version.py").write_text(f"__version__ = '{minor}.9+cpu'\ngit_version = '0123456789abcdef'\n")
-    env = {"RTRAIN_LIBTORCH": str(other), "RTRAIN_LIBTORCH_ANY": "1"}
+    env = {"RTRAIN_LIBTORCH": str(other)}
     first, second = job("run", script(rtrain, "train.report{step = 1}"), env_of={1: env}).wait()
     assert (first.returncode, second.returncode) == (4, 4), first.stderr
     assert f"host n1 has LibTorch {minor}.9+cpu, commit 0123456, and host n0 has {minor}." in first.stderr

@@ -1,5 +1,7 @@
 """rtrain --version, exec and wrong use."""
 
+import pathlib
+
 import pytest
 
 
@@ -141,3 +143,38 @@ def test_a_libtorch_that_there_is_no_engine_for_is_said_with_the_command_that_me
     assert f"Install it with `pip install torch~={known[-1]}.0`" in result.stderr
     shown = rtrain.json("env")["libtorch"]
     assert shown["engine"] is None and shown["engines"] == known
+
+
+def libtorch_that_says(rtrain, version, commit):
+    """The LibTorch of these tests with another version.py, as the one to be taken."""
+    original = pathlib.Path(rtrain.json("env")["libtorch"]["path"]).parent
+    folder = rtrain.folder / version
+    folder.mkdir()
+    (folder / "lib").symlink_to(original / "lib")
+    (folder / "version.py").write_text(f"__version__ = '{version}'\ngit_version = '{commit}'\n")
+    rtrain.env["RTRAIN_LIBTORCH"] = str(folder)
+
+
+def test_a_later_release_of_libtorch_is_taken(rtrain):
+    assert rtrain.json("env")["libtorch"]["tested"] is True
+    minor = rtrain.json("env")["libtorch"]["engine"]
+    libtorch_that_says(rtrain, f"{minor}.7+cpu", "0123456")
+    result = rtrain("exec", rtrain.script("print(require('torch').ones(2):sum():item())"))
+    assert (result.returncode, result.stdout) == (0, "2\n"), result.stderr
+    shown = rtrain.json("env")["libtorch"]
+    assert (shown["version"], shown["engine"], shown["tested"]) == (f"{minor}.7+cpu", minor, False)
+    assert f"for LibTorch {minor}, whose tests ran with another release of it" in rtrain("env").stdout
+
+
+@pytest.mark.parametrize("version", ["{release}", "{minor}.7a0+git0123456", "{minor}.7.dev20261127+cpu"])
+def test_a_build_of_libtorch_other_than_releases_is_taken_only_where_that_is_asked_for(rtrain, version):
+    found = rtrain.json("env")["libtorch"]
+    version = version.format(minor=found["engine"], release=found["version"])
+    libtorch_that_says(rtrain, version, "0123456")
+    path = rtrain.script("print(require('torch').ones(2):sum():item())")
+    refused = rtrain("exec", path)
+    assert refused.returncode == 4
+    assert f"version {version}, a build other than PyTorch's releases (RTRAIN_LIBTORCH_ANY=1 takes it" in refused.stderr
+    rtrain.env["RTRAIN_LIBTORCH_ANY"] = "1"
+    taken = rtrain("exec", path)
+    assert (taken.returncode, taken.stdout) == (0, "2\n"), taken.stderr
