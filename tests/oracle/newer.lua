@@ -2,12 +2,16 @@
 
 local minor = tonumber(require('rtrain._host').env().libtorch.engine)
 
--- The first LibTorch that gives another answer, and why it does.
+local NAN = 'its gradient at a NaN goes to the NaN'
+
+-- The first LibTorch that gives another answer, and why it does; `last`: the last one, where a later one answers as 2.11.
 local DIFFERENCES = {
   cholesky = {2.14, 'it is gone: torch.linalg.cholesky'},
   cholesky_2 = {2.14, 'it is gone: torch.linalg.cholesky'},
   qr = {2.14, 'it is gone: torch.linalg.qr'},
-  ldexp = {2.15, 'its gradient counts 2^other also where other is negative'},
+  fmax_4 = {2.14, NAN, last = 2.14},
+  fmin_4 = {2.14, NAN, last = 2.14},
+  ldexp = {2.14, 'its gradient counts 2^other also where other is negative'},
 }
 
 local newer = {}
@@ -15,8 +19,10 @@ local newer = {}
 ---@param name string of a case
 ---@return string|nil reason nil where it gives the same
 function newer.difference(name)
-  local first, reason = unpack(DIFFERENCES[name] or {math.huge})
-  return minor >= first and reason or nil
+  local difference = DIFFERENCES[name]
+  if not difference then return nil end
+  local first, reason = unpack(difference)
+  return minor >= first and minor <= (difference.last or math.huge) and reason or nil
 end
 
 return newer
