@@ -88,7 +88,13 @@ LibraryProbe probe(const fs::path& path, LibTorch& out) {
                        "all the same)")};
   }
   const bool is_tested = std::ranges::find(kTested, commit, &Release::commit) != std::end(kTested);
-  out = LibTorch{lib.string(), version, minor, version_field(text, "cuda"), commit, is_tested, ""};
+  out = LibTorch{.lib = lib.string(),
+                 .version = version,
+                 .minor = minor,
+                 .cuda = version_field(text, "cuda"),
+                 .commit = commit,
+                 .is_tested = is_tested,
+                 .source = ""};
   return {true, cat("version ", version)};
 }
 

@@ -7,7 +7,13 @@ namespace {
 
 CudaFacts everything() {
   return {.driver = {{CudaDevice{}, CudaDevice{}}, ""},
-          .libtorch = LibTorch{"/torch/lib", "2.11.0+cu130", "2.11", "13.0", "70d99e9", "user"},
+          .libtorch = LibTorch{.lib = "/torch/lib",
+                               .version = "2.11.0+cu130",
+                               .minor = "2.11",
+                               .cuda = "13.0",
+                               .commit = "70d99e9",
+                               .is_tested = true,
+                               .source = "user"},
           .has_library = true,
           .is_built = true};
 }
