@@ -102,7 +102,8 @@ List required_modules(const std::string& script) {
   push_module_function(state, "rtrain.project.requires", "of");
   push_value(state, script);
   protected_call(state, 1, 1);
-  return to_value(state, -1, "the modules").as_list();
+  const Value modules = to_value(state, -1, "the modules");
+  return modules.is_list() ? modules.as_list() : List{};  // an empty table is a map
 }
 
 void write(const BundleOptions& options) {

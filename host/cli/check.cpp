@@ -16,13 +16,6 @@ struct CheckOptions : TryoutOptions {
   int64_t batches = 2;
 };
 
-std::string shape_text(const Value& shape) {
-  if (!shape.is_list()) return "";
-  std::vector<std::string> sizes;
-  for (const Value& size : shape.as_list()) sizes.push_back(cat(size.as_int()));
-  return cat("(", join(sizes, ", "), ")");
-}
-
 void print_model(const Value& model) {
   if (!model.is_map()) {
     std::cout << "\nno model: prepare_model was not called\n";
@@ -32,7 +25,7 @@ void print_model(const Value& model) {
   for (const Value& layer : model["layers"].as_list()) {
     const std::string& name = layer["name"].as_string();
     rows.push_back({name.empty() ? "(model)" : name, layer["class"].as_string(),
-                    shape_text(layer["output_shape"]), cat(layer["parameters"].as_int())});
+                    human_shape(layer["output_shape"]), cat(layer["parameters"].as_int())});
   }
   std::cout << "\n";
   print_table({{.header = "LAYER", .key = true},

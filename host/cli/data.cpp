@@ -42,19 +42,12 @@ Value look(const Options& options, PictureForm form) {
   return to_value(state, -1, "what the file holds");
 }
 
-// "(60000, 28, 28)"
-std::string shape_text(const Value& shape) {
-  std::vector<std::string> sizes;
-  for (const Value& size : shape.as_list()) sizes.push_back(cat(size.as_int()));
-  return cat("(", join(sizes, ", "), ")");
-}
-
 std::string cell_text(const Value& value) {
   if (value.is_nil()) return "";
   if (value.is_string()) return value.as_string();
   const bool is_tensor = value.is_map() && value.as_map().size() == 2 && !value["shape"].is_nil() &&
                          !value["dtype"].is_nil();
-  if (is_tensor) return cat(value["dtype"].as_string(), " ", shape_text(value["shape"]));
+  if (is_tensor) return cat(value["dtype"].as_string(), " ", human_shape(value["shape"]));
   return value.is_number() ? human_number(value) : to_json(value);
 }
 
@@ -100,7 +93,7 @@ void print_tensors(const Value& document, size_t width) {
     for (const Value& each : tensor["shape"].as_list()) size *= each.as_int();
     numbers += size;
     rows.push_back(
-        {tensor["name"].as_string(), shape_text(tensor["shape"]), tensor["dtype"].as_string()});
+        {tensor["name"].as_string(), human_shape(tensor["shape"]), tensor["dtype"].as_string()});
   }
   std::cout << document["path"].as_string() << "  " << document["format"].as_string() << ", "
             << counted(tensors.size(), "tensor") << " of "
@@ -138,7 +131,7 @@ void peek(const Options& options) {
     print_data_table(document, options.width());
   } else {
     std::cout << document["path"].as_string() << "  image, " << document["dtype"].as_string() << " "
-              << shape_text(document["shape"]) << "\n";
+              << human_shape(document["shape"]) << "\n";
   }
   if (document["pictures"].is_list()) print_pictures(document["pictures"].as_list(), form);
 }

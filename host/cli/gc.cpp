@@ -69,8 +69,8 @@ void add_gc(Parser& parser) {
   command.footer(
       "Looks for what killed processes have left: files of removed runs, staged files, "
       "checkpoints\n"
-      "without a row, folders of runs without one. Leaves alone what a live run owns, and folders\n"
-      "with anything in them that rtrain has not made.\n"
+      "of a run that it does not list, folders of runs that are not in the store and have no\n"
+      "checkpoint. Leaves alone what a live run owns, and all that rtrain has not made.\n"
       "Keys of --json, for each item: path, reason, size_bytes, removed");
   command.action([options] { collect(*options); });
 }

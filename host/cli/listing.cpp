@@ -184,6 +184,13 @@ std::string human_number(const Value& value) {
   return to_json(value);
 }
 
+std::string human_shape(const Value& shape) {
+  if (!shape.is_list()) return "";
+  std::vector<std::string> sizes;
+  for (const Value& size : shape.as_list()) sizes.push_back(cat(size.as_int()));
+  return cat("(", join(sizes, ", "), ")");
+}
+
 std::string human_metrics(const Value& metrics) {
   std::string out;
   if (!metrics.is_map()) return out;

@@ -67,6 +67,7 @@ std::string human_duration(double seconds);       // "3.2 s", "4 m 05 s", "2 h 1
 std::string human_size(int64_t bytes);            // "12.3 MB"
 std::string human_time(const Value& time);        // "2026-11-21 14:03:05"; "" for nil
 std::string human_number(const Value& value);     // five significant digits; other values as JSON
+std::string human_shape(const Value& shape);      // "(60000, 28, 28)"; "" for nil
 std::string human_metrics(const Value& metrics);  // "loss 0.25  accuracy 0.9", on one line
 
 }  // namespace rtrain

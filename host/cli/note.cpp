@@ -21,9 +21,13 @@ void note_run(const Options& options) {
   if (options.append && !options.text) throw Error(Code::kUsage, "note --append: give a TEXT");
   const RunRef run = options.open_run().ref;
   RunEditor editor(options.storage_path());
-  std::string note = editor.note(run);
-  if (options.text) {
-    note = options.append && !note.empty() ? cat(note, "\n", *options.text) : *options.text;
+  std::string note;
+  if (!options.text) {
+    note = editor.note(run);
+  } else if (options.append) {
+    note = editor.append_note(run, *options.text);
+  } else {
+    note = *options.text;
     editor.set_note(run, note);
   }
   if (options.for_programs()) {

@@ -47,7 +47,6 @@ class HttpConnection {
   void add_events(std::string_view events);
   // The connection ends when the peer has what was added.
   void end_events();
-  bool is_streaming() const { return mode_ == Mode::kEvents; }
   // Events would only pile up.
   bool is_behind();
 

@@ -4,53 +4,30 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/wire/listener.h"
 
 namespace rtrain {
 namespace {
 
-constexpr int kBacklog = 1024;
 constexpr int kAcceptsARound = 64;
 constexpr std::chrono::milliseconds kBetweenSweeps{250};
 
-// Not open when the port is taken.
-Fd try_listen(const SocketAddress& address) {
-  Fd out(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const int on = 1;
-  setsockopt(out.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  const bool listens =
-      ::bind(out.get(), address.get(), address.size()) == 0 && ::listen(out.get(), kBacklog) == 0;
-  return listens ? std::move(out) : Fd();
-}
-
-Fd listen_at(const HttpPortOptions& options) {
-  auto address = SocketAddress::parse(options.address, options.port);
-  if (!address) {
-    throw Error(Code::kUsage, cat("'", options.address, "' is not a numeric address to listen at"));
-  }
-  constexpr int kLastPort = 65535;
-  const int first = options.port;
-  const int last = first == 0 ? 0 : std::min(first + options.more_ports, kLastPort);
-  for (int port = first; port <= last; ++port) {
-    address->set_port(port);
-    if (Fd out = try_listen(*address); out.is_open()) return out;
-    if (errno != EADDRINUSE) break;
-  }
-  const int reason = errno;
-  throw Error(Code::kEnvironment, cat("cannot listen at ", options.address, ", port ", first, ": ",
-                                      std::string_view(std::strerror(reason))));
+Fd listener_of(const HttpPortOptions& options) {
+  const auto address = SocketAddress::parse(options.address, options.port);
+  if (address) return listen_at(*address, options.more_ports);
+  throw Error(Code::kUsage, cat("'", options.address, "' is not a numeric address to listen at"));
 }
 
 }  // namespace
 
 HttpPort::HttpPort(Loop& loop, const HttpPortOptions& options, HttpPortDelegate& delegate)
     : loop_(loop), options_(options), delegate_(delegate), sweep_timer_(loop, [this] { sweep(); }) {
-  Fd listener = listen_at(options);
+  Fd listener = listener_of(options);
   address_ = SocketAddress::near(listener.get());
   listener_.emplace(loop, listener.release(), [this](int) { accept(); });
   listener_->start(UV_READABLE);

@@ -14,7 +14,7 @@
 #include "host/base/error.h"
 #include "host/base/fd.h"
 #include "host/base/text.h"
-#include "host/wire/socket_address.h"
+#include "host/wire/listener.h"
 
 namespace rtrain {
 namespace {
@@ -25,20 +25,10 @@ constexpr std::chrono::seconds kLook{1};
 constexpr size_t kPartBytes = size_t{64} << 10;
 
 // Not open: errno says why.
-Fd listen_at(const std::string& address, int port) {
+Fd listener_at(const std::string& address, int port) {
   const auto wanted = SocketAddress::parse(address, port);
   errno = EADDRNOTAVAIL;
-  if (!wanted) return Fd();
-  Fd listener(::socket(wanted->family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  const int on = 1;
-  ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  const bool listens = ::bind(listener.get(), wanted->get(), wanted->size()) == 0 &&
-                       ::listen(listener.get(), SOMAXCONN) == 0;
-  const int problem = errno;
-  if (listens) return listener;
-  listener = Fd();
-  errno = problem;
-  return listener;
+  return wanted ? try_listen(*wanted) : Fd();
 }
 
 }  // namespace
@@ -124,8 +114,8 @@ class EchoServer::Guest {
 
 EchoServer::EchoServer(Loop& loop, const std::string& address, int port, std::string key)
     : loop_(loop), key_(std::move(key)), timer_(loop, [this] { look(); }) {
-  Fd listener = listen_at(address, port);
-  if (!listener.is_open() && errno == EADDRINUSE) listener = listen_at(address, 0);
+  Fd listener = listener_at(address, port);
+  if (!listener.is_open() && errno == EADDRINUSE) listener = listener_at(address, 0);
   if (!listener.is_open()) {
     throw Error(Code::kEnvironment, cat("cannot listen at '", address, "' for the checks of other ",
                                         "hosts: ", std::strerror(errno)));

@@ -171,12 +171,6 @@ int64_t folder_size(const std::string& path) {
   return size;
 }
 
-std::string link_target(const std::string& path) {
-  std::error_code failure;
-  const fs::path target = fs::read_symlink(path, failure);
-  return failure || target.has_parent_path() ? "" : target.string();
-}
-
 bool path_exists(const std::string& path) {
   struct stat info {};
   return ::lstat(path.c_str(), &info) == 0;

@@ -77,8 +77,6 @@ bool remove_tree(const std::string& path) noexcept;
 
 // The bytes of a file, or of all files of a folder; what goes meanwhile is left out.
 int64_t folder_size(const std::string& path);
-// The name in the same folder that a link points to; empty for any other path.
-std::string link_target(const std::string& path);
 
 bool path_exists(const std::string& path);
 // "file", "folder" or "other" (a pipe, a device), symlinks followed; "" when there is nothing.

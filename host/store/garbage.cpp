@@ -15,6 +15,7 @@
 #include "host/store/checkpoint_files.h"
 #include "host/store/file.h"
 #include "host/store/object_storage.h"
+#include "host/store/rename_link.h"
 #include "host/store/run_editor.h"
 #include "host/store/run_lock.h"
 #include "host/store/run_status.h"
@@ -48,11 +49,20 @@ bool is_link(const std::string& path) {
   return fs::is_symlink(path, gone);
 }
 
-bool is_run_folder(const std::string& path) {
+bool is_part(const std::string& entry) {
+  return std::find(kParts.begin(), kParts.end(), entry) != kParts.end();
+}
+
+// A controller has worked there, and nothing in it is anybody else's or worth keeping: the rows of
+// a run with checkpoints may be in another copy of the registry.
+bool is_spent_run_folder(const std::string& path) {
+  if (RunLock::owner(path).pid == 0) return false;
   const std::vector<std::string> entries = folder_entries(path);
-  return std::all_of(entries.begin(), entries.end(), [](const std::string& entry) {
-    return std::find(kParts.begin(), kParts.end(), entry) != kParts.end();
-  });
+  const std::vector<std::string> logs = folder_entries(path + "/logs");
+  return std::all_of(entries.begin(), entries.end(), is_part) &&
+         std::all_of(logs.begin(), logs.end(),
+                     [](const std::string& log) { return log.starts_with("attempt-"); }) &&
+         folder_entries(path + "/checkpoints").empty() && folder_entries(path + "/damaged").empty();
 }
 
 // It has nothing but its lock and empty parts, or not even these.
@@ -97,11 +107,8 @@ class Search {
     found_.push_back({kind, path, run_path, folder_size(path)});
   }
 
-  // Left by `rtrain rename`: to a name that is a run's folder, or was.
   void look_at_link(const std::string& entry, const std::string& path) {
-    const std::string target = link_target(path);
-    if (target.empty() || runs_.contains(entry)) return;
-    if (runs_.contains(target) || target == entry) add(Kind::kLink, path);
+    if (is_rename_link(path) && !runs_.contains(entry)) add(Kind::kLink, path);
   }
 
   void look_at_folder(const std::string& entry, const std::string& path) {
@@ -118,7 +125,7 @@ class Search {
       if (!in_object_store_) look_into_run(path, run->second);
       return;
     }
-    if (targets_.contains(entry) || !is_run_folder(path) || may_just_begin(path)) return;
+    if (targets_.contains(entry) || !is_spent_run_folder(path) || may_just_begin(path)) return;
     add(Kind::kFolder, path, path);
   }
 
@@ -135,7 +142,10 @@ class Search {
     for (const std::string& entry : folder_entries(path + "/checkpoints")) {
       const std::string checkpoint = cat(path, "/checkpoints/", entry);
       std::string problem;
-      if (rows.contains(entry) || !Manifest::try_read(checkpoint, problem)) continue;
+      if (rows.contains(entry)) continue;
+      const auto manifest = Manifest::try_read(checkpoint, problem);
+      // Another name: somebody's copy.
+      if (!manifest || manifest->run_id != run.run_id || manifest->name != entry) continue;
       add(Kind::kCheckpoint, checkpoint, path);
     }
   }

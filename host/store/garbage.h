@@ -1,9 +1,10 @@
 // host/store/garbage.h: files of a store that no row refers to: what was left by processes that
 // were killed, and folders of runs that are gone.
 //
-// A folder counts as a run's only where everything in it has a name that rtrain gives; other
-// folders, and all that a live run owns, are left alone. So is what the next start of a run that
-// was lost may still adopt: its checkpoints without a row.
+// All that somebody else may have made is left alone, and so is what a live run owns. A folder that
+// no row has goes only where a controller has left its lock in it and it holds no checkpoint: its
+// rows may be in a copy of the registry. A checkpoint goes only under the name and the run of its
+// manifest, and not while the next start of a lost run may adopt it.
 #pragma once
 
 #include <cstdint>

@@ -10,6 +10,7 @@
 #include <functional>
 #include <mutex>
 #include <set>
+#include <system_error>
 #include <thread>
 
 #include "host/base/error.h"
@@ -42,7 +43,10 @@ void in_parallel(size_t count, const std::function<void(size_t)>& function) {
     }
   };
   std::vector<std::thread> threads;
-  for (size_t i = 1; i < std::min(kThreads, count); ++i) threads.emplace_back(work);
+  try {
+    for (size_t i = 1; i < std::min(kThreads, count); ++i) threads.emplace_back(work);
+  } catch (const std::system_error&) {  // then as many as the system gives
+  }
   work();
   for (std::thread& thread : threads) thread.join();
   if (failure) std::rethrow_exception(failure);

@@ -16,6 +16,7 @@
 #include "host/base/text.h"
 #include "host/store/checkpoint_files.h"
 #include "host/store/file.h"
+#include "host/store/rename_link.h"
 #include "host/store/run_name.h"
 #include "host/store/run_status.h"
 
@@ -61,7 +62,7 @@ void replace_link(const std::string& link, const std::string& folder) {
 class TakenName {
  public:
   TakenName(const std::string& path, const std::string& folder) : path_(path) {
-    if (::symlink(folder.c_str(), path.c_str()) == 0 || link_target(path) == folder) return;
+    if (make_rename_link(path, folder) || link_target(path) == folder) return;
     if (errno != EEXIST) throw file_error("make", path);
     throw usage(cat("the name is taken by the ", path_kind(path), " ", path));
   }
@@ -152,6 +153,16 @@ std::string RunEditor::note(const RunRef& run) { return cell(run, "note"); }
 
 void RunEditor::set_note(const RunRef& run, const std::string& note) {
   update(run, "note", [&] { return note; });
+}
+
+std::string RunEditor::append_note(const RunRef& run, const std::string& line) {
+  std::string now;
+  update(run, "note", [&] {
+    now = note(run);
+    now = now.empty() ? line : cat(now, "\n", line);
+    return now;
+  });
+  return now;
 }
 
 void RunEditor::set_archived(const RunRef& run, bool archived) {

@@ -40,6 +40,8 @@ class RunEditor {
                                        std::span<const std::string> removed);
   std::string note(const RunRef& run);
   void set_note(const RunRef& run, const std::string& note);
+  // Adds a line, returns the whole note.
+  std::string append_note(const RunRef& run, const std::string& line);
   void set_archived(const RunRef& run, bool archived);
 
   // Checkpoints of a run that no controller owns go, with their files; one that a reader holds goes

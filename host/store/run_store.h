@@ -67,9 +67,6 @@ class RunStore {
   std::string begin_attempt(int64_t attempt, int num_workers, std::optional<int64_t> resumed_index);
   // Inserts or replaces the workers of the attempt.
   void set_workers(int64_t attempt, std::span<const WorkerRow> workers);
-  void update_worker(int64_t attempt, const WorkerRow& worker) {
-    set_workers(attempt, {&worker, 1});
-  }
   void end_attempt(int64_t attempt, std::string_view status, const Value& error);
   // The attempt has replaced lost workers, in that time.
   void set_heal(int64_t attempt, double seconds);

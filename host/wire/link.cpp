@@ -144,7 +144,7 @@ void Link::on_body(std::string_view body) {
       control(WireType::kPong, frame.number);
       return turn_end_.ask();
     case WireType::kPong:
-      return on_pong(frame.number);
+      return;  // the other side lives
     case WireType::kFinish:
       return on_finish(frame.number);
     case WireType::kFinished:
@@ -183,11 +183,6 @@ void Link::on_skip(uint64_t sequence) {
     bad_frame(cat("frames up to ", sequence, " dropped, behind frame ", received_));
   }
   received_ = sequence;
-}
-
-void Link::on_pong(uint64_t sent_ns) {
-  const uint64_t now_ns = boot_ns();
-  if (sent_ns <= now_ns) round_trip_s_ = static_cast<double>(now_ns - sent_ns) / kNsPerS;
 }
 
 void Link::on_finish(uint64_t last) {

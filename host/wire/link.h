@@ -86,8 +86,6 @@ class Link : private ConnectionDelegate {
   // How long nothing has been heard of the other side, suspension of this machine included; since
   // the construction when nothing ever was.
   double silent_s() const;
-  // Of the last heartbeat that was answered; 0 before the first.
-  double round_trip_s() const { return round_trip_s_; }
   // Addresses of the last connection; empty before the first.
   const SocketAddress& near() const { return near_; }
   const SocketAddress& far() const { return far_; }
@@ -123,7 +121,6 @@ class Link : private ConnectionDelegate {
   void on_data(const WireFrame& frame);
   void on_ack(uint64_t sequence);
   void on_skip(uint64_t sequence);
-  void on_pong(uint64_t sent_ns);
   void on_finish(uint64_t last);
   void on_beat();
   void control(WireType type, uint64_t number);
@@ -161,7 +158,6 @@ class Link : private ConnectionDelegate {
   std::unique_ptr<Connection> connection_;
   double begun_at_s_;  // boot_s()
   double beat_due_s_ = 0;
-  double round_trip_s_ = 0;
 
   TurnEnd turn_end_;
   Timer ack_timer_;

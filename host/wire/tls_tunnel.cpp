@@ -20,6 +20,7 @@
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/loop/byte_queue.h"
+#include "host/wire/listener.h"
 #include "host/wire/socket_address.h"
 #include "host/wire/tls_session.h"
 
@@ -272,11 +273,8 @@ TlsTunnel::~TlsTunnel() {
 
 std::unique_ptr<TlsTunnel> TlsTunnel::listen(const std::string& address, WireKey key,
                                              std::chrono::milliseconds timeout) {
-  const SocketAddress wanted = parse(address, 0);
-  Fd socket = make_socket(wanted);
-  if (::bind(socket.get(), wanted.get(), wanted.size()) != 0 || ::listen(socket.get(), 8) != 0) {
-    fail(cat("cannot listen at ", address));
-  }
+  Fd socket = try_listen(parse(address, 0));
+  if (!socket.is_open()) fail(cat("cannot listen at ", address));
   return std::unique_ptr<TlsTunnel>(
       new TlsTunnel(std::move(socket), true, std::move(key), timeout));
 }

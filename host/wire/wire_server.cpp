@@ -4,17 +4,16 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
 #include "host/base/terminal_text.h"
 #include "host/base/text.h"
+#include "host/wire/listener.h"
 
 namespace rtrain {
 namespace {
 
-constexpr int kBacklog = 4096;
 constexpr int kAcceptsARound = 64;
 constexpr std::chrono::milliseconds kBetweenSweeps{50};
 // While connections wait for a place, one that is half open for longer than that part of its time
@@ -28,32 +27,6 @@ constexpr size_t kMostNamed = 1000;
 std::string short_text(std::string_view text) {
   constexpr size_t kMost = 80;
   return cat("'", terminal_line(text.substr(0, kMost)), text.size() > kMost ? "…'" : "'");
-}
-
-// -1 when the port is taken.
-Fd try_listen(const SocketAddress& address) {
-  Fd out(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const int on = 1;
-  setsockopt(out.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (::bind(out.get(), address.get(), address.size()) == 0 && ::listen(out.get(), kBacklog) == 0) {
-    return out;
-  }
-  return Fd();
-}
-
-Fd listen_at(SocketAddress address, int more_ports) {
-  const int first = address.port();
-  const int last = first == 0 ? 0 : std::min(first + more_ports, 65535);
-  for (int port = first; port <= last; ++port) {
-    address.set_port(port);
-    if (Fd out = try_listen(address); out.is_open()) return out;
-    if (errno != EADDRINUSE) break;
-  }
-  const int reason = errno;
-  throw Error(Code::kEnvironment,
-              cat("cannot listen at ", address.host(), ", port",
-                  last > first ? cat("s ", first, " to ", last) : cat(" ", first), ": ",
-                  std::string_view(std::strerror(reason))));
 }
 
 SocketAddress checked_address(const WireServerOptions& options) {

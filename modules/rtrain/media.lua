@@ -84,11 +84,12 @@ end
 ---
 ---It is stored as a PNG of at most 1,000,000 bytes, once for all steps with the same pixels. Any rank may log; no other rank
 ---is waited for. It waits for the disk where much is logged.
+---
+---Without `step` it is one more than the step before of that name, from 0 in each attempt; without `dataformats` 'CHW'.
 ---@param name string at most 256 bytes, such as 'samples/digit'
 ---@param img_tensor torch.Tensor uint8, bool, or floating point from 0 to 1 (what is outside is cut off); {c, h, w} with 1 to
 ---  4 channels, or {h, w}
----@param options? {step: integer, dataformats: 'CHW'|'HWC'|'HW'} default one more than the step before of that name, from 0
----  in each attempt, and 'CHW'
+---@param options? {step: integer, dataformats: 'CHW'|'HWC'|'HW'}
 ---Errors: 'argument' for other tensors, and beyond the limits: 10,000 images, histograms, tables and texts and 256 MiB for
 ---each rank in an attempt.
 ---
@@ -169,10 +170,11 @@ end
 ---
 ---Bins of the same width from the smallest to the largest number are stored, and their counts. NaN and the infinities are
 ---counted apart.
+---
+---Without `step` it is one more than the step before of that name, from 0 in each attempt; `bins` is 64, at most 512.
 ---@param name string at most 256 bytes
 ---@param values torch.Tensor|number[] of any shape
----@param options? {step: integer, bins: integer} default one more than the step before of that name, from 0 in each attempt,
----  and 64 bins, at most 512
+---@param options? {step: integer, bins: integer}
 ---Errors: those of log_image; 'argument' where no number is finite.
 ---
 ---```lua

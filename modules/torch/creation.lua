@@ -30,7 +30,7 @@ end
 ---As torch.as_tensor, with a choice about copying. PyTorch equivalent: torch.asarray.
 ---@param data any a tensor, a number, a boolean or nested lists
 ---@param options? {dtype: string, device: string, copy: boolean, requires_grad: boolean} copy = true always copies, false
----is an error where a copy is needed; requires_grad = false (the default) detaches
+---  is an error where a copy is needed; requires_grad = false (the default) detaches
 ---@return torch.Tensor
 function creation.asarray(data, options)
   options = args.options(options, {'dtype', 'device', 'copy', 'requires_grad'}, 'asarray')
@@ -48,7 +48,7 @@ end
 ---A tensor of one dimension from the bytes of a string, copied. PyTorch equivalent: torch.frombuffer.
 ---@param buffer string
 ---@param options {dtype: string, count: integer, offset: integer, requires_grad: boolean} dtype is needed; count = -1:
----up to the end; offset = 0 in bytes
+---  up to the end; offset = 0 in bytes
 ---@return torch.Tensor
 ---
 ---```lua

@@ -138,7 +138,7 @@ end
 ---A random number generator of its own. PyTorch equivalent: torch.Generator.
 ---@param device? string|integer 'cpu' (without), 'cuda', 'cuda:1'; or the seed of one on the CPU
 ---@return userdata generator to pass as {generator = g}; it has manual_seed, seed, initial_seed, get_state, set_state,
----clone_state and device
+---  clone_state and device
 ---
 ---```lua
 ---local torch = require 'torch'

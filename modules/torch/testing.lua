@@ -134,7 +134,7 @@ end
 ---@param actual any a tensor, a number, a boolean, a string, or a table of these
 ---@param expected any
 ---@param options? table {rtol, atol, equal_nan = false, check_device = true, check_dtype = true, check_layout = true,
----check_stride = false, msg}: rtol and atol only together; msg is a text or function(text) → text
+---  check_stride = false, msg}: rtol and atol only together; msg is a text or function(text) → text
 ---
 ---```lua
 ---local torch = require 'torch'

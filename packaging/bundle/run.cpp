@@ -4,8 +4,9 @@
 // The folder is named after the SHA-256 of the packed bytes and appears by one rename, complete. Of
 // processes that start together one unpacks, and the others wait for its lock, which the kernel
 // takes from a process that dies. What a killed one left is removed by the next. Whoever uses the
-// folder keeps the lock, shared, until it ends: host/base/bundle_folder.h. Exit status 4: the
-// bundle is damaged, or cannot be unpacked here.
+// folder keeps the lock, shared, until it ends: host/base/bundle_folder.h. On a file system without
+// locks each of them unpacks, and the first folder stays. Exit status 4: the bundle is damaged, or
+// cannot be unpacked here.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -207,16 +208,17 @@ class Lock {
  public:
   explicit Lock(std::string path) : path_(std::move(path)) {}
 
-  // LOCK_SH or LOCK_EX, of the file that is there then.
-  void take(int how) {
+  // LOCK_SH or LOCK_EX, of the file that is there then. False: the file system has no locks.
+  bool take(int how) {
     for (;;) {
       if (!file_) open_file();
-      while (flock(file_->fd(), how) != 0 && errno == EINTR) {
+      while (flock(file_->fd(), how) != 0) {
+        if (errno != EINTR) return false;
       }
       struct stat ours = {};
       struct stat there = {};
       fstat(file_->fd(), &ours);
-      if (stat(path_.c_str(), &there) == 0 && there.st_ino == ours.st_ino) return;
+      if (stat(path_.c_str(), &there) == 0 && there.st_ino == ours.st_ino) return true;
       file_.reset();
     }
   }
@@ -243,14 +245,29 @@ class Lock {
   std::optional<File> file_;
 };
 
-void unpack_into(const fs::path& folder, const File& bundle, const Footer& footer) {
-  const fs::path partial = folder.string() + ".partial";
-  fs::remove_all(partial);
-  check_hash(bundle, footer);
+void sync(const fs::path& path) {
+  const File file(path, O_RDONLY);
+  if (fsync(file.fd()) != 0)
+    throw Failure("cannot write " + path.string() + ": " + std::strerror(errno));
+}
+
+// A folder that is there is complete also after the machine has lost its power.
+void sync_tree(const fs::path& folder) {
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) sync(entry);
+  sync(folder);
+}
+
+// By way of the folder `partial`, which is there.
+void unpack_by(const fs::path& partial, const fs::path& folder, const File& bundle,
+               const Footer& footer) {
   try {
-    fs::create_directory(partial);
     unpack(bundle, footer, partial);
-    fs::rename(partial, folder);
+    sync_tree(partial);
+    std::error_code failure;
+    fs::rename(partial, folder, failure);
+    if (failure && !fs::exists(folder)) throw fs::filesystem_error("rename", partial, failure);
+    if (failure) fs::remove_all(partial);  // another process was first
+    sync(folder.parent_path());
   } catch (const std::exception& e) {
     std::error_code ignored;
     fs::remove_all(partial, ignored);
@@ -260,17 +277,36 @@ void unpack_into(const fs::path& folder, const File& bundle, const Footer& foote
   }
 }
 
+void unpack_into(const fs::path& folder, const File& bundle, const Footer& footer) {
+  const fs::path partial = folder.string() + ".partial";
+  fs::remove_all(partial);
+  check_hash(bundle, footer);
+  fs::create_directory(partial);
+  unpack_by(partial, folder, bundle, footer);
+}
+
+// Others may do the same now.
+void unpack_without_lock(const fs::path& folder, const File& bundle, const Footer& footer) {
+  check_hash(bundle, footer);
+  unsigned char number[8];
+  if (getentropy(number, sizeof number) != 0) throw Failure("the system has no random numbers");
+  const fs::path partial = folder.string() + "." + hex(number, sizeof number) + ".partial";
+  fs::create_directory(partial);
+  unpack_by(partial, folder, bundle, footer);
+}
+
 // The folder is there, and stays.
 void use(const fs::path& folder, const File& bundle, const Footer& footer) {
   fs::create_directories(folder.parent_path());
   Lock lock(folder.string() + ".lock");
   try {
-    for (lock.take(LOCK_SH); !fs::exists(folder); lock.take(LOCK_SH)) {
-      lock.take(LOCK_EX);
+    while (lock.take(LOCK_SH) && !fs::exists(folder)) {
+      if (!lock.take(LOCK_EX)) break;
       if (fs::exists(folder)) continue;
       lock.write_name(fs::read_symlink("/proc/self/exe").filename().string());
       unpack_into(folder, bundle, footer);
     }
+    if (!fs::exists(folder)) unpack_without_lock(folder, bundle, footer);
     lock.keep();
   } catch (const LockFailure&) {
     // In a cache that others have filled, and that this user cannot write to.

@@ -1,23 +1,32 @@
 """The line between this process and the worker of rtrain that has started it: JSON, a message each line, over a descriptor."""
 
+import itertools
 import json
 import math
 import os
+import queue
 import socket
 import threading
 
-_LOCK = threading.Lock()
+_AT_ONCE = 16384  # bytes: the kernel takes so many whole or not at all
+_LOCK = threading.RLock()
 _link = None
 
 
 class Link:
-    """Messages to the worker, and its answers."""
+    """Messages to the worker, and its answers. Any thread may call it, and a handler of a signal too, whose exception may end a
+    call that waits: Python runs handlers in the main thread alone, so other threads read, and send what the kernel may take in
+    parts.
+    """
 
     def __init__(self, descriptor):
         self._socket = socket.socket(fileno=os.dup(descriptor))
-        self._file = self._socket.makefile("rb")
         self._pid = os.getpid()
-        self._last = 0
+        self._numbers = itertools.count(1)
+        self._sending = threading.RLock()
+        self._waiting = {}  # number of a call → the queue that its answer goes to; None there: the worker has ended
+        self._has_ended = False
+        threading.Thread(target=self._read, name="rtrain-link", daemon=True).start()
 
     def tell(self, call, **values):
         """Sends without waiting. An error of it ends the process."""
@@ -25,28 +34,66 @@ class Link:
 
     def ask(self, call, **values):
         """Sends, and waits for the answer. RuntimeError with the worker's message."""
-        with _LOCK:
-            self._last += 1
-            self._send({"call": call, "id": self._last, **values})
-            line = self._file.readline()
-        if not line:
+        self._check_process(call)
+        number, answers = next(self._numbers), queue.SimpleQueue()
+        self._waiting[number] = answers
+        try:
+            self._send({"call": call, "id": number, **values})
+            answer = None if self._has_ended else answers.get()
+        finally:
+            self._waiting.pop(number, None)
+        if answer is None:
             raise RuntimeError(f"{call}: the worker of rtrain has ended")
-        answer = json.loads(line)
         if "error" in answer:
             raise RuntimeError(answer["error"]["message"])
         return answer.get("value")
 
-    def _send(self, message):
+    def _check_process(self, call):
         if os.getpid() != self._pid:
-            raise RuntimeError(f"{message['call']}: only the process that rtrain has started may call it, not one that it has forked")
-        self._socket.sendall(json.dumps(message, allow_nan=False, separators=(",", ":")).encode() + b"\n")
+            raise RuntimeError(f"{call}: only the process that rtrain has started may call it, not one that it has forked")
+
+    def _send(self, message):
+        self._check_process(message["call"])
+        line = json.dumps(message, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+        if len(line) <= _AT_ONCE:
+            self._send_line(line)
+            return
+        failures = []
+        thread = threading.Thread(target=self._send_line, args=(line, failures), daemon=True)
+        thread.start()
+        thread.join()
+        if failures:
+            raise failures[0]
+
+    def _send_line(self, line, failures=None):
+        try:
+            with self._sending:
+                self._socket.sendall(line)
+        except OSError as error:
+            if failures is None:
+                raise
+            failures.append(error)
+
+    def _read(self):
+        with self._socket.makefile("rb") as lines:
+            for line in lines:
+                answer = json.loads(line)
+                # Nobody waits where an exception has ended the call.
+                answers = self._waiting.get(answer["id"])
+                if answers is not None:
+                    answers.put(answer)
+        self._has_ended = True  # for calls that begin now; those that wait:
+        for answers in list(self._waiting.values()):
+            answers.put(None)
 
 
 def link():
     """The Link of this process; None where rtrain has not started it."""
     global _link
     if _link is None and os.environ.get("RTRAIN_PROGRAM_FD"):
-        _link = Link(int(os.environ["RTRAIN_PROGRAM_FD"]))
+        with _LOCK:
+            if _link is None:
+                _link = Link(int(os.environ["RTRAIN_PROGRAM_FD"]))
     return _link
 
 

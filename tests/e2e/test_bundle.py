@@ -1,8 +1,11 @@
 """A bundle (packaging/formats/bundle.py, packaging/bundle): unpacked once, whole or not at all. The program inside is a script."""
 
+import ctypes
+import errno
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 
@@ -35,9 +38,24 @@ def cache(tmp_path):
     return folder
 
 
-def start(bundle, cache):
+def start(bundle, cache, **options):
     return subprocess.Popen([bundle, "a", "b c"], env={"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(cache.parents[1])},
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+def without_locks():
+    """From here on flock() fails in this process as on a file system without locks: a filter of seccomp."""
+    set_no_new_privileges, set_seccomp, filter_mode = 38, 22, 2
+    load_number, jump_if_equal, return_value = 0x20, 0x15, 0x06
+    flock = {"x86_64": 73, "aarch64": 32}[os.uname().machine]
+    refuse, allow = 0x00050000 | errno.ENOLCK, 0x7FFF0000
+    program = b"".join(struct.pack("HBBI", *line) for line in (
+        (load_number, 0, 0, 0), (jump_if_equal, 0, 1, flock), (return_value, 0, 0, refuse), (return_value, 0, 0, allow)))
+    code = ctypes.create_string_buffer(program)
+    described = struct.pack("HxxxxxxP", 4, ctypes.addressof(code))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(set_no_new_privileges, 1, 0, 0, 0) != 0 or libc.prctl(set_seccomp, filter_mode, described) != 0:
+        raise OSError(ctypes.get_errno(), "seccomp")
 
 
 def outcome(process):
@@ -68,6 +86,13 @@ def test_of_sixteen_that_start_at_once_one_unpacks(made, cache):
 
 
 # fault: SIGKILL while a bundle is unpacked
+def test_on_a_file_system_without_locks_each_unpacks_and_one_folder_stays(made, cache):
+    running = [start(made, cache, preexec_fn=without_locks) for _ in range(3)]
+    assert [outcome(process) for process in running] == [RAN] * 3
+    assert names(cache) == [".lock", "whole"]
+    assert outcome(start(made, cache, preexec_fn=without_locks)) == RAN
+
+
 def test_a_killed_unpacking_is_begun_again(made, cache):
     process = start(made, cache)
     wait_until(lambda: list(cache.glob("*.partial/data/many")), message="a file of the bundle")

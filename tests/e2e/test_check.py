@@ -61,6 +61,25 @@ def test_the_model_has_its_shapes_and_parameters(rtrain):
     ]
 
 
+def test_a_model_that_returns_its_loss_has_the_shape_of_a_scalar(rtrain):
+    script = rtrain.script("""
+        local nn, train, torch = require 'torch.nn', require 'rtrain', require 'torch'
+        local Loss = nn.Module:extend 'Loss'
+        function Loss:init() self.layer = nn.Linear(2, 1) end
+        function Loss:forward(x) return self.layer(x):mean() end
+        train.TorchTrainer{train_loop_per_worker = function()
+          local model = train.torch.prepare_model(Loss())
+          local set = torch.utils.data.TensorDataset(torch.rand(8, 2))
+          for x in torch.utils.data.DataLoader(set, {batch_size = 2}) do model(x):backward() end
+        end}:fit()
+        """)
+    result = rtrain("check", script, "--json")
+    assert result.returncode == 0, result.stderr
+    layers = json.loads(result.stdout)["model"]["layers"]
+    assert [(layer["class"], layer["output_shape"]) for layer in layers] == [("Loss", []), ("Linear", [2, 1])]
+    assert "(model)  Loss    ()" in rtrain("check", script).stdout
+
+
 def test_memory_is_counted(rtrain):
     memory = checked(rtrain)[0]["memory"]
     outputs = 8 * (2 * 8 * 26 * 26 + 2 * 8 * 13 * 13 + 10)

@@ -18,6 +18,8 @@ rows:write_csv 'csv'
 rows:write_json 'json'
 torch.save({model = {w = torch.zeros(2, 3), b = torch.ones({2}, {dtype = 'int64'})}, epoch = 3, list = {torch.ones(1), 'x'}},
   'm.pt')
+local function map(items) return setmetatable(items, torch._intmap_meta) end  -- as Python's dicts with integer keys are read
+torch.save({a = map {[0] = 3, [1] = 'x'}, b = map {torch.ones(1), 'y'}}, 'keys.pt')
 torch.save_safetensors({w = torch.zeros(4, 5), s = torch.tensor(1)}, 'm.safetensors', {metadata = {format = 'pt'}})
 local vision = require 'vision.io'
 vision.write_png(image:permute(2, 0, 1):contiguous(), 'i.png')
@@ -75,6 +77,12 @@ def test_tensors(files):
     document = json.loads(peek(files, "m.safetensors", "--json"))
     assert {tensor["name"]: tensor["shape"] for tensor in document["tensors"]} == {"s": [], "w": [4, 5]}
     assert document["metadata"] == {"format": "pt"}
+
+
+def test_integer_keys_are_those_of_the_file(files):
+    document = json.loads(peek(files, "keys.pt", "--json"))
+    assert document["values"] == {"a.0": 3, "a.1": "x", "b.2": "y"}
+    assert [tensor["name"] for tensor in document["tensors"]] == ["b.1"]
 
 
 def test_images_are_shown_where_there_are_colours(files):

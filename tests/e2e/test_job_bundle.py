@@ -74,6 +74,14 @@ def test_the_same_files_give_the_same_bytes(rtrain, project):
     assert os.access(rtrain.folder / "one", os.X_OK)
 
 
+def test_a_script_alone_is_a_job_too(rtrain):
+    made = rtrain.json("bundle", rtrain.script("print 'alone'"), "-o", "alone.run")
+    assert made["files"] == ["train.lua"]
+    env = {**rtrain.env, "XDG_CACHE_HOME": str(rtrain.folder / "cache")}
+    result = subprocess.run([rtrain.folder / "alone.run"], cwd=rtrain.folder, env=env, capture_output=True, text=True, timeout=120)
+    assert result.stdout == "alone\n", result.stderr
+
+
 def test_its_lines_name_the_files_and_what_is_missing(rtrain, project):
     result = rtrain("bundle", project / "train.lua", "-o", "job.run")
     assert "  parts/model/init.lua" in result.stdout.splitlines()

@@ -214,7 +214,7 @@ def test_the_stack_of_a_python_program(rtrain, python):
     native = rtrain("stack", "run", "--native").stdout
     assert "Python thread main" in native and "train.py:4 in holds" in native and "rtrain-control" in native, native
     [rank] = rtrain.json("stack", "run")["ranks"]
-    assert rank["program"][0]["name"] == "main" and len(rank["program"]) == 2
+    assert [thread["name"] for thread in rank["program"]][0] == "main" and len(rank["program"]) == 3  # one reads answers
     rtrain("stop", "run", "--now")
     running.wait()
 
@@ -282,6 +282,65 @@ def test_a_checkpoint_that_is_not_there_is_an_exception_in_python(rtrain, python
     """))
 
 
+def test_after_a_call_that_an_exception_has_ended_answers_are_those_of_their_calls(rtrain, python):
+    # Rank 0 waits in report() for rank 1, and its files are staged, when the handler of a signal raises.
+    launched(rtrain, "-n", "2", "--name", "run", python("""
+        import glob, os, pathlib, signal, sys, tempfile, threading, time
+        import rtrain.train as train
+
+        class Interrupted(Exception):
+            pass
+
+        def interrupt(*_):
+            raise Interrupted
+
+        def kill_when_staged():
+            while not glob.glob(sys.argv[1] + "/run/staging/*/**/file", recursive=True):
+                time.sleep(0.01)
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+        rank = train.get_context().get_world_rank()
+        told = pathlib.Path("interrupted")
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "file").write_text("text")
+            checkpoint = train.Checkpoint.from_directory(folder)
+            if rank == 0:
+                signal.signal(signal.SIGUSR1, interrupt)
+                threading.Thread(target=kill_when_staged).start()
+                try:
+                    train.report({"a": 1}, checkpoint=checkpoint)
+                except Interrupted:
+                    told.touch()
+                else:
+                    raise AssertionError("the report ended")
+            else:
+                while not told.exists():
+                    time.sleep(0.01)
+                train.report({"a": 1}, checkpoint=checkpoint)
+        assert train.get_checkpoint().path.endswith("checkpoint_000000")
+        assert train.stop_requested() is False
+        assert train.get_checkpoint().path.endswith("checkpoint_000000")
+    """), rtrain.storage)
+
+
+def test_threads_of_a_program_log_at_the_same_time(rtrain, python):
+    launched(rtrain, "--name", "run", python("""
+        import threading
+        import rtrain.train as train
+        def log(number):
+            for step in range(3):
+                train.log({f"k{number}_{i}": i for i in range(8000)}, step=step)
+        threads = [threading.Thread(target=log, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        train.report({"done": 1})
+    """))
+    for number in range(4):
+        assert [row["value"] for row in rtrain.json("metrics", "run", "--series", f"k{number}_7999")] == [7999] * 3
+
+
 @pytest.mark.parametrize("args, code, words", [
     (["nothing.py"], 2, ["there is no file nothing.py"]),
     (["no-such-program"], 3, ["cannot run no-such-program: no folder of PATH has it"]),
@@ -336,8 +395,8 @@ def test_the_package_is_small_and_needs_the_standard_library_alone():
     assert sum(len(path.read_text().splitlines()) for path in files) <= 600
     for path in files:
         top = [line.split()[1].split(".")[0] for line in path.read_text().splitlines() if line.startswith(("import ", "from "))]
-        assert set(top) <= {"contextlib", "dataclasses", "inspect", "json", "math", "os", "rtrain", "shutil", "socket", "subprocess",
-                            "sys", "tempfile", "threading", "typing"}, path
+        assert set(top) <= {"contextlib", "dataclasses", "inspect", "itertools", "json", "math", "os", "queue", "rtrain", "shutil", "socket",
+                            "subprocess", "sys", "tempfile", "threading", "typing"}, path
 
 
 DDP = """

@@ -70,6 +70,12 @@ def test_a_note_is_written_added_to_and_removed(trained):
     refused(trained("note", "a", "--append"), "give a TEXT")
 
 
+def test_notes_that_are_added_at_the_same_time_are_all_there(trained):
+    adding = [trained.start("note", "a", "--append", f"line {i}") for i in range(8)]
+    assert [process.wait().returncode for process in adding] == [0] * 8
+    assert sorted(trained.json("note", "a")["note"].splitlines()) == [f"line {i}" for i in range(8)]
+
+
 def test_a_live_run_takes_tags_and_notes_and_keeps_its_name(rtrain):
     running = rtrain.started("run", rtrain.script(ENDLESS))
     assert rtrain.json("tag", "endless", "watched")["tags"] == ["watched"]
@@ -185,22 +191,33 @@ def test_an_rm_that_is_killed_can_be_repeated_or_swept(trained, point, left):
 
 
 def test_gc_removes_what_no_row_refers_to_and_nothing_else(trained):
-    (trained.storage / "my data").mkdir()
-    (trained.storage / "my data/table.csv").write_text("1,2")
-    shutil.copytree(trained.storage / "a", trained.storage / "orphan")
-    shutil.copytree(trained.storage / "a", trained.storage / "orphan with my file")
-    (trained.storage / "orphan with my file/notes.txt").write_text("mine")
-    (trained.storage / "just begun").mkdir()
-    shutil.copytree(trained.storage / "b/checkpoints/checkpoint_000000", trained.storage / "b/checkpoints/copied")
-    (trained.storage / "b/checkpoints/mine").mkdir()
-    (trained.storage / "b/staging/1-x-0").mkdir(parents=True)
-    (trained.storage / "b/staging/1-x-0/file").write_text("12345")
-    before = sorted(str(path) for path in trained.storage.rglob("*"))
-    expected = {"b/checkpoints/copied": "a checkpoint that its run does not have", "b/staging/1-x-0": "staged, and in no checkpoint",
-                "orphan": "of a run that the store does not have"}
+    storage = trained.storage
+    (storage / "my data").mkdir()
+    (storage / "my data/table.csv").write_text("1,2")
+    spent = storage / "spent"  # what a controller that was killed at its start leaves
+    (spent / "logs/attempt-1").mkdir(parents=True)
+    shutil.copy(storage / "a/lock", spent / "lock")
+    shutil.copytree(spent, storage / "spent with my file")
+    (storage / "spent with my file/logs/notes.txt").write_text("mine")
+    shutil.copytree(storage / "a", storage / "a-backup")
+    (storage / "mine/checkpoints").mkdir(parents=True)
+    (storage / "mine/checkpoints/my_model.pt").write_text("weights")
+    (storage / "best").symlink_to("a")
+    (storage / "just begun").mkdir()
+    shutil.copytree(storage / "b/checkpoints/checkpoint_000000", storage / "b/checkpoints/my copy")
+    with contextlib.closing(sqlite3.connect(storage / "rtrain.db", isolation_level=None)) as database:
+        database.execute("DELETE FROM checkpoints WHERE run_id = ?", (trained.json("show", "c")["run_id"],))
+    (storage / "b/checkpoints/mine").mkdir()
+    (storage / "b/staging/1-x-0").mkdir(parents=True)
+    (storage / "c/staging").mkdir()
+    (storage / "b/staging/1-x-0/file").write_text("12345")
+    before = sorted(str(path) for path in storage.rglob("*"))
+    expected = {"b/staging/1-x-0": "staged, and in no checkpoint",
+                "c/checkpoints/checkpoint_000000": "a checkpoint that its run does not have",
+                "spent": "of a run that the store does not have"}
     dry = trained.json("gc", "--dry-run")
     assert {os.path.relpath(item["path"], trained.storage): item["reason"] for item in dry} == expected
-    assert not any(item["removed"] for item in dry) and dry[1]["size_bytes"] == 5
+    assert not any(item["removed"] for item in dry) and dry[0]["size_bytes"] == 5
     assert sorted(str(path) for path in trained.storage.rglob("*")) == before
     result = trained("gc")
     assert result.returncode == 0 and "removed 3 items" in result.stderr, result.stderr

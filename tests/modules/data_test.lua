@@ -33,6 +33,20 @@ function TestDatasets:test_tensor_dataset()
   lu.assertStrContains(message_of(data.TensorDataset, torch.ones(2), torch.ones(3)), 'size mismatch')
 end
 
+function TestDatasets:test_tensors_and_lists_are_datasets()
+  local rows, pairs_of = {}, {}
+  for batch in data.DataLoader(torch.arange(6):view(3, 2), {batch_size = 2}) do rows[#rows + 1] = batch:tolist() end
+  lu.assertEquals(rows, {{{0, 1}, {2, 3}}, {{4, 5}}})
+  local samples = {{x = 1, name = 'a'}, {x = 2, name = 'b'}, {x = 3, name = 'c'}}
+  for batch in data.DataLoader(samples, {batch_size = 2, num_workers = 1}) do
+    pairs_of[#pairs_of + 1] = {batch.x:tolist(), table.concat(batch.name)}
+  end
+  lu.assertEquals(pairs_of, {{{1, 2}, 'ab'}, {{3}, 'c'}})
+  local parts = data.random_split(samples, {2, 1})
+  lu.assertEquals({#parts[1], #parts[2], #data.Subset(samples, {2, 0})}, {2, 1, 2})
+  lu.assertEquals(data.Subset(samples, {2, 0}):get(0).name, 'c')
+end
+
 function TestDatasets:test_subset_and_concat()
   local set = data.Subset(Squares(10), {7, 2})
   lu.assertEquals(#set, 2)

@@ -395,7 +395,7 @@ function TestArguments:test_what_excludes_each_other()
   for _, option in ipairs{{shuffle = true}, {sampler = order}, {batch_sampler = batches}} do
     lu.assertStrContains(message_of(data.DataLoader, Range(0, 3), option), 'an IterableDataset has an order of its own')
   end
-  lu.assertStrContains(message_of(data.DataLoader, 5), 'the dataset is a Dataset, got a number')
+  lu.assertStrContains(message_of(data.DataLoader, 5), 'the dataset is a Dataset, a Tensor or a list, got a number')
 end
 
 function TestArguments:test_pinned_memory_has_no_effect_without_a_gpu()

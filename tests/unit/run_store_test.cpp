@@ -55,7 +55,7 @@ TEST_F(RunStoreTest, RecordsARun) {
   const std::vector<ReportRow> reports{{1, 0, 0, 5, Map{{"loss", std::nan("")}}},
                                        {1, 0, 1, 5, Map{{"loss", 0.5}}}};
   store->add_reports(reports);
-  store->update_worker(1, {0, 100, "host", "cpu", 0, {}});
+  store->set_workers(1, std::vector<WorkerRow>{{0, 100, "host", "cpu", 0, {}}});
   store->end_attempt(1, "FINISHED", {});
   store->add_event(1, "info", "done");
   store->end_run("FINISHED", {});

@@ -51,7 +51,6 @@ TEST(StopAgreement, ARoundWithoutAnAnswerIsGivenUpAndTheLateAnswerBeginsTheNext)
   agreement.prepare();
   agreement.on_calls(0, 1, 3);
   EXPECT_EQ(agreement.on_deadline(), (StopOrder{Type::kRelease, 1, {}}));
-  EXPECT_FALSE(agreement.is_holding());
   EXPECT_FALSE(agreement.at());
   EXPECT_EQ(agreement.on_calls(1, 1, 3), (StopOrder{Type::kPrepare, 2, {}}));
   EXPECT_FALSE(agreement.on_calls(0, 1, 3)) << "an answer to the first round says nothing now";

@@ -50,8 +50,6 @@ class StopAgreement {
   std::optional<StopOrder> on_left(int rank);
   std::optional<StopOrder> on_deadline();
 
-  // A prepare is out and not released: the deadline runs.
-  bool is_holding() const { return holding_; }
   bool has_left(int rank) const;
   // The call at which the ranks stop; nothing before that is agreed.
   std::optional<int64_t> at() const { return at_; }

@@ -6,8 +6,8 @@
 // and at most what is configured). It is *fatal*, and the group is ended, only when waiting
 // longer cannot help: a stopped process, a collective that another rank will never call, two
 // different collectives at one place in the order, a cycle of waits, every rank waiting while
-// nothing moves; and silence, or work without any sign, for far longer. A slow rank is named and
-// left alone, and so is one that waits for its data.
+// nothing moves; and silence, work without any sign, or a wait for data, for far longer. A slow
+// rank is named and left alone.
 //
 // A device waits for other ranks only where one of them has not called its collective, else it
 // computes; that its rank's thread waits with it is not known, so that alone proves a hang only

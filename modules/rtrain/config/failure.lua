@@ -30,9 +30,9 @@ local PREEMPTION = 'preemption is not distinguished from other losses in this ve
 ---@field preemption_grace_s number seconds from SIGTERM, or another request to stop, to the end of the workers: 30; after
 ---  Ctrl-C at most 10
 ---@field hang_threshold_s number a rank that shows nothing is named after ten times its longest pause, at least 30 s and at
----most this (default 600); the run ends only when waiting longer cannot help
+---  most this (default 600); the run ends only when waiting longer cannot help
 ---@field busy_threshold_s number work without any operator, batch, collective or report ends the run after this (default
----600), or ten times its longest pause; `train.busy(reason, seconds)` announces such work
+---  600), or ten times its longest pause; `train.busy(reason, seconds)` announces such work
 ---@field node_timeout_s number of a run on several hosts: a host that has not been heard of for that long is lost, and its
 ---  workers end themselves (default 30); one that comes back takes part in the next attempt
 ---@field on_nan string what a loss or metric that becomes NaN or infinite does: 'warn' (default) says once in the run in which

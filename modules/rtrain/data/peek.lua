@@ -109,8 +109,9 @@ local function collect(value, name, tensors, others)
     tensors[#tensors + 1] = {name = name == '' and 'tensor' or name, shape = shape_of(value), dtype = tostring(value.dtype)}
   elseif type(value) == 'table' then
     local keys = ordered.keys_of(value)
+    local is_list = #keys == #value and not ordered.is(value) and getmetatable(value) ~= require('torch')._intmap_meta
     for _, key in ipairs(keys) do
-      local shown = type(key) == 'number' and #value > 0 and not ordered.is(value) and key - 1 or key
+      local shown = is_list and key - 1 or key
       collect(value[key], name == '' and tostring(shown) or name .. '.' .. tostring(shown), tensors, others)
     end
   else

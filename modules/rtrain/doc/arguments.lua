@@ -1,5 +1,7 @@
 -- rtrain/doc/arguments.lua: the sentence 'Arguments: a, b = 2 (note), {c = false}.' of a comment as notes to parameters.
 
+local source = require 'rtrain.doc.source'
+
 local arguments = {}
 
 local OPENING, CLOSING = {['('] = true, ['['] = true, ['{'] = true}, {[')'] = true, [']'] = true, ['}'] = true}
@@ -112,7 +114,7 @@ function arguments.take(paragraphs, known)
         end
       end
       local after = paragraph:sub(ends):match '^%s*(.*)$'
-      paragraph = (before .. after:sub(1, 1):upper() .. after:sub(2)):match '^(.-)%s*$'
+      paragraph = (before .. source.capitalized(after)):match '^(.-)%s*$'
     end
     if paragraph ~= '' then rest[#rest + 1] = paragraph end
   end

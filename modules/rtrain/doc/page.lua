@@ -244,8 +244,7 @@ end
 ---@param path string
 ---@return string
 function page.module_summary(path)
-  local text = first_sentence(source.summary(path))
-  return text:sub(1, 1):upper() .. text:sub(2)
+  return source.capitalized(first_sentence(source.summary(path)))
 end
 
 local function summary_of(thing)

@@ -16,6 +16,14 @@ local source = {}
 ---@field line integer of what it defines
 ---@field doc DocComment
 
+---The text with a capital letter at its beginning, unless that is a name of code: 'train.health: …'.
+---@param text string
+---@return string
+function source.capitalized(text)
+  if text:match '^[%w_]*[._][%w_]' then return text end
+  return text:sub(1, 1):upper() .. text:sub(2)
+end
+
 -- What a line of code defines, as {owner, separator, name, parameters}.
 local function subject_of(line)
   local owner, separator, name, parameters = line:match '^function ([%w_.]+)([.:])([%w_]+)%(([^)]*)%)'
@@ -37,7 +45,7 @@ local function take_names(entry)
   if not list then return end
   entry.names = {}
   for name in list:gmatch '[%w_]+' do entry.names[name] = true end
-  entry.doc.paragraphs[1] = rest:sub(1, 1):upper() .. rest:sub(2)
+  entry.doc.paragraphs[1] = source.capitalized(rest)
 end
 
 local function read_entries(module, text)

@@ -33,7 +33,7 @@ local function cut(diff)
 end
 
 ---@return table found `{commit, is_dirty, diff, is_cut}`; commit '' when there is none, is_dirty: whether tracked files
----differ from it, is_cut: whether the diff has only its beginning
+---  differ from it, is_cut: whether the diff has only its beginning
 ---@return string? problem why something is missing
 function Git:finish()
   local found = {commit = '', is_dirty = false, diff = '', is_cut = false}

@@ -27,7 +27,7 @@ local function shape_of(value)
   if type(value) ~= 'userdata' or not require('torch').is_tensor(value) then return nil end
   local shape = {}
   for i = 1, #value.shape do shape[i] = value.shape[i] end
-  return shape, value
+  return require('torch').list(shape), value
 end
 
 -- Parameters of the module itself, not of the modules in it.

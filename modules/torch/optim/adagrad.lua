@@ -34,7 +34,7 @@ local NAMES = {scalars = {'step'}, tensors = {'sum'}}
 function Adagrad:_names() return NAMES end
 
 function Adagrad:_start(state, group, param)
-  state.step = self.kernel_step(state.step, param)
+  state.step = self._kernel_step(state.step, param)
   if state.sum then return end
   state.sum = torch.zeros_like(param)
   -- Of a complex parameter both parts have a sum.
@@ -51,22 +51,22 @@ local LISTS = {'sum'}
 
 function Adagrad:_update_dense(group, batch, grads)
   batch:count_step()
-  local params, gradients, sums = self.kernel_lists(batch, grads, LISTS)
+  local params, gradients, sums = self._kernel_lists(batch, grads, LISTS)
   torch._fused_adagrad_(params, gradients, sums, batch.lists.step, {
     lr = self:_lr_of(group, batch.device), lr_decay = group.lr_decay, weight_decay = group.weight_decay, eps = group.eps,
     maximize = group.maximize, grad_scale = self.grad_scale, found_inf = self.found_inf,
   })
-  self:uncount_skipped(batch)
+  self:_uncount_skipped(batch)
 end
 
 function Adagrad:_update_plain(group, batch, grads)
   batch:count_step()
-  local params, gradients, sums = self.kernel_lists(batch, self.plain_gradients(group, batch, grads), LISTS)
+  local params, gradients, sums = self._kernel_lists(batch, self._plain_gradients(group, batch, grads), LISTS)
   torch._foreach_addcmul_(sums, gradients, gradients, 1)
   local roots, rates = torch._foreach_sqrt(sums), {}
   torch._foreach_add_(roots, group.eps)
-  for i, count in ipairs(self.counts(batch)) do
-    rates[i] = -(self.plain_rate(group) / (1 + (count - 1) * group.lr_decay))
+  for i, count in ipairs(self._counts(batch)) do
+    rates[i] = -(self._plain_rate(group) / (1 + (count - 1) * group.lr_decay))
   end
   torch._foreach_addcdiv_(params, gradients, roots, rates)
 end

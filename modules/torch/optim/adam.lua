@@ -41,36 +41,36 @@ local LISTS = {'exp_avg', 'exp_avg_sq', 'max_exp_avg_sq'}
 function Adam:_names(group) return group.amsgrad and WITH_LARGEST or PLAIN end
 
 function Adam:_start(state, group, param)
-  state.step = self.kernel_step(state.step, param)
+  state.step = self._kernel_step(state.step, param)
   for _, name in ipairs(self:_names(group).tensors) do state[name] = state[name] or torch.zeros_like(param) end
 end
 
 function Adam:_update_dense(group, batch, grads)
   batch:count_step()
-  local params, gradients, averages, squares, largest = self.kernel_lists(batch, grads, LISTS)
+  local params, gradients, averages, squares, largest = self._kernel_lists(batch, grads, LISTS)
   local kernel = group.decoupled_weight_decay and torch._fused_adamw_ or torch._fused_adam_
   kernel(params, gradients, averages, squares, largest, batch.lists.step, {
     lr = self:_lr_of(group, batch.device), beta1 = group.betas[1], beta2 = group.betas[2],
     weight_decay = group.weight_decay, eps = group.eps, amsgrad = group.amsgrad, maximize = group.maximize,
     grad_scale = self.grad_scale, found_inf = self.found_inf,
   })
-  self:uncount_skipped(batch)
+  self:_uncount_skipped(batch)
 end
 
 function Adam:_update_plain(group, batch, grads)
   batch:count_step()
-  local beta1, beta2, rate = group.betas[1], group.betas[2], self.plain_rate(group)
+  local beta1, beta2, rate = group.betas[1], group.betas[2], self._plain_rate(group)
   if group.decoupled_weight_decay and group.weight_decay ~= 0 then
     torch._foreach_mul_(batch.params, 1 - rate * group.weight_decay)
   end
   local params, gradients, averages, squares, largest =
-    self.kernel_lists(batch, self.plain_gradients(group, batch, grads), LISTS)
+    self._kernel_lists(batch, self._plain_gradients(group, batch, grads), LISTS)
   torch._foreach_lerp_(averages, gradients, 1 - beta1)
   torch._foreach_mul_(squares, beta2)
   torch._foreach_addcmul_(squares, gradients, gradients, 1 - beta2)
   if group.amsgrad then torch._foreach_maximum_(largest, squares) end
   local corrections, sizes = {}, {}
-  for i, count in ipairs(self.counts(batch)) do
+  for i, count in ipairs(self._counts(batch)) do
     corrections[i], sizes[i] = math.sqrt(1 - beta2 ^ count), -(rate / (1 - beta1 ^ count))
   end
   local roots = torch._foreach_sqrt(group.amsgrad and largest or squares)

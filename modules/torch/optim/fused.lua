@@ -97,7 +97,7 @@ end
 ---@param grads torch.Tensor[]
 ---@param names string[]
 ---@return torch.Tensor[] params, torch.Tensor[] grads, torch.Tensor[] ... one list for each name
-function Fused.kernel_lists(batch, grads, names)
+function Fused._kernel_lists(batch, grads, names)
   local lists = {batch.params, laid_as_parameters(batch, grads, names)}
   for i, name in ipairs(names) do lists[i + 2] = batch.lists[name] or {} end
   if batch.complex then
@@ -111,7 +111,7 @@ end
 ---@param batch optim.Batch
 ---@param grads torch.Tensor[]
 ---@return torch.Tensor[]
-function Fused.plain_gradients(group, batch, grads)
+function Fused._plain_gradients(group, batch, grads)
   if group.maximize then grads = torch._foreach_neg(grads) end
   if group.weight_decay == 0 or group.decoupled_weight_decay then return grads end
   return torch._foreach_add(grads, batch.params, {alpha = group.weight_decay})
@@ -120,12 +120,12 @@ end
 ---The learning rate of a plain step.
 ---@param group table
 ---@return number
-function Fused.plain_rate(group) return type(group.lr) == 'number' and group.lr or group.lr:item() end
+function Fused._plain_rate(group) return type(group.lr) == 'number' and group.lr or group.lr:item() end
 
 ---The counts of steps of a batch.
 ---@param batch optim.Batch
 ---@return number[]
-function Fused.counts(batch)
+function Fused._counts(batch)
   local counts = {}
   for i, step in ipairs(batch.lists.step) do counts[i] = step:item() end
   return counts
@@ -135,14 +135,14 @@ end
 ---@param step? torch.Tensor what is there
 ---@param param torch.Tensor
 ---@return torch.Tensor
-function Fused.kernel_step(step, param)
+function Fused._kernel_step(step, param)
   if step then return step:to{dtype = 'float32', device = param.device} end
   return Plan.scalar(0, {dtype = 'float32', device = param.device})
 end
 
 ---Takes the step back where a GradScaler found an infinity: the kernel then changed nothing.
 ---@param batch optim.Batch
-function Fused:uncount_skipped(batch)
+function Fused:_uncount_skipped(batch)
   if not self.found_inf then return end
   for _, step in ipairs(batch.lists.step) do step:sub_(self.found_inf) end
 end

@@ -63,7 +63,7 @@ local LISTS = {'momentum_buffer'}
 
 function SGD:_update_dense(group, batch, grads)
   local is_first_step = is_unset(self, batch.states[1])
-  local params, gradients, buffers = self.kernel_lists(batch, grads, LISTS)
+  local params, gradients, buffers = self._kernel_lists(batch, grads, LISTS)
   torch._fused_sgd_(params, gradients, buffers, {
     weight_decay = group.weight_decay, momentum = group.momentum, lr = self:_lr_of(group, batch.device),
     dampening = group.dampening, nesterov = group.nesterov, maximize = group.maximize,
@@ -75,7 +75,7 @@ end
 
 function SGD:_update_plain(group, batch, grads)
   local is_first_step = is_unset(self, batch.states[1])
-  local gradients, buffers = self.plain_gradients(group, batch, grads), batch.lists.momentum_buffer
+  local gradients, buffers = self._plain_gradients(group, batch, grads), batch.lists.momentum_buffer
   if group.momentum ~= 0 then
     if is_first_step then
       torch._foreach_copy_(buffers, gradients)
@@ -86,7 +86,7 @@ function SGD:_update_plain(group, batch, grads)
     end
     gradients = group.nesterov and torch._foreach_add(gradients, buffers, {alpha = group.momentum}) or buffers
   end
-  torch._foreach_add_(batch.params, gradients, {alpha = -self.plain_rate(group)})
+  torch._foreach_add_(batch.params, gradients, {alpha = -self._plain_rate(group)})
 end
 
 local function sparse_step(self, group, param, grad, state)

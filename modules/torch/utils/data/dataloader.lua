@@ -31,6 +31,7 @@ local BatchSampler = require('torch.utils.data.batch_sampler').BatchSampler
 ---  processor goes on; whoever makes a batch pins it. It has no effect without a GPU, and pin_memory_device none at all.
 ---* multiprocessing_context is refused, there are no processes.
 ---
+---The dataset is a Dataset, or a tensor whose rows are the samples, or a list of samples.
 ---A sampler is an object with iter() and len(), or a list of indices; a batch_sampler one of lists of them.
 ---
 ---An error in a worker is raised where the loop takes the batch, with the worker's id and the sample's index.
@@ -51,7 +52,7 @@ local BatchSampler = require('torch.utils.data.batch_sampler').BatchSampler
 ---@field batch_size? integer
 ---@field num_workers integer
 ---@field drop_last boolean
----@overload fun(dataset: data.Dataset, options?: table): data.DataLoader
+---@overload fun(dataset: data.Dataset|torch.Tensor|any[], options?: table): data.DataLoader
 local DataLoader = class('DataLoader', nil, {userdata = true})
 
 local signature = args.signature('DataLoader', {'dataset', {'batch_size'}, {'shuffle'}, {'sampler'}, {'batch_sampler'},
@@ -81,6 +82,7 @@ end
 
 function DataLoader:init(...)
   local a = signature:bind(...)
+  a.dataset = dataset.as_dataset(a.dataset)
   self.is_iterable = class.is(a.dataset, dataset.IterableDataset)
   require 'torch.utils.data.loader_checks'(a, self.is_iterable)
   for _, name in ipairs(FIELDS) do self[name] = a[name] end

@@ -142,6 +142,22 @@ function TensorDataset:get_batch(indices)
   return unpack(out)
 end
 
+-- The samples are the items of a list.
+local ListDataset = Dataset:extend('ListDataset')
+
+function ListDataset:init(items) self.items = items end
+
+function ListDataset:len() return #self.items end
+
+function ListDataset:get(i) return self.items[i + 1] end
+
+-- As in PyTorch a tensor, whose rows are the samples, and a list are datasets too; anything else is returned as it is.
+local function as_dataset(value)
+  if torch.is_tensor(value) then return TensorDataset(value) end
+  if type(value) == 'table' and not class.of(value) and value.get == nil and value.len == nil then return ListDataset(value) end
+  return value
+end
+
 ---The samples of a dataset at the given indices.
 ---
 ---```lua
@@ -154,9 +170,10 @@ end
 ---@overload fun(dataset: data.Dataset, indices: integer[]|torch.Tensor): data.Subset
 local Subset = Dataset:extend('Subset')
 
----@param dataset data.Dataset
+---@param dataset data.Dataset|torch.Tensor|any[]
 ---@param indices integer[]|torch.Tensor from 0
 function Subset:init(dataset, indices)
+  dataset = as_dataset(dataset)
   self.dataset = dataset
   self.indices = type(indices) == 'table' and torch.tensor(indices, {dtype = 'int64'}) or indices
   self.dtypes, self.batch_device = dataset.dtypes, dataset.batch_device
@@ -214,6 +231,7 @@ end
 ---```
 local function random_split(dataset, lengths, options)
   options = args.options(options, {'generator'}, 'random_split')
+  dataset = as_dataset(dataset)
   local total, sum = dataset:len(), sum_of(lengths)
   local sizes = lengths
   if sum <= 1 and 1 - sum <= 1e-9 then sizes = fraction_sizes(total, lengths) end
@@ -231,4 +249,4 @@ local function random_split(dataset, lengths, options)
 end
 
 return {Dataset = Dataset, IterableDataset = IterableDataset, TensorDataset = TensorDataset, Subset = Subset,
-        random_split = random_split, makes_batches = makes_batches}
+        random_split = random_split, makes_batches = makes_batches, as_dataset = as_dataset}

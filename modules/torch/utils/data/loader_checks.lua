@@ -94,7 +94,7 @@ end
 ---@param is_iterable boolean
 local function check(a, is_iterable)
   local kind = type(a.dataset)
-  if kind ~= 'userdata' and kind ~= 'table' then refuse('the dataset is a Dataset, got a %s', kind) end
+  if kind ~= 'userdata' and kind ~= 'table' then refuse('the dataset is a Dataset, a Tensor or a list, got a %s', kind) end
   check_flags(a)
   check_workers(a)
   if is_iterable then check_iterable(a) end
