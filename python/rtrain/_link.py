@@ -9,6 +9,7 @@ import socket
 import threading
 
 _AT_ONCE = 16384  # bytes: the kernel takes so many whole or not at all
+_LONGEST = 1 << 20  # bytes: the worker reads no longer line
 _LOCK = threading.RLock()
 _link = None
 
@@ -55,6 +56,8 @@ class Link:
     def _send(self, message):
         self._check_process(message["call"])
         line = json.dumps(message, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+        if len(line) > _LONGEST:
+            raise ValueError(f"{message['call']}: {len(line)} bytes as JSON, at most {_LONGEST} are read")
         if len(line) <= _AT_ONCE:
             self._send_line(line)
             return
@@ -99,17 +102,20 @@ def link():
 
 def plain(value, where="metrics"):
     """Plain data of it: numbers of numpy and torch with one element become numbers. TypeError that names the place."""
-    if value is None or isinstance(value, (bool, int, str)):
+    if value is None or isinstance(value, (bool, int)):
         return value
+    if isinstance(value, str):
+        return _text(value, where)
     if isinstance(value, float):
         return value if math.isfinite(value) else {"$float": "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"}
     if isinstance(value, dict):
         for key in value:
             if not isinstance(key, str):
                 raise TypeError(f"{where}: the key {key!r} is a {type(key).__name__}, expected a string")
+            _text(key, where)
         return {key: plain(item, f"{where}[{key!r}]") for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item, f"{where}[{i}]") for i, item in enumerate(value)]
+        return [_item(item, f"{where}[{i}]") for i, item in enumerate(value)]
     item = getattr(value, "item", None)
     if item is not None and getattr(value, "size", 1) is not None:
         try:
@@ -117,3 +123,18 @@ def plain(value, where="metrics"):
         except (ValueError, RuntimeError) as error:
             raise TypeError(f"{where}: a {type(value).__name__} with more than one number: report {where}.mean() or the like") from error
     raise TypeError(f"{where} is a {type(value).__name__}, expected numbers, strings, booleans, lists and dicts")
+
+
+def _item(value, where):
+    if value is None:
+        raise TypeError(f"{where} is None: a list has a value at each place")
+    return plain(value, where)
+
+
+def _text(value, where):
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise TypeError(f"{where}: {value!r} is no text that UTF-8 has") from error
+    return value

@@ -270,6 +270,19 @@ def test_what_python_cannot_report_is_told_at_its_line(rtrain, python):
     assert "line 2" in result.stderr and "TypeError: metrics['model']['weights'] is a object" in result.stderr
 
 
+@pytest.mark.parametrize("metrics, words", [
+    ("{'a': [1, None]}", "TypeError: metrics['a'][1] is None"),
+    ("{'a': chr(0xd800)}", "TypeError: metrics['a']: '\\ud800' is no text that UTF-8 has"),
+    ("{'a': 'x' * 2 ** 20}", "ValueError: report: 1048613 bytes as JSON, at most 1048576 are read"),
+])
+def test_what_the_worker_could_not_read_is_an_exception_at_its_line(rtrain, python, metrics, words):
+    result = rtrain("launch", python(f"""
+        import rtrain.train as train
+        train.report({metrics})
+    """))
+    assert result.returncode == 1 and "line 2" in result.stderr and words in result.stderr, result.stderr
+
+
 def test_a_checkpoint_that_is_not_there_is_an_exception_in_python(rtrain, python):
     launched(rtrain, python("""
         import rtrain.train as train

@@ -87,7 +87,8 @@ def report(metrics: Dict[str, Any], checkpoint: Optional[Checkpoint] = None, che
            checkpoint_upload_mode: Optional[str] = None, delete_local_checkpoint_after_upload: Optional[bool] = None):
     """Reports metrics, and a checkpoint if there is one, as ray.train.report does: every rank calls it equally often, rank 0's
     metrics are the run's. With a checkpoint it returns when that is committed (checkpoint_upload_mode "SYNC") or at once
-    ("ASYNC"). TypeError for what is not plain data, RuntimeError when the checkpoint cannot be committed.
+    ("ASYNC"). Without one it does not wait until the worker, the process that has started this one, has taken it. TypeError for
+    what is not plain data, ValueError beyond 1 MiB, RuntimeError when the checkpoint cannot be committed.
     """
     global _last_metrics
     values = {"metrics": plain(metrics)}
