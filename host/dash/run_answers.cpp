@@ -22,6 +22,9 @@ constexpr size_t kSparkParts = 60;
 constexpr size_t kMostHangs = 20;
 constexpr size_t kMostProblems = 20;
 
+// Above what 10,000 runs take: a filter that never ends would hold a thread of the dashboard.
+constexpr double kFilterLimitS = 5;
+
 // What the rank reported under that name, else what it logged.
 std::vector<SeriesSummary> columns_of(const Api& api, RunReader& reader, const RunRef& run,
                                       const std::string& name, int64_t rank,
@@ -70,7 +73,8 @@ Map page_of_runs(const Api& api, RunReader& reader, const ApiRequest& request,
   RunFilter filter{.where = request.text("where"),
                    .sort = request.text("sort"),
                    .tags = request.request.query.all("tag"),
-                   .archived = request.flag("archived")};
+                   .archived = request.flag("archived"),
+                   .time_limit_s = kFilterLimitS};
   const int64_t total = reader.count(filter);
   filter.limit = page.limit;
   filter.offset = page.offset;

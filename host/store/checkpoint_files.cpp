@@ -15,6 +15,7 @@
 #include "host/base/fault.h"
 #include "host/base/random.h"
 #include "host/base/store_access.h"
+#include "host/base/terminal_text.h"
 #include "host/base/text.h"
 #include "host/store/file.h"
 #include "host/store/merged_files.h"
@@ -124,9 +125,12 @@ std::string CheckpointFiles::default_name(int64_t index) {
 
 void CheckpointFiles::check_name(const std::string& name) {
   const bool hidden = name.empty() || name.front() == '.';
-  if (!hidden && name.size() <= 200 && name.find_first_of("/\n") == std::string::npos) return;
-  throw Error(Code::kArgument, cat("checkpoint_dir_name '", name,
-                                   "' is not the name of one folder (no '/', no leading '.')"));
+  const bool is_one =
+      std::ranges::none_of(name, [](unsigned char c) { return c == '/' || c < 0x20 || c == 0x7f; });
+  if (!hidden && name.size() <= 200 && is_one) return;
+  throw Error(Code::kArgument, cat("checkpoint_dir_name '", terminal_line(name),
+                                   "' is not the name of one folder (no '/', no leading '.', no "
+                                   "control characters, at most 200 bytes)"));
 }
 
 StagedRank CheckpointFiles::stage(const StageKey& key, int64_t rank, const std::string& source,

@@ -126,6 +126,7 @@ void RunListing::each(const RunFilter& filter, std::string_view columns, const U
   const std::string sql = query_text(filter, columns);
   try {
     Statement query = user_statement(database_, sql, cat("--where ", filter.where));
+    const TimeLimit limit(database_, filter.time_limit_s);
     while (query.next()) use(query);
   } catch (const Error& e) {
     constexpr std::string_view kNoColumn = "no such column: ";

@@ -21,6 +21,7 @@ struct RunFilter {
   int64_t offset = 0;                  // where there is a limit: of the first row
   std::vector<std::string> tags = {};  // a run has all of them
   bool archived = false;               // also the runs that are archived
+  double time_limit_s = 0;             // that the expressions may take; 0: any
 };
 
 class RunListing {

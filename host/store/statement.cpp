@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "host/base/error.h"
+#include "host/base/text.h"
 #include "host/store/database.h"
 
 namespace rtrain {
@@ -12,7 +13,8 @@ namespace rtrain {
 Statement::Statement(Statement&& other) noexcept
     : database_(other.database_),
       statement_(std::exchange(other.statement_, nullptr)),
-      bound_(other.bound_) {}
+      bound_(other.bound_),
+      what_(std::move(other.what_)) {}
 
 Statement::~Statement() { sqlite3_finalize(statement_); }
 
@@ -53,8 +55,11 @@ bool Statement::next() {
   if (result == SQLITE_ROW) return true;
   if (result == SQLITE_DONE) return false;
   const StorageError failure = database_->error(result);
+  const std::string reason = sqlite3_errmsg(database_->handle());
   sqlite3_reset(statement_);
-  throw failure;
+  if (what_.empty() || failure.code() != Code::kInternal) throw failure;
+  const bool took_long = result == SQLITE_INTERRUPT;
+  throw Error(Code::kUsage, cat(what_, ": ", took_long ? "this takes too long" : reason));
 }
 
 void Statement::run() {

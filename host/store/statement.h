@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 struct sqlite3_stmt;
 
@@ -44,6 +45,9 @@ class Statement {
   // Runs to the end, then is ready for new parameters.
   void run();
   void reset();
+  // From now on an error of the SQL itself, such as a number that is too large, is Error(kUsage)
+  // with a message that begins with `what`: a user wrote it.
+  void blame_user(std::string what) { what_ = std::move(what); }
 
   // False for a statement that could change the file.
   bool is_read_only() const;
@@ -67,6 +71,7 @@ class Statement {
   Database* database_;
   sqlite3_stmt* statement_;
   int bound_ = 0;
+  std::string what_;  // empty: rtrain's own SQL
 };
 
 }  // namespace rtrain

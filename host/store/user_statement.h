@@ -11,4 +11,21 @@ namespace rtrain {
 // begins the message.
 Statement user_statement(Database& database, const std::string& sql, const std::string& what);
 
+// As long as it is there, a user's statement that runs when `seconds` are over ends with
+// Error(kUsage).
+class TimeLimit {
+ public:
+  // 0: no limit.
+  TimeLimit(Database& database, double seconds);
+  ~TimeLimit();
+  TimeLimit(const TimeLimit&) = delete;
+  TimeLimit& operator=(const TimeLimit&) = delete;
+
+ private:
+  static int on_progress(void* limit);
+
+  Database& database_;
+  double end_s_;
+};
+
 }  // namespace rtrain

@@ -270,6 +270,12 @@ def test_sql_answers_and_changes_nothing(store):
     for query in ("DELETE FROM runs", "PRAGMA user_version=7", f"ATTACH '{store.storage}/x.db' AS x", "SELECT 1; SELECT 2",
                   "SELECT nme FROM runs", "", f"VACUUM INTO '{store.storage}/copy.db'"):
         assert store("sql", query).returncode == 2, query
+    for query, reason in (("SELECT abs(-9223372036854775807 - 1)", "integer overflow"),
+                          ("SELECT json('x') FROM runs", "malformed JSON"),
+                          ("SELECT zeroblob(2000000000)", "string or blob too big")):
+        failed = store("sql", query)
+        assert (failed.returncode, failed.stderr) == (2, f"rtrain: the query: {reason}\n")
+    assert store("ls", "--where", "json('x')").returncode == 2
     assert sorted(path.name for path in store.storage.iterdir()) == ["alpha", "rtrain.db"]
 
 

@@ -563,6 +563,9 @@ def test_runs_are_those_of_ls(dash, trained):
     assert server.json("/api/runs", spark="loss", sort="name")["runs"][0]["spark"] == [0.5, 1.0, 1.5]
     assert server.error("/api/runs?where=nothing%20%3D%201")[0] == 400
     assert server.error("/api/runs?where=1;DROP%20TABLE%20runs")[0] == 400
+    endless = "1 IN (WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n)"
+    status, message = server.error("/api/runs?where=" + urllib.parse.quote(endless))
+    assert (status, message) == (400, "usage")
     assert server.error("/api/runs?limit=-1")[0] == 400
     assert server.error("/api/runs?lmit=1") == (400, "usage")
 

@@ -284,7 +284,10 @@ TEST_F(CheckpointFilesTest, ClearsOneAttempt) {
 TEST(CheckpointName, IsOneFolder) {
   EXPECT_EQ(CheckpointFiles::default_name(12), "checkpoint_000012");
   CheckpointFiles::check_name("epoch_3");
-  for (const char* name : {"", "..", "a/b", ".hidden"}) {
+  const std::string with_zero("epoch\0", 6);
+  for (const std::string& name :
+       {std::string(), std::string(".."), std::string("a/b"), std::string(".hidden"),
+        std::string("a\nb"), std::string("\x1b[2J"), with_zero, std::string(201, 'a')}) {
     EXPECT_THROW(CheckpointFiles::check_name(name), Error) << name;
   }
 }
