@@ -108,6 +108,37 @@ def test_the_model_is_exported_as_safetensors(trained):
     assert list(read_safetensors(trained.folder / "part")[0]) == ["state.0"]
 
 
+def test_the_state_of_every_parameter_is_exported_under_its_number(rtrain):
+    rtrain.run_ok("""
+        local torch, train = require 'torch', require 'rtrain'
+        local function train_loop()
+          local layers = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.Linear(1, 1))
+          layers[1].weight:requires_grad_(false)
+          local both, later = torch.optim.SGD(layers[2]:parameters(), {lr = 1, momentum = 0.9}),
+            torch.optim.SGD(layers[1]:parameters(), {lr = 1, momentum = 0.9})
+          layers(torch.ones(1, 1)):sum():backward()
+          both:step()
+          later:step()
+          train.tempdir(function(dir)
+            torch.save({optimizer = both:state_dict(), later = later:state_dict()}, dir .. '/state.pt')
+            train.report({loss = 1}, {checkpoint = train.Checkpoint.from_directory(dir)})
+          end)
+        end
+        train.TorchTrainer {train_loop_per_worker = train_loop, run_config = train.RunConfig {name = 'run'}}:fit()
+    """, "-q")
+
+    def names(*args):
+        rtrain.json("checkpoints", "run", "export", "--safetensors", "-o", "out", *args)
+        found = sorted(read_safetensors(rtrain.folder / "out")[0])
+        (rtrain.folder / "out").unlink()
+        return found
+
+    states = ["later.state.1", "optimizer.state.0", "optimizer.state.1"]
+    assert names() == [f"{state}.momentum_buffer" for state in states]
+    assert names("--part", "optimizer.state") == ["0.momentum_buffer", "1.momentum_buffer"]
+    assert names("--part", "later.state.1") == ["momentum_buffer"]
+
+
 def test_what_cannot_be_exported_as_safetensors_is_refused(trained):
     def export(*args):
         return trained("checkpoints", "run", "export", "--safetensors", "-o", "out", *args)

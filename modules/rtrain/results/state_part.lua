@@ -11,7 +11,11 @@ local MODEL_PARTS = {'model', 'parts.model', 'model_state_dict', 'state_dict'}
 ---@return boolean
 function state_part.is_tensor(value) return type(value) == 'userdata' and require('torch').is_tensor(value) end
 
-local function is_list(value) return type(value) == 'table' and not ordered.is(value) and #value > 0 end
+-- A dict of integers, such as an optimizer's state, is none: its key 0 would be left out, and the others renamed.
+local function is_list(value)
+  return type(value) == 'table' and not ordered.is(value) and getmetatable(value) ~= require('torch')._intmap_meta
+    and #value > 0
+end
 
 ---The keys of a table; of a list 0, 1, …, as Python counts.
 ---@param value any
