@@ -92,7 +92,18 @@ def test_a_trial_that_fails_leaves_the_others_alone(rtrain):
     assert "too fast" in result.stderr
 
 
+def test_a_value_in_quotes_is_what_is_between_them(rtrain):
+    grid = 'name=it\'s,"a,b",\'it\'\'s\',"a\\"b",""," x ",C:\\d,"("'
+    assert rtrain("sweep", rtrain.script(SCRIPT), "--grid", grid, "-q", "--name", "a").returncode == 0
+    assert [c["name"] for c in configs(rtrain, "a")] == ["it's", "a,b", "it's", 'a"b', "", " x ", "C:\\d", "("]
+    space = """name=choice('a,b', "a,b")"""
+    assert rtrain("sweep", rtrain.script(SCRIPT), "--space", space, "--random", "1", "-q", "--name", "b").returncode == 0
+    assert [c["name"] for c in configs(rtrain, "b")] == ["a,b"]
+
+
 @pytest.mark.parametrize("options, expected", [
+    (["--grid", "name='a,b"], "--grid name='a,b: the quote before a,b has no end"),
+    (["--grid", "name='a' b,c"], "after 'a' expected a comma, got b"),
     ([], "nothing to try: give --grid KEY=A,B"),
     (["--grid", "lr"], "--grid lr: expected KEY=A,B"),
     (["--grid", "lr=1,,2"], "an empty value"),
