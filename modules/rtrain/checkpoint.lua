@@ -29,6 +29,9 @@ function Checkpoint:init(path, options)
   if type(path) ~= 'string' then
     errors.raise('argument', ('Checkpoint: expected the path of a folder, got %s'):format(type(path)))
   end
+  if path == '' then
+    errors.raise('argument', "Checkpoint: the path is '': expected the path of a folder, such as that of train.tempdir")
+  end
   self.filesystem = args.options(options, {'filesystem'}, 'Checkpoint').filesystem
   if self.filesystem then
     local problem = storage.problem(self.filesystem, 'get')

@@ -50,6 +50,20 @@ function TestCheckpointLoad.test_of_several_one_is_named()
   lu.assertStrContains(problem(files, {fil = 'model.pt'}), "did you mean 'file'")
 end
 
+function TestCheckpointLoad.test_an_empty_path_is_refused()
+  local ok, err = pcall(train.Checkpoint.from_directory, '')
+  lu.assertFalse(ok)
+  lu.assertEquals(err.code, 'argument')
+  lu.assertStrContains(err.message, "Checkpoint: the path is ''")
+end
+
+function TestCheckpointLoad.test_metrics_are_no_list()
+  local ok, err = pcall(require 'rtrain.metrics.plain', {1, 2, 3}, 'report')
+  lu.assertFalse(ok)
+  lu.assertEquals(err.code, 'argument')
+  lu.assertStrContains(err.message, 'report: the metrics are a list, whose first item is 1')
+end
+
 function TestCheckpointLoad.test_the_best_of_a_run_is_named()
   local ok, err = pcall(train.best, 7)
   lu.assertFalse(ok)

@@ -1,6 +1,7 @@
 -- rtrain/metrics/plain.lua: metrics as plain data: 0-dim tensors become numbers.
 
 local errors = require 'base.errors'
+local show = require 'base.shown'
 
 local function to_number(tensor, name)
   if tensor:dim() == 0 then return tensor:item() end
@@ -39,6 +40,10 @@ end
 local function plain_metrics(metrics, operation)
   if type(metrics) ~= 'table' then
     errors.raise('argument', ('%s: expected a table of metrics, got %s'):format(operation, type(metrics)))
+  end
+  if metrics[1] ~= nil then
+    errors.raise('argument', ('%s: the metrics are a list, whose first item is %s: expected a table of names, such as '
+      .. '{loss = 0.5}'):format(operation, show(metrics[1])))
   end
   -- Without an engine there are no tensors.
   local engine = package.loaded['torch._C']
