@@ -158,4 +158,13 @@ function TestSpace:test_joined_changes_what_is_named_and_neither_table()
   lu.assertEquals(base, {lr = 1, model = {width = 2, depth = 3}, sizes = {1, 2, 3}})
 end
 
+function TestSpace:test_a_misspelt_part_is_refused()
+  local Tuner, trainable = require('rtrain').Tuner, function() end
+  local ok, err = pcall(Tuner, {trainable = trainable, param_space = {train_loop_confg = {lr = 0.1}}})
+  lu.assertFalse(ok)
+  lu.assertEquals(err.code, 'config')
+  lu.assertStrContains(err.message, "param_space.train_loop_confg: there is no such part: did you mean 'train_loop_config'")
+  lu.assertTrue(pcall(Tuner, {trainable = trainable, param_space = {model = {width = 1}, lr = 0.1}}))
+end
+
 os.exit(lu.LuaUnit.run())

@@ -9,6 +9,7 @@ local failure = require 'rtrain.run.failure'
 local FIFOScheduler = require 'rtrain.tune.schedulers.scheduler'
 local link = require 'rtrain.tune.link'
 local Objective = require 'rtrain.tune.objective'
+local ordered = require 'base.ordered'
 local Result = require 'rtrain.result'
 local ResultGrid = require 'rtrain.tune.result_grid'
 local RunConfig = require 'rtrain.config.run'
@@ -81,13 +82,26 @@ local function as_trainer(value)
   errors.raise('config', ('Tuner: the trainer is %s, expected a TorchTrainer or a function'):format(schema.show(value)))
 end
 
+-- A part whose name is misspelt would become a field of train_loop_config, which no train function reads.
+local function check_part_names(given)
+  for _, name in ipairs(ordered.names_of(given)) do
+    local suggestion = errors.suggestion(name, {'train_loop_config', 'scaling_config'})
+    if type(given[name]) == 'table' and class.of(given[name]) == nil and suggestion:find 'did you mean' then
+      errors.raise('config', ('Tuner: param_space.%s: there is no such part%s'):format(name, suggestion))
+    end
+  end
+end
+
 -- With the names of the parts.
 local function whole_space(given)
   if given == nil then return {train_loop_config = {}} end
   if type(given) ~= 'table' then
     errors.raise('config', ('Tuner: param_space is %s, expected a table'):format(schema.show(given)))
   end
-  if given.train_loop_config == nil and given.scaling_config == nil then return {train_loop_config = given} end
+  if given.train_loop_config == nil and given.scaling_config == nil then
+    check_part_names(given)
+    return {train_loop_config = given}
+  end
   for name in next, given do
     if not PARTS[name] then
       errors.raise('config', ("Tuner: param_space.%s: next to train_loop_config only scaling_config may be there%s"):format(
