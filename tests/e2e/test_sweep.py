@@ -92,6 +92,16 @@ def test_a_trial_that_fails_leaves_the_others_alone(rtrain):
     assert "too fast" in result.stderr
 
 
+def test_a_metric_that_is_not_reported_ends_the_sweep(rtrain):
+    script, grid = rtrain.script(SCRIPT), ("--grid", "lr=1,2,3", "--jobs", "1", "--mode", "min", "--name", "s")
+    result = rtrain("sweep", script, *grid, "--metric", "losss")
+    assert result.returncode == 3
+    assert "the metric 'losss', which trial s-000 has not reported: did you mean 'loss'?" in result.stderr
+    assert rtrain.statuses("s-000") == ["FINISHED"], "the trials behind it are not trained for nothing"
+    assert rtrain("sweep", script, *grid, "--metric", "loss", "--resume", "auto").returncode == 0
+    assert [run["status"] for run in rtrain.json("ls")] == ["FINISHED"] * 3
+
+
 def test_a_value_in_quotes_is_what_is_between_them(rtrain):
     grid = 'name=it\'s,"a,b",\'it\'\'s\',"a\\"b",""," x ",C:\\d,"("'
     assert rtrain("sweep", rtrain.script(SCRIPT), "--grid", grid, "-q", "--name", "a").returncode == 0

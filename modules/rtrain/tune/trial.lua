@@ -11,6 +11,7 @@ local system = require 'base._system'
 ---@field status 'PENDING'|'RUNNING'|'PAUSED'|'TERMINATED'|'ERROR'
 ---@field index integer number of its last report, -1: none
 ---@field last? table numbers of its last report, with training_iteration and time_total_s
+---@field reported table<string, true> names of the numbers that its reports have had
 ---@field error? string
 ---@field checkpoint? {path: string, after_index: integer} another trial's, which it goes on from
 ---@field has_checkpoint? boolean whether it has reported one
@@ -29,6 +30,7 @@ local Trial = class('Trial')
 function Trial:init(number, name, config, drawn)
   self.number, self.name, self.config, self.drawn = number, name, config, drawn
   self.status, self.index, self._time_before_s = 'PENDING', -1, 0
+  self.reported = {}
 end
 
 ---Its process has been started.
@@ -58,6 +60,7 @@ function Trial:shown_status() return self.status == 'TERMINATED' and self.remark
 ---@param metrics table
 function Trial:add(index, metrics)
   self.index, self.last = index, metrics
+  for name in next, metrics do self.reported[name] = true end
 end
 
 return Trial

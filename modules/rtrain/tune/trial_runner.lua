@@ -23,6 +23,7 @@ local TrialRunner = class('TrialRunner')
 ---@class rtrain.tune.TrialRunnerOptions
 ---@field max_concurrent integer
 ---@field command fun(trial: rtrain.tune.Trial, experiment: table): string[] what its process runs
+---@field metric? string by which the sweep goes: a trial that has come to its end must have reported it, or another trial
 ---@field is_of_a_script? boolean trials run a script as it is: where one cannot train no other can
 
 ---@param experiment table open
@@ -70,13 +71,32 @@ function TrialRunner:_error_of(trial, how, code)
   return ('its process %s: %s'):format(how, trial_log.last_lines(self:_log_of(trial)))
 end
 
+function TrialRunner:_end_all()
+  for _, trial in ipairs(self._experiment.trials) do
+    if trial.process then trial.process:finish(0) end
+  end
+end
+
+-- A search that never sees its metric would be a blind one, and the other trials would be trained for nothing.
+function TrialRunner:_check_metric(trial, code)
+  local metric = self._options.metric
+  if metric == nil or code ~= 0 or trial.index < 0 then return end
+  for _, other in ipairs(self._experiment.trials) do
+    if other.reported[metric] then return end
+  end
+  self:_end_all()
+  local names = {}
+  for name in next, trial.reported do names[#names + 1] = name end
+  table.sort(names)
+  errors.raise('config', ("the sweep goes by the metric '%s', which trial %s has not reported%s"):format(metric, trial.name,
+    errors.suggestion(metric, names)))
+end
+
 -- Of a script that no configuration can train: what it has printed, else that it has trained nothing.
 function TrialRunner:_check_script(trial, code)
   if not self._options.is_of_a_script or trial.index >= 0 or self._experiment:run_of(trial) then return end
   if code ~= 0 and not CANNOT_TRAIN[code] then return end
-  for _, other in ipairs(self._experiment.trials) do
-    if other.process then other.process:finish(0) end
-  end
+  self:_end_all()
   self._experiment:give_up()
   local said = trial_log.last_message(self:_log_of(trial))
   if code == 0 then said = 'the script ended without a call of fit(): nothing was trained' end
@@ -98,6 +118,7 @@ function TrialRunner:_finish(trial)
   self:_check_script(trial, code)
   self._experiment:finish(trial, self:_error_of(trial, how, code))
   self._experiment.display:ended(self._experiment, trial)
+  self:_check_metric(trial, code)
 end
 
 -- Questions first: a process that has ended may have asked before.
@@ -143,7 +164,7 @@ end
 
 ---Runs what is left to run.
 ---Raises code 'interrupted' or 'preempted' when a signal has asked for its end, 'usage' or 'config' for a script that cannot
----train.
+---train or does not report the metric.
 function TrialRunner:run()
   local experiment = self._experiment
   self._server = tune.serve(experiment.socket)

@@ -216,6 +216,7 @@ function Tuner:fit()
   local warning = child.write(experiment.folder, {trainer = trial_trainer(self), script = options.script})
   if warning then display:notice(warning) end
   TrialRunner(experiment, {
+    metric = objective.metric,
     max_concurrent = config.max_concurrent_trials or default_concurrency(self.trainer, searcher.count),
     command = function(trial)
       local script, rest = child.command(experiment.folder)
