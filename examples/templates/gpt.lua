@@ -1,6 +1,7 @@
 -- A small GPT that reads characters: it learns to add from lines like 7+5=12, or to write like your text: --set text=FILE.
 local torch = require 'torch'
 local train = require 'rtrain'
+local data = require 'torch.utils.data'
 local nn, F = torch.nn, torch.nn.functional
 
 local Block = nn.Module:extend 'Block'
@@ -55,16 +56,19 @@ local function read_text(config)
   return torch.tensor(bytes, {dtype = 'int64'})
 end
 
--- Pieces of the text from random places, and the same one byte later: what is to be said.
-local function random_batch(bytes, config, device)
-  local starts = torch.randint(0, #bytes - config.context, {config.batch_size, 1})
-  local places = starts + torch.arange(config.context)
-  return bytes[places]:to(device), bytes[places + 1]:to(device)
+-- Pieces of the text, and the same one byte later: what is to be said.
+local function make_loader(config)
+  local bytes = read_text(config)
+  local count = math.floor((#bytes - 1) / config.context)
+  assert(count > 0, 'the text has no more bytes than config.context')
+  local function pieces(first) return bytes:narrow(0, first, count * config.context):view(count, config.context) end
+  local set = data.TensorDataset(pieces(0), pieces(1))
+  return train.torch.prepare_data_loader(data.DataLoader(set, {batch_size = config.batch_size, shuffle = true}))
 end
 
 -- Goes on with the prompt until the end of a line.
-local function complete(model, prompt, config, device)
-  local text = prompt
+local function complete(model, config)
+  local text, device = config.prompt, train.torch.get_device()
   torch.no_grad(function()
     for _ = 1, 40 do
       local seen = text:sub(-config.context)
@@ -77,38 +81,34 @@ local function complete(model, prompt, config, device)
 end
 
 local function train_func(config)
-  local rank, device = train.get_context():get_world_rank(), train.torch.get_device()
-  local bytes = read_text(config)
   torch.manual_seed(config.seed)
+  local loader = make_loader(config)
   local net = GPT(config)
   local model = train.torch.prepare_model(net)
   local optimizer = torch.optim.AdamW(model:parameters(), {lr = config.lr, weight_decay = 0.01})
-  torch.manual_seed(config.seed + rank)  -- each worker reads places of its own
-  local total = 0
-  for step = 1, config.steps do
-    local x, y = random_batch(bytes, config, device)
-    local loss = F.cross_entropy(model(x):view(-1, 256), y:view(-1))
-    optimizer:zero_grad()
-    loss:backward()
-    nn.utils.clip_grad_norm_(model:parameters(), 1)
-    optimizer:step()
-    total = total + loss:item()
-    if step % config.report_every == 0 then
-      local metrics = {step = step, loss = total / config.report_every}
-      total = 0
-      if rank == 0 then print((complete(net, config.prompt, config, device):gsub('\n', ''))) end
-      train.tempdir(function(dir)
-        torch.save(net:state_dict(), dir .. '/model.pt')
-        train.report(metrics, {checkpoint = train.Checkpoint.from_directory(dir)})
-      end)
+  for epoch = 1, config.epochs do
+    loader.sampler:set_epoch(epoch)
+    local total = 0
+    for x, y in loader do
+      local loss = F.cross_entropy(model(x):view(-1, 256), y:view(-1))
+      optimizer:zero_grad()
+      loss:backward()
+      nn.utils.clip_grad_norm_(model:parameters(), 1)
+      optimizer:step()
+      total = total + loss:item()
     end
+    if train.get_context():get_world_rank() == 0 then print((complete(net, config):gsub('\n', ''))) end
+    train.tempdir(function(dir)
+      torch.save(net:state_dict(), dir .. '/model.pt')
+      train.report({epoch = epoch, loss = total / #loader}, {checkpoint = train.Checkpoint.from_directory(dir)})
+    end)
   end
 end
 
 train.TorchTrainer {
   train_loop_per_worker = train_func,
   train_loop_config = {
-    text = '', prompt = '7+5=', lr = 0.003, steps = 400, report_every = 50, batch_size = 32, context = 32, width = 64,
+    text = '', prompt = '7+5=', lr = 0.003, epochs = 4, batch_size = 32, context = 32, width = 64,
     layers = 2, heads = 4, seed = 0,
   },
   scaling_config = train.ScalingConfig {num_workers = 1},

@@ -10,7 +10,7 @@ FEW_STEPS = {
     "mnist": ["epochs=1", "limit=128", "test_limit=64"],
     "cifar": ["epochs=1", "limit=128", "test_limit=64", "width=4"],
     "tabular": ["epochs=1"],
-    "gpt": ["steps=4", "report_every=2", "batch_size=4", "width=16"],
+    "gpt": ["epochs=2", "batch_size=512", "width=16", "layers=1"],
     "blank": ["epochs=2"],
 }
 FILES = ["train.lua", "README.md", ".gitignore", ".luarc.json"]
