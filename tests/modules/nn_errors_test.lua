@@ -116,6 +116,13 @@ local CASES = {
     x.grad = torch.tensor{0 / 0}
     nn.utils.clip_grad_norm_(x, 1, {error_if_nonfinite = true})
   end},
+  {'clip_grad_norm_: expected a list of parameters, got Linear: pass model:parameters()', function()
+    nn.utils.clip_grad_norm_(nn.Linear(1, 1), 1)
+  end},
+  {'clip_grad_value_: expected a list of parameters, got number', function() nn.utils.clip_grad_value_(1, 1) end},
+  {'parameters_to_vector: expected a list of parameters, got Linear', function()
+    nn.utils.parameters_to_vector(nn.Linear(1, 1))
+  end},
   {'fuse_conv_bn_eval: both modules must be in evaluation mode', function()
     nn.utils.fuse_conv_bn_eval(nn.Conv2d(1, 1, 1), nn.BatchNorm2d(1))
   end},

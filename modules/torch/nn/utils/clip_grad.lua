@@ -2,16 +2,15 @@
 
 local args = require 'base.args'
 local errors = require 'base.errors'
+local parameter_list = require 'torch.nn.utils.parameter_list'
 local torch = require 'torch'
 
 local clip = {}
 local defined = args.definer(clip)
 
-local function list_of(tensors) return torch.is_tensor(tensors) and {tensors} or tensors end
-
-local function grads_of(parameters)
+local function grads_of(parameters, name)
   local grads = {}
-  for _, param in ipairs(list_of(parameters)) do
+  for _, param in ipairs(parameter_list(parameters, name)) do
     if param.grad ~= nil then grads[#grads + 1] = param.grad:detach() end
   end
   return grads
@@ -51,13 +50,13 @@ local NORM = {{'norm_type', 2}, {'error_if_nonfinite', false}, {'foreach'}}
 ---The norm of tensors, all taken as one vector. Arguments: tensors (a list or one), {norm_type = 2 (math.huge: the largest
 ---value), error_if_nonfinite = false, foreach}.
 defined('get_total_norm', {'tensors', unpack(NORM)}, function(p)
-  return torch.no_grad(total_norm, list_of(p.tensors), p, 'get_total_norm')
+  return torch.no_grad(total_norm, parameter_list(p.tensors, 'get_total_norm'), p, 'get_total_norm')
 end)
 
 ---Scales gradients whose norm is known, so that it is at most max_norm. Arguments: parameters (a list or one tensor),
 ---max_norm, total_norm, {foreach}.
 defined('clip_grads_with_norm_', {'parameters', 'max_norm', 'total_norm', {'foreach'}}, function(p)
-  torch.no_grad(scale, grads_of(p.parameters), p, p.total_norm)
+  torch.no_grad(scale, grads_of(p.parameters, 'clip_grads_with_norm_'), p, p.total_norm)
 end)
 
 ---Scales the gradients so that their norm, all taken as one vector, is at most max_norm, and returns the norm () before
@@ -72,7 +71,7 @@ end)
 ---assert(math.abs(x.grad:norm():item() - 1) < 1e-5)
 ---```
 defined('clip_grad_norm_', {'parameters', 'max_norm', unpack(NORM)}, function(p)
-  local grads = grads_of(p.parameters)
+  local grads = grads_of(p.parameters, 'clip_grad_norm_')
   return torch.no_grad(function()
     local total = total_norm(grads, p, 'clip_grad_norm_')
     scale(grads, p, total)
@@ -83,7 +82,7 @@ end)
 ---Clips every element of the gradients to [-clip_value, clip_value]. Arguments: parameters (a list or one tensor),
 ---clip_value, {foreach}.
 defined('clip_grad_value_', {'parameters', 'clip_value', {'foreach'}}, function(p)
-  local grads, limit = grads_of(p.parameters), p.clip_value
+  local grads, limit = grads_of(p.parameters, 'clip_grad_value_'), p.clip_value
   if #grads == 0 then return end
   torch.no_grad(function()
     if p.foreach ~= false then

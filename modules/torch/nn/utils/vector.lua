@@ -1,6 +1,7 @@
 -- torch/nn/utils/vector.lua: parameters as one vector.
 
 local errors = require 'base.errors'
+local parameter_list = require 'torch.nn.utils.parameter_list'
 local torch = require 'torch'
 
 local vector = {}
@@ -10,7 +11,7 @@ local vector = {}
 ---@return torch.Tensor vector (number of elements of all)
 function vector.parameters_to_vector(parameters)
   local parts = {}
-  for i, param in ipairs(parameters) do parts[i] = param:reshape(-1) end
+  for i, param in ipairs(parameter_list(parameters, 'parameters_to_vector')) do parts[i] = param:reshape(-1) end
   return torch.cat(parts)
 end
 
@@ -27,6 +28,7 @@ end
 ---```
 function vector.vector_to_parameters(values, parameters)
   local total = 0
+  parameters = parameter_list(parameters, 'vector_to_parameters')
   for _, param in ipairs(parameters) do total = total + param:numel() end
   if values:numel() < total then
     errors.raise('argument', ('vector_to_parameters: the parameters have %d elements, the vector %d'):format(total,

@@ -1,0 +1,17 @@
+-- torch/nn/utils/parameter_list.lua: the list of parameters that a function was given.
+
+local class = require 'base.class'
+local errors = require 'base.errors'
+local torch = require 'torch'
+
+---@param given any a list of tensors, or one
+---@param name string of the function
+---@return torch.Tensor[]
+---Raises code 'argument' for anything else, such as the model itself: it would pass for a list without parameters.
+return function(given, name)
+  if type(given) == 'userdata' and torch.is_tensor(given) then return {given} end
+  local of = class.of(given)
+  if type(given) == 'table' and of == nil then return given end
+  errors.raise('argument', ('%s: expected a list of parameters, got %s: pass model:parameters()'):format(name,
+    of and of.__name or type(given)))
+end
