@@ -2,6 +2,7 @@
 
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
+local written_list = require 'base.written_list'
 
 local overrides = {}
 
@@ -47,7 +48,10 @@ function overrides.typed(option, text, old)
   end
   text = text:match '^%s*[%[{](.*)[%]}]%s*$' or text  -- as Python or Lua writes a list
   local list = {}
-  for part in text:gmatch('[^,]+') do list[#list + 1] = overrides.typed(option, part:match '^%s*(.-)%s*$', old[1]) end
+  local values, is_quoted = written_list(option, text)
+  for i, value in ipairs(values) do
+    if value ~= '' or is_quoted[i] then list[#list + 1] = overrides.typed(option, value, old[1]) end
+  end
   return list
 end
 

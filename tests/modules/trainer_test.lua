@@ -63,6 +63,15 @@ function TestOverrides.test_typed_by_what_is_replaced()
   lu.assertEquals(config.model.width, 8)
 end
 
+function TestOverrides.test_lists()
+  local config = {names = {'one'}, sizes = {1}}
+  local function set(setting) return overrides.apply(config, {setting}) end
+  lu.assertEquals(set([=[names=["a,b", 'c', it's]]=]).names, {'a,b', 'c', "it's"})
+  lu.assertEquals(set('names="",x').names, {'', 'x'})
+  lu.assertEquals(set('sizes={1, 2,}').sizes, {1, 2})
+  lu.assertEquals({refusal(set, "names='a,b")}, {'usage', "--set names: the quote before a,b has no end"})
+end
+
 function TestOverrides.test_order_is_kept()
   local config = ordered.new {{'z', 1}, {'a', 2}}
   lu.assertEquals(ordered.keys(overrides.apply(config, {'a=3'})), {'z', 'a'})

@@ -5,6 +5,7 @@ local index_of = require 'base.index_of'
 local ordered = require 'base.ordered'
 local schedulers = require 'rtrain.tune.schedulers'
 local spaces = require 'rtrain.tune.spaces'
+local written_list = require 'base.written_list'
 
 local written = {}
 
@@ -14,55 +15,7 @@ local SPACES = {'uniform', 'quniform', 'loguniform', 'qloguniform', 'randn', 'qr
 
 local SCHEDULERS = {asha = 'ASHAScheduler', median = 'MedianStoppingRule'}
 
-local function trimmed(text) return text:match '^%s*(.-)%s*$' end
-
 local function usage(text, ...) errors.raise('usage', text:format(...)) end
-
--- The value between the quote at `from` and its like, which may be in it twice or after a backslash; where it ends, else nil.
-local function quoted_value(text, from)
-  local quote, out, i = text:sub(from, from), {}, from + 1
-  while i <= #text do
-    local c, following = text:sub(i, i), text:sub(i + 1, i + 1)
-    if c == quote and following ~= quote then return table.concat(out), i end
-    if c == quote or c == '\\' and (following == quote or following == '\\') then c, i = following, i + 1 end
-    out[#out + 1] = c
-    i = i + 1
-  end
-end
-
--- Where the value that begins at `from` ends, without quotes around it: before the next comma that is in no brackets.
-local function plain_end(text, from)
-  local depth = 0
-  for i = from, #text do
-    local c = text:sub(i, i)
-    if c:find '[%[{(]' then depth = depth + 1 end
-    if c:find '[%]})]' then depth = depth - 1 end
-    if c == ',' and depth == 0 then return i - 1 end
-  end
-  return #text
-end
-
--- 'a,[1,2],"b,c"' → {'a', '[1,2]', 'b,c'}: commas in brackets or in quotes do not separate. Quotes count where a value begins
--- with one: it's is what it says. The second result says which values had quotes.
-local function split(what, text)
-  local out, is_quoted, from = {}, {}, 1
-  repeat
-    local start, last = text:find('%S', from) or #text + 1
-    if text:find('^[\'"]', start) then
-      out[#out + 1], last = quoted_value(text, start)
-      if last == nil then usage("%s: the quote before %s has no end", what, text:sub(start + 1)) end
-      is_quoted[#out] = true
-      local rest = text:match('^%s*([^,%s][^,]*)', last + 1)
-      if rest then usage("%s: after %s expected a comma, got %s", what, text:sub(start, last), rest) end
-      last = (text:find(',', last + 1, true) or #text + 1) - 1
-    else
-      last = plain_end(text, from)
-      out[#out + 1] = trimmed(text:sub(from, last))
-    end
-    from = last + 2
-  until last >= #text
-  return out, is_quoted
-end
 
 local function key_and_rest(option, text, example)
   local key, rest = text:match '^%s*([^=%s]+)%s*=%s*(.-)%s*$'
@@ -83,7 +36,7 @@ end
 ---Raises code 'usage'.
 function written.grid(text)
   local key, rest = key_and_rest('--grid', text, 'KEY=A,B,…')
-  local values, is_quoted = split('--grid ' .. text, rest)
+  local values, is_quoted = written_list('--grid ' .. text, rest)
   for i, value in ipairs(values) do
     if value == '' and not is_quoted[i] then usage('--grid %s: an empty value', text) end
   end
@@ -110,7 +63,7 @@ function written.space(text)
   if not index_of(SPACES, name) then
     usage('--space %s: train.tune has no %s%s', text, name, errors.suggestion(name, SPACES))
   end
-  local list = inner:find '%S' and split('--space ' .. text, inner) or {}
+  local list = inner:find '%S' and written_list('--space ' .. text, inner) or {}
   if name == 'choice' then return key, spaces.choice(list) end
   return key, spaces[name](unpack(numbers_of(('--space %s=%s'):format(key, name), list)))
 end
@@ -178,7 +131,7 @@ function written.scheduler(text)
       errors.suggestion(name or text, {'asha', 'median'}))
   end
   local options = {}
-  for _, part in ipairs((inner or ''):find '%S' and split('--scheduler ' .. text, inner) or {}) do
+  for _, part in ipairs((inner or ''):find '%S' and written_list('--scheduler ' .. text, inner) or {}) do
     local key, value = key_and_rest('--scheduler', part, 'NAME=VALUE')
     options[key] = option_value(value)
   end

@@ -1,0 +1,57 @@
+-- base/written_list.lua: a list of values that was written on the command line.
+
+local errors = require 'base.errors'
+
+local function usage(text, ...) errors.raise('usage', text:format(...)) end
+
+-- The value between the quote at `from` and its like, which may be in it twice or after a backslash; where it ends, else nil.
+local function quoted_value(text, from)
+  local quote, out, i = text:sub(from, from), {}, from + 1
+  while i <= #text do
+    local c, following = text:sub(i, i), text:sub(i + 1, i + 1)
+    if c == quote and following ~= quote then return table.concat(out), i end
+    if c == quote or c == '\\' and (following == quote or following == '\\') then c, i = following, i + 1 end
+    out[#out + 1] = c
+    i = i + 1
+  end
+end
+
+-- Where the value that begins at `from` ends, without quotes around it: before the next comma that is in no brackets.
+local function plain_end(text, from)
+  local depth = 0
+  for i = from, #text do
+    local c = text:sub(i, i)
+    if c:find '[%[{(]' then depth = depth + 1 end
+    if c:find '[%]})]' then depth = depth - 1 end
+    if c == ',' and depth == 0 then return i - 1 end
+  end
+  return #text
+end
+
+---The values of a list as people write it on a command line: 'a,[1,2],"b,c"' is {'a', '[1,2]', 'b,c'}. Commas in brackets or
+---in quotes do not separate. Quotes count where a value begins with one: it's is what it says.
+---@param what string begins the messages
+---@param text string
+---@return string[] values, table<integer, true> is_quoted which of them had quotes
+---Raises code 'usage'.
+local function written_list(what, text)
+  local out, is_quoted, from = {}, {}, 1
+  repeat
+    local start, last = text:find('%S', from) or #text + 1
+    if text:find('^[\'"]', start) then
+      out[#out + 1], last = quoted_value(text, start)
+      if last == nil then usage("%s: the quote before %s has no end", what, text:sub(start + 1)) end
+      is_quoted[#out] = true
+      local rest = text:match('^%s*([^,%s][^,]*)', last + 1)
+      if rest then usage("%s: after %s expected a comma, got %s", what, text:sub(start, last), rest) end
+      last = (text:find(',', last + 1, true) or #text + 1) - 1
+    else
+      last = plain_end(text, from)
+      out[#out + 1] = text:sub(from, last):match '^%s*(.-)%s*$'
+    end
+    from = last + 2
+  until last >= #text
+  return out, is_quoted
+end
+
+return written_list
