@@ -102,6 +102,18 @@ def test_a_metric_that_is_not_reported_ends_the_sweep(rtrain):
     assert [run["status"] for run in rtrain.json("ls")] == ["FINISHED"] * 3
 
 
+def test_a_nested_metric_is_named_with_its_path(rtrain):
+    script = rtrain.script("""
+        local train = require 'rtrain'
+        train.TorchTrainer {
+          train_loop_per_worker = function(config) train.report {val = {loss = (config.lr - 2) ^ 2}} end,
+          train_loop_config = {lr = 1},
+        }:fit()
+    """)
+    result = rtrain("sweep", script, "--grid", "lr=1,2,3", "--metric", "val/loss", "--mode", "min", "--name", "s")
+    assert result.returncode == 0 and "best trial: s-001 with val/loss=0 (lr=2)" in result.stdout
+
+
 def test_a_value_in_quotes_is_what_is_between_them(rtrain):
     grid = 'name=it\'s,"a,b",\'it\'\'s\',"a\\"b",""," x ",C:\\d,"("'
     assert rtrain("sweep", rtrain.script(SCRIPT), "--grid", grid, "-q", "--name", "a").returncode == 0

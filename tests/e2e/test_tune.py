@@ -269,6 +269,20 @@ def test_a_killed_search_goes_on_with_what_it_would_have_tried(rtrain):
     assert other.returncode == 3 and "TPESampler n_startup_trials=4" in other.stderr
 
 
+def test_the_best_result_by_a_nested_metric(rtrain):
+    result = rtrain.run("""
+        local train = require 'rtrain'
+        local grid = train.Tuner({
+          trainable = function(config) train.report {val = {loss = (config.lr - 2) ^ 2}} end,
+          param_space = {lr = train.tune.grid_search {1, 2, 4}},
+          tune_config = {metric = 'val/loss', mode = 'min'},
+        }):fit()
+        print(grid:get_best_result().config.lr, grid:get_best_result('val/loss', 'max', 'all').config.lr)
+    """)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[-1].split() == ["2", "4"]
+
+
 def test_a_search_needs_a_metric_and_a_space_without_grids(rtrain):
     without = rtrain.run((TPE % (1, "first")).replace("metric = 'loss', mode = 'min',", ""))
     assert without.returncode == 3 and "the TPESampler needs a metric and a mode" in without.stderr

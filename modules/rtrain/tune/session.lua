@@ -45,10 +45,11 @@ end
 ---@return boolean
 function Session:needs_all_ranks() return self._decides and self._world_size > 1 end
 
-local function numbers_of(metrics)
-  local out = {}
+-- Those of a nested table as 'val/loss', as in Ray Tune.
+local function numbers_of(metrics, out, prefix)
   for key, value in next, metrics do
-    if type(key) == 'string' and type(value) == 'number' then out[key] = value end
+    if type(key) == 'string' and type(value) == 'number' then out[prefix .. key] = value end
+    if type(key) == 'string' and type(value) == 'table' then numbers_of(value, out, prefix .. key .. '/') end
   end
   return out
 end
@@ -59,7 +60,8 @@ end
 function Session:after_report(metrics, has_checkpoint)
   if self._rank ~= 0 and not self._decides then return end
   local answer = self._client and self._client:ask {
-    type = 'report', trial = self._number, index = self._index, metrics = numbers_of(metrics), has_checkpoint = has_checkpoint,
+    type = 'report', trial = self._number, index = self._index, metrics = numbers_of(metrics, {}, ''),
+    has_checkpoint = has_checkpoint,
   }
   self._index = self._index + 1
   if not self._decides then return end
