@@ -119,7 +119,7 @@ def test_wrong_logs_and_notes_are_refused_by_name(rtrain):
       train.report{errors = errors}
     """, workers=1))
     errors = rtrain.reports("run")[0]["errors"]
-    expected = ["got number", "metrics.loss is a string", "metrics.loss is a tensor of shape {2}", "the key 1 is not text",
+    expected = ["got number", "metrics.loss is a string", "metrics.loss is a tensor of shape {2}", "the metrics are a list",
                 "step = 1.5", "did you mean 'step'", "300 bytes", "an empty one", "'warn'", "70000 bytes"]
     assert len(errors) == len(expected)
     for error, word in zip(errors, expected):
