@@ -1,5 +1,6 @@
 -- rtrain/run/stop_condition.lua: RunConfig.stop: when a run has had enough.
 
+local at_path = require 'rtrain.metrics.at_path'
 local class = require 'base.class'
 local errors = require 'base.errors'
 
@@ -21,17 +22,6 @@ function StopCondition.problem(value)
   end
 end
 
--- 'a/b' is the metric b of the map a.
-local function metric(metrics, name)
-  if metrics[name] ~= nil then return metrics[name] end
-  local value = metrics
-  for part in name:gmatch '[^/]+' do
-    if type(value) ~= 'table' then return nil end
-    value = value[part]
-  end
-  return value
-end
-
 local function names_of(metrics)
   local names = {}
   for name in next, metrics do names[#names + 1] = tostring(name) end
@@ -43,7 +33,7 @@ local function sorted_thresholds(thresholds)
   local names = names_of(thresholds)
   return function(metrics)
     for _, name in ipairs(names) do
-      local value = metric(metrics, name)
+      local value = at_path(metrics, name)
       if value == nil then
         local known = names_of(metrics)
         errors.raise('config', ("the report has no metric '%s'%s; it has: %s"):format(name, errors.suggestion(name, known),

@@ -1,5 +1,6 @@
 -- rtrain/tune/result_grid.lua: ResultGrid: what Tuner:fit() gives back: a Result for each trial.
 
+local at_path = require 'rtrain.metrics.at_path'
 local class = require 'base.class'
 local DataFrame = require 'rtrain.data_frame'
 local errors = require 'base.errors'
@@ -65,22 +66,11 @@ end
 
 local function is_finite(value) return value == value and math.abs(value) < math.huge end
 
--- The metric of that name, or at that path: 'val/loss' of {val = {loss = 0.5}}.
-local function metric_of(metrics, name)
-  if metrics[name] ~= nil then return metrics[name] end
-  local at = metrics
-  for part in name:gmatch '[^/]+' do
-    if type(at) ~= 'table' then return nil end
-    at = at[part]
-  end
-  return at
-end
-
 -- The values of the metric in all reports of a result.
 local function series(result, metric)
   local out = {}
   for _, row in ipairs(result.metrics_dataframe) do
-    local value = metric_of(row, metric)
+    local value = at_path(row, metric)
     if type(value) == 'number' then out[#out + 1] = value end
   end
   return out
@@ -102,7 +92,7 @@ end
 
 -- The number by which a result is compared.
 local function value_of(result, objective, scope)
-  if scope == 'last' then return result.metrics and metric_of(result.metrics, objective.metric) end
+  if scope == 'last' then return result.metrics and at_path(result.metrics, objective.metric) end
   local values = result.metrics and series(result, objective.metric) or {}
   if scope == 'all' then return best_of(values, objective) end
   return average(values, tonumber(scope:match '%d+') or math.huge)

@@ -28,15 +28,15 @@ end
 ---```
 function vector.vector_to_parameters(values, parameters)
   local total = 0
-  parameters = parameter_list(parameters, 'vector_to_parameters')
-  for _, param in ipairs(parameters) do total = total + param:numel() end
+  local list = parameter_list(parameters, 'vector_to_parameters')
+  for _, param in ipairs(list) do total = total + param:numel() end
   if values:numel() < total then
     errors.raise('argument', ('vector_to_parameters: the parameters have %d elements, the vector %d'):format(total,
       values:numel()))
   end
   torch.no_grad(function()
     local start = 0
-    for _, param in ipairs(parameters) do
+    for _, param in ipairs(list) do
       local count = param:numel()
       param:copy_(values:narrow(0, start, count):view_as(param))
       start = start + count
