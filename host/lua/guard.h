@@ -2,7 +2,7 @@
 // become rtrain::Error.
 //
 // A C function given to Lua is wrapped in guarded<>; a call into Lua from outside of Lua goes
-// through protected_call. ARCHITECTURE.md, invariant 2, lists the exceptions.
+// through protected_call. host/lua/README.md lists the exceptions.
 #pragma once
 
 #include <exception>
