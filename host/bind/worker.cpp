@@ -160,6 +160,17 @@ int report_not_finite(lua_State* L) {
   return 0;
 }
 
+int show_loop(lua_State* L) {
+  const Value progress = to_value(L, 1, "progress");
+  worker().show_loop({.batch = progress["batch"].as_int(),
+                      .rate = progress["rate"].is_nil() ? 0 : progress["rate"].as_float(),
+                      .batches = progress["batches"].int_or(0),
+                      .batch_size = progress["batch_size"].int_or(0),
+                      .samples = progress["samples"].int_or(0),
+                      .dataset_size = progress["dataset_size"].int_or(0)});
+  return 0;
+}
+
 int report_health(lua_State* L) {
   worker().report_health(bytes_at(L, 1), lua_toboolean(L, 2) != 0);
   return 0;
@@ -272,6 +283,7 @@ int open_worker(lua_State* L) {
       method<&log_media>("log_media"),
       method<&report_not_finite>("report_not_finite"),
       method<&report_health>("report_health"),
+      method<&show_loop>("show_loop"),
       method<&starting_checkpoint>("starting_checkpoint"),
       method<&busy>("busy"),
       method<&set_program>("set_program"),

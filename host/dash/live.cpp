@@ -2,13 +2,13 @@
 
 #include <sys/stat.h>
 
-#include <deque>
 #include <map>
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
 #include "host/base/json.h"
 #include "host/base/text.h"
+#include "host/dash/newest_lines.h"
 #include "host/store/run_lock.h"
 
 namespace rtrain {
@@ -81,13 +81,15 @@ class RunEvents : public EventStream {
 class LogEvents : public EventStream {
  public:
   LogEvents(const RunRef& run, LogChoice choice, size_t tail)
-      : path_(run.path), logs_(run, std::move(choice)), most_(tail) {}
+      : path_(run.path), logs_(run, std::move(choice)), newest_(tail) {}
 
   std::string next() override {
     if (over_) return "";
     // Asked before reading, so that what was written before the end is still read.
-    over_ = !RunLock::is_held(path_);
+    const bool has_ended = !RunLock::is_held(path_);
     try {
+      if (!read(has_ended)) return "";
+      over_ = has_ended;
       return cat(lines(), over_ ? event_text("end", Map{}) : "");
     } catch (const Error& e) {
       over_ = true;
@@ -100,21 +102,27 @@ class LogEvents : public EventStream {
  private:
   // Whoever follows a run that prints more than that at once sees the newest of it.
   static constexpr size_t kMostAtOnce = 2000;
+  // All viewers share one thread: a long log is read bit by bit.
+  static constexpr double kSliceS = 0.1;
+
+  // False when there is more to read.
+  bool read(bool at_end) {
+    logs_.find();
+    const double until_s = monotonic_s() + kSliceS;
+    return logs_.each_new_line(
+        at_end, [this](const RunLogLine& line) { newest_.add(line); },
+        [until_s] { return monotonic_s() < until_s; });
+  }
 
   std::string lines() {
-    std::deque<Value> newest;
-    logs_.find();
-    logs_.each_new_line(over_, [&](const RunLogLine& line) {
-      newest.push_back(describe_log_line(line));
-      if (newest.size() > most_) newest.pop_front();
-    });
-    most_ = kMostAtOnce;
-    return newest.empty() ? "" : event_text("lines", List(newest.begin(), newest.end()));
+    List lines = newest_.take();
+    newest_ = NewestLines(kMostAtOnce);
+    return lines.empty() ? "" : event_text("lines", std::move(lines));
   }
 
   std::string path_;
   RunLogs logs_;
-  size_t most_;  // lines of the next event
+  NewestLines newest_;  // of the next event
   bool over_ = false;
 };
 

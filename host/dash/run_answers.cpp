@@ -1,13 +1,13 @@
 #include "host/dash/run_answers.h"
 
 #include <algorithm>
-#include <deque>
 
 #include "host/base/error.h"
 #include "host/base/json.h"
 #include "host/base/memory_report.h"
 #include "host/base/text.h"
 #include "host/dash/curve.h"
+#include "host/dash/newest_lines.h"
 #include "host/dash/paging.h"
 #include "host/store/diagnosis.h"
 #include "host/store/file.h"
@@ -225,16 +225,15 @@ HttpReply answer_logs(const Api& api, const ApiRequest& request) {
   const OpenRun run = api.open_run(request.run);
   RunLogs logs(run.ref, log_choice(request));
   logs.find();
-  std::deque<Value> lines;
+  NewestLines lines(static_cast<size_t>(tail > 0 ? tail : page.limit));
   int64_t total = 0;
   logs.each_new_line(true, [&](const RunLogLine& line) {
     const int64_t number = total++;
-    if (tail == 0 && (number < page.offset || number >= page.offset + page.limit)) return;
-    lines.push_back(describe_log_line(line));
-    if (tail > 0 && static_cast<int64_t>(lines.size()) > tail) lines.pop_front();
+    if (tail > 0 || (number >= page.offset && number < page.offset + page.limit)) lines.add(line);
   });
-  const int64_t first = tail > 0 ? total - static_cast<int64_t>(lines.size()) : page.offset;
-  return json_reply(Map{{"lines", List(lines.begin(), lines.end())},
+  List chosen = lines.take();
+  const int64_t first = tail > 0 ? total - static_cast<int64_t>(chosen.size()) : page.offset;
+  return json_reply(Map{{"lines", std::move(chosen)},
                         {"total", total},
                         {"offset", first},
                         {"limit", tail > 0 ? tail : page.limit}});

@@ -3,11 +3,18 @@
 #include <sys/ioctl.h>
 
 namespace rtrain {
+namespace {
+
+constexpr size_t kUsualRows = 24;
+
+}  // namespace
 
 std::optional<TerminalSize> terminal_size(int fd) {
   winsize size{};
   if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
-  return TerminalSize{size.ws_col, size.ws_row, size.ws_xpixel};
+  // Some know their width alone.
+  return TerminalSize{size.ws_col, size.ws_row == 0 ? kUsualRows : size_t{size.ws_row},
+                      size.ws_xpixel};
 }
 
 }  // namespace rtrain

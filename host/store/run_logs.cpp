@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <iterator>
-#include <set>
 #include <tuple>
 
 #include "host/base/clock.h"
@@ -27,14 +26,9 @@ std::optional<int64_t> number_in(std::string_view name, std::string_view prefix,
 
 }  // namespace
 
-// What a file has next.
-struct RunLogs::Next {
-  Key key;
-  LogLine line;
-  bool operator<(const Next& other) const {
-    return std::tie(line.time_ms, key) < std::tie(other.line.time_ms, other.key);
-  }
-};
+bool RunLogs::Next::operator<(const Next& other) const {
+  return std::tie(line.time_ms, key) < std::tie(other.line.time_ms, other.key);
+}
 
 RunLogs::RunLogs(const RunRef& run, LogChoice choice)
     : folder_(run.path + "/logs"), choice_(std::move(choice)) {}
@@ -71,22 +65,31 @@ std::vector<std::string> RunLogs::paths() const {
   return out;
 }
 
-void RunLogs::each_new_line(bool at_end, const std::function<void(const RunLogLine& line)>& use) {
-  std::set<Next> next;
+bool RunLogs::each_new_line(bool at_end, const std::function<void(const RunLogLine& line)>& use,
+                            const std::function<bool()>& go_on) {
+  std::set<Key> waiting;
+  for (const Next& each : next_) waiting.insert(each.key);
+  // False when it was stopped before the file's next line was found.
   const auto add_next = [&](Key key, LogReader& file) {
     while (const auto line = file.next(at_end)) {
-      if (choice_.matches && !choice_.matches(line->text)) continue;
-      next.insert({key, *line});
-      return;
+      if (!choice_.matches || choice_.matches(line->text)) {
+        next_.insert({key, *line});
+        return true;
+      }
+      if (go_on && !go_on()) return false;
     }
+    return true;
   };
-  for (auto& [key, file] : files_) add_next(key, file);
-  while (!next.empty()) {
-    const Next first = *next.begin();
-    next.erase(next.begin());
-    use(RunLogLine{first.key.first, first.key.second, first.line});
-    add_next(first.key, files_.at(first.key));
+  for (auto& [key, file] : files_) {
+    if (!waiting.contains(key) && !add_next(key, file)) return false;
   }
+  while (!next_.empty()) {
+    const Next first = *next_.begin();
+    next_.erase(next_.begin());
+    use(RunLogLine{first.key.first, first.key.second, first.line});
+    if (!add_next(first.key, files_.at(first.key)) || (go_on && !go_on())) return false;
+  }
+  return true;
 }
 
 std::map<int64_t, std::string> RunLogs::attempts() const {

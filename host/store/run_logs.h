@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,18 +44,26 @@ class RunLogs {
   std::vector<std::string> paths() const;
 
   // In the order of their times; of lines of one time, or without, those of the first attempt and
-  // rank first. With at_end also last lines without a newline.
-  void each_new_line(bool at_end, const std::function<void(const RunLogLine& line)>& use);
+  // rank first. With at_end also last lines without a newline. True when there is no further one;
+  // false when go_on, asked at each line that is read, said no: the next call goes on from there.
+  bool each_new_line(bool at_end, const std::function<void(const RunLogLine& line)>& use,
+                     const std::function<bool()>& go_on = {});
 
  private:
   using Key = std::pair<int64_t, int64_t>;  // attempt and rank
-  struct Next;
+  // What a file has next.
+  struct Next {
+    Key key;
+    LogLine line;
+    bool operator<(const Next& other) const;
+  };
   std::map<int64_t, std::string> attempts() const;
   std::map<Key, std::string> chosen() const;
 
   std::string folder_;
   LogChoice choice_;
   std::map<Key, LogReader> files_;
+  std::set<Next> next_;  // at most one of each file
 };
 
 // {attempt, rank, time, line}; without `time` where nothing says.

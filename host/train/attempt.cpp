@@ -325,6 +325,8 @@ const Routes<message::ToController, Attempt, int> Attempt::kRoutes{
     on<message::SeriesDropped>(
         [](Attempt& a, int rank, const auto& m) { a.on_series_dropped(rank, m); }),
     on<message::Logged>([](Attempt& a, int rank, const auto& m) { a.on_logged(rank, m); }),
+    on<message::LoopProgress>(
+        [](Attempt& a, int rank, const auto& m) { a.on_loop_progress(rank, m); }),
     on<message::Annotation>(
         [](Attempt& a, int rank, auto m) { a.extras_.add(a.number_, rank, std::move(m)); }),
     on<message::Media>(
@@ -469,6 +471,17 @@ void Attempt::on_logged(int rank, const message::Logged& logged) {
   run_.events.emit("logged", {{"rank", rank},
                               {"names", List(logged.names.begin(), logged.names.end())},
                               {"values", List(logged.values.begin(), logged.values.end())}});
+}
+
+void Attempt::on_loop_progress(int rank, const message::LoopProgress& progress) {
+  const auto known = [](auto value) { return value > 0 ? Value(value) : Value(); };
+  run_.events.emit("loop", {{"rank", rank},
+                            {"batch", progress.batch},
+                            {"batches", known(progress.batches)},
+                            {"batch_size", known(progress.batch_size)},
+                            {"samples", known(progress.samples)},
+                            {"dataset_size", known(progress.dataset_size)},
+                            {"rate", known(progress.rate)}});
 }
 
 void Attempt::on_damaged(const message::Damaged& damaged) {

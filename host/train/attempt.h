@@ -164,6 +164,7 @@ class Attempt : public CollectiveServiceDelegate,
   void on_series(int rank, message::Series series);
   void on_series_dropped(int rank, const message::SeriesDropped& dropped);
   void on_logged(int rank, const message::Logged& logged);
+  void on_loop_progress(int rank, const message::LoopProgress& progress);
   void on_damaged(const message::Damaged& damaged);
   void on_host_ready(int rank, int64_t step);
   void on_unwound(int rank, const message::Unwound& unwound);

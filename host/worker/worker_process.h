@@ -82,6 +82,8 @@ class WorkerProcess {
   void log_media(message::Media media);
   // A loss, gradient or metric is not finite. Never waits.
   void report_not_finite(const message::NotFinite& found) { send(found); }
+  // Never waits.
+  void show_loop(const message::LoopProgress& progress) { tell(progress); }
   // train.health.report(). Never waits.
   void report_health(std::string_view text, bool is_conclusive);
   // Main thread. True once the run, or this attempt, is to stop: on all ranks from the same call

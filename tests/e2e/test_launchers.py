@@ -78,6 +78,19 @@ def test_the_tasks_of_a_step_on_one_host_are_ranks(slurm):
     assert slurm.query("SELECT rank FROM reports ORDER BY rank") == [(0,), (1,)]
 
 
+def test_tasks_that_are_no_ranks_say_that_each_trains_alone(slurm):
+    one_host = {"SLURM_STEP_NODELIST": "n0", "SLURM_STEP_NUM_NODES": "1", "SLURM_STEP_TASKS_PER_NODE": "2", "SLURM_NODEID": "0"}
+    script = slurm.script(TRAIN)
+    for rank in range(2):
+        slurm.env.update({**one_host, "SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank)})
+        result = slurm("run", script, "--name", f"alone-{rank}", "--", "1")
+        assert result.returncode == 0, result.stderr
+        said = ("slurm has started 2 processes (SLURM_STEP_NUM_TASKS=2), each of which trains alone with num_workers = 1: "
+                "num_workers = 2, or 0 (-n 0), makes them the ranks of one run")
+        assert (said in result.stderr) == (rank == 0), result.stderr
+    assert slurm.query("SELECT rank FROM reports") == [(0,), (0,)]
+
+
 def test_a_script_that_srun_has_not_started_says_so(slurm):
     del slurm.env["SLURM_STEP_ID"]
     slurm.env["SLURM_JOB_NUM_NODES"] = "2"

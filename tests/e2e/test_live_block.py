@@ -89,6 +89,36 @@ def test_no_color_and_dumb_terminals_get_no_colours(rtrain):
     assert colours(TERM="dumb") == set()
 
 
+EPOCH = """
+    local files, torch, train = require 'files', require 'torch', require 'rtrain'
+    train.TorchTrainer({
+      train_loop_per_worker = function()
+        local set = torch.utils.data.TensorDataset(torch.arange(40))
+        local loader = train.torch.prepare_data_loader(torch.utils.data.DataLoader(set, {batch_size = 2}))
+        for i in loader:enumerate() do
+          os.execute 'sleep 0.06'
+          if i == 7 then files.wait_for 'seen' end
+        end
+        train.report {loss = 1}
+      end,
+      scaling_config = train.ScalingConfig {num_workers = 2},
+      run_config = train.RunConfig {name = 'live'},
+    }):fit()
+    """
+
+
+def test_an_epoch_under_way_has_a_bar_and_its_start_is_told(rtrain):
+    with live(rtrain, EPOCH, columns=80) as run:
+        run.read_until(rb"batch +\d+/10  [^\r]*it/s  [\d.]+ s left")
+        rows = Screen(80).feed(run.output).rows()
+        assert [row for row in rows if re.fullmatch(r"batch +\d+/10  ━+─+  [\d.]+ it/s  [\d.]+ s left", row)], rows
+        rows = Screen(80).feed(finish(rtrain, run)).rows()
+    assert rows[:2] == ["rtrain: 2 workers, shm, CPU",
+                        "rtrain: batches of 2 on each worker, 4 together; 20 of 40 samples each"], rows
+    assert "batches of 2 on each worker, 4 together; 20 of 40 samples each" in rtrain("show", "live").stdout
+    assert not [row for row in rows if row.startswith("batch ")], rows
+
+
 MANY = """
     local train = require 'rtrain'
     train.DataParallelTrainer({

@@ -153,3 +153,30 @@ def test_the_guide_names_every_event_and_key():
 def test_quiet_is_another_wish(rtrain):
     result = rtrain("run", rtrain.script(SCRIPT), "--json", "-q")
     assert result.returncode == 2 and "--json" in result.stderr
+
+
+LOADER = """
+local torch, train = require 'torch', require 'rtrain'
+train.TorchTrainer{
+  train_loop_per_worker = function()
+    local set = torch.utils.data.TensorDataset(torch.arange(40))
+    local loader = train.torch.prepare_data_loader(torch.utils.data.DataLoader(set, {batch_size = 4}))
+    for _ in loader do os.execute 'sleep 0.15' end
+    train.report{loss = 1}
+  end,
+  scaling_config = train.ScalingConfig{num_workers = 2},
+}:fit()
+"""
+
+
+def test_the_progress_of_an_epoch(rtrain):
+    result = rtrain("run", rtrain.script(LOADER), "--json")
+    assert result.returncode == 0, result.stderr
+    events = events_of(result.stdout)
+    check(events)
+    seen = of(events, "progress")
+    assert [event["rank"] for event in seen] == [0] * len(seen) and all(event["batch_size"] == 4 for event in seen)
+    assert all(event["batches"] == 5 for event in seen), seen
+    batches = [event["batch"] for event in seen]
+    assert batches[0] == 1 and batches[-1] == 5 and batches == sorted(batches) and len(batches) >= 3
+    assert 1 < seen[-1]["rate"] < 7, "batches take 0.15 s and more"

@@ -3,6 +3,7 @@ local lu = require 'luaunit'
 local Display = require 'rtrain.display'
 local Eta = require 'rtrain.display.eta'
 local failure = require 'rtrain.run.failure'
+local FirstLoop = require 'rtrain.run.first_loop'
 local metrics_text = require 'rtrain.metrics.text'
 
 local function recorder()
@@ -58,9 +59,76 @@ function TestPipe.test_one_line_for_each_report_and_the_way_back()
   lu.assertStrMatches(lines[4], 'run mine FINISHED after .*, 2 reports')
   lu.assertEquals(lines[5], 'best accuracy 0.9 in /r/mine/checkpoints/a')
   lu.assertEquals(lines[6], 'checkpoint /r/mine/checkpoints/b')
-  lu.assertEquals(lines[7], 'rtrain show mine')
-  lu.assertEquals(#lines, 7)
+  lu.assertEquals({lines[7], lines[8]}, {'rtrain plot mine accuracy', 'rtrain show mine'})
+  lu.assertEquals(#lines, 8)
   lu.assertNil(err.text:find('[\27\r]'))
+end
+
+function TestPipe.test_the_start_says_who_computes_where()
+  local shown, _, err = display {devices = 'CPU', backend = 'shm'}
+  for attempt, workers in ipairs {2, 2, 1} do
+    shown:show {type = 'state', state = 'RUNNING', num_workers = workers, attempt = attempt}
+  end
+  lu.assertEquals(err.text, 'rtrain: 2 workers, shm, CPU\nrtrain: 1 worker, CPU\n', 'told again where it has changed')
+end
+
+function TestPipe.test_the_first_loop_says_which_samples_each_worker_takes()
+  local said = {}
+  local first = FirstLoop(function(attempt, text) said[#said + 1] = attempt .. ' ' .. text end)
+  local function run(attempt, workers, ...)
+    first:add {type = 'state', state = 'RUNNING', num_workers = workers, attempt = attempt}
+    for _, event in ipairs {...} do
+      event.type, event.attempt, event.rank, event.batch = 'loop', attempt, 0, 1
+      first:add(event)
+    end
+    return table.remove(said)
+  end
+  lu.assertEquals(run(1, 2, {batch_size = 32, samples = 50, dataset_size = 100}, {batch_size = 64}),
+    '1 batches of 32 on each worker, 64 together; 50 of 100 samples each')
+  lu.assertNil(run(2, 2, {batch_size = 32, samples = 50, dataset_size = 100}), 'as the attempt before')
+  lu.assertEquals(run(3, 1, {batch_size = 32, samples = 100, dataset_size = 100}), '3 batches of 32, 100 samples an epoch')
+  lu.assertEquals(run(4, 2, {batch_size = 32, samples = 100, dataset_size = 100}), '4 batches of 32 on each worker, 64 together; '
+    .. 'all of 100 samples each: prepare_data_loader deals them out')
+  lu.assertEquals(run(5, 2, {}, {batch_size = 8}), '5 batches of 8 on each worker, 16 together')
+end
+
+-- A run whose one report came and went, as a pipe sees it: time passes by the script's hand.
+local function at_times()
+  local shown, _, err = display({}, 1)
+  local function at(now, event)
+    shown._clock = function() return now end
+    if event then shown:show(event) end
+    shown:tick()
+    return err.text
+  end
+  at(0, {type = 'state', state = 'RUNNING', num_workers = 1, attempt = 1})
+  return at
+end
+
+function TestPipe.test_a_long_epoch_has_a_line_now_and_then()
+  local at = at_times()
+  lu.assertEquals(at(29, {type = 'loop', rank = 0, batch = 50, batches = 200, rate = 2}), '')
+  lu.assertEquals(at(31), 'batch  50/200  2.0 it/s  1 min 13 s left\n')
+  lu.assertEquals(at(40, {type = 'loop', rank = 0, batch = 70, batches = 200, rate = 2}), at(31), 'not yet again')
+  lu.assertStrContains(at(70, {type = 'loop', rank = 0, batch = 130, rate = 0.5}), '\nbatch 130  2.0 s/it\n')
+  local before = at(71, {type = 'report', index = 0, metrics = {loss = 1}, ranks = {{}}})
+  lu.assertEquals(at(200), before, 'a loop that was reported is over')
+end
+
+function TestPipe.test_the_end_says_how_to_plot_the_run()
+  local function last_lines(options, ...)
+    local shown, _, err = display(options)
+    for i, metrics in ipairs {...} do shown:show {type = 'report', index = i - 1, metrics = metrics, ranks = {{}}} end
+    shown:show {type = 'finished', status = 'FINISHED', path = '/r/mine'}
+    return err.text:match 'rtrain .*$'
+  end
+  local epoch = {epoch = 1, accuracy = 0.5, train_loss = 2}
+  lu.assertEquals(last_lines({}, epoch, epoch), 'rtrain plot mine train_loss\nrtrain show mine\n')
+  lu.assertEquals(last_lines({score = {checkpoint_score_attribute = 'accuracy'}, storage_option = ' --storage /r'}, epoch, epoch),
+    'rtrain plot mine accuracy --storage /r\nrtrain show mine --storage /r\n')
+  lu.assertEquals(last_lines({}, {step = 1, ['f 1'] = 2}, {step = 2, ['f 1'] = 3}), "rtrain plot mine 'f 1'\nrtrain show mine\n")
+  lu.assertEquals(last_lines({}, epoch), 'rtrain show mine\n', 'one point makes no curve')
+  lu.assertEquals(last_lines({}, {step = 1}, {step = 2}), 'rtrain show mine\n')
 end
 
 function TestPipe.test_quiet_shows_the_workers_output_alone()
@@ -257,6 +325,23 @@ function TestTerminal.test_the_time_left_follows_from_the_end_that_the_script_ha
   lu.assertStrContains(shown_after(options({}, {step = 400}), {step = 100}, {step = 200}), 'ETA 20.0 s)')
   lu.assertNotStrContains(shown_after(options {lr = 5}, {epoch = 1}, {epoch = 2}), 'ETA')
   lu.assertNotStrContains(shown_after(options {epochs = 2}, {epoch = 1}, {epoch = 2}), 'ETA 0')
+end
+
+function TestTerminal.test_an_epoch_under_way_is_a_bar()
+  local shown, _, err = display({terminal = true, size = size_of(61)}, 1)
+  shown._clock = function() return 1 end
+  shown:show {type = 'state', state = 'RUNNING', attempt = 1}
+  local function row(event)
+    event.type, event.rank = 'loop', 0
+    shown._drawn_at = -1
+    shown:show(event)
+    return screen_of(err.text)[2]
+  end
+  lu.assertEquals(row {batch = 50, batches = 200, rate = 12.5}, 'batch  50/200  ' .. ('━'):rep(5) .. ('─'):rep(16)
+    .. '  12.5 it/s  12.0 s left')
+  lu.assertEquals(row {batch = 150, batches = 200}, 'batch 150/200  ' .. ('━'):rep(30) .. ('─'):rep(10))
+  lu.assertEquals(row {batch = 7}, 'batch 7')
+  lu.assertEquals(row {batch = 200, batches = 200}, '', 'the epoch is over')
 end
 
 function TestTerminal.test_the_newest_values_of_train_log_are_in_the_block()

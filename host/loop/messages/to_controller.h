@@ -163,6 +163,25 @@ struct Logged {
                                       required("values", &Logged::values)};
 };
 
+// How far a rank's loop over batches has come, now and then.
+struct LoopProgress {
+  static constexpr std::string_view kType = "loop";
+  int64_t batch = 0;  // taken, of the epoch
+  double rate = 0;    // batches a second; 0: not known
+  // Of the epoch, of this rank; 0: not known.
+  int64_t batches = 0;
+  int64_t batch_size = 0;
+  int64_t samples = 0;
+  int64_t dataset_size = 0;  // of which these samples are a part
+
+  static constexpr std::tuple kFields{required("batch", &LoopProgress::batch),
+                                      optional("rate", &LoopProgress::rate),
+                                      optional("batches", &LoopProgress::batches),
+                                      optional("batch_size", &LoopProgress::batch_size),
+                                      optional("samples", &LoopProgress::samples),
+                                      optional("dataset_size", &LoopProgress::dataset_size)};
+};
+
 // train.annotate().
 struct Annotation {
   static constexpr std::string_view kType = "annotation";
@@ -370,8 +389,8 @@ struct Failed {
 
 using ToController =
     std::variant<Hello, Phase, Gpus, Signal, Report, Files, Uploaded, Series, SeriesDropped, Logged,
-                 Annotation, Media, NotFinite, Health, Checkpoints, Damaged, Sync, StoreSet,
-                 StoreGet, StoreAdd, StoreCheck, StoreWait, StoreDelete, StoreNumKeys,
+                 LoopProgress, Annotation, Media, NotFinite, Health, Checkpoints, Damaged, Sync,
+                 StoreSet, StoreGet, StoreAdd, StoreCheck, StoreWait, StoreDelete, StoreNumKeys,
                  StoreCompareSet, Cancel, Stack, Profile, StopCalls, StopSeen, StartIngest,
                  Healable, HostReady, Unwound, Returned, Failed>;
 

@@ -10,6 +10,7 @@ local class = require 'base.class'
 local errors = require 'base.errors'
 local intervals = require 'rtrain.data.intervals'
 local Loop = require 'rtrain.data.loop'
+local loop_limit = require 'torch.utils.data.loop_limit'
 local monotonic = require('base._system').monotonic
 local Position = require 'rtrain.data.position'
 local Rest = require 'rtrain.data.rest'
@@ -123,6 +124,20 @@ function DataIterator:_begin(batching)
     advance = function(rows) self._position:advance(rows) end,
   }
   return self._epoch
+end
+
+-- The epoch that has begun, as loop_watch takes it.
+function DataIterator:_described(batching)
+  local size, rows, state = batching.batch_size, self:count(), self._position:state()
+  if not size or not rows or state.remaining then return {first = 0, batch_size = size} end
+  local round = batching.drop_last and math.floor or math.ceil
+  return {
+    first = state.finished and 0 or math.floor(state.rows / size),  -- finished: these are the first loop's batches again
+    batches = loop_limit.count(round(rows / size)),
+    batch_size = size,
+    samples = rows,
+    dataset_size = self._world_size > 1 and self._feed:num_rows() or nil,
+  }
 end
 
 -- A loop has come to its end.

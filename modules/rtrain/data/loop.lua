@@ -3,6 +3,7 @@
 local class = require 'base.class'
 local errors = require 'base.errors'
 local loop_limit = require 'torch.utils.data.loop_limit'
+local loop_watch = require 'torch.utils.data.loop_watch'
 local monotonic = require('base._system').monotonic
 local phases = require 'base.phases'
 
@@ -45,7 +46,8 @@ end
 ---Begins an epoch.
 ---@return fun(): any next_batch nil at the end
 function Loop:iter()
-  self._next = loop_limit.batches(self._iterator, function() return self:_begin() end)
+  local next_batch = loop_limit.batches(self._iterator, function() return self:_begin() end)
+  self._next = loop_watch.batches(next_batch, function() return self._iterator:_described(self._batching) end)
   return self._next
 end
 

@@ -16,6 +16,15 @@ local COUNTERS = {
   {'training_iteration', ITERATIONS},
 }
 
+---@param name string
+---@return boolean whether a metric of that name counts what was done
+function Eta.counts(name)
+  for _, counter in ipairs(COUNTERS) do
+    if counter[1] == name then return true end
+  end
+  return false
+end
+
 ---@param config? table train_loop_config
 ---@param stop? any RunConfig.stop
 function Eta:init(config, stop)

@@ -2,11 +2,13 @@
 --
 -- The workers' stdout goes to stdout with the rank in front; everything else to stderr. The newest report is in the block;
 -- its line stays above when the next one comes. Without a terminal there is no colour and no cursor movement, and after the
--- first MANY_REPORTS of a run at most one line for reports in SPACING_S: the newest one's.
+-- first MANY_REPORTS of a run at most one line for reports in SPACING_S: the newest one's. Where nothing was shown for
+-- SILENCE_S, a line says how far the epoch is.
 
 local class = require 'base.class'
 local Eta = require 'rtrain.display.eta'
 local LiveLines = require 'rtrain.display.live_lines'
+local LoopLine = require 'rtrain.display.loop_line'
 local metrics_text = require 'rtrain.metrics.text'
 local system = require 'base._system'
 local text_width = require 'base.text_width'
@@ -18,6 +20,7 @@ local LEAST_COLUMNS = 20
 local MAX_RANK_LINES = 8  -- of each kind
 local MANY_REPORTS = 20
 local SPACING_S = 1
+local SILENCE_S = 30
 
 ---@class Display
 local Display = class('Display')
@@ -33,8 +36,10 @@ end
 ---@field logging? LoggingConfig which messages are shown, default all
 ---@field size? fun(): integer?, integer? columns and rows of the terminal; default: those of stderr's
 ---@field eta? Eta how long the run still takes
+---@field devices? string what a worker computes on; nil: the start is not told
+---@field backend? string how workers talk to each other
 ---@field score? CheckpointConfig which metric the summary calls best
----@field show_command? string the command that shows the run, default `rtrain show NAME`
+---@field storage_option? string what commands need that show the run, as ' --storage PATH'; default: nothing
 ---@field out? file* default io.stdout
 ---@field err? file* default io.stderr
 ---@field out_is_terminal? boolean nothing is written to `out` that could command a terminal; default: whether stdout is one
@@ -48,8 +53,9 @@ function Display:init(spec, options)
   self._quiet, self._terminal = options.quiet, options.terminal and not options.quiet
   self._size = options.size or function() return system.terminal_size(2) end
   self._eta = options.eta or Eta()
+  self._devices, self._backend = options.devices, options.backend
   self._score, self._logging = options.score, options.logging
-  self._show_command = options.show_command or 'rtrain show ' .. system.shell_word(spec.name)
+  self._storage_option = options.storage_option or ''
   self._out, self._err = options.out or io.stdout, options.err or io.stderr
   self._is_terminal = {
     [self._out] = default(options.out_is_terminal, system.is_terminal(1)),
@@ -63,6 +69,8 @@ function Display:init(spec, options)
   self._logged, self._logged_rank = {}, {}  -- list of names and name → value; name → whose it is
   self._progress = {}  -- rank + 1 → the line that it is still writing
   self._num_lines, self._num_skipped = 0, 0  -- of reports
+  self._loop = LoopLine()
+  self._written_at = self._started
 end
 
 function Display:_paint(code, text) return self._color and ('\27[%sm%s\27[0m'):format(code, text) or text end
@@ -122,6 +130,7 @@ function Display:_block(now)
     self._attempt, texts.counted(self._num_workers, 'worker'), texts.seconds(now - self._started))), columns)
   lines[#lines + 1] = head
   lines.head = #lines
+  lines[#lines + 1] = self._loop:text(now, columns)
   if self._stop_at then
     lines[#lines + 1] = text_width.cut('stopping, at the latest in ' .. texts.seconds(math.max(0, self._stop_at - now)),
       columns)
@@ -156,7 +165,15 @@ end
 function Display:tick()
   local now = self._clock()
   self:_space_reports(now)
+  self:_break_silence(now)
   self:_redraw(now)
+end
+
+-- Without a terminal: a sign of life of a long epoch.
+function Display:_break_silence(now)
+  if self._terminal or self._quiet or now - self._written_at < SILENCE_S then return end
+  local text = self._loop:text(now)
+  if text then self:_write_line(self._err, text) end
 end
 
 -- The line of the newest report goes above the block, in its place among the others.
@@ -179,7 +196,7 @@ function Display:_write_line(file, text)
   self:clear()
   file:write(self._is_terminal[file] and system.terminal_text(text) or text, '\n')
   file:flush()
-  self._drawn_at = -1
+  self._drawn_at, self._written_at = -1, self._clock()
 end
 
 ---Shows a line of rtrain's own.
@@ -196,15 +213,24 @@ local show = {}
 
 function show:state(event)
   self._state = event.state
-  if event.state == 'RUNNING' then self._eta:start(self._clock()) end
   if (event.num_workers or 0) > 0 then self._num_workers = event.num_workers end
+  if event.state ~= 'RUNNING' then return self._loop:clear() end
+  self._eta:start(self._clock())
+  if self._told_workers == self._num_workers then return end
+  self._told_workers = self._num_workers
+  if not self._devices then return end
+  local how = self._num_workers > 1 and self._backend and self._backend .. ', ' or ''
+  self:notice(('%s, %s%s'):format(texts.counted(self._num_workers, 'worker'), how, self._devices), 'info')
 end
+
+function show:loop(event) self._loop:add(event, self._clock()) end
 
 function show:report(event)
   local now = self._clock()
   self._reports = event.count or self._reports + 1  -- not every one need come here
   self._first_report_at = self._first_report_at or now
   self._last_report_at, self._last = now, event
+  self._loop:clear()
   self._eta:add(event.metrics or {}, now)
   if self._quiet then return end
   if self._terminal then
@@ -294,6 +320,7 @@ function show:attempt_failed(event)
   local first = event.error.message:match('^[^\n]*')
   self._attempt = event.next_attempt or self._attempt + 1
   self._stop_at, self._progress = nil, {}
+  self._loop:clear()
   local wait = (event.delay_s or 0) > 0 and ' in ' .. texts.seconds(event.delay_s) or ''
   local retry = (event.reason or '') ~= '' and (' (%s)'):format(event.reason) or ''
   self:notice(('attempt %d failed: %s; attempt %d begins%s%s'):format(event.attempt, first, self._attempt, wait, retry))
@@ -315,6 +342,28 @@ function Display:_best(event)
   return ('best %s %s in %s'):format(attribute, metrics_text.value(value), best.path)
 end
 
+-- The metric that one wants to see first: the one that rates checkpoints, a loss, or what else is no counter.
+function Display:_metric_to_plot()
+  local metrics, found = self._last and self._last.metrics, nil
+  if not metrics or self._reports < 2 then return nil end
+  local scored = self._score and self._score.checkpoint_score_attribute
+  if scored and type(metrics[scored]) == 'number' then return scored end
+  for _, name in ipairs(metrics_text.names(metrics, self._last.names)) do
+    if type(metrics[name]) == 'number' and not Eta.counts(name) then
+      if name:find 'loss' then return name end
+      found = found or name
+    end
+  end
+  return found
+end
+
+-- The command that shows the run from a shell whose environment is this one's.
+function Display:_command(verb, ...)
+  local words = {'rtrain', verb}
+  for _, word in ipairs {self._name, ...} do words[#words + 1] = system.shell_word(word) end
+  return table.concat(words, ' ') .. self._storage_option
+end
+
 function show:finished(event)
   self:clear()
   self._reports = event.reports or self._reports
@@ -324,7 +373,9 @@ function show:finished(event)
     self:_time_text(event.waited_s or 0), texts.counted(self._reports, 'report'))}
   lines[#lines + 1] = self:_best(event)
   if event.checkpoint then lines[#lines + 1] = 'checkpoint ' .. event.checkpoint.path end
-  lines[#lines + 1] = self._show_command
+  local metric = self:_metric_to_plot()
+  if metric then lines[#lines + 1] = self:_command('plot', metric) end
+  lines[#lines + 1] = self:_command 'show'
   self:_line(self._err, table.concat(lines, '\n'))
 end
 

@@ -23,8 +23,11 @@ function metrics_text.value(value)
   return #value > 0 and ('[%d values]'):format(#value) or '{' .. metrics_text.line(value) .. '}'
 end
 
--- Those of `first` that are there, then the others by name.
-local function keys_of(metrics, first)
+---The names of metrics: in the order given, else epoch and step first, the others by name.
+---@param metrics table
+---@param first? string[] names in the script's order
+---@return string[]
+function metrics_text.names(metrics, first)
   if ordered.is(metrics) then return ordered.keys(metrics) end
   local keys, seen = {}, {}
   for _, name in ipairs(first or FIRST) do
@@ -42,7 +45,7 @@ end
 
 local function parts_of(metrics, order)
   local parts = {}
-  for _, key in ipairs(keys_of(metrics or {}, order)) do
+  for _, key in ipairs(metrics_text.names(metrics or {}, order)) do
     parts[#parts + 1] = ('%s=%s'):format(key, metrics_text.value(metrics[key])):gsub('[\n\r\t]', BREAKS)
   end
   return parts

@@ -13,6 +13,7 @@ local Evictions = require 'rtrain.run.evictions'
 local JsonLines = require 'rtrain.display.json_lines'
 local storage_option = require 'rtrain.run.storage_option'
 local system = require 'base._system'
+local FirstLoop = require 'rtrain.run.first_loop'
 local find_allocation = require('rtrain.launch').find
 local Git = require 'rtrain.run.git'
 local overrides = require 'base.overrides'
@@ -44,11 +45,6 @@ end
 -- Flag, then the script, then the environment, then the home folder.
 local function storage_path(flags, run_config)
   return require('rtrain._host').storage_folder(flags.storage or run_config.storage_path)
-end
-
--- The command that shows the run from a shell whose environment is this one's.
-local function show_command(spec)
-  return 'rtrain show ' .. system.shell_word(spec.name) .. storage_option(spec.storage_path)
 end
 
 -- The run's name and whether it goes on with the run of that name: the command, then the script, then the job decide. A job
@@ -113,6 +109,7 @@ local function job_of(trainer, flags)
   if scaling.num_workers == 'auto' then scaling = scaling:with {num_workers = {1, num_hosts * scaling:max_workers()}} end
   if flags.max_failures then failures = failures:with {max_failures = flags.max_failures} end
   local place = places.of(allocation, scaling, flags.has_agents)
+  if not place then allocation.warnings[#allocation.warnings + 1] = places.warning(allocation, scaling) end
   local is_local = place ~= nil or scaling.num_workers == 0
   if is_local then local_fits = local_fits + 1 end
   local backend, how_tensors_travel = backend_of(trainer, scaling, place)
@@ -232,6 +229,21 @@ local function callbacks_of(job)
   return list
 end
 
+-- 'CPU', '1 GPU', '2 GPUs', '0.5 GPU': what each worker computes on. Another launcher has dealt its devices out itself.
+local function devices_of(job)
+  if job.is_local and not job.place then return nil end
+  local gpus = job.scaling_config:num_gpus_per_worker()
+  if gpus == 0 then return 'CPU' end
+  return job.place and 'GPU' or ('%g GPU%s each'):format(gpus, gpus > 1 and 's' or '')
+end
+
+-- 'shm' of 'cpu:shm,cuda:gloo': the part of the backend that the workers' tensors travel by.
+local function backend_of_devices(job)
+  if job.kind ~= 'torch' then return nil end
+  local device = job.scaling_config:num_gpus_per_worker() > 0 and 'cuda' or 'cpu'
+  return job.backend:match(device .. ':(%w+)') or job.backend
+end
+
 local function display_of(job, spec, flags)
   if flags.events_fd then
     return JsonLines(spec, {fd = flags.events_fd, logging = job.run_config.logging_config, config = job.train_loop_config})
@@ -240,7 +252,9 @@ local function display_of(job, spec, flags)
     quiet = flags.quiet,
     terminal = flags.terminal and not job.is_local,  -- there the train function writes to the terminal itself
     eta = Eta(job.train_loop_config, job.run_config.stop),
-    show_command = show_command(spec),
+    devices = devices_of(job),
+    backend = backend_of_devices(job),
+    storage_option = storage_option(spec.storage_path),
     score = job.run_config.checkpoint_config,
     logging = job.run_config.logging_config,
   })
@@ -312,6 +326,10 @@ function launch.fit(trainer)
     serve = function(fd, pump) require('rtrain.run.local_worker').serve(fd, job, pump) end,
     stop = job.run_config.stop and StopCondition(job.run_config.stop),
     time_limit = time_limit,
+    first_loop = FirstLoop(function(attempt, text)
+      display:notice(text, 'info')
+      run:add_event(attempt, 'info', text)
+    end),
     evictions = Evictions {
       command = job.evict_command,
       hosts = job.hosts,

@@ -46,6 +46,18 @@ local function are_ranks(allocation, scaling)
     allocation.engine, world_size, allocation.origins.world_size, world_size))
 end
 
+---What is said where the processes of a launcher are no ranks: each trains a run of its own.
+---@param allocation Allocation
+---@param scaling ScalingConfig
+---@return string? warning nil where there is one process, and for all but the first
+function place.warning(allocation, scaling)
+  local size = allocation.world_size
+  if not allocation.is_rank or size == 1 or allocation.rank > 0 then return nil end
+  return ('%s has started %d processes (%s), each of which trains alone with num_workers = %d: num_workers = %d, or 0 (-n 0), '
+    .. 'makes them the ranks of one run'):format(allocation.engine, size, allocation.origins.world_size, scaling:max_workers(),
+    size)
+end
+
 -- Whether rank 0 is on another host.
 local function is_remote(allocation)
   if allocation.node_rank ~= nil then return allocation.node_rank ~= 0 end

@@ -11,11 +11,12 @@ local Watch = class('Watch')
 
 ---@param run table of rtrain._controller
 ---@param parts {display: Display, callbacks: table, stop: table?, time_limit: TimeLimit?, evictions: table?, serve: function}
+---  first_loop: FirstLoop?
 ---  `stop` is a rtrain.run.stop_condition, `serve(fd, pump)` runs the train function in local mode
 function Watch:init(run, parts)
   self._serve_attempt = parts.serve
   self._run, self._display, self._callbacks, self._stop = run, parts.display, parts.callbacks, parts.stop
-  self._time_limit, self._evictions = parts.time_limit, parts.evictions
+  self._time_limit, self._evictions, self._first_loop = parts.time_limit, parts.evictions, parts.first_loop
   self.attempt = 0
   ---What the controller may ask by name.
   self.calls = ScriptCalls()
@@ -57,6 +58,7 @@ function Watch:take(event)
   self.attempt = event.attempt or self.attempt
   self._display:show(event)
   self._callbacks:add(event)
+  if self._first_loop then self._first_loop:add(event) end
   if event.type == 'report' and self._stop then self:_check_stop(event.metrics) end
   if event.type == 'evicted' and self._evictions then self._evictions:add(event) end
   if event.type == 'finished' then self.finished = event end

@@ -5,6 +5,7 @@
 
 local Checkpoint = require 'rtrain.checkpoint'
 local dataset_shards = require 'rtrain.dataset_shards'
+local loop_progress = require 'rtrain.worker.loop_progress'
 local not_finite = require 'rtrain.worker.not_finite'
 local process_group = require 'rtrain.worker.process_group'
 local run_flags = require 'rtrain.worker.run_flags'
@@ -87,6 +88,7 @@ function worker.run(job, pump)
   if asked then state.probe = require('rtrain.tryout.' .. asked.probe)(asked, state.context.world_rank) end
   run_flags.apply(job.flags, job.kind == 'torch')
   dataset_shards.begin(state, job.datasets)
+  loop_progress.begin(host, state.context.world_rank)
   host.phase('running')
   host.start_phases()
   local returned
@@ -107,6 +109,7 @@ function worker.finish()
   local state = session.peek()
   if state == nil then return end
   dataset_shards.finish(state)
+  loop_progress.finish()
   not_finite.finish()
   run_flags.undo(state.flags)
   process_group.destroy()

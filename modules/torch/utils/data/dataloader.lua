@@ -10,6 +10,7 @@ local dataset = require 'torch.utils.data.dataset'
 local epoch = require 'torch.utils.data.epoch'
 local errors = require 'base.errors'
 local loop_limit = require 'torch.utils.data.loop_limit'
+local loop_watch = require 'torch.utils.data.loop_watch'
 local position = require 'torch.utils.data.position'
 local sampler = require 'torch.utils.data.sampler'
 local torch = require 'torch'
@@ -116,11 +117,25 @@ end
 
 function DataLoader:__len() return self:len() end
 
+-- The epoch that has begun, as loop_watch takes it. An IterableDataset need not know how much it has.
+local function described(self, begun)
+  local _, batches = pcall(self.len, self)
+  local order = self.batch_sampler and self.batch_sampler.sampler or self.sampler
+  return {
+    first = begun.batches,
+    batches = tonumber(batches),
+    batch_size = self.batch_size or self.batch_sampler and self.batch_sampler.batch_size,
+    samples = order and order.len and order:len() or nil,
+    dataset_size = not self.is_iterable and self.dataset:len() or nil,
+  }
+end
+
 ---Begins an epoch.
 ---@return fun(): ... iterator over batches: what the dataset's get returns, collated
 function DataLoader:iter()
   local begun = position.begin(self)
   local next_batch, is_ended = loop_limit.batches(self, function() return epoch.batches(self, begun) end), false
+  next_batch = loop_watch.batches(next_batch, function() return described(self, begun) end)
   local function counted(...)
     if (...) == nil then
       is_ended = true

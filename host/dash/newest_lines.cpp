@@ -1,0 +1,29 @@
+#include "host/dash/newest_lines.h"
+
+#include <utility>
+
+namespace rtrain {
+
+// A line that goes leaves its memory to the one that comes.
+void NewestLines::add(const RunLogLine& line) {
+  if (most_ == 0) return;
+  std::string text;
+  if (lines_.size() == most_) {
+    text = std::move(lines_.front().text);
+    lines_.pop_front();
+  }
+  text.assign(line.log.text);
+  lines_.push_back({line, std::move(text)});
+}
+
+List NewestLines::take() {
+  List out;
+  for (Kept& kept : lines_) {
+    kept.line.log.text = kept.text;
+    out.push_back(describe_log_line(kept.line));
+  }
+  lines_.clear();
+  return out;
+}
+
+}  // namespace rtrain

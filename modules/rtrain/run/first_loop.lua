@@ -1,0 +1,38 @@
+-- rtrain/run/first_loop.lua: FirstLoop: what a run's first loop over batches is like: kept among its events, and said.
+
+local class = require 'base.class'
+local texts = require 'rtrain.display.texts'
+
+local FirstLoop = class('FirstLoop')
+
+---@param note fun(attempt: integer, text: string) called where there is something new to say
+function FirstLoop:init(note) self._note, self._num_workers = note, 1 end
+
+local function batches_text(event, workers)
+  local text = ('batches of %d'):format(event.batch_size)
+  return workers == 1 and text or ('%s on each worker, %d together'):format(text, event.batch_size * workers)
+end
+
+-- What each worker has of the dataset. Where that is all of it, nobody may have meant it.
+local function samples_text(event, workers)
+  if not event.samples then return '' end
+  local samples = texts.counted(event.samples, 'sample')
+  if workers == 1 then return (', %s an epoch'):format(samples) end
+  if event.samples ~= event.dataset_size then
+    return event.dataset_size and ('; %d of %d samples each'):format(event.samples, event.dataset_size) or ''
+  end
+  return ('; all of %s each: prepare_data_loader deals them out'):format(samples)
+end
+
+---@param event table of the controller
+function FirstLoop:add(event)
+  if event.type == 'state' and (event.num_workers or 0) > 0 then self._num_workers = event.num_workers end
+  if event.type ~= 'loop' or not event.batch_size or event.attempt == self._attempt then return end
+  self._attempt = event.attempt
+  local text = batches_text(event, self._num_workers) .. samples_text(event, self._num_workers)
+  if text == self._text then return end
+  self._text = text
+  self._note(event.attempt, text)
+end
+
+return FirstLoop

@@ -1,0 +1,38 @@
+-- rtrain/worker/loop_progress.lua: rank 0 tells the controller how far its loops over batches have come, for the display.
+
+local loop_watch = require 'torch.utils.data.loop_watch'
+local monotonic = require('base._system').monotonic
+
+local loop_progress = {}
+
+local INTERVAL_S = 0.2
+
+---Begins in a rank.
+---@param host table rtrain._worker
+---@param rank integer
+function loop_progress.begin(host, rank)
+  if rank ~= 0 then return end
+  local loop, began, is_shown, shown_at
+  local function show(progress, now)
+    -- The first batch is left out of the rate: it also starts threads and warms the caches.
+    local count = progress.taken - progress.first - 1
+    host.show_loop {
+      batch = progress.taken,
+      rate = count > 0 and now > began and count / (now - began) or nil,
+      batches = progress.is_over and progress.taken or progress.batches,
+      batch_size = progress.batch_size, samples = progress.samples, dataset_size = progress.dataset_size,
+    }
+    is_shown, shown_at = true, now
+  end
+  loop_watch.set(function(progress)
+    local now = monotonic()
+    if progress ~= loop then loop, began, is_shown = progress, now, false end
+    local is_due = not shown_at or now >= shown_at + INTERVAL_S
+    if progress.is_over and is_shown or not progress.is_over and is_due then show(progress, now) end
+  end)
+end
+
+---The train function has ended.
+function loop_progress.finish() loop_watch.set(nil) end
+
+return loop_progress
