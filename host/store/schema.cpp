@@ -99,7 +99,7 @@ CREATE TABLE events(            -- what the controller saw
   run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
   attempt INTEGER NOT NULL,
   time INTEGER NOT NULL,
-  level TEXT NOT NULL,          -- info, warning, error
+  level TEXT NOT NULL,          -- info, warning, error; data: what the first loop takes
   text TEXT NOT NULL
 );
 CREATE INDEX events_of_run ON events(run_id);

@@ -328,7 +328,7 @@ function launch.fit(trainer)
     time_limit = time_limit,
     first_loop = FirstLoop(function(attempt, text)
       display:notice(text, 'info')
-      run:add_event(attempt, 'info', text)
+      run:add_event(attempt, 'data', text)
     end),
     evictions = Evictions {
       command = job.evict_command,
