@@ -2,8 +2,10 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <functional>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
@@ -12,6 +14,7 @@
 #include "host/cli/command.h"
 #include "host/cli/line_pattern.h"
 #include "host/cli/listing.h"
+#include "host/store/newest_lines.h"
 #include "host/store/run_logs.h"
 
 namespace rtrain {
@@ -21,6 +24,7 @@ struct Options : ListingOptions {
   int64_t rank = -1;
   int64_t attempt = -1;
   bool follow = false;
+  int64_t tail = 0;  // 0: all lines
   std::string pattern;
   bool times = false;
 };
@@ -86,33 +90,47 @@ void find_logs(RunLogs& logs) {
 }
 
 LogChoice choice_of(const Options& options) {
-  LogChoice out{.rank = options.rank, .attempt = options.attempt, .all_attempts = options.follow};
+  LogChoice out{.rank = options.rank,
+                .attempt = options.attempt,
+                .all_attempts = options.follow,
+                .last_lines = options.tail};
   if (options.pattern.empty()) return out;
   auto pattern = std::make_shared<LinePattern>(options.pattern);
   out.matches = [pattern](std::string_view line) { return pattern->matches(line); };
   return out;
 }
 
-using PrintLine = void (*)(const RunLogLine&);
+using PrintLine = std::function<void(const RunLogLine&)>;
 
-void follow(RunLogs& logs, const OpenRun& run, PrintLine print) {
+// Where a tail is asked for, the last lines of what is there.
+void print_new_lines(RunLogs& logs, bool at_end, int64_t tail, const PrintLine& print) {
+  find_logs(logs);
+  if (tail == 0) {
+    logs.each_new_line(at_end, print);
+    return;
+  }
+  NewestLines newest(static_cast<size_t>(tail));
+  logs.each_new_line(at_end, [&](const RunLogLine& line) { newest.add(line); });
+  newest.take(print);
+}
+
+void follow(RunLogs& logs, const OpenRun& run, int64_t tail, const PrintLine& print) {
   constexpr int kPauseMs = 100;
   bool live = true;
   while (live) {
     // Asked before reading, so that what was written before the end is still read.
     live = run.reader.is_live(run.ref);
-    find_logs(logs);
-    logs.each_new_line(!live, print);
+    print_new_lines(logs, !live, std::exchange(tail, 0), print);
     std::cout.flush();
     if (live) ::poll(nullptr, 0, kPauseMs);
   }
 }
 
 // A list with one line of text for each item: a log need not fit into memory.
-void print_as_json(RunLogs& logs) {
+void print_as_json(RunLogs& logs, int64_t tail) {
   const char* separator = "\n  ";
   std::cout << "[";
-  logs.each_new_line(true, [&](const RunLogLine& line) {
+  print_new_lines(logs, true, tail, [&](const RunLogLine& line) {
     std::cout << separator << to_json(describe_log_line(line));
     separator = ",\n  ";
   });
@@ -129,6 +147,7 @@ void add_logs(Parser& parser) {
   command.option("--attempt", &options->attempt, "of this attempt (else the last)").at_least(0);
   command.option("--grep", &options->pattern, "lines that match, as for grep -E")
       .value_name("PATTERN");
+  command.option("-n,--tail", &options->tail, "the last N lines alone").at_least(1);
   command.flag("-t,--times", &options->times, "with the time (UTC) at which it was printed");
   const Option follow_flag =
       command.flag("-f,--follow", &options->follow, "go on until the run ends");
@@ -143,10 +162,9 @@ void add_logs(Parser& parser) {
     const PrintLine print = options->for_programs() ? print_json_line
                             : options->times        ? print_timed_line
                                                     : print_line;
-    if (options->follow) return follow(logs, run, print);
-    find_logs(logs);
-    if (options->json) return print_as_json(logs);
-    logs.each_new_line(true, print);
+    if (options->follow) return follow(logs, run, options->tail, print);
+    if (options->json) return print_as_json(logs, options->tail);
+    print_new_lines(logs, true, options->tail, print);
   });
 }
 

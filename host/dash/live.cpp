@@ -8,7 +8,7 @@
 #include "host/base/error.h"
 #include "host/base/json.h"
 #include "host/base/text.h"
-#include "host/dash/newest_lines.h"
+#include "host/store/newest_lines.h"
 #include "host/store/run_lock.h"
 
 namespace rtrain {
@@ -80,8 +80,10 @@ class RunEvents : public EventStream {
 
 class LogEvents : public EventStream {
  public:
-  LogEvents(const RunRef& run, LogChoice choice, size_t tail)
-      : path_(run.path), logs_(run, std::move(choice)), newest_(tail) {}
+  LogEvents(const RunRef& run, LogChoice choice)
+      : path_(run.path),
+        newest_(static_cast<size_t>(choice.last_lines)),
+        logs_(run, std::move(choice)) {}
 
   std::string next() override {
     if (over_) return "";
@@ -115,14 +117,15 @@ class LogEvents : public EventStream {
   }
 
   std::string lines() {
-    List lines = newest_.take();
+    List lines;
+    newest_.take([&](const RunLogLine& line) { lines.push_back(describe_log_line(line)); });
     newest_ = NewestLines(kMostAtOnce);
     return lines.empty() ? "" : event_text("lines", std::move(lines));
   }
 
   std::string path_;
-  RunLogs logs_;
   NewestLines newest_;  // of the next event
+  RunLogs logs_;
   bool over_ = false;
 };
 
@@ -168,8 +171,8 @@ std::shared_ptr<EventStream> follow_runs(std::shared_ptr<LiveFeed> feed, std::st
   return std::make_shared<RunEvents>(std::move(feed), std::move(run_id));
 }
 
-std::shared_ptr<EventStream> follow_logs(const RunRef& run, LogChoice choice, size_t tail) {
-  return std::make_shared<LogEvents>(run, std::move(choice), tail);
+std::shared_ptr<EventStream> follow_logs(const RunRef& run, LogChoice choice) {
+  return std::make_shared<LogEvents>(run, std::move(choice));
 }
 
 }  // namespace rtrain

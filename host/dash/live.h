@@ -49,8 +49,8 @@ class LiveFeed {
 // `run_id`: the only one that is asked for, with whose end the stream ends; empty: all.
 std::shared_ptr<EventStream> follow_runs(std::shared_ptr<LiveFeed> feed, std::string run_id);
 
-// "lines": what the workers have printed since the last event, as a list of describe_log_line; the
-// last `tail` lines first. "end": the run has ended, and nothing comes any more.
-std::shared_ptr<EventStream> follow_logs(const RunRef& run, LogChoice choice, size_t tail);
+// "lines": what the workers have printed since the last event, as a list of describe_log_line;
+// first the choice's last_lines. "end": the run has ended, and nothing comes any more.
+std::shared_ptr<EventStream> follow_logs(const RunRef& run, LogChoice choice);
 
 }  // namespace rtrain

@@ -7,10 +7,10 @@
 #include "host/base/memory_report.h"
 #include "host/base/text.h"
 #include "host/dash/curve.h"
-#include "host/dash/newest_lines.h"
 #include "host/dash/paging.h"
 #include "host/store/diagnosis.h"
 #include "host/store/file.h"
+#include "host/store/newest_lines.h"
 #include "host/store/run_comparison.h"
 
 namespace rtrain {
@@ -231,7 +231,8 @@ HttpReply answer_logs(const Api& api, const ApiRequest& request) {
     const int64_t number = total++;
     if (tail > 0 || (number >= page.offset && number < page.offset + page.limit)) lines.add(line);
   });
-  List chosen = lines.take();
+  List chosen;
+  lines.take([&](const RunLogLine& line) { chosen.push_back(describe_log_line(line)); });
   const int64_t first = tail > 0 ? total - static_cast<int64_t>(chosen.size()) : page.offset;
   return json_reply(Map{{"lines", std::move(chosen)},
                         {"total", total},
@@ -256,9 +257,8 @@ HttpReply stream_run(const Api& api, const ApiRequest& request) {
 HttpReply stream_logs(const Api& api, const ApiRequest& request) {
   LogChoice choice = log_choice(request);
   choice.all_attempts = true;
-  const auto tail = static_cast<size_t>(std::min(request.number("tail", kFewRows), kMostRows));
-  return {.response = {},
-          .events = follow_logs(api.open_run(request.run).ref, std::move(choice), tail)};
+  choice.last_lines = std::min(request.number("tail", kFewRows), kMostRows);
+  return {.response = {}, .events = follow_logs(api.open_run(request.run).ref, std::move(choice))};
 }
 
 }  // namespace rtrain

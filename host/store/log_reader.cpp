@@ -22,6 +22,12 @@ bool are_same(int fd, const std::string& path) {
          held.st_ino == there.st_ino && held.st_dev == there.st_dev;
 }
 
+int64_t size_of(const OpenFile& file) {
+  struct stat facts {};
+  if (::fstat(file.fd(), &facts) != 0) throw file_error("read", file.path());
+  return facts.st_size;
+}
+
 }  // namespace
 
 LogReader::LogReader(std::string path) : path_(std::move(path)) {
@@ -29,6 +35,26 @@ LogReader::LogReader(std::string path) : path_(std::move(path)) {
   lost_lines_ = part > 1;
   file_ = OpenFile(part > 0 ? log_part_path(path_, part) : path_, O_RDONLY);
   times_ = LogTimesReader(log_times_path(path_, part));
+}
+
+// No line has more bytes than kMaxLineBytes, so that many bytes have enough of them.
+void LogReader::skip_to_last(int64_t lines) {
+  const auto bytes = lines * static_cast<int64_t>(kMaxLineBytes + 1);
+  int64_t behind = 0;  // bytes of the part after this one
+  if (!are_same(file_.fd(), path_) && path_exists(path_)) {
+    OpenFile newest(path_, O_RDONLY);
+    behind = size_of(newest);
+    if (behind >= bytes) {
+      file_ = std::move(newest);
+      times_ = LogTimesReader(log_times_path(path_, 0));
+      behind = 0;
+    }
+  }
+  const int64_t place = size_of(file_) - (bytes - behind) - 1;
+  if (place <= 0) return;
+  if (::lseek(file_.fd(), place, SEEK_SET) < 0) throw file_error("read", file_.path());
+  place_ = static_cast<uint64_t>(place);
+  next(false);  // the rest of a line that began before
 }
 
 std::optional<LogLine> LogReader::next(bool at_end) {

@@ -25,6 +25,9 @@ class LogReader {
   // Throws Error(kEnvironment) when it cannot be opened.
   explicit LogReader(std::string path);
 
+  // Before the first line: goes to the first of at least as many last lines, where there are more.
+  void skip_to_last(int64_t lines);
+
   // True when there were parts before the first one read.
   bool lost_lines() const { return lost_lines_; }
 

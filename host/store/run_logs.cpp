@@ -49,7 +49,12 @@ std::vector<int64_t> RunLogs::find() {
   std::vector<int64_t> cut;
   for (const auto& [key, path] : chosen()) {
     const auto [place, is_new] = files_.try_emplace(key, path);
-    if (is_new && place->second.lost_lines()) cut.push_back(key.second);
+    if (!is_new) continue;
+    if (choice_.last_lines > 0 && !choice_.matches) {
+      place->second.skip_to_last(choice_.last_lines);
+    } else if (place->second.lost_lines()) {
+      cut.push_back(key.second);
+    }
   }
   return cut;
 }

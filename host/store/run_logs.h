@@ -22,6 +22,7 @@ struct LogChoice {
   int64_t rank = -1;          // -1: all
   int64_t attempt = -1;       // -1: the last, or all
   bool all_attempts = false;  // where none is named: also those that are still to come
+  int64_t last_lines = 0;     // 0: all; else no fewer than that many of the last ones
   std::function<bool(std::string_view line)> matches = {};  // nothing: every line
 };
 

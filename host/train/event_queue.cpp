@@ -16,10 +16,11 @@ constexpr size_t kMaxWaiting = 10000;
 std::string dropped_text(size_t lines, size_t reports) {
   const std::string line_text = counted(lines, "line") + " of output";
   const std::string report_text = counted(reports, "report");
-  if (reports == 0) return line_text + " are not shown here; the run's logs have them";
-  if (lines == 0) return report_text + " are not shown here; `rtrain metrics` shows them";
+  const std::string_view are = lines + reports == 1 ? " is" : " are";
+  if (reports == 0) return cat(line_text, are, " not shown here: see the run's logs");
+  if (lines == 0) return cat(report_text, are, " not shown here: see `rtrain metrics`");
   return cat(line_text, " and ", report_text,
-             " are not shown here; the run's logs and `rtrain metrics` have them");
+             " are not shown here: see the run's logs and `rtrain metrics`");
 }
 
 }  // namespace
@@ -50,7 +51,8 @@ void EventQueue::add_droppable(Value event, bool keep, size_t& dropped) {
   const size_t bytes = approximate_bytes(event);
   {
     const std::lock_guard lock(mutex_);
-    if (!keep && (events_.size() >= kMaxWaiting || waiting_bytes_ >= kMuch)) {
+    is_dropping_ = is_dropping_ || events_.size() >= kMaxWaiting || waiting_bytes_ >= kMuch;
+    if (!keep && is_dropping_) {
       ++dropped;
       return;
     }
@@ -77,6 +79,7 @@ std::optional<Value> EventQueue::next(double timeout_s) {
     Waiting next = std::move(events_.front());
     events_.pop_front();
     waiting_bytes_ -= next.bytes;
+    if (events_.size() <= kMaxWaiting / 2 && waiting_bytes_ <= kMuch / 2) is_dropping_ = false;
     caught_up = behind_ && waiting_bytes_ <= kMuch / 2;
     if (caught_up) behind_ = false;
     out = std::move(next.event);

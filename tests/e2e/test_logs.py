@@ -47,6 +47,21 @@ def test_a_log_below_its_limit_is_whole(rtrain):
         "rank-1.log", "rank-1.log.1", "rank-1.times", "rank-1.times.1"]
 
 
+def test_the_last_lines(rtrain):
+    rtrain.run_ok(PRINTING, "-n", 2, "--set", "lines=1000", "--set", "width=90", "-q")
+    everything = rtrain("logs", "run").stdout.splitlines()
+    for count in (1, 3, 1000):
+        shown = rtrain("logs", "run", "--tail", count)
+        assert shown.stdout.splitlines() == everything[-count:] and shown.stderr == ""
+    own = [line for line in everything if line.startswith("[rank 1]") and " 0000" in line]
+    shown = rtrain("logs", "run", "-n", 2, "--rank", 1, "--grep", " 0000", "-t").stdout.splitlines()
+    assert [line.split(" ", 1)[1] for line in shown] == own[-2:]
+    assert [line["line"] for line in rtrain.json("logs", "run", "-n", 5000)] == [line.split("] ", 1)[1] for line in everything]
+    assert rtrain("logs", "run", "-f", "-n", 4).stdout.splitlines() == everything[-4:]
+    refused = rtrain("logs", "run", "--tail", 0)
+    assert refused.returncode == 2 and "--tail" in refused.stderr
+
+
 def test_a_log_of_any_size_is_shown_in_little_memory(rtrain):
     rtrain.run_ok(PRINTING)
     log = rtrain.run_folder("run") / "logs/attempt-1/rank-0.log"

@@ -42,9 +42,26 @@ TEST(EventQueue, WhatIsDroppedLastIsSaidBeforeTheNextEventOfAnyKind) {
     EXPECT_EQ(event["index"], Value(shown++));
   }
   EXPECT_EQ(event["text"], Value(cat("7 lines of output and ", 200000 - shown,
-                                     " reports are not shown here; the run's logs and "
-                                     "`rtrain metrics` have them")));
+                                     " reports are not shown here: see the run's logs and "
+                                     "`rtrain metrics`")));
   EXPECT_EQ((*queue.next(0))["type"], Value("finished"));
+}
+
+TEST(EventQueue, AReaderThatIsABitTooSlowGetsFewGaps) {
+  EventQueue queue;
+  int notices = 0;
+  int shown = 0;
+  const auto take = [&] {
+    const Value event = *queue.next(0);
+    event["type"] == Value("notice") ? ++notices : ++shown;
+  };
+  for (int i = 0; i < 100000; ++i) {
+    queue.add_output(output("line"));
+    if (i % 2 == 0) take();
+  }
+  EXPECT_GT(shown, 40000);
+  EXPECT_GT(notices, 2);
+  EXPECT_LT(notices, 20);
 }
 
 TEST(EventQueue, KeepsReportsThatAreWantedAndTellsWhenTheReaderHasCaughtUp) {

@@ -112,5 +112,41 @@ TEST_F(LogFileTest, ALogWithoutTimesIsReadAll) {
   EXPECT_EQ(lines(reader), Lines{"bbb"});
 }
 
+TEST_F(LogFileTest, TheLastLinesAreReadFromTheEnd) {
+  LogFile log(path, 600000);
+  for (int i = 0; i < 20000; ++i) add(log, cat("line ", i, "\n"), 1000 + i);
+  for (const int64_t most : {1, 2, 3, 100}) {
+    LogReader reader(path);
+    reader.skip_to_last(most);
+    int64_t count = 0;
+    int64_t last_ms = 0;
+    std::string text;
+    int64_t first_ms = 0;
+    while (const auto line = reader.next(true)) {
+      if (count++ == 0) first_ms = line->time_ms - 1000;
+      text = line->text;
+      last_ms = line->time_ms;
+    }
+    EXPECT_EQ(text, "line 19999");
+    EXPECT_EQ(last_ms, 20999);
+    EXPECT_GE(count, most);
+    EXPECT_EQ(first_ms, 20000 - count) << "whole lines with their times";
+    EXPECT_TRUE(most > 2 || count < 15000) << count;
+  }
+}
+
+TEST_F(LogFileTest, LongLinesAreCountedFromTheEndAsTheyAreRead) {
+  LogFile log(path, 0);
+  for (int i = 0; i < 5; ++i) add(log, std::string(200000, 'a') + "\n");
+  LogReader all(path);
+  LogReader tail(path);
+  tail.skip_to_last(4);
+  const Lines whole = lines(all);
+  const Lines last = lines(tail);
+  ASSERT_GE(last.size(), 4U);
+  ASSERT_LT(last.size(), whole.size());
+  EXPECT_EQ(last.back(), whole.back());
+}
+
 }  // namespace
 }  // namespace rtrain

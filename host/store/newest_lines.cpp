@@ -1,4 +1,4 @@
-#include "host/dash/newest_lines.h"
+#include "host/store/newest_lines.h"
 
 #include <utility>
 
@@ -16,14 +16,12 @@ void NewestLines::add(const RunLogLine& line) {
   lines_.push_back({line, std::move(text)});
 }
 
-List NewestLines::take() {
-  List out;
+void NewestLines::take(const std::function<void(const RunLogLine& line)>& use) {
   for (Kept& kept : lines_) {
     kept.line.log.text = kept.text;
-    out.push_back(describe_log_line(kept.line));
+    use(kept.line);
   }
   lines_.clear();
-  return out;
 }
 
 }  // namespace rtrain

@@ -1,11 +1,11 @@
-// host/dash/newest_lines.h: the last lines of many.
+// host/store/newest_lines.h: the last lines of many.
 #pragma once
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <string>
 
-#include "host/base/value.h"
 #include "host/store/run_logs.h"
 
 namespace rtrain {
@@ -15,8 +15,8 @@ class NewestLines {
   explicit NewestLines(size_t most) : most_(most) {}
 
   void add(const RunLogLine& line);
-  // As describe_log_line has them, the oldest first; none is left.
-  List take();
+  // The oldest first; none is left.
+  void take(const std::function<void(const RunLogLine& line)>& use);
 
  private:
   struct Kept {
