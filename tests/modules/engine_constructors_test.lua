@@ -28,6 +28,53 @@ function TestConstructors:test_nested_lists()
   lu.assertErrorMsgContains('hold themselves', C.tensor, loop)
 end
 
+-- A list with a hole, in the forms for which Lua's # gives 1 and 3.
+local function with_hole(first, last)
+  local short = {first}
+  short[3] = last
+  return {short, {first, nil, last}}
+end
+
+function TestConstructors:test_a_nil_in_a_list_is_an_error()
+  for _, list in ipairs(with_hole(1, 3)) do
+    lu.assertErrorMsgContains('tensor: data[2]: expected numbers or booleans, got nil', C.tensor, list)
+    lu.assertErrorMsgContains('tensor: data[2][2]: expected numbers or booleans, got nil', C.tensor, {{1, 2, 3}, list})
+    lu.assertErrorMsgContains('tensor: data[1][2]: expected numbers or booleans, got nil', C.tensor, {list, {1, 2, 3}})
+  end
+  for _, list in ipairs(with_hole({1}, {3})) do
+    lu.assertErrorMsgContains('tensor: data[2] is nil, data[1] is a list', C.tensor, list)
+  end
+  lu.assertErrorMsgContains('tensor: data[1]: expected numbers or booleans, got nil', C.tensor, {[2] = 3})
+  lu.assertErrorMsgContains("tensor: data: expected a list, got a table: it has a field 'dtype'", C.tensor,
+                            {1, 2, dtype = 'int64'})
+  lu.assertErrorMsgContains('it has an item 0, and a list begins with item 1', C.tensor, {[0] = 1})
+end
+
+function TestConstructors:test_a_list_may_be_filled_from_its_end()
+  for size = 1, 40 do
+    local list = {}
+    for i = size, 1, -1 do list[i] = i end
+    lu.assertEquals(C.tensor(list):tolist()[size], size)
+    lu.assertEquals(#C.tensor(list), size)
+  end
+end
+
+function TestConstructors:test_a_nil_among_sizes_is_an_error()
+  for _, list in ipairs(with_hole(2, 3)) do
+    lu.assertErrorMsgContains('{2, nil, 3}: item 2 is nil', C.op 'zeros', list)
+    lu.assertErrorMsgContains('{2, nil, 3}: item 2 is nil', C.op 'zeros', list, {dtype = 'int64'})
+    lu.assertErrorMsgContains('{2, nil, 3}: item 2 is nil', C.op 'view', C.op 'zeros'(6), list)
+    lu.assertErrorMsgContains('item 2 is nil', C.op 'permute', C.op 'zeros'(6, 1, 1), list)
+  end
+  for _, list in ipairs(with_hole(1, 2)) do
+    lu.assertErrorMsgContains('{1, nil, 2}: item 2 is nil', C.op 'sum', C.op 'zeros'(1, 2, 3), list)
+    lu.assertErrorMsgContains('item 2 is nil', function() return C.op 'zeros'(1, 2, 3)[list] end)
+    lu.assertErrorMsgContains('item 2 is nil', function() C.op 'zeros'(1, 2, 3)[list] = 4 end)
+  end
+  lu.assertErrorMsgContains('item 1 is nil', C.op 'zeros', {nil, 3})
+  lu.assertErrorMsgContains('item 1 is nil', C.op 'zeros', {[2] = 3})
+end
+
 function TestConstructors:test_numbers_must_fit_the_dtype()
   local function cast(data, dtype) return C.tensor(data, {dtype = dtype}):tolist() end
   lu.assertEquals(cast({-1, 255}, 'uint8'), {255, 255})

@@ -297,6 +297,22 @@ function TestLists:test_list_operations()
   lu.assertEquals(names(net:named_parameters()), '0.weight 0.bias')
 end
 
+function TestLists:test_a_nil_in_a_list_is_an_error()
+  local short = {nn.ReLU()}
+  short[3] = nn.Tanh()
+  for _, list in ipairs{short, {nn.ReLU(), nil, nn.Tanh()}} do
+    for name, make in torch.items(ordered.new{{'Sequential', nn.Sequential}, {'ModuleList', nn.ModuleList},
+                                              {'ParameterList', nn.ParameterList}}) do
+      lu.assertStrContains(error_of(make, list), name .. ': item 2 of the list is nil')
+    end
+    lu.assertStrContains(error_of(function() nn.ModuleList():extend(list) end), 'ModuleList: item 2 of the list is nil')
+  end
+  lu.assertStrContains(error_of(nn.Sequential, nn.ReLU(), nil, nn.Tanh()), 'nn.Module expected as item 2, got nil')
+  lu.assertStrContains(error_of(nn.Sequential, nn.ReLU(), nil), 'nn.Module expected as item 2, got nil')
+  lu.assertStrContains(error_of(nn.ModuleList, {relu = nn.ReLU()}), "expected a list, got a table with a field 'relu'")
+  lu.assertEquals(#nn.ModuleList {} + #nn.Sequential {} + #nn.Sequential(), 0)
+end
+
 function TestLists:test_dictionaries()
   local dict = nn.ModuleDict{{'b', nn.Linear(1, 1)}, {'a', nn.ReLU()}}
   dict:update{{'c', nn.Tanh()}, {'b', nn.Identity()}}

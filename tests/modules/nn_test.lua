@@ -221,7 +221,7 @@ function TestContainers:test_module_list_and_dict()
   for _ in ipairs(list) do count = count + 1 end
   lu.assertEquals(count, 3)
   lu.assertStrContains(message_of(function() list[9] = nn.ReLU() end), 'has 3 items')
-  lu.assertStrContains(message_of(nn.ModuleList, {3}), 'nn.Module expected, got number')
+  lu.assertStrContains(message_of(nn.ModuleList, {3}), 'ModuleList: nn.Module expected as item 1, got number')
   local dict = nn.ModuleDict{{'b', nn.ReLU()}, {'a', nn.Linear(1, 1)}}
   lu.assertEquals(dict:keys(), {'b', 'a'})
   lu.assertStrContains(message_of(nn.ModuleDict, {a = nn.ReLU()}), 'has no order')

@@ -6,6 +6,7 @@
 #include "host/base/text.h"
 #include "host/engine/operators/arguments.h"
 #include "host/engine/runtime/dtype.h"
+#include "host/engine/runtime/list_items.h"
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/tensor.h"
 
@@ -28,6 +29,12 @@ std::string dtype_problem(lua_State* L, int index) {
     return cat(": ", e.message());
   }
   return "";
+}
+
+// ": item 2 is nil"; "" for a list, and for what is no table.
+std::string item_problem(lua_State* L, int index) {
+  const std::string problem = lua_type(L, index) == LUA_TTABLE ? list_problem(L, index) : "";
+  return problem.empty() ? problem : cat(": ", problem);
 }
 
 std::string expected(const Param& param) {
@@ -72,7 +79,8 @@ std::string Arguments::mismatch(const Overload& overload) const {
     if (gathered ? gather(index, stack) : convert(index, param, stack)) continue;
     const bool is_dtype = std::string_view(param.type).starts_with("dtype");
     return cat("argument '", param.shown, "' (", ordinal(i + 1), "): expected ", expected(param),
-               ", got ", describe_value(L_, index), is_dtype ? dtype_problem(L_, index) : "");
+               ", got ", describe_value(L_, index),
+               is_dtype ? dtype_problem(L_, index) : item_problem(L_, index));
   }
   return "arguments do not fit";
 }

@@ -11,6 +11,7 @@
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/engine/runtime/dtype.h"
+#include "host/engine/runtime/list_items.h"
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/random.h"
 #include "host/engine/tensor/tensor.h"
@@ -88,6 +89,7 @@ bool push_list(lua_State* L, int table, Stack& stack, Read read) {
     if (!item) return false;
     out.push_back(std::move(*item));
   }
+  if (!is_list(L, table, size)) return false;
   stack.emplace_back(std::move(out));
   return true;
 }
@@ -102,6 +104,7 @@ bool push_scalars(lua_State* L, int table, Stack& stack) {
     if (!item) return false;
     out.push_back(c10::IValue(*item));
   }
+  if (!is_list(L, table, size)) return false;
   stack.emplace_back(std::move(out));
   return true;
 }
@@ -131,12 +134,13 @@ Arguments::Arguments(Vm& vm, lua_State* L) : vm_(vm), L_(L), positional_(lua_get
 
 void Arguments::read_keywords() {
   const int table = positional_;
-  const bool has_items = lua_objlen(L_, table) > 0;
+  bool has_items = lua_objlen(L_, table) > 0;
   luaL_checkstack(L_, kMaxKeywords + 8, "too many arguments");
   lua_pushnil(L_);
   while (lua_next(L_, table) != 0) {
     if (lua_type(L_, -2) != LUA_TSTRING) {
-      if (has_items && keyword_count_ == 0) {  // a list: look on only for a name among the items
+      if (keyword_count_ == 0) {  // a list: look on only for a name among the items
+        has_items = true;
         lua_pop(L_, 1);
         continue;
       }

@@ -1,8 +1,11 @@
 #include "host/engine/runtime/lua_tensor.h"
 
+#include <algorithm>
+
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/engine/runtime/dtype.h"
+#include "host/engine/runtime/list_items.h"
 #include "host/engine/runtime/scalars.h"
 
 namespace rtrain {
@@ -17,7 +20,9 @@ std::string sizes_text(at::IntArrayRef sizes) {
 // A table's first items, for a message.
 std::string table_text(lua_State* L, int index) {
   constexpr int kShown = 6;
-  const int size = static_cast<int>(lua_objlen(L, index));
+  if (index < 0) index = lua_gettop(L) + index + 1;
+  const auto length = static_cast<int>(lua_objlen(L, index));
+  const int size = is_list(L, index, length) ? length : std::max(length, last_item(L, index));
   std::string out = "{";
   for (int i = 1; i <= size && i <= kShown; ++i) {
     lua_rawgeti(L, index, i);
@@ -69,6 +74,10 @@ std::vector<at::Tensor> check_tensors(lua_State* L, int index) {
     }
     out.push_back(*tensor);
     lua_pop(L, 1);
+  }
+  if (!is_list(L, index, size)) {
+    throw Error(Code::kArgument, cat("argument ", index, ": expected a list of Tensors, got ",
+                                     describe_value(L, index), ": ", list_problem(L, index)));
   }
   return out;
 }

@@ -13,6 +13,7 @@
 #include "host/engine/runtime/checks.h"
 #include "host/engine/runtime/dtype.h"
 #include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/list_items.h"
 #include "host/engine/runtime/open.h"
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/empty_tensor.h"
@@ -57,13 +58,14 @@ class TableReader {
 
   void visit(int index) {
     const size_t depth = path_.size();
-    const bool is_list = lua_type(L_, index) == LUA_TTABLE;
-    if (is_list != (depth < sizes_.size())) mixed(index, is_list);
-    if (!is_list) {
+    const bool is_table = lua_type(L_, index) == LUA_TTABLE;
+    if (is_table != (depth < sizes_.size())) mixed(index, is_table);
+    if (!is_table) {
       add(index);
       return;
     }
     const auto size = static_cast<int64_t>(lua_objlen(L_, index));
+    if (!is_list(L_, index, static_cast<int>(size))) not_a_list(index);
     if (size != sizes_[depth]) ragged(size);
     path_.push_back(0);
     for (int i = 1; i <= static_cast<int>(size); ++i) {
@@ -83,6 +85,19 @@ class TableReader {
   }
   std::string here() const { return place(path_); }
   std::string first() const { return place(std::vector<int>(path_.size(), 1)); }
+
+  // A nil among the items is refused like any other item that is not a number.
+  void not_a_list(int index) {
+    const int hole = first_hole(L_, index);
+    if (hole == 0) {
+      throw Error(
+          Code::kArgument,
+          cat("tensor: ", here(), ": expected a list, got a table: ", list_problem(L_, index)));
+    }
+    path_.push_back(hole);
+    lua_pushnil(L_);
+    visit(lua_gettop(L_));
+  }
 
   [[noreturn]] void ragged(int64_t size) const {
     throw Error(Code::kArgument,

@@ -4,25 +4,13 @@
 
 #include <c10/util/SmallVector.h>
 
+#include "host/engine/runtime/list_items.h"
 #include "host/engine/runtime/scalars.h"
 #include "host/lua/lua.h"
 
 namespace rtrain {
 
 using Sizes = c10::SmallVector<int64_t, 6>;
-
-// Whether the table holds nothing but its items 1 … size.
-inline bool is_list(lua_State* L, int table, int size) {
-  // A key behind the last item in the order of lua_next: a name, as a rule.
-  if (size > 0) {
-    lua_pushnumber(L, size);
-  } else {
-    lua_pushnil(L);
-  }
-  if (lua_next(L, table) == 0) return true;
-  lua_pop(L, 2);
-  return false;
-}
 
 // Reads the arguments first … last, all integers, or one table of integers; false for anything
 // else.
@@ -36,7 +24,7 @@ inline bool read_sizes(lua_State* L, int first, int last, Sizes& out) {
     if (!item) return false;
     out.push_back(*item);
   }
-  // Keywords are nothing that the caller takes.
+  // Keywords, and items behind a nil, are nothing that the caller takes.
   return !table || is_list(L, first, size);
 }
 

@@ -7,6 +7,7 @@
 #include "host/engine/operators/call.h"
 #include "host/engine/runtime/chunk.h"
 #include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/list_items.h"
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/constructors.h"
 #include "host/engine/tensor/tensor.h"
@@ -46,9 +47,10 @@ TensorIndex read_slice(lua_State* L, int index) {
 }
 
 [[noreturn]] void bad_index(lua_State* L, int index) {
+  const std::string problem = lua_type(L, index) == LUA_TTABLE ? list_problem(L, index) : "";
   throw Error(Code::kArgument, cat("a tensor is indexed with integers, torch.slice, '...', "
                                    "torch.none, booleans, tensors or a list of these, got ",
-                                   describe_value(L, index)));
+                                   describe_value(L, index), problem.empty() ? "" : ": ", problem));
 }
 
 // One entry of an index. The value lies at the absolute index.
@@ -83,9 +85,11 @@ std::vector<TensorIndex> read_index(lua_State* L, int index) {
   const int size = static_cast<int>(lua_objlen(L, index));
   for (int i = 1; i <= size; ++i) {
     lua_rawgeti(L, index, i);
+    if (lua_isnil(L, -1)) bad_index(L, index);
     out.push_back(read_entry(L, lua_gettop(L)));
     lua_pop(L, 1);
   }
+  if (!is_list(L, index, size)) bad_index(L, index);
   if (out.empty()) out.push_back(at::indexing::Ellipsis);  // x[()] in Python: all of it
   return out;
 }
@@ -134,7 +138,7 @@ class BasicIndex {
       lua_pop(L_, 1);
       if (!fits) return std::nullopt;
     }
-    return size > 0 ? std::optional(out_) : std::nullopt;
+    return size > 0 && is_list(L_, index, size) ? std::optional(out_) : std::nullopt;
   }
 
  private:

@@ -6,9 +6,10 @@ local ordered = require 'base.ordered'
 local List = require 'torch.nn.list'
 local Module = require('torch.nn.module').Module
 
-local function check_module(self, value)
+local function check_module(self, value, index)
   if class.is(value, Module) then return value end
-  errors.raise('argument', ('%s: nn.Module expected, got %s'):format(class.of(self).__name, type(value)))
+  errors.raise('argument', ('%s: nn.Module expected%s, got %s'):format(class.of(self).__name,
+    index and (' as item %d'):format(index) or '', type(value)))
 end
 
 ---Modules that are applied one after the other. Python's list operations are append, extend, insert, pop (counted from 1)
@@ -36,9 +37,9 @@ function Sequential:init(...)
     for name, module in ordered.items(first) do self:_append_named(name, module) end
     return
   end
+  if select('#', ...) == 1 and type(first) == 'table' and not class.of(first) then return self:extend(first) end
   local list = {...}
-  if select('#', ...) == 1 and type(first) == 'table' and not class.of(first) then list = first end
-  for i = 1, select('#', ...) == 1 and #list or select('#', ...) do self:append(list[i]) end
+  for i = 1, select('#', ...) do self:append(list[i]) end
 end
 
 function Sequential:_name_in_slice(index) return self._item_names[index] end

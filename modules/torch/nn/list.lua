@@ -5,6 +5,7 @@
 
 local class = require 'base.class'
 local errors = require 'base.errors'
+local list_length = require 'base.list_length'
 local Module = require('torch.nn.module').Module
 
 local List = Module:extend('List')
@@ -22,11 +23,11 @@ function List.__index(self, name)
   return Module.__index(self, name)
 end
 
--- The value as it is kept; a subclass may refuse it.
+-- The value as it is kept; a subclass may refuse it. The index, if any, is for the message.
 function List:_checked(value) return value end
 
 local function put(self, index, name, value)
-  value = self:_checked(value)
+  value = self:_checked(value, index)
   Module.__newindex(self, name, value)
   rawset(self, index, value)
   self._item_names[index] = name
@@ -111,6 +112,7 @@ function List:extend(items)
   if type(items) ~= 'table' then
     errors.raise('argument', ('%s:extend: expected a list, got %s'):format(class.of(self).__name, type(items)))
   end
+  if not class.of(items) then list_length(class.of(self).__name, items) end
   for _, item in ipairs(items_of(items)) do self:append(item) end
   return self
 end

@@ -1,0 +1,33 @@
+-- base/list_length.lua: how many items a list has that came from a script.
+
+local errors = require 'base.errors'
+
+---The number of items. Lua's `#` of a list with a nil in it may be that of its first part.
+---@param owner string begins the message
+---@param list table
+---@return integer
+---Raises code 'argument' for a nil before the last item, and for a field with a name.
+---
+---```lua
+---local list_length = require 'base.list_length'
+---assert(list_length('layers', {'a', 'b'}) == 2)
+---local ok, err = pcall(list_length, 'layers', {'a', nil, 'c'})
+---assert(not ok and tostring(err):find('layers: item 2 of the list is nil', 1, true))
+---```
+local function list_length(owner, list)
+  local last, field = 0, nil
+  for key in next, list do
+    if type(key) == 'number' then
+      last = math.max(last, key)
+    elseif field == nil or tostring(key) < field then
+      field = tostring(key)
+    end
+  end
+  for i = 1, last do
+    if rawget(list, i) == nil then errors.raise('argument', ('%s: item %d of the list is nil'):format(owner, i)) end
+  end
+  if field ~= nil then errors.raise('argument', ("%s: expected a list, got a table with a field '%s'"):format(owner, field)) end
+  return last
+end
+
+return list_length
