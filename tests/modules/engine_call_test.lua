@@ -1,5 +1,7 @@
 -- Calling ATen operators: overloads, keywords, defaults, results, error texts.
 local lu = require 'luaunit'
+local ordered = require 'rtrain.ordered'
+local torch = require 'torch'
 local C = require 'torch._C'
 local zeros, ones, arange, full = C.op 'zeros', C.op 'ones', C.op 'arange', C.op 'full'
 
@@ -20,6 +22,27 @@ function TestCall:test_sizes_as_arguments_or_as_a_list()
   lu.assertEquals(ones(2, 3):permute(1, 0).shape, {3, 2})
   lu.assertEquals(ones(2, 3):repeat_(2, 1).shape, {4, 3})
   lu.assertEquals(ones(2, 3):flip(0).shape, {2, 3})
+end
+
+function TestCall:test_an_item_that_does_not_fit_is_named()
+  local x = ones(2)
+  local with_nil = {x}
+  with_nil[3] = x
+  for _, name in ipairs{'stack', 'cat'} do
+    local join = C.op(name)
+    for text, item in torch.items(ordered.new{{'3', 3}, {"'a'", 'a'}, {'{1, 2}', {1, 2}}}) do
+      local message = ('got {float32 [2], %s, float32 [2]}: item 2 is %s'):format(text, text)
+      lu.assertErrorMsgContains(message, join, {x, item, x})
+      lu.assertErrorMsgContains(message, join, {x, item, x}, 0)
+    end
+    lu.assertErrorMsgContains('got {float32 [2], nil, float32 [2]}: item 2 is nil', join, with_nil)
+    lu.assertErrorMsgContains('got {float32 [2], nil, float32 [2]}: item 2 is nil', join, {x, nil, x})
+    lu.assertErrorMsgContains('got {float32 [2], nil, float32 [2]}: item 2 is nil', join, with_nil, {dim = 0})
+    lu.assertErrorMsgContains('got {nil, float32 [2]}: item 1 is nil', join, {nil, x})
+  end
+  lu.assertErrorMsgContains("{2, 'a'}: item 2 is 'a'", zeros, {2, 'a'})
+  lu.assertErrorMsgContains('{0, 1.5}: item 2 is 1.5', C.op 'sum', ones(2, 2), {0, 1.5})
+  lu.assertErrorMsgContains('item 9 is true', C.op 'stack', {x, x, x, x, x, x, x, x, true, x})
 end
 
 function TestCall:test_keywords_stand_in_one_trailing_table()
@@ -312,7 +335,6 @@ end
 TestNamedResults = {}
 
 function TestNamedResults:test_the_first_of_several_results_knows_all_by_name()
-  local torch = require 'torch'
   local x = torch.tensor {{3., 1.}, {2., 4.}}
   for _, result in ipairs {(torch.topk(x, 1)), (x:max(1)), (torch.sort(x)), (x:kthvalue(1)), (torch.cummax(x, 0))} do
     lu.assertTrue(torch.is_tensor(result.values) and torch.is_tensor(result.indices))
@@ -326,7 +348,6 @@ function TestNamedResults:test_the_first_of_several_results_knows_all_by_name()
 end
 
 function TestNamedResults:test_other_tensors_have_no_results()
-  local torch = require 'torch'
   lu.assertErrorMsgContains("no method or attribute 'S'", function() return torch.ones(2).S end)
   lu.assertEquals(torch.ones(2):sign():tolist(), {1, 1})
   lu.assertEquals(torch.eye(2):to_sparse():coalesce():values():tolist(), {1, 1})

@@ -31,12 +31,6 @@ std::string dtype_problem(lua_State* L, int index) {
   return "";
 }
 
-// ": item 2 is nil"; "" for a list, and for what is no table.
-std::string item_problem(lua_State* L, int index) {
-  const std::string problem = lua_type(L, index) == LUA_TTABLE ? list_problem(L, index) : "";
-  return problem.empty() ? problem : cat(": ", problem);
-}
-
 std::string expected(const Param& param) {
   return param.kind == Kind::kReduction ? "0 (none), 1 (mean) or 2 (sum)" : param.type;
 }
@@ -80,9 +74,24 @@ std::string Arguments::mismatch(const Overload& overload) const {
     const bool is_dtype = std::string_view(param.type).starts_with("dtype");
     return cat("argument '", param.shown, "' (", ordinal(i + 1), "): expected ", expected(param),
                ", got ", describe_value(L_, index),
-               is_dtype ? dtype_problem(L_, index) : item_problem(L_, index));
+               is_dtype ? dtype_problem(L_, index) : item_problem(index, param));
   }
   return "arguments do not fit";
+}
+
+std::string Arguments::item_problem(int index, const Param& param) const {
+  if (lua_type(L_, index) != LUA_TTABLE || !is_list_kind(param.kind)) return "";
+  const auto size = static_cast<int>(lua_objlen(L_, index));
+  for (int i = 1; i <= size; ++i) {
+    lua_rawgeti(L_, index, i);
+    const int item = lua_gettop(L_);
+    const std::string problem =
+        is_item(item, param) ? "" : cat(": item ", i, " is ", describe_value(L_, item));
+    lua_pop(L_, 1);
+    if (!problem.empty()) return problem;
+  }
+  const std::string problem = list_problem(L_, index);
+  return problem.empty() ? problem : cat(": ", problem);
 }
 
 std::string Arguments::describe(const Overload& overload) const {

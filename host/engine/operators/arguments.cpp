@@ -392,6 +392,29 @@ bool Arguments::convert_table(int index, const Param& param, Stack& stack) const
   }
 }
 
+// Whether the value can be an item of the parameter, which is a list.
+bool Arguments::is_item(int index, const Param& param) const {
+  const at::Tensor* tensor = test_tensor(vm_, L_, index);
+  const bool is_tensor = tensor != nullptr && tensor->defined();
+  switch (param.kind) {
+    case Kind::kIntList:
+      return (param.fixed_size > 0 ? read_size(vm_, L_, index) : read_int(vm_, L_, index))
+          .has_value();
+    case Kind::kFloatList:
+      return read_double(vm_, L_, index).has_value();
+    case Kind::kBoolList:
+      return lua_type(L_, index) == LUA_TBOOLEAN;
+    case Kind::kScalarList:
+      return to_scalar(L_, index).has_value();
+    case Kind::kTensorList:
+      return is_tensor;
+    case Kind::kOptionalTensorList:
+      return is_tensor || is_none(index);
+    default:
+      return false;
+  }
+}
+
 int Arguments::keyword(std::string_view name) const {
   for (int i = 0; i < keyword_count_; ++i) {
     if (name == keywords_[i].name) return keywords_[i].index;

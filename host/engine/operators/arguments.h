@@ -80,6 +80,10 @@ class Arguments {
   bool gather(int first, torch::jit::Stack& stack) const;
   bool convert(int index, const Param& param, torch::jit::Stack& stack) const;
   bool convert_table(int index, const Param& param, torch::jit::Stack& stack) const;
+  bool is_item(int index, const Param& param) const;
+  // ": item 2 is nil": why a table is not the list that the parameter takes; "" where its items are
+  // not the reason.
+  std::string item_problem(int index, const Param& param) const;
   bool convert_string(const char* text, const Param& param, torch::jit::Stack& stack) const;
   bool convert_repeated(int index, const Param& param, torch::jit::Stack& stack) const;
   std::string join_numbers(int first) const;

@@ -40,6 +40,11 @@ enum class Kind : uint8_t {
   kOther,  // nothing of Lua fits: only nil where it is optional
 };
 
+constexpr bool is_list_kind(Kind kind) {
+  return kind == Kind::kTensorList || kind == Kind::kOptionalTensorList || kind == Kind::kIntList ||
+         kind == Kind::kFloatList || kind == Kind::kScalarList || kind == Kind::kBoolList;
+}
+
 struct Param {
   std::string name;
   std::string shown;  // the name that users see: PyTorch's functions say input where ATen says self
