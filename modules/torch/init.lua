@@ -51,6 +51,8 @@ local FILES = {
   {'torch.spectrogram', 'stft'},
   {'torch.factorizations', 'svd_lowrank', 'pca_lowrank', 'lu'},
   {'torch.creation', 'as_tensor', 'asarray', 'frombuffer'},
+  {'torch.sparse_tensors', 'sparse_coo_tensor', 'sparse_csr_tensor', 'sparse_csc_tensor', 'sparse_bsr_tensor',
+   'sparse_bsc_tensor', 'sparse_compressed_tensor'},
   {'torch.dtypes', 'finfo', 'iinfo', 'typename'},
   {'torch.printing', 'set_printoptions', 'get_printoptions'},
   {'torch.memory', 'memory_summary'},

@@ -197,6 +197,44 @@ function TestAttributes:test_places()
   lu.assertErrorMsgContains("did you mean 'channels_last'?", last.is_contiguous, last, {memory_format = 'channel_last'})
 end
 
+function TestAttributes:test_sparse_tensors_of_lists()
+  local x = torch.sparse_coo_tensor({{0, 1, 1}, {2, 0, 2}}, {3, 4, 5}, {2, 3})
+  lu.assertEquals(x:to_dense():tolist(), {{0, 0, 3}, {4, 0, 5}})
+  lu.assertEquals(x:_indices().dtype, 'int64')
+  lu.assertEquals(torch.sparse_coo_tensor({{0, 1}, {2, 0}}, {1LL, 2LL}).shape, {2, 3})
+  lu.assertEquals(torch.sparse_coo_tensor({{0, 1}, {2, 0}}, {1LL, 2LL}).dtype, 'int64')
+  lu.assertEquals(torch.sparse_coo_tensor(torch.tensor({{1, 0}}, {dtype = 'int32'}), {1, 2}):to_dense():tolist(), {2, 1})
+  local options = {dtype = 'float64', requires_grad = true, is_coalesced = true}
+  local with = torch.sparse_coo_tensor({{0, 1}}, {1, 2}, {2}, options)
+  lu.assertEquals({with.dtype, with.requires_grad, with:is_coalesced()}, {'float64', true, true})
+  local values = torch.ones(2, {requires_grad = true})
+  torch.sparse.sum(torch.sparse_coo_tensor({{0, 1}}, values)):backward()
+  lu.assertEquals(values.grad:tolist(), {1, 1})
+  for _, empty in ipairs{torch.sparse_coo_tensor{2, 3}, torch.sparse_coo_tensor{size = {2, 3}}} do
+    lu.assertEquals(empty:to_dense():tolist(), {{0, 0, 0}, {0, 0, 0}})
+  end
+  local rows, columns = torch.sparse_csr_tensor({0, 1, 3}, {2, 0, 2}, {3, 4, 5}, {2, 3}),
+    torch.sparse_csc_tensor({0, 1, 1, 3}, {1, 0, 1}, {4, 3, 5}, {2, 3})
+  lu.assertEquals(rows:to_dense():tolist(), {{0, 0, 3}, {4, 0, 5}})
+  lu.assertEquals(columns:to_dense():tolist(), {{0, 0, 3}, {4, 0, 5}})
+  local blocks = {{{1, 2}}, {{3, 4}}}
+  lu.assertEquals(torch.sparse_bsr_tensor({0, 1, 2}, {1, 0}, blocks):to_dense():tolist(), {{0, 0, 1, 2}, {3, 4, 0, 0}})
+  lu.assertEquals(torch.sparse_bsc_tensor({0, 1, 2}, {1, 0}, blocks):to_dense():tolist(), {{0, 0, 3, 4}, {1, 2, 0, 0}})
+  local any = torch.sparse_compressed_tensor({0, 1, 2}, {1, 0}, {1, 2}, {layout = torch.sparse_csc})
+  lu.assertEquals({any.layout, any:to_dense():tolist()}, {'sparse_csc', {{0, 2}, {1, 0}}})
+end
+
+function TestAttributes:test_sparse_tensors_refuse()
+  lu.assertErrorMsgContains('data[1][2]: expected numbers or booleans, got nil', torch.sparse_coo_tensor, {{0, nil, 1}}, {1, 2})
+  lu.assertErrorMsgContains("missing argument 'values'", torch.sparse_coo_tensor, {{0, 1}})
+  lu.assertErrorMsgContains("missing argument 'indices'", torch.sparse_coo_tensor)
+  lu.assertErrorMsgContains("did you mean 'dtype'?", torch.sparse_coo_tensor, {{0}}, {1}, {1}, {dtyp = 'float32'})
+  lu.assertErrorMsgContains("missing argument 'values'", torch.sparse_csr_tensor, {0, 1}, {0})
+  local checked = {check_invariants = true}
+  lu.assertErrorMsgContains('found index 5', torch.sparse_coo_tensor, {{0, 5}}, {1, 2}, {2}, checked)
+  lu.assertErrorMsgContains('0 <= col_indices < ncols', torch.sparse_csr_tensor, {0, 1, 2}, {0, 5}, {1, 2}, {2, 2}, checked)
+end
+
 function TestAttributes:test_to()
   local x = torch.ones(2)
   lu.assertIsTrue(x:to('cpu', torch.float32) == x)
