@@ -8,6 +8,8 @@
 //     type; nothing when it cannot be held
 //   std::optional<Node> known(const void* table), void keep(const void* table, const Node&): for
 //     builders that share nodes
+//   void check_table(lua_State*, int index, const std::string& path): for builders that refuse some
+//     tables
 //   kHolds: what it can hold, for the message
 #pragma once
 
@@ -112,6 +114,9 @@ class TableReader {
       throw Error(Code::kArgument, cat(path, ": nested too deeply, or a table within itself"));
     }
     luaL_checkstack(L_, 8, "too deep");
+    if constexpr (requires { builder_.check_table(L_, index, path); }) {
+      builder_.check_table(L_, index, path);
+    }
     Node out = fresh_table(index, path, depth);
     open_.erase(identity);
     builder_.keep(identity, out);

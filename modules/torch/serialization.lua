@@ -41,8 +41,8 @@ end
 ---`f`, synced and renamed: a failed save leaves the older file.
 ---@param obj any
 ---@param f string path
----Errors: 'argument' for a module (save its state_dict()) or a value that is not data; 'environment' when the file
----cannot be written.
+---Errors: 'argument' for a module or another object, by itself or among the values (save its state_dict()), or what else is
+---not data; 'environment' when the file cannot be written.
 ---
 ---```lua
 ---local torch = require 'torch'

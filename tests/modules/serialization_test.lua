@@ -25,6 +25,37 @@ function TestSerialization.test_what_would_allow_code_of_a_file_is_refused()
   lu.assertStrContains(tostring(problem), 'torch.load names the class or function that it refuses')
 end
 
+function TestSerialization.test_an_object_among_the_values_is_refused()
+  local net = torch.nn.Linear(2, 1)
+  local optimizer = torch.optim.SGD(net:parameters(), {lr = 0.1})
+  local loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.ones(4, 1)))
+  local Point = require 'rtrain.class' 'Point'
+  local path = os.tmpname()
+  for _, case in ipairs{
+    {{model = net, epoch = 3}, 'value.model: a Linear cannot be saved: save its state_dict()'},
+    {{epoch = 3, parts = {1, optimizer}}, 'value.parts[2]: a SGD cannot be saved: save its state_dict()'},
+    {{scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)},
+     'value.scheduler: a StepLR cannot be saved: save its state_dict()'},
+    {{loader = loader}, 'value.loader: a DataLoader cannot be stored here'},
+    {{point = Point()}, 'value.point: a Point cannot be stored here'},
+    {net, 'torch.save: a Linear cannot be saved: save its state_dict()'},
+  } do
+    local value, text = unpack(case)
+    for _, save in ipairs{torch.save, require('rtrain').async_save} do
+      local ok, problem = pcall(save, value, path)
+      lu.assertFalse(ok)
+      lu.assertEquals(problem.code, 'argument')
+      lu.assertStrContains(tostring(problem), (text:gsub('^torch%.save: ', '')))
+    end
+  end
+  local size = net.weight:size()
+  torch.save({model = net:state_dict(), optimizer = optimizer:state_dict(), size = size, list = torch.list{}}, path)
+  local state = torch.load(path)
+  os.remove(path)
+  lu.assertEquals(state.model.weight.shape, {1, 2})
+  lu.assertEquals(state.size, {1, 2})
+end
+
 function TestSerialization.test_a_wrong_name_gets_the_near_one()
   local _, problem = pcall(function() return torch.serialization.lod end)
   lu.assertStrContains(tostring(problem), "did you mean 'load'?")

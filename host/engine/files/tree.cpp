@@ -32,11 +32,21 @@ class TreeBuilder {
     return out;
   }
 
+  // Only the fields of an object would come back.
+  static void check_table(lua_State* L, int index, const std::string& path) {
+    if (lua_getmetatable(L, index) == 0) return;
+    lua_pop(L, 1);
+    refuse_object(L, index, path);
+  }
+
   std::optional<Tree> other(lua_State* L, int index, const std::string& path) {
     if (lua_type(L, index) == kCdata) return complex_number(L, index);
     if (lua_touserdata(L, index) == vm(L).none) return Tree();
     const at::Tensor* tensor = test_tensor(L, index);
-    if (tensor == nullptr) return std::nullopt;
+    if (tensor == nullptr) {
+      refuse_object(L, index, path);
+      return std::nullopt;
+    }
     if (!tensor->defined()) throw Error(Code::kArgument, cat(path, ": this Tensor was released"));
     return *tensor;
   }
@@ -50,6 +60,24 @@ class TreeBuilder {
   void keep(const void* table, const Tree& node) { known_.emplace(table, node); }
 
  private:
+  // Throws Error(kArgument) for an instance of a class.
+  static void refuse_object(lua_State* L, int index, const std::string& path) {
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "base.class");
+    lua_call(L, 1, 1);
+    lua_getfield(L, -1, "of");
+    lua_pushvalue(L, index);
+    lua_call(L, 1, 1);
+    if (!lua_isnil(L, -1)) {
+      lua_getfield(L, -1, "__name");
+      lua_getfield(L, -2, "state_dict");
+      throw Error(Code::kArgument,
+                  cat(path, ": a ", std::string_view(luaL_checkstring(L, -2)), " ",
+                      lua_isfunction(L, -1) ? "cannot be saved: save its state_dict()" : kHolds));
+    }
+    lua_pop(L, 2);
+  }
+
   static std::optional<Tree> complex_number(lua_State* L, int index) {
     if (cdata_kind(L, index) != CdataKind::kComplex) return std::nullopt;
     return to_scalar(L, index)->to<c10::complex<double>>();
