@@ -199,6 +199,32 @@ function TestFunction:test_graphs_are_given_up()
   lu.assertEquals(torch.memory_stats().live_bytes, before)
 end
 
+function TestFunction:test_results_that_are_saved_are_given_up()
+  local Saved, mark = Function:extend('Saved'), ''
+  function Saved.forward(ctx, x)
+    local output = mark == 'dirty' and x:exp_() or x:exp()
+    ctx:save_for_backward(output)
+    if mark == 'dirty' then ctx:mark_dirty(output) end
+    if mark == 'non_differentiable' then ctx:mark_non_differentiable(output) end
+    return output
+  end
+  function Saved.backward(ctx, grad) return grad * ctx.saved_tensors[1] end
+  for _, kind in ipairs{'', 'dirty', 'non_differentiable'} do
+    for _, with_backward in ipairs{false, true} do
+      mark = kind
+      local x, kept = leaf(1), setmetatable({}, {__mode = 'v'})
+      for i = 1, 20 do
+        local y = Saved.apply(x * 1)
+        kept[i] = y
+        if with_backward and y.requires_grad then y:sum():backward() end
+      end
+      collectgarbage()
+      collectgarbage()
+      lu.assertNil(next(kept), kind)
+    end
+  end
+end
+
 TestHooks = {}
 
 function TestHooks:test_post_accumulate_grad_hook()

@@ -32,11 +32,16 @@ struct Marks {
   bool materialize_grads = true;
 };
 
-variable_list read_field(lua_State* L, int context, const char* name) {
+// Takes the tensors out of the field: the node holds the context, so an output that stayed there
+// would hold the node, and with it itself.
+variable_list take_field(lua_State* L, int context, const char* name) {
   lua_pushstring(L, name);
+  lua_pushvalue(L, -1);
   lua_rawget(L, context);
   variable_list out = read_tensors(L, lua_gettop(L));
   lua_pop(L, 1);
+  lua_pushnil(L);
+  lua_rawset(L, context);
   return out;
 }
 
@@ -46,11 +51,11 @@ Impls impls_of(const variable_list& tensors) {
   return out;
 }
 
-Marks read_marks(lua_State* L, int context) {
+Marks take_marks(lua_State* L, int context) {
   Marks out;
-  out.to_save = read_field(L, context, "_to_save");
-  out.dirty = read_field(L, context, "_dirty");
-  out.non_differentiable = impls_of(read_field(L, context, "_non_differentiable"));
+  out.to_save = take_field(L, context, "_to_save");
+  out.dirty = take_field(L, context, "_dirty");
+  out.non_differentiable = impls_of(take_field(L, context, "_non_differentiable"));
   lua_pushliteral(L, "_materialize_grads");
   lua_rawget(L, context);
   out.materialize_grads = lua_isnil(L, -1) || lua_toboolean(L, -1) != 0;
@@ -224,7 +229,7 @@ int apply_function(lua_State* L) {
   set_needs_input_grad(L, node.get(), is_tensor);
   const int first = lua_gettop(L) + 1;
   call_forward(L, count);
-  const Marks marks = read_marks(L, kContext);
+  const Marks marks = take_marks(L, kContext);
   connect_results(L, first, inputs, marks, node);
   if (node != nullptr) {
     node->save(marks, node);
