@@ -60,10 +60,29 @@ function TestAutograd:test_attributes()
   lu.assertFalse(y:detach().requires_grad)
   lu.assertFalse(y.data.requires_grad)
   lu.assertTrue(ones(1):requires_grad_().requires_grad)
-  lu.assertErrorMsgContains('does not fit', function() x.grad = ones(3) end)
   y:retain_grad()
   y:sum():backward()
   lu.assertEquals(y.grad:item(), 1)
+end
+
+function TestAutograd:test_a_gradient_is_like_its_tensor()
+  local x = C.tensor({{1, 2}}, {requires_grad = true})
+  local function assign(value) return function() x.grad = value end end
+  lu.assertErrorMsgContains("assign a gradient of size '[3]' to a tensor of size '[1, 2]'", assign(ones(3)))
+  lu.assertErrorMsgContains("assign a gradient of dtype 'float64' to a tensor of dtype 'float32'",
+                            assign(ones(1, 2, {dtype = 'float64'})))
+  lu.assertErrorMsgContains("assign a gradient of device 'meta' to a tensor of device 'cpu'",
+                            assign(ones(1, 2, {device = 'meta'})))
+  lu.assertErrorMsgContains("assign a gradient of layout 'sparse_csr' to a tensor of layout 'strided'",
+                            assign(C.op 'to_sparse_csr'(ones(1, 2))))
+  lu.assertErrorMsgContains("can't assign a Tensor as its own grad", assign(x))
+  lu.assertErrorMsgContains('assigned grad expected to be a Tensor or nil but got 3', assign(3))
+  lu.assertErrorMsgContains('assigned grad expected to be a Tensor or nil but got {1, 2}', assign{1, 2})
+  lu.assertNil(x.grad)
+  assign(C.op 'to_sparse'(ones(1, 2)))()
+  lu.assertTrue(x.grad.is_sparse)
+  assign(ones(1, 2))()
+  lu.assertEquals(x.grad:tolist(), {{1, 1}})
 end
 
 TestModes = {}

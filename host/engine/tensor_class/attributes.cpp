@@ -96,18 +96,42 @@ int grad_fn(lua_State* L) {
   return 1;
 }
 
+// "of size '[2]'" and "of the same size", in PyTorch's words.
+void check_same(std::string_view property, const std::string& given, const std::string& wanted) {
+  if (given == wanted) return;
+  throw Error(Code::kArgument,
+              cat("grad: attempting to assign a gradient of ", property, " '", given,
+                  "' to a tensor of ", property, " '", wanted,
+                  "'. Please ensure that the gradient and the tensor have the same ", property));
+}
+
+// What PyTorch asks of the value at 2 that becomes the gradient.
+void check_gradient(lua_State* L, const at::Tensor& self) {
+  if (test_tensor(L, 2) == nullptr) {
+    throw Error(Code::kArgument, cat("grad: assigned grad expected to be a Tensor or nil but got ",
+                                     describe_value(L, 2)));
+  }
+  const at::Tensor& value = check_tensor(L, 2);
+  if (value.is_same(self))
+    throw Error(Code::kArgument, "grad: can't assign a Tensor as its own grad");
+  check_same("dtype", dtype_name(value.scalar_type()), dtype_name(self.scalar_type()));
+  check_same("device", value.device().str(), self.device().str());
+  if (value.layout() != at::kSparse) {
+    check_same("layout", layout_name(value.layout()), layout_name(self.layout()));
+  }
+  if (!value.sizes().equals(self.sizes())) {
+    check_same("size", c10::str(value.sizes()), c10::str(self.sizes()));
+  }
+}
+
 int set_grad(lua_State* L) {
   const at::Tensor& self = check_tensor(L, 1);
   if (lua_isnil(L, 2)) {
     self.mutable_grad() = at::Tensor();
     return 0;
   }
-  const at::Tensor& value = check_tensor(L, 2);
-  if (!value.sizes().equals(self.sizes()) || value.device() != self.device()) {
-    throw Error(Code::kArgument, cat("grad: a gradient of ", describe(value),
-                                     " does not fit a tensor of ", describe(self)));
-  }
-  self.mutable_grad() = value;
+  check_gradient(L, self);
+  self.mutable_grad() = check_tensor(L, 2);
   return 0;
 }
 
