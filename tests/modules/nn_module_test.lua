@@ -164,6 +164,38 @@ function TestHooks:test_order_and_handles()
   lu.assertEquals(table.concat(seen, ', '), 'before, after 0, after 1, before, after 0')
 end
 
+function TestHooks:test_options()
+  local layer, hook = nn.Identity(), function() end
+  local function register(name, options)
+    local ok, err = pcall(layer[name], layer, hook, options)
+    lu.assertFalse(ok)
+    lu.assertEquals(err.code, options.with_kwargs and 'unsupported' or 'argument')
+    return tostring(err)
+  end
+  lu.assertStrContains(register('register_forward_hook', {with_kwargs = true}), 'register_forward_hook: with_kwargs is not in '
+    .. 'this version: a hook finds the table of keywords as the last of its inputs')
+  lu.assertStrContains(register('register_forward_pre_hook', {with_kwargs = true}), 'with_kwargs is not in this version')
+  lu.assertStrContains(register('register_forward_hook', {prepnd = true}),
+    "register_forward_hook: unknown option 'prepnd': did you mean 'prepend'?")
+  lu.assertStrContains(register('register_forward_pre_hook', {always_call = true}),
+    "register_forward_pre_hook: unknown option 'always_call'")
+  lu.assertStrContains(register('register_full_backward_hook', {prepent = true}),
+    "register_full_backward_hook: unknown option 'prepent': did you mean 'prepend'?")
+  lu.assertStrContains(register('register_full_backward_pre_hook', {x = 1}),
+    "register_full_backward_pre_hook: unknown option 'x'")
+  layer:register_forward_hook(hook, {with_kwargs = false, prepend = false})
+  layer(torch.ones(1))
+end
+
+function TestHooks:test_a_hook_sees_the_keywords_behind_the_inputs()
+  local Scale, seen = nn.Module:extend 'Scale', nil
+  function Scale.forward(_, x, options) return x * options.by end
+  local layer = Scale()
+  layer:register_forward_hook(function(_, inputs) seen = inputs[#inputs].by end)
+  lu.assertEquals(layer(torch.ones(1), {by = 3}):item(), 3)
+  lu.assertEquals(seen, 3)
+end
+
 function TestHooks:test_always_called()
   local layer, called = nn.Identity(), 0
   function layer.forward() error('broken', 0) end

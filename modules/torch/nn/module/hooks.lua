@@ -83,8 +83,16 @@ function Hooks:call(module, ...)
   return unpack(outputs, 1, outputs.n)
 end
 
-local function add(module, when, fn, options, allowed)
-  options = args.options(options, allowed, 'register_hook')
+-- Python's keyword arguments are the last argument here.
+local function check_no_kwargs(name, options)
+  if not options.with_kwargs then return end
+  errors.raise('unsupported', ('%s: with_kwargs is not in this version: a hook finds the table of keywords as the last of its '
+    .. 'inputs'):format(name))
+end
+
+local function add(module, name, when, fn, options, allowed)
+  options = args.options(options, allowed, name)
+  check_no_kwargs(name, options)
   local fields = module._fields
   fields._hooks = fields._hooks or Hooks()
   return fields._hooks:_add(when, fn, options)
@@ -95,13 +103,17 @@ end
 ---@param options? {prepend: boolean, always_call: boolean} prepend: before the hooks that are there; always_call: also when
 ---  forward raised (output is nil then)
 ---@return {remove: fun()} handle `handle:remove()` takes the hook away
-function Module:register_forward_hook(fn, options) return add(self, 'after', fn, options, {'prepend', 'always_call'}) end
+function Module:register_forward_hook(fn, options)
+  return add(self, 'register_forward_hook', 'after', fn, options, {'prepend', 'always_call', 'with_kwargs'})
+end
 
 ---Runs fn(module, inputs) before every forward; what it returns replaces the inputs: one value or a list.
 ---@param fn fun(module: nn.Module, inputs: any[]): any
 ---@param options? {prepend: boolean}
 ---@return {remove: fun()} handle
-function Module:register_forward_pre_hook(fn, options) return add(self, 'before', fn, options, {'prepend'}) end
+function Module:register_forward_pre_hook(fn, options)
+  return add(self, 'register_forward_pre_hook', 'before', fn, options, {'prepend', 'with_kwargs'})
+end
 
 ---Runs fn(module, grad_input, grad_output) when the gradients of the module's inputs are there; a list that it returns
 ---replaces grad_input. Both are lists with torch.none where an input is not a tensor or has no gradient.
@@ -119,7 +131,9 @@ function Module:register_forward_pre_hook(fn, options) return add(self, 'before'
 ---handle:remove()
 ---assert(seen[1] == 2 and seen[2] == 1)
 ---```
-function Module:register_full_backward_hook(fn, options) return add(self, 'backward_after', fn, options, {'prepend'}) end
+function Module:register_full_backward_hook(fn, options)
+  return add(self, 'register_full_backward_hook', 'backward_after', fn, options, {'prepend'})
+end
 
 ---Runs fn(module, grad_output) before the gradients of the module are computed; a list that it returns replaces
 ---grad_output.
@@ -127,7 +141,7 @@ function Module:register_full_backward_hook(fn, options) return add(self, 'backw
 ---@param options? {prepend: boolean}
 ---@return {remove: fun()} handle
 function Module:register_full_backward_pre_hook(fn, options)
-  return add(self, 'backward_before', fn, options, {'prepend'})
+  return add(self, 'register_full_backward_pre_hook', 'backward_before', fn, options, {'prepend'})
 end
 
 return Module
