@@ -168,4 +168,26 @@ function TestReducer:test_misuse_is_named()
   lu.assertErrorMsgContains('unknown communication hook', reducer.register_comm_hook, reducer, 'powersgd')
 end
 
+TestDDP = {setUp = TestDistributed.setUp, tearDown = TestDistributed.tearDown}
+
+function TestDDP:test_what_is_not_there_says_so()
+  local model = require 'rtrain.torch.ddp' (torch.nn.Linear(1, 1))
+  local function refused(text, name, ...)
+    local ok, err = pcall(model[name], model, ...)
+    lu.assertFalse(ok)
+    lu.assertEquals(err.code, 'unsupported')
+    lu.assertStrContains(tostring(err), text)
+  end
+  for _, name in ipairs{'join', 'join_hook', 'join_device', 'join_process_group'} do
+    refused(('DistributedDataParallel.%s is not in this version: every rank makes the same number of steps'):format(name), name)
+  end
+  for _, name in ipairs{'scatter', 'gather', 'to_kwargs'} do refused('a rank computes on one device', name) end
+  local names = "it takes a name: 'allreduce', 'fp16_compress' or 'bf16_compress'"
+  refused(names, 'register_comm_hook')
+  refused(names, 'register_comm_hook', nil, function() end)
+  refused(names, 'register_comm_hook', 'state', function() end)
+  lu.assertErrorMsgContains("unknown communication hook 'powersgd'", model.register_comm_hook, model, 'powersgd')
+  model:register_comm_hook 'fp16_compress'
+end
+
 os.exit(lu.LuaUnit.run(), true)

@@ -115,10 +115,28 @@ end
 
 ---How gradients travel: 'allreduce', 'fp16_compress' or 'bf16_compress'. Once, before the first backward.
 ---@param name string
----Raises code 'argument' for another name.
-function DistributedDataParallel:register_comm_hook(name)
+---@param ... any nothing: PyTorch's second argument is a function, which is refused
+---Raises code 'argument' for another name, 'unsupported' for a state or a function, which PyTorch takes.
+function DistributedDataParallel:register_comm_hook(name, ...)
+  if type(name) ~= 'string' or select('#', ...) > 0 then
+    errors.raise('unsupported', "DistributedDataParallel:register_comm_hook: a hook of one's own is not in this version: it "
+      .. "takes a name: 'allreduce', 'fp16_compress' or 'bf16_compress'")
+  end
   self._reducer:register_comm_hook(name)
   self._comm_hook = name
+end
+
+local SAME_STEPS = 'every rank makes the same number of steps: the loaders of train.torch.prepare_data_loader and the shards '
+  .. 'of train.get_dataset_shard have as many batches on each'
+local ONE_DEVICE = 'a rank computes on one device: move tensors with x:to(device)'
+
+-- PyTorch's methods that are not there: they say so when they are called.
+local ABSENT = {
+  join = SAME_STEPS, join_hook = SAME_STEPS, join_device = SAME_STEPS, join_process_group = SAME_STEPS,
+  scatter = ONE_DEVICE, gather = ONE_DEVICE, to_kwargs = ONE_DEVICE,
+}
+for name in next, ABSENT do
+  DistributedDataParallel[name] = function() args.no_such('DistributedDataParallel', name, {}, ABSENT) end
 end
 
 ---How many collectives making them has taken on this rank so far.
