@@ -134,6 +134,19 @@ function TestOptimizer:test_mixed_dtypes()
   lu.assertAlmostEquals(a:item(), b:item(), 1e-6)
 end
 
+function TestOptimizer:test_a_nil_among_the_parameters_is_an_error()
+  local with_nil = {parameter(1)}
+  with_nil[3] = parameter(1)
+  for _, list in ipairs{with_nil, {parameter(1), nil, parameter(1)}} do
+    lu.assertStrContains(message_of(optim.SGD, list, {lr = 1}), 'SGD: item 2 of the list is nil')
+    lu.assertStrContains(message_of(optim.SGD, {{params = list}}, {lr = 1}), 'SGD: item 2 of the list is nil')
+  end
+  lu.assertStrContains(message_of(optim.SGD, {params = {parameter(1)}}, {lr = 1}),
+    "SGD: expected a list, got a table with a field 'params'")
+  local list = torch.nn.ParameterList{torch.ones(1)}
+  lu.assertEquals(#optim.SGD({{params = list}}, {lr = 1}).param_groups[1].params, 1)
+end
+
 function TestOptimizer:test_refuses_what_is_wrong()
   local x = parameter(1)
   lu.assertStrContains(message_of(optim.SGD, {x}, {momentun = 1}), "did you mean 'momentum'?")

@@ -9,6 +9,7 @@ local capture = require 'torch.cuda.capture'
 local class = require 'base.class'
 local errors = require 'base.errors'
 local hooks = require 'torch.optim.hooks'
+local list_length = require 'base.list_length'
 local ordered = require 'base.ordered'
 local parameter = require 'torch.nn.parameter'
 local phases = require 'base.phases'
@@ -81,7 +82,7 @@ local function group_list(self, params)
     raise(self, 'expected a list of parameters, got %s: pass model:parameters()',
       is_tensor(params) and 'a Tensor' or describe(params))
   end
-  if #params == 0 then raise(self, 'optimizer got an empty parameter list') end
+  if list_length(class.of(self).__name, params) == 0 then raise(self, 'optimizer got an empty parameter list') end
   local first = params[1]
   if is_tensor(first) or type(first) == 'table' and is_tensor(first[2]) then return {{params = params}} end
   return params
@@ -119,6 +120,7 @@ local function split_names(self, given)
   if is_tensor(given) then return {given} end
   if type(given) == 'function' then given = pairs_of(given) end
   if type(given) ~= 'table' then raise(self, 'a parameter group needs params, a list of Tensors') end
+  if not class.of(given) then list_length(class.of(self).__name, given) end
   local params, names = {}, {}
   for i, item in ipairs(given) do
     local pair = type(item) == 'table' and is_tensor(item[2])
