@@ -124,18 +124,10 @@ std::string RunListing::query_text(const RunFilter& filter, std::string_view sel
 template <class Use>
 void RunListing::each(const RunFilter& filter, std::string_view columns, const Use& use) {
   const std::string sql = query_text(filter, columns);
-  try {
-    Statement query = user_statement(database_, sql, cat("--where ", filter.where));
-    const TimeLimit limit(database_, filter.time_limit_s);
-    while (query.next()) use(query);
-  } catch (const Error& e) {
-    constexpr std::string_view kNoColumn = "no such column: ";
-    const size_t found = e.message().rfind(kNoColumn);
-    if (e.code() != Code::kUsage || found == std::string::npos) throw;
-    const std::string name = e.message().substr(found + kNoColumn.size());
-    throw Error(Code::kUsage,
-                cat(e.message(), suggestion(name, ListingColumns(database_).all_names())));
-  }
+  Statement query = user_statement(database_, sql, cat("--where ", filter.where),
+                                   [this] { return ListingColumns(database_).all_names(); });
+  const TimeLimit limit(database_, filter.time_limit_s);
+  while (query.next()) use(query);
 }
 
 std::vector<std::string> RunListing::ids(const RunFilter& filter) {

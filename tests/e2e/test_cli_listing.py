@@ -103,6 +103,7 @@ def test_ls_selects_and_sorts(store, options, names):
     (["--sort", "nam"], "did you mean 'name'?"),
     (["--sort", "config.rl"], "did you mean 'config.lr'?"),
     (["--where", "config.opt.momentun = 1"], "did you mean 'config.opt.momentum'?"),
+    (["--where", "run_id IN (SELECT run_id FROM checkpoint)"], "no such table: checkpoint: did you mean 'checkpoints'?"),
     (["--format", "xml"], "xml"),
     (["--format", "json", "--json"], "--json"),
 ])
@@ -277,6 +278,20 @@ def test_sql_answers_and_changes_nothing(store):
         assert (failed.returncode, failed.stderr) == (2, f"rtrain: the query: {reason}\n")
     assert store("ls", "--where", "json('x')").returncode == 2
     assert sorted(path.name for path in store.storage.iterdir()) == ["alpha", "rtrain.db"]
+
+
+@pytest.mark.parametrize("query, reason", [
+    ("SELECT name FROM rnus", "no such table: rnus: did you mean 'runs'?"),
+    ("SELECT name FROM main.run_lits", "no such table: main.run_lits: did you mean 'run_list'?"),
+    ("SELECT * FROM xyz", "no such table: xyz: valid names: annotations, attempts, "),
+    ("SELECT nmae, status FROM runs", "no such column: nmae: did you mean 'name'?"),
+    ("SELECT r.metrisc FROM Reports AS r JOIN runs USING(run_id)", "no such column: r.metrisc: did you mean 'metrics'?"),
+    ("SELECT duration FROM run_list", "no such column: duration: did you mean 'duration_s'?"),
+    ("SELECT loss FROM metric_list", "no such column: loss: valid names: name, idx, attempt, time, metrics, nonfinite"),
+])
+def test_sql_says_which_table_or_column_may_be_meant(store, query, reason):
+    failed = store("sql", query)
+    assert failed.returncode == 2 and f"rtrain: the query: {reason}" in failed.stderr, failed.stderr
 
 
 def test_logs_of_the_last_attempt_or_one_rank(store):
