@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 
+#include "host/base/text.h"
 #include "host/base/utf8.h"
 
 namespace rtrain {
@@ -109,5 +110,7 @@ std::string terminal_line(std::string_view text) {
   }
   return out;
 }
+
+std::string terminal_cell(std::string_view text) { return terminal_line(one_line(text)); }
 
 }  // namespace rtrain

@@ -4,7 +4,8 @@
 // move its cursor, write its clipboard or answer for the user. Shown as they are: text, newline,
 // tab, carriage return and SGR sequences (colours). Every other control character, C1 ones
 // included, and every byte that is not UTF-8 is shown as an escape: \x1b, \x07, \u009b, \xff. Files
-// and pipes get the bytes as they are: ask only for a terminal.
+// and pipes get the bytes as they are: ask only for a terminal, but for the cells of tables, which
+// stand below each other everywhere.
 #pragma once
 
 #include <string>
@@ -31,5 +32,7 @@ class TerminalText {
 std::string terminal_text(std::string_view text);
 // A text that is to stay on one line and has no colours: newlines and the like are escaped too.
 std::string terminal_line(std::string_view text);
+// The same for a cell of a table, with line breaks and tabs as \n, \r and \t.
+std::string terminal_cell(std::string_view text);
 
 }  // namespace rtrain

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 
+#include "host/base/terminal_text.h"
 #include "host/base/text.h"
 #include "host/base/text_width.h"
 #include "host/cli/colour.h"
@@ -18,7 +19,9 @@ struct Options : ListingOptions {
   std::string b;
 };
 
-std::string cell(const Value& value) { return value.is_nil() ? "–" : human_number(value); }
+std::string cell(const Value& value) {
+  return value.is_nil() ? "–" : terminal_cell(human_number(value));
+}
 
 std::string delta_text(const Value& delta) {
   if (delta.is_nil() || delta.as_float() == 0) return "";
@@ -58,9 +61,9 @@ class Report {
     std::cout << "\n" << section << "\n";
     size_t width = 0;
     for (const auto& row : rows)
-      width = std::max(width, text_width(std::get<std::string>(row.first)));
+      width = std::max(width, text_width(terminal_cell(std::get<std::string>(row.first))));
     for (const auto& [key, both] : rows) {
-      const auto& name = std::get<std::string>(key);
+      const std::string name = terminal_cell(std::get<std::string>(key));
       std::cout << "  " << name << std::string(width - text_width(name) + 2, ' ')
                 << red("", cell(both["a"])) << " → " << green("", cell(both["b"])) << "\n";
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "host/base/terminal_text.h"
 #include "host/base/text.h"
 #include "host/base/text_width.h"
 
@@ -84,11 +85,16 @@ class Blocks {
   std::vector<std::vector<size_t>> blocks_;
 };
 
-bool has_line_breaks(const std::vector<Column>& columns, const Rows& rows) {
-  const auto is_broken = [](const std::string& cell) { return !is_one_line(cell); };
-  return std::ranges::any_of(columns, is_broken, &Column::header) ||
-         std::ranges::any_of(rows,
-                             [&](const auto& row) { return std::ranges::any_of(row, is_broken); });
+// Of most cells without a copy.
+bool is_as_shown(const std::string& cell) {
+  const auto is_plain = [](char c) { return c >= ' ' && c <= '~'; };
+  return std::ranges::all_of(cell, is_plain) || terminal_cell(cell) == cell;
+}
+
+bool are_as_shown(const std::vector<Column>& columns, const Rows& rows) {
+  return std::ranges::all_of(columns, is_as_shown, &Column::header) &&
+         std::ranges::all_of(rows,
+                             [](const auto& row) { return std::ranges::all_of(row, is_as_shown); });
 }
 
 }  // namespace
@@ -118,12 +124,12 @@ std::vector<std::string> wrapped(std::string_view text, size_t width) {
 
 std::vector<std::string> table_lines(const std::vector<Column>& columns, const Rows& rows,
                                      size_t width) {
-  if (has_line_breaks(columns, rows)) {
+  if (!are_as_shown(columns, rows)) {
     std::vector<Column> headers = columns;
     Rows cells = rows;
-    for (Column& column : headers) column.header = one_line(column.header);
+    for (Column& column : headers) column.header = terminal_cell(column.header);
     for (auto& row : cells) {
-      for (std::string& cell : row) cell = one_line(cell);
+      for (std::string& cell : row) cell = terminal_cell(cell);
     }
     return table_lines(headers, cells, width);
   }

@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "host/base/json.h"
+#include "host/base/terminal_text.h"
 #include "host/base/text.h"
 #include "host/machine/terminal_size.h"
 #include "host/store/environment.h"
@@ -200,7 +201,7 @@ std::string human_metrics(const Value& metrics) {
                name != nullptr ? *name : std::to_string(std::get<int64_t>(key)), " ",
                human_number(value));
   }
-  return one_line(out);
+  return terminal_cell(out);
 }
 
 }  // namespace rtrain

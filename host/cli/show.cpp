@@ -8,6 +8,7 @@
 #include "host/base/error.h"
 #include "host/base/json.h"
 #include "host/base/shell_word.h"
+#include "host/base/terminal_text.h"
 #include "host/base/text.h"
 #include "host/base/text_width.h"
 #include "host/cli/command.h"
@@ -32,7 +33,7 @@ class Page {
     const size_t room = width_ == kAnyWidth ? width_ : std::max(width_, indent + kLeast) - indent;
     std::string before(beginning);
     for (const std::string& paragraph : split(text, '\n')) {
-      for (const std::string& line : wrapped(paragraph, room)) {
+      for (const std::string& line : wrapped(terminal_cell(paragraph), room)) {
         std::cout << before << line << "\n";
         before.assign(indent, ' ');
       }

@@ -166,6 +166,15 @@ def test_listings_fit_the_terminal(rtrain, columns):
     assert {"zeta", "omega", "a_metric_with_a_long_name"} <= set(text.split())
 
 
+def test_what_is_escaped_counts_with_its_escapes(rtrain):
+    rtrain.run_ok(SCRIPT.replace("error(HOSTILE)", ""), "--note", 20 * "a\x1b]0;b\x07 ", "-q")
+    for command in (["ls"], ["show", "mine"], ["metrics", "mine"], ["sql", "SELECT note, 1 AS one, text FROM runs, annotations"]):
+        output = on_terminal(rtrain, *command)
+        assert b"\\x1b]0;" in output and b"\x1b" not in output, command
+        assert command[0] == "sql" or max(len(line) for line in rows_of(output) if "x1b" in line) <= 80, command
+    assert rows_of(output)[1].index("  1  a") == rows_of(output)[0].index("  one") + 2, "a table is one in its columns"
+
+
 def test_wide_and_piped_listings_have_one_line_a_row(rtrain):
     rtrain.run_ok(MANY)
     for command in COMMANDS:

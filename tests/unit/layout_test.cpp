@@ -51,6 +51,17 @@ TEST(Layout, ALineBreakInACellLeavesTheTableInItsLines) {
       (Lines{"INDEX  loss\\nof b  NOTE", "    0        0.25  a\\tb\\r"}));
 }
 
+TEST(Layout, WhatATerminalObeysIsEscapedAndCountedSo) {
+  EXPECT_EQ(table_lines({{.header = "N\x1b[2J", .key = true}, {"NOTE"}},
+                        {{"a\x1b]0;x\x07", "\x1b[31mred"},
+                         {"b",
+                          "\xc2\x9b"
+                          "\x7f\xff"}},
+                        kAnyWidth),
+            (Lines{"N\\x1b[2J       NOTE", "a\\x1b]0;x\\x07  \\x1b[31mred",
+                   "b              \\u009b\\x7f\\xff"}));
+}
+
 TEST(Layout, AColumnThatFillsALineIsShortenedToWhatIsLeft) {
   const std::vector<Column> columns{{.header = "NAME", .key = true},
                                     {.header = "METRICS", .fills = true}};

@@ -46,5 +46,10 @@ TEST(TerminalText, ALineStaysOneAndHasNoColour) {
   EXPECT_EQ(terminal_line("ü\x1b[31m\n\t\r\xc2\x9b\xe4"), "ü\\x1b[31m\\x0a\\x09\\x0d\\u009b\\xe4");
 }
 
+TEST(TerminalText, ACellNamesItsLineBreaks) {
+  EXPECT_EQ(terminal_cell("a\nb\r\tü\x1b[31m\x7f\n"), "a\\nb\\r\\tü\\x1b[31m\\x7f\\n");
+  EXPECT_EQ(terminal_cell(""), "");
+}
+
 }  // namespace
 }  // namespace rtrain
