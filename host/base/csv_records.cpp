@@ -1,5 +1,8 @@
 #include "host/base/csv_records.h"
 
+#include <algorithm>
+#include <array>
+
 #include "host/base/error.h"
 #include "host/base/text.h"
 
@@ -8,7 +11,7 @@ namespace {
 
 class CsvText {
  public:
-  explicit CsvText(std::string_view text) : text_(text) {
+  CsvText(std::string_view text, char separator) : text_(text), separator_(separator) {
     constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
     if (text_.starts_with(kByteOrderMark)) text_.remove_prefix(kByteOrderMark.size());
   }
@@ -19,7 +22,7 @@ class CsvText {
     CsvRecord out{.cells = {}, .line = line_};
     do {
       out.cells.push_back(at('"') ? quoted() : plain());
-    } while (take(','));
+    } while (take(separator_));
     take('\r');
     if (!at_end() && !take('\n')) {
       throw Error(Code::kArgument, cat("line ", line_, ": a cell goes on behind its quotes"));
@@ -37,10 +40,10 @@ class CsvText {
   }
 
   std::string plain() {
-    const size_t end = text_.find_first_of(",\n", place_);
+    const size_t end = text_.find_first_of(std::array{separator_, '\n'}.data(), place_, 2);
     std::string_view cell = text_.substr(place_, end - place_);
     place_ += cell.size();
-    if (!at(',') && cell.ends_with('\r')) cell.remove_suffix(1);
+    if (!at(separator_) && cell.ends_with('\r')) cell.remove_suffix(1);
     return std::string(cell);
   }
 
@@ -59,15 +62,30 @@ class CsvText {
   }
 
   std::string_view text_;
+  char separator_;
   size_t place_ = 0;
   size_t line_ = 1;
 };
 
 }  // namespace
 
-std::vector<CsvRecord> read_csv_records(std::string_view text) {
+char csv_separator(std::string_view text) {
+  constexpr std::string_view kSeparators = ",;\t";
+  std::array<size_t, kSeparators.size()> counts{};
+  bool is_quoted = false;
+  for (const char c : text) {
+    if (c == '"') is_quoted = !is_quoted;
+    if (is_quoted) continue;
+    if (c == '\n') break;
+    if (const size_t found = kSeparators.find(c); found != std::string_view::npos) ++counts[found];
+  }
+  const auto most = std::max_element(counts.begin(), counts.end());
+  return kSeparators[static_cast<size_t>(most - counts.begin())];
+}
+
+std::vector<CsvRecord> read_csv_records(std::string_view text, char separator) {
   std::vector<CsvRecord> out;
-  CsvText rest(text);
+  CsvText rest(text, separator);
   while (!rest.at_end()) {
     CsvRecord record = rest.record();
     if (record.cells.size() > 1 || !record.cells[0].empty()) out.push_back(std::move(record));

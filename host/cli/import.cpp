@@ -52,12 +52,18 @@ std::vector<ImportedRun> runs_of_table(const std::string& path, const Options& o
   const CsvOptions csv{.name = options.name.empty() ? fs::path(path).stem().string() : options.name,
                        .step_column = options.step,
                        .time_ms = time_of(path)};
-  std::vector<ImportedRun> out = read_imported_csv(read_text(path), csv);
+  ImportedCsv table = read_imported_csv(read_text(path), csv);
+  std::vector<ImportedRun> out = std::move(table.runs);
   if (!options.name.empty() && out.size() > 1) {
     throw Error(Code::kUsage, cat("import: --name is for one run, and ", path, " has ",
                                   counted(out.size(), "run")));
   }
   if (!options.name.empty()) out.front().name = options.name;
+  if (!table.text_columns.empty()) {
+    std::cerr << "rtrain: " << path << ": text, which has no curve, in the column"
+              << (table.text_columns.size() == 1 ? " " : "s ") << join(table.text_columns, ", ")
+              << "\n";
+  }
   return out;
 }
 
@@ -125,7 +131,10 @@ void add_import(Parser& parser) {
       "A CSV file is what `rtrain export` wrote, also with --series, or a table with a row for "
       "each\n"
       "step: its number in the column step, Step, global_step, _step or index (else rows are\n"
-      "counted), its time in time, wall_time, timestamp, and a metric in each other column.\n"
+      "counted), its time in time, wall_time, timestamp, and a metric in each other column: of\n"
+      "val/loss the one in a map. A ';' or a tab may separate cells. Empty ones, None, NA and "
+      "null\n"
+      "have no value; nan is NaN. Columns with text are named: they have no curve.\n"
       "All runs are imported, or none.");
   command.action([options] { import_runs(*options); });
 }

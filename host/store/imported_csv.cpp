@@ -4,12 +4,14 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
+#include <cstdlib>
 #include <set>
+#include <type_traits>
 
 #include "host/base/csv_records.h"
 #include "host/base/error.h"
 #include "host/base/json.h"
+#include "host/base/terminal_text.h"
 #include "host/base/text.h"
 #include "host/base/time_reader.h"
 
@@ -28,24 +30,49 @@ template <class Number>
 std::optional<Number> number_of(std::string_view text) {
   Number out{};
   const auto [end, status] = std::from_chars(text.begin(), text.end(), out);
-  if (status != std::errc() || end != text.end()) return std::nullopt;
+  if (end != text.end()) return std::nullopt;
+  if constexpr (std::is_same_v<Number, double>) {  // infinite, or nearly 0
+    if (status == std::errc::result_out_of_range)
+      return std::strtod(std::string(text).c_str(), nullptr);
+  }
+  if (status != std::errc()) return std::nullopt;
   return out;
 }
 
+template <size_t Size>
+bool is_one_of(std::string_view text, const std::array<std::string_view, Size>& words) {
+  return std::find(words.begin(), words.end(), text) != words.end();
+}
+
+// What pandas takes for a cell without a value, but for those that say NaN.
+bool is_missing(std::string_view text) {
+  constexpr std::array<std::string_view, 11> kMissing = {
+      "", "#N/A", "#N/A N/A", "#NA", "<NA>", "N/A", "NA", "NULL", "None", "n/a", "null"};
+  return is_one_of(text, kMissing);
+}
+
 std::optional<double> float_of(std::string_view text) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (text == "NaN" || text == "nan") return std::nan("");
-  if (text == "inf" || text == "Infinity") return kInfinity;
-  if (text == "-inf" || text == "-Infinity") return -kInfinity;
+  constexpr std::array<std::string_view, 4> kWindowsNans = {"1.#IND", "-1.#IND", "1.#QNAN",
+                                                            "-1.#QNAN"};
+  if (is_one_of(text, kWindowsNans)) return std::nan("");
   if (text.starts_with('+')) text.remove_prefix(1);
-  return number_of<double>(text);
+  const auto number = number_of<double>(text);  // also nan and inf, in any case
+  return number && std::isnan(*number) ? std::nan("") : number;
+}
+
+// As pandas has them; rtrain itself writes true and false.
+std::optional<bool> boolean_of(std::string_view text) {
+  constexpr std::array<std::string_view, 3> kTrue = {"true", "True", "TRUE"};
+  constexpr std::array<std::string_view, 3> kFalse = {"false", "False", "FALSE"};
+  if (is_one_of(text, kTrue)) return true;
+  return is_one_of(text, kFalse) ? std::optional(false) : std::nullopt;
 }
 
 class Table {
  public:
   explicit Table(std::string_view text) {
     try {
-      records_ = read_csv_records(text);
+      records_ = read_csv_records(text, csv_separator(text));
     } catch (const Error& e) {
       throw Error(Code::kUsage, cat("import: ", e.message()));
     }
@@ -53,14 +80,34 @@ class Table {
     header_ = std::move(records_.front().cells);
     records_.erase(records_.begin());
     if (records_.empty()) throw Error(Code::kUsage, "import: the table has no rows");
-    std::set<std::string_view> names;
-    for (const std::string& name : header_) {
-      if (names.insert(name).second) continue;
-      throw at_line(1, cat("two columns are called '", name, "'"));
-    }
     for (const CsvRecord& record : records_) {
       if (record.cells.size() == header_.size()) continue;
       throw at_line(record.line, cat(record.cells.size(), " cells, expected ", header_.size()));
+    }
+  }
+
+  // Of a table that another program wrote: cells lose the spaces around them, and have nothing in
+  // them where they say that they have no value.
+  void tidy() {
+    for (std::string& name : header_) name = std::string(trim(name));
+    for (CsvRecord& record : records_) {
+      for (std::string& cell : record.cells) {
+        const std::string_view bare = trim(cell);
+        if (is_missing(bare)) {
+          cell.clear();
+        } else if (bare.size() < cell.size()) {
+          cell = std::string(bare);
+        }
+      }
+    }
+  }
+
+  // Two that have no name are no mistake: a spreadsheet ends its lines with empty columns.
+  void check_names() const {
+    std::set<std::string_view> names;
+    for (const std::string& name : header_) {
+      if (name.empty() || names.insert(name).second) continue;
+      throw at_line(1, cat("two columns are called '", name, "'"));
     }
   }
 
@@ -109,19 +156,28 @@ class Table {
 // What all cells of a column are.
 enum class Kind { kInteger, kFloat, kBoolean, kText };
 
-Kind kind_of(const Table& table, size_t column) {
+struct Column {
+  size_t place = 0;
   Kind kind = Kind::kInteger;
+  std::optional<size_t> text_row = {};  // of kText: the first row that is no number
+  bool nests = false;                   // "val/loss" is a metric in a map
+};
+
+Column column_at(const Table& table, size_t place) {
+  Column out{.place = place};
   bool all_boolean = true;
   bool any = false;
-  for (const CsvRecord& row : table.rows()) {
-    const std::string& cell = row.cells[column];
+  for (size_t row = 0; row < table.rows().size(); ++row) {
+    const std::string& cell = table.rows()[row].cells[place];
     if (cell.empty()) continue;
     any = true;
-    all_boolean = all_boolean && (cell == "true" || cell == "false");
-    if (kind == Kind::kInteger && !number_of<int64_t>(cell)) kind = Kind::kFloat;
-    if (kind == Kind::kFloat && !float_of(cell)) kind = Kind::kText;
+    all_boolean = all_boolean && boolean_of(cell);
+    if (out.kind == Kind::kInteger && !number_of<int64_t>(cell)) out.kind = Kind::kFloat;
+    if (out.kind == Kind::kFloat && !float_of(cell)) out.kind = Kind::kText;
+    if (out.kind == Kind::kText && !out.text_row) out.text_row = row;
   }
-  return any && all_boolean ? Kind::kBoolean : kind;
+  if (any && all_boolean) out.kind = Kind::kBoolean;
+  return out;
 }
 
 // Lists, and what stood among texts, are JSON.
@@ -141,7 +197,7 @@ Value value_of(const std::string& cell, Kind kind, bool is_own) {
     case Kind::kFloat:
       return *float_of(cell);
     case Kind::kBoolean:
-      return cell == "true";
+      return *boolean_of(cell);
     case Kind::kText:
       return value_of_text(cell, is_own);
   }
@@ -165,22 +221,36 @@ class Metrics {
   Metrics(const Table& table, const std::set<size_t>& others, bool is_own)
       : table_(table), is_own_(is_own) {
     for (size_t i = 0; i < table.header().size(); ++i) {
-      if (!others.contains(i)) columns_.push_back({i, kind_of(table, i)});
+      if (others.contains(i)) continue;
+      columns_.push_back(column_at(table, i));
+      columns_.back().nests = is_own || !is_below_another(table.header()[i]);
     }
   }
 
   Map of(const CsvRecord& row) const {
     Map out;
-    for (const auto& [column, kind] : columns_) {
-      const std::string& cell = row.cells[column];
+    for (const Column& column : columns_) {
+      const std::string& cell = row.cells[column.place];
       if (cell.empty()) continue;
-      Value value = value_of(cell, kind, is_own_);
-      const std::string& name = table_.header()[column];
-      if (is_own_) {
-        set_nested(out, original_name(name), std::move(value));
+      Value value = value_of(cell, column.kind, is_own_);
+      const std::string& name = table_.header()[column.place];
+      if (column.nests) {
+        set_nested(out, is_own_ ? original_name(name) : name, std::move(value));
       } else {
         out.set(name, std::move(value));
       }
+    }
+    return out;
+  }
+
+  // Those that are text, each with the first cell that is no number.
+  std::vector<std::string> text_columns() const {
+    std::vector<std::string> out;
+    for (const Column& column : columns_) {
+      if (column.kind != Kind::kText) continue;
+      const CsvRecord& row = table_.rows()[*column.text_row];
+      out.push_back(cat(terminal_cell(table_.header()[column.place]), " ('",
+                        beginning(row.cells[column.place]), "' in line ", row.line, ")"));
     }
     return out;
   }
@@ -196,9 +266,23 @@ class Metrics {
     return is_taken ? rest : name;
   }
 
+  static std::string beginning(const std::string& cell) {
+    constexpr size_t kMost = 24;
+    return cat(terminal_cell(cell.substr(0, kMost)), cell.size() > kMost ? "…" : "");
+  }
+
+  // A row cannot have both val and val/loss in a map.
+  bool is_below_another(const std::string& name) const {
+    for (size_t slash = name.find('/'); slash != std::string::npos;
+         slash = name.find('/', slash + 1)) {
+      if (table_.find(std::string_view(name).substr(0, slash))) return true;
+    }
+    return false;
+  }
+
   const Table& table_;
   bool is_own_;
-  std::vector<std::pair<size_t, Kind>> columns_;
+  std::vector<Column> columns_;
 };
 
 // In the order in which they first come.
@@ -273,12 +357,15 @@ std::optional<size_t> step_column(const Table& table, const CsvOptions& options)
                                 suggestion(options.step_column, table.header())));
 }
 
-std::vector<ImportedRun> wide_table(const Table& table, const CsvOptions& options) {
+ImportedCsv wide_table(const Table& table, const CsvOptions& options) {
   const auto step = step_column(table, options);
   const auto time = table.find_any(kTimeNames);
   std::set<size_t> others;
   if (step) others.insert(*step);
   if (time) others.insert(*time);
+  for (size_t i = 0; i < table.header().size(); ++i) {
+    if (table.header()[i].empty()) others.insert(i);
+  }
   const Metrics metrics(table, others, /*is_own=*/false);
   ImportedRun run;
   run.name = options.name;
@@ -297,17 +384,23 @@ std::vector<ImportedRun> wide_table(const Table& table, const CsvOptions& option
                            .time_ms = table.time_ms(row, time, options.time_ms),
                            .metrics = metrics.of(row)});
   }
-  return {run};
+  return {.runs = {run}, .text_columns = metrics.text_columns()};
 }
 
 }  // namespace
 
-std::vector<ImportedRun> read_imported_csv(std::string_view text, const CsvOptions& options) {
-  const Table table(text);
-  if (options.step_column.empty()) {
-    if (table.has({"run", "index", "attempt"})) return exported_reports(table, options);
-    if (table.has({"run", "key", "value"})) return exported_series(table, options);
+ImportedCsv read_imported_csv(std::string_view text, const CsvOptions& options) {
+  Table table(text);
+  if (options.step_column.empty() && table.has({"run", "index", "attempt"})) {
+    table.check_names();
+    return {.runs = exported_reports(table, options), .text_columns = {}};
   }
+  if (options.step_column.empty() && table.has({"run", "key", "value"})) {
+    table.check_names();
+    return {.runs = exported_series(table, options), .text_columns = {}};
+  }
+  table.tidy();
+  table.check_names();
   return wide_table(table, options);
 }
 

@@ -114,13 +114,55 @@ def test_tables_of_other_programs(rtrain, other):
         {"index": 10, "attempt": 1, "time": "2023-11-14T22:13:21.250Z", "metrics": {"Value": 0.25}}]
     rows = document(other("metrics", "odd", "--json"))
     assert [row["metrics"] for row in rows] == [
-        {'a "b"': 1.0, "text": "two\nlines", "flag": True, "x/y": "NaN"}, {'a "b"': 2.5, "flag": False, "x/y": "-Infinity"}]
+        {'a "b"': 1.0, "text": "two\nlines", "flag": True, "x": {"y": "NaN"}}, {'a "b"': 2.5, "flag": False, "x": {"y": "-Infinity"}}]
     assert [row["index"] for row in rows] == [0, 1]
     (rtrain.folder / "n.csv").write_text("n,time,v\n7,2024-01-02 03:04:05+01:00,1\n8,,2\n")
     os.utime(rtrain.folder / "n.csv", (1, 1_600_000_000))
     imported(other, "n.csv", "--step", "n", "--name", "named")
     assert [(row["index"], row["time"]) for row in document(other("metrics", "named", "--json"))] == [
         (7, "2024-01-02T02:04:05.000Z"), (8, "2020-09-13T12:26:40.000Z")]
+
+
+def rows_of(rtrain, other, text, *args):
+    (rtrain.folder / "t.csv").write_text(text)
+    result = other("import", "t.csv", *args)
+    assert result.returncode == 0, result.stderr
+    rows = [row["metrics"] for row in document(other("metrics", "t", "--json"))]
+    assert other("rm", "t", "--yes").returncode == 0
+    return rows, result.stderr
+
+
+def test_names_with_a_slash_are_metrics_in_maps(rtrain, other):
+    rows, _ = rows_of(rtrain, other, "step,val/loss,val/top/5,lr/,/x\n0,0.5,1,2,3\n1,,2,,\n")
+    assert rows == [{"val": {"loss": 0.5, "top": {"5": 1}}, "lr/": 2, "/x": 3}, {"val": {"top": {"5": 2}}}]
+    rows, _ = rows_of(rtrain, other, "val/loss/min,val,val/loss,lr/a\n1,2,3,4\n")
+    assert rows == [{"val/loss/min": 1, "val": 2, "val/loss": 3, "lr": {"a": 4}}], "nothing is replaced"
+
+
+def test_cells_are_read_as_pandas_reads_them(rtrain, other):
+    words = ["", "None", "NA", "N/A", "n/a", "null", "NULL", "<NA>", "#N/A", "  ", " NA "]
+    rows, said = rows_of(rtrain, other, " step , loss ,\tval/acc\n" + "".join(f"{i}, {word} , {i}\n" for i, word in enumerate(words))
+                         + f"{len(words)}, 0.5 , 7 \n")
+    assert rows == [{"val": {"acc": i}} for i in range(len(words))] + [{"loss": 0.5, "val": {"acc": 7}}]
+    assert "text" not in said
+    rows, said = rows_of(rtrain, other, "a,b,c,d\nnan,inf,True,1\nNaN,-Infinity,FALSE,1e999\n-nan,+2,true,1e-999\n")
+    assert rows == [{"a": "NaN", "b": "Infinity", "c": True, "d": 1}, {"a": "NaN", "b": "-Infinity", "c": False, "d": "Infinity"},
+                    {"a": "NaN", "b": 2, "c": True, "d": 0}] and "text" not in said
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_another_separator_is_found(rtrain, other, separator):
+    lines = [["step", '"a, b, c"', "d"], ["3", "1", "2.5"], ["4", "", '"x;y\tz"']]
+    rows, _ = rows_of(rtrain, other, "\n".join(separator.join(line) for line in lines) + "\n")
+    assert rows == [{"a, b, c": 1, "d": "2.5"}, {"d": "x;y\tz"}]
+
+
+def test_columns_of_text_are_named_and_those_without_a_name_left_out(rtrain, other):
+    rows, said = rows_of(rtrain, other, ',step,loss,note,,\n0,7,0.5,good,,\n1,8,"0,25",,,\n')
+    assert rows == [{"loss": "0.5", "note": "good"}, {"loss": "0,25"}]
+    assert "rtrain: t.csv: text, which has no curve, in the columns loss ('0,25' in line 3), note ('good' in line 2)\n" in said
+    _, said = rows_of(rtrain, other, "a\x1b\nlong " + 40 * "x" + "\n")
+    assert "in the column a\\x1b ('long xxxxxxxxxxxxxxxxxxx…' in line 2)" in said
 
 
 @pytest.mark.parametrize("text, args, words", [

@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   run_reader([&] { read_event_records(bytes); });
   run_reader([&] { read_event_records(record_of(bytes)); });
   return run_reader([&] {
-    for (const CsvRecord& record : read_csv_records(bytes)) {
+    for (const CsvRecord& record : read_csv_records(bytes, csv_separator(bytes))) {
       if (record.cells.empty() || record.line == 0) __builtin_trap();
     }
   });
