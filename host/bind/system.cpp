@@ -28,6 +28,7 @@
 #include "host/store/gpu_state.h"
 #include "host/store/manifest.h"
 #include "host/store/run_name.h"
+#include "host/store/run_tag.h"
 #include "host/worker/worker_process.h"
 
 namespace rtrain {
@@ -190,10 +191,11 @@ int lease(lua_State* L) {
   return 1;
 }
 
-int problem_of_run_name(lua_State* L) {
+template <auto Problem>
+int problem_of(lua_State* L) {
   size_t size = 0;
-  const char* name = luaL_checklstring(L, 1, &size);
-  const std::string problem = run_name_problem({name, size});
+  const char* text = luaL_checklstring(L, 1, &size);
+  const std::string problem = Problem({text, size});
   push_value(L, problem.empty() ? Value() : Value(problem));
   return 1;
 }
@@ -276,40 +278,42 @@ int open_system(lua_State* L) {
   register_class<DirectoryLease>(L);
   static constexpr std::array kCommandOutputMethods = {method<&finish_command>("finish")};
   register_class<CommandOutput>(L, kCommandOutputMethods);
-  static constexpr std::array kFunctions = {method<&monotonic>("monotonic"),
-                                            method<&enter_phase>("enter_phase"),
-                                            method<&leave_phase>("leave_phase"),
-                                            method<&time_of_day_ms>("now_ms"),
-                                            method<&shown_time>("time_text"),
-                                            method<&json_of>("to_json"),
-                                            method<&read_json>("from_json"),
-                                            method<&write_bytes>("write"),
-                                            method<&absolute>("absolute"),
-                                            method<&remove_folder>("remove_tree"),
-                                            method<&user_folders>("make_folders"),
-                                            method<&copy_folder>("copy_tree"),
-                                            method<&kind_of_path>("path_kind"),
-                                            method<&is_uri_of_object>("is_object_uri"),
-                                            method<&list_folder>("list_folder"),
-                                            method<&make_temp>("make_temp"),
-                                            method<&get_metadata>("get_metadata"),
-                                            method<&set_metadata>("set_metadata"),
-                                            method<&verify>("verify"),
-                                            method<&hash>("hash"),
-                                            method<&lease>("lease"),
-                                            method<&problem_of_run_name>("run_name_problem"),
-                                            method<&cores>("cores"),
-                                            method<&cuda>("cuda"),
-                                            method<&gpu_state>("gpu_state"),
-                                            method<&start_command>("start_command"),
-                                            method<&is_terminal>("is_terminal"),
-                                            method<&size_of_terminal>("terminal_size"),
-                                            method<&quoted_word>("shell_word"),
-                                            method<&width_of_text>("text_width"),
-                                            method<&bytes_of_columns>("bytes_that_fit"),
-                                            method<&tree_library>("tree_library"),
-                                            method<&terminal<&terminal_text>>("terminal_text"),
-                                            method<&terminal<&terminal_line>>("terminal_line")};
+  static constexpr std::array kFunctions = {
+      method<&monotonic>("monotonic"),
+      method<&enter_phase>("enter_phase"),
+      method<&leave_phase>("leave_phase"),
+      method<&time_of_day_ms>("now_ms"),
+      method<&shown_time>("time_text"),
+      method<&json_of>("to_json"),
+      method<&read_json>("from_json"),
+      method<&write_bytes>("write"),
+      method<&absolute>("absolute"),
+      method<&remove_folder>("remove_tree"),
+      method<&user_folders>("make_folders"),
+      method<&copy_folder>("copy_tree"),
+      method<&kind_of_path>("path_kind"),
+      method<&is_uri_of_object>("is_object_uri"),
+      method<&list_folder>("list_folder"),
+      method<&make_temp>("make_temp"),
+      method<&get_metadata>("get_metadata"),
+      method<&set_metadata>("set_metadata"),
+      method<&verify>("verify"),
+      method<&hash>("hash"),
+      method<&lease>("lease"),
+      method<&problem_of<&run_name_problem>>("run_name_problem"),
+      method<&problem_of<&tag_problem>>("tag_problem"),
+      method<&cores>("cores"),
+      method<&cuda>("cuda"),
+      method<&gpu_state>("gpu_state"),
+      method<&start_command>("start_command"),
+      method<&is_terminal>("is_terminal"),
+      method<&size_of_terminal>("terminal_size"),
+      method<&quoted_word>("shell_word"),
+      method<&width_of_text>("text_width"),
+      method<&bytes_of_columns>("bytes_that_fit"),
+      method<&tree_library>("tree_library"),
+      method<&terminal<&terminal_text>>("terminal_text"),
+      method<&terminal<&terminal_line>>("terminal_line")};
   push_functions(L, kFunctions);
   return 1;
 }

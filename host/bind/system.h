@@ -15,6 +15,7 @@
 //   is_object_uri(path) → whether it is a URI of an object store (host/base/object_uri.h)
 //   hash(text) → 16 hexadecimal digits
 //   run_name_problem(text) → why no run can have that name, or nil
+//   tag_problem(text) → why no run can have that tag, or nil
 //   now_ms() → milliseconds since 1970, time_text(ms) → '2026-11-26T13:17:02.031Z'
 //   to_json(value) → text, from_json(text) → value
 //   write(fd, text) → whether all of it arrived

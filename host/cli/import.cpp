@@ -16,7 +16,6 @@
 #include "host/store/file.h"
 #include "host/store/imported_csv.h"
 #include "host/store/imported_run.h"
-#include "host/store/run_editor.h"
 
 namespace rtrain {
 namespace {
@@ -81,11 +80,6 @@ std::vector<ImportedRun> runs_at(const std::string& path, const Options& options
 }
 
 void import_runs(const Options& options) {
-  for (const std::string& tag : options.tags) {
-    if (const std::string problem = tag_problem(tag); !problem.empty()) {
-      throw Error(Code::kUsage, cat("import: '", tag, "' cannot be a tag: ", problem));
-    }
-  }
   std::vector<ImportedRun> runs;
   for (const std::string& path : options.paths) {
     for (ImportedRun& run : runs_at(path, options)) runs.push_back(std::move(run));
@@ -121,7 +115,10 @@ void add_import(Parser& parser) {
       .value_name("NAME");
   command.option("--step", &options->step, "the column of a CSV file that numbers the reports")
       .value_name("COLUMN");
-  command.option("--tag", &options->tags, "a tag for the runs").value_name("TAG").repeatable();
+  command.option("--tag", &options->tags, "a tag for the runs")
+      .value_name("TAG")
+      .repeatable()
+      .check(&new_tag_error);
   command.option("--note", &options->note, "a note (else where they come from)").value_name("TEXT");
   command.option("--storage", &options->storage,
                  "folder of the store (else $RTRAIN_STORAGE, else ~/rtrain_results)");

@@ -18,6 +18,7 @@
 #include "host/store/environment.h"
 #include "host/store/file.h"
 #include "host/store/object_storage.h"
+#include "host/store/run_tag.h"
 
 namespace rtrain {
 namespace {
@@ -110,6 +111,11 @@ void add_run_argument(Command& command, ListingOptions& options) {
 
 Option add_runs_argument(Command& command, std::vector<std::string>& runs) {
   return command.argument("RUN", &runs, kRunHelp);
+}
+
+std::string new_tag_error(const std::string& tag) {
+  const std::string problem = tag_problem(tag);
+  return problem.empty() ? "" : cat("'", terminal_line(tag), "' cannot be a tag: ", problem);
 }
 
 std::vector<RunRef> tagged_runs(RunReader& reader, const std::vector<std::string>& tags) {

@@ -48,6 +48,9 @@ void add_run_argument(Command& command, ListingOptions& options);
 // Adds the positional RUN….
 Option add_runs_argument(Command& command, std::vector<std::string>& runs);
 
+// What keeps a text from becoming a tag, as Option::check wants it.
+std::string new_tag_error(const std::string& tag);
+
 // The runs that have all these tags; none where no tag is given.
 std::vector<RunRef> tagged_runs(RunReader& reader, const std::vector<std::string>& tags);
 

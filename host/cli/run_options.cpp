@@ -12,6 +12,7 @@
 #include "host/base/text.h"
 #include "host/bind/modules.h"
 #include "host/cli/job.h"
+#include "host/cli/listing.h"
 #include "host/cli/requeue.h"
 #include "host/lua/convert.h"
 #include "host/lua/guard.h"
@@ -105,7 +106,8 @@ void add_run_options(Command& command, RunOptions& options) {
       .value_name("N");
   command.option("--tag", &options.tags, "a tag of the run; repeatable")
       .value_name("TAG")
-      .repeatable();
+      .repeatable()
+      .check(&new_tag_error);
   command.option("--note", &options.note, "a note of the run");
   command
       .option("--resume", &options.resume,

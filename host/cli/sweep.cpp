@@ -11,6 +11,7 @@
 
 #include "host/bind/modules.h"
 #include "host/cli/command.h"
+#include "host/cli/listing.h"
 #include "host/cli/script_arguments.h"
 #include "host/lua/convert.h"
 #include "host/lua/guard.h"
@@ -135,7 +136,10 @@ void add_run_options(Command& command, SweepOptions& options) {
       .value_name("N");
   command.option("--gpus", &options.gpus, "GPUs of each trial, as for rtrain run")
       .value_name("all|N");
-  command.option("--tag", &options.tags, "a tag of each trial's run; repeatable").repeatable();
+  command.option("--tag", &options.tags, "a tag of each trial's run; repeatable")
+      .value_name("TAG")
+      .repeatable()
+      .check(&new_tag_error);
   command.option("--note", &options.note, "a note of each trial's run");
   command.flag("--oversubscribe", &options.oversubscribe,
                "do not wait for cores or GPUs that other runs hold: share them");

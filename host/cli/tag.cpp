@@ -38,7 +38,8 @@ void add_tag(Parser& parser) {
   auto options = std::make_shared<Options>();
   Command command = parser.command("tag", "Add tags to a run, remove them, or print them");
   add_run_argument(command, *options);
-  command.argument("TAG", &options->added, "tags to add; without any the run's tags are printed");
+  command.argument("TAG", &options->added, "tags to add; without any the run's tags are printed")
+      .check(&new_tag_error);
   command.option("-d,--delete", &options->removed, "remove this tag")
       .value_name("TAG")
       .repeatable();

@@ -7,6 +7,7 @@
 #include "host/base/text.h"
 #include "host/control/control_client.h"
 #include "host/store/run_editor.h"
+#include "host/store/run_tag.h"
 #include "host/train/watch/stack_request.h"
 
 namespace rtrain {

@@ -19,13 +19,12 @@
 #include "host/store/rename_link.h"
 #include "host/store/run_name.h"
 #include "host/store/run_status.h"
+#include "host/store/run_tag.h"
 
 namespace rtrain {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr size_t kMaxTagBytes = 100;
 
 Error usage(std::string text) { return Error(Code::kUsage, std::move(text)); }
 
@@ -78,17 +77,6 @@ class TakenName {
 };
 
 }  // namespace
-
-std::string tag_problem(std::string_view tag) {
-  if (tag.empty()) return "it is empty";
-  if (tag.size() > kMaxTagBytes) {
-    return cat("it has ", tag.size(), " bytes, ", kMaxTagBytes, " are allowed");
-  }
-  if (tag.find(',') != std::string_view::npos) return "it has a ','";
-  const bool has_control = std::any_of(tag.begin(), tag.end(),
-                                       [](char c) { return static_cast<unsigned char>(c) < 0x20; });
-  return has_control ? "it has a line break, or another control character" : "";
-}
 
 RunEditor::RunEditor(const std::string& storage_path)
     : storage_path_(storage_path),

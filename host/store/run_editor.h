@@ -25,9 +25,6 @@ namespace rtrain {
 // A run that was removed and whose files are on their way out is called that.
 inline constexpr std::string_view kRemovedPrefix = ".removed-";
 
-// What keeps a text from being a tag, for a message; empty: nothing. Pure.
-std::string tag_problem(std::string_view tag);
-
 class RunEditor {
  public:
   // Opens the store, which is there, for writing.

@@ -59,6 +59,24 @@ def test_tags_come_and_go(trained):
     assert trained("tag", "a").stdout == "red\nblue\ngreen\n", "a refused change changes nothing"
 
 
+@pytest.mark.parametrize("tag, problem", [
+    ("", "it is empty"), ("a,b", "it has a ','"), ("a\nb", "it has a line break"), ("a\x7f", "another control character"),
+    ("\u009b2J", "another control character"), (" a", "a space is its first or last character"), ("\udcff", "not UTF-8"),
+    ("a" * 101, "it has 101 bytes, 100 are allowed")])
+def test_what_cannot_be_a_tag_is_refused_alike_everywhere(rtrain, tag, problem):
+    script = rtrain.script(TRAINED)
+    for command in (["run", script, "--tag"], ["sweep", script, "--grid", "lr=1,2", "--tag"], ["import", "none.csv", "--tag"],
+                    ["tag", "none"]):
+        refused(rtrain(*command, tag), "cannot be a tag: ", problem)
+    assert not rtrain.storage.exists()
+
+
+def test_a_sweep_whose_runs_could_not_have_its_tag_is_refused(rtrain):
+    result = rtrain("sweep", rtrain.script(TRAINED), "--grid", "lr=1,2", "--name", "a,b")
+    assert result.returncode == 3
+    assert "'a,b' cannot be a sweep's name: its runs get the tag 'sweep:a,b', and it has a ','" in result.stderr
+
+
 def test_a_note_is_written_added_to_and_removed(trained):
     assert trained("note", "a", "the first").returncode == 0
     assert trained.json("note", "a", "--append", "and more") == {

@@ -35,6 +35,9 @@ function RunOptions:name_of(run_config)
   end
   name = name or ('%s-sweep-%s'):format(run_name.base(self.script), random_hex(2))
   local problem = system.run_name_problem(name .. '-000')
+  local tag = 'sweep:' .. name
+  local tag_problem = system.tag_problem(tag)
+  if not problem and tag_problem then problem = ("its runs get the tag '%s', and %s"):format(tag, tag_problem) end
   if problem then errors.raise('config', ("'%s' cannot be a sweep's name: %s"):format(name, problem)) end
   return name
 end
