@@ -12,12 +12,14 @@
 #include <iostream>
 #include <optional>
 
+#include "host/base/json.h"
 #include "host/base/terminal_text.h"
 #include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
 #include "host/store/environment.h"
 #include "host/store/listing_columns.h"
+#include "host/store/metric_path.h"
 
 namespace rtrain {
 namespace {
@@ -83,11 +85,16 @@ std::vector<RunRef> named_runs(RunReader& reader, const Request& request) {
 // What was logged, and what the newest reports have: all of a long run would take too long.
 std::vector<std::string> metric_names(RunReader& reader, const RunRef& run) {
   std::vector<std::string> out = reader.series_names(run);
-  const RunReader::Table keys =
-      reader.query(cat("SELECT DISTINCT key FROM (SELECT metrics FROM reports WHERE run_id = ",
-                       in_quotes(run.run_id, '\''), " ORDER BY idx DESC LIMIT ", kReportsForMetrics,
-                       "), json_each(metrics) WHERE type IN ('integer', 'real', 'null')"));
-  for (const List& row : keys.rows) out.push_back(row[0].as_string());
+  const RunReader::Table reports =
+      reader.query(cat("SELECT metrics FROM reports WHERE run_id = ", in_quotes(run.run_id, '\''),
+                       " ORDER BY idx DESC LIMIT ", kReportsForMetrics));
+  for (const List& row : reports.rows) {
+    each_metric_text(row[0].as_string(), [&](std::string_view path, std::string_view value) {
+      constexpr std::string_view kNoNumber = "\"{[tf";
+      if (kNoNumber.find(value.front()) != std::string_view::npos) return;
+      out.push_back(from_json(path).as_string());
+    });
+  }
   return out;
 }
 

@@ -18,6 +18,7 @@
 #include "host/dash/offline_page.h"
 #include "host/store/event_file.h"
 #include "host/store/file.h"
+#include "host/store/metric_path.h"
 #include "host/store/run_table.h"
 
 namespace rtrain {
@@ -131,13 +132,11 @@ void write_events_of(std::ostream& out, RunReader& reader, const RunRef& run) {
   };
   std::set<std::string> reported;
   reader.each_report(run, [&](const RankReport& report) {
-    for (const auto& [key, value] : report.metrics.as_map()) {
-      const auto* name = std::get_if<std::string>(&key);
-      if (name == nullptr || (!value.is_int() && !value.is_float())) continue;
-      reported.insert(*name);
-      add(*name, report.index, report.time_ms,
-          value.is_int() ? static_cast<double>(value.as_int()) : value.as_float());
-    }
+    each_metric(report.metrics, [&](const std::string& name, const Value& value) {
+      if (!value.is_number()) return;
+      reported.insert(name);
+      add(name, report.index, report.time_ms, value.as_float());
+    });
   });
   for (const std::string& name : reader.series_names(run)) {
     const std::string tag = reported.contains(name) ? cat("logged/", name) : name;

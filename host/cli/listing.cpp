@@ -17,6 +17,7 @@
 #include "host/machine/terminal_size.h"
 #include "host/store/environment.h"
 #include "host/store/file.h"
+#include "host/store/metric_path.h"
 #include "host/store/object_storage.h"
 #include "host/store/run_tag.h"
 
@@ -200,13 +201,9 @@ std::string human_shape(const Value& shape) {
 
 std::string human_metrics(const Value& metrics) {
   std::string out;
-  if (!metrics.is_map()) return out;
-  for (const auto& [key, value] : metrics.as_map()) {
-    const auto* name = std::get_if<std::string>(&key);
-    out += cat(out.empty() ? "" : "  ",
-               name != nullptr ? *name : std::to_string(std::get<int64_t>(key)), " ",
-               human_number(value));
-  }
+  each_metric(metrics, [&](const std::string& name, const Value& value) {
+    out += cat(out.empty() ? "" : "  ", name, " ", human_number(value));
+  });
   return terminal_cell(out);
 }
 

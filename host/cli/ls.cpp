@@ -83,9 +83,9 @@ void add_ls(Parser& parser) {
   add_wide_option(command, *options);
   command.footer(
       "--where knows these columns: name, run_id, status, num_workers, started_at, ended_at,\n"
-      "duration_s, waiting_s, running_s, script, note, tags, the last metrics, config.KEY, and "
-      "tag,\n"
-      "which is each of a run's tags: \"tag IN ('base', 'wide')\".\n"
+      "duration_s, waiting_s, running_s, script, note, tags, the last metrics (val/loss of a "
+      "nested\n"
+      "one), config.KEY, and tag, which is each of a run's tags: \"tag IN ('base', 'wide')\".\n"
       "Keys of --json, for each run: name, run_id, status, num_workers, started_at, ended_at,\n"
       "duration_s, waiting_s (for cores and GPUs, or in a launcher's queue), running_s (all\n"
       "attempts), script, metrics (of the last report), tags; with --all: archived.\n"

@@ -5,6 +5,7 @@
 #include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
+#include "host/store/metric_path.h"
 
 namespace rtrain {
 namespace {
@@ -41,11 +42,9 @@ std::vector<std::string> names_of(const std::vector<Line>& lines) {
   std::vector<std::string> names;
   std::unordered_set<std::string> known;
   for (const Line& line : lines) {
-    if (!line.metrics->is_map()) continue;
-    for (const auto& [key, value] : line.metrics->as_map()) {
-      const auto* name = std::get_if<std::string>(&key);
-      if (name != nullptr && known.insert(*name).second) names.push_back(*name);
-    }
+    each_metric(*line.metrics, [&](const std::string& name, const Value&) {
+      if (known.insert(name).second) names.push_back(name);
+    });
   }
   return names;
 }
@@ -66,7 +65,7 @@ void print_metrics(const List& reports, const Options& options) {
     row.push_back(cat(report["attempt"].as_int()));
     row.push_back(human_time(report["time"]));
     for (const std::string& name : names) {
-      const Value* found = line.metrics->is_map() ? line.metrics->as_map().find(name) : nullptr;
+      const Value* found = find_metric(*line.metrics, name);
       row.push_back(found == nullptr ? "" : human_number(*found));
     }
     if (options.all) row.push_back(report["superseded"].as_bool() ? "superseded" : "");

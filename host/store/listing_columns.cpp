@@ -3,11 +3,13 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <set>
 #include <span>
 
 #include "host/base/error.h"
+#include "host/base/json.h"
 #include "host/base/text.h"
-#include "host/store/sql_names.h"
+#include "host/store/metric_path.h"
 
 namespace rtrain {
 namespace {
@@ -37,19 +39,19 @@ std::optional<std::string> json_path(std::span<const std::string> keys) {
 
 bool has_rows(Database& database, const std::string& sql) { return database.prepare(sql).next(); }
 
+// Whether nothing but that character stands between the name and the one behind it.
+bool goes_on(const std::string& expression, const std::vector<SqlName>& names, size_t at, char c) {
+  return at + 1 < names.size() && expression[names[at].end] == c &&
+         names[at + 1].begin == names[at].end + 1;
+}
+
 // The keys of an expression's `config.opt.lr`, whose first name is at `first`; `first` is then the
 // last of them. Empty for another name.
 std::vector<std::string> config_path(const std::string& expression,
                                      const std::vector<SqlName>& names, size_t& first) {
   std::vector<std::string> keys;
   if (names[first].quoted || names[first].name != kConfig) return keys;
-  const auto goes_on = [&](size_t at) {
-    return at + 1 < names.size() && expression[names[at].end] == '.' &&
-           names[at + 1].begin == names[at].end + 1;
-  };
-  while (names[first].end < expression.size() && goes_on(first)) {
-    keys.push_back(names[++first].name);
-  }
+  while (goes_on(expression, names, first, '.')) keys.push_back(names[++first].name);
   return keys;
 }
 
@@ -70,11 +72,37 @@ std::string in_quotes(std::string_view text, char quote) {
   return out + quote;
 }
 
-bool ListingColumns::has_metric(const std::string& name) {
-  const auto path = json_path({&name, 1});
-  return path &&
-         has_rows(database_, cat("SELECT 1 FROM runs WHERE json_type(", last_metrics_sql("metrics"),
-                                 ", ", *path, ") IS NOT NULL LIMIT 1"));
+// JSON of the first run that has it; one that is NaN is null.
+std::optional<std::string> ListingColumns::metric_of_any(const std::string& path) {
+  Statement query = database_.prepare(cat("SELECT ", last_metrics_sql("metrics"), " FROM runs"));
+  while (query.next()) {
+    if (const auto found = find_metric_text(query.text_view(0), path)) return std::string(*found);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> ListingColumns::find_metric_at(const std::string& path) {
+  if (!metric_of_any(path)) return std::nullopt;
+  return define(path, cat("metric_value(metrics, ", in_quotes(path, '\''), ")"));
+}
+
+std::string ListingColumns::metric_path(const std::string& expression,
+                                        const std::vector<SqlName>& names, size_t& first) {
+  std::string path = names[first].name;
+  std::vector<std::string> paths;  // the shortest first
+  for (size_t at = first; goes_on(expression, names, at, '/'); ++at) {
+    paths.push_back(path = cat(path, "/", names[at + 1].name));
+  }
+  for (; !paths.empty(); paths.pop_back()) {
+    if (!metric_of_any(paths.back())) continue;
+    first += paths.size();
+    return paths.back();
+  }
+  if (path == names[first].name ||
+      !metric_of_any(names[first].name).value_or("").starts_with('{')) {
+    return "";
+  }
+  throw Error(Code::kUsage, cat("no metric '", path, "'", suggestion(path, metric_names())));
 }
 
 std::optional<std::string> ListingColumns::find(const std::string& name) {
@@ -83,9 +111,7 @@ std::optional<std::string> ListingColumns::find(const std::string& name) {
     const std::vector<std::string> keys = split(name, '.');
     return find_config({keys.begin() + 1, keys.end()});
   }
-  if (has_metric(name)) {
-    return define(name, cat("json_extract(metrics, ", *json_path({&name, 1}), ")"));
-  }
+  if (const auto column = find_metric_at(name)) return column;
   std::vector<std::string> known = run_columns();
   for (std::string& metric : metric_names()) known.push_back(std::move(metric));
   std::vector<std::string> found;
@@ -139,10 +165,14 @@ std::string ListingColumns::with_columns(const std::string& expression) {
   const std::vector<SqlName> names = names_in_sql(expression);
   for (size_t i = 0; i < names.size(); ++i) {
     const size_t begin = names[i].begin;
-    const std::vector<std::string> path = config_path(expression, names, i);
+    const std::vector<std::string> keys = config_path(expression, names, i);
+    const std::string metric = keys.empty() ? metric_path(expression, names, i) : "";
     const SqlName& name = names[i];
-    if (path.empty() && !is_name(name.name, name.quoted)) continue;
-    const auto column = path.empty() ? find(name.name) : find_config(path);
+    const bool is_plain = keys.empty() && metric.empty();
+    if (is_plain && !is_name(name.name, name.quoted)) continue;
+    const auto column = is_plain       ? find(name.name)
+                        : keys.empty() ? find_metric_at(metric)
+                                       : find_config(keys);
     if (!column) {
       names_tag_ = names_tag_ || name.name == "tag";
       continue;
@@ -154,15 +184,20 @@ std::string ListingColumns::with_columns(const std::string& expression) {
 }
 
 std::vector<std::string> ListingColumns::metric_names() {
-  Statement query = database_.prepare(cat("SELECT DISTINCT key FROM runs, json_each(",
-                                          last_metrics_sql("metrics"), ") ORDER BY key"));
-  std::vector<std::string> names;
+  Statement query =
+      database_.prepare(cat("SELECT DISTINCT ", last_metrics_sql("metrics"), " FROM runs"));
+  std::set<std::string, std::less<>> quoted;
   while (query.next()) {
-    std::string name = query.text(0);
-    if (name.find('"') == std::string::npos && !has_name(run_columns(), name)) {
-      names.push_back(std::move(name));
-    }
+    each_metric_text(query.text_view(0), [&](std::string_view path, std::string_view) {
+      if (!quoted.contains(path)) quoted.emplace(path);
+    });
   }
+  std::vector<std::string> names;
+  for (const std::string& path : quoted) {
+    std::string name = from_json(path).as_string();
+    if (!has_name(run_columns(), name)) names.push_back(std::move(name));
+  }
+  std::sort(names.begin(), names.end());
   return names;
 }
 

@@ -1,8 +1,10 @@
 // host/store/listing_columns.h: the names that an expression over runs may use, as columns in SQL.
 //
-// A run's columns, its last metrics by their very names, `config.KEY` (`config.opt.lr` for nested
-// ones) and `tag`. SQLite would take loss and Loss for one column, and has room for 2,000: so only
-// what an expression names becomes a column. Metrics that no expression names are not looked for.
+// A run's columns, its last metrics by their very names or paths (host/store/metric_path.h),
+// `config.KEY` (`config.opt.lr` for nested ones) and `tag`. Without quotes and spaces `val/loss` is
+// a metric where there is one, else a division. SQLite would take loss and Loss for one column, and
+// has room for 2,000: so only what an expression names becomes a column. Metrics that no expression
+// names are not looked for.
 #pragma once
 
 #include <map>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "host/store/database.h"
+#include "host/store/sql_names.h"
 
 namespace rtrain {
 
@@ -44,7 +47,12 @@ class ListingColumns {
   std::vector<std::string> metric_names();
 
  private:
-  bool has_metric(const std::string& name);
+  std::optional<std::string> metric_of_any(const std::string& path);
+  std::optional<std::string> find_metric_at(const std::string& path);
+  // The metric's path that begins at names[first], which then is the last of its names; empty where
+  // none does.
+  std::string metric_path(const std::string& expression, const std::vector<SqlName>& names,
+                          size_t& first);
   std::optional<std::string> find_config(const std::vector<std::string>& path);
   std::string define(const std::string& key, std::string_view value);
   bool is_name(const std::string& name, bool quoted);

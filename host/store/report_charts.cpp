@@ -1,7 +1,5 @@
 #include "host/store/report_charts.h"
 
-#include <sqlite3.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -11,8 +9,7 @@
 #include "host/base/error.h"
 #include "host/base/flat_json.h"
 #include "host/base/json.h"
-#include "host/base/json_scan.h"
-#include "host/base/text.h"
+#include "host/store/metric_path.h"
 
 namespace rtrain {
 namespace {
@@ -27,13 +24,22 @@ std::optional<double> number_of(std::string_view text) {
   return text.starts_with('-') ? -HUGE_VAL : HUGE_VAL;
 }
 
-// Calls see(name with its quotes, number) for each number of a report.
+// That of a report at the path.
+std::optional<double> reported_number(std::string_view metrics, std::string_view nonfinite,
+                                      const std::string& path) {
+  const auto value = find_metric_text(metrics, path);
+  if (!value || *value != "null") return value ? number_of(*value) : std::nullopt;
+  if (find_metric_text(nonfinite, path) != R"("NaN")") return std::nullopt;
+  return std::nan("");
+}
+
+// Calls see(path with quotes, number) for each number of a report.
 template <class See>
 void each_number(std::string_view metrics, std::string_view nonfinite, const See& see) {
-  each_json_entry(metrics, [&](std::string_view name, std::string_view value) {
+  each_metric_text(metrics, [&](std::string_view name, std::string_view value) {
     if (const auto number = number_of(value)) return see(name, *number);
     if (value != "null" || nonfinite.empty()) return;
-    each_json_entry(nonfinite, [&](std::string_view other, std::string_view what) {
+    each_metric_text(nonfinite, [&](std::string_view other, std::string_view what) {
       if (other == name && what == R"("NaN")") see(name, std::nan(""));
     });
   });
@@ -150,17 +156,13 @@ std::vector<SeriesPoint> reported_points(Database& database, const std::string& 
                                          const std::string& metric, int64_t rank, int64_t from,
                                          int64_t to) {
   std::vector<SeriesPoint> out;
-  if (metric.find('"') != std::string::npos) return out;
-  const std::string path = cat("$.\"", metric, "\"");
   Statement query = database.prepare(
-      "SELECT idx, time, json_extract(metrics, ?), json_extract(nonfinite, ?) FROM reports WHERE "
-      "run_id = ? AND rank = ? AND superseded = 0 AND idx BETWEEN ? AND ? ORDER BY idx");
-  query.add(path).add(path).add(run_id).add(rank).add(from).add(to);
+      "SELECT idx, time, metrics, nonfinite FROM reports WHERE run_id = ? AND rank = ? AND "
+      "superseded = 0 AND idx BETWEEN ? AND ? ORDER BY idx");
+  query.add(run_id).add(rank).add(from).add(to);
   while (query.next()) {
-    const bool is_nan = query.text(3) == "NaN";
-    const bool is_number = query.type(2) == SQLITE_INTEGER || query.type(2) == SQLITE_FLOAT;
-    if (!is_nan && !is_number) continue;
-    out.push_back({query.integer(0), query.integer(1), is_nan ? std::nan("") : query.real(2)});
+    const auto number = reported_number(query.text_view(2), query.text_view(3), metric);
+    if (number) out.push_back({query.integer(0), query.integer(1), *number});
   }
   return out;
 }

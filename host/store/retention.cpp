@@ -7,27 +7,12 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/store/metric_path.h"
 
 namespace rtrain {
-namespace {
-
-const Value* find_path(const Value& metrics, std::string_view path) {
-  if (!metrics.is_map()) return nullptr;
-  if (const Value* found = metrics.as_map().find(path)) return found;
-  for (size_t slash = path.find('/'); slash != std::string_view::npos;
-       slash = path.find('/', slash + 1)) {
-    const Value* inner = metrics.as_map().find(path.substr(0, slash));
-    if (inner == nullptr) continue;
-    if (const Value* found = find_path(*inner, path.substr(slash + 1))) return found;
-  }
-  return nullptr;
-}
-
-}  // namespace
-
 std::optional<double> score_of(const RetentionPolicy& policy, const Value& metrics) {
   if (policy.score_attribute.empty()) return 0.0;
-  const Value* found = find_path(metrics, policy.score_attribute);
+  const Value* found = find_metric(metrics, policy.score_attribute);
   if (found == nullptr || !found->is_number() || std::isnan(found->as_float())) return std::nullopt;
   return policy.maximize ? found->as_float() : -found->as_float();
 }
@@ -71,7 +56,7 @@ std::vector<size_t> checkpoints_to_drop(const RetentionPolicy& policy,
 
 void check_score(const RetentionPolicy& policy, const Value& metrics) {
   if (policy.score_attribute.empty()) return;
-  const Value* found = find_path(metrics, policy.score_attribute);
+  const Value* found = find_metric(metrics, policy.score_attribute);
   if (found == nullptr || found->is_nil() || found->is_number()) return;
   throw Error(Code::kArgument,
               cat("checkpoint_score_attribute '", policy.score_attribute, "' is a ",
@@ -80,7 +65,7 @@ void check_score(const RetentionPolicy& policy, const Value& metrics) {
 
 std::string missing_score(const RetentionPolicy& policy, const Value& metrics) {
   if (policy.score_attribute.empty()) return {};
-  const Value* found = find_path(metrics, policy.score_attribute);
+  const Value* found = find_metric(metrics, policy.score_attribute);
   if (found != nullptr && !found->is_nil()) return {};
   std::vector<std::string> keys;
   if (metrics.is_map()) {

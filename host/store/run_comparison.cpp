@@ -6,6 +6,7 @@
 
 #include "host/base/line_diff.h"
 #include "host/base/text.h"
+#include "host/store/metric_path.h"
 
 namespace rtrain {
 namespace {
@@ -52,9 +53,15 @@ Map pairs(const Map& a, const Map& b, bool same = false) {
   return out;
 }
 
+Map metrics_of(const Value& metrics) {
+  Map out;
+  each_metric(metrics, [&](const std::string& path, const Value& value) { out.set(path, value); });
+  return out;
+}
+
 Map metric_pairs(const Value& a, const Value& b) {
   Map out;
-  for (const auto& [key, both] : pairs(flat(a), flat(b), true)) {
+  for (const auto& [key, both] : pairs(metrics_of(a), metrics_of(b), true)) {
     Map row = both.as_map();
     const bool numbers = row["a"].is_number() && row["b"].is_number();
     row.set("delta", numbers ? Value(row["b"].as_float() - row["a"].as_float()) : Value());

@@ -12,6 +12,7 @@
 #include "host/base/json.h"
 #include "host/base/json_scan.h"
 #include "host/base/text.h"
+#include "host/store/metric_path.h"
 #include "host/store/run_lock.h"
 #include "host/store/run_status.h"
 
@@ -88,6 +89,15 @@ void sql_config_value(sqlite3_context* context, int count, sqlite3_value** value
   }
 }
 
+void sql_metric_value(sqlite3_context* context, int, sqlite3_value** values) {
+  try {
+    const auto found = find_metric_text(text_of(values[0]), text_of(values[1]));
+    if (found) set_json(context, *found);
+  } catch (const Error& e) {
+    sqlite3_result_error(context, e.what(), -1);
+  }
+}
+
 }  // namespace
 
 void add_run_functions(Database& database, const std::string& storage_path) {
@@ -100,6 +110,7 @@ void add_run_functions(Database& database, const std::string& storage_path) {
   add("is_final", 1, &sql_is_final);
   add("now_ms", 0, &sql_now_ms);
   add("config_value", -1, &sql_config_value);
+  add("metric_value", 2, &sql_metric_value);
 }
 
 }  // namespace rtrain

@@ -1,5 +1,6 @@
 #include "host/store/run_table.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "host/base/clock.h"
 #include "host/base/json.h"
 #include "host/base/text.h"
+#include "host/store/metric_path.h"
 
 namespace rtrain {
 namespace {
@@ -24,28 +26,15 @@ const std::vector<TableColumn> kSeriesColumns = {{"run", Type::kText},     {"key
                                                  {"rank", Type::kInteger}, {"step", Type::kInteger},
                                                  {"time", Type::kText},    {"value", Type::kFloat}};
 
-std::string key_text(const Key& key) {
-  const auto* name = std::get_if<std::string>(&key);
-  return name != nullptr ? *name : std::to_string(std::get<int64_t>(key));
-}
-
-// Calls see(name, value) for the value, or for each one of a map.
-template <class See>
-void each_leaf(const std::string& name, const Value& value, const See& see) {
-  if (!value.is_map()) return see(name, value);
-  for (const auto& [key, item] : value.as_map())
-    each_leaf(cat(name, "/", key_text(key)), item, see);
-}
-
 // Those of a report, by the name of their column.
 template <class See>
-void each_metric(const RankReport& report, const See& see) {
-  if (!report.metrics.is_map()) return;
-  for (const auto& [key, value] : report.metrics.as_map()) {
-    const std::string name = key_text(key);
-    const bool taken = name == "run" || name == "index" || name == "attempt" || name == "time";
-    each_leaf(taken ? cat("metrics/", name) : name, value, see);
-  }
+void each_column(const RankReport& report, const See& see) {
+  each_metric(report.metrics, [&](const std::string& path, const Value& value) {
+    const bool is_taken =
+        std::any_of(kReportColumns.begin(), kReportColumns.end(),
+                    [&](const TableColumn& column) { return column.name == path; });
+    see(is_taken ? cat("metrics/", path) : path, value);
+  });
 }
 
 Type type_of(const Value& value) {
@@ -72,7 +61,7 @@ class ReportColumns {
   }
 
   void add(const RankReport& report) {
-    each_metric(report, [this](const std::string& name, const Value& value) {
+    each_column(report, [this](const std::string& name, const Value& value) {
       const auto [place, is_new] = places_.try_emplace(name, columns_.size());
       if (is_new) columns_.push_back({name, std::nullopt});
       if (value.is_nil()) return;
@@ -94,7 +83,7 @@ class ReportColumns {
                        Value(time_text(report.time_ms))}) {
       out[at++] = std::move(cell);
     }
-    each_metric(report, [&](const std::string& name, const Value& value) {
+    each_column(report, [&](const std::string& name, const Value& value) {
       const size_t place = places_.at(name);
       const bool is_text = columns_[place].type == Type::kText;
       out[place] = is_text && !value.is_string() && !value.is_nil() ? to_json(value) : value;

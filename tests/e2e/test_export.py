@@ -209,7 +209,7 @@ def test_tensorboard_events_are_records_of_scalars(store):
     assert store("export", "a", "b", "--format", "tensorboard", "-o", "tb").returncode == 0
     (path,) = (store.folder / "tb/a").iterdir()
     found = scalars(path)
-    assert set(found) == {"epoch", "loss", "odd", "grad", "logged/loss"}
+    assert set(found) == {"epoch", "loss", "odd", "val/acc", "grad", "logged/loss"}
     reports = store.json("metrics", "a")
     assert [step for step, _, _ in found["loss"]] == [report["index"] for report in reports]
     for (_, _, value), report in zip(found["odd"], reports):

@@ -1,15 +1,19 @@
 -- rtrain/metrics/at_path.lua: one metric of a report.
 
----The metric of that name, or at that path: 'val/loss' of {val = {loss = 0.5}}.
+---The metric of that name, or at that path: 'val/loss' of {val = {loss = 0.5}}. As in host/store/metric_path.h the very name
+---comes first, then the map with the shorter name.
 ---@param metrics table
 ---@param name string
 ---@return any value nil: there is none
-return function(metrics, name)
+local function at_path(metrics, name)
   if metrics[name] ~= nil then return metrics[name] end
-  local value = metrics
-  for part in name:gmatch '[^/]+' do
-    if type(value) ~= 'table' then return nil end
-    value = value[part]
+  for slash in name:gmatch '()/' do
+    local inner = metrics[name:sub(1, slash - 1)]
+    if type(inner) == 'table' then
+      local value = at_path(inner, name:sub(slash + 1))
+      if value ~= nil then return value end
+    end
   end
-  return value
 end
+
+return at_path
