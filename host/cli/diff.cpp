@@ -81,15 +81,18 @@ class Report {
       std::cout << "  commit  " << red("", cell(commit["a"])) << " → "
                 << green("", cell(commit["b"])) << "\n";
     }
-    if (!dirty.is_nil() && files.empty()) {
-      std::cout << "  " << (dirty["a"] == Value(true) ? "- " : "+ ")
-                << "changes since the commit\n";
-    }
+    if (!dirty.is_nil()) print_dirty(dirty);
     for (const Value& file : files) {
       for (const std::string& line : split(trim(file["diff"].as_string()), '\n')) {
         std::cout << "  " << painted_line(line) << "\n";
       }
     }
+  }
+
+  void print_dirty(const Value& dirty) {
+    constexpr std::string_view kChanges = "changes since the commit";
+    if (dirty["a"] == Value(true)) std::cout << "  " << red("- ", kChanges) << "\n";
+    if (dirty["b"] == Value(true)) std::cout << "  " << green("+ ", kChanges) << "\n";
   }
 
   std::string painted_line(const std::string& line) const {
@@ -134,8 +137,9 @@ void add_diff(Parser& parser) {
       "Code is the script with its modules as they were when the run began, the commit, and what\n"
       "had been changed since it.\n"
       "Keys of --json: a and b (name, run_id); config, scaling and environment: of each key that\n"
-      "differs a and b; code: git_commit and git_dirty where they differ, files (kind: script,\n"
-      "module or diff, path, diff); metrics: of each a, b, delta");
+      "differs a and b; code: git_commit where it differs, git_dirty where the changes since it do "
+      "or\n"
+      "may, files (kind: script, module or diff, path, diff); metrics: of each a, b, delta");
   command.action([options] {
     OpenRun a = RunReader::open_run(options->storage_path(), options->a);
     const Value document = compare_runs(a.reader, a.ref, a.reader.find(options->b));

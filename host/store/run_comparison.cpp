@@ -14,7 +14,10 @@ namespace {
 struct Side {
   RunRef ref;
   Value run;
-  List files;  // {kind, path, text}
+  List files;             // {kind, path, text}
+  bool has_diff = false;  // the whole of what was changed since the commit is among them
+
+  bool is_dirty() const { return run["environment"]["git_dirty"] == Value(true); }
 };
 
 std::string key_text(const Key& key) {
@@ -108,6 +111,15 @@ List files_of(const List& sources) {
   return out;
 }
 
+Side side_of(RunReader& reader, const RunRef& ref) {
+  const List sources = reader.sources(ref);
+  Side out{.ref = ref, .run = reader.run(ref), .files = files_of(sources)};
+  out.has_diff = out.run["environment"]["git_diff_cut"] != Value(true) &&
+                 std::any_of(sources.begin(), sources.end(),
+                             [](const Value& source) { return source["kind"] == Value("diff"); });
+  return out;
+}
+
 // One script is compared with the other, whatever they are called.
 const Value* same_file(const Side& side, const Value& file) {
   for (const Value& each : side.files) {
@@ -142,18 +154,29 @@ List changed_files(const Side& a, const Side& b) {
   return out;
 }
 
+// Changes that both have since one commit differ where their files do, or where these are not
+// known.
+Map code_of(const Side& a, const Side& b) {
+  const Value& left = a.run["environment"];
+  const Value& right = b.run["environment"];
+  const auto both = [&](const char* key) { return Map{{"a", left[key]}, {"b", right[key]}}; };
+  List files = changed_files(a, b);
+  const bool same_commit = left["git_commit"] == right["git_commit"];
+  const bool may_differ = !same_commit || !files.empty() || !a.has_diff || !b.has_diff;
+  Map out;
+  if (!same_commit) out.set("git_commit", both("git_commit"));
+  if (left["git_dirty"] != right["git_dirty"] || (a.is_dirty() && may_differ)) {
+    out.set("git_dirty", both("git_dirty"));
+  }
+  out.set("files", std::move(files));
+  return out;
+}
+
 }  // namespace
 
 Value compare_runs(RunReader& reader, const RunRef& first, const RunRef& second) {
-  const Side a{first, reader.run(first), files_of(reader.sources(first))};
-  const Side b{second, reader.run(second), files_of(reader.sources(second))};
-  Map code;
-  const Value& left = a.run["environment"];
-  const Value& right = b.run["environment"];
-  for (const char* key : {"git_commit", "git_dirty"}) {
-    if (left[key] != right[key]) code.set(key, Map{{"a", left[key]}, {"b", right[key]}});
-  }
-  code.set("files", changed_files(a, b));
+  const Side a = side_of(reader, first);
+  const Side b = side_of(reader, second);
   const auto name = [](const Side& side) {
     return Map{{"name", side.ref.name}, {"run_id", side.ref.run_id}};
   };
@@ -161,7 +184,7 @@ Value compare_runs(RunReader& reader, const RunRef& first, const RunRef& second)
              {"b", name(b)},
              {"config", pairs(flat(a.run["config"]), flat(b.run["config"]))},
              {"scaling", pairs(flat(a.run["scaling"]), flat(b.run["scaling"]))},
-             {"code", std::move(code)},
+             {"code", code_of(a, b)},
              {"environment", pairs(environment_of(a), environment_of(b))},
              {"metrics", metric_pairs(a.run["metrics"], b.run["metrics"])}};
 }

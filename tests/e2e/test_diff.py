@@ -81,6 +81,35 @@ def test_code_is_compared_as_it_was_when_the_runs_began(project):
     assert "+two" in kept[0]
 
 
+CHANGED = "changes since the commit"
+
+
+@pytest.mark.parametrize("record", ["1", "0"])
+def test_changes_since_the_commit_are_said_of_each_run_that_has_some(project, record):
+    project.env["RTRAIN_RECORD_CODE"] = record
+    run(project, "clean")
+    (project.folder / "other.txt").write_text("one\ntwo\n")
+    run(project, "dirty")
+    run(project, "again")
+    (project.folder / "other.txt").write_text("one\nthree\n")
+    run(project, "another")
+    git(project, "commit", "-qam", "second")
+    run(project, "later")
+    (project.folder / "helper.lua").write_text(HELPER.replace("* 2", "* 4"))
+    run(project, "newest")
+
+    def said(a, b):
+        return [line.strip() for line in project("diff", a, b).stdout.splitlines() if CHANGED in line]
+
+    assert said("clean", "dirty") == [f"+ {CHANGED}"] and said("dirty", "clean") == [f"- {CHANGED}"]
+    assert said("dirty", "another") == said("dirty", "newest") == [f"- {CHANGED}", f"+ {CHANGED}"]
+    assert said("another", "later") == [f"- {CHANGED}"] and said("clean", "later") == []
+    # What was not kept may differ.
+    same = project.json("diff", "dirty", "again")["code"]
+    assert same == ({"files": []} if record == "1" else {"git_dirty": {"a": True, "b": True}, "files": []})
+    assert len(said("dirty", "again")) == (0 if record == "1" else 2)
+
+
 def test_commits_and_environments_are_compared(project):
     run(project, "a")
     git(project, "commit", "-q", "--allow-empty", "-m", "second")
