@@ -9,6 +9,7 @@
 #include "host/cli/listing.h"
 #include "host/store/file.h"
 #include "host/store/garbage.h"
+#include "host/store/schema.h"
 
 namespace rtrain {
 namespace {
@@ -33,14 +34,22 @@ std::string reason_text(Garbage::Kind kind) {
   return "";
 }
 
+// Nothing where there is none. For a dry run the folder need not be writable.
+std::optional<Database> open_store(const std::string& path, bool dry_run) {
+  if (!path_exists(path)) return std::nullopt;
+  if (!dry_run) return Database::open(path);
+  std::optional<Database> database = Database::open_read_only(path);
+  if (database) check_is_store(*database);
+  return database;
+}
+
 void collect(const Options& options) {
   const std::string storage = options.storage_path();
   const std::string path = storage + "/rtrain.db";
   List rows;
-  if (path_exists(path)) {
-    Database database = Database::open(path);
-    for (const Garbage& each : find_garbage(database, storage)) {
-      const bool removed = !options.dry_run && remove_garbage(database, each);
+  if (std::optional<Database> database = open_store(path, options.dry_run)) {
+    for (const Garbage& each : find_garbage(*database, storage)) {
+      const bool removed = !options.dry_run && remove_garbage(*database, each);
       rows.push_back(Map{{"path", each.path},
                          {"reason", reason_text(each.kind)},
                          {"size_bytes", each.size_bytes},

@@ -185,6 +185,15 @@ def test_a_store_in_a_read_only_place_is_readable(rtrain):
         assert len(rtrain.json("metrics", "first")) == 3
 
 
+def test_gc_of_a_read_only_place_says_what_it_would_remove(rtrain):
+    rtrain.run_ok(RUN)
+    (rtrain.storage / ".removed-cut").mkdir()
+    with read_only(rtrain.storage):
+        (item,) = rtrain.json("gc", "--dry-run")
+        assert (item["path"], item["removed"]) == (str(rtrain.storage / ".removed-cut"), False)
+        assert rtrain("gc").returncode == 4
+
+
 @pytest.mark.parametrize("mode", ["WAL", "DELETE"])
 def test_what_a_killed_writer_left_is_read_in_a_read_only_place(rtrain, mode):
     rtrain.run_ok(RUN)
