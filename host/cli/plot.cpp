@@ -9,6 +9,7 @@
 #include "host/base/error.h"
 #include "host/base/json.h"
 #include "host/base/moving_average.h"
+#include "host/base/rank_ranges.h"
 #include "host/base/text.h"
 #include "host/cli/chart_file.h"
 #include "host/cli/colour.h"
@@ -129,6 +130,25 @@ bool has_logged(RunReader& reader, const RunRef& run, const std::string& metric,
   return !reader.charted(run, metric, rank, {.columns = 1}).empty();
 }
 
+// Of a metric that no run has of the rank asked for.
+Error no_points(RunReader& reader, const std::vector<RunRef>& runs, const std::string& metric,
+                const Options& options) {
+  const std::string problem =
+      cat("no points of '", metric, "' of rank ", options.rank, " in ",
+          runs.size() == 1 ? runs.front().name : counted(runs.size(), "run"));
+  for (const RunRef& run : runs) {
+    const std::vector<int64_t> ranks = reader.ranks_with(run, metric);
+    if (ranks.empty() || std::ranges::count(ranks, options.rank) > 0) continue;  // without --series
+    return Error(Code::kUsage,
+                 cat(problem, ": ", runs.size() == 1 ? "" : cat("in ", run.name, " "),
+                     rank_ranges(ranks), ranks.size() == 1 ? " has some" : " have some"));
+  }
+  ReportCharts charts;
+  const std::vector<std::string> names =
+      options.series ? reader.series_names(runs.front()) : reader.curve_names(runs.front(), charts);
+  return Error(Code::kUsage, cat(problem, suggestion(metric, names)));
+}
+
 // What the runs have in common with what was asked for; an error where that is nothing.
 std::vector<CurveSource> sources_of(RunReader& reader, const std::vector<RunRef>& runs,
                                     const Options& options) {
@@ -149,10 +169,7 @@ std::vector<CurveSource> sources_of(RunReader& reader, const std::vector<RunRef>
       out.push_back({run, metric, name, std::move(reported)});
     }
     if (out.size() > before) continue;
-    ReportCharts charts;
-    const std::vector<std::string> names = reader.curve_names(runs.front(), charts);
-    throw Error(Code::kUsage, cat("no points of '", metric, "' of rank ", options.rank, " in ",
-                                  counted(runs.size(), "run"), suggestion(metric, names)));
+    throw no_points(reader, runs, metric, options);
   }
   return out;
 }

@@ -167,6 +167,20 @@ std::vector<SeriesPoint> reported_points(Database& database, const std::string& 
   return out;
 }
 
+std::vector<int64_t> reporting_ranks(Database& database, const std::string& run_id,
+                                     const std::string& metric) {
+  Statement query = database.prepare(
+      "SELECT rank, metrics, nonfinite FROM reports WHERE run_id = ? AND superseded = 0");
+  query.add(run_id);
+  std::set<int64_t> ranks;
+  while (query.next()) {
+    if (reported_number(query.text_view(1), query.text_view(2), metric)) {
+      ranks.insert(query.integer(0));
+    }
+  }
+  return {ranks.begin(), ranks.end()};
+}
+
 std::shared_ptr<ReportCharts::Run> ReportCharts::run_of(const std::string& run_id) {
   const std::scoped_lock lock(mutex_);
   const auto found = std::find_if(runs_.begin(), runs_.end(),

@@ -82,4 +82,8 @@ std::vector<SeriesPoint> reported_points(Database& database, const std::string& 
                                          int64_t from = std::numeric_limits<int64_t>::min(),
                                          int64_t to = std::numeric_limits<int64_t>::max());
 
+// The ranks that have reported a number there, sorted. Reads all reports.
+std::vector<int64_t> reporting_ranks(Database& database, const std::string& run_id,
+                                     const std::string& metric);
+
 }  // namespace rtrain

@@ -306,6 +306,16 @@ std::vector<SeriesPoint> RunReader::logged(const RunRef& run, const std::string&
   return series_points(database_, run.run_id, key, rank);
 }
 
+std::vector<int64_t> RunReader::ranks_with(const RunRef& run, const std::string& name) {
+  std::vector<int64_t> out = reporting_ranks(database_, run.run_id, name);
+  Statement query = database_.prepare("SELECT rank FROM series WHERE run_id = ? AND key = ?");
+  query.add(run.run_id).add(name);
+  while (query.next()) out.push_back(query.integer(0));
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
 void RunReader::each_point(const RunRef& run, const std::string& key, std::optional<int64_t> rank,
                            const std::function<void(const LoggedPoint&)>& see) {
   each_logged_point(database_, run.run_id, key, rank, [&](const LoggedPoint& logged) {

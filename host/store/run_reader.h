@@ -92,6 +92,8 @@ class RunReader {
   // reports are their indices. What was superseded is left out.
   std::vector<SeriesPoint> reported(const RunRef& run, const std::string& metric, int64_t rank);
   std::vector<SeriesPoint> logged(const RunRef& run, const std::string& key, int64_t rank);
+  // The ranks of which either of them has something, sorted. Reads all reports.
+  std::vector<int64_t> ranks_with(const RunRef& run, const std::string& name);
   // Calls see(point) for each that counts of the key, of all ranks where none is given:
   // each_logged_point in host/store/series_store.h.
   void each_point(const RunRef& run, const std::string& key, std::optional<int64_t> rank,

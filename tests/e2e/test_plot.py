@@ -90,6 +90,20 @@ def test_logarithmic_axes_leave_out_what_has_no_place(store):
     assert ticks == ["1", "0.5", "0.2", "0.1"]
 
 
+def test_the_ranks_that_have_points_are_named(rtrain):
+    rtrain.run_ok("""
+        local train = require 'rtrain'
+        train.DataParallelTrainer({train_loop_per_worker = function()
+          local rank = train.get_context():get_world_rank()
+          if rank == 1 then train.log({lr = 1}, {step = 1}) end
+          train.report {loss = rank == 2 and 'text' or 0/0, acc = 1}
+        end, scaling_config = train.ScalingConfig {num_workers = 4}}):fit()
+    """, "--name", "run", "-q")
+    for metric, rank, ranks in (("acc", 9, "ranks 0-3 have some"), ("loss", 2, "ranks 0-1, 3 have some"), ("lr", 0, "rank 1 has some")):
+        result = rtrain("plot", "run", metric, "--rank", rank)
+        assert result.returncode == 2 and f"of rank {rank} in run: {ranks}\n" in result.stderr, result.stderr
+
+
 @pytest.mark.parametrize("args, words", [
     (["loss"], ["RUN… METRIC"]),
     (["a", "los"], ["no points of 'los'", "did you mean 'loss'?"]),
@@ -99,7 +113,9 @@ def test_logarithmic_axes_leave_out_what_has_no_place(store):
     (["a", "loss", "-o", "x.pdf"], ["ends in .svg or .png"]),
     (["a", "loss", "--by", "epoch"], ["epoch"]),
     (["a", "loss", "--smooth", "2"], ["--smooth"]),
-    (["a", "loss", "--rank", "3"], ["of rank 3"]),
+    (["a", "loss", "--rank", "3"], ["no points of 'loss' of rank 3 in a: rank 0 has some"]),
+    (["a", "b", "loss", "--rank", "3"], ["no points of 'loss' of rank 3 in 2 runs: in a rank 0 has some"]),
+    (["a", "acc", "--series"], ["no points of 'acc' of rank 0 in a: valid names: loss"]),
 ])
 def test_what_cannot_be_drawn_is_said(store, args, words):
     result = store("plot", *args)

@@ -4,24 +4,13 @@
 #include <utility>
 #include <vector>
 
+#include "host/base/rank_ranges.h"
 #include "host/base/text.h"
 
 namespace rtrain {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{500};
-
-// "rank 1", "ranks 0-2, 5"; they are sorted.
-std::string rank_ranges(const std::vector<int>& ranks) {
-  std::vector<std::string> parts;
-  for (size_t i = 0; i < ranks.size();) {
-    size_t last = i;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    parts.push_back(last == i ? cat(ranks[i]) : cat(ranks[i], "-", ranks[last]));
-    i = last + 1;
-  }
-  return cat(ranks.size() == 1 ? "rank " : "ranks ", join(parts, ", "));
-}
 
 }  // namespace
 
@@ -42,7 +31,7 @@ void NotFiniteNotice::tell() {
   if (all.empty()) return;
   const auto first =
       std::ranges::min_element(all, {}, [](const auto& each) { return each.second.step; });
-  std::vector<int> ranks;
+  std::vector<int64_t> ranks;
   for (const auto& [rank, found] : all) {
     if (found.step == first->second.step) ranks.push_back(rank);
   }

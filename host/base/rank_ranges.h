@@ -1,0 +1,13 @@
+// host/base/rank_ranges.h: ranks as a message names them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace rtrain {
+
+// "rank 1", "ranks 0-2, 5"; they are sorted.
+std::string rank_ranges(std::span<const int64_t> ranks);
+
+}  // namespace rtrain
