@@ -103,12 +103,37 @@ def test_a_metric_that_is_not_finite(rtrain):
         }):fit()
         """
     result = rtrain.run_ok(script, "--", "warn")
-    assert result.stderr.count("the metric val.best is -inf on ranks 0-2 (FailureConfig") == 1
+    assert result.stderr.count("the metric val/best is -inf in report 0 on ranks 0-2 (FailureConfig") == 1
     assert result.stderr.count("FailureConfig") == 1
     again = rtrain.run(script.replace("'mine'", "'again'"), "--", "error")
     assert again.returncode == 1
     assert "same error on ranks 0-2:" in again.stderr
     assert rtrain.reports("again") == []
+
+
+def test_the_report_of_a_metric_is_counted_over_the_whole_run(rtrain):
+    result = rtrain.run_ok("""
+        local torch = require 'torch'
+        local train = require 'rtrain'
+        train.TorchTrainer({
+          train_loop_per_worker = function()
+            local checkpoint = train.get_checkpoint()
+            local optimizer = torch.optim.SGD({torch.zeros(1, {requires_grad = true})}, {lr = 1})
+            for epoch = checkpoint and 2 or 0, 4 do
+              optimizer:step()
+              if epoch == 1 then
+                train.tempdir(function(dir) train.report({x = 1}, {checkpoint = train.Checkpoint.from_directory(dir)}) end)
+                error 'once'
+              end
+              local is_first = train.get_context():get_world_rank() == 1
+              train.report {x = epoch == 3 and is_first and 0 / 0 or epoch == 4 and 0 / 0 or 1}
+            end
+          end,
+          scaling_config = train.ScalingConfig {num_workers = 2},
+          run_config = train.RunConfig {failure_config = train.FailureConfig {max_failures = 1}},
+        }):fit()
+        """)
+    assert "the metric x is nan in report 3, after step 2 on rank 1 (FailureConfig" in result.stderr, result.stderr
 
 
 LOOP = NET + """

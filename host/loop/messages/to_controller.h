@@ -214,7 +214,7 @@ struct Media {
 // A loss, gradient or metric of this rank is not finite, for the first time.
 struct NotFinite {
   static constexpr std::string_view kType = "not_finite";
-  int64_t step = 0;   // optimizer steps before; the rank with the fewest saw it first
+  int64_t step = 0;   // optimizer steps before, else reports; the rank with the fewest saw it first
   std::string what;   // "the loss is nan in step 3"
   std::string place;  // "the parameter fc2.weight is not finite", or empty
 

@@ -139,7 +139,7 @@ local function bad_metric(metrics, prefix, depth)
     if kind == 'number' then
       if value - value ~= 0 then number, name = value, prefix .. tostring(key) end
     elseif kind == 'table' and depth < MAX_DEPTH then
-      number, name = bad_metric(value, prefix .. tostring(key) .. '.', depth + 1)
+      number, name = bad_metric(value, prefix .. tostring(key) .. '/', depth + 1)
     end
     if number and (not found or name < found_name) then found, found_name = number, name end
   end
@@ -155,9 +155,12 @@ function not_finite.see_metrics(metrics)
   if not number then return end
   local engine = engine_of()
   if engine and see_kept(watch, engine) then return end
+  local report = require('rtrain._elastic').next_report()
   local step = engine and steps_of(watch, engine) or 0
-  local after = step > 0 and (' after step %d'):format(step) or ''
-  tell(watch, step, ('the metric %s is %s%s'):format(name, show(number), after), 'loss')
+  local after = step > 0 and (', after step %d'):format(step) or ''
+  -- Without an optimizer the rank with the fewest reports has seen it first.
+  tell(watch, step > 0 and step or report, ('the metric %s is %s in report %d%s'):format(name, show(number), report, after),
+    'loss')
 end
 
 ---Looks at nothing any more.
