@@ -68,10 +68,6 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
-bool is_one_line(std::string_view text) {
-  return text.find_first_of(kBreaks) == std::string_view::npos;
-}
-
 namespace {
 
 // Optimal string alignment distance (Damerau-Levenshtein without repeated edits of a substring).

@@ -35,7 +35,6 @@ std::vector<std::string> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
 // With line breaks and tabs as \n, \r and \t.
 std::string one_line(std::string_view text);
-bool is_one_line(std::string_view text);
 
 // The shortest decimal text that reads back as exactly this double; "nan", "inf", "-inf" for the
 // others.

@@ -102,7 +102,7 @@ class Table {
     }
   }
 
-  // Two that have no name are no mistake: a spreadsheet ends its lines with empty columns.
+  // Several may lack a name: a spreadsheet ends its lines with empty columns.
   void check_names() const {
     std::set<std::string_view> names;
     for (const std::string& name : header_) {
@@ -159,7 +159,7 @@ enum class Kind { kInteger, kFloat, kBoolean, kText };
 struct Column {
   size_t place = 0;
   Kind kind = Kind::kInteger;
-  std::optional<size_t> text_row = {};  // of kText: the first row that is no number
+  std::optional<size_t> text_row = {};  // of kText: the first row that is not a number
   bool nests = false;                   // "val/loss" is a metric in a map
 };
 
@@ -243,7 +243,7 @@ class Metrics {
     return out;
   }
 
-  // Those that are text, each with the first cell that is no number.
+  // Those that are text, each with the first cell that is not a number.
   std::vector<std::string> text_columns() const {
     std::vector<std::string> out;
     for (const Column& column : columns_) {

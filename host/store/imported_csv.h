@@ -27,7 +27,8 @@ struct CsvOptions {
 
 struct ImportedCsv {
   std::vector<ImportedRun> runs;  // names, reports and series are filled in
-  // Of another program's table: "note ('two words' in line 2)", the first cell that is no number.
+  // Of another program's table: "note ('two words' in line 2)", the first cell that is not a
+  // number.
   std::vector<std::string> text_columns;
 };
 
