@@ -147,10 +147,17 @@ TEST_F(ReportChartsTest, ANewAttemptSupersedesReports) {
   EXPECT_EQ((*all)[0].max_step, next_index - 1);
 }
 
+TEST_F(ReportChartsTest, AMetricInAMapHasItsPath) {
+  report(700);
+  EXPECT_EQ(reported_points(database(), store->run_id(), "inner/loss", 1).size(), 700U);
+  expect_is_right("inner/loss", 1, {.columns = 10});
+  EXPECT_FALSE(charts.columns(database(), store->run_id(), "inner", 1, {.columns = 10}));
+}
+
 TEST_F(ReportChartsTest, NamesAreThoseOfNumbersOfAllRanks) {
   report(300);
   EXPECT_EQ(charts.names(database(), store->run_id()),
-            (std::vector<std::string>{"a \"b\", {c", "loss", "one", "zero"}));
+            (std::vector<std::string>{"a \"b\", {c", "inner/loss", "loss", "one", "zero"}));
   EXPECT_FALSE(charts.columns(database(), store->run_id(), "one", 0, {}));
   EXPECT_TRUE(charts.columns(database(), store->run_id(), "one", 1, {}));
   EXPECT_FALSE(charts.columns(database(), store->run_id(), "inner", 0, {}));
