@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -14,6 +15,8 @@ namespace {
 
 constexpr size_t kMaxLineBytes = 65536;
 constexpr size_t kBlockBytes = 16384;
+// Of a line that is longer a piece may go on to the end of its last block.
+constexpr size_t kMaxPieceBytes = kMaxLineBytes + kBlockBytes;
 
 bool are_same(int fd, const std::string& path) {
   struct stat held {};
@@ -37,9 +40,11 @@ LogReader::LogReader(std::string path) : path_(std::move(path)) {
   times_ = LogTimesReader(log_times_path(path_, part));
 }
 
-// No line has more bytes than kMaxLineBytes, so that many bytes have enough of them.
+// So many bytes have enough lines behind the first one, which may have begun before.
 void LogReader::skip_to_last(int64_t lines) {
-  const auto bytes = lines * static_cast<int64_t>(kMaxLineBytes + 1);
+  constexpr int64_t kMostLines = 1'000'000'000;  // more than a log keeps
+  const int64_t bytes =
+      (std::min(lines, kMostLines) + 1) * static_cast<int64_t>(kMaxPieceBytes + 1);
   int64_t behind = 0;  // bytes of the part after this one
   if (!are_same(file_.fd(), path_) && path_exists(path_)) {
     OpenFile newest(path_, O_RDONLY);

