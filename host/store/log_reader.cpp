@@ -40,7 +40,7 @@ LogReader::LogReader(std::string path) : path_(std::move(path)) {
   times_ = LogTimesReader(log_times_path(path_, part));
 }
 
-// So many bytes have enough lines behind the first one, which may have begun before.
+// Enough bytes for that many lines behind the first one, which may have begun before.
 void LogReader::skip_to_last(int64_t lines) {
   constexpr int64_t kMostLines = 1'000'000'000;  // more than a log keeps
   const int64_t bytes =

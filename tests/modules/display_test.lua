@@ -87,8 +87,8 @@ function TestPipe.test_the_first_loop_says_which_samples_each_worker_takes()
     '1 batches of 32 on each worker, 64 together; 50 of 100 samples each')
   lu.assertNil(run(2, 2, {batch_size = 32, samples = 50, dataset_size = 100}), 'as the attempt before')
   lu.assertEquals(run(3, 1, {batch_size = 32, samples = 100, dataset_size = 100}), '3 batches of 32, 100 samples an epoch')
-  lu.assertEquals(run(4, 2, {batch_size = 32, samples = 100, dataset_size = 100}), '4 batches of 32 on each worker, 64 together; '
-    .. 'all of 100 samples each: prepare_data_loader deals them out')
+  lu.assertEquals(run(4, 2, {batch_size = 32, samples = 100, dataset_size = 100}),
+    '4 batches of 32 on each worker, 64 together; all of 100 samples each: prepare_data_loader deals them out')
   lu.assertEquals(run(5, 2, {}, {batch_size = 8}), '5 batches of 8 on each worker, 16 together')
 end
 
@@ -124,9 +124,11 @@ function TestPipe.test_the_end_says_how_to_plot_the_run()
   end
   local epoch = {epoch = 1, accuracy = 0.5, train_loss = 2}
   lu.assertEquals(last_lines({}, epoch, epoch), 'rtrain plot mine train_loss\nrtrain show mine\n')
-  lu.assertEquals(last_lines({score = {checkpoint_score_attribute = 'accuracy'}, storage_option = ' --storage /r'}, epoch, epoch),
+  local options = {score = {checkpoint_score_attribute = 'accuracy'}, storage_option = ' --storage /r'}
+  lu.assertEquals(last_lines(options, epoch, epoch),
     'rtrain plot mine accuracy --storage /r\nrtrain show mine --storage /r\n')
-  lu.assertEquals(last_lines({}, {step = 1, ['f 1'] = 2}, {step = 2, ['f 1'] = 3}), "rtrain plot mine 'f 1'\nrtrain show mine\n")
+  lu.assertEquals(last_lines({}, {step = 1, ['f 1'] = 2}, {step = 2, ['f 1'] = 3}),
+    "rtrain plot mine 'f 1'\nrtrain show mine\n")
   lu.assertEquals(last_lines({}, epoch), 'rtrain show mine\n', 'one point makes no curve')
   lu.assertEquals(last_lines({}, {step = 1}, {step = 2}), 'rtrain show mine\n')
 end

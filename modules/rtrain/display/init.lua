@@ -342,7 +342,7 @@ function Display:_best(event)
   return ('best %s %s in %s'):format(attribute, metrics_text.value(value), best.path)
 end
 
--- The metric that one wants to see first: the one that rates checkpoints, a loss, or what else is no counter.
+-- The metric that one wants to see first: the one that rates checkpoints, a loss, or another that does not count steps.
 function Display:_metric_to_plot()
   local metrics, found = self._last and self._last.metrics, nil
   if not metrics or self._reports < 2 then return nil end

@@ -46,7 +46,7 @@ local function are_ranks(allocation, scaling)
     allocation.engine, world_size, allocation.origins.world_size, world_size))
 end
 
----What is said where the processes of a launcher are no ranks: each trains a run of its own.
+---What is said where a launcher's processes are not the ranks of one run: each trains a run of its own.
 ---@param allocation Allocation
 ---@param scaling ScalingConfig
 ---@return string? warning nil where there is one process, and for all but the first

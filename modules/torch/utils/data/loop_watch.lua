@@ -1,4 +1,4 @@
--- torch/utils/data/loop_watch.lua: who is told how far this process's loops over batches have come.
+-- torch/utils/data/loop_watch.lua: a function that sees how far this process's loops over batches have come.
 
 local loop_watch = {}
 
