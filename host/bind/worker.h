@@ -18,9 +18,8 @@
 //   log_media(kind, name, step, data)   bytes, or plain data, which becomes JSON
 //   report_not_finite(step, what, place)
 //   report_health(text, is_conclusive)
-//   show_loop{batch, rate, batches, batch_size, samples, dataset_size}   how far a loop has come;
-//   all
-//                                but the first may be nil
+//   show_loop{batch, rate, batches, batch_size, samples, dataset_size}
+//                                how far a loop has come; all but the first may be nil
 //   starting_checkpoint() → {path, name, metrics, index} or nil
 //   make_tempdir() → path
 //   reported_checkpoints(validated, timeout_s or nil) → list
