@@ -37,7 +37,7 @@ return function()
   local result = train.TorchTrainer{
     train_loop_per_worker = train_func,
     scaling_config = train.ScalingConfig{num_workers = RANKS},
-    run_config = train.RunConfig{name = 'doctor'},
+    run_config = train.RunConfig{name = 'doctor', logging_config = train.LoggingConfig{log_level = 'WARNING'}},
   }:fit()
   local rows = result.metrics_dataframe
   assert(#rows == REPORTS, 'not every report has arrived')
