@@ -269,8 +269,11 @@ def open_sockets(inodes):
 
 
 def leftovers(folder):
-    """Everything below a folder; empty when it does not exist."""
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*")) if folder.exists() else []
+    """Everything below a folder, of which a part may go meanwhile; empty when it does not exist."""
+    found = []
+    for parent, folders, files in os.walk(folder):  # leaves out what is gone when it comes there
+        found += [str(pathlib.Path(parent, name).relative_to(folder)) for name in folders + files]
+    return sorted(found)
 
 
 def refused(result, *words):
