@@ -12,6 +12,7 @@ import html
 import os
 import pathlib
 import pty
+import re
 import select
 import shutil
 import struct
@@ -150,8 +151,8 @@ class Desk:
             write_svg(name, " ".join(["rtrain", *words]), terminal.screen)
 
 
-def shows(text):
-    return lambda screen: any(text in line for line in screen.display)
+def shows(pattern):
+    return lambda screen: re.search(pattern, "\n".join(screen.display), re.DOTALL)
 
 
 def take(desk):
@@ -160,7 +161,7 @@ def take(desk):
     (desk.folder / "wrong.lua").write_text(WRONG)
     desk.picture("check", "check", "train.lua", "-n", "2")
     desk.picture("error", "run", "wrong.lua")
-    desk.picture("run", "run", "train.lua", "-n", "2", "--set", "limit=60000", stop=shows("epoch=2"))
+    desk.picture("run", "run", "train.lua", "-n", "2", "--set", "limit=60000", stop=shows("batch +[23][0-9]{2}/469 .*epoch=2"))
     for name, lr in (("slow", "0.0001"), ("middle", "0.001"), ("fast", "0.01")):
         desk.quietly("run", "train.lua", "-n", "2", "--name", name, "--set", f"lr={lr}", "--quiet")
     desk.picture("ls", "ls")
