@@ -117,8 +117,7 @@ class LogEvents : public EventStream {
   }
 
   std::string lines() {
-    List lines;
-    newest_.take([&](const RunLogLine& line) { lines.push_back(describe_log_line(line)); });
+    List lines = describe_log_lines(newest_);
     newest_ = NewestLines(kMostAtOnce);
     return lines.empty() ? "" : event_text("lines", std::move(lines));
   }

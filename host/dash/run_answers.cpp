@@ -231,8 +231,7 @@ HttpReply answer_logs(const Api& api, const ApiRequest& request) {
     const int64_t number = total++;
     if (tail > 0 || (number >= page.offset && number < page.offset + page.limit)) lines.add(line);
   });
-  List chosen;
-  lines.take([&](const RunLogLine& line) { chosen.push_back(describe_log_line(line)); });
+  List chosen = describe_log_lines(lines);
   const int64_t first = tail > 0 ? total - static_cast<int64_t>(chosen.size()) : page.offset;
   return json_reply(Map{{"lines", std::move(chosen)},
                         {"total", total},

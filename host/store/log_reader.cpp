@@ -46,7 +46,7 @@ void LogReader::skip_to_last(int64_t lines) {
   const int64_t bytes =
       (std::min(lines, kMostLines) + 1) * static_cast<int64_t>(kMaxPieceBytes + 1);
   int64_t behind = 0;  // bytes of the part after this one
-  if (!are_same(file_.fd(), path_) && path_exists(path_)) {
+  if (has_next_part()) {
     OpenFile newest(path_, O_RDONLY);
     behind = size_of(newest);
     if (behind >= bytes) {
@@ -94,8 +94,10 @@ bool LogReader::fill() {
   return got > 0;
 }
 
+bool LogReader::has_next_part() const { return !are_same(file_.fd(), path_) && path_exists(path_); }
+
 bool LogReader::open_next() {
-  if (are_same(file_.fd(), path_) || !path_exists(path_)) return false;
+  if (!has_next_part()) return false;
   // Nothing is added to a part since it has its number; something may have been before that.
   if (fill()) return true;
   file_ = OpenFile(path_, O_RDONLY);

@@ -38,6 +38,7 @@ class LogReader {
  private:
   bool take_line();
   bool fill();
+  bool has_next_part() const;
   bool open_next();
   LogLine taken();
 

@@ -24,4 +24,10 @@ void NewestLines::take(const std::function<void(const RunLogLine& line)>& use) {
   lines_.clear();
 }
 
+List describe_log_lines(NewestLines& lines) {
+  List out;
+  lines.take([&](const RunLogLine& line) { out.push_back(describe_log_line(line)); });
+  return out;
+}
+
 }  // namespace rtrain

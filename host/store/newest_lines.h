@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "host/base/value.h"
 #include "host/store/run_logs.h"
 
 namespace rtrain {
@@ -27,5 +28,8 @@ class NewestLines {
   size_t most_;
   std::deque<Kept> lines_;
 };
+
+// All of them, each as describe_log_line has it; none is left.
+List describe_log_lines(NewestLines& lines);
 
 }  // namespace rtrain

@@ -9,8 +9,6 @@ local MOST_BAR_COLUMNS, LEAST_BAR_COLUMNS = 40, 8
 ---@class LoopLine
 local LoopLine = class('LoopLine')
 
-function LoopLine:init() self._now = nil end
-
 ---@param event table of the controller, type 'loop'
 ---@param now number seconds
 function LoopLine:add(event, now)
