@@ -192,6 +192,30 @@ def test_cpp_that_is_right_is_clean(lint_cpp):
     assert lint_cpp({"host/engine/a.cpp": "void zero_(int& value) { value = 0; }\n", "host/cuda/b.cpp": "int size = 1;\n"}) == (0, [])
 
 
+def test_only_what_changed_lately_is_read_unless_all_is_asked_for(lint, tmp_path):
+    def git(*arguments):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", tmp_path, *arguments], check=True,
+                       capture_output=True)
+
+    names = ("old", "new", "header", "edited")
+    files = {f"host/base/{name}.cpp": f"int {name}Wrong();\n" for name in names}
+    files["build/compile_commands.json"] = json.dumps([
+        {"directory": str(tmp_path), "file": path, "command": f"c++ -I{tmp_path} -o a.o -c {path}"} for path in files])
+    lint("lint-cpp", {**files, ".gitignore": "build\nhost/base/new.cpp\n"})
+    git("init", "-q")
+    git("add", ".")
+    for number in range(51):
+        git("commit", "-q", "--allow-empty", "-m", str(number))
+    git("add", "-f", "host/base/new.cpp")
+    git("commit", "-q", "-m", "new")
+    lint("lint-cpp", {"host/base/header.h": "", "host/base/edited.cpp": "\nint editedWrong();\n"})
+    git("add", "host/base/header.h")
+    code, said = lint("lint-cpp", {})
+    assert code == 1 and sorted(re.findall(r"'(\w+)Wrong'", said)) == ["edited", "header", "new"]
+    done = subprocess.run([SOURCE / "scripts/lint-cpp", "--all", tmp_path], capture_output=True, text=True, timeout=60)
+    assert sorted(re.findall(r"'(\w+)Wrong'", done.stdout)) == sorted(names)
+
+
 def test_a_clang_tidy_that_fails_without_a_finding_fails_the_lint(lint, tmp_path, monkeypatch):
     broken = tmp_path / "bin" / "clang-tidy"
     broken.parent.mkdir()
