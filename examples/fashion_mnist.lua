@@ -35,7 +35,7 @@ local function make_loaders(config)
   -- With one worker the order comes from the loader's own generator, with several from DistributedSampler's seed.
   local options = {batch_size = config.batch_size, shuffle = true, generator = torch.Generator(config.seed)}
   return train.torch.prepare_data_loader(data.DataLoader(train_set, options)),
-    train.torch.prepare_data_loader(data.DataLoader(test_set, {batch_size = 500}))
+    train.torch.prepare_data_loader(data.DataLoader(test_set, {batch_size = 500}), {padding = false})  -- each image once
 end
 
 -- Mean loss over all ranks, which have equally many batches.

@@ -42,7 +42,8 @@ local function make_loader(config, part, shuffle)
   -- With `size` JPEG files are decoded straight to it, and a batch goes through the transforms in one pass.
   local set = datasets.ImageFolder(config.root .. '/' .. part, {transform = T.Compose(steps), size = SIZE})
   local options = {batch_size = config.batch_size, shuffle = shuffle, num_workers = 1, persistent_workers = true}
-  return train.torch.prepare_data_loader(data.DataLoader(set, options)), #set.classes
+  -- All ranks train equally many steps; a test has each image once.
+  return train.torch.prepare_data_loader(data.DataLoader(set, options), {padding = shuffle}), #set.classes
 end
 
 local function accuracy(model, loader)

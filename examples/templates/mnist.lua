@@ -38,7 +38,8 @@ local function make_loader(config, is_train)
   local count = math.min(is_train and config.limit or config.test_limit, #set)
   if is_train and train.get_context():get_world_rank() == 0 then print(('%d images: %s'):format(count, name)) end
   local part = data.Subset(set, torch.arange(count):tolist())
-  return train.torch.prepare_data_loader(data.DataLoader(part, {batch_size = config.batch_size, shuffle = is_train}))
+  local loader = data.DataLoader(part, {batch_size = config.batch_size, shuffle = is_train})
+  return train.torch.prepare_data_loader(loader, {padding = is_train})  -- each image is tested once
 end
 
 -- Over the images of all workers.

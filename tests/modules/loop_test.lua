@@ -114,6 +114,44 @@ function TestLoop:test_validation_metrics_are_means_over_all_ranks()
   lu.assertNotNil(result.checkpoint)
 end
 
+-- A rank whose part is smaller makes as many steps all the same: they may wait for each other.
+function TestLoop:test_validation_counts_each_sample_once()
+  local function train_func(config)
+    local data, means = torch.utils.data, {}
+    for i, case in ipairs(config.cases) do
+      local values = torch.arange(case.count):double():mul(3):pow(2)
+      local loader = data.DataLoader(data.TensorDataset(values), {batch_size = case.batch_size, shuffle = case.shuffle,
+                                                                 num_workers = case.num_workers})
+      if case.is_prepared then loader = train.torch.prepare_data_loader(loader) end
+      if case.is_batched then
+        local batches = data.BatchSampler(data.SequentialSampler(loader.dataset), case.batch_size, false)
+        loader = data.DataLoader(loader.dataset, {batch_sampler = batches})
+      end
+      local done = fit({max_epochs = 1}, {
+        val_dataloader = loader, enable_checkpointing = false, limit_val_batches = case.limit,
+        validation_step = function(_, batch)
+          torch.distributed.all_reduce(torch.ones(1))
+          return batch:mean()
+        end,
+      })
+      means[i] = {done.metrics.val_loss, values:mean():item()}
+    end
+    return means
+  end
+  local cases = {}
+  for _, count in ipairs {1, 3, 4, 7} do
+    for _, batch_size in ipairs {1, 2, 4} do cases[#cases + 1] = {count = count, batch_size = batch_size} end
+  end
+  for _, name in ipairs {'shuffle', 'is_prepared', 'is_batched'} do
+    cases[#cases + 1] = {count = 5, batch_size = 2, [name] = true}
+  end
+  cases[#cases + 1] = {count = 5, batch_size = 2, num_workers = 1}
+  cases[#cases + 1] = {count = 5, batch_size = 1, limit = 3}
+  for i, means in ipairs(in_run({cases = cases}, train_func, {num_workers = 2})) do
+    lu.assertAlmostEquals(means[1], means[2], 1e-12 * means[2], 'case ' .. i)
+  end
+end
+
 function TestLoop:test_early_stopping_ends_all_ranks_together()
   local done, result = in_run({max_epochs = 50}, function(config)
     local worse = 0

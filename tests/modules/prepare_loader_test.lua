@@ -114,6 +114,18 @@ function TestPrepare:test_samplers_of_other_kinds_stay()
   lu.assertTrue(torch.equal(torch.get_rng_state(), before))
 end
 
+function TestPrepare:test_without_padding_each_sample_is_there_once()
+  for _, count in ipairs {1, 2, 5, 7} do
+    for _, shuffle in ipairs {false, true} do
+      local few = data.TensorDataset(torch.arange(count))
+      local loaders = ranks_of(data.DataLoader(few, {batch_size = 2, shuffle = shuffle}), 3, {padding = false})
+      for _, loader in ipairs(loaders) do loader.sampler:set_epoch(2) end
+      lu.assertEquals(joined(loaders), few.tensors[1]:tolist())
+      lu.assertEquals(#loaders[3], math.ceil(math.floor(count / 3) / 2))
+    end
+  end
+end
+
 function TestPrepare:test_batch_samplers()
   local batches = data.BatchSampler(data.SequentialSampler(set), 4, true)
   local loaders = ranks_of(data.DataLoader(set, {batch_sampler = batches}), 2)

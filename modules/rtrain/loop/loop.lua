@@ -66,6 +66,14 @@ local function saving_of(options)
   return found or ModelCheckpoint()
 end
 
+-- Each sample counts once; the loader that repeats some tells how many batches the other ranks have.
+function Loop:_prepare_validation(loader)
+  if not loader then return end
+  loader = prepared_loader(loader)
+  self._val_loader = require 'rtrain.torch.unpadded_loader'(loader)
+  if self._val_loader ~= loader then self._padded_val_loader = loader end
+end
+
 ---@param options train.loop.Options
 function Loop:init(options)
   self._options, self._context = options, train.get_context()
@@ -74,7 +82,7 @@ function Loop:init(options)
   self.optimizer = made(options.optimizer, self.model)
   self.lr_scheduler = made(options.lr_scheduler, self.optimizer)
   self._train_loader = prepared_loader(options.train_dataloader)
-  self._val_loader = options.val_dataloader and prepared_loader(options.val_dataloader)
+  self:_prepare_validation(options.val_dataloader)
   self.num_training_batches = length_of(self._train_loader, options.limit_train_batches)
   self._precision = Precision(options.precision, train.torch.get_device())
   self._sums = MeanMetrics()
@@ -269,21 +277,37 @@ function Loop:_train_batches()
   return true
 end
 
+function Loop:_validate_batch(batch, batch_idx)
+  return metrics_of(self._precision:forward(self._options.validation_step, self.model, batch, batch_idx), 'val_loss')
+end
+
+-- As many batches as other ranks have: a step may wait for these. Nothing of them counts.
+function Loop:_fill_validation(last, batch_idx)
+  local padded = self._padded_val_loader
+  for i = batch_idx, length_of(padded, self._options.limit_val_batches) - 1 do
+    if last == nil then last = packed(padded:iter()()) end
+    self:_validate_batch(last, i)
+  end
+end
+
+function Loop:_validate_batches(sums)
+  local limit = self._options.limit_val_batches
+  local next_batch, batch_idx, last = self._val_loader:iter(), 0, nil
+  while not (limit and batch_idx >= limit) do
+    local batch = packed(next_batch())
+    if batch == nil then break end
+    local weight = batch_size(batch)
+    for key, value in ordered.items(self:_validate_batch(batch, batch_idx)) do sums:add(key, value, weight) end
+    batch_idx, last = batch_idx + 1, batch
+  end
+  if self._padded_val_loader then self:_fill_validation(last, batch_idx) end
+end
+
 function Loop:_validate()
-  local options, sums = self._options, MeanMetrics()
+  local sums = MeanMetrics()
   self:_call('on_validation_start')
   self.model:eval()
-  local next_batch, batch_idx = self._val_loader:iter(), 0
-  torch.no_grad(function()
-    while not (options.limit_val_batches and batch_idx >= options.limit_val_batches) do
-      local batch = packed(next_batch())
-      if batch == nil then return end
-      local outputs = self._precision:forward(options.validation_step, self.model, batch, batch_idx)
-      local weight = batch_size(batch)
-      for key, value in ordered.items(metrics_of(outputs, 'val_loss')) do sums:add(key, value, weight) end
-      batch_idx = batch_idx + 1
-    end
-  end)
+  torch.no_grad(function() self:_validate_batches(sums) end)
   self.model:train()
   for key, value in ordered.items(sums:reduce()) do self.callback_metrics[key] = value end
   self:_call('on_validation_end')

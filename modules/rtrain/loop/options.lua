@@ -43,7 +43,8 @@ end
 ---@field train_dataloader any a DataLoader, split over the workers here, or what a shard's iter_torch_batches() gives. A batch
 ---  is the loader's value, or the list of its values: `batch[1], batch[2]`
 ---@field validation_step? fun(model: nn.Module, batch: any, batch_idx: integer): torch.Tensor|table metrics of a batch, without
----  gradients; a tensor is `val_loss`. Reported are the means over all ranks, weighted by the batches' sizes
+---  gradients; a tensor is `val_loss`. Reported are the means over all ranks, weighted by the batches' sizes: each sample of a
+---  DataLoader counts once. All ranks call it equally often; what a rank with fewer batches computes more counts nothing
 ---@field val_dataloader? any
 ---@field lr_scheduler? any one that is made, or fun(optimizer); a ReduceLROnPlateau follows lr_scheduler_monitor
 ---@field lr_scheduler_interval? string 'epoch' (default) or 'step'

@@ -80,10 +80,15 @@ end
 ---another kind. Call `loader.sampler:set_epoch(epoch)` before each epoch. An IterableDataset is not split: it asks
 ---`train.get_context()` for its rank itself. Batches are moved to the worker's device where that is not the CPU, the next
 ---one while the loop computes (auto_transfer).
+---
+---A DistributedSampler repeats the first samples where the workers cannot share the dataset evenly, so that all make equally
+---many steps; a mean over the workers would count these twice. With `padding = false` each sample is there once, for an
+---evaluation: a worker may then have a batch less, so that the loop over it must not wait for the other workers.
 ---@param loader data.DataLoader
----@param options? {add_dist_sampler: boolean, move_to_device: boolean, auto_transfer: boolean} all true
+---@param options? {add_dist_sampler: boolean, move_to_device: boolean, auto_transfer: boolean, padding: boolean} all true
 ---@return data.DataLoader
----Ray equivalent: ray.train.torch.prepare_data_loader. Raises code 'argument' for a batch_sampler of a class of its own.
+---Ray equivalent: ray.train.torch.prepare_data_loader, without `padding`. Raises code 'argument' for a batch_sampler of a class
+---of its own.
 ---
 ---```lua
 ---local torch, train = require 'torch', require 'rtrain'
@@ -101,7 +106,7 @@ end
 ---```
 function train_torch.prepare_data_loader(loader, options)
   local context = session.get('train.torch.prepare_data_loader()').context
-  options = args.options(options, {'add_dist_sampler', 'move_to_device', 'auto_transfer'}, 'prepare_data_loader')
+  options = args.options(options, {'add_dist_sampler', 'move_to_device', 'auto_transfer', 'padding'}, 'prepare_data_loader')
   return require 'rtrain.torch.prepare_loader'(loader, context, train_torch.get_device(), options)
 end
 

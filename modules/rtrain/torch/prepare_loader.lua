@@ -44,13 +44,14 @@ end
 ---@param loader data.DataLoader
 ---@param context table world_size, world_rank
 ---@param device string
----@param options table add_dist_sampler, move_to_device, auto_transfer
+---@param options table add_dist_sampler, move_to_device, auto_transfer, padding
 ---@return data.DataLoader
 local function prepare(loader, context, device, options)
   if not class.is(loader, data.DataLoader) then
     errors.raise('argument', ('prepare_data_loader: expected a DataLoader, got a %s'):format(type(loader)))
   end
   if options.add_dist_sampler ~= false then loader = distributed(loader, context) end
+  if options.padding == false then loader = require 'rtrain.torch.unpadded_loader'(loader) end
   if device == 'cpu' or options.move_to_device == false then return loader end
   return require 'rtrain.torch.device_loader'(loader, device, options.auto_transfer ~= false)
 end

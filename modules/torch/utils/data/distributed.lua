@@ -77,6 +77,14 @@ function DistributedSampler:len() return self.num_samples end
 ---@return integer count of the samples that all ranks share
 function DistributedSampler:count() return self.dataset:len() end
 
+---How many samples of this rank's order are its own: those behind them repeat the first ones of the dataset.
+---@param seen? integer samples that all ranks had seen when the order was dealt out, default 0
+---@return integer
+function DistributedSampler:num_own(seen)
+  local left = math.max(self:count() - (seen or 0), 0)
+  return math.min(share(self, left), math.max(math.ceil((left - self.rank) / self.num_replicas), 0))
+end
+
 ---The order that all ranks share.
 ---@return torch.Tensor indices int64
 function DistributedSampler:order()
@@ -193,6 +201,26 @@ function DistributedSamplerWrapper:resume()
   if self.sampler.resume then self.sampler:resume() end
   return DistributedSampler.resume(self)
 end
+
+-- A rank's order without the samples that another rank has too: ranks may differ by one sample.
+local UnpaddedSampler = Sampler:extend('UnpaddedSampler')
+
+function UnpaddedSampler:init(sampler) self.sampler = sampler end
+
+function UnpaddedSampler:len() return self.sampler:num_own() end
+
+function UnpaddedSampler:indices()
+  local mine = drawn(self.sampler)
+  return mine:narrow(0, 0, math.min(mine:size(0), self.sampler:num_own(self.sampler._seen)))
+end
+
+for _, name in ipairs {'set_epoch', 'state', 'load_state', 'resume'} do
+  UnpaddedSampler[name] = function(self, ...) return self.sampler[name](self.sampler, ...) end
+end
+
+---The same part without padding, for means that count each sample once.
+---@return data.Sampler
+function DistributedSampler:unpadded() return UnpaddedSampler(self) end
 
 return require 'base.namespace'('torch.utils.data.distributed', nil,
   {DistributedSampler = DistributedSampler, DistributedSamplerWrapper = DistributedSamplerWrapper})
