@@ -5,17 +5,48 @@
 
 local default_group = {}
 
-local form
-local is_forbidden = false
+local form, describe
+local is_forbidden, is_left = false, false
+
+---A rank's place in a group that is not formed yet.
+---@class torch.GroupPlace
+---@field rank fun(): integer
+---@field world_size fun(): integer
+---@field backend fun(): string what the tensors of this rank's device will travel over
 
 ---Enters what forms the group of this process.
 ---@param fn fun() called while there is no group, by whatever needs one; it may leave it at that
-function default_group.form_by(fn) form = fn end
+---@param place fun(): torch.GroupPlace|nil what fn will form, without asking another rank; nil where it forms nothing
+function default_group.form_by(fn, place) form, describe, is_left = fn, place, false end
+
+---@return boolean whether the group is formed
+function default_group.is_formed()
+  local engine = package.loaded['torch._C']
+  return type(engine) == 'table' and engine.distributed.is_initialized()
+end
+
+---This rank's place in the group that the first collective will form; nil where it is formed, or nothing is entered that can.
+---Asks no other rank.
+---@return torch.GroupPlace|nil
+function default_group.place()
+  if describe == nil or default_group.is_formed() then return nil end
+  return describe()
+end
+
+---Whether there is a group, or will be one at the first collective. Asks no other rank.
+---@return boolean
+function default_group.is_there() return default_group.is_formed() or (not is_left and default_group.place() ~= nil) end
+
+---The script has destroyed the group: there is none until something needs it again.
+function default_group.leave() is_left = true end
 
 ---Forms the group where there is none yet and something is entered that can. Every rank gets here, or none may.
 function default_group.ensure()
   if is_forbidden then require('base.errors').raise('user', 'no collective here: the other ranks do not take part') end
-  if form and not require('torch._C').distributed.is_initialized() then form() end
+  if form and not default_group.is_formed() then
+    form()
+    is_left = false
+  end
 end
 
 ---Calls a function that this rank alone calls: a collective in it raises, where it would wait for the others.

@@ -39,7 +39,8 @@ def test_no_process_group_is_needed_and_none_is_formed(rtrain):
     result = run(rtrain, """
         collective.barrier()
         local torch = require 'torch'
-        assert(not torch.distributed.is_initialized())
+        assert(torch.distributed.is_initialized() and torch.distributed.get_world_size() == 2)
+        assert(not require('torch._C').distributed.is_initialized())
         train.torch.prepare_model(torch.nn.Linear(1, 1))
         collective.barrier()
         """, workers=2, trainer="TorchTrainer")

@@ -30,7 +30,7 @@ def test_the_process_group_lives_as_long_as_the_train_function(rtrain):
           train[trainer]{
             train_loop_per_worker = function()
               local dist = torch.distributed
-              local size = trainer == 'TorchTrainer' and dist.get_world_size() or 0  -- its first use forms it
+              local size = trainer == 'TorchTrainer' and dist.get_world_size() or 0
               train.report{there = dist.is_initialized(), size = size}
             end,
             scaling_config = train.ScalingConfig{num_workers = 2},
@@ -43,6 +43,30 @@ def test_the_process_group_lives_as_long_as_the_train_function(rtrain):
     assert rtrain.reports("DataParallelTrainer") == [{"there": False, "size": 0}], "that one forms none"
     assert "in the script\tfalse" in result.stdout
     assert "warning" not in result.stderr.lower(), result.stderr
+
+
+# behaviour: the workers' life cycle: group formed, function run, group ended
+def test_what_a_rank_knows_by_itself_asks_no_other_rank(rtrain):
+    ranks = reported(rtrain, """
+        local dist = torch.distributed
+        local function known()
+          return {there = dist.is_initialized(), rank = dist.get_rank(), size = dist.get_world_size(),
+                  backend = dist.get_backend(), last = dist.get_process_group_ranks()[2]}
+        end
+        local function train_func()
+          local alone = train.get_context():get_world_rank() == 1 and known() or nil
+          dist.barrier()
+          local both = known()
+          if alone then
+            for name, value in pairs(both) do assert(alone[name] == value, name) end
+          end
+          dist.destroy_process_group()
+          both.after = dist.is_initialized()
+          train.report(both)
+        end
+        """)
+    assert ranks == [{"there": True, "rank": rank, "size": 2, "backend": "shm", "last": 1, "after": False}
+                     for rank in range(2)]
 
 
 # behaviour: local ranks

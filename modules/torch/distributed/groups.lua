@@ -1,6 +1,7 @@
 -- torch/distributed/groups.lua: the process group of all ranks, and groups of some of them.
 
 local args = require 'base.args'
+local default_group = require 'torch.default_group'
 local engine = require 'torch.distributed.engine'
 local errors = require 'base.errors'
 
@@ -38,11 +39,21 @@ end
 ---the group itself. Without one it does nothing.
 ---@param group? ProcessGroup
 function groups.destroy_process_group(group)
-  if group ~= OUTSIDE then engine.functions().destroy_process_group(group) end
+  if group == OUTSIDE then return end
+  engine.functions().destroy_process_group(group)
+  if not engine.functions().is_initialized() then default_group.leave() end
 end
 
----@return boolean whether this process has a process group
-function groups.is_initialized() return engine.functions().is_initialized() end
+-- What this rank knows by itself: of a group that is not formed yet from its place in it.
+local function known(name, group)
+  local place = group == nil and default_group.place()
+  if place then return place[name]() end
+  if group == nil and not default_group.is_formed() then default_group.ensure() end  -- says why there is none
+  return engine.functions()['get_' .. name](group)
+end
+
+---@return boolean whether this process has a process group; in a train function always, although the first collective forms it
+function groups.is_initialized() return default_group.is_there() end
 
 ---@return boolean always true: the wheel's LibTorch has Gloo
 function groups.is_available() return true end
@@ -58,32 +69,34 @@ function groups.is_nccl_available() return engine.functions().is_nccl_available(
 ---  device what those of the CPU travel over: 'shm' or 'gloo'
 function groups.get_backend(group)
   if group == OUTSIDE then errors.raise('argument', 'get_backend: this rank does not belong to the given group') end
-  return engine.joined().get_backend(group)
+  return known('backend', group)
 end
 
 ---@param group? ProcessGroup default: of all ranks
 ---@return integer rank from 0, in the group; -1 when this rank is not in it
-function groups.get_rank(group) return group == OUTSIDE and -1 or engine.joined().get_rank(group) end
+function groups.get_rank(group) return group == OUTSIDE and -1 or known('rank', group) end
 
 ---@param group? ProcessGroup default: of all ranks
 ---@return integer number of ranks; -1 when this rank is not in the group
-function groups.get_world_size(group) return group == OUTSIDE and -1 or engine.joined().get_world_size(group) end
+function groups.get_world_size(group) return group == OUTSIDE and -1 or known('world_size', group) end
 
 ---@param group ProcessGroup
 ---@param group_rank integer in the group, from 0
 ---@return integer rank among all ranks
-function groups.get_global_rank(group, group_rank) return engine.joined().get_global_rank(group, group_rank) end
+function groups.get_global_rank(group, group_rank) return engine.functions().get_global_rank(group, group_rank) end
 
 ---@param group ProcessGroup
 ---@param global_rank integer among all ranks
 ---@return integer rank in the group. Raises code 'argument' for a rank that is not in it.
-function groups.get_group_rank(group, global_rank) return engine.joined().get_group_rank(group, global_rank) end
+function groups.get_group_rank(group, global_rank) return engine.functions().get_group_rank(group, global_rank) end
 
 ---@param group? ProcessGroup default: of all ranks
 ---@return integer[] ranks among all ranks: ranks[1] is rank 0 of the group
 function groups.get_process_group_ranks(group)
   local ranks = {}
-  for rank = 0, groups.get_world_size(group) - 1 do ranks[rank + 1] = groups.get_global_rank(group, rank) end
+  for rank = 0, groups.get_world_size(group) - 1 do
+    ranks[rank + 1] = group and groups.get_global_rank(group, rank) or rank
+  end
   return ranks
 end
 
