@@ -1,33 +1,47 @@
 // Numbers and their places on an axis, linear or logarithmic, with round ticks.
 
+const LEAST = 2.2250738585072014e-308;  // of normal numbers
+const MOST = Number.MAX_VALUE;
+const within = (value) => Math.min(MOST, Math.max(-MOST, value));
+
 /** 1, 2, 2.5 or 5 times a power of ten. */
 const roundStep = (least) => {
   const power = 10 ** Math.floor(Math.log10(least));
-  const factor = [1, 2, 2.5, 5, 10].find((each) => each * power >= least * 0.999999);
+  const factor = [1, 2, 2.5, 5, 10].find((each) => each * power >= least * 0.999999 && each * power < Infinity) ?? 1;
   return factor * power;
 };
+
+/** No step is finer: numbers of that size are so far from their neighbours. */
+const finestStep = (from, to) => Math.max(LEAST, Math.max(Math.abs(from), Math.abs(to)) * Number.EPSILON);
+
+/** The logarithm of to / from, where that is no double either. */
+const logRatio = (from, to) => (to / from >= LEAST && to / from <= MOST ? Math.log(to / from) : Math.log(to) - Math.log(from));
 
 export class Axis {
   constructor(from, to, log) {
     this.log = log && to > 0;
-    if (this.log && from <= 0) from = to / 1e6;
+    if (this.log && from <= 0) from = to / 1e6 || Number.MIN_VALUE;
     if (from === to) {
-      const around = Math.abs(from) / 10 || 1;
-      from = this.log ? from / 2 : from - around;
+      const around = from === 0 ? 1 : Math.max(Math.abs(from) / 10, LEAST);
+      from = this.log ? from / 2 || Number.MIN_VALUE : from - around;
       to = this.log ? to * 2 : to + around;
     }
-    this.from = from;
-    this.to = to;
+    this.from = within(from);
+    this.to = within(to);
   }
 
   /** 0 at the beginning, 1 at the end. NaN for what has no place on it. */
   place(value) {
-    if (!this.log) return (value - this.from) / (this.to - this.from);
-    return value > 0 ? Math.log(value / this.from) / Math.log(this.to / this.from) : NaN;
+    // Halves of large numbers, so that their difference is one.
+    const parts = Math.max(Math.abs(this.from), Math.abs(this.to)) > 1 ? 2 : 1;
+    if (!this.log) return (value / parts - this.from / parts) / (this.to / parts - this.from / parts);
+    return value > 0 ? logRatio(this.from, value) / logRatio(this.from, this.to) : NaN;
   }
 
   value(place) {
-    return this.log ? this.from * (this.to / this.from) ** place : this.from + place * (this.to - this.from);
+    if (!this.log) return this.from * (1 - place) + this.to * place;
+    const half = Math.exp(place * logRatio(this.from, this.to) / 2);
+    return Math.min(this.to, this.from * half * half);
   }
 
   ticks(most) {
@@ -41,11 +55,13 @@ export class Axis {
     return out;
   }
 
+  // Counted, not added up: above 2^53 a sum of steps does not grow.
   #linear(most) {
-    const step = roundStep((this.to - this.from) / most);
-    const out = [];
-    for (let at = Math.ceil(this.from / step - 1e-9); at * step <= this.to + step * 1e-9; ++at) out.push(at * step);
-    return out;
+    const step = roundStep(Math.max(this.to / most - this.from / most, finestStep(this.from, this.to)));
+    const first = Math.ceil(this.from / step - 1e-9);
+    const count = Math.min(Math.floor(this.to / step + 1e-9) - first + 1, 2 * most);
+    return Array.from({length: Math.max(0, count)}, (_, at) => within((first + at) * step))
+      .filter((tick) => tick >= this.from - step * 1e-9 && tick <= this.to + step * 1e-9);
   }
 }
 

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <limits>
 
+#include "host/base/text.h"
+
 namespace rtrain {
 namespace {
 
@@ -29,12 +31,13 @@ std::string short_exponent(std::string text) {
 // With as many digits as tell neighbours apart.
 std::string label(double value, double step) {
   if (std::abs(value) < step * kTolerance) return "0";
+  constexpr int kMostDigits = 16;  // behind the first: a double has no more
   const int power = static_cast<int>(std::floor(std::log10(std::abs(value)) + kTolerance));
   const int step_power = static_cast<int>(std::floor(std::log10(step) + kTolerance));
   const bool has_half = std::abs(step / std::pow(10, step_power) - 2.5) < kTolerance;
   const int last = step_power - (has_half ? 1 : 0);
   if (power >= 6 || power < -4) {
-    return short_exponent(formatted("%.*e", std::clamp(power - last, 0, 6), value));
+    return short_exponent(formatted("%.*e", std::clamp(power - last, 0, kMostDigits), value));
   }
   return formatted("%.*f", std::max(0, -last), value);
 }
@@ -43,11 +46,36 @@ std::string label(double value, double step) {
 double nice_step(double least, bool whole) {
   if (whole) least = std::max(least, 1.0);
   const double power = std::pow(10, std::floor(std::log10(least)));
-  for (const double factor : {1.0, 2.0, 2.5, 5.0}) {
-    if (whole && factor * power != std::floor(factor * power)) continue;
-    if (factor * power >= least * (1 - kTolerance)) return factor * power;
+  for (const double factor : {1.0, 2.0, 2.5, 5.0, 10.0}) {
+    const double step = factor * power;
+    if (!std::isfinite(step)) break;
+    if (whole && step != std::floor(step)) continue;
+    if (step >= least * (1 - kTolerance)) return step;
   }
-  return 10 * power;
+  return power;  // the largest there is
+}
+
+// The next double above the largest of the range is that far away: no step is finer. Nor is one
+// that could not be divided.
+double finest_step(double low, double high) {
+  const double largest = std::max(std::abs(low), std::abs(high));
+  const double spacing = largest - std::nextafter(largest, 0.0);
+  return std::max(spacing, std::numeric_limits<double>::min());
+}
+
+// high - low, and high / low as a logarithm, over `parts`: neither overflows.
+double share(double low, double high, double parts) { return high / parts - low / parts; }
+double log_ratio(double low, double high) {
+  const double ratio = high / low;
+  return std::isnormal(ratio) ? std::log(ratio) : std::log(high) - std::log(low);
+}
+
+double clamped(double value) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  return std::clamp(value, -kMost, kMost);
+}
+double clamped_positive(double value) {
+  return std::max(clamped(value), std::numeric_limits<double>::denorm_min());
 }
 
 struct Range {
@@ -68,47 +96,72 @@ Axis::Axis(double low, double high, bool is_log, bool is_whole)
     : low_(low), high_(high), is_log_(is_log), is_whole_(is_whole) {
   if (high_ > low_) return;
   if (is_log_) {
-    low_ /= 2;
-    high_ *= 2;
+    low_ = clamped_positive(low_ / 2);
+    high_ = clamped(high_ * 2);
     return;
   }
-  const double around = low_ == 0 ? 1 : std::abs(low_) / 2;
-  low_ -= around;
-  high_ += around;
+  const double around =
+      low_ == 0 ? 1 : std::max(std::abs(low_) / 2, std::numeric_limits<double>::min());
+  low_ = clamped(low_ - around);
+  high_ = clamped(high_ + around);
 }
 
 double Axis::place(double value) const {
-  if (is_log_) return std::log(value / low_) / std::log(high_ / low_);
-  return (value - low_) / (high_ - low_);
+  constexpr double kLeastRatio = 1e-6;  // below it the two do not differ, but for rounding
+  if (is_log_ && log_ratio(low_, high_) > kLeastRatio) {
+    return log_ratio(low_, value) / log_ratio(low_, high_);
+  }
+  // Halves of large numbers, so that their difference is one; of small ones they would be rounded.
+  const double parts = std::abs(low_) > 1 || std::abs(high_) > 1 ? 2 : 1;
+  return share(low_, value, parts) / share(low_, high_, parts);
 }
 
 std::vector<Tick> Axis::ticks(size_t most) const {
-  std::vector<Tick> out;
   const double count = static_cast<double>(std::max<size_t>(most, 2));
   if (is_log_) {
-    const double decades = std::log10(high_ / low_);
-    // Whole powers of ten where there are enough of them, else also numbers between.
-    const auto every = static_cast<int>(std::max(1.0, std::ceil(decades / count)));
-    const auto first = static_cast<int>(std::floor(std::log10(low_)));
-    const auto last = static_cast<int>(std::ceil(std::log10(high_)));
-    const bool fine = decades * 3 <= count;
-    for (int power = first; power <= last; ++power) {
-      for (const double factor : {1.0, 2.0, 5.0}) {
-        const double value = factor * std::pow(10, power);
-        const bool wanted = factor == 1 ? power % every == 0 : fine;
-        if (!wanted || value < low_ * (1 - kTolerance) || value > high_ * (1 + kTolerance))
-          continue;
-        out.push_back({value, label(value, std::pow(10, power))});
-      }
+    std::vector<Tick> out = log_ticks(count);
+    if (out.size() >= 2 || log_ratio(low_, high_) > std::log(10)) return out;
+  }
+  return linear_ticks(count);
+}
+
+// Whole powers of ten where there are enough of them, else also numbers between.
+std::vector<Tick> Axis::log_ticks(double count) const {
+  std::vector<Tick> out;
+  const double decades = log_ratio(low_, high_) / std::log(10);
+  const auto every = static_cast<int>(std::max(1.0, std::ceil(decades / count)));
+  const auto first = static_cast<int>(std::floor(std::log10(low_)));
+  const auto last = static_cast<int>(std::ceil(std::log10(high_)));
+  const bool fine = decades * 3 <= count;
+  for (int power = first; power <= last; ++power) {
+    const double whole = std::pow(10, power);
+    for (const double factor : {1.0, 2.0, 5.0}) {
+      const double value = factor * whole;
+      const bool wanted = factor == 1 ? power % every == 0 : fine;
+      if (!wanted || !std::isfinite(value) || value <= 0) continue;
+      if (value < low_ * (1 - kTolerance) || value > high_ * (1 + kTolerance)) continue;
+      out.push_back({value, label(value, whole)});
     }
-    if (out.size() >= 2 || decades > 1) return out;
-    out.clear();
   }
-  const double step = nice_step((high_ - low_) / count, is_whole_);
+  return out;
+}
+
+// Counted, not added up: above 2^53 a sum of steps does not grow.
+std::vector<Tick> Axis::linear_ticks(double count) const {
+  std::vector<Tick> out;
+  const double least = std::max(share(low_, high_, count), finest_step(low_, high_));
+  const double step = nice_step(least, is_whole_);
   const double first = std::ceil(low_ / step - kTolerance);
-  for (double n = first; n * step <= high_ + step * kTolerance; ++n) {
-    out.push_back({n * step, label(n * step, step)});
+  const double last = std::floor(high_ / step + kTolerance);
+  const auto between = static_cast<int>(std::min(last - first, 2 * count));
+  for (int i = 0; i <= between; ++i) {
+    const double value = clamped((first + i) * step);
+    if (value < low_ - step * kTolerance || value > high_ + step * kTolerance) continue;
+    if (is_log_ && value <= 0) continue;
+    const std::string text = label(value, step);
+    if (out.empty() || out.back().label != text) out.push_back({value, text});
   }
+  if (out.empty()) return {{low_, format_double(low_)}, {high_, format_double(high_)}};
   return out;
 }
 
@@ -133,11 +186,11 @@ Axis y_axis(const Chart& chart) {
   }
   if (range.empty()) return {chart.log_y ? 0.1 : 0, 1, chart.log_y};
   if (chart.log_y) {
-    const double factor = std::pow(range.high / range.low, kMargin);
-    return {range.low / factor, range.high * factor, true};
+    const double factor = std::exp(log_ratio(range.low, range.high) * kMargin);
+    return {clamped_positive(range.low / factor), clamped(range.high * factor), true};
   }
-  const double margin = (range.high - range.low) * kMargin;
-  return {range.low - margin, range.high + margin, false};
+  const double margin = share(range.low, range.high, 1 / kMargin);
+  return {clamped(range.low - margin), clamped(range.high + margin), false};
 }
 
 }  // namespace rtrain

@@ -23,10 +23,14 @@ class Axis {
   double high() const { return high_; }
   // 0 at the low end, 1 at the high one.
   double place(double value) const;
-  // In order, at most that many but for the two that there are always.
+  // In order, each another number with another label, at most that many and one but for the three
+  // that there may always be; the two ends where no round number lies between.
   std::vector<Tick> ticks(size_t most) const;
 
  private:
+  std::vector<Tick> log_ticks(double count) const;
+  std::vector<Tick> linear_ticks(double count) const;
+
   double low_;
   double high_;
   bool is_log_;

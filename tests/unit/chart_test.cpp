@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <random>
 
+#include "host/base/text.h"
 #include "host/plot/axis.h"
 #include "host/plot/painter.h"
 #include "host/plot/stroke_font.h"
@@ -52,6 +54,72 @@ TEST(Axis, OneNumberHasARangeAroundIt) {
   EXPECT_DOUBLE_EQ(Axis(4, 4, false).place(4), 0.5);
   EXPECT_DOUBLE_EQ(Axis(0, 0, false).place(0), 0.5);
   EXPECT_DOUBLE_EQ(Axis(4, 4, true).place(4), 0.5);
+}
+
+// Ends of ranges: all that a double can be, and neighbours of it.
+std::vector<double> ends_of_ranges(std::mt19937_64& random) {
+  std::vector<double> out = {0,       0.3,      0.1 + 0.2, 1,        -1,     1e-3,
+                             1.7e12,  5e-324,   -5e-324,   2.2e-308, 1e308,  -1e308,
+                             1.7e308, -1.7e308, 9.007e15,  0x1p53,   1e-320, 7e22};
+  for (int i = 0; i < 300; ++i) {
+    const double number = std::bit_cast<double>(random());
+    if (std::isfinite(number)) out.push_back(number);
+    out.push_back(std::ldexp(static_cast<double>(random() % 1000), static_cast<int>(i % 60) - 30));
+  }
+  return out;
+}
+
+void expect_ticks(double low, double high, bool is_log, bool is_whole, size_t most) {
+  SCOPED_TRACE(cat("from ", low, " to ", high, is_log ? " logarithmic" : "",
+                   is_whole ? " whole" : "", ", at most ", int64_t(most)));
+  const Axis axis(low, high, is_log, is_whole);
+  const std::vector<Tick> ticks = axis.ticks(most);
+  EXPECT_LE(ticks.size(), std::max<size_t>(most, 2) + (is_log ? 3 : 1));
+  for (size_t i = 0; i < ticks.size(); ++i) {
+    const double place = axis.place(ticks[i].value);
+    EXPECT_TRUE(place > -0.51 && place < 1.51) << ticks[i].label << " at " << place;
+    if (is_whole) EXPECT_EQ(ticks[i].value, std::floor(ticks[i].value));
+    if (i == 0) continue;
+    EXPECT_LT(ticks[i - 1].value, ticks[i].value);
+    EXPECT_NE(ticks[i - 1].label, ticks[i].label);
+  }
+  EXPECT_NEAR(axis.place(axis.low()), 0, 1e-6);
+  EXPECT_NEAR(axis.place(axis.high()), 1, 1e-6);
+}
+
+TEST(Axis, AnyRangeHasAFewTicksInOrder) {
+  std::mt19937_64 random(11);
+  const std::vector<double> ends = ends_of_ranges(random);
+  for (size_t i = 0; i < ends.size(); ++i) {
+    double other = ends[random() % ends.size()];
+    if (i % 3 == 0) other = std::nextafter(ends[i], 2 * ends[i] + 1);
+    if (i % 7 == 0) other = ends[i];
+    const auto [low, high] = std::minmax(ends[i], other);
+    for (const size_t most : {0, 2, 5, 13}) {
+      expect_ticks(low, high, false, false, most);
+      expect_ticks(std::floor(low), std::floor(high), false, true, most);
+      if (low > 0) expect_ticks(low, high, true, false, most);
+    }
+  }
+}
+
+TEST(Axis, TicksOfNeighboursTellThemApart) {
+  EXPECT_EQ(labels(Axis(0.3, 0.1 + 0.2, false), 5), (Lines{"0.3000000000000000"}));
+  EXPECT_EQ(labels(Axis(1.7e12, 1.7e12 + 2, false, true), 2),
+            (Lines{"1.700000000000e12", "1.700000000001e12", "1.700000000002e12"}));
+  EXPECT_EQ(labels(Axis(-1.5e308, 1.5e308, false), 2), (Lines{"-1e308", "0", "1e308"}));
+}
+
+TEST(Chart, ValuesAtTheEndsOfDoublesAreDrawn) {
+  for (const double value : {0.3, 5e-324, 1e308, 1.7e308}) {
+    for (const bool log_y : {false, true}) {
+      Chart chart = chart_of({{0, value}, {1, std::nextafter(value, 1.0)}, {2, value}});
+      chart.log_y = log_y;
+      if (!log_y) chart.curves[0].points.push_back({3, -value});
+      EXPECT_LE(terminal_chart(chart, {}, false).size(), ChartSize().rows + 2);
+      EXPECT_EQ(svg_chart(chart, {}).find("nan"), std::string::npos);
+    }
+  }
 }
 
 TEST(Chart, SmoothingIsAMeanOfWhatWasSeen) {
