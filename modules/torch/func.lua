@@ -1,7 +1,10 @@
 -- torch/func.lua: torch.func: functions of functions. Each call differentiates by its own leaves.
 
 local args = require 'base.args'
+local class = require 'base.class'
 local errors = require 'base.errors'
+local ordered = require 'base.ordered'
+local shown = require 'base.shown'
 local torch = require 'torch'
 
 local func = {}
@@ -17,52 +20,74 @@ local function positions(argnums, count, name)
   return list
 end
 
--- The arguments with those at the positions as new leaves (parts of the caller's graph where they have one).
-local function with_leaves(list, ...)
-  local given, leaves = {...}, {}
-  for i, n in ipairs(list) do
-    local x = given[n + 1]
-    leaves[i] = x.requires_grad and x:view_as(x) or x:detach():requires_grad_()
-    given[n + 1] = leaves[i]
+-- A tree of tables (lists, maps) with fn of each thing that is none; `place` is how messages name it.
+local function mapped(tree, fn, place)
+  if type(tree) ~= 'table' or class.of(tree) then return fn(tree, place) end
+  local out = ordered.is(tree) and ordered.new() or setmetatable({}, getmetatable(tree))
+  for _, key in ipairs(ordered.keys_of(tree)) do
+    out[key] = mapped(tree[key], fn, type(key) == 'number' and ('%s[%d]'):format(place, key) or place .. '.' .. tostring(key))
   end
-  return given, leaves
+  return out
+end
+
+-- The arguments with the tensors of those at the positions as new leaves (parts of the caller's graph where they have one);
+-- the leaves in order; the same of each argument, with the places in that order.
+local function with_leaves(name, list, ...)
+  local given, leaves, shapes = {...}, {}, {}
+  local function leaf(x, place)
+    if not torch.is_tensor(x) then
+      errors.raise('argument', ('%s: expected a Tensor, or tables of Tensors, got %s for %s'):format(name, shown(x), place))
+    end
+    leaves[#leaves + 1] = x.requires_grad and x:view_as(x) or x:detach():requires_grad_()
+    return leaves[#leaves]
+  end
+  for i, n in ipairs(list) do
+    local first = #leaves
+    given[n + 1] = mapped(given[n + 1], leaf, 'argument ' .. n)
+    shapes[i] = function(results)
+      local at = first
+      return mapped(given[n + 1], function()
+        at = at + 1
+        return results[at]
+      end, '')
+    end
+  end
+  return given, leaves, shapes
 end
 
 local function evaluate(fn, name, argnums, has_aux, ...)
   local count = select('#', ...)
   local list = positions(argnums, count, name)
-  local given, leaves = with_leaves(list, ...)
+  local given, leaves, shapes = with_leaves(name, list, ...)
   local value, aux = fn(unpack(given, 1, count))
   if not torch.is_tensor(value) or value:numel() ~= 1 then
     errors.raise('argument', name .. ': the function must return a single number')
   end
   local grads = torch.autograd.grad(value:reshape{}, leaves, {create_graph = true, materialize_grads = true})
-  return type(argnums) == 'table' and grads or grads[1], value, has_aux and aux or nil
+  local out = {}
+  for i, shape in ipairs(shapes) do out[i] = shape(grads) end
+  return type(argnums) == 'table' and out or out[1], value, has_aux and aux or nil
 end
 
 -- Results keep a graph only where the caller's arguments had one.
 local function settle(has_graph, value)
-  if has_graph or value == nil then return value end
-  if torch.is_tensor(value) then return value:detach() end
-  if type(value) ~= 'table' then return value end
-  local out = {}
-  for i, item in ipairs(value) do out[i] = settle(false, item) end
-  return out
+  if has_graph then return value end
+  return mapped(value, function(x) return torch.is_tensor(x) and x:detach() or x end, '')
 end
 
 local function any_graph(...)
+  local found = false
   for i = 1, select('#', ...) do
-    local x = select(i, ...)
-    if torch.is_tensor(x) and x.requires_grad then return true end
+    mapped((select(i, ...)), function(x) found = found or torch.is_tensor(x) and x.requires_grad end, '')
   end
-  return false
+  return found
 end
 
----A function that gives the gradient of fn by its argument `argnums` (from 0; a list gives a list).
----PyTorch equivalent: torch.func.grad.
+---A function that gives the gradient of fn by its argument `argnums` (from 0; a list gives a list). For an argument that is
+---a table of tensors it is such a table of gradients. PyTorch equivalent: torch.func.grad.
 ---@param fn fun(...): torch.Tensor returns a single number
 ---@param options? {argnums: integer|integer[], has_aux: boolean} has_aux: fn returns a second value, passed through
----@return fun(...): torch.Tensor|torch.Tensor[], any
+---@return fun(...): torch.Tensor|table, any
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -70,6 +95,10 @@ end
 ---assert(slope(torch.tensor(2)):item() == 12)
 ---local curvature = torch.func.grad(torch.func.grad(function(x) return x ^ 3 end))
 ---assert(curvature(torch.tensor(2)):item() == 12)
+---local net = torch.nn.Linear(2, 1)
+---local function loss(parameters) return torch.func.functional_call(net, parameters, torch.ones(1, 2)):sum() end
+---local grads = torch.func.grad(loss)(net:state_dict())
+---assert(grads.weight:equal(torch.ones(1, 2)) and grads.bias:item() == 1)
 ---```
 function func.grad(fn, options)
   options = args.options(options, {'argnums', 'has_aux'}, 'torch.func.grad')
@@ -83,7 +112,7 @@ end
 ---As grad; the function gives the gradient and the value of fn.
 ---@param fn fun(...): torch.Tensor returns a single number
 ---@param options? {argnums: integer|integer[], has_aux: boolean}
----@return fun(...): torch.Tensor|torch.Tensor[], torch.Tensor, any
+---@return fun(...): torch.Tensor|table, torch.Tensor, any
 function func.grad_and_value(fn, options)
   options = args.options(options, {'argnums', 'has_aux'}, 'torch.func.grad_and_value')
   return function(...)
@@ -96,9 +125,9 @@ end
 
 ---The value of fn and a function that gives the products of its argument with the Jacobian. PyTorch equivalent: torch.func.vjp.
 ---@param fn fun(...): torch.Tensor
----@param ... torch.Tensor primals
+---@param ... torch.Tensor|table primals: tensors, or tables of them
 ---@return torch.Tensor output
----@return fun(v: torch.Tensor): torch.Tensor, ... products one for each primal
+---@return fun(v: torch.Tensor): torch.Tensor|table, ... products one for each primal
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -109,13 +138,15 @@ function func.vjp(fn, ...)
   local count = select('#', ...)
   local all = {}
   for i = 1, count do all[i] = i - 1 end
-  local given, leaves = with_leaves(all, ...)
+  local given, leaves, shapes = with_leaves('torch.func.vjp', all, ...)
   local has_graph = any_graph(...)
   local output = torch.enable_grad(fn, unpack(given, 1, count))
   return settle(has_graph, output), function(v)
     local grads = torch.autograd.grad(output, leaves, v, {retain_graph = true, create_graph = has_graph,
                                                           materialize_grads = true})
-    return unpack(grads)
+    local out = {}
+    for i, shape in ipairs(shapes) do out[i] = shape(grads) end
+    return unpack(out, 1, count)
   end
 end
 

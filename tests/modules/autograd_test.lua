@@ -467,6 +467,28 @@ function TestDerivatives:test_func()
   lu.assertErrorMsgContains('argnums 1', torch.func.grad(cube, {argnums = 1}), x)
 end
 
+function TestDerivatives:test_func_of_tables_of_tensors()
+  local net = torch.nn.Linear(2, 1)
+  local params = {}
+  for name, p in net:named_parameters() do params[name] = p:detach() end
+  local function loss(p, x) return (torch.func.functional_call(net, p, x) ^ 2):sum() end
+  local grads, value = torch.func.grad_and_value(loss)(params, torch.ones(1, 2))
+  net(torch.ones(1, 2)):pow(2):sum():backward()
+  lu.assertEquals(grads.weight:tolist(), net.weight.grad:tolist())
+  lu.assertEquals(grads.bias:tolist(), net.bias.grad:tolist())
+  lu.assertFalse(grads.weight.requires_grad or value.requires_grad or params.weight.requires_grad)
+  local nested = {torch.tensor{1, 2}, inner = nil}
+  local deep = {list = {torch.tensor(2), torch.tensor(3)}, ordered = torch.nn.Linear(1, 1):state_dict()}
+  local both = torch.func.grad(function(a, b) return (a[1] * b.list[1] ^ 2):sum() + b.ordered.bias:sum() end, {argnums = {0, 1}})
+  local first, second = unpack(both(nested, deep))
+  lu.assertEquals({first[1]:tolist(), second.list[1]:item(), second.list[2]:item()}, {{4, 4}, 12, 0})
+  lu.assertEquals({second.ordered.bias:item(), second.ordered.weight:item()}, {1, 0})
+  local _, product = torch.func.vjp(function(p) return p.a * p.b end, {a = torch.tensor{1, 2}, b = torch.tensor{3, 4}})
+  lu.assertEquals(product(torch.tensor{1, 10}).a:tolist(), {3, 40})
+  lu.assertErrorMsgContains('expected a Tensor, or tables of Tensors, got 3 for argument 0.list[2]',
+    torch.func.grad(function() return torch.tensor(1) end), {list = {torch.tensor(1), 3}})
+end
+
 function TestDerivatives:test_materialize_grads()
   local x, y = leaf(1), leaf(2)
   local grads = torch.autograd.grad(x * 2, {x, y}, {materialize_grads = true})
