@@ -283,6 +283,22 @@ function TestConversion:test_meta_and_empty()
   lu.assertEquals(err.code, 'unsupported')
 end
 
+function TestConversion:test_to_meta_and_back()
+  local net = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+  local weight = net[1].weight
+  net(torch.ones(4, 2)):sum():backward()
+  local empty, meta = net:deepcopy():to_empty{device = 'meta'}, net:to 'meta'
+  lu.assertEquals({meta[1].weight.grad.device, empty[1].weight.device, empty[2].running_var.device}, {'meta', 'meta', 'meta'})
+  lu.assertEquals({meta[1].weight.device, meta[2].running_mean.device, meta[1].weight.requires_grad}, {'meta', 'meta', true})
+  lu.assertEquals(#meta:parameters(), 4)
+  lu.assertEquals(meta[1](torch.ones({4, 2}, {device = 'meta'})).shape, torch.ones(4, 3).shape)
+  lu.assertEquals(weight.device, 'cpu')  -- as in Python parameters become new ones
+  net:to_empty{device = 'cpu'}
+  lu.assertEquals({net[1].weight.device, net[2].running_var.device, net[1].bias.grad.device}, {'cpu', 'cpu', 'cpu'})
+  net[1]:to{device = 'meta', dtype = 'float64'}
+  lu.assertEquals({net[1].bias.device, net[1].bias.dtype, net[2].bias.device}, {'meta', 'float64', 'cpu'})
+end
+
 TestCopies = {}
 
 function TestCopies:test_deepcopy_keeps_sharing_inside()

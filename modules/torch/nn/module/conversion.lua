@@ -7,14 +7,17 @@ local parameter = require 'torch.nn.parameter'
 ---@class nn.Module
 local Module = require 'torch.nn.module.base'
 
--- Replaces the data of parameters, gradients and buffers; the tensors keep their identity, which optimizers rely on. A
--- parameter without data (device 'meta') becomes a new one.
+-- Replaces the data of parameters, gradients and buffers; the tensors keep their identity, which optimizers rely on. From
+-- and to the device 'meta', where there is no data, a parameter becomes a new one.
 local function convert(self, fn, recurse)
   local done = {}
   local function converted(tensor)
     local grad, new = tensor.grad, fn(tensor:detach())
-    if new.device ~= 'meta' and tensor.device == 'meta' then return parameter.Parameter(new, tensor.requires_grad) end
-    tensor.data = new
+    if (new.device == 'meta') ~= (tensor.device == 'meta') then
+      tensor = parameter.Parameter(new, tensor.requires_grad)
+    else
+      tensor.data = new
+    end
     if grad ~= nil then tensor.grad = fn(grad:detach()) end
     return tensor
   end
