@@ -35,7 +35,10 @@ function TrainContext:get_storage()
   return {storage_path = self._session.context.storage_path, experiment_path = self._session.context.run_path}
 end
 
-for _, name in ipairs {'get_metadata', 'get_trial_name', 'get_trial_id', 'get_trial_resources', 'get_trial_dir'} do
+---@return table metadata what the trainer was given as `metadata`; empty without
+function TrainContext:get_metadata() return self._session.metadata end
+
+for _, name in ipairs {'get_trial_name', 'get_trial_id', 'get_trial_resources', 'get_trial_dir'} do
   TrainContext[name] = function() errors.raise('unsupported', ('%s: Ray Train V2 has it no more either'):format(name)) end
 end
 

@@ -5,6 +5,7 @@
 local errors = require 'base.errors'
 
 ---@class rtrain
+---@field BaseTrainer BaseTrainer
 ---@field TorchTrainer TorchTrainer
 ---@field DataParallelTrainer DataParallelTrainer
 ---@field XGBoostTrainer XGBoostTrainer
@@ -75,6 +76,7 @@ local train = require 'base.namespace'('train', {
     {'rtrain.dataset_shards', 'get_dataset_shard'},
   },
   modules = {
+    BaseTrainer = 'rtrain.base_trainer',
     ScalingConfig = 'rtrain.config.scaling',
     RunConfig = 'rtrain.config.run',
     CheckpointConfig = 'rtrain.config.checkpoint',

@@ -60,6 +60,17 @@ local function give_away(state, path, options)
   if options.checkpoint_upload_mode == 'ASYNC' and is_temporary(state, path) then state.tempdirs[path] = 'taken' end
 end
 
+-- The trainer's metadata in the checkpoint's, as far as that has no value of its own.
+local function add_metadata(state, checkpoint)
+  if checkpoint == nil or checkpoint.filesystem or next(state.metadata) == nil then return end
+  local own = checkpoint:get_metadata()
+  local merged, is_changed = own, false
+  for name, value in next, state.metadata do
+    if own[name] == nil then merged[name], is_changed = value, true end
+  end
+  if is_changed then checkpoint:set_metadata(merged) end
+end
+
 -- What the host is given.
 local function host_options(state, options)
   local mode = options.checkpoint_upload_mode or 'SYNC'
@@ -103,6 +114,7 @@ local function send(state, metrics, options)
   local worker = require 'rtrain._worker'
   if options == nil then return worker.report(metrics) end
   options = check_options(options)
+  add_metadata(state, options.checkpoint)
   local fn = options.checkpoint_upload_fn
   if fn and options.checkpoint and options.checkpoint_upload_mode ~= 'NO_UPLOAD' then
     return upload_with(fn, worker, state, metrics, host_options(state, options), options.checkpoint)

@@ -38,8 +38,7 @@ end
 ---@overload fun(f: XGBoostTrainerOptions|(fun(config?: table): any), options?: table): XGBoostTrainer
 local XGBoostTrainer = DataParallelTrainer:extend('XGBoostTrainer')
 XGBoostTrainer._kind = 'torch'
-XGBoostTrainer._fields = {'train_loop_per_worker', 'train_loop_config', 'scaling_config', 'run_config', 'datasets',
-                          'dataset_config', 'validation_config', 'xgboost_config'}
+XGBoostTrainer._fields = DataParallelTrainer:_fields_and('xgboost_config')
 
 ---@param f XGBoostTrainerOptions|(fun(config?: table): any) the function, or one table with everything
 ---@param options? XGBoostTrainerOptions

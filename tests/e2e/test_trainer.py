@@ -96,8 +96,8 @@ def test_the_return_value_of_rank_0_and_no_checkpoint_is_no_error(rtrain):
     ("train.RunConfig{storage_pth = 'x'}", "did you mean 'storage_path'?"),
     ("train.FailureConfig{fail_fast = true}", "fail_fast is not there any more"),
     ("train.ScalingConfig{trainer_resources = {}}", "trainer_resources is not there any more"),
-    ("train.TorchTrainer{train_loop_per_worker = print, resume_from_checkpoint = 'x'}", "resume_from_checkpoint"),
-    ("train.TorchTrainer{train_loop_per_worker = print, metadata = {}}", "metadata is not there any more"),
+    ("train.TorchTrainer{train_loop_per_worker = print, resume_from_checkpoint = 'x'}", "expected a Checkpoint"),
+    ("train.TorchTrainer{train_loop_per_worker = print, metadata = {f = print}}", "metadata.f is a function"),
     ("train.TorchTrainer{train_loop_per_worker = print, num_workers = 2}", "num_workers belongs to ScalingConfig"),
     ("train.TorchTrainer{train_loop_per_worker = function(a, b) end}", "takes no parameter or one"),
 ])
@@ -154,7 +154,7 @@ def test_getters_are_consistent_on_every_worker(rtrain):
             local s = c:get_storage()
             print('context', c:get_world_rank(), c:get_local_rank(), c:get_world_size(), c:get_local_world_size(),
               c:get_node_rank(), c:get_experiment_name(), s.storage_path, s.experiment_path)
-            for _, name in ipairs{'get_metadata', 'get_trial_name', 'get_trial_id', 'get_trial_resources', 'get_trial_dir'} do
+            for _, name in ipairs{'get_trial_name', 'get_trial_id', 'get_trial_resources', 'get_trial_dir'} do
               local ok, err = pcall(c[name], c)
               assert(not ok and err.code == 'unsupported')
             end
@@ -240,3 +240,84 @@ def test_metrics_in_json_are_json(rtrain):
           run_config = {name = 'mine'}}):fit()
         """)
     json.loads(rtrain("metrics", "mine", "--json").stdout, parse_constant=pytest.fail)
+
+
+# behaviour: a trainer of one's own
+def test_a_trainer_of_ones_own_sets_up_and_trains_in_its_worker(rtrain):
+    result = rtrain.run_ok("""
+        local torch, train, data = require 'torch', require 'rtrain', require 'rtrain.data'
+        local Mine = train.BaseTrainer:extend 'Mine'
+        function Mine:init(scale, options)
+          train.BaseTrainer.init(self, options)
+          self.scale = scale
+        end
+        function Mine:setup() self.model = torch.nn.Linear(1, 1) end
+        function Mine:training_loop()
+          local context = train.get_context()
+          local optimizer = torch.optim.SGD(self.model:parameters(), {lr = 1e-3})
+          for batch in self.datasets.train:iter_torch_batches {batch_size = 4, dtypes = torch.float32} do
+            local loss = self.model(batch.id:unsqueeze(1)):square():mean() * self.scale
+            optimizer:zero_grad()
+            loss:backward()
+            optimizer:step()
+            train.report {loss = loss, owner = context:get_metadata().owner, world_size = context:get_world_size()}
+          end
+          return 'trained'
+        end
+        local result = Mine(3, {datasets = {train = data.range(8)}, metadata = {owner = 'ada'}}):fit()
+        print('result', result.return_value, #result.metrics_dataframe, result.metrics.owner, result.metrics.world_size)
+        """)
+    assert words(result, "result") == [["trained", "2", "ada", "1"]]
+
+
+def test_a_subclass_of_a_trainer_works_around_its_training(rtrain):
+    result = rtrain.run_ok("""
+        local train = require 'rtrain'
+        local Mine = train.DataParallelTrainer:extend 'Mine'
+        function Mine:setup() print('setup', train.get_context == nil) end
+        function Mine:training_loop()
+          print 'before'
+          train.DataParallelTrainer.training_loop(self)
+          print 'after'
+        end
+        print('metrics', Mine(function() train.report {one = 1} end):fit().metrics.one)
+        """)
+    assert [line.split("\t")[0] for line in result.stdout.splitlines()] == ["setup", "before", "after", "metrics"]
+
+
+# behaviour: `metadata`, `resume_from_checkpoint`
+def test_metadata_is_in_checkpoints_and_another_run_begins_with_one(rtrain):
+    result = rtrain.run_ok("""
+        local train = require 'rtrain'
+        local function save(epoch)
+          train.tempdir(function(dir)
+            local file = io.open(dir .. '/epoch', 'w')
+            file:write(epoch)
+            file:close()
+            local checkpoint = train.Checkpoint.from_directory(dir)
+            if epoch == 2 then checkpoint:set_metadata {owner = 'own', epoch = 2} end
+            train.report({epoch = epoch}, {checkpoint = checkpoint})
+          end)
+        end
+        local function read(path) return io.open(path .. '/epoch'):read '*n' end
+        local function loop(config)
+          local checkpoint = train.get_checkpoint()
+          local first = checkpoint and checkpoint:with_directory(read) + 1 or 1
+          for epoch = first, config.epochs do
+            save(epoch)
+            if epoch == 3 and first == 3 then error 'again' end
+          end
+          return train.get_context():get_metadata().owner
+        end
+        local first = train.TorchTrainer(loop, {train_loop_config = {epochs = 2}, metadata = {owner = 'ada', size = {1, 2}}}):fit()
+        local own = first.checkpoint:get_metadata()
+        print('metadata', first.return_value, own.owner, own.epoch, own.size[2],
+          first.best_checkpoints[1].checkpoint:get_metadata().owner)
+        local second = train.TorchTrainer(loop, {train_loop_config = {epochs = 4}, resume_from_checkpoint = first.checkpoint,
+          run_config = {failure_config = {max_failures = 1}}}):fit()
+        local epochs = {}
+        for i, row in ipairs(second.metrics_dataframe) do epochs[i] = row.epoch end
+        print('epochs', table.concat(epochs, ' '), second.metrics.epoch, next(second.checkpoint:get_metadata()))
+        """)
+    assert words(result, "metadata") == [["ada", "own", "2", "2", "ada"]]
+    assert words(result, "epochs") == [["3 4", "4", "nil"]]

@@ -50,7 +50,37 @@ function TestTrainer.test_unknown_and_refused_fields()
   lu.assertEquals(kind, 'config')
   lu.assertStrContains(wrong, 'datasets.train is a table: expected a dataset of rtrain.data, or a function that makes one')
   lu.assertEquals((refusal(train.TorchTrainer, print, {validation_config = {}})), 'config')
-  lu.assertEquals((refusal(train.TorchTrainer, print, {resume_from_checkpoint = 'x'})), 'config')
+end
+
+function TestTrainer.test_metadata_and_a_checkpoint_to_begin_with_are_checked()
+  local function refuse(field, value) return select(2, refusal(train.TorchTrainer, print, {[field] = value})) end
+  lu.assertStrContains(refuse('metadata', {f = print}), 'metadata.f is a function')
+  lu.assertStrContains(refuse('metadata', 'x'), "metadata is 'x', expected a table")
+  lu.assertStrContains(refuse('metadata', {1}), 'expected a table name → plain data')
+  lu.assertStrContains(refuse('resume_from_checkpoint', 'x'), "resume_from_checkpoint is 'x', expected a Checkpoint")
+  lu.assertStrContains(refuse('resume_from_checkpoint', train.Checkpoint '/not/there'), 'there is no folder /not/there')
+end
+
+function TestTrainer.test_a_trainer_of_ones_own_has_a_training_loop()
+  local Mine = train.BaseTrainer:extend 'Mine'
+  lu.assertStrContains(select(2, refusal(Mine)), 'Mine has no training_loop')
+  lu.assertStrContains(select(2, refusal(train.BaseTrainer, {})), 'BaseTrainer has no training_loop')
+  function Mine:training_loop() return self end
+  lu.assertEquals(Mine({scaling_config = {num_workers = 2}}).scaling_config.num_workers, 2)
+  lu.assertStrContains(select(2, refusal(Mine, {num_workers = 2})), 'num_workers belongs to ScalingConfig')
+  lu.assertStrContains(select(2, refusal(Mine, {train_loop_config = {}})), "train_loop_config")
+  local Careless = Mine:extend 'Careless'
+  function Careless:init() self.mine = true end
+  local careless = Careless()
+  lu.assertStrContains(select(2, refusal(careless.fit, careless)), 'has not called train.BaseTrainer.init(self, options)')
+end
+
+function TestTrainer.test_all_trainers_are_base_trainers()
+  local class = require 'rtrain.class'
+  for _, name in ipairs {'DataParallelTrainer', 'TorchTrainer', 'XGBoostTrainer', 'LightGBMTrainer'} do
+    lu.assertTrue(class.is(train[name](print), train.BaseTrainer))
+  end
+  lu.assertTrue(class.is(train.ProgramTrainer {command = {'true'}}, train.BaseTrainer))
 end
 
 TestOverrides = {}

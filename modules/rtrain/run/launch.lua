@@ -136,7 +136,9 @@ local function job_of(trainer, flags)
     gpus = place and scaling.use_gpu and places.gpus(place.local_rank) or nil,
     fit = local_fits,
     torch_config = trainer.torch_config,
-    datasets = trainer.datasets,
+    datasets = trainer._datasets,
+    metadata = trainer.metadata,
+    resume_from_checkpoint = trainer.resume_from_checkpoint,
     dataset_config = trainer.dataset_config,
   }
 end
@@ -151,6 +153,8 @@ local function dump_functions(job)
     on_nan = job.run_config.failure_config.on_nan,
     validation_config = job.validation_config,
     datasets = job.worker_datasets,
+    metadata = job.metadata,
+    resume_from_checkpoint = job.resume_from_checkpoint,
     flags = job.flags,
   }
 end

@@ -21,7 +21,8 @@ local function begin_session(host, job, pump)
   session.begin {
     context = context,
     gpus = job.gpus or context.gpus,
-    checkpoint = trial and trial.checkpoint or starting and Checkpoint(starting.path) or nil,
+    checkpoint = trial and trial.checkpoint or starting and Checkpoint(starting.path) or job.resume_from_checkpoint,
+    metadata = job.metadata or {},
     trial = trial,
     tempdirs = {},
     kind = job.kind,
@@ -74,7 +75,8 @@ end
 
 ---Runs a train function as this process's part of the attempt. An error is the rank's error.
 ---@param job {train_loop_per_worker: function, train_loop_config: table?, kind: string, datasets: table[],
----  validation_config: table?, gpus: integer[]?, on_nan: string, flags: RunFlags?} gpus: where the launcher has given them
+---  validation_config: table?, gpus: integer[]?, on_nan: string, metadata: table?, resume_from_checkpoint: Checkpoint?,
+---  flags: RunFlags?} gpus: where the launcher has given them
 ---@param pump? function in local mode: takes the run's events, after each report
 ---@return any return_value plain data
 function worker.run(job, pump)
