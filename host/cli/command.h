@@ -12,7 +12,7 @@ namespace rtrain {
 // `command_line` is the whole of it, for the run's record.
 void add_run(Parser& parser, const std::vector<std::string>& command_line);
 void add_launch(Parser& parser, const std::vector<std::string>& command_line);
-void add_sweep(Parser& parser);
+void add_sweep(Parser& parser, const std::vector<std::string>& command_line);
 void add_check(Parser& parser);
 void add_lr_find(Parser& parser);
 void add_estimate(Parser& parser);

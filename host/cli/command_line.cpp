@@ -72,7 +72,7 @@ int code_of_output() {
 void add_commands(Parser& parser, const std::vector<std::string>& command_line) {
   add_run(parser, command_line);
   add_launch(parser, command_line);
-  add_sweep(parser);
+  add_sweep(parser, command_line);
   add_check(parser);
   add_lr_find(parser);
   add_estimate(parser);

@@ -24,6 +24,7 @@
 #include "host/lua/ref.h"
 #include "host/lua/require.h"
 #include "host/lua/state.h"
+#include "host/lua/unset_globals.h"
 #include "host/machine/full_stack.h"
 #include "host/store/environment.h"
 #include "host/store/file.h"

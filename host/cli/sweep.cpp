@@ -70,12 +70,16 @@ Map request_of(const SweepOptions& options) {
   return out;
 }
 
-void run_sweep(const SweepOptions& options) {
+void run_sweep(const SweepOptions& options, const std::vector<std::string>& command_line) {
   outlive_readers();
   State state;
   add_host_modules(state);
+  load_file(state, options.file, unmarked(options.args));  // for its errors, before any trial
+  lua_pop(state, 1);
   push_module_function(state, "rtrain.tune.sweep_command", "run");
-  push_value(state, request_of(options));
+  Map request = request_of(options);
+  request.set("command", to_list(command_line));
+  push_value(state, request);
   protected_call(state, 1, 1);
   const auto code = static_cast<int>(to_value(state, -1, "the exit code").as_int());
   if (code != 0) std::exit(code);
@@ -152,7 +156,7 @@ void add_run_options(Command& command, SweepOptions& options) {
 
 }  // namespace
 
-void add_sweep(Parser& parser) {
+void add_sweep(Parser& parser, const std::vector<std::string>& command_line) {
   auto options = std::make_shared<SweepOptions>();
   Command command = parser.command(
       "sweep", "Train with many configurations: rtrain sweep train.lua --grid lr=1e-2,1e-3");
@@ -170,7 +174,7 @@ void add_sweep(Parser& parser) {
       "has failed; 2 wrong usage; 3 wrong configuration, such as a parameter that the script's\n"
       "train_loop_config does not have; 75 SIGTERM, 130 Ctrl-C: it can go on; 143 a second "
       "SIGTERM");
-  command.action([options] { run_sweep(*options); });
+  command.action([options, &command_line] { run_sweep(*options, command_line); });
 }
 
 }  // namespace rtrain

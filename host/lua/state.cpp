@@ -12,6 +12,7 @@
 #include "host/lua/print.h"
 #include "host/lua/python_advice.h"
 #include "host/lua/require.h"
+#include "host/lua/unset_globals.h"
 
 namespace rtrain {
 namespace {
@@ -105,7 +106,6 @@ void watch_recursion(lua_State* L) {
 // Calls the chunk at the top of the stack with the arguments as `...`. What a script does not find
 // is its error, no wrong use of the command.
 void call_with(lua_State* L, const std::vector<std::string>& args) {
-  refuse_python_constants(L);
   luaL_checkstack(L, static_cast<int>(args.size()), "too many arguments");
   for (const std::string& argument : args) lua_pushlstring(L, argument.data(), argument.size());
   try {
@@ -182,7 +182,7 @@ Error with_excerpt(lua_State* L, const Error& error) {
 
 }  // namespace
 
-void run_file(lua_State* L, const std::string& path, const std::vector<std::string>& args) {
+void load_file(lua_State* L, const std::string& path, const std::vector<std::string>& args) {
   std::string text = read_script(path);
   // LuaJIT skips a "#!" line only in luaL_loadfile; keep the newline so that line numbers stay
   // right.
@@ -193,6 +193,15 @@ void run_file(lua_State* L, const std::string& path, const std::vector<std::stri
   add_script_folder(L, folder.string());
   try {
     load_text(L, text, cat("@", path));
+    refuse_unset_globals(L, {.path = path, .text = text, .folder = folder.string()});
+  } catch (const Error& e) {
+    throw with_excerpt(L, e);
+  }
+}
+
+void run_file(lua_State* L, const std::string& path, const std::vector<std::string>& args) {
+  load_file(L, path, args);
+  try {
     call_with(L, args);
   } catch (const Error& e) {
     throw with_excerpt(L, e);
@@ -202,6 +211,7 @@ void run_file(lua_State* L, const std::string& path, const std::vector<std::stri
 void run_code(lua_State* L, const std::string& code, const std::vector<std::string>& args) {
   set_arguments(L, "-e", args);
   load_text(L, code, "=(command line)");
+  refuse_unset_globals(L, {.path = "(command line)", .text = code, .folder = ""});
   call_with(L, args);
 }
 

@@ -37,9 +37,13 @@ void push_library_env(lua_State* L);
 // Puts the folder in front of package.path, so that modules next to the script are found.
 void add_script_folder(lua_State* L, const std::string& folder);
 
-// Loads and runs the file with the arguments as `...` and in the global `arg` (arg[0] = path).
-// Throws Error: kUser from the script, kUsage when it cannot be read, kUser with the position when
-// it does not parse.
+// Pushes the file's chunk, without running it, and sets the global `arg` (arg[0] = path).
+// Throws Error: kUsage when it cannot be read; kUser with the position when it does not parse, or
+// reads globals that nothing sets (unset_globals.h).
+void load_file(lua_State* L, const std::string& path, const std::vector<std::string>& args);
+
+// Loads and runs the file with the arguments as `...` and in the global `arg`.
+// Throws Error: those of load_file, and kUser from the script.
 void run_file(lua_State* L, const std::string& path, const std::vector<std::string>& args);
 
 // The same for code from the command line, with arg[0] = "-e"; modules are found in the current

@@ -126,6 +126,39 @@ def test_the_module_is_named_below_containers_hooks_and_for_lua_errors(rtrain):
     assert result.stdout.splitlines() == ["in Net.blocks.0.layers.1 (Linear)", "in Net.blocks.0 (Block)"], result.stderr
 
 
+UNSET = """
+    print 'begun'
+    local train, settings = require 'rtrain', require 'settings'
+    train.TorchTrainer{
+      train_loop_per_worker = function(config)
+        if unittest then unittest.main() end
+        local loss = config.lr * rate_of_module
+        train.report{loss = los, lr = learning_rate}
+      end,
+      train_loop_config = {lr = 1, learning_rate = 2},
+    }:fit()
+    print(train.config.learning_rate)
+"""
+
+
+def test_globals_that_nothing_sets_are_listed_before_the_first_line(rtrain):
+    rtrain.script("rate_of_module = 2\nprint(rate_of_modul)", "settings.lua")
+    script = rtrain.script(UNSET)
+    for command in (["run"], ["check"], ["exec"], ["lr-find"], ["sweep", "--grid", "lr=1,2"]):
+        result = rtrain(command[0], script, *command[1:])
+        assert result.returncode == 1 and result.stdout == "", (command, result.stdout, result.stderr)
+        lines = result.stderr.splitlines()
+        assert lines[0] == (f"rtrain: {script}:7: reads the global 'learning_rate', which nothing sets: "
+                            "did you mean 'config.learning_rate'?"), result.stderr
+        assert lines[1].endswith(":7: reads the global 'los', which nothing sets: did you mean 'loss'?")
+        assert lines[2].endswith("settings.lua:2: reads the global 'rate_of_modul', which nothing sets: did you mean 'rate_of_module'?")
+        assert "unittest" not in result.stderr and "begun" not in result.stderr
+    assert not rtrain.query("SELECT 1 FROM runs")
+    rtrain.script("rate_of_module = 2", "settings.lua")
+    fixed = UNSET.replace("los,", "loss,").replace("= learning_rate", "= config.learning_rate").replace("train.config", "({})")
+    assert rtrain.run_ok(fixed).stdout.splitlines()[0] == "begun"
+
+
 def refusal(rtrain, text):
     """The first line of what `rtrain exec` says."""
     result = rtrain("exec", rtrain.script(text))
@@ -186,7 +219,9 @@ PYTHON = {
     "if a != b then end": "~=", "x += 1": "x = x + 1", "f(a, lr=0.1)": "f(a, {lr = 0.1})", "y = a[1:2]": "torch.slice(1, 3)",
     "import torch": "require 'torch'", "from torch import nn": "require 'torch.nn'", "class Net(nn.Module):": "extend('Net')",
     "self.x: int = 3": "annotations of types", "print(1) # one": "a comment begins with --", "def f(x):": "function f(x)",
-    "for i in range(10):": "for … do … end", "if a == b:": "if … then … end", "x = [1, 2]": "a list is {1, 2}",
+    "for i in range(10):": "for i = 0, n - 1 do … end", "for k in d:": "for … do … end", "y = a @ b": "x:matmul(y)",
+    "local y = a @ b": "x:matmul(y)", "for i in range(3):\n  print(i)\n\nprint(1)\n": "for i = 0, n - 1 do … end",
+    "while a:\n  f(a)\n  g(a)\nf(b)": "while … do … end", "if a == b:": "if … then … end", "x = [1, 2]": "a list is {1, 2}",
     "x = {'a': 1}": "{a = 1}", "x = lambda y: y": "function(x)", "x = y ** 2": "x ^ 2", "if !a then end": "'not'",
     "with torch.no_grad():": "torch.no_grad(function()", "raise ValueError('x')": "error('message')", "a && b": "'and'",
 }

@@ -18,6 +18,25 @@ local FIELD = opcode(function(t) return t.name end, 1)
 local GLOBAL = opcode(function() return print end, 1)
 local SET_GLOBAL = opcode(loadstring 'name = 1', 2)
 local UPVALUE = opcode(function() return util end, 1)
+local STRING = opcode(function() return 'text' end, 1)
+local FUNCTION = opcode(function() return function() end end, 1)
+-- Those that ask whether the value in their second operand is nil or false: if x, if not x, x and y, x or y, not x.
+local TESTS = {
+  [opcode(function(x, f) if x then f() end end, 1)] = true,
+  [opcode(function(x, f) if not x then f() end end, 1)] = true,
+  [opcode(function(x, y) return x and y end, 1)] = true,
+  [opcode(function(x, y) return x or y end, 1)] = true,
+  [opcode(function(x) return not x end, 1)] = true,
+}
+-- Those that compare their first operand with nil, false or true.
+local COMPARES = {
+  [opcode(function(x, f) if x == nil then f() end end, 1)] = true,
+  [opcode(function(x, f) if x ~= nil then f() end end, 1)] = true,
+}
+-- With these globals may be set under names that are not in the code.
+local SETTERS = {
+  getfenv = true, setfenv = true, load = true, loadstring = true, loadfile = true, dofile = true, module = true,
+}
 -- Of calls that end their function.
 local LAST_CALLS = {
   [opcode(function(f) return f() end, 2)] = true,
@@ -63,20 +82,75 @@ function bytecode.last_calls(fn)
   return lines
 end
 
----Calls see(name, line, is_set) for each global that the function and those in it read or set.
----@param fn function|userdata of Lua, or its prototype
----@param see fun(name: string, line: integer, is_set: boolean)
-function bytecode.each_global(fn, see)
+-- How an instruction uses a global's value that the one before it has read: 'tested', 'unseen' where other globals may be set
+-- with it, else nil.
+local function use_of(fn, pc, name)
+  local op, register = opcode(fn, pc + 1), target(fn, pc)
+  if TESTS[op] and operand(fn, pc + 1) == register then return 'tested' end
+  if COMPARES[op] and target(fn, pc + 1) == register then return 'tested' end
+  if pc > 1 and select(2, read_of(fn, pc - 1)) == 'type' then return 'tested' end
+  if name == '_G' then
+    return not (field_of(fn, pc + 1) and select(2, field_of(fn, pc + 1)) == register) and 'unseen' or nil
+  end
+  return SETTERS[name] and 'unseen' or nil
+end
+
+-- The module that `require` at an instruction is called with, also by pcall(require, 'name'); nil for a computed one.
+local function required_by(fn, pc)
+  if opcode(fn, pc + 1) ~= STRING or not (opcode(fn, pc + 2) == CALL or LAST_CALLS[opcode(fn, pc + 2)]) then return nil end
+  return util.funck(fn, -operand(fn, pc + 1) - 1)
+end
+
+-- Whether the function that an instruction makes is an argument of pcall.
+local function is_protected(fn, pc)
+  local name = pc > 1 and select(2, read_of(fn, pc - 1))
+  return name == 'pcall' or name == 'xpcall'
+end
+
+local function add_global(fn, pc, found)
+  local name, line = util.funck(fn, -operand(fn, pc) - 1), util.funcinfo(fn, pc).currentline
+  local use = use_of(fn, pc, name)
+  local module = name == 'require' and required_by(fn, pc)
+  if module then
+    table.insert(found.modules, module)
+  elseif use == 'unseen' or name == 'require' then
+    found.is_open = true
+  elseif use == 'tested' then
+    found.tested[name] = true
+  end
+  table.insert(found.read, {name, line})
+end
+
+local function add_globals(fn, found)
   for pc = 1, util.funcinfo(fn).bytecodes - 1 do
-    local is_set = opcode(fn, pc) == SET_GLOBAL
-    if is_set or opcode(fn, pc) == GLOBAL then
-      see(util.funck(fn, -operand(fn, pc) - 1), util.funcinfo(fn, pc).currentline, is_set)
+    local op = opcode(fn, pc)
+    if op == GLOBAL then
+      add_global(fn, pc, found)
+    elseif op == SET_GLOBAL then
+      found.set[util.funck(fn, -operand(fn, pc) - 1)] = true
+    elseif op == FUNCTION and is_protected(fn, pc) then
+      found.protected[util.funck(fn, -operand(fn, pc) - 1)] = true
     end
   end
   for i = 1, util.funcinfo(fn).gcconsts do
     local constant = util.funck(fn, -i)
-    if type(constant) == 'proto' then bytecode.each_global(constant, see) end
+    if type(constant) == 'proto' then
+      local count = #found.read
+      add_globals(constant, found)
+      for at = count + 1, found.protected[constant] and #found.read or count do found.tested[found.read[at][1]] = true end
+    end
   end
+end
+
+---What the code of a function, and of those in it, has to do with globals.
+---@param fn function of Lua
+---@return {read: {[1]: string, [2]: integer}[], set: table<string, true>, tested: table<string, true>, modules: string[],
+---  is_open: boolean} found the names that it reads, each time with the line; sets; tests, or reads in a function that pcall is
+---  given; the modules that it requires; whether it may set others too, in ways that the code does not tell
+function bytecode.globals(fn)
+  local found = {read = {}, set = {}, tested = {}, modules = {}, is_open = false, protected = {}}
+  add_globals(fn, found)
+  return found
 end
 
 -- '...' when what the instruction has read is called with arguments, '' without.

@@ -8,7 +8,7 @@ local errors = require 'base.errors'
 local frame = require 'base.errors.frame'
 local member_names = require 'base.member_names'
 local ordered = require 'base.ordered'
-local pythonisms = require 'base.errors.pythonisms'
+local unset_globals = require 'base.errors.unset_globals'
 
 local error_hint = {}
 
@@ -16,8 +16,6 @@ local error_hint = {}
 local MAX_KEYS = 12
 -- Bytes of a text that is shown, and frames that are looked at.
 local MAX_TEXT, MAX_FRAMES = 40, 20
-
-local MODULES = {torch = 'torch', nn = 'torch.nn', F = 'torch.nn.functional', optim = 'torch.optim', train = 'rtrain'}
 
 -- "config has no 'lr': it has batch_size, epochs".
 local function absent_text(object, text, name)
@@ -51,14 +49,6 @@ local function of_limit(level)
   end
 end
 
-local function of_global(name)
-  if MODULES[name] then return ("local %s = require '%s' comes first"):format(name, MODULES[name]) end
-  local advice = pythonisms.of_function(name)
-  if advice then return 'in Lua: ' .. advice end
-  local near = errors.suggestion(name, ordered.names_of(_G))
-  return near:find 'did you mean' and near:sub(3) or nil
-end
-
 -- Of a value that was called: a `for` over a table.
 local function of_called_table(level)
   for _, variable in ipairs(frame.variables(level + 1)) do
@@ -87,7 +77,7 @@ local HINTS = {
   {"field '(.-)' %(a nil value%)", of_field},
   {"method '(.-)' %(a nil value%)", of_field},
   {"^[^\n]*'for' %l+ [%l ]*must be a number", of_limit},
-  {"global '(.-)' %(a nil value%)", function(_, name) return of_global(name) end},
+  {"global '(.-)' %(a nil value%)", function(_, name) return unset_globals.advice(name, {}) end},
   {'attempt to index a boolean value', function() return 'a == b is one boolean; tensors are compared by a:eq(b)' end},
   {'attempt to call a table value', of_called_table},
   {"bad argument #1 to 'i?pairs' %(table expected, got userdata%)", of_walked},

@@ -1,7 +1,5 @@
 -- base/errors/pythonisms.lua: Python in a Lua script: what to write instead.
 
-local bytecode = require 'base.errors.bytecode'
-
 local pythonisms = {}
 
 -- Global functions that a script may miss.
@@ -16,6 +14,18 @@ local FUNCTIONS = {
   sorted = 'table.sort(list)', open = "io.open(path, 'r')", input = 'io.read()', f = "('%.3f'):format(x)",
   exit = 'os.exit(code)', round = 'math.floor(x + 0.5)', map = 'for i, x in ipairs(list) do out[i] = f(x) end',
 }
+
+-- Of NumPy's functions, those that torch calls otherwise.
+local NUMPY = {array = 'tensor', asarray = 'as_tensor', concatenate = 'cat', expand_dims = 'unsqueeze', random = 'rand',
+               power = 'pow', absolute = 'abs'}
+
+-- Python's packages that a script names without having them.
+local PACKAGES = {
+  pd = "tables are read by require('rtrain.data').read_csv(path)", plt = 'rtrain plot RUN draws what a run has reported',
+  tqdm = 'a run shows its progress by itself', sys = "arg[1], os.exit(code), io.stderr:write('text')",
+  time = 'os.time(), os.clock()', random = 'math.random()', logging = "print('text')",
+}
+PACKAGES.pandas, PACKAGES.matplotlib = PACKAGES.pd, PACKAGES.plt
 
 -- Names that Python has and Lua reads as globals without a value.
 local CONSTANTS = {None = 'nil', True = 'true', False = 'false'}
@@ -38,6 +48,8 @@ local SYNTAX = {
   {'^%s*del%s', 'a value is removed by x = nil, an item of a list by table.remove(list, i)'},
   {'!=', "'not equal' is written ~="},
   {'&&', "it is written 'and'"}, {'||', "it is written 'or'"}, {'![%w_(]', "it is written 'not'"},
+  {'[%w_%])]%s*@%s*[%w_(]', 'the product of matrices is x:matmul(y)'},
+  {'^%s*for%s.*%sin%s+range%(.*:%s*$', 'it is written for i = 0, n - 1 do … end'},
   {'^%s*if%s.*:%s*$', 'it is written if … then … end'}, {'^%s*else%s*:', 'it is written else … end'},
   {'^%s*for%s.*:%s*$', 'it is written for … do … end'}, {'^%s*while%s.*:%s*$', 'it is written while … do … end'},
   {'[%w_%])]%s*[%+%-%*/]=[^=]', 'Lua has no += and the like: x = x + 1'},
@@ -56,8 +68,10 @@ local SYNTAX = {
   {'[=(,]%s*%[[^%[]', 'a list is {1, 2}'},
 }
 
--- The line with its strings blanked out, but for their quotes.
-local function without_strings(line)
+---The line with its strings blanked out, but for their quotes, and without its comment.
+---@param line string
+---@return string
+function pythonisms.without_strings(line)
   line = line:gsub('%-%-.*$', '')
   return (line:gsub([[(["'])(.-)%1]], function(quote, inner) return quote .. (' '):rep(#inner) .. quote end))
 end
@@ -72,16 +86,24 @@ end
 ---assert(pythonisms.of_line 'local a = {1, 2}' == nil)
 ---```
 function pythonisms.of_line(line)
-  local text = without_strings(line)
+  local text = pythonisms.without_strings(line)
   for _, entry in ipairs(SYNTAX) do
     if text:find(entry[1]) then return entry[2] end
   end
 end
 
----What to call instead of a global function that is not there; nil for one that is not Python's.
+---What to write instead of a global that is not there; nil for one that is neither a function nor a package of Python's.
 ---@param name string
+---@param field? string what is read of it
 ---@return string? advice
-function pythonisms.of_function(name) return FUNCTIONS[name] end
+---
+---```lua
+---assert(require('base.errors.pythonisms').of_global('np', 'mean') == "torch has NumPy's functions: torch.mean")
+---```
+function pythonisms.of_global(name, field)
+  if name ~= 'np' and name ~= 'numpy' then return FUNCTIONS[name] or PACKAGES[name] end
+  return ("torch has NumPy's functions: torch.%s"):format(NUMPY[field] or field or 'mean')
+end
 
 local function line_at(text, number)
   local at = 0
@@ -91,15 +113,16 @@ local function line_at(text, number)
   end
 end
 
----Advice for a text that Lua cannot read: from the line of its error, or the last one before it that is not empty.
----@param text string
----@param message string Lua's: "train.lua:3: '=' expected near 'x'"
----@return string? advice
-function pythonisms.of_text(text, message)
-  local number = tonumber(message:match ':(%d+):')
-  if message:find "near '#'" then return 'a comment begins with --' end
-  if message:find 'unfinished string' then return nil end
-  for at = number or 0, 1, -1 do
+-- Lines that begin a block of Python: none of Lua's ends so, but Lua may read on for many lines before it finds an error.
+local function is_block(line)
+  local word = pythonisms.without_strings(line):match '^%s*(%l+)[^%w_].*:%s*$' or line:match '^%s*(%l+)%s*:%s*$'
+  return word == 'for' or word == 'if' or word == 'elif' or word == 'else' or word == 'while' or word == 'def'
+    or word == 'class' or word == 'with' or word == 'try' or word == 'except'
+end
+
+-- Advice for the line of an error, or the last one before it that is not empty.
+local function advice_at(text, number)
+  for at = number, 1, -1 do
     local line = line_at(text, at)
     if line and line:find '%S' then
       local advice = pythonisms.of_line(line)
@@ -109,22 +132,41 @@ function pythonisms.of_text(text, message)
   end
 end
 
----What is wrong with a function that reads one of Python's constants, or has a function in it that does; nil for one that
----gives the name a value itself.
----@param fn function of Lua
----@return string? message with its line
-function pythonisms.of_constants(fn)
-  local read, set = {}, {}
-  bytecode.each_global(fn, function(name, line, is_set)
-    if is_set then set[name] = true
-    elseif CONSTANTS[name] then read[#read + 1] = {name, line} end
-  end)
-  for _, entry in ipairs(read) do
-    local name, line = unpack(entry)
-    if not set[name] then
-      return ("%s:%d: Python's %s is written %s"):format(debug.getinfo(fn, 'S').short_src, line, name, CONSTANTS[name])
-    end
+-- The first line before that of an error that begins a block of Python.
+local function first_block(text, number)
+  local at = 0
+  for line in (text .. '\n'):gmatch '(.-)\r?\n' do
+    at = at + 1
+    if at > number then return nil end
+    if is_block(line) then return at, pythonisms.of_line(line) end
   end
 end
+
+---Lua's message about a text that it cannot read, with what to write instead of Python.
+---@param text string
+---@param message string Lua's: "train.lua:3: '=' expected near 'x'"
+---@return string message at the line of the Python
+---
+---```lua
+---local pythonisms = require 'base.errors.pythonisms'
+---assert(pythonisms.explained('for i in range(3):\n  print(i)\nprint(1)', "t.lua:3: 'do' expected near '<eof>'")
+---  == "t.lua:1: 'do' expected (it is written for i = 0, n - 1 do … end)")
+---```
+function pythonisms.explained(text, message)
+  local place, number, words = message:match '^(.-:)(%d+)(:.*)$'
+  if number == nil or message:find 'unfinished string' then return message end
+  if message:find "near '#'" then return message .. ' (a comment begins with --)' end
+  local block, block_advice = first_block(text, tonumber(number))
+  if block and block_advice and block < tonumber(number) then
+    return ('%s%d%s (%s)'):format(place, block, words:gsub(" near '.-'$", ''), block_advice)
+  end
+  local advice = advice_at(text, tonumber(number))
+  return advice and ('%s (%s)'):format(message, advice) or message
+end
+
+---What Lua writes for a constant of Python's, which it reads as a global: None → 'nil'.
+---@param name string
+---@return string? written nil for one that is not Python's
+function pythonisms.of_constant(name) return CONSTANTS[name] end
 
 return pythonisms
