@@ -321,3 +321,25 @@ def test_metadata_is_in_checkpoints_and_another_run_begins_with_one(rtrain):
         """)
     assert words(result, "metadata") == [["ada", "own", "2", "2", "ada"]]
     assert words(result, "epochs") == [["3 4", "4", "nil"]]
+
+
+# behaviour: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT in the workers
+def test_workers_find_who_they_are_in_their_environment(rtrain):
+    result = rtrain.run_ok("""
+        local train = require 'rtrain'
+        local function loop()
+          local values = {}
+          for _, name in ipairs {'RANK', 'WORLD_SIZE', 'LOCAL_RANK', 'LOCAL_WORLD_SIZE', 'NODE_RANK', 'MASTER_ADDR'} do
+            values[#values + 1] = os.getenv(name)
+          end
+          print('found', table.concat(values, ' '), tonumber(os.getenv 'MASTER_PORT') > 0)
+          return os.getenv 'MASTER_PORT'
+        end
+        local config = train.TorchConfig {init_method = 'env://', set_cuda_device = false}
+        train.TorchTrainer(loop, {scaling_config = {num_workers = 2}, torch_config = config}):fit()
+        train.TorchTrainer(loop, {scaling_config = {num_workers = 0}}):fit()
+        print('after', os.getenv 'RANK', os.getenv 'MASTER_PORT')
+        """)
+    assert words(result, "found") == [["0 1 0 1 0 127.0.0.1", "true"], ["0 2 0 2 0 127.0.0.1", "true"],
+                                      ["1 2 1 2 0 127.0.0.1", "true"]]
+    assert words(result, "after") == [["nil", "nil"]]

@@ -10,11 +10,14 @@ local schema = require 'rtrain.config.schema'
 ---  between hosts over Gloo; those of CUDA over NCCL where no two workers share a device, else over Gloo. 'gloo': Gloo for all.
 ---  'nccl': as the default, and an error without NCCL. 'shm': tensors of the CPU alone, and an error on several hosts.
 ---  'cpu:gloo,cuda:nccl': both by name
----@field init_method string 'env', accepted for Ray's sake: the controller is the rendezvous
+---@field init_method string 'env' (default), 'env://' or 'tcp', accepted for Ray's sake: the controller is the rendezvous.
+---  The environment of each worker has RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, NODE_RANK, MASTER_ADDR, MASTER_PORT
+---@field set_cuda_device boolean whether the worker's GPU is the current device of its process (default true)
 ---@field timeout_s number seconds that a collective or a report may wait for other ranks (default 1800)
 local TorchConfig = schema.define('TorchConfig', {
   {'backend', check = schema.one_of('nccl', 'gloo', 'shm', 'cpu:shm,cuda:nccl', 'cpu:gloo,cuda:nccl')},
-  {'init_method', default = 'env', check = schema.one_of('env', 'tcp')},
+  {'init_method', default = 'env', check = schema.one_of('env', 'env://', 'tcp')},
+  {'set_cuda_device', default = true, check = schema.boolean},
   {'timeout_s', default = 1800, check = schema.positive},
 })
 

@@ -6,6 +6,7 @@ local Commits = require 'rtrain.elastic.commits'
 local errors = require 'base.errors'
 local followers = require 'rtrain.elastic.followers'
 local session = require 'rtrain.worker.session'
+local variables = require 'rtrain.worker.variables'
 
 -- Where a loss cannot be healed commits are nothing.
 local NONE = {commit = function() end, close = function() end}
@@ -42,6 +43,7 @@ end
 local function renew_session(state)
   local before = state.context
   state.context = require('rtrain._worker').context()
+  variables.set(require 'rtrain._worker', state.context)
   state.checkpoint, state.tempdirs = nil, {}
   followers.move(before, state)
 end

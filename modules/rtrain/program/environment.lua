@@ -10,12 +10,6 @@ environment.DROPPED = {
   'RTRAIN_LAUNCHER=', 'RTRAIN_NNODES=', 'RTRAIN_TASK=', 'RTRAIN_TRIAL=',
 }
 
--- What rank 0 knows of itself, on all ranks.
-local function shared(host, context, name, make)
-  if context.world_rank == 0 then host.store_set('program/' .. name, make()) end
-  return host.store_get('program/' .. name, context.timeout_s)
-end
-
 -- What ranks first … first + count - 1 have put there under the name, in their order.
 local function gather(host, context, name, own, first, count)
   local function key(rank) return ('program/%s/%d'):format(name, rank) end
@@ -33,14 +27,12 @@ local function devices_of_host(host, context)
   return table.concat(gather(host, context, 'devices', table.concat(own, ','), first, context.local_world_size), ',')
 end
 
----torchrun's, which PyTorch, Lightning, Accelerate, DeepSpeed and others read.
+---torchrun's, which PyTorch, Lightning, Accelerate, DeepSpeed and others read. The address is the worker's own
+---(rtrain.worker.variables).
 ---@param host table rtrain._worker
 ---@param context table of this rank
 ---@return table<string, string> env
 function environment.of(host, context)
-  local free_port = require('rtrain._program').free_port
-  local address = shared(host, context, 'address', function() return address_of(context) end)
-  local port = shared(host, context, 'port', function() return ('%d'):format(free_port()) end)
   local function text(number) return ('%d'):format(number) end
   return {
     RANK = text(context.world_rank),
@@ -51,8 +43,8 @@ function environment.of(host, context)
     ROLE_NAME = 'default',
     ROLE_RANK = text(context.world_rank),
     ROLE_WORLD_SIZE = text(context.world_size),
-    MASTER_ADDR = address,
-    MASTER_PORT = port,
+    MASTER_ADDR = os.getenv 'MASTER_ADDR',
+    MASTER_PORT = os.getenv 'MASTER_PORT',
     TORCHELASTIC_RUN_ID = context.experiment_name,
     TORCHELASTIC_RESTART_COUNT = text(context.attempt - 1),
     OMP_NUM_THREADS = text(math.max(1, context.threads or 1)),

@@ -155,6 +155,7 @@ local function dump_functions(job)
     datasets = job.worker_datasets,
     metadata = job.metadata,
     resume_from_checkpoint = job.resume_from_checkpoint,
+    set_cuda_device = job.torch_config.set_cuda_device,
     flags = job.flags,
   }
 end

@@ -43,6 +43,7 @@ function local_worker.serve(fd, job, pump, is_joined)
     datasets = job.worker_datasets, validation_config = job.validation_config, gpus = job.gpus,
     on_nan = job.run_config.failure_config.on_nan, flags = job.flags, metadata = job.metadata,
     resume_from_checkpoint = job.resume_from_checkpoint,
+    set_cuda_device = job.torch_config.set_cuda_device,
   }
   local disarmed, ok, value = pcall(run_armed, endpoint, attempt, pump_apart)
   if not disarmed then ok, value = false, errors.wrap(ok) end

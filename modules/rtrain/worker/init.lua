@@ -11,6 +11,7 @@ local process_group = require 'rtrain.worker.process_group'
 local run_flags = require 'rtrain.worker.run_flags'
 local session = require 'rtrain.worker.session'
 local timing = require 'rtrain.worker.timing'
+local variables = require 'rtrain.worker.variables'
 
 local worker = {}
 
@@ -76,7 +77,7 @@ end
 ---Runs a train function as this process's part of the attempt. An error is the rank's error.
 ---@param job {train_loop_per_worker: function, train_loop_config: table?, kind: string, datasets: table[],
 ---  validation_config: table?, gpus: integer[]?, on_nan: string, metadata: table?, resume_from_checkpoint: Checkpoint?,
----  flags: RunFlags?} gpus: where the launcher has given them
+---  set_cuda_device: boolean?, flags: RunFlags?} gpus: where the launcher has given them
 ---@param pump? function in local mode: takes the run's events, after each report
 ---@return any return_value plain data
 function worker.run(job, pump)
@@ -84,7 +85,8 @@ function worker.run(job, pump)
   begin_session(host, job, pump)
   local state = session.get('worker')
   if job.gpus then host.set_gpus(job.gpus) end
-  prepare_engine(host, state.context.threads, state.gpus)
+  variables.set(host, state.context)
+  prepare_engine(host, state.context.threads, job.set_cuda_device == false and {} or state.gpus)
   state.flags = job.flags
   local asked = job.flags and job.flags.tryout
   if asked then state.probe = require('rtrain.tryout.' .. asked.probe)(asked, state.context.world_rank) end
@@ -114,6 +116,7 @@ function worker.finish()
   loop_progress.finish()
   not_finite.finish()
   run_flags.undo(state.flags)
+  variables.restore()
   process_group.destroy()
   session.finish()
 end

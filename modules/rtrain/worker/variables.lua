@@ -1,0 +1,47 @@
+-- rtrain/worker/variables.lua: who this rank is, in its environment: for scripts of PyTorch, and programs that it starts.
+
+local ffi = require 'ffi'
+local master = require 'rtrain.worker.master'
+
+local variables = {}
+
+ffi.cdef [[
+int setenv(const char *name, const char *value, int overwrite);
+int unsetenv(const char *name);
+]]
+
+-- Name → what was there before, or false: in local mode the process goes on afterwards.
+local before = {}
+
+local function put(name, value)
+  if value then ffi.C.setenv(name, value, 1) else ffi.C.unsetenv(name) end
+end
+
+local function set(name, value)
+  if before[name] == nil then before[name] = os.getenv(name) or false end
+  put(name, value)
+end
+
+---Sets them; again where the rank goes on in another group (train.elastic).
+---@param host table rtrain._worker
+---@param context table of this rank
+function variables.set(host, context)
+  set('RANK', ('%d'):format(context.world_rank))
+  set('WORLD_SIZE', ('%d'):format(context.world_size))
+  set('LOCAL_RANK', ('%d'):format(context.local_rank))
+  set('LOCAL_WORLD_SIZE', ('%d'):format(context.local_world_size))
+  set('NODE_RANK', ('%d'):format(context.node_rank))
+  local address, port = master(host, context)
+  set('MASTER_ADDR', address)
+  set('MASTER_PORT', port)
+  -- An rtrain that the train function starts is no rank of this run.
+  set('RTRAIN_LAUNCHER', 'local')
+end
+
+---Makes the environment what it was before.
+function variables.restore()
+  for name, value in next, before do put(name, value) end
+  before = {}
+end
+
+return variables
