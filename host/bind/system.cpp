@@ -18,6 +18,7 @@
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
 #include "host/lua/cuda_loader.h"
+#include "host/lua/isolated_library.h"
 #include "host/machine/nvml.h"
 #include "host/machine/resource_settings.h"
 #include "host/machine/terminal_size.h"
@@ -263,6 +264,11 @@ int tree_library(lua_State* L) {
   return 2;
 }
 
+int open_isolated(lua_State* L) {
+  lua_pushlightuserdata(L, open_isolated_library(luaL_checkstring(L, 1)));
+  return 1;
+}
+
 template <auto Make>
 int terminal(lua_State* L) {
   size_t size = 0;
@@ -312,6 +318,7 @@ int open_system(lua_State* L) {
       method<&width_of_text>("text_width"),
       method<&bytes_of_columns>("bytes_that_fit"),
       method<&tree_library>("tree_library"),
+      method<&open_isolated>("open_isolated"),
       method<&terminal<&terminal_text>>("terminal_text"),
       method<&terminal<&terminal_line>>("terminal_line")};
   push_functions(L, kFunctions);

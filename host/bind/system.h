@@ -29,6 +29,7 @@
 //   terminal_text(text), terminal_line(text) → text without control characters that a terminal
 //     obeys
 //   text_width(text) → columns, bytes_that_fit(text, columns) → bytes   host/base/text_width.h
+//   open_isolated(path) → handle of a library with a C library of its own, for dlsym
 //   tree_library(name) → file, version of the library that the module of that name calls
 //   shell_word(text) → the text as one word of a command
 #pragma once

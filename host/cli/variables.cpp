@@ -184,6 +184,7 @@ constexpr std::array kVariables = {
     Variable{kDebug, "RTRAIN_ENGINE", "the embedded one", "file of librtrain_engine.so"},
     Variable{kDebug, "RTRAIN_ARROW_MODULE", "the embedded one", "file of librtrain_arrow.so"},
     Variable{kDebug, "RTRAIN_TLS_MODULE", "the embedded one", "file of librtrain_tls.so"},
+    Variable{kDebug, "RTRAIN_ISOLATED_MODULE", "the embedded one", "file of librtrain_isolated.so"},
     Variable{kDebug, "RTRAIN_CUDA_MODULE", "the embedded one", "file of librtrain_cuda.so"},
     Variable{kDebug, "RTRAIN_FAULT", "", "point:nth:action, where a process fails on purpose"},
     Variable{kDebug, "RTRAIN_WORKER_OF", "set by rtrain", "marks the processes of a run"},

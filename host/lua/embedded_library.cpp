@@ -64,9 +64,13 @@ int EmbeddedLibrary::file() {
   return fd_;
 }
 
+std::string EmbeddedLibrary::path() {
+  const char* given = std::getenv(image_.path_variable);
+  return given != nullptr ? given : cat("/proc/self/fd/", file());
+}
+
 void* EmbeddedLibrary::load(const char* function) {
-  const char* path = std::getenv(image_.path_variable);
-  const std::string library = path != nullptr ? std::string(path) : cat("/proc/self/fd/", file());
+  const std::string library = path();
   void* symbol = dlsym(open_library(library, RTLD_NOW | RTLD_LOCAL), function);
   if (symbol == nullptr) throw Error(Code::kInternal, cat(library, " has no ", function));
   return symbol;

@@ -30,6 +30,9 @@ class EmbeddedLibrary {
   // none.
   int file();
 
+  // Where the dynamic linker finds it.
+  std::string path();
+
   // The function of that name, from the library loaded with RTLD_LOCAL. Throws Error(kEnvironment)
   // when it cannot be loaded.
   void* load(const char* function);

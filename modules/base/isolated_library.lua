@@ -7,15 +7,12 @@ local errors = require 'base.errors'
 local ffi = require 'ffi'
 
 ffi.cdef [[
-void *dlmopen(long space, const char *file, int flags);
 void *dlsym(void *handle, const char *name);
-char *dlerror(void);
 const char *gnu_get_libc_version(void);
 ]]
 
 local isolated_library = {}
 
-local NEW_SPACE, RTLD_LAZY = -1, 1
 -- From here on threads belong to the C library itself, and may begin in each copy of it.
 local GLIBC_MINOR = 34
 
@@ -31,8 +28,7 @@ end
 ---@return table<string, ffi.cdata*> functions by name
 ---Raises code 'environment' where it cannot be loaded.
 function isolated_library.open(path, declarations)
-  local handle = ffi.C.dlmopen(NEW_SPACE, path, RTLD_LAZY)
-  if handle == nil then errors.raise('environment', ('cannot load %s: %s'):format(path, ffi.string(ffi.C.dlerror()))) end
+  local handle = require('base._system').open_isolated(path)
   local types = {}
   for result, name, arguments in declarations:gmatch '([%w ]-[ %*]+)([%w_]+)(%b());' do
     types[name] = ('%s(*)%s'):format(result, arguments)

@@ -89,6 +89,37 @@ def test_the_executable_asks_for_no_newer_system_than_promised():
     assert result.stdout.count(", inside at ") >= 3
 
 
+ALLOCATIONS = r"""
+local ffi = require 'ffi'
+ffi.cdef [[
+void *malloc(size_t size); void *calloc(size_t count, size_t size); void *realloc(void *old, size_t size);
+void *reallocarray(void *old, size_t count, size_t size); void *memalign(size_t alignment, size_t size);
+void *aligned_alloc(size_t alignment, size_t size); int posix_memalign(void **out, size_t alignment, size_t size);
+void *valloc(size_t size); void *pvalloc(size_t size); char *strdup(const char *text); char *realpath(const char *path, char *out);
+size_t malloc_usable_size(void *memory); void free(void *memory);
+]]
+local C, out = ffi.C, ffi.new 'void *[1]'
+for name, make in pairs {
+  malloc = function() return C.malloc(100) end, calloc = function() return C.calloc(2, 50) end,
+  realloc = function() return C.realloc(C.malloc(9), 100) end, reallocarray = function() return C.reallocarray(C.malloc(9), 2, 50) end,
+  memalign = function() return C.memalign(64, 100) end, aligned_alloc = function() return C.aligned_alloc(64, 128) end,
+  posix_memalign = function() C.posix_memalign(out, 64, 100) return out[0] end, valloc = function() return C.valloc(100) end,
+  pvalloc = function() return C.pvalloc(100) end, strdup = function() return C.strdup(('x'):rep(99)) end,
+} do
+  local memory = make()
+  print(name, C.malloc_usable_size(memory) >= 100)
+  C.free(memory)
+end
+"""
+
+
+def test_what_any_function_has_allocated_is_freed_by_the_executables_allocator(rtrain):
+    """Libraries bind to the executable's: one function that came from the C library instead would be another malloc's."""
+    done = rtrain("exec", rtrain.script(ALLOCATIONS))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("true") == 10 and "false" not in done.stdout
+
+
 def test_a_symbol_above_the_promise_is_named():
     result = check("--glibc", "2.17", RTRAIN)
     assert result.returncode == 1
