@@ -125,13 +125,12 @@ void add_import(Parser& parser) {
   command.footer(
       "Of a folder each folder below it that has event files is a run: a/b is called a-b. A step\n"
       "is a report, numbered by it, with a metric for each tag.\n"
-      "A CSV file is what `rtrain export` wrote, also with --series, or a table with a row for "
-      "each\n"
-      "step: its number in the column step, Step, global_step, _step or index (else rows are\n"
+      "A CSV file is what `rtrain export` wrote, also with --series, or a table with a row for\n"
+      "each step: its number in the column step, Step, global_step, _step or index (else rows are\n"
       "counted), its time in time, wall_time, timestamp, and a metric in each other column: of\n"
-      "val/loss the one in a map. A ';' or a tab may separate cells. Empty ones, None, NA and "
-      "null\n"
-      "have no value; nan is NaN. Columns with text are named: they have no curve.\n"
+      "val/loss the one in a map. Rows of one step are one report. A ';' or a tab may separate\n"
+      "cells. Empty ones, None, NA and null have no value; nan is NaN. Columns with text are\n"
+      "named: they have no curve.\n"
       "All runs are imported, or none.");
   command.action([options] { import_runs(*options); });
 }

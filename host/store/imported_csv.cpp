@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <set>
 #include <type_traits>
 
@@ -357,6 +358,31 @@ std::optional<size_t> step_column(const Table& table, const CsvOptions& options)
                                 suggestion(options.step_column, table.header())));
 }
 
+// Loggers write a step's metrics of training and of validation in rows of their own. No metric may
+// have two values.
+void merge_metrics(Map& into, const Map& from, int64_t step, size_t line) {
+  const auto is_nan = [](const Value& value) {
+    return value.is_float() && std::isnan(value.as_float());
+  };
+  for (const auto& [key, value] : from) {
+    const auto& name = std::get<std::string>(key);
+    Value* known = into.find(name);
+    if (known == nullptr) {
+      into.set(name, value);
+    } else if (known->is_map() && value.is_map()) {
+      merge_metrics(known->as_map(), value.as_map(), step, line);
+    } else if (*known != value && !(is_nan(*known) && is_nan(value))) {
+      throw at_line(line, cat("step ", step, " has a second value of ", terminal_cell(name),
+                              ": name another column with --step"));
+    }
+  }
+}
+
+void merge(ReportRow& report, const ReportRow& row, size_t line) {
+  report.time_ms = std::max(report.time_ms, row.time_ms);
+  merge_metrics(report.metrics.as_map(), row.metrics.as_map(), report.index, line);
+}
+
 ImportedCsv wide_table(const Table& table, const CsvOptions& options) {
   const auto step = step_column(table, options);
   const auto time = table.find_any(kTimeNames);
@@ -369,20 +395,21 @@ ImportedCsv wide_table(const Table& table, const CsvOptions& options) {
   const Metrics metrics(table, others, /*is_own=*/false);
   ImportedRun run;
   run.name = options.name;
-  std::set<int64_t> steps;
+  std::map<int64_t, size_t> places;  // of each step's report
   for (const CsvRecord& row : table.rows()) {
     const auto number = static_cast<int64_t>(run.reports.size());
     const int64_t index = step ? table.integer(row, *step) : number;
     if (index < 0) throw at_line(row.line, cat("step ", index, " is below 0"));
-    if (!steps.insert(index).second) {
-      throw at_line(row.line, cat("step ", index,
-                                  " comes a second time: name another column with "
-                                  "--step"));
+    ReportRow report{.attempt = 1,
+                     .index = index,
+                     .time_ms = table.time_ms(row, time, options.time_ms),
+                     .metrics = metrics.of(row)};
+    const auto [place, is_new] = places.try_emplace(index, run.reports.size());
+    if (is_new) {
+      run.reports.push_back(std::move(report));
+    } else {
+      merge(run.reports[place->second], report, row.line);
     }
-    run.reports.push_back({.attempt = 1,
-                           .index = index,
-                           .time_ms = table.time_ms(row, time, options.time_ms),
-                           .metrics = metrics.of(row)});
   }
   return {.runs = {run}, .text_columns = metrics.text_columns()};
 }

@@ -139,6 +139,14 @@ def test_names_with_a_slash_are_metrics_in_maps(rtrain, other):
     assert rows == [{"val/loss/min": 1, "val": 2, "val/loss": 3, "lr": {"a": 4}}], "nothing is replaced"
 
 
+def test_the_rows_of_one_step_are_one_report(rtrain, other):
+    """As Lightning's CSVLogger writes them: training and validation in rows of their own."""
+    rows, _ = rows_of(rtrain, other, "epoch,step,train/loss,val/loss,val/acc,odd\n0,9,0.5,,,nan\n0,9,,0.7,0.5,nan\n1,19,0.25,,,\n"
+                      "1,19,,0.375,0.75,\n1,29,0.125,,,\n")
+    assert rows == [{"epoch": 0, "train": {"loss": 0.5}, "odd": "NaN", "val": {"loss": 0.7, "acc": 0.5}},
+                    {"epoch": 1, "train": {"loss": 0.25}, "val": {"loss": 0.375, "acc": 0.75}}, {"epoch": 1, "train": {"loss": 0.125}}]
+
+
 def test_cells_are_read_as_pandas_reads_them(rtrain, other):
     words = ["", "None", "NA", "N/A", "n/a", "null", "NULL", "<NA>", "#N/A", "  ", " NA "]
     rows, said = rows_of(rtrain, other, " step , loss ,\tval/acc\n" + "".join(f"{i}, {word} , {i}\n" for i, word in enumerate(words))
@@ -170,7 +178,8 @@ def test_columns_of_text_are_named_and_those_without_a_name_left_out(rtrain, oth
     ("step,loss\n", [], "the table has no rows"),
     ("step,loss\n1,2,3\n", [], "line 2: 3 cells, expected 2"),
     ("step,loss\n1,2\nx,3\n", [], "line 3: step is 'x': expected an integer"),
-    ("step,loss\n1,2\n1,3\n", [], "line 3: step 1 comes a second time"),
+    ("step,loss\n1,2\n1,3\n", [], "line 3: step 1 has a second value of loss: name another column with --step"),
+    ("step,val/loss\n1,2\n1,3\n", [], "line 3: step 1 has a second value of loss"),
     ("step,loss\n-1,2\n", [], "line 2: step -1 is below 0"),
     ("a,a\n1,2\n", [], "two columns are called 'a'"),
     ('a,b\n1,"2\n', [], "line 2: a quoted cell has no end"),
