@@ -94,7 +94,7 @@ void add_check(Parser& parser) {
   command
       .option("--batches", &options->batches,
               "every loop over a loader or dataset shard ends after N batches, the train function "
-              "at its Nth report (default 2)")
+              "at its Nth report, without a loader after N steps of its optimizer (default 2)")
       .value_name("N")
       .within(1, 1000000);
   command.footer(
@@ -102,10 +102,11 @@ void add_check(Parser& parser) {
       "its reports, checkpoints and callbacks are dropped.\n"
       "Keys of --json: script, num_workers, model (class, parameters, trainable, layers: name,\n"
       "class, output_shape, parameters of its own), memory (bytes: parameters, gradients,\n"
-      "optimizer, buffers, activations), ranks (rank, device, batches, forward, backward: passes\n"
-      "of training, peak_bytes of the process)\n"
-      "Exit codes: 0 it works; 1 the script fails, or calls no fit() or loops over no loader; 2\n"
-      "wrong usage; 3 wrong configuration; 6 no loader within --wait");
+      "optimizer, buffers, activations), ranks (rank, device, batches: without a loader steps of\n"
+      "the optimizer, forward, backward: passes of training, peak_bytes of the process)\n"
+      "Exit codes: 0 it works; 1 the script fails, calls no fit(), or has neither a loop over a\n"
+      "loader nor a step of an optimizer; 2 wrong usage; 3 wrong configuration; 6 no loader within "
+      "--wait");
   command.action([options] { check(*options); });
 }
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from conftest import leftovers
+from test_documents import SOURCE, fences
 
 # A network whose numbers of parameters and shapes are known: Conv2d 8*(9+1), Linear 1352*10+10.
 SCRIPT = """
@@ -112,6 +113,18 @@ def test_what_a_person_reads(rtrain):
     assert lines[0] == "train.lua works: 2 ranks, loops of at most 2 batches"
     assert "4        Linear       (8, 10)              13530" in lines
     assert f"{NUMBERS} parameters, {NUMBERS} of them trained" in lines
+
+
+@pytest.mark.parametrize("batches", [1, 2, 3])
+def test_a_loop_without_a_loader_is_measured_by_steps(rtrain, batches):
+    """The first script of the README, which has all its data in one tensor."""
+    (_, text) = next(fence for fence in fences(SOURCE / "README.md") if fence[0] == "lua")
+    result = rtrain("check", rtrain.script(text.split("local line =")[0].replace("epochs = 4", "epochs = 1000000")), "--json",
+                    "--batches", batches)
+    assert result.returncode == 0, result.stderr
+    for rank in json.loads(result.stdout)["ranks"]:
+        assert rank["batches"] == batches and rank["forward"] == rank["backward"] == batches
+    assert not rtrain.storage.exists() and leftovers(rtrain.temp) == []
 
 
 def train_function(body):

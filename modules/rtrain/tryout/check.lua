@@ -14,7 +14,8 @@ end
 ---@param folder string
 ---@param script string
 ---@return table document {script, num_workers, model, memory, ranks}
----Raises code 'user' where no rank has ended a train function, or rank 0 has looped over no loader.
+---Raises code 'user' where no rank has ended a train function, or rank 0 has looped over no loader and made no step
+---of an optimizer.
 function check.document(folder, script)
   local first = files.first(folder, script)
   if first.batches == 0 then

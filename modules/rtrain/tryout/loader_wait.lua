@@ -8,7 +8,7 @@ local system = require 'base._system'
 local LoaderWait = class('LoaderWait')
 
 LoaderWait.LOOKED_FOR = 'a loop over a DataLoader, or over iter_torch_batches() or iter_batches() of a dataset shard '
-  .. '(train.get_dataset_shard)'
+  .. '(train.get_dataset_shard), or a step of an optimizer'
 
 ---@param asked {folder: string, wait_s: number}
 function LoaderWait:init(asked) self._folder, self._wait_s = asked.folder, asked.wait_s end

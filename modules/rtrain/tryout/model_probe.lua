@@ -1,7 +1,8 @@
 -- rtrain/tryout/model_probe.lua: what a rank of `rtrain check` and `rtrain estimate` sees of its train function: batches, the
 -- first model that prepare_model is given, its forward and backward passes, and the optimizers.
 --
--- The train function ends at the report whose number is that of the batches: ranks report equally often, so all end there.
+-- The train function ends at the report whose number is that of the batches: ranks report equally often, so all end there. One
+-- that loops over no loader has the steps of its first optimizer for batches, and ends before the next step.
 -- What was seen is written to the command's folder.
 
 local class = require 'base.class'
@@ -18,7 +19,7 @@ local ModelProbe = class('ModelProbe')
 ---@param rank integer
 function ModelProbe:init(asked, rank)
   self._folder, self._most_reports, self._rank = asked.folder, asked.batches, rank
-  self._reports, self._forward, self._backward, self._batches = 0, 0, 0, 0
+  self._reports, self._forward, self._backward, self._batches, self._steps = 0, 0, 0, 0, 0
   self._optimizers, self._known = {}, {}
 end
 
@@ -86,16 +87,30 @@ function ModelProbe:_add_optimizer(optimizer)
   table.insert(self._optimizers, optimizer)
 end
 
----A report was made. Raises where it is the last one to be made.
-function ModelProbe:after_report()
-  self._reports = self._reports + 1
-  if self._reports < self._most_reports then return end
+function ModelProbe:_end()
   self._is_over = true
   errors.raise('interrupted', 'the train function ends here: it is only tried out')
 end
 
+function ModelProbe:_before_step(optimizer)
+  if self._batches > 0 or optimizer ~= (self._optimizers[1] or optimizer) then return end
+  if self._steps == self._most_reports then self:_end() end
+  self._steps = self._steps + 1
+  if self._steps == 1 then self:_note_loop() end
+end
+
+-- The command waits for it.
+function ModelProbe:_note_loop() files.write(self._folder, ('loop-%d'):format(self._rank), {}) end
+
+---A report was made. Raises where it is the last one to be made.
+function ModelProbe:after_report()
+  self._reports = self._reports + 1
+  if self._reports == self._most_reports then self:_end() end
+end
+
 function ModelProbe:_result()
-  local found = {rank = self._rank, batches = self._batches, reports = self._reports, forward = self._forward,
+  local batches = self._batches > 0 and self._batches or self._steps
+  local found = {rank = self._rank, batches = batches, reports = self._reports, forward = self._forward,
                  backward = self._backward, peak_bytes = sizes.peak_of_process()}
   if not self._model then return found end
   found.class, found.layers, found.device = class.of(self._model).__name, self._rows, sizes.device_of(self._model)
@@ -114,9 +129,10 @@ function ModelProbe:call(fn, config)
   files.write(self._folder, ('started-%d'):format(self._rank), {})
   loop_limit.watch(function()
     self._batches = self._batches + 1
-    if self._batches == 1 then files.write(self._folder, ('loop-%d'):format(self._rank), {}) end
+    if self._batches == 1 then self:_note_loop() end
   end)
-  optim_hooks.watch_steps(nil, function(optimizer) self:_add_optimizer(optimizer) end)
+  optim_hooks.watch_steps(function(optimizer) self:_before_step(optimizer) end,
+    function(optimizer) self:_add_optimizer(optimizer) end)
   local ok, returned = xpcall(fn, errors.wrap, config)
   loop_limit.watch(nil)
   optim_hooks.watch_steps(nil)
