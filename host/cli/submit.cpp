@@ -51,6 +51,8 @@ constexpr std::array kTexts = {
     SubmitOption{"image", "IMAGE", "k8s: the image, which holds rtrain, LibTorch and the script"},
     SubmitOption{"namespace", "NAME", "k8s: the namespace"},
     SubmitOption{"claim", "NAME", "k8s: a PersistentVolumeClaim, mounted where --storage is"},
+    SubmitOption{"credentials", "SECRET",
+                 "k8s: a secret whose keys are variables of the pods, for --storage s3://…"},
     SubmitOption{"hosts", "A,B", "mpi: the hosts"},
     SubmitOption{"hostfile", "FILE", "mpi: a file with one host in each line"},
     SubmitOption{"placement-strategy", "NAME",

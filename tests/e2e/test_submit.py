@@ -64,6 +64,7 @@ def check_schema(document):
 
 @pytest.mark.parametrize("file, command", ROWS)
 def test_the_examples_are_what_submit_writes(site, file, command):
+    site.env.pop("RTRAIN_STORAGE")
     assert dry(site, *shlex.split(command)[2:-1]) == (EXAMPLES / file).read_text()
 
 
@@ -224,12 +225,12 @@ def test_an_executable_that_is_not_on_the_path_is_named_by_its_path(site):
 # Kubernetes
 
 
-K8S = ["k8s", "train.lua", "--nodes", "2", "--image", "i"]
+K8S = ["k8s", "train.lua", "--nodes", "2", "--image", "i", "--claim", "c"]
 
 
 def test_the_job_is_one_of_the_published_schema(site):
-    service, job = documents(dry(site, *K8S, "--gpus-per-node", "2", "--cpus-per-task", "3", "--claim", "results", "--storage", "/d",
-                                 "--time", "1:00:00", "--namespace", "team", "-n", "4", "--set", 'text="a\\b"', "--", "x: y"))
+    service, job = documents(dry(site, *K8S, "--gpus-per-node", "2", "--cpus-per-task", "3", "--storage", "/d",
+                                 "--time", "1:00:00", "--namespace", "team", "-n", "4", "--set", 'text="a\\b"', "--", "x: y", "$(A) $$b"))
     check_schema(service)
     check_schema(job)
     spec, pod = job["spec"], job["spec"]["template"]["spec"]
@@ -240,12 +241,45 @@ def test_the_job_is_one_of_the_published_schema(site):
     assert pod["subdomain"] == service["metadata"]["name"] == "train" and service["spec"]["clusterIP"] == "None"
     container = pod["containers"][0]
     assert container["command"] == ["rtrain", "run", "train.lua", "--name", "train", "--resume", "auto", "--storage", "/d", "-n", "4",
-                                    "--set", 'text="a\\b"', "--", "x: y"]
+                                    "--set", 'text="a\\b"', "--", "x: y", "$$(A) $$$$b"]
     env = {each["name"]: each["value"] for each in container["env"]}
     assert env == {"RTRAIN_NNODES": "2", "RTRAIN_MASTER_ADDR": "train-0.train", "RTRAIN_JOB_ID": "train",
                    "RTRAIN_SECRET_FILE": "/etc/rtrain/key"}
     assert container["resources"]["limits"] == {"cpu": 3, "nvidia.com/gpu": 2}
+    mounted = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+    volumes = {volume["name"]: volume for volume in pod["volumes"]}
+    assert volumes[mounted["/d"]]["persistentVolumeClaim"] == {"claimName": "c"}
+    assert volumes[mounted["/dev/shm"]]["emptyDir"] == {"medium": "Memory"}
     assert service["metadata"]["namespace"] == job["metadata"]["namespace"] == "team"
+
+
+def test_results_in_an_object_store(site):
+    bare = ["k8s", "train.lua", "--nodes", "2", "--image", "i"]
+    program(site, "kubectl", 'cat >"$LOG"')
+    for given, variable in [(["--storage", "s3://b/f"], "/here"), ([], "s3://b/f")]:
+        site.env["RTRAIN_STORAGE"] = variable
+        _, job = documents(dry(site, *bare, "--credentials", "keys", *given))
+        check_schema(job)
+        container = job["spec"]["template"]["spec"]["containers"][0]
+        assert container["command"][-2:] == ["--storage", "s3://b/f"]
+        assert container["envFrom"] == [{"secretRef": {"name": "keys"}}]
+        assert "results" not in [mount["name"] for mount in container["volumeMounts"]]
+        assert "the pods need credentials for s3://b/f" in site("submit", *bare, *given).stderr
+        assert "the pods need credentials" not in site("submit", *bare, *given, "--credentials", "keys").stderr
+    site.env["RTRAIN_STORAGE"] = "/here/alone"
+    assert "2 pods share no folder: give --claim NAME" in refused(site, *bare)
+    one = site("submit", "k8s", "train.lua", "--image", "i")
+    assert one.returncode == 0 and "the results are in the pod, and go with it" in one.stderr and "/here" not in log(site, "kubectl")
+
+
+@pytest.mark.parametrize("launcher", ["mpi", "ray"])
+def test_the_folder_of_the_login_host_is_that_of_the_run(site, launcher):
+    """Neither passes the environment on to the hosts."""
+    for own, wanted in [("/data/runs", "/data/runs"), ("runs", str(site.folder / "runs")), ("s3://b/f", "s3://b/f")]:
+        site.env["RTRAIN_STORAGE"] = own
+        text = dry(site, launcher, "train.lua")
+        assert re.search(rf'train.lua"?,? "?--storage"?,? "?{re.escape(wanted)}\b', text), text
+        assert own not in dry(site, launcher, "train.lua", "--storage", "/other")
 
 
 def test_the_job_of_a_jobset_is_one_too(site):
@@ -299,6 +333,7 @@ MPI_RUN = 'printf "%s\\n" "$*" >"$LOG"; echo "$RTRAIN_JOB_ID" >>"$LOG"; exit 7'
     (OPENMPI, "-n 4 -N 2 --host n0:2,n1:2 --bind-to none -x RTRAIN_JOB_ID -v"),
     (MPICH, "-n 4 -ppn 2 -hosts n0,n1 -v")], ids=["Open MPI", "MPICH"])
 def test_mpirun_runs_in_the_foreground(site, flavour, options):
+    site.env.pop("RTRAIN_STORAGE")
     program(site, "mpirun", f"{flavour}\n{MPI_RUN}")
     result = site("submit", "mpi", "train.lua", "--nodes", "2", "--hosts", "n0,n1", "--ntasks-per-node", "2", "-n", "0", "--option=-v",
                   "--", "it's")
@@ -323,6 +358,7 @@ def ray(site):
     site.env.update(PYTHONPATH=str(SOURCE / "tests" / "e2e" / "fake_ray"), FAKE_RAY_LOG=str(site.folder / "ray.log"),
                     PYTHONDONTWRITEBYTECODE="1")
     site.env.pop("RAY_ADDRESS", None)
+    site.env.pop("RTRAIN_STORAGE")
     return site
 
 
@@ -438,6 +474,8 @@ def test_a_script_that_has_no_room_is_not_submitted(site):
     (["slurm", "train.lua", "--sweep", "--grid", "lr=1,2", "--wait"], "--wait shows the output of one job"),
     (["mpi", "train.lua", "--sweep", "--grid", "lr=1,2"], "submit mpi: --grid has no effect there"),
     (["k8s", "train.lua"], "--image IMAGE is needed"),
+    ([*K8S, "--storage", "s3://b/f"], "--claim c is mounted where --storage is, and s3://b/f is an object store"),
+    (["k8s", "train.lua", "--image", "i", "--credentials", "keys"], "--credentials is for results in an object store"),
     (["mpi", "train.lua", "--nodes", "3", "--hosts", "n0,n1"], "--hosts n0,n1 names 2 hosts, --nodes is 3"),
     (["mpi", "train.lua", "--hosts", "n0", "--hostfile", "f"], "--hosts or --hostfile, not both"),
     (["ray", "train.lua", "--placement-strategy", "STRICT_SPRED"], "did you mean 'STRICT_SPREAD'?")])

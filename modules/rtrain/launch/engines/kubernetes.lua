@@ -52,10 +52,11 @@ end
 
 kubernetes.submit_options = {
   'nodes', 'gpus_per_node', 'cpus_per_task', 'num_workers', 'time', 'name', 'storage', 'set', 'image', 'namespace', 'claim',
-  'jobset',
+  'credentials', 'jobset',
 }
 
 kubernetes.has_own_files = true  -- the script is in the image
+kubernetes.needs_storage = 'uri'
 
 ---@param spec SubmitSpec
 ---@return string text
@@ -73,6 +74,8 @@ submitted job %s
 ---Errors: 'environment' without kubectl, and where the cluster refuses them.
 function kubernetes.submit(spec)
   local name = manifest.name_of(spec)
+  local notice = manifest.notice(spec)
+  if notice then io.stderr:write('rtrain: ', notice, '\n') end
   if spec.name == nil then name = ('%s-%s'):format(name, random_hex(3)) end
   local text = manifest.secret(spec, name, random_hex(32)) .. manifest.render(spec, name)
   program.run({'kubectl', 'create', '--filename', '-'}, text, 'submit where kubectl and its configuration are')

@@ -37,6 +37,8 @@ openmpi.submit_options = {
   'nodes', 'ntasks_per_node', 'num_workers', 'name', 'storage', 'set', 'option', 'hosts', 'hostfile',
 }
 
+openmpi.needs_storage = 'any'  -- mpirun of a login host starts the others with their own environment
+
 openmpi.render = mpi_script.render
 
 ---mpirun has no queue: the job runs in the foreground, as this process.

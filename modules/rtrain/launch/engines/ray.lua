@@ -29,6 +29,8 @@ ray.submit_options = {
   'nodes', 'gpus_per_node', 'cpus_per_task', 'num_workers', 'name', 'storage', 'set', 'placement_strategy', 'address', 'python',
 }
 
+ray.needs_storage = 'any'  -- Ray's nodes have the environment of the cluster
+
 ray.render = ray_driver.render
 
 ---The driver waits for the run: it is what this process becomes.

@@ -35,6 +35,7 @@ local NAMES = {'slurm', 'k8s', 'mpi', 'ray'}
 ---@field image? string
 ---@field namespace? string
 ---@field claim? string
+---@field credentials? string
 ---@field jobset? boolean
 ---@field wait? boolean
 ---@field hosts? string
@@ -101,8 +102,18 @@ local function joined(...)
   return words
 end
 
-local function spec_of(request)
+-- Where $RTRAIN_STORAGE of this host says. A launcher that does not pass the environment on `needs_storage`: 'any', or a
+-- 'uri' where the hosts have other folders.
+local function storage_of(launcher)
+  local own = os.getenv 'RTRAIN_STORAGE'
+  if launcher.needs_storage == nil or own == nil or own == '' then return nil end
+  if system.is_object_uri(own) then return own end
+  return launcher.needs_storage == 'any' and system.absolute(own) or nil
+end
+
+local function spec_of(request, launcher)
   local spec = {}
+  request.options.storage = request.options.storage or storage_of(launcher)
   for name, value in next, request.options do spec[name] = value end
   spec.script, spec.program = request.file, request.program
   spec.nodes = spec.nodes or 1
@@ -164,7 +175,7 @@ end
 function submit.run(request)
   local launcher = launcher_of(request.engine)
   check(launcher, request)
-  local spec = spec_of(request)
+  local spec = spec_of(request, launcher)
   spec.record = record_of(launcher, spec)
   local text = launcher.render(spec)
   if request.dry_run then

@@ -4,6 +4,7 @@
 local duration = require 'rtrain.launch.submit.duration'
 local errors = require 'base.errors'
 local quoted = require 'rtrain.launch.submit.quoted'
+local system = require 'base._system'
 
 local manifest = {}
 
@@ -30,9 +31,12 @@ local function indented(text, columns)
   return (text:gsub('[^\n]+', function(line) return (' '):rep(columns) .. line end))
 end
 
+-- Kubernetes puts variables in place of $(NAME), also in a command; a dollar sign is written twice.
+local function argument(word) return quoted((word:gsub('%$', '$$$$'))) end
+
 local function command_of(spec, name)
   local words = {}
-  for i, word in ipairs(spec.words) do words[i] = quoted(word) end
+  for i, word in ipairs(spec.words) do words[i] = argument(word) end
   local options = spec.name and {'--resume', 'auto'} or {'--name', name, '--resume', 'auto'}
   if spec.storage == nil and spec.claim then options[#options + 1], options[#options + 2] = '--storage', RESULTS end
   for i, option in ipairs(options) do table.insert(words, 3 + i, quoted(option)) end
@@ -47,8 +51,10 @@ local function resources_of(spec)
 end
 
 local function volumes_of(spec, name)
-  local mounts = '- name: key\n  mountPath: /etc/rtrain\n  readOnly: true\n'
+  local mounts = '- name: key\n  mountPath: /etc/rtrain\n  readOnly: true\n- name: shm\n  mountPath: /dev/shm\n'
   local volumes = ('- name: key\n  secret:\n    secretName: %s-key\n    defaultMode: 0400\n'):format(name)
+    .. '# A container\'s own /dev/shm has 64 MB, and the workers of a pod exchange gradients there.\n'
+    .. '- name: shm\n  emptyDir:\n    medium: Memory\n'
   if spec.claim then
     mounts = mounts .. ('- name: results\n  mountPath: %s\n'):format(quoted(spec.storage or RESULTS))
     volumes = volumes .. ('- name: results\n  persistentVolumeClaim:\n    claimName: %s\n'):format(quoted(spec.claim))
@@ -80,13 +86,17 @@ terminationGracePeriodSeconds: 60
 containers:
 ]]
 
+local function credentials_of(spec)
+  return spec.credentials and ('  envFrom:\n  - secretRef:\n      name: %s\n'):format(quoted(spec.credentials)) or ''
+end
+
 -- A JobSet sets the subdomain itself.
 local function pod_of(spec, name, master)
   local mounts, volumes = volumes_of(spec, name)
   local container = CONTAINER:format(quoted(spec.image), command_of(spec, name), spec.nodes, master, name)
   local subdomain = spec.jobset and '' or ('subdomain: %s\n'):format(name)
-  return POD:format(subdomain) .. container .. indented(resources_of(spec), 2) .. '  volumeMounts:\n' .. indented(mounts, 2)
-    .. 'volumes:\n' .. volumes
+  return POD:format(subdomain) .. container .. credentials_of(spec) .. indented(resources_of(spec), 2) .. '  volumeMounts:\n'
+    .. indented(mounts, 2) .. 'volumes:\n' .. volumes
 end
 
 -- What decides about a pod's end, for both kinds.
@@ -188,12 +198,43 @@ local function render_job(spec, name)
     .. metadata_of(spec, name) .. 'spec:\n' .. indented(job, 2)
 end
 
+local function is_in_object_store(spec) return spec.storage ~= nil and system.is_object_uri(spec.storage) end
+
+-- All pods have to reach the results.
+local function check_storage(spec)
+  if is_in_object_store(spec) then
+    if spec.claim == nil then return end
+    errors.raise('usage', ('submit k8s: --claim %s is mounted where --storage is, and %s is an object store: give one of '
+      .. 'the two'):format(spec.claim, spec.storage))
+  end
+  if spec.credentials then
+    errors.raise('usage', 'submit k8s: --credentials is for results in an object store: --storage s3://bucket/folder')
+  end
+  if spec.nodes > 1 and spec.claim == nil then
+    errors.raise('usage', ('submit k8s: %d pods share no folder: give --claim NAME, a volume that all of them can mount '
+      .. '(ReadWriteMany), or --storage s3://bucket/folder'):format(spec.nodes))
+  end
+end
+
+---What whoever submits should know.
+---@param spec SubmitSpec
+---@return string? notice
+function manifest.notice(spec)
+  if is_in_object_store(spec) then
+    return spec.credentials == nil and ('the pods need credentials for %s: a service account that has them, or --credentials '
+      .. 'SECRET, a secret with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY'):format(spec.storage) or nil
+  end
+  return spec.claim == nil and 'the results are in the pod, and go with it: --claim NAME or --storage s3://bucket/folder keeps '
+    .. 'them' or nil
+end
+
 ---@param spec SubmitSpec
 ---@param name? string the job's; manifest.name_of(spec)
 ---@return string text
----Errors: 'usage' without an image, 'config' for a name or time that is not one.
+---Errors: 'usage' without an image, or with a storage that the pods do not share, 'config' for a name or time that is not one.
 function manifest.render(spec, name)
   if spec.image == nil then errors.raise('usage', 'submit k8s: --image IMAGE is needed: it holds rtrain and the script') end
+  check_storage(spec)
   name = name or manifest.name_of(spec)
   return HEADER:format(name, name) .. (spec.jobset and render_jobset or render_job)(spec, name)
 end
