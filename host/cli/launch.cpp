@@ -1,6 +1,7 @@
 // rtrain launch PROGRAM: a program on every worker, such as a Python script that torchrun would
 // start (modules/rtrain/program/).
 #include <memory>
+#include <optional>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
@@ -18,7 +19,19 @@ struct LaunchOptions : RunOptions {
   std::vector<std::string> env;
   std::string backend = "torch";
   bool status_endpoint = false;
+  std::optional<int> num_to_keep;
+  std::string score_attribute, score_order;
 };
+
+// The fields of CheckpointConfig that were given; nil without one.
+Value checkpoint_config_of(const LaunchOptions& options) {
+  Map out;
+  if (options.num_to_keep) out.set("num_to_keep", *options.num_to_keep);
+  if (!options.score_attribute.empty())
+    out.set("checkpoint_score_attribute", options.score_attribute);
+  if (!options.score_order.empty()) out.set("checkpoint_score_order", options.score_order);
+  return out.empty() ? Value() : Value(out);
+}
 
 Map variables_of(const std::vector<std::string>& settings) {
   Map out;
@@ -38,8 +51,9 @@ void launch(State& state, const LaunchOptions& options) {
   push_module_function(state, "rtrain.program.launch", "run");
   push_value(state, command);
   push_value(state, variables_of(options.env));
-  push_value(state,
-             Map{{"backend", options.backend}, {"status_endpoint", options.status_endpoint}});
+  push_value(state, Map{{"backend", options.backend},
+                        {"status_endpoint", options.status_endpoint},
+                        {"checkpoint_config", checkpoint_config_of(options)}});
   protected_call(state, 3, 0);
 }
 
@@ -67,6 +81,20 @@ void add_launch(Parser& parser, const std::vector<std::string>& command_line) {
   command.flag("--status-endpoint", &options->status_endpoint,
                "rank 0 finds the endpoint of Kubeflow's status protocol (KEP-2779), to which "
                "Hugging Face's Trainer reports by itself");
+  command
+      .option("--num-to-keep", &options->num_to_keep,
+              "checkpoints that are kept (CheckpointConfig.num_to_keep); default: all")
+      .value_name("N")
+      .at_least(1);
+  command
+      .option("--checkpoint-score-attribute", &options->score_attribute,
+              "the metric that says which are kept; default: the latest are")
+      .value_name("METRIC");
+  command
+      .option("--checkpoint-score-order", &options->score_order,
+              "whether a large or a small value is best; default max")
+      .one_of({"max", "min"})
+      .value_name("max|min");
   command.argument("ARGS", &options->args, "the program's own arguments");
   command.leave_the_rest();
   command.footer(

@@ -71,6 +71,18 @@ local function shown(command)
   return command[1]
 end
 
+-- What a program's own configs are compared with: the run's settings, as the flags of the command leave them.
+local function settings_of(run_config)
+  local flags = package.loaded['rtrain._flags'] or {}
+  local run = run_config or {}
+  local checkpoints, failures = run.checkpoint_config or {}, run.failure_config or {}
+  return {
+    max_failures = flags.max_failures or failures.max_failures or 0, num_to_keep = checkpoints.num_to_keep,
+    checkpoint_score_attribute = checkpoints.checkpoint_score_attribute,
+    checkpoint_score_order = checkpoints.checkpoint_score_order,
+  }
+end
+
 ---@param options ProgramTrainerOptions
 ---Raises code 'config' for an unknown or wrong field.
 function ProgramTrainer:init(options)
@@ -83,8 +95,9 @@ function ProgramTrainer:init(options)
   if status_endpoint ~= nil and type(status_endpoint) ~= 'boolean' then
     errors.raise('config', ('%s: status_endpoint is a %s, expected true or false'):format(self.__name, type(status_endpoint)))
   end
+  local settings = settings_of(options.run_config)
   DataParallelTrainer.init(self, {
-    train_loop_per_worker = function(config) return require('rtrain.program').run(config, backend) end,
+    train_loop_per_worker = function(config) return require('rtrain.program').run(config, backend, settings) end,
     train_loop_config = {
       command = options.command, shown = shown(options.command), env = options.env, status_endpoint = status_endpoint,
     },

@@ -430,8 +430,18 @@ DDP = """
                 loss.backward()
                 optimizer.step()
             train.report({"epoch": epoch, "loss": loss})
-    TorchTrainer(train_func, train_loop_config={"lr": 0.05}, scaling_config=train.ScalingConfig(num_workers=2)).fit()
+    TorchTrainer(
+        train_func, train_loop_config={"lr": 0.05}, scaling_config=train.ScalingConfig(num_workers=2),
+        run_config=train.RunConfig(
+            name="digits", failure_config=train.FailureConfig(max_failures=2),
+            checkpoint_config=train.CheckpointConfig(num_to_keep=3, checkpoint_score_attribute="loss", checkpoint_score_order="min"),
+            callbacks=[print])).fit()
 """
+# What of it the command does not say too, and the option that does.
+WITHOUT_EFFECT = {
+    "RunConfig(name='digits')": "--name digits", "CheckpointConfig(num_to_keep=3)": "--num-to-keep 3",
+    "CheckpointConfig(checkpoint_score_order='min')": "--checkpoint-score-order min", "RunConfig(callbacks=": "has no option for it",
+}
 LUA = """
     local torch, train = require 'torch', require 'rtrain'
     train.TorchTrainer({
@@ -465,7 +475,15 @@ LUA = """
 def test_a_script_of_ray_train_has_the_losses_of_its_lua_twin(rtrain, python):
     rtrain.env["TORCHINDUCTOR_CACHE_DIR"] = str(rtrain.folder)  # which Python's torch makes
     imports = "import rtrain.train as train\n    from rtrain.train.torch import TorchTrainer, prepare_data_loader, prepare_model"
-    launched(rtrain, "-n", "2", "--name", "python", python(DDP.replace("MODULE", imports)))
+    result = launched(rtrain, "-n", "2", "--name", "python", "--max-failures", "2", "--checkpoint-score-attribute", "loss",
+                      "--num-to-keep", "2", python(DDP.replace("MODULE", imports)))
+    said = [line for line in result.stderr.splitlines() if "has no effect" in line]
+    assert len(said) == len(WITHOUT_EFFECT), result.stderr
+    for line, (what, option) in zip(said, WITHOUT_EFFECT.items()):
+        assert what in line and option in line
+    ((kept,),) = rtrain.query("SELECT checkpoint_config FROM runs WHERE name = 'python'")
+    kept = json.loads(kept)
+    assert kept["num_to_keep"] == 2 and kept["checkpoint_score_attribute"] == "loss"
     rtrain.run_ok(LUA)
     assert [row["loss"] for row in rtrain.reports("python")] == pytest.approx([row["loss"] for row in rtrain.reports("lua")], rel=1e-6)
 

@@ -83,15 +83,17 @@ end
 ---Runs the program to its end as this rank.
 ---@param config {command: string[], shown: string, env: table<string, string>?, status_endpoint: boolean?}
 ---@param backend Backend
+---@param settings table what the run's configs say: {max_failures, num_to_keep, checkpoint_score_attribute,
+---  checkpoint_score_order}
 ---Raises code 'user' where it ends with another exit code than 0, 'worker_lost' where a signal ends it.
-function program.run(config, backend)
+function program.run(config, backend, settings)
   local host = require 'rtrain._worker'
   -- Also tells the controller that this rank takes notice of a stop, whatever its program does.
   if host.stop_requested() then return end
   local worker = worker_of()
   for name, value in next, config.env or {} do worker.env[name] = value end
   worker.env.PYTHONPATH, worker.env.RTRAIN_PROGRAM_FD = python_path(worker.env), '3'
-  requests.status_endpoint = config.status_endpoint == true
+  requests.status_endpoint, requests.run_config = config.status_endpoint == true, settings
   local endpoint = config.status_endpoint and serve_status(session.get('a program'), worker.env)
   backend:on_start(worker)
   local running = require('rtrain._program').start {

@@ -8,7 +8,7 @@ local launch = {}
 ---Trains with the program as the flags of the command say.
 ---@param command string[] as typed: a script that ends in .py is Python's
 ---@param env table<string, string>
----@param options {backend: string, status_endpoint: boolean}
+---@param options {backend: string, status_endpoint: boolean, checkpoint_config: table?}
 ---Raises code 'usage' where the script is not there, and what fit() raises.
 function launch.run(command, env, options)
   if command[1]:match '%.py$' then
@@ -19,6 +19,7 @@ function launch.run(command, env, options)
   train.ProgramTrainer({
     command = command, env = next(env) and env or nil, backend_config = options.backend,
     status_endpoint = options.status_endpoint,
+    run_config = options.checkpoint_config and train.RunConfig {checkpoint_config = options.checkpoint_config},
   }):fit()
 end
 

@@ -8,8 +8,8 @@ local Checkpoint = require 'rtrain.checkpoint'
 local errors = require 'base.errors'
 local session = require 'rtrain.worker.session'
 
--- status_endpoint: whether the run's reports come from there.
-local requests = {status_endpoint = false}
+-- status_endpoint: whether the run's reports come from there. run_config: what the run's configs say.
+local requests = {status_endpoint = false, run_config = {}}
 
 local FLOATS = {nan = 0 / 0, inf = math.huge, ['-inf'] = -math.huge}
 
@@ -30,6 +30,7 @@ local function on_context()
                          'storage_path', 'run_path', 'attempt'} do
     out[name] = context[name]
   end
+  out.run_config = requests.run_config
   return out
 end
 

@@ -137,7 +137,7 @@ class ScalingConfig:
 
 @dataclass
 class FailureConfig:
-    """Ray's. Under `rtrain launch` --max-failures counts."""
+    """Ray's. Under `rtrain launch` --max-failures counts, and TorchTrainer says so where it differs."""
 
     max_failures: int = 0
     controller_failure_limit: int = -1
@@ -145,7 +145,7 @@ class FailureConfig:
 
 @dataclass
 class CheckpointConfig:
-    """Ray's."""
+    """Ray's. Under `rtrain launch` --num-to-keep and --checkpoint-score-attribute count."""
 
     num_to_keep: Optional[int] = None
     checkpoint_score_attribute: Optional[str] = None

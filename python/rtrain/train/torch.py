@@ -2,8 +2,11 @@
 
 import inspect
 import os
+import shlex
+import sys
 
 from rtrain import train
+from rtrain._link import link
 
 __all__ = ["TorchConfig", "TorchTrainer", "get_device", "prepare_data_loader", "prepare_model"]
 
@@ -94,9 +97,46 @@ class TorchConfig:
         self.backend, self.init_method, self.timeout_s = backend, init_method, timeout_s
 
 
+def _without_effect(scaling, run, fields):
+    """What the configs of a script say and the run does not do: (what, the option that does it, or None)."""
+    settings = fields.get("run_config", {})
+    run, scaling = run or train.RunConfig(), scaling or train.ScalingConfig()
+    failures, checkpoints = run.failure_config or train.FailureConfig(), run.checkpoint_config or train.CheckpointConfig()
+    storage = run.storage_path and os.path.abspath(os.path.expanduser(run.storage_path))
+    workers = fields["world_size"] if scaling.num_workers == 1 else scaling.num_workers
+    compared = [
+        ("RunConfig", "name", run.name, fields["experiment_name"], "--name"),
+        ("RunConfig", "storage_path", storage, fields.get("storage_path"), "--storage"),
+        ("FailureConfig", "max_failures", failures.max_failures or None, settings.get("max_failures"), "--max-failures"),
+        ("CheckpointConfig", "num_to_keep", checkpoints.num_to_keep, settings.get("num_to_keep"), "--num-to-keep"),
+        ("CheckpointConfig", "checkpoint_score_attribute", checkpoints.checkpoint_score_attribute,
+         settings.get("checkpoint_score_attribute"), "--checkpoint-score-attribute"),
+        ("CheckpointConfig", "checkpoint_score_order", checkpoints.checkpoint_score_attribute and checkpoints.checkpoint_score_order,
+         settings.get("checkpoint_score_order", "max"), "--checkpoint-score-order"),
+        ("ScalingConfig", "num_workers", workers, fields["world_size"], "-n"),
+        ("ScalingConfig", "resources_per_worker", scaling.resources_per_worker, None, None),
+        ("RunConfig", "callbacks", run.callbacks, None, None),
+    ]
+    for owner, name, wanted, has, option in compared:
+        if wanted and wanted != has:
+            yield f"{owner}({name}={wanted!r})", option and f"{option} {shlex.quote(str(wanted))}"
+    if scaling.use_gpu and get_device().type != "cuda":
+        yield "ScalingConfig(use_gpu=True)", "--gpus all"
+
+
+def _say_without_effect(scaling, run):
+    """Once for a run, by rank 0."""
+    fields = train.get_context()._fields
+    if not link() or fields["world_rank"] != 0 or fields["attempt"] != 1:
+        return
+    for what, option in _without_effect(scaling, run, fields):
+        does = f"rtrain launch {option} does it" if option else "rtrain launch has no option for it"
+        print(f"rtrain: {what} has no effect, the run had started: {does}", file=sys.stderr, flush=True)
+
+
 class TorchTrainer:
     """Ray's TorchTrainer for a script that `rtrain launch` has started on every worker: fit() calls the function here, with the
-    process group made. What the command says of workers, name, storage and failures counts, not what the configs say."""
+    process group made. The options of the command count, not what the configs say: where these differ, rank 0 says so."""
 
     def __init__(self, train_loop_per_worker, *, train_loop_config=None, torch_config=None, scaling_config=None, run_config=None,
                  datasets=None):
@@ -104,11 +144,13 @@ class TorchTrainer:
             raise ValueError("TorchTrainer: datasets: ray.data is not in rtrain; read the data in the train function")
         self._function, self._config = train_loop_per_worker, train_loop_config
         self._torch_config = torch_config or TorchConfig()
+        self._scaling_config, self._run_config = scaling_config, run_config
 
     def fit(self):
         """Calls the train function, and returns what this worker has reported last."""
         import torch.distributed as dist
 
+        _say_without_effect(self._scaling_config, self._run_config)
         _init_process_group(self._torch_config.backend, self._torch_config.timeout_s)
         takes_config = len(inspect.signature(self._function).parameters) > 0
         try:
