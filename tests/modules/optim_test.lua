@@ -241,6 +241,60 @@ function TestOptimizer:test_an_optimizer_of_ones_own()
     "did you mean 'scale'?")
 end
 
+-- Python's state is a defaultdict: a step begins with state = self.state[p], and if len(state) == 0.
+function TestOptimizer:test_an_optimizer_of_ones_own_with_state()
+  local Mine = optim.Optimizer:extend('Mine')
+  function Mine:init(params, wraps) optim.Optimizer.init(self, params, {lr = 1}) self.wraps = wraps end
+  function Mine:step()
+    self.state.global_step = {count = (self.state.global_step.count or 0) + 1}
+    for _, group in ipairs(self.param_groups) do
+      for _, param in ipairs(group.params) do
+        if self.wraps then self.state[param] = self.state[param] or {} end
+        local state = self.state[param]
+        if next(state) == nil then state.step, state.mean, state.parts = 0, torch.zeros_like(param), {} end
+        if state.scale then return end
+        state.step, state.parts[1] = state.step + 1, param.grad:clone()
+        state.mean:add_(param.grad)
+      end
+    end
+  end
+  local x, y = parameter(1), parameter(2)
+  torch.sum(x * 2 + y):backward()
+  for _, wraps in ipairs{false, true} do
+    local optimizer, idle = Mine({x, y}, wraps), Mine({parameter(1)}, wraps)
+    optimizer:step()
+    optimizer.state[y] = {scale = 3}
+    local path = os.tmpname()
+    torch.save(optimizer:state_dict(), path)
+    local again = Mine({x, y}, wraps)
+    again:load_state_dict(torch.load(path))
+    os.remove(path)
+    again:step()
+    local state = again.state[x]
+    lu.assertEquals({state.step, state.mean:item(), state.parts[1]:item()}, {2, 4, 2})
+    lu.assertEquals({again.state[y].scale, again.state.global_step.count}, {3, 2})
+    lu.assertEquals(next(idle:state_dict().state), nil)
+  end
+end
+
+function TestOptimizer:test_state_is_there_at_the_first_look()
+  local x = parameter(1)
+  for _, name in ipairs{'Adam', 'SGD', 'RAdam', 'Adagrad'} do
+    local optimizer = optim[name]({x}, {lr = 0.1})
+    lu.assertEquals(#ordered.keys(optimizer.state[x]), name == 'Adagrad' and 2 or 0, name)
+    torch.sum(x):backward()
+    optimizer:step()
+    local copy = torch.deepcopy(optimizer.state)
+    lu.assertEquals(next(copy[parameter(2)]), nil)
+    optimizer.state = {}  -- begins again
+    optimizer:step()
+  end
+  local plain = optim.SGD({x}, {lr = 0.1})
+  torch.sum(x):backward()
+  plain:step()
+  lu.assertNil(next(plain.state))  -- a step without momentum keeps nothing
+end
+
 function TestOptimizer:test_sparse_gradients()
   local function sparse_parameter()
     local weight = torch.ones(3, 2, {requires_grad = true, dtype = 'float64'})

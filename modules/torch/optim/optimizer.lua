@@ -1,7 +1,7 @@
 -- torch/optim/optimizer.lua: what all optimizers share: parameter groups, the step, hooks.
 --
--- A group is an ordered map of options with its parameters under `params`; `state[param]` is an ordered map that the
--- optimizer fills. An optimizer of this library has `_options` and either updates a Plan's batches (`_update`, see
+-- A group is an ordered map of options with its parameters under `params`; `state[param]` is an ordered map, empty at first,
+-- that the optimizer fills. An optimizer of this library has `_options` and either updates a Plan's batches (`_update`, see
 -- plan.lua) or, like a user's own, brings a `step`.
 
 local args = require 'base.args'
@@ -17,6 +17,7 @@ local Plan = require 'torch.optim.plan'
 local Rates = require 'torch.optim.rates'
 local repr = require 'torch.nn.repr'
 local state_dict = require 'torch.optim.state_dict'
+local state_map = require 'torch.optim.state_map'
 local torch = require 'torch'
 
 ---@alias optim.Params torch.Tensor[]|table[]|function
@@ -48,6 +49,33 @@ local torch = require 'torch'
 ---torch.sum(x * 3):backward()
 ---Descent({x}, 0.1):step()
 ---assert(math.abs(x:item() - 0.7) < 1e-6)
+---```
+---
+---What it keeps for a parameter belongs in `self.state[param]`, which is an empty map at first: state_dict saves it.
+---
+---```lua
+---local torch = require 'torch'
+---local Momentum = torch.optim.Optimizer:extend 'Momentum'
+---function Momentum:init(params, lr) torch.optim.Optimizer.init(self, params, {lr = lr}) end
+---function Momentum:step()
+---  torch.no_grad(function()
+---    for _, group in ipairs(self.param_groups) do
+---      for _, param in ipairs(group.params) do
+---        local state = self.state[param]
+---        state.mean = (state.mean or torch.zeros_like(param)) * 0.9 + param.grad
+---        param:add_(state.mean, {alpha = -group.lr})
+---      end
+---    end
+---  end)
+---end
+---local x = torch.tensor({1}, {requires_grad = true})
+---local optimizer = Momentum({x}, 0.1)
+---for _ = 1, 2 do
+---  optimizer:zero_grad()
+---  torch.sum(x):backward()
+---  optimizer:step()
+---end
+---assert(optimizer:state_dict().state[0].mean:item() > 1.8)
 ---```
 ---@class optim.Optimizer
 ---@field defaults table rtrain.ordered map: the options of groups that do not have their own
@@ -104,7 +132,7 @@ function Optimizer:init(params, ...)
   else
     self.defaults = defaults_of(...)
   end
-  self.param_groups, self.state, self._plans = {}, {}, {}
+  self.param_groups, self.state, self._plans = {}, state_map.new(), {}
   for _, group in ipairs(group_list(self, params)) do self:add_param_group(group) end
 end
 
@@ -165,12 +193,12 @@ function Optimizer:add_param_group(group)
   if self._init_group then self:_init_group(new) end
 end
 
----The state of a parameter, made empty when there is none yet.
+---The state of a parameter, also where a user has put a plain table in the place of `state`.
 ---@param param torch.Tensor
 ---@return table
 function Optimizer:_state_of(param)
   local state = self.state[param]
-  if not state then
+  if state == nil then
     state = ordered.new()
     self.state[param] = state
   end

@@ -114,7 +114,8 @@ local function build(optimizer, group, names, present, loose)
   local plan = setmetatable({names = names, params = present.params, states = {}, loose = loose}, Plan)
   local has_state = #names.scalars + #names.tensors > 0
   for n, param in ipairs(present.params) do
-    plan.states[n] = has_state and start_state(optimizer, group, param) or optimizer.state[param]
+    plan.states[n] = has_state and start_state(optimizer, group, param)
+      or rawget(optimizer.state, param)
   end
   plan.batches = batches_of(optimizer, plan, present.grads)
   for _, batch in ipairs(plan.batches) do
@@ -153,7 +154,7 @@ local function collect(optimizer, group, plan)
     if grad ~= nil then
       n = n + 1
       grads[n] = grad
-      fits = fits and plan:holds(n, param, state[param])
+      fits = fits and plan:holds(n, param, rawget(state, param))
     end
   end
   return grads, fits and n == #plan.params

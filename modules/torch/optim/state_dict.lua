@@ -3,6 +3,7 @@
 local class = require 'base.class'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
+local state_map = require 'torch.optim.state_map'
 local torch = require 'torch'
 
 local state_dict = {}
@@ -40,6 +41,24 @@ local function pack_group(optimizer, group, first)
   return packed
 end
 
+local function is_empty(value) return type(value) == 'table' and next(value) == nil end
+
+-- The packed state, and what an optimizer of a user's own keeps under names, which belongs to no parameter.
+local function with_names(packed, state, count)
+  local names = {}
+  for key in next, state do
+    if type(key) == 'string' then names[#names + 1] = key end
+  end
+  if #names == 0 then return packed end
+  table.sort(names)
+  local all = ordered.new()
+  for i = 0, count - 1 do all[i] = packed[i] end
+  for _, name in ipairs(names) do
+    if not is_empty(state[name]) then all[name] = state[name] end
+  end
+  return all
+end
+
 ---@param optimizer optim.Optimizer
 ---@return table state rtrain.ordered map {state, param_groups}
 function state_dict.pack(optimizer)
@@ -47,11 +66,12 @@ function state_dict.pack(optimizer)
   for i, group in ipairs(optimizer.param_groups) do
     groups[i] = pack_group(optimizer, group, count)
     for _, param in ipairs(group.params) do
-      local of_param = optimizer.state[param]
-      if of_param and ordered.len(of_param) > 0 then state[count] = of_param end
+      local of_param = rawget(optimizer.state, param)
+      if of_param ~= nil and not is_empty(of_param) then state[count] = of_param end
       count = count + 1
     end
   end
+  state = with_names(state, optimizer.state, count)
   return ordered.new{{'state', state}, {'param_groups', torch.list(groups)}}
 end
 
@@ -89,16 +109,18 @@ local function adopt(name, value, param)
 end
 
 local function adopted_state(optimizer, given)
-  local state = {}
+  local state = state_map.new()
   for i, group in ipairs(given.param_groups) do
     for k, index in ipairs(group.params) do
       local param, loaded = optimizer.param_groups[i].params[k], given.state[tonumber(index)]
-      if loaded then
-        state[param] = ordered.new()
+      if type(loaded) == 'table' then
         for _, name in ipairs(ordered.keys_of(loaded)) do state[param][name] = adopt(name, loaded[name], param) end
+      elseif loaded ~= nil then
+        state[param] = adopt('', loaded, param)
       end
     end
   end
+  for _, name in ipairs(ordered.names_of(given.state)) do state[name] = given.state[name] end
   return state
 end
 
