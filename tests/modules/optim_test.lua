@@ -162,7 +162,9 @@ function TestOptimizer:test_refuses_what_is_wrong()
   lu.assertStrContains(message_of(optim.RAdam, {x}, {capturable = true}), 'no CUDA graph holds its steps')
   local elsewhere = torch.zeros({2}, {device = 'meta'})
   lu.assertStrContains(message_of(optim.Adam, {elsewhere}, {fused = true}), 'parameter 1 is float32 on meta')
-  lu.assertStrContains(message_of(optim.Adam, {x}, {lr = torch.tensor(1)}), 'lr is a number, not a Tensor')
+  lu.assertStrContains(message_of(optim.Adam, {x}, {lr = torch.ones(2)}), 'a Tensor lr has 1 element, not 2')
+  lu.assertStrContains(message_of(optim.SGD, {x}, {lr = torch.tensor(-1)}), 'learning rate')
+  lu.assertStrContains(message_of(optim.Adam, {x}, {eps = torch.tensor(1)}), 'eps is a number, not a Tensor')
   lu.assertStrContains(message_of(optim.AdamW, {x}, {decoupled_weight_decay = false}), "'decoupled_weight_decay'")
   lu.assertStrContains(message_of(optim.Rprop, {x}, {etas = {1.1, 1.2}}), 'invalid eta values: (1.1, 1.2)')
   lu.assertStrContains(message_of(optim.Muon, {x}), 'only supports 2D parameters')
@@ -293,6 +295,40 @@ function TestOptimizer:test_state_is_there_at_the_first_look()
   torch.sum(x):backward()
   plain:step()
   lu.assertNil(next(plain.state))  -- a step without momentum keeps nothing
+end
+
+-- What Python accepts: a tensor of one element, which schedules fill.
+function TestOptimizer:test_a_tensor_as_learning_rate()
+  local names = {'Adam', 'AdamW', 'SGD', 'Adagrad', 'Adadelta', 'Adamax', 'ASGD', 'NAdam', 'RAdam', 'RMSprop', 'Rprop',
+                 'Adafactor', 'LBFGS'}
+  for _, name in ipairs(names) do
+    for _, fused in ipairs(name == 'Adam' and {true, false} or {true}) do
+      local function trained(lr)
+        local x = parameter(1)
+        local options = {lr = lr, fused = (name == 'Adam' or nil) and fused}
+        if name == 'RMSprop' then options.momentum = 0.5 end
+        local optimizer = optim[name]({x}, options)
+        local schedule = optim.lr_scheduler.StepLR(optimizer, 1, {gamma = 0.5})
+        for _ = 1, 3 do
+          optimizer:step(function()
+            optimizer:zero_grad()
+            local loss = torch.sum(x * x * x)
+            loss:backward()
+            return loss
+          end)
+          schedule:step()
+        end
+        return x:item(), optimizer
+      end
+      local rate = torch.tensor(0.25, {dtype = 'float64'})
+      local value, optimizer = trained(rate)
+      lu.assertAlmostEquals(value, (trained(0.25)), 1e-12, name)
+      lu.assertEquals({rate:item(), optimizer.param_groups[1].lr}, {0.25 / 8, rate}, name)
+      local state = optimizer:state_dict()
+      optimizer:load_state_dict(state)
+      lu.assertEquals(optimizer.param_groups[1].lr:item(), 0.25 / 8, name)
+    end
+  end
 end
 
 function TestOptimizer:test_sparse_gradients()

@@ -55,7 +55,7 @@ local function options_of(optimizer)
   for i, group in ipairs(optimizer.param_groups) do
     local options = {}
     for key, value in next, group do
-      if key ~= 'params' then options[key] = value end
+      if key ~= 'params' then options[key] = torch.is_tensor(value) and value:clone() or value end
     end
     groups[i] = options
   end

@@ -3,6 +3,7 @@
 local args = require 'base.args'
 local Callback = require 'rtrain.loop.callback'
 local class = require 'base.class'
+local Rates = require 'torch.optim.rates'
 
 ---Puts the learning rate of each parameter group among the metrics: `lr-SGD`, or `lr-SGD/pg1`, `lr-SGD/pg2`, … of several
 ---groups. Lightning equivalent: lightning.pytorch.callbacks.LearningRateMonitor.
@@ -27,7 +28,7 @@ end
 
 local function rates_into(metrics, optimizer)
   local name, groups = 'lr-' .. class.of(optimizer).__name, optimizer.param_groups
-  for i, group in ipairs(groups) do metrics[#groups == 1 and name or ('%s/pg%d'):format(name, i)] = group.lr end
+  for i, group in ipairs(groups) do metrics[#groups == 1 and name or ('%s/pg%d'):format(name, i)] = Rates.number(group.lr) end
 end
 
 ---@param loop train.loop.Loop

@@ -9,6 +9,7 @@ local errors = require 'base.errors'
 local files = require 'rtrain.tryout.files'
 local loop_limit = require 'torch.utils.data.loop_limit'
 local optim_hooks = require 'torch.optim.hooks'
+local Rates = require 'torch.optim.rates'
 
 ---@class LrProbe
 local LrProbe = class('LrProbe')
@@ -25,9 +26,9 @@ function LrProbe:_lr_of(i) return self._min_lr * (self._max_lr / self._min_lr) ^
 
 -- By group, as the script has set them.
 local function ratios_of(optimizer)
-  local first, out = tonumber(optimizer.param_groups[1].lr), {}
+  local first, out = Rates.number(optimizer.param_groups[1].lr), {}
   for i, group in ipairs(optimizer.param_groups) do
-    local lr = tonumber(group.lr)
+    local lr = Rates.number(group.lr)
     out[i] = first and lr and first > 0 and lr / first or 1
   end
   return out
@@ -37,7 +38,7 @@ function LrProbe:_before_step(optimizer)
   self._first = self._first or optimizer
   self._ratios[optimizer] = self._ratios[optimizer] or ratios_of(optimizer)
   local lr = self:_lr_of(#self._steps + 1)
-  for i, group in ipairs(optimizer.param_groups) do group.lr = lr * (self._ratios[optimizer][i] or 1) end
+  for i, group in ipairs(optimizer.param_groups) do Rates.set(group, lr * (self._ratios[optimizer][i] or 1)) end
   if optimizer == self._first then self._lr = lr end
 end
 

@@ -3,6 +3,7 @@
 local errors = require 'base.errors'
 local Optimizer = require('torch.optim.optimizer').Optimizer
 local options = require 'torch.optim.options'
+local Rates = require 'torch.optim.rates'
 local Plan = require 'torch.optim.plan'
 local torch = require 'torch'
 
@@ -87,9 +88,10 @@ local function update_one(group, param, grad, state)
   if eps1 == torch.none then eps1 = EPS[param.dtype] end
   state.step:add_(1)
   local step = state.step:item()
-  local rate = math.min(group.lr, 1 / math.sqrt(step))
+  local lr = Rates.number(group.lr)
+  local rate = math.min(lr, 1 / math.sqrt(step))
   local alpha = math.max(eps2, param:norm(2):item() / math.sqrt(param:numel())) * rate
-  if group.weight_decay ~= 0 then param:mul_(1 - group.lr * group.weight_decay) end
+  if group.weight_decay ~= 0 then param:mul_(1 - lr * group.weight_decay) end
   local variance = variance_of(state, grad, step ^ group.beta2_decay, eps1)
   local update = variance:clamp_{min = eps1 * eps1}:rsqrt_():mul_(grad)
   local excess = update:norm(2):item() / (math.sqrt(update:numel()) * group.d)

@@ -3,6 +3,7 @@
 local Fused = require('torch.optim.fused').Fused
 local errors = require 'base.errors'
 local options = require 'torch.optim.options'
+local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 
 ---Adagrad (Duchi et al. 2011). With the gradient g: s = s + g², θ = θ - lr / (1 + (t - 1)·lr_decay)·g / (√s + ε).
@@ -66,7 +67,7 @@ function Adagrad:_update_plain(group, batch, grads)
   local roots, rates = torch._foreach_sqrt(sums), {}
   torch._foreach_add_(roots, group.eps)
   for i, count in ipairs(self._counts(batch)) do
-    rates[i] = -(self._plain_rate(group) / (1 + (count - 1) * group.lr_decay))
+    rates[i] = -(Rates.number(group.lr) / (1 + (count - 1) * group.lr_decay))
   end
   torch._foreach_addcdiv_(params, gradients, roots, rates)
 end
@@ -76,7 +77,7 @@ local function with_values(grad, values)
 end
 
 local function sparse_step(group, param, grad, state)
-  local rate = group.lr / (1 + (state.step:item() - 1) * group.lr_decay)
+  local rate = Rates.number(group.lr) / (1 + (state.step:item() - 1) * group.lr_decay)
   grad = (group.maximize and grad:neg() or grad):coalesce()
   local values = grad:_values()
   state.sum:add_(with_values(grad, values:pow(2)))

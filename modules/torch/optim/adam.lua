@@ -2,6 +2,7 @@
 
 local Fused = require('torch.optim.fused').Fused
 local options = require 'torch.optim.options'
+local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 
 ---Adam (Kingma and Ba 2015, arXiv 1412.6980; AMSGrad: Reddi et al. 2018). With the gradient g:
@@ -59,7 +60,7 @@ end
 
 function Adam:_update_plain(group, batch, grads)
   batch:count_step()
-  local beta1, beta2, rate = group.betas[1], group.betas[2], self._plain_rate(group)
+  local beta1, beta2, rate = group.betas[1], group.betas[2], Rates.number(group.lr)
   if group.decoupled_weight_decay and group.weight_decay ~= 0 then
     torch._foreach_mul_(batch.params, 1 - rate * group.weight_decay)
   end

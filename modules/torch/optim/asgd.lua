@@ -3,6 +3,7 @@
 local Elementwise = require('torch.optim.elementwise').Elementwise
 local Plan = require 'torch.optim.plan'
 local options = require 'torch.optim.options'
+local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 
 ---ASGD (Polyak and Juditsky 1992). With the gradient g: θ = θ·(1 - λ·η) - η·g, η = lr / (1 + λ·lr·t)^α, and
@@ -35,7 +36,7 @@ function ASGD:_names() return NAMES end
 
 function ASGD:_start(state, group, param)
   state.step = state.step or Plan.scalar(0)
-  if not state.eta then state.eta, state.mu = Plan.scalar(group.lr), Plan.scalar(1) end
+  if not state.eta then state.eta, state.mu = Plan.scalar(Rates.number(group.lr)), Plan.scalar(1) end
   if type(state.eta) == 'number' then state.eta, state.mu = Plan.scalar(state.eta), Plan.scalar(state.mu) end
   state.ax = state.ax or torch.zeros_like(param)
 end
@@ -43,8 +44,8 @@ end
 -- A step uses the rates that the one before it left.
 function ASGD:_advance(group, unit)
   local out = {eta = unit.first.eta:item(), mu = unit.first.mu:item()}
-  local step = self.count_step(unit)
-  unit.scalars.eta:fill_(group.lr / (1 + group.lambd * group.lr * step) ^ group.alpha)
+  local step, lr = self.count_step(unit), Rates.number(group.lr)
+  unit.scalars.eta:fill_(lr / (1 + group.lambd * lr * step) ^ group.alpha)
   unit.scalars.mu:fill_(1 / math.max(1, step - group.t0))
   return out
 end

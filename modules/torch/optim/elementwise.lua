@@ -16,6 +16,7 @@ local class = require 'base.class'
 local errors = require 'base.errors'
 local Optimizer = require('torch.optim.optimizer').Optimizer
 local Plan = require 'torch.optim.plan'
+local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 
 -- Elements. A parameter up to SMALL is gathered: above it the copies cost more than the calls that they save. A block
@@ -193,7 +194,7 @@ function Elementwise.gradient(group, block)
   grad = negated or grad
   if decay == 0 then return grad, negated ~= nil end
   if group.decoupled_weight_decay then
-    block.param:mul_(1 - group.lr * decay)
+    block.param:mul_(1 - Rates.number(group.lr) * decay)
     return grad, negated ~= nil
   end
   if negated then return negated:add_(block.param, {alpha = decay}), true end

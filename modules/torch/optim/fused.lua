@@ -117,11 +117,6 @@ function Fused._plain_gradients(group, batch, grads)
   return torch._foreach_add(grads, batch.params, {alpha = group.weight_decay})
 end
 
----The learning rate of a plain step.
----@param group table
----@return number
-function Fused._plain_rate(group) return type(group.lr) == 'number' and group.lr or group.lr:item() end
-
 ---The counts of steps of a batch.
 ---@param batch optim.Batch
 ---@return number[]

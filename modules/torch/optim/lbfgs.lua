@@ -4,6 +4,7 @@ local errors = require 'base.errors'
 local hooks = require 'torch.optim.hooks'
 local Optimizer = require('torch.optim.optimizer').Optimizer
 local options = require 'torch.optim.options'
+local Rates = require 'torch.optim.rates'
 local strong_wolfe = require 'torch.optim.strong_wolfe'
 local torch = require 'torch'
 
@@ -166,10 +167,10 @@ local function iterate(self, run)
   state.d = next_direction(state, run.gradient, group)
   state.prev_flat_grad = run.gradient:clone()
   state.prev_loss = run.loss
-  state.t = group.lr
+  state.t = Rates.number(group.lr)
   if state.n_iter == 1 then
     local rate = 1 / run.gradient:abs():sum()
-    state.t = (rate:item() < 1 and rate or 1) * group.lr
+    state.t = (rate:item() < 1 and rate or 1) * state.t
   end
   local slope = run.gradient:dot(state.d)
   if slope:item() > -group.tolerance_change then return true end

@@ -3,6 +3,7 @@
 local Elementwise = require('torch.optim.elementwise').Elementwise
 local Plan = require 'torch.optim.plan'
 local options = require 'torch.optim.options'
+local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 
 ---NAdam (Dozat 2016, "Incorporating Nesterov Momentum into Adam"). Adam's moments m and v of the gradient g; with
@@ -50,11 +51,11 @@ function NAdam:_advance(group, unit)
   local mu = beta1 * (1 - 0.5 * 0.96 ^ (step * group.momentum_decay))
   local mu_next = beta1 * (1 - 0.5 * 0.96 ^ ((step + 1) * group.momentum_decay))
   unit.scalars.mu_product:mul_(mu)
-  local product = unit.first.mu_product:item()
+  local product, lr = unit.first.mu_product:item(), Rates.number(group.lr)
   return {
     bias_correction2 = 1 - beta2 ^ step,
-    of_gradient = -group.lr * (1 - mu) / (1 - product),
-    of_average = -group.lr * mu_next / (1 - product * mu_next),
+    of_gradient = -lr * (1 - mu) / (1 - product),
+    of_average = -lr * mu_next / (1 - product * mu_next),
   }
 end
 

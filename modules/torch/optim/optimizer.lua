@@ -210,7 +210,7 @@ end
 ---@param device string
 ---@return number|torch.Tensor
 function Optimizer:_lr_of(group, device)
-  if not self._rates then return group.lr end
+  if not self._rates then return Rates.number(group.lr) end
   return self._rates:of(group, device)
 end
 

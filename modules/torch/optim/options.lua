@@ -28,6 +28,17 @@ function options.not_positive(value) return is_number(value) and value <= 0 end
 ---@return boolean
 function options.positive(value) return is_number(value) and value > 0 end
 
+---A number, or a tensor of one, for which another check holds: a learning rate.
+---@param check fun(value: any): boolean
+---@return fun(value: any): boolean, string?
+function options.number_or_tensor(check)
+  return function(value)
+    if type(value) ~= 'userdata' or not torch.is_tensor(value) then return check(value) end
+    if value:numel() ~= 1 then return false, ('a Tensor lr has 1 element, not %d'):format(value:numel()) end
+    return check(tonumber(value:item()))
+  end
+end
+
 ---An integer from 1 on.
 ---@param value any
 ---@return boolean
@@ -68,7 +79,7 @@ local function is_betas(value)
 end
 
 ---Options that several optimizers have. The last ones are about how Python runs a step, not about what it gives.
-options.lr = {'lr', 1e-3, options.not_negative, 'learning rate'}
+options.lr = {'lr', 1e-3, options.number_or_tensor(options.not_negative), 'learning rate'}
 options.betas = {'betas', {0.9, 0.999}, is_betas}
 options.eps = {'eps', 1e-8, options.not_negative, 'epsilon value'}
 options.weight_decay = {'weight_decay', 0, options.not_negative, 'weight_decay value'}
@@ -123,7 +134,7 @@ end
 
 local function refuse(self, spec, value, why)
   local name = spec[1]
-  if type(value) == 'userdata' and torch.is_tensor(value) then
+  if not why and type(value) == 'userdata' and torch.is_tensor(value) and name ~= 'lr' then
     errors.raise('unsupported', ('%s: %s is a number, not a Tensor: use %s:item()'):format(self.name, name, name))
   end
   errors.raise('argument', ('%s: %s'):format(self.name,

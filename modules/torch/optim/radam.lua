@@ -3,6 +3,7 @@
 local Elementwise = require('torch.optim.elementwise').Elementwise
 local Plan = require 'torch.optim.plan'
 local options = require 'torch.optim.options'
+local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 
 ---RAdam (Liu et al. 2020, arXiv 1908.03265). Adam's moments m and v; ρ∞ = 2 / (1 - β₂) - 1 and
@@ -58,7 +59,7 @@ function RAdam:_update_block(group, block, coefficients)
   local beta1, beta2 = group.betas[1], group.betas[2]
   block.exp_avg:lerp_(grad, 1 - beta1)
   block.exp_avg_sq:mul_(beta2):addcmul_(grad, grad, {value = 1 - beta2})
-  local update, adaptive = block.exp_avg:div(coefficients.bias_correction1):mul_(group.lr), nil
+  local update, adaptive = block.exp_avg:div(coefficients.bias_correction1):mul_(Rates.number(group.lr)), nil
   if coefficients.rectification then
     adaptive = block.exp_avg_sq:sqrt():add_(group.eps):reciprocal_():mul_(coefficients.root)
     update:mul_(adaptive):mul_(coefficients.rectification)

@@ -11,6 +11,18 @@ local torch = require 'torch'
 local Rates = {}
 Rates.__index = Rates
 
+---A learning rate as a number; as in Python it may be a tensor of one element, which schedules fill.
+---@param rate number|torch.Tensor
+---@return number
+function Rates.number(rate) return type(rate) == 'userdata' and rate:item() or rate end
+
+---Sets a group's learning rate.
+---@param group table
+---@param rate number
+function Rates.set(group, rate)
+  if type(group.lr) == 'userdata' then group.lr:fill_(rate) else group.lr = rate end
+end
+
 ---@param optimizer optim.Optimizer
 ---@param dtype string of the tensors: what the kernels take
 ---@return optim.Rates
@@ -23,7 +35,7 @@ end
 ---@param device string
 ---@return torch.Tensor 0-dim
 function Rates:of(group, device)
-  local rates = self._of_group[group] or {value = group.lr, by_device = {}}
+  local rates = self._of_group[group] or {value = Rates.number(group.lr), by_device = {}}
   self._of_group[group] = rates
   local rate = rates.by_device[device]
   if not rate then
@@ -41,10 +53,11 @@ end
 function Rates:write()
   for _, group in ipairs(self._optimizer.param_groups) do
     local rates = self._of_group[group]
-    if rates and rates.value ~= group.lr then
-      rates.value = group.lr
+    local value = rates and Rates.number(group.lr)
+    if rates and rates.value ~= value then
+      rates.value = value
       -- One tensor for each device: the order reaches nothing.
-      for _, rate in next, rates.by_device do rate:fill_(group.lr) end
+      for _, rate in next, rates.by_device do rate:fill_(value) end
     end
   end
 end

@@ -65,7 +65,7 @@ function RMSprop:_update_block(group, block)
   elseif self._rates then
     Rates.descend(block.param, grad:div(average), self:_lr_of(group, grad.device))
   else
-    block.param:addcdiv_(grad, average, {value = -group.lr})
+    block.param:addcdiv_(grad, average, {value = -Rates.number(group.lr)})
   end
   self.release(average, is_new and grad)
 end

@@ -2,6 +2,7 @@
 
 local Elementwise = require('torch.optim.elementwise').Elementwise
 local options = require 'torch.optim.options'
+local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 
 ---Rprop (Riedmiller and Braun 1993). Each element has a step size: times η⁺ while the gradient keeps its sign (at most
@@ -50,7 +51,7 @@ function Rprop:_start(state, group, param)
   state.step_size = torch.zeros_like(param)
   -- Of a complex parameter both parts have a step size.
   local parts = param:is_complex() and torch.view_as_real(state.step_size) or state.step_size
-  parts:fill_(group.lr)
+  parts:fill_(Rates.number(group.lr))
 end
 
 function Rprop:_update_block(group, block)

@@ -2,6 +2,7 @@
 
 local Fused = require('torch.optim.fused').Fused
 local options = require 'torch.optim.options'
+local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 
 ---Stochastic gradient descent. With the gradient g, momentum μ and dampening τ: b = μ·b + (1 - τ)·g (the first b is g),
@@ -86,7 +87,7 @@ function SGD:_update_plain(group, batch, grads)
     end
     gradients = group.nesterov and torch._foreach_add(gradients, buffers, {alpha = group.momentum}) or buffers
   end
-  torch._foreach_add_(batch.params, gradients, {alpha = -self._plain_rate(group)})
+  torch._foreach_add_(batch.params, gradients, {alpha = -Rates.number(group.lr)})
 end
 
 local function sparse_step(self, group, param, grad, state)
@@ -100,7 +101,7 @@ local function sparse_step(self, group, param, grad, state)
     end
     grad = group.nesterov and grad:add(state.momentum_buffer, {alpha = group.momentum}) or state.momentum_buffer
   end
-  param:add_(grad, {alpha = -group.lr})
+  param:add_(grad, {alpha = -Rates.number(group.lr)})
 end
 
 function SGD:_update_sparse(group, batch, grads)

@@ -3,6 +3,7 @@
 local errors = require 'base.errors'
 local Optimizer = require('torch.optim.optimizer').Optimizer
 local options = require 'torch.optim.options'
+local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 
 ---Adam for gradients that are sparse tensors, such as those of `nn.Embedding` with `sparse = true`: only what the
@@ -22,7 +23,8 @@ local torch = require 'torch'
 local SparseAdam = Optimizer:extend('SparseAdam')
 
 SparseAdam._options = options.new('SparseAdam', {
-  {'lr', 1e-3, options.positive, 'learning rate'}, options.betas, {'eps', 1e-8, options.positive, 'epsilon value'},
+  {'lr', 1e-3, options.number_or_tensor(options.positive), 'learning rate'}, options.betas,
+  {'eps', 1e-8, options.positive, 'epsilon value'},
   options.maximize,
 })
 
@@ -65,7 +67,7 @@ local function update_one(group, param, grad, state)
   local beta1, beta2 = group.betas[1], group.betas[2]
   local average = move(state.exp_avg, grad, values, 1 - beta1)
   local denominator = move(state.exp_avg_sq, grad, values:pow(2), 1 - beta2):sqrt_():add_(group.eps)
-  local rate = group.lr * math.sqrt(1 - beta2 ^ step) / (1 - beta1 ^ step)
+  local rate = Rates.number(group.lr) * math.sqrt(1 - beta2 ^ step) / (1 - beta1 ^ step)
   param:add_(with_values(grad, average:div_(denominator):mul_(-rate)))
 end
 

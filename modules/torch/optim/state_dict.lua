@@ -134,6 +134,7 @@ local function merged(optimizer, own, loaded)
   for _, name in ipairs(ordered.keys_of(loaded)) do
     if name ~= 'params' and not IGNORED[name] and loaded[name] ~= torch.none then fields[name] = loaded[name] end
   end
+  if is_tensor(fields.lr) then fields.lr = fields.lr:clone() end
   if fields.param_names == nil then fields.param_names = own.param_names end
   if optimizer._options then optimizer._options:check(fields) end
   return fields

@@ -4,6 +4,7 @@ local args = require 'base.args'
 local class = require 'base.class'
 local LRScheduler = require('torch.optim.lr_scheduler.scheduler').LRScheduler
 local Plateau = require('torch.optim.lr_scheduler.plateau').ReduceLROnPlateau
+local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 
 local function check_schedulers(self, schedulers, optimizer)
@@ -58,7 +59,7 @@ function SequentialLR:init(...)
   end
   self.optimizer, self._schedulers = bound.optimizer, bound.schedulers
   self._milestones, self.last_epoch = torch.list(bound.milestones), bound.last_epoch + 1
-  for _, group in ipairs(self.optimizer.param_groups) do group.lr = group.initial_lr end
+  for _, group in ipairs(self.optimizer.param_groups) do Rates.set(group, Rates.number(group.initial_lr)) end
   undo(self)
   self._schedulers[1]:_initial_step()
   self._last_lr = self._schedulers[1]:get_last_lr()

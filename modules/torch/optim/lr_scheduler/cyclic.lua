@@ -2,6 +2,7 @@
 
 local args = require 'base.args'
 local LRScheduler = require('torch.optim.lr_scheduler.scheduler').LRScheduler
+local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 
 -- Whether the momentum of the optimizer is the first of its betas.
@@ -68,7 +69,7 @@ function CyclicLR:_prepare(bound)
   if not bound.scale_fn then args.one_of('CyclicLR: mode', bound.mode, {'triangular', 'triangular2', 'exp_range'}) end
   local base_lrs, up = self:_per_group('base_lr', bound.base_lr), bound.step_size_up
   for i, group in ipairs(self.optimizer.param_groups) do
-    if bound.last_epoch == -1 then group.lr = base_lrs[i] end
+    if bound.last_epoch == -1 then Rates.set(group, base_lrs[i]) end
   end
   self.max_lrs = self:_per_group('max_lr', bound.max_lr)
   self.total_size = up + (bound.step_size_down or up)

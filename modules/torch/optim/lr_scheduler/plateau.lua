@@ -2,6 +2,7 @@
 
 local args = require 'base.args'
 local LRScheduler = require('torch.optim.lr_scheduler.scheduler').LRScheduler
+local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 local warnings = require 'base.warnings'
 
@@ -63,8 +64,9 @@ end
 local function reduce(self)
   fit_min_lrs(self)
   for i, group in ipairs(self.optimizer.param_groups) do
-    local new = math.max(group.lr * self.factor, self.min_lrs[i])
-    if group.lr - new > self.eps then group.lr = new end
+    local lr = Rates.number(group.lr)
+    local new = math.max(lr * self.factor, self.min_lrs[i])
+    if lr - new > self.eps then Rates.set(group, new) end
   end
 end
 

@@ -8,6 +8,7 @@ local capture = require 'torch.cuda.capture'
 local class = require 'base.class'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
+local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 local warnings = require 'base.warnings'
 
@@ -67,12 +68,12 @@ function LRScheduler:init(optimizer, last_epoch)
   self:_check_optimizer(optimizer)
   self.optimizer, self.base_lrs = optimizer, torch.list{}
   for i, group in ipairs(optimizer.param_groups) do
-    if last_epoch == -1 and group.initial_lr == nil then group.initial_lr = group.lr end
+    if last_epoch == -1 and group.initial_lr == nil then group.initial_lr = Rates.number(group.lr) end
     if group.initial_lr == nil then
       self:_raise('param_groups[%d] has no initial_lr, which resuming with last_epoch = %d needs: load the '
         .. "optimizer's state_dict first", i, last_epoch)
     end
-    self.base_lrs[i] = group.initial_lr
+    self.base_lrs[i] = Rates.number(group.initial_lr)
   end
   self.last_epoch = last_epoch
   watch_steps(optimizer)
@@ -106,7 +107,7 @@ end
 ---@return number[]
 function LRScheduler:_of_groups(name)
   local out = torch.list{}
-  for i, group in ipairs(self.optimizer.param_groups) do out[i] = group[name] end
+  for i, group in ipairs(self.optimizer.param_groups) do out[i] = Rates.number(group[name]) end
   return out
 end
 
@@ -174,7 +175,7 @@ function LRScheduler:_set_rates(rates)
   if #rates ~= count then
     self:_raise('there are %d rates for %d param_groups: make the schedule after the last add_param_group', #rates, count)
   end
-  for i, group in ipairs(self.optimizer.param_groups) do group.lr = rates[i] end
+  for i, group in ipairs(self.optimizer.param_groups) do Rates.set(group, rates[i]) end
   self._last_lr = self:_of_groups('lr')
 end
 

@@ -2,6 +2,7 @@
 
 local args = require 'base.args'
 local LRScheduler = require('torch.optim.lr_scheduler.scheduler').LRScheduler
+local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 
 ---From the current rate to swa_lr in anneal_epochs epochs, then constant (Izmailov et al. 2018, arXiv 1803.05407).
@@ -40,7 +41,7 @@ function SWALR:get_lr()
   if self.anneal_epochs == 0 then step = math.max(1, step) end
   local before, now = share(self, step - 1), share(self, step)
   for i, group in ipairs(self.optimizer.param_groups) do
-    local first = before == 1 and group.swa_lr or (group.lr - before * group.swa_lr) / (1 - before)
+    local first = before == 1 and group.swa_lr or (Rates.number(group.lr) - before * group.swa_lr) / (1 - before)
     out[i] = group.swa_lr * now + first * (1 - now)
   end
   return out
