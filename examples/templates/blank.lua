@@ -10,12 +10,17 @@ local function make_data()
   return data.TensorDataset(x, (x * x):sum(1, {keepdim = true}):lt(0.6):float())
 end
 
+-- `rtrain predict` finds it by this name.
+local function build_model(config)
+  return nn.Sequential(nn.Linear(2, config.hidden), nn.ReLU(), nn.Linear(config.hidden, 1))
+end
+
 local function train_func(config)
   torch.manual_seed(config.seed)
   -- Each worker takes its part of the batches; the gradients are averaged over all of them.
   local loader = train.torch.prepare_data_loader(
     data.DataLoader(make_data(), {batch_size = config.batch_size, shuffle = true}))
-  local model = train.torch.prepare_model(nn.Sequential(nn.Linear(2, config.hidden), nn.ReLU(), nn.Linear(config.hidden, 1)))
+  local model = train.torch.prepare_model(build_model(config))
   local optimizer = torch.optim.Adam(model:parameters(), {lr = config.lr})
 
   for epoch = 1, config.epochs do

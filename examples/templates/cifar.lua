@@ -11,25 +11,30 @@ local function block(channels_in, channels_out)
     nn.MaxPool2d(2))
 end
 
-local function make_model(width)
+local function make_model(config)
+  local width = config.width
   return nn.Sequential(
     block(3, width), block(width, 2 * width), block(2 * width, 4 * width), nn.Flatten(), nn.Linear(4 * width * 4 * 4, 10))
 end
 
+local to_tensor, normalize = transforms.ToTensor(), transforms.Normalize({0.49, 0.48, 0.45}, {0.25, 0.24, 0.26})
+local augment = transforms.Compose {
+  transforms.RandomCrop(32, {padding = 4}), transforms.RandomHorizontalFlip(), to_tensor, normalize,
+}
+-- What the network gets of an image after training. `rtrain predict` finds it by this name.
+local transform = transforms.Compose {to_tensor, normalize}
+
 -- CIFAR-10 in $RTRAIN_DATA/cifar10, else shapes of ten kinds that are drawn here.
-local function open_images(is_train, transform)
-  local found, set = pcall(datasets.CIFAR10, {train = is_train, transform = transform})
+local function open_images(is_train)
+  local options = {train = is_train, transform = is_train and augment or transform}
+  local found, set = pcall(datasets.CIFAR10, options)
   if found then return set, 'CIFAR10' end
-  return datasets.shapes10 {train = is_train, n = is_train and 4000 or 1000, transform = transform}, 'drawn shapes'
+  options.n = is_train and 4000 or 1000
+  return datasets.shapes10(options), 'drawn shapes'
 end
 
 local function make_loader(config, is_train)
-  local steps = {transforms.ToTensor(), transforms.Normalize({0.49, 0.48, 0.45}, {0.25, 0.24, 0.26})}
-  if is_train then
-    table.insert(steps, 1, transforms.RandomCrop(32, {padding = 4}))
-    table.insert(steps, 2, transforms.RandomHorizontalFlip())
-  end
-  local set, name = open_images(is_train, transforms.Compose(steps))
+  local set, name = open_images(is_train)
   local count = math.min(is_train and config.limit or config.test_limit, #set)
   if is_train and train.get_context():get_world_rank() == 0 then print(('%d images: %s'):format(count, name)) end
   local part = data.Subset(set, torch.arange(count):tolist())
@@ -39,7 +44,7 @@ end
 local function train_func(config)
   torch.manual_seed(config.seed)
   train.loop {
-    model = make_model(config.width),
+    model = make_model(config),
     optimizer = function(model) return torch.optim.AdamW(model:parameters(), {lr = config.lr, weight_decay = 0.01}) end,
     train_dataloader = make_loader(config, true),
     val_dataloader = make_loader(config, false),

@@ -36,6 +36,16 @@ function GPT:forward(bytes)
   return self.head(self.norm(x))
 end
 
+-- These two are what `rtrain predict` looks for: the network, and what it gets of a batch of rows with a column `text`.
+local function build_model(config) return GPT(config) end
+
+local function preprocess(batch)
+  local longest, rows = 0, {}
+  for _, text in ipairs(batch.text) do longest = math.max(longest, #text) end
+  for i, text in ipairs(batch.text) do rows[i] = {(('\n'):rep(longest - #text) .. text):byte(1, -1)} end
+  return torch.tensor(rows, {dtype = 'int64'})
+end
+
 -- The text as bytes: a file's, or sums of numbers below 10.
 local function read_text(config)
   local lines = {}
@@ -72,7 +82,7 @@ local function complete(model, config)
   torch.no_grad(function()
     for _ = 1, 40 do
       local seen = text:sub(-config.context)
-      local next_byte = model(torch.tensor({{seen:byte(1, -1)}}, {dtype = 'int64', device = device}))[0][-1]:argmax():item()
+      local next_byte = model(preprocess {text = {seen}}:to(device))[0][-1]:argmax():item()
       text = text .. string.char(next_byte)
       if next_byte == 10 then break end
     end
@@ -83,7 +93,7 @@ end
 local function train_func(config)
   torch.manual_seed(config.seed)
   local loader = make_loader(config)
-  local net = GPT(config)
+  local net = build_model(config)
   local model = train.torch.prepare_model(net)
   local optimizer = torch.optim.AdamW(model:parameters(), {lr = config.lr, weight_decay = 0.01})
   for epoch = 1, config.epochs do

@@ -22,9 +22,11 @@ function ConvNet:forward(x)
   return self.fc2(F.relu(self.fc1(x)))
 end
 
+-- What the network gets of an image. `rtrain predict` finds it by this name.
+local transform = transforms.Compose {transforms.ToTensor(), transforms.Normalize({0.3}, {0.3})}
+
 -- MNIST in $RTRAIN_DATA/mnist, else Fashion-MNIST (Debian's package dataset-fashion-mnist), else shapes that are drawn here.
 local function open_images(is_train)
-  local transform = transforms.Compose {transforms.ToTensor(), transforms.Normalize({0.3}, {0.3})}
   for _, name in ipairs {'MNIST', 'FashionMNIST'} do
     local found, set = pcall(datasets[name], {train = is_train, transform = transform})
     if found then return set, name end

@@ -6,7 +6,7 @@ local nn, F = torch.nn, torch.nn.functional
 
 local COLUMNS = {'area', 'rooms', 'age', 'distance'}
 local MEAN, DEVIATION = torch.tensor {80, 3, 40, 10}, torch.tensor {30, 1.2, 25, 6}
-local PRICE = 100  -- of which prices are multiples
+local PRICE = 100  -- the loss is of prices in this unit
 
 -- Flats that do not exist, seller's noise included. Your own table: data.read_csv 'flats.csv', read_parquet, read_json.
 local function make_table(count, seed)
@@ -21,10 +21,23 @@ local function make_table(count, seed)
   return data.from_items(rows)
 end
 
-local function read(batch)
+local Prices = nn.Module:extend 'Prices'
+
+function Prices:init(config)
+  self.net = nn.Sequential(
+    nn.Linear(#COLUMNS, config.hidden), nn.ReLU(), nn.Linear(config.hidden, config.hidden), nn.ReLU(),
+    nn.Linear(config.hidden, 1))
+end
+
+function Prices:forward(x) return self.net(x):squeeze(1) * PRICE end
+
+-- These two are what `rtrain predict` looks for: the network, and what it gets of a batch of rows.
+local function build_model(config) return Prices(config) end
+
+local function preprocess(batch)
   local columns = {}
-  for i, name in ipairs(COLUMNS) do columns[i] = batch[name] end
-  return (torch.stack(columns, 1) - MEAN) / DEVIATION, batch.price:view(-1, 1) / PRICE
+  for i, name in ipairs(COLUMNS) do columns[i] = batch[name]:float() end
+  return (torch.stack(columns, 1) - MEAN) / DEVIATION
 end
 
 -- The mean error of a price, over the rows of all workers.
@@ -32,8 +45,8 @@ local function evaluate(model, rows)
   local total, seen = 0, 0
   torch.no_grad(function()
     for batch in rows do
-      local x, y = read(batch)
-      total, seen = total + (model(x) - y):abs():sum():item() * PRICE, seen + #y
+      total = total + (model(preprocess(batch)) - batch.price):abs():sum():item()
+      seen = seen + #batch.price
     end
   end)
   local sums = torch.distributed.all_reduce(torch.tensor {total, seen})
@@ -42,9 +55,7 @@ end
 
 local function train_func(config)
   torch.manual_seed(config.seed)
-  local model = train.torch.prepare_model(nn.Sequential(
-    nn.Linear(#COLUMNS, config.hidden), nn.ReLU(), nn.Linear(config.hidden, config.hidden), nn.ReLU(),
-    nn.Linear(config.hidden, 1)))
+  local model = train.torch.prepare_model(build_model(config))
   local optimizer = torch.optim.AdamW(model:parameters(), {lr = config.lr})
   local options = {batch_size = config.batch_size, dtypes = 'float32'}
   local rows = train.get_dataset_shard 'train':iter_torch_batches(options)
@@ -52,8 +63,7 @@ local function train_func(config)
   for epoch = 1, config.epochs do
     local total, steps = 0, 0
     for batch in rows do
-      local x, y = read(batch)
-      local loss = F.smooth_l1_loss(model(x), y)
+      local loss = F.smooth_l1_loss(model(preprocess(batch)) / PRICE, batch.price / PRICE)
       optimizer:zero_grad()
       loss:backward()
       optimizer:step()

@@ -121,6 +121,8 @@ void predict(const PredictOptions& options) {
   const Value done = to_value(state, -1, "what was predicted");
   std::cerr << done["model"].as_string() << " on " << done["device"].as_string() << ": "
             << counted(static_cast<size_t>(done["rows"].as_int()), "row")
+            << (done["transform"].is_nil() ? ""
+                                           : cat(", inputs by ", done["transform"].as_string()))
             << (options.output.empty() ? "" : cat(" to ", options.output)) << "\n";
 }
 
@@ -160,8 +162,8 @@ void add_data_options(Command& command, PredictOptions& options) {
       .value_name("NAME");
   command
       .option("--transform", &options.transform,
-              "a function of the script that makes the model's input of a batch, a table "
-              "{column = values}")
+              "a function of the script that makes the model's input of a batch, a table {column = "
+              "values}, or a transform of images; else its preprocess, or transform; none: neither")
       .value_name("NAME");
   command.option("--batch-size", &options.batch_size, "rows at a time (default 256)")
       .value_name("N")
@@ -202,9 +204,13 @@ void add_predict(Parser& parser) {
       "after --: the script's own arguments; else those that the run was started with");
   command.option("--storage", &options->storage, "folder of the results").value_name("FOLDER");
   command.footer(
-      "The script runs up to its first fit(), which trains nothing. A column of bytes of (h, w) "
-      "or\n"
-      "(h, w, c) is an image: it becomes (c, h, w) between 0 and 1, as ToTensor makes it. Columns\n"
+      "The script runs up to its first fit(), which trains nothing. Its function "
+      "preprocess(batch)\n"
+      "makes the inputs, or for each image its transform (test_transform, val_transform,\n"
+      "eval_transform or transform, of vision.transforms). Without them a column of bytes of (h, "
+      "w)\n"
+      "or (h, w, c) is an image: it becomes (c, h, w) between 0 and 1, as ToTensor makes it. "
+      "Columns\n"
       "of single numbers together are the features of a row.\n"
       "A checkpoint of XGBoostTrainer needs no script.\n"
       "Columns of the output: those of --keep, then prediction, or the names that the model\n"

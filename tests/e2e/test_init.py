@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from test_documents import SOURCE
 
 # A few steps of each.
 FEW_STEPS = {
@@ -45,6 +46,66 @@ def test_a_template_trains_as_it_is(rtrain, project, template, workers):
     (*_, newest) = rtrain.json("checkpoints", "last")
     saved = "train_state.pt" if template == "cifar" else "model.pt"
     assert saved in [path.name for path in (rtrain.storage / newest["path"]).iterdir()]
+    if workers == "1":
+        check_predictions(rtrain, template, result.stdout)
+
+
+# The test images of a template, as its script opens them.
+IMAGES = """
+    local torch, data, datasets = require 'torch', require 'rtrain.data', require 'vision.datasets'
+    local loaders, found, set = require 'torch.utils.data', false, nil
+    for _, name in ipairs {arg[1] == 'mnist' and 'MNIST' or 'CIFAR10', arg[1] == 'mnist' and 'FashionMNIST' or nil} do
+      if not found then found, set = pcall(datasets[name], {train = false}) end
+    end
+    if not found then
+      local options = {train = false, n = 1000}
+      if arg[1] == 'mnist' then options.size, options.channels = 28, 1 end
+      set = datasets.shapes10(options)
+    end
+    for image, label in loaders.DataLoader(loaders.Subset(set, torch.arange(64):tolist()), {batch_size = 64}) do
+      data.from_tensors {image = image, label = label}:write_parquet 'images'
+    end
+"""
+
+
+def table_of(template):
+    """A script that writes the test rows of a template's script to rows.csv."""
+    text = (SOURCE / "examples/templates" / f"{template}.lua").read_text()
+    make_table = re.search(r"^local function make_table.*?^end$", text, re.MULTILINE | re.DOTALL).group()
+    return f"local data = require 'rtrain.data'\n{make_table}\nmake_table(500, 2):write_csv 'rows'\n"
+
+
+def predictions(rtrain, *args):
+    result = rtrain("predict", "last:latest", *args)
+    assert result.returncode == 0, result.stderr
+    assert "training changes its inputs" not in result.stderr
+    return [json.loads(line) for line in result.stdout.splitlines()], result.stderr
+
+
+def check_predictions(rtrain, template, printed):
+    """What training has reported of its last checkpoint, predict finds again: the inputs are made as they were."""
+    reported = rtrain.reports()[-1]
+    if template in ("mnist", "cifar"):
+        assert rtrain("exec", rtrain.script(IMAGES, "images.lua"), template).returncode == 0
+        rows, said = predictions(rtrain, "images", "--keep", "label", "--classes")
+        assert "64 rows, inputs by transform" in said
+        assert sum(row["label"] == row["class"] for row in rows) / 64 == pytest.approx(reported["accuracy"])
+    elif template == "tabular":
+        assert rtrain("exec", rtrain.script(table_of(template), "rows.lua")).returncode == 0
+        rows, said = predictions(rtrain, "rows", "--keep", "price")
+        assert "inputs by preprocess" in said and len(rows) == 500
+        assert sum(abs(row["prediction"] - row["price"]) for row in rows) / 500 == pytest.approx(reported["error"], rel=1e-4)
+    elif template == "gpt":
+        (rtrain.folder / "texts.csv").write_text("text\n7+5=\n1+1=\n")
+        rows, said = predictions(rtrain, "texts.csv")
+        assert "inputs by preprocess" in said
+        following = [max(range(256), key=row["prediction"][-1].__getitem__) for row in rows]
+        assert f"7+5={chr(following[0])}".strip() in printed.splitlines()[-1]
+    else:
+        (rtrain.folder / "points.csv").write_text("x,y\n" + "".join(f"{i / 10 - 1},{j / 10 - 1}\n" for i in range(21) for j in range(21)))
+        rows, _ = predictions(rtrain, "points.csv", "--keep", "x", "--keep", "y", "--columns", "x", "--columns", "y")
+        inside = sum((row["prediction"] > 0) == (row["x"] ** 2 + row["y"] ** 2 < 0.6) for row in rows) / len(rows)
+        assert inside > reported["accuracy"] - 0.2
 
 
 def test_blank_learns_what_its_readme_says_it_does(rtrain, project):

@@ -164,10 +164,51 @@ def test_images_of_a_folder(rtrain, trained):
     assert result.returncode == 0, result.stderr
     wanted = [json.loads(row) for row in predict(rtrain, "shapes", rtrain.folder / "test", "--keep", "label", "--limit",
                                                  "12").stdout.splitlines()]
-    rows = [json.loads(row) for row in predict(rtrain, "shapes", folder).stdout.splitlines()]
+    # The function of the script is for other images than (h, w, c).
+    result = rtrain("predict", "shapes", folder)
+    assert result.returncode == 1 and "made by preprocess of the script; --transform none" in result.stderr
+    rows = [json.loads(row) for row in predict(rtrain, "shapes", folder, "--transform", "none").stdout.splitlines()]
     assert len(rows) == 12
     for row, other in zip(rows, wanted):
         assert row["prediction"] == pytest.approx(other["prediction"], abs=1e-5)
+
+
+def test_a_transform_is_found_and_one_that_is_not_is_warned_of(rtrain):
+    """A model that is the identity shows what it is given."""
+    script = """
+        local torch, train, T = require 'torch', require 'rtrain', require 'vision.transforms'
+        local Same = torch.nn.Module:extend 'Same'
+        function Same:init() self.scale = torch.nn.Parameter(torch.ones(1)) end
+        function Same:forward(x) return x:flatten(1) * self.scale end
+        local train_transform = T.Compose {T.RandomHorizontalFlip(), T.ToTensor(), T.Normalize({0.5}, {0.25})}
+        local NAME = T.Compose {T.ToTensor(), T.Normalize({0.5}, {0.25})}
+        train.TorchTrainer{
+          train_loop_per_worker = function()
+            local model = Same()
+            train.tempdir(function(dir)
+              torch.save(model:state_dict(), dir .. '/model.pt')
+              train.report({}, {checkpoint = train.Checkpoint.from_directory(dir)})
+            end)
+          end,
+          run_config = train.RunConfig{name = 'NAME'},
+        }:fit()
+    """
+    assert rtrain("exec", rtrain.script("""
+        local torch, data = require 'torch', require 'rtrain.data'
+        data.from_tensors {image = torch.tensor({{{0, 255}, {51, 204}}}, {dtype = 'uint8'})}:write_parquet 'image'
+    """)).returncode == 0
+    shown = {}
+    for name in ("transform", "other"):
+        rtrain.run_ok(script.replace("NAME", name))
+        result = predict(rtrain, name, "image")
+        shown[name] = json.loads(result.stdout)["prediction"], result.stderr
+    assert shown["transform"][0] == pytest.approx([-2, 2, -1.2, 1.2]) and "warn" not in shown["transform"][1]
+    values, said = shown["other"]
+    assert values == pytest.approx([0, 1, 0.2, 0.8])
+    assert "training changes its inputs" in said and "train.lua:6: local other = T.Compose" in said and "--transform NAME" in said
+    named = predict(rtrain, "other", "image", "--transform", "other")
+    assert json.loads(named.stdout)["prediction"] == pytest.approx([-2, 2, -1.2, 1.2]) and "training changes" not in named.stderr
+    assert "training changes" not in predict(rtrain, "other", "image", "--transform", "none").stderr
 
 
 WRONG = {

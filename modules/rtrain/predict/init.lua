@@ -9,6 +9,7 @@ local inputs = require 'rtrain.predict.inputs'
 local model_source = require 'rtrain.predict.model_source'
 local ordered = require 'base.ordered'
 local outputs = require 'rtrain.predict.outputs'
+local script_transform = require 'rtrain.predict.script_transform'
 local state_part = require 'rtrain.results.state_part'
 local tensor_file = require 'rtrain.results.tensor_file'
 local torch = require 'torch'
@@ -35,7 +36,7 @@ end
 ---@return rtrain.data.Dataset
 local function open_data(path, format)
   local kind = files.kind(files.absolute(path))
-  if not kind then raise('%s: there is no such file or folder', path) end
+  if not kind then raise('%s: there is no such file or folder%s', path, files.looked_in(path)) end
   format = format or (kind == 'folder' and format_of_folder(path) or formats.of(path))
   if not READERS[format] then
     raise('cannot tell from its name what %s is: say --as, one of parquet, csv, json, idx, numpy, image, text', path)
@@ -132,41 +133,55 @@ local function tree_predictor(request, file)
   end, 'Booster', 'cpu'
 end
 
--- A function from a batch to the columns of its predictions; the model's name and device.
+-- What makes the model's inputs, and its name. Where training changes its inputs and nothing here does, that is said.
+local function transform_of(request, script)
+  local transform, name = script_transform.find(script, request.transform, request.columns ~= nil)
+  if transform or request.transform then return transform, name end
+  local warning = script_transform.warning(script.texts)
+  if warning then io.stderr:write('rtrain: ', warning, '\n') end
+end
+
+-- A function from a batch to the columns of its predictions; the names of the model, its device and its transform.
 local function predictor(request)
   local trees = tree_file(request)
   if trees then return tree_predictor(request, trees) end
-  local model, named = model_source.load(request)
+  local model, script = model_source.load(request)
   load_weights(model, request)
   local device = device_of(request.device)
   model:eval():to(device)
+  local transform, name = transform_of(request, script)
   local options = {columns = request.columns, keep = request.keep, dtype = dtype_of(model), device = device,
-                   transform = request.transform and named(request.transform)}
+                   transform = transform}
   return function(batch)
     return torch.no_grad(function()
       return outputs.columns({model(unpack(inputs.of(batch, options)))}, rows_of(batch), request.classes)
     end)
-  end, class.of(model).__name, device
+  end, class.of(model).__name, device, name
 end
 
 ---Writes what a checkpoint's model says about each row of a file.
 ---@param request table {folder, files (of the checkpoint), file, part, script or sources, model, config, set, data, as,
 ---  columns, keep, transform, classes, batch_size, limit, device, output, format}
----@return table done {rows, model, device, output}
+---@return table done {rows, model, device, output, transform: the name of what made the model's inputs, if anything did}
 ---Errors: 'usage' where it is not clear what is meant; those of the script, the readers and the model.
 function predict.run(request)
   request.keep = request.keep or {}
   local dataset = open_data(request.data, request.as)
   if request.limit then dataset = dataset:limit(request.limit) end
-  local fn, model, device = predictor(request)
+  local fn, model, device, transform = predictor(request)
   local output = outputs.Output(request.output, request.format)
   local ok, rows = xpcall(each_batch, errors.wrap, dataset, request, output, fn)
   if not ok then
     output:abort()
+    -- It may be made for other data than these.
+    if transform and not request.transform then
+      rows.message = ('%s\n(the inputs were made by %s of the script; --transform none leaves the columns as they are)'):format(
+        rows.message, transform)
+    end
     error(rows, 0)
   end
   output:close()
-  return {rows = rows, model = model, device = device, output = request.output}
+  return {rows = rows, model = model, device = device, output = request.output, transform = transform}
 end
 
 return predict

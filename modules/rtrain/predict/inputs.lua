@@ -31,6 +31,44 @@ end
 
 local function is_image(values) return values.dtype == 'uint8' and (values:dim() == 3 or values:dim() == 4) end
 
+-- Images as a transform of vision.transforms makes them, one by one: their sizes may differ.
+local function transformed(values, transform, dtype)
+  local out = {}
+  for i = 1, #values do
+    local image = transform(torch.is_tensor(values) and values[i - 1] or values[i])
+    if not torch.is_tensor(image) then raise('the transform returned %s, expected a tensor', type(image)) end
+    out[i] = image
+  end
+  for i = 2, #out do
+    if tostring(out[i].shape) ~= tostring(out[1].shape) then
+      raise('the transform gives images of %s and %s: it has to make them equal', tostring(out[1].shape),
+        tostring(out[i].shape))
+    end
+  end
+  local stacked = torch.stack(out)
+  return stacked:is_floating_point() and stacked:to(dtype) or stacked
+end
+
+local function are_images(values)
+  if torch.is_tensor(values) then return is_image(values) end
+  return torch.is_tensor(values[1]) and values[1].dtype == 'uint8' and values[1]:dim() >= 2
+end
+
+-- The images of a batch by the transform, its other columns as they are.
+local function by_transform(batch, names, options)
+  local tensors, has_images = {}, false
+  for i, name in ipairs(names) do
+    local is_one = are_images(batch[name])
+    has_images = has_images or is_one
+    tensors[i] = is_one and transformed(batch[name], options.transform, options.dtype) or tensor_of(name, batch[name])
+  end
+  if not has_images then
+    raise('the transform takes images, and the data have none in %s: --transform none leaves them as they are',
+      table.concat(names, ', '))
+  end
+  return tensors
+end
+
 -- Single numbers in several columns are the features of a row; a column of tensors is an input of its own.
 local function by_columns(batch, names, dtype)
   local tensors, are_numbers = {}, true
@@ -68,10 +106,17 @@ end
 
 ---The arguments of the model for a batch.
 ---@param batch table<string, torch.Tensor|any[]>
----@param options table {columns?, keep, dtype, device, transform?: fun(batch): ...}
+---@param options table {columns?, keep, dtype, device, transform?: (fun(batch): ...)|vision.Transform of one image}
 ---@return torch.Tensor[] arguments
 function inputs.of(batch, options)
-  local out = options.transform and {options.transform(batch)} or by_columns(batch, columns_of(batch, options), options.dtype)
+  local out
+  if type(options.transform) == 'function' then
+    out = {options.transform(batch)}
+  elseif options.transform then
+    out = by_transform(batch, columns_of(batch, options), options)
+  else
+    out = by_columns(batch, columns_of(batch, options), options.dtype)
+  end
   for i, value in ipairs(out) do
     if not torch.is_tensor(value) then
       raise('the transform returned %s, expected tensors', type(value))

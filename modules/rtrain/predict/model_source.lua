@@ -1,12 +1,14 @@
 -- rtrain/predict/model_source.lua: the model that a training script makes: found by its name in the script, without training.
 --
--- The script runs up to its first fit(). A name is looked for in what the script returns, among its globals, and among the
--- local names that its train function uses, and the functions that this one uses.
+-- The script runs up to its first fit(). A name is looked for in what the script returns, among its globals and its local
+-- names, and among those that its train function uses, and the functions that this one uses.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
+local frame = require 'base.errors.frame'
 local Module = require('torch.nn.module').Module
 local ordered = require 'base.ordered'
+local read_file = require 'base.read_file'
 local system = require 'base._system'
 
 local model_source = {}
@@ -33,13 +35,25 @@ local function write_sources(sources, folder)
   return script
 end
 
--- Runs the script up to its first fit(): what it returned, and the trainer.
+-- The local variables of the script's chunk, which is running: {name, value} each.
+local function variables_of(chunk)
+  for level = 2, math.huge do
+    local info = debug.getinfo(level, 'f')
+    if not info then return {} end
+    if info.func == chunk then
+      local found = frame.variables(level)  -- no tail call: it counts this frame
+      return found
+    end
+  end
+end
+
+-- Runs the script up to its first fit(): what it returned, the trainer, and the script's local variables by then.
 local function run_script(path, arguments)
   local chunk, problem = loadfile(path)
   if not chunk then raise('%s', problem) end
-  local trainer
+  local trainer, variables = nil, {}
   package.loaded['rtrain._flags'] = {set = {}, tags = {}, on_fit = function(given)
-    trainer = given
+    trainer, variables = given, variables_of(chunk)
     errors.raise('interrupted', 'fit() does not train here: the script is asked for its model')
   end}
   local kept = rawget(_G, 'arg')
@@ -48,7 +62,7 @@ local function run_script(path, arguments)
   rawset(_G, 'arg', kept)
   package.loaded['rtrain._flags'] = nil
   if not ok and not trainer then error(returned, 0) end
-  return ok and returned or nil, trainer
+  return ok and returned or nil, trainer, variables
 end
 
 local function is_model_class(value)
@@ -82,13 +96,17 @@ local function add_upvalues(fn, folder, names, seen)
 end
 
 -- Every name of the script that may mean a model: an ordered map.
-local function names_of(returned, trainer, folder, globals)
+local function names_of(returned, trainer, variables, folder, globals)
   local names = ordered.new()
   if type(returned) == 'table' and not class.of(returned) and not class.is_class(returned) then
     for _, name in ipairs(ordered.names_of(returned)) do names[name] = returned[name] end
   end
   for _, name in ipairs(ordered.names_of(_G)) do
     if not globals[name] then names[name] = rawget(_G, name) end
+  end
+  for _, variable in ipairs(variables) do
+    local name, value = unpack(variable)
+    if value ~= nil and name:sub(1, 1) ~= '(' then names[name] = value end
   end
   local fn = trainer and rawget(trainer, 'train_loop_per_worker')
   if fn then add_upvalues(fn, folder, names, {}) end
@@ -133,11 +151,26 @@ local function made(value, name, config)
   raise("'%s' returned %s, expected a model (nn.Module)", name, Module._describe(model))
 end
 
+-- The texts of the code: those that a run has kept, or the script's file.
+local function texts_of(request)
+  if not request.sources then return {{path = request.script, text = read_file(request.script) or ''}} end
+  local texts = {}
+  for _, source in ipairs(request.sources) do
+    if source.kind ~= 'diff' then texts[#texts + 1] = source end
+  end
+  return texts
+end
+
+---@class PredictScript
+---@field names table<string, any> what the script has a name for: an ordered map
+---@field shown string its file, as messages name it
+---@field texts {path: string, text: string}[] its code and that of its modules
+
 ---The model of a script, as it makes it, and what else the script has a name for.
 ---@param request table {script (a path) or sources (what a run keeps of its code), args (the script's own), model (a name),
 ---  config, set}
 ---@return nn.Module model
----@return fun(name: string): function named a function of the script
+---@return PredictScript script
 ---Errors: 'usage' where it is not clear what makes the model; those of the script.
 function model_source.load(request)
   local folder = request.sources and system.make_temp('rtrain-predict-') or nil
@@ -148,25 +181,18 @@ function model_source.load(request)
     package.path = home .. '/?.lua;' .. home .. '/?/init.lua;' .. package.path
     local globals = {}
     for name in next, _G do globals[name] = true end
-    local returned, trainer = run_script(path, request.args or {})
-    local names = names_of(returned, trainer, home, globals)
+    local returned, trainer, variables = run_script(path, request.args or {})
+    local names = names_of(returned, trainer, variables, home, globals)
     local config = request.config or trainer and trainer.train_loop_config
     config = require('base.overrides').apply(config, request.set or {})
     local shown = request.script or path:match '[^/]*$'
     local value, name = choose(names, request.model, returned, shown)
-    return made(value, name, config), function(wanted)
-      if type(names[wanted]) == 'function' then return names[wanted] end
-      local known = {}
-      for other, of in ordered.items(names) do
-        if type(of) == 'function' then known[#known + 1] = other end
-      end
-      raise("%s has no function '%s'%s", shown, wanted, errors.suggestion(wanted, known))
-    end
+    return made(value, name, config), {names = names, shown = shown, texts = texts_of(request)}
   end
-  local ok, model, named = xpcall(load, errors.wrap)
+  local ok, model, script = xpcall(load, errors.wrap)
   if folder then system.remove_tree(folder) end
   if not ok then error(model, 0) end
-  return model, named
+  return model, script
 end
 
 return model_source
