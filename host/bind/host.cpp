@@ -10,6 +10,7 @@
 #include "host/lua/embed.h"
 #include "host/store/checkpoint_files.h"
 #include "host/store/environment.h"
+#include "host/store/object_storage.h"
 #include "host/store/queued_run.h"
 #include "host/store/report_blocks.h"
 #include "host/store/run_reader.h"
@@ -42,6 +43,13 @@ int env(lua_State* L) {
 
 int named_storage(lua_State* L) {
   push_value(L, storage_folder(luaL_optstring(L, 1, "")));
+  return 1;
+}
+
+int storage_uri(lua_State* L) {
+  const auto store = ObjectStorage::of(text_argument(L, 1));
+  if (!store) return 0;
+  push_value(L, store->uri());
   return 1;
 }
 
@@ -163,6 +171,7 @@ int open_host(lua_State* L) {
       method<&version>("version"),
       method<&env>("env"),
       method<&named_storage>("storage_folder"),
+      method<&storage_uri>("storage_uri"),
       method<&queue_run>("add_queued_run"),
       method<&forget_queued>("forget_queued_run"),
       method<&run>("run"),

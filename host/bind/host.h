@@ -3,6 +3,7 @@
 //   version() → "0.1.0"
 //   env() → what `rtrain env --json` prints
 //   storage_folder([path]) → where runs go
+//   storage_uri(folder) → of the object store that the folder stands for; nothing for another one
 //   add_queued_run(storage, {name, script, command, num_workers, launcher, job})
 //                          → false where a run has that name
 //   forget_queued_run(storage, name): it has begun in another storage

@@ -105,7 +105,10 @@ def known(rtrain, command, *args):
 
 
 def test_each_rank_has_its_files_there_and_retention_removes_them(rtrain, s3):
-    ended(rtrain)
+    said = ended(rtrain).stderr
+    # Where others find it, and how: not the folder of this machine that stands for the store.
+    assert f"checkpoint {URI}/run/checkpoints/checkpoint_000003\n" in said and f"rtrain show run --storage {URI}\n" in said
+    assert "/.local/" not in said
     assert checkpoints_of(s3) == ["checkpoint_000002", "checkpoint_000003"]
     shown = known(rtrain, "show", "run")
     assert shown["uri"] == f"{URI}/run"

@@ -5,6 +5,7 @@ import fcntl
 import os
 import pathlib
 import pty
+import shlex
 import signal
 import subprocess
 import termios
@@ -87,6 +88,15 @@ def test_all_ranks_see_the_request_at_the_same_call(rtrain, number, code, status
     assert f"{signal.Signals(number).name}: the run stops at its next checkpoint, at the latest in" in result.stderr
     rtrain.wait_for_processes()
     assert leftovers(rtrain.run_folder("stopped") / "staging") == []
+    # What is to be typed then, as it stands there.
+    command = shlex.split(result.stderr.split("to go on from its checkpoint: ")[1].splitlines()[0])
+    assert command[1:] == ["run", "--name", "stopped", "--resume", "auto", str(rtrain.folder / "train.lua")]
+    if number == signal.SIGINT:
+        resumed = rtrain.start(*command[1:])
+        wait_until(lambda: len(rtrain.query("SELECT 1 FROM attempts WHERE status = 'RUNNING'")) == 1, message="the run goes on")
+        resumed.send(signal.SIGINT)
+        assert resumed.wait().returncode == 130
+        assert len(rtrain.json("show", "stopped")["attempts"]) == 2
 
 
 # fault: SIGTERM

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 
 import pytest
@@ -177,13 +178,13 @@ def test_a_signal_lets_trials_save_and_the_sweep_goes_on(rtrain, number, code):
     running.send(number)
     assert running.wait().returncode == code, running.stderr
     assert "the trials are asked to save and end" in running.stderr
-    assert "--name slow --resume auto" in running.stderr
+    command = shlex.split(running.stderr.split("to go on with it: ")[1].splitlines()[0])
     rtrain.wait_for_processes()
     statuses = {run["name"]: run["status"] for run in rtrain.json("ls")}
     assert statuses == dict.fromkeys(["slow-000", "slow-001"], "ABORTED" if number == signal.SIGINT else "PREEMPTED")
     (rtrain.folder / "go").touch()
     assert rtrain(*options).returncode == 3, "the name is taken"
-    result = rtrain(*options, "--resume", "auto")
+    result = rtrain(*command[1:])
     assert result.returncode == 0, result.stderr
     for i in range(3):
         assert [report["step"] for report in rtrain.reports(f"slow-00{i}")] == [1, 2, 3, 4, 5, 6]
@@ -218,3 +219,17 @@ def test_a_killed_sweep_goes_on(rtrain):
     journal = [json.loads(line) for line in (rtrain.storage / ".sweeps/slow/journal.jsonl").read_text().splitlines()]
     assert [event["number"] for event in journal if event["event"] == "trial"] == [0, 1, 2]
     assert sorted(event["number"] for event in journal if event["event"] == "end") == [0, 1, 2]
+
+
+def test_the_name_of_a_long_script_is_cut_off(rtrain):
+    """Of a run, and of the trials of a sweep, which have it in a tag too."""
+    script = rtrain.script("""
+        local train = require 'rtrain'
+        train.DataParallelTrainer{train_loop_per_worker = function(config) train.report{loss = config.lr} end,
+                                  train_loop_config = {lr = 1}}:fit()
+    """, "x" * 240 + ".lua")
+    assert rtrain("run", script).returncode == 0
+    result = rtrain("sweep", script, "--grid", "lr=1,2", "--jobs", "1")
+    assert result.returncode == 0, result.stderr
+    names = [run["name"] for run in rtrain.json("ls")]
+    assert len(names) == 3 and all(name.startswith("x" * 80 + "-") for name in names)

@@ -32,9 +32,7 @@ GroupError preemption_error(const StopProgress& stop, const FailureDecision& dec
     out.cause =
         Error(Code::kTerminated, cat("terminated, and not to be run again: ", decision.reason));
   } else if (stop.saved) {
-    out.cause =
-        Error(Code::kPreempted,
-              "preempted: a checkpoint was saved, `rtrain run --resume auto` goes on from it");
+    out.cause = Error(Code::kPreempted, "preempted: a checkpoint was saved, to go on from");
   }
   return out;
 }

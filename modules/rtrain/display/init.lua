@@ -40,6 +40,8 @@ end
 ---@field backend? string how workers talk to each other
 ---@field score? CheckpointConfig which metric the summary calls best
 ---@field storage_option? string what commands need that show the run, as ' --storage PATH'; default: nothing
+---@field storage_uri? string of the object store that the run's storage stands for
+---@field resume_command? string what goes on with the run when it has not come to its end
 ---@field out? file* default io.stdout
 ---@field err? file* default io.stderr
 ---@field out_is_terminal? boolean nothing is written to `out` that could command a terminal; default: whether stdout is one
@@ -56,6 +58,8 @@ function Display:init(spec, options)
   self._devices, self._backend = options.devices, options.backend
   self._score, self._logging = options.score, options.logging
   self._storage_option = options.storage_option or ''
+  self._storage_path, self._storage_uri = spec.storage_path, options.storage_uri
+  self._resume_command = options.resume_command
   self._out, self._err = options.out or io.stdout, options.err or io.stderr
   self._is_terminal = {
     [self._out] = default(options.out_is_terminal, system.is_terminal(1)),
@@ -334,12 +338,19 @@ function Display:_time_text(waited_s)
     texts.seconds(math.max(0, all_s - waited_s)))
 end
 
+-- Where a file of the run is for somebody on another machine too.
+function Display:_place(path)
+  local folder = self._storage_path
+  if not self._storage_uri or path:sub(1, #folder + 1) ~= folder .. '/' then return path end
+  return self._storage_uri .. path:sub(#folder + 1)
+end
+
 function Display:_best(event)
   local attribute = self._score and self._score.checkpoint_score_attribute
   local best = event.best_checkpoints and event.best_checkpoints[1]
   local value = attribute and best and best.metrics and best.metrics[attribute]
   if value == nil then return nil end
-  return ('best %s %s in %s'):format(attribute, metrics_text.value(value), best.path)
+  return ('best %s %s in %s'):format(attribute, metrics_text.value(value), self:_place(best.path))
 end
 
 -- The metric that one wants to see first: the one that rates checkpoints, a loss, or another that does not count steps.
@@ -367,16 +378,25 @@ end
 function show:finished(event)
   self:clear()
   self._reports = event.reports or self._reports
-  if self._quiet then return end
+  if self._quiet then return self:_tell_resume(event) end
   local color = event.status == 'FINISHED' and '32' or '31'
   local lines = {('run %s %s after %s, %s'):format(self._name, self:_paint(color, event.status),
     self:_time_text(event.waited_s or 0), texts.counted(self._reports, 'report'))}
   lines[#lines + 1] = self:_best(event)
-  if event.checkpoint then lines[#lines + 1] = 'checkpoint ' .. event.checkpoint.path end
+  if event.checkpoint then lines[#lines + 1] = 'checkpoint ' .. self:_place(event.checkpoint.path) end
   local metric = self:_metric_to_plot()
   if metric then lines[#lines + 1] = self:_command('plot', metric) end
   lines[#lines + 1] = self:_command 'show'
   self:_line(self._err, table.concat(lines, '\n'))
+  self:_tell_resume(event)
+end
+
+-- How to go on with a run that was ended from outside.
+function Display:_tell_resume(event)
+  local is_stopped = event.status == 'PREEMPTED' or event.status == 'ABORTED'
+  if is_stopped and event.checkpoint and self._resume_command then
+    self:_line(self._err, 'to go on from its checkpoint: ' .. self._resume_command)
+  end
 end
 
 ---Shows an event of the controller.

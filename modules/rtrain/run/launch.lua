@@ -11,6 +11,7 @@ local Eta = require 'rtrain.display.eta'
 local evaluators = require 'rtrain.run.evaluators'
 local Evictions = require 'rtrain.run.evictions'
 local JsonLines = require 'rtrain.display.json_lines'
+local resume_command = require 'rtrain.run.resume_command'
 local storage_option = require 'rtrain.run.storage_option'
 local system = require 'base._system'
 local FirstLoop = require 'rtrain.run.first_loop'
@@ -260,6 +261,8 @@ local function display_of(job, spec, flags)
     devices = devices_of(job),
     backend = backend_of_devices(job),
     storage_option = storage_option(spec.storage_path),
+    storage_uri = require('rtrain._host').storage_uri(spec.storage_path),
+    resume_command = not flags.tryout and not os.getenv 'RTRAIN_TRIAL' and resume_command(flags, spec.name) or nil,
     score = job.run_config.checkpoint_config,
     logging = job.run_config.logging_config,
   })

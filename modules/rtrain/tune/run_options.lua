@@ -4,6 +4,7 @@
 local class = require 'base.class'
 local errors = require 'base.errors'
 local random_hex = require 'base.random_hex'
+local resume_command = require 'rtrain.run.resume_command'
 local run_name = require 'rtrain.run.name'
 local system = require 'base._system'
 
@@ -41,6 +42,11 @@ function RunOptions:name_of(run_config)
   if problem then errors.raise('config', ("'%s' cannot be a sweep's name: %s"):format(name, problem)) end
   return name
 end
+
+---What goes on with the sweep of that name.
+---@param name string
+---@return string? command nil where this process was started by no command of rtrain's
+function RunOptions:resume_command(name) return resume_command(self._flags, name) end
 
 ---@param run_config RunConfig
 ---@return 'never'|'auto'|'must'

@@ -95,7 +95,7 @@ function sweep_command.run(request)
   experiment:open(options:resume_of(none))
   TrialRunner(experiment, {
     max_concurrent = request.jobs or math.min(cores, searcher.count), command = command_of(options, request),
-    is_of_a_script = true, metric = objective.metric,
+    is_of_a_script = true, metric = objective.metric, resume_command = options:resume_command(experiment.name),
   }):run()
   return exit_code(experiment)
 end

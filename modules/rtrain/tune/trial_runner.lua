@@ -23,6 +23,7 @@ local TrialRunner = class('TrialRunner')
 ---@class rtrain.tune.TrialRunnerOptions
 ---@field max_concurrent integer
 ---@field command fun(trial: rtrain.tune.Trial, experiment: table): string[] what its process runs
+---@field resume_command? string what goes on with the sweep when a signal has ended it
 ---@field metric? string by which the sweep goes: a trial that has come to its end must have reported it, or another trial
 ---@field is_of_a_script? boolean trials run a script as it is: where one cannot train no other can
 
@@ -155,11 +156,11 @@ function TrialRunner:_run_all()
   until self._num_running == 0 and (self._stop_signal or not self._experiment:has_more())
 end
 
--- The options of the command that goes on with the sweep.
 function TrialRunner:_raise_stopped()
   local name = self._experiment.name
-  errors.raise(self._stop_signal == 'SIGINT' and 'interrupted' or 'preempted', ("%s: the sweep '%s' has not come to its end: "
-    .. 'go on with it with --name %s --resume auto'):format(self._stop_signal, name, name))
+  local how = self._options.resume_command or ("RunConfig {name = '%s', resume = 'auto'}"):format(name)
+  errors.raise(self._stop_signal == 'SIGINT' and 'interrupted' or 'preempted',
+    ("%s: the sweep '%s' has not come to its end: to go on with it: %s"):format(self._stop_signal, name, how))
 end
 
 ---Runs what is left to run.

@@ -217,6 +217,7 @@ function Tuner:fit()
   if warning then display:notice(warning) end
   TrialRunner(experiment, {
     metric = objective.metric,
+    resume_command = options:resume_command(experiment.name),
     max_concurrent = config.max_concurrent_trials or default_concurrency(self.trainer, searcher.count),
     command = function(trial)
       local script, rest = child.command(experiment.folder)
