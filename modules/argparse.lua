@@ -5,6 +5,7 @@
 
 local argparse = require 'base._argparse'
 local errors = require 'base.errors'
+local number = require 'base.number'
 local ordered = require 'base.ordered'
 local overrides = require 'base.overrides'
 
@@ -27,7 +28,7 @@ local function keys_of(config)
 end
 
 local function text_of(value)
-  if type(value) ~= 'table' then return tostring(value) end
+  if type(value) ~= 'table' then return number.text(value) end
   local parts = {}
   for i, part in ipairs(value) do parts[i] = text_of(part) end
   return table.concat(parts, ',')

@@ -1,6 +1,7 @@
 -- base/overrides.lua: `--set key=value` of `rtrain run`: changes in train_loop_config, typed by what they replace.
 
 local errors = require 'base.errors'
+local number = require 'base.number'
 local ordered = require 'base.ordered'
 local written_list = require 'base.written_list'
 
@@ -21,9 +22,9 @@ end
 local function refuse(option, text) errors.raise('config', ('%s: %s'):format(option, text)) end
 
 local function to_number(option, text)
-  local number = tonumber(text)
-  if number == nil then refuse(option, ("the script's value is a number, '%s' is none"):format(text)) end
-  return number
+  local value = number.read(text)
+  if value == nil then refuse(option, ("the script's value is a number, '%s' is none"):format(text)) end
+  return value
 end
 
 local function to_boolean(option, text)

@@ -1,5 +1,7 @@
 -- base/shown.lua: a value as messages show it.
 
+local number = require 'base.number'
+
 ---@param value any
 ---@return string text "'x'", '3', 'true', 'nil', else 'a table' and the like
 ---
@@ -10,5 +12,6 @@
 return function(value)
   if type(value) == 'string' then return ("'%s'"):format(value) end
   if type(value) == 'number' or type(value) == 'boolean' or value == nil then return tostring(value) end
+  if number.of(value) then return number.text(value) end
   return 'a ' .. type(value)
 end

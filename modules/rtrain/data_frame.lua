@@ -1,6 +1,7 @@
 -- rtrain/data_frame.lua: DataFrame: the metrics of every report, as a table.
 
 local class = require 'base.class'
+local number = require 'base.number'
 local write_file = require 'base.write_file'
 
 ---@class DataFrame
@@ -16,9 +17,10 @@ function DataFrame:__tostring() return require 'base.table_text'({unpack(self)})
 local function csv_field(value)
   if value == nil then return '' end
   if type(value) == 'number' then
+    if value == 0 and 1 / value < 0 then return '-0.0' end
     return value == math.floor(value) and math.abs(value) < 2 ^ 53 and ('%d'):format(value) or ('%.17g'):format(value)
   end
-  local text = tostring(value)
+  local text = number.text(value)
   if text:find('[",\n\r]') then text = '"' .. text:gsub('"', '""') .. '"' end
   return text
 end

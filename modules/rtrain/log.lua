@@ -2,6 +2,7 @@
 
 local args = require 'base.args'
 local errors = require 'base.errors'
+local number = require 'base.number'
 local plain_metrics = require 'rtrain.metrics.plain'
 local session = require 'rtrain.worker.session'
 
@@ -18,12 +19,15 @@ local function plain(metrics)
     if type(key) ~= 'string' then
       errors.raise('argument', ('log: the key %s is not text: expected {name = number}'):format(tostring(key)))
     end
-    local number = type(value) ~= 'table' and type(value) ~= 'string' and tonumber(value)
-    if not number then
+    if not number.of(value) then
       errors.raise('argument', ('log: metrics.%s is a %s: expected a number or a tensor without dimensions'):format(key,
         type(value)))
     end
-    out[key] = number
+    if not number.is_exact(value) then
+      errors.raise('argument', ('log: metrics.%s = %s has more digits than a series keeps (53 bits): report() keeps them')
+        :format(key, number.text(value)))
+    end
+    out[key] = number.of(value)
   end
   return out
 end
@@ -43,10 +47,10 @@ local function step_of(options)
   if options == nil then return nil end
   local step = args.options(options, {'step'}, 'log').step
   if step == nil then return nil end
-  if type(step) ~= 'number' or step % 1 ~= 0 then
+  if not number.of(step) or step % 1 ~= 0 then
     errors.raise('argument', ('log: step = %s: expected an integer'):format(tostring(step)))
   end
-  return step
+  return number.of(step)
 end
 
 ---Records numbers of this step: on any rank, as often as one likes. It never waits and concerns no other rank; the run's

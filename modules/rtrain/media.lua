@@ -5,6 +5,7 @@
 
 local args = require 'base.args'
 local errors = require 'base.errors'
+local number = require 'base.number'
 local ordered = require 'base.ordered'
 local session = require 'rtrain.worker.session'
 
@@ -141,7 +142,7 @@ local function flat_values(values)
   end
   if type(values) ~= 'table' then fail('log_histogram: expected a tensor or a list of numbers, got %s', type(values)) end
   for i, value in ipairs(values) do
-    if type(value) ~= 'number' then fail('log_histogram: value %d is a %s: expected a number', i, type(value)) end
+    if not number.of(value) then fail('log_histogram: value %d is a %s: expected a number', i, type(value)) end
   end
   if #values == 0 then return torch.zeros({0}, {dtype = 'float64'}) end
   return torch.tensor(values, {dtype = 'float64'})

@@ -6,6 +6,7 @@ local DataFrame = require 'rtrain.data_frame'
 local errors = require 'base.errors'
 local failure = require 'rtrain.run.failure'
 local metrics_text = require 'rtrain.metrics.text'
+local number = require 'base.number'
 local system = require 'base._system'
 
 ---What `fit()` gives back. Ray equivalent: ray.train.Result.
@@ -159,8 +160,8 @@ function Result:get_best_checkpoint(metric, mode)
   if #self.best_checkpoints > 0 then check_metric(self.best_checkpoints, metric) end
   local best, best_value
   for _, item in ipairs(self.best_checkpoints) do
-    local value = item.metrics and item.metrics[metric]
-    local is_better = type(value) == 'number' and value == value
+    local value = item.metrics and number.of(item.metrics[metric])
+    local is_better = value ~= nil and value == value
       and (best == nil or (mode == 'max' and value > best_value) or (mode == 'min' and value < best_value))
     if is_better then best, best_value = item.checkpoint, value end
   end

@@ -112,6 +112,7 @@ def test_wrong_logs_and_notes_are_refused_by_name(rtrain):
         {train.log, 7}, {train.log, {loss = 'low'}}, {train.log, {loss = torch.zeros(2)}}, {train.log, {1, 2}},
         {train.log, {x = 1}, {step = 1.5}}, {train.log, {x = 1}, {stp = 1}}, {train.log, {[('k'):rep(300)] = 1}},
         {train.annotate, ''}, {train.annotate, 'x', {severity = 'warn'}}, {train.annotate, ('x'):rep(70000)},
+        {train.log, {id = 9007199254740993LL}}, {train.log, {id = -9007199254740992LL, seed = 0x8000000000000000ULL}, {step = 4LL}},
       } do
         local ok, err = pcall(unpack(call))
         errors[#errors + 1] = ok and 'no error' or tostring(err)
@@ -120,7 +121,7 @@ def test_wrong_logs_and_notes_are_refused_by_name(rtrain):
     """, workers=1))
     errors = rtrain.reports("run")[0]["errors"]
     expected = ["got number", "metrics.loss is a string", "metrics.loss is a tensor of shape {2}", "the metrics are a list",
-                "step = 1.5", "did you mean 'step'", "300 bytes", "an empty one", "'warn'", "70000 bytes"]
+                "step = 1.5", "did you mean 'step'", "300 bytes", "an empty one", "'warn'", "70000 bytes", "metrics.id = 9007199254740993 has more digits", "no error"]
     assert len(errors) == len(expected)
     for error, word in zip(errors, expected):
         assert word in error

@@ -1,6 +1,7 @@
 -- Trainers as they are made, --set, and the parts of the train function when it is called outside a worker.
 local lu = require 'luaunit'
 local ordered = require 'rtrain.ordered'
+local number = require 'base.number'
 local overrides = require 'base.overrides'
 local train = require 'rtrain'
 
@@ -105,6 +106,23 @@ end
 function TestOverrides.test_order_is_kept()
   local config = ordered.new {{'z', 1}, {'a', 2}}
   lu.assertEquals(ordered.keys(overrides.apply(config, {'a=3'})), {'z', 'a'})
+end
+
+-- What a Lua number would round is an int64 or uint64 object.
+function TestOverrides.test_integers_of_64_bits()
+  local function set(text) return overrides.apply({id = 1, ids = {1}}, {'id=' .. text, 'ids=1,' .. text}) end
+  for text, value in pairs {['9007199254740993'] = 9007199254740993LL, ['-9007199254740993'] = -9007199254740993LL,
+                            ['9223372036854775807'] = 9223372036854775807LL, ['9223372036854775808'] = 9223372036854775808ULL,
+                            ['-9223372036854775808'] = -9223372036854775807LL - 1LL, ['+0018446744073709551615'] = -1ULL + 0ULL,
+                            ['12'] = 12, ['-0'] = 0, ['9007199254740992'] = 2 ^ 53, ['18446744073709551616'] = 2 ^ 64,
+                            ['1e300'] = 1e300, ['-9223372036854775809'] = -2 ^ 63} do
+    local changed = set(text)
+    lu.assertTrue(changed.id == value and changed.ids[2] == value, text)
+    lu.assertTrue(number.of(changed.id) == tonumber(text), text)
+  end
+  lu.assertEquals(overrides.apply({id = 5LL}, {'id=7'}), {id = 7})
+  lu.assertEquals({number.text(-5LL), number.text(2 ^ 63), number.of '5', number.of(2i), number.is_exact(9007199254740993LL)},
+    {'-5', '9.2233720368548e+18', nil, nil, false})
 end
 
 function TestOverrides.test_refusals()

@@ -1,6 +1,7 @@
 -- rtrain/data/json_text.lua: Lua values as JSON.
 
 local errors = require 'base.errors'
+local number = require 'base.number'
 local ordered = require 'base.ordered'
 local torch = require 'torch'
 
@@ -46,7 +47,7 @@ function json_text.of(value)
   if kind == 'string' then return '"' .. value:gsub('[%c"\\]', escaped) .. '"' end
   if kind == 'number' then return number_text(value) end
   if kind == 'boolean' then return tostring(value) end
-  if kind == 'cdata' then return (tostring(value):gsub('U?LL$', '')) end
+  if kind == 'cdata' then return number.text(value) end
   if kind == 'userdata' and torch.is_tensor(value) then return json_text.of(value:tolist()) end
   if kind == 'table' then return table_text(value) end
   errors.raise('argument', ('a %s has no JSON'):format(kind))

@@ -9,7 +9,8 @@ local torch = require 'torch'
 
 local values = {}
 
-local int64 = ffi.typeof('int64_t')
+local int64, uint64 = ffi.typeof('int64_t'), ffi.typeof('uint64_t')
+local MOST_INT64 = 0x7fffffffffffffffULL
 
 local INTEGERS = {uint8 = true, int8 = true, int16 = true, int32 = true, int64 = true, uint16 = true, uint32 = true,
                   uint64 = true}
@@ -19,6 +20,7 @@ local function kind_of_value(value, name)
   if value == nil or value == torch.none then return 'null' end
   if kind == 'number' or kind == 'boolean' or kind == 'string' or kind == 'table' then return kind end
   if kind == 'cdata' and ffi.istype(int64, value) then return 'int64' end
+  if kind == 'cdata' and ffi.istype(uint64, value) then return value > MOST_INT64 and 'uint64' or 'int64' end
   if kind == 'userdata' and torch.is_tensor(value) then return 'tensor' end
   errors.raise('argument', ("column '%s': a %s cannot be a value of a row"):format(name, kind))
 end
@@ -39,9 +41,9 @@ local function survey(list, n, name)
   return kinds, integral
 end
 
-local function only(kinds, a, b, c)
+local function only(kinds, a, b, c, d)
   for kind in next, kinds do
-    if kind ~= a and kind ~= b and kind ~= c then return false end
+    if kind ~= a and kind ~= b and kind ~= c and kind ~= d then return false end
   end
   return true
 end
@@ -79,7 +81,8 @@ local function wanted_dtype(kinds, integral, of)
   if of.dtype then return of.dtype end
   local like = of.like
   if like and column.is_tensor(like) and like:dim() == 1 and like.dtype ~= 'bool' then return like.dtype end
-  if of.default == 'number' then return integral and not kinds.null and 'int64' or 'float64' end
+  if of.default == 'number' then return integral and not kinds.null and (kinds.uint64 and 'uint64' or 'int64') or 'float64' end
+  if kinds.uint64 and not kinds.null and only(kinds, 'int64', 'uint64') then return 'uint64' end
   return kinds.int64 and not kinds.null and only(kinds, 'int64') and 'int64' or 'float32'
 end
 
@@ -132,10 +135,10 @@ local function plain(list, n)
 end
 
 ---A column of a list of values; nil and torch.none are null. Numbers become a tensor of `dtype`, else of the dtype of
----`like`, else float32 (int64 where all are int64 cdata); with default = 'number', int64 where all are integral, else
----float64. Null numbers are NaN. Booleans become a bool tensor, strings Strings, tensors of one shape are stacked; what
----has several types, or tables, becomes Objects. Raises code 'argument', naming the column and the row, when a value does
----not fit the column's dtype.
+---`like`, else float32 (int64 where all are int64 cdata, uint64 where one needs that); with default = 'number', int64 where
+---all are integral, else float64. Null numbers are NaN. Booleans become a bool tensor, strings Strings, tensors of one shape
+---are stacked; what has several types, or tables, becomes Objects. Raises code 'argument', naming the column and the row,
+---when a value does not fit the column's dtype.
 ---@param list any[] may have holes
 ---@param n integer rows
 ---@param of {name: string, like: data.Column?, dtype: string?, default: string?}
@@ -143,7 +146,7 @@ end
 function values.to_column(list, n, of)
   local kinds, integral = survey(list, n, of.name)
   if only(kinds, 'null') then return nulls(n, of) end
-  if only(kinds, 'number', 'int64', 'null') then return numbers(list, n, of, kinds, integral) end
+  if only(kinds, 'number', 'int64', 'uint64', 'null') then return numbers(list, n, of, kinds, integral) end
   if only(kinds, 'boolean') then return torch.tensor(list, {dtype = of.dtype or 'bool'}) end
   if only(kinds, 'string', 'null') then
     return Strings.from_list(list, n, column.is_strings(of.like) and of.like.binary)

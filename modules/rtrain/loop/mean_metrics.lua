@@ -2,6 +2,7 @@
 
 local class = require 'base.class'
 local errors = require 'base.errors'
+local number = require 'base.number'
 local ordered = require 'base.ordered'
 local torch = require 'torch'
 local train = require 'rtrain'
@@ -15,7 +16,7 @@ function MeanMetrics:reset() self._sums = ordered.new() end
 
 -- 0-dim tensors stay tensors: reading one would wait for the device at every batch.
 local function as_double(key, value)
-  if type(value) == 'number' then return value end
+  if number.of(value) then return number.of(value) end
   if type(value) == 'userdata' and torch.is_tensor(value) and value:numel() == 1 then
     return value:detach():reshape({}):double()
   end
@@ -35,13 +36,13 @@ function MeanMetrics:add(key, value, weight)
   entry.sum, entry.weight = entry.sum + as_double(key, value) * weight, entry.weight + weight
 end
 
-local function number(sum) return type(sum) == 'number' and sum or sum:item() end
+local function as_number(sum) return type(sum) == 'number' and sum or sum:item() end
 
 ---This rank's sums, as a part of train.state that each rank has for itself.
 ---@return table state
 function MeanMetrics:state()
   local sums = ordered.new()
-  for key, entry in ordered.items(self._sums) do sums[key] = {sum = number(entry.sum), weight = entry.weight} end
+  for key, entry in ordered.items(self._sums) do sums[key] = {sum = as_number(entry.sum), weight = entry.weight} end
   return {rank = train.get_context():get_world_rank(), sums = sums}
 end
 
@@ -76,7 +77,7 @@ function MeanMetrics:reduce()
   local keys, numbers = agreed_keys(self, context), {}
   for i, key in ipairs(keys) do
     local entry = self._sums[key] or {sum = 0, weight = 0}
-    numbers[2 * i - 1], numbers[2 * i] = number(entry.sum), entry.weight
+    numbers[2 * i - 1], numbers[2 * i] = as_number(entry.sum), entry.weight
   end
   local means = ordered.new()
   if #keys == 0 then return means end

@@ -3,6 +3,7 @@
 local args = require 'base.args'
 local class = require 'base.class'
 local errors = require 'base.errors'
+local number = require 'base.number'
 local ordered = require 'base.ordered'
 
 local Monitor = class('Monitor')
@@ -22,8 +23,8 @@ end
 ---@param metrics table the loop's callback_metrics
 ---@return number
 function Monitor:value(metrics)
-  local value = metrics[self.key]
-  if type(value) == 'number' then return value end
+  local value = number.of(metrics[self.key])
+  if value then return value end
   errors.raise('argument', ("%s: monitor = '%s' is not a metric of this loop%s"):format(self._owner, self.key,
     errors.suggestion(self.key, ordered.keys(metrics))))
 end

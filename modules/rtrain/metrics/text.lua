@@ -1,5 +1,6 @@
 -- rtrain/metrics/text.lua: metrics on one line.
 
+local number = require 'base.number'
 local ordered = require 'base.ordered'
 local system = require 'base._system'
 local text_width = require 'base.text_width'
@@ -19,7 +20,7 @@ function metrics_text.value(value)
   if type(value) == 'number' then
     return value == math.floor(value) and math.abs(value) < 1e15 and ('%d'):format(value) or ('%.5g'):format(value)
   end
-  if type(value) ~= 'table' then return tostring(value) end
+  if type(value) ~= 'table' then return number.text(value) end
   return #value > 0 and ('[%d values]'):format(#value) or '{' .. metrics_text.line(value) .. '}'
 end
 

@@ -2,6 +2,7 @@
 -- run's record takes as reports. Rank 0's program says it for all ranks.
 
 local errors = require 'base.errors'
+local number = require 'base.number'
 local ordered = require 'base.ordered'
 local report = require 'rtrain.report'
 local system = require 'base._system'
@@ -18,7 +19,7 @@ status.DROPPED = {'KUBEFLOW_TRAINER_'}
 
 -- Values are text; other text than a number stays text.
 local function number_or_text(text)
-  return FLOATS[text] or text:match '^[+-]?[%d.][%d.eE+-]*$' and tonumber(text) or text
+  return FLOATS[text] or text:match '^[+-]?[%d.][%d.eE+-]*$' and number.read(text) or text
 end
 
 local function whole_number(fields, name, most)

@@ -12,6 +12,7 @@ local evaluators = require 'rtrain.run.evaluators'
 local Evictions = require 'rtrain.run.evictions'
 local JsonLines = require 'rtrain.display.json_lines'
 local resume_command = require 'rtrain.run.resume_command'
+local number = require 'base.number'
 local storage_option = require 'rtrain.run.storage_option'
 local system = require 'base._system'
 local FirstLoop = require 'rtrain.run.first_loop'
@@ -92,11 +93,11 @@ end
 
 -- A script that seeds from its configuration is seeded by --seed, unless --set says otherwise.
 local function with_seed(config, flags)
-  if not flags.seed or type(config) ~= 'table' or type(config.seed) ~= 'number' then return config end
+  if not flags.seed or type(config) ~= 'table' or number.of(config.seed) == nil then return config end
   for _, setting in ipairs(flags.set) do
     if setting:match '^seed=' then return config end
   end
-  return overrides.apply(config, {('seed=%d'):format(flags.seed)})
+  return overrides.apply(config, {'seed=' .. number.text(flags.seed)})
 end
 
 -- The trainer's configs with the flags of the command over them.

@@ -3,6 +3,7 @@
 local at_path = require 'rtrain.metrics.at_path'
 local class = require 'base.class'
 local errors = require 'base.errors'
+local number = require 'base.number'
 
 local StopCondition = class('StopCondition')
 
@@ -39,7 +40,7 @@ local function sorted_thresholds(thresholds)
         errors.raise('config', ("the report has no metric '%s'%s; it has: %s"):format(name, errors.suggestion(name, known),
           table.concat(known, ', ')))
       end
-      if type(value) == 'number' and value >= thresholds[name] then return true end
+      if number.of(value) and number.of(value) >= thresholds[name] then return true end
     end
     return false
   end

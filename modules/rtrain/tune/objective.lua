@@ -1,6 +1,7 @@
 -- rtrain/tune/objective.lua: Objective: which metric of a trial counts, and whether a large or a small value is better.
 
 local class = require 'base.class'
+local number = require 'base.number'
 
 -- Of a sweep that names no metric: the first of these that its trials report.
 local USUAL = {
@@ -43,8 +44,8 @@ end
 function Objective:best_of(trials)
   local best
   for _, trial in ipairs(trials) do
-    local value = trial.last and trial.last[self.metric]
-    if type(value) == 'number' and self:is_better(value, best and best.last[self.metric]) then best = trial end
+    local value = trial.last and number.of(trial.last[self.metric])
+    if value and self:is_better(value, best and best.last[self.metric]) then best = trial end
   end
   return best
 end

@@ -4,6 +4,7 @@ local at_path = require 'rtrain.metrics.at_path'
 local class = require 'base.class'
 local DataFrame = require 'rtrain.data_frame'
 local errors = require 'base.errors'
+local number = require 'base.number'
 local Objective = require 'rtrain.tune.objective'
 local ordered = require 'base.ordered'
 
@@ -70,8 +71,8 @@ local function is_finite(value) return value == value and math.abs(value) < math
 local function series(result, metric)
   local out = {}
   for _, row in ipairs(result.metrics_dataframe) do
-    local value = at_path(row, metric)
-    if type(value) == 'number' then out[#out + 1] = value end
+    local value = number.of(at_path(row, metric))
+    if value then out[#out + 1] = value end
   end
   return out
 end
@@ -134,8 +135,8 @@ function ResultGrid:get_best_result(metric, mode, scope, filter_nan_and_inf)
   local objective = self:_check(metric, mode, scope)
   local best, best_value
   for _, result in ipairs(self._results) do
-    local value = value_of(result, objective, scope)
-    local is_counted = type(value) == 'number' and (filter_nan_and_inf == false or is_finite(value))
+    local value = number.of(value_of(result, objective, scope))
+    local is_counted = value and (filter_nan_and_inf == false or is_finite(value))
     if is_counted and objective:is_better(value, best_value) then best, best_value = result, value end
   end
   if best then return best end
@@ -158,8 +159,8 @@ local function report_of(result, objective)
   if objective == nil then return result.metrics or {} end
   local best
   for _, row in ipairs(result.metrics and result.metrics_dataframe or {}) do
-    local value = row[objective.metric]
-    if type(value) == 'number' and objective:is_better(value, best and best[objective.metric]) then best = row end
+    local value = number.of(row[objective.metric])
+    if value and objective:is_better(value, best and best[objective.metric]) then best = row end
   end
   return best or {}
 end

@@ -7,6 +7,7 @@ local Checkpoint = require 'rtrain.checkpoint'
 local class = require 'base.class'
 local errors = require 'base.errors'
 local link = require 'rtrain.tune.link'
+local number = require 'base.number'
 
 local Session = class('TrialSession')
 
@@ -48,7 +49,7 @@ function Session:needs_all_ranks() return self._decides and self._world_size > 1
 -- Those of a nested table as 'val/loss', as in Ray Tune.
 local function numbers_of(metrics, out, prefix)
   for key, value in next, metrics do
-    if type(key) == 'string' and type(value) == 'number' then out[prefix .. key] = value end
+    if type(key) == 'string' and number.of(value) then out[prefix .. key] = number.of(value) end
     if type(key) == 'string' and type(value) == 'table' then numbers_of(value, out, prefix .. key .. '/') end
   end
   return out

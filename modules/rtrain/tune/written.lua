@@ -2,6 +2,7 @@
 
 local errors = require 'base.errors'
 local index_of = require 'base.index_of'
+local number = require 'base.number'
 local ordered = require 'base.ordered'
 local schedulers = require 'rtrain.tune.schedulers'
 local spaces = require 'rtrain.tune.spaces'
@@ -96,7 +97,7 @@ end
 
 -- The shortest text that reads as this number again.
 local function text_of(value)
-  if type(value) ~= 'number' then return value end
+  if type(value) ~= 'number' then return number.text(value) end
   for digits = 14, 17 do
     local text = ('%.' .. digits .. 'g'):format(value)
     if tonumber(text) == value then return text end
