@@ -184,16 +184,29 @@ local function is_higher_better(name)
   return false
 end
 
--- A rank's metrics are of its rows: the mean is the same on all ranks, which so stop in the same round.
-local function mean_of_ranks(list)
-  local machines = network.num_machines()
-  if machines == 1 or #list == 0 then return list end
-  local torch, values = require 'torch', {}
-  for i, item in ipairs(list) do values[i] = item[3] end
-  local tensor = torch.tensor(values, {dtype = 'float64'})
-  torch.distributed.all_reduce(tensor)
-  for i, item in ipairs(list) do item[3] = tensor[i - 1]:item() / machines end
+-- Metrics that are the root of a mean over the rows.
+local ROOTS = {rmse = true}
+
+-- A rank's metrics are of its rows. The mean, of which each row counts once, is the same on all ranks, which so stop in the
+-- same round. `sets`: the data of each item.
+local function mean_of_ranks(list, sets)
+  if network.num_machines() == 1 or #list == 0 then return list end
+  local torch, sums, count = require 'torch', {}, #list
+  for i, item in ipairs(list) do
+    local weight, value = sets[i]:_total_weight(), item[3]
+    sums[i], sums[count + i] = (ROOTS[item[2]] and value ^ 2 or value) * weight, weight
+  end
+  local totals = torch.tensor(sums, {dtype = 'float64'})
+  torch.distributed.all_reduce(totals)
+  local values = totals:narrow(0, 0, count):div(totals:narrow(0, count, count)):tolist()
+  for i, item in ipairs(list) do item[3] = ROOTS[item[2]] and math.sqrt(values[i]) or values[i] end
   return list
+end
+
+local function repeated(value, count)
+  local out = {}
+  for i = 1, count do out[i] = value end
+  return out
 end
 
 -- {data, metric, value, whether more is better} of one data set; 0 is the training data.
@@ -216,20 +229,23 @@ function Booster:_eval(index, data_name, data, feval)
   return out
 end
 
----The metrics of the training data: of several ranks, their mean.
+---The metrics of the training data: of several ranks, the mean over all their rows.
 ---@param feval? fun(preds: torch.Tensor, data: lightgbm.Dataset): string, number, boolean
 ---@return table[] list of {data, metric, value, whether more is better}
-function Booster:eval_train(feval) return mean_of_ranks(self:_eval(0, 'training', self._train_set, feval)) end
+function Booster:eval_train(feval)
+  local list = self:_eval(0, 'training', self._train_set, feval)
+  return mean_of_ranks(list, repeated(self._train_set, #list))
+end
 
----The metrics of the valid sets: of several ranks, their mean.
+---The metrics of the valid sets: of several ranks, the mean over all their rows.
 ---@param feval? fun(preds: torch.Tensor, data: lightgbm.Dataset): string, number, boolean
 ---@return table[] list of {data, metric, value, whether more is better}
 function Booster:eval_valid(feval)
-  local out = {}
+  local out, sets = {}, {}
   for i, data in ipairs(self._valid_sets) do
-    for _, item in ipairs(self:_eval(i, self._names[i], data, feval)) do out[#out + 1] = item end
+    for _, item in ipairs(self:_eval(i, self._names[i], data, feval)) do out[#out + 1], sets[#out + 1] = item, data end
   end
-  return mean_of_ranks(out)
+  return mean_of_ranks(out, sets)
 end
 
 local PREDICT_OPTIONS = {'start_iteration', 'num_iteration', 'raw_score', 'pred_leaf', 'pred_contrib'}

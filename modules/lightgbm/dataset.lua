@@ -11,6 +11,7 @@ local library = require 'lightgbm.library'
 local matrix = require 'lightgbm.matrix'
 local network = require 'lightgbm.network'
 local parameters = require 'lightgbm.parameters'
+local shared_bins = require 'lightgbm.shared_bins'
 
 local WHO = 'lightgbm.Dataset'
 local FIELDS = {'label', 'weight', 'init_score', 'group'}
@@ -119,6 +120,9 @@ local function all_params(self, given, names)
   params.categorical_feature = categorical(self, names) or params.categorical_feature
   if parameters.value(params, 'num_threads') == nil then params.num_threads = require('torch').get_num_threads() end
   if network.num_machines() > 1 then
+    if parameters.value(params, 'linear_tree') == true then
+      errors.raise('argument', WHO .. ': linear_tree is for one rank: the library has no such trees of several')
+    end
     params.num_machines, params.pre_partition = network.num_machines(), true
     if parameters.value(params, 'tree_learner') == nil then params.tree_learner = 'data' end
   end
@@ -140,6 +144,7 @@ function Dataset:set_field(field, value)
   if field ~= 'group' and tensor:isfinite():logical_not():any():item() then
     errors.raise('argument', ('%s: %s holds NaN or an infinite value'):format(WHO, field))
   end
+  if field == 'weight' then self._weight_sum = tensor:sum({dtype = 'float64'}):item() end
   library.call(WHO, 'LGBM_DatasetSetField', self._handle, field, ffi.cast('const void *', tensor:data_ptr()), tensor:numel(),
     kind[1])
 end
@@ -161,6 +166,13 @@ local function add_scores(self, rows, predictor)
   self:set_field('init_score', scores:view(-1))
 end
 
+local function of_matrix(rows, text, reference)
+  local handle = ffi.new 'rt_lgb_handle[1]'
+  library.call(WHO, 'LGBM_DatasetCreateFromMat', ffi.cast('const void *', rows.tensor:data_ptr()), rows.type, rows.rows,
+    rows.columns, rows.is_row_major, text, reference and reference._handle or nil, handle)
+  return library.owned(handle, 'LGBM_DatasetFree')
+end
+
 ---Makes the library's form of the data, once. Done by what needs it.
 ---@param params? table<string, any> of the training
 ---@param predictor? lightgbm.Booster whose predictions the training begins from
@@ -171,11 +183,10 @@ function Dataset:construct(params, predictor)
   local rows, meta = resolved(self)
   local names = rows.names or self._options.feature_name
   local text = parameters.text(WHO, all_params(self, params, names))
-  local handle = ffi.new 'rt_lgb_handle[1]'
   collectgarbage()  -- Lua knows nothing of the memory of those before
-  library.call(WHO, 'LGBM_DatasetCreateFromMat', ffi.cast('const void *', rows.tensor:data_ptr()), rows.type, rows.rows,
-    rows.columns, rows.is_row_major, text, reference and reference._handle or nil, handle)
-  self._handle, self._num_feature = library.owned(handle, 'LGBM_DatasetFree'), rows.columns
+  local is_shared = not reference and network.num_machines() > 1
+  self._handle = is_shared and shared_bins.dataset(WHO, rows, text) or of_matrix(rows, text, reference)
+  self._num_feature = rows.columns
   self._parameters = text
   if not reference then set_names(self, names) end
   for _, field in ipairs(FIELDS) do
@@ -200,6 +211,9 @@ function Dataset:num_data()
   library.call('num_data', 'LGBM_DatasetGetNumData', self._handle, out)
   return out[0]
 end
+
+-- What its rows count in a mean over several sets.
+function Dataset:_total_weight() return self._weight_sum or self:num_data() end
 
 ---@return integer
 function Dataset:num_feature()

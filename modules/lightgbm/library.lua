@@ -23,6 +23,11 @@ int LGBM_DumpParamAliases(int64_t buffer_size, int64_t *size, char *out);
 
 int LGBM_DatasetCreateFromMat(const void *data, int data_type, int32_t rows, int32_t columns, int is_row_major,
                               const char *parameters, rt_lgb_handle reference, rt_lgb_handle *out);
+int LGBM_GetSampleCount(int32_t rows, const char *parameters, int *out);
+int LGBM_SampleIndices(int32_t rows, const char *parameters, void *out, int32_t *out_count);
+int LGBM_DatasetCreateFromSampledColumn(double **values, int **places, int32_t columns, const int *counts, int32_t sampled_rows,
+                                        int32_t rows, int64_t all_rows, const char *parameters, rt_lgb_handle *out);
+int LGBM_DatasetPushRows(rt_lgb_handle handle, const void *data, int data_type, int32_t rows, int32_t columns, int32_t first);
 int LGBM_DatasetFree(rt_lgb_handle handle);
 int LGBM_DatasetSaveBinary(rt_lgb_handle handle, const char *filename);
 int LGBM_DatasetSetFeatureNames(rt_lgb_handle handle, const char **names, int count);

@@ -1,8 +1,6 @@
 """The module lightgbm and train.LightGBMTrainer, next to Python's lightgbm on the same rows."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 from conftest import sockets_of, tcp_listeners
@@ -134,48 +132,47 @@ APART = """
       train_loop_per_worker = function()
         local rank = train.get_context():get_world_rank()
         local all = require('rtrain.data').read_numpy('rows.npy'):take_batch(4000).data
-        local own = all:narrow(0, rank * 2000, 2000)
-        local dtrain = lightgbm.Dataset(own:narrow(1, 0, 4), own:select(1, 4))
-        lightgbm.train(PARAMS, dtrain, {num_boost_round = 20, callbacks = {train.lightgbm.RayTrainReportCallback()}})
+        local own = rank == 0 and all:narrow(0, 0, SHARE) or all:narrow(0, SHARE, 4000 - SHARE)
+        local dtrain = lightgbm.Dataset(own:narrow(1, 0, 4), own:select(1, 4), {categorical_feature = {2}})
+        lightgbm.train(PARAMS, dtrain, {
+          num_boost_round = 10, valid_sets = {dtrain}, callbacks = {train.lightgbm.RayTrainReportCallback()}})
       end,
       scaling_config = train.ScalingConfig {num_workers = 2},
     }):fit()
 """
 
-# One machine of the library's own network, whose sockets listen at all interfaces: it gets a network of its own.
-MACHINE = """
-    import sys
-    import lightgbm, numpy as np
-    rank = int(sys.argv[1])
-    own = np.load("rows.npy")[2000 * rank:2000 * (rank + 1)]
-    params = {**PARAMS, "tree_learner": "data", "pre_partition": True, "num_machines": 2, "local_listen_port": 12400 + rank,
-              "machines": "127.0.0.1:12400,127.0.0.1:12401"}
-    model = lightgbm.train(params, lightgbm.Dataset(own[:, :4], own[:, 4], params=params), 20)
-    if rank == 0:
-        model.save_model("theirs.txt")
-"""
+
+def bins_of(model):
+    """Ranges of numbers, and orders of categories, in the sample that the bins were made of."""
+    (line,) = [line for line in model.model_to_string().splitlines() if line.startswith("feature_infos=")]
+    return line
 
 
-def test_a_rank_may_have_no_row_of_a_leaf(rtrain):
-    """The trees are those of the library's own network, to the last bit. As there, bins are of what one rank has: a model of one
-    machine with all rows has others."""
+@pytest.mark.parametrize("share, sample_cnt", [(2000, 200000), (2500, 1000)])
+def test_bins_are_those_of_all_rows_however_the_ranks_share_them(rtrain, share, sample_cnt):
+    """Values that do not overlap, missing ones on one rank alone, categories of which each rank has others; ranks with unequal shares."""
     random = np.random.default_rng(1)
-    x = np.round(random.normal(size=(4000, 4)) * 4) / 4
-    x[:, 0] = np.arange(4000) // 40
-    y = x[:, 0] % 7 + x[:, 1] * (x[:, 0] > 50) + random.normal(size=4000) / 10
-    np.save(rtrain.folder / "rows.npy", np.column_stack([x, y]).astype("float32"))
-    params = {"objective": "regression", "num_leaves": 31, "verbosity": -1, "seed": 1, "min_data_in_leaf": 5, "num_threads": 2}
-    lua = "{%s}" % ", ".join(f"{name} = {value!r}" for name, value in params.items())
-    rtrain.run_ok(APART.replace("PARAMS", lua))
-    ours = splits(model_of(rtrain))
-    rtrain.script(MACHINE.replace("PARAMS", repr(params)), "machine.py")
-    both = f"ip link set lo up; {sys.executable} machine.py 1 & {sys.executable} machine.py 0 && wait $!"
-    done = subprocess.run(["unshare", "-rn", "sh", "-c", both], cwd=rtrain.folder, timeout=200, capture_output=True, text=True)
-    if "unshare" in done.stderr:
-        pytest.skip("no network namespace for the library's own network: " + done.stderr)
-    assert done.returncode == 0, done.stdout + done.stderr
-    theirs = splits(lightgbm.Booster(model_file=rtrain.folder / "theirs.txt"))
-    assert ours[0] == theirs[0] and ours[1].tolist() == theirs[1].tolist()
+    x = random.normal(size=(4000, 4))
+    x[:, 0].sort()
+    x[3000:, 1][random.random(1000) < 0.2] = np.nan
+    x[:, 2] = np.where(np.arange(4000) < share, random.integers(0, 5, 4000), random.integers(5, 10, 4000))
+    y = np.round(x[:, 0] * 5) % 3 + np.nan_to_num(x[:, 1], nan=4) + x[:, 2] % 4 + random.normal(size=4000) / 10
+    x, y = x.astype("float32"), y.astype("float32")
+    np.save(rtrain.folder / "rows.npy", np.column_stack([x, y]))
+    params = {"objective": "regression", "metric": ["l2", "rmse", "l1"], "num_leaves": 31, "verbosity": -1, "seed": 1, "min_data_in_leaf": 5,
+              "num_threads": 2, "bin_construct_sample_cnt": sample_cnt}
+    data, metrics = lightgbm.Dataset(x, y, categorical_feature=[2]), {}
+    expected = lightgbm.train(params, data, 10, valid_sets=[data], callbacks=[lightgbm.record_evaluation(metrics)])
+    lua = "{%s}" % ", ".join(f"{name} = {{'l2', 'rmse', 'l1'}}" if name == "metric" else f"{name} = {value!r}" for name, value in params.items())
+    rtrain.run_ok(APART.replace("PARAMS", lua).replace("SHARE", str(share)))
+    model, last = model_of(rtrain), rtrain.reports()[-1]
+    assert bins_of(model) == bins_of(expected)
+    error = model.predict(x) - y
+    assert [last[f"training-{name}"] for name in ("l2", "rmse", "l1")] == pytest.approx(
+        [np.mean(error**2), np.sqrt(np.mean(error**2)), np.mean(np.abs(error))], rel=1e-6)
+    if share == 2000:  # else the library begins from another score: the mean of the ranks' means
+        assert splits(model)[0][:3 * 31] == splits(expected)[0][:3 * 31]
+        assert last["training-l2"] == pytest.approx(metrics["training"]["l2"][-1], rel=1e-3)
 
 
 # fault: SIGKILL of a rank that trains trees with LightGBM
