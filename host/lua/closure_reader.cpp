@@ -4,6 +4,7 @@
 
 #include "host/base/text.h"
 #include "host/lua/closure.h"
+#include "host/lua/embed.h"
 #include "host/lua/guard.h"
 #include "host/lua/require.h"
 #include "host/lua/state.h"
@@ -146,6 +147,17 @@ void ClosureReader::make_function(int id) {
 
 // Whatever a path does not lead to becomes an error at its first use: the script may never use it
 // in the worker.
+// A class in several files begins in X.base, and is whole once X is loaded, which requires them all
+// (modules/torch/nn/module.lua).
+void ClosureReader::load_parts(lua_State* L, std::string_view module) {
+  constexpr std::string_view kBase = ".base";
+  if (!module.ends_with(kBase)) return;
+  module.remove_suffix(kBase.size());
+  if (!find_module(module)) return;
+  push_module(L, module);
+  lua_pop(L, 1);
+}
+
 void ClosureReader::make_module(int id) {
   ByteReader in(nodes_[id].payload);
   const std::string module(in.text());
@@ -155,6 +167,7 @@ void ClosureReader::make_module(int id) {
   } else if (module == "_G") {
     lua_pushvalue(L_, LUA_GLOBALSINDEX);
   } else {
+    load_parts(L_, module);
     push_module(L_, module);
   }
   std::string path = module;

@@ -38,6 +38,7 @@ class ClosureReader {
   void read_strings();
   void read_nodes();
   void make_function(int id);
+  static void load_parts(lua_State* L, std::string_view module);
   void make_module(int id);
   void make_untransportable(int id);
   void push_untransportable(std::string_view message);

@@ -11,6 +11,29 @@
 namespace rtrain {
 namespace {
 
+// The name of an object's class, "Tensor", "Linear"; "" for what has none.
+std::string class_name(lua_State* L, int index) {
+  if (lua_getmetatable(L, index) == 0) return "";
+  lua_getfield(L, -1, "__name");
+  const std::string name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+  lua_pop(L, 2);
+  return name.substr(name.rfind('.') + 1);
+}
+
+// Whether it is an nn.Module (modules/torch/nn/module/base.lua).
+bool is_module(lua_State* L, int index) {
+  if (lua_getmetatable(L, index) == 0) return false;
+  lua_getfield(L, -1, "__own_names");
+  const bool out = lua_isfunction(L, -1) != 0;
+  lua_pop(L, 2);
+  return out;
+}
+
+[[noreturn]] void refuse_object(const std::string& path, const std::string& name,
+                                std::string_view instead) {
+  throw Error(Code::kArgument, cat(path, ": a ", name, " is not plain data: ", instead));
+}
+
 class ValueBuilder {
  public:
   using Node = Value;
@@ -25,7 +48,22 @@ class ValueBuilder {
     return out;
   }
 
-  std::optional<Value> other(lua_State*, int, const std::string&) { return std::nullopt; }
+  std::optional<Value> other(lua_State* L, int index, const std::string& path) {
+    if (lua_type(L, index) == LUA_TFUNCTION) return std::nullopt;
+    const std::string name = class_name(L, index);
+    if (name == "Tensor") {
+      refuse_object(path, name, "x:item() is the number in it, x:tolist() a list of its numbers");
+    }
+    if (!name.empty()) refuse_object(path, name, "it cannot leave its process");
+    return std::nullopt;
+  }
+
+  void check_table(lua_State* L, int index, const std::string& path) {
+    if (!is_module(L, index)) return;
+    refuse_object(path, class_name(L, index),
+                  "torch.save its state_dict() into a checkpoint, or report numbers of it");
+  }
+
   std::optional<Value> known(const void*) const { return std::nullopt; }
   void keep(const void*, const Value&) {}
 };

@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
@@ -31,13 +33,15 @@ void* open_library(const std::string& path, int flags) {
   return handle;
 }
 
-int EmbeddedLibrary::make_file() const {
+int EmbeddedLibrary::make_file() {
   const int fd = memfd_create(image_.name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  problem_ = errno;
   if (fd < 0) return -1;
   const auto* begin = image_.begin;
   while (begin < image_.end) {
     const ssize_t n = write(fd, begin, static_cast<size_t>(image_.end - begin));
     if (n <= 0) {
+      problem_ = errno;
       close(fd);
       return -1;
     }
@@ -66,7 +70,11 @@ int EmbeddedLibrary::file() {
 
 std::string EmbeddedLibrary::path() {
   const char* given = std::getenv(image_.path_variable);
-  return given != nullptr ? given : cat("/proc/self/fd/", file());
+  if (given != nullptr) return given;
+  if (file() >= 0) return cat("/proc/self/fd/", fd_);
+  throw Error(Code::kEnvironment,
+              cat("cannot unpack ", image_.name, " into memory, ", (image_.end - image_.begin) >> 10,
+                  " KiB: ", std::string_view(std::strerror(problem_)), file_size_limit_text()));
 }
 
 void* EmbeddedLibrary::load(const char* function) {

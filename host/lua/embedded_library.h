@@ -38,12 +38,13 @@ class EmbeddedLibrary {
   void* load(const char* function);
 
  private:
-  int make_file() const;
+  int make_file();
   bool is_file(int fd) const;
 
   const Image image_;
   std::once_flag once_;
   int fd_ = -1;
+  int problem_ = 0;  // errno of a file that could not be made
 };
 
 }  // namespace rtrain

@@ -57,6 +57,22 @@ local function set_of(names)
   return set
 end
 
+-- 'string', 'a Checkpoint'.
+local function object_text(value)
+  local class = require 'base.class'
+  local of = class.of(value)
+  return of and 'a ' .. of.__name or type(value)
+end
+
+-- Of a value that stands in the place of the options: the option that it may be, ": write {checkpoint = …}".
+local function name_for(value, allowed)
+  local of = require('base.class').of(value)
+  for _, name in ipairs(allowed) do
+    if of and name:gsub('_', '') == of.__name:lower() then return (': write {%s = …}'):format(name) end
+  end
+  return ''
+end
+
 ---Checks a table of keyword arguments.
 ---@param given? table what the caller passed
 ---@param allowed string[] the names it may hold
@@ -67,7 +83,8 @@ function args.options(given, allowed, name, code)
   if given == nil then return {} end
   code = code or 'argument'
   if type(given) ~= 'table' or getmetatable(given) ~= nil then
-    errors.raise(code, ('%s: expected a table of options, got %s'):format(name, type(given)))
+    errors.raise(code, ('%s: expected a table of options, got %s%s'):format(name, object_text(given),
+      name_for(given, allowed)))
   end
   local bad = first_unknown(given, set_of(allowed))
   if bad ~= nil then

@@ -76,14 +76,22 @@ function BaseTrainer:_check_fields(given, names)
   args.options(given, names, self.__name, 'config')
 end
 
+-- 'Tensor', or the class of a module; nil for anything else.
+local function object_name(value)
+  local engine, of = package.loaded['torch._C'], class.of(value)
+  if type(value) == 'userdata' and type(engine) == 'table' and engine.is_tensor(value) then return 'Tensor' end
+  return of and of.__own_names and of.__name or nil
+end
+
 -- Raises for what is not plain data; `path` names it.
 function BaseTrainer._check_plain(value, path, seen)
   local kind = type(value)
   if kind == 'nil' or kind == 'boolean' or kind == 'number' or kind == 'string' then return end
   if kind == 'cdata' and tostring(value):find('^%-?%d+U?LL$') then return end
-  if kind ~= 'table' then
-    errors.raise('config', ('%s is a %s; the config is plain data, and what a function needs besides travels as its upvalue')
-      :format(path, kind))
+  local name = object_name(value) or kind ~= 'table' and kind
+  if name then
+    errors.raise('config', ('%s is a %s; the config is plain data: make it in the train function, or let that use a local '
+      .. 'variable of the script, which travels with it'):format(path, name))
   end
   seen = seen or {}
   if seen[value] then errors.raise('config', ('%s contains itself'):format(path)) end

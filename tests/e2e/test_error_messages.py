@@ -1,6 +1,9 @@
 """What the terminal says when a script goes wrong: the user's lines, the module, and what to write instead."""
 
 import re
+import subprocess
+
+from conftest import RTRAIN
 
 NET = """
     local torch = require 'torch'
@@ -264,6 +267,49 @@ def test_configs_and_options_of_a_run(rtrain):
     assert wrong.returncode == 3 and "not retried" not in wrong.stderr
     no_gpu = rtrain.run(script.replace("BODY", ""), "--gpus", "all")
     assert no_gpu.returncode == 4 and "NCCL" not in no_gpu.stderr
+
+
+# A train function's body and config → what is said of an object where plain data, or options, are meant.
+OBJECTS = {
+    ("", "{m = torch.nn.Linear(1, 1)}"): "train_loop_config.m is a Linear; the config is plain data",
+    ("", "{deep = {torch.ones(2)}}"): "train_loop_config.deep[1] is a Tensor; the config is plain data",
+    ("return torch.ones(2)", "{}"): "a Tensor is not plain data: x:item() is the number in it",
+    ("return {m = torch.nn.Linear(1, 1)}", "{}"): "m: a Linear is not plain data: torch.save its state_dict()",
+    ("train.report({a = 1}, train.Checkpoint.from_directory('.'))", "{}"): "got a Checkpoint: write {checkpoint = …}",
+    ("require('rtrain.data').read_csv('no/rows.csv')", "{}"): "no such file or folder: 'no/rows.csv' (in the current folder, /",
+}
+
+
+def test_objects_in_the_place_of_data_are_named(rtrain):
+    for workers in (0, 1):
+        for (body, config), said in OBJECTS.items():
+            result = rtrain.run(f"""
+                local torch, train = require 'torch', require 'rtrain'
+                train.TorchTrainer{{train_loop_per_worker = function() {body} end, train_loop_config = {config},
+                                   scaling_config = {{num_workers = {workers}}}}}:fit()
+            """)
+            assert result.returncode in (1, 3) and said in result.stderr, (body, config, result.stderr)
+
+
+def test_a_module_of_the_script_travels_whole(rtrain):
+    """Its base class is in several files, of which the train function has loaded none."""
+    result = rtrain.run_ok("""
+        local torch, train = require 'torch', require 'rtrain'
+        local Same = torch.nn.Module:extend 'Same'
+        function Same:init() self.scale = torch.nn.Parameter(torch.ones(1)) end
+        train.TorchTrainer{train_loop_per_worker = function()
+          for name in torch.items(Same():state_dict()) do print(name) end
+        end}:fit()
+    """)
+    assert "[rank 0] scale" in result.stdout
+
+
+def test_a_limit_of_file_sizes_that_keeps_the_engine_out_is_named(rtrain):
+    script = rtrain.script("print(require('torch').ones(1))")
+    result = subprocess.run(["bash", "-c", 'ulimit -f 1000; exec "$0" exec "$1"', RTRAIN, script], capture_output=True, text=True,
+                            env=rtrain.env)
+    assert result.returncode == 4, result.stderr
+    assert "File too large (`ulimit -f` allows files of" in result.stderr and "/proc/self/fd" not in result.stderr
 
 
 def test_unused_parameters_are_named(rtrain):

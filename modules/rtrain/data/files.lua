@@ -13,6 +13,18 @@ local function arrow() return require 'base._arrow' end
 ---@return boolean
 function files.is_object(path) return system.is_object_uri(path) end
 
+---Where a relative path was looked for, for a message; '' for another one.
+---@param path string
+---@return string text " (in the current folder, /home/me)", and whether it is in the folder of the script
+function files.looked_in(path)
+  if path:sub(1, 1) == '/' or path:match '^%a[%w+.-]*://' then return '' end
+  local script = (rawget(_G, 'arg') or {})[0]
+  local home = type(script) == 'string' and script:match '^(.*)/[^/]*$'
+  local is_next_to_it = home and system.path_kind(home .. '/' .. path)
+  return (' (in the current folder, %s%s)'):format(system.absolute '.', is_next_to_it and
+    ('; it is in the folder of the script, %s: start there, or give the whole path'):format(home) or '')
+end
+
 ---The absolute path; a URI as it is, without the '/' at its end.
 ---@param path string
 ---@return string

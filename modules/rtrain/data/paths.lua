@@ -65,10 +65,10 @@ local function expand(owner, path, options, out)
   elseif path:match '[%*%?%[]' then
     found = with_extension(matching(absolute), options.file_extensions)
     if #found == 0 and not options.ignore_missing_paths then
-      errors.raise('not_found', ("%s: no file matches '%s'"):format(owner, path))
+      errors.raise('not_found', ("%s: no file matches '%s'%s"):format(owner, path, files.looked_in(path)))
     end
   elseif not options.ignore_missing_paths then
-    errors.raise('not_found', ("%s: no such file or folder: '%s'"):format(owner, path))
+    errors.raise('not_found', ("%s: no such file or folder: '%s'%s"):format(owner, path, files.looked_in(path)))
   end
   for _, file in ipairs(found or {}) do out[#out + 1] = file end
 end
