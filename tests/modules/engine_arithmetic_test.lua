@@ -33,6 +33,17 @@ function TestArithmetic:test_numbers_stand_on_either_side()
   lu.assertEquals(list(5 % x), {0, 1, 1})
 end
 
+function TestArithmetic:test_functions_take_a_number_first()
+  local x = self.x
+  lu.assertEquals(list(C.op 'add'(1, x)), {2, 3, 5})
+  lu.assertEquals(list(C.op 'sub'(1, x, {alpha = 2})), {-1, -3, -7})
+  lu.assertEquals(list(C.op 'mul'(2, x)), {2, 4, 8})
+  lu.assertEquals(list(C.op 'div'(4, x, {rounding_mode = 'floor'})), {4, 2, 1})
+  lu.assertEquals({C.op 'add'(2, 3):item(), C.op 'add'(2, 3).dtype}, {5, 'int64'})
+  lu.assertErrorMsgContains('add_', C.op 'add_', 1, x)
+  lu.assertErrorMsgContains("expected Tensor, got 'x'", C.op 'add', 'x', x)
+end
+
 function TestArithmetic:test_an_integral_number_keeps_int64_and_another_makes_float()
   local y = C.tensor({1, 2}, {dtype = 'int64'})
   lu.assertEquals((y + 2).dtype, 'int64')

@@ -205,6 +205,14 @@ void take_numbers(Overload& overload) {
     param.takes_number = param.kind == Kind::kTensor && !param.is_out;
 }
 
+// PyTorch takes a number for the first operand of these, too.
+void take_first_number(const std::string& name, std::vector<Overload>& overloads) {
+  static constexpr std::string_view kNames[] = {
+      "add", "sub", "mul", "div", "subtract", "multiply", "divide", "true_divide", "floor_divide"};
+  if (std::ranges::find(kNames, name) == std::end(kNames)) return;
+  for (Overload& overload : overloads) overload.params[0].takes_number = true;
+}
+
 int self_place(const Family& family) {
   for (const Overload& overload : family.overloads) {
     for (size_t i = 0; i < overload.positional; ++i) {
@@ -320,6 +328,7 @@ class Registry {
     std::ranges::sort(out->with_out, comes_before);
     for (Overload& overload : out->overloads) add_out_to_signature(overload, *out);
     if (numbers_will_do) std::ranges::for_each(out->with_out, &take_numbers);
+    take_first_number(name, out->overloads);
     out->self_place = self_place(*out);
     out->check = find_safety_check(name);
     return out;

@@ -54,7 +54,7 @@ struct Param {
   bool keyword_only = false;
   bool has_default = false;
   bool is_out = false;        // a tensor that takes a result: the keyword `out`
-  bool takes_number = false;  // a Tensor for which a number will do: add(x, 2, {out = y})
+  bool takes_number = false;  // a Tensor for which a number will do: add(2, x)
   int fixed_size = 0;         // int[2]: one number stands for all of them; 0 where any length goes
   c10::IValue default_value;
 };
