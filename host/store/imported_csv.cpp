@@ -40,6 +40,14 @@ std::optional<Number> number_of(std::string_view text) {
   return out;
 }
 
+// Of a cell that says an integer: -0 is none, since integers have no such zero.
+std::optional<Value> integer_of(std::string_view text) {
+  if (const auto number = number_of<int64_t>(text)) {
+    return *number == 0 && text.starts_with('-') ? std::nullopt : std::optional<Value>(*number);
+  }
+  return std::nullopt;
+}
+
 template <size_t Size>
 bool is_one_of(std::string_view text, const std::array<std::string_view, Size>& words) {
   return std::find(words.begin(), words.end(), text) != words.end();
@@ -173,7 +181,7 @@ Column column_at(const Table& table, size_t place) {
     if (cell.empty()) continue;
     any = true;
     all_boolean = all_boolean && boolean_of(cell);
-    if (out.kind == Kind::kInteger && !number_of<int64_t>(cell)) out.kind = Kind::kFloat;
+    if (out.kind == Kind::kInteger && !integer_of(cell)) out.kind = Kind::kFloat;
     if (out.kind == Kind::kFloat && !float_of(cell)) out.kind = Kind::kText;
     if (out.kind == Kind::kText && !out.text_row) out.text_row = row;
   }
@@ -194,7 +202,7 @@ Value value_of_text(const std::string& cell, bool is_own) {
 Value value_of(const std::string& cell, Kind kind, bool is_own) {
   switch (kind) {
     case Kind::kInteger:
-      return *number_of<int64_t>(cell);
+      return *integer_of(cell);
     case Kind::kFloat:
       return *float_of(cell);
     case Kind::kBoolean:

@@ -16,7 +16,8 @@ for _, list in ipairs{dtypes.NAMES, dtypes.CONSTANTS} do
 end
 for alias, dtype in next, dtypes.ALIASES do torch[alias] = dtype end
 
-torch.inf, torch.nan, torch.pi, torch.e = math.huge, 0 / 0, math.pi, math.exp(1)
+-- As Python's, this NaN has no sign; that of 0 / 0 has one.
+torch.inf, torch.nan, torch.pi, torch.e = math.huge, -(0 / 0), math.pi, math.exp(1)
 
 -- The marks of host/lua/convert.h, kept as fields so that they travel to workers by name.
 local function mark(name)

@@ -15,7 +15,7 @@ train.DataParallelTrainer {
       for step = 0, 2 do train.log({grad = 0.5 * step, lr = 1 / (step + 3)}, {step = epoch * 3 + step}) end
       train.report {epoch = epoch, loss = 1 / 3 ^ epoch, val = {acc = epoch / 10, deep = {x = 1.5}},
                     note = epoch == 1 and 'a "b", c\\nd' or nil, odd = epoch == 2 and 0/0 or epoch == 3 and 1/0 or 1.5,
-                    done = epoch == 4, list = {1, 2}, time = 7, whole = 2 ^ epoch}
+                    done = epoch == 4, list = {1, 2}, time = 7, whole = 2 ^ epoch, zero = -0.0}
       if config.fail and epoch == 2 and not train.get_checkpoint() then
         train.tempdir(function(dir) train.report({epoch = -1}, {checkpoint = train.Checkpoint.from_directory(dir)}) end)
         error 'once'
@@ -64,6 +64,7 @@ def test_what_was_exported_as_csv_is_the_same_run(rtrain, other, fail):
     assert [line.split(",")[0] for line in imported(other, "m.csv")] == ["imported a", "imported b"]
     for name in "ab":
         assert document(other("metrics", name, "--json")) == rtrain.json("metrics", name)
+        assert '"zero":-0.0' in other("metrics", name, "--json").stdout.replace(": ", ":")
     attempts = document(other("show", "a", "--json"))["attempts"]
     assert [attempt["attempt"] for attempt in attempts] == ([1, 2] if fail == "true" else [1])
     row, before = document(other("ls", "--json"))[-1], rtrain.json("ls")[-1]

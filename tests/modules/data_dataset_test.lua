@@ -155,6 +155,30 @@ function TestRows.test_dtypes_of_new_columns()
   lu.assertEquals(chosen:schema().types, {'int32'})
 end
 
+TestRows.test_the_sign_of_zero = with_and_without_threads(function()
+  local function identity(row) return row end
+  local path = os.tmpname() .. '.csv'
+  local file = io.open(path, 'w')
+  file:write 'x,y\n-0.0,1\n2.0,-0.0\n'
+  file:close()
+  for _, ds in ipairs{data.from_items{{x = -0.0}, {x = 1.5}}, data.read_csv(path), data.read_csv(path):map(identity),
+                      data.from_items{{x = -0.0}, {x = 1.5}}:map(identity)} do
+    lu.assertEquals(1 / ds:take_all()[1].x, -1 / 0)
+  end
+  os.remove(path)
+  -- Among integers it is one of them: `-i` makes no other column.
+  lu.assertEquals(data.from_items{{x = -0.0}, {x = 1}}:schema().types, {'int64'})
+  local json = require 'rtrain.data.json_text'
+  lu.assertEquals(json.of{-0.0, 0, 2}, '[-0.0,0,2]')
+end)
+
+function TestRows.test_integers_of_64_bits()
+  local ds = data.from_items{{x = 9223372036854775809ULL}, {x = 3LL}, {x = 4}}
+  lu.assertEquals(ds:schema().types, {'uint64'})
+  lu.assertEquals({ds:take_all()[1].x, ds:take_all()[3].x}, {9223372036854775809ULL, 4})
+  lu.assertEquals(data.from_items{{x = 5ULL}}:schema().types, {'int64'})
+end
+
 TestErrors = {}
 
 TestErrors.test_errors_name_operator_and_row = with_and_without_threads(function()

@@ -66,6 +66,54 @@ function TestArithmetic:test_numbers_beyond_a_dtype_s_range()
   lu.assertEquals((C.tensor({2}, {dtype = 'float16'}) * 1.0001).dtype, 'float16')
 end
 
+local function sign(x) return 1 / x:item() end
+
+-- Every way of a number to a tensor.
+function TestArithmetic:test_the_sign_of_zero()
+  local z, one = -0.0, C.tensor({1}, {dtype = 'float64'})
+  local filled = C.tensor{1, 1}
+  filled[0] = z
+  filled[{{1}}] = {z}
+  local ways = {
+    one * z, z * one, one - one + z, C.tensor{z}, C.tensor(z), C.tensor({z, 1})[0], C.tensor({{z, 2LL}})[{0, 0}],
+    C.tensor '-0 1'[0],
+    C.scalar(z, 'float32'), one:copysign(z) * 0, C.op 'full'({1}, z), C.op 'full'({1}, z, {dtype = 'float16'}),
+    C.op 'full_like'(one, z), one:new_full({1}, z), one:clone():fill_(z), one:masked_fill(one:gt(0), z),
+    C.op 'where'(one:gt(0), z, one), C.op 'where'(one:gt(0), one * z, 5), C.op 'where'(one:gt(0), z, 0.5), filled[0], filled[1],
+    one:clamp(z, z), one:clamp{max = z}, one:clone():clamp_(z, z), C.op 'add'(z, one * z), one:mul(z), one:clone():mul_(z):mul(1),
+    C.op 'addcmul'(one * z, one, one, {value = z}), C.op 'scalar_tensor'(z), C.op 'fmod'(one * z, 3),
+  }
+  for i, x in ipairs(ways) do
+    if i == 3 then lu.assertEquals(sign(x), 1 / 0) else lu.assertEquals(sign(x), -1 / 0, i) end
+  end
+  lu.assertEquals(C.tensor({z, 1}, {dtype = 'complex64'})[0].real:reciprocal():item(), -1 / 0)
+end
+
+-- -i with i = 0 among integers is the integer 0: no reason to compute in floating point.
+function TestArithmetic:test_a_negative_zero_among_integers()
+  local i, z = C.tensor({1, 2}, {dtype = 'int64'}), -0.0
+  for place, x in ipairs{i + z, z + i, i * z, i:add(z), i:clamp(z, 5), C.op 'pow'(i, z), z % i, i % 3 + z,
+                         i:masked_fill(i:gt(1), z),
+                         C.op 'where'(i:gt(1), i, z), C.op 'where'(i:gt(1), z, 3), C.op 'arange'(z, 3), C.op 'arange'(z, 4, 2),
+                         i:add(i, {alpha = z}), C.op '_foreach_add'({i}, z)[1], C.op 'add'(z, i), C.op 'sub'(i, z)} do
+    lu.assertEquals(x.dtype, 'int64', place)
+  end
+  lu.assertEquals({i[z]:item(), i:select(z, z):item(), C.tensor({z}, {dtype = 'int64'}):item()}, {1, 1, 0})
+  lu.assertEquals(C.tensor({9007199254740993LL, z}, {dtype = 'int64'})[0]:item(), 9007199254740993LL)
+  lu.assertEquals((C.op 'arange'(z, 1, 0.5)).dtype, 'float32')
+end
+
+function TestArithmetic:test_int64_and_uint64_objects()
+  local big = 9223372036854775809ULL
+  lu.assertEquals(C.tensor({big}, {dtype = 'uint64'}):item(), big)
+  lu.assertEquals((C.tensor({1}, {dtype = 'float64'}) * big):item(), 2 ^ 63)
+  lu.assertEquals(C.op 'full'({1}, big, {dtype = 'uint64'}):item(), big)
+  lu.assertEquals(C.op 'layer_norm'(C.tensor{1, 2}, {2}, {eps = 5ULL}).dtype, 'float32')
+  lu.assertErrorMsgContains('full', C.op 'full', {big}, 1)
+  local dropout = C.op 'leaky_relu'(C.tensor{-1}, big)
+  lu.assertAlmostEquals(dropout:item() / -2 ^ 63, 1, 1e-6)
+end
+
 function TestArithmetic:test_a_scalar_tensor_forces_its_dtype()
   local y = C.tensor({1, 2}, {dtype = 'int64'})
   lu.assertEquals((y + C.scalar(2, 'float64')).dtype, 'float64')

@@ -12,6 +12,7 @@
 #include "host/base/text.h"
 #include "host/engine/runtime/dtype.h"
 #include "host/engine/runtime/list_items.h"
+#include "host/engine/runtime/negative_zero.h"
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/random.h"
 #include "host/engine/tensor/tensor.h"
@@ -124,6 +125,48 @@ void push_repeated(T item, int count, Stack& stack) {
   out.reserve(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) out.push_back(item);
   stack.emplace_back(std::move(out));
+}
+
+bool is_wrapped(const at::Tensor& tensor) {
+  return tensor.unsafeGetTensorImpl()->is_wrapped_number();
+}
+
+bool is_negative_zero(const c10::IValue& value) {
+  if (!value.isTensor()) return value.isScalar() && rtrain::is_negative_zero(value.toScalar());
+  const at::Tensor& tensor = value.toTensor();
+  return tensor.defined() && is_wrapped(tensor) && rtrain::is_negative_zero(tensor.item());
+}
+
+bool is_floating(const at::Tensor& tensor) {
+  return tensor.defined() && !c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/true);
+}
+
+// Whether the arguments give the result no other dtype than one of integers.
+bool all_integers(const Overload& overload, const Stack& stack) {
+  // These make the default dtype of a number; arange looks at its bounds.
+  if (overload.factory && overload.op.schema().name() != "aten::arange") return false;
+  for (size_t i = 0; i < stack.size(); ++i) {
+    const c10::IValue& value = stack[i];
+    if (is_negative_zero(value)) continue;
+    const bool is_number = overload.params[i].kind == Kind::kScalar && !value.isNone();
+    if (is_number && !value.toScalar().isIntegral(/*includeBool=*/true)) return false;
+    if (value.isTensor() && is_floating(value.toTensor())) return false;
+    if (value.isTensorList() && std::ranges::any_of(value.toTensorVector(), &is_floating))
+      return false;
+  }
+  return true;
+}
+
+// -0.0 becomes the integer 0: see as_operand().
+void clear_signs(const Overload& overload, Stack& stack) {
+  for (size_t i = 0; i < stack.size(); ++i) {
+    const Param& param = overload.params[i];
+    if (!is_negative_zero(stack[i])) continue;
+    if (param.kind == Kind::kScalar) stack[i] = int64_t{0};
+    if (param.kind == Kind::kTensor) {
+      stack[i] = at::native::wrapped_scalar_tensor(at::Scalar(int64_t{0}));
+    }
+  }
 }
 
 }  // namespace
@@ -242,6 +285,7 @@ bool Arguments::gather(int first, Stack& stack) const {
 
 bool Arguments::bind(const Overload& overload, Stack& stack) const {
   Slots slots;
+  bool any_negative_zero = false;
   const Keyword* culprit = nullptr;
   if (assign(overload, slots, &culprit) != Fit::kOk) return false;
   const size_t count = overload.params.size();
@@ -262,12 +306,15 @@ bool Arguments::bind(const Overload& overload, Stack& stack) const {
       }
     } else {
       fits = convert(index, param, stack);
+      any_negative_zero |=
+          lua_type(L_, index) == LUA_TNUMBER && is_negative_zero(lua_tonumber(L_, index));
     }
     if (!fits) {
       stack.clear();
       return false;
     }
   }
+  if (any_negative_zero && all_integers(overload, stack)) clear_signs(overload, stack);
   return true;
 }
 

@@ -14,6 +14,7 @@
 #include "host/engine/memory/retry.h"
 #include "host/engine/operators/call.h"
 #include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/negative_zero.h"
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/tensor.h"
 
@@ -85,8 +86,9 @@ Tensor apply(Vm& vm, lua_State* L) {
   const auto scalar = number(L, a != nullptr ? 2 : 1);
   if (!scalar) throw bad_operands(L, Operator::kName);
   const Tensor& tensor = defined(a != nullptr ? *a : *b, Operator::kName);
+  const Scalar value = as_operand(*scalar, c10::isIntegralType(tensor.scalar_type(), true));
   if constexpr (std::is_same_v<Operator, Pow>) {
-    return a != nullptr ? Operator::call(tensor, *scalar) : Operator::call(*scalar, tensor);
+    return a != nullptr ? Operator::call(tensor, value) : Operator::call(value, tensor);
   } else {
     if (std::is_same_v<Operator, Div> && a == nullptr) {
       // As PyTorch does it, to the last bit.

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "host/engine/runtime/negative_zero.h"
 #include "host/engine/runtime/vm.h"
 #include "host/lua/guard.h"
 
@@ -61,7 +62,9 @@ std::optional<at::Scalar> to_scalar(lua_State* L, int index) {
   switch (lua_type(L, index)) {
     case LUA_TNUMBER: {
       const double number = lua_tonumber(L, index);
-      if (is_integral(number)) return at::Scalar(static_cast<int64_t>(number));
+      if (is_integral(number) && !is_negative_zero(number)) {
+        return at::Scalar(static_cast<int64_t>(number));
+      }
       return at::Scalar(number);
     }
     case LUA_TBOOLEAN:

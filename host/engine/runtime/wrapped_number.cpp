@@ -5,6 +5,8 @@
 
 #include <bit>
 
+#include "host/engine/runtime/negative_zero.h"
+
 namespace rtrain {
 namespace {
 
@@ -36,11 +38,12 @@ at::Tensor wrap(const at::Scalar& number, at::ScalarType dtype) {
 
 }  // namespace
 
-const at::Tensor& WrappedNumbers::get(const at::Scalar& number, const at::Tensor& other) {
+const at::Tensor& WrappedNumbers::get(const at::Scalar& given, const at::Tensor& other) {
+  const at::Scalar number = as_operand(given, c10::isIntegralType(other.scalar_type(), true));
   const bool floating = number.isFloatingPoint();
+  const bool is_int64 = number.isIntegral(/*includeBool=*/false) && number.type() != at::kUInt64;
   // A tensor made in inference mode cannot be saved for a backward pass outside of it.
-  if ((!floating && !number.isIntegral(/*includeBool=*/false)) ||
-      c10::InferenceMode::is_enabled()) {
+  if ((!floating && !is_int64) || c10::InferenceMode::is_enabled()) {
     return uncached_ = wrap(number);
   }
   const at::ScalarType dtype = operand_dtype(number, other.scalar_type());

@@ -135,10 +135,9 @@ std::optional<at::Scalar> parse_number(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   const char* end = text.data() + text.size();
   int64_t integer = 0;
-  if (const auto [rest, error] = std::from_chars(text.data(), end, integer);
-      error == std::errc() && rest == end) {
-    return at::Scalar(integer);
-  }
+  const auto parsed = std::from_chars(text.data(), end, integer);
+  const bool is_integer = parsed.ec == std::errc() && parsed.ptr == end;
+  if (is_integer && !text.starts_with("-0")) return at::Scalar(integer);
   double number = 0;
   const auto [rest, error] = std::from_chars(text.data(), end, number);
   if (error != std::errc() || rest != end) return std::nullopt;

@@ -9,6 +9,7 @@
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/engine/runtime/dtype.h"
+#include "host/engine/runtime/negative_zero.h"
 #include "host/engine/tensor/empty_tensor.h"
 
 namespace rtrain {
@@ -70,7 +71,9 @@ void NumberList::add(const at::Scalar& item, bool is_lua_number) {
     return;
   }
   numbers_.push_back(item.to<double>());
-  exact_ = exact_ && item.isIntegral(true);
+  const bool negative_zero = is_negative_zero(item);
+  any_negative_zero_ |= negative_zero;
+  exact_ = exact_ && (negative_zero || item.isIntegral(true));
   if (!exact_) return;
   if (item.type() == at::kUInt64) {
     const auto bits = static_cast<int64_t>(item.to<uint64_t>());
@@ -121,7 +124,8 @@ at::Tensor NumberList::build(at::IntArrayRef sizes, at::ScalarType wanted) const
   if (beyond_int64_ && exact_ && wanted == at::kUInt64) {
     return filled(sizes, at::kLong, integers_).view(at::kUInt64);
   }
-  if (exact_ && !beyond_int64_) return filled(sizes, at::kLong, integers_).to(wanted);
+  const bool has_signs = any_negative_zero_ && !c10::isIntegralType(wanted, true);
+  if (exact_ && !beyond_int64_ && !has_signs) return filled(sizes, at::kLong, integers_).to(wanted);
   return filled(sizes, at::kDouble, numbers_).to(wanted);
 }
 

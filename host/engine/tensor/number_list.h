@@ -1,7 +1,8 @@
 // host/engine/tensor/number_list.h: numbers, booleans and complex numbers on their way from Lua
 // into a tensor.
 //
-// Keeps them exactly: integers as int64, since a double holds 53 bits only.
+// Keeps them exactly: integers as int64, since a double holds 53 bits only, and -0.0 as a double,
+// since int64 has no such zero.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -35,6 +36,7 @@ class NumberList {
   std::vector<c10::complex<double>> complex_;
   bool exact_ = true;
   bool beyond_int64_ = false;  // a uint64 above the largest int64; integers_ has its bits
+  bool any_negative_zero_ = false;
   bool any_number_ = false;
   bool any_boolean_ = false;
   bool any_int64_ = false;

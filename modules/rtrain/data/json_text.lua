@@ -14,6 +14,7 @@ local function escaped(c) return ESCAPES[c] or ('\\u%04x'):format(c:byte()) end
 -- A number that reads back as itself, the shortest of a few forms; NaN and infinities are null, as pandas writes them.
 local function number_text(value)
   if value ~= value or value == math.huge or value == -math.huge then return 'null' end
+  if value == 0 and 1 / value < 0 then return '-0.0' end
   if value % 1 == 0 and math.abs(value) < 2 ^ 53 then return ('%d'):format(value) end
   local short = ('%.9g'):format(value)
   if tonumber(short) == value then return short end

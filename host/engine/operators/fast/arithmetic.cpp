@@ -110,7 +110,7 @@ template <class Fn>
 int comparison(Vm& vm, lua_State* L, int count) {
   const Tensor* a = count == 2 ? plain_tensor(vm, L, 1) : nullptr;
   if (a == nullptr) return kNotHere;
-  if (lua_type(L, 2) == LUA_TNUMBER) return push_one(vm, L, Fn::call(*a, *to_scalar(L, 2)));
+  if (const auto number = plain_number(L, 2)) return push_one(vm, L, Fn::call(*a, *number));
   const Tensor* b = plain_tensor(vm, L, 2);
   return b == nullptr ? kNotHere : push_one(vm, L, Fn::call(*a, *b));
 }

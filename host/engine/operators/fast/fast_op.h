@@ -18,6 +18,7 @@
 #include "host/engine/operators/call.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/line_range.h"
+#include "host/engine/runtime/negative_zero.h"
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/sizes.h"
 #include "host/engine/tensor/tensor.h"
@@ -75,16 +76,19 @@ inline std::optional<bool> bool_or_keyword(lua_State* L, int index, std::string_
   return is_bool ? std::optional(value) : std::nullopt;
 }
 
-// A Lua number that is the only keyword.
-inline std::optional<at::Scalar> scalar_keyword(lua_State* L, int index, std::string_view name) {
-  if (!push_only_keyword(L, index, name)) return std::nullopt;
-  const auto value = lua_type(L, -1) == LUA_TNUMBER ? to_scalar(L, -1) : std::nullopt;
-  lua_pop(L, 2);
-  return value;
+// A Lua number but -0.0, of which the general path knows what it stands next to.
+inline std::optional<at::Scalar> plain_number(lua_State* L, int index) {
+  if (lua_type(L, index) != LUA_TNUMBER || is_negative_zero(lua_tonumber(L, index)))
+    return std::nullopt;
+  return to_scalar(L, index);
 }
 
-inline std::optional<at::Scalar> plain_number(lua_State* L, int index) {
-  return lua_type(L, index) == LUA_TNUMBER ? to_scalar(L, index) : std::nullopt;
+// A plain number that is the only keyword.
+inline std::optional<at::Scalar> scalar_keyword(lua_State* L, int index, std::string_view name) {
+  if (!push_only_keyword(L, index, name)) return std::nullopt;
+  const auto value = plain_number(L, -1);
+  lua_pop(L, 2);
+  return value;
 }
 
 inline std::optional<int64_t> plain_int(lua_State* L, int index) {
