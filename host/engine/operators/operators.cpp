@@ -93,10 +93,14 @@ Tensor apply(Vm& vm, lua_State* L) {
     if (std::is_same_v<Operator, Div> && a == nullptr) {
       // As PyTorch does it, to the last bit.
       const Tensor reciprocal = at::reciprocal(tensor);
-      return at::mul(reciprocal, vm.numbers.get(*scalar, reciprocal));
+      return at::mul(reciprocal, vm.numbers.get(value, reciprocal));
     }
-    const Tensor& wrapped = vm.numbers.get(*scalar, tensor);
-    return a != nullptr ? Operator::call(tensor, wrapped) : Operator::call(wrapped, tensor);
+    const Tensor& wrapped = vm.numbers.get(value, tensor);
+    // As in PyTorch the tensor comes first where that is the same: kernels of half precision keep
+    // the digits of a number on the right alone.
+    const bool commutes = std::is_same_v<Operator, Add> || std::is_same_v<Operator, Mul>;
+    return a != nullptr || commutes ? Operator::call(tensor, wrapped)
+                                    : Operator::call(wrapped, tensor);
   }
 }
 
