@@ -8,6 +8,7 @@
 #include <torch/headeronly/version.h>
 
 #include "host/engine/runtime/checks.h"
+#include "host/engine/runtime/default_device.h"
 #include "host/engine/runtime/dtype.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/open.h"
@@ -155,6 +156,7 @@ constexpr Method kFunctions[] = {
 
 void open_settings(lua_State* L) {
   add_functions(L, kFunctions);
+  add_functions(L, default_device_functions());
   lua_pushliteral(L, TORCH_VERSION);
   lua_setfield(L, -2, "__version__");
 }

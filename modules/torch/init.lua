@@ -126,11 +126,21 @@ setmetatable(torch, {
   end,
 })
 
----A device: 'cpu', 'cuda' or 'cuda:N'.
+---A device: 'cpu', 'cuda', 'cuda:N' or 'meta'. With a function: runs it, and tensors that it makes are there unless they
+---name another device; on 'meta' they have no data.
 ---@param kind string
----@param index? integer from 0
----@return string device
-function torch.device(kind, index)
+---@param index? integer|function from 0; or the function
+---@param ... any its arguments
+---@return string|any device or what the function returned
+---
+---```lua
+---local torch = require 'torch'
+---local net = torch.device('meta', torch.nn.Linear, 1000, 1000)
+---assert(net.weight.device == 'meta')
+---assert(net:to_empty{device = 'cpu'}.weight.device == 'cpu')
+---```
+function torch.device(kind, index, ...)
+  if index ~= nil and type(index) ~= 'number' then return require('torch._C').with_device(torch.device(kind), index, ...) end
   local name = index and ('%s:%d'):format(kind, index) or kind
   if type(name) ~= 'string' or not (name == 'cpu' or name == 'cuda' or name:match('^cuda:%d+$') or name == 'meta') then
     errors.raise('argument', ("unknown device '%s': 'cpu', 'cuda' or 'cuda:0'"):format(tostring(name)))

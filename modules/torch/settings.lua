@@ -1,7 +1,6 @@
 -- torch/settings.lua: torch.set_deterministic_debug_mode, torch.set_default_device and their answers.
 
 local args = require 'base.args'
-local errors = require 'base.errors'
 local C = require 'torch._C'
 
 local settings = {}
@@ -25,18 +24,22 @@ function settings.get_deterministic_debug_mode()
   return C.is_deterministic_algorithms_warn_only_enabled() and 1 or 2
 end
 
----Where tensors are made that name no device: the CPU, always in this version. PyTorch equivalent: torch.set_default_device.
----@param device? string 'cpu'; any other raises code 'unsupported': pass {device = …} or move the model
+---Sets where tensors are made that name no device; `torch.device(device, fn)` does it for one function. PyTorch
+---equivalent: torch.set_default_device.
+---@param device? string without one: the CPU again
+---
+---```lua
+---local torch = require 'torch'
+---torch.set_default_device 'meta'
+---assert(torch.ones(2).device == 'meta' and torch.ones(2, {device = 'cpu'}).device == 'cpu')
+---torch.set_default_device()
+---```
 function settings.set_default_device(device)
-  if device == nil then return end
-  if require('torch').device(device) ~= 'cpu' then
-    errors.raise('unsupported',
-      ("set_default_device: it is 'cpu' in this version, got '%s': pass {device = …} or move the model"):format(device))
-  end
+  C.set_default_device(device and require('torch').device(device))
 end
 
 ---PyTorch equivalent: torch.get_default_device.
----@return string device 'cpu'
-function settings.get_default_device() return 'cpu' end
+---@return string device
+function settings.get_default_device() return C.get_default_device() end
 
 return settings

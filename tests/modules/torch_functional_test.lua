@@ -309,12 +309,34 @@ function TestSettings:test_what_is_set_is_answered()
   lu.assertTrue(torch.is_warn_always_enabled())
   lu.assertEquals(torch.get_float32_matmul_precision(), 'highest')
   lu.assertTrue(torch.get_num_interop_threads() >= 1)
-  torch.set_default_device 'cpu'
-  lu.assertEquals(torch.get_default_device(), 'cpu')
+end
+
+function TestSettings:test_default_device()
+  torch.set_default_device 'meta'
+  local made = {torch.ones(2), torch.tensor{1, 2}, torch.arange(3), torch.rand{2}, torch.full({2}, 1), torch.as_tensor{1},
+                torch.eye(2), torch.linspace(0, 1, 3), torch.randint(0, 4, {2}), torch.nn.Linear(2, 2).weight,
+                torch.nn.BatchNorm1d(2).num_batches_tracked}
+  local like = torch.ones({2}, {device = 'cpu'})
+  local stay = {like, torch.zeros_like(like), like:new_zeros{2}, like + 1, torch.tensor({1}, {device = 'cpu'})}
+  lu.assertEquals(torch.get_default_device(), 'meta')
+  torch.set_default_device(nil)
+  for i, tensor in ipairs(made) do lu.assertEquals(tensor.device, 'meta', i) end
+  for i, tensor in ipairs(stay) do lu.assertEquals(tensor.device, 'cpu', i) end
+  lu.assertEquals({torch.get_default_device(), torch.ones(2).device}, {'cpu', 'cpu'})
+end
+
+function TestSettings:test_a_device_for_one_function()
+  local a, b = torch.device('meta', function(x, y) return torch.zeros(2).device .. x, y end, 1, 2)
+  lu.assertEquals({a, b, torch.zeros(2).device}, {'meta1', 2, 'cpu'})
+  lu.assertErrorMsgContains('wrong', torch.device, 'meta', function() error 'wrong' end)
+  lu.assertEquals({torch.zeros(2).device, torch.device('cuda', 1)}, {'cpu', 'cuda:1'})
+  lu.assertEquals(torch.device('meta', torch.device, 'cpu', function() return torch.ones(1).device end), 'cpu')
+  lu.assertErrorMsgContains("unknown device 'mta'", torch.device, 'mta', print)
+  lu.assertErrorMsgContains('device: fn', torch.device, 'cpu', {})
 end
 
 function TestSettings:test_errors()
-  lu.assertErrorMsgContains("it is 'cpu' in this version, got 'cuda:1'", torch.set_default_device, 'cuda:1')
+  lu.assertErrorMsgContains("unknown device 'gpu'", torch.set_default_device, 'gpu')
   lu.assertErrorMsgContains("did you mean 'warn'?", torch.set_deterministic_debug_mode, 'wran')
   lu.assertErrorMsgContains("expected 'highest', 'high' or 'medium', got 'low'", torch.set_float32_matmul_precision, 'low')
   lu.assertErrorMsgContains('expected true or false, got 1', torch.set_flush_denormal, 1)

@@ -13,6 +13,7 @@
 #include "host/engine/operators/arguments.h"
 #include "host/engine/operators/fast/fast_ops.h"
 #include "host/engine/runtime/checks.h"
+#include "host/engine/runtime/default_device.h"
 #include "host/engine/runtime/dtype.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/line_range.h"
@@ -95,6 +96,15 @@ void apply_creation_rule(const Op& op, const Overload& overload, lua_State* L,
     if (overload.params[i].kind == Kind::kDtype && stack[i].isNone()) {
       stack[i] = static_cast<int64_t>(c10::get_default_dtype_as_scalartype());
     }
+  }
+}
+
+// A tensor that is made of no other one goes to the default device.
+void apply_default_device(const Overload& overload, c10::Device device, Stack& stack) {
+  const auto is_tensor = [](const Param& param) { return param.kind == Kind::kTensor; };
+  if (!overload.factory || std::ranges::any_of(overload.params, is_tensor)) return;
+  for (size_t i = 0; i < overload.params.size(); ++i) {
+    if (overload.params[i].kind == Kind::kDevice && stack[i].isNone()) stack[i] = device;
   }
 }
 
@@ -375,6 +385,7 @@ int call_op(lua_State* L, Op& op) {
   for (bool may_retry : {true, false}) {
     const Overload& overload = bind_overload(op, arguments, *stack);
     apply_creation_rule(op, overload, L, arguments, *stack);
+    if (default_device()) apply_default_device(overload, *default_device(), *stack);
     const bool is_final = overload.is_mutable || !may_retry;
     const auto failure = is_final ? try_only_call(state, L, op, overload, arguments, *stack)
                                   : try_call(op, overload, arguments, *stack);

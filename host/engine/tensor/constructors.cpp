@@ -11,6 +11,7 @@
 
 #include "host/engine/memory/retry.h"
 #include "host/engine/runtime/checks.h"
+#include "host/engine/runtime/default_device.h"
 #include "host/engine/runtime/dtype.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/list_items.h"
@@ -194,7 +195,7 @@ Wanted read_wanted(lua_State* L, int index) {
   const std::string dtype = options.text("dtype", "");
   const std::string device = options.text("device", "");
   if (!dtype.empty()) out.dtype = parse_dtype(dtype);
-  if (!device.empty()) out.device = parse_device(device);
+  out.device = device.empty() ? default_device() : std::optional(parse_device(device));
   out.requires_grad = options.boolean("requires_grad", false);
   out.pin_memory = options.boolean("pin_memory", false);
   return out;

@@ -10,6 +10,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "host/engine/operators/fast/fast_op.h"
+#include "host/engine/runtime/default_device.h"
 #include "host/engine/runtime/loader_thread.h"
 
 namespace rtrain::fast {
@@ -20,6 +21,7 @@ using at::Tensor;
 template <auto Fn>
 int of_size(Vm& vm, lua_State* L, int count) {
   Sizes sizes;
+  if (default_device()) return kNotHere;
   return count >= 1 && read_sizes(L, 1, count, sizes) ? push_one(vm, L, Fn(sizes)) : kNotHere;
 }
 
@@ -31,7 +33,7 @@ int random_of_size(Vm& vm, lua_State* L, int count) {
 
 // arange(end), arange(start, end), arange(start, end, step)
 int arange(Vm& vm, lua_State* L, int count) {
-  if (count < 1 || count > 3) return kNotHere;
+  if (count < 1 || count > 3 || default_device()) return kNotHere;
   std::optional<at::Scalar> bounds[3];
   for (int i = 0; i < count; ++i) {
     bounds[i] = plain_number(L, i + 1);
