@@ -101,7 +101,7 @@ end
 ---
 ---Values only: strides, requires_grad and devices are not kept. Views are saved as contiguous copies. Tensors that
 ---share memory are refused, as in Python: the file could not keep that. Names of an ordered map or state dict keep
----their order, those of a plain table are sorted. Dtypes: float64, float32, float16, bfloat16, float8_e4m3fn, float8_e5m2,
+---their order, those of a plain table are sorted. Dtypes: float64, float32, float16, bfloat16, all float8,
 ---int64, int32, int16, int8, uint64, uint32, uint16, uint8, bool, complex64. Written as torch.save writes: all or nothing.
 ---@param tensors table<string, userdata> name → tensor
 ---@param f string path

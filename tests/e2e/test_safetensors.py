@@ -10,7 +10,8 @@ safetensors = pytest.importorskip("safetensors.torch", reason="Python's safetens
 SafetensorError = pytest.importorskip("safetensors").SafetensorError
 
 DTYPES = ["float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool", "uint16",
-          "uint32", "uint64", "float8_e4m3fn", "float8_e5m2", "complex64"]
+          "uint32", "uint64", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz",
+          "float8_e8m0fnu", "complex64"]
 
 
 def execute(rtrain, text, *args):

@@ -38,6 +38,9 @@ constexpr TypeWord kTypeWords[] = {
     {c10::kUInt64, "U64"},
     {c10::kFloat8_e4m3fn, "F8_E4M3"},
     {c10::kFloat8_e5m2, "F8_E5M2"},
+    {c10::kFloat8_e4m3fnuz, "F8_E4M3FNUZ"},
+    {c10::kFloat8_e5m2fnuz, "F8_E5M2FNUZ"},
+    {c10::kFloat8_e8m0fnu, "F8_E8M0"},
     {c10::kComplexFloat, "C64"},
 };
 
