@@ -49,13 +49,14 @@ std::optional<int64_t> to_int(lua_State* L, int index) {
   if (type != kCdata) return std::nullopt;
   const CdataKind kind = cdata_kind(L, index);
   if (kind != CdataKind::kInt64 && kind != CdataKind::kUint64) return std::nullopt;
-  return *static_cast<const int64_t*>(lua_topointer(L, index));
+  const int64_t number = *static_cast<const int64_t*>(lua_topointer(L, index));
+  return kind == CdataKind::kUint64 && number < 0 ? std::nullopt : std::optional(number);
 }
 
 std::optional<double> to_double(lua_State* L, int index) {
   if (lua_type(L, index) == LUA_TNUMBER) return lua_tonumber(L, index);
-  if (const auto number = to_int(L, index)) return static_cast<double>(*number);
-  return std::nullopt;
+  const auto number = lua_type(L, index) == kCdata ? to_scalar(L, index) : std::nullopt;
+  return number && !number->isComplex() ? std::optional(number->toDouble()) : std::nullopt;
 }
 
 std::optional<at::Scalar> to_scalar(lua_State* L, int index) {

@@ -15,12 +15,17 @@
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {
-namespace {
 
-int64_t check_seed(lua_State* L, int index) {
-  if (const auto seed = to_int(L, index)) return *seed;
+uint64_t check_seed(lua_State* L, int index) {
+  if (const auto seed = to_int(L, index)) return static_cast<uint64_t>(*seed);
+  const auto seed = to_scalar(L, index);
+  if (seed && seed->type() == at::kUInt64) return seed->toUInt64();
+  const double number = seed && seed->isFloatingPoint() ? seed->toDouble() : 0;
+  if (number >= 0x1p63 && number < 0x1p64) return static_cast<uint64_t>(number);
   throw Error(Code::kArgument, cat("seed: expected an integer, got ", describe_value(L, index)));
 }
+
+namespace {
 
 const at::Generator& default_generator() { return at::detail::getDefaultCPUGenerator(); }
 
@@ -75,7 +80,7 @@ struct Class<at::Generator> {
 
   static int seed_with(lua_State* L) {
     at::Generator& self = *check<at::Generator>(L, 1);
-    const auto number = static_cast<uint64_t>(check_seed(L, 2));
+    const auto number = check_seed(L, 2);
     const std::lock_guard lock(self.mutex());
     self.set_current_seed(number);
     lua_settop(L, 1);
@@ -147,7 +152,7 @@ int generator(lua_State* L) {
   const c10::Device device =
       lua_isnoneornil(L, 2) ? c10::Device(c10::kCPU) : check_device(L, 2, "Generator: device");
   auto out = std::make_unique<at::Generator>(new_generator(device));
-  if (!lua_isnoneornil(L, 1)) out->set_current_seed(static_cast<uint64_t>(check_seed(L, 1)));
+  if (!lua_isnoneornil(L, 1)) out->set_current_seed(check_seed(L, 1));
   push<at::Generator>(L, std::move(out));
   return 1;
 }
@@ -167,7 +172,7 @@ int push_default_generator(lua_State* L) {
 
 int manual_seed(lua_State* L) {
   refuse_in_loader_thread("torch.manual_seed");
-  at::manual_seed(static_cast<uint64_t>(check_seed(L, 1)));
+  at::manual_seed(check_seed(L, 1));
   return push_default_generator(L);
 }
 

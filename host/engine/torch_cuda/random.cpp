@@ -8,6 +8,7 @@
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/loader_thread.h"
 #include "host/engine/runtime/scalars.h"
+#include "host/engine/tensor/random.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {
@@ -22,12 +23,9 @@ at::Generator generator_of(lua_State* L, int index) {
 int manual_seed(lua_State* L) {
   refuse_in_loader_thread("torch.cuda.manual_seed");
   at::Generator generator = generator_of(L, 1);
-  const auto seed = to_int(L, 2);
-  if (!seed) {
-    throw Error(Code::kArgument, cat("seed: expected an integer, got ", describe_value(L, 2)));
-  }
+  const uint64_t seed = check_seed(L, 2);
   const std::lock_guard lock(generator.mutex());
-  generator.set_current_seed(static_cast<uint64_t>(*seed));
+  generator.set_current_seed(seed);
   return 0;
 }
 

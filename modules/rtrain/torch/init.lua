@@ -3,6 +3,7 @@
 local args = require 'base.args'
 local class = require 'base.class'
 local errors = require 'base.errors'
+local number = require 'base.number'
 local session = require 'rtrain.worker.session'
 
 ---@class rtrain.torch
@@ -161,7 +162,7 @@ function train_torch.enable_reproducibility(seed)
   session.get('train.torch.enable_reproducibility()')
   local torch = require 'torch'
   torch.manual_seed(seed or 0)
-  math.randomseed(seed or 0)
+  math.randomseed(number.of(seed or 0))
   torch.backends.cudnn.benchmark = false
   if train_torch.get_device() == 'cpu' then return end
   fix_cublas_workspace()
