@@ -14,10 +14,10 @@
 #include <thread>
 
 #include "host/arrow/object_store.h"
+#include "host/arrow/request_retries.h"
 #include "host/arrow/status.h"
 #include "host/base/error.h"
 #include "host/base/fd.h"
-#include "host/base/seconds_setting.h"
 #include "host/base/text.h"
 
 namespace rtrain {
@@ -25,7 +25,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr int64_t kPieceBytes = int64_t{8} << 20;
-constexpr double kPatienceS = 60;
 constexpr std::chrono::milliseconds kFirstDelay{100};
 constexpr std::chrono::milliseconds kLongestDelay{5000};
 
@@ -42,9 +41,7 @@ bool is_final(const Error& error) {
 
 template <class Function>
 auto patiently(const Function& function) {
-  const auto patience = std::chrono::duration<double>(
-      seconds_setting("RTRAIN_STORE_PATIENCE_S", kPatienceS, ZeroSeconds::kAllowed));
-  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(patience);
+  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(store_patience());
   std::chrono::milliseconds delay = kFirstDelay;
   while (true) {
     try {

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <utility>
 
+#include "host/arrow/request_retries.h"
 #include "host/arrow/status.h"
 #include "host/base/error.h"
 #include "host/base/object_uri.h"
@@ -128,7 +129,10 @@ arrow::Result<Bucket> open_bucket(const ObjectUri& uri) {
   const std::string_view sign = uri.query.empty() ? "?" : "&";
   const std::string limit = is_google && !is_set ? cat(sign, "retry_limit_seconds=5") : "";
   Bucket out;
-  auto made = arrow::fs::FileSystemFromUri(cat(uri.root, uri.query, limit), &out.path);
+  const std::string whole = cat(uri.root, uri.query, limit);
+  auto made = uri.scheme == "s3"
+                  ? arrow::fs::FileSystemFromUriAndOptions(whole, s3_request_options(), &out.path)
+                  : arrow::fs::FileSystemFromUri(whole, &out.path);
   if (!made.ok()) return made.status();
   finalize_at_exit();
   out.store = *std::move(made);

@@ -2,7 +2,7 @@
 //
 // Through Arrow's file systems, which are made once for each bucket and never go. Credentials,
 // regions and endpoints come from the usual variables and files of each store. Calls block, on any
-// thread. Arrow repeats requests that failed for a reason that may pass.
+// thread. Requests that failed for a reason that may pass are repeated (request_retries.h).
 #pragma once
 
 #include <arrow/io/interfaces.h>

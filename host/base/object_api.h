@@ -3,7 +3,7 @@
 //
 // One struct of functions, which live as long as the process. Any thread; calls block. A request
 // that the store refuses for a reason that may pass (500, 503, time-outs, bodies that are cut) is
-// repeated: by Arrow for some seconds, and by us for RTRAIN_STORE_PATIENCE_S (60). Errors name the
+// repeated, for RTRAIN_STORE_PATIENCE_S (60) in all. Errors name the
 // URI: kNotFound for an object or a bucket that is not there, kEnvironment for the rest.
 #pragma once
 

@@ -3,6 +3,8 @@
 import io
 import json
 import re
+import socket
+import time
 
 import pytest
 
@@ -122,3 +124,18 @@ def test_a_store_that_does_not_answer_is_an_error(rtrain, s3):
     rtrain.env["AWS_ENDPOINT_URL"] = "http://127.0.0.1:1"
     text = refused(rtrain, DATA + "data.read_parquet 's3://bucket/rows'")
     assert "cannot read 's3://bucket/rows': " in text and "NETWORK_CONNECTION" in text
+
+
+# fault: an object store that accepts connections and is silent
+def test_a_store_that_is_silent_is_said_and_given_up(rtrain, s3):
+    """AWS's client would ask ten times in 99 s."""
+    rtrain.env["RTRAIN_STORE_PATIENCE_S"] = "4"
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        rtrain.env["AWS_ENDPOINT_URL"] = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        began = time.monotonic()
+        text = refused(rtrain, DATA + "data.read_parquet 's3://bucket/rows'")
+        listed = rtrain("ls", "--storage", "s3://bucket/results")
+    assert time.monotonic() - began < 60
+    assert "the object store does not answer; it is asked again for up to 4 s" in text
+    assert "cannot read 's3://bucket/rows': " in text and "Timeout was reached" in text
+    assert listed.returncode == 4 and "Timeout was reached" in listed.stderr
