@@ -8,8 +8,10 @@ local Block = nn.Module:extend 'Block'
 
 function Block:init(width, heads)
   self.heads = heads
-  self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-  self.attention, self.project = nn.Linear(width, 3 * width), nn.Linear(width, width)
+  self.norm1 = nn.LayerNorm(width)
+  self.norm2 = nn.LayerNorm(width)
+  self.attention = nn.Linear(width, 3 * width)
+  self.project = nn.Linear(width, width)
   self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
 end
 
@@ -24,10 +26,12 @@ end
 local GPT = nn.Module:extend 'GPT'
 
 function GPT:init(config)
-  self.tokens, self.places = nn.Embedding(256, config.width), nn.Embedding(config.context, config.width)
+  self.tokens = nn.Embedding(256, config.width)
+  self.places = nn.Embedding(config.context, config.width)
   self.blocks = nn.ModuleList()
   for _ = 1, config.layers do self.blocks:append(Block(config.width, config.heads)) end
-  self.norm, self.head = nn.LayerNorm(config.width), nn.Linear(config.width, 256, {bias = false})
+  self.norm = nn.LayerNorm(config.width)
+  self.head = nn.Linear(config.width, 256, {bias = false})
 end
 
 function GPT:forward(bytes)

@@ -49,6 +49,66 @@ function TestRegistration:test_a_buffer_is_registered_by_assignment()
   lu.assertStrContains(error_of(function() net.seen = 'x' end), "cannot assign string as buffer 'seen'")
 end
 
+-- The order of registration after `assign`, which gets a module, two new layers, and two that are older.
+local function order_after(assign)
+  local net, first, second = nn.Identity(), nn.ReLU(), nn.ReLU()
+  assign(net, nn.ReLU, first, second)
+  return names(net:named_children())
+end
+
+function TestRegistration:test_one_assignment_registers_in_its_written_order()
+  local up
+  local forms = {
+    {'a b', function(m, new) m.a, m.b = new(), new() end},
+    {'a b c d', function(m, new) m.a, m.b, m.c, m.d = new(), new(), new(), new() end},
+    {'b a', function(m, _, first, second) m.b, m.a = first, second end},
+    {'a b', function(m, _, first, second) m.a, m.b = second, first end},
+    {'a b', function(m, new, first, second) m.a, m.b = first or new(), m and second end},
+    {'a b', function(m, new) m.a, m.b = unpack{new(), new()} end},
+    {'a b c', function(m, new) m.a, m.count, m.b, m[1], m.c = new(), 3, new(), 4, new() end},
+    {'a b', function(m, new) local n m.a, n, m.b = new(), 1, new() return n end},
+    {'a b', function(m, new) m.a, up, m.b = new(), 1, new() return up end},
+    {'a1 b1 a2 b2', function(m, new) for i = 1, 2 do m['a' .. i], m['b' .. i] = new(), new() end end},
+    {'a b c d', function(m, new) m.a, m.b = new(), new() m.c, m.d = new(), new() end},
+    {'a b', function(m, new)
+      m.a,
+      m.b = new(),
+        new()
+    end},
+  }
+  for i, form in ipairs(forms) do lu.assertEquals(order_after(form[2]), form[1], i) end
+end
+
+function TestRegistration:test_assignments_of_their_own_register_as_they_come()
+  local forms = {
+    {'b a', function(m, _, first, second) m.b = second m.a = first end},
+    {'b a', function(m, new) local x, y = new(), new() m.b = y m.a = x end},
+    {'b a c', function(m, new, first, second) local x = new() m.b, m.a = first, second m.c = x end},
+    {'b a', function(m, _, first, second) m:add_module('b', first) m:add_module('a', second) end},
+    {'b a', function(m, _, first, second) rawset(m, 1, first) m.b = first m.a = second end},
+  }
+  for i, form in ipairs(forms) do lu.assertEquals(order_after(form[2]), form[1], i) end
+end
+
+function TestRegistration:test_the_written_order_of_parameters_buffers_and_dictionaries()
+  local net, one = nn.Identity(), torch.ones(1)
+  net.layer, net.weight, net.seen, net.bias, net.other, net.last = nn.ReLU(), nn.Parameter(one), nn.Buffer(one),
+    nn.Parameter(one), nn.Buffer(one), nn.ReLU()
+  lu.assertEquals(ordered.keys(net:state_dict()), {'weight', 'bias', 'seen', 'other'})
+  lu.assertEquals(names(net:named_children()), 'layer last')
+  local modules, parameters = nn.ModuleDict(), nn.ParameterDict{{'z', one}}
+  modules.a, modules.b = nn.ReLU(), nn.ReLU()
+  parameters.a, parameters.b, parameters.c = one, one, one
+  lu.assertEquals(modules:keys(), {'a', 'b'})
+  lu.assertEquals(parameters:keys(), {'z', 'a', 'b', 'c'})
+  lu.assertEquals(names(parameters:named_parameters()), 'z a b c')
+  local Watched = nn.Module:extend 'Watched'
+  function Watched.__newindex(self, name, value) nn.Module.__newindex(self, name, value) end
+  local watched = Watched()
+  watched.a, watched.b = nn.ReLU(), nn.ReLU()
+  lu.assertEquals(names(watched:named_children()), 'a b')
+end
+
 TestWalk = {}
 
 function TestWalk:test_prefix_recurse_and_duplicates()

@@ -1,17 +1,13 @@
 -- base/errors/bytecode.lua: what a function's code says about its calls: their lines, and the names that they call.
 --
--- For messages alone. The instructions' numbers differ between versions of LuaJIT, so that each is read off a function that
--- has it.
+-- For messages alone.
 
+local instruction = require 'base.instruction'
 local util = require 'jit.util'
 
 local bytecode = {}
 
-local function opcode(fn, pc) return bit.band(util.funcbc(fn, pc), 0xff) end
-
-local function target(fn, pc) return bit.band(bit.rshift(util.funcbc(fn, pc), 8), 0xff) end
-
-local function operand(fn, pc) return bit.rshift(util.funcbc(fn, pc), 16) end
+local opcode, target, operand = instruction.opcode, instruction.a, instruction.d
 
 local CALL = opcode(function(f) f() end, 2)
 local FIELD = opcode(function(t) return t.name end, 1)
@@ -48,7 +44,7 @@ local LAST_CALLS = {
 ---@return integer register of the object
 local function field_of(fn, pc)
   if opcode(fn, pc) ~= FIELD then return nil, 0 end
-  return util.funck(fn, -bit.band(operand(fn, pc), 0xff) - 1), bit.rshift(operand(fn, pc), 8)
+  return util.funck(fn, -instruction.c(fn, pc) - 1), instruction.b(fn, pc)
 end
 
 -- What the instruction reads by a name: 'field', 'global' or 'upvalue', and the name.

@@ -2,6 +2,7 @@
 
 local class = require 'base.class'
 local errors = require 'base.errors'
+local index_of = require 'base.index_of'
 local ordered = require 'base.ordered'
 local parameter = require 'torch.nn.parameter'
 local repr = require 'torch.nn.repr'
@@ -84,18 +85,23 @@ function ParameterDict:init(parameters)
   if parameters ~= nil then self:update(parameters) end
 end
 
-local function position(self, name)
-  for i, other in ipairs(self._names) do
-    if other == name then return i end
-  end
+local function position(self, name) return index_of(self._names, name) end
+
+-- A new name stands before the parameter that is registered behind it: `dict.a, dict.b = …` stores b first.
+local function place_of(self, name)
+  local parameters = rawget(self, '_parameters')
+  local place = index_of(parameters, name)
+  local following = place and parameters[place + 1]
+  return following and position(self, following) or #self._names + 1
 end
 
 function ParameterDict.__newindex(self, name, value)
   if type(name) ~= 'string' then
     errors.raise('argument', ('ParameterDict: a name is a string, got %s'):format(type(name)))
   end
-  if not position(self, name) then table.insert(self._names, name) end
+  local is_new = not position(self, name)
   Module.__newindex(self, name, as_parameter(value))
+  if is_new then table.insert(self._names, place_of(self, name), name) end
 end
 
 ---Adds or replaces parameters.

@@ -325,6 +325,21 @@ CONTAINERS = [
 ]
 
 
+def written_in_pairs():
+    h = Holder(kept=torch.ones(1))
+    h.first, h.body = nn.Linear(4, 2), nn.Linear(4, 3)
+    h.scale, h.norm, h.shift = nn.Parameter(torch.ones(2)), nn.BatchNorm1d(3), nn.Parameter(torch.zeros(3))
+    return h
+
+
+CONTAINERS += [
+    built("fields_of_one_assignment", *held(
+        "h.kept = torch.ones(1) h.first, h.body = nn.Linear(4, 2), nn.Linear(4, 3) "
+        "h.scale, h.norm, h.shift = nn.Parameter(torch.ones(2)), nn.BatchNorm1d(3), nn.Parameter(torch.zeros(3))",
+        written_in_pairs), [ROWS], call=SUM),
+]
+
+
 def pruned(*calls):
     """A layer after calls of torch.nn.utils.prune."""
 

@@ -1,5 +1,9 @@
 """Every optimizer with its options: parameters, state and dictionary after 20 steps."""
 
+import torch
+from torch import nn
+
+from harness import T, code
 from harness.training import training
 
 F32 = {"dtype": "float32", "tol": (1e-6, 1e-6)}
@@ -73,3 +77,43 @@ CASES += [training("LBFGS", name="LBFGS_float32", tol=LOOSE, dtype="float32", lr
 CASES += [training(name, name=f"{name}_sparse", sparse=True, **options) for name, options in (
     ("SparseAdam", {}), ("SparseAdam", {"lr": 0.1, "betas": (0.5, 0.9), "maximize": True, "resume": True}),
     ("SGD", {"lr": 0.5}), ("SGD", {"lr": 0.5, "momentum": 0.9, "dampening": 0.5}), ("Adagrad", {"lr": 0.1, "lr_decay": 0.1}))]
+
+
+class Pair(nn.Module):
+    """Two layers of one assignment, with gradients that differ."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.LayerNorm(3), nn.LayerNorm(3)
+
+    def forward(self, x):
+        return self.second(self.first(x) * x)
+
+
+def states_of_a_pair(x):
+    torch.manual_seed(0)
+    model = Pair()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        (model(x) * x).sum().backward()
+        optimizer.step()
+    return [entry["exp_avg"] for entry in optimizer.state_dict()["state"].values()]
+
+
+CASES.append(code("states_of_one_assignment", """
+local Pair = nn.Module:extend 'Pair'
+function Pair:init() self.first, self.second = nn.LayerNorm(3), nn.LayerNorm(3) end
+function Pair:forward(x) return self.second(self.first(x) * x) end
+torch.manual_seed(0)
+local model = Pair()
+local optimizer = torch.optim.Adam(model:parameters(), {lr = 0.1})
+for _ = 1, 3 do
+  optimizer:zero_grad()
+  local loss = (model(x) * x):sum()
+  loss:backward()
+  optimizer:step()
+end
+local out = {}
+for i = 0, 3 do out[i + 1] = optimizer:state_dict().state[i].exp_avg end
+return out""", states_of_a_pair, {"grad": False, "tol": (1e-4, 1e-6)}, x=T(5, 3)))

@@ -2,13 +2,15 @@
 --
 -- All fields but `training` live in `_fields`, so that every assignment passes through __newindex, which registers
 -- modules, parameters and buffers as PyTorch does. `_kinds` says what a registered name is; `_parameters`,
--- `_buffers` and `_modules` are lists of names in the order of registration. The other files of this folder add methods.
+-- `_buffers` and `_modules` are lists of names in the order of registration, which in one assignment is that of its left
+-- side. The other files of this folder add methods.
 
 local args = require 'base.args'
 local class = require 'base.class'
 local errors = require 'base.errors'
 local last_arguments = require 'torch.nn.module.last_arguments'
 local parameter = require 'torch.nn.parameter'
+local written_order = require 'torch.nn.module.written_order'
 
 ---Base of all layers and models. Assigning a module or a parameter to a field registers it, in order.
 ---
@@ -66,7 +68,7 @@ local function enlist(self, name, kind)
   if known then self:_forget(name) end
   self._kinds[name] = kind
   local list = rawget(self, LISTS[kind])
-  list[#list + 1] = name
+  table.insert(list, written_order.place(getmetatable(self), list, name), name)
 end
 
 ---What a message calls the value: the name of its class, 'Tensor', or its Lua type.

@@ -1,0 +1,36 @@
+-- torch/nn/module/written_order.lua: where a registered name stands in its list: `self.a, self.b = …` registers a before b, as
+-- in Python, although Lua stores b first.
+
+local assignment = require 'base.assignment'
+
+local written_order = {}
+
+-- Of the latest registration: the function that did it, its line, the name.
+local latest = setmetatable({}, {__mode = 'v'})
+-- List of names → where those of the assignment that is being carried out begin.
+local first_of = setmetatable({}, {__mode = 'k'})
+
+-- The level of the function that assigns. Above it are place, enlist, Module's function, and __newindex of a class that has
+-- one of its own.
+local function level_of_assignment(of)
+  local caller = debug.getinfo(5, 'f')
+  return caller and caller.func == of.__newindex and 5 or 4
+end
+
+---Called by enlist of module/base.lua alone, which a function of Module calls.
+---@param of table the module's class
+---@param list string[] names in the order of registration
+---@param name string to be registered
+---@return integer index before which the name belongs
+function written_order.place(of, list, name)
+  local level = level_of_assignment(of)
+  local assigning = debug.getinfo(level, 'fl')
+  local fn, line = assigning and assigning.func, assigning and assigning.currentline
+  local is_same = fn ~= nil and fn == latest.fn and line == latest.line and assignment.joins(level, latest.name, name)
+  if not is_same then first_of = setmetatable({}, {__mode = 'k'}) end
+  latest.fn, latest.line, latest.name = fn, line, name
+  first_of[list] = first_of[list] or #list + 1
+  return math.min(first_of[list], #list + 1)
+end
+
+return written_order
