@@ -339,8 +339,7 @@ const Routes<message::ToController, Attempt, int> Attempt::kRoutes{
     on<message::Checkpoints>(
         [](Attempt& a, int rank, const auto& m) { a.context_.checkpoints.ask(rank, m); }),
     on<message::Damaged>([](Attempt& a, int, const auto& m) { a.on_damaged(m); }),
-    on<message::Sync>(
-        [](Attempt& a, int rank, auto m) { a.collectives_->on_sync(rank, std::move(m)); }),
+    on<message::Sync>([](Attempt& a, int rank, auto m) { a.on_sync(rank, std::move(m)); }),
     on<message::StoreSet>(
         [](Attempt& a, int rank, auto m) { a.answer(a.store_.call(rank, std::move(m))); }),
     on<message::StoreGet>(
@@ -490,9 +489,14 @@ void Attempt::on_damaged(const message::Damaged& damaged) {
   });
 }
 
+// Ranks outlive an attempt that a heal ends.
+void Attempt::on_sync(int rank, message::Sync sync) {
+  if (collectives_) collectives_->on_sync(rank, std::move(sync));
+}
+
 void Attempt::on_returned(int rank, message::Returned returned) {
   reports_.on_returned(rank);
-  collectives_->on_returned(rank);
+  if (collectives_) collectives_->on_returned(rank);
   graceful_shutdown_.on_left(rank);
   if (rank == 0) return_value_ = std::move(returned.value);
   watchdog_.set_returned(rank);

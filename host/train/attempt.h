@@ -168,6 +168,7 @@ class Attempt : public CollectiveServiceDelegate,
   void on_damaged(const message::Damaged& damaged);
   void on_host_ready(int rank, int64_t step);
   void on_unwound(int rank, const message::Unwound& unwound);
+  void on_sync(int rank, message::Sync sync);
   void on_returned(int rank, message::Returned returned);
   void on_failed(int rank, const message::Failed& failed);
 

@@ -155,7 +155,7 @@ HealLimits Controller::heal_limits() const {
 // A failure that came before stays the run's error: this one is reported at least.
 void Controller::on_storage_error(const Error& error) {
   const bool has_cause = machine_.failing || machine_.error || machine_.group_error;
-  if (has_cause && !machine_.storage_failed) {
+  if (has_cause && !machine_.storage_error) {
     events_.emit("notice", {{"level", "warning"}, {"text", error.message()}});
   }
   feed(event::StorageFailed{error});
@@ -526,7 +526,7 @@ void Controller::end_run(const action::EndRun& a) {
       },
       [this](std::optional<bool>, const std::optional<Error>& error) {
         if (error) on_storage_error(*error);
-        if (!machine_.storage_failed) resources_->end_run();
+        if (!machine_.storage_error) resources_->end_run();
         feed(event::RunEnded{});
       });
 }

@@ -44,7 +44,7 @@ class Transition {
 
   void on(const event::AttemptBegun&) {
     if (m_.heal == HealStage::kWriting) return begin_healed();
-    if (m_.stop || m_.storage_failed) return end_attempt();
+    if (m_.stop || m_.storage_error) return end_attempt();
     m_.ranks.assign(static_cast<size_t>(m_.num_workers), {});
     add(action::SpawnGroup{m_.attempt, m_.num_workers});
     add(action::SetDeadline{m_.start_timeout_s});
@@ -55,6 +55,7 @@ class Transition {
     for (int rank = e.rank; rank < e.end; ++rank) rank_of(rank).gone = true;
     if (m_.killed) return check_all_gone();
     if (m_.is_healed && go_on_without({{e.rank, e.error}})) return;
+    if (m_.failing) return check_verdict();
     m_.transient = e.transient;
     fail_start(e.error, e.rank);
   }
@@ -73,6 +74,7 @@ class Transition {
     if (is_running()) return;
     if (m_.state == RunState::kShuttingDown) return kill();  // the teardown took too long
     if (m_.is_healed && go_on_without(late_ranks())) return;
+    if (m_.failing) return;  // its verdict is due
     fail_late_start();
   }
 
@@ -143,7 +145,7 @@ class Transition {
     for (RankState& each : m_.ranks) each.unwound.reset();
     const bool was_healed = std::exchange(m_.is_healed, false);
     if (was_healed) add(action::ReportHealed{});
-    if (was_healed && m_.stop) ask_to_stop(*m_.stop);
+    if (was_healed && m_.stop && may_ask()) ask_to_stop(*m_.stop);
   }
 
   // A rank may learn of a death before it is known here.
@@ -191,9 +193,8 @@ class Transition {
   void on(const event::AttemptEnded& e) {
     if (m_.heal == HealStage::kWriting) return begin_next_of_heal();
     m_.ranks.clear();
-    if (m_.storage_failed) {
-      return end_run(RunState::kErrored, m_.error ? *m_.error : *m_.group_error);
-    }
+    m_.is_healed = false;
+    if (m_.storage_error) return end_without_storage();
     if (m_.error) return charge(*m_.error, e);
     if (m_.stop) return finish_stop(e);
     end_run(RunState::kFinished, std::nullopt);
@@ -212,8 +213,8 @@ class Transition {
   void on(const event::StopRequested& e) {
     if (!accept(e.kind, e.by)) return;
     if (is_healing()) return;  // asked when all ranks are there again
-    if (m_.ran && !m_.failing && !m_.killed) return ask_to_stop(*m_.stop);
-    stop_at_once();
+    if (may_ask()) return ask_to_stop(*m_.stop);
+    if (m_.state != RunState::kShuttingDown) stop_at_once();
   }
 
   // A rank that has failed before, of the same cause, would be charged to another budget.
@@ -243,16 +244,16 @@ class Transition {
   // Once writing has failed nothing more can be recorded: the run ends, with that error unless it
   // had another one before.
   void on(const event::StorageFailed& e) {
-    if (m_.storage_failed || is_over()) return;
-    m_.storage_failed = true;
-    if (!m_.failing && !m_.error && !m_.group_error) m_.group_error = controller_error(e.error);
+    if (m_.storage_error || is_over()) return;
+    m_.storage_error = controller_error(e.error);
     if (m_.run_ending) {
       if (m_.error) return;
-      m_.error = m_.group_error;
+      m_.error = m_.storage_error;
       m_.outcome = RunState::kErrored;
       return;
     }
-    if (is_between_attempts()) return end_run(RunState::kErrored, m_.group_error);
+    if (is_between_attempts()) return end_without_storage();
+    if (!m_.failing && !m_.error && !m_.group_error) m_.group_error = m_.storage_error;
     if (!m_.ranks.empty()) kill();
   }
 
@@ -273,6 +274,9 @@ class Transition {
   bool is_running() const {
     return m_.state == RunState::kRunning || m_.state == RunState::kPreempting;
   }
+
+  // There are ranks that can take notice of a stop.
+  bool may_ask() const { return is_running() && !m_.failing; }
 
   // Until the new group is complete.
   bool is_healing() const { return m_.heal != HealStage::kNone || m_.is_healed; }
@@ -429,7 +433,7 @@ class Transition {
     const HealLimits& limits = m_.heal_limits;
     const bool is_left = limits.max_heals < 0 || m_.num_heals < limits.max_heals || is_healing();
     const bool is_stopping = m_.stop && !is_healing();
-    return m_.can_replace && is_left && !is_stopping && !m_.storage_failed && !m_.kill_is_due &&
+    return m_.can_replace && is_left && !is_stopping && !m_.storage_error && !m_.kill_is_due &&
            m_.barren_heals < kMaxBarrenHeals && can_heal();
   }
 
@@ -481,7 +485,7 @@ class Transition {
   }
 
   void begin_healed() {
-    if (m_.kill_is_due || m_.storage_failed) return give_up_heal();
+    if (m_.kill_is_due || m_.storage_error) return give_up_heal();
     m_.heal = HealStage::kDying;
     heal_group();
   }
@@ -521,7 +525,7 @@ class Transition {
   }
 
   void kill() {
-    if (m_.killed) return;
+    if (m_.killed || m_.attempt_ending) return;
     if (m_.heal == HealStage::kWriting) {
       m_.kill_is_due = true;
       return;
@@ -633,6 +637,10 @@ class Transition {
     end_run(saved ? RunState::kPreempted : RunState::kAborted, error);
   }
 
+  void end_without_storage() {
+    end_run(RunState::kErrored, m_.error ? m_.error : m_.storage_error);
+  }
+
   void end_run(RunState outcome, std::optional<GroupError> error) {
     m_.run_ending = true;
     m_.requesting = false;
@@ -657,7 +665,7 @@ bool is_late(const Machine& machine, const E& event) {
 
 }  // namespace
 
-std::string_view state_name(RunState state) { return kStateNames[static_cast<size_t>(state)]; }
+std::string_view state_name(RunState state) { return kStateNames.at(static_cast<size_t>(state)); }
 
 Step step(Machine machine, const Event& event) {
   if (std::visit([&](const auto& e) { return is_late(machine, e); }, event)) {

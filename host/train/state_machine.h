@@ -333,10 +333,10 @@ struct Machine {
   bool is_healed = false;       // ranks were replaced, and have not got the state yet
   bool kill_is_due = false;     // behind the row that is being written
   bool attempt_ending = false;  // EndAttempt was given
-  std::optional<GroupError> group_error;  // a failure that is not a rank's: start-up, storage
-  bool transient = false;                 // of the group error
-  bool storage_failed = false;
-  bool run_ending = false;  // EndRun was given
+  std::optional<GroupError> group_error;    // a failure that is not a rank's: start-up, storage
+  bool transient = false;                   // of the group error
+  std::optional<GroupError> storage_error;  // writing has failed
+  bool run_ending = false;                  // EndRun was given
   std::optional<StopProgress> stop;
   std::optional<GroupError> error;         // of the attempt that just failed
   RunState outcome = RunState::kFinished;  // once the run is ending

@@ -384,6 +384,17 @@ TEST(Heal, AStopWaitsUntilAllRanksAreThereAgain) {
   EXPECT_TRUE(d.find<action::AskToStop>());
 }
 
+TEST(Heal, AStopAfterAHealThatFailedWaitsForNobody) {
+  Driver d(2, -1, 1);
+  d.all_hold().lose_first().write_rows();
+  d.reach(0).feed(event::Failed{0, Error(Code::kUser, "raised"), 3});
+  d.feed(event::VerdictDue{2}).gone(0).gone(1).feed(event::AttemptEnded{false});
+  ASSERT_EQ(d.state(), RunState::kRestarting);
+  d.feed(event::StopRequested{StopKind::kOperator});
+  ASSERT_TRUE(d.find<action::EndRun>());
+  EXPECT_EQ(d.find<action::EndRun>()->status, RunState::kAborted);
+}
+
 TEST(Heal, ALossDuringAStopEndsTheGroup) {
   Driver d(2);
   d.all_hold().feed(event::StopRequested{StopKind::kTerminate}).dying(0);

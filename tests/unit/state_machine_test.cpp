@@ -678,6 +678,85 @@ TEST(StateMachine, AStorageFailureEndsTheRunWithThatError) {
   EXPECT_EQ(d.find<action::Finish>()->error->cause.message(), "disk full");
 }
 
+TEST(StateMachine, AStartDeadlineLeavesARankThatRaisedItsVerdict) {
+  Driver d(2);
+  d.start_group().all_reach(Phase::kHello).feed(event::PhaseReached{1, Phase::kRunning});
+  d.fail(1, Code::kUser, "raised").feed(event::PhaseReached{0, Phase::kRunning});
+  d.feed(event::DeadlinePassed{1});
+  EXPECT_FALSE(d.has_acted()) << "every rank has started, the verdict is due in half a second";
+  d.feed(event::VerdictDue{1}).all_gone();
+  EXPECT_EQ(d.find<action::EndAttempt>()->error->cause.message(), "raised");
+
+  Driver late(2);
+  late.start_group().all_reach(Phase::kHello).feed(event::PhaseReached{1, Phase::kRunning});
+  late.fail(1, Code::kUser, "raised").feed(event::DeadlinePassed{1});
+  EXPECT_FALSE(late.has_acted());
+  late.feed(event::VerdictDue{1}).all_gone();
+  EXPECT_EQ(late.find<action::EndAttempt>()->error->cause.message(), "raised")
+      << "a failure that came first stays the run's error";
+}
+
+TEST(StateMachine, ARankThatCannotBeSpawnedLeavesTheErrorOfOneThatRaised) {
+  Driver d(2);
+  d.start_group().feed(event::PhaseReached{1, Phase::kHello}).fail(1, Code::kUser, "raised");
+  d.feed(event::SpawnFailed{Error(Code::kEnvironment, "no memory"), 0, 1});
+  EXPECT_TRUE(d.find<action::KillGroup>()) << "nothing more can be learned";
+  d.die(1);
+  EXPECT_EQ(d.find<action::EndAttempt>()->error->cause.message(), "raised");
+}
+
+TEST(StateMachine, AStorageFailureIsTheErrorOfAStopThatTookTheRanks) {
+  Driver d(2, 1);
+  d.run().feed(event::StopRequested{StopKind::kTerminate, "SIGTERM"}).die(0).die(1);
+  d.feed(event::StorageFailed{Error(Code::kEnvironment, "disk full")});
+  d.feed(event::AttemptEnded{false});
+  ASSERT_TRUE(d.find<action::EndRun>());
+  EXPECT_EQ(d.find<action::EndRun>()->status, RunState::kErrored);
+  EXPECT_EQ(d.find<action::EndRun>()->error->cause.message(), "disk full");
+}
+
+TEST(StateMachine, AStorageFailureWhileARetryIsDueEndsTheRunWithAnError) {
+  const Event full = event::StorageFailed{Error(Code::kEnvironment, "disk full")};
+  Driver failed(1, 1);
+  failed.run().lose_attempt().feed(full);
+  EXPECT_EQ(failed.find<action::EndRun>()->error->cause.code(), Code::kWorkerLost)
+      << "a failure that came first stays the run's error";
+
+  Driver shrunk(ScalingPolicy::elastic(1, 4, 60), {.max_preemption_failures = 1});
+  shrunk.feed(event::Started{}).resize(4).feed(event::ResourcesSeen{1, 2});
+  shrunk.feed(event::GracePassed{1}).all_gone().feed(event::AttemptEnded{false}).feed(full);
+  EXPECT_EQ(shrunk.find<action::EndRun>()->error->cause.message(), "disk full");
+}
+
+TEST(StateMachine, AStopWhileTheRowOfAResizeIsClosedAsksNobody) {
+  for (const bool row_is_closed : {false, true}) {
+    Driver d(ScalingPolicy::elastic(1, 4, 60), {});
+    d.feed(event::Started{}).resize(2).feed(event::ResourcesSeen{1, 4}).feed(event::StopSeen{});
+    d.feed(event::Returned{0}).feed(event::Returned{1}).all_gone();
+    ASSERT_TRUE(d.find<action::EndAttempt>());
+    if (row_is_closed) d.feed(event::AttemptEnded{true});
+    d.feed(event::StopRequested{StopKind::kOperator, "`rtrain stop`"});
+    EXPECT_FALSE(d.find<action::AskToStop>()) << "its processes are gone";
+    EXPECT_FALSE(d.find<action::KillGroup>());
+    if (!row_is_closed) d.feed(event::StopNow{StopKind::kOperator}).feed(event::AttemptEnded{true});
+    ASSERT_TRUE(d.find<action::EndRun>());
+    EXPECT_EQ(d.find<action::EndRun>()->status, RunState::kAborted);
+  }
+}
+
+TEST(StateMachine, ATerminationWhileTheRanksOfAResizeLeaveWaitsForTheirEnd) {
+  Driver d(ScalingPolicy::elastic(1, 4, 60), {});
+  d.feed(event::Started{}).resize(2).feed(event::ResourcesSeen{1, 4}).feed(event::StopSeen{});
+  d.feed(event::Returned{0}).feed(event::Returned{1});
+  d.feed(event::StopRequested{StopKind::kTerminate, "SIGTERM"});
+  EXPECT_EQ(d.state(), RunState::kShuttingDown);
+  EXPECT_FALSE(d.has_acted());
+  d.die(0);
+  EXPECT_FALSE(d.find<action::ReportDeath>()) << "it was told to leave";
+  d.die(1).feed(event::AttemptEnded{true});
+  EXPECT_EQ(d.find<action::EndRun>()->error->kind, FailureKind::kPreemption);
+}
+
 // A hang verdict waits for stacks: what it finds may come when all processes are gone.
 TEST(StateMachine, EventsOfRanksWhoseAttemptIsOverChangeNothing) {
   Driver d(2, -1);

@@ -18,7 +18,7 @@ Map to_map(const Error& error) {
 
 }  // namespace
 
-std::string_view phase_name(Phase phase) { return kPhaseNames[static_cast<size_t>(phase)]; }
+std::string_view phase_name(Phase phase) { return kPhaseNames.at(static_cast<size_t>(phase)); }
 
 std::optional<Phase> phase_from_name(std::string_view name) {
   for (size_t i = 0; i < kPhaseNames.size(); ++i) {
@@ -28,7 +28,7 @@ std::optional<Phase> phase_from_name(std::string_view name) {
 }
 
 std::string_view error_kind_name(FailureKind kind) {
-  return kErrorKinds[static_cast<size_t>(kind)];
+  return kErrorKinds.at(static_cast<size_t>(kind));
 }
 
 Value to_value(const std::optional<GroupError>& error) {

@@ -8,7 +8,7 @@ namespace rtrain {
 std::string_view stop_name(StopKind kind) {
   static constexpr std::array kNames = {"interrupt", "terminate", "operator", "predicate",
                                         "resize"};
-  return kNames[static_cast<size_t>(kind)];
+  return kNames.at(static_cast<size_t>(kind));
 }
 
 StopAgreement::StopAgreement(int num_workers) : ranks_(static_cast<size_t>(num_workers)) {}

@@ -11,7 +11,7 @@ constexpr std::array<std::string_view, 4> kNames = {"NOOP", "DIAGNOSE", "REATTEM
 
 }  // namespace
 
-std::string_view action_name(HealthAction action) { return kNames[static_cast<size_t>(action)]; }
+std::string_view action_name(HealthAction action) { return kNames.at(static_cast<size_t>(action)); }
 
 std::optional<HealthAction> action_from_name(std::string_view name) {
   const auto* found = std::find(kNames.begin(), kNames.end(), name);
