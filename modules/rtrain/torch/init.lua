@@ -13,7 +13,7 @@ local STRATEGIES = {'ddp', 'none'}
 
 local function devices_of(state)
   local names = {}
-  for i, number in ipairs(state.gpus) do names[i] = ('cuda:%d'):format(number) end
+  for i, gpu in ipairs(state.gpus) do names[i] = ('cuda:%d'):format(gpu) end
   return #names > 0 and names or {'cpu'}
 end
 
