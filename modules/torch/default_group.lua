@@ -5,7 +5,10 @@
 
 local default_group = {}
 
+local NO_TRAINER = {is_joining = function() return false end, num_collectives = function() return 0 end}
+
 local form, describe
+local trainer = NO_TRAINER
 local is_forbidden, is_left = false, false
 
 ---A rank's place in a group that is not formed yet.
@@ -17,7 +20,12 @@ local is_forbidden, is_left = false, false
 ---Enters what forms the group of this process.
 ---@param fn fun() called while there is no group, by whatever needs one; it may leave it at that
 ---@param place fun(): torch.GroupPlace|nil what fn will form, without asking another rank; nil where it forms nothing
-function default_group.form_by(fn, place) form, describe, is_left = fn, place, false end
+---@param state? {is_joining: (fun(): boolean), num_collectives: (fun(): integer)} what a trainer knows of this rank: whether it
+---  has taken a lost one's place and does not have the others' state yet, and how many collectives it has done
+function default_group.form_by(fn, place, state)
+  form, describe, is_left = fn, place, false
+  trainer = state or NO_TRAINER
+end
 
 ---@return boolean whether the group is formed
 function default_group.is_formed()
@@ -39,6 +47,14 @@ function default_group.is_there() return default_group.is_formed() or (not is_le
 
 ---The script has destroyed the group: there is none until something needs it again.
 function default_group.leave() is_left = true end
+
+---Whether this rank has taken a lost one's place and does not have the others' state yet.
+---@return boolean
+function default_group.is_joining() return trainer.is_joining() end
+
+---How many collectives this rank has done, where somebody counts them.
+---@return integer
+function default_group.num_collectives() return trainer.num_collectives() end
 
 ---Forms the group where there is none yet and something is entered that can. Every rank gets here, or none may.
 function default_group.ensure()

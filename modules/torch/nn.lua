@@ -39,6 +39,7 @@ return require 'base.namespace'('torch.nn', {
     {'torch.nn.transformer', 'Transformer', 'TransformerEncoder', 'TransformerDecoder', 'TransformerEncoderLayer',
      'TransformerDecoderLayer'},
   },
-  modules = {functional = 'torch.nn.functional', init = 'torch.nn.init', utils = 'torch.nn.utils'},
+  modules = {functional = 'torch.nn.functional', init = 'torch.nn.init', parallel = 'torch.nn.parallel',
+             utils = 'torch.nn.utils'},
   absent = require('torch.nn.absent').of 'torch.nn',
 })

@@ -242,7 +242,7 @@ end
 function TestTrainGraph:test_ddp_is_captured_over_nccl_alone()
   local dist = torch.distributed
   dist.init_process_group{rank = 0, world_size = 1}
-  local model = require 'rtrain.torch.ddp'(torch.nn.Linear(2, 2):to 'cuda')
+  local model = require 'torch.nn.parallel.distributed'(torch.nn.Linear(2, 2):to 'cuda')
   local optimizer, states = torch.optim.SGD(model:parameters(), {lr = 0.5}), {}
   local step = train.graph(function(x)
     optimizer:zero_grad()

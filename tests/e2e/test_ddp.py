@@ -190,3 +190,21 @@ def test_gradients_travel_in_the_format_of_the_hook(rtrain, hook):
     rtrain.run_ok(HOOK, "--set", f"hook={hook}")
     [report] = rtrain.reports("run")
     assert (report["small"], float(report["large"])) == HOOKED[hook]
+
+
+def test_the_class_itself_averages_gradients_over_the_ranks(rtrain):
+    rtrain.run_ok("""
+        local torch, train = require 'torch', require 'rtrain'
+        train.TorchTrainer{
+          train_loop_per_worker = function()
+            local rank = train.get_context():get_world_rank()
+            local net = torch.nn.Linear(1, 1, {bias = false})
+            local model = torch.nn.parallel.DistributedDataParallel(net, {broadcast_buffers = false})
+            model(torch.full({1, 1}, rank + 1)):sum():backward()
+            train.report{grad = net.weight.grad:item()}
+          end,
+          scaling_config = train.ScalingConfig{num_workers = 2},
+        }:fit()
+        """)
+    (row,) = rtrain.json("metrics", "last", "--ranks")
+    assert row["ranks"] == [{"grad": 1.5}] * 2

@@ -150,7 +150,7 @@ function TestTraining:test_ddp_of_one_rank_over_nccl()
   local dist = torch.distributed
   dist.init_process_group{rank = 0, world_size = 1}
   lu.assertEquals(dist.get_backend(), 'nccl')
-  local parts = {model = function() return require 'rtrain.torch.ddp'(convnet():to 'cuda') end,
+  local parts = {model = function() return require 'torch.nn.parallel.distributed'(convnet():to 'cuda') end,
                  optimizer = function(p) return optim.SGD(p, {lr = 0.01, momentum = 0.9}) end}
   local ok, err = pcall(assert_same_training, parts, batches(1, 28), 2e-3)
   dist.destroy_process_group()

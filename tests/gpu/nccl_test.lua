@@ -1,7 +1,7 @@
 -- A group of one rank over NCCL: collectives, DistributedDataParallel and its hooks, SyncBatchNorm.
 local lu = require 'luaunit'
 local torch = require 'torch'
-local DistributedDataParallel = require 'rtrain.torch.ddp'
+local DistributedDataParallel = require 'torch.nn.parallel.distributed'
 local dist = require 'torch.distributed'
 local nn = torch.nn
 

@@ -67,7 +67,7 @@ def test_two_ranks_on_one_device_use_gloo_and_have_the_losses_of_one(rtrain, cpu
 def test_one_rank_with_ddp_over_nccl_has_the_losses_of_the_cpu(rtrain, cpu):
     text = TRAIN % "ddp"
     for part, other in (
-        ("model = train.torch.prepare_model(model)", "model = require 'rtrain.torch.ddp'(train.torch.prepare_model(model))"),
+        ("model = train.torch.prepare_model(model)", "model = require 'torch.nn.parallel.distributed'(train.torch.prepare_model(model))"),
         ("train.report{loss = mean:item(),", "train.report{loss = mean:item(), backend = torch.distributed.get_backend(),"),
     ):
         assert part in text

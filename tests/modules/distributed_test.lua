@@ -170,8 +170,24 @@ end
 
 TestDDP = {setUp = TestDistributed.setUp, tearDown = TestDistributed.tearDown}
 
+function TestDDP:test_it_is_pytorchs_class_with_its_arguments()
+  local DistributedDataParallel = torch.nn.parallel.DistributedDataParallel
+  local model = torch.nn.Linear(1, 1)
+  local wrapped = DistributedDataParallel(model, {find_unused_parameters = true, init_sync = true, dim = 0})
+  lu.assertTrue(wrapped.module == model and require('rtrain').torch.unwrap(wrapped) == model)
+  local function refused(text, ...) lu.assertErrorMsgContains(text, DistributedDataParallel, ...) end
+  refused('expected a model, got 3', 3)
+  refused('device_ids = a table: the model is on cpu', model, {device_ids = {0}})
+  refused('expected a list of one device', model, {device_ids = {0, 1}})
+  refused('output_device = 1: the model is on cpu', model, {output_device = 1})
+  refused('dim = 1: batches are along dim 0', model, {dim = 1})
+  refused('init_sync = false: all ranks begin with the values of rank 0', model, {init_sync = false})
+  refused("did you mean 'static_graph'?", model, {static_grap = true})
+  refused('DataParallel', function() return torch.nn.parallel.DataParallel end)
+end
+
 function TestDDP:test_what_is_not_there_says_so()
-  local model = require 'rtrain.torch.ddp' (torch.nn.Linear(1, 1))
+  local model = require 'torch.nn.parallel.distributed' (torch.nn.Linear(1, 1))
   local function refused(text, name, ...)
     local ok, err = pcall(model[name], model, ...)
     lu.assertFalse(ok)

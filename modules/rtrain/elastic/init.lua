@@ -13,7 +13,7 @@ local NONE = {commit = function() end, close = function() end}
 
 -- Whatever a rank did before that the one that takes its place would have to do with the others again.
 local function early_collectives(host)
-  return host.num_collectives() - require('rtrain.torch.ddp').num_collectives()
+  return host.num_collectives() - require('torch.nn.parallel.distributed').num_collectives()
 end
 
 -- Why a loss is not healed here, and whether it ends the run; nil: it is healed.

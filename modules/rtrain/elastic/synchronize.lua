@@ -2,7 +2,7 @@
 -- it, and the first of them sends what is large to those that have taken a lost rank's place. Where the group has become
 -- smaller, the first rank's positions become those of all.
 
-local ddp = require 'rtrain.torch.ddp'
+local ddp = require 'torch.nn.parallel.distributed'
 local errors = require 'base.errors'
 local followers = require 'rtrain.elastic.followers'
 local session = require 'rtrain.worker.session'

@@ -65,14 +65,14 @@ function train_torch.prepare_model(model, options)
   require('rtrain.worker.not_finite').add_model(model)
   if state.probe then state.probe:add_model(model) end
   if strategy == 'none' or state.context.world_size == 1 then return model end
-  return require('rtrain.torch.ddp')(model, options.parallel_strategy_kwargs)
+  return require('torch.nn.parallel.distributed')(model, options.parallel_strategy_kwargs)
 end
 
 ---The model that prepare_model was given, with any number of workers.
 ---@param model nn.Module what prepare_model returned
 ---@return nn.Module
 function train_torch.unwrap(model)
-  if class.is(model, require 'rtrain.torch.ddp') then return model.module end
+  if class.is(model, require 'torch.nn.parallel.distributed') then return model.module end
   return model
 end
 

@@ -59,7 +59,12 @@ local function place()
 end
 
 ---From now on a train function's first collective forms the group.
-function process_group.form_at_first_use() default_group.form_by(form, place) end
+function process_group.form_at_first_use()
+  default_group.form_by(form, place, {
+    is_joining = session.is_joining,
+    num_collectives = function() return require('rtrain._elastic').num_collectives() end,
+  })
+end
 
 ---Ends the group, if one was formed.
 function process_group.destroy()

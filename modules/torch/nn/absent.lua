@@ -9,7 +9,9 @@ absent.GROUPS = {
     LazyLinear LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyBatchNorm1d
     LazyBatchNorm2d LazyBatchNorm3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d UninitializedParameter
     UninitializedBuffer]]},
-  {'torch.nn', 'Several GPUs in one process', 'one process for each GPU: train.torch.prepare_model', 'DataParallel parallel'},
+  {'torch.nn', 'Several GPUs in one process', 'one process for each GPU: train.torch.prepare_model', 'DataParallel'},
+  {'torch.nn.parallel', 'Several GPUs in one process', 'one process for each GPU: DistributedDataParallel', [[
+    DataParallel data_parallel comm distributed gather parallel_apply replicate scatter]]},
   {'torch.nn', 'Deprecated', 'extend nn.Module; use nn.NLLLoss', 'Container NLLLoss2d'},
   {'torch.nn', 'Quantization', 'quantized layers are written in Python', 'quantized quantizable qat intrinsic'},
   {'torch.nn', 'Choice of attention kernels', 'scaled_dot_product_attention chooses by itself', 'attention'},

@@ -1,16 +1,48 @@
--- rtrain/torch/ddp.lua: DistributedDataParallel: a module whose gradients are the mean over all ranks.
+-- torch/nn/parallel/distributed.lua: DistributedDataParallel: a module whose gradients are the mean over all ranks.
 
 local args = require 'base.args'
 local capture = require 'torch.cuda.capture'
+local class = require 'base.class'
 local default_group = require 'torch.default_group'
 local errors = require 'base.errors'
 local Module = require('torch.nn').Module
+local ordered = require 'base.ordered'
 local parameter = require 'torch.nn.parameter'
-local session = require 'rtrain.worker.session'
+local show = require 'base.shown'
 local torch = require 'torch'
 
+-- What the reducer is given.
 local OPTIONS = {
   'find_unused_parameters', 'gradient_as_bucket_view', 'static_graph', 'broadcast_buffers', 'bucket_cap_mb', 'process_group'}
+-- What PyTorch has besides: each says what is wrong with a value, or nothing.
+local OTHERS = {
+  device_ids = function(value, device)
+    if type(value) ~= 'table' or #value ~= 1 then return 'expected a list of one device: a rank computes on one' end
+    local index = tostring(value[1]):match '%d+$'
+    if device.type ~= 'cpu' and tonumber(index) == device.index then return nil end
+    return ('the model is on %s'):format(tostring(device))
+  end,
+  output_device = function(value, device)
+    if tostring(value) ~= tostring(device) and tonumber(value) ~= device.index then
+      return ('the model is on %s'):format(tostring(device))
+    end
+  end,
+  dim = function(value) return value ~= 0 and 'batches are along dim 0' or nil end,
+  init_sync = function(value) return value ~= true and 'all ranks begin with the values of rank 0' or nil end,
+  check_reduction = function() return nil end,
+}
+
+local NAMES = {unpack(OPTIONS)}
+for _, name in ipairs(ordered.keys_of(OTHERS)) do NAMES[#NAMES + 1] = name end
+
+local function check_others(options, device)
+  for _, name in ipairs(NAMES) do
+    local problem = OTHERS[name] and options[name] ~= nil and OTHERS[name](options[name], device)
+    if problem then
+      errors.raise('argument', ('DistributedDataParallel: %s = %s: %s'):format(name, show(options[name]), problem))
+    end
+  end
+end
 
 ---Wraps a model: the module itself is `.module`, and `parameters`, `state_dict`, `train`, … are those of a module that has
 ---it as its child, as in PyTorch. All ranks begin with rank 0's parameters and buffers.
@@ -27,19 +59,22 @@ local num_collectives = 0
 
 -- Together with the other ranks.
 local function build(self)
-  local count = require('rtrain._elastic').num_collectives
-  local before = count()
+  local before = default_group.num_collectives()
   default_group.ensure()
   self._reducer = require('torch._C').distributed.Reducer(unpack(self._reduced))
   if self._comm_hook then self._reducer:register_comm_hook(self._comm_hook) end
-  num_collectives = num_collectives + count() - before
+  num_collectives = num_collectives + default_group.num_collectives() - before
 end
 
 ---@param model nn.Module the same on every rank, but for its values
----@param options? table find_unused_parameters = false, gradient_as_bucket_view = true (PyTorch: false), static_graph = false,
+---@param options? table device_ids ({LOCAL_RANK}: the model is on that device), find_unused_parameters = false,
+---  gradient_as_bucket_view = true (PyTorch: false), static_graph = false,
 ---  broadcast_buffers = true, bucket_cap_mb = 25 (MiB), process_group (of torch.distributed.new_group; default: of all ranks)
 function DistributedDataParallel:init(model, options)
-  options = args.options(options, OPTIONS, 'DistributedDataParallel')
+  if not class.is(model, Module) then
+    errors.raise('argument', ('DistributedDataParallel: expected a model, got %s'):format(show(model)))
+  end
+  options = args.options(options, NAMES, 'DistributedDataParallel')
   self.module = model
   local given, params, names, frozen = {}, {}, {}, {}
   for _, name in ipairs(OPTIONS) do given[name] = options[name] end
@@ -53,12 +88,13 @@ function DistributedDataParallel:init(model, options)
   if #params == 0 then
     errors.raise('argument', 'DistributedDataParallel: the model has no parameter that requires a gradient')
   end
+  check_others(options, params[1].device)
   given.names, given.buffers, given.frozen = names, model:buffers(), frozen
   self._sync_gradients = true
   self._reduced = {params, given}
   num_made = num_made + 1
   made[self] = num_made
-  if not session.is_joining() then build(self) end  -- the others have theirs: see rebuild_all
+  if not default_group.is_joining() then build(self) end  -- the others have theirs: see rebuild_all
   if options.gradient_as_bucket_view == false then return end
   for _, param in ipairs(params) do parameter.fix_grad(param) end
 end
