@@ -479,7 +479,8 @@ function TestDerivatives:test_func_of_tables_of_tensors()
   lu.assertFalse(grads.weight.requires_grad or value.requires_grad or params.weight.requires_grad)
   local nested = {torch.tensor{1, 2}, inner = nil}
   local deep = {list = {torch.tensor(2), torch.tensor(3)}, ordered = torch.nn.Linear(1, 1):state_dict()}
-  local both = torch.func.grad(function(a, b) return (a[1] * b.list[1] ^ 2):sum() + b.ordered.bias:sum() end, {argnums = {0, 1}})
+  local function of_both(a, b) return (a[1] * b.list[1] ^ 2):sum() + b.ordered.bias:sum() end
+  local both = torch.func.grad(of_both, {argnums = {0, 1}})
   local first, second = unpack(both(nested, deep))
   lu.assertEquals({first[1]:tolist(), second.list[1]:item(), second.list[2]:item()}, {{4, 4}, 12, 0})
   lu.assertEquals({second.ordered.bias:item(), second.ordered.weight:item()}, {1, 0})

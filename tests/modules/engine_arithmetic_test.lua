@@ -79,8 +79,10 @@ function TestArithmetic:test_the_sign_of_zero()
     C.tensor '-0 1'[0],
     C.scalar(z, 'float32'), one:copysign(z) * 0, C.op 'full'({1}, z), C.op 'full'({1}, z, {dtype = 'float16'}),
     C.op 'full_like'(one, z), one:new_full({1}, z), one:clone():fill_(z), one:masked_fill(one:gt(0), z),
-    C.op 'where'(one:gt(0), z, one), C.op 'where'(one:gt(0), one * z, 5), C.op 'where'(one:gt(0), z, 0.5), filled[0], filled[1],
-    one:clamp(z, z), one:clamp{max = z}, one:clone():clamp_(z, z), C.op 'add'(z, one * z), one:mul(z), one:clone():mul_(z):mul(1),
+    C.op 'where'(one:gt(0), z, one), C.op 'where'(one:gt(0), one * z, 5), C.op 'where'(one:gt(0), z, 0.5), filled[0],
+    filled[1],
+    one:clamp(z, z), one:clamp{max = z}, one:clone():clamp_(z, z), C.op 'add'(z, one * z), one:mul(z),
+    one:clone():mul_(z):mul(1),
     C.op 'addcmul'(one * z, one, one, {value = z}), C.op 'scalar_tensor'(z), C.op 'fmod'(one * z, 3),
   }
   for i, x in ipairs(ways) do
