@@ -208,3 +208,36 @@ def test_the_class_itself_averages_gradients_over_the_ranks(rtrain):
         """)
     (row,) = rtrain.json("metrics", "last", "--ranks")
     assert row["ranks"] == [{"grad": 1.5}] * 2
+
+
+
+ALONE = """
+    local torch, train = require 'torch', require 'rtrain'
+    train.TorchTrainer{
+      train_loop_per_worker = function()
+        local model = torch.nn.Linear(1, 1)
+        BEFORE
+        local optimizer = torch.optim.SGD(model:parameters(), {lr = 0.1})
+        for _ = 1, 4 do
+          optimizer:zero_grad()
+          model(torch.ones(1, 1)):sum():backward()
+          optimizer:step()
+        end
+      end,
+      scaling_config = train.ScalingConfig{num_workers = WORKERS},
+    }:fit()
+"""
+
+
+def test_ranks_that_train_a_model_each_are_told_how_to_train_one(rtrain):
+    def told(before, workers=2):
+        result = rtrain.run_ok(ALONE.replace("BEFORE", before).replace("WORKERS", str(workers)))
+        return result.stderr.count("no gradient was exchanged between the ranks")
+
+    assert told("") == 1
+    assert told("torch.distributed.barrier()") == 1
+    assert told("model = train.torch.prepare_model(model)") == 0
+    assert told("model = train.torch.prepare_model(model, {parallel_strategy = 'none'})") == 0
+    assert told("", workers=1) == 0
+    result = rtrain.run(ALONE.replace("BEFORE", "model = train.torch.prepare_model(model); model.module:train()").replace("WORKERS", "1"))
+    assert result.returncode == 1 and "train.torch.unwrap(model)" in result.stderr, result.stderr

@@ -210,7 +210,7 @@ def test_the_log_level_filters_messages_on_the_terminal_only(rtrain):
         """
     loud = rtrain.run_ok(script % ("loud", "INFO"))
     quiet = rtrain.run_ok(script % ("quiet", "error"))
-    assert "different numbers of reports" in loud.stderr
+    assert "different numbers of reports" in loud.stderr and "call train.report on every rank" in loud.stderr
     assert "different numbers of reports" not in quiet.stderr and "worker output" in quiet.stdout
     with rtrain.database() as db:
         assert db.execute("SELECT count(*) FROM events WHERE text LIKE '%different numbers%'").fetchone() == (2,)

@@ -303,7 +303,8 @@ std::string ReportCollector::uneven() const {
   return cat("the ranks made different numbers of reports: rank ", least - counts_.begin(),
              " made ", *least, ", rank ", most - counts_.begin(), " made ", *most,
              last.empty() ? "" : ", the last one", last,
-             "; reports that not every rank made are kept for the ranks that made them");
+             "; reports that not every rank made are kept for the ranks that made them (metrics "
+             "--ranks), and give no result: call train.report on every rank");
 }
 
 }  // namespace rtrain

@@ -19,6 +19,11 @@ local MAX_TEXT, MAX_FRAMES = 40, 20
 
 -- "config has no 'lr': it has batch_size, epochs".
 local function absent_text(object, text, name)
+  local of = class.of(object)
+  if name == 'module' and of and of.named_parameters then
+    return ("%s has no 'module': with one worker prepare_model gives the model itself; train.torch.unwrap(model) is it with "
+      .. 'any number of workers'):format(text)
+  end
   local names, listed = member_names(object)
   local near = errors.suggestion(name, names)
   if near == '' or not near:find 'did you mean' then

@@ -64,6 +64,7 @@ function train_torch.prepare_model(model, options)
   if #state.gpus > 0 and options.move_to_device ~= false then model:to(train_torch.get_device()) end
   require('rtrain.worker.not_finite').add_model(model)
   if state.probe then state.probe:add_model(model) end
+  if strategy == 'none' then require('rtrain.worker.replicas').finish() end
   if strategy == 'none' or state.context.world_size == 1 then return model end
   return require('torch.nn.parallel.distributed')(model, options.parallel_strategy_kwargs)
 end

@@ -8,6 +8,7 @@ local dataset_shards = require 'rtrain.dataset_shards'
 local loop_progress = require 'rtrain.worker.loop_progress'
 local not_finite = require 'rtrain.worker.not_finite'
 local process_group = require 'rtrain.worker.process_group'
+local replicas = require 'rtrain.worker.replicas'
 local run_flags = require 'rtrain.worker.run_flags'
 local session = require 'rtrain.worker.session'
 local timing = require 'rtrain.worker.timing'
@@ -90,6 +91,7 @@ function worker.run(job, pump)
   state.flags = job.flags
   local asked = job.flags and job.flags.tryout
   if asked then state.probe = require('rtrain.tryout.' .. asked.probe)(asked, state.context.world_rank) end
+  if not state.probe then replicas.begin(state) end
   run_flags.apply(job.flags, job.kind == 'torch')
   dataset_shards.begin(state, job.datasets)
   loop_progress.begin(host, state.context.world_rank)
