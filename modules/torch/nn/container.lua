@@ -23,6 +23,8 @@ end
 ---assert(net:state_dict()['2.weight'].shape[1] == 2)
 ---net:insert(3, nn.Dropout(0.1))
 ---assert(#net:slice(1, 2) == 2 and net:pop().out_features == 2 and #net == 3)
+---local named = nn.Sequential{{'hidden', nn.Linear(4, 8)}, {'act', nn.ReLU()}}
+---assert(named.hidden.out_features == 8 and torch.keys(named:state_dict())[1] == 'hidden.weight')
 ---```
 ---@class nn.Sequential: nn.Module
 ---@overload fun(...: nn.Module): nn.Sequential
@@ -30,9 +32,24 @@ local Sequential = List:extend('Sequential')
 
 Sequential._checked = check_module
 
----@param ... nn.Module modules, one list of modules, or an rtrain.ordered map of named ones
+-- Whether a list holds {name, module} and not modules: OrderedDict's argument.
+local function is_named(list)
+  local first = list[1]
+  return type(first) == 'table' and not class.of(first) and type(first[1]) == 'string'
+end
+
+local function check_pair(pair, index)
+  local fits = type(pair) == 'table' and not class.of(pair) and type(pair[1]) == 'string' and #pair == 2
+  if not fits then errors.raise('argument', ("Sequential: item %d is not {'name', module}"):format(index)) end
+end
+
+---@param ... nn.Module modules, one list of modules, a list of {name, module}, or an rtrain.ordered map of named ones
 function Sequential:init(...)
   local first = ...
+  if select('#', ...) == 1 and type(first) == 'table' and not class.of(first) and is_named(first) then
+    for i, pair in ipairs(first) do check_pair(pair, i) end
+    first = ordered.new(first)
+  end
   if ordered.is(first) then
     for name, module in ordered.items(first) do self:_append_named(name, module) end
     return
