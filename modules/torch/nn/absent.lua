@@ -14,10 +14,9 @@ absent.GROUPS = {
     DataParallel data_parallel comm distributed gather parallel_apply replicate scatter]]},
   {'torch.nn', 'Deprecated', 'extend nn.Module; use nn.NLLLoss', 'Container NLLLoss2d'},
   {'torch.nn', 'Quantization', 'quantized layers are written in Python', 'quantized quantizable qat intrinsic'},
-  {'torch.nn', 'Choice of attention kernels', 'scaled_dot_product_attention chooses by itself', 'attention'},
   {'torch.nn', 'Gradients of convolutions', 'use torch.autograd.grad', 'grad'},
   {'torch.nn.functional', 'Matrices of float8', 'they need scales and recent GPUs: cast and use torch.matmul', [[
-    scaled_mm scaled_grouped_mm grouped_mm ScalingType SwizzleType]]},
+    scaled_mm scaled_grouped_mm ScalingType SwizzleType]]},
   {'torch.nn.functional', 'Overloads written in Python', 'functions are called as they are', [[
     boolean_dispatch assert_int_or_pair handle_torch_function has_torch_function has_torch_function_unary
     has_torch_function_variadic]]},

@@ -34,6 +34,7 @@ return require 'base.namespace'('torch.nn.functional', {
     {'torch.nn.functional.vision', 'interpolate', 'upsample', 'upsample_nearest', 'upsample_bilinear', 'grid_sample',
      'affine_grid'},
     {'torch.nn.functional.attention', 'multi_head_attention_forward'},
+    {'torch.nn.functional.matrix', 'grouped_mm'},
   },
   absent = require('torch.nn.absent').of 'torch.nn.functional',
 })

@@ -15,7 +15,7 @@ local LayerNorm = require('torch.nn.normalization').LayerNorm
 local Linear = require('torch.nn.linear').Linear
 local Module = require('torch.nn.module').Module
 local ModuleList = require('torch.nn.container').ModuleList
-local MultiheadAttention = require('torch.nn.attention').MultiheadAttention
+local MultiheadAttention = require('torch.nn.multihead_attention').MultiheadAttention
 local torch = require 'torch'
 
 -- The arguments of a forward, whose sequences must be tensors.
