@@ -148,3 +148,41 @@ def test_an_oversized_broadcast_is_refused(rtrain):
     assert result.returncode == 0, result.stderr
     assert "false\targument" in result.stdout and "the limit is 262144" in result.stdout
     assert "torch.distributed.broadcast" in result.stdout
+
+
+def test_zero_redundancy_and_collectives_with_gradients(rtrain):
+    """Two ranks: the parameters and state of Adam alone; gradients of the sum of the ranks' losses."""
+    result = run(rtrain, """
+  local torch = require 'torch'
+  local nn, dist = torch.nn, torch.distributed
+  torch.manual_seed(0)
+  local a = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2), nn.Linear(2, 1)) local b = a:deepcopy()
+  local o1, o2 = torch.optim.Adam(a:parameters(), {lr = 0.1}), dist.optim.ZeroRedundancyOptimizer(b:parameters(), torch.optim.Adam, {lr = 0.1})
+  for step = 1, 4 do
+    for _, p in ipairs {{a, o1}, {b, o2}} do p[2]:zero_grad() p[1](torch.ones(2, 3) * step):sum():backward() p[2]:step() end
+    if step == 2 then
+      o2:consolidate_state_dict(1)
+      if rank == 1 then
+        local s, t = o2:state_dict(), o1:state_dict()
+        for i = 0, 5 do assert(torch.equal(s.state[i].exp_avg, t.state[i].exp_avg)) end
+      else assert(not pcall(o2.state_dict, o2)) end
+      o2:load_state_dict(o1:state_dict())
+    end
+  end
+  for i, p in ipairs(a:parameters()) do assert(torch.equal(p, b:parameters()[i])) end
+  local own = 0 for _, p in ipairs(b:parameters()) do if o2.optim.state[p] then own = own + 1 end end
+  assert(own > 0 and own < 6)
+  -- gradients of collectives: each rank's loss is rank + 1 times the sum
+  local n, w = dist.nn, rank + 1
+  local function grad_of(fn) local x = torch.full({2}, rank + 1, {requires_grad = true}) fn(x):backward() return x.grad[0]:item() end
+  assert(grad_of(function(x) return n.all_reduce(x):sum() * w end) == 3)
+  assert(grad_of(function(x) return torch.stack(n.all_gather(x)):sum() * w end) == 3)
+  assert(grad_of(function(x) return n.broadcast(x, 1):sum() * w end) == (rank == 1 and 3 or 0))
+  assert(grad_of(function(x) return n.reduce(x, 1):sum() * w end) == 2)
+  assert(grad_of(function(x) return torch.stack(n.gather(x, 1)):sum() * w end) == 2)
+  assert(grad_of(function(x) return n.scatter({x, x * 10}, 1):sum() * w end) == (rank == 1 and 21 or 0))
+  assert(grad_of(function(x) return n.reduce_scatter(torch.empty(2), {x, x * 10}):sum() * w end) == 21)
+  assert(grad_of(function(x) return torch.stack(n.all_to_all({torch.empty(2), torch.empty(2)}, {x, x * 10})):sum() * w end) == 21)
+  assert(grad_of(function(x) return n.all_to_all_single(torch.empty(2), x):sum() * w end) == 1)
+    """, workers=2, trainer="TorchTrainer")
+    assert result.returncode == 0, result.stderr

@@ -53,6 +53,22 @@ function TestDistributed:test_collectives_to_and_from_one_rank()
   lu.assertErrorMsgContains('give one for each rank', dist.scatter, x)
 end
 
+function TestDistributed:test_collectives_with_gradients()
+  local nn, empty = dist.nn, torch.empty(2, 3)
+  for i, collective in ipairs{
+    function(x) return nn.all_reduce(x) end, function(x) return nn.all_gather(x)[1] end, function(x) return nn.broadcast(x, 0) end,
+    function(x) return nn.reduce(x, 0) end, function(x) return nn.gather(x, 0)[1] end, function(x) return nn.scatter({x}, 0) end,
+    function(x) return nn.reduce_scatter(empty, {x}) end, function(x) return nn.all_to_all({torch.empty(2, 3)}, {x})[1] end,
+    function(x) return nn.all_to_all_single(empty, x) end} do
+    local x = torch.ones({2, 3}, {requires_grad = true})
+    local y = collective(x * 2):sum()
+    y:backward()
+    lu.assertEquals({y:item(), x.grad:sum():item()}, {12, 12}, i)
+  end
+  lu.assertErrorMsgContains('ZeroRedundancyOptimizer divides', function() return dist.fsdp end)
+  lu.assertErrorMsgContains('train.report', function() return dist.checkpoint end)
+end
+
 function TestDistributed:test_works()
   local x = torch.tensor{1, 2, 3}
   local work = dist.all_reduce(x, {async_op = true})

@@ -1,0 +1,53 @@
+-- torch/func/tree.lua: tensors in nested tables: arguments and results of transformed functions.
+
+local class = require 'base.class'
+local ordered = require 'base.ordered'
+local torch = require 'torch'
+
+local tree = {}
+
+local function is_branch(value) return type(value) == 'table' and not class.of(value) end
+
+---A value of the same shape with fn(tensor) in place of each tensor, in the order of `leaves`. What is not a tensor stays.
+---@param value any a tensor, or tables of them
+---@param fn fun(tensor: torch.Tensor): any
+---@return any
+---
+---```lua
+---local torch, tree = require 'torch', require 'torch.func.tree'
+---local twice = tree.map({a = torch.ones(1), {torch.ones(2), 'text'}}, function(x) return x * 2 end)
+---assert(twice.a:item() == 2 and twice[1][1]:sum():item() == 4 and twice[1][2] == 'text')
+---```
+function tree.map(value, fn)
+  if torch.is_tensor(value) then return fn(value) end
+  if not is_branch(value) then return value end
+  local new = ordered.is(value) and ordered.new() or setmetatable({}, getmetatable(value))
+  for _, key in ipairs(ordered.keys_of(value)) do new[key] = tree.map(value[key], fn) end
+  return new
+end
+
+---The tensors of a value, in the order of `map`.
+---@param value any
+---@return torch.Tensor[]
+function tree.leaves(value)
+  local out = {}
+  tree.map(value, function(tensor)
+    out[#out + 1] = tensor
+    return tensor
+  end)
+  return out
+end
+
+---A value of the same shape with the items of a list in place of its tensors.
+---@param value any
+---@param items any[] one for each of its leaves
+---@return any
+function tree.filled(value, items)
+  local i = 0
+  return tree.map(value, function()
+    i = i + 1
+    return items[i]
+  end)
+end
+
+return tree
