@@ -1,5 +1,7 @@
--- rtrain/time.lua: train.time: a clock for durations, in the words of Python's time.
+-- rtrain/time.lua: train.time: a clock for durations and a pause, in the words of Python's time.
 
+local errors = require 'base.errors'
+local ffi = require 'ffi'
 local system = require 'base._system'
 
 ---@class rtrain.time
@@ -19,5 +21,31 @@ function time.monotonic() return system.monotonic() end
 ---Another name of monotonic.
 ---@return number seconds
 function time.perf_counter() return system.monotonic() end
+
+ffi.cdef 'int poll(void *descriptors, unsigned long count, int timeout_ms);'
+
+-- A stop of the run is noticed between two of these.
+local LONGEST_SLICE_S = 0.05
+
+---Waits. A train function is stopped meanwhile as it is elsewhere. Python equivalent: time.sleep.
+---@param seconds number 0 or more
+---
+---```lua
+---local time = require('rtrain').time
+---local start = time.monotonic()
+---time.sleep(0.01)
+---assert(time.monotonic() - start >= 0.01)
+---```
+function time.sleep(seconds)
+  local is_time = type(seconds) == 'number' and seconds >= 0 and seconds < math.huge
+  if not is_time then
+    errors.raise('argument', ('train.time.sleep: expected seconds of 0 or more, got %s'):format(tostring(seconds)))
+  end
+  local stop = system.monotonic() + seconds
+  repeat
+    local left = stop - system.monotonic()
+    ffi.C.poll(nil, 0, math.max(0, math.ceil(1000 * math.min(left, LONGEST_SLICE_S))))
+  until system.monotonic() >= stop
+end
 
 return require 'base.namespace'('train.time', nil, time)
