@@ -57,20 +57,28 @@ local function set_of(names)
   return set
 end
 
--- 'string', 'a Checkpoint'.
+-- 'number', 'a Checkpoint'.
 local function object_text(value)
-  local class = require 'base.class'
-  local of = class.of(value)
+  local of = require('base.class').of(value)
   return of and 'a ' .. of.__name or type(value)
 end
 
--- Of a value that stands in the place of the options: the option that it may be, ": write {checkpoint = …}".
-local function name_for(value, allowed)
-  local of = require('base.class').of(value)
+-- `f(x, torch.int64)`: a dtype and a device are strings.
+local function option_of(text)
+  if text == 'cpu' or text == 'meta' or text:find '^cuda' then return 'device' end
+  return (text == 'bool' or text:find 'int%d' or text:find 'float%d' or text:find '^complex') and 'dtype' or nil
+end
+
+-- What a value is that stands in the place of the options, and the option that it may be: "a Checkpoint: write
+-- {checkpoint = …}".
+local function misplaced(value, allowed)
+  local is_text, of = type(value) == 'string', require('base.class').of(value)
+  local what = is_text and ("string '%s'"):format(value) or object_text(value)
   for _, name in ipairs(allowed) do
-    if of and name:gsub('_', '') == of.__name:lower() then return (': write {%s = …}'):format(name) end
+    if is_text and name == option_of(value) then return ("%s: write {%s = '%s'}"):format(what, name, value) end
+    if of and name:gsub('_', '') == of.__name:lower() then return ('%s: write {%s = …}'):format(what, name) end
   end
-  return ''
+  return what
 end
 
 ---Checks a table of keyword arguments.
@@ -83,8 +91,7 @@ function args.options(given, allowed, name, code)
   if given == nil then return {} end
   code = code or 'argument'
   if type(given) ~= 'table' or getmetatable(given) ~= nil then
-    errors.raise(code, ('%s: expected a table of options, got %s%s'):format(name, object_text(given),
-      name_for(given, allowed)))
+    errors.raise(code, ('%s: expected a table of options, got %s'):format(name, misplaced(given, allowed)))
   end
   local bad = first_unknown(given, set_of(allowed))
   if bad ~= nil then

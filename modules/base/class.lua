@@ -77,8 +77,19 @@ local function has_method(object, name)
   return false
 end
 
+-- Whether a class may be the self: of `extend`, and of what it names in `__class_methods`.
+local function is_class_method(of, name)
+  local names = of.__class_methods
+  return name == 'extend' or names ~= nil and names[name] == true
+end
+
 local function check_self(name, self)
-  if has_method(self, name) or class.is_class(self) then return end
+  if has_method(self, name) then return end
+  if class.is_class(self) then
+    if is_class_method(self, name) then return end
+    require('base.errors').raise('argument', ("%s is a class: make one, local object = %s(…), and call object:%s(…)"):format(
+      self.__name, self.__name, name))
+  end
   require('base.errors').raise('argument', ("'%s' is a method: write object:%s(...)"):format(name, name))
 end
 

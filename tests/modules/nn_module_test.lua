@@ -109,6 +109,44 @@ function TestRegistration:test_the_written_order_of_parameters_buffers_and_dicti
   lu.assertEquals(names(watched:named_children()), 'a b')
 end
 
+-- What is warned of while fn runs.
+local function warned(fn)
+  local warnings = require 'base.warnings'
+  local said, warn = {}, warnings.warn
+  warnings.warn = function(text) said[#said + 1] = text end
+  fn()
+  warnings.warn = warn
+  return table.concat(said, ' | ')
+end
+
+function TestRegistration:test_layers_in_a_plain_table_are_warned_of()
+  local net = nn.Identity()
+  net.body, net.layers, net.scales = nn.Linear(2, 2), {nn.Linear(2, 2), {nn.Linear(2, 2)}, nn.ReLU()}, {nn.Parameter(torch.ones(1))}
+  net.again, net.sizes = {net.body}, {1, 2}
+  lu.assertEquals(warned(function() net:parameters() end), 'Identity.layers is a table with 2 modules: in a plain table they '
+    .. 'are neither trained nor saved; use nn.ModuleList or nn.ModuleDict | Identity.scales is a table with 1 parameters: in a '
+    .. 'plain table they are neither trained nor saved; use nn.ParameterList')
+  lu.assertEquals(warned(function() net:parameters() end), '')
+end
+
+function TestRegistration:test_an_optimizer_without_gradients_is_warned_of_once()
+  local layer = nn.Linear(2, 1)
+  local optimizer = torch.optim.SGD(layer:parameters())
+  local function step() optimizer:step() end
+  lu.assertStrContains(warned(step), 'no parameter of this optimizer has a gradient')
+  lu.assertEquals(warned(step), '')
+  layer(torch.ones(1, 2)):sum():backward()
+  lu.assertEquals(warned(function() torch.optim.SGD(layer:parameters()):step() end), '')
+end
+
+function TestRegistration:test_a_batch_used_as_a_list_is_warned_of()
+  local data = torch.utils.data
+  local loader = data.DataLoader(data.TensorDataset(torch.ones(2, 3), torch.ones(2)), {batch_size = 2})
+  lu.assertStrContains(warned(function() for b in loader do b = b[0] + b[1] end end), 'this loop has one variable')
+  lu.assertEquals(warned(function() for b in loader do b = b[0] + b[0] end end), '')
+  lu.assertEquals(warned(function() for x, y in loader do x = x[0] + x[1] + y[1] end end), '')
+end
+
 TestWalk = {}
 
 function TestWalk:test_prefix_recurse_and_duplicates()

@@ -54,6 +54,26 @@ local function of_limit(level)
   end
 end
 
+local function is_tensor(value)
+  local engine = package.loaded['torch._C']
+  return type(value) == 'userdata' and type(engine) == 'table' and engine.is_tensor(value)
+end
+
+local ROWS = 'the rows of a tensor are walked with for row in x:iter() do'
+
+-- Of a value that was called: a `for` over a tensor.
+local function of_called_userdata(level)
+  for _, variable in ipairs(frame.variables(level + 1)) do
+    if variable[1] == '(for generator)' and is_tensor(variable[2]) then return ROWS end
+  end
+end
+
+-- Of unpack(batch): a loader gives x, y and not a list of them.
+local function of_unpacked(level)
+  local _, value = debug.getlocal(level + 1, 1)
+  if is_tensor(value) then return 'of a tensor x:unbind() is a list; a loader gives several values: for x, y in loader do' end
+end
+
 -- Of a value that was called: a `for` over a table.
 local function of_called_table(level)
   for _, variable in ipairs(frame.variables(level + 1)) do
@@ -64,15 +84,10 @@ local function of_called_table(level)
   end
 end
 
-local function is_tensor(value)
-  local engine = package.loaded['torch._C']
-  return type(value) == 'userdata' and type(engine) == 'table' and engine.is_tensor(value)
-end
-
 -- Of ipairs(x) and pairs(x).
 local function of_walked(level)
   local _, value = debug.getlocal(level + 1, 1)
-  if is_tensor(value) then return 'the rows of a tensor are walked with for row in x:iter() do' end
+  if is_tensor(value) then return ROWS end
   local of = class.of(value)
   return of and ('a %s is walked by itself: for x, y in loader do, or loader:enumerate()'):format(of.__name)
 end
@@ -85,6 +100,8 @@ local HINTS = {
   {"global '(.-)' %(a nil value%)", function(_, name) return unset_globals.advice(name, {}) end},
   {'attempt to index a boolean value', function() return 'a == b is one boolean; tensors are compared by a:eq(b)' end},
   {'attempt to call a table value', of_called_table},
+  {'attempt to call a userdata value', of_called_userdata},
+  {"bad argument #1 to 'unpack' %(table expected, got userdata%)", of_unpacked},
   {"bad argument #1 to 'i?pairs' %(table expected, got userdata%)", of_walked},
   {'%(number expected, got userdata%)', function() return 'of a tensor with one element x:item() is a number' end},
   -- Lua asks no metamethod when the operands of < are of two types, so that a tensor cannot say this.

@@ -19,6 +19,7 @@ local repr = require 'torch.nn.repr'
 local state_dict = require 'torch.optim.state_dict'
 local state_map = require 'torch.optim.state_map'
 local torch = require 'torch'
+local warnings = require 'base.warnings'
 
 ---@alias optim.Params torch.Tensor[]|table[]|function
 
@@ -231,16 +232,27 @@ function Optimizer:_make_capturable(is_capturing)
   self._rates, self._plans = Rates.new(self, self._rate_dtype), {}
 end
 
+-- Once for an optimizer.
+local function warn_of_no_gradient(self)
+  if self._has_warned then return end
+  self._has_warned = true
+  warnings.warn(('%s: no parameter of this optimizer has a gradient, so step() changed nothing: is it the optimizer of another '
+    .. 'model, or is loss:backward() missing?'):format(class.of(self).__name))
+end
+
 local function update_groups(self)
+  local has_gradient = false
   if self._rates and not capture.is_capturing() then self._rates:write() end
   for _, group in ipairs(self.param_groups) do
     local plan, grads = Plan.of(self, group)
     if plan then
+      has_gradient = true
       for _, batch in ipairs(plan.batches) do self:_update(group, batch, batch:pick(grads)) end
       -- These handles are ours alone: zero_grad can free the gradients before the collector comes.
       for i = 1, #grads do grads[i]:release() end
     end
   end
+  if not has_gradient then warn_of_no_gradient(self) end
 end
 
 ---One step of optimization.

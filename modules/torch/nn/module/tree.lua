@@ -85,20 +85,33 @@ function Module:named_children() return iterator(child_entries(self)) end
 ---@return nn.Module[] children the direct ones
 function Module:children() return values(child_entries(self)) end
 
+-- Modules whose tables were looked at.
+local looked_at = setmetatable({}, {__mode = 'k'})
+
+local function warn_of_unregistered(self)
+  if looked_at[self] then return end
+  looked_at[self] = true
+  require 'torch.nn.module.unregistered'(self:modules())
+end
+
 local MEMBER_OPTIONS = {'prefix', 'recurse', 'remove_duplicate'}
 
 ---Iterates over name, parameter, in the order of registration; shared ones once.
 ---@param options? {prefix: string, recurse: boolean, remove_duplicate: boolean} recurse = false: this module's own alone
 ---@return fun(): string, torch.Tensor
 function Module:named_parameters(options)
-  return iterator(members(self, '_parameters', args.options(options, MEMBER_OPTIONS, 'named_parameters')))
+  options = args.options(options, MEMBER_OPTIONS, 'named_parameters')
+  if options.recurse ~= false then warn_of_unregistered(self) end
+  return iterator(members(self, '_parameters', options))
 end
 
 ---Parameters in the order of registration, shared ones once: what an optimizer takes.
 ---@param options? {recurse: boolean} false: this module's own alone
 ---@return torch.Tensor[]
 function Module:parameters(options)
-  return values(members(self, '_parameters', args.options(options, {'recurse'}, 'parameters')))
+  options = args.options(options, {'recurse'}, 'parameters')
+  if options.recurse ~= false then warn_of_unregistered(self) end
+  return values(members(self, '_parameters', options))
 end
 
 ---Iterates over name, buffer.

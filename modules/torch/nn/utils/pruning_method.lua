@@ -26,6 +26,7 @@ local function fail(message, ...) errors.raise('argument', 'prune: ' .. message:
 ---@field PRUNING_TYPE string
 ---@field name string the parameter's name
 local BasePruningMethod = class('BasePruningMethod')
+BasePruningMethod.__class_methods = {apply = true}
 
 ---The mask of ones and zeros; a subclass defines it.
 ---@param t torch.Tensor what decides: the parameter, or its importance scores

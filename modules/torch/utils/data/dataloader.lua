@@ -10,6 +10,7 @@ local dataset = require 'torch.utils.data.dataset'
 local epoch = require 'torch.utils.data.epoch'
 local errors = require 'base.errors'
 local loop_limit = require 'torch.utils.data.loop_limit'
+local loop_variables = require 'torch.utils.data.loop_variables'
 local loop_watch = require 'torch.utils.data.loop_watch'
 local position = require 'torch.utils.data.position'
 local sampler = require 'torch.utils.data.sampler'
@@ -156,10 +157,17 @@ function DataLoader:iter()
   return next_of_loop
 end
 
+-- Called by __call, which ends with it.
+local function first_batch(...)
+  loop_variables.check(2, select('#', ...))
+  return ...
+end
+
 -- `for x, y in loader do`: Lua calls the object with the first value of the batch before, nil at the beginning.
 function DataLoader:__call(_, previous)
-  if previous == nil then self:iter() end
-  return self._next()
+  if previous ~= nil then return self._next() end
+  self:iter()
+  return first_batch(self._next())
 end
 
 ---Iterates over i, batch with i from `start` on.
