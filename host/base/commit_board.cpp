@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -88,9 +89,13 @@ CommitBoard::CommitBoard(Inherited inherited) : fd_(inherited.fd) {
       found.version != kVersion) {
     throw Error(Code::kInternal, "no memory for committed steps was passed");
   }
+  size_bytes_ = kHeaderBytes + size_t{found.end_rank} * sizeof(Rank);
+  if (found.end_rank > INT_MAX || found.first_rank > found.end_rank ||
+      static_cast<size_t>(info.st_size) < size_bytes_) {
+    throw Error(Code::kInternal, "the memory for committed steps is damaged");
+  }
   first_rank_ = static_cast<int>(found.first_rank);
   end_rank_ = static_cast<int>(found.end_rank);
-  size_bytes_ = kHeaderBytes + static_cast<size_t>(end_rank_) * sizeof(Rank);
   map();
 }
 
@@ -129,6 +134,10 @@ int64_t CommitBoard::offset(int number, Part part, uint64_t step) const {
 void CommitBoard::write(int number, Part part, uint64_t step, std::string_view bytes) {
   const int64_t begin = offset(number, part, step);
   Place& place = this->place(number, part, step);
+  if (bytes.size() > static_cast<size_t>(kPlaceBytes)) {
+    throw Error(Code::kEnvironment, cat("the state that a rank has for itself has ", bytes.size(),
+                                        " bytes, the limit is ", kPlaceBytes));
+  }
   place.step.store(0, std::memory_order_release);
   size_t done = 0;
   while (done < bytes.size()) {
@@ -146,7 +155,12 @@ std::optional<std::string> CommitBoard::read(int number, Part part, uint64_t ste
   const int64_t begin = offset(number, part, step);
   const Place& place = this->place(number, part, step);
   if (step == 0 || place.step.load(std::memory_order_acquire) != step) return std::nullopt;
-  std::string out(place.bytes, '\0');
+  // A rank may have written anything there: what lies in the file counts.
+  const uint64_t bytes = std::min(place.bytes, static_cast<uint64_t>(kPlaceBytes));
+  if (bytes > 0 && ::lseek(fd_, begin, SEEK_HOLE) < begin + static_cast<int64_t>(bytes)) {
+    return std::nullopt;
+  }
+  std::string out(bytes, '\0');
   size_t done = 0;
   while (done < out.size()) {
     const ssize_t n =

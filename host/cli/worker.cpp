@@ -52,7 +52,14 @@ int run_worker(int rank, int parent_pid) {
     return exit_code(Code::kUsage);
   }
   take_engine_file(kEngineFd);
-  WorkerProcess worker(rank, parent_pid);
+  std::optional<WorkerProcess> started;
+  try {
+    started.emplace(rank, parent_pid);
+  } catch (const Error& e) {
+    std::fprintf(stderr, "rtrain: rank %d cannot start: %s\n", rank, e.message().c_str());
+    return exit_code(e.code());
+  }
+  WorkerProcess& worker = *started;
   std::optional<State> state;
   try {
     state.emplace();

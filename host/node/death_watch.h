@@ -4,7 +4,7 @@
 // A worker's main thread holds the mutex in its progress page for life (`alive`); the kernel gives
 // it away first thing as the thread ends. The worker's exit status and the end of its channel come
 // only when its memory is gone, tens of milliseconds later for each gigabyte. A thread for each
-// watched rank sleeps in that mutex: the kernel wakes it, nothing is polled.
+// watched rank sleeps in that mutex, which it never takes: the kernel wakes it, nothing is polled.
 //
 // Belongs to the loop's thread. The board outlives it. Its destructor waits for the threads: those
 // of processes that have ended are over by then, a live one's wakes up within a second.
@@ -47,6 +47,10 @@ class DeathWatch {
     int rank;
     pthread_mutex_t& alive;
     uv_thread_t thread{};
+    std::atomic<bool> is_over{false};
+
+    // Its thread is to end.
+    void wake();
   };
   static void wait(void* watch);
   void tell(const Watch& watch);
@@ -54,7 +58,6 @@ class DeathWatch {
   Loop& loop_;
   ProgressBoard& board_;
   OnDying on_dying_;
-  std::atomic<bool> stopping_{false};
   std::map<int, std::shared_ptr<Watch>> watches_;  // by rank
 };
 

@@ -17,6 +17,13 @@
 #include "host/loop/messages/record.h"
 #include "host/node/node.h"
 
+namespace rtrain {
+
+template <>
+inline constexpr OutputStream kLastOf<OutputStream> = OutputStream::kStderr;
+
+}  // namespace rtrain
+
 namespace rtrain::message {
 
 // Start these workers; with `local` they are there already.

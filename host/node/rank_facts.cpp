@@ -1,5 +1,7 @@
 #include "host/node/rank_facts.h"
 
+#include <algorithm>
+
 #include "host/base/clock.h"
 #include "host/base/text.h"
 #include "host/machine/process_facts.h"
@@ -9,16 +11,22 @@ namespace {
 
 constexpr uint64_t kLastCalls = 8;
 
+// A rank may have written anything into its page: no time there is after now.
+double past(double time_s) {
+  const double now_s = monotonic_s();
+  return time_s >= 0 && time_s <= now_s ? time_s : now_s;
+}
+
 CollectiveFacts to_facts(const CollectiveCall& call) {
   return {call.sequence, std::string(call.operation.view()), std::string(call.tensors.view()),
-          std::string(call.line.view()), call.time_s};
+          std::string(call.line.view()), past(call.time_s)};
 }
 
 WaitFacts to_facts(const BlockedCall& call) {
-  WaitFacts out{.kind = call.kind,
-                .operation = std::string(call.operation.view()),
-                .since_s = call.since_s,
-                .line = {}};
+  WaitFacts out;
+  out.kind = std::min(call.kind, kLastOf<WaitKind>);
+  out.operation = call.operation.view();
+  out.since_s = past(call.since_s);
   for (int i = 0; i < call.num_frames && i < kPageFrames; ++i) {
     out.frames.emplace_back(call.frames[static_cast<size_t>(i)].view());
   }
@@ -40,19 +48,20 @@ RankFacts read_facts(const ProgressPage& page, int pid) {
   out.progress = progress_of(page);
   out.collectives = page.collectives.load(std::memory_order_acquire);
   out.reports = page.reports.load(std::memory_order_relaxed);
-  out.beat_s = page.beat_s.load(std::memory_order_relaxed);
+  out.beat_s = past(page.beat_s.load(std::memory_order_relaxed));
   if (const auto busy = page.busy.read()) out.is_busy = busy->until_s > monotonic_s();
   if (const auto blocked = page.blocked.read(); blocked && blocked->depth > 0) {
     out.wait = to_facts(*blocked);
   }
-  const uint64_t first = out.collectives > kLastCalls ? out.collectives - kLastCalls + 1 : 1;
+  const uint64_t count = std::min(out.collectives, kLastCalls);
+  const uint64_t first = out.collectives - count + 1;
   if (const auto device = page.device.read(); device && device->sequence != 0) {
-    out.device = DeviceFacts{device->sequence, device->since_s};
+    out.device = DeviceFacts{device->sequence, past(device->since_s)};
     const auto call = device->sequence < first ? page.call(device->sequence) : std::nullopt;
     if (call) out.calls.push_back(to_facts(*call));
   }
-  for (uint64_t sequence = first; sequence <= out.collectives; ++sequence) {
-    if (const auto call = page.call(sequence)) out.calls.push_back(to_facts(*call));
+  for (uint64_t i = 0; i < count; ++i) {
+    if (const auto call = page.call(first + i)) out.calls.push_back(to_facts(*call));
   }
   return out;
 }

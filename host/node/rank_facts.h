@@ -14,6 +14,9 @@
 
 namespace rtrain {
 
+template <>
+inline constexpr WaitKind kLastOf<WaitKind> = WaitKind::kOwn;
+
 struct CollectiveFacts {
   uint64_t sequence = 0;
   std::string operation;  // "all_reduce"

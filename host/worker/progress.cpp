@@ -1,8 +1,10 @@
 #include "host/worker/progress.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <cstring>
 
 #include "host/base/clock.h"
 #include "host/base/text.h"
@@ -115,8 +117,14 @@ Progress::~Progress() { pthread_mutex_unlock(&page_.alive); }
 
 void Progress::attach() {
   is_main_thread = true;
-  if (pthread_mutex_lock(&page_.alive) != 0) {
-    throw Error(Code::kInternal, "the progress page is in use by another process");
+  const int status = pthread_mutex_lock(&page_.alive);
+  if (status == EOWNERDEAD) {
+    // A process that was to be this rank has ended: the zygote has died as it forked it.
+    pthread_mutex_consistent(&page_.alive);
+    renew();
+  } else if (status != 0) {
+    throw Error(Code::kInternal,
+                cat("the progress page of rank ", rank_, " is damaged: ", std::strerror(status)));
   }
   beat();
   page_.attached.store(1, std::memory_order_release);

@@ -309,6 +309,15 @@ TEST(ShmCollectives, WhoDoesNotComeIsNamedAtTheDeadline) {
   });
 }
 
+TEST(ShmSegment, APlaceOutsideOfTheArenaIsNone) {
+  ShmSegment segment = ShmSegment::create(0, 2);
+  const size_t all = segment.arena_bytes();
+  EXPECT_EQ(segment.in_arena(1, all - 8, 8), segment.arena(1) + all - 8);
+  EXPECT_THROW(segment.in_arena(1, all - 7, 8), Error);
+  EXPECT_THROW(segment.in_arena(1, UINT64_MAX - 4, 8), Error);
+  EXPECT_THROW(segment.in_arena(1, 0, all + 1), Error);
+}
+
 TEST(ShmSegment, AnotherGroupsIsRefused) {
   const ShmSegment mine = ShmSegment::create(0, 2);
   ShmSegment::Address address = mine.address();

@@ -216,6 +216,33 @@ TEST(ShmMessages, WhatNobodySendsIsATimeout) {
       std::chrono::milliseconds(200));
 }
 
+// A process has written over what the ranks share.
+TEST(ShmMessages, CountersAndSizesThatCannotBeEndTheMessages) {
+  enum class Damage { kWritten, kRead, kSize };
+  for (const Damage damage : {Damage::kWritten, Damage::kRead, Damage::kSize}) {
+    run_ranks(2, [&](int rank, ShmMessages& messages, ShmSegment& segment) {
+      if (rank == 1) return;
+      std::string out(100, 'x');
+      std::span<std::byte> ring(segment.ring_bytes(1, 0), 16);
+      std::memset(ring.data(), 0xff, ring.size());
+      const uint32_t written = damage == Damage::kSize ? 16 : 0x80000000;
+      if (damage == Damage::kRead) segment.ring(0, 1).read.value = 5;
+      if (damage != Damage::kRead) segment.ring(1, 0).written.value = written;
+      try {
+        if (damage == Damage::kRead) {
+          messages.wait(*messages.send(bytes_of(out), 1, 0, nullptr));
+        } else {
+          messages.wait(*messages.receive(bytes_of(out), 1, -1, nullptr));
+        }
+        FAIL() << "nothing of that can be";
+      } catch (const Error& e) {
+        EXPECT_EQ(e.code(), Code::kEnvironment);
+        EXPECT_NE(e.message().find("rank 11 shows a "), std::string::npos) << e.message();
+      }
+    });
+  }
+}
+
 TEST(ShmMessages, ClosingEndsWhatIsUnderWay) {
   run_ranks(2, [](int rank, ShmMessages& messages, ShmSegment&) {
     if (rank == 0) return;

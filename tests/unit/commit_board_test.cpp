@@ -2,6 +2,7 @@
 #include "host/base/commit_board.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <future>
 #include <thread>
@@ -39,6 +40,29 @@ TEST(CommitBoard, KeepsTheLastTwoStepsOfEachPartOfEachRank) {
   board.write(1, Part::kPrepared, 3, "three");
   EXPECT_EQ(board.read(1, Part::kPrepared, 1), std::nullopt) << "step 3 has its place";
   EXPECT_EQ(board.read(1, Part::kPrepared, 2), large);
+}
+
+// Any rank can write over the memory of all.
+TEST(CommitBoard, SizesThatNobodyHasWrittenAreNotBelieved) {
+  CommitBoard board(2);
+  board.write(0, Part::kPrepared, 2, "two");
+  const std::string before = [&] {
+    std::string out(8192, '\0');
+    EXPECT_GT(pread(board.fd(), out.data(), out.size(), 0), 4096);
+    return out;
+  }();
+  // The step of the place, then its size.
+  const uint64_t step = 2;
+  const size_t size_at =
+      before.find(std::string_view(reinterpret_cast<const char*>(&step), 8), 4096) + 8;
+  ASSERT_LT(size_at, before.size());
+  for (const uint64_t size : {UINT64_MAX, uint64_t{1} << 63, uint64_t{1} << 33, uint64_t{9000}}) {
+    ASSERT_EQ(pwrite(board.fd(), &size, 8, static_cast<off_t>(size_at)), 8);
+    EXPECT_EQ(board.read(0, Part::kPrepared, 2), std::nullopt) << size;
+  }
+  const std::string ones(8, '\xff');
+  ASSERT_EQ(pwrite(board.fd(), ones.data(), ones.size(), 4), 8) << "the first and the last rank";
+  EXPECT_THROW(CommitBoard(CommitBoard::Inherited{board.fd()}), Error);
 }
 
 TEST(CommitBoard, NobodyWaitsForARankThatIsLeftOut) {

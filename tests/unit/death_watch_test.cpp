@@ -6,8 +6,10 @@
 
 #include <csignal>
 #include <optional>
+#include <random>
 
 #include "host/loop/timer.h"
+#include "host/worker/progress.h"
 
 namespace rtrain {
 namespace {
@@ -110,6 +112,39 @@ TEST_F(DeathWatchTest, ARankWithoutAPageIsNotWatched) {
   order(1, Order::kDie);
   run_until_dying();
   EXPECT_EQ(dying_, std::vector{1});
+}
+
+TEST_F(DeathWatchTest, AMutexOfAnyBytesEndsNobody) {
+  std::mt19937 random(1);
+  for (const bool is_random : {false, true}) {
+    for (int rank = 0; rank < kRanks; ++rank) {
+      auto* bytes = reinterpret_cast<unsigned char*>(&board_.page(rank).alive);
+      for (size_t i = 0; i < sizeof(pthread_mutex_t); ++i) {
+        bytes[i] = is_random ? static_cast<unsigned char>(random()) : 0xff;
+      }
+      watch_->start(rank);
+    }
+    for (int rank = 0; rank < kRanks; ++rank) watch_->forget(rank);
+  }
+}
+
+// A zygote may die when it has forked a rank, before it tells of it: the rank is started again.
+TEST_F(DeathWatchTest, TheNextProcessOfARankTakesThePageOfADeadOne) {
+  board_.page(1).collectives = 7;
+  kill(pids_[1], SIGKILL);
+  waitpid(pids_[1], nullptr, 0);
+  pids_[1] = fork();
+  if (pids_[1] == 0) {
+    const Progress progress(board_.fd(), 1);
+    const bool is_new = board_.page(1).collectives == 0;
+    raise(is_new ? SIGKILL : SIGABRT);
+  }
+  int status = 0;
+  waitpid(pids_[1], &status, 0);
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
+  watch_->start(1);
+  run_until_dying();
+  EXPECT_EQ(dying_, std::vector{1}) << "its death is seen like any other";
 }
 
 TEST_F(DeathWatchTest, EndsWhileEverybodyLives) {

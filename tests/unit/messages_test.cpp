@@ -9,6 +9,7 @@
 #include "host/loop/messages/routes.h"
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
+#include "host/node/rank_facts.h"
 #include "host/train/attempt.h"
 #include "host/train/checkpoints/validation_process.h"
 #include "host/train/operator_commands.h"
@@ -58,6 +59,8 @@ struct Filler {
       member = Map{{"number", count}, {"list", List{1, 2.5, nullptr}}};
     } else if constexpr (std::is_same_v<T, std::string>) {
       member = std::string("text\0", 5) + std::to_string(count);
+    } else if constexpr (std::is_enum_v<T>) {
+      member = kLastOf<T>;
     } else {
       member = static_cast<T>(count);
     }
@@ -129,6 +132,14 @@ TEST(Messages, WithDefaultValuesGoToAValueAndBackUnchanged) {
     const Value value = to_value(M());
     EXPECT_EQ(to_value(from_value<M>(value)), value);
   });
+}
+
+TEST(Messages, ANumberThatIsNoneOfAnEnumIsRefused) {
+  for (const int64_t number : {int64_t{6}, int64_t{-1}, INT64_MAX}) {
+    Value wait = to_value(WaitFacts());
+    wait.as_map().set("kind", number);
+    EXPECT_NE(error_of([&] { from_value<WaitFacts>(wait); }).find("kind"), std::string::npos);
+  }
 }
 
 TEST(Messages, AnUnknownFieldIsPassedOver) {

@@ -50,6 +50,11 @@ constexpr Field<R, T> optional(std::string_view name, T R::*member) {
   return {name, member, false};
 }
 
+// The last one of an enum that a record holds: a number above it is refused. Specialized where the
+// enum does not name it.
+template <class E>
+inline constexpr E kLastOf = E::kLast;
+
 template <class T>
 concept Record = requires {
   T::kFields;
@@ -141,7 +146,9 @@ T give(Value& value) {
   } else if constexpr (std::is_floating_point_v<T>) {
     return value.as_float();
   } else if constexpr (std::is_enum_v<T>) {
-    return static_cast<T>(give<std::underlying_type_t<T>>(value));
+    const int64_t number = value.as_int();
+    if (number < 0 || number > static_cast<int64_t>(kLastOf<T>)) out_of_range(number);
+    return static_cast<T>(number);
   } else {
     const int64_t number = value.as_int();
     if (!std::in_range<T>(number)) out_of_range(number);

@@ -169,7 +169,7 @@ bool ShmCollectives::all_reduce_in_place(Bytes data, const Reduction& reduction)
   for (int rank = 0; rank < segment_.num_ranks(); ++rank) {
     const uint64_t place = segment_.place(rank, step);
     if (place == kNowhere) break;
-    all.push_back(share(mine, {segment_.arena(rank) + place, data.size()}));
+    all.push_back(share(mine, {segment_.in_arena(rank, place, data.size()), data.size()}));
   }
   const bool is_everywhere = all.size() == inputs_.size();
   const size_t size = is_everywhere ? all[0].size() : 0;

@@ -4,12 +4,19 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
 
 namespace rtrain {
+namespace {
+
+// More than any host has memory for.
+constexpr uint64_t kMostBytes = uint64_t{1} << 44;
+
+}  // namespace
 
 ShmMessages::ShmMessages(std::shared_ptr<ShmSegment> segment, std::chrono::milliseconds timeout)
     : segment_(std::move(segment)),
@@ -165,9 +172,13 @@ void ShmMessages::fail_all(const std::exception_ptr& failure) {
 }
 
 void ShmMessages::move() {
-  for (int rank = 0; failure_ == nullptr && rank < segment_->num_ranks(); ++rank) {
-    move_outgoing(rank);
-    move_incoming(rank);
+  try {
+    for (int rank = 0; failure_ == nullptr && rank < segment_->num_ranks(); ++rank) {
+      move_outgoing(rank);
+      move_incoming(rank);
+    }
+  } catch (const Error&) {
+    fail_all(std::current_exception());
   }
 }
 
@@ -177,6 +188,7 @@ size_t ShmMessages::write(int to, const std::byte* data, size_t bytes) {
   std::byte* const memory = segment_->ring_bytes(segment_->rank(), to);
   const uint32_t written = ring.written.value.load(std::memory_order_relaxed);
   const uint32_t used = written - ring.read.value.load(std::memory_order_acquire);
+  if (used > ShmSegment::kRingBytes) throw segment_->damaged(to, "counter");
   const size_t count = std::min(bytes, ShmSegment::kRingBytes - used);
   const size_t begin = written % ShmSegment::kRingBytes;
   const size_t first = std::min(count, ShmSegment::kRingBytes - begin);
@@ -192,6 +204,7 @@ size_t ShmMessages::read(int from, std::byte* data, size_t bytes) {
   const std::byte* const memory = segment_->ring_bytes(from, segment_->rank());
   const uint32_t taken = ring.read.value.load(std::memory_order_relaxed);
   const uint32_t left = ring.written.value.load(std::memory_order_acquire) - taken;
+  if (left > ShmSegment::kRingBytes) throw segment_->damaged(from, "counter");
   const size_t count = std::min(bytes, size_t{left});
   const size_t begin = taken % ShmSegment::kRingBytes;
   const size_t first = std::min(count, ShmSegment::kRingBytes - begin);
@@ -236,6 +249,7 @@ bool ShmMessages::is_wanted(int from) const {
 // Behind the header: who gets the bytes.
 void ShmMessages::choose_receiver(int from) {
   Incoming& in = incoming_[static_cast<size_t>(from)];
+  if (in.header.bytes > kMostBytes) throw segment_->damaged(from, "size");
   for (auto each = receivers_.begin(); each != receivers_.end(); ++each) {
     ShmMessage& message = **each;
     if ((message.peer_ >= 0 && message.peer_ != from) || message.tag_ != in.header.tag) continue;
@@ -247,7 +261,12 @@ void ShmMessages::choose_receiver(int from) {
   }
   auto early = std::make_unique<Early>();
   early->tag = static_cast<int>(in.header.tag);
-  early->data.resize(in.header.bytes);
+  try {
+    early->data.resize(in.header.bytes);
+  } catch (const std::bad_alloc&) {
+    throw Error(Code::kEnvironment, cat("recv: no memory for the ", in.header.bytes,
+                                        " bytes that rank ", segment_->name(from), " has sent"));
+  }
   in.early.push_back(std::move(early));
 }
 

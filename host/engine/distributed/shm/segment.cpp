@@ -156,7 +156,8 @@ ShmSegment ShmSegment::open(const Address& address, int rank, int num_ranks) {
   out.map();
   const Header& header = out.header();
   if (header.version != Header::kVersion || header.num_ranks != ranks ||
-      address.token != std::string_view(header.token)) {
+      address.token !=
+          std::string_view(header.token, ::strnlen(header.token, sizeof(header.token)))) {
     throw Error(Code::kEnvironment, cat("shared memory: ", path, " is another group's"));
   }
   out.enter();
@@ -201,6 +202,18 @@ std::byte* ShmSegment::ring_bytes(int from, int to) {
 
 std::byte* ShmSegment::arena(int rank) {
   return memory_ + size_bytes_ - static_cast<size_t>(num_ranks_ - rank) * arena_bytes_;
+}
+
+std::byte* ShmSegment::in_arena(int rank, uint64_t place, size_t bytes) {
+  if (bytes > arena_bytes_ || place > arena_bytes_ - bytes) throw damaged(rank, "place");
+  return arena(rank) + place;
+}
+
+Error ShmSegment::damaged(int rank, std::string_view what) const {
+  return Error(Code::kEnvironment,
+               cat("shared memory: rank ", name(rank), " shows a ", what,
+                   " that it cannot have written: a process has written over the memory that the "
+                   "ranks share"));
 }
 
 void ShmSegment::give_back(size_t offset, size_t bytes) {

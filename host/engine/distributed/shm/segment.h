@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "host/base/error.h"
@@ -84,6 +85,10 @@ class ShmSegment {
   ShmCounter& bell(int rank) { return control(rank).bell; }
 
   std::byte* arena(int rank);
+  // Where a rank says that its tensor lies. Throws what damaged() is where it cannot lie there.
+  std::byte* in_arena(int rank, uint64_t place, size_t bytes);
+  // A counter, place or size of that rank, which is none: somebody has written over it.
+  Error damaged(int rank, std::string_view what) const;
   size_t arena_bytes() const { return arena_bytes_; }
   // Gives the pages of this part of this rank's arena back.
   void give_back(size_t offset, size_t bytes);
