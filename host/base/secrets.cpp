@@ -40,6 +40,15 @@ std::string mask_assignment(const std::string& argument) {
 
 }  // namespace
 
+bool is_same_secret(std::string_view a, std::string_view b) {
+  if (a.size() != b.size() || a.empty()) return false;
+  unsigned char differs = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    differs = static_cast<unsigned char>(differs | (a[i] ^ b[i]));
+  }
+  return differs == 0;
+}
+
 bool is_secret_name(std::string_view name) {
   std::string word;
   for (const char c : name) {

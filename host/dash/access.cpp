@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "host/base/error.h"
+#include "host/base/secrets.h"
 #include "host/base/text.h"
 
 namespace rtrain {

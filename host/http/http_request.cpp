@@ -104,13 +104,4 @@ std::string_view HttpRequest::bearer() const {
   return text.starts_with(kBearer) ? text.substr(kBearer.size()) : std::string_view();
 }
 
-bool is_same_secret(std::string_view a, std::string_view b) {
-  if (a.size() != b.size() || a.empty()) return false;
-  unsigned char differs = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    differs = static_cast<unsigned char>(differs | (a[i] ^ b[i]));
-  }
-  return differs == 0;
-}
-
 }  // namespace rtrain

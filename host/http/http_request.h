@@ -51,8 +51,4 @@ struct HttpRequest {
   bool is_write() const { return method != "GET" && method != "HEAD"; }
 };
 
-// Whether both are the same, and not empty; the time that it takes says nothing about where they
-// differ.
-bool is_same_secret(std::string_view a, std::string_view b);
-
 }  // namespace rtrain

@@ -29,6 +29,13 @@ double deadline(std::chrono::milliseconds timeout) {
 
 [[noreturn]] void lost(const std::string& text) { throw Error(Code::kPeerLost, text); }
 
+// The connection was refused, or there was no descriptor or port left for it here.
+[[noreturn]] void not_connected(const SocketAddress& address, int reason) {
+  const bool is_own = is_lack_of(reason);
+  throw Error(is_own ? Code::kEnvironment : Code::kPeerLost,
+              cat("cannot connect to ", address.text(), ": ", std::strerror(reason)));
+}
+
 }  // namespace
 
 EchoClient::EchoClient(const EchoAddress& peer, std::chrono::milliseconds timeout) {
@@ -36,16 +43,17 @@ EchoClient::EchoClient(const EchoAddress& peer, std::chrono::milliseconds timeou
   if (!address) lost(cat("not an address: '", peer.address, "'"));
   const double until_s = deadline(timeout);
   socket_ = Fd(::socket(address->family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket_.is_open()) not_connected(*address, errno);
   const int on = 1;
   ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   if (::connect(socket_.get(), address->get(), address->size()) != 0 && errno != EINPROGRESS) {
-    lost(cat("cannot connect to ", address->text(), ": ", std::strerror(errno)));
+    not_connected(*address, errno);
   }
   int error = 0;
   socklen_t size = sizeof(error);
   if (!wait(POLLOUT, until_s)) lost(cat("no connection to ", address->text(), " within its time"));
   ::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-  if (error != 0) lost(cat("cannot connect to ", address->text(), ": ", std::strerror(error)));
+  if (error != 0) not_connected(*address, error);
   head_ = peer.key;
 }
 

@@ -13,7 +13,8 @@ namespace rtrain {
 
 class EchoClient {
  public:
-  // Throws Error(kPeerLost): nobody accepts the connection, or not within the time.
+  // Throws Error(kPeerLost): nobody accepts the connection, or not within the time;
+  // Error(kEnvironment) where this process has no descriptor, memory or port for it.
   EchoClient(const EchoAddress& peer, std::chrono::milliseconds timeout);
 
   // Sends that many bytes, a few of them as one packet: the kernel sends the last of several again

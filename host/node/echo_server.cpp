@@ -13,15 +13,25 @@
 #include "host/base/clock.h"
 #include "host/base/error.h"
 #include "host/base/fd.h"
+#include "host/base/secrets.h"
 #include "host/base/text.h"
+#include "host/loop/open_files.h"
 #include "host/wire/listener.h"
 
 namespace rtrain {
 namespace {
 
-constexpr size_t kMostGuests = 4096;
+// Guests that have not sent the key: that many descriptors are a stranger's at most. While others
+// wait, one gives up its place after a moment.
+constexpr size_t kMostStrangers = 256;
+constexpr double kFairTimeS = 0.25;
 constexpr double kKeyTimeS = 5;
-constexpr std::chrono::seconds kLook{1};
+// Of a large job all hosts may try one of them at a time.
+constexpr size_t kMostGuests = 4096;
+// From a request to the next one: who watches this host asks a few times a second.
+constexpr double kRequestTimeS = 120;
+constexpr int kAcceptsARound = 64;
+constexpr std::chrono::milliseconds kLook{250};
 constexpr size_t kPartBytes = size_t{64} << 10;
 
 // Not open: errno says why.
@@ -43,12 +53,16 @@ std::string echo_header(size_t bytes) {
 // One client.
 class EchoServer::Guest {
  public:
-  Guest(Loop& loop, int fd, const std::string& key)
-      : key_(key), poll_(loop, fd, [this](int) { serve(); }) {
+  Guest(Loop& loop, Fd socket, const std::string& key)
+      : key_(key), poll_(loop, socket.release(), [this](int) { serve(); }) {
     poll_.start(UV_READABLE);
   }
 
-  bool is_over() const { return is_closed_ || (!has_key_ && monotonic_s() - begun_s_ > kKeyTimeS); }
+  bool is_stranger() const { return !has_key_; }
+  bool has_had_its_share() const { return monotonic_s() - begun_s_ > kFairTimeS; }
+  bool is_over() const {
+    return is_closed_ || monotonic_s() - begun_s_ > (has_key_ ? kRequestTimeS : kKeyTimeS);
+  }
 
  private:
   void serve() {
@@ -77,8 +91,9 @@ class EchoServer::Guest {
 
   void take_head() {
     const std::string head = std::exchange(head_, {});
+    begun_s_ = monotonic_s();
     if (!std::exchange(has_key_, true)) {
-      is_closed_ = head != key_;
+      is_closed_ = !is_same_secret(head, key_);
       return;
     }
     uint32_t number = 0;
@@ -102,7 +117,7 @@ class EchoServer::Guest {
   }
 
   const std::string& key_;
-  double begun_s_ = monotonic_s();
+  double begun_s_ = monotonic_s();  // the wait for its key, its latest request
   bool has_key_ = false;
   bool is_closed_ = false;
   std::string head_;
@@ -120,6 +135,7 @@ EchoServer::EchoServer(Loop& loop, const std::string& address, int port, std::st
     throw Error(Code::kEnvironment, cat("cannot listen at '", address, "' for the checks of other ",
                                         "hosts: ", std::strerror(errno)));
   }
+  provide_open_files(static_cast<int>(kMostStrangers));
   listener_ = std::make_unique<Poll>(loop, listener.release(), [this](int) { accept(); });
   listener_->start(UV_READABLE);
   timer_.start(kLook);
@@ -129,21 +145,38 @@ EchoServer::~EchoServer() = default;
 
 int EchoServer::port() const { return SocketAddress::near(listener_->fd()).port(); }
 
+// Whoever finds no place, or no descriptor, waits in the kernel's queue until the next look.
 void EchoServer::accept() {
-  const int fd = ::accept4(listener_->fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-  if (fd < 0) return;
-  const int on = 1;
-  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  if (guests_.size() >= kMostGuests) {
-    ::close(fd);
-    return;
+  for (int i = 0; i < kAcceptsARound; ++i) {
+    if (!make_place()) return listener_->stop();
+    Fd socket(::accept4(listener_->fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!socket.is_open()) {
+      if (errno == ECONNABORTED || errno == EINTR) continue;
+      if (errno != EAGAIN) listener_->stop();
+      return;
+    }
+    const int on = 1;
+    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    guests_.push_back(std::make_unique<Guest>(loop_, std::move(socket), key_));
   }
-  guests_.push_back(std::make_unique<Guest>(loop_, fd, key_));
+}
+
+bool EchoServer::make_place() {
+  const auto is_stranger = [](const auto& guest) { return guest->is_stranger(); };
+  const auto strangers = std::ranges::count_if(guests_, is_stranger);
+  if (guests_.size() < kMostGuests && strangers < static_cast<ptrdiff_t>(kMostStrangers)) {
+    return true;
+  }
+  const auto oldest = std::ranges::find_if(guests_, is_stranger);
+  if (oldest == guests_.end() || !(*oldest)->has_had_its_share()) return false;
+  guests_.erase(oldest);
+  return true;
 }
 
 void EchoServer::look() {
   timer_.start(kLook);
   std::erase_if(guests_, [](const auto& guest) { return guest->is_over(); });
+  listener_->start(UV_READABLE);
 }
 
 }  // namespace rtrain

@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include "host/base/error.h"
 #include "host/base/fd.h"
@@ -15,6 +17,8 @@
 
 namespace rtrain {
 namespace {
+
+constexpr int kLacks[] = {EMFILE, ENFILE, ENOMEM, ENOBUFS, EADDRNOTAVAIL};
 
 // Removes the file whatever has happened to it.
 struct Removed {
@@ -45,8 +49,16 @@ std::string storage_problem(const std::string& folder) {
 }
 
 bool is_disk_fault(const std::string& problem) {
-  return !problem.ends_with(std::strerror(ENOSPC)) && !problem.ends_with(std::strerror(EDQUOT));
+  return !problem.ends_with(std::strerror(ENOSPC)) && !problem.ends_with(std::strerror(EDQUOT)) &&
+         !is_lack(problem);
 }
+
+bool is_lack(const std::string& problem) {
+  return std::ranges::any_of(kLacks,
+                             [&](int reason) { return problem.ends_with(std::strerror(reason)); });
+}
+
+bool is_lack_of(int reason) { return std::ranges::find(kLacks, reason) != std::end(kLacks); }
 
 std::string device_problem(const std::vector<std::string>& uuids) {
   const Nvml nvml;

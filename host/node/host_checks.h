@@ -14,8 +14,12 @@ namespace rtrain {
 // Writes a file there, has it on the disk, reads and removes it.
 std::string storage_problem(const std::string& folder);
 // Whether what the file system has said speaks against the host, where other hosts write: a full
-// disk does not, nor a quota.
+// disk does not, nor a quota, nor what is_lack() is.
 bool is_disk_fault(const std::string& problem);
+// Whether the process that checked had no descriptor, memory or port left: nothing is known then of
+// what was checked. By the problem's text, or by errno.
+bool is_lack(const std::string& problem);
+bool is_lack_of(int reason);
 
 // Asks NVIDIA's management library of each device. Nothing where there is no library.
 std::string device_problem(const std::vector<std::string>& uuids);

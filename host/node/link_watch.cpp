@@ -63,8 +63,10 @@ bool LinkWatch::Shared::ask(const std::shared_ptr<Shared>& self) {
   while (true) {
     try {
       return ask_once(self);
-    } catch (const Error&) {
+    } catch (const Error& e) {
       client.reset();
+      // Without a descriptor of its own it knows nothing of the link.
+      if (e.code() == Code::kEnvironment) asked_s = monotonic_s();
     }
     if (!tell(self, monotonic_s() - asked_s) || !wait(kLook)) return false;
   }

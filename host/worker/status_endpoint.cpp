@@ -8,6 +8,7 @@
 #include "host/base/error.h"
 #include "host/base/random.h"
 #include "host/base/sealed_file.h"
+#include "host/base/secrets.h"
 #include "host/base/text.h"
 #include "host/http/http_response.h"
 

@@ -1,18 +1,26 @@
 #include "host/node/host_checks.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <thread>
 
 #include "host/base/text.h"
+#include "host/loop/open_files.h"
 #include "host/loop/timer.h"
 #include "host/node/echo_client.h"
 #include "host/node/echo_server.h"
 #include "host/node/link_watch.h"
 #include "host/node/timed_check.h"
+#include "host/wire/socket_address.h"
 
 namespace rtrain {
 namespace {
@@ -108,6 +116,53 @@ TEST(HostChecks, AFullDiskIsNoFaultOfTheHost) {
   EXPECT_TRUE(is_disk_fault(cat("cannot create /x: ", std::strerror(EROFS))));
   EXPECT_FALSE(is_disk_fault(cat("cannot write /x: ", std::strerror(ENOSPC))));
   EXPECT_FALSE(is_disk_fault(cat("cannot write /x: ", std::strerror(EDQUOT))));
+}
+
+// What this process lacks says nothing about the disk or the other host.
+TEST(HostChecks, ALackOfDescriptorsIsNoFaultOfAnybody) {
+  const std::string lack = std::strerror(EMFILE);
+  EXPECT_FALSE(is_disk_fault(cat("cannot create /x: ", lack)));
+  const Echo echo;
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);
+  const std::string problem = exchange_problem(echo.address(), 64, kLong);
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_TRUE(problem.ends_with(lack)) << problem;
+  EXPECT_TRUE(is_lack(problem));
+  EXPECT_FALSE(is_lack(cat("cannot connect to 10.0.0.7:4000: ", std::strerror(ECONNREFUSED))));
+}
+
+int num_open_files() {
+  const auto files = std::filesystem::directory_iterator("/proc/self/fd");
+  return static_cast<int>(std::distance(begin(files), end(files)));
+}
+
+TEST(HostChecks, StrangersTakeAFewDescriptorsAndKeepNobodyOut) {
+  const Echo echo;
+  const int before = num_open_files();
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const int pid = fork();
+  if (pid == 0) {
+    const auto address = SocketAddress::parse("127.0.0.1", echo.address().port);
+    provide_open_files(1000);
+    for (int i = 0; i < 900; ++i) {
+      const int fd = socket(AF_INET, SOCK_STREAM, 0);
+      if (connect(fd, address->get(), address->size()) != 0) _exit(1);
+    }
+    if (write(ready[1], "", 1) != 1) _exit(1);
+    pause();
+    _exit(0);
+  }
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(exchange_problem(echo.address(), 1000, kLong), "");
+  EXPECT_LE(num_open_files() - before, 300);
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+  for (const int fd : ready) close(fd);
 }
 
 TEST(HostChecks, AMegabyteComesBack) {

@@ -6,6 +6,7 @@
 #include "host/base/clock.h"
 #include "host/base/random.h"
 #include "host/base/text.h"
+#include "host/node/host_checks.h"
 #include "host/store/node_store.h"
 #include "host/train/run_record.h"
 
@@ -149,11 +150,11 @@ void HostHealth::on_links(int node, const message::LinksChecked& checked) {
                        .peer = other->second.name,
                        .seconds = each.seconds,
                        .problem = each.problem,
-                       .is_conclusive = !each.problem.empty()};
+                       .is_conclusive = !each.problem.empty() && !is_lack(each.problem)};
     one->second.results.push_back(result);
     result.peer = one->second.name;
     other->second.results.push_back(result);
-    if (each.problem.empty()) continue;
+    if (!result.is_conclusive) continue;
     one->second.failed_links[each.node] = other->second.failed_links[node] = each.problem;
   }
   take_answer(node);
