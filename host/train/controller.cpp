@@ -402,7 +402,9 @@ void Controller::perform(const action::AskToStop& a) {
   const double most =
       a.kind == StopKind::kInterrupt ? kInterruptGraceS : context_.spec.preemption_grace_s;
   const double grace_s = std::min(most, context_.spec.preemption_grace_s);
-  tell_stopping(a.kind, grace_s);
+  // A group that only grows may take as long as its next checkpoint does.
+  const bool has_end = a.kind != StopKind::kResize || machine_.resize_to < machine_.num_workers;
+  tell_stopping(a.kind, has_end ? grace_s : 0);
   attempt_->ask_to_stop(grace_s);
 }
 

@@ -157,6 +157,8 @@ def test_a_group_that_has_become_smaller_grows_with_a_restart(rtrain):
     text = smaller(after_step=save).replace("num_workers = {1, 3}", "num_workers = {1, 3}, elastic_resize_monitor_interval_s = 0.2")
     result = rtrain.run_ok(text)
     assert "the group goes on with 3 workers instead of 2 after its next checkpoint" in result.stderr
+    (stop,) = [line for line in result.stderr.splitlines() if "another size of the group" in line]
+    assert stop.endswith("the attempt stops at its next checkpoint"), "no time is named: a group that only grows has none"
     shown = rtrain.json("show", "healed")["attempts"]
     assert [each["status"] for each in shown] == ["HEALED", "HEALED", "FINISHED", "FINISHED"]
     assert [len(each["workers"]) for each in shown] == [3, 2, 2, 3]

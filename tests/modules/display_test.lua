@@ -462,9 +462,11 @@ function TestStopping.test_it_says_who_asks_and_for_how_long_it_may_take()
   local shown, _, err = display {}
   shown:show {type = 'stopping', attempt = 1, kind = 'terminate', by = 'SIGTERM', grace_s = 30}
   shown:show {type = 'stopping', attempt = 1, kind = 'resize', by = 'resize', grace_s = 30}
+  shown:show {type = 'stopping', attempt = 1, kind = 'resize', by = 'resize', grace_s = 0}
   shown:show {type = 'stopping', attempt = 1, kind = 'interrupt', by = 'SIGINT', grace_s = 0}
   lu.assertEquals(err.text, 'rtrain: SIGTERM: the run stops at its next checkpoint, at the latest in 30.0 s\n' ..
     'rtrain: another size of the group: the attempt stops at its next checkpoint, at the latest in 30.0 s\n' ..
+    'rtrain: another size of the group: the attempt stops at its next checkpoint\n' ..
     'rtrain: SIGINT: the run is being stopped (once more: kill it)\n')
 end
 

@@ -306,6 +306,7 @@ local STOPPERS = {predicate = 'RunConfig.stop', resize = 'another size of the gr
 function show:stopping(event)
   local by = STOPPERS[event.kind] or event.by:gsub(' %(pid %d+%)$', '')
   local text = by .. ': the run is being stopped'
+  if event.kind == 'resize' then text = by .. ': the attempt stops at its next checkpoint' end
   if event.grace_s > 0 then
     self._stop_at = self._clock() + event.grace_s
     local what = event.kind == 'resize' and 'the attempt' or 'the run'
