@@ -135,7 +135,9 @@ int run_command(int argc, char** argv) {
       "Begin with:\n"
       "  rtrain init mnist hello && cd hello   a folder with a script that runs as it is\n"
       "  rtrain run train.lua -n 2             train it, with two workers\n"
-      "  rtrain ls                             what has been trained");
+      "  rtrain ls                             what has been trained\n"
+      "  rtrain doc                            functions, guides; rtrain doc WORDS searches in "
+      "them");
   if (argc == 1) {
     std::cerr << parser.help();
     return exit_code(Code::kUsage);

@@ -1,10 +1,14 @@
-// rtrain doc [NAME]: what a function, class or method of the library does, or a guide. Lua
+// rtrain doc [NAME]: what a function, class or method of the library does, a guide, or what the
+// documentation has about some words. Lua
 // (rtrain.doc) finds the docstrings and guides; LibTorch is loaded only for operators.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "host/base/text.h"
 #include "host/bind/modules.h"
 #include "host/cli/colour.h"
 #include "host/cli/command.h"
@@ -18,7 +22,7 @@ namespace rtrain {
 namespace {
 
 struct DocOptions {
-  std::string name;
+  std::vector<std::string> words;
   std::string stubs;
   bool json = false;
 };
@@ -33,7 +37,7 @@ int output_columns() {
 
 Map to_map(const DocOptions& options) {
   Map out{{"json", options.json}, {"columns", output_columns()}, {"colour", wants_colour()}};
-  if (!options.name.empty()) out.set("name", options.name);
+  if (!options.words.empty()) out.set("name", join(options.words, " "));
   if (!options.stubs.empty()) out.set("stubs", options.stubs);
   return out;
 }
@@ -52,10 +56,10 @@ void run_doc(const DocOptions& options) {
 void add_doc(Parser& parser) {
   auto options = std::make_shared<DocOptions>();
   Command command =
-      parser.command("doc", "Explain a function, class or module: rtrain doc torch.matmul");
-  command.argument("NAME", &options->name,
-                   "torch.matmul, nn.Linear, x:view, train.report, torch.optim, guide/failures; "
-                   "without it: the modules and guides");
+      parser.command("doc", "Explain a function, class or module, or search for words");
+  command.argument("NAME", &options->words,
+                   "torch.matmul, nn.Linear, x:view, train.report, torch.optim, guide/failures, or "
+                   "words to search for; without it: the modules and guides");
   command.flag("--json", &options->json, "one JSON document");
   command
       .option("--stubs", &options->stubs,

@@ -190,7 +190,35 @@ void Parser::footer(const std::string& text) { app_->footer(text); }
 
 std::string Parser::help() const { return app_->help(); }
 
-std::string Parser::parse(const std::vector<std::string>& args) {
+namespace {
+
+bool has_command(const CLI::App& app, const std::string& name) {
+  const auto commands = app.get_subcommands({});
+  return std::any_of(commands.begin(), commands.end(),
+                     [&](const CLI::App* command) { return command->get_name() == name; });
+}
+
+// `help` and `help COMMAND`, as other programs have them.
+std::vector<std::string> without_help_command(const CLI::App& app,
+                                              const std::vector<std::string>& args) {
+  if (args.empty() || args.front() != "help") return args;
+  if (args.size() == 1) return {"--help"};
+  if (!has_command(app, args[1])) return {args[1]};  // an error
+  return {args[1], "--help"};
+}
+
+// The command whose help says how it is used; the program's own where none was named.
+std::string help_command(const CLI::App& app, const std::vector<std::string>& args) {
+  const auto name = std::find_if(args.begin(), args.end(),
+                                 [](const std::string& arg) { return !arg.starts_with("-"); });
+  if (name == args.end() || !has_command(app, *name)) return "rtrain --help";
+  return cat("rtrain ", *name, " --help");
+}
+
+}  // namespace
+
+std::string Parser::parse(const std::vector<std::string>& typed) {
+  const std::vector<std::string> args = without_help_command(*app_, typed);
   try {
     app_->parse(std::vector(args.rbegin(), args.rend()));  // CLI11 takes them from the back
   } catch (const CLI::ParseError& e) {
@@ -199,8 +227,8 @@ std::string Parser::parse(const std::vector<std::string>& args) {
       return "";
     }
     const std::string unknown = explain_unknown_name(known_names(*app_), args);
-    throw Error(Code::kUsage, cat(unknown.empty() ? e.what() : unknown,
-                                  "\nRun `rtrain --help` or `rtrain COMMAND --help`."));
+    throw Error(Code::kUsage, cat(unknown.empty() ? e.what() : unknown, "\nRun `",
+                                  help_command(*app_, args), "`."));
   }
   return app_->get_subcommands().front()->get_name();
 }

@@ -16,13 +16,15 @@ function(rtrain_notices out)
   set(${out} ${notices} PARENT_SCOPE)
 endfunction()
 
-# Writes ${out} (assembler) with every modules/*.lua, the guides modules/rtrain/guide/*.md, the scripts of `rtrain init` as
-# templates/*.lua, the Python package as python/*, the pages of `rtrain dash` as web/*, Debian's argparse as
-# base/_argparse.lua, licences as notices/*, and the table rtrain_embedded_files that host/lua/embed.cpp reads.
+# Writes ${out} (assembler) with every modules/*.lua, the guides modules/rtrain/guide/*.md, and PORTING.md as one of them, the
+# scripts of `rtrain init` as templates/*.lua, the Python package as python/*, the pages of `rtrain dash` as web/*, Debian's
+# argparse as base/_argparse.lua, licences as notices/*, and the table rtrain_embedded_files that host/lua/embed.cpp reads.
 function(rtrain_embed_modules target)
   find_file(ARGPARSE_LUA argparse.lua PATHS /usr/share/lua/5.1 NO_DEFAULT_PATH REQUIRED)
   file(GLOB_RECURSE modules CONFIGURE_DEPENDS
        ${PROJECT_SOURCE_DIR}/modules/*.lua ${PROJECT_SOURCE_DIR}/modules/rtrain/guide/*.md)
+  set(porting ${PROJECT_SOURCE_DIR}/modules/rtrain/PORTING.md)
+  list(APPEND modules ${porting})
   list(SORT modules)
   file(GLOB templates CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/templates/*.lua)
   list(SORT templates)
@@ -43,6 +45,8 @@ function(rtrain_embed_modules target)
     file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR}/modules ${path})
     if(path STREQUAL ARGPARSE_LUA)
       set(name base/_argparse.lua)
+    elseif(path STREQUAL porting)
+      set(name rtrain/guide/porting.md)
     elseif(path IN_LIST templates)
       get_filename_component(name ${path} NAME)
       set(name templates/${name})

@@ -178,3 +178,14 @@ def test_a_build_of_libtorch_other_than_releases_is_taken_only_where_that_is_ask
     rtrain.env["RTRAIN_LIBTORCH_ANY"] = "1"
     taken = rtrain("exec", path)
     assert (taken.returncode, taken.stdout) == (0, "2\n"), taken.stderr
+
+
+def test_help_is_a_command_and_usage_errors_name_the_help_of_theirs(rtrain):
+    assert rtrain("help").stdout == rtrain("--help").stdout
+    assert rtrain("help", "run").stdout == rtrain("run", "--help").stdout != ""
+    unknown = rtrain("help", "rnu")
+    assert unknown.returncode == 2 and "unknown command 'rnu': did you mean 'run'?\nRun `rtrain --help`." in unknown.stderr
+    for args, command in [(["run"], "run"), (["sweep", "--jobz", "2"], "sweep"), (["ls", "--sort"], "ls"), (["--jsn"], None)]:
+        result = rtrain(*args)
+        wanted = f"Run `rtrain {command} --help`." if command else "Run `rtrain --help`."
+        assert result.returncode == 2 and result.stderr.splitlines()[-1] == wanted, result.stderr

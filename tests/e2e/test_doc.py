@@ -90,12 +90,46 @@ def test_a_guide_is_printed_as_it_is_written(rtrain, path):
 @pytest.mark.parametrize("name, says", [
     ("guide/failurs", "there is no guide 'guide/failurs': did you mean 'guide/failures'?"),
     ("guide/qqqqqqqqqqqq", "there is no guide 'guide/qqqqqqqqqqqq': valid names: guide/dashboard, guide/data, guide/events, guide/failures, "),
-    ("guide", "there is no guide 'guide': valid names: guide/dashboard, "),
 ])
 def test_an_unknown_guide_gets_the_nearest_and_the_list(rtrain, name, says):
     result = rtrain("doc", name)
     assert (result.returncode, result.stdout) == (2, "")
     assert says in result.stderr and len(result.stderr.splitlines()) == 1
+
+
+def test_the_guides_have_a_list_short_names_and_ray_trains_names(rtrain):
+    listed = doc(rtrain, "guide")
+    assert all(f"  guide/{path.stem} " in listed for path in GUIDES) and "  guide/porting " in listed
+    porting = SOURCE / "modules/rtrain/PORTING.md"
+    for name in ("lua", "troubleshooting", "failures"):
+        assert doc(rtrain, name) == doc(rtrain, f"guide/{name}")
+    assert doc(rtrain, "porting") == doc(rtrain, "guide/porting") == porting.read_text()
+
+
+# Words → names of which one is among the first three places.
+SEARCHES = {
+    ("a", "worker", "hangs"): ["guide/failures"], ("learning rate schedule",): ["torch.optim.lr_scheduler"],
+    ("images in a folder",): ["vision.datasets.ImageFolder"], ("keep", "the", "best", "checkpoint"): ["train.CheckpointConfig"],
+    ("loss is NaN",): ["guide/failures", "guide/troubleshooting"], ("x.numpy() in Lua",): ["guide/porting"],
+    ("preempted",): ["guide/failures", "guide/hosts"],
+}
+
+
+@pytest.mark.parametrize("words", SEARCHES, ids=" ".join)
+def test_words_are_searched_for(rtrain, words):
+    page = json.loads(doc(rtrain, *words, "--json"))
+    assert page["kind"] == "search"
+    names = [item["name"] for item in page["names"]]
+    assert set(names[:3]) & set(SEARCHES[words]), names
+    assert len(names) <= 12 and all(item["text"] for item in page["names"])
+    for name in names[:3]:
+        assert rtrain("doc", name).returncode == 0, name
+
+
+def test_words_that_are_nowhere(rtrain):
+    result = rtrain("doc", "qqqqqqqq", "zzzzzzzz")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "nothing in the documentation has any of the words 'qqqqqqqq zzzzzzzz'" in result.stderr
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])

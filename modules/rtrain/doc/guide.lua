@@ -30,6 +30,10 @@ function guide.names()
   return names
 end
 
+---@param name string without 'guide/'
+---@return boolean
+function guide.exists(name) return host.guide_text(name) ~= nil end
+
 ---The guide of that name. Raises code 'not_found' with the nearest name, or the list of all.
 ---@param name string
 ---@return Guide

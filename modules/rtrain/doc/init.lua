@@ -1,6 +1,7 @@
 -- rtrain/doc/init.lua: `rtrain doc`: what a function, class or module of the library does, and the guides.
 
 local catalog = require 'rtrain.doc.catalog'
+local errors = require 'base.errors'
 local guide = require 'rtrain.doc.guide'
 local layout = require 'rtrain.doc.layout'
 local lookup = require 'rtrain.doc.lookup'
@@ -10,14 +11,29 @@ local torch = require 'torch'
 local doc = {}
 
 ---@class DocRequest
----@field name? string
+---@field name? string a name, or words to search for
 ---@field json? boolean
 ---@field stubs? string folder to write declarations to
 ---@field columns integer width of the output
 ---@field colour? boolean
 
 local INTRODUCTION = 'The modules and guides of rtrain. `rtrain doc NAME` explains a function, class or module: '
-  .. 'torch.matmul, nn.Linear, F.relu, x:view, train.report. `rtrain doc guide/NAME` prints a guide.'
+  .. 'torch.matmul, nn.Linear, F.relu, x:view, train.report. `rtrain doc guide/NAME` prints a guide; '
+  .. '`rtrain doc WORDS` searches in all of it. New to Lua: guide/lua; from Ray Train and PyTorch: guide/porting; something '
+  .. 'goes wrong: guide/troubleshooting.'
+
+-- A page that is a list of names.
+local function list_page(name, kind, text, names)
+  return {name = name, path = '', kind = kind, signatures = torch.list{}, text = {text}, parameters = torch.list{},
+          returns = torch.list{}, fields = torch.list{}, methods = torch.list{}, names = torch.list(names),
+          examples = torch.list{}}
+end
+
+local function guide_rows()
+  local names = {}
+  for _, name in ipairs(guide.names()) do names[#names + 1] = {name = name, kind = 'guide', text = guide.find(name).title} end
+  return names
+end
 
 -- A page of all modules and guides.
 local function overview()
@@ -25,10 +41,15 @@ local function overview()
   for i, module in ipairs(catalog.modules()) do
     names[i] = {name = module.path, kind = 'module', text = page.module_summary(module.path)}
   end
-  for _, name in ipairs(guide.names()) do names[#names + 1] = {name = name, kind = 'guide', text = guide.find(name).title} end
-  return {name = 'Modules', path = '', kind = 'modules', signatures = torch.list{}, text = {INTRODUCTION},
-          parameters = torch.list{}, returns = torch.list{}, fields = torch.list{}, methods = torch.list{}, names = names,
-          examples = torch.list{}}
+  for _, row in ipairs(guide_rows()) do names[#names + 1] = row end
+  return list_page('Modules', 'modules', INTRODUCTION, names)
+end
+
+-- A page of what the documentation has about some words; nil for nothing.
+local function search_page(words)
+  local names = require('rtrain.doc.search').find(words)
+  if #names == 0 then return nil end
+  return list_page(("'%s'"):format(words), 'search', '`rtrain doc NAME` shows each of them.', names)
 end
 
 ---What is known about a name, however it is written. Raises code 'not_found' with the nearest name.
@@ -42,6 +63,20 @@ end
 ---```
 function doc.describe(name) return page.of(lookup(name)) end
 
+-- A name that is not there: one that is nearly it is meant, else its words are searched for.
+local function found_for(name)
+  if name == 'guide' then return list_page('Guides', 'guides', '`rtrain doc guide/NAME` prints a guide.', guide_rows()) end
+  if guide.is_name(name) then return guide.find(name) end
+  if not name:find '%s' then
+    local ok, found = pcall(doc.describe, name)
+    if ok then return found end
+    if guide.exists(name) then return guide.find('guide/' .. name) end
+    local is_near = found.code ~= 'not_found' or name:find '[.:]' or found.message:find 'did you mean'
+    return not is_near and search_page(name) or error(found, 0)
+  end
+  return search_page(name) or errors.raise('not_found', ("nothing in the documentation has any of the words '%s'"):format(name))
+end
+
 ---Runs the command: prints the page or guide, writes the stubs, or returns what --json prints.
 ---@param request DocRequest
 ---@return DocPage|Guide|nil found for --json
@@ -51,10 +86,9 @@ function doc.run(request)
     io.write(('%d files in %s\n'):format(count, request.stubs))
     return nil
   end
-  local is_guide = request.name and guide.is_name(request.name)
-  local found = is_guide and guide.find(request.name) or request.name and doc.describe(request.name) or overview()
+  local found = request.name and found_for(request.name) or overview()
   if request.json then return found end
-  io.write(is_guide and found.markdown or layout.text(found, request.columns, request.colour))
+  io.write(found.markdown or layout.text(found, request.columns, request.colour))
 end
 
 return doc

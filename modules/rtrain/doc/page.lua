@@ -142,7 +142,10 @@ local function add_once(list, text)
   list[#list + 1] = text
 end
 
-local function written_name(thing)
+---A thing's name as users write it: 'nn.Linear', 'x:view'.
+---@param thing DocThing
+---@return string
+function page.written_name(thing)
   if thing.kind ~= 'method' then return short(thing.path) end
   if thing.owner.path == 'torch.Tensor' then return 'x:' .. thing.name end
   local separator = thing.entry and thing.entry.is_method == nil and '.' or ':'
@@ -158,7 +161,7 @@ end
 local function signatures_of(thing, calls)
   if thing.kind == 'value' then return {('%s = %s'):format(short(thing.path), value_text(thing.value))} end
   local out = {}
-  for _, call in ipairs(calls) do add_once(out, signature.text(written_name(thing), call)) end
+  for _, call in ipairs(calls) do add_once(out, signature.text(page.written_name(thing), call)) end
   if thing.kind ~= 'operator' or thing.owner.path ~= 'torch' then return out end
   for _, call in ipairs(as_methods(calls)) do add_once(out, signature.text('x:' .. thing.name, call)) end
   return out
@@ -303,7 +306,7 @@ function page.of(thing)
   local entry, calls = thing.entry, page.calls(thing)
   local doc = entry and entry.doc
   return {
-    name = written_name(thing), path = thing.path, kind = thing.kind, require = module_of(thing),
+    name = page.written_name(thing), path = thing.path, kind = thing.kind, require = module_of(thing),
     extends = doc and doc.base, signatures = torch.list(signatures_of(thing, calls)),
     text = torch.list(text_of(thing)),
     type = thing.kind == 'field' and thing.value.type or nil,
