@@ -267,7 +267,9 @@ std::string machine_text(const Value& environment) {
     parts.push_back(human_size(memory.as_int()));
   }
   const auto add = [&](const char* what, const char* key) {
-    const std::string text = environment[key].string_or("");
+    std::string text = environment[key].string_or("");
+    text.erase(
+        std::min(text.find(", "), text.size()));  // LibTorch's own commit is none of the run's
     if (!text.empty()) parts.push_back(cat(what, " ", text));
   };
   add("Linux", "kernel");

@@ -233,3 +233,16 @@ def test_the_name_of_a_long_script_is_cut_off(rtrain):
     assert result.returncode == 0, result.stderr
     names = [run["name"] for run in rtrain.json("ls")]
     assert len(names) == 3 and all(name.startswith("x" * 80 + "-") for name in names)
+
+
+def test_a_sweep_without_a_metric_says_that_none_is_best(rtrain):
+    script = rtrain.script("""
+        local train = require 'rtrain'
+        train.DataParallelTrainer{train_loop_per_worker = function(config) train.report{score = config.lr, epoch = 1} end,
+                                  train_loop_config = {lr = 1}}:fit()
+    """)
+    result = rtrain("sweep", script, "--grid", "lr=1,2", "--jobs", "2")
+    assert result.returncode == 0 and "best trial" not in result.stdout
+    assert ("no trial is called the best: name the metric that counts, --metric NAME --mode min|max; they have reported "
+            "score, epoch") in result.stderr
+    assert [line.split()[1] for line in result.stdout.splitlines()[1:]] == ["FINISHED", "FINISHED"]

@@ -48,7 +48,7 @@ def test_a_sweep_says_what_its_trials_do(rtrain):
             (index, report["loss"]) for index, report in enumerate(rtrain.reports(trial["trial"]))]
         assert {event["metrics"]["odd"] for event in reports} == {"NaN"}
     assert sorted((event["trial"], event["status"], event["reports"]) for event in of(events, "trial_ended")) == [
-        (f"mine-00{i}", "TERMINATED", 4) for i in range(3)]
+        (f"mine-00{i}", "FINISHED", 4) for i in range(3)]
     assert events[-1]["event"] == "sweep_finished"
     assert (events[-1]["is_complete"], events[-1]["ended"], events[-1]["failed"]) == (True, 3, 0)
     assert events[-1]["best"] == {"trial": "mine-001", "metric": "loss", "value": 1.25, "parameters": {"lr": "1"}}
@@ -60,7 +60,7 @@ def test_trials_that_are_stopped_or_fail(rtrain):
     assert result.returncode == 1
     check(events)
     ended = {event["trial"]: event for event in of(events, "trial_ended")}
-    assert [ended[f"mine-00{i}"]["status"] for i in range(3)] == ["TERMINATED", "STOPPED", "ERROR"]
+    assert [ended[f"mine-00{i}"]["status"] for i in range(3)] == ["FINISHED", "STOPPED", "ERRORED"]
     assert ended["mine-001"]["reports"] == 2 and ended["mine-001"]["reason"]
     assert "too fast" in ended["mine-002"]["error"] and "metrics" not in ended["mine-002"]
     assert (events[-1]["is_complete"], events[-1]["failed"]) == (True, 1)

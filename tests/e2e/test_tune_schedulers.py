@@ -213,7 +213,7 @@ def test_a_stopped_trial_is_a_run_that_finished_and_says_why(rtrain, workers):
     assert rtrain.query("SELECT count(*) FROM reports WHERE run_id = (SELECT run_id FROM runs WHERE name = 'halving-001')"
                         ) == [(3 * max(workers, 1),)], "all ranks stop at the same report"
     assert [line.split()[1] for line in result.stderr.splitlines() if line.startswith("halving-")] == [
-        "TERMINATED", "STOPPED", "*", "STOPPED"]
+        "FINISHED", "STOPPED", "*", "STOPPED"]
 
 
 def test_the_median_rule_stops_trials_of_a_sweep(rtrain):

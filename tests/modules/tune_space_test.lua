@@ -78,6 +78,19 @@ function TestSpaces:test_randn_has_its_mean_and_deviation()
   for _, value in ipairs(drawn(tune.qrandn(0, 1, 0.5), 100)) do lu.assertEquals(value * 2 % 1, 0) end
 end
 
+function TestSpaces:test_choice_may_be_written_as_in_python()
+  local written = require 'rtrain.tune.written'
+  for text, values in pairs {
+    ['w=choice([16,32])'] = '16 32', ['w=choice([ "a", b ])'] = 'a b', ['w=choice(16,32)'] = '16 32',
+    ['w=choice([1,2],[3])'] = '[1,2] [3]',
+  } do
+    local seen = {}
+    for value in pairs(counts(drawn(select(2, written.space(text))))) do seen[#seen + 1] = value end
+    table.sort(seen)
+    lu.assertEquals(table.concat(seen, ' '), values, text)
+  end
+end
+
 function TestSpaces:test_choice_gives_each_value_equally_often()
   local seen = counts(drawn(tune.choice {'adam', 'sgd'}))
   lu.assertAlmostEquals(seen.adam / 2000, 0.5, 0.05)

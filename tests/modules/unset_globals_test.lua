@@ -52,15 +52,18 @@ end
 
 -- Programs that work, or may.
 local LEFT_ALONE = {
-  'x = 1; print(x)', 'function f() end; f()', 'print(x); x = 1', 'if unittest then unittest.run() end', 'local a = x or 3; print(x)',
+  'x = 1; print(x)', 'function f() end; f()', 'print(x); x = 1', 'if unittest then unittest.run() end',
+  'local a = x or 3; print(x)',
   'local a = x and x.y', 'print(not x)', 'while x do end', 'print(x == nil, x)', 'if x ~= nil then f = 1 end', 'return type(x)',
   "if type(x) == 'table' then print(x.y) end", 'local type = type; return function() return type(x) end', 'return x == true',
   'local ok = pcall(function() return x.y end)', 'local ok = xpcall(function() return g(function() return x end) end, print)',
   'g = print; local utf8, bits = utf8, bit32', 'print(arg, jit.version, _VERSION, unpack, bit)',
   -- May set globals unseen.
   'for k, v in pairs {a = 1} do _G[k] = v end; print(a)', "rawset(_G, 'a', 1); print(a)", '_G.a = 1; print(a)',
-  'local g = _G; g.a = 1; print(a)', 'setmetatable(_G, {__index = math}); print(sin(1))', "print(loadstring 'a = 1'()); print(a)",
-  "dofile 'settings.lua'; print(a)", 'setfenv(1, {print = print}); print(a)', 'getfenv().a = 1; print(a)', "module('m'); print(a)",
+  'local g = _G; g.a = 1; print(a)',
+  'setmetatable(_G, {__index = math}); print(sin(1))', "print(loadstring 'a = 1'()); print(a)",
+  "dofile 'settings.lua'; print(a)",
+  'setfenv(1, {print = print}); print(a)', 'getfenv().a = 1; print(a)', "module('m'); print(a)",
   "local name = 'settings'; require(name); print(a)", "require 'not_there'; print(a)", "pcall(require, 'not_there'); print(a)",
   'local r = require; print(a)',
 }

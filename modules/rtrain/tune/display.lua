@@ -2,6 +2,7 @@
 -- for each trial that ends; when all have ended the table, and which trial is best.
 
 local class = require 'base.class'
+local index_of = require 'base.index_of'
 local LiveLines = require 'rtrain.display.live_lines'
 local metrics_text = require 'rtrain.metrics.text'
 local ordered = require 'base.ordered'
@@ -164,6 +165,21 @@ function SweepDisplay:ended(experiment, trial)
     metrics_text.line(trial.drawn), result))
 end
 
+-- What a report of a trial has by itself.
+local OWN = {training_iteration = true, time_total_s = true}
+
+-- Why no trial is the best one.
+function SweepDisplay:_why_none(trials)
+  local names = {}
+  for _, trial in ipairs(trials) do
+    for _, name in ipairs(trial.last and metrics_text.names(trial.last) or {}) do
+      if not OWN[name] and not index_of(names, name) then names[#names + 1] = name end
+    end
+  end
+  if #names == 0 then return 'none has reported' end
+  return ('name the metric that counts, --metric NAME --mode min|max; they have reported %s'):format(table.concat(names, ', '))
+end
+
 ---All trials have ended: the whole table, and the best one.
 ---@param experiment table
 function SweepDisplay:finish(experiment)
@@ -177,6 +193,8 @@ function SweepDisplay:finish(experiment)
     self._out:write(('best trial: %s with %s=%s (%s)\n'):format(best.name, objective.metric,
       metrics_text.value(best.last[objective.metric]), metrics_text.line(best.drawn)))
     self._err:write(('rtrain: see `rtrain show %s%s`\n'):format(best.name, option))
+  else
+    self:notice('no trial is called the best: ' .. self:_why_none(experiment.trials))
   end
   self._err:write(('rtrain: all trials: `rtrain ls --tag %s%s`\n'):format(experiment:tag(), option))
 end

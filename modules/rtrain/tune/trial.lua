@@ -51,9 +51,16 @@ function Trial:time_s() return self._time_before_s + (self.process and system.mo
 ---@return boolean
 function Trial:has_ended() return self.status == 'TERMINATED' or self.status == 'ERROR' end
 
----One that the scheduler has stopped is TERMINATED, as in Ray; people want to see the difference.
+-- Ray's words → those of a run, which people see.
+local SHOWN = {TERMINATED = 'FINISHED', ERROR = 'ERRORED'}
+
+---The status as people see it, in the words of a run. One that the scheduler has stopped is TERMINATED, as in Ray, and
+---STOPPED here.
 ---@return string
-function Trial:shown_status() return self.status == 'TERMINATED' and self.remark and 'STOPPED' or self.status end
+function Trial:shown_status()
+  if self.status == 'TERMINATED' and self.remark then return 'STOPPED' end
+  return SHOWN[self.status] or self.status
+end
 
 ---Takes the numbers of a report.
 ---@param index integer

@@ -65,6 +65,9 @@ function written.space(text)
     usage('--space %s: train.tune has no %s%s', text, name, errors.suggestion(name, SPACES))
   end
   local list = inner:find '%S' and written_list('--space ' .. text, inner) or {}
+  -- Python's way to write it: one list of the values.
+  local bare = name == 'choice' and #list == 1 and list[1]:match '^%s*%[(.*)%]%s*$'
+  if bare then list = bare:find '%S' and written_list('--space ' .. text, bare) or {} end
   if name == 'choice' then return key, spaces.choice(list) end
   return key, spaces[name](unpack(numbers_of(('--space %s=%s'):format(key, name), list)))
 end
