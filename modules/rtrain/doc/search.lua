@@ -15,8 +15,8 @@ local MOST, FEW = 12, 5
 local IN_NAME, IN_TITLE, IN_TEXT = 6, 4, 1
 
 local TOO_COMMON = {}
-for word in ('a an and are as at be by can do does for from get how i if in into is it its my not of on or the there to use what '
-             .. 'when which why with'):gmatch '%a+' do
+for word in ('a an and are as at be by can do does for from get how i if in into is it its my not of on or the there to use '
+             .. 'what when which why with'):gmatch '%a+' do
   TOO_COMMON[word] = true
 end
 
@@ -77,7 +77,8 @@ end
 local function add_guides(items)
   for _, name in ipairs(guide.names()) do
     each_section(guide.find(name).markdown, function(heading, body)
-      items[#items + 1] = {name = name, kind = 'guide', title = heading, text = body, shown = first_words(body), heading = heading}
+      items[#items + 1] = {name = name, kind = 'guide', title = heading, heading = heading, text = body,
+                           shown = first_words(body)}
       for line in ('\n' .. body):gmatch '\n(|[^\n]*)' do
         local row = row_text(line)
         if row then items[#items + 1] = {name = name, kind = 'guide', title = row, text = '', shown = row} end
