@@ -75,9 +75,9 @@ void add_launch(Parser& parser, const std::vector<std::string>& command_line) {
   command
       .option("--backend", &options->backend,
               "which variables the programs find besides torchrun's: torch (default), tensorflow "
-              "(TF_CONFIG), jax")
+              "(TF_CONFIG), jax, horovod (and a package horovod.torch over torch.distributed)")
       .value_name("NAME")
-      .one_of({"torch", "tensorflow", "jax"});
+      .one_of({"torch", "tensorflow", "jax", "horovod"});
   command.flag("--status-endpoint", &options->status_endpoint,
                "rank 0 finds the endpoint of Kubeflow's status protocol (KEP-2779), to which "
                "Hugging Face's Trainer reports by itself");

@@ -10,6 +10,7 @@ local errors = require 'base.errors'
 ---@field DataParallelTrainer DataParallelTrainer
 ---@field XGBoostTrainer XGBoostTrainer
 ---@field LightGBMTrainer LightGBMTrainer
+---@field HorovodTrainer HorovodTrainer
 ---@field Tuner Tuner
 ---@field ScalingConfig ScalingConfig
 ---@field RunConfig RunConfig
@@ -52,6 +53,7 @@ local errors = require 'base.errors'
 ---@field torch rtrain.torch
 ---@field xgboost rtrain.xgboost
 ---@field lightgbm rtrain.lightgbm
+---@field horovod rtrain.horovod
 ---@field collective rtrain.collective
 ---@field health rtrain.health
 ---@field data rtrain.data
@@ -89,6 +91,7 @@ local train = require 'base.namespace'('train', {
     UserCallback = 'rtrain.user_callback',
     XGBoostTrainer = 'rtrain.xgboost_trainer',
     LightGBMTrainer = 'rtrain.lightgbm_trainer',
+    HorovodTrainer = 'rtrain.horovod_trainer',
     Backend = 'rtrain.backend',
     Checkpoint = 'rtrain.checkpoint',
     CheckpointUploadMode = 'rtrain.checkpoint_upload_mode',
@@ -103,6 +106,7 @@ local train = require 'base.namespace'('train', {
     torch = 'rtrain.torch',
     xgboost = 'rtrain.xgboost',
     lightgbm = 'rtrain.lightgbm',
+    horovod = 'rtrain.horovod',
     collective = 'rtrain.collective',
     health = 'rtrain.health',
     data = 'rtrain.data',

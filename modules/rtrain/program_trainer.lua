@@ -12,7 +12,8 @@ local FIELDS = {'command', 'env', 'backend_config', 'status_endpoint', 'scaling_
 ---@class ProgramTrainerOptions
 ---@field command string[] the program, looked for in PATH, and its arguments
 ---@field env? table<string, string> variables of the program's environment
----@field backend_config? 'torch'|'tensorflow'|'jax'|Backend what programs find besides torchrun's variables; default 'torch'
+---@field backend_config? 'torch'|'tensorflow'|'jax'|'horovod'|Backend what programs find besides torchrun's variables;
+---  default 'torch'
 ---@field status_endpoint? boolean rank 0's program finds the endpoint of Kubeflow's status protocol (KEP-2779), and what it
 ---  posts there are the run's reports; default false
 ---@field scaling_config? ScalingConfig how many workers
@@ -58,7 +59,7 @@ end
 
 local function backend_of(self, given)
   if class.is(given, Backend) then return given end
-  local name = args.one_of(self.__name .. ': backend_config', given or self._backend, {'jax', 'tensorflow', 'torch'})
+  local name = args.one_of(self.__name .. ': backend_config', given or self._backend, {'horovod', 'jax', 'tensorflow', 'torch'})
   return backends[name]()
 end
 

@@ -492,3 +492,35 @@ def test_ray_trainers_that_cannot_work_say_so(rtrain, python):
     result = rtrain("launch", python("from rtrain.train.torch import TorchTrainer\nTorchTrainer(print, datasets={'train': 1})"))
     assert result.returncode == 1 and "ray.data is not in rtrain" in result.stderr
     refused(rtrain("launch", "--num-workers", "-1", "true"), "-1")
+
+
+HOROVOD = """
+import torch, horovod.torch as hvd
+hvd.init()
+torch.manual_seed(hvd.rank())
+model = torch.nn.Linear(2, 1)
+hvd.broadcast_parameters(model.state_dict(), root_rank=0)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.2, momentum=0.9)
+hvd.broadcast_optimizer_state(optimizer, root_rank=0)
+optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters(), op=hvd.Average)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+x = torch.arange(16.).reshape(8, 2)[hvd.rank()::hvd.size()] / 16
+for _ in range(3):
+    optimizer.zero_grad()
+    model(x).square().mean().backward()
+    optimizer.step()
+    scheduler.step()
+mean = hvd.allreduce(torch.tensor(float(hvd.rank())), name="mean").item()
+rows = hvd.allgather(torch.full((hvd.rank() + 1, 1), hvd.rank())).flatten().tolist()
+print([round(value, 5) for value in model.weight.flatten().tolist()], mean, rows)
+"""
+
+
+# behaviour: a script of Horovod
+@needs_torch
+def test_a_script_of_horovod_trains_as_one_process_would(rtrain, python):
+    script = python(HOROVOD)
+    (alone,) = lines_of(launched(rtrain, "-n", "1", "--backend", "horovod", script))
+    lines = lines_of(launched(rtrain, "-n", "2", "--backend", "horovod", script))
+    assert lines == [lines[0]] * 2 and lines[0].endswith(" 0.5 [0, 1, 1]") and alone.endswith(" 0.0 [0]")
+    assert lines[0].split("]")[0] == alone.split("]")[0]  # halves of the same batches

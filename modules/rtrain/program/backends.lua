@@ -44,4 +44,19 @@ function JaxBackend:on_start(worker)  -- luacheck: no self
   env.OMPI_COMM_WORLD_LOCAL_RANK = env.LOCAL_RANK
 end
 
+-- Horovod's script finds a package of that name, ours, and the variables that Horovod's launcher sets.
+local HorovodBackend = Backend:extend('HorovodBackend')
+backends.horovod = HorovodBackend
+
+---@param worker ProgramRank
+function HorovodBackend:on_start(worker)  -- luacheck: no self
+  local context, env = worker.context, worker.env
+  env.PYTHONPATH = ('%s/backends/horovod:%s'):format(require('rtrain._program').python_folder(), env.PYTHONPATH)
+  env.HOROVOD_RANK, env.HOROVOD_SIZE = env.RANK, env.WORLD_SIZE
+  env.HOROVOD_LOCAL_RANK, env.HOROVOD_LOCAL_SIZE = env.LOCAL_RANK, env.LOCAL_WORLD_SIZE
+  env.HOROVOD_CROSS_RANK = env.GROUP_RANK
+  env.HOROVOD_CROSS_SIZE = ('%d'):format(math.ceil(context.world_size / context.local_world_size))
+  env.HOROVOD_CONTROLLER, env.HOROVOD_CPU_OPERATIONS = 'gloo', 'gloo'
+end
+
 return backends

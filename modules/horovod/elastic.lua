@@ -1,0 +1,84 @@
+-- horovod/elastic.lua: hvd.elastic: training that outlives the loss of ranks, over train.elastic.
+
+local errors = require 'base.errors'
+local TrainState = require('rtrain.state').TrainState
+
+local elastic = {}
+
+---What training goes on from: model, optimizer and plain values as fields. `state:commit()` marks a step.
+---Horovod equivalent: hvd.elastic.State.
+---@class State: TrainState
+---@overload fun(given: table): State
+local State = TrainState:extend('State')
+elastic.State = State
+
+---@param given table name → model, optimizer, another part or a plain value
+function State:init(given) TrainState.init(self, given) end
+
+---The same by the name that scripts of PyTorch use. Horovod equivalent: hvd.elastic.TorchState.
+---@class TorchState: State
+---@overload fun(given: table): TorchState
+local TorchState = State:extend('TorchState')
+elastic.TorchState = TorchState
+
+---The same for plain values. Horovod equivalent: hvd.elastic.ObjectState.
+---@class ObjectState: State
+---@overload fun(given: table): ObjectState
+local ObjectState = State:extend('ObjectState')
+elastic.ObjectState = ObjectState
+
+---Functions that are called when the group has changed, before the training goes on.
+---@param callbacks (fun())[]
+function State:register_reset_callbacks(callbacks)
+  local known = rawget(self, '_reset_callbacks') or {}
+  for _, fn in ipairs(callbacks) do known[#known + 1] = fn end
+  rawset(self, '_reset_callbacks', known)
+end
+
+---Looks whether the group is to change, without a commit: the run does that at a commit, so this does nothing.
+function State:check_host_updates() end  -- luacheck: ignore
+
+---Gives back a train function, `fn(state, ...)`, that goes on from the last commit when ranks are lost: as train.elastic does.
+---Horovod equivalent: hvd.elastic.run.
+---@param fn fun(state: State, ...): any
+---@return fun(state: State, ...): any
+---
+---```lua
+---local hvd, torch, train = require 'horovod', require 'torch', require 'rtrain'
+---local result = train.HorovodTrainer({
+---  train_loop_per_worker = function()
+---    hvd.init()
+---    torch.manual_seed(1)  -- the same parameters on all ranks: collectives belong into the function
+---    local model = torch.nn.Linear(2, 1)
+---    local optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model:parameters(), {lr = 0.1}))
+---    local run = hvd.elastic.run(function(state)
+---      while state.batch < 3 do
+---        optimizer:zero_grad()
+---        model(torch.ones(4, 2)):mean():backward()
+---        optimizer:step()
+---        state.batch = state.batch + 1
+---        state:commit()
+---      end
+---      return state.batch
+---    end)
+---    return run(hvd.elastic.TorchState {model = model, optimizer = optimizer, batch = 0})
+---  end,
+---  scaling_config = train.ScalingConfig {num_workers = 2},
+---}):fit()
+---assert(result.return_value == 3)
+---```
+function elastic.run(fn)
+  if type(fn) ~= 'function' then errors.raise('argument', 'elastic.run: expected a function(state), got ' .. type(fn)) end
+  return function(state, ...)
+    local arguments, count, is_first = {...}, select('#', ...), true
+    return require('rtrain').elastic(state, function()
+      for _, reset in ipairs(not is_first and rawget(state, '_reset_callbacks') or {}) do reset() end
+      is_first = false
+      return fn(state, unpack(arguments, 1, count))
+    end)
+  end
+end
+
+return require 'base.namespace'('horovod.elastic', {
+  absent = {ElasticSampler = 'the loaders of train.torch.prepare_data_loader follow the group'},
+}, elastic)

@@ -1,0 +1,84 @@
+-- horovod/objects.lua: parameters, the state of an optimizer and plain values of one rank, on all ranks.
+
+local closure = require 'base._closure'
+local collectives = require 'horovod.collectives'
+local bytes_of = require 'torch.tensor_bytes'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
+local ranks = require 'horovod.ranks'
+local torch = require 'torch'
+
+local objects = {}
+
+-- The tensors of a state dict, a list of {name, tensor}, or what named_parameters() gives, in an order that all ranks have.
+local function tensors_of(params)
+  local out = {}
+  local function add(value) if torch.is_tensor(value) then out[#out + 1] = value end end
+  if type(params) == 'function' then
+    for _, value in params do add(value) end
+  elseif type(params) == 'table' and class.of(params) == nil then
+    local is_list = #params > 0
+    for _, key in ipairs(is_list and params or ordered.keys_of(params)) do
+      if is_list then add(type(key) == 'table' and key[2] or key) else add(params[key]) end
+    end
+  else
+    errors.raise('argument', ('broadcast_parameters: expected model:state_dict() or model:named_parameters(), got %s'):format(
+      class.of(params) and 'a ' .. class.of(params).__name or type(params)))
+  end
+  return out
+end
+
+---Gives all ranks the values of one, in place.
+---@param params table|function model:state_dict(), model:named_parameters(), or a list of {name, tensor}
+---@param root_rank integer
+---Horovod equivalent: hvd.broadcast_parameters.
+function objects.broadcast_parameters(params, root_rank)
+  local handles = {}
+  for i, tensor in ipairs(tensors_of(params)) do handles[i] = collectives.broadcast_async_(tensor, root_rank) end
+  for _, handle in ipairs(handles) do collectives.synchronize(handle) end
+end
+
+---The value of one rank on all ranks: plain data and tensors.
+---@param obj any
+---@param root_rank? integer default 0
+---@param name? string
+---@return any
+---Horovod equivalent: hvd.broadcast_object.
+function objects.broadcast_object(obj, root_rank, name)  -- luacheck: no unused args
+  root_rank = root_rank or 0
+  local bytes = ranks.rank() == root_rank and closure.dump {value = obj} or ''
+  local size = collectives.broadcast(torch.tensor({#bytes}, {dtype = torch.int64}), root_rank):item()
+  local row = ranks.rank() == root_rank and torch.frombuffer(bytes, {dtype = torch.uint8})
+    or torch.empty(size, {dtype = torch.uint8})
+  return closure.load(bytes_of(collectives.broadcast(row, root_rank))).value
+end
+
+---The values of all ranks, in their order.
+---@param obj any plain data and tensors
+---@param name? string
+---@return any[]
+---Horovod equivalent: hvd.allgather_object.
+function objects.allgather_object(obj, name)  -- luacheck: no unused args
+  local bytes = closure.dump {value = obj}
+  local sizes = collectives.allgather(torch.tensor({#bytes}, {dtype = torch.int64}))
+  local all = collectives.allgather(torch.frombuffer(bytes, {dtype = torch.uint8}))
+  local out, first = {}, 0
+  for i, size in ipairs(sizes:tolist()) do
+    out[i] = closure.load(bytes_of(all:narrow(0, first, size))).value
+    first = first + size
+  end
+  return out
+end
+
+---Gives all ranks the state of one rank's optimizer, its learning rates and other options included.
+---@param optimizer optim.Optimizer the same on every rank
+---@param root_rank integer
+---Horovod equivalent: hvd.broadcast_optimizer_state.
+function objects.broadcast_optimizer_state(optimizer, root_rank)
+  ranks._check()
+  local state = objects.broadcast_object(ranks.rank() == root_rank and optimizer:state_dict() or nil, root_rank)
+  if ranks.rank() ~= root_rank then optimizer:load_state_dict(state) end
+end
+
+return objects

@@ -1,0 +1,79 @@
+-- horovod/ranks.lua: who this process is among the ranks.
+
+local default_group = require 'torch.default_group'
+local dist = require 'torch.distributed'
+local errors = require 'base.errors'
+local session = require 'rtrain.worker.session'
+
+local ranks = {}
+
+local is_begun = false
+
+---Begins: in a train function the process group is formed. Elsewhere this process is the only rank.
+function ranks.init()
+  if session.peek() then
+    default_group.ensure()
+  elseif not dist.is_initialized() then
+    dist.init_process_group('gloo', {rank = 0, world_size = 1})
+  end
+  is_begun = true
+end
+
+---Ends: the trainer ends the process group.
+function ranks.shutdown() is_begun = false end
+
+---@return boolean
+function ranks.is_initialized() return is_begun end
+
+-- Raises before init(), as Horovod does.
+function ranks._check()
+  if not is_begun then errors.raise('user', 'Horovod has not been initialized: call hvd.init() first') end
+end
+
+-- A field of the worker's context; alone there is one rank.
+local function of_context(name, alone)
+  ranks._check()
+  local state = session.peek()
+  if state then return state.context[name] end
+  return alone
+end
+
+---@return integer rank from 0
+function ranks.rank() return of_context('world_rank', 0) end
+
+---@return integer number of ranks
+function ranks.size() return of_context('world_size', 1) end
+
+---@return integer rank among those of this host, from 0
+function ranks.local_rank() return of_context('local_rank', 0) end
+
+---@return integer number of ranks on this host
+function ranks.local_size() return of_context('local_world_size', 1) end
+
+---@return integer number of this host, from 0
+function ranks.cross_rank() return of_context('node_rank', 0) end
+
+---@return integer number of hosts, where each has as many ranks
+function ranks.cross_size() return math.ceil(ranks.size() / ranks.local_size()) end
+
+---@return boolean whether each host has as many ranks as this one, as far as the numbers say
+function ranks.is_homogeneous() return ranks.size() % ranks.local_size() == 0 end
+
+---@return boolean
+function ranks.mpi_threads_supported()
+  ranks._check()
+  return false
+end
+
+for name, value in next, {mpi_enabled = false, mpi_built = false, gloo_enabled = true, gloo_built = true, ddl_built = false,
+                          ccl_built = false, rocm_built = false} do
+  ranks[name] = function() return value end
+end
+
+---@return boolean whether CUDA tensors can travel over NCCL
+function ranks.nccl_built() return dist.is_nccl_available() end
+
+---@return boolean whether there is a CUDA device
+function ranks.cuda_built() return require('torch').cuda.is_available() end
+
+return ranks
