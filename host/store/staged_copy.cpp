@@ -7,12 +7,17 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "host/base/hash.h"
 #include "host/base/store_access.h"
+#include "host/base/terminal_text.h"
 #include "host/base/text.h"
+#include "host/base/utf8.h"
 #include "host/store/file.h"
+#include "host/store/folder_links.h"
 
 namespace rtrain {
 namespace {
@@ -27,14 +32,6 @@ struct stat status_of(const std::string& path) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) throw file_error("read", path);
   return info;
-}
-
-std::string read_link(const std::string& path) {
-  std::string target(4096, '\0');
-  const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
-  if (size < 0) throw file_error("read", path);
-  target.resize(static_cast<size_t>(size));
-  return target;
 }
 
 void copy_by_hand(const OpenFile& source, OpenFile& target, off_t offset, const BytesMoved& moved) {
@@ -127,8 +124,12 @@ CheckpointFile stage_file(const std::string& source, const std::string& target, 
 // Walks the source; with a target it copies there, without one it takes the files where they are.
 class Stager {
  public:
-  Stager(std::string source, std::string target, const BytesMoved& moved)
-      : source_(std::move(source)), target_(std::move(target)), moved_(moved) {}
+  Stager(std::string source, std::string target, std::map<std::string, LinkTarget> links,
+         const BytesMoved& moved)
+      : source_(std::move(source)),
+        target_(std::move(target)),
+        links_(std::move(links)),
+        moved_(moved) {}
 
   StagedRank run() {
     add_folder("");
@@ -146,6 +147,10 @@ class Stager {
 
   void add_entry(const std::string& path) {
     const std::string source = cat(source_, "/", path);
+    if (!is_utf8(path)) {  // its manifest is JSON, which holds no other bytes
+      throw refused(cat("the name ", terminal_line(source),
+                        " is not UTF-8, as the names in a checkpoint are: rename it"));
+    }
     if (path == kManifestName) return take_metadata(source);
     const struct stat info = status_of(source);
     if (S_ISDIR(info.st_mode)) {
@@ -166,12 +171,18 @@ class Stager {
   }
 
   void add_link(const std::string& source, const std::string& path) {
+    const auto found = links_.find(path);
+    if (found == links_.end()) throw refused(cat(source, " has changed while it was copied"));
+    const LinkTarget& leads = found->second;
+    if (!copies() && ::unlink(source.c_str()) != 0) throw file_error("remove", source);
+    const std::string target = copies() ? cat(target_, "/", path) : source;
     CheckpointFile file;
-    file.link = read_link(source);
-    const std::string target = cat(target_, "/", path);
-    if (copies() && ::symlink(file.link.c_str(), target.c_str()) != 0) {
+    if (leads.text.empty()) {
+      file = stage_file(leads.file, target, status_of(leads.file).st_mode, moved_);
+    } else if (::symlink(leads.text.c_str(), target.c_str()) != 0) {
       throw file_error("write", target);
     }
+    file.link = leads.text;
     file.path = path;
     staged_.files.push_back(std::move(file));
   }
@@ -198,6 +209,7 @@ class Stager {
 
   std::string source_;
   std::string target_;
+  std::map<std::string, LinkTarget> links_;
   const BytesMoved& moved_;
   StagedRank staged_;
 };
@@ -242,13 +254,14 @@ StagedRank StagedRank::from_value(const Value& value) {
 StagedRank stage_folder(const std::string& source, const std::string& target, bool temporary,
                         const BytesMoved& moved) {
   check_source(source);
+  auto links = folder_links(source);
   try {
     if (temporary && ::rename(source.c_str(), target.c_str()) == 0) {
       set_store_access(target);
-      return Stager(target, "", moved).run();
+      return Stager(target, "", std::move(links), moved).run();
     }
     if (!make_folder(target)) throw file_error("make folder", target, EEXIST);
-    return Stager(source, target, moved).run();
+    return Stager(source, target, std::move(links), moved).run();
   } catch (const Error&) {
     remove_tree(target);
     throw;

@@ -25,11 +25,12 @@ struct StagedRank {
 };
 
 // Copies the folder `source` to `target`, which must not exist: reflink, else copy_file_range, else
-// read and write; a temporary source on the same file system is renamed instead. Symlinks are
-// copied as links; FIFOs, sockets and devices are Error(kCheckpoint). Disk full and the like:
-// kEnvironment. On failure the target is removed.
-// `moved` is notified of bytes that were copied, hashed or written to the disk, a few MiB at a
-// time.
+// read and write; a temporary source on the same file system is renamed instead. A symlink stays
+// one and leads to the same place of the copy; one that leads out of the folder, to a file, becomes
+// a copy of that. FIFOs, sockets, devices, links to anything else outside and names that are not
+// UTF-8 are Error(kCheckpoint). Disk full and the like: kEnvironment. On failure the target is
+// removed. `moved` is notified of bytes that were copied, hashed or written to the disk, a few MiB
+// at a time.
 using BytesMoved = std::function<void(uint64_t bytes)>;
 StagedRank stage_folder(
     const std::string& source, const std::string& target, bool temporary,

@@ -42,7 +42,8 @@ end
 
 Checkpoint.__tostring = function(self) return ('Checkpoint(%s)'):format(self.path) end
 
----A checkpoint of the files in a folder. Nothing is read or copied before it is reported.
+---A checkpoint of the files in a folder. Nothing is read or copied before it is reported. A symlink to a place in the
+---folder stays one; for one to a file outside the checkpoint gets the file. Names are UTF-8.
 ---@param path string
 ---@return Checkpoint
 function Checkpoint.from_directory(path) return Checkpoint(path) end

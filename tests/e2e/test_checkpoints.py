@@ -126,6 +126,8 @@ def test_a_plain_folder_is_copied_and_stays_the_users(rtrain):
 @pytest.mark.parametrize("what, reason", [
     ("os.execute('mkfifo ' .. dir .. '/pipe')", "pipe"),
     ("os.execute('rm -r ' .. dir)", "No such file"),
+    (r"write(dir .. '/caf\233.txt', 'x')", r"caf\xe9.txt is not UTF-8"),
+    ("os.execute('ln -s /usr ' .. dir .. '/link')", "leads to /usr, which is not a file"),
 ])
 def test_a_folder_that_cannot_be_a_checkpoint_is_an_error(rtrain, what, reason):
     result = rtrain.run(PREAMBLE + """

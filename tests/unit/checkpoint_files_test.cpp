@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 
@@ -41,6 +42,17 @@ class CheckpointFilesTest : public ::testing::Test {
     const StageKey key{attempt, "n", next_index++};
     const StagedRank staged = files.stage(key, 0, source("src-" + name, "model.pt", text), false);
     return files.commit(key, manifest(name, attempt), {&staged, 1});
+  }
+
+  // What staging says of a folder that cannot be a checkpoint.
+  std::string refusal(const std::string& from) {
+    try {
+      files.stage({1, "n", next_index++}, 0, from, false);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), Code::kCheckpoint);
+      return e.message();
+    }
+    return "none";
   }
 
   TempFolder temp;
@@ -108,15 +120,75 @@ TEST_F(CheckpointFilesTest, AFileWhereAnotherRankHasAFolderIsLeftOut) {
 TEST_F(CheckpointFilesTest, RefusesWhatIsNoFile) {
   const std::string from = source("src", "model.pt", "x");
   ASSERT_EQ(mkfifo((from + "/pipe").c_str(), 0600), 0);
-  try {
-    files.stage({1, "n", 0}, 0, from, false);
-    FAIL() << "staged a FIFO";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), Code::kCheckpoint);
-    EXPECT_NE(e.message().find("pipe is a FIFO"), std::string::npos) << e.message();
-  }
+  EXPECT_NE(refusal(from).find("pipe is a FIFO"), std::string::npos) << refusal(from);
   EXPECT_TRUE(folder_entries(temp / "run/staging/1-n-0").empty());
   EXPECT_THROW(files.stage({1, "n", 1}, 0, temp / "absent", false), Error);
+}
+
+TEST_F(CheckpointFilesTest, RefusesNamesThatAreNotUtf8) {
+  for (const char* name : {"caf\xe9.txt", "sub/caf\xe9.txt", "caf\xe9/model.pt", "caf\xe9/"}) {
+    const std::string from = source("src", "model.pt", "x");
+    if (std::string(name).ends_with('/')) {
+      fs::create_directories(temp / cat("src/", name));
+    } else {
+      temp.write(cat("src/", name), "x");
+    }
+    EXPECT_NE(refusal(from).find("caf\\xe9"), std::string::npos) << refusal(from);
+    fs::remove_all(from);
+  }
+  const std::string from = source("src", "model.pt", "x");
+  fs::create_symlink("model.pt", temp / "src/caf\xe9");
+  EXPECT_NE(refusal(from).find("is not UTF-8"), std::string::npos) << refusal(from);
+}
+
+TEST_F(CheckpointFilesTest, LinksLeadToTheSameFileOfTheCopy) {
+  for (const bool temporary : {false, true}) {
+    const std::string from = source("src", "deep/er/model.pt", "weights");
+    fs::create_symlink(from + "/deep/er/model.pt", temp / "src/deep/absolute");
+    fs::create_symlink("../src/deep", temp / "src/by_outside");
+    fs::create_symlink("deep/absolute", temp / "src/chain");
+    fs::create_symlink("not_yet", temp / "src/waits");
+    const StageKey key{1, "n", next_index++};
+    const StagedRank staged = files.stage(key, 0, from, temporary);
+    fs::remove_all(from);
+    const std::string at = files.commit(key, manifest(cat("a", temporary ? 1 : 0)), {&staged, 1}).path;
+    for (const char* link : {"deep/absolute", "by_outside/er/model.pt", "chain"}) {
+      EXPECT_EQ(read_text(cat(at, "/", link)), "weights") << link;
+    }
+    EXPECT_EQ(fs::read_symlink(at + "/deep/absolute"), "er/model.pt");
+    EXPECT_EQ(fs::read_symlink(at + "/chain"), "deep/absolute") << "it stayed within";
+    CheckpointFiles::verify(at);
+  }
+}
+
+TEST_F(CheckpointFilesTest, AFileOutsideIsCopiedForItsLink) {
+  for (const bool temporary : {false, true}) {
+    const std::string from = source("src", "model.pt", "weights");
+    const std::string outside = temp.write("blobs/vocabulary", "words");
+    fs::create_symlink("../blobs/vocabulary", temp / "src/relative");
+    fs::create_symlink(outside, temp / "src/absolute");
+    const StageKey key{1, "n", next_index++};
+    const StagedRank staged = files.stage(key, 0, from, temporary);
+    fs::remove_all(from);
+    fs::remove_all(temp / "blobs");
+    const std::string at = files.commit(key, manifest(cat("a", temporary ? 1 : 0)), {&staged, 1}).path;
+    for (const char* name : {"/relative", "/absolute"}) {
+      EXPECT_FALSE(fs::is_symlink(at + name));
+      EXPECT_EQ(read_text(at + name), "words");
+    }
+    EXPECT_EQ(CheckpointFiles::verify(at).size_bytes(), 17);
+  }
+}
+
+TEST_F(CheckpointFilesTest, RefusesLinksToWhatTheCopyWouldNotHave) {
+  fs::create_directories(temp / "folder");
+  for (const auto& [text, what] : std::vector<std::array<std::string, 2>>{
+           {temp / "absent", "No such file"}, {"../folder", "is not a file"}, {"a", "levels"}}) {
+    const std::string from = source("src", "model.pt", "x");
+    fs::create_symlink(text == "a" ? from + "/a" : text, temp / "src/a");
+    EXPECT_NE(refusal(from).find(what), std::string::npos) << refusal(from);
+    fs::remove_all(from);
+  }
 }
 
 TEST_F(CheckpointFilesTest, StoppedAnywhereItLeavesNothingOrAWholeCheckpoint) {
