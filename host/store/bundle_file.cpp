@@ -10,6 +10,7 @@
 
 #include "host/base/error.h"
 #include "host/base/new_file.h"
+#include "host/base/terminal_text.h"
 #include "host/base/text.h"
 #include "host/store/file.h"
 #include "packaging/bundle/footer.h"
@@ -109,6 +110,12 @@ BundleSize write_bundle(const std::string& target, std::string_view program,
   Packer packer(out);
   BundleSize size;
   for (const BundleEntry& entry : entries) {
+    if (entry.name.find('\n') != std::string::npos) {
+      throw Error(Code::kUsage,
+                  cat("bundle: ", terminal_line(entry.name.substr(entry.name.find('/') + 1)),
+                      " has a line break in its name: a bundle has its files' names "
+                      "one on a line"));
+    }
     if (entry.source.empty()) {
       packer.add(head_of(entry, static_cast<int64_t>(entry.text.size()), false));
       packer.add(entry.text);

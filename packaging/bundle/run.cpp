@@ -5,8 +5,8 @@
 // processes that start together one unpacks, and the others wait for its lock, which the kernel
 // takes from a process that dies. What a killed one left is removed by the next. Whoever uses the
 // folder keeps the lock, shared, until it ends: host/base/bundle_folder.h. On a file system without
-// locks each of them unpacks, and the first folder stays. Exit status 4: the bundle is damaged, or
-// cannot be unpacked here.
+// locks each of them unpacks, and the first folder stays. What another user could have put there or
+// changed is not run. Exit status 4: the bundle is damaged, or cannot be unpacked here.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "host/base/bundle_folder.h"
+#include "host/base/inner_file.h"
 #include "packaging/bundle/footer.h"
 #include "packaging/bundle/sha256.h"
 
@@ -182,9 +183,12 @@ void unpack(const File& bundle, const Footer& footer, const fs::path& folder) {
     unsigned mode = 0;
     unsigned long long size = 0;
     int begin = 0;
-    if (std::sscanf(line.c_str(), "%o %llu %n", &mode, &size, &begin) != 2)
-      throw Failure("the file is damaged: " + line);
-    const fs::path path = folder / line.substr(static_cast<size_t>(begin));
+    const int count = std::sscanf(line.c_str(), "%o %llu%n", &mode, &size, &begin);
+    const auto end = static_cast<size_t>(begin);
+    const bool has_name = count == 2 && end < line.size() && line[end] == ' ';
+    const std::string name = has_name ? line.substr(end + 1) : "";  // which may begin with a blank
+    if (!rtrain::is_inner_path(name)) throw Failure("the file is damaged: " + line);
+    const fs::path path = folder / name;
     fs::create_directories(path.parent_path());
     const File out(path, O_WRONLY | O_CREAT | O_EXCL, mode);
     while (size > 0) {
@@ -295,8 +299,51 @@ void unpack_without_lock(const fs::path& folder, const File& bundle, const Foote
   unpack_by(partial, folder, bundle, footer);
 }
 
+// While it is there nobody else may write into what is made, whatever the umask.
+class PrivateMask {
+ public:
+  PrivateMask() : before_(umask(0)) { umask(before_ | kOfOthers); }
+  ~PrivateMask() { umask(before_); }
+  PrivateMask(const PrivateMask&) = delete;
+  PrivateMask& operator=(const PrivateMask&) = delete;
+
+  static constexpr mode_t kOfOthers = S_IWGRP | S_IWOTH;
+
+ private:
+  mode_t before_;
+};
+
+// Refuses what other users may have put there, or may change: what does not belong to this user or
+// root, and what others may write to. In a folder that `holds` other entries they may, where these
+// stay their owners' (as in /tmp).
+void check_is_safe(const fs::path& path, bool holds = false) {
+  struct stat info = {};
+  if (lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode) && holds) {
+    stat(path.c_str(), &info);
+  }
+  const bool is_owned = info.st_uid == geteuid() || info.st_uid == 0;
+  const bool is_open = !S_ISLNK(info.st_mode) && (info.st_mode & PrivateMask::kOfOthers) != 0 &&
+                       !(holds && (info.st_mode & S_ISVTX) != 0);
+  if (is_owned && !is_open) return;
+  throw Failure(path.string() +
+                (is_owned ? " may be written to by other users"
+                          : " belongs to user " + std::to_string(info.st_uid)) +
+                ", who could make it run anything: set XDG_CACHE_HOME to a folder of your own");
+}
+
+void check_folder(const fs::path& folder) {
+  const fs::path bundles = folder.parent_path();
+  for (const fs::path& parent :
+       {bundles.parent_path().parent_path(), bundles.parent_path(), bundles})
+    check_is_safe(parent, true);
+  check_is_safe(folder);
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder))
+    check_is_safe(entry.path());
+}
+
 // The folder is there, and stays.
 void use(const fs::path& folder, const File& bundle, const Footer& footer) {
+  const PrivateMask mask;
   fs::create_directories(folder.parent_path());
   Lock lock(folder.string() + ".lock");
   try {
@@ -334,6 +381,7 @@ int run(char** argv) {
   const Footer footer = footer_of(bundle);
   const fs::path folder = cache_folder() / hex(footer.hash, 16);
   use(folder, bundle, footer);
+  check_folder(folder);
   const std::string program = folder / "bin/rtrain";
   std::vector<std::string> words = command_line(folder, argv);
   std::vector<char*> pointers;

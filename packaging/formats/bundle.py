@@ -19,6 +19,8 @@ def packed(files, folder):
     with open(plain, 'wb') as out:
         for name, path in files:
             data = path.read_bytes()
+            if '\n' in name:
+                raise ValueError(f'{name!r}: a bundle has names without line breaks')
             out.write(f'{archive.mode_of(path):o} {len(data)} {name}\n'.encode() + data)
             total += len(data)
         out.write(b'\n')

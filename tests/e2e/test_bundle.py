@@ -209,6 +209,34 @@ def test_the_cache_as_a_table(made, cache):
     assert cleaned.stderr.startswith("removed 1 bundle, ")
 
 
+def test_only_its_user_may_change_what_was_unpacked(made, cache):
+    """Whatever the umask, which the program gets as it was."""
+    assert outcome(start(made, cache, preexec_fn=lambda: os.umask(0))) == RAN
+    unpacked = [path for path in [*cache.rglob("*"), *cache.parents[:2]] if not path.is_symlink()]
+    assert len(unpacked) > 6 and [path for path in unpacked if path.stat().st_mode & 0o022] == []
+
+
+@pytest.mark.parametrize("planted", ["bin/rtrain", "data", ".", "..", "../..", "../../.."])
+@pytest.mark.parametrize("how", ["of another user", "open to others"])
+def test_what_others_could_have_planted_is_not_run(made, cache, planted, how):
+    if how == "of another user" and os.geteuid() != 0:
+        pytest.skip("only root gives files away")
+    assert outcome(start(made, cache)) == RAN
+    (folder,) = cache.glob("*[0-9a-f]")
+    place = (folder / planted).resolve()
+    if how == "open to others":
+        place.chmod(0o777)
+    else:
+        os.chown(place, 12345, 12345)
+    code, out, err = outcome(start(made, cache))
+    assert (code, out) == (4, "") and "set XDG_CACHE_HOME to a folder of your own" in err and str(place) in err, err
+
+
+def test_a_sticky_cache_holds_what_is_ones_own(made, cache):
+    cache.parents[1].chmod(0o1777)
+    assert outcome(start(made, cache)) == RAN
+
+
 def test_without_a_home_it_says_what_to_set(made):
     done = subprocess.run([made], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True)
     assert done.returncode == 4 and "set XDG_CACHE_HOME" in done.stderr

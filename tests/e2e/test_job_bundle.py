@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import RTRAIN
+from conftest import RTRAIN, refused
 
 TRAIN = """
     local model = require 'parts.model'
@@ -80,6 +80,21 @@ def test_a_script_alone_is_a_job_too(rtrain):
     env = {**rtrain.env, "XDG_CACHE_HOME": str(rtrain.folder / "cache")}
     result = subprocess.run([rtrain.folder / "alone.run"], cwd=rtrain.folder, env=env, capture_output=True, text=True, timeout=120)
     assert result.stdout == "alone\n", result.stderr
+
+
+def test_names_with_blanks_arrive_and_line_breaks_are_refused(rtrain, project):
+    (project / "data" / "  two blanks ").write_text("here")
+    (project / "data" / "\ttab").write_text("here")
+    made = rtrain.json("bundle", project / "train.lua", project / "data", "-o", "job.run")
+    assert {"data/  two blanks ", "data/\ttab"} < set(made["files"])
+    env = {**rtrain.env, "XDG_CACHE_HOME": str(rtrain.folder / "cache")}
+    assert subprocess.run([rtrain.folder / "job.run", "--rtrain", "--version"], env=env, capture_output=True).returncode == 0
+    for name in ("  two blanks ", "\ttab"):
+        (unpacked,) = (rtrain.folder / "cache" / "rtrain" / "bundles").glob("*/job/data/" + name)
+        assert unpacked.read_text() == "here"
+    (project / "data" / "a\nb").write_text("")
+    refused(rtrain("bundle", project / "train.lua", project / "data", "-o", "again.run"), r"data/a\x0ab has a line break in its name")
+    assert not (rtrain.folder / "again.run").exists()
 
 
 def test_its_lines_name_the_files_and_what_is_missing(rtrain, project):
