@@ -13,6 +13,7 @@ namespace {
 
 // Of each kind.
 constexpr int kNumThreads = 4;
+constexpr size_t kMostOfOne = kNumThreads - 1;
 constexpr std::chrono::milliseconds kBetweenEvents{100};
 // After an answer: when nobody has asked for so long, its memory is given back.
 constexpr std::chrono::milliseconds kQuiet{1000};
@@ -26,7 +27,8 @@ HttpServer::HttpServer(Loop& loop, const HttpPortOptions& options, HttpService& 
       service_(service),
       port_(loop, options, *this),
       stream_timer_(loop, [this] { ask_streams(); }),
-      memory_timer_(loop, [] { give_back_cached_memory(); }) {
+      memory_timer_(loop, [] { give_back_cached_memory(); }),
+      turns_(kMostOfOne) {
   for (int i = 0; i < kNumThreads; ++i) answering_.emplace_back("rtrain-answer");
   for (int i = 0; i < kNumThreads; ++i) waiting_.emplace_back("rtrain-asks");
 }
@@ -35,27 +37,50 @@ HttpServer::~HttpServer() = default;
 
 void HttpServer::on_request(HttpConnection& connection, HttpRequest request) {
   if (auto refusal = service_.refuse(request)) return connection.answer(std::move(*refusal));
-  const bool is_long = service_.may_take_long(request);
-  Threads& threads = is_long ? waiting_ : answering_;
-  const auto thread =
-      std::min_element(threads.begin(), threads.end(),
-                       [](const Thread& a, const Thread& b) { return a.waiting < b.waiting; });
-  if (is_long && thread->waiting > 0) {
-    return connection.answer(error_response(
-        503, "busy", cat(waiting_.size(), " requests to live runs are under way: try again")));
+  WaitingRequest waiting{.viewer = cat(request.peer, request.may_write ? " may write" : ""),
+                         .connection = connection.number(),
+                         .request = std::move(request)};
+  if (!service_.may_take_long(waiting.request)) {
+    turns_.add(std::move(waiting));
+    return answer_waiting();
   }
-  post(*thread, connection.number(), std::move(request));
+  Thread* const thread = free_of(waiting_);
+  if (thread != nullptr) return post(*thread, std::move(waiting));
+  connection.answer(error_response(
+      503, "busy", cat(waiting_.size(), " requests to live runs are under way: try again")));
 }
 
-void HttpServer::post(Thread& thread, int64_t number, HttpRequest request) {
-  ++thread.waiting;
-  thread.tasks.post([this, &thread, number, request = std::move(request)] {
-    auto reply = std::make_shared<HttpReply>(service_.answer(request));
-    loop_.post([this, &thread, number, reply] {
-      --thread.waiting;
-      memory_timer_.start(kQuiet);
-      on_reply(number, std::move(*reply));
-    });
+HttpServer::Thread* HttpServer::free_of(Threads& threads) {
+  const auto found = std::find_if(threads.begin(), threads.end(),
+                                  [](const Thread& thread) { return !thread.is_busy; });
+  return found == threads.end() ? nullptr : &*found;
+}
+
+void HttpServer::answer_waiting() {
+  while (Thread* const thread = free_of(answering_)) {
+    auto waiting = turns_.next();
+    if (!waiting) return;
+    if (port_.find(waiting->connection) != nullptr) {
+      post(*thread, *std::move(waiting));
+    } else {
+      turns_.end(waiting->viewer);  // its viewer has gone
+    }
+  }
+}
+
+void HttpServer::post(Thread& thread, WaitingRequest waiting) {
+  thread.is_busy = true;
+  thread.tasks.post([this, &thread, waiting = std::move(waiting)] {
+    auto reply = std::make_shared<HttpReply>(service_.answer(waiting.request));
+    const bool has_turn = !service_.may_take_long(waiting.request);
+    loop_.post(
+        [this, &thread, number = waiting.connection, viewer = waiting.viewer, has_turn, reply] {
+          thread.is_busy = false;
+          if (has_turn) turns_.end(viewer);
+          memory_timer_.start(kQuiet);
+          on_reply(number, std::move(*reply));
+          answer_waiting();
+        });
   });
 }
 

@@ -1,7 +1,8 @@
 // host/dash/http_server.h: a port, and the threads that answer its requests.
 //
 // Belongs to the loop's thread. What a request asks for is computed by a few threads, one after the
-// other each, so that a long answer does not hold up the others; events by a thread of their own,
+// other each, so that a long answer does not hold up the others; viewers (an address, with or
+// without the right to write) take turns for these. Events are computed by a thread of their own,
 // and so what waits for a live run: one at a time on each of a few threads, else it is refused.
 // What answers have used of memory goes back to the kernel when nobody has asked for a second.
 #pragma once
@@ -13,6 +14,7 @@
 #include <optional>
 
 #include "host/dash/event_stream.h"
+#include "host/dash/request_turns.h"
 #include "host/http/http_port.h"
 #include "host/http/http_response.h"
 #include "host/loop/task_thread.h"
@@ -54,13 +56,15 @@ class HttpServer : public HttpPortDelegate {
   struct Thread {
     explicit Thread(const char* name) : tasks(name) {}
     TaskThread tasks;
-    size_t waiting = 0;  // tasks that were posted and have not come back
+    bool is_busy = false;  // until what was posted has come back
   };
   using Threads = std::list<Thread>;
 
   void on_request(HttpConnection& connection, HttpRequest request) override;
   void on_closed(int64_t number) override;
-  void post(Thread& thread, int64_t number, HttpRequest request);
+  static Thread* free_of(Threads& threads);
+  void answer_waiting();
+  void post(Thread& thread, WaitingRequest request);
   void on_reply(int64_t number, HttpReply reply);
   void ask_streams();
 
@@ -72,6 +76,7 @@ class HttpServer : public HttpPortDelegate {
   HttpPort port_;
   Timer stream_timer_;
   Timer memory_timer_;
+  RequestTurns turns_;
   // Joined first: what they post to the loop then is not run.
   Threads answering_;
   Threads waiting_;

@@ -8,6 +8,7 @@
 
 #include "host/base/clock.h"
 #include "host/base/text.h"
+#include "host/wire/socket_address.h"
 
 namespace rtrain {
 namespace {
@@ -36,6 +37,7 @@ bool may_pass(int reason) { return reason == EAGAIN || reason == EWOULDBLOCK || 
 HttpConnection::HttpConnection(Loop& loop, int64_t number, Fd socket,
                                HttpConnectionDelegate& delegate, std::unique_ptr<TlsSession> tls)
     : number_(number),
+      peer_(SocketAddress::far(socket.get()).host()),
       delegate_(delegate),
       tls_(std::move(tls)),
       deadline_s_(monotonic_s() + kRequestS),
@@ -99,6 +101,7 @@ void HttpConnection::take_request() {
   auto request = parser_.next();
   if (request) {
     request_ = std::move(*request);
+    request_.peer = peer_;
     mode_ = Mode::kAnswering;
     return delegate_.on_request(*this, request_);
   }

@@ -75,6 +75,7 @@ class HttpConnection {
   void watch();
 
   int64_t number_;
+  std::string peer_;
   HttpConnectionDelegate& delegate_;
   Mode mode_ = Mode::kRequest;
   HttpParser parser_;

@@ -40,6 +40,7 @@ struct HttpRequest {
   std::string body;
   bool keep_alive = true;
   bool may_write = false;  // whoever sent it may change something (Access)
+  std::string peer;        // the address that it came from, without a port
 
   // Empty without one.
   const std::string& header(const std::string& name) const;

@@ -275,6 +275,8 @@ int64_t Database::changes() const { return sqlite3_changes64(handle_); }
 
 void Database::allow_reads_only() {
   execute("PRAGMA query_only=ON");
+  // What an expression computes counts as memory, which is bounded, and fills no disk.
+  execute("PRAGMA temp_store=MEMORY");
   sqlite3_set_authorizer(handle_, &authorize_read, nullptr);
 }
 

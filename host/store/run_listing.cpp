@@ -124,9 +124,9 @@ std::string RunListing::query_text(const RunFilter& filter, std::string_view sel
 template <class Use>
 void RunListing::each(const RunFilter& filter, std::string_view columns, const Use& use) {
   const std::string sql = query_text(filter, columns);
+  const UserLimits limits(database_, filter.time_limit_s);
   Statement query = user_statement(database_, sql, cat("--where ", filter.where),
                                    [this] { return ListingColumns(database_).all_names(); });
-  const TimeLimit limit(database_, filter.time_limit_s);
   while (query.next()) use(query);
 }
 

@@ -483,6 +483,7 @@ Statement RunReader::hold() {
 bool RunReader::is_live(const RunRef& run) const { return RunLock::is_held(run.path); }
 
 RunReader::Table RunReader::query(const std::string& sql) {
+  const UserLimits limits(database_, 0);
   Statement statement = user_statement(database_, sql, "the query");
   Table table;
   for (int column = 0; column < statement.columns(); ++column) {

@@ -58,8 +58,11 @@ bool Statement::next() {
   const std::string reason = sqlite3_errmsg(database_->handle());
   sqlite3_reset(statement_);
   if (what_.empty() || failure.code() != Code::kInternal) throw failure;
-  const bool took_long = result == SQLITE_INTERRUPT;
-  throw Error(Code::kUsage, cat(what_, ": ", took_long ? "this takes too long" : reason));
+  const char* limit = result == SQLITE_INTERRUPT ? "this takes too long"
+                      : result == SQLITE_NOMEM   ? "this takes too much memory"
+                      : result == SQLITE_TOOBIG  ? "a text or blob in it is too large"
+                                                 : nullptr;
+  throw Error(Code::kUsage, cat(what_, ": ", limit != nullptr ? limit : reason));
 }
 
 void Statement::run() {

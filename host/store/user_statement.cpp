@@ -15,8 +15,12 @@
 namespace rtrain {
 namespace {
 
-// Of SQLite's virtual machine, between two looks at the clock: below a millisecond.
-constexpr int kSteps = 10'000;
+// Of SQLite's virtual machine, between two looks at the clock: each may work on a whole value.
+constexpr int kSteps = 100;
+
+constexpr int kMiB = 1 << 20;
+// LIKE and GLOB take as many steps as text and pattern have bytes, multiplied.
+constexpr int kPatternBytes = 1000;
 
 std::vector<std::string> tables_and_views(Database& database) {
   Statement query = database.prepare(
@@ -89,15 +93,28 @@ Statement user_statement(Database& database, const std::string& sql, const std::
   throw Error(Code::kUsage, cat(what, ": nothing but reading is allowed"));
 }
 
-TimeLimit::TimeLimit(Database& database, double seconds)
+UserLimits::UserLimits(Database& database, double seconds)
     : database_(database), end_s_(monotonic_s() + seconds) {
-  if (seconds > 0) sqlite3_progress_handler(database.handle(), kSteps, &on_progress, this);
+  const bool is_own = seconds <= 0;
+  const auto set = [&](int kind, int limit) {
+    return sqlite3_limit(database.handle(), kind, limit);
+  };
+  value_bytes_ = set(SQLITE_LIMIT_LENGTH, (is_own ? 256 : 2) * kMiB);
+  pattern_bytes_ = set(SQLITE_LIMIT_LIKE_PATTERN_LENGTH, is_own ? -1 : kPatternBytes);
+  const sqlite3_int64 heap = sqlite3_int64{is_own ? 1024 : 256} * kMiB;
+  const sqlite3_int64 before = sqlite3_hard_heap_limit64(-1);
+  if (before == 0 || heap < before) sqlite3_hard_heap_limit64(heap);
+  if (!is_own) sqlite3_progress_handler(database.handle(), kSteps, &on_progress, this);
 }
 
-TimeLimit::~TimeLimit() { sqlite3_progress_handler(database_.handle(), 0, nullptr, nullptr); }
+UserLimits::~UserLimits() {
+  sqlite3_progress_handler(database_.handle(), 0, nullptr, nullptr);
+  sqlite3_limit(database_.handle(), SQLITE_LIMIT_LENGTH, value_bytes_);
+  sqlite3_limit(database_.handle(), SQLITE_LIMIT_LIKE_PATTERN_LENGTH, pattern_bytes_);
+}
 
-int TimeLimit::on_progress(void* limit) {
-  return monotonic_s() > static_cast<const TimeLimit*>(limit)->end_s_ ? 1 : 0;
+int UserLimits::on_progress(void* limits) {
+  return monotonic_s() > static_cast<const UserLimits*>(limits)->end_s_ ? 1 : 0;
 }
 
 }  // namespace rtrain

@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import socket
@@ -568,6 +569,35 @@ def test_runs_are_those_of_ls(dash, trained):
     assert (status, message) == (400, "usage")
     assert server.error("/api/runs?limit=-1")[0] == 400
     assert server.error("/api/runs?lmit=1") == (400, "usage")
+
+
+HUGE = "printf('%.*c', 900000000, 'x')"
+GROWING = "(WITH RECURSIVE n(s) AS (SELECT 'x' UNION ALL SELECT s || s FROM n) SELECT max(length(s)) FROM n) > 0"
+MANY = "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(s) FROM (SELECT printf('%1000000d', i) AS s FROM n ORDER BY s)) > 0"
+ENDLESS_FILTER = "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n) > 0"
+
+
+def test_a_filter_takes_a_bounded_part_of_memory_and_time(dash, trained):
+    server = dash()
+    for where in (f"{HUGE} > ''", GROWING, MANY, ENDLESS_FILTER, f"name LIKE '{'%a' * 2000}'"):
+        assert server.error("/api/runs?where=" + urllib.parse.quote(where)) == (400, "usage"), where
+    with open(f"/proc/{server.running.pid}/status") as status:
+        assert int(re.search(r"VmHWM:\s+(\d+) kB", status.read())[1]) < (512 << 10), "512 MiB"
+    for command in (["ls", "--where", f"{HUGE} > ''"], ["ls", "--where", GROWING], ["sql", f"SELECT {HUGE}"], ["sql", f"SELECT {GROWING}"]):
+        refused(trained(*command), "too large")
+    assert trained.json("sql", "SELECT length(printf('%.*c', 100000000, 'x')) AS n") == [{"n": 100000000}], "of one's own machine"
+
+
+def test_who_asks_a_lot_holds_up_nobody_else(dash):
+    server = dash()
+    asking = [server.connection() for _ in range(24)]
+    with contextlib.ExitStack() as closing:
+        for connection in asking:
+            closing.callback(connection.close)
+            connection.request("GET", "/api/runs?where=" + urllib.parse.quote(ENDLESS_FILTER), headers={"Authorization": f"Bearer {server.viewer()}"})
+        assert server.json("/api/runs")["total"] == 2
+        answered = select.select([connection.sock for connection in asking], [], [], 0)[0]
+        assert len(answered) < 12, "the other viewer did not wait for them"
 
 
 def test_a_run_is_that_of_show(dash, trained):
