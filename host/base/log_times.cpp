@@ -7,6 +7,7 @@
 #include <array>
 #include <optional>
 
+#include "host/base/inner_file.h"
 #include "host/base/store_access.h"
 #include "host/base/text.h"
 
@@ -87,7 +88,7 @@ bool LogTimesReader::read_mark() {
 }
 
 bool LogTimesReader::fill() {
-  const Fd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const Fd file(open_beneath(folder_, path_, O_RDONLY | O_NONBLOCK));
   struct stat info {};
   if (!file.is_open() || ::fstat(file.get(), &info) != 0) return false;
   if (inode_ != 0 && inode_ != info.st_ino) return false;

@@ -38,7 +38,10 @@ class LogTimesWriter {
 // Holds no descriptor: a reader of a thousand logs has a thousand of these.
 class LogTimesReader {
  public:
-  explicit LogTimesReader(std::string path = {}) : path_(std::move(path)) {}
+  LogTimesReader() = default;
+  // "<folder>/…"; it follows no symlink below the folder.
+  LogTimesReader(std::string folder, std::string path)
+      : folder_(std::move(folder)), path_(std::move(path)) {}
 
   // When the byte at that place of the part was printed; 0 where nothing says. Calls come in the
   // order of the places.
@@ -48,6 +51,7 @@ class LogTimesReader {
   bool read_mark();
   bool fill();
 
+  std::string folder_;
   std::string path_;
   uint64_t inode_ = 0;       // another file under the path is that of a later part
   std::string bytes_;        // read, and not used

@@ -32,7 +32,8 @@ mode_t store_folder_mode(const std::string& folder) { return is_shared(folder) ?
 
 int open_in_store(const std::string& path, int flags) {
   if ((flags & O_CREAT) == 0) return ::open(path.c_str(), flags | O_CLOEXEC);
-  const int fd = ::open(path.c_str(), flags | O_CLOEXEC, 0600);
+  // Others of the folder's group could make a link there, to a file of the user's elsewhere.
+  const int fd = ::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd >= 0) {
     const int reason = errno;
     set_store_access(path);

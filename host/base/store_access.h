@@ -16,7 +16,7 @@ mode_t store_file_mode(const std::string& folder);
 mode_t store_folder_mode(const std::string& folder);
 
 // As open(2) with O_CLOEXEC and mkdir(2), errno included. What they make has those permissions; a
-// file of the user's that O_CREAT finds gets them.
+// file of the user's that O_CREAT finds gets them. O_CREAT follows no symlink (ELOOP).
 int open_in_store(const std::string& path, int flags);
 int make_folder_in_store(const std::string& path);
 

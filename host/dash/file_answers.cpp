@@ -44,9 +44,9 @@ std::vector<Trace> traces_of(const RunRef& run) {
   return out;
 }
 
-HttpReply file_reply(const std::vector<std::string>& paths, std::string type) {
+HttpReply file_reply(const RunRef& run, const std::vector<std::string>& paths, std::string type) {
   HttpResponse out{.status = 200, .type = std::move(type), .body = {}};
-  out.file = std::make_shared<FileBody>(paths);
+  out.file = std::make_shared<FileBody>(run.path, paths);
   return {std::move(out)};
 }
 
@@ -57,7 +57,7 @@ HttpReply answer_log_file(const Api& api, const ApiRequest& request) {
   const int64_t rank = request.number("rank", 0);
   const RunLogs logs(run.ref, {.rank = rank, .attempt = request.number("attempt", -1, -1)});
   const std::vector<std::string> paths = logs.paths();
-  if (!paths.empty()) return file_reply(paths, kTextType);
+  if (!paths.empty()) return file_reply(run.ref, paths, kTextType);
   throw Error(Code::kNotFound, cat("the run '", run.ref.name, "' has no such log of rank ", rank));
 }
 
@@ -81,8 +81,8 @@ HttpReply answer_trace_file(const Api& api, const ApiRequest& request) {
     throw Error(Code::kNotFound,
                 cat("the run '", run.ref.name, "' has no trace '", name, "': /traces lists them"));
   }
-  HttpReply out =
-      file_reply({cat(traces_folder(run.ref), "/", found->name)}, "application/octet-stream");
+  HttpReply out = file_reply(run.ref, {cat(traces_folder(run.ref), "/", found->name)},
+                             "application/octet-stream");
   out.response.headers.emplace_back("Content-Disposition",
                                     cat("attachment; filename=\"", found->name, "\""));
   return out;

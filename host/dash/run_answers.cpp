@@ -55,7 +55,7 @@ Value last_memory_report(const RunRef& run, int64_t rank) {
   for (const std::string& name : folder_entries(folder)) {
     if (name.ends_with(ending)) last = name;
   }
-  return last.empty() ? Value() : from_json(read_text(cat(folder, "/", last)));
+  return last.empty() ? Value() : from_json(read_text_beneath(run.path, cat(folder, "/", last)));
 }
 
 // [{name, problem}] of runs whose rows in the object store cannot be read; some are enough.

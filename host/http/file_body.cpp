@@ -8,6 +8,7 @@
 
 #include "host/base/error.h"
 #include "host/base/hash.h"
+#include "host/base/inner_file.h"
 #include "host/base/text.h"
 
 namespace rtrain {
@@ -22,11 +23,10 @@ std::optional<int64_t> number_of(std::string_view digits) {
 
 }  // namespace
 
-FileBody::FileBody(const std::vector<std::string>& paths) {
+FileBody::FileBody(const std::string& folder, const std::vector<std::string>& paths) {
   std::string facts;
   for (const std::string& path : paths) {
-    File file{.fd = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)),
-              .begin = size_};
+    File file{.fd = Fd(open_beneath(folder, path, O_RDONLY | O_NONBLOCK)), .begin = size_};
     struct stat info {};
     if (!file.fd.is_open() || ::fstat(file.fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
       throw Error(Code::kNotFound, cat("there is no file ", path));

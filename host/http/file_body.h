@@ -16,8 +16,9 @@ namespace rtrain {
 
 class FileBody {
  public:
-  // Throws Error(kNotFound) for what is not a regular file (links are not followed).
-  explicit FileBody(const std::vector<std::string>& paths);
+  // Of paths "<folder>/…". Throws Error(kNotFound) for what is not a regular file; no symlink below
+  // the folder is followed.
+  FileBody(const std::string& folder, const std::vector<std::string>& paths);
 
   int64_t size() const { return size_; }
   // Differs where the bytes do, with its quotes: an ETag.

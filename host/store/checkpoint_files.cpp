@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "host/base/fault.h"
+#include "host/base/inner_file.h"
 #include "host/base/random.h"
 #include "host/base/store_access.h"
 #include "host/base/terminal_text.h"
@@ -64,6 +65,13 @@ std::string run_of(const std::filesystem::path& directory) {
   return directory.parent_path().parent_path();
 }
 
+// What a link leads to is not the run's: it is neither written nor removed.
+void check_is_own(const std::string& folder) {
+  if (!is_symlink(folder)) return;
+  throw Error(Code::kEnvironment,
+              cat(folder, " is a symlink, and no folder of the run: nothing is done there"));
+}
+
 Error used_before(const std::string& name, const std::string& by = "") {
   return Error(Code::kCheckpoint, cat("checkpoint_dir_name '", name, "' was used before", by,
                                       ": give each checkpoint its own name"));
@@ -107,13 +115,19 @@ std::string CheckpointFiles::staging_path(const StageKey& key) const {
 std::string CheckpointFiles::make_own_folder(const std::string& name) const {
   std::string path = cat(run_path_, "/", name);
   patience_([&] {
-    ensure_folder(cat(run_path_, "/", name.substr(0, name.find('/'))));
-    ensure_folder(path);
+    for (const std::string& folder : {cat(run_path_, "/", name.substr(0, name.find('/'))), path}) {
+      check_is_own(folder);
+      ensure_folder(folder);
+    }
   });
   return path;
 }
 
 std::string CheckpointFiles::checkpoint_path(const std::string& name) const {
+  if (!is_inner_name(name)) {
+    throw Error(Code::kCheckpoint,
+                cat("'", terminal_line(name), "' is not the name of a checkpoint's folder"));
+  }
   return cat(run_path_, "/checkpoints/", name);
 }
 
@@ -294,6 +308,7 @@ void CheckpointFiles::put_back(const std::string& folder, const std::string& nam
 bool CheckpointFiles::try_drop_copy(const std::string& name) const {
   const std::string path = checkpoint_path(name);
   if (!path_exists(path)) return true;
+  check_is_own(run_path_ + "/checkpoints");
   const auto unused = try_lock_folder(path);
   if (!unused) return false;
   make_own_folder("staging");

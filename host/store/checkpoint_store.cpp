@@ -10,6 +10,7 @@
 #include "host/store/checkpoint_files.h"
 #include "host/store/fenced_write.h"
 #include "host/store/file.h"
+#include "host/store/row_values.h"
 #include "host/store/stored_metrics.h"
 
 namespace rtrain {
@@ -28,7 +29,7 @@ std::optional<std::string> optional_json(const Value& value) {
 
 CheckpointRow row_of(const Statement& query) {
   CheckpointRow row;
-  row.name = query.text(0);
+  row.name = entry_name(query, 0);
   row.attempt = query.integer(1);
   row.index = query.integer(2);
   row.metrics = load_metrics(query.text(3), query.text(4));

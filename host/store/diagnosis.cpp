@@ -53,7 +53,7 @@ Map without_threads(const Value& rank) {
 
 Map read_diagnosis(const std::string& run_path, const std::string& name) {
   const std::string folder = cat(folder_of(run_path), "/", name);
-  const Value stacks = from_json(read_text(folder + "/stacks.json"));
+  const Value stacks = from_json(read_text_beneath(run_path, folder + "/stacks.json"));
   List ranks;
   for (const Value& rank : stacks.as_list()) {
     ranks.push_back(without_threads(rank));
@@ -61,7 +61,7 @@ Map read_diagnosis(const std::string& run_path, const std::string& name) {
   return {{"name", name},
           {"time", time_of(name)},
           {"attempt", attempt_of(name)},
-          {"verdict", std::string(trim(read_text(folder + "/verdict.txt")))},
+          {"verdict", std::string(trim(read_text_beneath(run_path, folder + "/verdict.txt")))},
           {"ranks", std::move(ranks)}};
 }
 

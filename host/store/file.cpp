@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "host/base/inner_file.h"
 #include "host/base/random.h"
 #include "host/base/store_access.h"
 #include "host/base/text.h"
@@ -60,12 +61,21 @@ FileIdentity FileIdentity::of(const std::string& path) {
 // Without O_NONBLOCK a FIFO would be waited for; for files and folders it means nothing.
 OpenFile::OpenFile(const std::string& path, int flags)
     : fd_(open_in_store(path, flags | O_NONBLOCK | O_NOCTTY)), path_(path) {
+  check(flags);
+}
+
+OpenFile::OpenFile(const std::string& folder, const std::string& path, int flags)
+    : fd_(open_beneath(folder, path, flags | O_NONBLOCK)), path_(path) {
+  check(flags);
+}
+
+void OpenFile::check(int flags) {
   const char* action = (flags & O_ACCMODE) == O_RDONLY ? "open" : "write";
-  if (fd_ < 0) throw file_error(action, path);
+  if (fd_ < 0) throw file_error(action, path_);
   struct stat info {};
   if (::fstat(fd_, &info) == 0 && (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode))) return;
   ::close(std::exchange(fd_, -1));
-  throw Error(Code::kEnvironment, cat("cannot ", action, " ", path, ": it is not a regular file"));
+  throw Error(Code::kEnvironment, cat("cannot ", action, " ", path_, ": it is not a regular file"));
 }
 
 OpenFile::OpenFile(OpenFile&& other) noexcept
@@ -176,6 +186,11 @@ bool path_exists(const std::string& path) {
   return ::lstat(path.c_str(), &info) == 0;
 }
 
+bool is_symlink(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
+}
+
 std::string path_kind(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return "";
@@ -199,17 +214,26 @@ std::vector<std::string> folder_entries(const std::string& path) {
   return names;
 }
 
-std::string read_text(const std::string& path) {
-  OpenFile file(path, O_RDONLY);
+namespace {
+
+std::string text_of(const OpenFile& file) {
   std::string text;
   std::array<char, 16384> buffer;
   while (true) {
     const ssize_t got = ::read(file.fd(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw file_error("read", path);
+    if (got < 0) throw file_error("read", file.path());
     if (got == 0) return text;
     text.append(buffer.data(), static_cast<size_t>(got));
   }
+}
+
+}  // namespace
+
+std::string read_text(const std::string& path) { return text_of(OpenFile(path, O_RDONLY)); }
+
+std::string read_text_beneath(const std::string& folder, const std::string& path) {
+  return text_of(OpenFile(folder, path, O_RDONLY));
 }
 
 void replace_text(const std::string& path, std::string_view text) {

@@ -40,6 +40,9 @@ class OpenFile {
   // Opens with O_CLOEXEC; throws kEnvironment, also for what is neither a file nor a folder (a FIFO
   // would be waited for). A new file gets the permissions of host/base/store_access.h.
   OpenFile(const std::string& path, int flags);
+  // The same for "<folder>/…" where others may write into the folder: through no symlink below it
+  // (open_beneath).
+  OpenFile(const std::string& folder, const std::string& path, int flags);
   OpenFile(OpenFile&& other) noexcept;
   OpenFile& operator=(OpenFile&& other) noexcept;
   ~OpenFile();
@@ -56,6 +59,8 @@ class OpenFile {
   void sync_data();
 
  private:
+  void check(int flags);
+
   int fd_ = -1;
   std::string path_;
 };
@@ -79,11 +84,14 @@ bool remove_tree(const std::string& path) noexcept;
 int64_t folder_size(const std::string& path);
 
 bool path_exists(const std::string& path);
+bool is_symlink(const std::string& path);
 // "file", "folder" or "other" (a pipe, a device), symlinks followed; "" when there is nothing.
 std::string path_kind(const std::string& path);
 // The entries of a folder, sorted, without "." and ".."; empty when it does not exist.
 std::vector<std::string> folder_entries(const std::string& path);
 std::string read_text(const std::string& path);
+// "<folder>/…", through no symlink below the folder.
+std::string read_text_beneath(const std::string& folder, const std::string& path);
 // Writes a temporary file next to it, syncs it, renames it to the path and syncs the folder.
 void replace_text(const std::string& path, std::string_view text);
 

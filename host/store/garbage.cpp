@@ -44,9 +44,9 @@ std::map<std::string, KnownRun> known_runs(Database& database) {
   return out;
 }
 
-bool is_link(const std::string& path) {
-  std::error_code gone;
-  return fs::is_symlink(path, gone);
+// What a link leads to is not the run's.
+std::vector<std::string> own_entries(const std::string& folder) {
+  return is_symlink(folder) ? std::vector<std::string>() : folder_entries(folder);
 }
 
 bool is_part(const std::string& entry) {
@@ -91,7 +91,7 @@ class Search {
   std::vector<Garbage> run() {
     for (const std::string& entry : folder_entries(storage_path_)) {
       const std::string path = cat(storage_path_, "/", entry);
-      if (is_link(path)) {
+      if (is_symlink(path)) {
         look_at_link(entry, path);
       } else if (path_kind(path) == "folder") {
         look_at_folder(entry, path);
@@ -130,7 +130,7 @@ class Search {
   }
 
   void look_into_run(const std::string& path, const KnownRun& run) {
-    for (const std::string& entry : folder_entries(path + "/staging")) {
+    for (const std::string& entry : own_entries(path + "/staging")) {
       add(Kind::kStaged, cat(path, "/staging/", entry), path);
     }
     if (!is_final_status(run.status)) return;
@@ -139,7 +139,7 @@ class Search {
         "SELECT name FROM checkpoints WHERE run_id = ? AND state IN ('kept', 'missing')");
     query.add(run.run_id);
     while (query.next()) rows.insert(query.text(0));
-    for (const std::string& entry : folder_entries(path + "/checkpoints")) {
+    for (const std::string& entry : own_entries(path + "/checkpoints")) {
       const std::string checkpoint = cat(path, "/checkpoints/", entry);
       std::string problem;
       if (rows.contains(entry)) continue;

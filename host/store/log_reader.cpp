@@ -33,11 +33,12 @@ int64_t size_of(const OpenFile& file) {
 
 }  // namespace
 
-LogReader::LogReader(std::string path) : path_(std::move(path)) {
+LogReader::LogReader(std::string folder, std::string path)
+    : folder_(std::move(folder)), path_(std::move(path)) {
   const int64_t part = last_log_part(path_);
   lost_lines_ = part > 1;
-  file_ = OpenFile(part > 0 ? log_part_path(path_, part) : path_, O_RDONLY);
-  times_ = LogTimesReader(log_times_path(path_, part));
+  file_ = opened(part > 0 ? log_part_path(path_, part) : path_);
+  times_ = times_of(part);
 }
 
 // Enough bytes for that many lines behind the first one, which may have begun before.
@@ -47,11 +48,11 @@ void LogReader::skip_to_last(int64_t lines) {
       (std::min(lines, kMostLines) + 1) * static_cast<int64_t>(kMaxPieceBytes + 1);
   int64_t behind = 0;  // bytes of the part after this one
   if (has_next_part()) {
-    OpenFile newest(path_, O_RDONLY);
+    OpenFile newest = opened(path_);
     behind = size_of(newest);
     if (behind >= bytes) {
       file_ = std::move(newest);
-      times_ = LogTimesReader(log_times_path(path_, 0));
+      times_ = times_of(0);
       behind = 0;
     }
   }
@@ -100,8 +101,8 @@ bool LogReader::open_next() {
   if (!has_next_part()) return false;
   // Nothing is added to a part since it has its number; something may have been before that.
   if (fill()) return true;
-  file_ = OpenFile(path_, O_RDONLY);
-  times_ = LogTimesReader(log_times_path(path_, 0));
+  file_ = opened(path_);
+  times_ = times_of(0);
   place_ = 0;
   return true;
 }

@@ -5,6 +5,8 @@
 // pieces.
 #pragma once
 
+#include <fcntl.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,8 +24,9 @@ struct LogLine {
 
 class LogReader {
  public:
-  // Throws Error(kEnvironment) when it cannot be opened.
-  explicit LogReader(std::string path);
+  // "<folder>/…", through no symlink below the folder. Throws Error(kEnvironment) when it cannot be
+  // opened.
+  LogReader(std::string folder, std::string path);
 
   // Before the first line: goes to the first of at least as many last lines, where there are more.
   void skip_to_last(int64_t lines);
@@ -41,7 +44,10 @@ class LogReader {
   bool has_next_part() const;
   bool open_next();
   LogLine taken();
+  OpenFile opened(const std::string& path) const { return {folder_, path, O_RDONLY}; }
+  LogTimesReader times_of(int64_t part) const { return {folder_, log_times_path(path_, part)}; }
 
+  std::string folder_;
   std::string path_;
   OpenFile file_;
   LogTimesReader times_;

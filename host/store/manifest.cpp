@@ -1,12 +1,17 @@
 #include "host/store/manifest.h"
 
+#include <set>
+
 #include "host/base/clock.h"
 #include "host/base/codec.h"
 #include "host/base/error.h"
 #include "host/base/hash.h"
+#include "host/base/inner_file.h"
 #include "host/base/json.h"
+#include "host/base/terminal_text.h"
 #include "host/base/text.h"
 #include "host/store/file.h"
+#include "host/store/folder_links.h"
 
 namespace rtrain {
 namespace {
@@ -49,14 +54,14 @@ Manifest manifest_of(const Value& value, const Value& metadata) {
   manifest.attempt = value["attempt"].as_int();
   manifest.owner_epoch = value["owner_epoch"].as_int();
   manifest.index = value["index"].as_int();
-  manifest.name = value["name"].as_string();
+  manifest.name = inner_path(value["name"]);
   manifest.created_at_ms = value["created_at"].as_int();
   manifest.metrics = value["metrics"];
   for (const Value& file : value["files"].as_list()) {
     manifest.files.push_back(CheckpointFile::from_value(file));
   }
   for (const Value& folder : value["folders"].as_list()) {
-    manifest.folders.push_back(folder.as_string());
+    manifest.folders.push_back(inner_path(folder));
   }
   manifest.validation = value["validation"];
   manifest.metadata = metadata;
@@ -92,6 +97,13 @@ Value parse_document(std::string_view text, const std::string& path) {
 
 }  // namespace
 
+std::string inner_path(const Value& value) {
+  const std::string& path = value.as_string();
+  if (is_inner_path(path)) return path;
+  throw Error(Code::kCheckpoint,
+              cat("the name '", terminal_line(path), "' leads out of the checkpoint"));
+}
+
 Value CheckpointFile::to_value() const {
   if (!link.empty()) return Map{{"path", path}, {"link", link}};
   return Map{{"path", path}, {"size_bytes", size_bytes}, {"xxh3", xxh3}};
@@ -99,7 +111,7 @@ Value CheckpointFile::to_value() const {
 
 CheckpointFile CheckpointFile::from_value(const Value& value) {
   CheckpointFile file;
-  file.path = value["path"].as_string();
+  file.path = inner_path(value["path"]);
   file.size_bytes = value["size_bytes"].int_or(0);
   file.xxh3 = value["xxh3"].string_or("");
   file.link = value["link"].string_or("");
@@ -142,6 +154,26 @@ std::optional<Manifest> Manifest::try_read(const std::string& directory, std::st
     problem = e.message();
     return std::nullopt;
   }
+}
+
+void check_layout(const Manifest& manifest, const std::string& path) {
+  const auto refuse = [&](const std::string& name, std::string_view what) {
+    throw damaged(path, cat(terminal_line(name), what));
+  };
+  std::set<std::string> files;
+  for (const CheckpointFile& file : manifest.files) {
+    if (!files.insert(file.path).second) refuse(file.path, " is there twice");
+    if (!file.link.empty() && leaves_folder(file.path, file.link)) {
+      refuse(file.path, cat(" leads out of the checkpoint, to ", terminal_line(file.link)));
+    }
+  }
+  const auto check_parents = [&](const std::string& name) {
+    for (size_t end = name.find('/'); end != std::string::npos; end = name.find('/', end + 1)) {
+      if (files.contains(name.substr(0, end))) refuse(name, " is below a file or link");
+    }
+  };
+  for (const CheckpointFile& file : manifest.files) check_parents(file.path);
+  for (const std::string& folder : manifest.folders) check_parents(folder + "/");
 }
 
 bool is_committed_checkpoint(const std::string& directory) {

@@ -20,6 +20,10 @@ namespace rtrain {
 
 inline constexpr const char* kManifestName = ".rtrain-checkpoint.json";
 
+// What names a file or folder of a checkpoint, which is made, opened and removed under that name:
+// throws kCheckpoint for a path that is not below it.
+std::string inner_path(const Value& value);
+
 struct CheckpointFile {
   std::string path;  // relative to the checkpoint, "/" between folders
   int64_t size_bytes = 0;
@@ -54,6 +58,11 @@ struct Manifest {
   // Nothing when there is none that can be read: `problem` then says why.
   static std::optional<Manifest> try_read(const std::string& directory, std::string& problem);
 };
+
+// Before a checkpoint is made by its manifest: throws kCheckpoint unless all of it stays in its
+// folder, since its names lead through folders alone, and its links to places within. `path` is for
+// messages.
+void check_layout(const Manifest& manifest, const std::string& path);
 
 // Whether the directory has a manifest of a committed checkpoint. Throws when that is damaged.
 bool is_committed_checkpoint(const std::string& directory);

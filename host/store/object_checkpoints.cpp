@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "host/base/error.h"
+#include "host/base/inner_file.h"
 #include "host/base/json.h"
 #include "host/base/object_api.h"
 #include "host/base/text.h"
@@ -77,7 +78,7 @@ struct Stored {
   static Stored parse(const std::string& text, const std::string& uri) {
     try {
       const Value value = from_json(text);
-      Stored out{.stage = value["stage"].as_string(),
+      Stored out{.stage = inner_path(value["stage"]),
                  .ranks = {},
                  .manifest = value["manifest"].as_string()};
       for (const auto& [file, rank] : value["ranks"].as_map()) {
@@ -170,8 +171,9 @@ std::map<std::string, ObjectCheckpoints::Entry> ObjectCheckpoints::list() const 
   for (const std::string& uri : object_api().list(uri_ + "/checkpoints")) {
     const auto entry = entry_of(uri);
     const std::string below = uri.substr(folder.size());
-    if (!entry || below.find('/') == std::string::npos) continue;
-    const auto [place, is_new] = out.try_emplace(below.substr(0, below.find('/')), *entry);
+    const std::string name = below.substr(0, below.find('/'));
+    if (!entry || name.size() == below.size() || !is_inner_name(name)) continue;
+    const auto [place, is_new] = out.try_emplace(name, *entry);
     if (!is_new && place->second.is_before(*entry)) place->second = *entry;
   }
   return out;
@@ -185,6 +187,7 @@ void ObjectCheckpoints::get(const std::string& name, const std::string& folder) 
   const std::string& uri = found.back().uri;
   const Stored stored = Stored::parse(object_api().get_text(uri), uri);
   const Manifest manifest = Manifest::parse(stored.manifest, uri);
+  check_layout(manifest, uri);  // whoever may write into the store chose the names
   make_folders(folder);
   for (const std::string& each : manifest.folders) make_folder(cat(folder, "/", each));
   in_parallel(manifest.files.size(), [&](size_t i) {

@@ -21,6 +21,7 @@
 #include "host/store/file.h"
 #include "host/store/run_copy.h"
 #include "host/store/run_lock.h"
+#include "host/store/run_name.h"
 
 namespace rtrain {
 namespace {
@@ -57,7 +58,7 @@ std::optional<Snapshot> snapshot_of(const std::string& uri) {
   std::array<char, 33> nonce{};
   const int count = std::sscanf(uri.c_str() + name, "%" SCNd64 "-%" SCNd64 "-%32[0-9a-f].db",
                                 &out.epoch, &out.time_ms, nonce.data());
-  if (count != 3) return std::nullopt;
+  if (count != 3 || !run_name_problem(out.run).empty()) return std::nullopt;
   out.nonce = nonce.data();
   return out;
 }

@@ -3,7 +3,11 @@
 #include <sqlite3.h>
 
 #include "host/base/clock.h"
+#include "host/base/error.h"
+#include "host/base/inner_file.h"
 #include "host/base/json.h"
+#include "host/base/terminal_text.h"
+#include "host/base/text.h"
 
 namespace rtrain {
 
@@ -15,6 +19,14 @@ Value time_value(std::optional<int64_t> time_ms) {
 Value json_value(const std::string& text) { return text.empty() ? Value() : from_json(text); }
 
 Value optional_value(std::optional<int64_t> number) { return number ? Value(*number) : Value(); }
+
+std::string entry_name(const Statement& row, int column) {
+  std::string name = row.text(column);
+  if (is_inner_name(name)) return name;
+  throw Error(Code::kEnvironment, cat("the store has a row with the name '", terminal_line(name),
+                                      "', which leads out of its folder: another program has "
+                                      "written it, and nothing is done with it"));
+}
 
 Value cell_value(const Statement& row, int column) {
   switch (row.type(column)) {

@@ -175,7 +175,7 @@ void RunEditor::finish_rename(const RunRef& run) {
   const std::string target = link_target(run.path);
   if (target.empty()) return;
   const std::string folder = cat(storage_path_, "/", target);
-  if (fs::is_symlink(folder) || path_kind(folder) != "folder") return;
+  if (is_symlink(folder) || path_kind(folder) != "folder") return;
   replace_link(run.path, folder);
   sync_folder(storage_path_);
 }

@@ -9,6 +9,7 @@
 #include "host/base/json.h"
 #include "host/base/text.h"
 #include "host/store/run_lock.h"
+#include "host/store/run_name.h"
 #include "host/store/run_status.h"
 
 namespace rtrain {
@@ -105,6 +106,7 @@ void RunEnd::remove() const { ::unlink(file_.path().c_str()); }
 std::vector<std::string> enter_run_ends(Database& database, const std::string& storage_path) {
   std::vector<std::string> lines;
   for (const OpenRunRow& run : runs_without_end(database)) {
+    if (!run_name_problem(run.name).empty()) continue;
     const std::string run_path = cat(storage_path, "/", run.name);
     if (!read_end(run_path)) continue;
     const auto lock = RunLock::try_take(run_path);

@@ -9,6 +9,7 @@
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
+#include "host/base/inner_file.h"
 #include "host/base/json.h"
 #include "host/base/json_scan.h"
 #include "host/base/text.h"
@@ -24,7 +25,8 @@ void sql_run_is_live(sqlite3_context* context, int, sqlite3_value** values) {
   const auto* name = reinterpret_cast<const char*>(sqlite3_value_text(values[0]));
   bool live = false;
   try {
-    live = name != nullptr && RunLock::is_held(cat(*storage, "/", std::string_view(name)));
+    live = name != nullptr && is_inner_name(name) &&
+           RunLock::is_held(cat(*storage, "/", std::string_view(name)));
   } catch (const Error&) {
     live = true;  // a lock that cannot be looked at proves nothing
   }

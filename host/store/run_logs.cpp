@@ -31,15 +31,16 @@ bool RunLogs::Next::operator<(const Next& other) const {
 }
 
 RunLogs::RunLogs(const RunRef& run, LogChoice choice)
-    : folder_(run.path + "/logs"), choice_(std::move(choice)) {}
+    : run_path_(run.path), choice_(std::move(choice)) {}
 
 std::map<RunLogs::Key, std::string> RunLogs::chosen() const {
   std::map<Key, std::string> out;
   for (const auto& [attempt, folder] : attempts()) {
     for (const std::string& name : folder_entries(folder)) {
       const auto rank = number_in(name, "rank-", ".log");
-      if (!rank || (choice_.rank >= 0 && *rank != choice_.rank)) continue;
-      out.emplace(Key{attempt, *rank}, cat(folder, "/", name));
+      const std::string path = cat(folder, "/", name);
+      if (!rank || (choice_.rank >= 0 && *rank != choice_.rank) || is_symlink(path)) continue;
+      out.emplace(Key{attempt, *rank}, path);
     }
   }
   return out;
@@ -48,7 +49,7 @@ std::map<RunLogs::Key, std::string> RunLogs::chosen() const {
 std::vector<int64_t> RunLogs::find() {
   std::vector<int64_t> cut;
   for (const auto& [key, path] : chosen()) {
-    const auto [place, is_new] = files_.try_emplace(key, path);
+    const auto [place, is_new] = files_.try_emplace(key, run_path_, path);
     if (!is_new) continue;
     if (choice_.last_lines > 0 && !choice_.matches) {
       place->second.skip_to_last(choice_.last_lines);
@@ -99,10 +100,13 @@ bool RunLogs::each_new_line(bool at_end, const std::function<void(const RunLogLi
 
 std::map<int64_t, std::string> RunLogs::attempts() const {
   std::map<int64_t, std::string> found;
-  for (const std::string& name : folder_entries(folder_)) {
+  const std::string logs = run_path_ + "/logs";
+  if (is_symlink(logs)) return found;
+  for (const std::string& name : folder_entries(logs)) {
+    const std::string path = cat(logs, "/", name);
     const auto attempt = number_in(name, "attempt-", "");
     if (!attempt || (choice_.attempt >= 0 && *attempt != choice_.attempt)) continue;
-    found[*attempt] = cat(folder_, "/", name);
+    if (!is_symlink(path)) found[*attempt] = path;
   }
   if (!choice_.all_attempts && found.size() > 1) found.erase(found.begin(), std::prev(found.end()));
   return found;

@@ -1,5 +1,5 @@
 // host/store/run_logs.h: the lines that the workers of a run printed, of all ranks in the order of
-// time, as the logs grow: <run>/logs/attempt-N/rank-R.log.
+// time, as the logs grow: <run>/logs/attempt-N/rank-R.log. A symlink is not a log.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +61,7 @@ class RunLogs {
   std::map<int64_t, std::string> attempts() const;
   std::map<Key, std::string> chosen() const;
 
-  std::string folder_;
+  std::string run_path_;
   LogChoice choice_;
   std::map<Key, LogReader> files_;
   std::set<Next> next_;  // at most one of each file

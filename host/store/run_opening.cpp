@@ -17,6 +17,7 @@
 #include "host/store/file.h"
 #include "host/store/object_storage.h"
 #include "host/store/queued_run.h"
+#include "host/store/row_values.h"
 #include "host/store/run_name.h"
 #include "host/store/run_owner.h"
 #include "host/store/run_status.h"
@@ -90,7 +91,7 @@ std::optional<FoundRun> find_run(Database& database, const std::string& name) {
       "SELECT run_id, status, started_at, updated_at, owner_epoch, failures, owner, tags FROM runs "
       "WHERE name = ? AND status != 'QUEUED'");
   if (!query.add(name).next()) return std::nullopt;
-  return FoundRun{.run_id = query.text(0),
+  return FoundRun{.run_id = entry_name(query, 0),
                   .status = query.text(1),
                   .started_at = query.integer(2),
                   .updated_at = query.integer(3),

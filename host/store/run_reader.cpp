@@ -439,7 +439,8 @@ List RunReader::checkpoints(const RunRef& run, bool all) {
   std::vector<Value> kept_metrics;
   const std::string uri = store_uri();  // a checkpoint that is there is here when it is read
   while (query.next()) {
-    const std::string path = cat(run.path, "/checkpoints/", query.text(0));
+    const std::string name = entry_name(query, 0);
+    const std::string path = cat(run.path, "/checkpoints/", name);
     const bool is_kept = query.text(7) == "kept" && (!uri.empty() || path_exists(path));
     if (!is_kept && !all) continue;
     Value metrics = load_metrics(query.text(3), query.text(4));
@@ -447,7 +448,7 @@ List RunReader::checkpoints(const RunRef& run, bool all) {
       kept.push_back(rows.size());
       kept_metrics.push_back(metrics);
     }
-    Map row{{"name", query.text(0)},
+    Map row{{"name", name},
             {"path", path},
             {"index", query.integer(1)},
             {"attempt", query.integer(2)},
@@ -457,7 +458,7 @@ List RunReader::checkpoints(const RunRef& run, bool all) {
             {"status", query.text(8)},
             {"latest", false},
             {"best", false}};
-    if (!uri.empty()) row.set("uri", cat(uri, "/", run.name, "/checkpoints/", query.text(0)));
+    if (!uri.empty()) row.set("uri", cat(uri, "/", run.name, "/checkpoints/", name));
     if (!query.is_null(9)) row.set("problem", query.text(9));
     if (all) row.set("kept", is_kept);
     if (all) row.set("state", query.text(7) == "kept" && !is_kept ? "missing" : query.text(7));

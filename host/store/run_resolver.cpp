@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "host/base/error.h"
+#include "host/base/inner_file.h"
 #include "host/base/text.h"
 #include "host/store/listing_columns.h"
 #include "host/store/run_listing.h"
+#include "host/store/run_name.h"
 
 namespace rtrain {
 namespace {
@@ -48,6 +50,18 @@ class Resolver {
       : database_(database), storage_path_(storage_path) {}
 
   RunRef find(const std::string& run) {
+    RunRef found = meant(run);
+    const std::string problem = run_name_problem(found.name);
+    if (problem.empty() && is_inner_name(found.run_id)) return found;
+    throw Error(Code::kEnvironment,
+                cat("the store ", storage_path_, " has a run '", found.name, "' with the id '",
+                    found.run_id, "', which is not the name of a run's folder",
+                    problem.empty() ? "" : cat(" (", problem, ")"),
+                    ": another program has written it, and nothing is done with it"));
+  }
+
+ private:
+  RunRef meant(const std::string& run) {
     if (auto ref = one("name = ?", {run})) return *ref;
     if (auto ref = one("run_id = ?", {run})) return *ref;
     if (run == kLast) return last();
@@ -56,7 +70,6 @@ class Resolver {
     return beginning(run);
   }
 
- private:
   std::vector<RunRef> all(std::string_view condition, const std::vector<std::string>& parameters) {
     Statement query = database_.prepare(cat("SELECT run_id, name FROM runs WHERE ", condition));
     for (const std::string& each : parameters) query.add(each);

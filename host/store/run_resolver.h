@@ -19,7 +19,9 @@ struct RunRef {
   std::string path;  // absolute
 };
 
-// Error(kUsage) says what there is instead. The database has the functions of run_functions.h.
+// Error(kUsage) says what there is instead, Error(kEnvironment) that the row's name or id is no
+// name of a folder: it would lead out of the storage. The database has the functions of
+// run_functions.h.
 RunRef resolve_run(Database& database, const std::string& storage_path, const std::string& run);
 
 }  // namespace rtrain

@@ -245,7 +245,7 @@ StagedRank StagedRank::from_value(const Value& value) {
     staged.files.push_back(CheckpointFile::from_value(file));
   }
   for (const Value& folder : value["folders"].as_list()) {
-    staged.folders.push_back(folder.as_string());
+    staged.folders.push_back(inner_path(folder));
   }
   staged.metadata = value["metadata"];
   return staged;

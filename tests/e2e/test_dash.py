@@ -759,9 +759,29 @@ def test_files_are_those_of_the_run(dash, trained):
     for query in ("rank=7", "attempt=9", "rank=1&attempt=0"):
         assert server.error(f"/api/runs/two/logs/file?{query}") == (404, "not_found"), query
     assert server.error("/api/runs/two/logs/file?rank=-1")[0] == 400 == server.error("/api/runs/two/logs/file?rank=../x")[0]
+
+
+def test_nothing_is_read_through_a_link(dash, trained, tmp_path):
+    """Whoever may write into the store could make one, and read what the user may who looks."""
+    run = trained.run_folder("two")
+    (tmp_path / "secret").mkdir()
+    for name in ("rank-0.log", "rank-0.times", "stacks.json", "verdict.txt", "x-rank0.memory.json"):
+        (tmp_path / "secret" / name).write_text('"the secret"')
     log_of(trained, 1).unlink()
-    log_of(trained, 1).symlink_to("/etc/passwd")
+    log_of(trained, 1).symlink_to(tmp_path / "secret/rank-0.log")
+    (run / "logs" / "attempt-7").symlink_to(tmp_path / "secret")
+    (run / "diag" / "20261122-015900.123-attempt-1").symlink_to(tmp_path / "secret")
+    if (run / "profiles").is_dir():
+        shutil.rmtree(run / "profiles")
+    (run / "profiles").symlink_to(tmp_path / "secret")
+    server = dash()
     assert server.error("/api/runs/two/logs/file?rank=1") == (404, "not_found")
+    assert server.error("/api/runs/two/logs/file?rank=0&attempt=7") == (404, "not_found")
+    for part in ("logs?rank=1", "logs?attempt=7", "hangs", "memory?rank=0", "traces", "traces/file?name=rank-0.log"):
+        assert b"the secret" not in server.ask(f"/api/runs/two/{part}").body, part
+    page = trained("export", "two", "--html")
+    assert page.returncode == 0 and "the secret" not in page.stdout
+    assert "the secret" not in trained("logs", "two", "--all-attempts").stdout
 
 
 def test_what_large_answers_took_of_memory_is_given_back(dash, trained):

@@ -208,6 +208,60 @@ def test_an_rm_that_is_killed_can_be_repeated_or_swept(trained, point, left):
     assert sorted(path.name for path in trained.storage.iterdir() if not path.name.startswith("rtrain.db")) == ["b", "c"]
 
 
+def left_alone(result, reason):
+    assert result.returncode == 4 and reason in result.stderr, result.stdout + result.stderr
+
+
+@pytest.fixture
+def outside(trained):
+    """A store next to that of the runs, which no command may touch, and how a row gets another text."""
+    victim = trained.storage.parent / "victim"
+    shutil.copytree(trained.run_folder("b"), victim)
+    files = {file: file.read_bytes() for file in sorted(victim.rglob("*")) if file.is_file()}
+
+    def edit(sql, *values):
+        with contextlib.closing(sqlite3.connect(trained.storage / "rtrain.db")) as store, store:
+            store.execute(sql, values)
+
+    yield edit
+    assert {file: file.read_bytes() for file in sorted(victim.rglob("*")) if file.is_file()} == files
+    assert len(list(trained.storage.parent.glob("rtrain.db*"))) == 0 and (trained.storage / "rtrain.db").is_file()
+
+
+@pytest.mark.parametrize("column", ["name", "run_id"])
+@pytest.mark.parametrize("text", ["../victim", "x/../../victim", "..", "rtrain.db"])
+def test_a_run_whose_row_names_another_place_is_left_alone(trained, outside, column, text):
+    """The rows are those of a group; what a member writes there leads no command out of the store."""
+    if column == "run_id" and text == "rtrain.db":
+        text = "/etc"
+    outside(f"UPDATE runs SET {column} = ? WHERE name = 'a'", text)
+    named = text if column == "name" else "a"
+    for command in (["rm", named, "--yes"], ["rename", named, "new"], ["checkpoints", named, "prune", "--yes"], ["show", named], ["logs", named]):
+        left_alone(trained(*command), "another program has written it")
+    assert sorted(names(trained)) == sorted([named, "b", "c"]), "one such row hides nothing"
+    trained("rm", "c", "--yes")
+
+
+def test_a_checkpoint_whose_row_names_another_place_is_left_alone(trained, outside):
+    name = "../../../victim/checkpoints/checkpoint_000000"
+    outside("UPDATE checkpoints SET name = ? WHERE run_id = (SELECT run_id FROM runs WHERE name = 'a')", name)
+    for command in (["prune", "--keep", "1", "--yes"], [], ["verify"], ["export", name, "-o", "out"]):
+        left_alone(trained("checkpoints", "a", *command), "leads out of its folder")
+    left_alone(trained("run", trained.script(TRAINED), "--name", "a", "--resume", "must"), "leads out of its folder")
+
+
+def test_folders_that_are_links_are_not_the_runs(trained, outside):
+    """Of one's own run a member can make a link to anything."""
+    run = trained.run_folder("a")
+    shutil.rmtree(run / "checkpoints")
+    (run / "checkpoints").symlink_to(trained.storage.parent / "victim" / "checkpoints")
+    shutil.rmtree(run / "staging", ignore_errors=True)
+    (run / "staging").symlink_to(trained.storage.parent / "victim")
+    for command in (["checkpoints", "a", "prune", "--keep", "1", "--yes"], ["gc", "--yes"], ["rm", "a", "--yes"]):
+        trained(*command)
+    assert sorted(names(trained)) == ["b", "c"]
+
+
 def test_gc_removes_what_no_row_refers_to_and_nothing_else(trained):
     storage = trained.storage
     (storage / "my data").mkdir()

@@ -74,14 +74,14 @@ TEST_F(LogFileTest, WhatCouldNotBeWrittenIsLeftInTheBytes) {
 TEST_F(LogFileTest, AReaderFollowsTheParts) {
   LogFile log(path, 20);
   add(log, "aaa\nbb");
-  LogReader reader(path);
+  LogReader reader(temp.path(), path);
   EXPECT_EQ(lines(reader, false), Lines{"aaa"});
   add(log, "b\nccc\nddd\n");
   EXPECT_EQ(lines(reader, false), (Lines{"bbb", "ccc", "ddd"}));
   add(log, "e");
   EXPECT_EQ(lines(reader), Lines{"e"});
   EXPECT_FALSE(reader.lost_lines());
-  LogReader second(path);
+  LogReader second(temp.path(), path);
   EXPECT_EQ(second.lost_lines(), last_log_part(path) > 1);
 }
 
@@ -94,7 +94,7 @@ TEST_F(LogFileTest, ALineHasTheTimeOfItsEnd) {
     LogFile other(path, 20);
     add(other, "e", 4000);  // the clock was set back
   }
-  LogReader reader(path);
+  LogReader reader(temp.path(), path);
   std::vector<int64_t> times;
   while (const auto line = reader.next(true)) times.push_back(line->time_ms);
   EXPECT_EQ(times, (std::vector<int64_t>{1000, 1300, 5000, 5000, 4000}));
@@ -107,7 +107,7 @@ TEST_F(LogFileTest, ALogWithoutTimesIsReadAll) {
   LogFile log(path, 0);
   add(log, "aaa\nbbb\n");
   fs::remove(temp / "rank-0.times");
-  LogReader reader(path);
+  LogReader reader(temp.path(), path);
   EXPECT_EQ(reader.next(true)->time_ms, 0);
   EXPECT_EQ(lines(reader), Lines{"bbb"});
 }
@@ -116,7 +116,7 @@ TEST_F(LogFileTest, TheLastLinesAreReadFromTheEnd) {
   LogFile log(path, 600000);
   for (int i = 0; i < 60000; ++i) add(log, cat("line ", i, "\n"), 1000 + i);
   for (const int64_t most : {1, 2, 3, 100}) {
-    LogReader reader(path);
+    LogReader reader(temp.path(), path);
     reader.skip_to_last(most);
     int64_t count = 0;
     int64_t last_ms = 0;
@@ -138,8 +138,8 @@ TEST_F(LogFileTest, TheLastLinesAreReadFromTheEnd) {
 TEST_F(LogFileTest, LongLinesAreCountedFromTheEndAsTheyAreRead) {
   LogFile log(path, 0);
   for (int i = 0; i < 5; ++i) add(log, std::string(200000, 'a') + "\n");
-  LogReader all(path);
-  LogReader tail(path);
+  LogReader all(temp.path(), path);
+  LogReader tail(temp.path(), path);
   tail.skip_to_last(4);
   const Lines whole = lines(all);
   const Lines last = lines(tail);

@@ -50,6 +50,43 @@ TEST(Manifest, EveryTruncationIsRefused) {
   }
 }
 
+TEST(Manifest, NamesThatLeaveTheCheckpointAreRefused) {
+  for (const char* name : {"../evil", "/etc/cron.d/evil", "a/../../evil", "..", "", "a//b"}) {
+    for (const int place : {0, 1, 2, 3}) {
+      Manifest hostile = example();
+      if (place == 0) hostile.files[0].path = name;
+      if (place == 1) hostile.files[1].path = name;  // a link
+      if (place == 2) hostile.folders[0] = name;
+      if (place == 3) hostile.name = name;
+      EXPECT_THROW(Manifest::parse(hostile.to_text(), "m.json"), Error) << name << " " << place;
+    }
+  }
+}
+
+TEST(Manifest, ALayoutThatWritesThroughLinksIsRefused) {
+  check_layout(example(), "m.json");
+  const auto with = [](std::vector<CheckpointFile> files, std::vector<std::string> folders = {}) {
+    Manifest out = example();
+    out.files = std::move(files);
+    out.folders = std::move(folders);
+    return out;
+  };
+  const CheckpointFile link{"a", 0, "", "b"};
+  for (const Manifest& hostile : {
+           with({{"a", 0, "", "/etc"}}),
+           with({{"deep/a", 0, "", "../../x"}}),
+           with({link, {"a/x", 1, "00", ""}}),
+           with({link, {"a", 1, "00", ""}}),
+           with({link}, {"a"}),
+           with({link}, {"a/c"}),
+           // Shorter than its text says, since a/b/c is the checkpoint itself.
+           with({{"a/b/c", 0, "", "../.."}, {"a/b/c/d", 0, "", "../../../x"}}, {"a", "a/b"}),
+       }) {
+    EXPECT_NO_THROW(Manifest::parse(hostile.to_text(), "m.json"));
+    EXPECT_THROW(check_layout(hostile, "m.json"), Error) << hostile.to_text();
+  }
+}
+
 TEST(Manifest, MetadataChangesWithoutTheHash) {
   TempFolder folder;
   folder.write(kManifestName, example().to_text());
