@@ -21,8 +21,9 @@ struct Group {
     std::vector<HangFinding> out;
     for (double t = 0; t < seconds; t += kStepS) {
       now_s += kStepS;
-      for (RankFacts& rank : ranks) {
-        if (beats) rank.beat_s = now_s;
+      for (size_t i = 0; i < ranks.size(); ++i) {
+        RankFacts& rank = ranks[i];
+        if (beats && silent_rank != i) rank.beat_s = now_s;
         if (!rank.wait) rank.cpu_s += kStepS;
       }
       for (const size_t rank : moving) ++ranks[rank].progress;
@@ -40,6 +41,7 @@ struct Group {
   HangVerdict verdict;
   double now_s = 100;
   bool beats = true;
+  std::optional<size_t> silent_rank;
 };
 
 // Expects one finding: of this kind, through this rank, and fatal or not. Its text.
@@ -165,6 +167,24 @@ TEST(HangVerdict, SlowRankIsNamedWithATable) {
   }
   const std::string text = expect_one(all, Kind::kSlow, 1, false);
   EXPECT_TRUE(contains(text, "rank 0 100 %, rank 1 0 %"));
+}
+
+// fault: a host that is cut off
+TEST(HangVerdict, ARankThatIsNotHeardOfIsNotCalledSlow) {
+  Group group;
+  std::vector<HangFinding> all;
+  for (int i = 0; i < 30; ++i) {
+    group.silent_rank = 1;
+    group.wait(0, WaitKind::kCollective, "all_reduce", static_cast<uint64_t>(i));
+    for (HangFinding& each : group.run(0.5, {0})) all.push_back(std::move(each));
+  }
+  for (int i = 0; i < 60; ++i) {  // it is back, and no slower than the others
+    group.silent_rank.reset();
+    group.wait(i % 2 == 0 ? 0 : 1, WaitKind::kCollective, "all_reduce", static_cast<uint64_t>(i));
+    group.ranks[i % 2 == 0 ? 1 : 0].wait.reset();
+    for (HangFinding& each : group.run(0.5, {0, 1})) all.push_back(std::move(each));
+  }
+  for (const HangFinding& each : all) EXPECT_NE(each.kind, Kind::kSlow) << each.text;
 }
 
 // behaviour: a silent worker

@@ -22,6 +22,9 @@ constexpr double kIdleShare = 0.1;
 constexpr double kSlowShare = 0.1;
 constexpr double kWaiterShare = 0.5;
 constexpr int kSlowSamples = 20;
+// Without a heartbeat for so long a process is stopped, or its host is not heard of: that is no
+// slowness.
+constexpr double kHeardS = 5;
 
 std::string seconds(double s) { return cat(static_cast<int64_t>(s), " s"); }
 
@@ -268,7 +271,14 @@ void HangVerdict::find_quiet(const Ranks& ranks) {
   }
 }
 
+void HangVerdict::begin_samples() {
+  for (Track& track : tracks_) track.samples = track.waits = 0;
+  slow_from_s_ = clock_s_;
+}
+
 void HangVerdict::find_slow(const Ranks& ranks) {
+  const auto is_unheard = [this](const Track& t) { return clock_s_ - t.beat_at > kHeardS; };
+  if (std::ranges::any_of(tracks_, is_unheard)) return begin_samples();
   if (slow_named_ || ranks.size() < 2 ||
       clock_s_ - slow_from_s_ < std::min(kLeastThresholdS, limits_.threshold_s))
     return;
@@ -290,8 +300,7 @@ void HangVerdict::find_slow(const Ranks& ranks) {
     table += cat(i == 0 ? "" : ", ", "rank ", i, " ",
                  100 * track.waits / std::max(1, track.samples), " %");
   }
-  for (Track& track : tracks_) track.samples = track.waits = 0;
-  slow_from_s_ = clock_s_;
+  begin_samples();
   if (!slow || !others_wait || quiet_s(*slow) >= threshold_s(*slow)) return;
   slow_named_ = true;
   add(Kind::kSlow, *slow, false,

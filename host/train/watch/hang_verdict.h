@@ -85,6 +85,7 @@ class HangVerdict {
   void find_endless_waits(const Ranks& ranks);
   void find_all_waiting(const Ranks& ranks);
   void find_quiet(const Ranks& ranks);
+  void begin_samples();
   void find_slow(const Ranks& ranks);
 
   std::string waiters(const Ranks& ranks, size_t but) const;
