@@ -21,7 +21,7 @@ local OF_OTHER_LUAS = {_ENV = true, bit32 = true, rawlen = true, utf8 = true, wa
 local MODULES = {
   torch = 'torch', nn = 'torch.nn', F = 'torch.nn.functional', optim = 'torch.optim', train = 'rtrain', ray = 'rtrain',
   rtrain = 'rtrain', vision = 'vision', torchvision = 'vision', transforms = 'vision.transforms',
-  datasets = 'vision.datasets', argparse = 'argparse',
+  datasets = 'vision.datasets', argparse = 'argparse', json = 'json',
 }
 
 -- The words of a text that may be names: those behind a dot or colon are fields, and those in strings and comments none.
