@@ -96,7 +96,8 @@ local function decode_scalar(text, at)
   local digits = text:match('^-?%d+%.?%d*[eE]?[+-]?%d*', at)
   if not digits or digits:find '^-?0%d' or not (digits:find '^-?%d+$' or digits:find '^-?%d+%.%d+$'
     or digits:find '^-?%d+%.?%d*[eE][+-]?%d+$') or digits:find '%.[eE]' then
-    raise_at(text, at, at > #text and 'expected a value' or ("expected a value, found '%s'"):format(text:match('^[^%s,%]}]+', at)
+    raise_at(text, at, at > #text and 'expected a value'
+      or ("expected a value, found '%s'"):format(text:match('^[^%s,%]}]+', at)
       or text:sub(at, at)))
   end
   local value = tonumber(digits)

@@ -56,8 +56,10 @@ end
 function TestDistributed:test_collectives_with_gradients()
   local nn, empty = dist.nn, torch.empty(2, 3)
   for i, collective in ipairs{
-    function(x) return nn.all_reduce(x) end, function(x) return nn.all_gather(x)[1] end, function(x) return nn.broadcast(x, 0) end,
-    function(x) return nn.reduce(x, 0) end, function(x) return nn.gather(x, 0)[1] end, function(x) return nn.scatter({x}, 0) end,
+    function(x) return nn.all_reduce(x) end, function(x) return nn.all_gather(x)[1] end,
+    function(x) return nn.broadcast(x, 0) end,
+    function(x) return nn.reduce(x, 0) end, function(x) return nn.gather(x, 0)[1] end,
+    function(x) return nn.scatter({x}, 0) end,
     function(x) return nn.reduce_scatter(empty, {x}) end, function(x) return nn.all_to_all({torch.empty(2, 3)}, {x})[1] end,
     function(x) return nn.all_to_all_single(empty, x) end} do
     local x = torch.ones({2, 3}, {requires_grad = true})

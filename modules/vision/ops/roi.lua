@@ -102,8 +102,8 @@ local function each_image(regions, fn)
   return torch.cat(parts)[torch.cat(order):argsort()]
 end
 
----Regions of feature maps in one size: each bin is the average of bilinear samples (He et al. 2017). Arguments: input (n, c, h,
----w), boxes (k, 5) with the image's index and x1, y1, x2, y2, or a list of (l, 4) for each image, output_size (height and width),
+---Regions of feature maps in one size: each bin is the average of bilinear samples (He et al. 2017). Arguments: input (n, c,
+---h, w), boxes (k, 5) with the image's index and x1, y1, x2, y2, or a list of (l, 4) for each image, output_size,
 ---spatial_scale = 1 (of boxes to input), sampling_ratio = -1 (samples of a bin along an axis; -1: as many as fit), aligned = false
 ---(true: shifted by half a pixel). Returns (k, c, height, width). PyTorch equivalent: torchvision.ops.roi_align.
 ---
