@@ -72,9 +72,10 @@ std::string EmbeddedLibrary::path() {
   const char* given = std::getenv(image_.path_variable);
   if (given != nullptr) return given;
   if (file() >= 0) return cat("/proc/self/fd/", fd_);
-  throw Error(Code::kEnvironment,
-              cat("cannot unpack ", image_.name, " into memory, ", (image_.end - image_.begin) >> 10,
-                  " KiB: ", std::string_view(std::strerror(problem_)), file_size_limit_text()));
+  throw Error(
+      Code::kEnvironment,
+      cat("cannot unpack ", image_.name, " into memory, ", (image_.end - image_.begin) >> 10,
+          " KiB: ", std::string_view(std::strerror(problem_)), file_size_limit_text()));
 }
 
 void* EmbeddedLibrary::load(const char* function) {

@@ -151,7 +151,8 @@ TEST_F(CheckpointFilesTest, LinksLeadToTheSameFileOfTheCopy) {
     const StageKey key{1, "n", next_index++};
     const StagedRank staged = files.stage(key, 0, from, temporary);
     fs::remove_all(from);
-    const std::string at = files.commit(key, manifest(cat("a", temporary ? 1 : 0)), {&staged, 1}).path;
+    const std::string at =
+        files.commit(key, manifest(cat("a", temporary ? 1 : 0)), {&staged, 1}).path;
     for (const char* link : {"deep/absolute", "by_outside/er/model.pt", "chain"}) {
       EXPECT_EQ(read_text(cat(at, "/", link)), "weights") << link;
     }
@@ -171,7 +172,8 @@ TEST_F(CheckpointFilesTest, AFileOutsideIsCopiedForItsLink) {
     const StagedRank staged = files.stage(key, 0, from, temporary);
     fs::remove_all(from);
     fs::remove_all(temp / "blobs");
-    const std::string at = files.commit(key, manifest(cat("a", temporary ? 1 : 0)), {&staged, 1}).path;
+    const std::string at =
+        files.commit(key, manifest(cat("a", temporary ? 1 : 0)), {&staged, 1}).path;
     for (const char* name : {"/relative", "/absolute"}) {
       EXPECT_FALSE(fs::is_symlink(at + name));
       EXPECT_EQ(read_text(at + name), "words");

@@ -1,8 +1,7 @@
-// host/engine/runtime/negative_zero.h: -0.0, the one integral number that is no int64.
+// host/engine/runtime/negative_zero.h: -0.0, the integral number that an int64 cannot hold.
 //
 // to_scalar() leaves it a double, so that tensors get its sign. Where all other operands are
-// integers it is the int64 0: `-i` is no reason to compute in floating point when i happens to be
-// 0.
+// integers it is the int64 0: `-i` does not make a sum of integers a float when i happens to be 0.
 #pragma once
 
 #include <c10/core/Scalar.h>

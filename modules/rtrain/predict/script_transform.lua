@@ -14,8 +14,8 @@ local USUAL = {'test_transform', 'val_transform', 'eval_transform', 'transform'}
 local NONE = 'none'
 
 -- Names of a line of code that changes what a model gets; ToTensor is what predict does with images by itself.
-local CHANGES = {'Normalize', 'Resize', 'CenterCrop', 'Grayscale', 'ConvertImageDtype', 'LinearTransformation', ':map_batches%(',
-                 ':map%('}
+local CHANGES = {'Normalize', 'Resize', 'CenterCrop', 'Grayscale', 'ConvertImageDtype', 'LinearTransformation',
+                 ':map_batches%(', ':map%('}
 local MOST_LINES = 3
 
 local function raise(...) errors.raise('usage', 'predict: ' .. (...):format(select(2, ...))) end

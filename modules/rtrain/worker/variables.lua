@@ -34,7 +34,7 @@ function variables.set(host, context)
   local address, port = master(host, context)
   set('MASTER_ADDR', address)
   set('MASTER_PORT', port)
-  -- An rtrain that the train function starts is no rank of this run.
+  -- An rtrain that the train function starts is not a rank of this run.
   set('RTRAIN_LAUNCHER', 'local')
 end
 

@@ -104,8 +104,8 @@ end
 
 ---Regions of feature maps in one size: each bin is the average of bilinear samples (He et al. 2017). Arguments: input (n, c,
 ---h, w), boxes (k, 5) with the image's index and x1, y1, x2, y2, or a list of (l, 4) for each image, output_size,
----spatial_scale = 1 (of boxes to input), sampling_ratio = -1 (samples of a bin along an axis; -1: as many as fit), aligned = false
----(true: shifted by half a pixel). Returns (k, c, height, width). PyTorch equivalent: torchvision.ops.roi_align.
+---spatial_scale = 1 (of boxes to input), sampling_ratio = -1 (samples of a bin along an axis; -1: as many as fit), aligned =
+---false (true: shifted by half a pixel). Returns (k, c, height, width). PyTorch equivalent: torchvision.ops.roi_align.
 ---
 ---```lua
 ---local torch, ops = require 'torch', require 'vision.ops'

@@ -14,8 +14,8 @@ local Optimizer = require('torch.optim.optimizer').Optimizer
 local torch = require 'torch'
 
 ---An optimizer whose state is divided among the ranks (ZeRO stage 1, Rajbhandari et al. 2020): each rank updates its part of
----the parameters with a local optimizer and sends them to the others, so that the state takes 1/n of the memory. The results are
----those of the optimizer alone. Arguments: params, optimizer_class, {process_group, and the options of that optimizer}.
+---the parameters with a local optimizer and sends them to the others, so that the state takes 1/n of the memory. The results
+---are those of the optimizer alone. Arguments: params, optimizer_class, {process_group, and the options of that optimizer}.
 ---
 ---state_dict is that of the optimizer alone, which any number of ranks can load: first all ranks call
 ---consolidate_state_dict(to), then rank `to` may call state_dict. PyTorch equivalent:
