@@ -1,6 +1,9 @@
 """rtrain.data against pyarrow: what it writes pyarrow reads, what pyarrow writes it reads; memory while it streams."""
 
+import fnmatch
+import glob
 import json
+import os
 
 import pytest
 
@@ -85,6 +88,39 @@ print(require('rtrain.data.json_text').of{{
     assert out["a"] == 3 and out["b"] == ["3"]
     total = table.column("at").combine_chunks().to_numpy_ndarray().astype(np.float64).sum()
     assert out["total"] == pytest.approx(total, rel=1e-6)
+
+
+def test_patterns_mean_what_they_mean_in_python(rtrain):
+    random = np.random.default_rng(3)
+    pieces = ["a", "b", "-", ".", "x", "*", "?", "[a-c]", "[!a-b]", "[]-a]", "[z-a]", "[!z-a]", "[", "]", "!", "^", "\\", "é", "**"]
+    names = {"".join(random.choice(list("abcx.-^é"), size=random.integers(1, 5))) for _ in range(60)}
+    names = sorted(names - {".", ".."})
+    tree = rtrain.folder / "tree"
+    folders = [tree, tree / "a", tree / "b/c", tree / ".h"]
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
+    for folder in folders:
+        for name in names:
+            if not (folder / name).is_dir():
+                (folder / name).write_text("")
+    patterns = ["".join(random.choice(pieces, size=random.integers(1, 5))) for _ in range(300)]
+    patterns += ["*/*", "**/a*", "a/**", "**/c/**", "[ab]/?", ".*/*", "*/[!a]*", "**/.*", "b/**/x*", "**"]
+    (rtrain.folder / "patterns").write_text("\n".join(patterns))
+    found = lua(rtrain, f"""
+local glob, fnmatch = require 'rtrain.data.glob', require 'base.fnmatch'
+local names = {{{", ".join(f"'{name}'" for name in names)}}}
+for pattern in io.lines '{rtrain.folder}/patterns' do
+  local files, same = glob.files('{tree}/' .. pattern), {{}}
+  for _, name in ipairs(names) do if fnmatch(name, pattern) then same[#same + 1] = name end end
+  print(table.concat(same, ' ') .. '\t' .. table.concat(files, ' '))
+end
+""").splitlines()
+    for pattern, line in zip(patterns, found, strict=True):
+        same, files = line.split("\t")
+        assert same.split() == [name for name in names if fnmatch.fnmatchcase(name, pattern)], pattern
+        if glob.has_magic(pattern):
+            right = [path for path in glob.glob(f"{tree}/{pattern}", recursive=True) if os.path.isfile(path)]
+            assert sorted(files.split()) == sorted(set(right)), pattern
 
 
 def test_a_damaged_row_group_is_named(rtrain):

@@ -68,6 +68,35 @@ function TestPaths.test_folders_lists_and_patterns()
   lu.assertEquals(#data.read_text(folder .. '/in/*.txt'):input_files(), 2)
 end
 
+function TestPaths.test_patterns_are_those_of_python()
+  for i = 0, 11 do write_text(('in/part-%d.csv'):format(i), 'a\n1\n') end
+  for _, name in ipairs{'in/a.csv', 'in/é.csv', 'in/[x].csv', 'in/.h.csv', 'in/_s.csv', 'in/-.csv', 'in/z/a.csv'} do
+    write_text(name, 'a\n1\n')
+  end
+  local function count(pattern) return #data.read_csv(folder .. '/in/' .. pattern):input_files() end
+  for pattern, right in next, {
+    ['part-[0-9].csv'] = 10, ['part-[0-4].csv'] = 5, ['part-[0-9]*.csv'] = 12, ['part-[!0-8].csv'] = 1, ['[a-z]*.csv'] = 13,
+    ['?.csv'] = 3, ['[é].csv'] = 1, ['[a-]*.csv'] = 2, ['[[]x].csv'] = 1, ['[x].csv'] = 1, ['[]x[]*.csv'] = 1, ['.*.csv'] = 1,
+    ['_*.csv'] = 1, ['**/*.csv'] = 18, ['*/a.csv'] = 1, ['**/a.csv'] = 2, ['**'] = 17,
+  } do lu.assertEquals({pattern, count(pattern)}, {pattern, right}) end
+  lu.assertStrContains(message_of(count, 'part-[9-0].csv'), 'no file matches')
+end
+
+function TestPaths.test_a_link_to_a_folder_that_is_read_anyway_is_left_out()
+  write_text('in/a/1.csv', 'a\n1\n')
+  write_text('in/b/2.csv', 'a\n2\n')
+  write_text('in/.pool/3.csv', 'a\n3\n')
+  write_text('out/4.csv', 'a\n4\n')
+  for _, link in ipairs{'in/up', 'in/a/b', 'in/b/a', 'in/pool', 'in/out', 'out/back'} do
+    local target = ({up = 'in', b = 'in/b', a = 'in/a', pool = 'in/.pool', out = 'out', back = 'in'})[link:match '[^/]+$']
+    os.execute(("ln -s '%s/%s' '%s/%s'"):format(folder, target, folder, link))
+  end
+  lu.assertEquals(column(data.read_csv(folder .. '/in'), 'a'), {1, 2, 4, 3})
+  lu.assertEquals(column(data.read_csv(folder .. '/in/**/*.csv'), 'a'), {1, 2, 4, 3})
+  lu.assertEquals(column(data.read_csv(folder .. '/in/*/1.csv'), 'a'), {1})
+  lu.assertEquals(column(data.read_csv(folder .. '/in/up/a'), 'a'), {1, 2})
+end
+
 function TestPaths.test_what_is_missing_is_told_at_the_call()
   local text, err = message_of(data.read_parquet, folder .. '/none')
   lu.assertEquals(err.code, 'not_found')

@@ -2,6 +2,7 @@
 -- URI (s3://, gs://, abfs://, hdfs://).
 
 local errors = require 'base.errors'
+local real_path = require 'base.real_path'
 local system = require 'base._system'
 
 local files = {}
@@ -41,48 +42,85 @@ function files.kind(path)
   return system.path_kind(path)
 end
 
-local function is_hidden(name) return name:match '^[._]' ~= nil end
+---Whether a name begins with '.' or '_', as files do that hold no rows: '_SUCCESS', '.part.crc'.
+---@param name string
+---@return boolean
+function files.is_hidden(name) return name:match '^[._]' ~= nil end
 
-local function walk(folder, out)
-  for _, name in ipairs(system.list_folder(folder)) do
-    local path = folder .. '/' .. name
-    local kind = not is_hidden(name) and system.path_kind(path)
-    if kind == 'folder' then
-      walk(path, out)
-    elseif kind == 'file' then
-      out[#out + 1] = path
-    end
+---Which files below a folder are meant. A state is a set, {[place] = true}; it says all that the names between the folder and
+---an entry say about what is below that entry.
+---@class data.FileFilter
+---@field start table<any, true> the state of the folder itself
+---@field step fun(state: table<any, true>, name: string): table<any, true> of an entry; empty: neither it nor what is below it
+---@field accepts fun(state: table<any, true>): boolean whether a file of that state is meant
+
+local ALL = {start = {all = true}, accepts = function() return true end,
+             step = function(state, name) return files.is_hidden(name) and {} or state end}
+
+local function covers(state, other)
+  for place in next, other do
+    if not state[place] then return false end
   end
+  return true
 end
 
--- "s3://bucket/a.csv" of "s3://bucket/a.csv?region=eu-west-1"; a '?' in the name of a local file stays.
-local function without_query(path) return files.is_object(path) and path:match '^[^?]*' or path end
+local function state_below(filter, names)
+  local state = filter.start
+  for name in names:gmatch '[^/]+' do state = filter.step(state, name) end
+  return state
+end
+
+-- Whether the files behind a link are met by another path: it leads back to a folder around it, or to one that is read anyway.
+local function is_read_elsewhere(walk, real, state)
+  if walk.around[real] and covers(walk.around[real], state) then return true end
+  local below = real:sub(1, #walk.root + 1) == walk.root .. '/' and real:sub(#walk.root + 1)
+  return below and covers(state_below(walk.filter, below), state)
+end
+
+local function walk_folder(walk, path, real, state)
+  local before = walk.around[real]
+  walk.around[real] = state
+  for _, name in ipairs(system.list_folder(path)) do
+    local entry, found = path .. '/' .. name, walk.filter.step(state, name)
+    local kind = next(found) ~= nil and system.path_kind(entry)
+    if kind == 'folder' then
+      local target = real_path(entry) or entry
+      local is_link = target ~= real .. '/' .. name
+      if not (is_link and is_read_elsewhere(walk, target, found)) then walk_folder(walk, entry, target, found) end
+    elseif kind == 'file' and walk.filter.accepts(found) then
+      walk.out[#walk.out + 1] = entry
+    end
+  end
+  walk.around[real] = before
+end
+
+---"s3://bucket/a.csv" of "s3://bucket/a.csv?region=eu-west-1"; a '?' in the name of a local file stays.
+---@param path string
+---@return string
+function files.without_query(path) return files.is_object(path) and path:match '^[^?]*' or path end
 
 ---The last part of a path or URI.
 ---@param path string
 ---@return string
-function files.name(path) return without_query(path):match '[^/]*$' end
+function files.name(path) return files.without_query(path):match '[^/]*$' end
 
--- Of the names below the folder none may be hidden.
-local function has_hidden_part(uri, folder)
-  for name in uri:sub(#folder + 1):gmatch '[^/]+' do
-    if is_hidden(name) then return true end
-  end
-  return false
-end
-
----All files below a folder, in the order of their names; what begins with '.' or '_' is left out.
+---The files below a folder, in the order of their names; by default all but what begins with '.' or '_'. A link to a folder
+---that is read anyway is left out, so that a file comes once.
 ---@param folder string
+---@param filter? data.FileFilter
 ---@return string[]
-function files.below(folder)
+function files.below(folder, filter)
+  filter = filter or ALL
   local out = {}
   if not files.is_object(folder) then
-    walk(folder, out)
+    local real = real_path(folder) or folder
+    walk_folder({filter = filter, around = {}, root = real == '/' and '' or real, out = out}, folder, real, filter.start)
     return out
   end
-  local base = without_query(folder)
+  local base = files.without_query(folder)
   for _, uri in ipairs(arrow().list_objects(folder)) do
-    if not has_hidden_part(without_query(uri), base) then out[#out + 1] = uri end
+    local state = state_below(filter, files.without_query(uri):sub(#base + 1))
+    if next(state) ~= nil and filter.accepts(state) then out[#out + 1] = uri end
   end
   return out
 end

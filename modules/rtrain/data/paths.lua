@@ -2,26 +2,9 @@
 
 local errors = require 'base.errors'
 local files = require 'rtrain.data.files'
+local glob = require 'rtrain.data.glob'
 
 local paths = {}
-
--- '*' and '?' within a name, '**' over folders, '[abc]' one of these: as a Lua pattern for the whole path.
-local function pattern_of(glob)
-  local out = glob:gsub('[%^%$%(%)%%%.%+%-]', '%%%0')
-  out = out:gsub('%*%*/?', '\0'):gsub('%*', '[^/]*'):gsub('%?', '[^/]'):gsub('%[!', '[^')
-  return '^' .. out:gsub('%z', '.*') .. '$'
-end
-
-local function matching(glob)
-  local base = glob:match '^(.-)/?[^/]*[%*%?%[]' or ''
-  local folder = base == '' and '/' or base
-  if files.kind(folder) ~= 'folder' then return {} end
-  local out, pattern = {}, pattern_of(glob)
-  for _, path in ipairs(files.below(folder)) do
-    if path:gsub('^//', '/'):match(pattern) then out[#out + 1] = path end
-  end
-  return out
-end
 
 local function extension_set(extensions)
   local set = {}
@@ -52,7 +35,8 @@ local function expand(owner, path, options, out)
       path))
   end
   local absolute = files.absolute(path)
-  local kind = files.kind(absolute)
+  local is_pattern = glob.is_pattern(absolute)
+  local kind = not (is_pattern and files.is_object(absolute)) and files.kind(absolute) or nil
   local found
   if kind == 'file' then
     found = {absolute}
@@ -62,8 +46,8 @@ local function expand(owner, path, options, out)
       local which = options.file_extensions and (' with the extension ' .. table.concat(options.file_extensions, ', ')) or ''
       errors.raise('not_found', ("%s: no files%s in the folder '%s'"):format(owner, which, path))
     end
-  elseif path:match '[%*%?%[]' then
-    found = with_extension(matching(absolute), options.file_extensions)
+  elseif is_pattern then
+    found = with_extension(glob.files(absolute), options.file_extensions)
     if #found == 0 and not options.ignore_missing_paths then
       errors.raise('not_found', ("%s: no file matches '%s'%s"):format(owner, path, files.looked_in(path)))
     end

@@ -1,16 +1,11 @@
 -- vision/models/registry.lua: the functions that make a model, by name.
 
 local args = require 'base.args'
-
--- A shell's pattern as a Lua pattern: *, ? and [seq], [!seq].
-local function lua_pattern(glob)
-  local text = glob:gsub('[%^%$%(%)%%%.%+%-]', '%%%0'):gsub('%*', '.*'):gsub('%?', '.'):gsub('%[!', '[^')
-  return '^' .. text:gsub('(%b[])', function(set) return (set:gsub('%%%-', '-')) end) .. '$'
-end
+local fnmatch = require 'base.fnmatch'
 
 local function matches(name, filters)
   for _, filter in ipairs(type(filters) == 'string' and {filters} or filters) do
-    if name:match(lua_pattern(filter)) then return true end
+    if fnmatch(name, filter) then return true end
   end
   return false
 end
