@@ -22,7 +22,9 @@ void expect_bounds(const ProgressPage& page) {
   EXPECT_LE(facts.calls.size(), kMostCalls);
   for (const CollectiveFacts& call : facts.calls) EXPECT_LE(call.time_s, now_s);
   EXPECT_LE(facts.beat_s, now_s);
-  if (facts.device) EXPECT_LE(facts.device->since_s, now_s);
+  if (facts.device) {
+    EXPECT_LE(facts.device->since_s, now_s);
+  }
   if (facts.wait) {
     EXPECT_LE(facts.wait->kind, kLastOf<WaitKind>);
     EXPECT_LE(facts.wait->since_s, now_s);
