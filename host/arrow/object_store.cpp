@@ -142,7 +142,8 @@ arrow::Result<Bucket> open_bucket(const ObjectUri& uri) {
 Place place_of(const std::string& uri, const char* verb) {
   static std::mutex mutex;
   static std::map<std::string, Bucket> buckets;
-  Place out{.store = {}, .bucket = {}, .path = {}, .uri = parse(uri)};
+  Place out;
+  out.uri = parse(uri);
   const std::lock_guard lock(mutex);
   Bucket& bucket = buckets[cat(out.uri.root, out.uri.query)];
   if (bucket.store == nullptr) {

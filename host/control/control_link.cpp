@@ -24,7 +24,7 @@ class ControlLink : public ControlWay, private LinkDelegate {
                 {.find = [contact](std::string&) { return contact; },
                  .identity = {.role = std::string(kOperatorRole), .run_id = run_id},
                  .link = cat("operator-", random_hex(8)),
-                 .about = {},
+                 .about = "",
                  .build = std::string(build_id()),
                  .timeout = kConnectTime},
                 *this) {

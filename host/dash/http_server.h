@@ -29,6 +29,11 @@ struct HttpReply {
 };
 
 inline HttpReply json_reply(const Value& document) { return {json_response(document)}; }
+inline HttpReply stream_reply(std::shared_ptr<EventStream> events) {
+  HttpReply out;
+  out.events = std::move(events);
+  return out;
+}
 
 class HttpService {
  public:

@@ -246,18 +246,18 @@ HttpReply answer_compare(const Api& api, const ApiRequest& request) {
 }
 
 HttpReply stream_runs(const Api& api, const ApiRequest&) {
-  return {.response = {}, .events = follow_runs(api.feed(), "")};
+  return stream_reply(follow_runs(api.feed(), ""));
 }
 
 HttpReply stream_run(const Api& api, const ApiRequest& request) {
-  return {.response = {}, .events = follow_runs(api.feed(), api.open_run(request.run).ref.run_id)};
+  return stream_reply(follow_runs(api.feed(), api.open_run(request.run).ref.run_id));
 }
 
 HttpReply stream_logs(const Api& api, const ApiRequest& request) {
   LogChoice choice = log_choice(request);
   choice.all_attempts = true;
   choice.last_lines = std::min(request.number("tail", kFewRows), kMostRows);
-  return {.response = {}, .events = follow_logs(api.open_run(request.run).ref, std::move(choice))};
+  return stream_reply(follow_logs(api.open_run(request.run).ref, std::move(choice)));
 }
 
 }  // namespace rtrain

@@ -126,7 +126,9 @@ SentResponse choose_body(const HttpRequest& request, HttpResponse& response, std
 // A file is not compressed: a part of it is one of its own bytes.
 SentResponse choose_part(const HttpRequest& request, HttpResponse& response, std::string& extra) {
   const FileBody& file = *response.file;
-  SentResponse out{.bytes = {}, .file = response.file, .part = {0, file.size()}};
+  SentResponse out;
+  out.file = response.file;
+  out.part = {0, file.size()};
   extra += cat("ETag: ", file.tag(), "\r\nAccept-Ranges: bytes\r\n");
   drop_known(request, file.tag(), response);
   const std::string& condition = request.header("if-range");

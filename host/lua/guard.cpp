@@ -223,7 +223,7 @@ void push_error(lua_State* L, const Error& error) {
   // An error that already has a traceback was located where it was raised.
   const Traceback traceback = error.traceback().empty()
                                   ? make_traceback(L, 0, operation_of(error.message()))
-                                  : Traceback{.where = {}, .text = error.traceback(), .slip = {}};
+                                  : Traceback{.where = "", .text = error.traceback(), .slip = ""};
   const bool is_slip = !traceback.slip.empty();
   push_error_object(L, code_name(is_slip ? Code::kArgument : error.code()),
                     is_slip ? traceback.slip : error.message(), traceback.where, traceback.text);

@@ -125,7 +125,10 @@ class WorkerGroup::Worker {
       if (is_killed_) kill();
     } catch (const Error& e) {
       group_.on_worker_exit();
-      delegate_.on_gone(rank_, {.pid = 0, .is_child = false, .status = {}, .broken = e.message()});
+      WorkerEnd end;
+      end.is_child = false;
+      end.broken = e.message();
+      delegate_.on_gone(rank_, end);
     }
   }
 

@@ -51,7 +51,7 @@ std::vector<MediaRow> read_media(Database& database, const std::string& run_id) 
                    .kind = query.text(3),
                    .name = query.text(4),
                    .step = query.integer(5),
-                   .data = {},
+                   .data = "",
                    .hash = query.text(6),
                    .size_bytes = query.integer(7)});
   }

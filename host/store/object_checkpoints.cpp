@@ -78,9 +78,9 @@ struct Stored {
   static Stored parse(const std::string& text, const std::string& uri) {
     try {
       const Value value = from_json(text);
-      Stored out{.stage = inner_path(value["stage"]),
-                 .ranks = {},
-                 .manifest = value["manifest"].as_string()};
+      Stored out;
+      out.stage = inner_path(value["stage"]);
+      out.manifest = value["manifest"].as_string();
       for (const auto& [file, rank] : value["ranks"].as_map()) {
         out.ranks.emplace(std::get<std::string>(file), rank.as_int());
       }
@@ -127,7 +127,9 @@ void ObjectCheckpoints::put(const std::string& stage, const StagedRank& staged,
 
 void ObjectCheckpoints::commit(const std::string& stage, const Manifest& manifest,
                                const MergedFiles& merged) const {
-  Stored stored{.stage = stage, .ranks = {}, .manifest = manifest.to_text()};
+  Stored stored;
+  stored.stage = stage;
+  stored.manifest = manifest.to_text();
   for (const auto& [path, entry] : merged.files()) {
     if (entry.file.link.empty()) stored.ranks.emplace(path, entry.rank);
   }

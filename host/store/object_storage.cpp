@@ -101,7 +101,7 @@ std::optional<Snapshot> local_of(Database& database, const std::string& run) {
   Statement query = database.prepare(
       "SELECT owner_epoch, updated_at FROM runs WHERE name = ? AND status != 'QUEUED'");
   if (!query.add(run).next()) return std::nullopt;
-  return Snapshot{.uri = {}, .run = run, .epoch = query.integer(0), .time_ms = query.integer(1)};
+  return Snapshot{.uri = "", .run = run, .epoch = query.integer(0), .time_ms = query.integer(1)};
 }
 
 std::string run_id_of(const std::string& path, const std::string& run) {

@@ -256,7 +256,7 @@ OpenedRun open_run(const NewRun& run) {
   if (!lock) throw run_is_live(run, run_path);
   OpenedRun opened{.claim = {.database = std::move(database),
                              .lock = std::move(*lock),
-                             .run_id = {},
+                             .run_id = "",
                              .name = run.name,
                              .run_path = run_path,
                              .place = RunPlace(run_path),

@@ -119,6 +119,7 @@ def test_what_points_down_and_what_is_only_said_is_clean(lint):
     ("modules/rtrain/guide/a.md", "x " * 63 + "\n", "modules/rtrain/guide/a.md:1: a line of 126 columns, at most 125"),
     ("README.md", f"| {'word ' * 16}| `code of two words` |\n", "README.md:1: a cell of 16 words, at most 15"),
     ("host/cli/a.cpp", "lua_pushcfunction(L, &f);\n", "host/cli/a.cpp:1: gives Lua a function without a guard"),
+    ("host/cli/a.cpp", "return {\n    .x = {},\n    .y = f({1})};\n", "host/cli/a.cpp:2: .x = {} stands before a call"),
 ])
 def test_what_a_comment_or_a_document_gets_wrong_is_named(lint, path, text, wrong):
     code, said = lint("lint-texts", {path: text})
@@ -136,6 +137,7 @@ def test_texts_that_are_right_are_clean(lint):
     assert lint("lint-texts", {
         "host/lua/a.h": "// next to b.h and host/lua/b.h; LibTorch's caffe2/serialize/versions.h\n",
         "host/lua/b.h": "lua_pushcfunction(L, f);\n",
+        "host/lua/b.cpp": "A a{.x = f(), .y = {}, .z = 1};\nB b({.x = {}}, f());\n",
         "host/engine/a.cpp": "lua_pushcclosure(L, &guarded<&f>, 1);\n",
         "README.md": f"| {'word ' * 15}| `code {'of ' * 20} words` |\n",
     }) == (0, "")
