@@ -4,14 +4,48 @@
 
 #include "host/base/base64.h"
 #include "host/base/error.h"
+#include "host/base/json.h"
 #include "host/dash/access.h"
+#include "host/dash/api.h"
 #include "host/dash/curve.h"
 #include "host/dash/script_bundle.h"
 #include "host/http/file_body.h"
 #include "host/http/http_parser.h"
+#include "tests/unit/test_run.h"
 
 namespace rtrain {
 namespace {
+
+// Streams too: whatever an answer has made until it throws is destroyed once.
+TEST(Api, EveryRouteOfARunThatIsNotThereSaysSo) {
+  TestRun run;
+  for (const bool has_store : {false, true}) {
+    if (has_store) run.open();
+    const Api api(run.spec.storage_path);
+    int num_routes = 0;
+    for (const Route& route : Api::routes()) {
+      const std::string pattern = route.path;
+      const size_t at = pattern.find("{run}");
+      if (at == std::string::npos) continue;
+      HttpRequest request;
+      request.method = route.method;
+      request.path = pattern.substr(0, at) + "NOTHERE" + pattern.substr(at + 5);
+      request.may_write = true;
+      request.body = "{}";
+      for (int i = 0; i < 3; ++i) {
+        const HttpReply reply = api.answer(request);
+        EXPECT_EQ(reply.events, nullptr) << route.path;
+        EXPECT_GE(reply.response.status, 400) << route.path;
+        EXPECT_FALSE(from_json(reply.response.body)["error"]["message"].as_string().empty());
+        if (pattern.ends_with("/events")) {
+          EXPECT_EQ(reply.response.status, 404) << route.path;
+        }
+      }
+      ++num_routes;
+    }
+    EXPECT_GT(num_routes, 20);
+  }
+}
 
 TEST(HttpTarget, EscapesAreUndone) {
   const auto target = parse_target("/a%20b?x=1+2&x=%26&y&=z&&q=a=b");
