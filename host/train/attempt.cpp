@@ -245,9 +245,17 @@ void Attempt::name_survivors() {
   if (run_.spec.local) return abandon_endpoints();
   for (int rank = 0; rank < roster_.size(); ++rank) {
     if (!roster_.is_running(rank)) continue;
-    warn(cat("rank ", rank, " (pid ", roster_.pid(rank), ") has not ended ", kKillNotice.count(),
-             " s after SIGKILL: it waits in the kernel, for a disk, a network file system or a "
-             "device"));
+    const NodeGroup::Member& member = nodes_.of(rank);
+    const std::string text = cat("rank ", rank, " (pid ", roster_.pid(rank), ") has not ended ",
+                                 kKillNotice.count(), " s after ");
+    const std::string waits = "waits in the kernel, for a disk, a network file system or a device";
+    if (member.number == 0) {
+      warn(cat(text, "SIGKILL: it ", waits));
+    } else {
+      warn(cat(text, "host ", member.host, " was told to kill it: the host is gone or cut off, ",
+               "which is known after ", run_.spec.node_timeout_s,
+               " s (FailureConfig.node_timeout_s), or the process ", waits));
+    }
   }
 }
 
