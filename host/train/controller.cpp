@@ -257,9 +257,14 @@ void Controller::hold_output() {
 
 // Actions may bring about events; those wait until all actions of the step before are performed.
 void Controller::feed(Event event) {
+  struct Feeding {
+    explicit Feeding(bool& flag) : flag(flag) { flag = true; }
+    ~Feeding() { flag = false; }
+    bool& flag;
+  };
   waiting_.push_back(std::move(event));
   if (feeding_) return;
-  feeding_ = true;
+  const Feeding feeding(feeding_);  // also where an action throws: the next event goes on
   while (!waiting_.empty()) {
     const RunState before = machine_.state;
     Step next = step(std::move(machine_), waiting_.front());
@@ -271,7 +276,6 @@ void Controller::feed(Event event) {
       std::visit([this](const auto& a) { perform(a); }, action);
     }
   }
-  feeding_ = false;
 }
 
 void Controller::tell_state() {

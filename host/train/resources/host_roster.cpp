@@ -10,6 +10,12 @@
 #include "host/machine/machine.h"
 
 namespace rtrain {
+namespace {
+
+// Of one host, whatever its agent says.
+constexpr int kMostWorkers = 100'000;
+
+}  // namespace
 
 HostRoster::HostRoster(const JobNodes& nodes, const RunSpec& spec, std::vector<std::string> gpus)
     : nodes_(nodes), spec_(spec), gpus_(std::move(gpus)), libtorch_(libtorch_build()) {}
@@ -37,7 +43,7 @@ HostRoom HostRoster::room(int node) const {
     return {hostname(), workers_for(nodes_.spec().tasks_on_node(), nodes_.cores(), gpus_)};
   }
   const message::AgentInfo& info = others_.at(node).info;
-  return {info.host, workers_for(info.tasks, info.cores, info.gpus)};
+  return {info.host, std::clamp(workers_for(info.tasks, info.cores, info.gpus), 0, kMostWorkers)};
 }
 
 // Where the launcher has started each rank, it has chosen.

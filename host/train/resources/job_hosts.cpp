@@ -213,8 +213,8 @@ void JobHosts::on_node_message(int node, Value message) try {
   if (const auto remote = remote_.find(node); remote != remote_.end()) {
     remote->second->receive(std::move(message));
   }
-} catch (const Error& e) {
-  on_node_lost(node, cat("node ", node, " has sent what makes no sense: ", e.message()));
+} catch (const std::exception& e) {
+  on_node_lost(node, cat("node ", node, " has sent what makes no sense: ", e.what()));
 }
 
 void JobHosts::on_node_lost(int node, const std::string& reason) {
