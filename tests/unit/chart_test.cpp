@@ -78,7 +78,9 @@ void expect_ticks(double low, double high, bool is_log, bool is_whole, size_t mo
   for (size_t i = 0; i < ticks.size(); ++i) {
     const double place = axis.place(ticks[i].value);
     EXPECT_TRUE(place > -0.51 && place < 1.51) << ticks[i].label << " at " << place;
-    if (is_whole) EXPECT_EQ(ticks[i].value, std::floor(ticks[i].value));
+    if (is_whole) {
+      EXPECT_EQ(ticks[i].value, std::floor(ticks[i].value));
+    }
     if (i == 0) continue;
     EXPECT_LT(ticks[i - 1].value, ticks[i].value);
     EXPECT_NE(ticks[i - 1].label, ticks[i].label);
