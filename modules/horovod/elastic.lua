@@ -40,8 +40,8 @@ function State:check_host_updates() end  -- luacheck: ignore
 
 ---Gives back a train function, `fn(state, ...)`, that goes on from the last commit when ranks are lost: as train.elastic does.
 ---Horovod equivalent: hvd.elastic.run.
----@param fn fun(state: State, ...): any
----@return fun(state: State, ...): any
+---@param fn fun(state: State): any more arguments are passed on
+---@return fun(state: State): any
 ---
 ---```lua
 ---local hvd, torch, train = require 'horovod', require 'torch', require 'rtrain'

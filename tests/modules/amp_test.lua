@@ -139,7 +139,8 @@ function TestGradScaler:test_fused_optimizer_unscales_itself()
         scaler:step(optimizer)
         scaler:update()
       end
-      results[i] = {x:tolist(), scaler:get_scale(), optimizer.state[x] and optimizer.state[x].step:item()}
+      local step = optimizer.state[x].step
+      results[i] = {x:tolist(), scaler:get_scale(), step and step:item()}
     end
     lu.assertEquals(results[1], results[2], name)
   end

@@ -128,7 +128,7 @@ TEST_F(LocalNodeTest, WorkersAreForkedFromAZygote) {
   wait_for("rank 5: hello");
   EXPECT_EQ(delegate_.workers[5].threads, 3);
   EXPECT_EQ(delegate_.workers[5].gpus.at(0).uuid, "GPU-1");
-  EXPECT_EQ(node_->facts(5).state, 'S');
+  run_until(loop_, [this] { return node_->facts(5).state == 'S'; });
   node_->send(5, to_frame(message::Exit{}));
   wait_for("rank 5 is gone");
   EXPECT_EQ(delegate_.ends[5].status.exit_code, 3);

@@ -147,17 +147,21 @@ end
 
 -- Every module, the roots' first level before what lies deeper.
 local function all_modules()
-  local modules = {}
+  local modules, is_known = {}, {}
   for _, root in ipairs(ROOTS) do modules[#modules + 1] = catalog.module(root) end
   local i = 1
   while modules[i] do
     local owner = modules[i]
-    for _, name in ipairs(catalog.names(owner.value)) do
-      if not operator_behind(owner.value, name) and kind_of(owner.value[name]) == 'module' then
-        modules[#modules + 1] = catalog.member(owner, name)
+    if is_known[owner.value] then
+      table.remove(modules, i)  -- a second name, or a module that stands in itself
+    else
+      is_known[owner.value], i = true, i + 1
+      for _, name in ipairs(catalog.names(owner.value)) do
+        if not operator_behind(owner.value, name) and kind_of(owner.value[name]) == 'module' then
+          modules[#modules + 1] = catalog.member(owner, name)
+        end
       end
     end
-    i = i + 1
   end
   return modules
 end

@@ -207,6 +207,5 @@ defined('all_to_all_single', {'output', 'input', {'output_split_sizes'}, {'input
 end)
 
 return require 'base.namespace'('torch.distributed.nn', {
-  modules = {functional = 'torch.distributed.nn'},
   absent = {RemoteModule = 'workers share tensors through collectives'},
 }, nn)
