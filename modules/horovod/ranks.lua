@@ -65,10 +65,26 @@ function ranks.mpi_threads_supported()
   return false
 end
 
-for name, value in next, {mpi_enabled = false, mpi_built = false, gloo_enabled = true, gloo_built = true, ddl_built = false,
-                          ccl_built = false, rocm_built = false} do
-  ranks[name] = function() return value end
-end
+---@return boolean always false: no collective goes over MPI
+function ranks.mpi_enabled() return false end
+
+---@return boolean always false
+function ranks.mpi_built() return false end
+
+---@return boolean always true
+function ranks.gloo_enabled() return true end
+
+---@return boolean always true
+function ranks.gloo_built() return true end
+
+---@return boolean always false
+function ranks.ddl_built() return false end
+
+---@return boolean always false
+function ranks.ccl_built() return false end
+
+---@return boolean always false
+function ranks.rocm_built() return false end
 
 ---@return boolean whether CUDA tensors can travel over NCCL
 function ranks.nccl_built() return dist.is_nccl_available() end

@@ -156,7 +156,8 @@ end
 local function warnings_of(body)
   local path = os.tmpname()
   local file = assert(io.open(path, 'w'))
-  file:write("local torch = require 'torch'\nlocal o = torch.optim.SGD({torch.ones(1, {requires_grad = true})})\n"
+  file:write("local torch = require 'torch'\nlocal x = torch.ones(1, {requires_grad = true})\n"
+    .. "x.grad = torch.ones(1) local o = torch.optim.SGD({x})\n"
     .. "local s = torch.optim.lr_scheduler.StepLR(o, 1)\n" .. body)
   file:close()
   local pid = tonumber(io.open('/proc/self/stat'):read '*n')

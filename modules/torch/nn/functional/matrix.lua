@@ -2,6 +2,7 @@
 
 local args = require 'base.args'
 local aten = require 'torch.aten'
+local checks = require 'torch.checks'
 local errors = require 'base.errors'
 
 local matrix = {}
@@ -9,7 +10,7 @@ local defined = args.definer(matrix)
 
 -- The kernel reads rows and columns in pieces of 16 bytes; its own message does not say which operand it is about.
 local function check_strides(name, operand)
-  local size = operand:element_size()
+  local size = checks.tensor('grouped_mm: ' .. name, operand):element_size()
   for dim, stride in ipairs(operand:stride()) do
     if stride ~= 1 and stride * size % 16 ~= 0 then
       errors.raise('argument', ('grouped_mm: %s has stride %d in dimension %d: strides are multiples of 16 bytes, which is %d '
