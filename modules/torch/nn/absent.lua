@@ -11,7 +11,8 @@ absent.GROUPS = {
     UninitializedBuffer]]},
   {'torch.nn', 'Several GPUs in one process', 'one process for each GPU: train.torch.prepare_model', 'DataParallel'},
   {'torch.nn.parallel', 'Several GPUs in one process', 'one process for each GPU: DistributedDataParallel', [[
-    DataParallel data_parallel comm distributed gather parallel_apply replicate scatter]]},
+    DataParallel data_parallel comm distributed DistributedDataParallelCPU gather parallel_apply replicate scatter
+    scatter_gather]]},
   {'torch.nn', 'Deprecated', 'extend nn.Module; use nn.NLLLoss', 'Container NLLLoss2d'},
   {'torch.nn', 'Quantization', 'quantized layers are written in Python', 'quantized quantizable qat intrinsic'},
   {'torch.nn', 'Gradients of convolutions', 'use torch.autograd.grad', 'grad'},
