@@ -50,7 +50,8 @@ local FILES = {lua = true, py = true, pt = true, png = true, csv = true}
 local NOT_OURS = {}
 for name in ([[train.reprot torch.linalg.inverse torch.from_numpy nn.LazyLinear torch.NAME x.T:matmul
                result.metrics.loss result.metrics.steps result.checkpoint.path model.module:load_state_dict
-               model.module:state_dict loader.sampler:set_epoch torch.sparse.FloatTensor]]):gmatch '%S+' do
+               model.module:state_dict loader.sampler:set_epoch torch.sparse.FloatTensor
+               nn.attention.SDPBackend.MATH]]):gmatch '%S+' do
   NOT_OURS[name] = true
 end
 
@@ -75,7 +76,8 @@ end
 local NO_NAMES = {}
 for name in ([[TORCH_NCCL_ASYNC_ERROR_HANDLING include_paths file_extensions ignore_missing_paths fn_args fn_kwargs
                fn_constructor_args compute num_cpus concurrency workers local_shuffle_buffer_size src_key_padding_mask
-               torch.cuda.memory._record_memory_history _dump_snapshot scaler True ray.train files]]):gmatch '%S+' do
+               torch.cuda.memory._record_memory_history _dump_snapshot scaler True ray.train files
+               self.a self.b]]):gmatch '%S+' do
   NO_NAMES[name] = true
 end
 

@@ -145,7 +145,8 @@ end
 ---@return DocThing|nil
 function members.of_any_class(name)
   for _, module in ipairs(source.modules()) do
-    for _, entry in ipairs(module:match '^rtrain%f[.%z]' and source.entries(module) or {}) do
+    local is_looked_at = module:match '^rtrain%f[.%z]' or module:match '^torch%.nn%.parallel%f[.%z]'
+    for _, entry in ipairs(is_looked_at and source.entries(module) or {}) do
       local found = entry.doc.class and class_member(members.declared_class(entry.doc.class), name)
       if found then return found end
     end
