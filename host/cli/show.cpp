@@ -304,6 +304,9 @@ void print_run(const Page& page, const Value& run, const Value& details, const L
   page.add_field("config", to_json(run["config"]));
   page.add_field("scaling", to_json(run["scaling"]));
   page.add_field("metrics", human_metrics(run["metrics"]));
+  if (!run["last_report"].is_nil()) {
+    page.add_field("last report", human_metrics(run["last_report"]));
+  }
   page.add_field("path", run["path"].as_string());
   page.add_field("uri", run["uri"].string_or(""));
   page.add_field("error", error_message(details["error"]));
@@ -351,9 +354,10 @@ void add_show(Parser& parser) {
   command.footer(
       "Keys of --json: name, run_id, status, num_workers, started_at, ended_at, duration_s,\n"
       "waiting_s (for cores and GPUs), running_s (all attempts), script, metrics (of the last\n"
-      "report), tags, config, scaling, attempts, checkpoints, best_checkpoints, annotations, "
-      "nodes,\n"
-      "path, uri (in an object store), environment.\n"
+      "report), tags, config, scaling, last_report, attempts, checkpoints, best_checkpoints,\n"
+      "annotations, nodes, path, uri (in an object store), environment.\n"
+      "last_report: training_iteration, time_total_s (of all attempts), timestamp, pid, hostname,\n"
+      "node_ip.\n"
       "attempts: attempt, status (HEALED: lost workers were replaced in the next one, while the\n"
       "others lived), error, started_at, ended_at, heal_s (how long that took), timing, workers\n"
       "(rank, pid, host, device, gpu, data, timing, exit_code, signal). timing: where the time of\n"

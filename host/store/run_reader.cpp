@@ -147,6 +147,30 @@ Value mean_timing(const List& workers) {
   return out;
 }
 
+// Ray's automatic fields of rank 0's last report that counts: {training_iteration, time_total_s,
+// timestamp, pid, hostname, node_ip}. The seconds are those of all attempts up to it. Nil without a
+// report.
+Value last_report(Database& database, const std::string& run_id) {
+  constexpr int64_t kMsPerSecond = 1000;
+  constexpr const char* kOneMachine = "127.0.0.1";  // a run without other hosts has no address
+  Statement query = database.prepare(
+      "SELECT idx, time, time - a.started_at + (SELECT coalesce(sum(b.ended_at - b.started_at), 0) "
+      "FROM attempts AS b WHERE b.run_id = r.run_id AND b.attempt < r.attempt), w.pid, w.host, "
+      "(SELECT address FROM nodes AS n WHERE n.run_id = r.run_id AND n.host = w.host) "
+      "FROM reports AS r JOIN attempts AS a USING(run_id, attempt) "
+      "LEFT JOIN workers AS w USING(run_id, attempt, rank) "
+      "WHERE run_id = ? AND rank = 0 AND superseded = 0 ORDER BY idx DESC LIMIT 1");
+  if (!query.add(run_id).next()) return {};
+  const std::string address = query.text(5);
+  return Map{
+      {"training_iteration", query.integer(0) + 1},
+      {"time_total_s", static_cast<double>(query.integer(2)) / static_cast<double>(kMsPerSecond)},
+      {"timestamp", query.integer(1) / kMsPerSecond},
+      {"pid", optional_value(query.optional_integer(3))},
+      {"hostname", query.is_null(4) ? Value() : Value(query.text(4))},
+      {"node_ip", address.empty() ? Value(kOneMachine) : Value(address)}};
+}
+
 }  // namespace
 
 List RunReader::attempts(const RunRef& run) {
@@ -225,6 +249,7 @@ Value RunReader::run(const RunRef& run) {
   query.add(run.run_id).next();
   out.set("config", json_value(query.text(0)));
   out.set("scaling", json_value(query.text(1)));
+  out.set("last_report", last_report(database_, run.run_id));
   out.set("attempts", attempts(run));
   const List existing = checkpoints(run, false);
   out.set("checkpoints", existing);

@@ -7,7 +7,10 @@ local errors = require 'base.errors'
 local failure = require 'rtrain.run.failure'
 local metrics_text = require 'rtrain.metrics.text'
 local number = require 'base.number'
+local ordered = require 'base.ordered'
 local system = require 'base._system'
+
+local AUTOMATIC = {'training_iteration', 'time_total_s', 'timestamp', 'pid', 'hostname', 'node_ip'}
 
 ---What `fit()` gives back. Ray equivalent: ray.train.Result.
 ---
@@ -27,7 +30,8 @@ local system = require 'base._system'
 ---assert(train.Result.from_path(result.path).metrics.loss == 0.3)
 ---```
 ---@class Result
----@field metrics? table rank 0's metrics of the last report
+---@field metrics? table rank 0's metrics of the last report, and Ray's automatic fields where those have no such names:
+---  training_iteration (from 1), time_total_s (of all attempts), timestamp (in seconds since 1970), pid, hostname, node_ip
 ---@field checkpoint? Checkpoint the latest one
 ---@field error? table nil when the run finished
 ---@field path string the run's folder
@@ -44,7 +48,7 @@ end
 
 -- 'Result(metrics={epoch=1 loss=0.5}, checkpoint=Checkpoint(…), path=…)', with the error where there is one.
 function Result:__tostring()
-  local parts = {('metrics={%s}'):format(metrics_text.line(self.metrics)), 'checkpoint=' .. tostring(self.checkpoint)}
+  local parts = {('metrics={%s}'):format(metrics_text.line(self._reported)), 'checkpoint=' .. tostring(self.checkpoint)}
   if self.error then parts[3] = 'error=' .. tostring(self.error) end
   parts[#parts + 1] = 'path=' .. tostring(self.path)
   return ('Result(%s)'):format(table.concat(parts, ', '))
@@ -67,7 +71,7 @@ end
 ---@return Result
 function Result.from_event(finished, config)
   return Result {
-    metrics = finished.metrics,
+    _reported = finished.metrics,
     checkpoint = finished.checkpoint and Checkpoint(finished.checkpoint.path) or nil,
     error = finished.error and failure.make(finished.error, {path = finished.path, attempt = finished.attempts or 1}) or nil,
     path = finished.path,
@@ -107,11 +111,33 @@ local function read_metrics(path)
   return DataFrame.of(require 'rtrain.metrics.reported'(storage, name))
 end
 
+-- The metrics with the automatic fields, which stand last and give way to the script's own.
+local function with_automatic_fields(metrics, last_report)
+  if metrics == nil or last_report == nil then return metrics end
+  local out = ordered.new()
+  for _, name in ipairs(metrics_text.names(metrics)) do out[name] = metrics[name] end
+  for _, name in ipairs(AUTOMATIC) do
+    if out[name] == nil then out[name] = last_report[name] end
+  end
+  return out
+end
+
+-- Nil where the store cannot be read: it may be what the run failed at.
+local function read_last_report(path)
+  local ok, found = pcall(function()
+    local storage, name = path:match '^(.*)/([^/]+)$'
+    return require('rtrain._host').run(storage, name).last_report
+  end)
+  return ok and found or nil
+end
+
 function Result:__index(key)
-  if key ~= 'metrics_dataframe' then return Result[key] end
-  local frame = read_metrics(self.path)
-  self.metrics_dataframe = frame
-  return frame
+  if key == 'metrics_dataframe' then
+    self.metrics_dataframe = read_metrics(self.path)
+  elseif key == 'metrics' and rawget(self, '_reported') ~= nil then
+    self.metrics = with_automatic_fields(self._reported, read_last_report(self.path))
+  end
+  return rawget(self, key) or Result[key]
 end
 
 ---The Result of a run in the store, with its error and the metrics of every report.
@@ -123,8 +149,10 @@ function Result.from_path(path)
   local host = require 'rtrain._host'
   local storage, name = place_of(path, 'Result.from_path')
   local run = host.run(storage, name)
+  local metrics = next(run.metrics) ~= nil and run.metrics or nil
   return Result {
-    metrics = next(run.metrics) ~= nil and run.metrics or nil,
+    metrics = with_automatic_fields(metrics, run.last_report),
+    _reported = metrics,
     checkpoint = latest_of(host.checkpoints(storage, name, false)),
     error = run.error and failure.make(run.error, {path = run.path, attempt = #run.attempts}) or nil,
     path = run.path,

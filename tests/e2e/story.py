@@ -21,7 +21,7 @@ CHANGING = [
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?Z?)?", "DATE"),
     (r"(?m)^(host|machine|variables|command) .*(\n {8,}.*)*", r"\1  …"),
     (r"(?<=no CUDA device: ).*(?=\. To train)", "…"),
-    (r"\bpid \d+", "pid N"),
+    (r"\b(pid|timestamp) \d+", r"\1 N"),
     (r"\b\d+ h \d\d min|\b\d+ min \d\d s|\b\d+(\.\d+)? s\b|\b\d+(\.\d+)? ms\b", "TIME"),
     (r"one in TIME|\d+(\.\d+)?/s|\d+(\.\d+)? it/s", "RATE"),
     (r"(?<=time  TIME: ).*", "…"),

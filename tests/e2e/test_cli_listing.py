@@ -140,8 +140,11 @@ def test_show_tells_all_of_a_run(store):
     assert show["attempts"][0]["workers"][1] == {
         "rank": 1, "pid": 101, "host": "node", "device": "cpu", "gpu": None, "data": None, "timing": None, "exit_code": None, "signal": 9}
     assert [row["name"] for row in show["best_checkpoints"]] == ["checkpoint_000000", "checkpoint_000002"]
+    assert show["last_report"] == {"training_iteration": 2, "time_total_s": 0.002, "timestamp": START // 1000, "pid": 100,
+                                   "hostname": "node", "node_ip": "127.0.0.1"}
+    assert store.json("show", "alphabet")["last_report"] is None
     text = store("show", "alpha").stdout
-    for word in ("alpha", "the first", "signal 9", "checkpoint_000002", "1 m 02 s"):
+    for word in ("alpha", "the first", "signal 9", "checkpoint_000002", "1 m 02 s", "last report", "training_iteration"):
         assert word in text
     assert "boom" in store("show", "alphabet").stdout
 

@@ -60,7 +60,7 @@ def test_metrics_and_configs_of_a_run(rtrain):
         end
         local result = train.TorchTrainer{train_loop_per_worker = train_func, train_loop_config = {lr = 0.1},
           scaling_config = train.ScalingConfig{num_workers = 1}}:fit()
-        print(result.metrics, result.config, result.metrics_dataframe)
+        print(result.config, result.metrics_dataframe, result.metrics)
     """)
     assert "{lr = 0.1}" in result.stdout
-    assert "{epoch = 1, loss = 0.5}\t{lr = 0.1}\t{{epoch = 1, loss = 0.5}}" in result.stdout
+    assert "{lr = 0.1}\t{{epoch = 1, loss = 0.5}}\t{\n  epoch = 1,\n  loss = 0.5,\n  training_iteration = 1,\n" in result.stdout

@@ -2,6 +2,8 @@
 
 import json
 import shlex
+import socket
+import time
 
 import pytest
 
@@ -31,6 +33,8 @@ local function describe(result)
   print('rows', table.concat(accuracies, ' '))
   print('path', result.path)
   print('text', tostring(result))
+  local m = result.metrics
+  print('automatic', m.training_iteration, m.time_total_s, m.timestamp, m.pid, m.hostname, m.node_ip)
 end
 """
 
@@ -56,14 +60,48 @@ def test_the_result_and_its_copy_from_the_store(rtrain):
     assert printed["text"][0].startswith("Result(metrics={accuracy=0.5 config={") and printed["text"][0].endswith(
         f"}}, checkpoint=Checkpoint({printed['checkpoint'][0]}), path={folder})")
     assert printed["returned"] == ["42", "0"]
+    iteration, seconds, timestamp, pid, hostname, address = printed["automatic"]
+    (attempt,) = rtrain.json("show", "mine")["attempts"]
+    assert (iteration, pid, hostname, address) == ("3", str(attempt["workers"][0]["pid"]), socket.gethostname(), "127.0.0.1")
+    assert 0 < float(seconds) < 600 and abs(time.time() - float(timestamp)) < 600
     by_index = {row["index"]: row for row in rtrain.json("checkpoints", "mine")}
     assert printed["checkpoint"] == [by_index[2]["path"]]
     assert printed["best"] == [by_index[1]["path"]]
 
     script = RUN + f"describe(train.Result.from_path('{folder}'))"
     restored = values(rtrain("exec", rtrain.script(script)))
-    for key in ("last", "checkpoint", "best", "rows", "path", "text"):
+    for key in ("last", "checkpoint", "best", "rows", "path", "text", "automatic"):
         assert restored[key] == printed[key]
+
+
+def test_the_scripts_own_metrics_have_precedence_over_automatic_fields(rtrain):
+    printed = values(rtrain.run_ok("""
+        local train = require 'rtrain'
+        local function loop()
+          if train.get_context():get_world_rank() == 0 and not train.get_checkpoint() then
+            train.tempdir(function(dir)
+              io.open(dir .. '/file', 'w'):close()
+              train.report({pid = 'mine', loss = 0.5}, {checkpoint = train.Checkpoint.from_directory(dir)})
+            end)
+            error 'once'
+          end
+          train.report {pid = 'mine', loss = 0.25}
+        end
+        local result = train.DataParallelTrainer{train_loop_per_worker = loop,
+          run_config = train.RunConfig{failure_config = train.FailureConfig{max_failures = 1}}}:fit()
+        local names = {}
+        for name in pairs(result.metrics) do names[#names + 1] = name end
+        table.sort(names)
+        print('names', table.concat(names, ' '))
+        print('values', result.metrics.pid, result.metrics.training_iteration, result.metrics.loss)
+        print('text', tostring(result))
+        """, "--name", "own"))
+    assert printed["names"] == ["hostname loss node_ip pid time_total_s timestamp training_iteration"]
+    assert printed["values"] == ["mine", "2", "0.25"]
+    assert printed["text"][0].startswith("Result(metrics={loss=0.25 pid=mine}, ")
+    first, second = rtrain.json("show", "own")["attempts"]
+    shown = rtrain.json("show", "own")["last_report"]
+    assert shown["pid"] == second["workers"][0]["pid"] != first["workers"][0]["pid"]
 
 
 def test_set_is_typed_by_the_value_it_replaces(rtrain):

@@ -113,7 +113,7 @@ end
 local function names_reported(results)
   local seen, names = {}, {}
   for _, result in ipairs(results) do
-    for name in next, result.metrics or {} do
+    for name in next, result._reported or {} do
       if type(name) == 'string' and not seen[name] then names[#names + 1] = name end
       seen[name] = true
     end
@@ -156,7 +156,7 @@ end
 
 -- The report that counts: the last one, or with a filter the one where the metric is best.
 local function report_of(result, objective)
-  if objective == nil then return result.metrics or {} end
+  if objective == nil then return result._reported or {} end
   local best
   for _, row in ipairs(result.metrics and result.metrics_dataframe or {}) do
     local value = number.of(row[objective.metric])
