@@ -10,10 +10,26 @@ local autograd = {}
 ---@param options? {retain_graph: boolean, create_graph: boolean, inputs: any[]}
 function autograd.backward(tensors, grads, options) return require('torch._C').backward(tensors, grads, options) end
 
+-- One backward pass for all entries of the first dimension of grad_outputs.
+local function batched_grad(outputs, inputs, ...)
+  local given, options = {...}, {}
+  for name, value in next, table.remove(given) do options[name] = value end
+  local is_batched = options.is_grads_batched
+  local weights = given[1] or options.grad_outputs
+  options.is_grads_batched, options.grad_outputs = nil, nil
+  local function grad(v) return require('torch._C').grad(outputs, inputs, v, options) end
+  if not is_batched then return grad(weights) end
+  if weights == nil then
+    require('base.errors').raise('argument', 'grad: is_grads_batched needs grad_outputs with one dimension more in front')
+  end
+  return require('torch.func.vmap').vmap(grad)(weights)
+end
+
 ---Gradients of outputs by inputs, without touching `.grad`. PyTorch equivalent: torch.autograd.grad.
 ---@param outputs torch.Tensor|torch.Tensor[]
 ---@param inputs torch.Tensor|torch.Tensor[]
----@param ... any grad_outputs, {retain_graph, create_graph, allow_unused, materialize_grads}
+---@param ... any grad_outputs, {retain_graph, create_graph, allow_unused, materialize_grads, is_grads_batched}: with
+---  is_grads_batched grad_outputs have one dimension more in front, and so do the gradients, one for each of its entries
 ---@return torch.Tensor[] grads one for each input; for those that the outputs do not depend on torch.none with
 ---  allow_unused, zeros with materialize_grads
 ---
@@ -23,7 +39,11 @@ function autograd.backward(tensors, grads, options) return require('torch._C').b
 ---local grads = torch.autograd.grad(x * x, x)
 ---assert(grads[1]:item() == 6 and x.grad == nil)
 ---```
-function autograd.grad(outputs, inputs, ...) return require('torch._C').grad(outputs, inputs, ...) end
+function autograd.grad(outputs, inputs, ...)
+  local options = select('#', ...) > 0 and select(-1, ...)
+  if args.is_keywords(options) and options.is_grads_batched ~= nil then return batched_grad(outputs, inputs, ...) end
+  return require('torch._C').grad(outputs, inputs, ...)
+end
 
 ---Calls fn in anomaly mode: a backward that gives NaN, or that fails, is an error that names the user's line whose
 ---operation it belongs to. Slow; for finding faults. PyTorch equivalent: torch.autograd.detect_anomaly.

@@ -490,6 +490,75 @@ function TestDerivatives:test_func_of_tables_of_tensors()
     torch.func.grad(function() return torch.tensor(1) end), {list = {torch.tensor(1), 3}})
 end
 
+local vmap = torch.func.vmap
+
+function TestDerivatives:test_vmap_says_which_dimensions_do_not_fit()
+  local x = torch.ones(3, 2)
+  local function says(text, fn, ...) lu.assertErrorMsgContains(text, fn, ...) end
+  says('in_dims is 2 for a tensor of 2 dimensions', vmap(torch.sin, {in_dims = 2}), x)
+  says('in_dims is 0 for a tensor of 0 dimensions: torch.none means', vmap(torch.sin), torch.tensor(1))
+  says('in_dims is 0 for an argument that is a number', vmap(torch.mul), x, 3)
+  says('the mapped dimensions have sizes 3 and 2', vmap(torch.mul), x, x:t())
+  says('no argument is mapped', vmap(torch.sin, {in_dims = torch.none}), x)
+  says('in_dims has 1 entries, and the function was called with 2 arguments', vmap(torch.mul, {in_dims = {0}}), x, x)
+  says("in_dims has no dimension for 'b'", vmap(function(p) return p.a end, {in_dims = {{a = 0}}}), {a = x, b = x})
+  says('out_dims is torch.none for a result that depends on the batch', vmap(torch.sin, {out_dims = torch.none}), x)
+  says('out_dims is 3, and the result has 2 dimensions', vmap(torch.sin, {out_dims = 3}), x)
+  says('the function returns tensors, or tables of them; got number', vmap(function() return 1 end), x)
+  says('the function returned nothing', vmap(function() end), x)
+  says("expected a function, got number", vmap, 3)
+  says("chunk_size is a number of samples, not 0", vmap, torch.sin, {chunk_size = 0})
+  says('randomness', vmap, torch.sin, {randomness = 'all'})
+  says('randomness', vmap(function(v) return v + torch.rand(2) end), x)
+end
+
+function TestDerivatives:test_an_error_within_leaves_no_layer_behind()
+  local x = torch.tensor{1, 2}
+  local function fails() error('here', 0) end
+  for _, transformed in ipairs{vmap(fails), torch.func.grad(fails), torch.func.jacrev(fails), torch.func.jacfwd(fails),
+                               vmap(torch.func.grad(function(v) return fails(v) end)),
+                               function(v) return torch.func.jvp(fails, {v}, {v}) end} do
+    lu.assertErrorMsgContains('here', transformed, x)
+    lu.assertEquals(torch.func.grad(function(v) return (v * v):sum() end)(x):tolist(), {2, 4})
+    lu.assertEquals(({torch.func.jvp(torch.mul, {x, x}, {x, x})})[2]:tolist(), {2, 8})
+    lu.assertEquals((x + 1):tolist(), {2, 3})
+  end
+end
+
+function TestDerivatives:test_vmap_under_backward()
+  local w, x = leaf(1, 2), torch.arange(6):view(3, 2)
+  vmap(function(row) return (row * w):sum() end)(x):sum():backward()
+  lu.assertEquals(w.grad:tolist(), {6, 9})
+end
+
+function TestDerivatives:test_jvp_and_vjp_refuse_what_does_not_fit()
+  local x = torch.tensor{1, 2}
+  local func = torch.func
+  lu.assertErrorMsgContains('1 primals and 2 tangents', func.jvp, torch.sin, {x}, {x, x})
+  lu.assertErrorMsgContains('tangent 1 is', func.jvp, torch.sin, {x}, {torch.ones(3)})
+  lu.assertErrorMsgContains('got 3 for tangents[1]', func.jvp, torch.sin, {x}, {3})
+  lu.assertErrorMsgContains('got nil for the result of the function', func.jvp, function() end, {x}, {x})
+  local _, product = func.vjp(function(a) return {a, a * 2} end, x)
+  lu.assertEquals(product{x, x}:tolist(), {3, 6})
+  lu.assertErrorMsgContains('1 tensors for a function of 2 results', product, x)
+  lu.assertErrorMsgContains('floating-point', func.grad(torch.sum), torch.tensor({1}, {dtype = 'int64'}))
+end
+
+function TestDerivatives:test_models_that_cannot_be_stacked()
+  local stack = torch.func.stack_module_state
+  lu.assertErrorMsgContains('expected a list of modules', stack, nn.Linear(1, 1))
+  lu.assertErrorMsgContains('module 2 differs', stack, {nn.Linear(1, 1), nn.ReLU()})
+  local frozen = nn.Linear(1, 1)
+  frozen.bias:requires_grad_(false)
+  lu.assertErrorMsgContains("'bias' requires a gradient in some", stack, {nn.Linear(1, 1), frozen})
+end
+
+function TestDerivatives:test_is_grads_batched_needs_weights()
+  local x = leaf(1, 2)
+  lu.assertErrorMsgContains('is_grads_batched needs grad_outputs', torch.autograd.grad, x:sum(), x, {is_grads_batched = true})
+  lu.assertEquals(torch.autograd.grad(x * 2, x, torch.ones(2), {is_grads_batched = false})[1]:tolist(), {2, 2})
+end
+
 function TestDerivatives:test_materialize_grads()
   local x, y = leaf(1), leaf(2)
   local grads = torch.autograd.grad(x * 2, {x, y}, {materialize_grads = true})

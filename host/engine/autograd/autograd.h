@@ -25,6 +25,7 @@ std::span<const Method> function_functions();       // apply_function
 std::span<const Method> anomaly_functions();        // detect_anomaly, set_detect_anomaly, …
 std::span<const Method> loss_watch_functions();     // watch_losses, take_losses, num_steps
 std::span<const Method> saved_tensors_functions();  // saved_tensors_hooks
+std::span<const Method> transforms_functions();     // _with_vmap, _add_batch_dim, …
 
 void register_hook_class(lua_State* L);
 

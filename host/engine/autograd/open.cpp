@@ -9,7 +9,7 @@ void open_autograd(lua_State* L) {
   register_hook_class(L);
   for (const auto& functions :
        {backward_functions(), grad_mode_functions(), function_functions(), anomaly_functions(),
-        loss_watch_functions(), saved_tensors_functions()}) {
+        loss_watch_functions(), saved_tensors_functions(), transforms_functions()}) {
     add_functions(L, functions);
   }
 }

@@ -1,7 +1,9 @@
 -- torch/func/tree.lua: tensors in nested tables: arguments and results of transformed functions.
 
 local class = require 'base.class'
+local errors = require 'base.errors'
 local ordered = require 'base.ordered'
+local shown = require 'base.shown'
 local torch = require 'torch'
 
 local tree = {}
@@ -35,6 +37,26 @@ function tree.leaves(value)
     out[#out + 1] = tensor
     return tensor
   end)
+  return out
+end
+
+---The tensors of a value that holds nothing else.
+---@param name string the function, for messages
+---@param value any
+---@param place string what the value is, for messages: 'argument 0'
+---@return torch.Tensor[] at least one
+---Errors: 'argument' with the place of what is no tensor.
+function tree.tensors(name, value, place)
+  if torch.is_tensor(value) then return {value} end
+  local keys = is_branch(value) and ordered.keys_of(value) or {}
+  if #keys == 0 then
+    errors.raise('argument', ('%s: expected a Tensor, or tables of Tensors, got %s for %s'):format(name, shown(value), place))
+  end
+  local out = {}
+  for _, key in ipairs(keys) do
+    local at = type(key) == 'number' and ('%s[%d]'):format(place, key) or place .. '.' .. key
+    for _, tensor in ipairs(tree.tensors(name, value[key], at)) do out[#out + 1] = tensor end
+  end
   return out
 end
 
