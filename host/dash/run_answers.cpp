@@ -52,6 +52,7 @@ Value last_memory_report(const RunRef& run, int64_t rank) {
   const std::string ending = cat("-rank", rank, kMemoryReportEnding);
   const std::string folder = run.path + "/profiles";
   std::string last;
+  if (is_symlink(folder)) return {};  // what a link leads to is not the run's
   for (const std::string& name : folder_entries(folder)) {
     if (name.ends_with(ending)) last = name;
   }

@@ -22,9 +22,24 @@ void set_text(lua_State* L, const char* name, const std::string& text) {
   lua_setfield(L, -2, name);
 }
 
+// What has looked at the code is not kept: the collector would walk it in each of the script's
+// cycles.
+void forget_modules(lua_State* L) {
+  constexpr const char* kNames[] = {"base.errors.unset_globals", "base.errors.pythonisms",
+                                    "base.errors.bytecode", "base.instruction"};
+  lua_getglobal(L, "package");
+  lua_getfield(L, -1, "loaded");
+  for (const char* name : kNames) {
+    lua_pushnil(L);
+    lua_setfield(L, -2, name);
+  }
+  lua_pop(L, 2);
+}
+
 // The function of base.errors.unset_globals is above the chunk, its arguments on top.
 void refuse(lua_State* L, int chunk) {
   protected_call(L, lua_gettop(L) - chunk - 1, 1);
+  forget_modules(L);
   const std::string message = lua_isstring(L, -1) != 0 ? lua_tostring(L, -1) : "";
   lua_settop(L, chunk);
   if (!message.empty()) throw Error(Code::kUser, message, "(while reading the code)");

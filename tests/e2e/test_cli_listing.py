@@ -276,7 +276,7 @@ def test_sql_answers_and_changes_nothing(store):
         assert store("sql", query).returncode == 2, query
     for query, reason in (("SELECT abs(-9223372036854775807 - 1)", "integer overflow"),
                           ("SELECT json('x') FROM runs", "malformed JSON"),
-                          ("SELECT zeroblob(2000000000)", "string or blob too big")):
+                          ("SELECT zeroblob(2000000000)", "a text or blob in it is too large")):
         failed = store("sql", query)
         assert (failed.returncode, failed.stderr) == (2, f"rtrain: the query: {reason}\n")
     assert store("ls", "--where", "json('x')").returncode == 2

@@ -770,6 +770,7 @@ def test_nothing_is_read_through_a_link(dash, trained, tmp_path):
     log_of(trained, 1).unlink()
     log_of(trained, 1).symlink_to(tmp_path / "secret/rank-0.log")
     (run / "logs" / "attempt-7").symlink_to(tmp_path / "secret")
+    (run / "diag").mkdir(exist_ok=True)
     (run / "diag" / "20261122-015900.123-attempt-1").symlink_to(tmp_path / "secret")
     if (run / "profiles").is_dir():
         shutil.rmtree(run / "profiles")
