@@ -37,8 +37,9 @@ local function score_of(item, stems)
   local name, title, text = item.name:lower(), item.title:lower(), item.text:lower()
   local count, points = 0, 0
   for _, stem in ipairs(stems) do
-    local own = (name:find(stem, 1, true) and IN_NAME or 0) + (title:find(stem, 1, true) and IN_TITLE or 0)
-      + (text:find(stem, 1, true) and IN_TEXT or 0)
+    local word = '%f[%w]' .. stem  -- as words begin: nan is not in dominant
+    local own = (name:find(stem, 1, true) and IN_NAME or 0) + (title:find(word) and IN_TITLE or 0)
+      + (text:find(word) and IN_TEXT or 0)
     if own > 0 then count, points = count + 1, points + own end
   end
   return count, points
