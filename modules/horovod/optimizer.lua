@@ -117,7 +117,8 @@ end
 ---    hvd.init()
 ---    local x = torch.zeros({1}, {requires_grad = true})
 ---    local optimizer = hvd.DistributedOptimizer(torch.optim.SGD({x}, {lr = 1}))
----    (x * hvd.rank()):sum():backward()
+---    local loss = (x * hvd.rank()):sum()
+---    loss:backward()
 ---    optimizer:step()
 ---    train.report {x = x:item()}
 ---  end,
