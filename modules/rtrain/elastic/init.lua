@@ -43,7 +43,7 @@ end
 local function renew_session(state)
   local before = state.context
   state.context = require('rtrain._worker').context()
-  variables.set(require 'rtrain._worker', state.context)
+  variables.set_rank(state.context)
   state.checkpoint, state.tempdirs = nil, {}
   followers.move(before, state)
 end

@@ -2,6 +2,7 @@
 
 local ffi = require 'ffi'
 local master = require 'rtrain.worker.master'
+local session = require 'rtrain.worker.session'
 
 local variables = {}
 
@@ -22,20 +23,28 @@ local function set(name, value)
   put(name, value)
 end
 
----Sets them; again where the rank goes on in another group (train.elastic).
----@param host table rtrain._worker
+---Sets those that this rank knows by itself; again where it goes on in another group (train.elastic).
 ---@param context table of this rank
-function variables.set(host, context)
+function variables.set_rank(context)
   set('RANK', ('%d'):format(context.world_rank))
   set('WORLD_SIZE', ('%d'):format(context.world_size))
   set('LOCAL_RANK', ('%d'):format(context.local_rank))
   set('LOCAL_WORLD_SIZE', ('%d'):format(context.local_world_size))
   set('NODE_RANK', ('%d'):format(context.node_rank))
+end
+
+---Sets them all, together with the other ranks. A rank that takes a lost one's place asks for no address: the others are in
+---the middle of their work.
+---@param host table rtrain._worker
+---@param context table of this rank
+function variables.set(host, context)
+  variables.set_rank(context)
+  -- An rtrain that the train function starts is not a rank of this run.
+  set('RTRAIN_LAUNCHER', 'local')
+  if session.is_joining() then return end
   local address, port = master(host, context)
   set('MASTER_ADDR', address)
   set('MASTER_PORT', port)
-  -- An rtrain that the train function starts is not a rank of this run.
-  set('RTRAIN_LAUNCHER', 'local')
 end
 
 ---Makes the environment what it was before.
