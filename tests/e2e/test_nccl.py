@@ -85,7 +85,7 @@ def test_nccl_where_it_is_impossible_is_refused_before_anything_starts(rtrain, s
 
 
 def test_the_ranks_of_torchrun_see_by_themselves_whether_they_share_a_device(gpus):
-    text = script("train.report{backend = dist.get_backend()}", scaling="num_workers = 0, use_gpu = true")
+    text = script("dist.barrier() train.report{backend = dist.get_backend()}", scaling="num_workers = 0, use_gpu = true")
     for devices, backend in ((2, "nccl"), (1, "gloo")):
         gpus.env["FAKE_CUDA_DEVICES"] = str(devices)
         results = Job(gpus, gpus.script(text), args=("--name", backend)).wait()
