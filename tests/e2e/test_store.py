@@ -33,7 +33,7 @@ train.TorchTrainer{
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 RUN_KEYS = {"name", "run_id", "status", "num_workers", "started_at", "ended_at", "duration_s", "waiting_s", "running_s", "script", "metrics", "tags"}
 SHOW_KEYS = RUN_KEYS | {"config", "scaling", "attempts", "checkpoints", "best_checkpoints", "annotations", "nodes", "path",
-                        "environment"}
+                        "environment", "last_report"}
 CHECKPOINT_KEYS = {"name", "path", "index", "attempt", "metrics", "size_bytes", "created_at", "status", "latest", "best"}
 
 

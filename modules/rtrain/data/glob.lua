@@ -24,8 +24,9 @@ local function enter(patterns, state, place)
   if patterns[place] == '**' and place < #patterns then enter(patterns, state, place + 1) end
 end
 
+-- A pattern means a hidden name only where it begins as that does: for Python with '.', here also with '_'.
 local function matches(name, pattern)
-  return (name:sub(1, 1) ~= '.' or pattern:sub(1, 1) == '.') and fnmatch(name, pattern)
+  return (not files.is_hidden(name) or pattern:sub(1, 1) == name:sub(1, 1)) and fnmatch(name, pattern)
 end
 
 local function filter_of(patterns)
@@ -49,7 +50,7 @@ local function filter_of(patterns)
 end
 
 ---The files that a pattern means, in the order of their names: '*', '?', '[a-c]' and '[!a-c]' within a name, '**' for any
----folders. '*' does not stand for a dot at the beginning, and '**' not for folders that begin with '.' or '_'.
+---folders. '*' does not stand for a '.' or '_' at the beginning of a name, nor '**' for such a folder.
 ---@param path string absolute, or a URI whose bucket is named
 ---@return string[]
 function glob.files(path)

@@ -32,7 +32,7 @@ local function indented(text, columns)
 end
 
 -- Kubernetes puts variables in place of $(NAME), also in a command; a dollar sign is written twice.
-local function argument(word) return quoted((word:gsub('%$', '$$$$'))) end
+local function argument(word) return quoted((word:gsub('%$', '$$'))) end
 
 local function command_of(spec, name)
   local words = {}
