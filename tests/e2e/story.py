@@ -17,6 +17,7 @@ COLUMNS = 300  # the names of test folders fit, whatever they are
 
 # In this order.
 CHANGING = [
+    (r"(?<=checkpoint: )\S+/rtrain(?= run)", "rtrain"),
     (r"train-(sweep-)?\d{8}-[0-9a-f]{4}|train-sweep-[0-9a-f]{4}", "RUN"),
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?Z?)?", "DATE"),
     (r"(?m)^(host|machine|variables|command) .*(\n {8,}.*)*", r"\1  …"),

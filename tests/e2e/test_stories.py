@@ -32,7 +32,7 @@ def in_project(rtrain):
 def test_hello_training(story, rtrain):
     told = story("u1_hello_training")
     usage = rtrain()
-    assert usage.returncode == 2 and re.findall(r"^  rtrain (\w+) ", usage.stderr, re.MULTILINE) == ["init", "run", "ls"]
+    assert usage.returncode == 2 and re.findall(r"^  rtrain (\w+) ", usage.stderr, re.MULTILINE) == ["init", "run", "ls", "doc"]
     told.type("init", "mnist", "hello")
     rtrain.folder = rtrain.folder / "hello"
     rows = told.type("run", "train.lua", *FEW_STEPS, "--name", "first")

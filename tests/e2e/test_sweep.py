@@ -244,5 +244,5 @@ def test_a_sweep_without_a_metric_says_that_none_is_best(rtrain):
     result = rtrain("sweep", script, "--grid", "lr=1,2", "--jobs", "2")
     assert result.returncode == 0 and "best trial" not in result.stdout
     assert ("no trial is called the best: name the metric that counts, --metric NAME --mode min|max; they have reported "
-            "score, epoch") in result.stderr
+            "epoch, score") in result.stderr
     assert [line.split()[1] for line in result.stdout.splitlines()[1:]] == ["FINISHED", "FINISHED"]

@@ -177,6 +177,7 @@ function SweepDisplay:_why_none(trials)
     end
   end
   if #names == 0 then return 'none has reported' end
+  table.sort(names)
   return ('name the metric that counts, --metric NAME --mode min|max; they have reported %s'):format(table.concat(names, ', '))
 end
 
