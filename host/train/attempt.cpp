@@ -252,7 +252,7 @@ void Attempt::name_survivors() {
     if (member.number == 0) {
       warn(cat(text, "SIGKILL: it ", waits));
     } else {
-      warn(cat(text, "host ", member.host, " was told to kill it: the host is gone or cut off, ",
+      warn(cat(text, "host ", member.host, " was to kill it: the host is gone or cut off, ",
                "which is known after ", run_.spec.node_timeout_s,
                " s (FailureConfig.node_timeout_s), or the process ", waits));
     }

@@ -45,7 +45,7 @@ end
 ---@param value any
 ---@param place string what the value is, for messages: 'argument 0'
 ---@return torch.Tensor[] at least one
----Errors: 'argument' with the place of what is no tensor.
+---Errors: 'argument' with the place of what is not a tensor.
 function tree.tensors(name, value, place)
   if torch.is_tensor(value) then return {value} end
   local keys = is_branch(value) and ordered.keys_of(value) or {}
