@@ -30,7 +30,7 @@ class EmbeddedLibrary {
   // none.
   int file();
 
-  // Where the dynamic linker finds it.
+  // Where the dynamic linker finds it. Throws Error(kEnvironment) when it cannot be unpacked.
   std::string path();
 
   // The function of that name, from the library loaded with RTLD_LOCAL. Throws Error(kEnvironment)
