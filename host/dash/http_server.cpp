@@ -37,7 +37,8 @@ HttpServer::~HttpServer() = default;
 
 void HttpServer::on_request(HttpConnection& connection, HttpRequest request) {
   if (auto refusal = service_.refuse(request)) return connection.answer(std::move(*refusal));
-  WaitingRequest waiting{.viewer = cat(request.peer, request.may_write ? " may write" : ""),
+  std::string viewer = cat(request.peer, request.may_write ? " may write" : "");
+  WaitingRequest waiting{.viewer = std::move(viewer),
                          .connection = connection.number(),
                          .request = std::move(request)};
   if (!service_.may_take_long(waiting.request)) {
