@@ -77,7 +77,7 @@ function TestPaths.test_patterns_are_those_of_python()
   for pattern, right in next, {
     ['part-[0-9].csv'] = 10, ['part-[0-4].csv'] = 5, ['part-[0-9]*.csv'] = 12, ['part-[!0-8].csv'] = 1, ['[a-z]*.csv'] = 13,
     ['?.csv'] = 3, ['[é].csv'] = 1, ['[a-]*.csv'] = 2, ['[[]x].csv'] = 1, ['[x].csv'] = 1, ['[]x[]*.csv'] = 1, ['.*.csv'] = 1,
-    ['_*.csv'] = 1, ['**/*.csv'] = 18, ['*/a.csv'] = 1, ['**/a.csv'] = 2, ['**'] = 17,
+    ['_*.csv'] = 1, ['**/*.csv'] = 17, ['*/a.csv'] = 1, ['**/a.csv'] = 2, ['**'] = 17,
   } do lu.assertEquals({pattern, count(pattern)}, {pattern, right}) end
   lu.assertStrContains(message_of(count, 'part-[9-0].csv'), 'no file matches')
 end
