@@ -1,11 +1,13 @@
 #include "host/arrow/parquet_reader.h"
 
+#include <arrow/array.h>
 #include <parquet/arrow/schema.h>
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
 #include <parquet/properties.h>
 
 #include <algorithm>
+#include <limits>
 #include <unordered_set>
 
 #include "host/arrow/input.h"
@@ -46,16 +48,33 @@ parquet::ReaderProperties file_properties(int64_t bytes, size_t num_columns) {
 }
 
 std::unique_ptr<parquet::arrow::FileReader> arrow_reader(
-    std::unique_ptr<parquet::ParquetFileReader> file, int64_t batch_rows, const FileTask& task) {
+    std::unique_ptr<parquet::ParquetFileReader> file, int64_t batch_rows, const FileTask& task,
+    arrow::TimeUnit::type int96_unit = arrow::TimeUnit::NANO) {
   parquet::ArrowReaderProperties properties(/*use_threads=*/false);
   properties.set_pre_buffer(false);
   properties.set_batch_size(batch_rows);
+  properties.set_coerce_int96_timestamp_unit(int96_unit);
   return take(parquet::arrow::FileReader::Make(memory_pool(), std::move(file), properties), task);
 }
 
 void collect_leaves(const parquet::arrow::SchemaField& field, std::vector<int>& out) {
   if (field.is_leaf()) out.push_back(field.column_index);
   for (const auto& child : field.children) collect_leaves(child, out);
+}
+
+// Whether all times of an array in microseconds, or of the arrays in it, are held by nanoseconds.
+bool fits_nanoseconds(const arrow::Array& array) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 1000;
+  if (array.type_id() == arrow::Type::TIMESTAMP) {
+    const auto& times = static_cast<const arrow::TimestampArray&>(array);
+    for (int64_t i = 0; i < times.length(); ++i) {
+      if (times.IsValid(i) && (times.Value(i) > kMost || times.Value(i) < -kMost)) return false;
+    }
+  }
+  for (const auto& child : array.data()->child_data) {
+    if (!fits_nanoseconds(*arrow::MakeArray(child))) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -109,12 +128,19 @@ int64_t ParquetReader::stored_bytes(int group, const std::vector<int>& leaves) c
   return out;
 }
 
-std::unique_ptr<parquet::arrow::FileReader> ParquetReader::open(const std::vector<int>& leaves,
-                                                                int group,
-                                                                int64_t batch_rows) const {
+std::unique_ptr<parquet::arrow::FileReader> ParquetReader::open(
+    const std::vector<int>& leaves, int group, int64_t batch_rows,
+    arrow::TimeUnit::type int96_unit) const {
   auto file = parquet::ParquetFileReader::Open(
       file_, file_properties(stored_bytes(group, leaves), leaves.size()), metadata_);
-  return arrow_reader(std::move(file), batch_rows, reading(path_));
+  return arrow_reader(std::move(file), batch_rows, reading(path_), int96_unit);
+}
+
+bool ParquetReader::has_int96(int field) const {
+  const auto& leaves = leaves_[static_cast<size_t>(field)];
+  return std::any_of(leaves.begin(), leaves.end(), [&](int leaf) {
+    return metadata_->schema()->Column(leaf)->physical_type() == parquet::Type::INT96;
+  });
 }
 
 int64_t ParquetReader::num_rows() const { return metadata_->num_rows(); }
@@ -180,7 +206,35 @@ ParquetCursor::ParquetCursor(std::shared_ptr<ParquetReader> reader, int group,
   in_file(task, [&] {
     reader_ = file_->open(leaves, group_, batch_rows_);
     batches_ = take(reader_->GetRecordBatchReader({group_}, leaves), task);
+    open_int96();
   });
+}
+
+void ParquetCursor::open_int96() {
+  std::vector<int> leaves;
+  for (const int field : fields_) {
+    const auto& more = file_->leaves_[static_cast<size_t>(field)];
+    if (file_->has_int96(field)) leaves.insert(leaves.end(), more.begin(), more.end());
+  }
+  if (leaves.empty()) return;
+  const FileTask task = reading(file_->path()).with(group_text(group_));
+  int96_reader_ = file_->open(leaves, group_, batch_rows_, arrow::TimeUnit::MICRO);
+  int96_batches_ = take(int96_reader_->GetRecordBatchReader({group_}, leaves), task);
+}
+
+void ParquetCursor::check_int96() {
+  const FileTask task = reading(file_->path()).with(group_text(group_));
+  if (int96_batches_ == nullptr) return;
+  std::shared_ptr<arrow::RecordBatch> batch;
+  in_file(task, [&] { check(int96_batches_->ReadNext(&batch), task); });
+  for (int i = 0; batch != nullptr && i < batch->num_columns(); ++i) {
+    if (fits_nanoseconds(*batch->column(i))) continue;
+    throw Error(Code::kArgument,
+                failure_text(task.with(cat(task.part, ", column '", batch->column_name(i), "'")),
+                             "it has INT96 times outside of the years 1677 to 2262, which "
+                             "nanoseconds do not hold: write it as timestamp[us], or leave it out "
+                             "with columns"));
+  }
 }
 
 std::shared_ptr<arrow::RecordBatch> ParquetCursor::read_next() {
@@ -217,9 +271,12 @@ std::shared_ptr<ArrowBatch> ParquetCursor::next() {
   const FileTask task = reading(file_->path()).with(group_text(group_));
   if (batches_ == nullptr) return nullptr;
   const auto batch = read_next();
+  check_int96();
   if (batch == nullptr || batch->num_rows() == 0) {
     batches_.reset();
     reader_.reset();
+    int96_batches_.reset();
+    int96_reader_.reset();
     if (rows_left_ == 0 || fields_.empty()) return nullptr;
     throw Error(Code::kArgument,
                 failure_text(task, cat("it is damaged: ", rows_left_, " rows are missing")));

@@ -48,8 +48,10 @@ class ParquetReader : public std::enable_shared_from_this<ParquetReader> {
   int64_t fitting_rows(int group) const;
   // Bytes that the columns of the row group take in the file.
   int64_t stored_bytes(int group, const std::vector<int>& leaves) const;
-  std::unique_ptr<parquet::arrow::FileReader> open(const std::vector<int>& leaves, int group,
-                                                   int64_t batch_rows) const;
+  std::unique_ptr<parquet::arrow::FileReader> open(
+      const std::vector<int>& leaves, int group, int64_t batch_rows,
+      arrow::TimeUnit::type int96_unit = arrow::TimeUnit::NANO) const;
+  bool has_int96(int field) const;
 
   std::string path_;
   std::shared_ptr<arrow::io::RandomAccessFile> file_;
@@ -71,6 +73,10 @@ class ParquetCursor final : public TableCursor {
   std::shared_ptr<arrow::RecordBatch> read_next();
   // The column that cannot be read; throws its error.
   void blame_column() const;
+  void open_int96();
+  // Reads the same rows of INT96 columns once more. Throws Error(kArgument) that names the column
+  // with a time that nanoseconds do not hold.
+  void check_int96();
 
   std::shared_ptr<ParquetReader> file_;
   int group_;
@@ -80,6 +86,9 @@ class ParquetCursor final : public TableCursor {
   int64_t rows_left_;
   std::unique_ptr<parquet::arrow::FileReader> reader_;
   std::unique_ptr<arrow::RecordBatchReader> batches_;
+  // INT96 columns in microseconds; null without such columns.
+  std::unique_ptr<parquet::arrow::FileReader> int96_reader_;
+  std::unique_ptr<arrow::RecordBatchReader> int96_batches_;
 };
 
 }  // namespace rtrain

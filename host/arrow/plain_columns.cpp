@@ -60,6 +60,18 @@ arrow::Result<ArrayPtr> plain_time(const arrow::Array& array) {
   return cast(*view, arrow::int64());
 }
 
+// Whole numbers stay exact; what has digits behind the point becomes the nearest float64.
+arrow::Result<ArrayPtr> plain_decimal(const arrow::Array& array) {
+  const auto& type = static_cast<const arrow::DecimalType&>(*array.type());
+  if (type.scale() != 0) return cast(array, arrow::float64());
+  auto out = arrow::compute::Cast(array, arrow::int64(), arrow::compute::CastOptions::Safe(),
+                                  exec_context());
+  if (out.ok()) return out;
+  return arrow::Status::NotImplemented(
+      "it is of type ", type.ToString(), " with values beyond int64, which have no exact form ",
+      "here: write it as strings or float64, or leave it out with columns");
+}
+
 arrow::Result<ArrayPtr> plain_dictionary(const arrow::Array& array) {
   const auto& type = static_cast<const arrow::DictionaryType&>(*array.type());
   ARROW_ASSIGN_OR_RAISE(const ArrayPtr values, cast(array, type.value_type()));
@@ -76,7 +88,7 @@ arrow::Result<ArrayPtr> plain(const ArrayPtr& array) {
     case Type::DECIMAL64:
     case Type::DECIMAL128:
     case Type::DECIMAL256:
-      return cast(*array, arrow::float64());
+      return plain_decimal(*array);
     case Type::DATE32:
     case Type::TIME32:
     case Type::DATE64:

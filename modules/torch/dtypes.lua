@@ -34,12 +34,20 @@ dtypes.NAMES = {'float32', 'float64', 'float16', 'bfloat16', 'int64', 'int32', '
 dtypes.CONSTANTS = {'strided', 'sparse_coo', 'sparse_csr', 'sparse_csc', 'sparse_bsr', 'sparse_bsc', 'contiguous_format',
                     'channels_last', 'channels_last_3d', 'preserve_format'}
 
+---A dtype's own name: that of 'torch.int64' and 'long' is 'int64'. What is not a dtype stays as it is.
+---@param dtype any
+---@return any
+function dtypes.own_name(dtype)
+  if type(dtype) ~= 'string' then return dtype end
+  local name = dtype:gsub('^torch%.', '')
+  return dtypes.ALIASES[name] or name
+end
+
 local function plain_name(owner, dtype)
   if type(dtype) ~= 'string' then
     errors.raise('argument', ('%s: expected a dtype, got %s'):format(owner, type(dtype)))
   end
-  local name = dtype:gsub('^torch%.', '')
-  name = dtypes.ALIASES[name] or name
+  local name = dtypes.own_name(dtype)
   for _, known in ipairs(dtypes.NAMES) do
     if name == known then return name end
   end

@@ -78,7 +78,7 @@ function Blocks:next(input_data)
   local block = self._next()
   while block and block:num_rows() == 0 do block = self._next() end
   if block == nil then return false end
-  local batch = {data = block:to_batch()}
+  local batch = {data = block:to_batch {nan = true}}
   for name, value in next, self._meta do batch[name] = value end
   input_data(batch)
   return true

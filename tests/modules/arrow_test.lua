@@ -119,6 +119,24 @@ function TestColumns.test_strings_with_nulls()
   lu.assertEquals(reader:schema()[3].type, 'image')
 end
 
+function TestColumns.test_integers_and_booleans_with_null()
+  local valid = torch.tensor {true, false, true}
+  local given = {}
+  for i, dtype in ipairs{'uint8', 'int64', 'uint64', 'bool'} do
+    given[i] = {kind = 'masked', values = torch.tensor({1, 1, 0}, {dtype = dtype}), valid = valid}
+  end
+  local found, reader = through_parquet({'a', 'b', 'c', 'd'}, given)
+  for i, column in ipairs(found) do
+    lu.assertEquals({column.kind, column.values.dtype}, {'masked', given[i].values.dtype})
+    lu.assertEquals({column.values:to('int64'):tolist(), column.valid:tolist()}, {{1, 0, 0}, {true, false, true}})
+  end
+  lu.assertEquals(reader:schema()[3].type, 'uint64')
+  given = {kind = 'masked', values = torch.ones(2, 2), valid = valid}
+  lu.assertStrContains(first_error(data.to_arrow, {'x'}, {given}), "'x': values: expected a tensor of one dimension")
+  given = {kind = 'masked', values = torch.ones(2), valid = valid}
+  lu.assertStrContains(first_error(data.to_arrow, {'x'}, {given}), "'x': valid has 3 rows, the column 2")
+end
+
 function TestColumns.test_values_of_lua()
   local found, reader = through_parquet({'list', 'table', 'mixed', 'flag', 'text', 'nothing', 'raw'}, {
     objects(3, {{1, 2}, nil, {}}),
@@ -133,7 +151,8 @@ function TestColumns.test_values_of_lua()
   lu.assertEquals(found[2].values, {{b = 'x', a = {1.5}}, {a = {}}, {b = 'y', c = true}})
   lu.assertEquals(found[3].dtype, 'float64')
   lu.assertEquals(found[3]:isnan():tolist(), {false, false, true})
-  lu.assertEquals(found[4].values, {true, nil, false})
+  lu.assertEquals({found[4].kind, found[4].values:tolist(), found[4].valid:tolist()},
+    {'masked', {true, false, false}, {true, false, true}})
   lu.assertEquals(texts(found[5]), {'a', false, 'ä'})
   lu.assertEquals({found[6].n, found[6].values}, {3, {}})
   lu.assertEquals(texts(found[7]), {'\255', 'a', false})

@@ -2,6 +2,8 @@
 local lu = require 'luaunit'
 local torch = require 'torch'
 local Block = require 'rtrain.data.block'
+local column = require 'rtrain.data.column'
+local Masked = require 'rtrain.data.masked'
 local Objects = require 'rtrain.data.objects'
 local Strings = require 'torch.utils.data.strings'
 
@@ -89,7 +91,8 @@ function TestBlock:test_rows_keep_the_dtypes_they_came_from()
   rows[2].small = 300
   lu.assertStrContains(message_of(Block.from_rows, rows, like), "column 'small': tensor: 300 does not fit the dtype uint8")
   rows[2].small = nil
-  lu.assertStrContains(message_of(Block.from_rows, rows, like), 'row 1 has no value')
+  local small = Block.from_rows(rows, like):column 'small'
+  lu.assertEquals({column.type_of(small), column.values(small)}, {'uint8', {7, nil}})
 end
 
 function TestBlock:test_absent_values_are_null()
@@ -97,6 +100,65 @@ function TestBlock:test_absent_values_are_null()
   lu.assertEquals(tostring(block:row(1).a), tostring(0 / 0))
   lu.assertEquals(block:column('s'):values(), {'x', nil, nil})
   lu.assertEquals(block:to_batch().s, {'x', torch.none, torch.none})
+end
+
+local function described(of) return {column.type_of(of), column.values(of)} end
+
+function TestBlock:test_integers_and_booleans_keep_their_type_with_null()
+  local large = 9007199254740993LL
+  local block = Block.from_rows({{a = 1, b = true, c = large, d = 0.5}, {}, {a = 3, b = false, c = 1LL, d = 1}}, nil,
+    {default_dtype = 'number'})
+  lu.assertEquals(described(block:column 'a'), {'int64', {1, nil, 3}})
+  lu.assertEquals(described(block:column 'b'), {'bool', {true, nil, false}})
+  lu.assertEquals(described(block:column 'c'), {'int64', {large, nil, 1}})
+  lu.assertEquals(block:column('d').dtype, 'float64')
+  lu.assertEquals(Block.from_rows{{c = large}, {}}:column('c').data.dtype, 'int64')
+  local again = Block.from_rows(block:rows(), block)
+  for _, name in ipairs{'a', 'b', 'c'} do
+    lu.assertEquals(described(again:column(name)), described(block:column(name)))
+    lu.assertEquals(described(Block.from_batch(block:to_batch(), block):column(name)), described(block:column(name)))
+    lu.assertEquals(described(Block.unpack(block:pack()):column(name)), described(block:column(name)))
+  end
+  lu.assertEquals(block:narrow(0, 1):to_batch().a:tolist(), {1})
+  lu.assertEquals(block:to_batch().a, {1, torch.none, 3})
+  lu.assertEquals(block:to_batch{nan = true}.a:isnan():tolist(), {false, true, false})
+  local wide = Block.from_rows(block:rows(), block, {dtypes = {a = 'float', b = 'int8'}})
+  lu.assertEquals(wide:column('a'):isnan():tolist(), {false, true, false})
+  lu.assertEquals(described(wide:column 'b'), {'int8', {1, nil, 0}})
+end
+
+function TestBlock:test_a_copy_of_a_column_with_null_is_its_own()
+  local block = Block({'a'}, {Masked.of(torch.arange(2))})
+  block:copy():to_batch().a:add_(5)
+  lu.assertEquals(block:column('a'):values(), {0, 1})
+end
+
+function TestBlock:test_a_column_without_a_value_joins_others()
+  local function of(values, count) return Block({'x'}, {Objects(values, count)}) end
+  local function joined(other)
+    local first = Block.concat{of({}, 2), Block({'x'}, {other})}:column 'x'
+    local last = Block.concat{Block({'x'}, {other}), of({}, 2)}:column 'x'
+    lu.assertEquals({column.type_of(first), column.len(first)}, {column.type_of(last), column.len(last)})
+    return described(first)
+  end
+  lu.assertEquals(joined(torch.tensor({3, 4}, {dtype = 'uint64'})), {'uint64', {nil, nil, 3, 4}})
+  lu.assertEquals(joined(torch.tensor{true}), {'bool', {nil, nil, true}})
+  lu.assertEquals(joined(Masked.nulls(1, 'int8')), {'int8', {nil, nil, nil}})
+  lu.assertEquals(joined(Strings.from_list{'a'}), {'string', {nil, nil, 'a'}})
+  lu.assertEquals(joined(Objects({{1}}, 1)), {'object', {nil, nil, {1}}})
+  local floats = Block.concat{of({}, 1), Block({'x'}, {torch.tensor{0.5}}), Block({'x'}, {Masked.nulls(1, 'int8')})}:column 'x'
+  lu.assertEquals({floats.dtype, floats:isnan():tolist()}, {'float32', {true, false, true}})
+  lu.assertEquals(Block.concat{of({}, 1), of({}, 1)}:column('x'):is_null(), true)
+end
+
+-- Rows do not show such a column.
+function TestBlock:test_a_column_without_a_value_stays_where_its_rows_do()
+  local empty = {Masked.nulls(2, 'int64'), Strings.from_list({}, 2)}
+  local like = Block({'a', 'x', 's', 'b'}, {torch.arange(2), empty[1], empty[2], torch.arange(2)})
+  local rows = like:rows()
+  lu.assertEquals(Block.from_rows(rows, like, {keeps = true}):schema(), like:schema())
+  lu.assertEquals(Block.from_rows(rows, like):names(), {'a', 'b'})
+  lu.assertEquals(Block.from_rows(rows, like, {dtypes = {x = 'int16'}}):schema()[2], {name = 'x', type = 'int16'})
 end
 
 function TestBlock:test_rows_of_other_kinds_are_refused()

@@ -133,6 +133,19 @@ void bytes_column(lua_State* L, int index, const std::string& name, bool text, A
   node.buffers = {field_valid(L, index, name, node), offsets, bytes};
 }
 
+// A tensor of one dimension and where it has values.
+void masked_column(lua_State* L, int index, ArrowColumn& column, ArrowNode& node) {
+  lua_getfield(L, index, "values");
+  const at::Tensor* values = test_tensor(L, -1);
+  if (values == nullptr || values->dim() != 1) {
+    fail(column.name,
+         cat("values: expected a tensor of one dimension, got ", describe_value(L, -1)));
+  }
+  tensor_column(*values, column, node);
+  lua_pop(L, 1);
+  node.buffers[0] = field_valid(L, index, column.name, node);
+}
+
 // A struct of bytes and of a path that is always null.
 void image_column(lua_State* L, int index, const std::string& name, ArrowNode& node) {
   auto bytes = std::make_unique<ArrowNode>();
@@ -157,8 +170,10 @@ void table_column(lua_State* L, int index, ArrowColumn& column, ArrowNode& node)
   if (kind == "strings") return bytes_column(L, index, column.name, /*text=*/true, node);
   if (kind == "binary") return bytes_column(L, index, column.name, /*text=*/false, node);
   if (kind == "image") return image_column(L, index, column.name, node);
+  if (kind == "masked") return masked_column(L, index, column, node);
   if (kind == "objects") return fill_objects(L, index, column.name, node);
-  fail(column.name, cat("kind '", kind, "': expected 'strings', 'binary', 'image' or 'objects'"));
+  fail(column.name,
+       cat("kind '", kind, "': expected 'strings', 'binary', 'image', 'masked' or 'objects'"));
 }
 
 }  // namespace

@@ -59,24 +59,40 @@ at::Tensor booleans(const ArrowView& view) {
 }
 
 at::Tensor with_nan(const ArrowView& view, at::ScalarType dtype) {
-  const bool keeps = c10::isFloatingType(dtype);
   at::Tensor values = at::from_blob(const_cast<void*>(view.values(c10::elementSize(dtype))),
                                     {view.size()}, at::TensorOptions().dtype(dtype));
-  values = values.to(keeps ? dtype : at::kDouble, /*non_blocking=*/false, /*copy=*/true);
-  return values.masked_fill_(valid_rows(view).logical_not_(),
-                             std::numeric_limits<double>::quiet_NaN());
+  return values.masked_fill(valid_rows(view).logical_not_(),
+                            std::numeric_limits<double>::quiet_NaN());
 }
 
-// All values of numbers or booleans; nothing for booleans with nulls and for other types.
+// All values of numbers or booleans; nothing for whole numbers and booleans with nulls, and for
+// other types.
 std::optional<at::Tensor> flat_tensor(const Column& column, const ArrowView& view) {
-  if (view.format() == "b") {
-    if (view.has_nulls()) return std::nullopt;
-    return booleans(view);
-  }
+  const bool bits = view.format() == "b";
   const auto dtype = arrow_dtype(view.format());
-  if (!dtype) return std::nullopt;
-  if (view.has_nulls()) return with_nan(view, *dtype);
+  if (!bits && !dtype) return std::nullopt;
+  if (view.has_nulls()) {
+    if (bits || !c10::isFloatingType(*dtype)) return std::nullopt;
+    return with_nan(view, *dtype);
+  }
+  if (bits) return booleans(view);
   return borrow(column, view.values(c10::elementSize(*dtype)), {view.size()}, *dtype);
+}
+
+// The values with 0 where a row is null, whatever the file has there.
+at::Tensor with_zeros(const ArrowView& view, at::ScalarType dtype) {
+  const size_t width = c10::elementSize(dtype);
+  at::Tensor out = new_tensor({view.size()}, dtype);
+  const auto* from = static_cast<const char*>(view.values(width));
+  auto* to = static_cast<char*>(out.mutable_data_ptr());
+  for (int64_t i = 0; i < view.size(); ++i, from += width, to += width) {
+    if (view.is_valid(i)) {
+      std::memcpy(to, from, width);
+    } else {
+      std::memset(to, 0, width);
+    }
+  }
+  return out;
 }
 
 // The dimensions of one row as the user sees them.
@@ -126,6 +142,20 @@ void push_bytes(lua_State* L, const Column& column, const ArrowView& view, const
   if (valid.has_nulls()) set_tensor(L, "valid", valid_rows(valid));
 }
 
+// Pushes {kind = 'masked', values =, valid =} for whole numbers or booleans with nulls.
+bool push_masked(lua_State* L, const ArrowView& view) {
+  const bool bits = view.format() == "b";
+  const auto dtype = arrow_dtype(view.format());
+  if (!bits && !dtype) return false;
+  const at::Tensor valid = valid_rows(view);
+  lua_createtable(L, 0, 3);
+  lua_pushliteral(L, "masked");
+  lua_setfield(L, -2, "kind");
+  set_tensor(L, "values", bits ? booleans(view).logical_and_(valid) : with_zeros(view, *dtype));
+  set_tensor(L, "valid", valid);
+  return true;
+}
+
 // A struct of exactly bytes and path: the bytes' child; -1 for other types.
 int64_t image_bytes(const ArrowView& view) {
   if (!view.is_struct() || view.num_children() != 2) return -1;
@@ -155,7 +185,7 @@ void push_arrow_column(lua_State* L, const Column& column) {
   if (tensor) return push_tensor(L, std::move(*tensor));
   if (view.is_text()) return push_bytes(L, column, view, "strings", view);
   if (view.is_bytes()) return push_bytes(L, column, view, "binary", view);
-  if (push_image(L, column, view)) return;
+  if (push_image(L, column, view) || push_masked(L, view)) return;
   push_objects(L, view);
 }
 

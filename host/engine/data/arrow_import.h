@@ -15,8 +15,9 @@ namespace rtrain {
 // Pushes the column: a tensor for numbers, booleans and fixed-size lists of them, else a table
 //   {kind = 'strings' | 'binary' | 'image', offsets = int64 (rows + 1), bytes = uint8,
 //    valid = bool or nil}
+//   {kind = 'masked', values = integers or booleans, 0 where a row is null, valid = bool}
 //   {kind = 'objects', values = list with holes, n = rows}.
-// Nulls: NaN in floats, integers become float64 with NaN, booleans objects.
+// Null is NaN in floats; integers and booleans that have nulls are masked.
 void push_arrow_column(lua_State* L, const std::shared_ptr<ArrowColumn>& column);
 
 }  // namespace rtrain

@@ -4,13 +4,14 @@
 
 local class = require 'base.class'
 local column = require 'rtrain.data.column'
+local dtype_names = require 'torch.dtypes'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
 local values = require 'rtrain.data.values'
 local torch = require 'torch'
 
 ---Rows in columns. Arguments: names, a list; columns, a list of the same length, each a tensor whose first dimension is
----the rows, Strings or Objects; num_rows (default: that of the first column).
+---the rows, Masked, Strings or Objects; num_rows (default: that of the first column).
 ---
 ---```lua
 ---local Block = require 'rtrain.data.block'
@@ -25,7 +26,7 @@ local Block = class('Block')
 
 local function check_kind(name, of)
   if not column.is(of) then
-    errors.raise('argument', ("column '%s' is a %s: expected a Tensor, Strings or Objects"):format(name, type(of)))
+    errors.raise('argument', ("column '%s' is a %s: expected a Tensor, Masked, Strings or Objects"):format(name, type(of)))
   end
   if column.is_tensor(of) and of:dim() == 0 then
     errors.raise('argument', ("column '%s' is a Tensor without dimensions: the first one is the rows"):format(name))
@@ -174,11 +175,17 @@ function Block:rows()
   return out
 end
 
----The columns as a table: name → tensor, or a list for strings and objects (torch.none where a row is null).
+---The columns as a table: name → tensor, or a list for strings, objects, and integers and booleans some of which are null
+---(torch.none where a row is null).
+---@param options? {nan: boolean} nan: integers and booleans some of which are null are float64 with NaN instead
 ---@return table<string, torch.Tensor|any[]>
-function Block:to_batch()
+function Block:to_batch(options)
   local out = ordered.new()
-  for k, name in ipairs(self._names) do out[name] = column.to_batch(self._columns[k]) end
+  for k, name in ipairs(self._names) do
+    local of = self._columns[k]
+    local as_floats = options and options.nan and column.is_masked(of)
+    out[name] = as_floats and of:to_float 'float64' or column.to_batch(of)
+  end
   return out
 end
 
@@ -194,7 +201,8 @@ local function check_same_columns(first, other)
   local same = #first._names == #other._names
   for _, name in ipairs(first._names) do same = same and other._place[name] ~= nil end
   if same then return end
-  errors.raise('argument', ('blocks with different columns cannot be joined: %s and %s'):format(
+  errors.raise('argument', ('blocks with different columns cannot be joined: %s and %s; where a function leaves a column out '
+    .. "since no row of a block has a value, dtypes = {column = 'int64'} or another type keeps it"):format(
     table.concat(first._names, ', '), table.concat(other._names, ', ')))
 end
 
@@ -257,21 +265,38 @@ local function names_of_rows(rows, like)
   return ordered_names(used, others, like)
 end
 
+-- Columns without a value before and after, which rows as tables do not show: they stay where `keeps` says so, and where
+-- dtypes names them.
+local function add_null_columns(names, like, options)
+  local used, out = {}, {}
+  for _, name in ipairs(names) do used[name] = true end
+  for i, name in ipairs(like._names) do
+    local wanted = options.keeps or options.dtypes and options.dtypes[name]
+    if used[name] or wanted and column.is_null(like._columns[i]) then out[#out + 1], used[name] = name, false end
+  end
+  for _, name in ipairs(names) do
+    if used[name] then out[#out + 1] = name end
+  end
+  return out
+end
+
 -- How a column's Lua values get their dtype back.
 local function kind_of(name, like, options)
   local before = like and like._place[name] and like._columns[like._place[name]] or nil
-  return {name = name, like = before, dtype = options.dtypes and options.dtypes[name], default = options.default_dtype}
+  local dtype = dtype_names.own_name(options.dtypes and options.dtypes[name] or nil)
+  return {name = name, like = before, dtype = dtype, default = options.default_dtype}
 end
 
 ---A block of row tables. A column of numbers keeps the dtype that it has in `like`; a new one becomes float32, int64
 ---where its values are int64 cdata. Tensors of one shape are stacked; other values stay Lua values.
 ---@param rows table<string, any>[]
 ---@param like? data.Block the block the rows came from
----@param options? {dtypes: table<string, string>, default_dtype: string} default_dtype = 'number' takes int64 where all
----  numbers are integral, else float64
+---@param options? {dtypes: table<string, string>, default_dtype: string, keeps: boolean} default_dtype = 'number' takes
+---  int64 where all numbers are integral, else float64; keeps: columns of `like` without any value stay
 ---@return data.Block
 function Block.from_rows(rows, like, options)
   local names, columns = names_of_rows(rows, like), {}
+  if like then names = add_null_columns(names, like, options or {}) end
   for k, name in ipairs(names) do
     local list = {}
     for i, row in ipairs(rows) do list[i] = row[name] end

@@ -1,14 +1,16 @@
--- rtrain/data/column.lua: what the three kinds of columns have in common: a tensor whose first dimension is the rows,
+-- rtrain/data/column.lua: what the kinds of columns have in common: a tensor whose first dimension is the rows, Masked,
 -- Strings, Objects.
 
 local class = require 'base.class'
+local Masked = require 'rtrain.data.masked'
 local Objects = require 'rtrain.data.objects'
 local Strings = require 'torch.utils.data.strings'
 local torch = require 'torch'
+local unsigned = require 'rtrain.data.unsigned'
 
 local column = {}
 
----@alias data.Column torch.Tensor|data.Strings|data.Objects
+---@alias data.Column torch.Tensor|data.Masked|data.Strings|data.Objects
 
 local function is_tensor(value) return type(value) == 'userdata' and torch.is_tensor(value) end
 
@@ -22,10 +24,17 @@ function column.is_tensor(value) return is_tensor(value) end
 ---@return boolean
 function column.is_strings(value) return class.is(value, Strings) end
 
+---Whether a column holds integers or booleans that may be null.
+---@param value any
+---@return boolean
+function column.is_masked(value) return class.is(value, Masked) end
+
 ---Whether a value is a column.
 ---@param value any
 ---@return boolean
-function column.is(value) return is_tensor(value) or class.is(value, Strings) or class.is(value, Objects) end
+function column.is(value)
+  return is_tensor(value) or class.is(value, Masked) or class.is(value, Strings) or class.is(value, Objects)
+end
 
 ---@param of data.Column
 ---@return integer rows
@@ -46,34 +55,66 @@ end
 ---@param indices torch.Tensor int64
 ---@return data.Column
 function column.take(of, indices)
-  if is_tensor(of) then return of:index_select(0, indices) end
-  return of:take(indices)
+  if not is_tensor(of) then return of:take(indices) end
+  return unsigned.moved(of, function(values) return values:index_select(0, indices) end)
+end
+
+local FLOATS = {float16 = true, bfloat16 = true, float32 = true, float64 = true}
+local INTEGERS = {uint8 = true, int8 = true, int16 = true, int32 = true, int64 = true, uint16 = true, uint32 = true,
+                  uint64 = true}
+
+---Whether a type is one of integers.
+---@param type string in words, see `type_of`
+---@return boolean
+function column.is_integer(type) return INTEGERS[type] or false end
+
+---The dtype of what a file has as times or decimals; another type stays as it is.
+---@param type string in words, as a file's schema has it
+---@return string
+function column.plain_type(type)
+  if type:match '^timestamp' or type:match '^date' or type:match '^time' or type:match '^duration' then return 'int64' end
+  local scale = type:match '^decimal%d*%(%d+, (%-?%d+)%)$'
+  return scale and (scale == '0' and 'int64' or 'float64') or type
 end
 
 ---The type that a column of some type gets where rows may be null, see `take_or_null`.
 ---@param type string in words, see `type_of`
 ---@return string
 function column.optional_type(type)
-  if type == 'string' or type == 'binary' or type:match '^b?float%d+$' then return type end
-  return type:match '^u?int%d+$' and 'float64' or 'object'
+  local plain = column.plain_type(type)
+  local has_nulls = INTEGERS[plain] or FLOATS[plain] or plain == 'bool' or plain == 'string' or plain == 'binary'
+  return has_nulls and type or 'object'
 end
 
--- Rows without a value, of a column of that type.
-local function nulls(type, count)
-  local kind = column.optional_type(type)
-  if kind == 'object' then return Objects({}, count) end
-  if kind == 'string' or kind == 'binary' then return Strings.from_list({}, count, kind == 'binary') end
-  return torch.full({count}, 0 / 0, {dtype = kind})
+---Rows without a value.
+---@param type string in words, see `type_of`
+---@param count integer
+---@return data.Column
+function column.nulls(type, count)
+  type = column.plain_type(type)
+  if INTEGERS[type] or type == 'bool' then return Masked.nulls(count, type) end
+  if FLOATS[type] then return torch.full({count}, 0 / 0, {dtype = type}) end
+  if type == 'string' or type == 'binary' then return Strings.from_list({}, count, type == 'binary') end
+  return Objects({}, count)
 end
 
----The rows at the given places, null where a place is -1. Whole numbers become float64, booleans and tensors with more
----dimensions Lua values, since only these can be null.
+---Whether all rows are null. NaN is a value here.
+---@param of data.Column
+---@return boolean
+function column.is_null(of)
+  if is_tensor(of) then return false end
+  if class.is(of, Objects) then return of:is_null() end
+  return of.valid ~= nil and not of.valid:any():item()
+end
+
+---The rows at the given places, null where a place is -1. Tensors with more dimensions become Lua values, since only these
+---can be null.
 ---@param of data.Column|string a column, or the type of one without rows
 ---@param places torch.Tensor int64
 ---@return data.Column
 function column.take_or_null(of, places)
   local count = places:size(0)
-  if type(of) == 'string' then return nulls(of, count) end
+  if type(of) == 'string' then return column.nulls(of, count) end
   local missing, rows = places:lt(0), places:clamp{min = 0}
   if column.is_strings(of) then
     local taken = of:take(rows)
@@ -82,10 +123,11 @@ function column.take_or_null(of, places)
     return Strings(taken.offsets, taken.bytes, {binary = taken.binary, valid = valid})
   end
   local taken = column.take(of, rows)
-  if is_tensor(of) and of:dim() == 1 and of.dtype ~= 'bool' and not of:is_complex() then
-    if not taken:is_floating_point() then taken = taken:to('float64') end
-    return taken:masked_fill(missing, 0 / 0)
+  if is_tensor(of) and of:dim() == 1 and not of:is_complex() then
+    if taken:is_floating_point() then return taken:masked_fill(missing, 0 / 0) end
+    taken = Masked.of(taken)
   end
+  if column.is_masked(taken) then return taken:without(missing) end
   local values = column.values(taken)
   for i, is_missing in ipairs(missing:tolist()) do
     if is_missing then values[i] = nil end
@@ -115,11 +157,12 @@ function column.values(of)
   return out
 end
 
----The column as a batch shows it: the tensor itself, else a list with torch.none where a row is null.
+---The column as a batch shows it: a tensor, else a list with torch.none where a row is null.
 ---@param of data.Column
 ---@return torch.Tensor|any[]
 function column.to_batch(of)
   if is_tensor(of) then return of end
+  if column.is_masked(of) and not of:has_null() then return of.data end
   local out = of:values()
   for i = 1, of:len() do
     if out[i] == nil then out[i] = torch.none end
@@ -132,7 +175,7 @@ end
 ---@return data.Column
 function column.copy(of)
   if is_tensor(of) then return of:clone() end
-  return class.is(of, Objects) and of:copy() or of
+  return column.is_strings(of) and of or of:copy()
 end
 
 local function same_rows(list)
@@ -159,13 +202,57 @@ local function to_objects(of)
   return Objects(column.values(of), column.len(of))
 end
 
----The rows of several columns behind each other: of one kind where they agree, else as Objects.
+-- A kind of column that all of these are, where one is: of rows without a value that kind is not asked.
+local function kind_of_all(list)
+  local found
+  for _, of in ipairs(list) do
+    local kind = is_tensor(of) and of:dim() == 1 and not of:is_complex() and 'numbers' or column.is_masked(of) and 'numbers'
+      or column.is_strings(of) and 'strings' or nil
+    if kind == nil and not column.is_null(of) or kind and found and found ~= kind then return nil end
+    found = found or kind
+  end
+  return found
+end
+
+local function data_of(of) return is_tensor(of) and of or of.data end
+
+-- Numbers, some of which are null: of the dtype that holds those of all columns.
+local function concat_numbers(list)
+  local some = {}
+  for _, of in ipairs(list) do
+    if kind_of_all{of} then some[#some + 1] = data_of(of):narrow(0, 0, 0) end
+  end
+  local dtype, parts = torch.cat(some).dtype, {}
+  for i, of in ipairs(list) do
+    if not kind_of_all{of} then of = column.nulls(dtype, column.len(of)) end
+    if FLOATS[dtype] then
+      parts[i] = is_tensor(of) and of or of:to_float(dtype)
+    else
+      parts[i] = is_tensor(of) and Masked.of(of:to(dtype)) or Masked(of.data:to(dtype), of.valid)
+    end
+  end
+  return FLOATS[dtype] and torch.cat(parts) or Masked.concat(parts)
+end
+
+local function concat_strings(list)
+  local binary, parts = false, {}
+  for _, of in ipairs(list) do binary = binary or column.is_strings(of) and of.binary end
+  for i, of in ipairs(list) do
+    parts[i] = column.is_strings(of) and of or Strings.from_list({}, column.len(of), binary)
+  end
+  return Strings.concat(parts)
+end
+
+---The rows of several columns behind each other: of one kind where they agree, else as Objects. Rows without a value agree
+---with any numbers and strings.
 ---@param list data.Column[]
 ---@return data.Column
 function column.concat(list)
   if #list == 1 then return list[1] end
   if all(list, is_tensor) and same_rows(list) then return torch.cat(list) end
-  if all(list, column.is_strings) then return Strings.concat(list) end
+  local kind = kind_of_all(list)
+  if kind == 'numbers' then return concat_numbers(list) end
+  if kind == 'strings' then return concat_strings(list) end
   local objects = {}
   for i, part in ipairs(list) do objects[i] = to_objects(part) end
   return Objects.concat(objects)
@@ -184,16 +271,20 @@ end
 function column.type_of(of)
   if class.is(of, Strings) then return of.binary and 'binary' or 'string' end
   if class.is(of, Objects) then return 'object' end
+  if class.is(of, Masked) then return of.data.dtype end
   local shape = of:size()
   if #shape == 1 then return of.dtype end
   return ('tensor<%s>[%s]'):format(of.dtype, table.concat(shape, ',', 2))
 end
+
+local function masked_table(of) return {kind = 'masked', values = of.data, valid = of.valid} end
 
 ---A plain value that crosses threads, for `unpack`.
 ---@param of data.Column
 ---@return torch.Tensor|table
 function column.pack(of)
   if is_tensor(of) then return of end
+  if class.is(of, Masked) then return masked_table(of) end
   if class.is(of, Strings) then
     return {kind = 'strings', offsets = of.offsets, bytes = of.bytes, binary = of.binary, valid = of.valid}
   end
@@ -210,6 +301,7 @@ end
 ---@return torch.Tensor|table
 function column.to_arrow(of)
   if is_tensor(of) then return of end
+  if class.is(of, Masked) then return masked_table(of) end
   if class.is(of, Strings) then
     local whole = of:compact()
     return {kind = whole.binary and 'binary' or 'strings', offsets = whole.offsets, bytes = whole.bytes, valid = whole.valid}
@@ -227,11 +319,13 @@ local function without_none(values, n)
   return out
 end
 
----The column that `pack` took apart, or one of those that come from Arrow: kinds 'strings', 'binary', 'objects'.
+---The column that `pack` took apart, or one of those that come from Arrow: kinds 'masked', 'strings', 'binary',
+---'objects'.
 ---@param packed torch.Tensor|table
 ---@return data.Column
 function column.unpack(packed)
   if is_tensor(packed) then return packed end
+  if packed.kind == 'masked' then return Masked(packed.values, packed.valid) end
   if packed.kind == 'objects' then return Objects(without_none(packed.values, packed.n), packed.n) end
   local is_binary = packed.binary or packed.kind ~= 'strings'
   return Strings(packed.offsets, packed.bytes, {binary = is_binary, valid = packed.valid})

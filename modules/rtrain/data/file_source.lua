@@ -1,6 +1,8 @@
 -- rtrain/data/file_source.lua: what sources of files have in common: their order, and the column with the path.
 
+local Block = require 'rtrain.data.block'
 local class = require 'base.class'
+local column = require 'rtrain.data.column'
 local errors = require 'base.errors'
 local exchange = require 'rtrain.data.exchange'
 local FileShuffleConfig = require 'rtrain.data.file_shuffle_config'
@@ -49,6 +51,51 @@ function FileSource:input_files()
   local out = {}
   for i, path in ipairs(self._paths) do out[i] = path end
   return out
+end
+
+---The schema of the first file, with the types of columns that have no value there from the next files that have some.
+---@param schema_of fun(path: string): {name: string, type: string}[]
+---@return {name: string, type: string}[]
+function FileSource:schema_of_files(schema_of)
+  local out, missing = {}, {}
+  for i, entry in ipairs(schema_of(self._paths[1])) do
+    out[i] = {name = entry.name, type = entry.type}
+    if entry.type == 'null' then missing[entry.name] = out[i] end
+  end
+  for i = 2, #self._paths do
+    if next(missing) == nil then break end
+    for _, entry in ipairs(schema_of(self._paths[i])) do
+      local waiting = missing[entry.name]
+      if waiting and entry.type ~= 'null' then waiting.type, missing[entry.name] = entry.type, nil end
+    end
+  end
+  return out
+end
+
+-- Columns without a value get the type that they have in other files.
+local function with_types(block, schema)
+  for _, entry in ipairs(schema) do
+    local of = block:has(entry.name) and block:column(entry.name)
+    if of and column.type_of(of) == 'object' and column.is_null(of) then
+      block = block:with(entry.name, column.nulls(entry.type, block:num_rows()))
+    end
+  end
+  return block
+end
+
+---The block of rows of a file.
+---@param batch userdata what a reader of base._arrow gave
+---@param path string
+---@return data.Block
+function FileSource:block_of(batch, path)
+  local block = Block.from_arrow(batch)
+  for _, entry in ipairs(block:schema()) do
+    if entry.type == 'object' and column.is_null(block:column(entry.name)) then
+      block = with_types(block, self:schema())
+      break
+    end
+  end
+  return self:with_path(block, path)
 end
 
 ---The block with the column `path`, where it was asked for.

@@ -20,7 +20,9 @@ local function changes_of_values(values, rows)
 end
 
 -- NaN is null, and all nulls are one key.
-local function changes_of(of, rows)
+local changes_of
+function changes_of(of, rows)
+  if column.is_masked(of) then return changes_of(of.data, rows):logical_or(changes_of(of.valid, rows)) end
   if not column.is_tensor(of) then return changes_of_values(column.values(of), rows) end
   local now, before = of:narrow(0, 1, rows - 1), of:narrow(0, 0, rows - 1)
   local changed = now:ne(before)

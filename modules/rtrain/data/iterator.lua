@@ -205,8 +205,8 @@ local function check_format(format)
   args.one_of('iter_batches: batch_format', format, {'default', 'numpy'})
 end
 
----Batches as tables column → tensor, or list for strings and Lua values (torch.none where a row is null). All are full but
----the last one. Ray equivalent: DataIterator.iter_batches.
+---Batches as tables column → tensor, or list for strings, Lua values, and integers and booleans of which a row is null
+---(torch.none where a row is null). All are full but the last one. Ray equivalent: DataIterator.iter_batches.
 ---@param options? {prefetch_batches: integer, batch_size: integer|string, batch_format: string, drop_last: boolean,
 ---  local_shuffle_buffer_size: integer, local_shuffle_seed: integer} batch_size = 256, 'none' for blocks as they come, of
 ---  which ranks may have different numbers; prefetch_batches = 1: rows are read ahead in threads, with 0 in the loop itself;
@@ -232,7 +232,8 @@ local function check_pinned(pin_memory)
   end
 end
 
----Batches as tables column → tensor on this worker's device; strings stay lists. Ray equivalent:
+---Batches as tables column → tensor on this worker's device; strings stay lists. Raises code 'argument', naming column and
+---row, where an integer or boolean is null: only floats, which dtypes may ask for, have NaN. Ray equivalent:
 ---DataIterator.iter_torch_batches.
 ---@param options? {prefetch_batches: integer, batch_size: integer|string, dtypes: string|table<string, string>,
 ---  device: string, collate_fn: (fun(batch: table): any), drop_last: boolean, local_shuffle_buffer_size: integer,

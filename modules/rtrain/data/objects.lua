@@ -51,6 +51,9 @@ function Objects.concat(list)
   return Objects(out, at)
 end
 
+---@return boolean whether all rows are null
+function Objects:is_null() return next(self._values) == nil end
+
 ---One row.
 ---@param i integer from 0
 ---@return any value nil where it is null

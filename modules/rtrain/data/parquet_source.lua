@@ -1,6 +1,5 @@
 -- rtrain/data/parquet_source.lua: the rows of Parquet files: a fragment is a row group, so that a file is read by many threads.
 
-local Block = require 'rtrain.data.block'
 local errors = require 'base.errors'
 local FileSource = require 'rtrain.data.file_source'
 local images = require 'rtrain.data.images'
@@ -24,7 +23,7 @@ ParquetSource.name = 'ReadParquet'
 function ParquetSource:init(paths, options)
   FileSource.init(self, 'read_parquet', paths, options)
   self._columns, self._images = options.columns, {mode = options.image_mode, size = options.image_size}
-  self._schema = self:_schema_of(reader_of(paths[1]):schema())
+  self._schema = self:_schema_of(self:schema_of_files(function(path) return reader_of(path):schema() end))
 end
 
 -- The wanted columns of a file's; wrong names are an error.
@@ -151,7 +150,7 @@ function ParquetSource:read(fragment, options)
   local cursor = reader_of(fragment.path):read(fragment.group, self._columns, max_rows)
   local function next_block()
     local batch = cursor:next()
-    return batch and self:with_path(Block.from_arrow(batch), fragment.path)
+    return batch and self:block_of(batch, fragment.path)
   end
   local names = image_columns(self)
   if #names == 0 then return next_block end

@@ -121,6 +121,13 @@ local CHUNK = 2 ^ 20
 ---Completes the file.
 function NumpyPart:close()
   local of = Block.concat(self.blocks):column(self.name)
+  if column.is_masked(of) then
+    if of:has_null() then
+      errors.raise('argument', ("write_numpy: column '%s' is %s and has rows that are null, which an array has not: give them "
+        .. 'a value before, or leave them out with filter'):format(self.name, column.type_of(of)))
+    end
+    of = of.data
+  end
   if not column.is_tensor(of) or not DESCR[of.dtype] then
     errors.raise('argument', ("write_numpy: column '%s' is not an array but %s"):format(self.name, column.type_of(of)))
   end

@@ -3,6 +3,7 @@
 local column = require 'rtrain.data.column'
 local errors = require 'base.errors'
 local torch = require 'torch'
+local unsigned = require 'rtrain.data.unsigned'
 
 local row_order = {}
 
@@ -26,17 +27,23 @@ local function ranks_of(strings)
 end
 
 local function check_sortable(name, of)
-  if column.is_strings(of) then return end
+  if column.is_strings(of) or column.is_masked(of) or column.is_null(of) then return end
   if column.is_tensor(of) and of:dim() == 1 and not of:is_complex() then return end
   errors.raise('argument', ("cannot sort by column '%s': it is %s; a key is a number, a boolean or a string for each row")
     :format(name, column.type_of(of)))
 end
 
 -- The column as numbers that compare, and where it is null (nil when it never is).
-local function comparable(of)
+local comparable
+function comparable(of)
   if column.is_strings(of) then return ranks_of(of), of.valid and of.valid:logical_not() end
+  if column.is_masked(of) then
+    local data = comparable(of.data)
+    return data, of.valid:logical_not()
+  end
+  if not column.is_tensor(of) then return torch.zeros({of:len()}, {dtype = 'uint8'}), nil end
   if of.dtype == 'bool' then return of:to('uint8'), nil end
-  if not of:is_floating_point() then return of, nil end
+  if not of:is_floating_point() then return unsigned.comparable(of), nil end
   local is_nan = of:isnan()
   return of, is_nan:any():item() and is_nan or nil
 end

@@ -26,17 +26,11 @@ local function path_of(self, run) return ('%s/run-%d.arrow'):format(self._folder
 
 -- Lua values travel as bytes, all those of a block in its first row: whatever they are, they come back the same.
 local function encoded(of)
-  if column.is_tensor(of) or column.is_strings(of) then return of end
+  if not class.is(of, Objects) then return of end
   return Strings.from_list({(require('base._closure').dump(of:values()))}, of:len(), true)
 end
 
 local function decoded(of) return Objects(require('base._closure').load(of:value(0)), of:len()) end
-
-local function arrow_column(of)
-  if column.is_tensor(of) then return of end
-  local compact = of:compact()
-  return {kind = of.binary and 'binary' or 'strings', offsets = compact.offsets, bytes = compact.bytes, valid = of.valid}
-end
 
 -- The block as an Arrow batch, and which of its columns were Lua values.
 local function to_arrow(block)
@@ -44,7 +38,7 @@ local function to_arrow(block)
   for i, name in ipairs(names) do
     local of = block:column(name)
     local plain = encoded(of)
-    columns[i], is_objects[i] = arrow_column(plain), plain ~= of
+    columns[i], is_objects[i] = column.to_arrow(plain), plain ~= of
   end
   return require('torch._C').data.to_arrow(names, columns), is_objects
 end

@@ -10,7 +10,7 @@ local Strings = require 'torch.utils.data.strings'
 local CursorSource = FileSource:extend('CursorSource')
 
 function CursorSource:schema()
-  if not self._schema then self._schema = self:open(self._paths[1], {}):schema() end
+  self._schema = self._schema or self:schema_of_files(function(path) return self:open(path, {}):schema() end)
   local out = {}
   for i, entry in ipairs(self._schema) do out[i] = entry end
   return self:schema_with_path(out)
@@ -34,7 +34,7 @@ function CursorSource:read(fragment, options)
   local cursor = self:open(fragment.path, {block_bytes = math.max(2 ^ 12, math.min(options.max_bytes, 2 ^ 20))})
   return pieces(function()
     local batch = cursor:next()
-    return batch and self:with_path(Block.from_arrow(batch), fragment.path)
+    return batch and self:block_of(batch, fragment.path)
   end, options.max_rows)
 end
 

@@ -1,6 +1,7 @@
 -- rtrain/data/torch_batch.lua: what a loop's body gets of a block: its own tensors, of the wanted dtype, on the wanted device.
 
 local column = require 'rtrain.data.column'
+local dtype_names = require 'torch.dtypes'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
 local torch = require 'torch'
@@ -23,17 +24,57 @@ local function same_kind(a, b)
     and table.concat(a.shape, ' ') == table.concat(b.shape, ' ')
 end
 
+local function is_float(dtype) return type(dtype) == 'string' and dtype:match '^b?float' ~= nil end
+
+local function refuse_null(name, type, row)
+  errors.raise('argument', ("iter_torch_batches: column '%s' is %s, and row %d of the batch is null, for which there is no "
+    .. "such value. Give null a value before, as by map(function(row) row['%s'] = row['%s'] or 0 return row end), leave "
+    .. "such rows out with filter, or say dtypes = {['%s'] = 'float32'} to get NaN"):format(name, type, row, name, name, name))
+end
+
+local function first_null(valid) return valid:logical_not():nonzero()[0]:item() end
+
+-- A column that may be null: without null its tensor, with null floats where these were asked for.
+local function unmasked(name, of, dtype)
+  if not of:has_null() then return of.data end
+  if is_float(dtype) then return of:to_float(dtype) end
+  refuse_null(name, column.type_of(of), first_null(of.valid))
+end
+
+-- Rows without a value in a column of no type.
+local function of_nulls(name, of, dtype)
+  if is_float(dtype) then return column.nulls(dtype, of:len()) end
+  errors.raise('argument', ("iter_torch_batches: column '%s' has no value in any row of the batch: leave it out with "
+    .. "drop_columns, or say dtypes = {['%s'] = 'float32'} to get NaN"):format(name, name))
+end
+
 -- Tensors of one shape are stacked, strings stay a list.
-local function values_of(name, of)
+local function values_of(name, of, dtype)
   if column.is_tensor(of) or column.is_strings(of) then return column.to_batch(of) end
+  if column.is_masked(of) then return unmasked(name, of, dtype) end
+  if column.is_null(of) then return of_nulls(name, of, dtype) end
   local values = column.to_batch(of)
-  for _, value in ipairs(values) do
+  for i, value in ipairs(values) do
+    if value == torch.none then
+      errors.raise('argument', ("iter_torch_batches: column '%s': row %d of the batch is null: leave such rows out with "
+        .. 'filter, or pass collate_fn = function(batch) … end'):format(name, i - 1))
+    end
     if not same_kind(value, values[1]) then
       errors.raise('argument', ("iter_torch_batches: the rows of column '%s' make no tensor, since they differ in shape or are "
         .. 'no tensors: pass collate_fn = function(batch) … end, or map them to one shape'):format(name))
     end
   end
   return torch.stack(values)
+end
+
+-- NaN would become some integer.
+local function check_finite(name, value, dtype)
+  if not value:is_floating_point() or not column.is_integer(dtype) then return end
+  local bad = value:isfinite():logical_not()
+  if not bad:any():item() then return end
+  local row = bad:nonzero()[0][0]:item()
+  errors.raise('argument', ("iter_torch_batches: column '%s' is to be %s, and row %d of the batch has a value that is null, "
+    .. 'NaN or infinite: leave such rows out with filter, or choose a dtype of floats'):format(name, dtype, row))
 end
 
 local function check_dtypes(dtypes, block)
@@ -66,10 +107,14 @@ function torch_batch.converter(options)
     check_dtypes(dtypes, block)
     local out = ordered.new()
     for _, name in ipairs(block:names()) do
-      local value = values_of(name, block:column(name))
       local dtype = dtypes
       if type(dtypes) == 'table' then dtype = dtypes[name] end
-      if column.is_tensor(value) then value = tensor_of(value, dtype, options) end
+      dtype = dtype_names.own_name(dtype)
+      local value = values_of(name, block:column(name), dtype)
+      if column.is_tensor(value) then
+        check_finite(name, value, dtype)
+        value = tensor_of(value, dtype, options)
+      end
       out[name] = value
     end
     return out

@@ -3,6 +3,7 @@
 local column = require 'rtrain.data.column'
 local errors = require 'base.errors'
 local ffi = require 'ffi'
+local Masked = require 'rtrain.data.masked'
 local Objects = require 'rtrain.data.objects'
 local Strings = require 'torch.utils.data.strings'
 local torch = require 'torch'
@@ -11,9 +12,6 @@ local values = {}
 
 local int64, uint64 = ffi.typeof('int64_t'), ffi.typeof('uint64_t')
 local MOST_INT64 = 0x7fffffffffffffffULL
-
-local INTEGERS = {uint8 = true, int8 = true, int16 = true, int32 = true, int64 = true, uint16 = true, uint32 = true,
-                  uint64 = true}
 
 local function kind_of_value(value, name)
   local kind = type(value)
@@ -58,45 +56,60 @@ local function refuse_fraction(list, n, column_of)
   end
 end
 
-local function refuse_null(list, n, column_of)
-  for i = 1, n do
-    if list[i] == nil or list[i] == torch.none then
-      errors.raise('argument', ("column '%s' holds %s, and row %d has no value: say {dtypes = {['%s'] = 'float32'}} to make "
-        .. 'it NaN'):format(column_of.name, column_of.dtype, i - 1, column_of.name))
-    end
-  end
-end
-
--- nil becomes NaN, which only floats have.
-local function without_null(list, n)
+-- The list with something in place of nil and torch.none.
+local function without_null(list, n, filler)
   local out = {}
   for i = 1, n do
     local value = list[i]
-    out[i] = (value == nil or value == torch.none) and 0 / 0 or value
+    if value == nil or value == torch.none then value = filler end
+    out[i] = value
   end
   return out
 end
 
+local function valid_rows(list, n)
+  local out = {}
+  for i = 1, n do out[i] = list[i] ~= nil and list[i] ~= torch.none end
+  return torch.tensor(out, {dtype = 'bool'})
+end
+
+-- The dtype of a column of integers, floats or booleans.
+local function dtype_of(like)
+  if column.is_masked(like) then return like.data.dtype end
+  return column.is_tensor(like) and like:dim() == 1 and like.dtype or nil
+end
+
 local function wanted_dtype(kinds, integral, of)
   if of.dtype then return of.dtype end
-  local like = of.like
-  if like and column.is_tensor(like) and like:dim() == 1 and like.dtype ~= 'bool' then return like.dtype end
-  if of.default == 'number' then return integral and not kinds.null and (kinds.uint64 and 'uint64' or 'int64') or 'float64' end
-  if kinds.uint64 and not kinds.null and only(kinds, 'int64', 'uint64') then return 'uint64' end
-  return kinds.int64 and not kinds.null and only(kinds, 'int64') and 'int64' or 'float32'
+  local like = dtype_of(of.like)
+  if like and like ~= 'bool' then return like end
+  local most = kinds.uint64 and 'uint64' or 'int64'
+  if of.default == 'number' then return integral and most or 'float64' end
+  return (kinds.int64 or kinds.uint64) and only(kinds, 'int64', 'uint64', 'null') and most or 'float32'
+end
+
+-- A tensor, or a masked column: of floats NaN is null.
+local function numbers_of(list, n, kinds, dtype)
+  if not kinds.null then return torch.tensor(list, {dtype = dtype}) end
+  if not column.is_integer(dtype) then return torch.tensor(without_null(list, n, 0 / 0), {dtype = dtype}) end
+  return Masked(torch.tensor(without_null(list, n, 0), {dtype = dtype}), valid_rows(list, n))
 end
 
 local function numbers(list, n, of, kinds, integral)
   local dtype = wanted_dtype(kinds, integral, of)
-  if INTEGERS[dtype] then
-    local named = {name = of.name, dtype = dtype}
-    if not integral then refuse_fraction(list, n, named) end
-    if kinds.null then refuse_null(list, n, named) end
-  end
-  local ok, result = pcall(torch.tensor, kinds.null and without_null(list, n) or list, {dtype = dtype})
+  if column.is_integer(dtype) and not integral then refuse_fraction(list, n, {name = of.name, dtype = dtype}) end
+  local ok, result = pcall(numbers_of, list, n, kinds, dtype)
   if ok then return result end
   errors.raise('argument', ("column '%s': %s; {dtypes = {['%s'] = …}} chooses another dtype"):format(of.name,
     type(result) == 'table' and result.message or tostring(result), of.name))
+end
+
+local function booleans(list, n, of, kinds)
+  local dtype = of.dtype or 'bool'
+  if not kinds.null then return torch.tensor(list, {dtype = dtype}) end
+  local masked = Masked(torch.tensor(without_null(list, n, false), {dtype = 'bool'}), valid_rows(list, n))
+  if dtype == 'bool' then return masked end
+  return column.is_integer(dtype) and Masked(masked.data:to(dtype), masked.valid) or masked:to_float(dtype)
 end
 
 local function same_shape(list)
@@ -117,13 +130,10 @@ local function tensors(list, n, of)
   return of.dtype and stacked:to(of.dtype) or stacked
 end
 
--- A column without any value: of the kind it had before, where that has nulls.
+-- A column without any value: of the kind it had before.
 local function nulls(n, of)
   if n == 0 and of.like then return column.narrow(of.like, 0, 0) end
-  if column.is_strings(of.like) then return Strings.from_list({}, n, of.like.binary) end
-  local dtype = of.dtype or (column.is_tensor(of.like) and of.like:dim() == 1 and of.like.dtype)
-  if dtype == 'float32' or dtype == 'float64' then return torch.full({n}, 0 / 0, {dtype = dtype}) end
-  return Objects({}, n)
+  return column.nulls(of.dtype or of.like and column.type_of(of.like) or 'object', n)
 end
 
 local function plain(list, n)
@@ -136,9 +146,9 @@ end
 
 ---A column of a list of values; nil and torch.none are null. Numbers become a tensor of `dtype`, else of the dtype of
 ---`like`, else float32 (int64 where all are int64 cdata, uint64 where one needs that); with default = 'number', int64 where
----all are integral, else float64. Null numbers are NaN. Booleans become a bool tensor, strings Strings, tensors of one shape
----are stacked; what has several types, or tables, becomes Objects. Raises code 'argument', naming the column and the row,
----when a value does not fit the column's dtype.
+---all are integral, else float64. Null is NaN among floats; integers and booleans with null become Masked. Booleans become a
+---bool tensor, strings Strings, tensors of one shape are stacked; what has several types, or tables, becomes Objects. Raises
+---code 'argument', naming the column and the row, when a value does not fit the column's dtype.
 ---@param list any[] may have holes
 ---@param n integer rows
 ---@param of {name: string, like: data.Column?, dtype: string?, default: string?}
@@ -147,7 +157,7 @@ function values.to_column(list, n, of)
   local kinds, integral = survey(list, n, of.name)
   if only(kinds, 'null') then return nulls(n, of) end
   if only(kinds, 'number', 'int64', 'uint64', 'null') then return numbers(list, n, of, kinds, integral) end
-  if only(kinds, 'boolean') then return torch.tensor(list, {dtype = of.dtype or 'bool'}) end
+  if only(kinds, 'boolean', 'null') then return booleans(list, n, of, kinds) end
   if only(kinds, 'string', 'null') then
     return Strings.from_list(list, n, column.is_strings(of.like) and of.like.binary)
   end

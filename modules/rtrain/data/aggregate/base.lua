@@ -8,6 +8,8 @@ local Block = require 'rtrain.data.block'
 local class = require 'base.class'
 local column = require 'rtrain.data.column'
 local errors = require 'base.errors'
+local Masked = require 'rtrain.data.masked'
+local torch = require 'torch'
 
 ---Base of the aggregates of rtrain.data.aggregate.
 ---@class data.AggregateFn
@@ -42,32 +44,64 @@ local function of_elements(groups, count)
           ids = groups.ids:repeat_interleave(count)}
 end
 
----The numbers of the column: floats as float64 with NaN for null, others as int64; `wide = false` keeps their dtype. Rows of
----more dimensions give all their numbers.
+local function has_numbers(of)
+  return column.is_masked(of) or column.is_null(of) or column.is_tensor(of) and not of:is_complex()
+end
+
+-- All values as a list, NaN and 0 among them where a row is null, and where none is.
+local function flattened(of)
+  if column.is_masked(of) then return of.data, of.valid end
+  if column.is_tensor(of) then return of:flatten(), AggregateFn._valid(of:flatten()) end
+  return torch.zeros({of:len()}, {dtype = 'int64'}), torch.zeros({of:len()}, {dtype = 'bool'})
+end
+
+-- Sums are of int64.
+local function to_int64(self, values)
+  if values.dtype == 'uint64' and values:view('int64'):lt(0):any():item() then
+    errors.raise('argument', ("%s: column '%s' holds uint64 beyond 2^63, and sums are int64: map it to float64 before"):format(
+      class.of(self).__name, self.on))
+  end
+  return values:to('int64')
+end
+
+---The numbers of the column: floats as float64, others as int64; `wide = false` keeps their dtype. Rows of more dimensions give
+---all their numbers.
 ---@param groups data.Groups
 ---@param wide? boolean
----@return torch.Tensor values (numbers)
+---@return torch.Tensor values (numbers) NaN, or 0 among integers, where a row is null
 ---@return data.Groups groups of the numbers
+---@return torch.Tensor|nil valid bool (numbers) nil where none is null
 function AggregateFn:_numbers(groups, wide)
   local of = groups.block:column(self.on)
-  if not column.is_tensor(of) or of:is_complex() then
+  if not has_numbers(of) then
     errors.raise('argument', ("%s: column '%s' has no numbers but %s values"):format(class.of(self).__name, self.on,
       column.type_of(of)))
   end
-  if of:dim() > 1 then groups = of_elements(groups, of:numel() / of:size(0)) end
-  local values = of:flatten()
-  if of.dtype == 'bool' then return values:to('int64'), groups end
-  if wide == false then return values, groups end
-  return values:to(of:is_floating_point() and 'float64' or 'int64'), groups
+  if column.is_tensor(of) and of:dim() > 1 then groups = of_elements(groups, of:numel() / of:size(0)) end
+  local values, valid = flattened(of)
+  if values.dtype == 'bool' then return values:to('int64'), groups, valid end
+  if wide == false then return values, groups, valid end
+  if values:is_floating_point() then return values:to('float64'), groups, valid end
+  return to_int64(self, values), groups, valid
 end
 
 ---Whether each row has a value.
 ---@param of data.Column
 ---@return torch.Tensor|nil valid bool (rows); nil where all have
 function AggregateFn._valid(of)
-  if column.is_strings(of) then return of.valid end
+  if column.is_strings(of) or column.is_masked(of) then return of.valid end
   if column.is_tensor(of) and of:dim() == 1 and of:is_floating_point() then return of:isnan():logical_not() end
-  return nil
+  return column.is_null(of) and torch.zeros({of:len()}, {dtype = 'bool'}) or nil
+end
+
+---Results, null where there is none.
+---@param values torch.Tensor
+---@param is_known torch.Tensor bool
+---@return data.Column
+function AggregateFn._known(values, is_known)
+  if values:is_floating_point() then return values:masked_fill(is_known:logical_not(), 0 / 0) end
+  if is_known:all():item() then return values end
+  return Masked.of(values):without(is_known:logical_not())
 end
 
 ---A state.

@@ -37,9 +37,10 @@ function Quantile:init(...)
 end
 
 function Quantile:partial(groups)
-  local values, own = self:_numbers(groups)
+  local values, own, valid = self:_numbers(groups)
   local ends, parts = bounds(own), {}
   values = values:to('float64')
+  if valid then values = values:masked_fill(valid:logical_not(), 0 / 0) end
   for g = 1, groups.count do parts[g] = {values:narrow(0, ends[g], ends[g + 1] - ends[g])} end
   return self._state({'parts'}, Objects(parts, groups.count))
 end
@@ -92,7 +93,8 @@ local function add(into, value)
 end
 
 local function check_values(self, of)
-  if column.is_strings(of) or column.is_tensor(of) and of:dim() == 1 then return end
+  if column.is_strings(of) or column.is_masked(of) or column.is_null(of) then return end
+  if column.is_tensor(of) and of:dim() == 1 then return end
   errors.raise('argument', ("Unique: column '%s' is %s"):format(self.on, column.type_of(of)))
 end
 

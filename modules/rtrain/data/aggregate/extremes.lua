@@ -5,12 +5,13 @@ local Block = require 'rtrain.data.block'
 local column = require 'rtrain.data.column'
 local Strings = require 'torch.utils.data.strings'
 local torch = require 'torch'
+local unsigned = require 'rtrain.data.unsigned'
 
 -- The smallest or largest value of each group, and how many there are: what Min, Max and AbsMax share.
 local Extreme = AggregateFn:extend('Extreme')
 
--- How scatter_reduce calls it, what null counts as, and whether a text stands before another.
-Extreme._reduce, Extreme._neutral = 'amin', math.huge
+-- How scatter_reduce calls it, and whether a text stands before another.
+Extreme._reduce = 'amin'
 function Extreme._is_better(a, b) return a < b end
 
 local function text_partial(self, groups, of)
@@ -38,25 +39,33 @@ end
 ---@param groups data.Groups
 ---@return torch.Tensor values
 ---@return data.Groups groups
+---@return torch.Tensor|nil valid bool
 function Extreme:values(groups) return self:_numbers(groups, false) end
+
+-- The extreme of the numbers that are not null in each group, 0 where there is none.
+local function extremes(self, groups, values, valid)
+  local numbers, ids = unsigned.comparable(values), groups.ids
+  local found = torch.zeros({groups.count}, {dtype = numbers.dtype})
+  if valid then
+    local rows = valid:nonzero():flatten()
+    numbers, ids = numbers:index_select(0, rows), ids:index_select(0, rows)
+  end
+  return unsigned.restored(found:scatter_reduce(0, ids, numbers, self._reduce, {include_self = false}), values.dtype)
+end
 
 function Extreme:partial(groups)
   local of = groups.block:column(self.on)
   if column.is_strings(of) then return text_partial(self, groups, of) end
-  local values
-  values, groups = self:values(groups)
-  local valid = self._valid(values) or torch.ones_like(values, {dtype = 'bool'})
-  if values:is_floating_point() then values = values:masked_fill(valid:logical_not(), self._neutral) end
-  local value = torch.zeros({groups.count}, {dtype = values.dtype})
-    :scatter_reduce(0, groups.ids, values, self._reduce, {include_self = false})
-  return self._state({'value', 'count', 'nulls'}, value, counted(groups, valid), counted(groups, valid:logical_not()))
+  local values, own, valid = self:values(groups)
+  local extreme = extremes(self, own, values, valid)
+  valid = valid or torch.ones({values:size(0)}, {dtype = 'bool'})
+  return self._state({'value', 'count', 'nulls'}, extreme, counted(own, valid), counted(own, valid:logical_not()))
 end
 
 function Extreme:merge(a, b)
-  local both = Block.concat{a, b}
-  local value = both:column 'value'
-  local first, second = column.value(value, 0), column.value(value, 1)
-  local takes_second = first == nil or second ~= nil and self._is_better(second, first)
+  local value = Block.concat{a, b}:column 'value'
+  local takes_second = a:column('count'):item() == 0 or b:column('count'):item() > 0
+    and self._is_better(column.value(value, 1), column.value(value, 0))
   return self._state({'value', 'count', 'nulls'}, column.narrow(value, takes_second and 1 or 0, 1),
     a:column 'count' + b:column 'count', a:column 'nulls' + b:column 'nulls')
 end
@@ -68,8 +77,7 @@ function Extreme:finalize(state)
   if column.is_strings(value) then
     return Strings(value.offsets, value.bytes, {binary = value.binary, valid = is_known})
   end
-  if not value:is_floating_point() then return value end
-  return value:masked_fill(is_known:logical_not(), 0 / 0)
+  return self._known(value, is_known)
 end
 
 function Extreme:type_of(type) return type == 'bool' and 'int64' or type end
@@ -88,7 +96,7 @@ function Min:init(...) self:_take('min', min_signature:bind(...)) end
 ---@class data.Max: data.AggregateFn
 ---@overload fun(on: string, options?: table): data.Max
 local Max = Extreme:extend('Max')
-Max._reduce, Max._neutral = 'amax', -math.huge
+Max._reduce = 'amax'
 function Max._is_better(a, b) return a > b end
 
 local max_signature = AggregateFn.signature 'Max'
@@ -105,8 +113,9 @@ local abs_max_signature = AggregateFn.signature 'AbsMax'
 function AbsMax:init(...) self:_take('abs_max', abs_max_signature:bind(...)) end
 
 function AbsMax:values(groups)
-  local values, own = self:_numbers(groups, false)
-  return values:abs(), own
+  local values, own, valid = self:_numbers(groups, false)
+  -- uint16, uint32 and uint64 have no abs.
+  return values.dtype:match '^u' and values or values:abs(), own, valid
 end
 
 return {Min = Min, Max = Max, AbsMax = AbsMax}

@@ -14,8 +14,7 @@ end
 local function ones(groups) return torch.ones({groups.rows}, {dtype = 'int64'}) end
 
 -- Values with 0 for null, how many there are in each group, and how many are null.
-local function valid_values(groups, values)
-  local valid = AggregateFn._valid(values)
+local function valid_values(groups, values, valid)
   if not valid then
     local count = total(groups, ones(groups))
     return values, count, torch.zeros_like(count)
@@ -24,11 +23,11 @@ local function valid_values(groups, values)
     total(groups, valid:logical_not():to('int64'))
 end
 
--- NaN in groups without a result.
+-- Null in groups without a result.
 local function known(values, state, least, ignores_nulls)
   local is_known = state:column('count'):ge(least)
   if not ignores_nulls then is_known = is_known:logical_and(state:column('nulls'):eq(0)) end
-  return values:masked_fill(is_known:logical_not(), 0 / 0)
+  return AggregateFn._known(values, is_known)
 end
 
 ---The number of rows; with a column, of those where it is not null, unless ignore_nulls = false. Arguments: {on,
@@ -68,14 +67,13 @@ local sum_signature = AggregateFn.signature 'Sum'
 function Sum:init(...) self:_take('sum', sum_signature:bind(...)) end
 
 function Sum:partial(groups)
-  local all, own = self:_numbers(groups)
-  local values, count, nulls = valid_values(own, all)
+  local all, own, valid = self:_numbers(groups)
+  local values, count, nulls = valid_values(own, all, valid)
   return self._state({'sum', 'count', 'nulls'}, total(own, values), count, nulls)
 end
 
 function Sum:finalize(state)
-  local sum = state:column 'sum'
-  return sum:is_floating_point() and known(sum, state, 1, self._ignores_nulls) or sum
+  return known(state:column 'sum', state, 1, self._ignores_nulls)
 end
 
 function Sum:type_of(type) return type:match '^[bf]?float' and 'float64' or 'int64' end
@@ -110,12 +108,13 @@ function Std:init(...)
 end
 
 function Std:partial(groups)
-  local all, own = self:_numbers(groups)
+  local all, own, valid = self:_numbers(groups)
   all = all:to('float64')
-  local values, count, nulls = valid_values(own, all)
+  local values, count, nulls = valid_values(own, all, valid)
   local mean = total(own, values) / count:clamp{min = 1}
-  local distance = all - mean:index_select(0, own.ids)
-  return self._state({'mean', 'squares', 'count', 'nulls'}, mean, total(own, distance:square():nan_to_num(0)), count, nulls)
+  local squares = (values - mean:index_select(0, own.ids)):square()
+  if valid then squares = squares:masked_fill(valid:logical_not(), 0) end
+  return self._state({'mean', 'squares', 'count', 'nulls'}, mean, total(own, squares), count, nulls)
 end
 
 function Std:merge(a, b)

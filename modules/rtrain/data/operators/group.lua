@@ -5,6 +5,7 @@
 
 local AggregateFn = require 'rtrain.data.aggregate.base'
 local Block = require 'rtrain.data.block'
+local column = require 'rtrain.data.column'
 local errors = require 'base.errors'
 local exchange = require 'rtrain.data.exchange'
 local groups = require 'rtrain.data.groups'
@@ -98,7 +99,7 @@ function Aggregate:schema_of(schema)
   for i, key in ipairs(self._keys) do out[i] = {name = key, type = types[key]} end
   for _, aggregate in ipairs(self._aggregates) do
     local of = types[aggregate.on] or 'int64'
-    out[#out + 1] = {name = aggregate.name, type = aggregate:type_of(of:match '^tensor<(%w+)>' or of)}
+    out[#out + 1] = {name = aggregate.name, type = aggregate:type_of(of:match '^tensor<(%w+)>' or column.plain_type(of))}
   end
   return out
 end

@@ -22,7 +22,7 @@ function RowOperator:stream(upstream, position)
       local rows, results = block:rows(), {}
       for i, row in ipairs(rows) do results[i] = self._fn:call_row(position, at + i - 1, call, row) end
       at = at + #rows
-      local out = self:collect(block, results)
+      local out = self:collect(block, results, rows)
       if out:num_rows() > 0 then return out end
     end
   end
@@ -51,8 +51,11 @@ end
 ---The block of the results.
 ---@param block data.Block
 ---@param results table[]
+---@param rows table[] what the function was given
 ---@return data.Block
-function MapRows:collect(block, results) return Block.from_rows(results, block, {dtypes = self._dtypes}) end
+function MapRows:collect(block, results, rows)
+  return Block.from_rows(results, block, {dtypes = self._dtypes, keeps = results[1] == rows[1]})
+end
 
 ---Any number of rows for each row.
 ---@class data.FlatMapRows: data.Operator
@@ -75,13 +78,17 @@ end
 ---The block of the results.
 ---@param block data.Block
 ---@param results table[][]
+---@param given table[] what the function was given
 ---@return data.Block
-function FlatMapRows:collect(block, results)
-  local rows = {}
-  for _, list in ipairs(results) do
-    for _, row in ipairs(list) do rows[#rows + 1] = row end
+function FlatMapRows:collect(block, results, given)
+  local rows, keeps = {}, false
+  for i, list in ipairs(results) do
+    for _, row in ipairs(list) do
+      rows[#rows + 1] = row
+      keeps = keeps or row == given[i]
+    end
   end
-  return Block.from_rows(rows, block, {dtypes = self._dtypes})
+  return Block.from_rows(rows, block, {dtypes = self._dtypes, keeps = keeps})
 end
 
 ---The rows for which the function returns true.
