@@ -90,6 +90,9 @@ function TestPipe.test_the_first_loop_says_which_samples_each_worker_takes()
   lu.assertEquals(run(4, 2, {batch_size = 32, samples = 100, dataset_size = 100}),
     '4 batches of 32 on each worker, 64 together; all of 100 samples each: prepare_data_loader deals them out')
   lu.assertEquals(run(5, 2, {}, {batch_size = 8}), '5 batches of 8 on each worker, 16 together')
+  first:add {type = 'loop', attempt = 6, rank = 0, batch = 1, batch_size = 4}
+  lu.assertNil(run(5, 2), 'the other rank does not run yet')
+  lu.assertEquals(run(6, 2), '6 batches of 4 on each worker, 8 together')
 end
 
 -- A run whose one report came and went, as a pipe sees it: time passes by the script's hand.

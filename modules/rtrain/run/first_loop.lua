@@ -24,15 +24,26 @@ local function samples_text(event, workers)
   return ('; all of %s each: prepare_data_loader deals them out'):format(samples)
 end
 
----@param event table of the controller
-function FirstLoop:add(event)
-  if event.type == 'state' and (event.num_workers or 0) > 0 then self._num_workers = event.num_workers end
-  if event.type ~= 'loop' or not event.batch_size or event.attempt == self._attempt then return end
-  self._attempt = event.attempt
+function FirstLoop:_say()
+  local event = self._loop
+  if not event or self._running ~= event.attempt then return end
+  self._loop = nil
   local text = batches_text(event, self._num_workers) .. samples_text(event, self._num_workers)
   if text == self._text then return end
   self._text = text
   self._note(event.attempt, text)
+end
+
+---A rank may be in its loop before all of them run: that is said first.
+---@param event table of the controller
+function FirstLoop:add(event)
+  if event.type == 'state' then
+    if (event.num_workers or 0) > 0 then self._num_workers = event.num_workers end
+    if event.state == 'RUNNING' then self._running = event.attempt end
+  elseif event.type == 'loop' and event.batch_size and event.attempt ~= self._attempt then
+    self._attempt, self._loop = event.attempt, event
+  end
+  self:_say()
 end
 
 return FirstLoop
