@@ -1,5 +1,6 @@
 """Who this process is among the ranks: torchrun's variables, which rtrain sets."""
 
+import atexit
 import math
 import os
 
@@ -19,7 +20,8 @@ def _has_a_device_each():
 
 
 def init(comm=None, process_sets=None):
-    """Forms the process group: NCCL for tensors of CUDA where each rank has a device, Gloo for all others."""
+    """Forms the process group: NCCL for tensors of CUDA where each rank has a device, Gloo for all others. It is ended with the
+    program, as by Horovod: Gloo's threads must not outlive the interpreter."""
     global _is_begun
     if process_sets:
         raise ValueError("hvd.init: process_sets are not in rtrain's package: use torch.distributed.new_group")
@@ -28,6 +30,8 @@ def init(comm=None, process_sets=None):
             dist.init_process_group("cpu:gloo,cuda:nccl" if _has_a_device_each() else "gloo")
         else:
             dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    if not _is_begun:
+        atexit.register(shutdown)
     _is_begun = True
 
 
