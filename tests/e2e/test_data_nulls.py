@@ -225,6 +225,21 @@ end
                 assert table["x"].to_pylist()[2:] == values or kind == "float64"
 
 
+def test_json_lines_without_an_optional_key(rtrain):
+    (rtrain.folder / "json").mkdir()
+    (rtrain.folder / "json/0.json").write_text('{"id": 9007199254740993, "tag": "a", "x": 1}\n')
+    (rtrain.folder / "json/1.json").write_text('{"x": 2}\n{"x": 3}\n')
+    lua(rtrain, """
+local ds = data.read_json('json')
+ds:write_parquet 'out'
+ds:sort('x', true):write_parquet 'sorted'
+assert(ds:columns()[1] == 'id' and ds:unique('tag')[2] == torch.none)
+""")
+    expected = {"id": [2**53 + 1, None, None], "tag": ["a", None, None], "x": [1, 2, 3]}
+    assert read(rtrain.folder / "out").to_pydict() == expected
+    assert read(rtrain.folder / "sorted").to_pydict() == {name: values[::-1] for name, values in expected.items()}
+
+
 def test_batches_have_one_dtype(rtrain):
     late = list(IDS)
     late[5] = None

@@ -72,30 +72,52 @@ function FileSource:schema_of_files(schema_of)
   return out
 end
 
--- Columns without a value get the type that they have in other files.
-local function with_types(block, schema)
-  for _, entry in ipairs(schema) do
-    local of = block:has(entry.name) and block:column(entry.name)
-    if of and column.type_of(of) == 'object' and column.is_null(of) then
-      block = block:with(entry.name, column.nulls(entry.type, block:num_rows()))
-    end
-  end
-  return block
+-- Whether a file may lack columns that others have, as JSON lines do whose keys are optional.
+FileSource.columns_are_optional = false
+
+local function has_no_type(block, name)
+  local of = block:column(name)
+  return column.type_of(of) == 'object' and column.is_null(of)
 end
 
----The block of rows of a file.
+local function any_has_no_type(block)
+  for _, name in ipairs(block:names()) do
+    if has_no_type(block, name) then return true end
+  end
+  return false
+end
+
+-- The columns of a block in the order of the schema, then those that it does not know.
+local function in_order(block, schema)
+  local names, known = {}, {}
+  for i, entry in ipairs(schema) do names[i], known[entry.name] = entry.name, true end
+  for _, name in ipairs(block:names()) do
+    if not known[name] then names[#names + 1] = name end
+  end
+  return block:select(names)
+end
+
+---The block of rows of a file. Columns without a value get the type that they have in other files.
 ---@param batch userdata what a reader of base._arrow gave
 ---@param path string
 ---@return data.Block
 function FileSource:block_of(batch, path)
-  local block = Block.from_arrow(batch)
-  for _, entry in ipairs(block:schema()) do
-    if entry.type == 'object' and column.is_null(block:column(entry.name)) then
-      block = with_types(block, self:schema())
-      break
+  local block, lacks_any = Block.from_arrow(batch), false
+  if not self.columns_are_optional and not any_has_no_type(block) then return self:with_path(block, path) end
+  for _, entry in ipairs(self:_file_schema()) do
+    local lacks = self.columns_are_optional and not block:has(entry.name)
+    lacks_any = lacks_any or lacks
+    if lacks or block:has(entry.name) and has_no_type(block, entry.name) then
+      block = block:with(entry.name, column.nulls(entry.type, block:num_rows()))
     end
   end
-  return self:with_path(block, path)
+  return self:with_path(lacks_any and in_order(block, self:_file_schema()) or block, path)
+end
+
+---The columns that the files have, see `schema`.
+---@return {name: string, type: string}[]
+function FileSource:_file_schema()
+  errors.raise('internal', ('%s has no _file_schema()'):format(class.of(self).__name))
 end
 
 ---The block with the column `path`, where it was asked for.

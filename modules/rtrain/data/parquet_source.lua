@@ -32,6 +32,8 @@ function ParquetSource:_schema_of(all)
   return SelectColumns(self._columns, 'read_parquet'):schema_of(all)
 end
 
+function ParquetSource:_file_schema() return self._schema end
+
 function ParquetSource:schema()
   local out = {}
   for i, entry in ipairs(self._schema) do out[i] = entry end

@@ -9,10 +9,14 @@ local Strings = require 'torch.utils.data.strings'
 -- Base of what a cursor of base._arrow reads.
 local CursorSource = FileSource:extend('CursorSource')
 
-function CursorSource:schema()
+function CursorSource:_file_schema()
   self._schema = self._schema or self:schema_of_files(function(path) return self:open(path, {}):schema() end)
+  return self._schema
+end
+
+function CursorSource:schema()
   local out = {}
-  for i, entry in ipairs(self._schema) do out[i] = entry end
+  for i, entry in ipairs(self:_file_schema()) do out[i] = entry end
   return self:schema_with_path(out)
 end
 
@@ -72,6 +76,7 @@ end
 ---@overload fun(paths: string[], options: table): data.JsonSource
 local JsonSource = CursorSource:extend('JsonSource')
 JsonSource.name = 'ReadJSON'
+JsonSource.columns_are_optional = true
 
 function JsonSource:init(paths, options)
   FileSource.init(self, 'read_json', paths, options)
