@@ -44,6 +44,19 @@ def peek(rtrain, *args):
     return result.stdout
 
 
+def test_integers_keep_all_digits(rtrain):
+    (rtrain.folder / "t.csv").write_text("id,u\n9007199254740993,1\n,18446744073709551615\n")
+    result = rtrain("exec", rtrain.script("""
+        local data = require 'rtrain.data'
+        data.read_csv('t.csv', {column_types = {u = 'uint64'}}):write_parquet 'parquet'
+    """))
+    assert result.returncode == 0, result.stderr
+    [path] = (rtrain.folder / "parquet").iterdir()
+    document = json.loads(peek(rtrain, path, "--json"))
+    assert document["rows"] == [{"id": 2**53 + 1, "u": 1}, {"u": "18446744073709551615"}]
+    assert "9007199254740993" in peek(rtrain, path) and "18446744073709551615" in peek(rtrain, path)
+
+
 @pytest.mark.parametrize("kind", ["parquet", "csv", "json"])
 def test_tables(files, kind):
     document = json.loads(peek(files, f"t.{kind}", "--json"))

@@ -147,6 +147,13 @@ def test_features_of_a_table_and_a_model_that_the_config_describes(rtrain):
         {"name": f"r{i}", "y": 3 * i, "prediction": 3 * i + 0.5} for i in range(5)]
     result = rtrain("predict", "sum", rtrain.folder / "rows.csv", "--keep", "y")
     assert result.returncode == 2 and "column 'name' is not of numbers" in result.stderr
+    ids = [2**53 + 1, None, 2**53 + 3]
+    table = rtrain.folder / "ids.csv"
+    table.write_text("id,a,b,c\n" + "".join(f"{value or ''},{i or ''},1,2\n" for i, value in enumerate(ids)))
+    rows = predict(rtrain, "sum", table, "--keep", "id", "--columns", "b", "--columns", "c").stdout
+    assert [json.loads(row)["id"] for row in rows.splitlines()] == ids
+    result = rtrain("predict", "sum", table, "--keep", "id", "--columns", "a", "--columns", "b")
+    assert result.returncode == 2 and "column 'a': row 0 of the batch is null" in result.stderr
 
 
 def test_images_of_a_folder(rtrain, trained):
@@ -266,12 +273,12 @@ def test_a_checkpoint_of_trees_needs_no_script(rtrain):
     assert result.returncode == 0, result.stderr
     script.unlink()
     table = rtrain.folder / "rows.csv"
-    table.write_text("id,b,a\n" + "".join(f"n{i},{i % 11},{i % 37}\n" for i in range(100)))
+    table.write_text("id,b,a\n" + "".join(f"n{i},{i % 11},{i % 37 if i % 10 else ''}\n" for i in range(100)))
     result = predict(rtrain, "trees", table, "--keep", "id")
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     assert "Booster on cpu: 100 rows" in result.stderr and [row["id"] for row in rows] == [f"n{i}" for i in range(100)]
     path = next(row["path"] for row in json.loads(rtrain("checkpoints", "trees", "--json").stdout) if row["best"])
     booster = xgboost.Booster(model_file=f"{path}/model.ubj")
-    features = numpy.array([[i % 37, i % 11] for i in range(100)], dtype="float32")
+    features = numpy.array([[i % 37 if i % 10 else numpy.nan, i % 11] for i in range(100)], dtype="float32")
     wanted = booster.predict(xgboost.DMatrix(features, feature_names=["a", "b"]))
     assert [row["prediction"] for row in rows] == pytest.approx(wanted.tolist(), abs=1e-5)

@@ -2,11 +2,13 @@
 
 local errors = require 'base.errors'
 local formats = require 'rtrain.data.formats'
+local number = require 'base.number'
 local ordered = require 'base.ordered'
 
 local peek = {}
 
 local MAX_ELEMENTS = 16  -- of a tensor whose values are shown
+local MOST_INT64 = 0x7fffffffffffffffULL
 local LEAST_PIXELS, MOST_PIXELS = 8, 4096  -- a side of what may be a picture
 
 local function is_tensor(value) return type(value) == 'userdata' and require('torch').is_tensor(value) end
@@ -21,6 +23,12 @@ local function shape_of(tensor)
   local shape = {}
   for i, size in ipairs(tensor.shape) do shape[i] = size end
   return list_of(shape)
+end
+
+-- Plain data has int64 only: other cdata are shown as text.
+local function plain_integer(value)
+  local is_int64 = tostring(value):find '^%-?%d+LL$' or tostring(value):find 'ULL$' and value <= MOST_INT64
+  return is_int64 and value or number.text(value)
 end
 
 local plain
@@ -45,7 +53,8 @@ function plain(value)
     return value:dim() == 0 and value:item() or value:tolist()
   end
   if type(value) == 'table' then return plain_table(value) end
-  if type(value) == 'cdata' or type(value) == 'userdata' then return tonumber(value) or tostring(value) end
+  if type(value) == 'cdata' then return plain_integer(value) end
+  if type(value) == 'userdata' then return tostring(value) end
   return value
 end
 

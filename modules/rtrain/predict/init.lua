@@ -13,6 +13,7 @@ local script_transform = require 'rtrain.predict.script_transform'
 local state_part = require 'rtrain.results.state_part'
 local tensor_file = require 'rtrain.results.tensor_file'
 local torch = require 'torch'
+local to_column = require('rtrain.data.values').to_column
 
 local predict = {}
 
@@ -118,6 +119,13 @@ local function each_batch(dataset, request, output, fn)
   return rows
 end
 
+-- Numbers some of which are null: NaN, which XGBoost takes for missing.
+local function with_nan(name, given)
+  if type(given) ~= 'table' then return given end
+  local of = to_column(given, #given, {name = name, dtype = 'float64'})
+  return torch.is_tensor(of) and of or given
+end
+
 -- The features are the columns whose names the model has, or those that are given.
 local function tree_predictor(request, file)
   local booster = require('xgboost').Booster(nil, nil, request.folder .. '/' .. file)
@@ -127,7 +135,9 @@ local function tree_predictor(request, file)
       if batch[name] == nil then
         raise("the data have no column '%s'%s", name, errors.suggestion(name, ordered.names_of(batch)))
       end
-      if request.columns or booster.feature_names or not index_of(request.keep, name) then features[name] = batch[name] end
+      if request.columns or booster.feature_names or not index_of(request.keep, name) then
+        features[name] = with_nan(name, batch[name])
+      end
     end
     return outputs.columns({booster:inplace_predict(features)}, rows_of(batch), request.classes)
   end, 'Booster', 'cpu'

@@ -25,6 +25,12 @@ local function tensor_of(name, values)
     end
     return torch.stack(values)
   end
+  for i, value in ipairs(values) do
+    if value == torch.none then
+      raise("column '%s': row %d of the batch is null: give it a value in a function of the script, --transform NAME", name,
+        i - 1)
+    end
+  end
   raise("column '%s' is not of numbers: name those that the model takes (--columns), those to keep (--keep), or a function "
     .. 'of the script that makes its input (--transform)', name)
 end

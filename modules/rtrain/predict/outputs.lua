@@ -93,7 +93,9 @@ end
 
 ---Adds the rows of a batch.
 ---@param columns table
-function Output:write(columns) self._writer:write(self._convert(Block.from_batch(columns))) end
+function Output:write(columns)
+  self._writer:write(self._convert(Block.from_batch(columns, nil, {default_dtype = 'number'})))
+end
 
 ---Completes the file.
 function Output:close()
