@@ -364,6 +364,18 @@ assert(rows == 20000)
     assert [int(text.rstrip("UL")) for text in out] == [0, most, len(set(values))]
 
 
+def test_counts_leave_out_null_of_every_type(rtrain):
+    table = pa.table({"list": pa.array([[1], None, []]), "text": ["a", None, "b"], "null": pa.nulls(3), "int": [None, 1, None],
+                      "float": [None, None, 0.5], "bool": [True, None, None], "struct": [{"a": 1}, None, None]})
+    pq.write_table(table, rtrain.folder / "in.parquet", row_group_size=2)
+    names = "".join(f", A.Count('{name}')" for name in table.column_names)
+    out = json.loads(lua(rtrain, f"""
+local A = data.aggregate
+print(require('rtrain.data.json_text').of(data.read_parquet('in.parquet'):aggregate(A.Count(){names})))
+"""))
+    assert out == {"count()": 3, **{f"count({name})": 3 - table[name].null_count for name in table.column_names}}
+
+
 def test_sums_of_uint64_beyond_int64_are_refused(rtrain):
     pq.write_table(pa.table({"u": pa.array([2**63, 1], pa.uint64())}), rtrain.folder / "in.parquet")
     told = error(rtrain, "data.read_parquet('in.parquet'):sum('u')")

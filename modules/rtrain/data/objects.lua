@@ -54,6 +54,14 @@ end
 ---@return boolean whether all rows are null
 function Objects:is_null() return next(self._values) == nil end
 
+---Which rows are not null.
+---@return torch.Tensor bool (rows)
+function Objects:valid()
+  local out = {}
+  for i = 1, self.n do out[i] = self._values[i] ~= nil end
+  return torch.tensor(out, {dtype = 'bool'})
+end
+
 ---One row.
 ---@param i integer from 0
 ---@return any value nil where it is null

@@ -52,7 +52,7 @@ end
 local function flattened(of)
   if column.is_masked(of) then return of.data, of.valid end
   if column.is_tensor(of) then return of:flatten(), AggregateFn._valid(of:flatten()) end
-  return torch.zeros({of:len()}, {dtype = 'int64'}), torch.zeros({of:len()}, {dtype = 'bool'})
+  return torch.zeros({of:len()}, {dtype = 'int64'}), of:valid()
 end
 
 -- Sums are of int64.
@@ -91,7 +91,7 @@ end
 function AggregateFn._valid(of)
   if column.is_strings(of) or column.is_masked(of) then return of.valid end
   if column.is_tensor(of) and of:dim() == 1 and of:is_floating_point() then return of:isnan():logical_not() end
-  return column.is_null(of) and torch.zeros({of:len()}, {dtype = 'bool'}) or nil
+  return not column.is_tensor(of) and of:valid() or nil
 end
 
 ---Results, null where there is none.
