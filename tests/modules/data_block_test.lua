@@ -113,6 +113,8 @@ function TestBlock:test_integers_and_booleans_keep_their_type_with_null()
   lu.assertEquals(described(block:column 'c'), {'int64', {large, nil, 1}})
   lu.assertEquals(block:column('d').dtype, 'float64')
   lu.assertEquals(Block.from_rows{{c = large}, {}}:column('c').data.dtype, 'int64')
+  lu.assertEquals(described(Block.from_rows{{c = large}, {c = 5}}:column 'c'), {'int64', {large, 5}})
+  lu.assertEquals(Block.from_rows{{c = large}, {c = 0.5}}:column('c').dtype, 'float32')
   local again = Block.from_rows(block:rows(), block)
   for _, name in ipairs{'a', 'b', 'c'} do
     lu.assertEquals(described(again:column(name)), described(block:column(name)))
@@ -149,6 +151,27 @@ function TestBlock:test_a_column_without_a_value_joins_others()
   local floats = Block.concat{of({}, 1), Block({'x'}, {torch.tensor{0.5}}), Block({'x'}, {Masked.nulls(1, 'int8')})}:column 'x'
   lu.assertEquals({floats.dtype, floats:isnan():tolist()}, {'float32', {true, false, true}})
   lu.assertEquals(Block.concat{of({}, 1), of({}, 1)}:column('x'):is_null(), true)
+end
+
+function TestBlock:test_blocks_of_several_dtypes_join_without_rounding()
+  local function joined(...)
+    local blocks = {}
+    for i, of in ipairs{...} do blocks[i] = Block({'x'}, {of}) end
+    return described(Block.concat(blocks):column 'x')
+  end
+  local function of(dtype, ...) return torch.tensor({...}, {dtype = dtype}) end
+  local large = 9007199254740993LL
+  lu.assertEquals(joined(of('int32', 7), of('int64', large)), {'int64', {7, large}})
+  lu.assertEquals(joined(of('uint64', 7), of('int64', -1)), {'int64', {7, -1}})
+  lu.assertEquals(joined(of('uint16', 7), of('uint32', 8), of('bool', true)), {'int64', {7, 8, 1}})
+  lu.assertEquals(joined(of('int64', 2 ^ 60), of('float64', 0.5)), {'float64', {2 ^ 60, 0.5}})
+  lu.assertEquals(joined(torch.ones({1, 2}, {dtype = 'int64'}), torch.ones(1, 2))[1], 'tensor<float32>[2]')
+  local said = "column 'x' is int64 in some blocks and of other dtypes in others, and 9007199254740993 has no exact float64"
+  lu.assertStrContains(message_of(joined, of('float64', 0.5), of('int64', 1, large)), said)
+  lu.assertStrContains(message_of(joined, of('float64', 0.5), Masked.of(of('int64', 1, large))), said)
+  lu.assertStrContains(message_of(joined, of('float32', 0.5), of('int32', 16777217)), '16777217 has no exact float32')
+  lu.assertStrContains(message_of(joined, of('int64', 1), of('uint64', 18446744073709551615ULL)),
+    "column 'x' is uint64 in some blocks and of other dtypes in others, and 18446744073709551615 has no exact int64")
 end
 
 -- Rows do not show such a column.

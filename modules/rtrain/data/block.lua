@@ -221,7 +221,7 @@ function Block.concat(list)
   for k, name in ipairs(first._names) do
     local parts = {}
     for i, block in ipairs(list) do parts[i] = block:column(name) end
-    columns[k] = column.concat(parts)
+    columns[k] = column.concat(parts, name)
   end
   return Block(first._names, columns, num_rows)
 end
@@ -288,7 +288,7 @@ local function kind_of(name, like, options)
 end
 
 ---A block of row tables. A column of numbers keeps the dtype that it has in `like`; a new one becomes float32, int64
----where its values are int64 cdata. Tensors of one shape are stacked; other values stay Lua values.
+---where all are integral and one is int64 cdata. Tensors of one shape are stacked; other values stay Lua values.
 ---@param rows table<string, any>[]
 ---@param like? data.Block the block the rows came from
 ---@param options? {dtypes: table<string, string>, default_dtype: string, keeps: boolean} default_dtype = 'number' takes

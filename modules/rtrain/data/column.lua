@@ -3,6 +3,7 @@
 
 local class = require 'base.class'
 local Masked = require 'rtrain.data.masked'
+local numbers = require 'rtrain.data.numbers'
 local Objects = require 'rtrain.data.objects'
 local Strings = require 'torch.utils.data.strings'
 local torch = require 'torch'
@@ -214,26 +215,6 @@ local function kind_of_all(list)
   return found
 end
 
-local function data_of(of) return is_tensor(of) and of or of.data end
-
--- Numbers, some of which are null: of the dtype that holds those of all columns.
-local function concat_numbers(list)
-  local some = {}
-  for _, of in ipairs(list) do
-    if kind_of_all{of} then some[#some + 1] = data_of(of):narrow(0, 0, 0) end
-  end
-  local dtype, parts = torch.cat(some).dtype, {}
-  for i, of in ipairs(list) do
-    if not kind_of_all{of} then of = column.nulls(dtype, column.len(of)) end
-    if FLOATS[dtype] then
-      parts[i] = is_tensor(of) and of or of:to_float(dtype)
-    else
-      parts[i] = is_tensor(of) and Masked.of(of:to(dtype)) or Masked(of.data:to(dtype), of.valid)
-    end
-  end
-  return FLOATS[dtype] and torch.cat(parts) or Masked.concat(parts)
-end
-
 local function concat_strings(list)
   local binary, parts = false, {}
   for _, of in ipairs(list) do binary = binary or column.is_strings(of) and of.binary end
@@ -246,12 +227,13 @@ end
 ---The rows of several columns behind each other: of one kind where they agree, else as Objects. Rows without a value agree
 ---with any numbers and strings.
 ---@param list data.Column[]
+---@param name string of the column, for messages
 ---@return data.Column
-function column.concat(list)
+function column.concat(list, name)
   if #list == 1 then return list[1] end
-  if all(list, is_tensor) and same_rows(list) then return torch.cat(list) end
+  if all(list, is_tensor) and same_rows(list) then return numbers.concat(list, name) end
   local kind = kind_of_all(list)
-  if kind == 'numbers' then return concat_numbers(list) end
+  if kind == 'numbers' then return numbers.concat(list, name) end
   if kind == 'strings' then return concat_strings(list) end
   local objects = {}
   for i, part in ipairs(list) do objects[i] = to_objects(part) end

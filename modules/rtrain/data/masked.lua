@@ -88,15 +88,6 @@ end
 ---@return torch.Tensor
 function Masked:to_float(dtype) return self.data:to(dtype):masked_fill(self.valid:logical_not(), 0 / 0) end
 
----The rows of several columns of one dtype behind each other.
----@param list data.Masked[]
----@return data.Masked
-function Masked.concat(list)
-  local data, valid = {}, {}
-  for i, part in ipairs(list) do data[i], valid[i] = part.data, part.valid end
-  return Masked(torch.cat(data), torch.cat(valid))
-end
-
 ---A column that may be written to without changing this one.
 ---@return data.Masked
 function Masked:copy() return Masked(self.data:clone(), self.valid:clone()) end

@@ -61,7 +61,7 @@ local function key_column(self, entry, places)
   end
   local keys = left:column(entry.source)
   local place = torch.where(places.left:ge(0), places.left, places.right + column.len(keys))
-  return column.take(column.concat{keys, right:column(entry.other_key)}, place)
+  return column.take(column.concat({keys, right:column(entry.other_key)}, entry.name), place)
 end
 
 local function column_of(self, entry, places)

@@ -85,7 +85,7 @@ local function wanted_dtype(kinds, integral, of)
   if like and like ~= 'bool' then return like end
   local most = kinds.uint64 and 'uint64' or 'int64'
   if of.default == 'number' then return integral and most or 'float64' end
-  return (kinds.int64 or kinds.uint64) and only(kinds, 'int64', 'uint64', 'null') and most or 'float32'
+  return (kinds.int64 or kinds.uint64) and integral and most or 'float32'
 end
 
 -- A tensor, or a masked column: of floats NaN is null.
@@ -145,10 +145,11 @@ local function plain(list, n)
 end
 
 ---A column of a list of values; nil and torch.none are null. Numbers become a tensor of `dtype`, else of the dtype of
----`like`, else float32 (int64 where all are int64 cdata, uint64 where one needs that); with default = 'number', int64 where
----all are integral, else float64. Null is NaN among floats; integers and booleans with null become Masked. Booleans become a
----bool tensor, strings Strings, tensors of one shape are stacked; what has several types, or tables, becomes Objects. Raises
----code 'argument', naming the column and the row, when a value does not fit the column's dtype.
+---`like`, else float32 (int64 where all are integral and one is int64 cdata, uint64 where one needs that); with
+---default = 'number', int64 where all are integral, else float64. Null is NaN among floats; integers and booleans with null
+---become Masked. Booleans become a bool tensor, strings Strings, tensors of one shape are stacked; what has several types,
+---or tables, becomes Objects. Raises code 'argument', naming the column and the row, when a value does not fit the
+---column's dtype.
 ---@param list any[] may have holes
 ---@param n integer rows
 ---@param of {name: string, like: data.Column?, dtype: string?, default: string?}
