@@ -59,7 +59,7 @@ absent.GROUPS = {
     profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 torch_version version windows types return_types quasirandom
     AVG SUM]]},
   {'Packages', 'it is not in this version', [[
-    lobpcg cpp futures hub masked monitor multiprocessing nested overrides package
+    lobpcg cpp hub masked monitor multiprocessing nested overrides package
     signal]]},
   {'Types for isinstance', 'a dtype, a layout and a memory format are strings; errors have err.code', [[
     dtype layout memory_format OutOfMemoryError]]},

@@ -9,8 +9,8 @@
 -- the rank, and every later collective raises again.
 --
 -- With async_op a collective returns a Work, as isend and irecv do: `work:wait()` until it has ended (its errors are raised
--- there), `work:is_completed()`, `work:is_success()`, `work:result()` (the list of what it fills), and of a message
--- `work:source_rank()`.
+-- there), `work:is_completed()`, `work:is_success()`, `work:result()` (the list of what it fills), `work:get_future()` (a
+-- Future of that list: torch.futures), and of a message `work:source_rank()`.
 
 return require 'base.namespace'('torch.distributed', {
   files = {
@@ -21,7 +21,7 @@ return require 'base.namespace'('torch.distributed', {
      'gather', 'scatter', 'reduce_scatter', 'reduce_scatter_tensor', 'all_to_all', 'all_to_all_single', 'barrier'},
     {'torch.distributed.messages', 'send', 'recv', 'isend', 'irecv', 'P2POp', 'batch_isend_irecv'},
   },
-  modules = {nn = 'torch.distributed.nn', optim = 'torch.distributed.optim'},
+  modules = {nn = 'torch.distributed.nn', optim = 'torch.distributed.optim', algorithms = 'torch.distributed.algorithms'},
   absent = {
     fsdp = 'torch.distributed.optim.ZeroRedundancyOptimizer divides the state of the optimizer, '
       .. 'torch.utils.checkpoint and torch.autocast save memory',
@@ -32,7 +32,6 @@ return require 'base.namespace'('torch.distributed', {
     launcher = 'rtrain run, or rtrain launch for a Python program',
     rpc = 'collectives and messages: torch.distributed.send, recv',
     pipelining = 'torch.distributed.send, recv between the stages',
-    algorithms = 'join and model averaging are not there: torch.distributed.all_reduce',
     TCPStore = 'a trainer forms the group: torch.distributed.barrier, train.collective',
     FileStore = 'a trainer forms the group: torch.distributed.barrier, train.collective',
     HashStore = 'a trainer forms the group: torch.distributed.barrier, train.collective',

@@ -39,7 +39,7 @@ local SUBMODULES = {
   special = 'torch.special', random = 'torch.random', sparse = 'torch.sparse', testing = 'torch.testing',
   backends = 'torch.backends', functional = 'torch.functional', Tensor = 'torch.tensor', func = 'torch.func',
   onnx = 'torch.onnx', profiler = 'torch.profiler', serialization = 'torch.serialization',
-  distributions = 'torch.distributions', einops = 'torch.einops',
+  distributions = 'torch.distributions', einops = 'torch.einops', futures = 'torch.futures',
 }
 
 -- Functions in files of their own, read at the first use of one.

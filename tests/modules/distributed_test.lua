@@ -216,12 +216,150 @@ function TestDDP:test_what_is_not_there_says_so()
     refused(('DistributedDataParallel.%s is not in this version: every rank makes the same number of steps'):format(name), name)
   end
   for _, name in ipairs{'scatter', 'gather', 'to_kwargs'} do refused('a rank computes on one device', name) end
-  local names = "it takes a name: 'allreduce', 'fp16_compress' or 'bf16_compress'"
-  refused(names, 'register_comm_hook')
-  refused(names, 'register_comm_hook', nil, function() end)
-  refused(names, 'register_comm_hook', 'state', function() end)
-  lu.assertErrorMsgContains("unknown communication hook 'powersgd'", model.register_comm_hook, model, 'powersgd')
+end
+
+TestCommHook = {setUp = TestDistributed.setUp, tearDown = TestDistributed.tearDown}
+
+local DDP = require 'torch.nn.parallel.distributed'
+local hooks = dist.algorithms.ddp_comm_hooks
+
+function TestCommHook:test_what_is_no_hook_is_told()
+  local model = DDP(torch.nn.Linear(1, 1))
+  local function refused(text, ...) lu.assertErrorMsgContains(text, model.register_comm_hook, model, ...) end
+  local names = "or one of the names 'allreduce', 'fp16_compress' or 'bf16_compress'"
+  refused('expected a function as the hook, got nil, ' .. names)
+  refused(names .. '; the state comes first: register_comm_hook(nil, hook)', function() end)
+  refused("expected a function as the hook, got 3", 'state', 3)
+  refused("unknown communication hook 'powersgd'", 'powersgd')
   model:register_comm_hook 'fp16_compress'
+  refused('this model has a hook: it is registered once', nil, function() end)
+  lu.assertErrorMsgContains('expected a DistributedDataParallel model', hooks.register_ddp_comm_hook, 'NOOP', model.module)
+  lu.assertErrorMsgContains("did you mean 'NOOP'?", hooks.register_ddp_comm_hook, 'NOP', model)
+  lu.assertErrorMsgContains('use FP16_COMPRESS', function() return hooks.DDPCommHookType.QUANTIZE_PER_TENSOR end)
+end
+
+-- What the buckets of each step were, and the gradients of the last one.
+local function steps_of(options, count, hook)
+  local net = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Linear(8, 8), torch.nn.Linear(8, 1))
+  local model, seen = DDP(net, options), {}
+  model:register_comm_hook(seen, function(state, bucket)
+    local here = state[#state]
+    here[#here + 1] = bucket:index()
+    if bucket:is_last() then here.last = bucket:index() end
+    local num = 0
+    for i, gradient in ipairs(bucket:gradients()) do
+      lu.assertEquals(gradient.shape, bucket:parameters()[i].shape)
+      num = num + gradient:numel()
+    end
+    lu.assertEquals(num, bucket:buffer():numel())
+    return hook(bucket)
+  end)
+  for i = 1, count do
+    seen[i] = {}
+    for _, p in ipairs(net:parameters()) do
+      if p.grad then p.grad:zero_() end
+    end
+    model(torch.ones(2, 8)):sum():backward()
+  end
+  return seen, net
+end
+
+function TestCommHook:test_every_bucket_comes_once_in_every_step()
+  for _, options in ipairs{{}, {static_graph = true}, {find_unused_parameters = true}, {gradient_as_bucket_view = false}} do
+    options.bucket_cap_mb = 0.0003
+    local seen, net = steps_of(options, 3, function(bucket)
+      local future = torch.futures.Future()
+      future:set_result(bucket:buffer() * 2)
+      return future
+    end)
+    for _, each in ipairs(seen) do
+      lu.assertEquals(each.last, #each - 1)
+      for i, index in ipairs(each) do lu.assertEquals(index, i - 1) end
+    end
+    lu.assertEquals(net[3].bias.grad:tolist(), {4})
+  end
+end
+
+function TestCommHook:test_futures_are_waited_for_in_the_order_of_the_buckets()
+  local order = {}
+  steps_of({bucket_cap_mb = 0.0003}, 2, function(bucket)
+    local index = bucket:index()
+    order[#order + 1] = 'begin ' .. index
+    return dist.all_reduce(bucket:buffer(), {async_op = true}):get_future():then_(function(fut)
+      order[#order + 1] = 'end ' .. index
+      return fut:value()[1]
+    end)
+  end)
+  lu.assertEquals({unpack(order, #order - 3)}, {'begin 0', 'begin 1', 'end 0', 'end 1'})
+end
+
+function TestCommHook:test_a_model_goes_on_after_a_hook_has_failed_where_nothing_was_left()
+  local net = torch.nn.Linear(1, 1, {bias = false})
+  local model, fails = DDP(net), true
+  model:register_comm_hook(nil, function(_, bucket)
+    if fails then error('not now') end
+    return bucket:buffer()
+  end)
+  lu.assertErrorMsgContains('not now', function() model(torch.ones(1, 1)):sum():backward() end)
+  fails = false
+  local other = torch.ones({1}, {requires_grad = true})
+  other:sum():backward()  -- a backward is possible again
+  lu.assertEquals(other.grad:tolist(), {1})
+end
+
+function TestCommHook:test_a_bucket_that_is_kept_is_safe()
+  local kept
+  steps_of({}, 3, function(bucket)
+    kept = kept or bucket
+    return bucket:buffer()
+  end)
+  dist.destroy_process_group()
+  lu.assertEquals(#kept:gradients(), 6)
+  lu.assertEquals(kept:parameters()[1].shape, kept:gradients()[1].shape)
+  dist.init_process_group('gloo', {rank = 0, world_size = 1})
+end
+
+function TestCommHook:test_hooks_by_name()
+  for _, name in ipairs{'ALLREDUCE', 'FP16_COMPRESS', 'BF16_COMPRESS', 'NOOP', 'POWER_SGD', 'BATCHED_POWER_SGD_RANK2'} do
+    local net = torch.nn.Linear(2, 1, {bias = false})
+    local model = DDP(net)
+    hooks.register_ddp_comm_hook(hooks.DDPCommHookType[name], model)
+    model(torch.ones(1, 2)):sum():backward()
+    lu.assertEquals(net.weight.grad:tolist(), {{1, 1}})
+  end
+end
+
+function TestCommHook:test_the_state_of_power_sgd_is_checked_and_saved()
+  local State = hooks.powerSGD_hook.PowerSGDState
+  lu.assertErrorMsgContains('start_powerSGD_iter = 1: expected at least 2', State, nil, {start_powerSGD_iter = 1})
+  lu.assertErrorMsgContains('matrix_approximation_rank = 0', State, nil, {matrix_approximation_rank = 0})
+  lu.assertErrorMsgContains("did you mean 'warm_start'?", State, {warm_star = true})
+  local function train(state, net, count)
+    local model = DDP(net)
+    model:register_comm_hook(state, hooks.powerSGD_hook.powerSGD_hook)
+    for i = 1, count do
+      net:zero_grad{set_to_none = false}
+      model(torch.arange(64):float():reshape(4, 16) + state.iter + i):pow(2):mean():backward()
+      torch.no_grad(function() net.weight:sub_(net.weight.grad * 1e-4) end)
+    end
+  end
+  torch.manual_seed(1)
+  local net, state = torch.nn.Linear(16, 16), State(nil, {start_powerSGD_iter = 2})
+  train(state, net, 4)
+  local path = os.tmpname()
+  torch.save({net = net:state_dict(), state = state:state_dict()}, path)
+  local saved = torch.load(path)
+  os.remove(path)
+  lu.assertEquals(saved.state.iter, 4)
+  local again = State{start_powerSGD_iter = 2}
+  again:load_state_dict(saved.state)
+  lu.assertEquals(again.iter, 4)
+  lu.assertTrue(torch.equal(again.error_dict[0], state.error_dict[0]))
+  lu.assertTrue(torch.equal(again.q_memory_dict[0], state.q_memory_dict[0]))
+  lu.assertEquals(again:compression_stats(), state:compression_stats())
+  lu.assertErrorMsgContains('has 17 elements, and had 272 before', function()
+    train(again, torch.nn.Linear(16, 1), 1)
+  end)
 end
 
 os.exit(lu.LuaUnit.run(), true)

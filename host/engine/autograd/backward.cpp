@@ -15,6 +15,7 @@
 #include "host/engine/memory/out_of_memory.h"
 #include "host/engine/operators/call.h"
 #include "host/engine/runtime/blocking.h"
+#include "host/engine/runtime/comm_hook.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/phase_region.h"
 #include "host/engine/tensor/tensor.h"
@@ -96,6 +97,7 @@ std::string engine_text(std::string text) {
 // Runs the engine: hooks run on this state, and what it throws names `name`.
 template <class Body>
 auto run_engine(lua_State* L, const char* name, Body body) {
+  check_outside_comm_hook(L, name);
   const Running running(vm(L), L);
   const CollectableCall call(vm(L), L);
   const FrameScope frames(L);

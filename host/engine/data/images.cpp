@@ -74,11 +74,7 @@ int push_images(lua_State* L, const std::vector<at::Tensor>& images) {
     push_tensor(L, std::move(batch));
     return 1;
   }
-  lua_createtable(L, static_cast<int>(images.size()), 0);
-  for (size_t i = 0; i < images.size(); ++i) {
-    push_tensor(L, images[i]);
-    lua_rawseti(L, -2, static_cast<int>(i) + 1);
-  }
+  push_tensors(L, images);
   return 1;
 }
 

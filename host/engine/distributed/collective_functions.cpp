@@ -41,14 +41,6 @@ std::vector<int64_t> rows_argument(lua_State* L, int index) {
   return {sizes.begin(), sizes.end()};
 }
 
-void push_list(lua_State* L, const std::vector<at::Tensor>& tensors) {
-  lua_createtable(L, static_cast<int>(tensors.size()), 0);
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    push_tensor(L, tensors[i]);
-    lua_rawseti(L, -2, static_cast<int>(i) + 1);
-  }
-}
-
 // The work, or what stands at argument 1.
 int give(lua_State* L, const Call& call, GroupWorkPtr work) {
   if (call.is_async) {
@@ -61,7 +53,7 @@ int give(lua_State* L, const Call& call, GroupWorkPtr work) {
 
 // The list of the results, and the work.
 int give_list(lua_State* L, const Call& call, GroupWorkPtr work) {
-  push_list(L, work->results());
+  push_tensors(L, work->results());
   if (!call.is_async) return 1;
   push<GroupWork>(L, std::move(work));
   return 2;
@@ -209,7 +201,7 @@ int work_is_success(lua_State* L) {
 }
 
 int work_result(lua_State* L) {
-  push_list(L, check<GroupWork>(L, 1)->results());
+  push_tensors(L, check<GroupWork>(L, 1)->results());
   return 1;
 }
 
@@ -244,6 +236,11 @@ void add_collectives(lua_State* L) {
       torch_method<&work_source_rank>("source_rank")};
   register_class<GroupWork>(L, kWorkMethods);
   add_functions(L, kFunctions);
+  // What Lua adds to a Work: get_future.
+  luaL_getmetatable(L, Class<GroupWork>::kName);
+  lua_getfield(L, -1, "__index");
+  lua_setfield(L, -3, "Work");
+  lua_pop(L, 1);
 }
 
 }  // namespace rtrain

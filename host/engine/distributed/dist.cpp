@@ -9,8 +9,11 @@
 #include "host/engine/distributed/backend_choice.h"
 #include "host/engine/distributed/group_argument.h"
 #include "host/engine/distributed/host_store.h"
+#include "host/engine/distributed/lua_hook.h"
 #include "host/engine/distributed/reducer.h"
 #include "host/engine/files/tree.h"
+#include "host/engine/runtime/checks.h"
+#include "host/engine/runtime/comm_hook.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/open.h"
 #include "host/engine/tensor/sizes.h"
@@ -102,6 +105,7 @@ int init_process_group(lua_State* L) {
 }
 
 int destroy_process_group(lua_State* L) {
+  check_outside_comm_hook(L, "destroy_process_group");
   if (!lua_isnoneornil(L, 1) && check<Group>(L, 1) != find_group(L)) {
     check<Group>(L, 1)->close();
     return 0;
@@ -249,6 +253,7 @@ bool sync_argument(lua_State* L, int index) {
 }
 
 int before_forward(lua_State* L) {
+  check_outside_comm_hook(L, "the forward of a DistributedDataParallel model");
   check<Reducer>(L, 1)->before_forward(sync_argument(L, 2));
   return 0;
 }
@@ -292,8 +297,16 @@ int after_forward(lua_State* L) {
   return 1;
 }
 
+// A name, or the function of lua_hook.h.
 int register_comm_hook(lua_State* L) {
-  check<Reducer>(L, 1)->register_comm_hook(luaL_checkstring(L, 2));
+  const std::shared_ptr<Reducer> reducer = check<Reducer>(L, 1);
+  if (lua_isstring(L, 2) != 0) {
+    reducer->register_comm_hook(lua_tostring(L, 2));
+    return 0;
+  }
+  check_callable(L, 2, "register_comm_hook: hook");
+  lua_settop(L, 2);
+  reducer->register_comm_hook(std::make_unique<LuaCommHook>(std::make_unique<Callback>(L)));
   return 0;
 }
 
@@ -331,6 +344,7 @@ void open_dist(lua_State* L) {
       torch_method<&register_comm_hook>("register_comm_hook"),
       torch_method<&gradient_order>("gradient_order")};
   register_class<Reducer>(L, kReducerMethods);
+  register_comm_bucket(L);
   push_functions(L, kFunctions);
   add_collectives(L);
   lua_setfield(L, -2, "distributed");  // not "dist", an operator

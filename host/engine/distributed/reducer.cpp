@@ -295,6 +295,11 @@ void Reducer::register_comm_hook(std::string_view name) {
   }
 }
 
+void Reducer::register_comm_hook(std::unique_ptr<c10d::CommHookInterface> hook) {
+  check_open();
+  reducer_->register_comm_hook(std::move(hook));
+}
+
 void Reducer::close() noexcept {
   try {
     if (reducer_ != nullptr) reducer_->remove_autograd_hooks();

@@ -18,6 +18,7 @@
 #include "host/engine/distributed/group.h"
 
 namespace c10d {
+class CommHookInterface;
 class Logger;
 }  // namespace c10d
 
@@ -62,6 +63,8 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
 
   // "allreduce", "fp16_compress" or "bf16_compress". Once, before the first backward.
   void register_comm_hook(std::string_view name);
+  // Likewise, one of its own.
+  void register_comm_hook(std::unique_ptr<c10d::CommHookInterface> hook);
 
   // The order in which gradients were ready in the first backward, by the parameters' numbers, in
   // which buckets hold them. Empty before that. Also of one that is closed.

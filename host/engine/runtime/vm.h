@@ -44,6 +44,8 @@ struct Vm {
   // False once the state is closing; outlives the Vm, for callbacks that LibTorch drops later.
   std::shared_ptr<bool> open = std::make_shared<bool>(true);
 
+  bool in_comm_hook = false;  // host/engine/runtime/comm_hook.h
+
   int64_t num_steps = 0;                    // of optimizers
   int loss_found_ref = LUA_NOREF;           // function of watch_losses
   bool sees_every_loss = false;             // not only those that are not finite

@@ -29,6 +29,14 @@ void push_tensor(Vm& vm, lua_State* L, at::Tensor tensor) {
 
 void push_tensor(lua_State* L, at::Tensor tensor) { push_tensor(vm(L), L, std::move(tensor)); }
 
+void push_tensors(lua_State* L, const std::vector<at::Tensor>& tensors) {
+  lua_createtable(L, static_cast<int>(tensors.size()), 0);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    push_tensor(L, tensors[i]);
+    lua_rawseti(L, -2, static_cast<int>(i) + 1);
+  }
+}
+
 void push_sizes(lua_State* L, at::IntArrayRef sizes) {
   lua_createtable(L, static_cast<int>(sizes.size()), 0);
   for (size_t i = 0; i < sizes.size(); ++i) {

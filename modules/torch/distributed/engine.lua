@@ -15,14 +15,21 @@ local engine = {}
 ---@field is_completed fun(self: Work): boolean
 ---@field is_success fun(self: Work): boolean completed without an error
 ---@field result fun(self: Work): torch.Tensor[] what it fills
+---@field get_future fun(self: Work): Future of what it fills
 ---@field source_rank fun(self: Work): integer of a message: who has sent it
 
 ---What new_group gives a rank that is not in the group.
 engine.NON_GROUP_MEMBER = setmetatable({}, {__tostring = function() return 'GroupMember.NON_GROUP_MEMBER' end})
 
+local function get_future(work) return require('torch.futures')._of_work(work) end
+
 ---The engine's functions, with or without a group.
 ---@return table
-function engine.functions() return require('torch._C').distributed end
+function engine.functions()
+  local functions = require('torch._C').distributed
+  functions.Work.get_future = get_future
+  return functions
+end
 
 ---The engine's functions. In a train function the group is formed by the first call that needs it.
 ---@return table

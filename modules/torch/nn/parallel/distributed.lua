@@ -44,6 +44,14 @@ local function check_others(options, device)
   end
 end
 
+---@class GradBucket
+---@field index fun(self: GradBucket): integer from 0
+---@field is_last fun(self: GradBucket): boolean
+---@field buffer fun(self: GradBucket): torch.Tensor of all its gradients, one behind the other
+---@field set_buffer fun(self: GradBucket, buffer: torch.Tensor)
+---@field gradients fun(self: GradBucket): torch.Tensor[] views into the buffer
+---@field parameters fun(self: GradBucket): torch.Tensor[] in the order of the gradients
+
 ---Wraps a model: the module itself is `.module`, and `parameters`, `state_dict`, `train`, … are those of a module that has
 ---it as its child, as in PyTorch. All ranks begin with rank 0's parameters and buffers.
 ---PyTorch equivalent: torch.nn.parallel.DistributedDataParallel (Li et al. 2020).
@@ -57,12 +65,27 @@ local made, num_made = setmetatable({}, {__mode = 'k'}), 0
 -- Collectives of their making.
 local num_collectives = 0
 
+local NAMES_OF_HOOKS = "'allreduce', 'fp16_compress' or 'bf16_compress'"
+
+local function check_hook(state, hook)
+  local object = getmetatable(hook)
+  if type(hook) == 'function' or type(object) == 'table' and object.__call then return end
+  local swapped = type(state) == 'function' and hook == nil and '; the state comes first: register_comm_hook(nil, hook)' or ''
+  errors.raise('argument', ('DistributedDataParallel:register_comm_hook: expected a function as the hook, got %s, or one of '
+    .. 'the names %s%s'):format(show(hook), NAMES_OF_HOOKS, swapped))
+end
+
+-- By its name, or as a function of its own.
+local function add_hook(reducer, given)
+  reducer:register_comm_hook(given.hook and require 'torch.nn.parallel.comm_hook'(given.state, given.hook) or given.state)
+end
+
 -- Together with the other ranks.
 local function build(self)
   local before = default_group.num_collectives()
   default_group.ensure()
   self._reducer = require('torch._C').distributed.Reducer(unpack(self._reduced))
-  if self._comm_hook then self._reducer:register_comm_hook(self._comm_hook) end
+  if self._comm_hook then add_hook(self._reducer, self._comm_hook) end
   num_collectives = num_collectives + default_group.num_collectives() - before
 end
 
@@ -105,11 +128,15 @@ local function counted(...) return select('#', ...), ... end
 -- hold no work of the default one. In a warm-up the side stream is current, on all ranks.
 local function prepare_capture(self)
   capture.current:add_ddp(require('torch.distributed').get_backend(self._reduced[2].process_group))
+  if self._comm_hook and self._comm_hook.hook then
+    capture.current:refuse('a communication hook that is a function of Lua: a graph repeats what the device does, and would '
+      .. 'not call it: use ' .. NAMES_OF_HOOKS)
+  end
   if self._is_capturable or capture.current.refusal or capture.is_capturing() then return end
   self._is_capturable = true
   self._reducer:release()
   self._reducer = require('torch._C').distributed.Reducer(unpack(self._reduced))
-  if self._comm_hook then self._reducer:register_comm_hook(self._comm_hook) end
+  if self._comm_hook then add_hook(self._reducer, self._comm_hook) end
 end
 
 -- Several outputs go through the reducer as one list.
@@ -149,17 +176,41 @@ function DistributedDataParallel:no_sync(fn)
   return restore_and_return(self, before, xpcall(fn, errors.wrap))
 end
 
----How gradients travel: 'allreduce', 'fp16_compress' or 'bf16_compress'. Once, before the first backward.
----@param name string
----@param ... any nothing: PyTorch's second argument is a function, which is refused
----Raises code 'argument' for another name, 'unsupported' for a state or a function, which PyTorch takes.
-function DistributedDataParallel:register_comm_hook(name, ...)
-  if type(name) ~= 'string' or select('#', ...) > 0 then
-    errors.raise('unsupported', "DistributedDataParallel:register_comm_hook: a hook of one's own is not in this version: it "
-      .. "takes a name: 'allreduce', 'fp16_compress' or 'bf16_compress'")
+---How gradients travel. Once, before the first backward: a name ('allreduce', 'fp16_compress' or 'bf16_compress', which run in
+---C++), or PyTorch's `(state, hook)`: a function that is called with the state and each bucket whose gradients are ready, and
+---returns a Future of the tensor that takes the place of `bucket:buffer()`, or that tensor. Gradients are not divided by the
+---number of ranks before. torch.distributed.algorithms.ddp_comm_hooks has hooks, PowerSGD among them.
+---
+---A bucket has `index()` (from 0), `is_last()`, `buffer()` (all its gradients, one behind the other), `set_buffer(tensor)`,
+---`gradients()` (views into the buffer) and `parameters()`. What a hook raises comes out of the backward.
+---@param state any what the hook gets first; or the name
+---@param hook? fun(state: any, bucket: GradBucket): Future
+---Raises code 'argument' for anything else, and for a second hook.
+---
+---```lua
+---local torch = require 'torch'
+---local dist = require 'torch.distributed'
+---dist.init_process_group('gloo', {rank = 0, world_size = 1})
+---local layer = torch.nn.Linear(2, 1)
+---local model = torch.nn.parallel.DistributedDataParallel(layer)
+---model:register_comm_hook({scale = 0.5}, function(state, bucket)
+---  local work = dist.all_reduce(bucket:buffer(), {async_op = true})
+---  return work:get_future():then_(function(fut)
+---    return fut:value()[1] * (state.scale / dist.get_world_size())
+---  end)
+---end)
+---model(torch.ones(1, 2)):sum():backward()
+---assert(layer.weight.grad:sum():item() == 1)
+---dist.destroy_process_group()
+---```
+function DistributedDataParallel:register_comm_hook(state, hook)
+  if type(state) ~= 'string' or hook ~= nil then check_hook(state, hook) end
+  if self._comm_hook then
+    errors.raise('argument', 'DistributedDataParallel:register_comm_hook: this model has a hook: it is registered once')
   end
-  self._reducer:register_comm_hook(name)
-  self._comm_hook = name
+  local given = {state = state, hook = hook}
+  add_hook(self._reducer, given)
+  self._comm_hook = given
 end
 
 local SAME_STEPS = 'every rank makes the same number of steps: the loaders of train.torch.prepare_data_loader and the shards '

@@ -1,0 +1,31 @@
+// host/engine/runtime/comm_hook.h: whether the state runs a communication hook of
+// DistributedDataParallel that is a Lua function: the reducer is locked meanwhile.
+#pragma once
+
+#include "host/base/text.h"
+#include "host/engine/runtime/vm.h"
+
+namespace rtrain {
+
+class InCommHook {
+ public:
+  explicit InCommHook(Vm& vm) : vm_(vm) { vm_.in_comm_hook = true; }
+  ~InCommHook() { vm_.in_comm_hook = false; }
+  InCommHook(const InCommHook&) = delete;
+  InCommHook& operator=(const InCommHook&) = delete;
+
+ private:
+  Vm& vm_;
+};
+
+// Throws Error(kUser) when such a hook calls `what`, which would wait for its own reducer:
+// "backward".
+inline void check_outside_comm_hook(lua_State* L, const char* what) {
+  if (!vm(L).in_comm_hook) return;
+  throw Error(Code::kUser, cat(what,
+                               " inside of a communication hook: a hook runs during the "
+                               "backward of its model, which is not there for others "
+                               "until it has ended"));
+}
+
+}  // namespace rtrain

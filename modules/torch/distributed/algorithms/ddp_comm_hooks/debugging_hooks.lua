@@ -1,0 +1,16 @@
+-- torch/distributed/algorithms/ddp_comm_hooks/debugging_hooks.lua: hooks that show what communication costs.
+
+local debugging_hooks = {}
+
+---Gives the bucket back as it is: no gradient is exchanged. It shows how long a step takes without; a model is not trained with
+---it. PyTorch equivalent: debugging_hooks.noop_hook.
+---@param _ any
+---@param bucket GradBucket
+---@return Future
+function debugging_hooks.noop_hook(_, bucket)
+  local future = require('torch.futures').Future()
+  future:set_result(bucket:buffer())
+  return future
+end
+
+return require 'base.namespace'('torch.distributed.algorithms.ddp_comm_hooks.debugging_hooks', nil, debugging_hooks)
