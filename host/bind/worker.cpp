@@ -261,6 +261,13 @@ int store_delete(lua_State* L) {
   return 1;
 }
 
+int ask_script(lua_State* L) {
+  Value argument = to_value(L, 2, "argument");
+  push_value(L, worker().ask_script(luaL_checkstring(L, 1), std::move(argument),
+                                    luaL_checknumber(L, 3), luaL_checkstring(L, 4)));
+  return 1;
+}
+
 }  // namespace
 
 int open_worker(lua_State* L) {
@@ -293,6 +300,7 @@ int open_worker(lua_State* L) {
       method<&synchronize>("synchronize"),
       method<&reported_checkpoints>("reported_checkpoints"),
       method<&set_damaged>("set_damaged"),
+      method<&ask_script>("ask_script"),
       method<&store_set>("store_set"),
       method<&store_get>("store_get"),
       method<&store_delete>("store_delete"),

@@ -33,6 +33,7 @@
 //   set_returned()               the train function has returned
 //   set_program(pid)             the rank runs this program: it is stopped where the program is
 //   set_gpus(numbers)            the devices that another launcher has given to this process
+//   ask_script(name, argument, timeout_s, setting) → what the script answers
 //   store_set(key, value), store_get(key, timeout_s) → value, store_delete(key) → existed
 //                                the attempt's key-value store; store_get waits for the key
 // In a process that is not a worker each of them raises `argument`.

@@ -348,6 +348,8 @@ const Routes<message::ToController, Attempt, int> Attempt::kRoutes{
         [](Attempt& a, int rank, const auto& m) { a.context_.checkpoints.ask(rank, m); }),
     on<message::Damaged>([](Attempt& a, int, const auto& m) { a.on_damaged(m); }),
     on<message::Sync>([](Attempt& a, int rank, auto m) { a.on_sync(rank, std::move(m)); }),
+    on<message::AskScript>(
+        [](Attempt& a, int rank, auto m) { a.on_ask_script(rank, std::move(m)); }),
     on<message::StoreSet>(
         [](Attempt& a, int rank, auto m) { a.answer(a.store_.call(rank, std::move(m))); }),
     on<message::StoreGet>(
@@ -500,6 +502,24 @@ void Attempt::on_damaged(const message::Damaged& damaged) {
 // Ranks outlive an attempt that a heal ends.
 void Attempt::on_sync(int rank, message::Sync sync) {
   if (collectives_) collectives_->on_sync(rank, std::move(sync));
+}
+
+void Attempt::on_ask_script(int rank, message::AskScript ask) {
+  const ScriptQuestion question{.name = ask.name,
+                                .argument = Map{{"attempt", number_},
+                                                {"rank", rank},
+                                                {"world_size", num_workers_},
+                                                {"value", std::move(ask.argument)}},
+                                .timeout = to_ms(ask.timeout_s),
+                                .setting = ask.setting};
+  run_.calls.ask(run_.loop, question,
+                 [this, rank, id = ask.id, alive = std::weak_ptr<char>(alive_)](
+                     std::optional<Value> value, std::optional<Error> error) {
+                   if (alive.expired() || roster_.is_gone(rank)) return;
+                   message::Reply reply{.id = id, .value = Value(), .error = std::move(error)};
+                   if (value) reply.value = std::move(*value);
+                   send(rank, std::move(reply));
+                 });
 }
 
 void Attempt::on_returned(int rank, message::Returned returned) {

@@ -6,6 +6,7 @@
 // call of its worker group.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -169,6 +170,7 @@ class Attempt : public CollectiveServiceDelegate,
   void on_host_ready(int rank, int64_t step);
   void on_unwound(int rank, const message::Unwound& unwound);
   void on_sync(int rank, message::Sync sync);
+  void on_ask_script(int rank, message::AskScript ask);
   void on_returned(int rank, message::Returned returned);
   void on_failed(int rank, const message::Failed& failed);
 
@@ -212,6 +214,7 @@ class Attempt : public CollectiveServiceDelegate,
   DeviceFaults faults_;
   Timer kill_notice_;
   Value return_value_;
+  std::shared_ptr<char> alive_ = std::make_shared<char>();  // the script may answer late
   NodeGroup nodes_;
 };
 

@@ -389,6 +389,16 @@ void WorkerProcess::send_failure(const Error& error, bool stays) {
   std::fprintf(stderr, "rtrain: %s\n", error.message().c_str());
 }
 
+Value WorkerProcess::ask_script(const std::string& name, Value argument, double timeout_s,
+                                const std::string& setting) {
+  const int64_t id = request(message::AskScript{
+      .name = name, .argument = std::move(argument), .timeout_s = timeout_s, .setting = setting});
+  const WaitScope waits(*progress_, WaitKind::kBounded, name.c_str());
+  auto answer = wait_reply(id, to_ms(timeout_s) + kGrace);
+  if (!answer) throw controller_silent(name, timeout_s);
+  return std::move(*answer);
+}
+
 void WorkerProcess::expect_reply(int64_t id) { replies_.expect(call_key(id)); }
 
 std::optional<Value> WorkerProcess::wait_reply(int64_t id, std::chrono::milliseconds timeout,

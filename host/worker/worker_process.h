@@ -103,6 +103,11 @@ class WorkerProcess {
   // local mode it returns, and the controller ends the train function. Not the main thread.
   void end(const Error& error);
 
+  // What the script answers, in the controller. Main thread. Throws what it raised, and kTimeout
+  // that names the setting.
+  Value ask_script(const std::string& name, Value argument, double timeout_s,
+                   const std::string& setting);
+
   // What threads of the engine are writing: a folder is complete before it is staged.
   PendingWrites& pending_writes() { return pending_writes_; }
   // Sends a message that is answered by a reply, and waits for that; nothing at the deadline. The

@@ -1,4 +1,4 @@
--- rtrain/backend.lua: Backend: what the programs of a ProgramTrainer find in their environment besides torchrun's variables.
+-- rtrain/backend.lua: Backend: what is done with the workers of a trainer around their train function, or their program.
 
 local class = require 'base.class'
 
@@ -7,9 +7,13 @@ local class = require 'base.class'
 ---@field env table<string, string> the program's variables; on_start may change them
 ---@field addresses fun(): string[] 'host:port' of every rank, each on a port that is free there; all ranks call it
 
----How the programs of a ProgramTrainer find each other: a subclass is given as `backend_config`. Its functions run in the
----process of each rank, where it travels as a train function does. Ray equivalent: ray.train.backend.Backend, whose functions
----run once, in the controller.
+---What is done around the train function. Of a DataParallelTrainer: a subclass is what `backend_cls` of its BackendConfig
+---returns (`rtrain doc BackendConfig` has an example). Its functions run in the script, in the thread that called fit(), at
+---each start of the workers, and have functions executed on them by a WorkerGroup. What they raise ends the attempt.
+---Ray equivalent: ray.train.backend.Backend.
+---
+---Of a ProgramTrainer: an instance is given as `backend_config`, and its functions run in the process of each rank, where it
+---travels as a train function does, with a ProgramRank in place of the group.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -29,16 +33,20 @@ local class = require 'base.class'
 ---@overload fun(): Backend
 local Backend = class('Backend')
 
----Before the program is started, on every rank.
----@param worker ProgramRank
-function Backend:on_start(worker) end  -- luacheck: no unused args
+---Before the train function begins, or before the program is started.
+---@param worker_group WorkerGroup|ProgramRank
+---@param backend_config? BackendConfig
+function Backend:on_start(worker_group, backend_config) end  -- luacheck: no unused args
 
----The program has been started.
----@param worker ProgramRank
-function Backend:on_training_start(worker) end  -- luacheck: no unused args
+---All workers are set up, and begin the train function next; of a program: it has been started.
+---@param worker_group WorkerGroup|ProgramRank
+---@param backend_config? BackendConfig
+function Backend:on_training_start(worker_group, backend_config) end  -- luacheck: no unused args
 
----The program has ended, however. Not called where the rank's own process was killed.
----@param worker ProgramRank
-function Backend:on_shutdown(worker) end  -- luacheck: no unused args
+---The train function has returned on all workers, or the attempt has failed: then the group executes nothing any more. Of a
+---program: it has ended, however; not called where the rank's own process was killed.
+---@param worker_group WorkerGroup|ProgramRank
+---@param backend_config? BackendConfig
+function Backend:on_shutdown(worker_group, backend_config) end  -- luacheck: no unused args
 
 return Backend

@@ -24,6 +24,7 @@ local errors = require 'base.errors'
 ---@field Checkpoint Checkpoint
 ---@field UserCallback UserCallback
 ---@field Backend Backend
+---@field BackendConfig BackendConfig
 ---@field CheckpointUploadMode CheckpointUploadMode
 ---@field report fun(metrics: table, options?: ReportOptions)
 ---@field log fun(metrics: table<string, number>, options?: {step: integer})
@@ -92,7 +93,7 @@ local train = require 'base.namespace'('train', {
     XGBoostTrainer = 'rtrain.xgboost_trainer',
     LightGBMTrainer = 'rtrain.lightgbm_trainer',
     HorovodTrainer = 'rtrain.horovod_trainer',
-    Backend = 'rtrain.backend',
+    Backend = 'rtrain.backend', BackendConfig = 'rtrain.config.backend',
     Checkpoint = 'rtrain.checkpoint',
     CheckpointUploadMode = 'rtrain.checkpoint_upload_mode',
     CheckpointConsistencyMode = 'rtrain.checkpoint_consistency_mode',

@@ -10,7 +10,7 @@ local ordered = require 'base.ordered'
 ---@field run_config RunConfig with the name that the run has
 ---@field train_loop_config? table
 ---@field scaling_config ScalingConfig
----@field backend_config TorchConfig
+---@field backend_config TorchConfig|BackendConfig
 ---@field datasets table<string, any> name → dataset, as the trainer was given it
 ---@field dataset_config DataConfig
 local TrainRunContext = class('TrainRunContext')
@@ -22,7 +22,7 @@ function TrainRunContext:init(run_id, job)
   self.run_config = job.run_config
   self.train_loop_config = job.train_loop_config
   self.scaling_config = job.scaling_config
-  self.backend_config = job.torch_config
+  self.backend_config = job.backend_config or job.torch_config
   self.datasets = ordered.new()
   for _, entry in ipairs(job.datasets) do self.datasets[entry.name] = entry.value end
   self.dataset_config = job.dataset_config

@@ -1,5 +1,7 @@
 -- rtrain/trainer.lua: the trainers that run a train function on each worker.
 
+local Backend = require 'rtrain.backend'
+local BackendConfig = require 'rtrain.config.backend'
 local BaseTrainer = require 'rtrain.base_trainer'
 local class = require 'base.class'
 local DataConfig = require 'rtrain.config.data'
@@ -15,6 +17,8 @@ local ValidationConfig = require('rtrain.config.validation').ValidationConfig
 ---  `result.return_value`
 ---@field train_loop_config? table plain data that the function is called with
 ---@field torch_config? TorchConfig of TorchTrainer: backend and time-out
+---@field backend_config? BackendConfig|TorchConfig of DataParallelTrainer: what is done with the workers around the train
+---  function; with a TorchConfig it is a TorchTrainer
 ---@field datasets? table<string, any> name → rtrain.data.Dataset, or a function that makes one, called in each worker at each
 ---  start of the group: what train.get_dataset_shard gives
 ---@field validation_config? ValidationConfig what report's `validation` does, in processes of its own
@@ -35,7 +39,7 @@ local ValidationConfig = require('rtrain.config.validation').ValidationConfig
 local DataParallelTrainer = BaseTrainer:extend('DataParallelTrainer')
 DataParallelTrainer._kind = 'plain'
 DataParallelTrainer._fields = BaseTrainer:_fields_and('train_loop_per_worker', 'train_loop_config', 'dataset_config',
-  'validation_config')
+  'validation_config', 'backend_config')
 
 -- 'train.lua:12', where the function begins.
 local function place(f)
@@ -54,12 +58,31 @@ local function check_function(name, f)
   end
 end
 
+local function is_subclass(of, base)
+  while of and of ~= base do of = rawget(of, '__base') end
+  return of == base
+end
+
+-- What a trainer is given as its backend_config, or nothing. Raises for what is none.
+local function check_backend(name, given)
+  if given == nil then return nil end
+  local text = ("%s: backend_config is %s, expected an instance of a class made by train.BackendConfig:extend 'Name', or a "
+    .. 'TorchConfig'):format(name, class.is_class(given) and 'the class ' .. given.__name or class.of(given)
+    and 'a ' .. class.of(given).__name or schema.show(given))
+  if class.is(given, TorchConfig) then return given end
+  if not class.is(given, BackendConfig) then errors.raise('config', text) end
+  local of = given:backend_cls()
+  if class.is_class(of) and is_subclass(of, Backend) then return given end
+  errors.raise('config', ("%s: %s:backend_cls() returned %s, expected a class made by train.Backend:extend 'Name'"):format(name,
+    class.of(given).__name, class.of(of) and 'a ' .. class.of(of).__name or schema.show(of)))
+end
+
 -- A config in the place of the options: `TorchTrainer(f, train.ScalingConfig {…})`.
 local function check_options(self, options, position)
   local of = class.of(options)
   if of == nil and (options == nil or type(options) == 'table') then return end
   local field = of == ScalingConfig and 'scaling_config' or of == RunConfig and 'run_config' or of == TorchConfig
-    and 'torch_config' or of == DataConfig and 'dataset_config'
+    and 'torch_config' or class.is(options, BackendConfig) and 'backend_config' or of == DataConfig and 'dataset_config'
   errors.raise('config', ('%s: the %s, got %s%s'):format(self.__name, position,
     of and 'a ' .. of.__name or type(options), field and (': write {%s = …}'):format(field) or ''))
 end
@@ -86,6 +109,15 @@ function DataParallelTrainer:init(f, options)
   self.validation_config = given.validation_config
     and schema.coerce(given.validation_config, ValidationConfig, 'validation_config')
   self:_take(given)
+  local backend = check_backend(self.__name, given.backend_config)
+  if class.is(backend, TorchConfig) then
+    if given.torch_config then
+      errors.raise('config', ('%s: give torch_config or backend_config, not both'):format(self.__name))
+    end
+    self._kind, self.torch_config = 'torch', backend
+  else
+    self.backend_config = backend
+  end
 end
 
 ---Called by fit() before training_loop, in the script's process. The default does nothing.

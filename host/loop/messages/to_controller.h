@@ -279,6 +279,21 @@ struct Sync {
                                       optional("data", &Sync::data)};
 };
 
+// A question that the script answers, on the thread that called fit(). The reply is its answer.
+struct AskScript {
+  static constexpr std::string_view kType = "ask_script";
+  int64_t id = 0;
+  std::string name;
+  Value argument;
+  double timeout_s = 0;
+  std::string setting;  // of the time-out
+
+  static constexpr std::tuple kFields{
+      required("id", &AskScript::id), required("name", &AskScript::name),
+      required("argument", &AskScript::argument), required("timeout_s", &AskScript::timeout_s),
+      required("setting", &AskScript::setting)};
+};
+
 // The answer to AskStack: where the worker's threads are.
 struct Stack {
   static constexpr std::string_view kType = "stack";
@@ -390,9 +405,9 @@ struct Failed {
 using ToController =
     std::variant<Hello, Phase, Gpus, Signal, Report, Files, Uploaded, Series, SeriesDropped, Logged,
                  LoopProgress, Annotation, Media, NotFinite, Health, Checkpoints, Damaged, Sync,
-                 StoreSet, StoreGet, StoreAdd, StoreCheck, StoreWait, StoreDelete, StoreNumKeys,
-                 StoreCompareSet, Cancel, Stack, Profile, StopCalls, StopSeen, StartIngest,
-                 Healable, HostReady, Unwound, Returned, Failed>;
+                 AskScript, StoreSet, StoreGet, StoreAdd, StoreCheck, StoreWait, StoreDelete,
+                 StoreNumKeys, StoreCompareSet, Cancel, Stack, Profile, StopCalls, StopSeen,
+                 StartIngest, Healable, HostReady, Unwound, Returned, Failed>;
 
 }  // namespace message
 }  // namespace rtrain

@@ -159,6 +159,13 @@ function schema.boolean(value)
   if type(value) ~= 'boolean' then return 'expected true or false' end
 end
 
+---A check: a function.
+---@param value any
+---@return string? problem
+function schema.callback(value)
+  if type(value) ~= 'function' then return 'expected a function' end
+end
+
 ---A check: a string that is not empty.
 ---@param value any
 ---@return string? problem

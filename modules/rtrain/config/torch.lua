@@ -13,11 +13,13 @@ local schema = require 'rtrain.config.schema'
 ---@field init_method string 'env' (default), 'env://' or 'tcp', accepted for Ray's sake: the controller is the rendezvous.
 ---  The environment of each worker has RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, NODE_RANK, MASTER_ADDR, MASTER_PORT
 ---@field set_cuda_device boolean whether the worker's GPU is the current device of its process (default true)
+---@field initialization_hook? fun() run on every worker before the train function; travels there as that does
 ---@field timeout_s number seconds that a collective or a report may wait for other ranks (default 1800)
 local TorchConfig = schema.define('TorchConfig', {
   {'backend', check = schema.one_of('nccl', 'gloo', 'shm', 'cpu:shm,cuda:nccl', 'cpu:gloo,cuda:nccl')},
   {'init_method', default = 'env', check = schema.one_of('env', 'env://', 'tcp')},
   {'set_cuda_device', default = true, check = schema.boolean},
+  {'initialization_hook', check = schema.callback},
   {'timeout_s', default = 1800, check = schema.positive},
 })
 

@@ -2,7 +2,9 @@
 --
 -- The flags of `rtrain run` override the script; they are in package.loaded['rtrain._flags'], absent under `rtrain exec`.
 
+local BackendHooks = require 'rtrain.run.backend_hooks'
 local Callbacks = require 'rtrain.run.callbacks'
+local class = require 'base.class'
 local closure = require 'base._closure'
 local datasets = require 'rtrain.run.datasets'
 local Display = require 'rtrain.display'
@@ -100,6 +102,16 @@ local function with_seed(config, flags)
   return overrides.apply(config, {'seed=' .. number.text(flags.seed)})
 end
 
+-- What workers know about the trainer's Backend; nil where that does nothing.
+local function backend_of_workers(config, place)
+  local stages = config and BackendHooks.stages(config)
+  if stages and place then
+    errors.raise('config', ('%s: a Backend works where rtrain starts the workers: let the launcher start one `rtrain run` on '
+      .. 'each host'):format(class.of(config).__name))
+  end
+  return stages and {stages = stages, timeout_s = config.timeout_s}
+end
+
 -- The trainer's configs with the flags of the command over them.
 local function job_of(trainer, flags)
   local run_config, scaling = trainer.run_config, trainer.scaling_config
@@ -117,6 +129,10 @@ local function job_of(trainer, flags)
   local backend, how_tensors_travel = backend_of(trainer, scaling, place)
   local name, resume = identity_of(flags, run_config, allocation, place)
   local config = run_config:with {name = name, resume = resume, failure_config = failures}
+  local workers_backend = backend_of_workers(trainer.backend_config, place)
+  if workers_backend then  -- a worker that replaces another one would come when on_start is over
+    config = config:with {failure_config = failures:with {max_heals = 0}}
+  end
   if flags.tryout then config.storage_filesystem = nil end  -- its checkpoints are dropped
   return {
     kind = trainer._kind,
@@ -138,6 +154,9 @@ local function job_of(trainer, flags)
     gpus = place and scaling.use_gpu and places.gpus(place.local_rank) or nil,
     fit = local_fits,
     torch_config = trainer.torch_config,
+    backend_config = trainer.backend_config,
+    workers_backend = workers_backend,
+    initialization_hook = (trainer.backend_config or trainer.torch_config).initialization_hook,
     datasets = trainer._datasets,
     metadata = trainer.metadata,
     resume_from_checkpoint = trainer.resume_from_checkpoint,
@@ -158,6 +177,8 @@ local function dump_functions(job)
     metadata = job.metadata,
     resume_from_checkpoint = job.resume_from_checkpoint,
     set_cuda_device = job.torch_config.set_cuda_device,
+    backend = job.workers_backend,
+    initialization_hook = job.initialization_hook,
     flags = job.flags,
   }
 end
@@ -345,6 +366,17 @@ function launch.fit(trainer)
       notice = function(text) display:notice(text) end,
     },
   })
+  if job.workers_backend then
+    watch.backend = BackendHooks(job.backend_config, {
+      pump = not job.is_local and function(seconds) watch:pump(seconds) end or nil,
+      notice = function(text)
+        display:notice(text)
+        run:add_event(watch.attempt, 'warning', text)
+      end,
+    })
+    job.backend_hooks = watch.backend
+    watch.calls:on_later('backend', function(argument, answer) watch.backend:add(argument, answer) end)
+  end
   evaluators.answer(watch.calls, job.run_config.health_config.evaluators)
   storage.answer(watch.calls, job.run_config.storage_filesystem)
   local ok, result = xpcall(carry_out, errors.wrap, run, job, watch, callbacks)

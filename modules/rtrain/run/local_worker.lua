@@ -44,6 +44,11 @@ function local_worker.serve(fd, job, pump, is_joined)
     on_nan = job.run_config.failure_config.on_nan, flags = job.flags, metadata = job.metadata,
     resume_from_checkpoint = job.resume_from_checkpoint,
     set_cuda_device = job.torch_config.set_cuda_device,
+    initialization_hook = job.initialization_hook,
+    backend = job.workers_backend and {
+      stages = job.workers_backend.stages,
+      call_here = function(stage) job.backend_hooks:call_here(require('rtrain._worker').context().attempt, stage) end,
+    },
   }
   local disarmed, ok, value = pcall(run_armed, endpoint, attempt, pump_apart)
   if not disarmed then ok, value = false, errors.wrap(ok) end

@@ -18,6 +18,8 @@ function Watch:init(run, parts)
   self._run, self._display, self._callbacks, self._stop = run, parts.display, parts.callbacks, parts.stop
   self._time_limit, self._evictions, self._first_loop = parts.time_limit, parts.evictions, parts.first_loop
   self.attempt = 0
+  ---@type table? a rtrain.run.backend_hooks, of a trainer with a Backend
+  self.backend = nil
   ---What the controller may ask by name.
   self.calls = ScriptCalls()
   -- Asked before another attempt begins: by now the callbacks have seen why the last one failed.
@@ -62,16 +64,23 @@ function Watch:take(event)
   if event.type == 'report' and self._stop then self:_check_stop(event.metrics) end
   if event.type == 'evicted' and self._evictions then self._evictions:add(event) end
   if event.type == 'finished' then self.finished = event end
+  if self.backend and (event.type == 'finished' or event.type == 'attempt_failed') then
+    self.backend:end_attempt('the attempt has ended')
+  end
+end
+
+---Takes an event, if one comes within that time.
+---@param seconds number
+function Watch:pump(seconds)
+  local event = self._run:next_event(seconds)
+  if event then self:take(event) else self._display:tick() end
+  if self._time_limit then self._time_limit:tick() end
 end
 
 ---Takes events until the run has ended.
 ---@return table event the last one
 function Watch:wait()
-  while not self.finished do
-    local event = self._run:next_event(TICK_S)
-    if event then self:take(event) else self._display:tick() end
-    if self._time_limit then self._time_limit:tick() end
-  end
+  while not self.finished do self:pump(TICK_S) end
   if self._evictions then self._evictions:finish() end
   return self.finished
 end

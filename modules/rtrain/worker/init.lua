@@ -3,6 +3,7 @@
 -- LibTorch is loaded at the first use of a tensor and the process group formed at the first collective or prepare_model, so
 -- that a train function without either starts at once.
 
+local backend_tasks = require 'rtrain.worker.backend_tasks'
 local Checkpoint = require 'rtrain.checkpoint'
 local dataset_shards = require 'rtrain.dataset_shards'
 local loop_progress = require 'rtrain.worker.loop_progress'
@@ -78,7 +79,8 @@ end
 ---Runs a train function as this process's part of the attempt. An error is the rank's error.
 ---@param job {train_loop_per_worker: function, train_loop_config: table?, kind: string, datasets: table[],
 ---  validation_config: table?, gpus: integer[]?, on_nan: string, metadata: table?, resume_from_checkpoint: Checkpoint?,
----  set_cuda_device: boolean?, flags: RunFlags?} gpus: where the launcher has given them
+---  set_cuda_device: boolean?, initialization_hook: function?, backend: table?, flags: RunFlags?}
+---  gpus: where the launcher has given them
 ---@param pump? function in local mode: takes the run's events, after each report
 ---@return any return_value plain data
 function worker.run(job, pump)
@@ -96,6 +98,9 @@ function worker.run(job, pump)
   dataset_shards.begin(state, job.datasets)
   loop_progress.begin(host, state.context.world_rank)
   host.phase('running')
+  backend_tasks.stage(host, job.backend, 'on_start')
+  if job.initialization_hook then job.initialization_hook() end
+  backend_tasks.stage(host, job.backend, 'on_training_start')
   host.start_phases()
   local returned
   local caller = state.trial or state.probe
@@ -106,6 +111,7 @@ function worker.run(job, pump)
   end
   timing.record(state, true)
   host.set_returned()
+  backend_tasks.stage(host, job.backend, 'on_shutdown')
   worker.finish()
   return returned
 end
