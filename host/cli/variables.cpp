@@ -21,6 +21,8 @@ constexpr std::array kVariables = {
     Variable{kFiles, "RTRAIN_STORAGE", "~/rtrain_results",
              "folder of the store and the runs, or URI (s3://bucket/folder)"},
     Variable{kFiles, "RTRAIN_DATA", "", "folder of datasets such as MNIST and CIFAR-10"},
+    Variable{kFiles, "RTRAIN_DATA_URL", "",
+             "address of a mirror for `download = true` of datasets"},
     Variable{kFiles, "RTRAIN_RUNTIME_DIR", "/tmp/rtrain-<uid>",
              "folder of sockets, leases, and reports on their way to the store"},
     Variable{kFiles, "RTRAIN_LIBTORCH", "searched for", "folder of LibTorch, instead of a search"},

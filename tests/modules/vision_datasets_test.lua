@@ -187,7 +187,7 @@ function TestCifar.test_what_is_refused()
   lu.assertStrContains(text, '3072 bytes are not a multiple of the 3073')
   write('test_batch.bin', record(10, 1))
   lu.assertStrContains(message_of(datasets.CIFAR10, root, {train = false}), 'labels outside of 0 … 9')
-  lu.assertStrContains(message_of(datasets.CIFAR10, root, {download = true}), 'downloads no data')
+  lu.assertStrContains(message_of(datasets.CIFAR10, root, {download = true}), 'are pickles')
   lu.assertStrContains(message_of(datasets.CIFAR10, 3), 'root: expected a path')
 end
 

@@ -80,7 +80,9 @@ function TestDatasets:test_missing_files_name_the_places()
 end
 
 function TestDatasets:test_refuses_what_is_wrong()
-  lu.assertStrContains(message_of(datasets.MNIST, self.folder, {download = true}), 'downloads no data')
+  lu.assertStrContains(message_of(datasets.MNIST, self.folder, {train = false, download = true}), 'set RTRAIN_DATA_URL')
+  lu.assertStrContains(message_of(datasets.EMNIST, self.folder, {split = 'digits', download = true}),
+    'EMNIST: download = true is not')
   lu.assertStrContains(message_of(datasets.MNIST, self.folder, {transforms = 1}), "did you mean 'transform'?")
   lu.assertStrContains(message_of(function() return datasets.FashionMNST end), "did you mean 'FashionMNIST'?")
   lu.assertStrContains(message_of(function() return datasets.SVHN end), 'SVHN is not in this version')

@@ -2,6 +2,7 @@
 
 local base = require 'vision.datasets.vision_dataset'
 local class = require 'base.class'
+local download = require 'vision.datasets.download'
 local errors = require 'base.errors'
 local location = require 'vision.datasets.location'
 local system = require 'base._system'
@@ -110,9 +111,18 @@ local function files_in(self, folder)
   return nil
 end
 
+local function folders_of(self, root) return location.folders(root, self._subfolders, {folders = self._data_folders}) end
+
+local function has_files(self, root)
+  for _, folder in ipairs(folders_of(self, root)) do
+    if files_in(self, folder) then return true end
+  end
+  return false
+end
+
 local function locate(self, root)
   local name = class.of(self).__name
-  local tried = location.folders(root, self._subfolders, {folders = self._data_folders})
+  local tried = folders_of(self, root)
   for _, folder in ipairs(tried) do
     local files, read = files_in(self, folder)
     if files then return folder, files, read end
@@ -129,8 +139,11 @@ end
 
 function Cifar:init(...)
   local given = base.bind(self, PARAMETERS, ...)
-  location.refuse_download(class.of(self).__name, given.download)
   self.train = given.train
+  if given.download and not has_files(self, given.root) then
+    download.fetch(class.of(self).__name, self._data_folders[1], given.root, {
+      {file = self._archive, md5 = self._md5, unpack = true}})
+  end
   local files, read
   self.folder, files, read = locate(self, given.root)
   base.VisionDataset.init(self, self.folder, given)
@@ -142,9 +155,12 @@ function Cifar:init(...)
 end
 
 ---Small photographs: 50,000 for training and 10,000 for testing. Arguments: {root, train = true, transform,
----target_transform}, by position or by name. Looks in `root` if given, else in $RTRAIN_DATA/cifar10, for Parquet files
----(train-*.parquet, with a column of images and one named label) and for the original binary batches (data_batch_1.bin,
----…), there or in cifar-10-batches-bin below it. All images are decoded once. `.folder` says which folder was taken.
+---target_transform, download = false}, by position or by name. Looks in `root` if given, else in $RTRAIN_DATA/cifar10, for
+---Parquet files (train-*.parquet, with a column of images and one named label) and for the original binary batches
+---(data_batch_1.bin, …), there or in cifar-10-batches-bin below it. All images are decoded once. `.folder` says which folder
+---was taken.
+---With `download` the binary batches are fetched from the mirror $RTRAIN_DATA_URL where nothing is there, as
+---cifar10/cifar-10-binary.tar.gz, and their MD5 is compared with the publisher's.
 ---Raises code 'environment' with every folder that was looked at when there are no files, and with the file when one is
 ---broken; 'unsupported' for the version for Python.
 ---@class vision.CIFAR10: vision.VisionDataset
@@ -155,12 +171,12 @@ end
 local CIFAR10 = Cifar:extend('CIFAR10')
 CIFAR10.classes = {'airplane', 'automobile', 'bird', 'cat', 'deer', 'dog', 'frog', 'horse', 'ship', 'truck'}
 CIFAR10._data_folders = {'cifar10', 'cifar10/cifar-10-batches-bin', 'cifar-10-batches-bin'}
-CIFAR10._subfolders = {'cifar10', 'cifar-10-batches-bin', 'cifar-10-batches-py'}
+CIFAR10._subfolders = {'cifar10', 'cifar10/cifar-10-batches-bin', 'cifar-10-batches-bin', 'cifar-10-batches-py'}
 CIFAR10._label_columns, CIFAR10._label_bytes = {'label', 'labels'}, 1
 CIFAR10._binary = {test = {'test_batch.bin'}, train = {'data_batch_1.bin', 'data_batch_2.bin', 'data_batch_3.bin',
                                                       'data_batch_4.bin', 'data_batch_5.bin'}}
 CIFAR10._pickled = {test = {'test_batch'}, train = {'data_batch_1'}}
-CIFAR10._archive = 'cifar-10-binary.tar.gz'
+CIFAR10._archive, CIFAR10._md5 = 'cifar-10-binary.tar.gz', 'c32a1d4ab5d03f1284b67883e8d87530'
 
 ---The same with 100 classes. Looks in $RTRAIN_DATA/cifar100; the label of a Parquet file is its fine_label, of a binary
 ---one its second byte.
@@ -168,11 +184,11 @@ CIFAR10._archive = 'cifar-10-binary.tar.gz'
 ---@overload fun(root?: string, train?: boolean, transform?: function, target_transform?: function): vision.CIFAR100
 local CIFAR100 = Cifar:extend('CIFAR100')
 CIFAR100._data_folders = {'cifar100', 'cifar100/cifar-100-binary', 'cifar-100-binary'}
-CIFAR100._subfolders = {'cifar100', 'cifar-100-binary', 'cifar-100-python'}
+CIFAR100._subfolders = {'cifar100', 'cifar100/cifar-100-binary', 'cifar-100-binary', 'cifar-100-python'}
 CIFAR100._label_columns, CIFAR100._label_bytes = {'fine_label', 'label'}, 2
 CIFAR100._binary = {train = {'train.bin'}, test = {'test.bin'}}
 CIFAR100._pickled = {train = {'train', 'meta'}, test = {'test', 'meta'}}
-CIFAR100._archive = 'cifar-100-binary.tar.gz'
+CIFAR100._archive, CIFAR100._md5 = 'cifar-100-binary.tar.gz', '03b5dce01913d631647c71ecec9e9cb8'
 CIFAR100.classes = {}
 for name in ([[
   apple aquarium_fish baby bear beaver bed bee beetle bicycle bottle bowl boy bridge bus butterfly camel can castle

@@ -15,11 +15,9 @@ end
 
 ---Refuses `download = true`.
 ---@param name string the data set
----@param download any
-function location.refuse_download(name, download)
-  if not download then return end
-  errors.raise('argument', name .. ': rtrain downloads no data: fetch its files yourself and pass {root = …} or set '
-    .. 'RTRAIN_DATA')
+function location.refuse_download(name)
+  errors.raise('argument', name .. ': download = true is not there for this data set: fetch its files yourself and pass '
+    .. '{root = …} or set RTRAIN_DATA')
 end
 
 ---Whether there is a file of that path.

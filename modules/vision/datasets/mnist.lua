@@ -3,6 +3,7 @@
 local args = require 'base.args'
 local base = require 'vision.datasets.vision_dataset'
 local class = require 'base.class'
+local download = require 'vision.datasets.download'
 local errors = require 'base.errors'
 local location = require 'vision.datasets.location'
 
@@ -51,9 +52,20 @@ local function read(self, root, names)
   end
 end
 
+-- The archives of the split, each of one file.
+local function archives_of(self)
+  local list = {}
+  for i, file in ipairs(self:_files()) do
+    local md5 = self._md5 and self._md5[file]
+    if not md5 then location.refuse_download(class.of(self).__name) end
+    list[i] = {file = file .. '.gz', md5 = md5, holds = {file}}
+  end
+  return list
+end
+
 local function init(self, given)
-  location.refuse_download(class.of(self).__name, given.download)
   self.train = given.train
+  if given.download then download.fetch(class.of(self).__name, self._folder, given.root, archives_of(self)) end
   read(self, given.root, self:_files())
   base.VisionDataset.init(self, self.folder, given)
   self.class_to_idx = base.class_to_idx(self.classes)
@@ -64,8 +76,10 @@ function Idx:_files() return FILES[self.train and 'train' or 'test'] end
 function Idx:init(...) init(self, base.bind(self, PARAMETERS, ...)) end
 
 ---Handwritten digits: 60,000 training and 10,000 test images. Arguments: {root, train = true, transform,
----target_transform}, by position or by name. Looks below `root` if given, else in $RTRAIN_DATA/mnist; `.folder` says
----which was taken. Raises code 'environment' with every folder that was looked at when the files are missing or broken.
+---target_transform, download = false}, by position or by name. Looks below `root` if given, else in $RTRAIN_DATA/mnist;
+---`.folder` says which was taken. With `download` what is missing is fetched from the mirror $RTRAIN_DATA_URL, as
+---mnist/train-images-idx3-ubyte.gz and so on, and its MD5 is compared with torchvision's. Raises code 'environment' with
+---every folder that was looked at when the files are missing or broken.
 ---@class vision.MNIST: vision.VisionDataset
 ---@overload fun(root?: string, train?: boolean, transform?: function, target_transform?: function): vision.MNIST
 ---@field data torch.Tensor uint8 (n, 28, 28)
@@ -73,6 +87,12 @@ function Idx:init(...) init(self, base.bind(self, PARAMETERS, ...)) end
 ---@field folder string
 local MNIST = Idx:extend('MNIST')
 MNIST._folder = 'mnist'
+MNIST._md5 = {
+  ['train-images-idx3-ubyte'] = 'f68b3c2dcbeaaa9fbdd348bbdeb94873',
+  ['train-labels-idx1-ubyte'] = 'd53e105ee54ea40749a09fcbcd1e9432',
+  ['t10k-images-idx3-ubyte'] = '9fb629c4189551a2d022fa330f9573f3',
+  ['t10k-labels-idx1-ubyte'] = 'ec29112dd5afa0611ce80d1b7f02629c',
+}
 MNIST.classes = {'0 - zero', '1 - one', '2 - two', '3 - three', '4 - four', '5 - five', '6 - six', '7 - seven',
                  '8 - eight', '9 - nine'}
 
@@ -90,6 +110,12 @@ MNIST.classes = {'0 - zero', '1 - one', '2 - two', '3 - three', '4 - four', '5 -
 ---@overload fun(root?: string, train?: boolean, transform?: function, target_transform?: function): vision.FashionMNIST
 local FashionMNIST = Idx:extend('FashionMNIST')
 FashionMNIST._folder = 'fashion-mnist'
+FashionMNIST._md5 = {
+  ['train-images-idx3-ubyte'] = '8d4fb7e6c68d591d4c3dfef9ec88bf0d',
+  ['train-labels-idx1-ubyte'] = '25c81989df183df01b3e8a0aad5dffbe',
+  ['t10k-images-idx3-ubyte'] = 'bef4ecab320f06d8554ea6380940ec79',
+  ['t10k-labels-idx1-ubyte'] = 'bb300cfdad3c16e7a12a480ee83cd310',
+}
 FashionMNIST._package_folder = '/usr/share/datasets/fashion-mnist'
 FashionMNIST._package = 'dataset-fashion-mnist'
 FashionMNIST.classes = {'T-shirt/top', 'Trouser', 'Pullover', 'Dress', 'Coat', 'Sandal', 'Shirt', 'Sneaker', 'Bag',
@@ -101,6 +127,12 @@ FashionMNIST.classes = {'T-shirt/top', 'Trouser', 'Pullover', 'Dress', 'Coat', '
 ---@overload fun(root?: string, train?: boolean, transform?: function, target_transform?: function): vision.KMNIST
 local KMNIST = Idx:extend('KMNIST')
 KMNIST._folder = 'kmnist'
+KMNIST._md5 = {
+  ['train-images-idx3-ubyte'] = 'bdb82020997e1d708af4cf47b453dcf7',
+  ['train-labels-idx1-ubyte'] = 'e144d726b3acfaa3e44228e80efcd344',
+  ['t10k-images-idx3-ubyte'] = '5c965bf0a639b31b8f53240b1b52f4d7',
+  ['t10k-labels-idx1-ubyte'] = '7320c461ea6c1c855c0b718fb2a4b134',
+}
 KMNIST.classes = {'o', 'ki', 'su', 'tsu', 'na', 'ha', 'ma', 'ya', 're', 'wo'}
 
 ---Handwritten letters and digits, in the form of MNIST. Arguments: {root, split, train = true, transform,
