@@ -3,7 +3,8 @@
 -- Counterpart: step 2 of "Distributing your PyTorch Training Code with Ray Train and Ray Data". The marks [1] … [3] are the
 -- original's: what differs from examples/single_machine.lua.
 --
--- Images: $RTRAIN_DATA/cifar10; --set dataset=shapes10 needs no files. Shorter: --set limit=2000 --set test_limit=1000.
+-- Images: $RTRAIN_DATA/cifar10; --set download=true fetches them from the mirror $RTRAIN_DATA_URL, --set dataset=shapes10
+-- needs no files. Shorter: --set limit=2000 --set test_limit=1000.
 -- One epoch of all 50,000 images is about 25 minutes on 2 cores and ends with:
 --
 --   [rank 0] epoch_num=0 loss=1.7… accuracy=0.3…
@@ -24,8 +25,8 @@ local function get_dataloaders(config)
   -- Transform to normalize the input images.
   local transform = transforms.Compose {transforms.ToTensor(), transforms.Normalize({0.5, 0.5, 0.5}, {0.5, 0.5, 0.5})}
   local Images = assert(SETS[config.dataset], "--set dataset: 'cifar10' or 'shapes10'")
-  local training_data = first(Images {train = true, transform = transform}, config.limit)
-  local testing_data = first(Images {train = false, transform = transform}, config.test_limit)
+  local training_data = first(Images {train = true, download = config.download, transform = transform}, config.limit)
+  local testing_data = first(Images {train = false, download = config.download, transform = transform}, config.test_limit)
 
   -- Create data loaders.
   local batch_size = config.batch_size_per_worker
@@ -113,7 +114,7 @@ local function train_cifar_10(num_workers, use_gpu)
     lr = 1e-3,
     epochs = 1,
     batch_size_per_worker = math.floor(global_batch_size / num_workers),
-    dataset = 'cifar10', limit = 50000, test_limit = 10000, seed = 1,
+    dataset = 'cifar10', download = false, limit = 50000, test_limit = 10000, seed = 1,
   }
 
   -- Start distributed training: run train_func_per_worker on the workers.

@@ -20,6 +20,7 @@ local STORAGE_PATH = arg[1] or (os.getenv 'RTRAIN_DATA' or '~/data') .. '/cifar1
 local train_dataset = data.read_parquet(STORAGE_PATH .. '/train-*.parquet')
 local test_dataset = data.read_parquet(STORAGE_PATH .. '/test-*.parquet')
 print(train_dataset:schema())
+print(test_dataset:schema())
 
 -- What is done to each row, in the threads of the workers.
 local function transform_cifar(row)

@@ -1,14 +1,17 @@
--- A convolutional network on MNIST, fed from a Dataset: rtrain run examples/mnist_convnet.lua [-- IMAGES [COUNT]]
+-- A convolutional network on MNIST, fed from a Dataset: rtrain run examples/mnist_convnet.lua [-- IMAGES [COUNT] [--download]]
 --
 -- Counterpart: "PyTorch distributed training, a complete example" (Ray Train deep dive, 6.1): Dataset shards, Adadelta, resume
 -- from checkpoint.pt, checkpoints of rank 0, the best two by accuracy kept, two failures allowed; the best model reads new
 -- images at the end. A worker that is killed is replaced, and the run goes on from the latest checkpoint.
 --
 -- IMAGES is mnist ($RTRAIN_DATA/mnist; default) or fashion-mnist (Debian's package dataset-fashion-mnist), COUNT how many of
--- them to train on. Three epochs (--set epochs=3) are about 3 minutes on 2 cores and end with:
+-- them to train on; --download fetches what is missing from the mirror $RTRAIN_DATA_URL. Three epochs (--set epochs=3) are
+-- about 3 minutes on 2 cores and end with:
 --
 --   Training completed!
 --   Final accuracy: 0.98…
+--   Best checkpoint path: Checkpoint(…/checkpoint_000002)
+--   Loading best model for inference...
 --   Best model from epoch 2, accuracy on 10000 new images: 0.98…
 local torch = require 'torch'
 local train = require 'rtrain'
@@ -97,13 +100,17 @@ local function train_loop_per_worker(config)
 end
 
 -- 3. The data
+local download = false
+for i = #arg, 1, -1 do
+  if arg[i] == '--download' then download = table.remove(arg, i) ~= nil end
+end
 local MNIST = assert(({mnist = datasets.MNIST, ['fashion-mnist'] = datasets.FashionMNIST})[arg[1] or 'mnist'],
   "IMAGES is 'mnist' or 'fashion-mnist'")
 local transform = transforms.Compose {transforms.ToTensor(), transforms.Normalize({0.1307}, {0.3081})}
 
 local function prepare_data()
   local function to_dict(row) return {image = row.item[1], label = row.item[2]} end
-  local images = data.from_torch(MNIST {train = true, transform = transform})
+  local images = data.from_torch(MNIST {train = true, download = download, transform = transform})
   if arg[2] then images = images:limit(tonumber(arg[2])) end
   return images:map(to_dict)
 end
@@ -129,13 +136,15 @@ local function main()
 
   -- The best model, loaded here for inference.
   local best = result:get_best_checkpoint('accuracy', 'max')
+  print('Best checkpoint path: ' .. tostring(best))
+  print 'Loading best model for inference...'
   local state = best:with_directory(function(dir) return torch.load(dir .. '/checkpoint.pt') end)
   local model = ConvNet()
   model:load_state_dict(state.model_state_dict)
   model:eval()
   local correct, seen = 0, 0
   torch.no_grad(function()
-    for images, labels in DataLoader(MNIST {train = false, transform = transform}, {batch_size = 1000}) do
+    for images, labels in DataLoader(MNIST {train = false, download = download, transform = transform}, {batch_size = 1000}) do
       correct, seen = correct + model(images):argmax(1):eq(labels):sum():item(), seen + #labels
     end
   end)

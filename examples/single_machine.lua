@@ -3,7 +3,8 @@
 -- Counterpart: step 1 of "Distributing your PyTorch Training Code with Ray Train and Ray Data", the plain loop that
 -- cifar_vit.lua and cifar_vit_data.lua distribute.
 --
--- Images: $RTRAIN_DATA/cifar10; `rtrain exec examples/single_machine.lua dataset=shapes10` needs no files. Shorter:
+-- Images: $RTRAIN_DATA/cifar10; download=1 fetches them from the mirror $RTRAIN_DATA_URL, and `rtrain exec
+-- examples/single_machine.lua dataset=shapes10` needs no files. Shorter:
 -- limit=2000 test_limit=1000. One epoch of all 50,000 images is about 25 minutes on 2 cores and ends with:
 --
 --   epoch_num=0 loss=1.7… accuracy=0.3…
@@ -15,7 +16,8 @@ local VisionTransformer = require('vision.models').VisionTransformer
 local nn = torch.nn
 
 -- What the command line may change: rtrain exec examples/single_machine.lua epochs=2 …
-local config = {lr = 1e-3, epochs = 1, batch_size = 512, dataset = 'cifar10', limit = 50000, test_limit = 10000, seed = 1}
+local config = {lr = 1e-3, epochs = 1, batch_size = 512, dataset = 'cifar10', download = 0, limit = 50000, test_limit = 10000,
+                seed = 1}
 for _, text in ipairs(arg) do
   local name, value = text:match '^([%w_]+)=(.+)$'
   assert(name and config[name], 'unknown option ' .. text)
@@ -30,8 +32,8 @@ local function get_dataloaders(batch_size)
   -- Transform to normalize the input images.
   local transform = transforms.Compose {transforms.ToTensor(), transforms.Normalize({0.5, 0.5, 0.5}, {0.5, 0.5, 0.5})}
   local Images = assert(SETS[config.dataset], "dataset: 'cifar10' or 'shapes10'")
-  local training_data = Images {train = true, transform = transform}
-  local testing_data = Images {train = false, transform = transform}
+  local training_data = Images {train = true, download = config.download == 1, transform = transform}
+  local testing_data = Images {train = false, download = config.download == 1, transform = transform}
 
   -- Create data loaders.
   local train_dataloader = DataLoader(first(training_data, config.limit), {batch_size = batch_size, shuffle = true})

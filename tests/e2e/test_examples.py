@@ -140,8 +140,10 @@ def test_mnist_resnet18_reads_new_images(small, workers, images):
     (row,) = small.reports()
     lines = [line for line in result.stdout.splitlines() if not line.startswith("[rank")]
     assert lines[:2] == ["epoch,loss", f"0,{row['loss']:.17g}"]
-    assert [line.split()[0] for line in lines[2:4]] == ["labels", "predictions"]
-    assert re.fullmatch(r"accuracy on 40 new images: [01]\.\d{4}", lines[4])
+    assert [line.split()[0] for line in lines[2:5]] == ["samples", "labels", "predictions"]
+    for line in (lines[2], lines[4]):
+        assert open(line.rpartition(": ")[2], "rb").read(8) == b"\x89PNG\r\n\x1a\n"
+    assert re.fullmatch(r"accuracy on 40 new images: [01]\.\d{4}", lines[5])
 
 
 def test_mnist_resnet18_says_which_images_there_are(small):
@@ -173,7 +175,7 @@ def test_mnist_convnet_ends_with_all_epochs_after_a_kill(small):
     assert result.returncode == 0, result.stderr
     assert [row["epoch"] for row in small.reports("killed")] == [0, 1, 2, 3]
     assert re.search(r"Resuming from epoch [1-3]", result.stdout)
-    assert "Best model from epoch" in result.stdout
+    assert re.search(r"Best checkpoint path: Checkpoint\(.*\nLoading best model for inference...\nBest model from epoch", result.stdout)
 
 
 ADVANCED = {

@@ -108,9 +108,9 @@ local function draw(first, count, spec)
 end
 
 ---Drawn shapes of ten kinds in random colours, places, sizes and rotations, on a noisy ground: for machines without data.
----Arguments: {n = 10000, train = true, size = 32, channels = 3, seed = 0, transform, target_transform}. Image i has the
----class i % 10 and is a function of (seed, train, i, size, channels) alone, the same on every machine; training and test
----images are different ones. A small ConvNet gets over 0.9 of the test images right.
+---Arguments: {n = 10000, train = true, size = 32, channels = 3, seed = 0, transform, target_transform, download}: there is
+---nothing to download, so that changes nothing. Image i has the class i % 10 and is a function of (seed, train, i, size,
+---channels) alone, the same on every machine; training and test images are different ones. A small ConvNet gets over 0.9 of the test images right.
 ---
 ---```lua
 ---local datasets = require 'vision.datasets'
@@ -129,7 +129,7 @@ shapes10.classes = {}
 for i, shape in ipairs(SHAPES) do shapes10.classes[i] = shape[1] end
 
 local signature = args.signature('shapes10', {{'n', 10000}, {'train', true}, {'size', 32}, {'channels', 3}, {'seed', 0},
-  {'transform'}, {'target_transform'}})
+  {'transform'}, {'target_transform'}, {'download', false}})
 
 local function check_integer(given, name, least, most)
   local value = given[name]
