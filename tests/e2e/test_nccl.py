@@ -96,13 +96,14 @@ def test_the_ranks_of_torchrun_see_by_themselves_whether_they_share_a_device(gpu
     assert "CUDA tensors travel over Gloo: ranks 0 and 1 share one device, which NCCL refuses" in results[0].stderr
 
 
-def test_a_model_on_a_device_trains_and_its_gradients_travel_over_nccl(gpus):
+@pytest.mark.parametrize("hook", ["'bf16_compress'", "nil, dist.algorithms.ddp_comm_hooks.default_hooks.fp16_compress_hook"])
+def test_a_model_on_a_device_trains_and_its_gradients_travel_over_nccl(gpus, hook):
     gpus.run_ok(script("""
       local model = train.torch.prepare_model(torch.nn.Linear(2, 1))
-      model:register_comm_hook(rank >= 0 and 'bf16_compress')
+      model:register_comm_hook(HOOK)
       for _ = 1, 3 do model(on_device(1, 2):reshape(1, 2)):sum():backward() end
       local weight = train.torch.unwrap(model).weight
-      train.report{device = weight.device, weight = values(weight:detach():reshape(-1))}"""))
+      train.report{device = weight.device, weight = values(weight:detach():reshape(-1))}""".replace("HOOK", hook)))
     reports = gpus.json("metrics", "run", "--ranks")[0]["ranks"]
     assert [report["device"] for report in reports] == ["cuda:0", "cuda:1"]
     assert reports[0]["weight"] == reports[1]["weight"]  # rank 0's, which every rank begins with

@@ -39,7 +39,7 @@ function TestNccl:test_a_view_is_reduced_in_place()
 end
 
 -- The gradients of a step with and without the wrapper; the tolerance is that of what travels.
-local function check_gradients(hook, tolerance)
+local function check_gradients(hook, tolerance, fn)
   torch.manual_seed(3)
   local net = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 8)):to('cuda')
   local x = torch.randn(32, 64, {device = 'cuda'})
@@ -50,7 +50,7 @@ local function check_gradients(hook, tolerance)
     parameter.grad = nil
   end
   local model = DistributedDataParallel(net)
-  if hook then model:register_comm_hook(hook) end
+  if hook or fn then model:register_comm_hook(hook, fn) end
   for _ = 1, 2 do  -- the second step has the buckets in the order of the first one's gradients
     for _, parameter in ipairs(net:parameters()) do
       if parameter.grad then parameter.grad:zero_() end
@@ -67,6 +67,32 @@ function TestNccl:test_gradients() check_gradients(nil, 1e-5) end
 function TestNccl:test_gradients_that_travel_as_fp16() check_gradients('fp16_compress', 2e-3) end
 
 function TestNccl:test_gradients_that_travel_as_bf16() check_gradients('bf16_compress', 1e-2) end
+
+local hooks = dist.algorithms.ddp_comm_hooks
+
+function TestNccl:test_gradients_through_a_hook_of_lua()
+  check_gradients(nil, 1e-5, hooks.default_hooks.allreduce_hook)
+  check_gradients(nil, 2e-3, hooks.default_hooks.fp16_compress_hook)
+  check_gradients(nil, 1e-2, hooks.default_hooks.bf16_compress_wrapper(hooks.default_hooks.allreduce_hook))
+end
+
+-- Of rank 8 a product of two matrices is all of a gradient with 8 rows.
+function TestNccl:test_gradients_through_power_sgd()
+  local state = hooks.powerSGD_hook.PowerSGDState(nil, {
+    matrix_approximation_rank = 8, start_powerSGD_iter = 0, min_compression_rate = 0, use_error_feedback = false,
+    warm_start = false})
+  torch.manual_seed(3)
+  local net = nn.Linear(64, 8, {bias = false}):to('cuda')
+  local x = torch.randn(32, 64, {device = 'cuda'})
+  net(x):pow(2):mean():backward()
+  local expected = net.weight.grad:clone()
+  net.weight.grad = nil
+  local model = DistributedDataParallel(net)
+  model:register_comm_hook(state, hooks.powerSGD_hook.powerSGD_hook)
+  model(x):pow(2):mean():backward()
+  lu.assertTrue(torch.allclose(net.weight.grad, expected, {rtol = 1e-3, atol = 1e-5}))
+  lu.assertEquals(state.iter, 1)
+end
 
 function TestNccl:test_sync_batch_norm_is_batch_norm_on_one_rank()
   local x = torch.randn(16, 4, 5, 5, {device = 'cuda'})

@@ -110,7 +110,8 @@ end
 ---Drawn shapes of ten kinds in random colours, places, sizes and rotations, on a noisy ground: for machines without data.
 ---Arguments: {n = 10000, train = true, size = 32, channels = 3, seed = 0, transform, target_transform, download}: there is
 ---nothing to download, so that changes nothing. Image i has the class i % 10 and is a function of (seed, train, i, size,
----channels) alone, the same on every machine; training and test images are different ones. A small ConvNet gets over 0.9 of the test images right.
+---channels) alone, the same on every machine; training and test images are different ones.
+---A small ConvNet gets over 0.9 of the test images right.
 ---
 ---```lua
 ---local datasets = require 'vision.datasets'
