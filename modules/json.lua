@@ -2,6 +2,7 @@
 
 local args = require 'base.args'
 local errors = require 'base.errors'
+local is_list = require 'base.is_list'
 local int64 = require('ffi').typeof 'int64_t'
 local ordered = require 'base.ordered'
 
@@ -192,14 +193,19 @@ local function number_text(value)
   return tonumber(short) == value and short or ('%.17g'):format(value)
 end
 
--- Whether a table is written as an array: its keys are 1…n, or it is empty and marked as a list.
-local function is_list(value, path)
-  local count, names = 0, 0
+local function has_names_alone(value)
   for key in next, value do
-    if type(key) == 'string' then names = names + 1 else count = count + 1 end
+    if type(key) ~= 'string' then return false end
   end
-  if count == 0 then return names == 0 and getmetatable(value) == debug.getregistry()['rtrain.list'] end
-  if names > 0 or count ~= #value then
+  return true
+end
+
+-- Whether a table is written as an array: its keys are 1…n, or it is empty and marked as a list.
+local function is_array(value, path)
+  if has_names_alone(value) then
+    return next(value) == nil and getmetatable(value) == debug.getregistry()['rtrain.list']
+  end
+  if not is_list(value) then
     errors.raise('argument', ('json.encode: %s is neither a list nor a map: its keys are neither 1…n nor all strings'):format(
       path))
   end
@@ -211,7 +217,7 @@ local encode_value
 local function encode_table(value, state, path, indent)
   if state.open[value] then errors.raise('argument', ('json.encode: %s contains itself'):format(path)) end
   state.open[value] = true
-  local as_list, parts = is_list(value, path), {}
+  local as_list, parts = is_array(value, path), {}
   local inner = state.step and indent .. state.step or ''
   if as_list then
     for i, item in ipairs(value) do parts[i] = encode_value(item, state, ('%s[%d]'):format(path, i), inner) end

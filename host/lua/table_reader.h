@@ -26,6 +26,7 @@
 #include "host/base/text.h"
 #include "host/base/value.h"
 #include "host/lua/convert.h"
+#include "host/lua/list_items.h"
 #include "host/lua/lua.h"
 
 namespace rtrain {
@@ -131,17 +132,25 @@ class TableReader {
     return map(index, path, depth);
   }
 
-  Node list(int index, const std::string& path, int depth) {
-    const size_t size = lua_objlen(L_, index);
-    size_t count = 0;
-    for (lua_pushnil(L_); lua_next(L_, index) != 0; lua_pop(L_, 1)) ++count;
-    if (count != size) {
+  // For a table with a number among its keys that is neither a list nor has whole keys throughout.
+  [[noreturn]] void refuse_list(int index, const std::string& path) {
+    for (lua_pushnil(L_); lua_next(L_, index) != 0; lua_pop(L_, 1)) {
+      if (lua_type(L_, -2) != LUA_TSTRING) continue;
       throw Error(Code::kArgument, cat(path, ": a table with both list items and named fields"));
     }
+    const int hole = first_hole(L_, index);
+    throw Error(Code::kArgument, hole > 0 ? cat(path, ": item ", hole, " of the list is nil")
+                                          : cat(path, ": ", list_problem(L_, index)));
+  }
+
+  Node list(int index, const std::string& path, int depth) {
+    const size_t size = lua_objlen(L_, index);
+    if (!is_list(L_, index, static_cast<int>(size))) refuse_list(index, path);
     std::vector<Node> items;
     items.reserve(size);
     for (size_t i = 1; i <= size; ++i) {
       lua_rawgeti(L_, index, static_cast<int>(i));
+      if (lua_isnil(L_, -1)) refuse_list(index, path);
       items.push_back(read(-1, cat(path, "[", i, "]"), depth + 1));
       lua_pop(L_, 1);
     }
@@ -151,6 +160,7 @@ class TableReader {
   Node map(int index, const std::string& path, int depth) {
     std::vector<std::string> keys;
     for (lua_pushnil(L_); lua_next(L_, index) != 0; lua_pop(L_, 1)) {
+      if (lua_type(L_, -2) == LUA_TNUMBER) refuse_list(index, path);
       if (lua_type(L_, -2) != LUA_TSTRING) refuse(cat(path, " (a key)"), luaL_typename(L_, -2));
       keys.push_back(text_at(-2));
     }

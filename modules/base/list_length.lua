@@ -2,11 +2,13 @@
 
 local errors = require 'base.errors'
 
+local function is_item(key) return type(key) == 'number' and key >= 1 and key % 1 == 0 end
+
 ---The number of items. Lua's `#` of a list with a nil in it may be that of its first part.
 ---@param owner string begins the message
 ---@param list table
 ---@return integer
----Raises code 'argument' for a nil before the last item, and for a field with a name.
+---Raises code 'argument' for a nil before the last item, and for any other field: with a name, 0, 1.5.
 ---
 ---```lua
 ---local list_length = require 'base.list_length'
@@ -17,7 +19,7 @@ local errors = require 'base.errors'
 local function list_length(owner, list)
   local last, field = 0, nil
   for key in next, list do
-    if type(key) == 'number' then
+    if is_item(key) then
       last = math.max(last, key)
     elseif field == nil or tostring(key) < field then
       field = tostring(key)

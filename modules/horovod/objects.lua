@@ -5,6 +5,7 @@ local collectives = require 'horovod.collectives'
 local bytes_of = require 'torch.tensor_bytes'
 local class = require 'base.class'
 local errors = require 'base.errors'
+local is_list = require 'base.is_list'
 local ordered = require 'base.ordered'
 local ranks = require 'horovod.ranks'
 local torch = require 'torch'
@@ -18,9 +19,9 @@ local function tensors_of(params)
   if type(params) == 'function' then
     for _, value in params do add(value) end
   elseif type(params) == 'table' and class.of(params) == nil then
-    local is_list = #params > 0
-    for _, key in ipairs(is_list and params or ordered.keys_of(params)) do
-      if is_list then add(type(key) == 'table' and key[2] or key) else add(params[key]) end
+    local is_of_pairs = #params > 0 and is_list(params)
+    for _, key in ipairs(is_of_pairs and params or ordered.keys_of(params)) do
+      if is_of_pairs then add(type(key) == 'table' and key[2] or key) else add(params[key]) end
     end
   else
     errors.raise('argument', ('broadcast_parameters: expected model:state_dict() or model:named_parameters(), got %s'):format(

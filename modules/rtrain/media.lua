@@ -5,6 +5,7 @@
 
 local args = require 'base.args'
 local errors = require 'base.errors'
+local list_length = require 'base.list_length'
 local number = require 'base.number'
 local ordered = require 'base.ordered'
 local session = require 'rtrain.worker.session'
@@ -205,7 +206,8 @@ end
 
 local function rows_of(columns, rows)
   local out = {}
-  for i, row in ipairs(rows) do
+  for i = 1, list_length('log_table: rows', rows) do
+    local row = rows[i]
     if type(row) ~= 'table' or #row > #columns then
       fail('log_table: row %d: expected a list of %d cells, got %s', i, #columns,
         type(row) == 'table' and #row .. ' cells' or type(row))

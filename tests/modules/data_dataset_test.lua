@@ -208,6 +208,31 @@ TestErrors.test_wrong_results = with_and_without_threads(function()
   end)), "column 'id' holds int64, and row 0 gives 0.5")
 end)
 
+-- What comes out is what the function gave, or an error says what was wrong: no field is lost.
+function TestErrors.test_a_row_that_is_only_partly_a_list()
+  local cases = {
+    {{1, nil, 3, x = 5}, 'a table with both list items and named fields'},
+    {{1, nil, 3}, 'item 2 of the list is nil'},
+    {{[0] = 1, [2] = 3}, 'item 1 of the list is nil'},
+  }
+  for _, case in ipairs(cases) do
+    local given = case[1]
+    local mapped = data.range(1):map(function() return {v = given} end)
+    context.num_threads = 2
+    lu.assertStrContains(message_of(mapped.take_all, mapped), case[2])
+    context.num_threads = 0
+    lu.assertEquals(mapped:take_all()[1].v, given)
+  end
+end
+
+function TestErrors.test_a_list_with_a_hole_is_not_cut_there()
+  lu.assertStrContains(message_of(data.from_items, {10, nil, 30, 40}), 'from_items: item 2 of the list is nil')
+  lu.assertStrContains(message_of(data.from_items, {10, x = 1}), "a table with a field 'x'")
+  context.num_threads = 0
+  local batches = data.range(2):map_batches(function() return {v = {1, 2, x = 5}} end)
+  lu.assertStrContains(message_of(batches.take_all, batches), "column 'v': a list of rows has no place x")
+end
+
 function TestErrors.test_what_cannot_travel_is_named()
   local file = io.tmpfile()
   local ds = data.range(1):map(function(row)

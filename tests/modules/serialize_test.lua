@@ -112,6 +112,43 @@ function TestSerialize:test_what_cannot_be_saved_is_named()
   os.remove(path)
 end
 
+-- In some of them Lua's # is the number of keys, so that a list seems whole.
+function TestSerialize:test_a_table_that_is_only_partly_a_list_is_refused()
+  local path, built = temporary(), {a = 1, b = 2, c = 3}
+  built[1] = 4
+  for _, case in ipairs {
+    {{1, nil, 3}, 'value: item 2 of the list is nil'},
+    {{nil, 2}, 'value: item 1 of the list is nil'},
+    {{nil, 2, x = 1}, 'value: a table with both list items and named fields'},
+    {{1, nil, nil, 4, a = 1, b = 2}, 'value: a table with both list items and named fields'},
+    {built, 'value: a table with both list items and named fields'},
+    {{[0] = 1, [2] = 3}, 'value: item 1 of the list is nil'},
+    {{[0] = 1, [2] = 3, [3] = 4}, 'value: item 1 of the list is nil'},
+    {{[0] = 1, 2, 3}, 'value: it has an item 0, and a list begins with item 1'},
+    {{[0] = 1}, 'value: it has an item 0, and a list begins with item 1'},
+    {{[1.5] = 1}, 'value: it has an item 1.5'},
+    {{[0] = 1, x = 1}, 'value: a table with both list items and named fields'},
+    {{v = {1, nil, 3, x = 5}}, 'value.v: a table with both list items and named fields'},
+    {torch.list {1, nil, 3, [0] = 2}, 'value: item 2 of the list is nil'},
+    {torch.list {1, x = 2}, 'value: a table with both list items and named fields'},
+  } do
+    lu.assertErrorMsgContains(case[2], torch.save, case[1], path)
+  end
+  os.remove(path)
+  lu.assertEquals(round_trip{{1, 2}, {}, {x = 1}}, {{1, 2}, {}, {x = 1}})
+end
+
+-- LuaJIT keeps item 0 before the first one, and the first item of such a table behind its names.
+function TestSerialize:test_lists_of_operators_are_whole_too()
+  local built = {a = 1, b = 2, c = 3}
+  built[1] = 4
+  lu.assertErrorMsgContains("it has a field 'a'", torch.tensor, built)
+  lu.assertErrorMsgContains('it has an item 0', torch.tensor, {[0] = 5, 1, 2})
+  lu.assertErrorMsgContains('data[2]: expected numbers or booleans, got nil', torch.tensor, {1, nil, 3})
+  local x = torch.ones(2, {requires_grad = true})
+  lu.assertErrorMsgContains('expected a Tensor, got nil', torch.autograd.grad, {(x * 2):sum()}, {x, nil, x})
+end
+
 function TestSerialize:test_a_failed_save_leaves_the_older_file()
   local path = temporary()
   torch.save(1, path)

@@ -19,6 +19,7 @@
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/phase_region.h"
 #include "host/engine/tensor/tensor.h"
+#include "host/lua/list_items.h"
 
 namespace rtrain {
 namespace {
@@ -165,7 +166,12 @@ std::vector<at::Tensor> read_tensors(lua_State* L, int index) {
   if (test_tensor(L, index) != nullptr) return {check_tensor(L, index)};
   if (lua_type(L, index) != LUA_TTABLE) return check_tensors(L, index);
   Tensors out;
-  for (int i = 1; i <= static_cast<int>(lua_objlen(L, index)); ++i) {
+  const int size = static_cast<int>(lua_objlen(L, index));
+  if (!is_list(L, index, size)) {
+    throw Error(Code::kArgument, cat("argument ", index, ": expected a list of Tensors, got ",
+                                     describe_value(L, index), ": ", list_problem(L, index)));
+  }
+  for (int i = 1; i <= size; ++i) {
     lua_rawgeti(L, index, i);
     const bool none = lua_touserdata(L, -1) == vm(L).none;
     out.push_back(none ? at::Tensor() : check_tensor(L, lua_gettop(L)));

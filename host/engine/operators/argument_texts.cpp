@@ -6,9 +6,9 @@
 #include "host/base/text.h"
 #include "host/engine/operators/arguments.h"
 #include "host/engine/runtime/dtype.h"
-#include "host/engine/runtime/list_items.h"
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/tensor.h"
+#include "host/lua/list_items.h"
 
 namespace rtrain {
 namespace {

@@ -11,11 +11,11 @@
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/engine/runtime/dtype.h"
-#include "host/engine/runtime/list_items.h"
 #include "host/engine/runtime/negative_zero.h"
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/random.h"
 #include "host/engine/tensor/tensor.h"
+#include "host/lua/list_items.h"
 
 namespace rtrain {
 namespace {

@@ -5,8 +5,8 @@
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/engine/runtime/dtype.h"
-#include "host/engine/runtime/list_items.h"
 #include "host/engine/runtime/scalars.h"
+#include "host/lua/list_items.h"
 
 namespace rtrain {
 namespace {

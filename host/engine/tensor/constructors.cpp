@@ -14,13 +14,13 @@
 #include "host/engine/runtime/default_device.h"
 #include "host/engine/runtime/dtype.h"
 #include "host/engine/runtime/guard.h"
-#include "host/engine/runtime/list_items.h"
 #include "host/engine/runtime/open.h"
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/empty_tensor.h"
 #include "host/engine/tensor/number_list.h"
 #include "host/engine/tensor/sizes.h"
 #include "host/engine/tensor/tensor.h"
+#include "host/lua/list_items.h"
 #include "host/lua/options.h"
 
 namespace rtrain {

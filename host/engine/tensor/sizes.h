@@ -4,8 +4,8 @@
 
 #include <c10/util/SmallVector.h>
 
-#include "host/engine/runtime/list_items.h"
 #include "host/engine/runtime/scalars.h"
+#include "host/lua/list_items.h"
 #include "host/lua/lua.h"
 
 namespace rtrain {

@@ -7,10 +7,10 @@
 #include "host/engine/operators/call.h"
 #include "host/engine/runtime/chunk.h"
 #include "host/engine/runtime/guard.h"
-#include "host/engine/runtime/list_items.h"
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/constructors.h"
 #include "host/engine/tensor/tensor.h"
+#include "host/lua/list_items.h"
 
 namespace rtrain {
 namespace {

@@ -306,6 +306,15 @@ function Block.from_rows(rows, like, options)
   return Block(names, columns, #rows)
 end
 
+-- A column's list may have holes, but no other keys.
+local function check_places(name, list)
+  for key in next, list do
+    if type(key) ~= 'number' or key < 1 or key > #list or key % 1 ~= 0 then
+      errors.raise('argument', ("column '%s': a list of rows has no place %s"):format(name, tostring(key)))
+    end
+  end
+end
+
 local function names_of_batch(batch, like)
   local used, others = {}, {}
   for _, name in ipairs(ordered.keys_of(batch)) do
@@ -328,6 +337,7 @@ function Block.from_batch(batch, like, options)
   for k, name in ipairs(names) do
     local given = batch[name]
     if type(given) == 'table' and not column.is(given) then
+      check_places(name, given)
       given = values.to_column(given, #given, kind_of(name, like, options or {}))
     end
     columns[k] = given

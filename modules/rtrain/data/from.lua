@@ -7,6 +7,7 @@ local class = require 'base.class'
 local Dataset = require 'rtrain.data.dataset'
 local DatasetSource = require 'rtrain.data.dataset_source'
 local errors = require 'base.errors'
+local list_length = require 'base.list_length'
 local MemorySource = require 'rtrain.data.memory_source'
 local ordered = require 'base.ordered'
 local Plan = require 'rtrain.data.plan'
@@ -28,7 +29,8 @@ end
 local function rows_of(items)
   local rows = {}
   local has_names = is_row(items[1])
-  for i, item in ipairs(items) do
+  for i = 1, list_length('from_items', items) do
+    local item = items[i]
     if is_row(item) ~= has_names then
       errors.raise('argument', ('from_items: item %d is %s, the first one is %s'):format(i,
         is_row(item) and 'a row' or 'not a row', has_names and 'a row {column = value}' or 'none'))

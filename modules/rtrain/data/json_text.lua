@@ -1,6 +1,7 @@
 -- rtrain/data/json_text.lua: Lua values as JSON.
 
 local errors = require 'base.errors'
+local is_list = require 'base.is_list'
 local number = require 'base.number'
 local ordered = require 'base.ordered'
 local torch = require 'torch'
@@ -26,7 +27,7 @@ local function joined(list, open, close) return open .. table.concat(list, ',') 
 
 local function table_text(value)
   local out = {}
-  if #value > 0 or next(value) == nil then
+  if is_list(value) then
     for i, item in ipairs(value) do out[i] = json_text.of(item) end
     return joined(out, '[', ']')
   end

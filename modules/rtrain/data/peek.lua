@@ -2,6 +2,7 @@
 
 local errors = require 'base.errors'
 local formats = require 'rtrain.data.formats'
+local is_list = require 'base.is_list'
 local number = require 'base.number'
 local ordered = require 'base.ordered'
 
@@ -35,7 +36,7 @@ local plain
 
 local function plain_table(value)
   local out = ordered.new()
-  if #value > 0 then
+  if #value > 0 and is_list(value) then
     out = {}
     for i = 1, #value do out[i] = plain(value[i]) end
     return out
@@ -118,9 +119,9 @@ local function collect(value, name, tensors, others)
     tensors[#tensors + 1] = {name = name == '' and 'tensor' or name, shape = shape_of(value), dtype = tostring(value.dtype)}
   elseif type(value) == 'table' then
     local keys = ordered.keys_of(value)
-    local is_list = #keys == #value and not ordered.is(value) and getmetatable(value) ~= require('torch')._intmap_meta
+    local counts_from_one = is_list(value) and not ordered.is(value) and getmetatable(value) ~= require('torch')._intmap_meta
     for _, key in ipairs(keys) do
-      local shown = is_list and key - 1 or key
+      local shown = counts_from_one and key - 1 or key
       collect(value[key], name == '' and tostring(shown) or name .. '.' .. tostring(shown), tensors, others)
     end
   else

@@ -1,5 +1,6 @@
 -- rtrain/results/state_part.lua: where in a file of a checkpoint the state dict of its model is.
 
+local has_items_alone = require 'base.is_list'
 local ordered = require 'base.ordered'
 
 local state_part = {}
@@ -14,7 +15,7 @@ function state_part.is_tensor(value) return type(value) == 'userdata' and requir
 -- A dict of integers, such as an optimizer's state, is none: its key 0 would be left out, and the others renamed.
 local function is_list(value)
   return type(value) == 'table' and not ordered.is(value) and getmetatable(value) ~= require('torch')._intmap_meta
-    and #value > 0
+    and #value > 0 and has_items_alone(value)
 end
 
 ---The keys of a table; of a list 0, 1, …, as Python counts.

@@ -2,6 +2,7 @@
 
 local class = require 'base.class'
 local errors = require 'base.errors'
+local list_length = require 'base.list_length'
 local schema = require 'rtrain.config.schema'
 
 ---A value that each trial draws. Ray equivalent: ray.tune.search.sample.Domain.
@@ -162,6 +163,7 @@ function Domain.list(name, kind, values)
     errors.raise('config', ('train.tune.%s: expected a list with at least one value, got %s'):format(name,
       type(values) == 'table' and 'an empty one' or schema.show(values)))
   end
+  list_length('train.tune.' .. name, values)
   return Domain(name, {kind = kind, values = values})
 end
 

@@ -10,6 +10,18 @@ local function is_number(value) return type(value) == 'number' or type(value) ==
 
 local collate_values
 
+-- Lists are of one length; of tables with names the fields of the first one count, as in Python.
+local function check_lengths(values)
+  local length = #values[1]
+  if length == 0 then return end
+  for i, value in ipairs(values) do
+    if #value ~= length then
+      errors.raise('argument', ('default_collate: sample %d is a list of %d items, sample 0 one of %d'):format(i - 1, #value,
+        length))
+    end
+  end
+end
+
 local function collate_maps(values, dtype)
   local first = values[1]
   local keys, out = {}, {}
@@ -17,6 +29,7 @@ local function collate_maps(values, dtype)
     keys, out = ordered.keys(first), ordered.new()
   else
     for key in next, first do keys[#keys + 1] = key end
+    check_lengths(values)
   end
   for _, key in ipairs(keys) do
     local column = {}

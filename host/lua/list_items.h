@@ -1,4 +1,4 @@
-// host/engine/runtime/list_items.h: whether a Lua table is a list without holes.
+// host/lua/list_items.h: whether a Lua table is a list without holes.
 //
 // Lua's length of a list with a nil in it may be that of its first part. Whoever reads the items 1
 // … lua_objlen() asks afterwards whether there are others.
@@ -10,21 +10,9 @@
 
 namespace rtrain {
 
-// Whether all keys of the table are among 1 … size. Takes the time of a look at each key.
-bool has_only_items(lua_State* L, int table, int size);
-
-// Whether the table holds nothing but its items 1 … size.
-inline bool is_list(lua_State* L, int table, int size) {
-  // A key behind the last item in the order of lua_next: a name, as a rule.
-  if (size > 0) {
-    lua_pushnumber(L, size);
-  } else {
-    lua_pushnil(L);
-  }
-  if (lua_next(L, table) == 0) return true;
-  lua_pop(L, 2);
-  return has_only_items(L, table, size);
-}
+// Whether the table holds nothing but its items 1 … size. Takes the time of a look at each key: no
+// key tells of the others, since LuaJIT keeps item 0 before the first one, and items behind names.
+bool is_list(lua_State* L, int table, int size);
 
 // The largest integer among the table's keys; 0 without one.
 int last_item(lua_State* L, int table);

@@ -1,10 +1,10 @@
-#include "host/engine/runtime/list_items.h"
+#include "host/lua/list_items.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "host/base/text.h"
-#include "host/engine/runtime/scalars.h"
 
 namespace rtrain {
 namespace {
@@ -13,7 +13,8 @@ namespace {
 int item_at(lua_State* L, int index) {
   if (lua_type(L, index) != LUA_TNUMBER) return 0;
   const double number = lua_tonumber(L, index);
-  const bool fits = is_integral(number) && number >= 1 && number <= std::numeric_limits<int>::max();
+  const bool fits =
+      std::floor(number) == number && number >= 1 && number <= std::numeric_limits<int>::max();
   return fits ? static_cast<int>(number) : 0;
 }
 
@@ -26,7 +27,7 @@ bool is_nil_at(lua_State* L, int table, int item) {
 
 }  // namespace
 
-bool has_only_items(lua_State* L, int table, int size) {
+bool is_list(lua_State* L, int table, int size) {
   for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
     const int item = item_at(L, -2);
     if (item >= 1 && item <= size) continue;
