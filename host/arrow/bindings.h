@@ -9,6 +9,8 @@
 //     skip_rows, block_bytes
 //   open_json(path, options) → cursor. Options: column_types, block_bytes
 //   open_ipc(path) → cursor
+//   open_text(path) → text: read(n) → the next n bytes, nothing at the end. A file that is packed
+//     with gzip, Zstandard, bzip2 or xz is unpacked, as it is by open_csv and open_json
 //   A cursor has schema() and next() → batch, or nothing at the end; a batch num_rows().
 //   torch._C.data.from_arrow and to_arrow turn a batch into tensors and back.
 // Writers, each with write(batch) and close(); release() without close() leaves no file:
@@ -42,7 +44,7 @@ namespace rtrain {
 
 // Each adds its functions to the table at the top of the stack; called once for each Lua state.
 void add_parquet_reader(lua_State* L);  // open_parquet
-void add_readers(lua_State* L);         // open_csv, open_json, open_ipc
+void add_readers(lua_State* L);         // open_csv, open_json, open_ipc, open_text
 void add_writers(lua_State* L);         // parquet_writer, csv_writer, ipc_writer
 void add_objects(lua_State* L);         // object_kind, list_objects, …
 

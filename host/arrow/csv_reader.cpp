@@ -67,6 +67,8 @@ std::string reason_of(std::string_view message) {
   return cat(shown, shown.size() < message.size() ? "…" : "");
 }
 
+bool is_blank(std::string_view text) { return text.find_first_not_of("\r\n") == text.npos; }
+
 class CsvCursor final : public TableCursor {
  public:
   CsvCursor(const std::string& path, CsvOptions options)
@@ -118,7 +120,11 @@ class CsvCursor final : public TableCursor {
   }
 
   void start() {
-    if (!next_block()) throw Error(Code::kArgument, failure_text(task_, "it is empty"));
+    if (!next_block() || (blocks_.at_end() && is_blank(text_))) {
+      schema_ = arrow::schema({});
+      over_ = true;
+      return;
+    }
     for (int64_t i = 0; i < options_.skip_rows; ++i) skip_line();
     if (text_.empty()) next_block();
     read_names();

@@ -25,7 +25,8 @@ struct CsvOptions {
 
 // The types of columns that the options do not name come from the first block, and hold for the
 // whole file. A row with too few or too many values, and a value that does not fit its column, is
-// an error with the line. A batch is a block's rows.
+// an error with the line. A batch is a block's rows. A file without a line has no columns and no
+// rows.
 std::unique_ptr<TableCursor> open_csv(const std::string& path, CsvOptions options);
 
 }  // namespace rtrain

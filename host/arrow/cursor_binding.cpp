@@ -1,4 +1,5 @@
-// host/arrow/cursor_binding.cpp: open_csv, open_json, open_ipc and their cursors for Lua.
+// host/arrow/cursor_binding.cpp: open_csv, open_json, open_ipc and their cursors, open_text for
+// Lua.
 #include <algorithm>
 #include <optional>
 
@@ -8,12 +9,19 @@
 #include "host/arrow/ipc_reader.h"
 #include "host/arrow/json_reader.h"
 #include "host/arrow/memory.h"
+#include "host/arrow/text_input.h"
 #include "host/arrow/type_name.h"
 #include "host/base/text.h"
 #include "host/lua/arrow_batch.h"
 #include "host/lua/options.h"
 
 namespace rtrain {
+
+template <>
+struct Class<TextInput> {
+  using Slot = std::unique_ptr<TextInput>;
+  static constexpr const char* kName = "rtrain.TextInput";
+};
 
 int cursor_schema(lua_State* L) {
   push_schema(L, check<TableCursor>(L, 1)->schema());
@@ -151,6 +159,25 @@ int open_ipc_file(lua_State* L) {
   return 1;
 }
 
+int open_text_file(lua_State* L) {
+  push<TextInput>(L, std::make_unique<TextInput>(check_path(L, 1, "open_text")));
+  return 1;
+}
+
+int read_text(lua_State* L) {
+  const auto& text = check<TextInput>(L, 1);
+  const int64_t wanted = check_integer(L, 2, "read: the number of bytes");
+  if (wanted < 1 || wanted > kMostBlockBytes) {
+    throw Error(Code::kArgument, cat("read: the number of bytes has to lie between 1 and ",
+                                     kMostBlockBytes, ", not ", wanted));
+  }
+  const auto bytes = text->read(wanted);
+  if (bytes->size() == 0) return 0;
+  lua_pushlstring(L, reinterpret_cast<const char*>(bytes->data()),
+                  static_cast<size_t>(bytes->size()));
+  return 1;
+}
+
 }  // namespace
 
 void add_readers(lua_State* L) {
@@ -160,6 +187,9 @@ void add_readers(lua_State* L) {
   add_function(L, method<&open_csv_file>("open_csv"));
   add_function(L, method<&open_json_file>("open_json"));
   add_function(L, method<&open_ipc_file>("open_ipc"));
+  static constexpr std::array kTextMethods = {method<&read_text>("read")};
+  register_class<TextInput>(L, kTextMethods);
+  add_function(L, method<&open_text_file>("open_text"));
 }
 
 }  // namespace rtrain

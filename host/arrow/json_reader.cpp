@@ -3,6 +3,7 @@
 #include <arrow/json/options.h>
 #include <arrow/json/reader.h>
 #include <arrow/record_batch.h>
+#include <arrow/type.h>
 
 #include <algorithm>
 
@@ -84,10 +85,8 @@ class JsonCursor final : public TableCursor {
       fields.push_back(arrow::field(name, type));
     options_.explicit_schema = arrow::schema(fields);
     in_file(task_, [&] { first_ = read(); });
-    if (first_ == nullptr) {
-      throw Error(Code::kArgument, failure_text(task_, "it is empty: no line holds an object"));
-    }
-    options_.explicit_schema = first_->schema();
+    over_ = first_ == nullptr;
+    options_.explicit_schema = over_ ? arrow::schema({}) : first_->schema();
     options_.unexpected_field_behavior = UnexpectedFieldBehavior::Error;
   }
 
@@ -126,6 +125,35 @@ class JsonCursor final : public TableCursor {
     return is_blank(*text) ? arrow::Status::OK() : arrow::json::ParseOne(options_, text).status();
   }
 
+  // Of a line, what the first rows of the file have no column for; empty when that is not why the
+  // line cannot be read.
+  std::string new_key(const std::shared_ptr<arrow::Buffer>& line) const {
+    auto options = options_;
+    options.unexpected_field_behavior = UnexpectedFieldBehavior::InferType;
+    const auto row = arrow::json::ParseOne(options, line);
+    if (!row.ok()) return "";
+    return new_field(options_.explicit_schema->fields(), (*row)->schema()->fields());
+  }
+
+  // A column's type cannot be given in part.
+  static std::string advice(const std::string& key) {
+    if (key.find('.') != key.npos) return ": have it in the first row too";
+    return cat(": give the column's type with column_types = {['", key,
+               "'] = 'string'} or another");
+  }
+
+  static std::string new_field(const arrow::FieldVector& known, const arrow::FieldVector& fields) {
+    for (const auto& field : fields) {
+      const auto same = std::find_if(known.begin(), known.end(), [&](const auto& other) {
+        return other->name() == field->name();
+      });
+      if (same == known.end()) return field->name();
+      const std::string inner = new_field((*same)->type()->fields(), field->type()->fields());
+      if (!inner.empty()) return cat(field->name(), ".", inner);
+    }
+    return "";
+  }
+
   // The first line with which the block cannot be read; found by halving.
   [[noreturn]] void fail_at(arrow::Status reason, const std::shared_ptr<arrow::Buffer>& block) {
     const std::string_view text(*block);
@@ -139,10 +167,17 @@ class JsonCursor final : public TableCursor {
       (status.ok() ? good : bad) = cut;
       if (!status.ok()) reason = status;
     }
+    const FileTask task = task_.with(cat("line ", blocks_.line_of(good)));
+    const std::string key = new_key(arrow::SliceBuffer(block, good, line_end(text, good) - good));
+    if (!key.empty()) {
+      throw Error(
+          Code::kArgument,
+          failure_text(task, cat("it has a key '", key,
+                                 "', which the file's first rows do not have", advice(key))));
+    }
     // Arrow counts the rows of the block.
     const std::string text_of_reason = reason.message();
-    fail(reason.WithMessage(text_of_reason.substr(0, text_of_reason.rfind(" in row "))),
-         task_.with(cat("line ", blocks_.line_of(good))));
+    fail(reason.WithMessage(text_of_reason.substr(0, text_of_reason.rfind(" in row "))), task);
   }
 
   FileTask task_;

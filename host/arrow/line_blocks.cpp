@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "host/arrow/input.h"
 #include "host/arrow/memory.h"
 #include "host/arrow/status.h"
 #include "host/base/error.h"
@@ -20,22 +19,21 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 LineBlocks::LineBlocks(const std::string& path, int64_t block_bytes, FindRecordsEnd find_end)
     : path_(path),
-      file_(open_input(path)),
+      file_(path),
       block_bytes_(block_bytes),
       find_end_(std::move(find_end)),
       rest_(std::make_shared<arrow::Buffer>(nullptr, 0)) {}
 
 // What is left, with this many bytes of the file behind it.
 std::shared_ptr<arrow::Buffer> LineBlocks::read(int64_t wanted) {
-  const FileTask task{"read", path_};
-  const bool first = take(file_->Tell(), task) == 0;
-  const auto more = take(file_->Read(wanted), task);
+  const bool first = !std::exchange(started_, true);
+  const auto more = file_.read(wanted);
   end_ = more->size() < wanted;
   if (first && std::string_view(*more).starts_with(kByteOrderMark)) {
     return arrow::SliceBuffer(more, static_cast<int64_t>(kByteOrderMark.size()));
   }
   if (rest_->size() == 0) return more;
-  return take(arrow::ConcatenateBuffers({rest_, more}, memory_pool()), task);
+  return take(arrow::ConcatenateBuffers({rest_, more}, memory_pool()), {"read", path_});
 }
 
 std::shared_ptr<arrow::Buffer> LineBlocks::next() {

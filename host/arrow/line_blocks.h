@@ -2,13 +2,14 @@
 #pragma once
 
 #include <arrow/buffer.h>
-#include <arrow/io/interfaces.h>
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include "host/arrow/text_input.h"
 
 namespace rtrain {
 
@@ -17,7 +18,7 @@ using FindRecordsEnd = std::function<int64_t(const std::shared_ptr<arrow::Buffer
 
 class LineBlocks {
  public:
-  // A byte order mark at the beginning of the file is left out.
+  // A packed file is unpacked on the way. A byte order mark at the beginning is left out.
   LineBlocks(const std::string& path, int64_t block_bytes, FindRecordsEnd find_end);
 
   // The next records; the file's last may lack its line's end. Null at the end. Throws
@@ -35,12 +36,13 @@ class LineBlocks {
   std::shared_ptr<arrow::Buffer> read(int64_t wanted);
 
   std::string path_;
-  std::shared_ptr<arrow::io::RandomAccessFile> file_;
+  TextInput file_;
   int64_t block_bytes_;
   FindRecordsEnd find_end_;
   std::shared_ptr<arrow::Buffer> rest_;   // read, and not given yet
   std::shared_ptr<arrow::Buffer> block_;  // the last one given
   int64_t first_line_ = 1;
+  bool started_ = false;
   bool end_ = false;
 };
 

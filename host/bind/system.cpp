@@ -10,6 +10,7 @@
 #include "host/base/hash.h"
 #include "host/base/json.h"
 #include "host/base/object_uri.h"
+#include "host/base/packing.h"
 #include "host/base/shell_word.h"
 #include "host/base/terminal_text.h"
 #include "host/base/text_width.h"
@@ -136,6 +137,14 @@ int copy_folder(lua_State* L) {
 
 int is_uri_of_object(lua_State* L) {
   lua_pushboolean(L, is_object_uri(luaL_checkstring(L, 1)));
+  return 1;
+}
+
+int is_packed(lua_State* L) {
+  size_t size = 0;
+  const char* head = luaL_checklstring(L, 2, &size);
+  const bool by_name = packing_of_name(luaL_checkstring(L, 1)).has_value();
+  lua_pushboolean(L, by_name || packing_of({head, size}).has_value());
   return 1;
 }
 
@@ -299,6 +308,7 @@ int open_system(lua_State* L) {
       method<&copy_folder>("copy_tree"),
       method<&kind_of_path>("path_kind"),
       method<&is_uri_of_object>("is_object_uri"),
+      method<&is_packed>("is_packed"),
       method<&list_folder>("list_folder"),
       method<&make_temp>("make_temp"),
       method<&get_metadata>("get_metadata"),

@@ -12,6 +12,7 @@
 //   lease(folder) → object held against retention until :release()
 //   path_kind(path) → 'file', 'folder' or 'other'; nothing where there is nothing
 //   list_folder(path) → names
+//   is_packed(name, head) → whether its name or its first bytes say so (host/base/packing.h)
 //   is_object_uri(path) → whether it is a URI of an object store (host/base/object_uri.h)
 //   hash(text) → 16 hexadecimal digits
 //   run_name_problem(text) → why no run can have that name, or nil

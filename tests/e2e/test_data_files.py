@@ -10,6 +10,7 @@ import pytest
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not here: scripts/test --oracle installs it")
 np = pytest.importorskip("numpy")
 import pyarrow.csv  # noqa: E402
+import pyarrow.dataset  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 
 
@@ -172,3 +173,26 @@ def test_a_json_array_whose_copy_has_no_room_is_an_error(rtrain):
         print(ok, err.code, err.message)
     """)
     assert out.startswith("false\tenvironment\tcannot write a copy of the JSON array to /tmp: File too large"), out
+
+
+def test_folders_of_hive_are_columns_as_for_pyarrow(rtrain):
+    table = pa.table({"x": [1, 2, 3, 4], "year": ["2023", "2023", "2024", "2024"], "m": ["01", "02", "01", "02"], "z": [5.0] * 4})
+    pq.write_to_dataset(table, str(rtrain.folder / "in"), partition_cols=["year", "m"])
+    expected = pa.dataset.dataset(str(rtrain.folder / "in"), partitioning=pa.dataset.partitioning(
+        pa.schema([("year", pa.string()), ("m", pa.string())]), flavor="hive")).to_table().sort_by("x")
+    out = json.loads(lua(rtrain, """
+local json = require 'json'
+local ds = data.read_parquet('in')
+print(json.encode {
+  columns = ds:columns(), rows = ds:sort('x'):take_all(), count = ds:count(), types = ds:schema().types,
+  selected = ds:select_columns{'m', 'z'}:take_all()[2], names = ds:select_columns{'m', 'z'}:columns(),
+  asked = data.read_parquet('in', {columns = {'m', 'x'}}):columns(), none = data.read_parquet('in', {partitioning = false}):columns(),
+  alone = data.read_parquet('in', {columns = {'year'}}):take_all(),
+  paths = data.read_parquet('in', {columns = {'x', 'year'}, include_paths = true}):columns(),
+})
+"""))
+    assert out["columns"] == expected.column_names and out["types"] == ["int64", "float64", "string", "string"]
+    assert out["rows"] == expected.to_pylist() and out["count"] == 4
+    assert out["selected"] == {"m": "02", "z": 5.0} and out["names"] == ["m", "z"] and out["asked"] == ["m", "x"]
+    assert out["none"] == ["x", "z"] and out["alone"] == [{"year": year} for year in ["2023", "2023", "2024", "2024"]]
+    assert out["paths"] == ["x", "year", "path"]

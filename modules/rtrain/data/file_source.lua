@@ -1,4 +1,4 @@
--- rtrain/data/file_source.lua: what sources of files have in common: their order, and the column with the path.
+-- rtrain/data/file_source.lua: what sources of files have in common: their order, and the columns that paths give.
 
 local Block = require 'rtrain.data.block'
 local class = require 'base.class'
@@ -6,12 +6,15 @@ local column = require 'rtrain.data.column'
 local errors = require 'base.errors'
 local exchange = require 'rtrain.data.exchange'
 local FileShuffleConfig = require 'rtrain.data.file_shuffle_config'
+local index_of = require 'base.index_of'
+local partitions = require 'rtrain.data.partitions'
 local seeds = require 'base.seed'
 local Source = require 'rtrain.data.source'
 local Strings = require 'torch.utils.data.strings'
 local torch = require 'torch'
 
----Base of the sources of files. Arguments: owner, the function that made it; paths; {include_paths, shuffle}.
+---Base of the sources of files. Arguments: owner, the function that made it; paths; {include_paths, shuffle, partitioning}:
+---'hive' for columns named by folders.
 ---@class data.FileSource: data.Source
 local FileSource = Source:extend('FileSource')
 
@@ -21,8 +24,15 @@ local function shuffle_of(owner, shuffle)
   errors.raise('argument', ("%s: shuffle is 'files' or a FileShuffleConfig, got %s"):format(owner, tostring(shuffle)))
 end
 
+local function partitions_of(owner, paths, partitioning)
+  if partitioning == 'hive' then return partitions.names(owner, paths) end
+  if not partitioning then return {} end
+  errors.raise('argument', ("%s: partitioning is 'hive' or false, got %s"):format(owner, tostring(partitioning)))
+end
+
 function FileSource:init(owner, paths, options)
   self._paths, self._include_paths = paths, options.include_paths
+  self._partitions = partitions_of(owner, paths, options.partitioning)
   self._shuffle = shuffle_of(owner, options.shuffle)
   self.is_random = self._shuffle ~= nil
 end
@@ -53,16 +63,22 @@ function FileSource:input_files()
   return out
 end
 
----The schema of the first file, with the types of columns that have no value there from the next files that have some.
+---The schema of the first file that has columns, with the types of columns that have no value there from the next files that
+---have some.
 ---@param schema_of fun(path: string): {name: string, type: string}[]
 ---@return {name: string, type: string}[]
 function FileSource:schema_of_files(schema_of)
-  local out, missing = {}, {}
-  for i, entry in ipairs(schema_of(self._paths[1])) do
+  local out, missing, first = {}, {}, 0
+  local columns
+  repeat
+    first = first + 1
+    columns = schema_of(self._paths[first])
+  until #columns > 0 or first == #self._paths
+  for i, entry in ipairs(columns) do
     out[i] = {name = entry.name, type = entry.type}
     if entry.type == 'null' then missing[entry.name] = out[i] end
   end
-  for i = 2, #self._paths do
+  for i = first + 1, #self._paths do
     if next(missing) == nil then break end
     for _, entry in ipairs(schema_of(self._paths[i])) do
       local waiting = missing[entry.name]
@@ -97,13 +113,10 @@ local function in_order(block, schema)
   return block:select(names)
 end
 
----The block of rows of a file. Columns without a value get the type that they have in other files.
----@param batch userdata what a reader of base._arrow gave
----@param path string
----@return data.Block
-function FileSource:block_of(batch, path)
-  local block, lacks_any = Block.from_arrow(batch), false
-  if not self.columns_are_optional and not any_has_no_type(block) then return self:with_path(block, path) end
+-- Columns without a value get the type that they have in other files.
+local function with_types(self, block)
+  local lacks_any = false
+  if not self.columns_are_optional and not any_has_no_type(block) then return block end
   for _, entry in ipairs(self:_file_schema()) do
     local lacks = self.columns_are_optional and not block:has(entry.name)
     lacks_any = lacks_any or lacks
@@ -111,7 +124,15 @@ function FileSource:block_of(batch, path)
       block = block:with(entry.name, column.nulls(entry.type, block:num_rows()))
     end
   end
-  return self:with_path(lacks_any and in_order(block, self:_file_schema()) or block, path)
+  return lacks_any and in_order(block, self:_file_schema()) or block
+end
+
+---The block of rows of a file, with the columns that its path gives.
+---@param batch userdata what a reader of base._arrow gave
+---@param path string
+---@return data.Block
+function FileSource:block_of(batch, path)
+  return self:with_wanted(self:with_path(with_types(self, Block.from_arrow(batch)), path), self._wanted)
 end
 
 ---The columns that the files have, see `schema`.
@@ -120,23 +141,77 @@ function FileSource:_file_schema()
   errors.raise('internal', ('%s has no _file_schema()'):format(class.of(self).__name))
 end
 
----The block with the column `path`, where it was asked for.
+local function with_text(block, name, text)
+  local list, n = {}, block:num_rows()
+  for i = 1, n do list[i] = text end
+  return block:with(name, Strings.from_list(list, n))
+end
+
+---The block with the columns that the path gives: those of its folders that the file does not have itself, and `path`, where
+---it was asked for.
 ---@param block data.Block
 ---@param path string
 ---@return data.Block
 function FileSource:with_path(block, path)
-  if not self._include_paths then return block end
-  local list = {}
-  for i = 1, block:num_rows() do list[i] = path end
-  return block:with('path', Strings.from_list(list, #list))
+  for _, entry in ipairs(#self._partitions > 0 and partitions.of(path) or {}) do
+    if not block:has(entry.name) then block = with_text(block, entry.name, entry.value) end
+  end
+  return self._include_paths and with_text(block, 'path', path) or block
 end
 
----The schema with the column `path`, where it was asked for.
+---The schema with the columns of folders that the file does not have itself.
+---@param schema {name: string, type: string}[]
+---@return {name: string, type: string}[]
+function FileSource:schema_with_partitions(schema)
+  local has = {}
+  for _, entry in ipairs(schema) do has[entry.name] = true end
+  for _, name in ipairs(self._partitions) do
+    if not has[name] then schema[#schema + 1] = {name = name, type = 'string'} end
+  end
+  return schema
+end
+
+---The schema with the columns that with_path adds.
 ---@param schema {name: string, type: string}[]
 ---@return {name: string, type: string}[]
 function FileSource:schema_with_path(schema)
+  schema = self:schema_with_partitions(schema)
   if self._include_paths then schema[#schema + 1] = {name = 'path', type = 'string'} end
   return schema
+end
+
+---The names without those of columns of folders.
+---@param names string[]
+---@return string[]
+function FileSource:own_names(names)
+  local out = {}
+  for _, name in ipairs(names) do
+    if not index_of(self._partitions, name) then out[#out + 1] = name end
+  end
+  return out
+end
+
+---The schema with the wanted columns alone, as with_wanted has them.
+---@param schema {name: string, type: string}[]
+---@return {name: string, type: string}[]
+function FileSource:schema_with_wanted(schema)
+  if self._wanted == nil or #self._partitions == 0 then return schema end
+  local by_name, out = {}, {}
+  for _, entry in ipairs(schema) do by_name[entry.name] = entry end
+  for i, name in ipairs(self._wanted) do out[i] = by_name[name] end
+  if self._include_paths then out[#out + 1] = by_name.path end
+  return out
+end
+
+---The block with the wanted columns alone, where there are columns of folders among them or left out.
+---@param block data.Block
+---@param wanted? string[] nil: all
+---@return data.Block
+function FileSource:with_wanted(block, wanted)
+  if wanted == nil or #self._partitions == 0 then return block end
+  local names = {unpack(wanted)}
+  if self._include_paths then names[#names + 1] = 'path' end
+  return block:select(names)
 end
 
 ---A source of the same kind that differs in some fields.

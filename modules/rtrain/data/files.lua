@@ -159,6 +159,56 @@ function files.open(path)
   return open_local(path)
 end
 
+-- What base._arrow.open_text gives, with the methods of a file of Lua that readers of texts call.
+local Unpacked = {}
+Unpacked.__index = Unpacked
+
+-- Of an object each piece is a request.
+local PIECE, OBJECT_PIECE = 2 ^ 16, 2 ^ 20
+
+-- Reads until there are that many bytes, or until `mark` is among them; fewer at the end.
+local function fill(self, wanted, mark)
+  while #self._rest < wanted and not (mark and self._rest:find(mark, 1, true)) do
+    local more = self._text:read(math.max(math.min(wanted, OBJECT_PIECE) - #self._rest, self._piece))
+    if more == nil then return end
+    self._rest = self._rest .. more
+  end
+end
+
+---The next bytes or, for '*l', the rest of the line without its end; nil at the end.
+---@param what integer|'*l'
+---@return string?
+function Unpacked:read(what)
+  fill(self, what == '*l' and math.huge or what, what == '*l' and '\n' or nil)
+  local bytes = self._rest
+  if bytes == '' then return nil end
+  local last = what == '*l' and (bytes:find('\n', 1, true) or #bytes) or what
+  self._rest = bytes:sub(last + 1)
+  bytes = bytes:sub(1, last)
+  return what == '*l' and (bytes:gsub('\n$', '')) or bytes
+end
+
+function Unpacked:close() self._text:release() end
+
+local function unpacked(path)
+  return setmetatable({_text = arrow().open_text(path), _rest = '',
+                       _piece = files.is_object(path) and OBJECT_PIECE or PIECE}, Unpacked)
+end
+
+---A text file, which is unpacked on the way where it is packed with gzip, Zstandard, bzip2 or xz.
+---@param path string
+---@return file* file with read(number), read '*l' and close
+---Errors: 'not_found', 'environment'; 'argument' where what is packed is damaged.
+function files.open_text(path)
+  if files.is_object(path) then return unpacked(path) end
+  local file = open_local(path)
+  local head = file:read(16) or ''
+  file:seek('set', 0)
+  if head == '' or not system.is_packed(path, head) then return file end
+  file:close()
+  return unpacked(path)
+end
+
 ---Makes a folder; an object store has none.
 ---@param path string
 function files.make_folder(path)

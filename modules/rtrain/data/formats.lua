@@ -8,6 +8,24 @@ local FORMATS = {
   jpeg = 'image',
 }
 
+local PACKINGS = {'gz', 'zst', 'zstd', 'bz2', 'xz'}
+
+---A name without the end that says how the file is packed.
+---@param name string
+---@return string
+---
+---```lua
+---local formats = require 'rtrain.data.formats'
+---assert(formats.unpacked_name 'rows.csv.gz' == 'rows.csv' and formats.unpacked_name 'rows.csv' == 'rows.csv')
+---```
+function formats.unpacked_name(name)
+  for _, packing in ipairs(PACKINGS) do
+    local rest = name:match('^(.*)%.' .. packing .. '$')
+    if rest then return rest end
+  end
+  return name
+end
+
 ---The format of a file: 'parquet', 'csv', 'json', 'text', 'idx', 'numpy', 'safetensors', 'pt' or 'image'.
 ---@param path string
 ---@return string? format nil where its name does not tell
@@ -17,7 +35,7 @@ local FORMATS = {
 ---assert(formats.of '/data/rows.csv.gz' == 'csv' and formats.of 't10k-images-idx3-ubyte' == 'idx')
 ---```
 function formats.of(path)
-  local name = path:match('[^/]*$'):lower():gsub('%.gz$', '')
+  local name = formats.unpacked_name(path:match('[^/]*$'):lower())
   local found = FORMATS[name:match '%.(%w+)$' or '']
   if found then return found end
   if name:find 'idx%d%-ubyte$' or name:find '%-idx%d' or name:find '%.idx%d' then return 'idx' end

@@ -9,7 +9,10 @@ local CHUNK = 2 ^ 16
 
 -- Whether the first character that is not a blank, within 64 KiB, is '['.
 local function is_array(path)
-  return files.read(path, CHUNK):match '[^%s\239\187\191]' == '['
+  local file = files.open_text(path)
+  local head = file:read(CHUNK) or ''
+  file:close()
+  return head:match '[^%s\239\187\191]' == '['
 end
 
 local QUOTE, ESCAPE, OPEN, CLOSE, BEGIN, END = ('"\\{}[]'):byte(1, 6)
@@ -64,7 +67,7 @@ function json_lines.open(path, options)
   local open_json = require('base._arrow').open_json
   if not is_array(path) then return open_json(path, options) end
   local copy = os.tmpname()
-  local input, output = files.open(path), assert(io.open(copy, 'wb'))
+  local input, output = files.open_text(path), assert(io.open(copy, 'wb'))
   local is_whole
   local ok, cursor = xpcall(function()
     is_whole = copy_lines(input, output)

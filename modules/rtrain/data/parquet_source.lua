@@ -14,7 +14,7 @@ local function reader_of(path)
   return reader
 end
 
----Rows of Parquet files. Arguments: paths, {columns, include_paths, shuffle, image_mode, image_size}.
+---Rows of Parquet files. Arguments: paths, {columns, include_paths, shuffle, partitioning, image_mode, image_size}.
 ---@class data.ParquetSource: data.Source
 ---@overload fun(paths: string[], options: table): data.ParquetSource
 local ParquetSource = FileSource:extend('ParquetSource')
@@ -22,22 +22,41 @@ ParquetSource.name = 'ReadParquet'
 
 function ParquetSource:init(paths, options)
   FileSource.init(self, 'read_parquet', paths, options)
-  self._columns, self._images = options.columns, {mode = options.image_mode, size = options.image_size}
-  self._schema = self:_schema_of(self:schema_of_files(function(path) return reader_of(path):schema() end))
+  self._images = {mode = options.image_mode, size = options.image_size}
+  self._schema = self:schema_of_files(function(path) return reader_of(path):schema() end)
+  self._in_file = {}
+  for _, entry in ipairs(self._schema) do self._in_file[entry.name] = true end
+  if options.columns then self:_choose(options.columns) end
 end
 
--- The wanted columns of a file's; wrong names are an error.
-function ParquetSource:_schema_of(all)
-  if not self._columns then return all end
-  return SelectColumns(self._columns, 'read_parquet'):schema_of(all)
+-- Without the column `path`.
+local function all_columns(self)
+  local out = {}
+  for i, entry in ipairs(self._schema) do out[i] = entry end
+  return self:schema_with_partitions(out)
+end
+
+-- Leaves only these columns; wrong names are an error. One that the file has is read in any case: it says how many rows there
+-- are.
+function ParquetSource:_choose(columns)
+  local chosen = SelectColumns(columns, 'read_parquet'):schema_of(self._wanted_schema or all_columns(self))
+  local own, names = {}, {}
+  for _, entry in ipairs(chosen) do
+    if self._in_file[entry.name] then own[#own + 1] = entry end
+  end
+  if #own == 0 then own[1] = self._schema[1] end
+  for i, entry in ipairs(own) do names[i] = entry.name end
+  self._schema, self._columns, self._wanted, self._wanted_schema = own, names, columns, chosen
 end
 
 function ParquetSource:_file_schema() return self._schema end
 
 function ParquetSource:schema()
+  if not self._wanted then return self:schema_with_path(all_columns(self)) end
   local out = {}
-  for i, entry in ipairs(self._schema) do out[i] = entry end
-  return self:schema_with_path(out)
+  for i, entry in ipairs(self._wanted_schema) do out[i] = entry end
+  if self._include_paths then out[#out + 1] = {name = 'path', type = 'string'} end
+  return out
 end
 
 -- Rows and bytes of a file's row groups, read once.
@@ -164,8 +183,8 @@ end
 ---@return data.Source|nil
 function ParquetSource:select(names)
   if self._include_paths then return nil end
-  local out = self:changed{_columns = names}
-  out._schema = out:_schema_of(self._schema)
+  local out = self:changed{}
+  out:_choose(names)
   return out
 end
 

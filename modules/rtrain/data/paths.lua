@@ -2,6 +2,7 @@
 
 local errors = require 'base.errors'
 local files = require 'rtrain.data.files'
+local formats = require 'rtrain.data.formats'
 local glob = require 'rtrain.data.glob'
 
 local paths = {}
@@ -12,11 +13,12 @@ local function extension_set(extensions)
   return set
 end
 
-local function with_extension(list, extensions)
-  if not extensions then return list end
-  local set, out = extension_set(extensions), {}
+local function with_extension(list, options)
+  if not options.file_extensions then return list end
+  local set, out = extension_set(options.file_extensions), {}
   for _, path in ipairs(list) do
     local name = files.name(path):lower()
+    if options.with_packed then name = formats.unpacked_name(name) end
     if set[name:match '%.([^.]+)$' or ''] or set[name:match '%.([^.]+%.[^.]+)$' or ''] then out[#out + 1] = path end
   end
   return out
@@ -41,13 +43,13 @@ local function expand(owner, path, options, out)
   if kind == 'file' then
     found = {absolute}
   elseif kind == 'folder' then
-    found = with_extension(files.below(absolute), options.file_extensions)
+    found = with_extension(files.below(absolute), options)
     if #found == 0 and not options.ignore_missing_paths then
       local which = options.file_extensions and (' with the extension ' .. table.concat(options.file_extensions, ', ')) or ''
       errors.raise('not_found', ("%s: no files%s in the folder '%s'"):format(owner, which, path))
     end
   elseif is_pattern then
-    found = with_extension(glob.files(absolute), options.file_extensions)
+    found = with_extension(glob.files(absolute), options)
     if #found == 0 and not options.ignore_missing_paths then
       errors.raise('not_found', ("%s: no file matches '%s'%s"):format(owner, path, files.looked_in(path)))
     end
@@ -61,7 +63,8 @@ end
 ---those that match. Raises code 'not_found' when there are none.
 ---@param owner string the function, for messages
 ---@param given string|string[]
----@param options {file_extensions: string[]?, ignore_missing_paths: boolean?, is_local: boolean?} `is_local`: no URIs
+---@param options {file_extensions: string[]?, ignore_missing_paths: boolean?, is_local: boolean?, with_packed: boolean?}
+---  `is_local`: no URIs; `with_packed`: 'a.csv.gz' has the extension 'csv' too
 ---@return string[]
 function paths.expand(owner, given, options)
   local out = {}

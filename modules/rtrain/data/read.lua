@@ -22,9 +22,11 @@ local function signature(name, ...)
 end
 
 -- The files, by default those with the extensions of the format.
-local function files(owner, a, extensions, is_local)
+local function files(owner, a, extensions, options)
+  options = options or {}
   return paths.expand(owner, a.paths, {
-    file_extensions = a.file_extensions or extensions, ignore_missing_paths = a.ignore_missing_paths, is_local = is_local})
+    file_extensions = a.file_extensions or extensions, ignore_missing_paths = a.ignore_missing_paths,
+    is_local = options.is_local, with_packed = options.with_packed and not a.file_extensions})
 end
 
 local function check_size(owner, name, size)
@@ -42,13 +44,14 @@ local function check_mode(owner, name, mode)
   return images.mode(mode)
 end
 
-local parquet_signature = signature('read_parquet', {'columns'}, {'image_mode'}, {'image_size'})
+local parquet_signature = signature('read_parquet', {'partitioning', 'hive'}, {'columns'}, {'image_mode'}, {'image_size'})
 
 ---The rows of Parquet files. Only the wanted columns are read, row group by row group, in pieces. Columns of images
 ---(structs of bytes and path) are decoded to uint8 (h, w, c). Lists and structs become Lua tables. Arguments: paths (a
 ---file, a folder, a pattern, one of these in an object store such as 's3://bucket/folder', or a list of them), {columns,
 ---include_paths = false, file_extensions = {'parquet'}, ignore_missing_paths = false, shuffle ('files' or a
----FileShuffleConfig), image_mode ('L', 'RGB', …), image_size ({height, width})}. Ray equivalent: ray.data.read_parquet.
+---FileShuffleConfig), partitioning = 'hive' (folders such as 'year=2024' give columns of strings; false: none), image_mode
+---('L', 'RGB', …), image_size ({height, width})}. Ray equivalent: ray.data.read_parquet.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -75,39 +78,42 @@ local CSV_OPTIONS = {'delimiter', 'quote', 'escape', 'newlines_in_values', 'null
 
 local csv_parameters = {}
 for i, name in ipairs(CSV_OPTIONS) do csv_parameters[i] = {name} end
-local csv_signature = signature('read_csv', unpack(csv_parameters))
+local csv_signature = signature('read_csv', {'partitioning', 'hive'}, unpack(csv_parameters))
 
----The rows of CSV files. Types come from the first rows of each file, unless column_types says them. Arguments: paths (a
----file, a folder, a pattern or a list of these), {include_paths = false, file_extensions = {'csv'}, ignore_missing_paths
----= false, shuffle, delimiter = ',', quote = '"', escape, newlines_in_values = true, null_values, strings_can_be_null =
----false, column_types ({name = 'float32'}), header = true, column_names, columns, skip_rows = 0}. Ray equivalent:
----ray.data.read_csv.
+---The rows of CSV files. Types come from the first rows of each file, unless column_types says them; an empty file is left
+---out. Files that are packed with gzip, Zstandard, bzip2 or xz are unpacked as they are read. Arguments: paths (a file, a
+---folder, a pattern or a list of these), {include_paths = false, file_extensions = {'csv', 'tsv', 'csv.gz', …},
+---ignore_missing_paths = false, shuffle, partitioning = 'hive' (folders such as 'year=2024' give columns of strings; false:
+---none), delimiter = ',', quote = '"', escape, newlines_in_values = true, null_values, strings_can_be_null = false,
+---column_types ({name = 'float32'}), header = true, column_names, columns, skip_rows = 0}. Ray equivalent: ray.data.read_csv.
 ---@return rtrain.data.Dataset
 function read.read_csv(...)
   local a = csv_signature:bind(...)
   local csv = {}
   for _, name in ipairs(CSV_OPTIONS) do csv[name] = a[name] end
-  local list = files('read_csv', a, {'csv', 'tsv'})
-  return Dataset(Plan(text.CsvSource(list, {include_paths = a.include_paths, shuffle = a.shuffle, csv = csv})))
+  local list = files('read_csv', a, {'csv', 'tsv'}, {with_packed = true})
+  return Dataset(Plan(text.CsvSource(list, {
+    include_paths = a.include_paths, shuffle = a.shuffle, partitioning = a.partitioning, csv = csv})))
 end
 
-local json_signature = signature('read_json', {'lines'}, {'column_types'})
+local json_signature = signature('read_json', {'partitioning', 'hive'}, {'lines'}, {'column_types'})
 
----The rows of files of JSON lines, or of one JSON array of objects each. Lists and objects in them become Lua tables.
----Arguments: paths (a file, a folder, a pattern or a list of these), {include_paths = false, file_extensions = {'json',
----'jsonl'}, ignore_missing_paths = false, shuffle, lines (both forms are recognized), column_types}. Ray equivalent:
----ray.data.read_json.
+---The rows of files of JSON lines, or of one JSON array of objects each. Lists and objects in them become Lua tables. An
+---empty file is left out, and packed ones are unpacked, as by read_csv. Arguments: paths (a file, a folder, a pattern or a
+---list of these), {include_paths = false, file_extensions = {'json', 'jsonl', 'json.gz', …}, ignore_missing_paths = false,
+---shuffle, partitioning = 'hive' (as for read_csv), lines (both forms are recognized), column_types: that of a key which the
+---first rows of a file lack}. Ray equivalent: ray.data.read_json.
 ---@return rtrain.data.Dataset
 function read.read_json(...)
   local a = json_signature:bind(...)
-  return Dataset(Plan(text.JsonSource(files('read_json', a, {'json', 'jsonl'}), a)))
+  return Dataset(Plan(text.JsonSource(files('read_json', a, {'json', 'jsonl'}, {with_packed = true}), a)))
 end
 
 local text_signature = signature('read_text', {'encoding', 'utf-8'}, {'drop_empty_lines', true})
 
----The lines of text files in the column `text`. Arguments: paths (a file, a folder, a pattern or a list of these),
----{include_paths = false, file_extensions, ignore_missing_paths = false, shuffle, encoding = 'utf-8', drop_empty_lines =
----true}. Ray equivalent: ray.data.read_text.
+---The lines of text files in the column `text`; packed files are unpacked, as by read_csv. Arguments: paths (a file, a
+---folder, a pattern or a list of these), {include_paths = false, file_extensions, ignore_missing_paths = false, shuffle,
+---encoding = 'utf-8', drop_empty_lines = true}. Ray equivalent: ray.data.read_text.
 ---@return rtrain.data.Dataset
 function read.read_text(...)
   local a = text_signature:bind(...)
@@ -147,7 +153,7 @@ local array_parameters = {'paths', {'include_paths', false}, {'file_extensions'}
 local function array_columns(owner, a, default, extensions)
   local given = a.paths
   if type(given) ~= 'table' or (#given > 0 and not ordered.is(given)) then
-    return {{default, files(owner, a, extensions, true)}}
+    return {{default, files(owner, a, extensions, {is_local = true})}}
   end
   local out = {}
   for i, name in ipairs(ordered.keys_of(given)) do

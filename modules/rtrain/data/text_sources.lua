@@ -1,6 +1,7 @@
 -- rtrain/data/text_sources.lua: rows of CSV, JSON and text files. Their rows are only known after reading.
 
 local Block = require 'rtrain.data.block'
+local errors = require 'base.errors'
 local FileSource = require 'rtrain.data.file_source'
 local files = require 'rtrain.data.files'
 local json_lines = require 'rtrain.data.json_lines'
@@ -9,15 +10,21 @@ local Strings = require 'torch.utils.data.strings'
 -- Base of what a cursor of base._arrow reads.
 local CursorSource = FileSource:extend('CursorSource')
 
+local function raise_empty(path, others)
+  errors.raise('argument', ("cannot read '%s': it is empty%s"):format(path,
+    others > 0 and ', and so are the other files' or ''))
+end
+
 function CursorSource:_file_schema()
   self._schema = self._schema or self:schema_of_files(function(path) return self:open(path, {}):schema() end)
+  if #self._schema == 0 then raise_empty(self._paths[1], #self._paths - 1) end
   return self._schema
 end
 
 function CursorSource:schema()
   local out = {}
   for i, entry in ipairs(self:_file_schema()) do out[i] = entry end
-  return self:schema_with_path(out)
+  return self:schema_with_wanted(self:schema_with_path(out))
 end
 
 -- A block of the reader in pieces of at most max_rows rows.
@@ -36,6 +43,7 @@ end
 
 function CursorSource:read(fragment, options)
   local cursor = self:open(fragment.path, {block_bytes = math.max(2 ^ 12, math.min(options.max_bytes, 2 ^ 20))})
+  if #self._paths == 1 and #cursor:schema() == 0 then raise_empty(fragment.path, 0) end
   return pieces(function()
     local batch = cursor:next()
     return batch and self:block_of(batch, fragment.path)
@@ -49,7 +57,8 @@ local function merged(first, second)
   return out
 end
 
----Rows of CSV files. Arguments: paths, {include_paths, shuffle, csv}: `csv`, options of base._arrow.open_csv.
+---Rows of CSV files. Arguments: paths, {include_paths, shuffle, partitioning, csv}: `csv`, options of
+---base._arrow.open_csv.
 ---@class data.CsvSource: data.Source
 ---@overload fun(paths: string[], options: table): data.CsvSource
 local CsvSource = CursorSource:extend('CsvSource')
@@ -58,6 +67,11 @@ CsvSource.name = 'ReadCSV'
 function CsvSource:init(paths, options)
   FileSource.init(self, 'read_csv', paths, options)
   self._options = options.csv
+  if self._options.columns == nil or #self._partitions == 0 then return end
+  local own = self:own_names(self._options.columns)
+  self._wanted = self._options.columns
+  self._options = merged(self._options, {columns = own})
+  if #own == 0 then self._options.columns = nil end
 end
 
 ---Opens a file.
@@ -67,11 +81,11 @@ end
 function CsvSource:open(path, options) return require('base._arrow').open_csv(path, merged(self._options, options)) end
 
 function CsvSource:select(names)
-  if self._include_paths then return nil end
+  if self._include_paths or #self._partitions > 0 then return nil end
   return self:changed{_options = merged(self._options, {columns = names}), _schema = false}
 end
 
----Rows of JSON files. Arguments: paths, {include_paths, shuffle, column_types}.
+---Rows of JSON files. Arguments: paths, {include_paths, shuffle, partitioning, column_types}.
 ---@class data.JsonSource: data.Source
 ---@overload fun(paths: string[], options: table): data.JsonSource
 local JsonSource = CursorSource:extend('JsonSource')
@@ -111,7 +125,7 @@ local function next_lines(file, bytes)
 end
 
 function TextSource:read(fragment, options)
-  local file = files.open(fragment.path)
+  local file = files.open_text(fragment.path)
   return function()
     local lines = {}
     while #lines == 0 do
