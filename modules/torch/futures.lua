@@ -184,6 +184,9 @@ function futures.wait_all(list)
   return values
 end
 
+-- A Future of what the function gives, which waits; is_ready says whether it would not.
+futures._of_function = of_function
+
 -- What a Work's get_future gives: its value is the list of what the collective fills.
 function futures._of_work(work)
   return of_function(function()

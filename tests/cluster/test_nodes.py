@@ -136,6 +136,46 @@ def test_ranks_of_a_host_share_memory_and_all_ranks_have_the_same_bits(rtrain, j
     assert ranks[0]["shared"] == is_shared
 
 
+BACKEND = """
+local train = require 'rtrain'
+local Mine = train.Backend:extend 'Mine'
+function Mine:on_start(group)
+  local hosts = group:execute(function() return io.popen('hostname'):read() end)
+  group:execute(function(text) _G.HOSTS = text end, table.concat(hosts, ' '))
+end
+function Mine:on_shutdown(group)
+  print('at the end: ' .. table.concat(group:execute(function() return train.get_context():get_node_rank() end), ' '))
+end
+local Config = train.BackendConfig:extend 'Config'
+function Config:backend_cls() return Mine end
+train.DataParallelTrainer({
+  train_loop_per_worker = function() train.report{hosts = HOSTS} end,
+  backend_config = Config(),
+  scaling_config = train.ScalingConfig{num_workers = 4},
+  run_config = train.RunConfig{name = 'nodes'},
+}):fit()
+"""
+
+
+def test_a_backend_has_its_functions_executed_on_all_hosts(rtrain, job):
+    first, second = job("run", rtrain.script(BACKEND)).wait()
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    assert "at the end: 0 0 1 1" in first.stdout
+    assert [rank["hosts"] for rank in rtrain.json("metrics", "nodes", "--ranks")[0]["ranks"]] == ["n0 n0 n1 n1"] * 4
+
+
+def test_a_hook_of_gradients_over_two_hosts(rtrain, job):
+    body = TRAINING.replace("local optimizer", """
+    local hooks = torch.distributed.algorithms.ddp_comm_hooks
+    model:register_comm_hook(hooks.powerSGD_hook.PowerSGDState(nil, {start_powerSGD_iter = 2, min_compression_rate = 1}),
+      hooks.powerSGD_hook.powerSGD_hook)
+    local optimizer""")
+    for result in job("run", script(rtrain, body)).wait():
+        assert result.returncode == 0, result.stderr
+    ranks = rtrain.json("metrics", "nodes", "--ranks")[0]["ranks"]
+    assert len(ranks) == 4 and all(rank == ranks[0] for rank in ranks)
+
+
 def test_what_a_process_of_the_job_starts_trains_on_its_host_alone(rtrain, job):
     inner = """
 local train = require 'rtrain'

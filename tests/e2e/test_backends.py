@@ -88,6 +88,36 @@ end""", fields="timeout_s = 0.5"))
     assert "WorkerGroup:execute: rank 1 has not returned within 0.5 s (BackendConfig.timeout_s)" in result.stderr
 
 
+def test_functions_may_run_while_the_script_does_something_else(rtrain):
+    result = rtrain.run_ok(script("""
+function Mine:on_start(group)
+  local later = group:execute_async(function(x)
+    if rank() == 1 then error('not this one') end
+    return x
+  end, 'value')
+  local single = group:execute_single_async(0, function() return rank() + 10 end)
+  print(later[1]:wait(), single:wait(), pcall(later[2].wait, later[2]))
+  while not later[2]:done() do end
+  -- Nobody waits for these here: the train function begins behind them.
+  self.left = group:execute_async(function()
+    os.execute('sleep 0.' .. rank())
+    _G.DONE = true
+    return rank()
+  end)
+end
+function Mine:on_training_start() print('left: ' .. self.left[1]:wait() .. self.left[2]:wait()) end""", "train.report{done = DONE}"))
+    assert "value	10	false	" in result.stdout and "rank 1: " in result.stdout and "not this one" in result.stdout
+    assert "left: 01" in result.stdout
+    assert rtrain.json("metrics", "run", "--ranks")[0]["ranks"] == [{"done": True}] * 2
+
+
+def test_where_a_launcher_starts_the_ranks_a_backend_is_refused(rtrain):
+    rtrain.env.update(RANK="0", WORLD_SIZE="2", LOCAL_RANK="0", LOCAL_WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT="1",
+                      TORCHELASTIC_RUN_ID="x")
+    result = rtrain.run(script("function Mine:on_start() end").replace("num_workers = 2", "num_workers = 0"))
+    assert result.returncode == 3 and "a Backend works where rtrain starts the workers" in result.stderr, result.stderr
+
+
 # fault: a worker is killed while its Backend sets it up
 def test_a_worker_that_dies_in_on_start_is_handled_by_the_failure_policy(rtrain):
     backend = """
@@ -118,6 +148,10 @@ def test_in_local_mode_the_script_is_the_worker(rtrain):
 function Mine:on_start(group) assert(group.num_workers == 1 and group:execute(function() return 5 end)[1] == 5) print('here') end
 function Mine:on_shutdown() print('there') end""").replace("num_workers = 2", "num_workers = 0"))
     assert result.stdout.index("here") < result.stdout.index("there")
+    failed = rtrain.run(script("""
+function Mine:on_shutdown(group) print('ended', pcall(group.execute, group, print)) end""", "error('no')").replace(
+        "num_workers = 2", "num_workers = 0").replace("'run'", "'failed'"))
+    assert failed.returncode == 1 and "ended\tfalse\t" in failed.stdout and "the attempt has ended" in failed.stdout, failed.stdout
 
 
 def test_a_torch_config_makes_a_torch_trainer(rtrain):

@@ -319,6 +319,19 @@ function TestCommHook:test_a_bucket_that_is_kept_is_safe()
   dist.init_process_group('gloo', {rank = 0, world_size = 1})
 end
 
+function TestCommHook:test_a_model_that_is_connected_again_has_its_hook()
+  local net, calls = torch.nn.Linear(1, 1), 0
+  local model = DDP(net)
+  model:register_comm_hook(nil, function(_, bucket)
+    calls = calls + 1
+    return bucket:buffer()
+  end)
+  model(torch.ones(1, 1)):sum():backward()
+  DDP.rebuild_all()
+  model(torch.ones(1, 1)):sum():backward()
+  lu.assertEquals(calls, 2)
+end
+
 function TestCommHook:test_hooks_by_name()
   for _, name in ipairs{'ALLREDUCE', 'FP16_COMPRESS', 'BF16_COMPRESS', 'NOOP', 'POWER_SGD', 'BATCHED_POWER_SGD_RANK2'} do
     local net = torch.nn.Linear(2, 1, {bias = false})

@@ -51,23 +51,31 @@ local function run_stage(self, group, stage)
   group.is_busy, group.has_begun = true, true
   if stage == 'on_shutdown' then group.is_shut_down = true end
   local ok, problem = call(self, group, stage)
-  group.is_busy = false
+  group.is_busy, group.has_passed[stage] = false, ok
   group:_answer_all(ok, ok and {go = true} or problem)
   if group._ended then shut_down(self, group) end
+end
+
+-- Of that attempt: another one's workers are gone.
+local function group_of(self, attempt, num_workers)
+  local group = self._group
+  if group and group.attempt == attempt then return group end
+  if group then self:end_attempt('another attempt has begun') end
+  group = WorkerGroup {
+    attempt = attempt, num_workers = num_workers, timeout_s = self._config.timeout_s, pump = self._parts.pump}
+  group.has_passed = {}
+  self._group = group
+  return group
 end
 
 ---A worker's question.
 ---@param argument {attempt: integer, rank: integer, world_size: integer, value: {stage: string, result: table?}}
 ---@param answer fun(ok: boolean, value: any)
 function BackendHooks:add(argument, answer)
-  local group = self._group
-  if not group or group.attempt ~= argument.attempt then
-    if group then self:end_attempt('another attempt has begun') end
-    group = WorkerGroup {attempt = argument.attempt, num_workers = argument.world_size, timeout_s = self._config.timeout_s,
-                         pump = self._parts.pump}
-    self._group = group
-  end
+  local group = group_of(self, argument.attempt, argument.world_size)
   group:_take(argument.rank, argument.value.result, answer)
+  -- It was still busy with what the function has not waited for.
+  if group.has_passed[argument.value.stage] then return group:_answer(argument.rank, true, {go = true}) end
   if group.is_busy or group._failed then return end
   for rank = 0, group.num_workers - 1 do
     if not group._answers[rank] then return end
@@ -88,7 +96,8 @@ end
 ---@param attempt integer
 ---@param stage string
 function BackendHooks:call_here(attempt, stage)
-  local group = WorkerGroup {attempt = attempt, num_workers = 1, timeout_s = self._config.timeout_s}
+  local group = group_of(self, attempt, 1)
+  group.has_begun, group.is_shut_down = true, stage == 'on_shutdown'
   self._backend[stage](self._backend, group, self._config)
 end
 

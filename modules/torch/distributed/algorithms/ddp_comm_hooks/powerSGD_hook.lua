@@ -27,7 +27,8 @@ local SIGNATURE = args.signature('PowerSGDState', {
 ---warm_start (true), orthogonalization_epsilon (0; 1e-8 where columns may be zero), random_seed (0),
 ---batch_tensors_with_same_shape (false), compression_stats_logging_frequency (nothing is logged: compression_stats() says it).
 ---Raises code 'argument' for start_powerSGD_iter below 2 with error feedback or warm start: buckets change in the first steps.
----PyTorch equivalent: PowerSGDState, whose random numbers these are.
+---All ranks count the same steps: where a worker takes a lost one's place (train.elastic), or a run goes on from a checkpoint,
+---each loads a state_dict of the same step. PyTorch equivalent: PowerSGDState, whose random numbers these are.
 ---
 ---```lua
 ---local torch = require 'torch'
