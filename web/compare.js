@@ -5,7 +5,7 @@ import {controls, optionsOf} from './controls.js';
 import {diffView} from './diff.js';
 import {mediaView} from './media.js';
 import {spaceView} from './space.js';
-import {el, flattened, number, runLink, section, status, table} from './view.js';
+import {briefName, el, flattened, number, runLink, section, status, table} from './view.js';
 
 const MOST_RUNS = 16;
 
@@ -30,7 +30,7 @@ const differences = (title, runs, pick) => {
 const lastMetrics = (runs) => {
   const keys = [...new Set(runs.flatMap((run) => Object.keys(run.metrics ?? {})))];
   return section('Last metrics', table('Last metrics', [{title: 'Metric'}, ...runs.map((run) => ({title: run.name, number: true}))],
-    keys.map((key) => [key, ...runs.map((run) => number(run.metrics?.[key] ?? null))])));
+    keys.map((key) => [briefName(key), ...runs.map((run) => number(run.metrics?.[key] ?? null))])));
 };
 
 const curveCharts = async (runs, query, signal) => {

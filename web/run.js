@@ -9,7 +9,7 @@ import {mediaView} from './media.js';
 import {stackView} from './stack.js';
 import {storedAt} from './stored.js';
 import {timeline} from './timeline.js';
-import {bytes, duration, el, errorText, facts, flattened, isOver, linkTo, metricsText, number, section, status, table, time} from './view.js';
+import {brief, briefName, bytes, duration, el, errorText, facts, flattened, isOver, linkTo, metricsText, number, section, status, table, time} from './view.js';
 
 const MOST_CHARTS = 60;
 const MOST_METRICS = 20;
@@ -81,7 +81,7 @@ const summary = (run, metrics) => facts([
   ['Workers', run.num_workers],
   ['Metrics', metrics],
   ['Script', run.script],
-  ['Tags', run.tags.length ? run.tags.map((tag) => el('span', {class: 'tag'}, tag)) : ''],
+  ['Tags', run.tags.length ? run.tags.map((tag) => el('span', {class: 'tag'}, briefName(tag))) : ''],
   ['Folder', run.path],
   ['Result', run.return_value === null ? '' : JSON.stringify(run.return_value)],
 ]);
@@ -121,7 +121,7 @@ const events = (run) => {
 };
 
 const values = (title, map) => {
-  const rows = Object.entries(flattened(map)).map(([key, value]) => [key, typeof value === 'object' ? JSON.stringify(value) : String(value)]);
+  const rows = Object.entries(flattened(map)).map(([key, value]) => [briefName(key), brief(typeof value === 'object' ? JSON.stringify(value) : String(value))]);
   return rows.length ? section(title, table(title, [{title: 'Key'}, {title: 'Value'}], rows)) : '';
 };
 

@@ -3,7 +3,7 @@ import {follow, get} from './api.js';
 import {spark} from './chart.js';
 import {setQuery} from './place.js';
 import {storedAt} from './stored.js';
-import {duration, el, later, linkTo, metricsText, number, runLink, status, time} from './view.js';
+import {briefName, duration, el, later, linkTo, metricsText, number, runLink, status, time} from './view.js';
 
 const ROWS = 100;
 
@@ -116,7 +116,7 @@ class RunsPage {
       el('td', {class: 'time wide'}, time(run.started_at)),
       el('td', {class: 'number'}, duration(run.running_s)),
       el('td', {class: 'number wide'}, run.num_workers ?? ''),
-      el('td', {}, run.tags.map((tag) => el('span', {class: 'tag'}, tag))),
+      el('td', {}, run.tags.map((tag) => el('span', {class: 'tag'}, briefName(tag)))),
       metric ? el('td', {}, spark(run.spark ?? []), number(value)) : '',
       el('td', {class: 'wide'}, metricsText(run.metrics)));
   }

@@ -18,9 +18,24 @@ export const el = (name, attributes = {}, ...children) => {
 export const linkTo = (path, text, attributes = {}) => el('a', {href: `#/${path}`, ...attributes}, text);
 export const runLink = (name) => linkTo(`run/${encodeURIComponent(name)}`, name);
 
+const LONGEST = 80;
+
+/** A text without its end where it is long: the API has all of it. */
+export const brief = (text, most = LONGEST) => {
+  const characters = text.length > most ? [...text] : [];
+  return characters.length > most ? `${characters.slice(0, most - 1).join('')}…` : text;
+};
+
+/** A name without its middle where it is long. */
+export const briefName = (text, most = LONGEST) => {
+  const characters = text.length > most ? [...text] : [];
+  const half = Math.floor((most - 1) / 2);
+  return characters.length > most ? `${characters.slice(0, half).join('')}…${characters.slice(-half).join('')}` : text;
+};
+
 export const number = (value, digits = 5) => {
   if (value === null || value === undefined) return '';
-  if (typeof value !== 'number') return typeof value === 'string' ? value : JSON.stringify(value);
+  if (typeof value !== 'number') return brief(typeof value === 'string' ? value : JSON.stringify(value));
   if (Number.isInteger(value) && Math.abs(value) < 1e9) return String(value);
   return String(Number(value.toPrecision(digits)));
 };
@@ -62,7 +77,7 @@ export const errorText = (error) => {
 /** "loss 0.25  accuracy 0.9", of plain values. */
 export const metricsText = (metrics, most = 6) => Object.entries(metrics ?? {})
   .filter(([, value]) => typeof value !== 'object').slice(0, most)
-  .map(([name, value]) => `${name} ${number(value)}`).join('  ');
+  .map(([name, value]) => `${briefName(name)} ${number(value)}`).join('  ');
 
 /** {a: {b: 1}} as {'a.b': 1}; lists stay whole. */
 export const flattened = (value, prefix = '', out = {}) => {

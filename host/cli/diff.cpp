@@ -106,8 +106,8 @@ class Report {
     if (rows.empty()) return;
     std::vector<std::vector<std::string>> cells;
     for (const auto& [key, both] : rows) {
-      cells.push_back({std::get<std::string>(key), cell(both["a"]), cell(both["b"]),
-                       delta_text(both["delta"])});
+      cells.push_back({brief_name(std::get<std::string>(key)), brief_value(cell(both["a"])),
+                       brief_value(cell(both["b"])), delta_text(both["delta"])});
     }
     std::cout << "\n";
     print_table({{.header = "METRIC", .key = true},

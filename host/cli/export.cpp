@@ -1,5 +1,4 @@
 // rtrain export RUN…: what runs reported and logged, for other programs.
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -10,6 +9,8 @@
 #include "host/base/counted.h"
 #include "host/base/error.h"
 #include "host/base/json.h"
+#include "host/base/new_file.h"
+#include "host/base/new_file_buffer.h"
 #include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
@@ -43,14 +44,15 @@ std::vector<RunRef> runs_of(RunReader& reader, const Options& options) {
                                                  : no_tagged_run(reader, options.tags));
 }
 
-// The file that `write` fills, piece by piece; throws where it could not be written.
+// The file that `write` fills, piece by piece: whole, or as it was.
 template <class Write>
 void write_file(const std::string& path, const Write& write) {
-  std::ofstream file(path, std::ios::binary);
-  if (!file) throw file_error("write", path);
-  write(file);
-  file.close();
-  if (!file) throw file_error("write", path);
+  NewFile file(path);
+  NewFileBuffer buffer(file);
+  std::ostream out(&buffer);
+  write(out);
+  out.flush();
+  file.commit();
 }
 
 // To the file, or to stdout where none was named.

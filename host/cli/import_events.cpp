@@ -5,6 +5,7 @@
 #include <iostream>
 #include <map>
 
+#include "host/base/counted.h"
 #include "host/base/error.h"
 #include "host/base/event_records.h"
 #include "host/base/text.h"
@@ -50,6 +51,7 @@ std::vector<ReportRow> reports_of(const std::vector<std::string>& files) {
   std::map<int64_t, ReportRow> by_step;
   for (const std::string& file : files) {
     const EventRecords records = records_of(file);
+    size_t num_without_tag = 0;
     if (records.is_cut) {
       std::cerr << "rtrain: " << file << " ends within a record, which is left out\n";
     }
@@ -57,12 +59,20 @@ std::vector<ReportRow> reports_of(const std::vector<std::string>& files) {
       if (scalar.step < 0) {
         throw Error(Code::kUsage, cat("import: ", file, ": step ", scalar.step, " is below 0"));
       }
+      if (scalar.tag.empty()) {
+        ++num_without_tag;
+        continue;
+      }
       ReportRow& report = by_step[scalar.step];
       report.attempt = 1;
       report.index = scalar.step;
       report.time_ms = std::max(report.time_ms, scalar.time_ms);
       if (!report.metrics.is_map()) report.metrics = Map{};
       report.metrics.as_map().set(scalar.tag, scalar.value);
+    }
+    if (num_without_tag > 0) {
+      std::cerr << "rtrain: " << file << " has " << counted(num_without_tag, "scalar")
+                << " with an empty tag: a metric needs a name, so they are left out\n";
     }
   }
   std::vector<ReportRow> out;

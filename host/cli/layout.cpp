@@ -13,6 +13,10 @@ constexpr std::string_view kGap = "  ";
 constexpr std::string_view kMore = "…";
 constexpr size_t kNarrowest = 20;
 constexpr size_t kLeastFill = 24;
+constexpr size_t kLongest = 80;  // of a name or a value
+
+// Whether a character of UTF-8 has begun before this byte.
+bool is_inside_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
 // Where the first line of the text ends: between two parts where that leaves no short line, else at
 // a space or behind a comma.
@@ -108,6 +112,19 @@ std::string shortened(std::string_view text, size_t width) {
     if (part != std::string_view::npos && part > 0) return cat(text.substr(0, part), kGap, kMore);
   }
   return cat(text.substr(0, bytes_that_fit(text, room)), kMore);
+}
+
+std::string brief_value(std::string_view text) {
+  if (text_width(text) <= kLongest) return std::string(text);
+  return cat(text.substr(0, bytes_that_fit(text, kLongest - 1)), kMore);
+}
+
+std::string brief_name(std::string_view text) {
+  if (text_width(text) <= kLongest) return std::string(text);
+  constexpr size_t kHalf = (kLongest - 1) / 2;
+  size_t end = text.size() - kHalf;
+  while (end < text.size() && is_inside_character(text[end])) ++end;
+  return cat(text.substr(0, bytes_that_fit(text, kHalf)), kMore, text.substr(end));
 }
 
 std::vector<std::string> wrapped(std::string_view text, size_t width) {

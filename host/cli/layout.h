@@ -14,6 +14,11 @@ inline constexpr size_t kAnyWidth = static_cast<size_t>(-1);
 // What does not fit is left out at the end, where possible whole parts between two spaces: "a 1 …".
 std::string shortened(std::string_view text, size_t width);
 
+// For tables and pages, which --json has whole: a long value without its end, a long name without
+// its middle.
+std::string brief_value(std::string_view text);
+std::string brief_name(std::string_view text);
+
 // Lines of at most this width, broken at spaces and behind commas. A word that is wider stays
 // whole.
 std::vector<std::string> wrapped(std::string_view text, size_t width);

@@ -7,11 +7,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <memory>
 
 #include "host/base/json.h"
+#include "host/base/new_file.h"
 #include "host/base/terminal_text.h"
 #include "host/base/text.h"
 #include "host/machine/terminal_size.h"
@@ -141,10 +141,9 @@ std::string no_tagged_run(RunReader& reader, const std::vector<std::string>& tag
 }
 
 void write_output(const std::string& path, const std::string& bytes) {
-  std::ofstream file(path, std::ios::binary);
-  file << bytes;
-  file.close();
-  if (!file) throw file_error("write", path);
+  NewFile file(path);
+  file.write(bytes.data(), bytes.size());
+  file.commit();
 }
 
 void print_json(const Value& value) { std::cout << to_json(value, 2) << "\n"; }
@@ -202,7 +201,7 @@ std::string human_shape(const Value& shape) {
 std::string human_metrics(const Value& metrics) {
   std::string out;
   each_metric(metrics, [&](const std::string& name, const Value& value) {
-    out += cat(out.empty() ? "" : "  ", name, " ", human_number(value));
+    out += cat(out.empty() ? "" : "  ", brief_name(name), " ", brief_value(human_number(value)));
   });
   return terminal_cell(out);
 }

@@ -57,7 +57,7 @@ std::vector<RunRef> tagged_runs(RunReader& reader, const std::vector<std::string
 // That no run has all these tags, with the tag that was meant.
 std::string no_tagged_run(RunReader& reader, const std::vector<std::string>& tags);
 
-// Writes the bytes to the file. Error(kEnvironment).
+// Writes the bytes to the file, which is whole or as it was. Error(kEnvironment).
 void write_output(const std::string& path, const std::string& bytes);
 
 // One JSON document on stdout.

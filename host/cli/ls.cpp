@@ -16,7 +16,7 @@ constexpr double kWaitS = 1;
 
 std::string tags_text(const Value& run) {
   std::vector<std::string> tags;
-  for (const Value& tag : run["tags"].as_list()) tags.push_back(tag.as_string());
+  for (const Value& tag : run["tags"].as_list()) tags.push_back(brief_name(tag.as_string()));
   return join(tags, ",");
 }
 

@@ -55,7 +55,7 @@ void print_metrics(const List& reports, const Options& options) {
   std::vector<Column> columns{{.header = "INDEX", .right = true, .key = true}};
   if (options.ranks) columns.push_back({.header = "RANK", .right = true, .key = true});
   columns.insert(columns.end(), {{"ATTEMPT", true}, {"TIME (UTC)"}});
-  for (const std::string& name : names) columns.push_back({name, true});
+  for (const std::string& name : names) columns.push_back({brief_name(name), true});
   if (options.all) columns.push_back({""});
   std::vector<std::vector<std::string>> rows;
   for (const Line& line : lines) {
@@ -66,7 +66,7 @@ void print_metrics(const List& reports, const Options& options) {
     row.push_back(human_time(report["time"]));
     for (const std::string& name : names) {
       const Value* found = find_metric(*line.metrics, name);
-      row.push_back(found == nullptr ? "" : human_number(*found));
+      row.push_back(found == nullptr ? "" : brief_value(human_number(*found)));
     }
     if (options.all) row.push_back(report["superseded"].as_bool() ? "superseded" : "");
     rows.push_back(std::move(row));

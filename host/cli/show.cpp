@@ -59,8 +59,25 @@ std::string error_message(const Value& error) {
 std::string words(const Value& list) {
   std::vector<std::string> texts;
   if (!list.is_list()) return "";
-  for (const Value& item : list.as_list()) texts.push_back(human_number(item));
+  for (const Value& item : list.as_list()) texts.push_back(brief_name(human_number(item)));
   return join(texts, " ");
+}
+
+// The same value with long strings cut.
+Value with_brief_texts(const Value& value) {
+  if (value.is_string()) return brief_value(value.as_string());
+  if (value.is_list()) {
+    List out;
+    for (const Value& item : value.as_list()) out.push_back(with_brief_texts(item));
+    return out;
+  }
+  if (!value.is_map()) return value;
+  Map out;
+  for (const auto& [key, item] : value.as_map()) {
+    const std::string* name = std::get_if<std::string>(&key);
+    out.set(name != nullptr ? Key(brief_name(*name)) : key, with_brief_texts(item));
+  }
+  return out;
 }
 
 std::string exits(const Value& workers) {
@@ -301,8 +318,8 @@ void print_run(const Page& page, const Value& run, const Value& details, const L
   page.add_field("tags", words(run["tags"]));
   page.add_field("note", details["note"].string_or(""));
   page.add_field("workers", cat(run["num_workers"].as_int()));
-  page.add_field("config", to_json(run["config"]));
-  page.add_field("scaling", to_json(run["scaling"]));
+  page.add_field("config", to_json(with_brief_texts(run["config"])));
+  page.add_field("scaling", to_json(with_brief_texts(run["scaling"])));
   page.add_field("metrics", human_metrics(run["metrics"]));
   if (!run["last_report"].is_nil()) {
     page.add_field("last report", human_metrics(run["last_report"]));

@@ -191,8 +191,10 @@ HttpReply answer_curves(const Api& api, const ApiRequest& request) {
 
 HttpReply answer_curve(const Api& api, const ApiRequest& request) {
   OpenRun run = api.open_run(request.run);
-  const std::string name = request.text("name");
-  if (name.empty()) throw Error(Code::kUsage, "name: which metric? /curves lists them");
+  // Present and empty: runs of older versions may have a metric of that name.
+  const auto given = request.request.query.find("name");
+  if (!given) throw Error(Code::kUsage, "name: which metric? /curves lists them");
+  const std::string& name = *given;
   const int64_t rank = request.number("rank", 0);
   ChartQuery query;
   query.columns = static_cast<size_t>(std::min(request.number("points", kFewParts, 1), kMostParts));

@@ -120,6 +120,13 @@ class Table {
     }
   }
 
+  // Columns that can be no metric.
+  void add_nameless(std::set<size_t>& columns) const {
+    for (size_t i = 0; i < header_.size(); ++i) {
+      if (header_[i].empty()) columns.insert(i);
+    }
+  }
+
   const std::vector<std::string>& header() const { return header_; }
   const std::vector<CsvRecord>& rows() const { return records_; }
 
@@ -318,6 +325,7 @@ std::vector<ImportedRun> exported_reports(const Table& table, const CsvOptions& 
   const auto time = table.find("time");
   std::set<size_t> others{run, index, attempt};
   if (time) others.insert(*time);
+  table.add_nameless(others);
   const Metrics metrics(table, others, /*is_own=*/true);
   Runs runs;
   for (const CsvRecord& row : table.rows()) {
@@ -339,6 +347,7 @@ std::vector<ImportedRun> exported_series(const Table& table, const CsvOptions& o
   const auto time = table.find("time");
   Runs runs;
   for (const CsvRecord& row : table.rows()) {
+    if (row.cells[key].empty()) throw at_line(row.line, "key is empty: a series needs a name");
     std::vector<ImportedSeries>& all = runs.named(row.cells[run]).series;
     const int64_t of_rank = rank ? table.integer(row, *rank) : 0;
     const auto number = float_of(row.cells[value]);
@@ -397,9 +406,7 @@ ImportedCsv wide_table(const Table& table, const CsvOptions& options) {
   std::set<size_t> others;
   if (step) others.insert(*step);
   if (time) others.insert(*time);
-  for (size_t i = 0; i < table.header().size(); ++i) {
-    if (table.header()[i].empty()) others.insert(i);
-  }
+  table.add_nameless(others);
   const Metrics metrics(table, others, /*is_own=*/false);
   ImportedRun run;
   run.name = options.name;

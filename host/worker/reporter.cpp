@@ -30,6 +30,22 @@ size_t checked_size(const Value& metrics) {
                                    kMaxMetricsBytes, ": put large data into a checkpoint"));
 }
 
+// A metric without a name could not be asked for again.
+void check_names(const Value& metrics, std::string_view path) {
+  if (!metrics.is_map()) return;
+  for (const auto& [key, value] : metrics.as_map()) {
+    const std::string* name = std::get_if<std::string>(&key);
+    if (name != nullptr && name->empty()) {
+      throw Error(Code::kArgument,
+                  cat("report: an empty string is the name of a metric", path.empty() ? "" : " in ",
+                      path, ": give it a name, such as {loss = 0.5}"));
+    }
+    if (!value.is_map()) continue;
+    check_names(value, cat(path.empty() ? "metrics" : path, ".",
+                           name != nullptr ? *name : cat(std::get<int64_t>(key))));
+  }
+}
+
 Error any_error(const std::exception& e) {
   if (const auto* known = dynamic_cast<const Error*>(&e)) return *known;
   return Error(Code::kInternal, e.what());
@@ -158,6 +174,7 @@ void Reporter::check_options(const ReportOptions& options) const {
 
 // The index is taken and the answer awaited from here on, whatever happens to the files.
 int64_t Reporter::send_report(const ReportOptions& options, message::Report report) {
+  check_names(report.metrics, "");
   const size_t bytes = checked_size(report.metrics);
   const int64_t index = context_.first_index + made_;
   backlog_.add(bytes, index, context_.timeout_s);

@@ -26,4 +26,21 @@ function text_width.cut(text, most)
   return text:sub(1, system.bytes_that_fit(text, most - 1)) .. MORE
 end
 
+---The text, cut in the middle where it is wider.
+---@param text string
+---@param most integer
+---@return string
+---
+---```lua
+---local text_width = require 'base.text_width'
+---assert(text_width.cut_middle('validation/loss', 9) == 'vali…loss' and text_width.cut_middle('loss', 9) == 'loss')
+---```
+function text_width.cut_middle(text, most)
+  if text_width.of(text) <= most then return text end
+  local half = math.floor((most - 1) / 2)
+  local last = #text - half + 1
+  while last <= #text and text:byte(last) >= 0x80 and text:byte(last) < 0xC0 do last = last + 1 end
+  return text:sub(1, system.bytes_that_fit(text, half)) .. MORE .. text:sub(last)
+end
+
 return text_width

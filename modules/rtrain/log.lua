@@ -37,6 +37,7 @@ local function check_metrics(metrics)
     errors.raise('argument', ('log: expected a table of numbers, got %s'):format(type(metrics)))
   end
   for key in next, metrics do
+    if key == '' then errors.raise('argument', "log: a key is empty: give the number a name, such as {loss = 0.5}") end
     if type(key) == 'string' and #key > MAX_KEY_BYTES then
       errors.raise('argument', ('log: a key has %d bytes, at most %d are allowed'):format(#key, MAX_KEY_BYTES))
     end

@@ -262,4 +262,4 @@ def test_what_cannot_be_exported_is_said(store, args, words):
 
 def test_a_file_that_cannot_be_written_is_named(store):
     result = store("export", "a", "-o", "missing/m.csv")
-    assert result.returncode == 4 and "cannot write missing/m.csv" in result.stderr
+    assert result.returncode == 4 and "cannot write 'missing/m.csv'" in result.stderr

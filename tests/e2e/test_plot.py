@@ -199,7 +199,7 @@ def test_svg_is_xml_with_a_line_for_each_curve(store):
     assert strokes.count("#0068b2") == 3 and strokes.count("#d55e00") == 3, "smoothed, as it was, legend"
     assert {"loss", "step", "a", "b"} <= {text.text for text in root.findall("s:text", space)}
     result = store("plot", "a", "loss", "-o", "missing/x.svg")
-    assert result.returncode == 4 and "cannot write missing/x.svg" in result.stderr
+    assert result.returncode == 4 and "cannot write 'missing/x.svg'" in result.stderr
 
 
 def pixels(png):

@@ -81,5 +81,17 @@ TEST(Layout, NoLineOfATableIsWiderThanAsked) {
   }
 }
 
+TEST(Layout, LongNamesLoseTheirMiddleAndLongValuesTheirEnd) {
+  const std::string long_text = std::string(60, 'a') + std::string(60, 'b');
+  EXPECT_EQ(brief_name(long_text), std::string(39, 'a') + "…" + std::string(39, 'b'));
+  EXPECT_EQ(brief_value(long_text), std::string(60, 'a') + std::string(19, 'b') + "…");
+  EXPECT_EQ(brief_name("loss"), "loss");
+  EXPECT_EQ(brief_value(std::string(80, 'v')), std::string(80, 'v'));
+  std::string wide;
+  for (int i = 0; i < 60; ++i) wide += "東";
+  EXPECT_LE(text_width(brief_name(wide)), 80U);
+  EXPECT_LE(text_width(brief_value(wide)), 80U);
+}
+
 }  // namespace
 }  // namespace rtrain

@@ -8,6 +8,7 @@ local text_width = require 'base.text_width'
 local metrics_text = {}
 
 local MORE = '…'
+local LONGEST = 80 -- columns of a name or a value: rtrain show --json has them whole
 local BREAKS = {['\n'] = '\\n', ['\r'] = '\\r', ['\t'] = '\\t'}
 
 -- Shown first, when there, where nobody knows the script's order.
@@ -47,7 +48,8 @@ end
 local function parts_of(metrics, order)
   local parts = {}
   for _, key in ipairs(metrics_text.names(metrics or {}, order)) do
-    parts[#parts + 1] = ('%s=%s'):format(key, metrics_text.value(metrics[key])):gsub('[\n\r\t]', BREAKS)
+    parts[#parts + 1] = ('%s=%s'):format(text_width.cut_middle(key, LONGEST), text_width.cut(metrics_text.value(metrics[key]),
+      LONGEST)):gsub('[\n\r\t]', BREAKS)
   end
   return parts
 end
