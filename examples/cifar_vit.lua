@@ -7,7 +7,7 @@
 -- needs no files. Shorter: --set limit=2000 --set test_limit=1000.
 -- One epoch of all 50,000 images is about 25 minutes on 2 cores and ends with:
 --
---   [rank 0] epoch_num=0 loss=1.7… accuracy=0.3…
+--   [rank 0] {accuracy = 0.3…, epoch_num = 0, loss = 1.7…}
 --   Training result: Result(metrics={accuracy=0.3… loss=1.7…}, checkpoint=Checkpoint(…/checkpoint_000000), path=…)
 local torch = require 'torch'
 local train = require 'rtrain'
@@ -102,7 +102,7 @@ local function train_func_per_worker(config)
         {checkpoint = train.Checkpoint.from_directory(temp_checkpoint_dir)})
     end)
     if train.get_context():get_world_rank() == 0 then
-      print(('epoch_num=%d loss=%.4f accuracy=%.4f'):format(epoch, valid_loss, accuracy))
+      print {epoch_num = epoch, loss = valid_loss, accuracy = accuracy}
     end
   end
 end

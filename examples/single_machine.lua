@@ -7,7 +7,7 @@
 -- examples/single_machine.lua dataset=shapes10` needs no files. Shorter:
 -- limit=2000 test_limit=1000. One epoch of all 50,000 images is about 25 minutes on 2 cores and ends with:
 --
---   epoch_num=0 loss=1.7… accuracy=0.3…
+--   {accuracy = 0.3…, epoch_num = 0, loss = 1.7…}
 local torch = require 'torch'
 local DataLoader = require('torch.utils.data').DataLoader
 local Subset = require('torch.utils.data').Subset
@@ -89,7 +89,7 @@ local function train_func()
 
     valid_loss = valid_loss / #valid_dataloader
     local accuracy = num_correct / num_total
-    print(('epoch_num=%d loss=%.4f accuracy=%.4f'):format(epoch, valid_loss, accuracy))
+    print {epoch_num = epoch, loss = valid_loss, accuracy = accuracy}
   end
 end
 
