@@ -3,7 +3,7 @@
 -- Counterpart: step 2 of "Distributing your PyTorch Training Code with Ray Train and Ray Data". The marks [1] … [3] are the
 -- original's: what differs from examples/single_machine.lua.
 --
--- Images: $RTRAIN_DATA/cifar10; --set download=true fetches them from the mirror $RTRAIN_DATA_URL, --set dataset=shapes10
+-- Images: $RTRAIN_DATA/cifar10; `-- --download` fetches them from the mirror $RTRAIN_DATA_URL, --set dataset=shapes10
 -- needs no files. Shorter: --set limit=2000 --set test_limit=1000.
 -- One epoch of all 50,000 images is about 25 minutes on 2 cores and ends with:
 --
@@ -114,7 +114,7 @@ local function train_cifar_10(num_workers, use_gpu)
     lr = 1e-3,
     epochs = 1,
     batch_size_per_worker = math.floor(global_batch_size / num_workers),
-    dataset = 'cifar10', download = false, limit = 50000, test_limit = 10000, seed = 1,
+    dataset = 'cifar10', download = arg[1] == '--download', limit = 50000, test_limit = 10000, seed = 1,
   }
 
   -- Start distributed training: run train_func_per_worker on the workers.

@@ -5,7 +5,7 @@
 -- checkpoint into a model of its own and lets it read images that it has not seen.
 --
 -- MNIST's idx files lie in $RTRAIN_DATA/mnist; --set dataset=fashion-mnist takes the images of Debian's package
--- dataset-fashion-mnist, --set download=true what is missing from the mirror $RTRAIN_DATA_URL. Shorter: --set limit=2000
+-- dataset-fashion-mnist, `-- --download` what is missing from the mirror $RTRAIN_DATA_URL. Shorter: --set limit=2000
 -- --set test_limit=500. samples.png and predictions.png in the run's folder show images. One epoch is 2 to 3 minutes on
 -- 2 cores. Ends with:
 --
@@ -92,7 +92,8 @@ end
 
 local trainer = train.TorchTrainer {
   train_loop_per_worker = train_loop_ray_train,
-  train_loop_config = {num_epochs = 1, global_batch_size = 128, lr = 3e-3, seed = 1, dataset = 'mnist', download = false,
+  train_loop_config = {num_epochs = 1, global_batch_size = 128, lr = 3e-3, seed = 1, dataset = 'mnist',
+                       download = arg[1] == '--download',
                        limit = 60000, test_limit = 10000},
   scaling_config = train.ScalingConfig {num_workers = 2, use_gpu = false},
   run_config = train.RunConfig {storage_path = os.getenv 'RTRAIN_STORAGE' or '~/rtrain_results'},

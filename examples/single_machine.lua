@@ -3,7 +3,7 @@
 -- Counterpart: step 1 of "Distributing your PyTorch Training Code with Ray Train and Ray Data", the plain loop that
 -- cifar_vit.lua and cifar_vit_data.lua distribute.
 --
--- Images: $RTRAIN_DATA/cifar10; download=1 fetches them from the mirror $RTRAIN_DATA_URL, and `rtrain exec
+-- Images: $RTRAIN_DATA/cifar10; --download fetches them from the mirror $RTRAIN_DATA_URL, and `rtrain exec
 -- examples/single_machine.lua dataset=shapes10` needs no files. Shorter:
 -- limit=2000 test_limit=1000. One epoch of all 50,000 images is about 25 minutes on 2 cores and ends with:
 --
@@ -19,7 +19,7 @@ local nn = torch.nn
 local config = {lr = 1e-3, epochs = 1, batch_size = 512, dataset = 'cifar10', download = 0, limit = 50000, test_limit = 10000,
                 seed = 1}
 for _, text in ipairs(arg) do
-  local name, value = text:match '^([%w_]+)=(.+)$'
+  local name, value = (text == '--download' and 'download=1' or text):match '^([%w_]+)=(.+)$'
   assert(name and config[name], 'unknown option ' .. text)
   config[name] = tonumber(value) or value
 end

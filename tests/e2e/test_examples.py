@@ -256,7 +256,7 @@ def test_cifar_airbench_makes_several_networks(alone):
 
 
 def test_single_machine(alone):
-    result = alone("exec", example("single_machine"), *VIT, "batch_size=8", "epochs=2")
+    result = alone("exec", example("single_machine"), *VIT, "batch_size=8", "epochs=2", "--download")
     assert result.returncode == 0, result.stderr
     assert re.findall(r"^\{accuracy = [\d.]+, epoch_num = (\d), loss = [\d.]+\}$", result.stdout, re.MULTILINE) == ["0", "1"]
     refused = alone("exec", example("single_machine"), "limits=3")
@@ -270,6 +270,16 @@ for name, is_train in pairs{train = true, test = false} do
   shapes:map(function(row) return {image = row.item[1], label = row.item[2]} end):write_parquet('shapes/' .. name)
 end
 """
+
+
+@pytest.mark.parametrize("name", ["mnist_resnet18", "mnist_convnet", "mnist_convnet_advanced", "cifar_vit", "single_machine"])
+def test_download_needs_a_mirror(alone, name):
+    """Which tests/e2e/test_download.py has."""
+    alone.env.pop("RTRAIN_DATA_URL", None)
+    alone.env["RTRAIN_DATA"] = str(alone.folder / "images")
+    command = ["exec", example(name)] if name == "single_machine" else ["run", example(name), "--"]
+    result = alone(*command, "--download")
+    assert result.returncode == 1 and "download = true takes the files from a mirror of your own" in result.stderr, result.stderr
 
 
 def test_cifar_vit_data(alone):
