@@ -1,6 +1,7 @@
 -- rtrain/log.lua: train.log and train.annotate: what a rank writes into the record of its run in addition to its reports.
 
 local args = require 'base.args'
+local class = require 'base.class'
 local errors = require 'base.errors'
 local number = require 'base.number'
 local plain_metrics = require 'rtrain.metrics.plain'
@@ -10,25 +11,55 @@ local log = {}
 
 local MAX_KEY_BYTES = 256
 local MAX_TEXT_BYTES = 65536
+local MAX_DEPTH = 60
 local SEVERITIES = {'info', 'warning', 'error'}
 
--- The metrics with numbers in place of tensors without dimensions; anything else raises, by its name.
+local function check_key(key, prefix)
+  if type(key) ~= 'string' then
+    errors.raise('argument', ('log: the key %s%s is not text: expected {name = number}'):format(prefix, tostring(key)))
+  end
+  if key == '' then errors.raise('argument', 'log: a key is empty: give the number a name, such as {loss = 0.5}') end
+  if #prefix + #key > MAX_KEY_BYTES then
+    errors.raise('argument', ('log: a key has %d bytes, at most %d are allowed'):format(#prefix + #key, MAX_KEY_BYTES))
+  end
+end
+
+local function number_of(value, name)
+  if not number.of(value) then
+    errors.raise('argument', ('log: metrics.%s is a %s: expected a number, a tensor without dimensions, or a table of these')
+      :format(name, type(value)))
+  end
+  if not number.is_exact(value) then
+    errors.raise('argument', ('log: metrics.%s = %s has more digits than a series keeps (53 bits): report() keeps them')
+      :format(name, number.text(value)))
+  end
+  return number.of(value)
+end
+
+local function is_map(value) return type(value) == 'table' and class.of(value) == nil and value[1] == nil end
+
+-- Adds the numbers of a map, those of maps in it as 'val/loss': the names that report() gives them.
+local function add_numbers(metrics, prefix, depth, out)
+  for key, value in next, metrics do
+    check_key(key, prefix)
+    local name = prefix .. key
+    if is_map(value) then
+      if depth == MAX_DEPTH then
+        errors.raise('argument', ('log: metrics.%s: nested too deeply, or a table within itself'):format(name))
+      end
+      add_numbers(value, name .. '/', depth + 1, out)
+    else
+      if out[name] ~= nil then errors.raise('argument', ("log: there are two metrics with the name '%s'"):format(name)) end
+      out[name] = number_of(value, name)
+    end
+  end
+end
+
+-- The metrics with numbers in place of tensors without dimensions, those of nested tables by their paths; anything else
+-- raises, by its name.
 local function plain(metrics)
   local out = {}
-  for key, value in next, plain_metrics(metrics, 'log') do
-    if type(key) ~= 'string' then
-      errors.raise('argument', ('log: the key %s is not text: expected {name = number}'):format(tostring(key)))
-    end
-    if not number.of(value) then
-      errors.raise('argument', ('log: metrics.%s is a %s: expected a number or a tensor without dimensions'):format(key,
-        type(value)))
-    end
-    if not number.is_exact(value) then
-      errors.raise('argument', ('log: metrics.%s = %s has more digits than a series keeps (53 bits): report() keeps them')
-        :format(key, number.text(value)))
-    end
-    out[key] = number.of(value)
-  end
+  add_numbers(plain_metrics(metrics, 'log'), '', 1, out)
   return out
 end
 
@@ -37,10 +68,7 @@ local function check_metrics(metrics)
     errors.raise('argument', ('log: expected a table of numbers, got %s'):format(type(metrics)))
   end
   for key in next, metrics do
-    if key == '' then errors.raise('argument', "log: a key is empty: give the number a name, such as {loss = 0.5}") end
-    if type(key) == 'string' and #key > MAX_KEY_BYTES then
-      errors.raise('argument', ('log: a key has %d bytes, at most %d are allowed'):format(#key, MAX_KEY_BYTES))
-    end
+    if type(key) == 'string' then check_key(key, '') end
   end
 end
 
@@ -60,7 +88,8 @@ end
 ---Points travel twice a second and are stored compressed. Those of the last half second are lost when the worker is killed. A
 ---million points may wait; beyond that, when they come faster than they are stored, points are dropped, and the run's record
 ---says how many.
----@param metrics table<string, number> name → number; tensors without dimensions are converted
+---@param metrics table<string, number|table> name → number; tensors without dimensions are converted, and the numbers of
+---  nested tables are called by their paths, 'val/loss', as those of report()
 ---@param options? {step: integer} default one more than the step before, from 0 in each attempt
 ---
 ---```lua

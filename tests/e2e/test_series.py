@@ -112,6 +112,8 @@ def test_wrong_logs_and_notes_are_refused_by_name(rtrain):
         {train.log, 7}, {train.log, {loss = 'low'}}, {train.log, {loss = torch.zeros(2)}}, {train.log, {1, 2}},
         {train.log, {x = 1}, {step = 1.5}}, {train.log, {x = 1}, {stp = 1}}, {train.log, {[('k'):rep(300)] = 1}},
         {train.annotate, ''}, {train.annotate, 'x', {severity = 'warn'}}, {train.annotate, ('x'):rep(70000)},
+        {train.log, {val = {loss = 'low'}}}, {train.log, {val = {x = 1}, ['val/x'] = 2}}, {train.log, {val = {1, 2}}},
+        {train.log, {val = {[('k'):rep(255)] = 1}}},
         {train.log, {id = 9007199254740993LL}}, {train.log, {id = -9007199254740992LL, seed = 0x8000000000000000ULL}, {step = 4LL}},
       } do
         local ok, err = pcall(unpack(call))
@@ -121,12 +123,26 @@ def test_wrong_logs_and_notes_are_refused_by_name(rtrain):
     """, workers=1))
     errors = rtrain.reports("run")[0]["errors"]
     expected = ["got number", "metrics.loss is a string", "metrics.loss is a tensor of shape {2}", "the metrics are a list",
-                "step = 1.5", "did you mean 'step'", "300 bytes", "an empty one", "'warn'", "70000 bytes", "metrics.id = 9007199254740993 has more digits", "no error"]
+                "step = 1.5", "did you mean 'step'", "300 bytes", "an empty one", "'warn'", "70000 bytes", "metrics.val/loss is a string",
+                "two metrics with the name 'val/x'", "metrics.val is a table", "259 bytes", "metrics.id = 9007199254740993 has more digits", "no error"]
     assert len(errors) == len(expected)
     for error, word in zip(errors, expected):
         assert word in error
     outside = rtrain.run("require('rtrain').log{x = 1}")
     assert outside.returncode == 1 and "train function only" in outside.stderr
+
+
+def test_nested_tables_are_called_by_their_paths_as_those_of_reports(rtrain):
+    rtrain.run_ok(script("""
+      local torch = require 'torch'
+      for step = 1, 3 do
+        train.log({loss = step, val = {loss = torch.tensor(step / 2), top = {acc = step / 4}}}, {step = step})
+        train.report {loss = step, val = {loss = step / 2, top = {acc = step / 4}}}
+      end
+    """, workers=1))
+    for name, factor in [("loss", 1), ("val/loss", 1 / 2), ("val/top/acc", 1 / 4)]:
+        points = rtrain.json("metrics", "run", "--series", name)
+        assert [(point["step"], point["value"]) for point in points] == [(step, step * factor) for step in [1, 2, 3]], name
 
 
 def test_annotations_are_listed_with_their_run(rtrain):
