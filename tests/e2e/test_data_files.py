@@ -196,3 +196,28 @@ print(json.encode {
     assert out["selected"] == {"m": "02", "z": 5.0} and out["names"] == ["m", "z"] and out["asked"] == ["m", "x"]
     assert out["none"] == ["x", "z"] and out["alone"] == [{"year": year} for year in ["2023", "2023", "2024", "2024"]]
     assert out["paths"] == ["x", "year", "path"]
+
+
+def test_what_makes_no_tensor_names_its_file_row_and_column(rtrain):
+    (rtrain.folder / "in").mkdir()
+    for name, rows in {"a": [[1, 2]] * 3, "b": [[3, 4], [5, 6, 7]], "c": [[8, 9]] * 3}.items():
+        (rtrain.folder / "in" / f"{name}.jsonl").write_text("".join(json.dumps({"x": row, "i": 1.5}) + "\n" for row in rows))
+    text = """
+local function message(ds, options)
+  local ok, err = pcall(function() for _ in ds:iter_torch_batches(options) do end end)
+  return not ok and tostring(err) or 'no error'
+end
+local ds = data.read_json('in'):map(function(row) row.x = torch.tensor(row.x) return row end)
+print((message(ds, {batch_size = 8}):gsub('\\n', ' ')))
+local nulls = data.read_json('in'):map(function(row) if #row.x == 3 then row.i = nil end return row end)
+print((message(nulls, {batch_size = 8, dtypes = {i = 'int64'}}):gsub('\\n', ' ')))
+print((message(data.read_json('in'):filter(function(row) return #row.x == 3 end):map(function(row)
+  return {x = row.x}
+end), {batch_size = 8}):gsub('\\n', ' ')))
+"""
+    shapes, null, filtered = lua(rtrain, text).splitlines()
+    folder = rtrain.folder / "in"
+    assert f"column 'x' make no tensor, since they differ in shape or are no tensors: row 0 of the batch (row 0 of {folder}/a.jsonl) " \
+        f"is float32 [2], row 4 of the batch (row 1 of {folder}/b.jsonl) is float32 [3]" in shapes
+    assert f"column 'i' is to be int64, and row 4 of the batch (row 1 of {folder}/b.jsonl)" in null
+    assert "row 0 of the batch is a table" in filtered

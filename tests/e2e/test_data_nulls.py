@@ -268,13 +268,14 @@ for batch in data.read_parquet('bool.parquet'):iter_torch_batches{dtypes = 'floa
 end
 for batch in ds:iter_batches{batch_size = 8} do print(#batch.id, batch.id[6] == torch.none, batch.id[8]) end
 """).splitlines()
-    told = "argument iter_torch_batches: column 'id' is int64, and row 1 of the batch is null"
+    place = f"row 1 of the batch (row 1 of {rtrain.folder}/%s.parquet, row group %d)"
+    told = f"argument iter_torch_batches: column 'id' is int64, and {place % ('late', 1)} is null"
     assert out[0].startswith(f"int64\t{told}") and "dtypes = {['id'] = 'float32'}" in out[0]
     assert out[1].startswith(f"int64\t{told}")
     assert out[2:6] == ["float32 float32\ttrue", "float64 float64\ttrue", "int64\ttrue", "int64\ttrue"]
-    assert out[6].startswith("\targument iter_torch_batches: column 'id' is bool, and row 1 of the batch is null")
-    assert out[7].startswith("\targument iter_torch_batches: column 'id' is to be int64, and row 1 of the batch has a value that "
-                             "is null, NaN or infinite")
+    assert out[6].startswith(f"\targument iter_torch_batches: column 'id' is bool, and {place % ('bool', 0)} is null")
+    assert out[7].startswith(f"\targument iter_torch_batches: column 'id' is to be int64, and {place % ('float', 0)} has a value "
+                             "that is null, NaN or infinite")
     assert out[8].replace("-", "") == "1 nan 0"
     assert out[9] == f"8\ttrue\t{IDS[7]}LL"
 

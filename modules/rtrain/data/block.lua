@@ -7,6 +7,7 @@ local column = require 'rtrain.data.column'
 local dtype_names = require 'torch.dtypes'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
+local origins = require 'rtrain.data.origins'
 local values = require 'rtrain.data.values'
 local torch = require 'torch'
 
@@ -84,6 +85,27 @@ local function map_columns(self, num_rows, fn)
   return Block(self._names, out, num_rows)
 end
 
+---The same rows, with where they come from: see origin.
+---@param label string the file, or its row group
+---@param first integer the first row's number there, from 0
+---@return data.Block
+function Block:from(label, first)
+  local out = self:select(self._names)
+  out._origins = {{n = self._num_rows, label = label, first = first}}
+  return out
+end
+
+---Where a row comes from, for messages: 'row 3 of /data/a.csv'; nil where that is not known, as behind a shuffle.
+---@param row integer from 0
+---@return string?
+function Block:origin(row) return origins.of_row(self._origins, row) end
+
+-- A block with other columns of the same rows.
+local function of_same_rows(block, like)
+  if like and like._num_rows == block._num_rows then block._origins = like._origins end
+  return block
+end
+
 ---Rows start … start + length - 1, without a copy.
 ---@param start integer from 0
 ---@param length integer
@@ -93,12 +115,14 @@ function Block:narrow(start, length)
   if start < 0 or length < 0 or start + length > self._num_rows then
     errors.raise('argument', ('rows %d … %d of a block of %d rows'):format(start, start + length - 1, self._num_rows))
   end
-  return map_columns(self, length, function(of) return column.narrow(of, start, length) end)
+  local out = map_columns(self, length, function(of) return column.narrow(of, start, length) end)
+  out._origins = origins.narrow(self._origins, start, length)
+  return out
 end
 
 ---A block that may be written to without changing this one.
 ---@return data.Block
-function Block:copy() return map_columns(self, self._num_rows, column.copy) end
+function Block:copy() return of_same_rows(map_columns(self, self._num_rows, column.copy), self) end
 
 ---The rows at the given places, in that order.
 ---@param indices torch.Tensor int64 (n), from 0
@@ -117,8 +141,13 @@ end
 function Block:select(names)
   local columns = {}
   for i, name in ipairs(names) do columns[i] = self:column(name) end
-  return Block(names, columns, self._num_rows)
+  return of_same_rows(Block(names, columns, self._num_rows), self)
 end
+
+---The same columns under other names.
+---@param names string[] of all of them, in order
+---@return data.Block
+function Block:renamed(names) return of_same_rows(Block(names, self._columns, self._num_rows), self) end
 
 ---A block with one more column, or with another one of that name.
 ---@param name string
@@ -129,7 +158,7 @@ function Block:with(name, of)
   for i, own in ipairs(self._columns) do columns[i] = own end
   local place = self._place[name] or #names + 1
   names[place], columns[place] = name, of
-  return Block(names, columns, #self._names > 0 and self._num_rows or nil)
+  return of_same_rows(Block(names, columns, #self._names > 0 and self._num_rows or nil), self)
 end
 
 ---All columns but these.
@@ -223,7 +252,10 @@ function Block.concat(list)
     for i, block in ipairs(list) do parts[i] = block:column(name) end
     columns[k] = column.concat(parts, name)
   end
-  return Block(first._names, columns, num_rows)
+  local out, lists, rows = Block(first._names, columns, num_rows), {}, {}
+  for i, block in ipairs(list) do lists[i], rows[i] = block._origins or false, block._num_rows end
+  out._origins = origins.concat(lists, rows)
+  return out
 end
 
 -- The names of `like` that are used, in its order, then the others: in their order where they have one, else sorted.
@@ -303,7 +335,7 @@ function Block.from_rows(rows, like, options)
     columns[k] = values.to_column(list, #rows, kind_of(name, like, options or {}))
   end
   if #rows == 0 and like then return like:narrow(0, 0) end
-  return Block(names, columns, #rows)
+  return of_same_rows(Block(names, columns, #rows), like)
 end
 
 -- A column's list may have holes, but no other keys.
@@ -342,7 +374,7 @@ function Block.from_batch(batch, like, options)
     end
     columns[k] = given
   end
-  return Block(names, columns)
+  return of_same_rows(Block(names, columns), like)
 end
 
 ---A plain table that crosses threads, for `unpack`.
@@ -350,7 +382,7 @@ end
 function Block:pack()
   local columns = {}
   for k, of in ipairs(self._columns) do columns[k] = column.pack(of) end
-  return {names = torch.list(self:names()), columns = torch.list(columns), num_rows = self._num_rows}
+  return {names = torch.list(self:names()), columns = torch.list(columns), num_rows = self._num_rows, origins = self._origins}
 end
 
 ---The block that `pack` took apart.
@@ -359,7 +391,9 @@ end
 function Block.unpack(packed)
   local columns = {}
   for k, of in ipairs(packed.columns) do columns[k] = column.unpack(of) end
-  return Block(packed.names, columns, packed.num_rows)
+  local out = Block(packed.names, columns, packed.num_rows)
+  out._origins = packed.origins
+  return out
 end
 
 ---The block of a batch that a reader of base._arrow gave. Columns of images stay encoded.

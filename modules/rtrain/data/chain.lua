@@ -56,11 +56,23 @@ local function copies(next_block)
   end
 end
 
+-- The blocks of a file with where their rows are in it.
+local function with_origins(next_block, name)
+  local first = 0
+  return function()
+    local block = next_block()
+    if block == nil then return nil end
+    first = first + block:num_rows()
+    return block:from(name, first - block:num_rows())
+  end
+end
+
 local function input(self, request)
   if request.block then return once(Block.unpack(request.block)) end
   local fragment = request.fragment
   local next_block = self.source:read(fragment, self._options)
   if self.source.in_memory then next_block = copies(next_block) end
+  if request.name ~= '' then next_block = with_origins(next_block, request.name) end
   if fragment.count then next_block = cut(next_block, fragment.skip, fragment.count) end
   return fragment.keep and Selection(fragment.keep):blocks(next_block) or next_block
 end

@@ -1,6 +1,5 @@
 -- rtrain/data/operators/columns.lua: select_columns, drop_columns, rename_columns.
 
-local Block = require 'rtrain.data.block'
 local errors = require 'base.errors'
 local Operator = require 'rtrain.data.operator'
 
@@ -87,10 +86,8 @@ local function renamed(self, names)
 end
 
 function RenameColumns:apply(block)
-  local names, columns = block:names(), {}
   for _, old in ipairs(self._old) do block:column(old) end
-  for i, name in ipairs(names) do columns[i] = block:column(name) end
-  return Block(renamed(self, names), columns, block:num_rows())
+  return block:renamed(renamed(self, block:names()))
 end
 
 function RenameColumns:schema_of(schema)
