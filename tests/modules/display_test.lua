@@ -473,6 +473,12 @@ function TestStopping.test_it_says_who_asks_and_for_how_long_it_may_take()
     'rtrain: SIGINT: the run is being stopped (once more: kill it)\n')
 end
 
+function TestStopping.test_what_is_tried_out_has_no_checkpoint_to_stop_at()
+  local shown, _, err = display {is_tryout = true}
+  shown:show {type = 'stopping', attempt = 1, kind = 'interrupt', by = 'SIGINT', grace_s = 30}
+  lu.assertEquals(err.text, 'rtrain: SIGINT: the script stops, at the latest in 30.0 s (once more: kill it)\n')
+end
+
 function TestStopping.test_the_live_block_counts_down()
   local shown, _, err = display {terminal = true}
   shown:show {type = 'stopping', attempt = 1, kind = 'terminate', by = 'SIGTERM', grace_s = 30}

@@ -42,6 +42,7 @@ end
 ---@field storage_option? string what commands need that show the run, as ' --storage PATH'; default: nothing
 ---@field storage_uri? string of the object store that the run's storage stands for
 ---@field resume_command? string what goes on with the run when it has not come to its end
+---@field is_tryout? boolean whether a script is tried out, so that nothing is kept
 ---@field out? file* default io.stdout
 ---@field err? file* default io.stderr
 ---@field out_is_terminal? boolean nothing is written to `out` that could command a terminal; default: whether stdout is one
@@ -59,7 +60,7 @@ function Display:init(spec, options)
   self._score, self._logging = options.score, options.logging
   self._storage_option = options.storage_option or ''
   self._storage_path, self._storage_uri = spec.storage_path, options.storage_uri
-  self._resume_command = options.resume_command
+  self._resume_command, self._is_tryout = options.resume_command, options.is_tryout
   self._out, self._err = options.out or io.stdout, options.err or io.stderr
   self._is_terminal = {
     [self._out] = default(options.out_is_terminal, system.is_terminal(1)),
@@ -309,8 +310,9 @@ function show:stopping(event)
   if event.kind == 'resize' then text = by .. ': the attempt stops at its next checkpoint' end
   if event.grace_s > 0 then
     self._stop_at = self._clock() + event.grace_s
-    local what = event.kind == 'resize' and 'the attempt' or 'the run'
-    text = ('%s: %s stops at its next checkpoint, at the latest in %s'):format(by, what, texts.seconds(event.grace_s))
+    local what = event.kind == 'resize' and 'the attempt' or self._is_tryout and 'the script' or 'the run'
+    local at = self._is_tryout and '' or ' at its next checkpoint'
+    text = ('%s: %s stops%s, at the latest in %s'):format(by, what, at, texts.seconds(event.grace_s))
   end
   if event.kind == 'interrupt' then text = text .. ' (once more: kill it)' end
   self:notice(text, event.kind == 'interrupt' and 'warning' or 'info')

@@ -285,6 +285,7 @@ local function display_of(job, spec, flags)
     storage_option = storage_option(spec.storage_path),
     storage_uri = require('rtrain._host').storage_uri(spec.storage_path),
     resume_command = not flags.tryout and not os.getenv 'RTRAIN_TRIAL' and resume_command(flags, spec.name) or nil,
+    is_tryout = flags.tryout ~= nil,
     score = job.run_config.checkpoint_config,
     logging = job.run_config.logging_config,
   })
