@@ -188,6 +188,7 @@ function Unpacked:read(what)
   return what == '*l' and (bytes:gsub('\n$', '')) or bytes
 end
 
+---The file is not used any more.
 function Unpacked:close() self._text:release() end
 
 local function unpacked(path)
