@@ -142,7 +142,8 @@ def test_the_task_of_skypilot_is_one_run(rtrain, shell):
 def test_the_pods_of_an_indexed_job_are_one_run(rtrain, hosts, shell):
     """With the variables that `rtrain submit k8s` writes, and the number that Kubernetes gives each pod."""
     path = script(rtrain, NODES)
-    text = rtrain("submit", "k8s", path, "--nodes", "2", "--image", "i", "--name", "nodes", "--dry-run").stdout
+    text = rtrain("submit", "k8s", path, "--nodes", "2", "--image", "i", "--claim", "c", "--name", "nodes",
+                  "--dry-run").stdout
     variables = dict(re.findall(r'- name: (RTRAIN_\w+)\n +value: "?([^"\n]+)', text))
     assert variables["RTRAIN_MASTER_ADDR"] == "nodes-0.nodes"
     hosts.write_names(variables["RTRAIN_MASTER_ADDR"])
