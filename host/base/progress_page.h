@@ -88,9 +88,6 @@ class PageCell {
 inline constexpr int kPageFrames = 8;
 using PageFrame = PageText<96>;  // "train.lua:12"
 
-// Whether the line is of the user's own code, not of a module of the executable.
-inline bool is_users_line(std::string_view line) { return !line.starts_with("rtrain://"); }
-
 // A call that waits for something outside this process. depth 0: none.
 struct BlockedCall {
   int depth = 0;

@@ -7,7 +7,7 @@
 #include "host/base/text.h"
 #include "host/cli/checkpoints.h"
 #include "host/cli/confirm.h"
-#include "host/store/retention.h"
+#include "host/decide/retention.h"
 #include "host/store/run_editor.h"
 
 namespace rtrain {

@@ -19,7 +19,7 @@
 #include "host/cli/listing.h"
 #include "host/store/environment.h"
 #include "host/store/listing_columns.h"
-#include "host/store/metric_path.h"
+#include "host/base/metric_path.h"
 
 namespace rtrain {
 namespace {

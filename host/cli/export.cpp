@@ -19,7 +19,7 @@
 #include "host/dash/offline_page.h"
 #include "host/store/event_file.h"
 #include "host/store/file.h"
-#include "host/store/metric_path.h"
+#include "host/base/metric_path.h"
 #include "host/store/run_table.h"
 
 namespace rtrain {

@@ -17,7 +17,7 @@
 #include "host/machine/terminal_size.h"
 #include "host/store/environment.h"
 #include "host/store/file.h"
-#include "host/store/metric_path.h"
+#include "host/base/metric_path.h"
 #include "host/store/object_storage.h"
 #include "host/store/run_tag.h"
 

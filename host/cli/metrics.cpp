@@ -5,7 +5,7 @@
 #include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
-#include "host/store/metric_path.h"
+#include "host/base/metric_path.h"
 
 namespace rtrain {
 namespace {

@@ -12,7 +12,7 @@
 #include "host/base/value.h"
 #include "host/control/control_way.h"
 #include "host/loop/messages/commands.h"
-#include "host/loop/messages/record.h"
+#include "host/base/record.h"
 #include "host/store/run_reader.h"
 
 namespace rtrain {

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "host/loop/messages/record.h"
+#include "host/base/record.h"
 
 namespace rtrain {
 

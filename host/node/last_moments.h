@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "host/base/progress_page.h"
-#include "host/loop/messages/record.h"
+#include "host/base/record.h"
 
 namespace rtrain {
 

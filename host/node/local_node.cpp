@@ -6,6 +6,7 @@
 
 #include "host/machine/network.h"
 #include "host/machine/oom_kills.h"
+#include "host/node/page_facts.h"
 #include "host/node/worker_threads.h"
 
 namespace rtrain {

@@ -14,7 +14,7 @@
 #include "host/base/error.h"
 #include "host/loop/messages/ingest.h"
 #include "host/loop/messages/join.h"
-#include "host/loop/messages/record.h"
+#include "host/base/record.h"
 #include "host/node/node.h"
 
 namespace rtrain {

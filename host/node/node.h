@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "host/base/error.h"
-#include "host/node/rank_facts.h"
+#include "host/decide/rank_facts.h"
 #include "host/node/worker_group.h"
 #include "host/store/series_store.h"
 

@@ -7,7 +7,7 @@
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/loop/loop.h"
-#include "host/loop/messages/record.h"
+#include "host/base/record.h"
 
 namespace rtrain {
 namespace {

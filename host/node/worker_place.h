@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "host/loop/messages/record.h"
+#include "host/base/record.h"
 
 namespace rtrain {
 

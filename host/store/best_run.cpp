@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "host/store/retention.h"
+#include "host/decide/retention.h"
 #include "host/store/row_values.h"
 
 namespace rtrain {

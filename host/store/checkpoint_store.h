@@ -17,7 +17,7 @@
 #include "host/store/checkpoint_status.h"
 #include "host/store/manifest.h"
 #include "host/store/object_checkpoints.h"
-#include "host/store/retention.h"
+#include "host/decide/retention.h"
 #include "host/store/run_claim.h"
 
 namespace rtrain {

@@ -1,6 +1,6 @@
 // host/store/listing_columns.h: the names that an expression over runs may use, as columns in SQL.
 //
-// A run's columns, its last metrics by their very names or paths (host/store/metric_path.h),
+// A run's columns, its last metrics by their very names or paths (host/base/metric_path.h),
 // `config.KEY` (`config.opt.lr` for nested ones) and `tag`. Without quotes and spaces `val/loss` is
 // a metric where there is one, else a division. SQLite would take loss and Loss for one column, and
 // has room for 2,000: so only what an expression names becomes a column. Metrics that no expression

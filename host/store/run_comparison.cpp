@@ -6,7 +6,7 @@
 
 #include "host/base/line_diff.h"
 #include "host/base/text.h"
-#include "host/store/metric_path.h"
+#include "host/base/metric_path.h"
 
 namespace rtrain {
 namespace {

@@ -13,7 +13,7 @@
 #include "host/base/json.h"
 #include "host/base/json_scan.h"
 #include "host/base/text.h"
-#include "host/store/metric_path.h"
+#include "host/base/metric_path.h"
 #include "host/store/run_lock.h"
 #include "host/store/run_status.h"
 

@@ -1,6 +1,6 @@
 // host/store/run_functions.h: SQL functions of the read side: run_is_live(name), is_final(status),
 // now_ms(), config_value(config, key, ...), which is json_extract of '$.key...' in half the time,
-// and metric_value(metrics, path) (host/store/metric_path.h).
+// and metric_value(metrics, path) (host/base/metric_path.h).
 #pragma once
 
 #include <string>

@@ -8,7 +8,7 @@
 #include "host/store/file.h"
 #include "host/store/node_store.h"
 #include "host/store/object_storage.h"
-#include "host/store/retention.h"
+#include "host/decide/retention.h"
 #include "host/store/row_values.h"
 #include "host/store/run_functions.h"
 #include "host/store/run_lock.h"

@@ -10,7 +10,7 @@
 #include "host/base/clock.h"
 #include "host/base/json.h"
 #include "host/base/text.h"
-#include "host/store/metric_path.h"
+#include "host/base/metric_path.h"
 
 namespace rtrain {
 namespace {

@@ -10,7 +10,7 @@
 #include "host/base/text.h"
 #include "host/loop/build_id.h"
 #include "host/machine/xid.h"
-#include "host/train/watch/absent_ranks.h"
+#include "host/decide/absent_ranks.h"
 #include "host/train/watch/diag_folder.h"
 #include "host/train/watch/worker_death.h"
 

@@ -9,7 +9,7 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
-#include "host/loop/messages/record.h"
+#include "host/base/record.h"
 #include "host/machine/runtime_folder.h"
 
 namespace rtrain {

@@ -26,7 +26,7 @@
 #include "host/train/resources/resource_broker.h"
 #include "host/train/run_context.h"
 #include "host/train/run_record.h"
-#include "host/train/state_machine.h"
+#include "host/decide/state_machine.h"
 #include "host/train/stop/stop_signals.h"
 #include "host/train/watch/runtime_watch.h"
 

@@ -12,8 +12,8 @@
 
 #include "host/train/resources/resources.h"
 #include "host/train/run_context.h"
-#include "host/train/state_machine.h"
-#include "host/train/watch/evidence.h"
+#include "host/decide/state_machine.h"
+#include "host/decide/evidence.h"
 
 namespace rtrain {
 

@@ -10,7 +10,7 @@
 #include "host/base/secrets.h"
 #include "host/base/text.h"
 #include "host/store/file.h"
-#include "host/train/group/group_state.h"
+#include "host/decide/group_state.h"
 
 namespace rtrain {
 namespace {

@@ -9,11 +9,11 @@
 #include "host/base/value.h"
 #include "host/node/job_spec.h"
 #include "host/store/new_run.h"
-#include "host/train/failure_policy.h"
-#include "host/train/group/sync_board.h"
-#include "host/train/resources/placement.h"
-#include "host/train/resources/scaling_policy.h"
-#include "host/train/watch/hang_verdict.h"
+#include "host/decide/failure_policy.h"
+#include "host/decide/sync_board.h"
+#include "host/decide/placement.h"
+#include "host/decide/scaling_policy.h"
+#include "host/decide/hang_verdict.h"
 
 namespace rtrain {
 

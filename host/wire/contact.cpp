@@ -14,7 +14,7 @@
 #include "host/base/json.h"
 #include "host/base/new_file.h"
 #include "host/base/text.h"
-#include "host/loop/messages/record.h"
+#include "host/base/record.h"
 
 namespace rtrain {
 namespace {

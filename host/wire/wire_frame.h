@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "host/loop/frame.h"
-#include "host/loop/messages/record.h"
+#include "host/base/record.h"
 
 namespace rtrain {
 

@@ -8,6 +8,7 @@
 
 #include "host/base/clock.h"
 #include "host/base/text.h"
+#include "host/base/users_line.h"
 #include "host/lua/engine_loader.h"
 #include "host/worker/device_trace.h"
 #include "host/worker/worker_process.h"

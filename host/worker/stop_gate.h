@@ -1,5 +1,5 @@
 // host/worker/stop_gate.h: a rank's side of the agreement on where to stop
-// (host/train/stop/stop_agreement.h).
+// (host/decide/stop_agreement.h).
 //
 // call() belongs to the main thread, the rest to the control thread, which never waits here.
 #pragma once

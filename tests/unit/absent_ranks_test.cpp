@@ -1,4 +1,4 @@
-#include "host/train/watch/absent_ranks.h"
+#include "host/decide/absent_ranks.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "host/train/group/commit_agreement.h"
+#include "host/decide/commit_agreement.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "host/train/resources/core_request.h"
+#include "host/decide/core_request.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "host/train/failure_policy.h"
+#include "host/decide/failure_policy.h"
 
 #include <gtest/gtest.h>
 

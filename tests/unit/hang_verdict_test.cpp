@@ -1,4 +1,4 @@
-#include "host/train/watch/hang_verdict.h"
+#include "host/decide/hang_verdict.h"
 
 #include <gtest/gtest.h>
 

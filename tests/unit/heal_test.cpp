@@ -2,7 +2,7 @@
 // live.
 #include <gtest/gtest.h>
 
-#include "host/train/state_machine.h"
+#include "host/decide/state_machine.h"
 
 namespace rtrain {
 namespace {

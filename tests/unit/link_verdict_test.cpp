@@ -1,15 +1,15 @@
-#include "host/train/watch/link_verdict.h"
+#include "host/decide/link_verdict.h"
 
 #include <gtest/gtest.h>
 
 namespace rtrain {
 namespace {
 
-message::LinkSeen slow(int node, int num_slow) {
-  return {.node = node, .num_slow = num_slow, .num_answers = 20, .silent_s = 0};
+SeenLink slow(int node, int num_slow) {
+  return {.peer = node, .num_slow = num_slow, .num_answers = 20, .silent_s = 0};
 }
-message::LinkSeen silent(int node, double seconds) {
-  return {.node = node, .num_slow = 0, .num_answers = 20, .silent_s = seconds};
+SeenLink silent(int node, double seconds) {
+  return {.peer = node, .num_slow = 0, .num_answers = 20, .silent_s = seconds};
 }
 
 // The same is said from `from_s` on, twice a second; what is found by then.

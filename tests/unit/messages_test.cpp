@@ -9,7 +9,7 @@
 #include "host/loop/messages/routes.h"
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
-#include "host/node/rank_facts.h"
+#include "host/decide/rank_facts.h"
 #include "host/train/attempt.h"
 #include "host/train/checkpoints/validation_process.h"
 #include "host/train/operator_commands.h"

@@ -1,4 +1,4 @@
-#include "host/store/metric_path.h"
+#include "host/base/metric_path.h"
 
 #include <gtest/gtest.h>
 

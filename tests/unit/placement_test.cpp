@@ -1,4 +1,4 @@
-#include "host/train/resources/placement.h"
+#include "host/decide/placement.h"
 
 #include <gtest/gtest.h>
 

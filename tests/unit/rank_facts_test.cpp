@@ -1,5 +1,5 @@
 // Pages that a worker has written over: what is read of them has bounds.
-#include "host/node/rank_facts.h"
+#include "host/decide/rank_facts.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,6 +10,7 @@
 #include "host/base/clock.h"
 #include "host/base/progress_board.h"
 #include "host/node/last_moments.h"
+#include "host/node/page_facts.h"
 
 namespace rtrain {
 namespace {

@@ -1,8 +1,8 @@
-#include "host/train/reports/report_collector.h"
+#include "host/decide/report_collector.h"
 
 #include <gtest/gtest.h>
 
-#include "host/train/reports/report_flow.h"
+#include "host/decide/report_flow.h"
 
 namespace rtrain {
 namespace {

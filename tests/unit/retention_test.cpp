@@ -1,4 +1,4 @@
-#include "host/store/retention.h"
+#include "host/decide/retention.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "host/train/resources/scaling_policy.h"
+#include "host/decide/scaling_policy.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "host/train/state_machine.h"
+#include "host/decide/state_machine.h"
 
 #include <gtest/gtest.h>
 

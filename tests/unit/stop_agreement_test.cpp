@@ -1,4 +1,4 @@
-#include "host/train/stop/stop_agreement.h"
+#include "host/decide/stop_agreement.h"
 
 #include <gtest/gtest.h>
 

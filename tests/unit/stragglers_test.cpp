@@ -1,4 +1,4 @@
-#include "host/train/watch/stragglers.h"
+#include "host/decide/stragglers.h"
 
 #include <gtest/gtest.h>
 

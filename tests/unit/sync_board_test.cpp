@@ -1,4 +1,4 @@
-#include "host/train/group/sync_board.h"
+#include "host/decide/sync_board.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 #include "host/train/watch/watchdog.h"
+#include "host/node/page_facts.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -2,6 +2,7 @@
 
 #include "host/base/progress_page.h"
 #include "host/base/text.h"
+#include "host/base/users_line.h"
 #include "host/engine/runtime/ranges.h"
 
 namespace rtrain {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "host/loop/messages/record.h"
+#include "host/base/record.h"
 
 namespace rtrain::message {
 

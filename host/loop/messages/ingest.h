@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "host/loop/messages/record.h"
+#include "host/base/record.h"
 
 namespace rtrain::message {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <variant>
 
-#include "host/loop/messages/record.h"
+#include "host/base/record.h"
 
 namespace rtrain::message {
 

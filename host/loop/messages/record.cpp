@@ -1,4 +1,4 @@
-#include "host/loop/messages/record.h"
+#include "host/base/record.h"
 
 #include "host/base/text.h"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "host/loop/messages/ingest.h"
-#include "host/loop/messages/record.h"
+#include "host/base/record.h"
 #include "host/loop/messages/store_calls.h"
 
 namespace rtrain {

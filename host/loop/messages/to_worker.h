@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "host/loop/messages/record.h"
+#include "host/base/record.h"
 
 namespace rtrain {
 

@@ -14,7 +14,7 @@
 #include "host/store/checkpoint_files.h"
 #include "host/store/checkpoint_store.h"
 #include "host/store/run_store.h"
-#include "host/train/reports/report_collector.h"
+#include "host/decide/report_collector.h"
 
 namespace rtrain {
 

@@ -51,7 +51,7 @@ std::vector<KeyValueStore::Answer> KeyValueStore::call(int rank, const message::
   sum += add.delta;
   std::vector<Answer> answers;
   put(add.key, std::to_string(sum), answers);
-  answers.push_back({rank, add.id, sum});
+  answers.emplace_back(rank, add.id, sum);
   return answers;
 }
 

@@ -14,7 +14,7 @@
 #include "host/loop/messages/to_worker.h"
 #include "host/train/io_calls.h"
 #include "host/train/reports/record_writer.h"
-#include "host/train/reports/report_collector.h"
+#include "host/decide/report_collector.h"
 #include "host/train/run_events.h"
 
 namespace rtrain {

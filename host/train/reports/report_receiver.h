@@ -14,8 +14,8 @@
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
-#include "host/train/reports/report_collector.h"
-#include "host/train/reports/report_flow.h"
+#include "host/decide/report_collector.h"
+#include "host/decide/report_flow.h"
 
 namespace rtrain {
 

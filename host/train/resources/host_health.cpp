@@ -267,7 +267,12 @@ void HostHealth::watch() {
 }
 
 void HostHealth::on_link(int node, const message::LinkSeen& seen) {
-  if (hosts_.contains(node) && hosts_.contains(seen.node)) links_.add(node, seen, monotonic_s());
+  if (!hosts_.contains(node) || !hosts_.contains(seen.node)) return;
+  const SeenLink link{.peer = seen.node,
+                      .num_slow = seen.num_slow,
+                      .num_answers = seen.num_answers,
+                      .silent_s = seen.silent_s};
+  links_.add(node, link, monotonic_s());
 }
 
 void HostHealth::on_host(int node, const message::HostSeen& seen) {

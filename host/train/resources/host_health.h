@@ -19,8 +19,8 @@
 #include "host/node/health_messages.h"
 #include "host/node/node_health.h"
 #include "host/train/run_context.h"
-#include "host/train/watch/evidence.h"
-#include "host/train/watch/link_verdict.h"
+#include "host/decide/evidence.h"
+#include "host/decide/link_verdict.h"
 
 namespace rtrain {
 

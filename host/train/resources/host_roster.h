@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "host/node/job_nodes.h"
-#include "host/train/resources/placement.h"
+#include "host/decide/placement.h"
 #include "host/train/run_spec.h"
 
 namespace rtrain {

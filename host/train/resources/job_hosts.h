@@ -19,7 +19,7 @@
 #include "host/train/resources/host_health.h"
 #include "host/train/resources/host_roster.h"
 #include "host/train/resources/late_reports.h"
-#include "host/train/resources/placement.h"
+#include "host/decide/placement.h"
 #include "host/train/resources/resources.h"
 #include "host/train/run_context.h"
 

@@ -6,7 +6,7 @@
 
 #include "host/machine/gpu_request.h"
 #include "host/machine/lease.h"
-#include "host/train/resources/core_request.h"
+#include "host/decide/core_request.h"
 
 namespace rtrain {
 

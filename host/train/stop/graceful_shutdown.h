@@ -14,7 +14,7 @@
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
-#include "host/train/stop/stop_agreement.h"
+#include "host/decide/stop_agreement.h"
 
 namespace rtrain {
 

@@ -16,7 +16,7 @@
 
 #include "host/loop/signal.h"
 #include "host/loop/timer.h"
-#include "host/train/stop/stop_agreement.h"
+#include "host/decide/stop_agreement.h"
 
 namespace rtrain {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "host/loop/messages/commands.h"
-#include "host/train/group/group_state.h"
+#include "host/decide/group_state.h"
 
 namespace rtrain {
 

@@ -16,7 +16,7 @@
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
-#include "host/node/rank_facts.h"
+#include "host/decide/rank_facts.h"
 
 namespace rtrain {
 

@@ -5,6 +5,7 @@
 #include "host/base/clock.h"
 #include "host/base/json.h"
 #include "host/base/text.h"
+#include "host/base/users_line.h"
 
 namespace rtrain {
 namespace {

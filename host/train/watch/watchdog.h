@@ -16,9 +16,9 @@
 #include "host/base/error.h"
 #include "host/base/value.h"
 #include "host/loop/timer.h"
-#include "host/train/watch/hang_verdict.h"
+#include "host/decide/hang_verdict.h"
 #include "host/train/watch/stack_request.h"
-#include "host/train/watch/stragglers.h"
+#include "host/decide/stragglers.h"
 
 namespace rtrain {
 

@@ -5,7 +5,7 @@
 
 #include "host/base/error.h"
 #include "host/node/worker_group.h"
-#include "host/train/group/group_state.h"
+#include "host/decide/group_state.h"
 
 namespace rtrain {
 

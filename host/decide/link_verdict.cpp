@@ -1,0 +1,112 @@
+#include "host/decide/link_verdict.h"
+
+#include <algorithm>
+
+#include "host/base/text.h"
+
+namespace rtrain {
+namespace {
+
+// Of twenty answers, which a good link has in four seconds. A busy network loses one packet of a
+// hundred.
+constexpr int kSlowAnswers = 5;
+constexpr double kSilentS = 5;
+// What was said longer ago says nothing of now.
+constexpr double kFreshS = 3;
+// For what the other links have to say.
+constexpr double kSettleS = 1;
+
+}  // namespace
+
+std::vector<std::pair<int, int>> at_fault(std::set<std::pair<int, int>> failed) {
+  std::vector<std::pair<int, int>> out;
+  while (!failed.empty()) {
+    std::map<int, int> counts;
+    for (const auto& [node, peer] : failed) ++counts[node];
+    std::pair<int, int> worst;  // of as many the later one, so that node 0 has to have more
+    for (const auto& count : counts) {
+      if (count.second >= worst.second) worst = count;
+    }
+    const int node = worst.first;
+    const auto is_of = [node](const auto& link) { return link.first == node; };
+    out.push_back(*std::find_if(failed.begin(), failed.end(), is_of));
+    std::erase_if(failed, [&](const auto& link) { return is_of(link) || link.second == node; });
+  }
+  return out;
+}
+
+// Hosts say it twice a second as long as nothing comes through.
+void LinkVerdict::add(int node, const SeenLink& link, double now_s) {
+  Seen& entry = seen_[{node, link.peer}];
+  const bool goes_on = entry.silent_since_s > 0 && is_fresh(entry, now_s);
+  const double since_s = goes_on ? entry.silent_since_s : now_s;
+  entry = {.last = link, .at_s = now_s, .silent_since_s = link.silent_s > 0 ? since_s : 0};
+}
+
+void LinkVerdict::drop(int node) {
+  std::erase_if(seen_, [node](const auto& each) {
+    return each.first.first == node || each.first.second == node;
+  });
+}
+
+bool LinkVerdict::is_fresh(const Seen& seen, double now_s) const {
+  return now_s - seen.at_s <= kFreshS;
+}
+
+bool LinkVerdict::drops(const Ends& ends, double now_s) const {
+  const auto found = seen_.find(ends);
+  return found != seen_.end() && is_fresh(found->second, now_s) &&
+         found->second.last.num_slow >= kSlowAnswers;
+}
+
+bool LinkVerdict::is_silent(const Ends& ends, double now_s) const {
+  const auto found = seen_.find(ends);
+  return found != seen_.end() && is_fresh(found->second, now_s) &&
+         found->second.silent_since_s > 0 && now_s - found->second.silent_since_s >= kSilentS;
+}
+
+bool LinkVerdict::is_bad(const Ends& ends, double now_s) const {
+  return drops(ends, now_s) ||
+         (is_silent(ends, now_s) && is_silent({ends.second, ends.first}, now_s));
+}
+
+// Links that are only slow yet, or silent for a moment, count a part.
+double LinkVerdict::weight(int node, double now_s) const {
+  double out = 0;
+  for (const auto& [ends, seen] : seen_) {
+    if (ends.first != node && ends.second != node) continue;
+    if (!is_fresh(seen, now_s)) continue;
+    if (is_bad(ends, now_s)) out += 1;
+    out += 0.1 * seen.last.num_slow;
+  }
+  return out;
+}
+
+std::optional<LinkFinding> LinkVerdict::decide(double now_s) {
+  const Ends* bad = nullptr;
+  for (const auto& [ends, seen] : seen_) {
+    if (bad == nullptr && is_bad(ends, now_s)) bad = &ends;
+  }
+  if (bad == nullptr) {
+    bad_since_s_.reset();
+    return std::nullopt;
+  }
+  if (!bad_since_s_) bad_since_s_ = now_s;
+  if (now_s - *bad_since_s_ < kSettleS) return std::nullopt;
+  const auto [one, other] = *bad;
+  const double of_one = weight(one, now_s);
+  const double of_other = weight(other, now_s);
+  const bool is_one = other == 0 || (one != 0 && of_one > of_other);
+  LinkFinding out{.node = is_one ? one : other, .peer = is_one ? other : one, .text = {}};
+  const SeenLink& last = seen_.at(*bad).last;
+  out.text = drops(*bad, now_s)
+                 ? cat("drops packets: for ", last.num_slow, " of the last ", last.num_answers,
+                       " answers over it some had to be sent again")
+                 : cat("lets nothing through for ", static_cast<int>(last.silent_s),
+                       " s, though both hosts are there");
+  drop(out.node);
+  bad_since_s_.reset();
+  return out;
+}
+
+}  // namespace rtrain

@@ -1,0 +1,49 @@
+// host/decide/placement.h: how many workers each host of a job gets
+// (ScalingConfig.placement_strategy). Pure.
+//
+// The cores or devices that a job has on a host are for some number of workers. Where nobody said
+// what a worker needs (`may_share`), more workers than that share the cores.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/base/error.h"
+
+namespace rtrain {
+
+enum class PlacementStrategy {
+  kPack,          // fills one host after the other, in the launcher's order
+  kSpread,        // gives one worker to each host in turn
+  kStrictPack,    // all on one host
+  kStrictSpread,  // each on a host of its own
+};
+
+// Throws Error(kConfig) for an unknown one.
+PlacementStrategy placement_strategy_from_name(std::string_view name);
+
+struct HostRoom {
+  std::string host;
+  int workers = 1;  // that its cores or devices are for
+};
+
+class Placement {
+ public:
+  Placement(PlacementStrategy strategy, bool may_share)
+      : strategy_(strategy), may_share_(may_share) {}
+
+  // The most workers that these hosts can have, up to `limit`.
+  int most(const std::vector<HostRoom>& rooms, int limit) const;
+  // Of each host. REQUIRES: num_workers <= most(rooms, num_workers).
+  std::vector<int> counts(int num_workers, const std::vector<HostRoom>& rooms) const;
+  // The error of workers that these hosts cannot have, with the numbers.
+  std::optional<Error> impossible(int num_workers, const std::vector<HostRoom>& rooms) const;
+
+ private:
+  PlacementStrategy strategy_;
+  bool may_share_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,9 @@
+#include "host/decide/rank_facts.h"
+
+#include "host/base/text.h"
+
+namespace rtrain {
+
+std::string CollectiveFacts::text() const { return cat(operation, "(", tensors, ")"); }
+
+}  // namespace rtrain

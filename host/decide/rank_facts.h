@@ -1,0 +1,85 @@
+// host/decide/rank_facts.h: what a rank shows of itself at one moment.
+//
+// Times are of the monotonic clock of whoever has the facts: only compared, or taken from now.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/base/record.h"
+#include "host/base/wait_kind.h"
+
+namespace rtrain {
+
+template <>
+inline constexpr WaitKind kLastOf<WaitKind> = WaitKind::kOwn;
+
+struct CollectiveFacts {
+  uint64_t sequence = 0;
+  std::string operation;  // "all_reduce"
+  std::string tensors;    // "float32 [4]"
+  std::string line;       // "train.lua:7"
+  double time_s = 0;      // when the rank came to it
+
+  // The same for all ranks that agree: "all_reduce(float32 [4])".
+  std::string text() const;
+
+  static constexpr std::tuple kFields{required("sequence", &CollectiveFacts::sequence),
+                                      required("operation", &CollectiveFacts::operation),
+                                      required("tensors", &CollectiveFacts::tensors),
+                                      required("line", &CollectiveFacts::line),
+                                      required("time", &CollectiveFacts::time_s)};
+};
+
+struct WaitFacts {
+  WaitKind kind = WaitKind::kOwn;
+  std::string operation;  // as people see it
+  double since_s = 0;
+  std::string line;       // the innermost that is not of rtrain's own modules
+  uint64_t sequence = 0;  // of the collective that the rank's device waits in; 0: it waits
+                          // itself
+  std::vector<std::string> frames = {};  // Lua, the innermost first
+
+  static constexpr std::tuple kFields{
+      required("kind", &WaitFacts::kind),         required("operation", &WaitFacts::operation),
+      required("since", &WaitFacts::since_s),     optional("line", &WaitFacts::line),
+      optional("sequence", &WaitFacts::sequence), optional("frames", &WaitFacts::frames)};
+};
+
+// A collective over NCCL, which the rank's device has not finished. Its thread may go on meanwhile.
+struct DeviceFacts {
+  uint64_t sequence = 0;
+  double since_s = 0;
+
+  static constexpr std::tuple kFields{required("sequence", &DeviceFacts::sequence),
+                                      required("since", &DeviceFacts::since_s)};
+};
+
+struct RankFacts {
+  int state = 'S';        // of the process, as /proc shows it
+  double cpu_s = 0;       // that the process has had
+  uint64_t progress = 0;  // of whatever counter
+  uint64_t collectives = 0;
+  uint64_t reports = 0;
+  double beat_s = 0;
+  bool is_busy = false;  // train.busy() holds
+  std::optional<WaitFacts> wait = {};
+  std::optional<DeviceFacts> device = {};
+  std::vector<CollectiveFacts> calls = {};  // the latest
+  // What the controller adds.
+  bool is_started = false;  // its train function has begun
+  bool has_returned = false;
+  std::string line = {};  // where it was seen last, outside of waits
+
+  static constexpr std::tuple kFields{
+      required("state", &RankFacts::state),       required("cpu", &RankFacts::cpu_s),
+      required("progress", &RankFacts::progress), required("collectives", &RankFacts::collectives),
+      required("reports", &RankFacts::reports),   required("beat", &RankFacts::beat_s),
+      optional("is_busy", &RankFacts::is_busy),   optional("wait", &RankFacts::wait),
+      optional("device", &RankFacts::device),     optional("calls", &RankFacts::calls),
+  };
+};
+
+}  // namespace rtrain
