@@ -480,7 +480,7 @@ class Transition {
   void begin_next_of_heal() {
     ++m_.attempt;
     m_.state = RunState::kScheduling;
-    m_.num_workers = num_kept(m_.ranks);
+    if (can_heal()) m_.num_workers = num_kept(m_.ranks);  // else begin_healed() gives up
     add(action::BeginAttempt{m_.attempt, m_.num_workers, m_.next_index});
   }
 
@@ -654,6 +654,22 @@ class Transition {
   std::vector<Action> actions_;
 };
 
+// What holds between any two events, whatever they are.
+void check(const Machine& m) {
+  const bool is_running = m.state == RunState::kRunning || m.state == RunState::kPreempting;
+  const bool is_over = m.state >= RunState::kErrored;
+  RT_CHECK(m.num_workers <= m.scaling.max_workers());
+  RT_CHECK(m.ranks.empty() || static_cast<int>(m.ranks.size()) >= m.num_workers);
+  RT_CHECK(!m.requesting || (m.ranks.empty() && !m.run_ending));
+  RT_CHECK(!is_running || (m.ran && slowest_phase(m.ranks) == Phase::kRunning));
+  RT_CHECK(!is_over || (m.run_ending && m.ranks.empty()));
+  RT_CHECK(m.heal == HealStage::kNone || (m.can_replace && !m.killed && !m.ranks.empty()));
+  RT_CHECK(!m.kill_is_due || m.heal == HealStage::kWriting || m.killed);
+  RT_CHECK(!m.attempt_ending || all_gone(m.ranks));
+  RT_CHECK(!m.killed || m.state == RunState::kShuttingDown || m.ranks.empty());
+  RT_CHECK(!m.stop || m.stop->kind != StopKind::kResize || m.scaling.is_elastic());
+}
+
 // An event of a rank whose attempt is over.
 template <class E>
 bool is_late(const Machine& machine, const E& event) {
@@ -671,9 +687,12 @@ Step step(Machine machine, const Event& event) {
   if (std::visit([&](const auto& e) { return is_late(machine, e); }, event)) {
     return {std::move(machine), {}};
   }
+  check(machine);
   Transition transition(std::move(machine));
   std::visit([&](const auto& e) { transition.on(e); }, event);
-  return transition.take();
+  Step next = transition.take();
+  check(next.machine);
+  return next;
 }
 
 }  // namespace rtrain

@@ -347,6 +347,7 @@ struct Step {
   std::vector<Action> actions;
 };
 
+// Throws Error(kInternal) where the machine is in a state that must never be.
 Step step(Machine machine, const Event& event);
 
 }  // namespace rtrain

@@ -74,6 +74,16 @@ class Driver {
   std::vector<Action> actions_;
 };
 
+TEST(Heal, TheRowOfAGroupThatCannotGoOnSaysTheNumberThatWasAskedFor) {
+  Driver d(3);
+  d.all_hold().lose_first().lose_host_of(2);
+  d.feed(event::AttemptEnded{false});
+  ASSERT_TRUE(d.find<action::BeginAttempt>());
+  EXPECT_EQ(d.find<action::BeginAttempt>()->num_workers, 3);
+  d.feed(event::AttemptBegun{});
+  EXPECT_TRUE(d.find<action::KillGroup>());
+}
+
 TEST(Heal, ReplacesTheLostRankAndLetsTheOthersLive) {
   Driver d(3);
   d.all_hold().dying(1);

@@ -462,9 +462,13 @@ TEST(StateMachine, ATerminatedRunThatDidNotSaveIsAborted) {
 
 // behaviour: a clean return during a stop
 TEST(StateMachine, ACleanReturnDuringAStopFinishesTheRun) {
-  for (const StopKind kind : {StopKind::kTerminate, StopKind::kInterrupt, StopKind::kResize}) {
-    Driver d(2);
-    d.run().feed(event::StopRequested{kind});
+  const std::vector<Event> stops = {event::StopRequested{StopKind::kTerminate},
+                                    event::StopRequested{StopKind::kInterrupt},
+                                    event::ResourcesSeen{1, 1}};
+  for (const Event& stop : stops) {
+    Driver d(ScalingPolicy::elastic(1, 2, 60), {});
+    d.run().feed(stop);
+    ASSERT_TRUE(d.find<action::AskToStop>());
     d.feed(event::Returned{0}).feed(event::Returned{1}).die(0).die(1);
     EXPECT_EQ(d.find<action::EndAttempt>()->status, RunState::kFinished);
     d.feed(event::AttemptEnded{false}).feed(event::RunEnded{});
