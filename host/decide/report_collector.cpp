@@ -91,6 +91,7 @@ ReportCollector::Progress ReportCollector::add(Report report) {
 }
 
 ReportCollector::Progress ReportCollector::add_upload(Report outcome, double deadline_s) {
+  if (given_up_.erase({outcome.rank, outcome.index}) > 0) return {};
   const auto found = pending_.find(outcome.index);
   const auto rank = static_cast<size_t>(outcome.rank);
   const bool known = found != pending_.end() && rank < found->second.reports.size() &&
@@ -102,7 +103,6 @@ ReportCollector::Progress ReportCollector::add_upload(Report outcome, double dea
   Pending& pending = found->second;
   Report& report = *pending.reports[rank];
   Progress progress;
-  if (report.upload == Upload::kFailed) return progress;  // it was given up before
   if (report.upload != Upload::kRunning) {
     throw Error(Code::kArgument,
                 cat("rank ", outcome.rank, " sent files of report ", outcome.index, " twice"));
@@ -190,19 +190,21 @@ void ReportCollector::postpone(double deadline_s) {
   }
 }
 
-std::vector<ReportCollector::Stuck> ReportCollector::take_stuck(double now_s) {
-  std::vector<Stuck> out;
+ReportCollector::Progress ReportCollector::take_stuck(double now_s) {
+  Progress progress;
   for (const int64_t index : uploads_) {
     for (auto& report : pending_.at(index).reports) {
       if (!is_waiting(report)) continue;
       auto error = hopeless(*report, now_s);
       if (!error) continue;
+      if (report->upload == Upload::kRunning) given_up_.emplace(report->rank, index);
       report->upload = Upload::kFailed;  // what the others still bring is not a whole checkpoint
       report->error = *error;
-      out.push_back({report->rank, index, std::move(*error)});
+      progress.stuck.push_back({report->rank, index, std::move(*error)});
     }
   }
-  return out;
+  if (!progress.stuck.empty()) take_complete(progress);
+  return progress;
 }
 
 std::string ReportCollector::site(int rank) const {

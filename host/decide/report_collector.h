@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host/base/error.h"
@@ -65,10 +66,17 @@ class ReportCollector {
     int64_t index;
     std::string folder;
   };
+  // A rank's wait that has become hopeless, with the error its report() raises.
+  struct Stuck {
+    int rank;
+    int64_t index;
+    Error error;
+  };
   // What a call has brought about.
   struct Progress {
     std::vector<Named> named;
     std::vector<Seal> seals;
+    std::vector<Stuck> stuck;
     // The reports of all ranks by rank, in order; of one for all only that.
     std::vector<std::vector<Report>> complete;
   };
@@ -77,21 +85,17 @@ class ReportCollector {
   // where one for all has another number for another rank, or brings a checkpoint.
   Progress add(Report report);
   // How the upload of a report has ended: kStaged with files, kInFolder with a folder, kFailed with
-  // an error. Throws kArgument when that upload is not running.
+  // an error. Of a wait that was given up it changes nothing. Throws kArgument when that upload is
+  // not running.
   Progress add_upload(Report outcome, double deadline_s);
   void set_returned(int rank);
 
   // What is waited for has moved: all deadlines become this one.
   void postpone(double deadline_s);
 
-  // A rank's wait that has become hopeless, with the error its report() raises.
-  struct Stuck {
-    int rank;
-    int64_t index;
-    Error error;
-  };
-  // Each is given once.
-  std::vector<Stuck> take_stuck(double now_s);
+  // The waits that have become hopeless, each once, and the reports that are complete without what
+  // was waited for.
+  Progress take_stuck(double now_s);
   // One line about the ranks that a checkpoint waits for, once in each notice time.
   std::optional<std::string> take_notice(double now_s);
   // When the two calls above are due next; nothing while no rank waits. Call them after each change
@@ -141,7 +145,8 @@ class ReportCollector {
   std::vector<bool> returned_;
   std::vector<std::string> sites_;  // of each rank's last report
   std::map<int64_t, Pending> pending_;
-  std::set<int64_t> uploads_;  // numbers of those that somebody brings files with
+  std::set<int64_t> uploads_;                   // numbers of those that somebody brings files with
+  std::set<std::pair<int, int64_t>> given_up_;  // uploads whose end has not come: rank, number
 };
 
 // The first failed upload among the ranks' reports.

@@ -47,6 +47,17 @@ TEST(ReportCollector, RefusesANumberThatIsNotTheNext) {
   EXPECT_THROW(handler.add(report(0, 0)), Error);
 }
 
+TEST(ReportCollector, AReportWhoseFilesNeverComeIsCompleteWithoutThem) {
+  ReportCollector handler(2, 0);
+  handler.add(report(0, 0, Upload::kRunning));
+  EXPECT_TRUE(handler.add(report(1, 0)).complete.empty());
+  const auto progress = handler.take_stuck(101);
+  ASSERT_EQ(progress.complete.size(), 1U);
+  EXPECT_EQ(progress.complete[0][0].upload, Upload::kFailed);
+  EXPECT_TRUE(staged(handler, 0, 0).complete.empty()) << "they came too late";
+  EXPECT_THROW(staged(handler, 0, 0), Error) << "and came again";
+}
+
 Report for_all(int64_t index) {
   Report out = report(0, index);
   out.is_for_all = true;
@@ -111,8 +122,8 @@ TEST(ReportCollector, OneRanksFilesAreNoCheckpoint) {
   handler.add(report(0, 0, Upload::kRunning));
   handler.add(report(1, 0, Upload::kRunning));
   EXPECT_TRUE(staged(handler, 0, 0).complete.empty());
-  EXPECT_TRUE(handler.take_stuck(50).empty());
-  const auto stuck = handler.take_stuck(101);
+  EXPECT_TRUE(handler.take_stuck(50).stuck.empty());
+  const auto stuck = handler.take_stuck(101).stuck;
   ASSERT_EQ(stuck.size(), 2U);
   EXPECT_NE(stuck[0].error.message().find("not yet staged: the files of rank 1"),
             std::string::npos);
@@ -126,8 +137,8 @@ TEST(ReportCollector, DeadlinesBeginAnewWhileAnUploadMoves) {
   staged(handler, 0, 0);
   handler.postpone(150);
   EXPECT_EQ(handler.next_due(), 150);
-  EXPECT_TRUE(handler.take_stuck(149).empty());
-  EXPECT_EQ(handler.take_stuck(150).size(), 2U);
+  EXPECT_TRUE(handler.take_stuck(149).stuck.empty());
+  EXPECT_EQ(handler.take_stuck(150).stuck.size(), 2U);
 }
 
 TEST(ReportCollector, AFailedUploadMakesTheWholeReportFail) {
@@ -196,9 +207,9 @@ TEST(ReportCollector, AWaitForARankThatReturnedNamesBoth) {
   Report waiting = report(1, 1, Upload::kStaged);
   waiting.call_site = "train.lua:9";
   handler.add(waiting);
-  EXPECT_TRUE(handler.take_stuck(0).empty());
+  EXPECT_TRUE(handler.take_stuck(0).stuck.empty());
   handler.set_returned(0);
-  const auto stuck = handler.take_stuck(0);
+  const auto stuck = handler.take_stuck(0).stuck;
   ASSERT_EQ(stuck.size(), 1U);
   EXPECT_EQ(stuck[0].rank, 1);
   EXPECT_EQ(stuck[0].index, 1);
@@ -207,17 +218,17 @@ TEST(ReportCollector, AWaitForARankThatReturnedNamesBoth) {
             "rank 1 waits in report() number 1 at train.lua:9 with a checkpoint, but rank 0 has "
             "already returned from the train function after 1 report, the last at train.lua:7: "
             "every rank must call report() the same number of times");
-  EXPECT_TRUE(handler.take_stuck(0).empty());
+  EXPECT_TRUE(handler.take_stuck(0).stuck.empty());
 }
 
 TEST(ReportCollector, ADeadlineNamesTheRanksThatAreBehind) {
   ReportCollector handler(3, 0);
   handler.add(report(0, 0, Upload::kStaged));
   handler.add(report(1, 0));
-  EXPECT_TRUE(handler.take_stuck(99).empty());
+  EXPECT_TRUE(handler.take_stuck(99).stuck.empty());
   ASSERT_TRUE(handler.next_due());
   EXPECT_DOUBLE_EQ(*handler.next_due(), 100);
-  const auto stuck = handler.take_stuck(100);
+  const auto stuck = handler.take_stuck(100).stuck;
   ASSERT_EQ(stuck.size(), 1U);
   EXPECT_EQ(stuck[0].error.code(), Code::kTimeout);
   EXPECT_NE(stuck[0].error.message().find("behind: rank 2 (0 reports)"), std::string::npos);

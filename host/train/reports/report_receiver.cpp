@@ -110,9 +110,11 @@ void ReportReceiver::look_at_clock() {
   if (std::exchange(copied_bytes_, copied) != copied || stood_still(*due, now)) {
     collector_.postpone(now + options_.timeout_s);
   }
-  for (const auto& stuck : collector_.take_stuck(now)) {
+  ReportCollector::Progress progress = collector_.take_stuck(now);
+  for (const auto& stuck : progress.stuck) {
     delegate_.send(stuck.rank, message::Reported{.index = stuck.index, .error = stuck.error});
   }
+  for (auto& reports : progress.complete) delegate_.on_reports_complete(std::move(reports));
   if (const auto text = collector_.take_notice(now)) delegate_.warn(*text);
   const auto next = collector_.next_due();
   if (!next) return timer_.stop();
