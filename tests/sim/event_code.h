@@ -1,0 +1,13 @@
+// tests/sim/event_code.h: an event of the run's state machine as C++, for a unit test.
+#pragma once
+
+#include <string>
+
+#include "host/decide/state_machine.h"
+
+namespace rtrain::sim {
+
+// "event::Returned{1}"
+std::string to_code(const Event& event);
+
+}  // namespace rtrain::sim

@@ -1,0 +1,512 @@
+#include "tests/sim/run_world.h"
+
+#include <algorithm>
+#include <set>
+
+#include "host/base/text.h"
+#include "tests/sim/event_code.h"
+
+namespace rtrain::sim {
+namespace {
+
+constexpr int kMostWild = 600;   // events with faults
+constexpr int kMostCalm = 4000;  // until a run without new ones must have ended
+
+bool is_from_outside_of_ranks(Code code) {
+  return code == Code::kEnvironment || code == Code::kConfig;
+}
+
+// What is the default takes the number 0.
+FailureLimits limits_from(Draws& draws) {
+  return {.max_failures = draws.below(4),
+          .controller_failure_limit = draws.below(4),
+          .max_preemption_failures = draws.below(4) - 1,
+          .reset_after_s = 0};
+}
+
+}  // namespace
+
+Machine RunWorld::make_machine(Draws& draws, const FailureLimits& limits) {
+  const int most = 1 + draws.below(3);
+  const int least = most - draws.below(most);
+  const ScalingPolicy scaling =
+      draws.chance(0.5) ? ScalingPolicy::elastic(least, most, 60) : ScalingPolicy::fixed(most);
+  const int max_heals = draws.chance(0.6) ? -1 : draws.below(4);
+  const HealLimits heals{.max_heals = max_heals,
+                         .unwind_timeout_s = 10,
+                         .loss_timeout_s = draws.chance(0.5) ? 35.0 : 0};
+  return Machine(scaling, FailurePolicy(limits, 1), 60, heals);
+}
+
+RunWorld::Faults RunWorld::make_faults(Draws& draws) {
+  const auto may = [&draws] { return draws.chance(0.4); };
+  Faults out;
+  for (bool* each : {&out.raise, &out.die, &out.lose_host, &out.spawn, &out.refuse, &out.stop,
+                     &out.storage, &out.health, &out.leave_elastic, &out.deadline}) {
+    *each = may();
+  }
+  return out;
+}
+
+RunWorld::RunWorld(Draws& draws)
+    : draws_(draws),
+      limits_(limits_from(draws)),
+      machine_(make_machine(draws, limits_)),
+      faults_(make_faults(draws)),
+      is_elastic_script_(draws.chance(0.6)) {}
+
+void RunWorld::live() {
+  const int num_wild = draws_.below(kMostWild);
+  const double rate = draws_.below(25) / 100.0;
+  feed(event::Started{});
+  for (int i = 0; i < num_wild && !is_finished_; ++i) {
+    is_calm_ = !draws_.chance(rate);
+    step_on();
+  }
+  is_calm_ = is_ending_ = true;
+  for (int i = 0; i < kMostCalm && !is_finished_; ++i)
+    demand(step_on(), "nothing can happen, and the run has not ended");
+  demand(is_finished_, "the run does not end");
+  check_end();
+  feed(event::Gone{0, Error(Code::kWorkerLost, "late"), now_s_, true});
+  feed(event::Returned{0});
+  mark(cat("ended ", state_name(machine_.state)));
+}
+
+void RunWorld::feed(const Event& event) {
+  tell([&] { return cat("d.feed(", to_code(event), ");"); });
+  now_s_ += 1;
+  note(event);
+  Step next = step(std::move(machine_), event);
+  machine_ = std::move(next.machine);
+  demand(!is_finished_ || next.actions.empty(), "5: an action comes after Finish");
+  for (const Action& action : next.actions) std::visit([this](const auto& a) { act(a); }, action);
+  check_machine();
+}
+
+void RunWorld::note(const Event& event) {
+  if (std::holds_alternative<event::StorageFailed>(event)) is_disk_full_ = true;
+  if (std::holds_alternative<event::CheckpointCommitted>(event)) has_saved_ = true;
+  if (std::holds_alternative<event::GracePassed>(event)) is_out_of_time_ = true;
+  std::optional<StopKind> kind;
+  if (const auto* stop = std::get_if<event::StopRequested>(&event)) kind = stop->kind;
+  if (const auto* stop = std::get_if<event::StopNow>(&event)) kind = stop->kind;
+  const bool is_done =
+      !processes_.empty() &&
+      std::ranges::all_of(processes_, [](const Process& it) { return it.has_returned; });
+  if (!kind || is_run_ending_) return;
+  is_resizing_ = false;
+  is_terminated_ = is_terminated_ || *kind == StopKind::kTerminate;
+  is_stopped_ = is_stopped_ || (is_from_outside(*kind) && !is_done);
+}
+
+bool RunWorld::step_on() {
+  const std::vector<Choice> found = choices();
+  int total = 0;
+  for (const Choice& choice : found) total += choice.weight;
+  if (total == 0) return false;
+  int at = draws_.below(total);
+  for (const Choice& choice : found) {
+    at -= choice.weight;
+    if (at >= 0) continue;
+    choice.happen();
+    return true;
+  }
+  return false;
+}
+
+std::vector<RunWorld::Choice> RunWorld::choices() {
+  std::vector<Choice> out;
+  add_answers(out);
+  add_ranks(out);
+  add_stop(out);
+  add_timers(out);
+  if (!is_calm_) add_faults(out);
+  return out;
+}
+
+// What the machine asked for.
+void RunWorld::add_answers(std::vector<Choice>& out) {
+  if (is_requesting_) {
+    out.push_back({6, [this] {
+                     is_requesting_ = false;
+                     has_resources_ = true;
+                     const int least = machine_.scaling.min_workers();
+                     feed(event::ResourcesGranted{
+                         least + draws_.below(machine_.scaling.max_workers() - least + 1)});
+                   }});
+  }
+  if (!writing_.empty()) out.push_back({8, [this] { answer_row(); }});
+}
+
+void RunWorld::answer_row() {
+  const Writing done = writing_.front();
+  writing_.pop_front();
+  if (!is_calm_ && faults_.storage && draws_.chance(0.1))
+    feed(event::StorageFailed{Error(Code::kEnvironment, "disk is full")});
+  switch (done.row) {
+    case Row::kBegin:
+      begun_ = done.attempt;
+      return feed(event::AttemptBegun{});
+    case Row::kEnd:
+    case Row::kHealed:
+      begun_.reset();
+      return feed(event::AttemptEnded{draws_.chance(0.3), 1});
+    case Row::kRun:
+      return feed(event::RunEnded{});
+  }
+}
+
+void RunWorld::add_ranks(std::vector<Choice>& out) {
+  for (int rank = 0; rank < static_cast<int>(processes_.size()); ++rank) {
+    if (process(rank).is_alive) add_rank(out, rank);
+  }
+}
+
+void RunWorld::add_rank(std::vector<Choice>& out, int rank) {
+  const Process& it = process(rank);
+  if (it.is_killed || it.is_told_exit || it.is_dying || it.has_raised) {
+    out.push_back({5, [this, rank] { end_process(rank, "its process has ended", true); }});
+  }
+  if (it.is_killed || it.is_dying || it.has_raised) return;
+  if (it.phase == Phase::kSpawn || (it.is_started && it.phase < Phase::kRunning)) {
+    out.push_back({6, [this, rank] {
+                     Process& process = this->process(rank);
+                     process.phase = static_cast<Phase>(static_cast<int>(process.phase) + 1);
+                     feed(event::PhaseReached{rank, process.phase});
+                   }});
+  }
+  if (it.phase == Phase::kRunning && !it.has_returned) add_train_function(out, rank);
+  if (is_calm_) return;
+  if (faults_.die) {
+    out.push_back({1, [this, rank] {
+                     process(rank).is_dying = true;
+                     feed(event::Dying{rank, now_s_});
+                   }});
+    out.push_back({1, [this, rank] { end_process(rank, "killed", true); }});
+  }
+  if (faults_.lose_host)
+    out.push_back({1, [this, rank] { end_process(rank, "its host is gone", false); }});
+  if (!faults_.spawn || it.phase != Phase::kSpawn) return;
+  out.push_back({1, [this, rank] {
+                   process(rank).is_alive = false;
+                   const Error error(Code::kEnvironment, "cannot start");
+                   feed(event::SpawnFailed{error, rank, rank + 1, draws_.chance(0.5)});
+                 }});
+}
+
+void RunWorld::add_train_function(std::vector<Choice>& out, int rank) {
+  const Process& it = process(rank);
+  // A rank may see that another one is lost before the machine does.
+  const bool sees_loss = it.is_healable && num_lost() > 0;
+  if ((it.is_told_lost || sees_loss) && !it.is_unwound) {
+    out.push_back({it.is_told_lost ? 6 : 1, [this, rank] {
+                     process(rank).is_unwound = true;
+                     process(rank).is_healable = false;
+                     const Unwinding back{.step = 5,
+                                          .index = 3,
+                                          .error = Error(Code::kPeerLost, "a peer is lost"),
+                                          .time_s = now_s_};
+                     feed(event::Unwound{rank, back});
+                   }});
+  }
+  if (!it.is_told_lost && !it.is_unwound) {
+    if (is_ending_ || draws_.chance(0.02)) {
+      out.push_back({4, [this, rank] {
+                       process(rank).has_returned = true;
+                       feed(event::Returned{rank});
+                     }});
+    }
+    if (is_elastic_script_ && (!it.is_healable || (faults_.leave_elastic && !is_calm_))) {
+      out.push_back({it.is_healable ? 1 : 5, [this, rank] {
+                       Process& process = this->process(rank);
+                       process.is_healable = !process.is_healable;
+                       feed(event::Healable{rank, process.is_healable});
+                     }});
+    }
+  }
+  if (is_calm_ || !faults_.raise) return;
+  out.push_back({1, [this, rank] {
+                   process(rank).has_raised = true;
+                   feed(event::Failed{rank, error_of_user(), now_s_});
+                 }});
+}
+
+Error RunWorld::error_of_user() {
+  constexpr std::array kCodes = {Code::kUser, Code::kPeerLost, Code::kConfig, Code::kOutOfMemory};
+  const Code code = kCodes.at(static_cast<size_t>(draws_.below(kCodes.size())));
+  return Error(code, cat("error ", draws_.below(3)));
+}
+
+void RunWorld::end_process(int rank, const char* why, bool has_host) {
+  process(rank).is_alive = false;
+  feed(event::Gone{rank, Error(Code::kWorkerLost, why), now_s_, has_host});
+}
+
+// A timer may be late, so late that its attempt is over. Without that fault a deadline passes only
+// where nothing else happens.
+void RunWorld::add_timers(std::vector<Choice>& out) {
+  const auto add = [&](int weight, std::optional<int>& timer, auto make) {
+    if (!timer) return;
+    out.push_back({weight, [this, &timer, make] {
+                     const int attempt = *timer;
+                     timer.reset();
+                     feed(make(attempt));
+                   }});
+  };
+  add(3, verdict_, [](int attempt) { return event::VerdictDue{attempt}; });
+  add(4, retry_, [](int attempt) { return event::RetryDue{attempt}; });
+  add(8, heal_due_, [](int attempt) { return event::HealDue{attempt}; });
+  if (!is_calm_)
+    add(1, resize_, [this](int attempt) {
+      return event::ResourcesSeen{attempt, 1 + draws_.below(6)};
+    });
+  if (faults_.deadline || out.empty())
+    add(1, deadline_, [](int attempt) { return event::DeadlinePassed{attempt}; });
+}
+
+// What a group does that was asked to stop.
+void RunWorld::add_stop(std::vector<Choice>& out) {
+  if (!is_asked_ || num_alive() == 0) return;
+  out.push_back({1, [this] { feed(event::StopSeen{}); }});
+  out.push_back({1, [this] { feed(event::CheckpointCommitted{machine_.attempt}); }});
+  if (has_saved_) out.push_back({1, [this] { feed(event::StopComplete{machine_.attempt}); }});
+  // A group that only grows has all the time it needs.
+  if (!is_resizing_ || !is_growing_) {
+    out.push_back({1, [this] { feed(event::GracePassed{machine_.attempt}); }});
+  }
+}
+
+void RunWorld::add_faults(std::vector<Choice>& out) {
+  if (is_requesting_ && faults_.refuse) {
+    out.push_back({1, [this] {
+                     is_requesting_ = false;
+                     feed(event::ResourcesRefused{Error(Code::kConfig, "more than there is")});
+                   }});
+  }
+  if (faults_.stop && draws_.chance(0.3)) {
+    out.push_back({1, [this] {
+                     feed(event::StopRequested{static_cast<StopKind>(draws_.below(4)), "somebody"});
+                   }});
+  }
+  if (faults_.stop && draws_.chance(0.1)) {
+    out.push_back({1, [this] {
+                     feed(event::StopNow{static_cast<StopKind>(draws_.below(3)), "somebody"});
+                   }});
+  }
+  if (faults_.storage && draws_.chance(0.1)) {
+    out.push_back(
+        {1, [this] { feed(event::StorageFailed{Error(Code::kEnvironment, "disk is full")}); }});
+  }
+  if (num_alive() > 0 && faults_.health && draws_.chance(0.1)) {
+    out.push_back(
+        {1, [this] {
+           const int rank = draws_.below(static_cast<int>(processes_.size()));
+           const FailureKind kind =
+               draws_.chance(0.5) ? FailureKind::kPreemption : FailureKind::kWorkerGroup;
+           feed(event::HostUnhealthy{rank, Error(Code::kEnvironment, "the host is bad"), kind});
+         }});
+  }
+}
+
+int RunWorld::num_alive() const {
+  return static_cast<int>(
+      std::ranges::count_if(processes_, [](const Process& it) { return it.is_alive; }));
+}
+
+int RunWorld::num_lost() const {
+  return static_cast<int>(std::ranges::count_if(
+      processes_, [](const Process& it) { return !it.is_alive || it.is_dying; }));
+}
+
+bool RunWorld::is_writing(Row row) const {
+  return std::ranges::any_of(writing_, [row](const Writing& each) { return each.row == row; });
+}
+
+void RunWorld::act(const action::RequestResources& a) {
+  demand(!is_requesting_, "resources are asked for twice");
+  demand(a.min_workers >= 1 && a.min_workers <= a.max_workers, "no number of workers fits");
+  demand(!is_stopped_, "resources are asked for though the run was stopped");
+  demand(!is_resizing_ || !is_out_of_time_ || has_saved_,
+         "a group that could not save goes on as if it had");
+  is_resizing_ = false;
+  is_requesting_ = true;
+}
+
+void RunWorld::act(const action::BeginAttempt& a) {
+  const bool is_heal = a.first_index.has_value();
+  demand(a.attempt == last_attempt_ + 1, "attempts are not counted one by one");
+  demand(is_heal || num_alive() == 0, "2: an attempt begins while a process of the last one lives");
+  demand(!begun_, "2: an attempt begins while the row of the last one is open");
+  demand(!is_writing(Row::kBegin), "an attempt begins twice");
+  demand(a.num_workers >= machine_.scaling.min_workers() &&
+             a.num_workers <= machine_.scaling.max_workers(),
+         "the group has a size that nobody asked for");
+  last_attempt_ = a.attempt;
+  writing_.push_back({Row::kBegin, a.attempt});
+}
+
+void RunWorld::act(const action::SpawnGroup& a) {
+  demand(has_resources_, "1: a group is spawned without resources");
+  demand(begun_ == a.attempt, "1: a group is spawned before the row of its attempt is on disk");
+  demand(num_alive() == 0, "2: a group is spawned while a process of the last one lives");
+  demand(!is_stopped_, "a group is spawned though the run was stopped");
+  demand(!is_disk_full_, "a group is spawned though nothing can be recorded");
+  processes_.assign(static_cast<size_t>(a.num_workers), {});
+  is_asked_ = false;
+}
+
+void RunWorld::act(const action::SendStart& a) {
+  demand(!process(a.rank).is_started, "a rank is started twice");
+  process(a.rank).is_started = true;
+}
+
+void RunWorld::act(const action::AskToStop&) {
+  demand(num_alive() > 0, "nobody is there who could stop");
+  demand(begun_ == machine_.attempt, "a group is asked to stop whose row is not open");
+  is_asked_ = true;
+  has_saved_ = is_out_of_time_ = false;
+}
+
+void RunWorld::act(const action::ReportResize& a) {
+  demand(a.to != a.from && a.to >= machine_.scaling.min_workers() &&
+             a.to <= machine_.scaling.max_workers(),
+         "a resize to a size that nobody asked for");
+  is_resizing_ = true;
+  is_growing_ = a.to > a.from;
+  mark("resized");
+}
+
+void RunWorld::act(const action::ReportDeath& a) {
+  demand(!process(a.rank).is_alive || process(a.rank).is_dying,
+         "a rank that lives is reported dead");
+}
+
+void RunWorld::act(const action::ReportLeftOut& a) {
+  demand(a.rank < static_cast<int>(processes_.size()), "a rank is left out that there is not");
+  mark("went on without a rank");
+}
+
+void RunWorld::act(const action::TellLost& a) {
+  for (int rank = 0; rank < static_cast<int>(processes_.size()); ++rank) {
+    if (rank != a.rank) process(rank).is_told_lost = true;
+  }
+}
+
+void RunWorld::act(const action::EndHealed&) {
+  demand(begun_.has_value(), "a row is closed that is not open");
+  writing_.push_back({Row::kHealed, machine_.attempt});
+}
+
+void RunWorld::act(const action::HealGroup& a) {
+  demand(begun_ == a.attempt, "1: a group is healed before the row of its attempt is on disk");
+  demand(std::ranges::is_sorted(a.kept) && std::ranges::adjacent_find(a.kept) == a.kept.end(),
+         "a heal keeps a rank twice");
+  demand(static_cast<int>(a.kept.size()) >= machine_.scaling.min_workers(),
+         "a heal keeps too few ranks");
+  const std::set<int> kept(a.kept.begin(), a.kept.end());
+  for (int rank = 0; rank < static_cast<int>(processes_.size()); ++rank) {
+    demand(kept.contains(rank) || !process(rank).is_alive,
+           "a heal leaves a process out that lives");
+  }
+  std::vector<Process> next;
+  for (const int rank : a.kept) next.push_back(process(rank));
+  processes_ = std::move(next);
+  for (const int rank : a.lost) {
+    demand(!process(rank).is_alive, "a heal replaces a process that lives");
+    process(rank) = {};
+  }
+  for (Process& each : processes_) {
+    demand(each.is_alive, "a heal keeps a process that is gone");
+    each.is_told_lost = each.is_unwound = false;
+    each.is_healable = each.phase == Phase::kRunning;
+  }
+  demand(++num_heals_ <= kMostCalm, "heals never end");
+}
+
+void RunWorld::act(const action::ReportHealed&) { mark("healed"); }
+
+void RunWorld::act(const action::SendExit&) {
+  for (Process& each : processes_) each.is_told_exit = true;
+}
+
+void RunWorld::act(const action::KillGroup&) {
+  for (Process& each : processes_) each.is_killed = true;
+}
+
+void RunWorld::act(const action::EndAttempt& a) {
+  demand(num_alive() == 0, "2: an attempt ends while a process lives");
+  demand(!is_writing(Row::kEnd), "an attempt ends twice");
+  demand(begun_ == machine_.attempt, "an attempt ends whose row is not open");
+  demand(a.status >= RunState::kErrored, "an attempt ends in a state that is no end");
+  demand((a.status == RunState::kFinished) == !a.error,
+         "an attempt ends with an error and without one");
+  if (a.error && a.error->cause.code() == Code::kPeerLost) {
+    for (const auto& [rank, error] : a.error->ranks) {
+      demand(error.code() == Code::kPeerLost,
+             "3: peer_lost is the cause though a rank has another error");
+    }
+  }
+  ended_with_ = a.status == RunState::kErrored ? a.error : std::nullopt;
+  writing_.push_back({Row::kEnd, machine_.attempt});
+}
+
+void RunWorld::act(const action::ReportFailure& a) {
+  is_resizing_ = false;
+  if (!a.decision.retry) return;
+  ended_with_.reset();
+  const std::map<FailureKind, int> limits = {
+      {FailureKind::kWorkerGroup, limits_.max_failures},
+      {FailureKind::kController, limits_.controller_failure_limit},
+      {FailureKind::kPreemption, limits_.max_preemption_failures}};
+  const int limit = limits.at(a.error.kind);
+  demand(limit < 0 || retries_[a.error.kind] < limit, "a failure is tried again beyond its budget");
+  mark(cat("tried again after ", error_kind_name(a.error.kind)));
+  ++retries_[a.error.kind];
+}
+
+void RunWorld::act(const action::EndRun& a) {
+  demand(num_alive() == 0, "the run ends while a process lives");
+  demand(!is_writing(Row::kRun), "the run ends twice");
+  demand(!begun_, "the run ends while the row of an attempt is open");
+  demand(a.status >= RunState::kErrored, "the run ends in a state that is no end");
+  demand(a.status != RunState::kAborted || is_stopped_ || is_terminated_,
+         "a run is aborted that nobody stopped");
+  demand(a.status != RunState::kPreempted || is_terminated_,
+         "a run is preempted that nobody terminated");
+  is_requesting_ = false;
+  is_run_ending_ = true;
+  writing_.push_back({Row::kRun, 0});
+}
+
+void RunWorld::act(const action::Finish& a) {
+  demand(!is_finished_, "the run finishes twice");
+  demand(num_alive() == 0, "the run finishes while a process lives");
+  demand(a.status == machine_.state, "the run finishes in another state than its machine");
+  demand((a.status == RunState::kErrored) <= a.error.has_value(),
+         "the run has an error that nobody knows");
+  is_finished_ = true;
+}
+
+// What holds between any two events.
+void RunWorld::check_machine() const {
+  const Machine& m = machine_;
+  if (!m.ranks.empty())
+    demand(m.ranks.size() == processes_.size(),
+           "the machine has more or fewer ranks than the group");
+  demand(m.heal == HealStage::kNone || !m.killed, "a group is healed that was killed");
+  demand(!m.attempt_ending || num_alive() == 0, "an attempt is ending while a process lives");
+  demand(m.requesting == is_requesting_, "the machine waits for resources that nobody looks for");
+}
+
+void RunWorld::check_end() const {
+  demand(writing_.empty(), "the run has ended, a row is still being written");
+  demand(!is_requesting_, "the run has ended, resources are still asked for");
+  if (machine_.state == RunState::kErrored && ended_with_ &&
+      !is_from_outside_of_ranks(ended_with_->cause.code())) {
+    demand(machine_.error->cause.message() == ended_with_->cause.message(),
+           "4: a failure that came first is not the run's error");
+  }
+}
+
+}  // namespace rtrain::sim

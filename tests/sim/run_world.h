@@ -1,0 +1,143 @@
+// tests/sim/run_world.h: a run, simulated: processes, disk, resources and operators around
+// host/decide/state_machine.h.
+//
+// The world answers what the machine asks for, in any order and after any delay, and does what a
+// cluster does: ranks raise and die, hosts go, disks fill up, people stop runs. After each event it
+// demands the invariants of the machine's header; once nothing new goes wrong the run must come to
+// its end by itself.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/decide/state_machine.h"
+#include "tests/sim/world.h"
+
+namespace rtrain::sim {
+
+class RunWorld : public World {
+ public:
+  explicit RunWorld(Draws& draws);
+  void live() override;
+
+ private:
+  // A process of the group, as the machine cannot see it.
+  struct Process {
+    bool is_alive = true;
+    bool is_started = false;  // SendStart
+    bool is_told_exit = false;
+    bool is_killed = false;
+    bool is_dying = false;  // seen to die, its status has not come
+    bool has_returned = false;
+    bool has_raised = false;
+    bool is_told_lost = false;
+    bool is_unwound = false;
+    bool is_healable = false;
+    Phase phase = Phase::kSpawn;
+  };
+  // A row that is being written.
+  enum class Row { kBegin, kEnd, kHealed, kRun };
+  struct Writing {
+    Row row;
+    int attempt;
+  };
+  // What can go wrong in this life. Few at a time: where all do, none gets far.
+  struct Faults {
+    bool raise, die, lose_host, spawn, refuse, stop, storage, health, leave_elastic, deadline;
+  };
+  // One thing that can happen now; a heavier one comes more often.
+  struct Choice {
+    int weight;
+    std::function<void()> happen;
+  };
+
+  static Machine make_machine(Draws& draws, const FailureLimits& limits);
+  static Faults make_faults(Draws& draws);
+
+  void feed(const Event& event);
+  void note(const Event& event);
+  bool step_on();  // false: nothing can happen
+  std::vector<Choice> choices();
+  void add_answers(std::vector<Choice>& out);
+  void add_ranks(std::vector<Choice>& out);
+  void add_rank(std::vector<Choice>& out, int rank);
+  void add_train_function(std::vector<Choice>& out, int rank);
+  void add_timers(std::vector<Choice>& out);
+  void add_stop(std::vector<Choice>& out);
+  void add_faults(std::vector<Choice>& out);
+  void answer_row();
+  void end_process(int rank, const char* why, bool has_host);
+  void check_machine() const;
+  void check_end() const;
+
+  void act(const action::RequestResources& a);
+  void act(const action::BeginAttempt& a);
+  void act(const action::SpawnGroup& a);
+  void act(const action::SendStart& a);
+  void act(const action::SetDeadline&) { deadline_ = machine_.attempt; }
+  void act(const action::ClearDeadline&) { deadline_.reset(); }
+  void act(const action::SetVerdictTimer&) { verdict_ = machine_.attempt; }
+  void act(const action::SetResizeTimer&) { resize_ = machine_.attempt; }
+  void act(const action::AskToStop& a);
+  void act(const action::ReportResize& a);
+  void act(const action::ReportDeath& a);
+  void act(const action::ReportLeftOut& a);
+  void act(const action::TellLost& a);
+  void act(const action::KillRank& a) { process(a.rank).is_killed = true; }
+  void act(const action::EndHealed& a);
+  void act(const action::HealGroup& a);
+  void act(const action::LookAgain&) { heal_due_ = machine_.attempt; }
+  void act(const action::ReportHealed&);
+  void act(const action::SendExit&);
+  void act(const action::KillGroup&);
+  void act(const action::EndAttempt& a);
+  void act(const action::ReportFailure& a);
+  void act(const action::SetRetryTimer&) { retry_ = machine_.attempt; }
+  void act(const action::EndRun& a);
+  void act(const action::Finish& a);
+
+  Process& process(int rank) { return processes_.at(static_cast<size_t>(rank)); }
+  int num_alive() const;
+  int num_lost() const;
+  bool is_writing(Row row) const;
+  Error error_of_user();
+
+  Draws& draws_;
+  FailureLimits limits_;
+  Machine machine_;
+  Faults faults_;
+  bool is_ending_ = false;          // train functions return
+  bool is_calm_ = false;            // no new faults
+  bool is_elastic_script_ = false;  // it calls train.elastic
+  bool is_finished_ = false;
+  double now_s_ = 1;
+
+  std::vector<Process> processes_;
+  std::deque<Writing> writing_;  // in order, as the io thread does it
+  std::optional<int> begun_;     // the attempt whose row is on disk and open
+  bool is_requesting_ = false;
+  bool has_resources_ = false;
+  bool is_asked_ = false;  // the group was asked to stop
+  // Timers, with the attempt in which they were set.
+  std::optional<int> deadline_, verdict_, resize_, retry_, heal_due_;
+
+  // What was fed, as far as later actions are judged by it.
+  bool is_stopped_ = false;     // from outside, while ranks had work
+  bool is_terminated_ = false;  // by a kTerminate
+  bool is_disk_full_ = false;
+  bool is_run_ending_ = false;   // EndRun has come
+  bool is_resizing_ = false;     // ReportResize has come, nobody else has stopped the run
+  bool is_growing_ = false;      // to a larger group
+  bool has_saved_ = false;       // since the group was asked to stop
+  bool is_out_of_time_ = false;  // likewise
+
+  int last_attempt_ = 0;
+  int num_heals_ = 0;
+  std::map<FailureKind, int> retries_;    // by their budget
+  std::optional<GroupError> ended_with_;  // the last attempt, where it failed
+};
+
+}  // namespace rtrain::sim
