@@ -107,13 +107,14 @@ def test_a_million_points_are_neither_waited_for_nor_lost_silently(rtrain):
 def test_wrong_logs_and_notes_are_refused_by_name(rtrain):
     rtrain.run_ok(script("""
       local torch = require 'torch'
-      local errors = {}
+      local errors, within_itself = {}, {a = torch.tensor(1)}
+      within_itself.b = within_itself
       for _, call in ipairs{
         {train.log, 7}, {train.log, {loss = 'low'}}, {train.log, {loss = torch.zeros(2)}}, {train.log, {1, 2}},
         {train.log, {x = 1}, {step = 1.5}}, {train.log, {x = 1}, {stp = 1}}, {train.log, {[('k'):rep(300)] = 1}},
         {train.annotate, ''}, {train.annotate, 'x', {severity = 'warn'}}, {train.annotate, ('x'):rep(70000)},
         {train.log, {val = {loss = 'low'}}}, {train.log, {val = {x = 1}, ['val/x'] = 2}}, {train.log, {val = {1, 2}}},
-        {train.log, {val = {[('k'):rep(255)] = 1}}},
+        {train.log, {val = {[('k'):rep(255)] = 1}}}, {train.log, within_itself}, {train.report, within_itself},
         {train.log, {id = 9007199254740993LL}}, {train.log, {id = -9007199254740992LL, seed = 0x8000000000000000ULL}, {step = 4LL}},
       } do
         local ok, err = pcall(unpack(call))
@@ -124,7 +125,8 @@ def test_wrong_logs_and_notes_are_refused_by_name(rtrain):
     errors = rtrain.reports("run")[0]["errors"]
     expected = ["got number", "metrics.loss is a string", "metrics.loss is a tensor of shape {2}", "the metrics are a list",
                 "step = 1.5", "did you mean 'step'", "300 bytes", "an empty one", "'warn'", "70000 bytes", "metrics.val/loss is a string",
-                "two metrics with the name 'val/x'", "metrics.val is a table", "259 bytes", "metrics.id = 9007199254740993 has more digits", "no error"]
+                "two metrics with the name 'val/x'", "metrics.val is a table", "259 bytes",
+                "nested too deeply, or a table within itself", "nested too deeply, or a table within itself", "metrics.id = 9007199254740993 has more digits", "no error"]
     assert len(errors) == len(expected)
     for error, word in zip(errors, expected):
         assert word in error

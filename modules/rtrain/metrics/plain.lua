@@ -9,15 +9,19 @@ local function to_number(tensor, name)
     table.concat(tensor.shape, ', ')))
 end
 
+-- As deep as the reader of tables in C++ goes (host/lua/table_reader.h).
+local MAX_DEPTH = 60
+
 -- The value with every 0-dim tensor replaced by its number. Tables are copied only where they hold one.
-local function without_tensors(value, is_tensor, name)
+local function without_tensors(value, is_tensor, name, depth)
   if type(value) == 'userdata' and is_tensor(value) then return to_number(value, name) end
   if type(value) ~= 'table' then return value end
+  if depth > MAX_DEPTH then errors.raise('argument', name .. ': nested too deeply, or a table within itself') end
   local changed
   for k, item in next, value do
     local kind = type(item)
     if kind == 'table' or kind == 'userdata' then
-      local plain = without_tensors(item, is_tensor, name .. '.' .. tostring(k))
+      local plain = without_tensors(item, is_tensor, name .. '.' .. tostring(k), depth + 1)
       if plain ~= item then
         changed = changed or {}
         changed[k] = plain
@@ -50,9 +54,9 @@ local function plain_metrics(metrics, operation)
   if type(engine) ~= 'table' then return metrics end
   local ordered = require 'base.ordered'
   local name = operation .. ': metrics'
-  if not ordered.is(metrics) then return without_tensors(metrics, engine.is_tensor, name) end
+  if not ordered.is(metrics) then return without_tensors(metrics, engine.is_tensor, name, 0) end
   local copy = ordered.new()
-  for key, value in ordered.items(metrics) do copy[key] = without_tensors(value, engine.is_tensor, name .. '.' .. key) end
+  for key, value in ordered.items(metrics) do copy[key] = without_tensors(value, engine.is_tensor, name .. '.' .. key, 1) end
   return copy
 end
 
