@@ -13,13 +13,13 @@
 #include <optional>
 
 #include "host/base/json.h"
+#include "host/base/metric_path.h"
 #include "host/base/terminal_text.h"
 #include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
 #include "host/store/environment.h"
 #include "host/store/listing_columns.h"
-#include "host/base/metric_path.h"
 
 namespace rtrain {
 namespace {

@@ -9,6 +9,7 @@
 #include "host/base/counted.h"
 #include "host/base/error.h"
 #include "host/base/json.h"
+#include "host/base/metric_path.h"
 #include "host/base/new_file.h"
 #include "host/base/new_file_buffer.h"
 #include "host/base/text.h"
@@ -19,7 +20,6 @@
 #include "host/dash/offline_page.h"
 #include "host/store/event_file.h"
 #include "host/store/file.h"
-#include "host/base/metric_path.h"
 #include "host/store/run_table.h"
 
 namespace rtrain {

@@ -11,13 +11,13 @@
 #include <memory>
 
 #include "host/base/json.h"
+#include "host/base/metric_path.h"
 #include "host/base/new_file.h"
 #include "host/base/terminal_text.h"
 #include "host/base/text.h"
 #include "host/machine/terminal_size.h"
 #include "host/store/environment.h"
 #include "host/store/file.h"
-#include "host/base/metric_path.h"
 #include "host/store/object_storage.h"
 #include "host/store/run_tag.h"
 

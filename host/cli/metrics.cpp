@@ -2,10 +2,10 @@
 #include <memory>
 #include <unordered_set>
 
+#include "host/base/metric_path.h"
 #include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
-#include "host/base/metric_path.h"
 
 namespace rtrain {
 namespace {

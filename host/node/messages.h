@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "host/base/error.h"
+#include "host/base/record.h"
 #include "host/loop/messages/ingest.h"
 #include "host/loop/messages/join.h"
-#include "host/base/record.h"
 #include "host/node/node.h"
 
 namespace rtrain {

@@ -5,9 +5,9 @@
 
 #include "host/base/codec.h"
 #include "host/base/error.h"
+#include "host/base/record.h"
 #include "host/base/text.h"
 #include "host/loop/loop.h"
-#include "host/base/record.h"
 
 namespace rtrain {
 namespace {

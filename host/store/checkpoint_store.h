@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "host/base/value.h"
+#include "host/decide/retention.h"
 #include "host/store/checkpoint_status.h"
 #include "host/store/manifest.h"
 #include "host/store/object_checkpoints.h"
-#include "host/decide/retention.h"
 #include "host/store/run_claim.h"
 
 namespace rtrain {

@@ -8,8 +8,8 @@
 
 #include "host/base/error.h"
 #include "host/base/json.h"
-#include "host/base/text.h"
 #include "host/base/metric_path.h"
+#include "host/base/text.h"
 
 namespace rtrain {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "host/base/line_diff.h"
-#include "host/base/text.h"
 #include "host/base/metric_path.h"
+#include "host/base/text.h"
 
 namespace rtrain {
 namespace {

@@ -12,8 +12,8 @@
 #include "host/base/inner_file.h"
 #include "host/base/json.h"
 #include "host/base/json_scan.h"
-#include "host/base/text.h"
 #include "host/base/metric_path.h"
+#include "host/base/text.h"
 #include "host/store/run_lock.h"
 #include "host/store/run_status.h"
 

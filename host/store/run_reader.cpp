@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "host/base/text.h"
+#include "host/decide/retention.h"
 #include "host/store/annotation_store.h"
 #include "host/store/file.h"
 #include "host/store/node_store.h"
 #include "host/store/object_storage.h"
-#include "host/decide/retention.h"
 #include "host/store/row_values.h"
 #include "host/store/run_functions.h"
 #include "host/store/run_lock.h"

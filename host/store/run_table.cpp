@@ -9,8 +9,8 @@
 
 #include "host/base/clock.h"
 #include "host/base/json.h"
-#include "host/base/text.h"
 #include "host/base/metric_path.h"
+#include "host/base/text.h"
 
 namespace rtrain {
 namespace {

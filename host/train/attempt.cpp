@@ -8,9 +8,9 @@
 #include "host/base/codec.h"
 #include "host/base/fault.h"
 #include "host/base/text.h"
+#include "host/decide/absent_ranks.h"
 #include "host/loop/build_id.h"
 #include "host/machine/xid.h"
-#include "host/decide/absent_ranks.h"
 #include "host/train/watch/diag_folder.h"
 #include "host/train/watch/worker_death.h"
 

@@ -12,6 +12,9 @@
 #include <string_view>
 #include <vector>
 
+#include "host/decide/commit_agreement.h"
+#include "host/decide/evidence.h"
+#include "host/decide/state_machine.h"
 #include "host/loop/messages/routes.h"
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
@@ -19,7 +22,6 @@
 #include "host/node/node.h"
 #include "host/train/checkpoints/checkpoint_coordinator.h"
 #include "host/train/group/collective_service.h"
-#include "host/decide/commit_agreement.h"
 #include "host/train/group/key_value_store.h"
 #include "host/train/group/node_group.h"
 #include "host/train/group/worker_output.h"
@@ -30,11 +32,9 @@
 #include "host/train/reports/report_receiver.h"
 #include "host/train/resources/resources.h"
 #include "host/train/run_context.h"
-#include "host/decide/state_machine.h"
 #include "host/train/stop/graceful_shutdown.h"
 #include "host/train/stop/stop_signals.h"
 #include "host/train/watch/device_faults.h"
-#include "host/decide/evidence.h"
 #include "host/train/watch/profile_request.h"
 #include "host/train/watch/watchdog.h"
 

@@ -8,8 +8,8 @@
 #include <filesystem>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
 #include "host/base/record.h"
+#include "host/base/text.h"
 #include "host/machine/runtime_folder.h"
 
 namespace rtrain {

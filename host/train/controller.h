@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "host/decide/state_machine.h"
 #include "host/loop/task_thread.h"
 #include "host/loop/timer.h"
 #include "host/train/attempt.h"
@@ -26,7 +27,6 @@
 #include "host/train/resources/resource_broker.h"
 #include "host/train/run_context.h"
 #include "host/train/run_record.h"
-#include "host/decide/state_machine.h"
 #include "host/train/stop/stop_signals.h"
 #include "host/train/watch/runtime_watch.h"
 

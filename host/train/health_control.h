@@ -10,10 +10,10 @@
 #include <set>
 #include <string>
 
+#include "host/decide/evidence.h"
+#include "host/decide/state_machine.h"
 #include "host/train/resources/resources.h"
 #include "host/train/run_context.h"
-#include "host/decide/state_machine.h"
-#include "host/decide/evidence.h"
 
 namespace rtrain {
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "host/decide/state_machine.h"
 #include "host/loop/messages/commands.h"
 #include "host/loop/messages/routes.h"
 #include "host/train/control_server.h"
 #include "host/train/run_context.h"
-#include "host/decide/state_machine.h"
 #include "host/train/watch/profile_request.h"
 #include "host/train/watch/stack_request.h"
 

@@ -8,8 +8,8 @@
 
 #include "host/base/error.h"
 #include "host/base/value.h"
-#include "host/train/run_spec.h"
 #include "host/decide/stop_agreement.h"
+#include "host/train/run_spec.h"
 
 namespace rtrain {
 

@@ -9,8 +9,8 @@
 #include "host/base/random.h"
 #include "host/base/secrets.h"
 #include "host/base/text.h"
-#include "host/store/file.h"
 #include "host/decide/group_state.h"
+#include "host/store/file.h"
 
 namespace rtrain {
 namespace {

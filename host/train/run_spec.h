@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "host/base/value.h"
-#include "host/node/job_spec.h"
-#include "host/store/new_run.h"
 #include "host/decide/failure_policy.h"
-#include "host/decide/sync_board.h"
+#include "host/decide/hang_verdict.h"
 #include "host/decide/placement.h"
 #include "host/decide/scaling_policy.h"
-#include "host/decide/hang_verdict.h"
+#include "host/decide/sync_board.h"
+#include "host/node/job_spec.h"
+#include "host/store/new_run.h"
 
 namespace rtrain {
 

@@ -13,8 +13,8 @@
 #include "host/base/hex.h"
 #include "host/base/json.h"
 #include "host/base/new_file.h"
-#include "host/base/text.h"
 #include "host/base/record.h"
+#include "host/base/text.h"
 
 namespace rtrain {
 namespace {

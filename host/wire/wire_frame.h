@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
-#include "host/loop/frame.h"
 #include "host/base/record.h"
+#include "host/loop/frame.h"
 
 namespace rtrain {
 

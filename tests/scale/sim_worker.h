@@ -7,9 +7,9 @@
 #include <functional>
 #include <string>
 
+#include "host/decide/rank_facts.h"
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
-#include "host/decide/rank_facts.h"
 #include "tests/scale/sim_board.h"
 
 namespace rtrain {

@@ -4,12 +4,12 @@
 
 #include "host/base/codec.h"
 #include "host/base/text.h"
+#include "host/decide/rank_facts.h"
 #include "host/loop/messages/commands.h"
 #include "host/loop/messages/join.h"
 #include "host/loop/messages/routes.h"
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
-#include "host/decide/rank_facts.h"
 #include "host/train/attempt.h"
 #include "host/train/checkpoints/validation_process.h"
 #include "host/train/operator_commands.h"

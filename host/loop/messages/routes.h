@@ -16,8 +16,8 @@
 #include <variant>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
 #include "host/base/record.h"
+#include "host/base/text.h"
 
 namespace rtrain {
 

@@ -11,8 +11,8 @@
 #include <variant>
 #include <vector>
 
-#include "host/loop/messages/ingest.h"
 #include "host/base/record.h"
+#include "host/loop/messages/ingest.h"
 #include "host/loop/messages/store_calls.h"
 
 namespace rtrain {

@@ -9,10 +9,10 @@
 #include <memory>
 #include <optional>
 
+#include "host/decide/checkpoint_queries.h"
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
-#include "host/decide/checkpoint_queries.h"
 #include "host/train/checkpoints/storage_mirror.h"
 #include "host/train/checkpoints/validation_manager.h"
 #include "host/train/run_context.h"

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "host/decide/report_collector.h"
 #include "host/store/checkpoint_files.h"
 #include "host/store/checkpoint_store.h"
 #include "host/store/run_store.h"
-#include "host/decide/report_collector.h"
 
 namespace rtrain {
 

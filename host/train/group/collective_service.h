@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <string>
 
+#include "host/decide/sync_board.h"
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
-#include "host/decide/sync_board.h"
 
 namespace rtrain {
 

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "host/base/value.h"
+#include "host/decide/report_collector.h"
+#include "host/decide/report_flow.h"
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
-#include "host/decide/report_collector.h"
-#include "host/decide/report_flow.h"
 
 namespace rtrain {
 

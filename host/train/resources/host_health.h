@@ -14,13 +14,13 @@
 #include <string>
 #include <vector>
 
+#include "host/decide/evidence.h"
+#include "host/decide/link_verdict.h"
 #include "host/loop/messages/routes.h"
 #include "host/loop/timer.h"
 #include "host/node/health_messages.h"
 #include "host/node/node_health.h"
 #include "host/train/run_context.h"
-#include "host/decide/evidence.h"
-#include "host/decide/link_verdict.h"
 
 namespace rtrain {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "host/node/job_nodes.h"
 #include "host/decide/placement.h"
+#include "host/node/job_nodes.h"
 #include "host/train/run_spec.h"
 
 namespace rtrain {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "host/decide/placement.h"
 #include "host/loop/messages/routes.h"
 #include "host/loop/timer.h"
 #include "host/node/allotted_places.h"
@@ -19,7 +20,6 @@
 #include "host/train/resources/host_health.h"
 #include "host/train/resources/host_roster.h"
 #include "host/train/resources/late_reports.h"
-#include "host/decide/placement.h"
 #include "host/train/resources/resources.h"
 #include "host/train/run_context.h"
 

@@ -4,9 +4,9 @@
 
 #include <optional>
 
+#include "host/decide/core_request.h"
 #include "host/machine/gpu_request.h"
 #include "host/machine/lease.h"
-#include "host/decide/core_request.h"
 
 namespace rtrain {
 

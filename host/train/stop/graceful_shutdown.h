@@ -11,10 +11,10 @@
 #include <string>
 
 #include "host/base/value.h"
+#include "host/decide/stop_agreement.h"
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
-#include "host/decide/stop_agreement.h"
 
 namespace rtrain {
 

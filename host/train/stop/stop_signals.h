@@ -14,9 +14,9 @@
 #include <memory>
 #include <vector>
 
+#include "host/decide/stop_agreement.h"
 #include "host/loop/signal.h"
 #include "host/loop/timer.h"
-#include "host/decide/stop_agreement.h"
 
 namespace rtrain {
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "host/loop/messages/commands.h"
 #include "host/decide/group_state.h"
+#include "host/loop/messages/commands.h"
 
 namespace rtrain {
 

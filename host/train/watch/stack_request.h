@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "host/decide/rank_facts.h"
 #include "host/loop/messages/commands.h"
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
-#include "host/decide/rank_facts.h"
 
 namespace rtrain {
 

@@ -15,10 +15,10 @@
 
 #include "host/base/error.h"
 #include "host/base/value.h"
-#include "host/loop/timer.h"
 #include "host/decide/hang_verdict.h"
-#include "host/train/watch/stack_request.h"
 #include "host/decide/stragglers.h"
+#include "host/loop/timer.h"
+#include "host/train/watch/stack_request.h"
 
 namespace rtrain {
 

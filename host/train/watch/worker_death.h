@@ -4,8 +4,8 @@
 #include <string>
 
 #include "host/base/error.h"
-#include "host/node/worker_group.h"
 #include "host/decide/group_state.h"
+#include "host/node/worker_group.h"
 
 namespace rtrain {
 
