@@ -1,7 +1,9 @@
 """rtrain.data with files of an S3 store: what boto3 finds there, and what it has put there."""
 
+import gzip
 import io
 import json
+import lzma
 import re
 import socket
 import time
@@ -78,6 +80,22 @@ def test_a_folder_with_options_of_its_store_is_read_by_extension(rtrain, s3):
 def test_a_json_array_is_read(rtrain, s3):
     s3.put("array.json", json.dumps(EXPECTED))
     assert lua(rtrain, DATA + "print(data.read_json('s3://bucket/array.json'):count())") == "90\n"
+
+
+def test_packed_objects_are_unpacked_and_folders_are_columns(rtrain, s3):
+    lines = "".join(f"{i}\n" for i in range(200_000))
+    s3.put("packed/day=1/a.csv.gz", gzip.compress(("x\n" + lines).encode()))
+    s3.put("packed/day=2/b.csv.xz", lzma.compress(b"x\n-1\n"))
+    s3.put("packed/c.txt.gz", gzip.compress(lines.encode()))
+    s3.put("packed/d.json.gz", gzip.compress(b'[{"y": 1}, {"y": 2}]'))
+    s3.put("packed/half.csv.gz", gzip.compress(("x\n" + lines).encode())[:3000])
+    assert lua(rtrain, DATA + """
+      local ds = data.read_csv{'s3://bucket/packed/day=1', 's3://bucket/packed/day=2'}
+      print(ds:count(), ds:take(1)[1].day, ('%d'):format(ds:sum 'x'), data.read_text('s3://bucket/packed/c.txt.gz'):count())
+      print(data.read_json('s3://bucket/packed'):sum 'y')
+    """).split() == ["200001", "1", str(sum(range(200_000)) - 1), "200000", "3"]
+    message = refused(rtrain, DATA + "data.read_csv('s3://bucket/packed/half.csv.gz'):take_all()")
+    assert "cannot read 's3://bucket/packed/half.csv.gz': it is packed with gzip and has no end" in message
 
 
 def test_workers_train_on_it(rtrain, s3):
