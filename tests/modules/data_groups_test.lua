@@ -161,6 +161,13 @@ function TestJoins.test_missing_values_are_null()
   lu.assertEquals(people():join(flags, 'left_outer'):take_all()[2], {id = 2, name = 'b'})
 end
 
+function TestJoins.test_keys_without_a_value_match_nothing()
+  local none = data.from_items{{id = 1, name = torch.none}, {id = 2, name = torch.none}}
+  lu.assertEquals(people():join(none, 'inner', {on = 'name', right_suffix = '_r'}):take_all(), {})
+  lu.assertEquals(none:join(people(), 'left_outer', {on = 'name', right_suffix = '_r'}):count(), 2)
+  lu.assertEquals(none:join(people(), 'full_outer', {on = 'name', right_suffix = '_r'}):count(), 2 + people():count())
+end
+
 function TestJoins.test_a_side_without_rows()
   local none = sizes():filter(function() return false end)
   lu.assertEquals(people():join(none, 'inner'):take_all(), {})

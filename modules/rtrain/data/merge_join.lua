@@ -34,7 +34,7 @@ local function check_keys(self)
   local left, right = self._sides.left.block, self._sides.right.block
   for i, name in ipairs(left and right and self._options.on or {}) do
     local a, b = left:column(name), right:column(self._options.right_on[i])
-    if column.is_strings(a) ~= column.is_strings(b) then
+    if column.is_strings(a) ~= column.is_strings(b) and not column.is_null(a) and not column.is_null(b) then
       errors.raise('argument', ("join: column '%s' is %s on the left, and '%s' is %s on the right"):format(name,
         column.type_of(a), self._options.right_on[i], column.type_of(b)))
     end
