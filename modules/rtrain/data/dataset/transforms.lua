@@ -22,12 +22,12 @@ local map_batches_signature = functions.signature('map_batches', {'fn', {'batch_
                                                         {'zero_copy_batch', true}})
 local add_column_signature = functions.signature('add_column', {'col', 'fn', {'batch_format', 'default'}})
 
----Calls a function for each row; what it returns is the new row. A row is a table column → Lua value or tensor; it may be
----changed and returned. Numbers of a column keep the column's dtype; a new column of Lua numbers is float32 (int64
----for int64 cdata), `dtypes` chooses otherwise. `fn` may be a class, or a table {init = …, call = …}: each thread makes one. It
----runs in threads, on a copy of what it captures. Arguments: fn, {fn_args, fn_kwargs, fn_constructor_args,
----fn_constructor_kwargs, dtypes}; compute, num_cpus, memory and concurrency are accepted and change nothing: all
----operators share the threads of DataContext. Ray equivalent: Dataset.map.
+---Calls a function for each row; what it returns is the new row. A row is a table column → Lua value or tensor, absent
+---where it is null (floats: NaN); it may be changed and returned. Numbers of a column keep the column's dtype; a new
+---column of Lua numbers is float32 (int64 for int64 cdata), `dtypes` chooses otherwise. `fn` may be a class, or a table
+---{init = …, call = …}: each thread makes one. It runs in threads, on a copy of what it captures. Arguments: fn,
+---{fn_args, fn_kwargs, fn_constructor_args, fn_constructor_kwargs, dtypes}; compute, num_cpus, memory and concurrency
+---are accepted and change nothing: all operators share the threads of DataContext. Ray equivalent: Dataset.map.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -69,10 +69,11 @@ function Dataset:filter(...)
   return self:_with(row_operators.FilterRows(functions.made('filter', a)))
 end
 
----Calls a function for each batch: a table column → tensor (its first dimension is the rows), or a list for strings and
----Lua values. It returns such a table, or a function that gives one after the other. Arguments: fn, {batch_size (nil: the
----blocks as they are read), batch_format = 'default' ('torch' and 'numpy' are the same), zero_copy_batch}, and those of
----`map`. The last batch of a file or row group may be shorter. Ray equivalent: Dataset.map_batches.
+---Calls a function for each batch: a table column → tensor (its first dimension is the rows), or a list for strings,
+---Lua values, and integers and booleans of which a row is null (torch.none there). It returns such a table, or a
+---function that gives one after the other. Arguments: fn, {batch_size (nil: the blocks as they are read), batch_format
+---= 'default' ('torch' and 'numpy' are the same), zero_copy_batch}, and those of `map`. The last batch of a file or row
+---group may be shorter. Ray equivalent: Dataset.map_batches.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
