@@ -64,6 +64,12 @@ class ValueBuilder {
                   "torch.save its state_dict() into a checkpoint, or report numbers of it");
   }
 
+  [[noreturn]] static Value large(uint64_t number, const std::string& path) {
+    throw Error(Code::kArgument,
+                cat(path, ": ", number,
+                    " is beyond int64, which plain data holds: ", "give it as a string"));
+  }
+
   std::optional<Value> known(const void*) const { return std::nullopt; }
   void keep(const void*, const Value&) {}
 };

@@ -6,6 +6,7 @@
 //   Node list(std::vector<Node>), Node map(Entries, bool ordered)
 //   std::optional<Node> other(lua_State*, int index, const std::string& path): a value of any other
 //     type; nothing when it cannot be held
+//   Node large(uint64_t, const std::string& path): a uint64 cdata beyond int64
 //   std::optional<Node> known(const void* table), void keep(const void* table, const Node&): for
 //     builders that share nodes
 //   void check_table(lua_State*, int index, const std::string& path): for builders that refuse some
@@ -94,14 +95,19 @@ class TableReader {
     return v;
   }
 
-  // An int64 cdata prints as "5LL"; every other cdata prints differently.
+  // An int64 cdata prints as "5LL", a uint64 one as "5ULL"; every other cdata prints differently.
   Node cdata(int index, const std::string& path) {
     lua_getglobal(L_, "tostring");
     lua_pushvalue(L_, index);
     lua_call(L_, 1, 1);
     const std::string text = text_at(-1);
     lua_pop(L_, 1);
-    if (!text.ends_with("LL") || text.ends_with("ULL")) {
+    if (text.ends_with("ULL")) {
+      const uint64_t number = std::strtoull(text.c_str(), nullptr, 10);
+      if (number > INT64_MAX) return builder_.large(number, path);
+      return static_cast<int64_t>(number);
+    }
+    if (!text.ends_with("LL")) {
       if (std::optional<Node> out = builder_.other(L_, index, path)) return std::move(*out);
       refuse(path, "cdata");
     }

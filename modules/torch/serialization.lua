@@ -34,7 +34,7 @@ end
 
 ---Saves tensors and plain values in a file that Python's `torch.load(path, weights_only=True)` reads.
 ---
----A value is nil, a boolean, a number, an int64 or complex number of LuaJIT's, a string, a tensor (dense or sparse), a
+---A value is nil, a boolean, a number, an int64, uint64 or complex number of LuaJIT's, a string, a tensor (dense or sparse), a
 ---list, a map with string keys, or a map with integer keys that torch.load gave. Maps of `rtrain.ordered` and state dicts
 ---become OrderedDicts, other tables dicts and lists. Tensors that share memory share it again after loading; a view
 ---brings its whole storage along, so save `x:clone()` for a small part of a large tensor. The file is written next to
@@ -62,10 +62,10 @@ end
 ---file is never run.
 ---
 ---Read as: dict, OrderedDict (keeps its order), defaultdict and Counter as maps with string or integer keys; list,
----tuple, set and torch.Size as lists; None as nil, inside a list as torch.none; an int beyond 2^53 as int64, complex as
----LuaJIT's complex; str, bytes and bytearray as strings; a dtype, device or layout as its name; dense tensors of all
----dtypes, sparse COO, CSR, CSC, BSR and BSC tensors, Parameters and tensors with attributes (the attributes are
----dropped). Refused, by name: whole modules and every other class and function, numpy's numbers and arrays, quantized,
+---tuple, set and torch.Size as lists; None as nil, inside a list as torch.none; an int beyond 2^53 as int64, beyond 2^63
+---as uint64, complex as LuaJIT's complex; str, bytes and bytearray as strings; a dtype, device or layout as its name; dense
+---tensors of all dtypes, sparse COO, CSR, CSC, BSR and BSC tensors, Parameters and tensors with attributes (the attributes
+---are dropped). Refused, by name: whole modules and every other class and function, numpy's numbers and arrays, quantized,
 ---nested and meta tensors, ints beyond 64 bits, dict keys of other types, TorchScript programs, and the format from
 ---before PyTorch 1.6 (load it in Python and save it again).
 ---

@@ -365,6 +365,22 @@ assert(rows == 20000)
     assert [int(text.rstrip("UL")) for text in out] == [0, most, len(set(values))]
 
 
+def test_lists_of_uint64_keep_all_digits(rtrain):
+    rows = [[2**64 - 1, 1], [], [2**63], None, [2**53 + 1]]
+    pq.write_table(pa.table({"list": pa.array(rows, pa.list_(pa.uint64())),
+                             "fixed": pa.array([[1, None], [3, 4], None, [5, 6], [7, 2**53 + 1]], pa.list_(pa.int64(), 2))}),
+                   rtrain.folder / "in.parquet")
+    lua(rtrain, """
+local ds = data.read_parquet('in.parquet')
+ds:map(function(row) return row end):write_parquet 'out'
+ds:random_shuffle{seed = 1}:write_parquet 'shuffled'
+""")
+    found = read(rtrain.folder / "out")
+    assert found["list"].to_pylist() == rows and found["list"].type.value_type == pa.uint64()
+    assert found["fixed"].to_pylist() == [[1, None], [3, 4], None, [5, 6], [7, 2**53 + 1]]
+    assert sorted(map(str, read(rtrain.folder / "shuffled")["list"].to_pylist())) == sorted(map(str, rows))
+
+
 def test_counts_leave_out_null_of_every_type(rtrain):
     table = pa.table({"list": pa.array([[1], None, []]), "text": ["a", None, "b"], "null": pa.nulls(3), "int": [None, 1, None],
                       "float": [None, None, 0.5], "bool": [True, None, None], "struct": [{"a": 1}, None, None]})

@@ -145,6 +145,25 @@ def test_rtrain_reads_what_python_saves(rtrain):
     optimizer.load_state_dict(again["optimizer"])
 
 
+def test_integers_of_64_bits_both_ways(rtrain):
+    integers = [0, 5, 2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1, -1, -(2**53) - 1, -(2**63)]
+    path, copy, written = (rtrain.folder / name for name in ("x.pt", "copy.pt", "written.pt"))
+    torch.save(integers, path)
+    execute(rtrain, """
+        local torch = require 'torch'
+        local value = torch.load(arg[1])
+        for i, text in ipairs{'0', '5', '9007199254740992', '9007199254740993LL', '9223372036854775807LL',
+                              '9223372036854775808ULL', '18446744073709551615ULL', '-1', '-9007199254740993LL',
+                              '-9223372036854775808LL'} do
+          assert((tostring(value[i]):gsub('^9.007.*e%+15$', '9007199254740992')) == text, text .. ' ' .. tostring(value[i]))
+        end
+        torch.save(value, arg[2])
+        torch.save({5ULL, 9007199254740993ULL, 9223372036854775807ULL, torch.iinfo('uint64').max}, arg[3])
+    """, path, copy, written)
+    assert torch.load(copy, weights_only=True) == integers
+    assert torch.load(written, weights_only=True) == [5, 2**53 + 1, 2**63 - 1, 2**64 - 1]
+
+
 class Foreign:
     """A class that only this file knows."""
 
@@ -159,6 +178,8 @@ class Foreign:
     (torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8), "torch._utils._rebuild_qtensor"),
     (torch.ones(2, device="meta"), "torch._utils._rebuild_meta_tensor_no_storage"),
     (2**80, "an integer beyond 64 bits"),
+    (2**64, "an integer beyond 64 bits"),
+    (-(2**63) - 1, "an integer beyond 64 bits"),
     ({(1, 2): 3}, "neither a string nor an integer"),
     ({1.5: 3}, "neither a string nor an integer"),
 ])

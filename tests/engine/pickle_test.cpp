@@ -109,7 +109,9 @@ TEST(Pickle, RefusesMalformedInput) {
   expect_refused("0", "stack is empty");
   expect_refused("K\x01K\x02", "left over");
   expect_refused("X\xff\xff\xff\xffhi", "ends too early");
-  expect_refused("\x8a\x09", "beyond 64 bits");
+  expect_refused("\x8a\x09", "ends too early");
+  expect_refused("\x8a\x0a..........", "beyond 64 bits");
+  expect_refused("\x8a\x09........\x01", "beyond 64 bits");
   expect_refused("h\x07", "memo entry 7");
   expect_refused("K\x01q\x01", "memo entry 1 comes too early");
   expect_refused("K\x01r\xff\xff\xff\xff", "comes too early");

@@ -82,6 +82,8 @@ function TestSerialize:test_integers_and_complex_numbers_beyond_lua()
   lu.assertEquals(out.big, 9007199254740993LL)
   lu.assertEquals(tostring(out.small), '-9223372036854775808LL')
   lu.assertEquals({out.complex.re, out.complex.im}, {0, 2})
+  out = round_trip{most = 18446744073709551615ULL, next = 9223372036854775808ULL, small = 5ULL}
+  lu.assertEquals({tostring(out.most), tostring(out.next), out.small}, {'18446744073709551615ULL', '9223372036854775808ULL', 5})
 end
 
 function TestSerialize:test_ordered_maps_keep_their_order()

@@ -16,11 +16,22 @@ namespace rtrain {
 namespace {
 
 // kEmpty is {}, which may be a list or a map.
-enum class Kind : uint8_t { kNull, kBool, kInt, kFloat, kText, kBinary, kEmpty, kList, kStruct };
+enum class Kind : uint8_t {
+  kNull,
+  kBool,
+  kInt,
+  kUint,  // some are beyond int64
+  kFloat,
+  kText,
+  kBinary,
+  kEmpty,
+  kList,
+  kStruct
+};
 
 const char* kind_name(Kind kind) {
-  constexpr const char* kNames[] = {"null",   "boolean", "integer", "number", "string",
-                                    "string", "{}",      "list",    "table"};
+  constexpr const char* kNames[] = {"null",   "boolean", "integer", "integer", "number",
+                                    "string", "string",  "{}",      "list",    "table"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -33,7 +44,7 @@ struct ColumnType {
 std::optional<Kind> joined(Kind a, Kind b) {
   if (a > b) std::swap(a, b);
   if (a == b || a == Kind::kNull) return b;
-  if (a == Kind::kInt && b == Kind::kFloat) return b;
+  if (a >= Kind::kInt && b <= Kind::kFloat) return b;
   if (a == Kind::kText && b == Kind::kBinary) return b;
   if (a == Kind::kEmpty) return b;
   return std::nullopt;
@@ -43,6 +54,7 @@ Tree tensor_tree(const at::Tensor& tensor) {
   if (tensor.dim() == 0) {
     const at::Scalar item = tensor.item();
     if (item.isBoolean()) return item.toBool();
+    if (item.type() == at::kUInt64 && item.toUInt64() > INT64_MAX) return item.toUInt64();
     if (item.isIntegral(false)) return item.toLong();
     return item.toDouble();
   }
@@ -90,6 +102,7 @@ class Column {
     if (std::holds_alternative<std::monostate>(value)) return Kind::kNull;
     if (std::holds_alternative<bool>(value)) return Kind::kBool;
     if (std::holds_alternative<int64_t>(value)) return Kind::kInt;
+    if (std::holds_alternative<uint64_t>(value)) return Kind::kUint;
     if (std::holds_alternative<double>(value)) return Kind::kFloat;
     if (const auto* text = std::get_if<std::string>(&value)) {
       return is_utf8(*text) ? Kind::kText : Kind::kBinary;
@@ -128,7 +141,15 @@ void fill(const ColumnType& type, const Trees& values, ArrowNode& node);
 
 double number(const Tree& value) {
   if (const auto* integer = std::get_if<int64_t>(&value)) return static_cast<double>(*integer);
+  if (const auto* large = std::get_if<uint64_t>(&value)) return static_cast<double>(*large);
   return std::get<double>(value);
+}
+
+uint64_t unsigned_number(const Tree& value) {
+  const auto* integer = std::get_if<int64_t>(&value);
+  if (integer == nullptr) return std::get<uint64_t>(value);
+  if (*integer >= 0) return static_cast<uint64_t>(*integer);
+  throw Error(Code::kArgument, cat("to_arrow: ", *integer, " next to integers beyond int64"));
 }
 
 template <class T, class Read>
@@ -192,7 +213,7 @@ void fill_fields(const ColumnType& type, const Trees& values, ArrowNode& node) {
 }
 
 void fill(const ColumnType& type, const Trees& values, ArrowNode& node) {
-  constexpr const char* kFormats[] = {"n", "b", "l", "g", "U", "Z", "+L", "+L", "+s"};
+  constexpr const char* kFormats[] = {"n", "b", "l", "L", "g", "U", "Z", "+L", "+L", "+s"};
   node.format = kFormats[static_cast<size_t>(type.kind)];
   node.length = static_cast<int64_t>(values.size());
   if (type.kind == Kind::kNull) {
@@ -207,6 +228,8 @@ void fill(const ColumnType& type, const Trees& values, ArrowNode& node) {
     case Kind::kInt:
       return node.buffers.push_back(scalars<int64_t>(
           values, at::kLong, [](const Tree& value) { return std::get<int64_t>(value); }));
+    case Kind::kUint:
+      return node.buffers.push_back(scalars<uint64_t>(values, at::kUInt64, unsigned_number));
     case Kind::kFloat:
       return node.buffers.push_back(scalars<double>(values, at::kDouble, number));
     case Kind::kText:

@@ -39,7 +39,7 @@ Tree number(const ArrowView& view, int64_t i) {
     case 'L': {
       const auto value = read<uint64_t>(view, i);
       if (value >> 63 == 0) return static_cast<int64_t>(value);
-      return static_cast<double>(value);
+      return value;
     }
     case 'e':
       return static_cast<double>(read<c10::Half>(view, i));

@@ -17,6 +17,7 @@ enum Tag : uint8_t {
   kFalse,
   kTrue,
   kInt,
+  kUint,
   kDouble,
   kComplex,
   kText,
@@ -53,6 +54,10 @@ class Writer {
   void add_one(bool value) { raw(value ? kTrue : kFalse); }
   void add_one(int64_t value) {
     raw(kInt);
+    raw(value);
+  }
+  void add_one(uint64_t value) {
+    raw(kUint);
     raw(value);
   }
   void add_one(double value) {
@@ -123,6 +128,8 @@ class Reader {
         return true;
       case kInt:
         return raw<int64_t>();
+      case kUint:
+        return raw<uint64_t>();
       case kDouble:
         return raw<double>();
       case kComplex:

@@ -83,7 +83,7 @@ class Unpickler {
       case Opcode::kBinInt2:
         return push(Tree(int64_t{raw<uint16_t>()}));
       case Opcode::kLong1:
-        return push(Tree(long_integer(byte())));
+        return push(long_integer(byte()));
       case Opcode::kBinFloat:
         return push(Tree(std::bit_cast<double>(__builtin_bswap64(raw<uint64_t>()))));
       case Opcode::kBinUnicode:
@@ -225,11 +225,18 @@ class Unpickler {
     }
   }
 
-  int64_t long_integer(size_t size) {
-    if (size > 8) malformed("an integer beyond 64 bits is not supported");
-    const std::string_view digits = take(size);
+  // Two's complement, the lowest byte first.
+  Tree long_integer(size_t size) {
+    std::string_view digits = take(size);
+    // Python writes a ninth byte so that what is beyond int64 stays positive.
+    const bool is_unsigned = size == 9 && digits[8] == 0 && (digits[7] & 0x80) != 0;
+    if (size > 8 && !is_unsigned) malformed("an integer beyond 64 bits is not supported");
+    digits = digits.substr(0, 8);
     uint64_t out = 0;
-    for (size_t i = 0; i < size; ++i) out |= uint64_t{static_cast<uint8_t>(digits[i])} << (8 * i);
+    for (size_t i = 0; i < digits.size(); ++i) {
+      out |= uint64_t{static_cast<uint8_t>(digits[i])} << (8 * i);
+    }
+    if (is_unsigned) return out;
     const bool negative = size > 0 && (static_cast<uint8_t>(digits[size - 1]) & 0x80) != 0;
     if (negative && size < 8) out |= ~uint64_t{0} << (8 * size);
     return static_cast<int64_t>(out);

@@ -67,6 +67,14 @@ class Pickler {
     raw(value);
   }
 
+  // A zero byte keeps it positive.
+  void put(uint64_t value) {
+    op(Opcode::kLong1);
+    out_.bytes.push_back(9);
+    raw(value);
+    out_.bytes.push_back(0);
+  }
+
   void put(double value) {
     op(Opcode::kBinFloat);
     raw(__builtin_bswap64(std::bit_cast<uint64_t>(value)));

@@ -51,6 +51,8 @@ class TreeBuilder {
     return *tensor;
   }
 
+  static Tree large(uint64_t number, const std::string&) { return number; }
+
   std::optional<Tree> known(const void* table) const {
     const auto found = known_.find(table);
     if (found == known_.end()) return std::nullopt;
@@ -106,6 +108,7 @@ class Writer {
   void push_one(std::monostate) { lua_pushnil(L_); }
   void push_one(bool value) { lua_pushboolean(L_, value ? 1 : 0); }
   void push_one(int64_t value) { push_int(L_, value); }
+  void push_one(uint64_t value) { push_uint(L_, value); }
   void push_one(double value) { lua_pushnumber(L_, value); }
   void push_one(c10::complex<double> value) { push_complex(L_, value); }
   void push_one(const std::string& value) { lua_pushlstring(L_, value.data(), value.size()); }

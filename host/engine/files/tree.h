@@ -1,9 +1,9 @@
 // host/engine/files/tree.h: plain values and tensors outside any Lua state: what a `.pt` file holds
 // and what a loader's batch is.
 //
-// nil, boolean, integer, float, complex, string, tensor, list, map. Lists and maps are shared: two
-// places that held one table hold one node, and get one table again. A tree may cross threads; a
-// node must not be changed once it was handed over.
+// nil, boolean, integer (uint64_t only beyond int64), float, complex, string, tensor, list, map.
+// Lists and maps are shared: two places that held one table hold one node, and get one table again.
+// A tree may cross threads; a node must not be changed once it was handed over.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -25,8 +25,9 @@ namespace rtrain {
 struct TreeList;
 struct TreeMap;
 
-using Tree = std::variant<std::monostate, bool, int64_t, double, c10::complex<double>, std::string,
-                          at::Tensor, std::shared_ptr<TreeList>, std::shared_ptr<TreeMap>>;
+using Tree =
+    std::variant<std::monostate, bool, int64_t, uint64_t, double, c10::complex<double>, std::string,
+                 at::Tensor, std::shared_ptr<TreeList>, std::shared_ptr<TreeMap>>;
 
 struct TreeList {
   std::vector<Tree> items;

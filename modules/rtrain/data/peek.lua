@@ -9,7 +9,6 @@ local ordered = require 'base.ordered'
 local peek = {}
 
 local MAX_ELEMENTS = 16  -- of a tensor whose values are shown
-local MOST_INT64 = 0x7fffffffffffffffULL
 local LEAST_PIXELS, MOST_PIXELS = 8, 4096  -- a side of what may be a picture
 
 local function is_tensor(value) return type(value) == 'userdata' and require('torch').is_tensor(value) end
@@ -28,8 +27,8 @@ end
 
 -- Plain data has int64 only: other cdata are shown as text.
 local function plain_integer(value)
-  local is_int64 = tostring(value):find '^%-?%d+LL$' or tostring(value):find 'ULL$' and value <= MOST_INT64
-  return is_int64 and value or number.text(value)
+  local is_plain = number.of(value) and not number.is_beyond_int64(value)
+  return is_plain and value or number.text(value)
 end
 
 local plain

@@ -112,6 +112,12 @@ local function backend_of_workers(config, place)
   return stages and {stages = stages, timeout_s = config.timeout_s}
 end
 
+local function config_of(trainer, flags)
+  local config = with_seed(overrides.apply(trainer.train_loop_config, flags.set), flags)
+  if #flags.set > 0 then trainer._check_plain(config, 'train_loop_config') end
+  return config
+end
+
 -- The trainer's configs with the flags of the command over them.
 local function job_of(trainer, flags)
   local run_config, scaling = trainer.run_config, trainer.scaling_config
@@ -140,7 +146,7 @@ local function job_of(trainer, flags)
     how_tensors_travel = how_tensors_travel,
     validation_config = trainer.validation_config,
     train_loop_per_worker = trainer.train_loop_per_worker,
-    train_loop_config = with_seed(overrides.apply(trainer.train_loop_config, flags.set), flags),
+    train_loop_config = config_of(trainer, flags),
     flags = run_flags.of(flags),
     run_config = config,
     scaling_config = scaling,
