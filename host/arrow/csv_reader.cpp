@@ -27,11 +27,13 @@ using arrow::csv::BlockParser;
 using arrow::csv::Converter;
 using TypePtr = std::shared_ptr<arrow::DataType>;
 
-// What a column may be, tried in this order on the first block, as Arrow's own reader does.
+// What a column may be, tried in this order on the first block, as Arrow's own reader does, but
+// for uint64: it would round integers beyond int64.
 std::vector<TypePtr> guesses() {
   using arrow::TimeUnit;
   return {arrow::null(),
           arrow::int64(),
+          arrow::uint64(),
           arrow::boolean(),
           arrow::date32(),
           arrow::timestamp(TimeUnit::SECOND),

@@ -381,6 +381,14 @@ ds:random_shuffle{seed = 1}:write_parquet 'shuffled'
     assert sorted(map(str, read(rtrain.folder / "shuffled")["list"].to_pylist())) == sorted(map(str, rows))
 
 
+def test_csv_has_integers_beyond_int64(rtrain):
+    (rtrain.folder / "in.csv").write_text("u,x\n18446744073709551615,1\n,2\n7,3\n")
+    lua(rtrain, "data.read_csv('in.csv'):write_parquet 'out'")
+    table = read(rtrain.folder / "out")
+    assert table["u"].to_pylist() == [2**64 - 1, None, 7] and table["u"].type == pa.uint64()
+    assert table["x"].type == pa.int64()
+
+
 def test_counts_leave_out_null_of_every_type(rtrain):
     table = pa.table({"list": pa.array([[1], None, []]), "text": ["a", None, "b"], "null": pa.nulls(3), "int": [None, 1, None],
                       "float": [None, None, 0.5], "bool": [True, None, None], "struct": [{"a": 1}, None, None]})

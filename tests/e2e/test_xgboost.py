@@ -283,6 +283,18 @@ def test_rows_whose_number_nobody_knows_and_data_on_disk(rtrain):
     assert len({row["rows"] for row in rtrain.reports("last", "--ranks")}) == 1
 
 
+def test_null_of_integers_is_missing(rtrain):
+    a = [None if i % 5 == 2 else i % 7 for i in range(200)]
+    (rtrain.folder / "rows.csv").write_text("a,y\n" + "".join(f"{'' if v is None else v},{i % 2}\n" for i, v in enumerate(a)))
+    result = rtrain("exec", rtrain.script("""
+        local data, xgboost = require 'rtrain.data', require 'xgboost'
+        local dtrain = xgboost.QuantileDMatrix(data.read_csv('rows.csv'), {label = 'y'})
+        print(dtrain:num_row(), dtrain:num_nonmissing())
+    """))
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split() == ["200", str(200 - a.count(None))]
+
+
 @pytest.mark.parametrize("code, says", [
     ("xgboost.train({max_dept = 3}, d)", ["unknown parameter 'max_dept': did you mean 'max_depth'?"]),
     ("xgboost.train({max_depth = 'deep'}, d)", ["xgboost.train", "max_depth", "deep"]),
