@@ -33,6 +33,7 @@ struct Options {
   std::string format = "csv";
   std::string output;
   bool series = false;
+  bool escape_formulas = false;
   bool html = false;
 };
 
@@ -183,6 +184,9 @@ void write_page(const Options& options, const std::vector<RunRef>& runs) {
 }
 
 void export_runs(const Options& options) {
+  if (options.escape_formulas && (options.html || options.format != "csv")) {
+    throw Error(Code::kUsage, "export --escape-formulas is for --format csv");
+  }
   const bool is_text = options.format == "csv" || options.format == "json";
   if (!is_text && options.output.empty()) {
     throw Error(Code::kUsage, cat("export --format ", options.format, ": say -o ",
@@ -199,7 +203,9 @@ void export_runs(const Options& options) {
   }
   const RunTable table = options.series ? series_table(*reader, runs) : report_table(*reader, runs);
   if (options.format == "csv") {
-    return write_text(options, [&](std::ostream& out) { write_csv(table, out); });
+    const CsvFormulas formulas =
+        options.escape_formulas ? CsvFormulas::kEscaped : CsvFormulas::kKept;
+    return write_text(options, [&](std::ostream& out) { write_csv(table, out, formulas); });
   }
   write_parquet(table, options.output);
   std::cerr << "wrote " << options.output << "\n";
@@ -232,6 +238,8 @@ void add_export(Parser& parser) {
       .flag("--series", &options->series,
             "what train.log recorded instead; tensorboard has both, and media")
       .excludes(html);
+  command.flag("--escape-formulas", &options->escape_formulas,
+               "in CSV: write a ' before a text that a spreadsheet would compute (= + - @)");
   command
       .option("--storage", &options->listing.storage,
               "folder or URI of the store (else $RTRAIN_STORAGE, else ~/rtrain_results)")

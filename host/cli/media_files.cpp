@@ -29,15 +29,16 @@ std::string ending_of(std::string_view kind) {
   return kind == "table" ? ".csv" : ".txt";
 }
 
-std::string csv_of(const Value& stored) {
-  std::string out = csv_line(stored["columns"].as_list());
-  for (const Value& row : stored["rows"].as_list()) out += csv_line(row.as_list());
+std::string csv_of(const Value& stored, CsvFormulas formulas) {
+  std::string out = csv_line(stored["columns"].as_list(), formulas);
+  for (const Value& row : stored["rows"].as_list()) out += csv_line(row.as_list(), formulas);
   return out;
 }
 
 }  // namespace
 
-MediaFiles::MediaFiles(std::string folder) : folder_(std::move(folder)) {
+MediaFiles::MediaFiles(std::string folder, CsvFormulas formulas)
+    : folder_(std::move(folder)), formulas_(formulas) {
   make_folders(absolute_path(folder_));
 }
 
@@ -53,7 +54,7 @@ std::string MediaFiles::path_of(const MediaRow& row) {
 
 std::string MediaFiles::write(const MediaRow& row, const std::string& content) {
   std::string path = path_of(row);
-  write_output(path, row.kind == "table" ? csv_of(from_json(content)) : content);
+  write_output(path, row.kind == "table" ? csv_of(from_json(content), formulas_) : content);
   return path;
 }
 

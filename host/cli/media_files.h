@@ -5,13 +5,14 @@
 #include <string>
 
 #include "host/store/media_store.h"
+#include "host/store/run_table.h"
 
 namespace rtrain {
 
 class MediaFiles {
  public:
   // The folder is made. Error(kEnvironment).
-  explicit MediaFiles(std::string folder);
+  explicit MediaFiles(std::string folder, CsvFormulas formulas = CsvFormulas::kKept);
 
   // Writes it and returns the path: <name>-<step>-rank<rank>.png, .json, .csv or .txt, the name
   // with '_' for what a file's name should not have. Never two to the same path.
@@ -21,6 +22,7 @@ class MediaFiles {
   std::string path_of(const MediaRow& row);
 
   std::string folder_;
+  CsvFormulas formulas_;
   std::set<std::string> written_;
 };
 

@@ -242,7 +242,14 @@ struct Options : ListingOptions {
   bool media = false;
   std::string output;
   std::string images;
+  bool escape_formulas = false;
 };
+
+MediaOutput media_output(const Options& options) {
+  return {.folder = options.output,
+          .formulas = options.escape_formulas ? CsvFormulas::kEscaped : CsvFormulas::kKept,
+          .images = options.images};
+}
 
 const Value* source_of(const List& sources, std::string_view kind) {
   const auto found = std::find_if(sources.begin(), sources.end(), [&](const Value& source) {
@@ -365,6 +372,8 @@ void add_show(Parser& parser) {
   command
       .option("-o,--output", &options->output, "with --media: write them to files in this folder")
       .value_name("FOLDER");
+  command.flag("--escape-formulas", &options->escape_formulas,
+               "in tables of -o: write a ' before a text that a spreadsheet would compute");
   add_images_option(command, options->images);
   add_listing_options(command, *options);
   add_wide_option(command, *options);
@@ -403,8 +412,11 @@ void add_show(Parser& parser) {
     if (!options->images.empty() && !options->media) {
       throw Error(Code::kUsage, "show --images FORM is for images of --media: say --media too");
     }
+    if (options->escape_formulas && options->output.empty()) {
+      throw Error(Code::kUsage, "show --escape-formulas is for the tables of --media -o FOLDER");
+    }
     OpenRun run = options->open_run();
-    if (options->media) return show_media(*options, run, options->output, options->images);
+    if (options->media) return show_media(*options, run, media_output(*options));
     const List sources = run.reader.sources(run.ref);
     if (options->diff || options->script) return print_source(*options, run, sources);
     const Value document = run.reader.run(run.ref);

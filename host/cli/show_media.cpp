@@ -153,11 +153,10 @@ void print_contents(const ListingOptions& options, OpenRun& run, const std::vect
 
 }  // namespace
 
-void show_media(const ListingOptions& options, OpenRun& run, const std::string& folder,
-                const std::string& images) {
+void show_media(const ListingOptions& options, OpenRun& run, const MediaOutput& output) {
   const std::vector<MediaRow> media = run.reader.media(run.ref);
   std::optional<MediaFiles> files;
-  if (!folder.empty()) files.emplace(folder);
+  if (!output.folder.empty()) files.emplace(output.folder, output.formulas);
   List rows;
   for (const MediaRow& row : media) {
     std::optional<std::string> path;
@@ -172,9 +171,9 @@ void show_media(const ListingOptions& options, OpenRun& run, const std::string& 
   }
   print_list(rows, options.width());
   if (files) {
-    std::cerr << "wrote " << counted(rows.size(), "file") << " to " << folder << "\n";
+    std::cerr << "wrote " << counted(rows.size(), "file") << " to " << output.folder << "\n";
   } else {
-    print_contents(options, run, media, images);
+    print_contents(options, run, media, output.images);
   }
 }
 

@@ -4,13 +4,17 @@
 #include <string>
 
 #include "host/cli/listing.h"
+#include "host/store/run_table.h"
 
 namespace rtrain {
 
-// All of them as a list, and those of the newest step. With a folder they are written
-// into it as files: .png, .json, .csv, .txt.
-// `images`: as picture_form (host/cli/pictures.h) takes it.
-void show_media(const ListingOptions& options, OpenRun& run, const std::string& folder,
-                const std::string& images);
+struct MediaOutput {
+  std::string folder;  // they are written into it as files: .png, .json, .csv, .txt; or empty
+  CsvFormulas formulas = CsvFormulas::kKept;  // in the .csv files
+  std::string images;                         // as picture_form (host/cli/pictures.h) takes it
+};
+
+// All of them as a list, and those of the newest step.
+void show_media(const ListingOptions& options, OpenRun& run, const MediaOutput& output);
 
 }  // namespace rtrain

@@ -1,9 +1,12 @@
 #include "host/store/run_table.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <system_error>
 #include <unordered_map>
 #include <utility>
 
@@ -104,11 +107,26 @@ std::string number_text(double number) {
   return std::isnan(number) ? "NaN" : format_double(number);
 }
 
-void add_cell(std::string& out, const Value& cell) {
+bool is_number(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+bool is_formula(std::string_view text) {
+  constexpr std::string_view kBeginnings = "=+-@\t\r";
+  return !text.empty() && kBeginnings.find(text[0]) != text.npos && !is_number(text);
+}
+
+void add_cell(std::string& out, const Value& cell, CsvFormulas formulas) {
   if (cell.is_nil()) return;
-  const std::string text = cell.is_float()    ? number_text(cell.as_float())
-                           : cell.is_string() ? cell.as_string()
-                                              : to_json(cell);
+  std::string text = cell.is_float()    ? number_text(cell.as_float())
+                     : cell.is_string() ? cell.as_string()
+                                        : to_json(cell);
+  if (formulas == CsvFormulas::kEscaped && cell.is_string() && is_formula(text)) {
+    text.insert(0, "'");
+  }
   if (text.find_first_of(",\"\r\n") == std::string::npos) {
     out += text;
     return;
@@ -151,20 +169,20 @@ RunTable series_table(RunReader& reader, std::span<const RunRef> runs) {
           }};
 }
 
-std::string csv_line(std::span<const Value> cells) {
+std::string csv_line(std::span<const Value> cells, CsvFormulas formulas) {
   std::string out;
   for (size_t i = 0; i < cells.size(); ++i) {
     if (i > 0) out += ',';
-    add_cell(out, cells[i]);
+    add_cell(out, cells[i], formulas);
   }
   return out + '\n';
 }
 
-void write_csv(const RunTable& table, std::ostream& out) {
+void write_csv(const RunTable& table, std::ostream& out, CsvFormulas formulas) {
   TableRow names;
   for (const TableColumn& column : table.columns) names.emplace_back(column.name);
-  out << csv_line(names);
-  table.each_row([&](const TableRow& row) { out << csv_line(row); });
+  out << csv_line(names, formulas);
+  table.each_row([&](const TableRow& row) { out << csv_line(row, formulas); });
 }
 
 }  // namespace rtrain

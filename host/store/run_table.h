@@ -5,6 +5,7 @@
 // columns, are of the store as it was when the table was made; its reader has to outlive it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <ostream>
 #include <span>
@@ -39,11 +40,16 @@ RunTable report_table(RunReader& reader, std::span<const RunRef> runs);
 // What train.log recorded: run, key, rank, step, time, value.
 RunTable series_table(RunReader& reader, std::span<const RunRef> runs);
 
+// What stands in a cell whose text a program for spreadsheets would compute, since it begins with
+// '=', '+', '-', '@', a tab or a carriage return: the text, or the text behind a "'". A number is
+// no such text.
+enum class CsvFormulas : uint8_t { kKept, kEscaped };
+
 // A line of RFC 4180 with its end. Nil is empty; NaN, inf and -inf are written so; lists and maps
 // are JSON texts.
-std::string csv_line(std::span<const Value> cells);
+std::string csv_line(std::span<const Value> cells, CsvFormulas formulas = CsvFormulas::kKept);
 
 // The names of the columns as a line, then the rows.
-void write_csv(const RunTable& table, std::ostream& out);
+void write_csv(const RunTable& table, std::ostream& out, CsvFormulas formulas = CsvFormulas::kKept);
 
 }  // namespace rtrain

@@ -72,6 +72,35 @@ def test_csv_has_a_row_for_each_report(store):
     assert [row["run"] for row in both].count("b") == 5
 
 
+FORMULAS = """
+local train = require 'rtrain'
+train.DataParallelTrainer {
+  train_loop_per_worker = function()
+    train.report {a = '=1+2', b = '@SUM(A1)', c = -5, d = -1/0, e = '-5', f = '+1', g = '-x', h = 'x=1', i = '\\t=1', ['=j'] = 1,
+                  k = '=HYPERLINK("x", 1)'}
+    train.report {c = 'x'}
+    train.log_table('t', {columns = {'=n'}, rows = {{'=2'}, {-1}, {'plain'}}})
+  end,
+}:fit()
+"""
+
+
+def test_a_text_that_a_spreadsheet_would_compute_may_be_escaped(rtrain):
+    rtrain.run_ok(FORMULAS, "--name", "run", "-q")
+    plain = next(csv.DictReader(io.StringIO(rtrain("export", "run").stdout, newline="")))
+    assert plain["a"] == "=1+2" and plain["k"] == '=HYPERLINK("x", 1)'
+    escaped = next(csv.DictReader(io.StringIO(rtrain("export", "run", "--escape-formulas").stdout, newline="")))
+    assert {name: escaped[name] for name in [*"abcdefghik", "'=j"]} == {
+        "a": "'=1+2", "b": "'@SUM(A1)", "c": "-5", "d": "-inf", "e": "-5", "f": "+1", "g": "'-x", "h": "x=1", "i": "'\t=1",
+        "k": "'=HYPERLINK(\"x\", 1)", "'=j": "1"}
+    assert rtrain("show", "run", "--media", "-o", "files", "--escape-formulas").returncode == 0
+    assert (rtrain.folder / "files" / "t-0-rank0.csv").read_text() == "'=n\n'=2\n-1\nplain\n"
+    for refused, why in [(("export", "run", "--format", "json"), "is for --format csv"),
+                         (("export", "run", "--html"), "is for --format csv"), (("show", "run"), "-o FOLDER")]:
+        result = rtrain(*refused, "--escape-formulas")
+        assert result.returncode == 2 and why in result.stderr
+
+
 def test_json_lines_are_the_rows_of_metrics(store):
     lines = [json.loads(line) for line in store("export", "a", "b", "--format", "json").stdout.splitlines()]
     assert lines == [{"run": run, **row} for run in "ab" for row in store.json("metrics", run)]
