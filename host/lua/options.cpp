@@ -15,8 +15,14 @@ Options::Options(lua_State* L, int index, std::string_view function,
     : L_(L), index_(index), function_(function) {
   if (lua_isnoneornil(L, index)) return;
   if (lua_type(L, index) != LUA_TTABLE) {
-    throw Error(Code::kArgument,
-                cat(function, ": expected a table of options, got ", luaL_typename(L, index)));
+    const bool takes_dtype =
+        std::find(known.begin(), known.end(), std::string_view("dtype")) != known.end();
+    const bool is_dtype = takes_dtype && lua_type(L, index) == LUA_TSTRING;
+    throw Error(Code::kArgument, cat(function, ": expected a table of options, got ",
+                                     is_dtype ? cat("'", std::string_view(lua_tostring(L, index)),
+                                                    "': say {dtype = '",
+                                                    std::string_view(lua_tostring(L, index)), "'}")
+                                              : luaL_typename(L, index)));
   }
   std::vector<std::string> unknown;
   for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) {

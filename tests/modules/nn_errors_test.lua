@@ -7,8 +7,25 @@ local function int64(list) return torch.tensor(list, {dtype = 'int64'}) end
 
 local X = torch.ones(2, 3)
 
+-- Labels as a script makes them that does not think of the dtype.
+local LABELS = torch.tensor {0, 1}
+local INT64 = ": classes and indices are int64: make them so with :long(), or with {dtype = 'int64'} where they are made"
+
 -- {what the message holds, function}
 local CASES = {
+  {INT64, function() F.cross_entropy(X, LABELS) end},
+  {INT64, function() nn.NLLLoss()(X, LABELS) end},
+  {INT64, function() F.multi_margin_loss(X, LABELS) end},
+  {INT64, function() F.one_hot(LABELS) end},
+  {INT64, function() nn.Embedding(2, 3)(LABELS) end},
+  {INT64, function() X:index_select(0, LABELS) end},
+  {INT64, function() X:gather(1, LABELS:unsqueeze(1)) end},
+  {INT64, function() F.cross_entropy(X, torch.tensor({0, 1}, {dtype = 'int32'})) end},
+  {"expected a table of options, got 'int64': say {dtype = 'int64'}", function() torch.tensor({1}, torch.int64) end},
+  {"takes at most 1 positional arguments, got 2: a dtype is a keyword, {dtype = 'int64'}", function()
+    torch.ones(2, torch.int64)
+  end},
+  {"a dtype is a keyword, {dtype = 'float64'}", function() torch.full({2}, 1, torch.float64) end},
   {"Linear: missing argument 'out_features'", function() nn.Linear(3) end},
   {"Linear: unknown argument 'bais': did you mean 'bias'?", function() nn.Linear(3, 2, {bais = false}) end},
   {'groups = 2 must divide in_channels = 3', function() nn.Conv2d(3, 4, 3, {groups = 2}) end},

@@ -35,6 +35,13 @@ std::string expected(const Param& param) {
   return param.kind == Kind::kReduction ? "0 (none), 1 (mean) or 2 (sum)" : param.type;
 }
 
+// For a dtype that is given as in Python's C++ interface, not by its keyword.
+std::string dtype_advice(lua_State* L, int index) {
+  if (lua_type(L, index) != LUA_TSTRING) return "";
+  const std::string_view name = lua_tostring(L, index);
+  return dtype_from_name(name) ? cat(": a dtype is a keyword, {dtype = '", name, "'}") : "";
+}
+
 }  // namespace
 
 std::string Arguments::mismatch(const Overload& overload) const {
@@ -42,7 +49,8 @@ std::string Arguments::mismatch(const Overload& overload) const {
   const Keyword* culprit = nullptr;
   switch (assign(overload, slots, &culprit)) {
     case Fit::kTooMany:
-      return cat("takes at most ", overload.positional, " positional arguments, got ", positional_);
+      return cat("takes at most ", overload.positional, " positional arguments, got ", positional_,
+                 dtype_advice(L_, positional_));
     case Fit::kGivenTwice:
       return cat("argument '", std::string_view(culprit->name),
                  "' is given by position and by keyword");

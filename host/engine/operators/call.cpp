@@ -348,6 +348,20 @@ constexpr Method kFunctions[] = {torch_method<&op>("op"), torch_method<&op_names
                                  torch_method<&op_signatures>("op_signatures"),
                                  torch_method<&op_overload>("op_overload")};
 
+// What LibTorch says of numbers with a fraction where it takes classes or places, and in which
+// dtype it takes them is not what a user writes.
+std::string integer_advice(std::string_view message) {
+  for (const std::string_view mark :
+       {"expected scalar type Long but found", "scalar types: Long, Int; but got",
+        "Expected dtype int32/int64 for index", "Expected dtype int32 or int64 for index",
+        "index tensor of type LongTensor"}) {
+    if (message.find(mark) == message.npos) continue;
+    return ": classes and indices are int64: make them so with :long(), or with {dtype = 'int64'} "
+           "where they are made";
+  }
+  return "";
+}
+
 }  // namespace
 
 Error operator_error(const std::string& name, const std::exception& e,
@@ -359,7 +373,7 @@ Error operator_error(const std::string& name, const std::exception& e,
   const std::string detail = arguments.empty() ? "" : cat(" (", arguments, ")");
   // Some kernels begin with the operator's name themselves.
   const std::string prefix = error.message().starts_with(name + ":") ? "" : name + ": ";
-  return Error(error.code(), cat(prefix, error.message(), detail));
+  return Error(error.code(), cat(prefix, error.message(), detail, integer_advice(error.message())));
 }
 
 Op* find_op(Vm& vm, const std::string& name) {
