@@ -22,6 +22,7 @@
 #include "host/store/network_path.h"
 #include "host/store/patience.h"
 #include "host/store/schema.h"
+#include "host/store/write_refusal.h"
 
 namespace rtrain {
 namespace {
@@ -44,6 +45,14 @@ bool is_environment(int result) {
                                    SQLITE_IOERR,    SQLITE_CANTOPEN, SQLITE_PERM,
                                    SQLITE_READONLY, SQLITE_NOLFS,    SQLITE_PROTOCOL};
   return std::find(kResults.begin(), kResults.end(), result & 0xff) != kResults.end();
+}
+
+// Why the store may not be written to, where that is what SQLite's result may come from. Its own
+// words are those of a file that is not there.
+std::string refusal_of(int kind, const std::string& path) {
+  if (kind != SQLITE_CANTOPEN && kind != SQLITE_READONLY) return "";
+  const std::string refusal = write_refusal(path);
+  return refusal.empty() ? write_refusal(std::filesystem::path(path).parent_path()) : refusal;
 }
 
 int authorize_read(void*, int action, const char*, const char* argument, const char*, const char*) {
@@ -314,6 +323,10 @@ Error Database::describe(int result) const {
   std::string reason = handle_ == nullptr ? "out of memory" : sqlite3_errmsg(handle_);
   const int system_error = handle_ == nullptr ? 0 : sqlite3_system_errno(handle_);
   if (!is_environment(result)) return Error(Code::kInternal, cat("store ", path_, ": ", reason));
+  const std::string refusal = refusal_of(result & 0xff, path_);
+  if (!refusal.empty()) {
+    return Error(Code::kEnvironment, cat("cannot use the store ", path_, ": ", refusal));
+  }
   const bool of_system = (result & 0xff) == SQLITE_CANTOPEN || (result & 0xff) == SQLITE_IOERR;
   if (of_system && system_error != 0) {
     reason = cat(reason, " (", std::string_view(std::strerror(system_error)), ")");

@@ -17,6 +17,7 @@
 #include "host/base/random.h"
 #include "host/base/store_access.h"
 #include "host/base/text.h"
+#include "host/store/write_refusal.h"
 
 namespace rtrain {
 
@@ -117,7 +118,13 @@ void OpenFile::sync_data() {
 bool make_folder(const std::string& path) {
   if (make_folder_in_store(path) == 0) return true;
   if (errno == EEXIST) return false;
-  throw file_error("make folder", path);
+  const int error_number = errno;
+  const fs::path parent = fs::path(path).parent_path();
+  const std::string refusal = write_refusal(parent.empty() ? "." : parent.string());
+  if ((error_number == EACCES || error_number == EROFS) && !refusal.empty()) {
+    throw StorageError(Code::kEnvironment, cat("cannot make folder ", path, ": ", refusal), false);
+  }
+  throw file_error("make folder", path, error_number);
 }
 
 void ensure_folder(const std::string& path) {

@@ -97,3 +97,42 @@ def test_a_run_goes_on_without_its_lines(rtrain):
     assert done.returncode == 0, done.stderr
     assert rtrain.json("show", "run")["status"] == "FINISHED"
     assert os.path.getsize(rtrain.run_folder("run") / "logs/attempt-1/rank-0.log") == len("a line\n")
+
+
+@pytest.fixture
+def other_user(rtrain):
+    """A command as a user to whom the folder of results does not belong."""
+    if os.geteuid() != 0:
+        pytest.skip("another user's folder needs root")
+    home = rtrain.folder / "home"
+    home.mkdir()
+    for folder in [home, *rtrain.folder.parents[:2], rtrain.folder]:
+        if str(folder).startswith("/tmp/"):
+            folder.chmod(0o755)
+    os.chown(home, 65534, 65534)
+    program = home / "rtrain"
+    program.write_bytes(open(RTRAIN, "rb").read())
+    program.chmod(0o755)
+
+    def run(*args):
+        env = {**rtrain.env, "HOME": str(home), "TMPDIR": str(home), "RTRAIN_RUNTIME_DIR": str(home)}
+        return subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", program, *map(str, args)],
+                              cwd=home, env=env, capture_output=True, text=True)
+
+    return run
+
+
+def test_a_folder_of_another_user_is_said_to_be_that(rtrain, other_user):
+    script = rtrain.script(SCRIPT)
+    store = rtrain.folder / "shared"
+    store.mkdir(mode=0o755)
+    for path, what in [(store, f"cannot use the store {store}/rtrain.db"), (store / "sub", f"cannot make folder {store}/sub")]:
+        refused = other_user("run", script, "--storage", path)
+        assert refused.returncode == 4
+        assert f"{what}: {store} is read-only for this process, which is of nobody: it belongs to root (drwxr-xr-x)" \
+            in refused.stderr
+        assert "No such file" not in refused.stderr
+    rtrain.run_ok(SCRIPT, "--storage", str(store))
+    (store / "rtrain.db").chmod(0o644)
+    refused = other_user("run", script, "--storage", store)
+    assert "rtrain.db is read-only for this process, which is of nobody: it belongs to root (-rw-r--r--)" in refused.stderr
