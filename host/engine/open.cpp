@@ -53,6 +53,7 @@ extern "C" __attribute__((visibility("default"))) int rtrain_engine_open(
   open_ops(L);
   open_constructors(L);
   open_storage_copies(L);
+  open_storages(L);
   open_autograd(L);
   open_autocast(L);
   open_random(L);

@@ -11,6 +11,7 @@ local FILES = {
   {'torch.creation', 'new_tensor'},
   {'torch.dtypes', 'type'},
   {'torch.elementwise', 'apply_', 'map_', 'map2_'},
+  {'torch.storages', 'storage', 'untyped_storage'},
   {'torch.cuda.streams', 'record_stream'},
 }
 

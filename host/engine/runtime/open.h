@@ -36,5 +36,6 @@ void open_profiler(lua_State* L);       // profiler
 
 // Adds _copy_with_storage(tensor, copies).
 void open_storage_copies(lua_State* L);
+void open_storages(lua_State* L);  // _storage_nbytes, _storage_ptr, _storage_resize
 
 }  // namespace rtrain
