@@ -209,7 +209,7 @@ local function message(ds, options)
 end
 local ds = data.read_json('in'):map(function(row) row.x = torch.tensor(row.x) return row end)
 print((message(ds, {batch_size = 8}):gsub('\\n', ' ')))
-local nulls = data.read_json('in'):map(function(row) if #row.x == 3 then row.i = nil end return row end)
+local nulls = data.read_json('in'):map(function(row) return {i = #row.x < 3 and row.i or nil} end)
 print((message(nulls, {batch_size = 8, dtypes = {i = 'int64'}}):gsub('\\n', ' ')))
 print((message(data.read_json('in'):filter(function(row) return #row.x == 3 end):map(function(row)
   return {x = row.x}
