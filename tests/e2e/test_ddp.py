@@ -90,6 +90,12 @@ def test_two_ranks_on_half_batches_are_one_rank_on_whole_batches(rtrain, accumul
     assert max(abs(a - b) for (_, a), (_, b) in zip(one, two)) <= 1e-6
 
 
+def test_a_static_graph_that_accumulates_first_keeps_the_ranks_equal(rtrain):
+    text = SCRIPT.replace("prepare_model(Net())", "prepare_model(Net(), {parallel_strategy_kwargs = {static_graph = true}})")
+    rtrain.run_ok(text, "--set", "accumulate=4")
+    assert (rtrain.folder / "parameters-2-0").read_text() == (rtrain.folder / "parameters-2-1").read_text()
+
+
 def test_all_ranks_end_with_bitwise_equal_parameters(rtrain):
     rtrain.run_ok(SCRIPT, "-n", "4")
     texts = {(rtrain.folder / f"parameters-4-{rank}").read_text() for rank in range(4)}

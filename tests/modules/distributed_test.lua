@@ -319,6 +319,23 @@ function TestCommHook:test_a_bucket_that_is_kept_is_safe()
   dist.init_process_group('gloo', {rank = 0, world_size = 1})
 end
 
+function TestCommHook:test_gradients_are_exchanged_also_when_the_first_backward_only_accumulates()
+  for _, options in ipairs{{static_graph = true}, {}, {find_unused_parameters = true}} do
+    local net, calls = torch.nn.Linear(2, 1, {bias = false}), 0
+    local model = DDP(net, options)
+    model:register_comm_hook(nil, function(_, bucket)
+      calls = calls + 1
+      return bucket:buffer()
+    end)
+    for i = 1, 4 do
+      net:zero_grad{set_to_none = false}
+      for _ = 1, 2 do model:no_sync(function() model(torch.ones(1, 2)):sum():backward() end) end
+      model(torch.ones(1, 2)):sum():backward()
+      lu.assertEquals({calls, net.weight.grad:tolist()}, {i, {{3, 3}}})
+    end
+  end
+end
+
 function TestCommHook:test_a_model_that_is_connected_again_has_its_hook()
   local net, calls = torch.nn.Linear(1, 1), 0
   local model = DDP(net)

@@ -20,7 +20,7 @@
 namespace rtrain {
 
 // What LibTorch's own keeps to itself: in which order the first backward has given it gradients,
-// until its buckets are rebuilt.
+// until its buckets are rebuilt; and how often each gradient is ready in a step of a static graph.
 class OrderedReducer : public c10d::Reducer {
  public:
   using c10d::Reducer::Reducer;
@@ -28,6 +28,11 @@ class OrderedReducer : public c10d::Reducer {
   const std::vector<int64_t>& gradient_order() const { return rebuilt_param_indices_; }
   void set_gradient_order(const std::vector<int64_t>& order) {
     for (const int64_t index : order) push_rebuilt_params(static_cast<size_t>(index));
+  }
+  // It counts a backward inside of no_sync, too, before the first step: later steps would wait for
+  // gradients that never come, and average none.
+  void forget_counts() {
+    for (auto& [index, count] : numGradHooksTriggeredMap_) count = 0;
   }
 };
 
@@ -240,6 +245,7 @@ void Reducer::before_forward(bool sync) {
     if (c10::GradMode::is_enabled()) {
       if (sync) {
         logger_->set_runtime_stats_and_log();
+        if (options_.static_graph && !delay_queued_) reducer_->forget_counts();
         reducer_->prepare_for_forward();
       }
       rebuild();
