@@ -30,7 +30,7 @@ Link::Link(Loop& loop, std::string name, const LinkOptions& options, LinkDelegat
       name_(std::move(name)),
       options_(options),
       delegate_(delegate),
-      queue_(options.memory_bytes, [this] { delegate_.on_full(queue_.is_full()); }),
+      sequence_(options.memory_bytes, [this] { delegate_.on_full(is_full()); }),
       begun_at_s_(boot_s()),
       turn_end_(loop, [this] { pump(); }),
       ack_timer_(loop, [this] { pump(); }),
@@ -40,14 +40,13 @@ Link::~Link() { close(); }
 
 void Link::send(std::string_view payload) {
   if (closed_ || on_finished_) return;
-  queue_.add(payload);
+  sequence_.queue().add(payload);
   turn_end_.ask();
 }
 
 void Link::drop_unacknowledged() {
-  dropped_ = queue_.last();
-  queue_.acknowledge(dropped_);
-  if (is_connected()) control(WireType::kSkip, dropped_);
+  const uint64_t dropped = sequence_.drop_unacknowledged();
+  if (is_connected()) control(WireType::kSkip, dropped);
   turn_end_.ask();
 }
 
@@ -61,7 +60,7 @@ void Link::finish(std::chrono::milliseconds timeout, OnFinished done) {
   finish_timer_.emplace(loop_, [this] { complete_finish(); });
   finish_timer_->start(closed_ ? std::chrono::milliseconds(0) : timeout);
   // Answered with what has arrived.
-  if (is_connected() && !queue_.is_empty()) control(WireType::kPing, boot_ns());
+  if (is_connected() && !sequence_.queue().is_empty()) control(WireType::kPing, boot_ns());
   turn_end_.ask();
 }
 
@@ -76,34 +75,12 @@ void Link::shut() {
   beat_timer_.stop();
 }
 
-LinkPosition Link::position() const {
-  return {.stream = queue_.stream(),
-          .first = static_cast<int64_t>(queue_.first()),
-          .peer_stream = peer_stream_,
-          .received = static_cast<int64_t>(received_),
-          .dropped = static_cast<int64_t>(dropped_)};
-}
+LinkPosition Link::position() const { return sequence_.position(); }
 
 std::optional<std::string> Link::accept(const LinkPosition& peer) {
-  const auto first = static_cast<uint64_t>(peer.first);
-  const auto received = static_cast<uint64_t>(peer.received);
-  const bool knows_us = peer.peer_stream == queue_.stream();
-  const bool is_known = peer.stream == peer_stream_;
-  if (knows_us && (std::max(received, dropped_) + 1 < queue_.first() || received > queue_.last())) {
-    return cat("the two ends of link '", name_, "' do not fit: one has received ", received,
-               " frames, the other has ", queue_.first(), " to ", queue_.last());
-  }
-  const uint64_t dropped = std::min(static_cast<uint64_t>(peer.dropped), first - 1);
-  const uint64_t arrived = std::max(dropped, is_known ? received_ : first - 1);
-  if (first > arrived + 1) {
-    return cat("the two ends of link '", name_, "' do not fit: one has received ", arrived,
-               " frames, the other has none before ", first);
-  }
-  peer_restarted_ = (was_connected_ && !knows_us) || (!peer_stream_.empty() && !is_known);
-  if (knows_us) queue_.acknowledge(std::max(received, queue_.first() - 1));
-  peer_stream_ = peer.stream;
-  received_ = arrived;
-  return std::nullopt;
+  const auto misfit = sequence_.accept(peer);
+  if (!misfit) return std::nullopt;
+  return cat("the two ends of link '", name_, "' do not fit: ", *misfit);
 }
 
 void Link::attach(std::unique_ptr<Connection> connection) {
@@ -113,13 +90,13 @@ void Link::attach(std::unique_ptr<Connection> connection) {
   connection_->set_delegate(*this);
   near_ = connection_->near();
   far_ = connection_->far();
-  was_connected_ = true;
   control_.clear();
   finish_sent_ = false;
-  acked_ = received_;
+  acked_ = sequence_.received();
   unacked_bytes_ = 0;
-  if (std::exchange(peer_restarted_, false)) delegate_.on_peer_restarted();
-  queue_.rewind();
+  const auto [is_other_process, skip] = sequence_.begin_connection();
+  if (skip > 0) control(WireType::kSkip, skip);
+  if (is_other_process) delegate_.on_peer_restarted();
   on_beat();
   delegate_.on_connected();
 }
@@ -139,7 +116,7 @@ void Link::on_body(std::string_view body) {
     case WireType::kAck:
       return on_ack(frame.number);
     case WireType::kSkip:
-      return on_skip(frame.number);
+      return sequence_.on_skip(frame.number);
     case WireType::kPing:
       control(WireType::kPong, frame.number);
       return turn_end_.ask();
@@ -155,38 +132,24 @@ void Link::on_body(std::string_view body) {
 }
 
 void Link::on_data(const WireFrame& frame) {
-  if (frame.number != received_ + 1) {
-    bad_frame(cat("frame ", frame.number, " behind frame ", received_));
-  }
-  received_ = frame.number;
+  sequence_.on_data(frame.number);
   unacked_bytes_ += frame.payload.size();
   delegate_.on_frame(frame.payload);
   if (closed_) return;
-  if (unacked_bytes_ >= kBytesAnAck || received_ - acked_ >= kFramesAnAck) {
+  if (unacked_bytes_ >= kBytesAnAck || frame.number - acked_ >= kFramesAnAck) {
     turn_end_.ask();
   } else if (!ack_timer_.is_active()) {
     ack_timer_.start(kAckDelay);
   }
 }
 
-void Link::on_ack(uint64_t sequence) {
-  if (sequence > queue_.last()) {
-    bad_frame(cat("an acknowledgement of frame ", sequence, ", which was not sent"));
-  }
-  if (sequence < queue_.first()) return;  // of what was dropped meanwhile
-  queue_.acknowledge(sequence);
-  if (on_finished_ || queue_.has_unsent()) turn_end_.ask();
-}
-
-void Link::on_skip(uint64_t sequence) {
-  if (sequence < received_ || sequence > INT64_MAX) {
-    bad_frame(cat("frames up to ", sequence, " dropped, behind frame ", received_));
-  }
-  received_ = sequence;
+void Link::on_ack(uint64_t number) {
+  sequence_.on_ack(number);
+  if (on_finished_ || sequence_.queue().has_unsent()) turn_end_.ask();
 }
 
 void Link::on_finish(uint64_t last) {
-  if (last != received_) bad_frame(cat("an end behind frame ", last, ", not ", received_));
+  sequence_.on_finish(last);
   peer_finished_ = true;
   turn_end_.ask();
 }
@@ -212,17 +175,18 @@ void Link::control(WireType type, uint64_t number) {
 
 void Link::add_ack() {
   ack_timer_.stop();
-  if (acked_ == received_) return;
-  acked_ = received_;
+  if (acked_ == sequence_.received()) return;
+  acked_ = sequence_.received();
   unacked_bytes_ = 0;
-  control(WireType::kAck, received_);
+  control(WireType::kAck, acked_);
 }
 
 void Link::pump() {
   if (!is_connected()) return;
   add_ack();
   std::string batch = std::exchange(control_, {});
-  for (const std::string* frame; connection_->is_writable() && (frame = queue_.next());) {
+  for (const std::string* frame;
+       connection_->is_writable() && (frame = sequence_.queue().next());) {
     const bool is_large = frame->size() >= kBatchBytes;
     if (is_large || batch.size() + frame->size() > kBatchBytes) {
       connection_->write(batch);
@@ -233,7 +197,7 @@ void Link::pump() {
     } else {
       batch += *frame;
     }
-    queue_.advance();
+    sequence_.queue().advance();
   }
   add_finish(batch);
   connection_->write(batch);
@@ -242,12 +206,12 @@ void Link::pump() {
 }
 
 // Where both sides finish, each first waits until its own frames are acknowledged.
-bool Link::is_done() const { return !on_finished_ || queue_.is_empty(); }
+bool Link::is_done() const { return !on_finished_ || sequence_.queue().is_empty(); }
 
 void Link::add_finish(std::string& batch) {
   if (!is_done()) return;
   if (on_finished_ && !std::exchange(finish_sent_, true)) {
-    WireFrame{.type = WireType::kFinish, .number = queue_.last()}.add_to(batch);
+    WireFrame{.type = WireType::kFinish, .number = sequence_.queue().last()}.add_to(batch);
   }
   if (peer_finished_) WireFrame{.type = WireType::kFinished}.add_to(batch);
 }
@@ -274,7 +238,7 @@ void Link::complete_finish() {
   const OnFinished done = std::exchange(on_finished_, nullptr);
   if (connection_ && !peer_finished_) connection_->close();
   shut();
-  done(queue_.last() + 1 - queue_.first());
+  done(sequence_.queue().last() + 1 - sequence_.queue().first());
 }
 
 }  // namespace rtrain

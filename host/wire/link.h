@@ -20,7 +20,7 @@
 #include "host/loop/timer.h"
 #include "host/loop/turn_end.h"
 #include "host/wire/connection.h"
-#include "host/wire/send_queue.h"
+#include "host/wire/link_sequence.h"
 #include "host/wire/wire_frame.h"
 
 namespace rtrain {
@@ -76,9 +76,9 @@ class Link : private ConnectionDelegate {
   // finish(), close() or the end. Throws Error(kArgument) above kMaxPayloadBytes.
   void send(std::string_view payload);
   // More is unacknowledged than the bound allows: hold the sources back until on_full(false).
-  bool is_full() const { return queue_.is_full(); }
+  bool is_full() const { return sequence_.queue().is_full(); }
   // Why, for a message.
-  const std::string& full_reason() const { return queue_.full_reason(); }
+  const std::string& full_reason() const { return sequence_.queue().full_reason(); }
   // Sends no more what is not acknowledged yet.
   void drop_unacknowledged();
 
@@ -119,8 +119,7 @@ class Link : private ConnectionDelegate {
   void on_closed(const ConnectionEnd& end) override;
 
   void on_data(const WireFrame& frame);
-  void on_ack(uint64_t sequence);
-  void on_skip(uint64_t sequence);
+  void on_ack(uint64_t number);
   void on_finish(uint64_t last);
   void on_beat();
   void control(WireType type, uint64_t number);
@@ -139,15 +138,10 @@ class Link : private ConnectionDelegate {
   LinkDelegate& delegate_;
   std::function<void()> redial_;
 
-  SendQueue queue_;
-  std::string peer_stream_;
-  uint64_t received_ = 0;
-  uint64_t dropped_ = 0;      // of what this side sends: all up to that one are dropped
+  LinkSequence sequence_;
   uint64_t acked_ = 0;        // the last that this side has acknowledged
   size_t unacked_bytes_ = 0;  // received since then
   std::string control_;       // frames other than data, to be sent
-  bool was_connected_ = false;
-  bool peer_restarted_ = false;
   bool closed_ = false;
   bool finish_sent_ = false;    // on this connection
   bool peer_finished_ = false;  // it sends nothing more

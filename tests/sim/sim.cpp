@@ -6,6 +6,7 @@
 #include <string>
 
 #include "host/base/text.h"
+#include "tests/sim/link_world.h"
 #include "tests/sim/reports_world.h"
 #include "tests/sim/run_world.h"
 #include "tests/sim/stop_world.h"
@@ -32,6 +33,7 @@ struct Subject {
 std::vector<Subject> subjects() {
   return {{"run", [](Draws& draws) { return std::make_unique<RunWorld>(draws); }},
           {"reports", [](Draws& draws) { return std::make_unique<ReportsWorld>(draws); }},
+          {"link", [](Draws& draws) { return std::make_unique<LinkWorld>(draws); }},
           {"stop", [](Draws& draws) { return std::make_unique<StopWorld>(draws); }}};
 }
 
