@@ -195,3 +195,11 @@ def test_a_group_is_made_by_all_ranks_alike(rtrain):
     assert "the ranks disagree on collective 1" in result.stderr
     assert "new_group(the group of ranks 0, 2)" in result.stderr
     assert "new_group(the group of ranks 1, 2)" in result.stderr
+
+
+@pytest.mark.parametrize("backend", ["gloo", "cpu:shm,cuda:nccl"])
+def test_a_program_that_a_rank_starts_has_none_of_its_sockets(rtrain, backend):
+    body = "dist.new_group({0, 1}, {backend = 'gloo'}) dist.barrier() os.execute 'ls -l /proc/self/fd' dist.barrier()"
+    result = run(rtrain, body, workers=2, backend=backend)
+    assert result.returncode == 0, result.stderr
+    assert "/dev/null" in result.stdout and "socket:" not in result.stdout, result.stdout

@@ -23,25 +23,36 @@ std::vector<GlooConnections*>& living() {
   return all;
 }
 
-// Of a connected socket of TCP.
-std::optional<ino_t> connection(int fd) {
+std::optional<ino_t> tcp_socket(int fd, int (*address)(int, sockaddr*, socklen_t*)) {
   struct stat info {};
   if (fstat(fd, &info) != 0 || !S_ISSOCK(info.st_mode)) return std::nullopt;
-  sockaddr_storage peer{};
-  socklen_t size = sizeof(peer);
-  if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0) return std::nullopt;
-  if (peer.ss_family != AF_INET && peer.ss_family != AF_INET6) return std::nullopt;
+  sockaddr_storage found{};
+  socklen_t size = sizeof(found);
+  if (address(fd, reinterpret_cast<sockaddr*>(&found), &size) != 0) return std::nullopt;
+  if (found.ss_family != AF_INET && found.ss_family != AF_INET6) return std::nullopt;
   return info.st_ino;
 }
 
-void for_each_connection(const std::function<void(int fd, ino_t inode)>& call) {
+std::optional<ino_t> connection(int fd) { return tcp_socket(fd, &getpeername); }
+
+void for_each_descriptor(const std::function<void(int fd)>& call) {
   DIR* const folder = opendir("/proc/self/fd");
   if (folder == nullptr) return;
-  while (const dirent* entry = readdir(folder)) {
-    const int fd = std::atoi(entry->d_name);
-    if (const auto inode = connection(fd)) call(fd, *inode);
-  }
+  while (const dirent* entry = readdir(folder)) call(std::atoi(entry->d_name));
   closedir(folder);
+}
+
+void for_each_connection(const std::function<void(int fd, ino_t inode)>& call) {
+  for_each_descriptor([&](int fd) {
+    if (const auto inode = connection(fd)) call(fd, *inode);
+  });
+}
+
+// Gloo leaves its sockets, the one that listens too, to the programs that a worker starts.
+void keep_sockets_from_programs() {
+  for_each_descriptor([](int fd) {
+    if (tcp_socket(fd, &getsockname)) fcntl(fd, F_SETFD, FD_CLOEXEC);
+  });
 }
 
 }  // namespace
@@ -65,6 +76,7 @@ void GlooConnections::begin() {
 void GlooConnections::end() {
   const std::lock_guard lock(mutex_);
   if (is_connecting_) take();
+  keep_sockets_from_programs();
   is_connecting_ = false;
   if (is_cut_) shut();
 }
