@@ -325,7 +325,9 @@ void print_run(const Page& page, const Value& run, const Value& details, const L
   page.add_field("tags", words(run["tags"]));
   page.add_field("note", details["note"].string_or(""));
   page.add_field("workers", cat(run["num_workers"].as_int()));
-  page.add_field("config", to_json(with_brief_texts(run["config"])));
+  if (run["config"] != Value(Map())) {
+    page.add_field("config", to_json(with_brief_texts(run["config"])));
+  }
   page.add_field("scaling", to_json(with_brief_texts(run["scaling"])));
   page.add_field("metrics", human_metrics(run["metrics"]));
   if (!run["last_report"].is_nil()) {

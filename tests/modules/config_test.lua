@@ -46,6 +46,13 @@ function TestDefaults.test_the_record_keeps_the_order_of_fields()
   lu.assertEquals({keys[1], keys[2]}, {'num_workers', 'use_gpu'})
 end
 
+function TestDefaults.test_the_short_record_leaves_out_defaults()
+  local always = {num_workers = true, use_gpu = true}
+  lu.assertEquals(train.ScalingConfig {num_workers = 2}:to_short_table(always), {num_workers = 2, use_gpu = false})
+  lu.assertEquals(train.ScalingConfig {num_workers = 2, use_gpu = true, placement_strategy = 'PACK'}:to_short_table(always),
+    {num_workers = 2, use_gpu = true, placement_strategy = 'PACK'})
+end
+
 function TestDefaults.test_resources()
   local config = train.ScalingConfig {num_workers = 3, resources_per_worker = {CPU = 2}}
   lu.assertEquals(config:num_cpus_per_worker(), 2)

@@ -82,6 +82,17 @@ function Config:to_table()
   return out
 end
 
+---The same without the fields that have their default, but for those of these names.
+---@param always table<string, boolean>
+---@return table map
+function Config:to_short_table(always)
+  local out = self:to_table()
+  for _, field in ipairs(self._fields) do
+    if not always[field[1]] and same(self[field[1]], field.default) then out[field[1]] = nil end
+  end
+  return out
+end
+
 -- Whether the field was given a value, be it the default's.
 function Config:_was_given(name) return self._given[name] end
 

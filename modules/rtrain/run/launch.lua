@@ -236,7 +236,7 @@ local function make_spec(job, flags)
     accelerator_type = scaling.accelerator_type,
     functions = functions,
     config = job.train_loop_config or {},
-    scaling = scaling:to_table(),
+    scaling = scaling:to_short_table {num_workers = true, use_gpu = true},
     checkpoint_config = run_config.checkpoint_config:to_table(),
     log_bytes = run_config.log_bytes,
     validation = job.validation_config and job.validation_config:to_spec(),
