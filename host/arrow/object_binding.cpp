@@ -72,8 +72,9 @@ namespace {
 
 int open_writer(lua_State* L) {
   const std::string uri = check_path(L, 1, "object_writer");
-  push<ObjectWriter>(L, std::make_unique<ObjectWriter>(ObjectWriter{
-                            {"write", uri}, open_output(uri, NewFile::Durability::kSynced)}));
+  push<ObjectWriter>(
+      L, std::make_unique<ObjectWriter>(
+             ObjectWriter{FileTask{"write", uri}, open_output(uri, NewFile::Durability::kSynced)}));
   return 1;
 }
 

@@ -22,7 +22,7 @@ class ControlLink : public ControlWay, private LinkDelegate {
   ControlLink(const WireContact& contact, const std::string& run_id)
       : client_(loop_,
                 {.find = [contact](std::string&) { return contact; },
-                 .identity = {.role = std::string(kOperatorRole), .run_id = run_id},
+                 .identity = WireIdentity{.role = std::string(kOperatorRole), .run_id = run_id},
                  .link = cat("operator-", random_hex(8)),
                  .about = "",
                  .build = std::string(build_id()),

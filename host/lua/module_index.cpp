@@ -170,7 +170,7 @@ bool ModuleIndex::is_script_function(int index) const {
 void ModuleIndex::add_roots() {
   // The tables that lead to everything else are named first and never entered.
   lua_pushvalue(L_, LUA_GLOBALSINDEX);
-  add({.step = {}, .module = "_G", .closed = true});
+  add({.step = ModuleStep(), .module = "_G", .closed = true});
   std::vector<std::string> names;
   lua_getfield(L_, LUA_REGISTRYINDEX, "_LOADED");
   for (lua_pushnil(L_); lua_next(L_, -2) != 0; lua_pop(L_, 1)) {
@@ -187,7 +187,7 @@ void ModuleIndex::add_roots() {
     const int package = find(-1);
     lua_pop(L_, 2);
     add({.parent = package,
-         .step = {StepKind::kKey, std::string(name)},
+         .step = ModuleStep{StepKind::kKey, std::string(name)},
          .module = {},
          .closed = true});
   }
@@ -202,7 +202,7 @@ void ModuleIndex::add_module(const std::string& name) {
   lua_getfield(L_, LUA_REGISTRYINDEX, "_LOADED");
   lua_getfield(L_, -1, name.c_str());
   lua_remove(L_, -2);
-  add({.step = {}, .module = name, .library = library});
+  add({.step = ModuleStep(), .module = name, .library = library});
 }
 
 // Modules without a file (the script put them into package.loaded or package.preload) travel by
@@ -229,7 +229,10 @@ void ModuleIndex::add_base_functions() {
       lua_pop(L_, 1);
       continue;
     }
-    add({.parent = 0, .step = {StepKind::kKey, std::string(name)}, .module = {}, .library = true});
+    add({.parent = 0,
+         .step = ModuleStep{StepKind::kKey, std::string(name)},
+         .module = {},
+         .library = true});
   }
 }
 
@@ -237,7 +240,7 @@ void ModuleIndex::add_registry_metatables() {
   for (const char* name : {kListMeta, kIntMapMeta, "rtrain.Error"}) {
     luaL_newmetatable(L_, name);
     lua_pushvalue(L_, -1);
-    add({.step = {StepKind::kKey, std::string(name)},
+    add({.step = ModuleStep{StepKind::kKey, std::string(name)},
          .module = cat(kRegistryModule, name),
          .closed = true});
     lua_pop(L_, 1);
@@ -251,7 +254,7 @@ void ModuleIndex::descend(int number) {
   const bool is_private = entries_[number].is_private;
   if (lua_getmetatable(L_, -1) != 0) {
     add({.parent = number,
-         .step = {StepKind::kMetatable, 0.0},
+         .step = ModuleStep{StepKind::kMetatable, 0.0},
          .module = {},
          .library = library,
          .is_private = is_private});
@@ -292,7 +295,7 @@ void ModuleIndex::descend_table(int number) {
       continue;
     }
     add({.parent = number,
-         .step = {StepKind::kKey, std::move(key)},
+         .step = ModuleStep{StepKind::kKey, std::move(key)},
          .module = {},
          .library = library,
          .is_private = is_private});
@@ -305,7 +308,7 @@ void ModuleIndex::descend_function(int number) {
   for (int i = 1; lua_getupvalue(L_, function, i) != nullptr; ++i) {
     cells_.try_emplace(lua_upvalueid(L_, function, i), CellHome{number, i});
     add({.parent = number,
-         .step = {StepKind::kUpvalue, static_cast<double>(i)},
+         .step = ModuleStep{StepKind::kUpvalue, static_cast<double>(i)},
          .module = {},
          .library = library,
          .is_private = !library});

@@ -49,7 +49,7 @@ Agent::Agent(const JobSpec& spec, std::vector<WorkerGpu> gpus, int engine_fd)
       lease_(loop_, [this] { look(); }),
       client_(loop_,
               {.find = finder(),
-               .identity = {.role = "agent", .run_id = spec.id},
+               .identity = WireIdentity{.role = "agent", .run_id = spec.id},
                .link = cat("node-", spec.task, "-", random_hex(8)),
                .about = about(spec, gpus),
                .build = std::string(build_id()),

@@ -80,7 +80,10 @@ void LinkWorld::begin(int end) {
   if (end == kServer) {
     while (num_greeted_ < connections_.size()) lose_connection(num_greeted_++);
   }
-  it = {.sequence = std::make_unique<LinkSequence>(kMemory, [] {}), .life = it.life + 1};
+  const int life = it.life + 1;
+  it = {};
+  it.sequence = std::make_unique<LinkSequence>(kMemory, [] {});
+  it.life = life;
 }
 
 void LinkWorld::dial() {
@@ -88,7 +91,9 @@ void LinkWorld::dial() {
   ends_[kClient].connection = connections_.size();
   ends_[kClient].is_greeted = false;
   connections_.emplace_back();
-  const LinkHello hello{.link = "agent", .position = ends_[kClient].sequence->position()};
+  LinkHello hello;
+  hello.link = "agent";
+  hello.position = ends_[kClient].sequence->position();
   write(kClient, {.type = WireType::kHello, .payload = hello.encode()});
 }
 
