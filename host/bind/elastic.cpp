@@ -47,6 +47,12 @@ int next_report(lua_State* L) {
   return 1;
 }
 
+int growth(lua_State* L) {
+  const std::string folder = worker().growth();
+  push_value(L, folder.empty() ? Value() : Value(folder));
+  return 1;
+}
+
 int num_collectives(lua_State* L) {
   auto* current = WorkerProcess::current();
   lua_pushinteger(L, current == nullptr ? 0 : static_cast<lua_Integer>(current->num_collectives()));
@@ -101,6 +107,7 @@ int open_elastic(lua_State* L) {
       method<&has_devices>("has_devices"),
       method<&next_report>("next_report"),
       method<&num_collectives>("num_collectives"),
+      method<&growth>("growth"),
       method<&enter>("enter"),
       method<&prepare>("prepare"),
       method<&commit>("commit"),

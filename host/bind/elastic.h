@@ -3,6 +3,7 @@
 //   refusal() → why lost ranks cannot be replaced here, or nil; whether the run ends with one
 //   has_devices() → whether the ranks train on GPUs
 //   next_report() → the number of this rank's next report
+//   growth() → the folder for this rank's last commit, since a larger group goes on from it; or nil
 //   num_collectives() → how many this rank has called in this attempt, over the controller too
 //   enter(step)                  this rank holds that step; 0: it will get one
 //   prepare(step, small)         keeps the bytes, and waits until all ranks have come as far

@@ -70,6 +70,10 @@ class Transition {
 
   void on(const event::DeadlinePassed& e) {
     if (e.attempt != m_.attempt || m_.killed) return;
+    if (m_.heal == HealStage::kUnwinding && m_.is_growing) {
+      return fail_growth(cat("the ranks were not back at their last commit within ",
+                             m_.heal_limits.unwind_timeout_s, " s"));
+    }
     if (m_.heal == HealStage::kUnwinding) return give_up_heal();
     if (is_running()) return;
     if (m_.state == RunState::kShuttingDown) return kill();  // the teardown took too long
@@ -135,7 +139,7 @@ class Transition {
     RankState& rank = rank_of(e.rank);
     rank.healable = e.is;
     rank.fixed = e.fixed;
-    if (!e.is) m_.can_replace = false;
+    if (!e.is) leave_elastic();
     // What a rank says that is lost, or is being ended with the others, comes too late.
     if (m_.heal != HealStage::kNone || m_.killed || !all_healable(m_.ranks)) return;
     m_.can_replace = m_.heal_limits.max_heals != 0;
@@ -145,6 +149,7 @@ class Transition {
     for (RankState& each : m_.ranks) each.unwound.reset();
     const bool was_healed = std::exchange(m_.is_healed, false);
     if (was_healed) add(action::ReportHealed{});
+    if (std::exchange(m_.carries, false)) add(action::DropCarried{});
     if (was_healed && m_.stop && may_ask()) ask_to_stop(*m_.stop);
   }
 
@@ -153,7 +158,9 @@ class Transition {
     RankState& rank = rank_of(e.rank);
     rank.unwound = e.unwinding;
     if (m_.killed) return;
-    if (m_.heal == HealStage::kNone) return start_verdict();
+    const bool is_growing = m_.is_growing && m_.can_replace && !m_.failing;
+    if (m_.heal == HealStage::kNone && !is_growing) return start_verdict();
+    if (m_.heal == HealStage::kNone) begin_growth(e.rank);
     check_unwound();
   }
 
@@ -183,10 +190,16 @@ class Transition {
 
   void on(const event::ResourcesSeen& e) {
     if (e.attempt != m_.attempt || m_.state != RunState::kRunning || m_.stop || m_.failing) return;
+    if (m_.is_growing) return;
     const std::optional<int> wanted = m_.scaling.resize(m_.num_workers, e.capacity);
     if (!wanted || is_healing()) return add(action::SetResizeTimer{m_.scaling.resize_interval_s()});
     m_.resize_to = *wanted;
-    add(action::ReportResize{m_.num_workers, *wanted});
+    const bool at_commit = *wanted > m_.num_workers && m_.can_replace && m_.can_shrink;
+    add(action::ReportResize{m_.num_workers, *wanted, at_commit});
+    if (at_commit) {
+      m_.is_growing = true;
+      return add(action::AskToGrow{});
+    }
     ask_to_stop({.kind = StopKind::kResize});
   }
 
@@ -213,6 +226,7 @@ class Transition {
   void on(const event::StopRequested& e) {
     if (!accept(e.kind, e.by)) return;
     if (is_healing()) return;  // asked when all ranks are there again
+    if (std::exchange(m_.is_growing, false)) add(action::AskToGrow{false});
     if (may_ask()) return ask_to_stop(*m_.stop);
     if (m_.state != RunState::kShuttingDown) stop_at_once();
   }
@@ -300,10 +314,13 @@ class Transition {
     m_.slowest = Phase::kSpawn;
     m_.ran = m_.failing = m_.killed = m_.attempt_ending = m_.transient = false;
     m_.can_replace = m_.can_shrink = m_.is_healed = m_.kill_is_due = false;
-    m_.awaits_loss = false;
+    m_.awaits_loss = m_.is_growing = false;
     m_.group_error.reset();
     m_.error.reset();
-    add(action::BeginAttempt{m_.attempt, num_workers});
+    action::BeginAttempt next{.attempt = m_.attempt, .num_workers = num_workers};
+    if (m_.carries) next.first_index = m_.next_index;
+    next.carries = m_.carries;
+    add(next);
   }
 
   void update_slowest() {
@@ -441,7 +458,8 @@ class Transition {
   // has not got the state yet has nothing to go back to.
   void heal(int lost) {
     m_.failing = m_.awaits_loss = false;
-    if (m_.heal == HealStage::kNone) {
+    const bool was_growing = std::exchange(m_.is_growing, false);
+    if (m_.heal == HealStage::kNone || was_growing) {
       m_.heal = HealStage::kUnwinding;
       ++m_.num_heals;
       ++m_.barren_heals;
@@ -462,12 +480,48 @@ class Transition {
       return !r.gone && (!r.unwound || r.dying_s || r.is_superfluous);
     };
     if (std::any_of(m_.ranks.begin(), m_.ranks.end(), is_awaited)) return;
+    if (m_.is_growing) return end_to_grow();
     if (step_of(m_.ranks) == nullptr || !can_heal()) return give_up_heal();
     m_.heal = HealStage::kWriting;
     m_.state = RunState::kRestarting;
     add(action::ClearDeadline{});
     m_.next_index = step_of(m_.ranks)->index;
     add(action::EndHealed{first_cause(m_.ranks), m_.next_index});
+  }
+
+  // There is no further commit to grow at.
+  void leave_elastic() {
+    m_.can_replace = false;
+    if (m_.heal != HealStage::kNone || !std::exchange(m_.is_growing, false)) return;
+    add(action::AskToGrow{false});
+    add(action::SetResizeTimer{m_.scaling.resize_interval_s()});
+  }
+
+  // The first rank has gone back to its commit; the others come to no further one.
+  void begin_growth(int rank) {
+    m_.heal = HealStage::kUnwinding;
+    add(action::SetDeadline{m_.heal_limits.unwind_timeout_s});
+    add(action::TellLost{rank});
+  }
+
+  // All have. What is large is the first rank's.
+  void end_to_grow() {
+    const RankState& first = m_.ranks.front();
+    if (!first.unwound || first.unwound->step == 0) {
+      return fail_growth("rank 0 has no commit to go on from");
+    }
+    m_.is_growing = false;
+    m_.carries = true;
+    m_.next_index = first.unwound->index;
+    // Whoever has asked for a stop meanwhile gets it.
+    if (!m_.stop) m_.stop = StopProgress{.kind = StopKind::kResize, .seen = true, .saved = true};
+    kill();
+  }
+
+  void fail_growth(const std::string& reason) {
+    m_.is_growing = false;
+    m_.heal = HealStage::kNone;
+    fail_start(Error(Code::kTimeout, cat("the group cannot become larger: ", reason)), 0);
   }
 
   // As if nobody could be replaced.
@@ -531,6 +585,7 @@ class Transition {
       return;
     }
     m_.heal = HealStage::kNone;
+    m_.is_growing = false;
     m_.killed = true;
     m_.state = RunState::kShuttingDown;
     add(action::ClearDeadline{});

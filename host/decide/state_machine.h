@@ -20,6 +20,10 @@
 // that came before another trouble stays the run's error; 5 after Finish nothing comes; 6 an event
 // of a rank whose attempt is over changes nothing.
 //
+// Where all ranks hold a commit of train.elastic the group also **grows** from there: they are
+// asked (AskToGrow), go back to it (Unwound), each with its part on disk, and are ended; the next
+// attempt begins with more workers and that commit. A rank that is lost meanwhile is a heal.
+//
 // A running group has a graceful shutdown (graceful_shutdown.h): it begins with AskToStop and ends
 // when every rank has returned, with StopComplete or with GracePassed.
 #pragma once
@@ -190,7 +194,9 @@ struct RequestResources {
 struct BeginAttempt {
   int attempt;
   int num_workers;
-  std::optional<int64_t> first_index = {};  // of a heal: of its first report
+  // Of a heal, and of an attempt that goes on from a commit: of its first report.
+  std::optional<int64_t> first_index = {};
+  bool carries = false;  // it goes on from what the ranks have written at a commit
 };
 struct SpawnGroup {
   int attempt;
@@ -214,11 +220,18 @@ struct SetResizeTimer {
 struct AskToStop {
   StopKind kind;
 };
-// The group will get another size.
+// The group will get another size, after its next commit or checkpoint.
 struct ReportResize {
   int from;
   int to;
+  bool at_commit = false;
 };
+// The ranks are to go back to their next commit and to write it: Unwound. Or no longer.
+struct AskToGrow {
+  bool is = true;
+};
+// All ranks of the larger group hold what the smaller one has written.
+struct DropCarried {};
 // A rank has died, and the group is ended for it, or healed.
 struct ReportDeath {
   int rank;
@@ -280,10 +293,11 @@ using Action =
     std::variant<action::RequestResources, action::BeginAttempt, action::SpawnGroup,
                  action::SendStart, action::SetDeadline, action::ClearDeadline,
                  action::SetVerdictTimer, action::SetResizeTimer, action::AskToStop,
-                 action::ReportResize, action::ReportDeath, action::ReportLeftOut, action::TellLost,
-                 action::KillRank, action::EndHealed, action::HealGroup, action::LookAgain,
-                 action::ReportHealed, action::SendExit, action::KillGroup, action::EndAttempt,
-                 action::ReportFailure, action::SetRetryTimer, action::EndRun, action::Finish>;
+                 action::ReportResize, action::AskToGrow, action::DropCarried, action::ReportDeath,
+                 action::ReportLeftOut, action::TellLost, action::KillRank, action::EndHealed,
+                 action::HealGroup, action::LookAgain, action::ReportHealed, action::SendExit,
+                 action::KillGroup, action::EndAttempt, action::ReportFailure,
+                 action::SetRetryTimer, action::EndRun, action::Finish>;
 
 // How often lost ranks may be replaced while the others live; -1: any number.
 struct HealLimits {
@@ -326,6 +340,8 @@ struct Machine {
   HealStage heal = HealStage::kNone;
   bool can_replace = false;     // all ranks of the group have been in train.elastic together
   bool can_shrink = false;      // it can go on with fewer of them
+  bool is_growing = false;      // AskToGrow was given
+  bool carries = false;         // the next attempt, or this one, begins with a written commit
   int num_heals = 0;            // of the run
   int64_t next_index = 0;       // of the first report behind the heal
   int barren_heals = 0;         // since all ranks held the state

@@ -221,6 +221,8 @@ WorkerContext Attempt::context_of(int rank) const {
   context.threads = worker.threads;
   for (const WorkerGpu& gpu : worker.gpus) context.gpus.push_back(gpu.number);
   context.first_index = start_.first_index;
+  context.carried = start_.carried;
+  context.can_grow = num_workers_ < run_.spec.max_workers;
   if (start_.checkpoint) context.starting_checkpoint = start_.checkpoint->to_value();
   return context;
 }
@@ -448,6 +450,8 @@ void Attempt::tell_lost(int rank) {
     if (each != rank) send_frame(each, frame);
   }
 }
+
+void Attempt::ask_to_grow(const std::string& folder) { send_all(message::Grow{.folder = folder}); }
 
 void Attempt::on_unwound(int rank, const message::Unwound& unwound) {
   delegate_.feed(event::Unwound{rank,

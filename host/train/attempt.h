@@ -97,6 +97,8 @@ class Attempt : public CollectiveServiceDelegate,
   void tell_death(int rank, DeathEffect effect, const std::string& because);
   // The other ranks are to go back to their last commit.
   void tell_lost(int rank);
+  // message::Grow.
+  void ask_to_grow(const std::string& folder);
   void kill();
   void kill(int rank) { node(rank).kill(nodes_.place(rank)); }
   // All ranks are gone, or were never there. What keeps its reports from being a whole: a line, or

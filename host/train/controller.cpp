@@ -9,6 +9,7 @@
 #include "host/base/counted.h"
 #include "host/base/text.h"
 #include "host/machine/machine.h"
+#include "host/store/file.h"
 
 namespace rtrain {
 namespace {
@@ -305,6 +306,7 @@ void Controller::begin_attempt(const action::BeginAttempt& a) {
           for (const std::string& text : start->notices) events_.notice("warning", text);
           return checkpoints_.fetch(*start->wanted, [this, a] { begin_attempt(a); });
         }
+        if (start && a.carries) start->carried = carried_;
         if (start) begun_attempt(std::move(*start), a.first_index.has_value());
         feed(event::AttemptBegun{});
       });
@@ -384,8 +386,19 @@ void Controller::look_for_room() {
 }
 
 void Controller::perform(const action::ReportResize& a) {
-  events_.notice("info", cat("the group goes on with ", a.to, a.to == 1 ? " worker" : " workers",
-                             " instead of ", a.from, " after its next checkpoint"));
+  events_.notice(
+      "info",
+      cat("the group goes on with ", a.to, a.to == 1 ? " worker" : " workers", " instead of ",
+          a.from, a.at_commit ? " after its next commit" : " after its next checkpoint"));
+}
+
+void Controller::perform(const action::AskToGrow& a) {
+  carried_ = cat(run_.run_path, "/elastic-", machine_.attempt);
+  attempt_->ask_to_grow(a.is ? carried_ : "");
+}
+
+void Controller::perform(const action::DropCarried&) {
+  io_.write([folder = std::exchange(carried_, "")](RunRecord&) { remove_tree(folder); });
 }
 
 // What failed is reported in an event before this: the user's callbacks see it before the next

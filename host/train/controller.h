@@ -124,6 +124,8 @@ class Controller : public AttemptDelegate,
   void perform(const action::ReportDeath& a);
   void perform(const action::ReportLeftOut& a);
   void perform(const action::TellLost& a) { attempt_->tell_lost(a.rank); }
+  void perform(const action::AskToGrow& a);
+  void perform(const action::DropCarried&);
   void perform(const action::KillRank& a) { attempt_->kill(a.rank); }
   void perform(const action::EndHealed& a);
   void perform(const action::HealGroup& a);
@@ -180,6 +182,7 @@ class Controller : public AttemptDelegate,
   std::unique_ptr<OperatorCommands> commands_;
   std::unique_ptr<RuntimeWatch> runtime_watch_;
   RunRecord::AttemptStart start_;     // of the attempt that is about to be spawned
+  std::string carried_;               // the folder of a commit that a larger group goes on from
   std::unique_ptr<Attempt> attempt_;  // the last one that was; uses all of the above
 };
 

@@ -47,6 +47,7 @@ class RunRecord {
     std::string nonce;
     int64_t first_index = 0;                   // the number of its first report
     std::optional<CheckpointInfo> checkpoint;  // what it starts from
+    std::string carried = {};                  // the folder of a commit that it starts from
     std::vector<std::string> notices;
     // Nothing has begun: this one is to be fetched or given up before (CheckpointManager::Start).
     std::optional<CheckpointInfo> wanted;

@@ -19,7 +19,7 @@ std::string CommitClient::refusal() const {
     return "the launcher has started each rank, and starts none again; with one process of it on "
            "each host rtrain starts the ranks, and replaces them";
   }
-  if (context.world_size == 1) return "there is one rank";
+  if (context.world_size == 1 && !context.can_grow) return "there is one rank";
   return "";
 }
 

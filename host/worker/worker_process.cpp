@@ -185,6 +185,9 @@ const Routes<message::ToWorker, WorkerProcess> WorkerProcess::kRoutes{
     on<message::StopPrepare>([](WorkerProcess& w, const auto& m) { w.on_stop_prepare(m); }),
     on<message::StopRelease>(
         [](WorkerProcess& w, const auto& m) { w.attempt_->stop_gate.release(m.at); }),
+    on<message::Grow>([](WorkerProcess& w, message::Grow m) {
+      w.attempt_->growth.set_folder(std::move(m.folder));
+    }),
     on<message::PeerLost>([](WorkerProcess& w, const auto& m) { w.on_peer_lost(m); }),
     on<message::Exit>([](WorkerProcess& w, const auto&) { w.replies_.set(kExitKey, {}); }),
 };

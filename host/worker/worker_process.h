@@ -23,6 +23,7 @@
 #include "host/worker/checkpoint_client.h"
 #include "host/worker/collective_client.h"
 #include "host/worker/commit_client.h"
+#include "host/worker/growth.h"
 #include "host/worker/idle.h"
 #include "host/worker/media_limits.h"
 #include "host/worker/pending_writes.h"
@@ -127,6 +128,8 @@ class WorkerProcess {
   int64_t num_collectives() const;
   CheckpointClient& checkpoints() { return attempt_->checkpoints; }
   CommitClient& commits() { return commits_; }
+  // The folder of message::Grow, or empty.
+  std::string growth() { return attempt_->growth.folder(); }
   // Ends what belongs to this attempt, tells the controller, and returns when the rank goes on in
   // another one. Main thread. Throws kTimeout.
   void change_attempt(message::Unwound unwound);
@@ -157,6 +160,7 @@ class WorkerProcess {
     CollectiveClient collectives;
     CheckpointClient checkpoints;
     StopGate stop_gate;
+    Growth growth;
     bool stop_seen = false;  // main thread only
     // Ends every wait with kPeerLost.
     void close();

@@ -198,7 +198,9 @@ void RunWorld::add_rank(std::vector<Choice>& out, int rank) {
 void RunWorld::add_train_function(std::vector<Choice>& out, int rank) {
   const Process& it = process(rank);
   // A rank may see that another one is lost before the machine does.
-  const bool sees_loss = it.is_healable && num_lost() > 0;
+  const bool grows = is_asked_to_grow_ && rank == 0 && it.is_healable;
+  const bool is_behind_first = is_asked_to_grow_ && it.is_healable && process(0).is_unwound;
+  const bool sees_loss = (it.is_healable && num_lost() > 0) || grows || is_behind_first;
   if ((it.is_told_lost || sees_loss) && !it.is_unwound) {
     out.push_back({it.is_told_lost ? 6 : 1, [this, rank] {
                      process(rank).is_unwound = true;
@@ -334,7 +336,9 @@ void RunWorld::act(const action::RequestResources& a) {
 }
 
 void RunWorld::act(const action::BeginAttempt& a) {
-  const bool is_heal = a.first_index.has_value();
+  demand(!a.carries || a.first_index, "a group goes on from a commit, and no report is its first");
+  const bool is_heal = a.first_index.has_value() && !a.carries;
+  is_asked_to_grow_ = false;
   demand(a.attempt == last_attempt_ + 1, "attempts are not counted one by one");
   demand(is_heal || num_alive() == 0, "2: an attempt begins while a process of the last one lives");
   demand(!begun_, "2: an attempt begins while the row of the last one is open");
@@ -375,6 +379,18 @@ void RunWorld::act(const action::ReportResize& a) {
   is_resizing_ = true;
   is_growing_ = a.to > a.from;
   mark("resized");
+}
+
+void RunWorld::act(const action::AskToGrow& a) {
+  demand(num_alive() > 0, "nobody is there who could grow");
+  is_asked_to_grow_ = a.is;
+  is_resizing_ = is_out_of_time_ = false;  // no grace period runs
+}
+
+void RunWorld::act(const action::DropCarried&) {
+  demand(std::ranges::all_of(processes_, [](const Process& it) { return it.is_healable; }),
+         "a commit is dropped that not all ranks hold");
+  mark("grew at a commit");
 }
 
 void RunWorld::act(const action::ReportDeath& a) {

@@ -83,6 +83,8 @@ class RunWorld : public World {
   void act(const action::SetResizeTimer&) { resize_ = machine_.attempt; }
   void act(const action::AskToStop& a);
   void act(const action::ReportResize& a);
+  void act(const action::AskToGrow& a);
+  void act(const action::DropCarried&);
   void act(const action::ReportDeath& a);
   void act(const action::ReportLeftOut& a);
   void act(const action::TellLost& a);
@@ -121,6 +123,7 @@ class RunWorld : public World {
   bool is_requesting_ = false;
   bool has_resources_ = false;
   bool is_asked_ = false;  // the group was asked to stop
+  bool is_asked_to_grow_ = false;
   // Timers, with the attempt in which they were set.
   std::optional<int> deadline_, verdict_, resize_, retry_, heal_due_;
 

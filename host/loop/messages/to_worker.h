@@ -42,6 +42,10 @@ struct WorkerContext {
   // The attempt is a heal (train.elastic): the ranks of the one before go on where they were, and
   // this process has taken a dead one's place. They get the message too.
   bool is_replacement = false;
+  // The run's number of workers is a range, and this attempt has not the most of it.
+  bool can_grow = false;
+  // The folder of what a smaller group had at its last commit (train.elastic); empty: none.
+  std::string carried = {};
   // {checkpoint, fn_kwargs, timeout_s}: the process is not a rank, it validates that checkpoint.
   Value validation;
 
@@ -67,6 +71,8 @@ struct WorkerContext {
       required("first_index", &WorkerContext::first_index),
       optional("starting_checkpoint", &WorkerContext::starting_checkpoint),
       optional("is_replacement", &WorkerContext::is_replacement),
+      optional("can_grow", &WorkerContext::can_grow),
+      optional("carried", &WorkerContext::carried),
       optional("validation", &WorkerContext::validation)};
 };
 
@@ -195,6 +201,15 @@ struct PeerLost {
   static constexpr std::tuple kFields{required("text", &PeerLost::text)};
 };
 
+// A larger group is to go on from the next commit of train.elastic, which the ranks write into that
+// folder: rank 0 decides which one it is, and comes to no further step. Empty: no longer.
+struct Grow {
+  static constexpr std::string_view kType = "grow";
+  std::string folder;
+
+  static constexpr std::tuple kFields{required("folder", &Grow::folder)};
+};
+
 // Tear down and leave.
 struct Exit {
   static constexpr std::string_view kType = "exit";
@@ -203,7 +218,7 @@ struct Exit {
 };
 
 using ToWorker = std::variant<WorkerContext, Reply, Part, AskStack, AskProfile, Acknowledged, Named,
-                              Seal, Reported, StopPrepare, StopRelease, PeerLost, Exit>;
+                              Seal, Reported, StopPrepare, StopRelease, PeerLost, Grow, Exit>;
 
 }  // namespace message
 }  // namespace rtrain

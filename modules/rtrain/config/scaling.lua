@@ -60,7 +60,8 @@ end
 ---goes on from it with the new number. Room is counted in cores, `resources_per_worker.CPU` (or 1) for each worker;
 ---`rtrain resources` shows them; with use_gpu in GPUs too. What depends on the number of workers (the batch of each, the
 ---learning rate) is best computed from `train.get_context():get_world_size()` at each start of the train function. In
----`train.elastic` the group also becomes smaller without a restart, where a lost worker cannot be replaced: compute it there.
+---`train.elastic` the group also becomes smaller without a restart, where a lost worker cannot be replaced, and larger at its
+---next commit, without a checkpoint: compute it there.
 ---
 ---```lua
 ---local train = require 'rtrain'

@@ -11,6 +11,7 @@
 
 local capture = require 'torch.cuda.capture'
 local class = require 'base.class'
+local errors = require 'base.errors'
 local ordered = require 'base.ordered'
 local parts = require 'rtrain.state.parts'
 local random_state = require 'rtrain.worker.random_state'
@@ -107,9 +108,25 @@ end
 function Commits:prepare()
   local count = self._host.num_collectives()
   if self._prepared > self.step and count == self._count then return end
+  self:_begin_growth()
   wait_for_device(self)
   self._host.prepare(self._prepared + 1, pack(small_of(self)))
   self._prepared, self._count = self._prepared + 1, count
+end
+
+-- A larger group is wanted. The first rank comes to no further step, so that the others have none but this one either.
+function Commits:_begin_growth()
+  local folder = self._host.growth()
+  if not folder or self.step == 0 or session.get('train.elastic').context.world_rank > 0 or self:held() == 0 then return end
+  errors.raise('peer_lost', 'a larger group goes on from the last commit')
+end
+
+---Writes what this rank holds at its last commit, to which it has gone back, for a group of another size: `TrainState:load`.
+---@param folder string
+function Commits:write(folder)
+  self:restore(self.step, self:kept(self.step))
+  require('base._system').make_folders(folder)
+  self._state:save(folder)
 end
 
 ---All that changes in a step has changed.

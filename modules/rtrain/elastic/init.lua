@@ -52,10 +52,13 @@ end
 local function go_back(self, err)
   -- While ranks synchronize, what a rank holds is only written with the same values.
   local step = self.must_synchronize and self.commits.step or self.commits:held()
+  local folder = step > 0 and self.host.growth()
   self.host.leave()
   capture.forget_connections()
   require 'rtrain.worker.process_group'.destroy()
-  self.host.go_back(step, self.commits.index or 0, err)
+  local index = self.commits.index or 0
+  if folder then self.commits:write(folder) end
+  self.host.go_back(step, index, err)
   renew_session(session.get('train.elastic'))
   self.must_synchronize = true
 end
@@ -67,6 +70,8 @@ local function run(self, fn)
   elseif self.commits.step == 0 then
     local problem = followers.problem(session.get('train.elastic'))
     self.host.enter(0)
+    local carried = session.get('train.elastic').context.carried
+    if carried and carried ~= '' then self.state:load(carried) end
     self.commits:commit()
     self.host.set_healable(true, problem)  -- at once: a rank that is lost before all have said it ends the others
   end
@@ -133,8 +138,11 @@ end
 ---bits are those of a run that goes on from a checkpoint of that step with that many workers: positions in the data, buffers
 ---and generators that are parts of the state are the first rank's, random states each rank's own. What the function needs of
 ---rank and size it asks `train.get_context()` for, inside. Loaders of prepare_data_loader, samplers of the group's size and
----shards follow by themselves; with a sampler of another size, and in a trial of a sweep, the group restarts. It also restarts,
----from a checkpoint, to become larger again.
+---shards follow by themselves; with a sampler of another size, and in a trial of a sweep, the group restarts.
+---
+---A group that can become smaller so also becomes larger, up to the most of the range, when there is room again: at its next
+---commit, without a checkpoint. The ranks write the state into the run's folder, and new processes go on from it in the larger
+---group; they run the train function from its beginning, with reports numbered from the commit on.
 ---
 ---A loss is healed where several ranks train, on one host or on several. With a fixed number of workers the loss of a host
 ---restarts the group; in local mode, and where a launcher has started each rank, a loss ends the run.

@@ -1,0 +1,30 @@
+// host/worker/growth.h: the folder into which this rank writes its part of the last commit, since a
+// larger group is to go on from that (train.elastic).
+//
+// The control thread sets it, the main thread asks.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace rtrain {
+
+class Growth {
+ public:
+  // Empty: the group stays as it is.
+  std::string folder() {
+    const std::lock_guard lock(mutex_);
+    return folder_;
+  }
+  void set_folder(std::string folder) {
+    const std::lock_guard lock(mutex_);
+    folder_ = std::move(folder);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string folder_;
+};
+
+}  // namespace rtrain

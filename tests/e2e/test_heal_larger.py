@@ -1,0 +1,75 @@
+"""train.elastic where there is room again: a group of a range of workers becomes larger at a commit, without a checkpoint."""
+
+import pytest
+from conftest import set_cpus, wait_until
+from test_elastic import holder
+from test_heal import ends, statuses
+from test_heal_smaller import LOSE, NO_FOURTH, smaller
+
+INTERVAL = "elastic_resize_monitor_interval_s = 0.1, resources_per_worker"
+
+def larger(num_workers, size, **places):
+    """The training of test_heal_smaller, slowed down for as long as the group has that size."""
+    slow = f"if train.get_context():get_world_size() == {size} then os.execute 'sleep 0.3' end"
+    text = smaller(num_workers, **{"at_step": slow, **places})
+    return text.replace("resources_per_worker", INTERVAL)
+
+
+def check_grown(rtrain, result, sizes):
+    assert f"the group goes on with {sizes[-1]} workers instead of {min(sizes)} after its next commit" in result.stderr
+    assert "in 30 s" not in result.stderr and "checkpoint" not in result.stderr
+    found = rtrain.query("SELECT attempts.num_workers FROM attempts JOIN runs USING(run_id) WHERE name = 'healed' ORDER BY attempt")
+    assert [size for size, in found] == sizes
+    # Each sample once in each epoch, whatever the size of the group was.
+    rows = [row for row in rtrain.json("metrics", "healed", "--ranks", "--all") if not row["superseded"]]
+    assert [row["index"] for row in rows] == list(range(len(rows)))
+    assert [row["ranks"][0]["step"] for row in rows] == list(range(1, len(rows) + 1)), "no step twice, none left out"
+    samples = [x for row in rows for rank in row["ranks"] if rank for x in rank["rows"]]
+    counts = [samples.count(x) for x in range(64)]
+    # A sampler of three ranks fills an epoch up with two samples.
+    assert min(counts) == 3 and sum(counts) <= 3 * 64 + (6 if max(sizes) == 3 else 0), counts
+    assert rows[0]["ranks"][0]["size"] == sizes[0] and rows[-1]["ranks"][0]["size"] == sizes[-1]
+    assert not [each for each in rtrain.run_folder("healed").iterdir() if each.name.startswith("elastic-")]
+
+
+def test_a_group_that_began_small_grows_at_a_commit(rtrain):
+    set_cpus(rtrain, 2)
+    first = rtrain.started("run", rtrain.script(holder("holder", 1), "first.lua"))
+    second = rtrain.start("run", rtrain.script(larger("{1, 2}", 1)))
+    wait_until(lambda: rtrain.query("SELECT 1 FROM reports JOIN runs USING(run_id) WHERE name = 'healed' AND idx = 2"),
+               message="three steps of one worker")
+    (rtrain.folder / "release").touch()
+    assert first.wait().returncode == 0
+    result = second.wait()
+    assert result.returncode == 0, result.stderr
+    check_grown(rtrain, result, [1, 2])
+    assert statuses(rtrain) == ["FINISHED", "FINISHED"]
+    assert len(ends(result)) == 2
+
+
+@pytest.mark.parametrize("torch", ["", "torch_config = train.TorchConfig {backend = 'gloo'},"], ids=["shm", "gloo"])
+def test_a_group_that_has_become_smaller_grows_again(rtrain, torch):
+    set_cpus(rtrain, 3)
+    rtrain.env["RTRAIN_FAULT"] = NO_FOURTH
+    slow = "if train.get_context():get_world_size() == 2 then os.execute 'sleep 0.2' end"
+    result = rtrain.run_ok(larger("{1, 3}", 2, torch=torch, at_step=LOSE.replace("@RANK@", "2") + "\n" + slow))
+    check_grown(rtrain, result, [3, 3, 2, 3])
+    assert statuses(rtrain) == ["HEALED", "HEALED", "FINISHED", "FINISHED"]
+    assert len(ends(result)) == 3
+
+
+def test_a_larger_group_heals_and_a_lost_one_begins_with_the_commit_again(rtrain):
+    """The new group dies before its first commit: what was written is still there."""
+    set_cpus(rtrain, 2)
+    first = rtrain.started("run", rtrain.script(holder("holder", 1), "first.lua"))
+    before = "if train.get_context():get_world_size() == 2 and files.once 'died' then os.execute 'kill -9 $PPID' end"
+    text = larger("{1, 2}", 1, before=before, limits="max_failures = 1")
+    second = rtrain.start("run", rtrain.script(text))
+    wait_until(lambda: rtrain.query("SELECT 1 FROM reports JOIN runs USING(run_id) WHERE name = 'healed' AND idx = 2"),
+               message="three steps of one worker")
+    (rtrain.folder / "release").touch()
+    first.wait()
+    result = second.wait()
+    assert result.returncode == 0, result.stderr
+    check_grown(rtrain, result, [1, 2, 2])
+    assert statuses(rtrain) == ["FINISHED", "ERRORED", "FINISHED"]
