@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <string>
@@ -46,6 +47,9 @@ StopSignals::StopSignals(Loop& loop, StopSignalsDelegate& delegate)
 std::string StopSignals::name(int number) { return cat("SIG", sigabbrev_np(number)); }
 
 void StopSignals::on_forwarded(int number) {
+  if (std::ranges::find(kStopSignals, number) == kStopSignals.end()) {
+    throw Error(Code::kArgument, cat("signal ", number, " does not stop a run"));
+  }
   if (number == SIGQUIT) return quit();
   ask(number);
 }

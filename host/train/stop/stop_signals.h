@@ -33,7 +33,7 @@ class StopSignals {
  public:
   StopSignals(Loop& loop, StopSignalsDelegate& delegate);
 
-  // A worker has got it.
+  // A worker or an agent has got it. Throws Error(kArgument) for a number that stops no run.
   void on_forwarded(int number);
 
   // "SIGINT"
