@@ -1,6 +1,8 @@
 #include "host/base/error.h"
 
 #include <array>
+#include <new>
+#include <system_error>
 
 #include "host/base/text.h"
 
@@ -52,6 +54,21 @@ std::optional<Code> code_from_name(std::string_view name) {
 }
 
 int exit_code(Code code) { return entry_of(code).exit; }
+
+Error error_of(const std::exception& caught) {
+  if (const auto* known = dynamic_cast<const Error*>(&caught)) return *known;
+  if (dynamic_cast<const std::bad_alloc*>(&caught) != nullptr) {
+    return Error(Code::kOutOfMemory, "there is no memory left (ulimit -v, or the machine's)");
+  }
+  if (const auto* refused = dynamic_cast<const std::system_error*>(&caught)) {
+    const bool is_thread = refused->code() == std::errc::resource_unavailable_try_again;
+    return Error(Code::kEnvironment, cat("the system refuses: ", refused->what(),
+                                         is_thread ? " (processes and threads: ulimit -u, or "
+                                                     "pids.max of the cgroup)"
+                                                   : ""));
+  }
+  return Error(Code::kInternal, caught.what());
+}
 
 void check_failed(const char* expression, const char* file, int line) {
   throw Error(Code::kInternal, cat("internal check failed: ", expression, " (", file, ":", line,

@@ -58,6 +58,10 @@ class Error : public std::exception {
   std::string traceback_;
 };
 
+// What else was caught, as an Error: what the system refuses (a thread, a file) is kEnvironment, no
+// memory kOutOfMemory, anything else a bug.
+Error error_of(const std::exception& caught);
+
 [[noreturn]] void check_failed(const char* expression, const char* file, int line);
 
 // Throws an Error of code kInternal that names the failing expression. Never aborts.

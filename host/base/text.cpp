@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "host/base/terminal_text.h"
+
 namespace rtrain {
 namespace {
 
@@ -112,10 +114,12 @@ std::optional<std::string> nearest_name(std::string_view name,
 }
 
 std::string suggestion(std::string_view name, std::span<const std::string> candidates) {
-  if (auto near = nearest_name(name, candidates)) return cat(": did you mean '", *near, "'?");
+  if (auto near = nearest_name(name, candidates)) {
+    return cat(": did you mean '", terminal_line(*near), "'?");
+  }
   constexpr size_t kShortList = 24;
   if (candidates.empty() || candidates.size() > kShortList) return {};
-  return cat(": valid names: ", join(candidates, ", "));
+  return cat(": valid names: ", terminal_line(join(candidates, ", ")));
 }
 
 }  // namespace rtrain

@@ -149,8 +149,9 @@ int run_command(int argc, char** argv) {
     print_error(e);
     return exit_code(e.code());
   } catch (const std::exception& e) {
-    print_error(Error(Code::kInternal, e.what()));
-    return exit_code(Code::kInternal);
+    const Error error = error_of(e);
+    print_error(error);
+    return exit_code(error.code());
   }
   // A run is in the store, whatever became of the lines about it.
   return command == "run" || command == "sweep" ? 0 : code_of_output();

@@ -84,7 +84,7 @@ class Report {
     if (!dirty.is_nil()) print_dirty(dirty);
     for (const Value& file : files) {
       for (const std::string& line : split(trim(file["diff"].as_string()), '\n')) {
-        std::cout << "  " << painted_line(line) << "\n";
+        std::cout << "  " << painted_line(terminal_text(line)) << "\n";
       }
     }
   }

@@ -251,6 +251,7 @@ void add_export(Parser& parser) {
       "are 32 bit floats. --html needs no server and asks no network: `rtrain doc "
       "guide/dashboard`\n"
       "says what is in the file.");
+  command.explain_errors(&reading_error);
   command.action([options] { export_runs(*options); });
 }
 

@@ -88,7 +88,16 @@ size_t ListingOptions::width() const {
   return set > 0 ? static_cast<size_t>(set) : kAnyWidth;
 }
 
+Error reading_error(const Error& error) {
+  const bool is_malformed = error.message().ends_with("malformed JSON");
+  if (error.code() != Code::kArgument && !is_malformed) return error;
+  return Error(Code::kEnvironment,
+               cat("the store is damaged, or another program has written into it (",
+                   error.message(), "): `rtrain repair` says what can be read"));
+}
+
 Option add_listing_options(Command& command, ListingOptions& options) {
+  command.explain_errors(&reading_error);
   command
       .option("--storage", &options.storage,
               "folder or URI of the store (else $RTRAIN_STORAGE, else ~/rtrain_results)")

@@ -35,6 +35,10 @@ struct ListingOptions {
   size_t width() const;
 };
 
+// What a command that reads the store throws: its content is not code, so that a text that is not
+// JSON or a value of another type is damage. Error(kEnvironment) then.
+Error reading_error(const Error& error);
+
 // Adds --storage, --format and --json, the option that it returns.
 Option add_listing_options(Command& command, ListingOptions& options);
 // Adds --wide.

@@ -155,7 +155,16 @@ void Command::leave_the_rest() { app_->positionals_at_end(); }
 
 void Command::footer(const std::string& text) { app_->footer(text); }
 
-void Command::action(const std::function<void()>& run) { app_->final_callback(run); }
+void Command::action(const std::function<void()>& run) {
+  if (!explain_) return app_->final_callback(run), void();
+  app_->final_callback([run, explain = explain_] {
+    try {
+      run();
+    } catch (const Error& e) {
+      throw explain(e);
+    }
+  });
+}
 
 Parser::Parser(const std::string& program, const std::string& summary, const std::string& version,
                const std::function<std::string()>& licenses)

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "host/base/error.h"
 #include "host/cli/command_table.h"
 
 namespace CLI {
@@ -71,12 +72,15 @@ class Command {
   void leave_the_rest();
   // The text below the help.
   void footer(const std::string& text);
+  // What the action throws comes out as what this makes of it. Before action().
+  void explain_errors(std::function<Error(const Error&)> explain) { explain_ = std::move(explain); }
   // What the command does, once everything is parsed and checked. Its errors leave parse().
   void action(const std::function<void()>& run);
 
  private:
   CLI::App* app_;
   OfferMap* offers_;
+  std::function<Error(const Error&)> explain_;
 };
 
 class Parser {

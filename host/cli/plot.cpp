@@ -10,6 +10,7 @@
 #include "host/base/json.h"
 #include "host/base/moving_average.h"
 #include "host/base/rank_ranges.h"
+#include "host/base/terminal_text.h"
 #include "host/base/text.h"
 #include "host/cli/chart_file.h"
 #include "host/cli/colour.h"
@@ -134,7 +135,7 @@ bool has_logged(RunReader& reader, const RunRef& run, const std::string& metric,
 Error no_points(RunReader& reader, const std::vector<RunRef>& runs, const std::string& metric,
                 const Options& options) {
   const std::string problem =
-      cat("no points of '", metric, "' of rank ", options.rank, " in ",
+      cat("no points of '", terminal_line(metric), "' of rank ", options.rank, " in ",
           runs.size() == 1 ? runs.front().name : counted(runs.size(), "run"));
   for (const RunRef& run : runs) {
     const std::vector<int64_t> ranks = reader.ranks_with(run, metric);
@@ -160,7 +161,8 @@ std::vector<CurveSource> sources_of(RunReader& reader, const std::vector<RunRef>
       std::vector<SeriesPoint> reported;
       if (!options.series) reported = reader.reported(run, metric, options.rank);
       if (reported.empty() && !has_logged(reader, run, metric, options.rank)) {
-        std::cerr << "rtrain: the run " << run.name << " has no '" << metric << "'\n";
+        std::cerr << "rtrain: the run " << run.name << " has no '" << terminal_line(metric)
+                  << "'\n";
         continue;
       }
       const std::string name = metrics.size() == 1 ? run.name

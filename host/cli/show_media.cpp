@@ -11,6 +11,7 @@
 
 #include "host/base/counted.h"
 #include "host/base/json.h"
+#include "host/base/terminal_text.h"
 #include "host/base/text.h"
 #include "host/bind/modules.h"
 #include "host/cli/media_files.h"
@@ -130,7 +131,7 @@ void print_contents(const ListingOptions& options, OpenRun& run, const std::vect
   std::optional<Pictures> pictures;
   for (const MediaRow& row : newest_of(rows)) {
     const std::string label =
-        cat(row.kind, " ", row.name, ", step ", row.step, ", rank ", row.rank);
+        terminal_line(cat(row.kind, " ", row.name, ", step ", row.step, ", rank ", row.rank));
     const bool is_image = row.kind == "image";
     if (is_image && !form) form = picture_form(images);
     if (is_image && *form == PictureForm::kNone) continue;
@@ -146,7 +147,8 @@ void print_contents(const ListingOptions& options, OpenRun& run, const std::vect
     } else if (row.kind == "table") {
       print_logged_table(from_json(content), options.width());
     } else {
-      std::cout << content << (content.ends_with('\n') ? "" : "\n");
+      // As it is: -o FOLDER.
+      std::cout << terminal_text(content) << (content.ends_with('\n') ? "" : "\n");
     }
   }
 }

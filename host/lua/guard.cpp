@@ -205,9 +205,7 @@ int open_errors_module(lua_State* L) {
 
 }  // namespace
 
-Error HostTranslate::from(const std::exception& e) {
-  return Error(Code::kInternal, std::string(e.what()));
-}
+Error HostTranslate::from(const std::exception& e) { return error_of(e); }
 
 std::string user_position(lua_State* L, int level) {
   lua_Debug frame;

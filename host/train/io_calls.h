@@ -34,7 +34,7 @@ class IoCalls {
       } catch (const Error& e) {
         error = e;
       } catch (const std::exception& e) {
-        error = Error(Code::kInternal, e.what());
+        error = error_of(e);
       }
       loop_.post([done, result = std::move(result), error = std::move(error)]() mutable {
         done(std::move(result), std::move(error));

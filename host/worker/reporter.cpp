@@ -46,11 +46,6 @@ void check_names(const Value& metrics, std::string_view path) {
   }
 }
 
-Error any_error(const std::exception& e) {
-  if (const auto* known = dynamic_cast<const Error*>(&e)) return *known;
-  return Error(Code::kInternal, e.what());
-}
-
 // A folder that the user has written where it is to be registered has its name already.
 std::string own_name(const std::string& folder) {
   const std::string name = folder.substr(folder.rfind('/') + 1);
@@ -340,7 +335,7 @@ void Reporter::stage(int64_t index) {
   try {
     send_staged(index, folder, moves);
   } catch (const std::exception& e) {
-    set_upload_failed(index, any_error(e));
+    set_upload_failed(index, error_of(e));
   }
 }
 

@@ -1,11 +1,18 @@
 #include "host/train/reports/extras_receiver.h"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
+
+#include "host/base/error.h"
+#include "host/base/text.h"
 
 namespace rtrain {
 namespace {
 
 constexpr size_t kMaxUnwrittenBytes = size_t{8} << 20;
+constexpr std::array<std::string_view, 4> kMediaKinds = {"image", "histogram", "table", "text"};
 
 }  // namespace
 
@@ -16,6 +23,9 @@ void ExtrasReceiver::add(int attempt, int rank, message::Annotation note) {
 }
 
 void ExtrasReceiver::add(int attempt, int rank, message::Media media) {
+  if (std::ranges::find(kMediaKinds, media.kind) == kMediaKinds.end()) {
+    throw Error(Code::kArgument, cat("unknown kind of media '", media.kind, "'"));
+  }
   writer_.add(MediaRow{.attempt = attempt,
                        .rank = rank,
                        .time_ms = media.time_ms,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "host/base/rank_ranges.h"
+#include "host/base/terminal_text.h"
 #include "host/base/text.h"
 
 namespace rtrain {
@@ -36,9 +37,10 @@ void NotFiniteNotice::tell() {
     if (found.step == first->second.step) ranks.push_back(rank);
   }
   const message::NotFinite& found = first->second;
-  events_.notice_once("not_finite", "warning",
-                      cat(found.what, " on ", rank_ranges(ranks), found.place.empty() ? "" : ": ",
-                          found.place, " (FailureConfig.on_nan = 'error' ends the run there)"));
+  events_.notice_once(
+      "not_finite", "warning",
+      cat(terminal_line(found.what), " on ", rank_ranges(ranks), found.place.empty() ? "" : ": ",
+          terminal_line(found.place), " (FailureConfig.on_nan = 'error' ends the run there)"));
 }
 
 }  // namespace rtrain

@@ -50,6 +50,7 @@ local function parts_of(metrics, order)
   for _, key in ipairs(metrics_text.names(metrics or {}, order)) do
     parts[#parts + 1] = ('%s=%s'):format(text_width.cut_middle(key, LONGEST), text_width.cut(metrics_text.value(metrics[key]),
       LONGEST)):gsub('[\n\r\t]', BREAKS)
+    parts[#parts] = system.terminal_line(parts[#parts])
   end
   return parts
 end
@@ -69,7 +70,6 @@ function metrics_text.fit(metrics, order, columns)
   local line
   local parts = parts_of(metrics, order)
   for i, part in ipairs(parts) do
-    part = system.terminal_line(part)
     local longer = line and line .. ' ' .. part or part
     local more = i < #parts and 2 or 0
     if text_width.of(longer) + more > columns then
