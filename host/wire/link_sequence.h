@@ -1,8 +1,8 @@
 // host/wire/link_sequence.h: which frames of a link have gone out and which have come in, over all
 // its connections. Pure.
 //
-// What the other side has not acknowledged is kept, and sent again on a new connection. Two sides
-// that meet compare their positions first: neither sends what the other has, nor leaves a gap.
+// What the other side has not acknowledged is kept, and sent again on a new connection. There both
+// sides compare their positions first: neither sends what the other has, nor leaves a gap.
 #pragma once
 
 #include <cstdint>
