@@ -156,7 +156,10 @@ void Command::leave_the_rest() { app_->positionals_at_end(); }
 void Command::footer(const std::string& text) { app_->footer(text); }
 
 void Command::action(const std::function<void()>& run) {
-  if (!explain_) return app_->final_callback(run), void();
+  if (!explain_) {
+    app_->final_callback(run);
+    return;
+  }
   app_->final_callback([run, explain = explain_] {
     try {
       run();

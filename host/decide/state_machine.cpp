@@ -718,7 +718,8 @@ void check(const Machine& m) {
   RT_CHECK(!m.requesting || (m.ranks.empty() && !m.run_ending));
   RT_CHECK(!is_running || (m.ran && slowest_phase(m.ranks) == Phase::kRunning));
   RT_CHECK(!is_over || (m.run_ending && m.ranks.empty()));
-  RT_CHECK(m.heal == HealStage::kNone || (m.can_replace && !m.killed && !m.ranks.empty()));
+  RT_CHECK(m.heal == HealStage::kNone || (!m.killed && !m.ranks.empty()));
+  RT_CHECK(!m.is_growing || (m.scaling.is_elastic() && !m.killed));
   RT_CHECK(!m.kill_is_due || m.heal == HealStage::kWriting || m.killed);
   RT_CHECK(!m.attempt_ending || all_gone(m.ranks));
   RT_CHECK(!m.killed || m.state == RunState::kShuttingDown || m.ranks.empty());

@@ -68,7 +68,7 @@ local function check_metrics(metrics)
     errors.raise('argument', ('log: expected a table of numbers, got %s'):format(type(metrics)))
   end
   for key in next, metrics do
-    if type(key) == 'string' then check_key(key, '') end
+    if type(key) == 'string' and (key == '' or #key > MAX_KEY_BYTES) then check_key(key, '') end
   end
 end
 

@@ -29,7 +29,7 @@ absent.GROUPS = {
   {'Storages', 'x:untyped_storage() gives that of a tensor', [[
     BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage FloatStorage
     HalfStorage IntStorage LongStorage QInt32Storage QInt8Storage QUInt2x4Storage QUInt4x2Storage QUInt8Storage ShortStorage
-    Storage StorageBase TypedStorage UntypedStorage is_storage storage_type share_memory_ is_shared]]},
+    Storage StorageBase TypedStorage UntypedStorage is_storage storage storage_type share_memory_ is_shared]]},
   {'Quantized and sub-byte dtypes', 'no operator of a plain tensor computes with them', [[
     qint32 qint8 quint2x4 quint4x2 quint8 per_channel_affine per_channel_affine_float_qparams per_channel_symmetric
     per_tensor_affine per_tensor_symmetric bit bits16 bits1x8 bits2x4 bits4x2 bits8 int1 int2 int3 int4 int5 int6 int7 uint1

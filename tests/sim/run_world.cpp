@@ -212,6 +212,13 @@ void RunWorld::add_train_function(std::vector<Choice>& out, int rank) {
                      feed(event::Unwound{rank, back});
                    }});
   }
+  // Or it has left train.elastic as it hears of that.
+  if (it.is_told_lost && it.is_healable && !it.is_unwound && faults_.leave_elastic && !is_calm_) {
+    out.push_back({1, [this, rank] {
+                     process(rank).is_told_lost = process(rank).is_healable = false;
+                     feed(event::Healable{rank, false});
+                   }});
+  }
   if (!it.is_told_lost && !it.is_unwound) {
     if (is_ending_ || draws_.chance(0.02)) {
       out.push_back({4, [this, rank] {

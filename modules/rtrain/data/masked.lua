@@ -67,7 +67,7 @@ end
 
 ---One row.
 ---@param i integer from 0
----@return number|boolean|ffi.cdata*|nil value nil where it is null
+---@return number|boolean|nil value nil where it is null; a cdata where an int64 is beyond 2^53
 function Masked:value(i)
   if not self.valid:select(0, i):item() then return nil end
   return self.data:select(0, i):item()
