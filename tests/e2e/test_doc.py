@@ -89,7 +89,7 @@ def test_a_guide_is_printed_as_it_is_written(rtrain, path):
 
 @pytest.mark.parametrize("name, says", [
     ("guide/failurs", "there is no guide 'guide/failurs': did you mean 'guide/failures'?"),
-    ("guide/qqqqqqqqqqqq", "there is no guide 'guide/qqqqqqqqqqqq': valid names: guide/dashboard, guide/data, guide/events, guide/failures, "),
+    ("guide/qqqqqqqqqqqq", "there is no guide 'guide/qqqqqqqqqqqq': valid names: guide/dashboard, guide/data, guide/deepdive, guide/events, guide/failures, "),
 ])
 def test_an_unknown_guide_gets_the_nearest_and_the_list(rtrain, name, says):
     result = rtrain("doc", name)

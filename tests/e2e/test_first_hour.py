@@ -45,4 +45,5 @@ def test_a_function_that_is_misspelt_is_one_message_of_all_ranks(rtrain):
         train.TorchTrainer{train_loop_per_worker = train_func, scaling_config = train.ScalingConfig{num_workers = 2}}:fit()
     """)
     assert result.returncode == 1
-    assert screen(result) == golden("function")
+    # Said once both run, and the first may have failed before.
+    assert screen(result).removeprefix("rtrain: 2 workers, shm, CPU\n") == golden("function")
