@@ -51,7 +51,10 @@ std::vector<KeyValueStore::Answer> KeyValueStore::call(int rank, const message::
   sum += add.delta;
   std::vector<Answer> answers;
   put(add.key, std::to_string(sum), answers);
-  answers.emplace_back(rank, add.id, sum);
+  Answer& answer = answers.emplace_back();
+  answer.rank = rank;
+  answer.id = add.id;
+  answer.value = sum;
   return answers;
 }
 
