@@ -1,6 +1,8 @@
 """A worker that sends what makes no sense is ended with an error; its controller lives on. Each message of the channel between
 them, with fields that are missing, of another type, out of range and deeply nested, and frames that are no message."""
 
+import itertools
+import os
 import re
 import struct
 
@@ -37,6 +39,7 @@ train.DataParallelTrainer {
 
 HEADER = SOURCE / "host/loop/messages/to_controller.h"
 MOST = 2**63 - 1
+ALL = os.environ.get("RTRAIN_TEST_MESSAGES") == "all"
 VALUES = [None, True, -1, MOST, 1e300, "x", b"\xff", [], {}, [0] * 3000, {"a": {"a": [[{}]]}}]
 
 
@@ -84,12 +87,16 @@ def plausible(field):
     return OTHERS.get(field, "x" if field in TEXTS else 1)
 
 
+# Of each field one wrong value, of the next field the next one; all of them with RTRAIN_TEST_MESSAGES=all.
+turns = itertools.cycle(VALUES)
+
+
 def broken(name, fields):
     whole = {"type": name, **{field: plausible(field) for field, _ in fields}}
     for field, is_required in fields:
         if is_required:
             yield {key: value for key, value in whole.items() if key != field}
-        for value in VALUES:
+        for value in VALUES if ALL else [next(turns)]:
             yield {**whole, field: value}
 
 
