@@ -125,8 +125,11 @@ template <class Use>
 void RunListing::each(const RunFilter& filter, std::string_view columns, const Use& use) {
   const std::string sql = query_text(filter, columns);
   const UserLimits limits(database_, filter.time_limit_s);
-  Statement query = user_statement(database_, sql, cat("--where ", filter.where),
-                                   [this] { return ListingColumns(database_).all_names(); });
+  const bool is_users = !filter.where.empty() || filter.time_limit_s > 0;
+  Statement query = is_users
+                        ? user_statement(database_, sql, cat("--where ", filter.where),
+                                         [this] { return ListingColumns(database_).all_names(); })
+                        : database_.prepare(sql);
   while (query.next()) use(query);
 }
 
