@@ -35,7 +35,7 @@ function oracle.define(class, part, read)
   _G[class] = tests
   for _, case in ipairs(cases) do
     tests['test_' .. case.name] = function()
-      local difference = newer.difference(case.name)
+      local difference = newer.difference(case.name, part)
       if difference then lu.skip('in this LibTorch ' .. difference) end
       local problem = case:problem()
       if problem then lu.fail(problem) end

@@ -352,9 +352,9 @@ constexpr Method kFunctions[] = {torch_method<&op>("op"), torch_method<&op_names
 // dtype it takes them is not what a user writes.
 std::string integer_advice(std::string_view message) {
   for (const std::string_view mark :
-       {"expected scalar type Long but found", "scalar types: Long, Int; but got",
-        "Expected dtype int32/int64 for index", "Expected dtype int32 or int64 for index",
-        "index tensor of type LongTensor"}) {
+       {"expected scalar type Long but found", "expected target dtype to be Long or Byte, but got",
+        "scalar types: Long, Int; but got", "Expected dtype int32/int64 for index",
+        "Expected dtype int32 or int64 for index", "index tensor of type LongTensor"}) {
     if (message.find(mark) == message.npos) continue;
     return ": classes and indices are int64: make them so with :long(), or with {dtype = 'int64'} "
            "where they are made";
