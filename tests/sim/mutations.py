@@ -17,7 +17,10 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMPILE = ['g++', '-std=c++20', '-O1', '-w', f'-I{ROOT}', '-c']
-BASE = 'error text value metric_path json_scan json utf8 hash codec random clock hex'.split()
+# What the worlds and host/decide call.
+OTHERS = ['host/wire/send_queue', 'host/wire/link_sequence', 'host/wire/wire_frame', 'host/loop/frame', *(
+    f'host/base/{name}' for name in ('error text value record metric_path json_scan json utf8 hash codec random clock hex '
+                                     'terminal_text text_width').split())]
 
 STATEMENT = re.compile(r'^ +(?:add\(.*\)|m_\.[\w.>-]+ = [^=].*|\w+\(\)|\+\+m_\.\w+|[\w.]+\.reset\(\));$')
 EARLY_RETURN = re.compile(r'^ +if \(.*\) return.*;$')
@@ -69,7 +72,7 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         sources = [*(ROOT / 'tests/sim').glob('*.cpp'), *(ROOT / 'host/decide').glob('*.cpp'),
-                   *(ROOT / f'host/base/{name}.cpp' for name in BASE)]
+                   *(ROOT / f'{name}.cpp' for name in OTHERS)]
         objects = {source: compiled(source, folder) for source in sources}
         if is_found(objects.values(), folder, options.events):
             sys.exit('mutations: a life breaks without a fault: run sim')
