@@ -214,7 +214,8 @@ class Transition {
   }
 
   void on(const event::RetryDue& e) {
-    const bool waiting = m_.state == RunState::kRestarting || m_.state == RunState::kRescheduling;
+    const bool waiting = m_.heal == HealStage::kNone &&
+                         (m_.state == RunState::kRestarting || m_.state == RunState::kRescheduling);
     if (waiting && e.attempt == m_.attempt && !m_.requesting && !m_.run_ending) request_resources();
   }
 

@@ -1,6 +1,8 @@
 // The state machine of a run in train.elastic that gets more workers: it grows at a commit.
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "host/decide/state_machine.h"
 
 namespace rtrain {
@@ -52,6 +54,10 @@ class Growing {
     return nullptr;
   }
   // Its row is being closed.
+  bool may_end() const {
+    const bool is_over = machine_.attempt_ending && !machine_.ranks.empty();
+    return is_over || machine_.heal == HealStage::kWriting;
+  }
   const action::BeginAttempt& begun() const { return begun_; }
   const Machine& machine() const { return machine_; }
 
@@ -145,6 +151,49 @@ TEST(Growth, RanksThatDoNotComeBackAreAFailure) {
   ASSERT_TRUE(d.find<action::ReportFailure>());
   EXPECT_NE(d.find<action::ReportFailure>()->error.cause.message().find("cannot become larger"),
             std::string::npos);
+}
+
+// Whatever comes between, in any order: a group ends, or runs with all its ranks.
+TEST(Growth, RandomRunsEnd) {
+  constexpr unsigned kRuns = 2000;
+  constexpr int kEvents = 40;
+  for (unsigned seed = 0; seed < kRuns; ++seed) {
+    std::mt19937 random(seed);
+    Growing d(100);
+    for (int i = 0; i < kEvents; ++i) {
+      const Machine& m = d.machine();
+      const auto rank = static_cast<int>(random() % 4);
+      switch (random() % 8) {
+        case 0:
+          d.see(static_cast<int>(random() % 5));
+          break;
+        case 1:
+          d.unwind(rank, static_cast<int64_t>(random() % 3));
+          break;
+        case 2:
+          d.gone(rank);
+          break;
+        case 3:
+          if (!d.may_end()) break;
+          d.feed(event::AttemptEnded{false});
+          if (d.find<action::BeginAttempt>()) d.feed(event::AttemptBegun{});
+          break;
+        case 4:
+          if (m.requesting) d.begin(1 + rank);
+          break;
+        case 5:
+          d.feed(event::Healable{rank, random() % 4 != 0});
+          break;
+        case 6:
+          d.feed(event::RetryDue{m.attempt});
+          break;
+        default:
+          if (m.heal == HealStage::kUnwinding) d.feed(event::DeadlinePassed{m.attempt});
+      }
+      EXPECT_LE(d.machine().ranks.size(), 4U) << "seed " << seed;
+      EXPECT_FALSE(d.machine().is_growing && d.machine().killed) << "seed " << seed;
+    }
+  }
 }
 
 }  // namespace
