@@ -515,6 +515,27 @@ rows = hvd.allgather(torch.full((hvd.rank() + 1, 1), hvd.rank())).flatten().toli
 print([round(value, 5) for value in model.weight.flatten().tolist()], mean, rows)
 """
 
+RAY = """
+import torch
+from rtrain.train.torch import prepare_model
+
+def train_func():
+    model = prepare_model(torch.nn.Linear(2, 1))
+    torch.optim.SGD(model.parameters(), lr=0.2)
+    torch.distributed.all_reduce(torch.ones(2))
+
+train_func()
+"""
+
+THREADS_AT_EXIT = """
+import atexit, os
+
+@atexit.register  # called after the functions that are registered later
+def count():
+    names = [open(f"/proc/self/task/{task}/comm").read() for task in os.listdir("/proc/self/task")]
+    print("threads of Gloo at exit:", sum("gloo" in name for name in names))
+"""
+
 
 # behaviour: a script of Horovod
 @needs_torch
@@ -525,3 +546,11 @@ def test_a_script_of_horovod_trains_as_one_process_would(rtrain, python):
     lines = lines_of(launched(rtrain, "-n", "2", "--backend", "horovod", script))
     assert lines == [lines[0]] * 2 and lines[0].endswith(" 0.5 [0, 1, 1]") and alone.endswith(" 0.0 [0]")
     assert lines[0].split("]")[0] == alone.split("]")[0]  # halves of the same batches
+
+
+@needs_torch
+@pytest.mark.parametrize("program, backend", [(HOROVOD, "horovod"), (RAY, "torch")], ids=["horovod", "ray"])
+def test_the_process_group_ends_before_the_interpreter(rtrain, python, program, backend):
+    rtrain.env["TORCHINDUCTOR_CACHE_DIR"] = str(rtrain.folder)
+    lines = lines_of(launched(rtrain, "-n", "2", "--backend", backend, python(THREADS_AT_EXIT + program)))
+    assert lines.count("threads of Gloo at exit: 0") == 2

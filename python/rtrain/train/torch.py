@@ -1,5 +1,6 @@
 """Ray Train's functions for PyTorch."""
 
+import atexit
 import inspect
 import os
 import shlex
@@ -81,13 +82,23 @@ def _moved(value, device):
 
 
 def _init_process_group(backend=None, timeout_s=1800):
+    """Forms the process group, and ends it before the interpreter: a thread of Gloo that drops a tensor later aborts the process."""
     import datetime
 
     import torch.distributed as dist
+    import torch.distributed.nn.functional  # noqa: F401 (loaded later, its default arguments would keep the group for good)
 
     if dist.is_initialized() or train.get_context().get_world_size() == 1:
         return
+    atexit.register(_end_process_group)
     dist.init_process_group(backend or ("nccl" if get_device().type == "cuda" else "gloo"), timeout=datetime.timedelta(seconds=timeout_s))
+
+
+def _end_process_group():
+    import torch.distributed as dist
+
+    if dist.is_initialized():
+        dist.destroy_process_group()
 
 
 class TorchConfig:
@@ -148,14 +159,11 @@ class TorchTrainer:
 
     def fit(self):
         """Calls the train function, and returns what this worker has reported last."""
-        import torch.distributed as dist
-
         _say_without_effect(self._scaling_config, self._run_config)
         _init_process_group(self._torch_config.backend, self._torch_config.timeout_s)
         takes_config = len(inspect.signature(self._function).parameters) > 0
         try:
             value = self._function({} if self._config is None else self._config) if takes_config else self._function()
         finally:
-            if dist.is_initialized():
-                dist.destroy_process_group()
+            _end_process_group()
         return train.Result(metrics=train._last_metrics, checkpoint=train.get_checkpoint(), return_value=value)

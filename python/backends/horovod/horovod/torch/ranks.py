@@ -6,6 +6,7 @@ import os
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn.functional  # noqa: F401 (loaded after init(), its default arguments would keep the group for good)
 
 _is_begun = False
 
@@ -20,8 +21,8 @@ def _has_a_device_each():
 
 
 def init(comm=None, process_sets=None):
-    """Forms the process group: NCCL for tensors of CUDA where each rank has a device, Gloo for all others. It is ended with the
-    program, as by Horovod: Gloo's threads must not outlive the interpreter."""
+    """Forms the process group: NCCL for tensors of CUDA where each rank has a device, Gloo for all others. It is ended before
+    the interpreter, as by Horovod: a thread of Gloo that drops a tensor later aborts the process."""
     global _is_begun
     if process_sets:
         raise ValueError("hvd.init: process_sets are not in rtrain's package: use torch.distributed.new_group")
