@@ -1,5 +1,5 @@
-"""Runs in each Python that `rtrain launch` starts: at a signal all threads' stacks go to `rtrain stack`. Then runs the module of
-this name that it hides, if there is one."""
+"""Runs in each Python that `rtrain launch` starts: at a signal all threads' stacks go to `rtrain stack`. Then runs the module
+of this name that it hides, if there is one."""
 
 import os
 import sys

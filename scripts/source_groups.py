@@ -6,15 +6,19 @@
 Sources of one folder are read together, so that a new one changes few groups. Files that define the same name are kept
 apart: what one file keeps for itself, the next one would see.
 """
+
 import itertools
 import pathlib
 import re
 
 MOST_FILES = 8  # of a group: the time until a change of one of them is compiled
 # A name that another file may define too, on a line without indentation: of a type, or the last word before ( { = ;
-TYPE = re.compile(r'^(?:class|struct|union|enum(?: class)?) (\w+)', re.MULTILINE)
-DEFINED = re.compile(r'^(?:\[\[\w+\]\] )?(?!(?:namespace|class|struct|union|enum|TEST\w*|TYPED_TEST\w*|INSTANTIATE_\w+|static_assert)\b)(?=\w)'
-                     r'(?:[\w:<>,&*\[\] ]+ )?[*&]?(\w+)(?:\[.*\])? ?[({=;]', re.MULTILINE)
+TYPE = re.compile(r"^(?:class|struct|union|enum(?: class)?) (\w+)", re.MULTILINE)
+DEFINED = re.compile(
+    r"^(?:\[\[\w+\]\] )?(?!(?:namespace|class|struct|union|enum|TEST\w*|TYPED_TEST\w*|INSTANTIATE_\w+|static_assert)\b)(?=\w)"
+    r"(?:[\w:<>,&*\[\] ]+ )?[*&]?(\w+)(?:\[.*\])? ?[({=;]",
+    re.MULTILINE,
+)
 
 
 def names_of(source):
@@ -40,14 +44,14 @@ def together(sources, most):
 
 def main():
     root = pathlib.Path(__file__).parent.parent.resolve()
-    sources = itertools.chain((root / 'host').rglob('*.cpp'), (root / 'tests').rglob('*.cpp'))
+    sources = itertools.chain((root / "host").rglob("*.cpp"), (root / "tests").rglob("*.cpp"))
     by_folder = sorted(sources, key=lambda source: (source.parent, source.name))
     for folder, members in itertools.groupby(by_folder, key=lambda source: source.parent):
         for number, group in enumerate(together(members, MOST_FILES)):
-            name = '-'.join([*folder.relative_to(root).parts, str(number)])
-            files = '\n  '.join(f'${{PROJECT_SOURCE_DIR}}/{source.relative_to(root)}' for source in group)
-            print(f'set_source_files_properties(\n  {files}\n  PROPERTIES UNITY_GROUP {name})')
+            name = "-".join([*folder.relative_to(root).parts, str(number)])
+            files = "\n  ".join(f"${{PROJECT_SOURCE_DIR}}/{source.relative_to(root)}" for source in group)
+            print(f"set_source_files_properties(\n  {files}\n  PROPERTIES UNITY_GROUP {name})")
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

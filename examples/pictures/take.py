@@ -29,10 +29,24 @@ HOME = pathlib.Path("/tmp/ada")  # as the pictures show it
 PICTURES = ROOT / "examples" / "pictures"
 COLUMNS, MOST_ROWS = 96, 60
 CELL_WIDTH, LINE_HEIGHT, MARGIN, FONT_SIZE = 8.4, 18, 14, 14
-PALETTE = {"black": "#3b4048", "red": "#f47067", "green": "#7ec699", "brown": "#e0c285", "blue": "#6cb6ff", "magenta": "#dcbdfb",
-           "cyan": "#76d9e6", "white": "#c9d1d9", "brightblack": "#8b949e", "brightred": "#ff938a", "brightgreen": "#a5e0b3",
-           "brightbrown": "#f2dca8", "brightblue": "#96d0ff", "brightmagenta": "#eedcff", "brightcyan": "#a5ecf5",
-           "brightwhite": "#ffffff"}
+PALETTE = {
+    "black": "#3b4048",
+    "red": "#f47067",
+    "green": "#7ec699",
+    "brown": "#e0c285",
+    "blue": "#6cb6ff",
+    "magenta": "#dcbdfb",
+    "cyan": "#76d9e6",
+    "white": "#c9d1d9",
+    "brightblack": "#8b949e",
+    "brightred": "#ff938a",
+    "brightgreen": "#a5e0b3",
+    "brightbrown": "#f2dca8",
+    "brightblue": "#96d0ff",
+    "brightmagenta": "#eedcff",
+    "brightcyan": "#a5ecf5",
+    "brightwhite": "#ffffff",
+}
 INK, PAPER = "#c9d1d9", "#1c2128"
 
 WRONG = """\
@@ -59,7 +73,16 @@ class Terminal:
         self._stream = pyte.Stream(self.screen)
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", MOST_ROWS, COLUMNS, 0, 0))
-        self.process = subprocess.Popen(command, executable=RTRAIN, stdin=slave, stdout=slave, stderr=slave, env=env, cwd=folder, start_new_session=True)
+        self.process = subprocess.Popen(
+            command,
+            executable=RTRAIN,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env=env,
+            cwd=folder,
+            start_new_session=True,
+        )
         os.close(slave)
 
     def read(self, stop=lambda screen: False, timeout_s=120):
@@ -104,12 +127,18 @@ def svg_line(cells, y):
         text = "".join(cell.data for cell in cells[first:x])
         left, width = MARGIN + first * CELL_WIDTH, (x - first) * CELL_WIDTH
         if style[1] != "default":
-            out.append(f'<rect x="{left:.1f}" y="{y - 13:.1f}" width="{width:.1f}" height="{LINE_HEIGHT}" fill="{colour(style[1], PAPER)}"/>')
+            out.append(
+                f'<rect x="{left:.1f}" y="{y - 13:.1f}" width="{width:.1f}" height="{LINE_HEIGHT}" '
+                f'fill="{colour(style[1], PAPER)}"/>'
+            )
         if text.strip():
             weight = ' font-weight="bold"' if style[2] else ""
             kept = text.rstrip()
-            out.append(f'<text x="{left:.1f}" y="{y:.1f}" textLength="{len(kept) * CELL_WIDTH:.1f}" fill="{colour(style[0], INK)}"{weight}'
-                       f' xml:space="preserve">{html.escape(kept)}</text>')
+            out.append(
+                f'<text x="{left:.1f}" y="{y:.1f}" '
+                f'textLength="{len(kept) * CELL_WIDTH:.1f}" fill="{colour(style[0], INK)}"{weight}'
+                f' xml:space="preserve">{html.escape(kept)}</text>'
+            )
     return "".join(out)
 
 
@@ -121,10 +150,12 @@ def write_svg(name, command, screen):
     body = "\n".join(svg_line(cells, MARGIN + 13 + i * LINE_HEIGHT) for i, cells in enumerate(lines))
     PICTURES.mkdir(exist_ok=True)
     (PICTURES / f"{name}.svg").write_text(
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
+        f'height="{height:.0f}">\n'
         f"<title>{html.escape(command)}</title>\n"
         f'<rect width="100%" height="100%" rx="8" fill="{PAPER}"/>\n'
-        f'<g font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="{FONT_SIZE}">\n{body}\n</g>\n</svg>\n')
+        f'<g font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="{FONT_SIZE}">\n{body}\n</g>\n</svg>\n'
+    )
     print(f"wrote examples/pictures/{name}.svg")
 
 
@@ -133,10 +164,24 @@ class Desk:
 
     def __init__(self, folder, wanted):
         self.folder, self._wanted = pathlib.Path(folder), wanted
-        self.env = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", "HOME": str(self.folder), "PATH": os.environ["PATH"]}
+        self.env = {
+            "TERM": "xterm-256color",
+            "COLORTERM": "truecolor",
+            "LANG": "C.UTF-8",
+            "HOME": str(self.folder),
+            "PATH": os.environ["PATH"],
+        }
 
     def quietly(self, *words):
-        subprocess.run(["rtrain", *words], executable=RTRAIN, env=self.env, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True)
+        subprocess.run(
+            ["rtrain", *words],
+            executable=RTRAIN,
+            env=self.env,
+            cwd=self.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            check=True,
+        )
 
     def picture(self, name, *words, stop=None):
         if self._wanted and not any(part in name for part in self._wanted):
@@ -161,7 +206,9 @@ def take(desk):
     (desk.folder / "wrong.lua").write_text(WRONG)
     desk.picture("check", "check", "train.lua", "-n", "2")
     desk.picture("error", "run", "wrong.lua")
-    desk.picture("run", "run", "train.lua", "-n", "2", "--set", "limit=60000", stop=shows("batch +[23][0-9]{2}/469 .*epoch=2"))
+    desk.picture(
+        "run", "run", "train.lua", "-n", "2", "--set", "limit=60000", stop=shows("batch +[23][0-9]{2}/469 .*epoch=2")
+    )
     for name, lr in (("slow", "0.0001"), ("middle", "0.001"), ("fast", "0.01")):
         desk.quietly("run", "train.lua", "-n", "2", "--name", name, "--set", f"lr={lr}", "--quiet")
     desk.picture("ls", "ls")

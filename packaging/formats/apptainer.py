@@ -1,4 +1,5 @@
 """The definition that Apptainer makes a .sif file of, from the container image next to it."""
+
 import image
 
 DEFINITION = """Bootstrap: oci-archive
@@ -19,6 +20,6 @@ From: rtrain-{version}-cpu.oci.tar
 
 
 def write(folder, out, version):
-    target = out / f'rtrain-{version}.def'
+    target = out / f"rtrain-{version}.def"
     target.write_text(DEFINITION.format(version=version, place=image.PLACE))
     return target

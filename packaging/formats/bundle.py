@@ -1,4 +1,5 @@
 """The bundle: one file with rtrain, LibTorch and Arrow. packaging/bundle/run.cpp, its first part, unpacks the rest."""
+
 import hashlib
 import pathlib
 import struct
@@ -7,34 +8,36 @@ import tempfile
 
 import archive
 
-MAGIC = b'rtrain-bundle-1\n'
-MAKE_RUN = pathlib.Path(__file__).resolve().parents[1] / 'bundle' / 'make_run'
+MAGIC = b"rtrain-bundle-1\n"
+MAKE_RUN = pathlib.Path(__file__).resolve().parents[1] / "bundle" / "make_run"
 # Packs 537 MB into 114 in ten seconds of a core; -19 takes minutes.
-ZSTD = ['zstd', '--quiet', '--force', '-12', '--long=27', '-T2']
+ZSTD = ["zstd", "--quiet", "--force", "-12", "--long=27", "-T2"]
 
 
 def packed(files, folder):
     """(compressed bytes, size of what they hold) of [(name, path)]: for each a line "MODE SIZE NAME", then its bytes."""
-    plain, total = folder / 'plain', 0
-    with open(plain, 'wb') as out:
+    plain, total = folder / "plain", 0
+    with open(plain, "wb") as out:
         for name, path in files:
             data = path.read_bytes()
-            if '\n' in name:
-                raise ValueError(f'{name!r}: a bundle has names without line breaks')
-            out.write(f'{archive.mode_of(path):o} {len(data)} {name}\n'.encode() + data)
+            if "\n" in name:
+                raise ValueError(f"{name!r}: a bundle has names without line breaks")
+            out.write(f"{archive.mode_of(path):o} {len(data)} {name}\n".encode() + data)
             total += len(data)
-        out.write(b'\n')
-    subprocess.run([*ZSTD, plain, '-o', folder / 'packed'], check=True)
-    return (folder / 'packed').read_bytes(), total
+        out.write(b"\n")
+    subprocess.run([*ZSTD, plain, "-o", folder / "packed"], check=True)
+    return (folder / "packed").read_bytes(), total
 
 
 def write(folder, out, version):
     with tempfile.TemporaryDirectory(dir=out) as work:
         work = pathlib.Path(work)
-        subprocess.run([MAKE_RUN, work / 'run'], check=True)
-        begin = (work / 'run').read_bytes()
+        subprocess.run([MAKE_RUN, work / "run"], check=True)
+        begin = (work / "run").read_bytes()
         data, size = packed(archive.files_below(folder), work)
-    target = out / f'rtrain-{version}-{archive.half(folder)}.run'
-    target.write_bytes(begin + data + struct.pack('<QQQ', len(begin), len(data), size) + hashlib.sha256(data).digest() + MAGIC)
+    target = out / f"rtrain-{version}-{archive.half(folder)}.run"
+    target.write_bytes(
+        begin + data + struct.pack("<QQQ", len(begin), len(data), size) + hashlib.sha256(data).digest() + MAGIC
+    )
     target.chmod(0o755)
     return target

@@ -1,4 +1,5 @@
 """The Debian package: the staged folder below /usr."""
+
 import hashlib
 
 import archive
@@ -19,15 +20,27 @@ Description: distributed training of PyTorch models, scripted in Lua
 
 
 def place_of(name):
-    return 'usr/share/doc/rtrain/copyright' if name == 'share/doc/rtrain/NOTICE' else f'usr/{name}'
+    return "usr/share/doc/rtrain/copyright" if name == "share/doc/rtrain/NOTICE" else f"usr/{name}"
 
 
 def write(folder, out, version):
     files = sorted(((place_of(name), path) for name, path in archive.files_below(folder)), key=lambda row: row[0])
     size = sum(path.stat().st_size for _, path in files) // 1024 + 1
-    sums = ''.join(f'{hashlib.md5(path.read_bytes()).hexdigest()}  {name}\n' for name, path in files)
-    control = archive.tar([('control', CONTROL.format(version=version, size=size, libtorch=libtorch.sentence()).encode()), ('md5sums', sums.encode())])
-    target = out / f'rtrain_{version}_amd64.deb'
-    target.write_bytes(archive.ar([('debian-binary', b'2.0\n'), ('control.tar.xz', archive.xz(control)),
-                                   ('data.tar.xz', archive.xz(archive.tar(files)))]))
+    sums = "".join(f"{hashlib.md5(path.read_bytes()).hexdigest()}  {name}\n" for name, path in files)
+    control = archive.tar(
+        [
+            ("control", CONTROL.format(version=version, size=size, libtorch=libtorch.sentence()).encode()),
+            ("md5sums", sums.encode()),
+        ]
+    )
+    target = out / f"rtrain_{version}_amd64.deb"
+    target.write_bytes(
+        archive.ar(
+            [
+                ("debian-binary", b"2.0\n"),
+                ("control.tar.xz", archive.xz(control)),
+                ("data.tar.xz", archive.xz(archive.tar(files))),
+            ]
+        )
+    )
     return target

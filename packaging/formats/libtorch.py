@@ -1,22 +1,23 @@
 """The minor versions of LibTorch that packages hold an engine for: those of packaging/libtorch/."""
+
 import pathlib
 
-FOLDER = pathlib.Path(__file__).resolve().parents[1] / 'libtorch'
+FOLDER = pathlib.Path(__file__).resolve().parents[1] / "libtorch"
 
 
 def minors():
     """['2.11', …], oldest first."""
-    return sorted((path.stem for path in FOLDER.glob('*.txt')), key=lambda text: int(text.split('.')[1]))
+    return sorted((path.stem for path in FOLDER.glob("*.txt")), key=lambda text: int(text.split(".")[1]))
 
 
 def sentence():
     """'2.11, 2.12 or 2.13'."""
     *rest, last = minors()
-    return f'{", ".join(rest)} or {last}' if rest else last
+    return f"{', '.join(rest)} or {last}" if rest else last
 
 
 def requirement():
     """What pip is asked for: 'torch>=2.11,<2.16', without the versions in between that there is no engine for."""
-    numbers = [int(minor.split('.')[1]) for minor in minors()]
-    missing = [f'!=2.{number}.*' for number in range(numbers[0], numbers[-1]) if number not in numbers]
-    return 'torch' + ','.join([f'>=2.{numbers[0]}', f'<2.{numbers[-1] + 1}', *missing])
+    numbers = [int(minor.split(".")[1]) for minor in minors()]
+    missing = [f"!=2.{number}.*" for number in range(numbers[0], numbers[-1]) if number not in numbers]
+    return "torch" + ",".join([f">=2.{numbers[0]}", f"<2.{numbers[-1] + 1}", *missing])

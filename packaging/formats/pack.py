@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Packs a staged folder: packaging/formats/pack.py FOLDER OUT VERSION KIND… prints the files that it wrote.
 
-FOLDER has bin/, lib/ and share/ as below a prefix, and gets share/doc/rtrain/rtrain.spdx.json. KIND: wheel, deb, tarball, bundle,
-image, apptainer.
+FOLDER has bin/, lib/ and share/ as below a prefix, and gets share/doc/rtrain/rtrain.spdx.json. KIND:
+wheel, deb, tarball, bundle, image, apptainer.
 $SOURCE_DATE_EPOCH is the time of every file.
 """
+
 import pathlib
 import sys
 
@@ -17,18 +18,24 @@ import spdx
 import tarball
 import wheel
 
-WRITERS = {'wheel': wheel.write, 'deb': deb.write, 'tarball': tarball.write, 'bundle': bundle.write, 'image': image.write,
-           'apptainer': apptainer.write}
+WRITERS = {
+    "wheel": wheel.write,
+    "deb": deb.write,
+    "tarball": tarball.write,
+    "bundle": bundle.write,
+    "image": image.write,
+    "apptainer": apptainer.write,
+}
 
 
 def main():
     folder, out, version, *kinds = sys.argv[1:]
     folder, out = pathlib.Path(folder), pathlib.Path(out)
     out.mkdir(parents=True, exist_ok=True)
-    (folder / 'share/doc/rtrain/rtrain.spdx.json').write_text(spdx.document(folder, version))
+    (folder / "share/doc/rtrain/rtrain.spdx.json").write_text(spdx.document(folder, version))
     for kind in kinds:
         print(WRITERS[kind](folder, out, version))
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

@@ -1,4 +1,5 @@
 """The SPDX document of a folder that is packed: its files with their hashes, and what they hold of others."""
+
 import datetime
 import hashlib
 import json
@@ -9,37 +10,72 @@ import notice
 
 
 def identifier(name):
-    return 'SPDXRef-' + re.sub(r'[^A-Za-z0-9.-]+', '-', name)
+    return "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]+", "-", name)
 
 
 def package(name, version, licence, **more):
-    return {'SPDXID': identifier(f'Package-{name}'), 'name': name, 'versionInfo': version, 'downloadLocation': 'NOASSERTION',
-            'licenseConcluded': licence, 'licenseDeclared': licence, 'copyrightText': 'NOASSERTION', **more}
+    return {
+        "SPDXID": identifier(f"Package-{name}"),
+        "name": name,
+        "versionInfo": version,
+        "downloadLocation": "NOASSERTION",
+        "licenseConcluded": licence,
+        "licenseDeclared": licence,
+        "copyrightText": "NOASSERTION",
+        **more,
+    }
 
 
 def file_entry(name, path):
     data = path.read_bytes()
-    checksums = [{'algorithm': kind, 'checksumValue': hashlib.new(kind.lower(), data).hexdigest()} for kind in ('SHA1', 'SHA256')]
-    return {'SPDXID': identifier(f'File-{name}'), 'fileName': f'./{name}', 'checksums': checksums,
-            'licenseConcluded': 'NOASSERTION', 'copyrightText': 'NOASSERTION'}
+    checksums = [
+        {"algorithm": kind, "checksumValue": hashlib.new(kind.lower(), data).hexdigest()} for kind in ("SHA1", "SHA256")
+    ]
+    return {
+        "SPDXID": identifier(f"File-{name}"),
+        "fileName": f"./{name}",
+        "checksums": checksums,
+        "licenseConcluded": "NOASSERTION",
+        "copyrightText": "NOASSERTION",
+    }
 
 
 def document(folder, version):
     """The document as text. What differs between two documents of a version: the hash of all files in its namespace."""
     files = [file_entry(name, path) for name, path in archive.files_below(folder)]
     digest = hashlib.sha256(json.dumps(files).encode()).hexdigest()
-    code = hashlib.sha1(''.join(sorted(entry['checksums'][0]['checksumValue'] for entry in files)).encode()).hexdigest()
-    own = package('rtrain', version, 'Apache-2.0', filesAnalyzed=True,
-                  packageVerificationCode={'packageVerificationCodeValue': code})
-    parts = [package(name, notice.version_of(kind, origin), licence, filesAnalyzed=False, comment=f'{kind}: {origin}')
-             for name, licence, kind, origin in notice.inside(folder)]
-    relations = [('SPDXRef-DOCUMENT', 'DESCRIBES', own['SPDXID'])]
-    relations += [(own['SPDXID'], 'CONTAINS', entry['SPDXID']) for entry in [*files, *parts]]
-    made = datetime.datetime.fromtimestamp(archive.epoch(), datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ')
-    return json.dumps({
-        'spdxVersion': 'SPDX-2.3', 'dataLicense': 'CC0-1.0', 'SPDXID': 'SPDXRef-DOCUMENT', 'name': f'rtrain-{version}',
-        'documentNamespace': f'urn:rtrain:{version}:{digest}',
-        'creationInfo': {'created': made, 'creators': ['Tool: packaging/build']},
-        'packages': [own, *parts], 'files': files,
-        'relationships': [{'spdxElementId': one, 'relationshipType': kind, 'relatedSpdxElement': other}
-                          for one, kind, other in relations]}, indent=1) + '\n'
+    code = hashlib.sha1("".join(sorted(entry["checksums"][0]["checksumValue"] for entry in files)).encode()).hexdigest()
+    own = package(
+        "rtrain",
+        version,
+        "Apache-2.0",
+        filesAnalyzed=True,
+        packageVerificationCode={"packageVerificationCodeValue": code},
+    )
+    parts = [
+        package(name, notice.version_of(kind, origin), licence, filesAnalyzed=False, comment=f"{kind}: {origin}")
+        for name, licence, kind, origin in notice.inside(folder)
+    ]
+    relations = [("SPDXRef-DOCUMENT", "DESCRIBES", own["SPDXID"])]
+    relations += [(own["SPDXID"], "CONTAINS", entry["SPDXID"]) for entry in [*files, *parts]]
+    made = datetime.datetime.fromtimestamp(archive.epoch(), datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return (
+        json.dumps(
+            {
+                "spdxVersion": "SPDX-2.3",
+                "dataLicense": "CC0-1.0",
+                "SPDXID": "SPDXRef-DOCUMENT",
+                "name": f"rtrain-{version}",
+                "documentNamespace": f"urn:rtrain:{version}:{digest}",
+                "creationInfo": {"created": made, "creators": ["Tool: packaging/build"]},
+                "packages": [own, *parts],
+                "files": files,
+                "relationships": [
+                    {"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other}
+                    for one, kind, other in relations
+                ],
+            },
+            indent=1,
+        )
+        + "\n"
+    )

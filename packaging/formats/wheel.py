@@ -1,4 +1,5 @@
 """The wheel: pip puts the executable among the scripts of an environment, and libstdc++ where it looks for it."""
+
 import base64
 import hashlib
 import pathlib
@@ -6,7 +7,7 @@ import pathlib
 import archive
 import libtorch
 
-TAG = 'py3-none-manylinux_2_28_x86_64'
+TAG = "py3-none-manylinux_2_28_x86_64"
 METADATA = """Metadata-Version: 2.4
 Name: rtrain
 Version: {version}
@@ -21,36 +22,39 @@ Requires-Dist: pyarrow>=26.0,<26.1; extra == "data"
 Description-Content-Type: text/markdown
 
 {readme}"""
-WHEEL = f'Wheel-Version: 1.0\nGenerator: packaging/build\nRoot-Is-Purelib: false\nTag: {TAG}\n'
+WHEEL = f"Wheel-Version: 1.0\nGenerator: packaging/build\nRoot-Is-Purelib: false\nTag: {TAG}\n"
 
 
 def record(files, name):
     rows = []
     for path, source in files:
         data = source if isinstance(source, bytes) else pathlib.Path(source).read_bytes()
-        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()
-        rows.append(f'{path},sha256={digest},{len(data)}')
-    return ('\n'.join([*rows, f'{name},,']) + '\n').encode()
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        rows.append(f"{path},sha256={digest},{len(data)}")
+    return ("\n".join([*rows, f"{name},,"]) + "\n").encode()
 
 
 def place_of(name, data, info):
     """Where a file of the staged folder is in the wheel."""
-    if name.startswith('bin/'):
-        return f'{data}/scripts/{name[4:]}'
-    if name in ('share/doc/rtrain/LICENSE', 'share/doc/rtrain/NOTICE'):
-        return f'{info}/licenses/{name[17:]}'
-    return f'{data}/data/{name}'
+    if name.startswith("bin/"):
+        return f"{data}/scripts/{name[4:]}"
+    if name in ("share/doc/rtrain/LICENSE", "share/doc/rtrain/NOTICE"):
+        return f"{info}/licenses/{name[17:]}"
+    return f"{data}/data/{name}"
 
 
 def write(folder, out, version):
-    info, data = f'rtrain-{version}.dist-info', f'rtrain-{version}.data'
+    info, data = f"rtrain-{version}.dist-info", f"rtrain-{version}.data"
     staged = archive.files_below(folder)
     files = sorted(((place_of(name, data, info), path) for name, path in staged), key=lambda row: row[0])
-    readme = (pathlib.Path(folder) / 'share/doc/rtrain/README.md').read_text()
-    files += [(f'{info}/METADATA', METADATA.format(version=version, torch=libtorch.requirement(), readme=readme).encode()), (f'{info}/WHEEL', WHEEL.encode())]
-    spdx = [path for name, path in staged if name.endswith('.spdx.json')]
-    files += [(f'{info}/sboms/{path.name}', path) for path in spdx]
-    files.append((f'{info}/RECORD', record(files, f'{info}/RECORD')))
-    target = out / f'rtrain-{version}-{TAG}.whl'
+    readme = (pathlib.Path(folder) / "share/doc/rtrain/README.md").read_text()
+    files += [
+        (f"{info}/METADATA", METADATA.format(version=version, torch=libtorch.requirement(), readme=readme).encode()),
+        (f"{info}/WHEEL", WHEEL.encode()),
+    ]
+    spdx = [path for name, path in staged if name.endswith(".spdx.json")]
+    files += [(f"{info}/sboms/{path.name}", path) for path in spdx]
+    files.append((f"{info}/RECORD", record(files, f"{info}/RECORD")))
+    target = out / f"rtrain-{version}-{TAG}.whl"
     archive.write_zip(target, files)
     return target

@@ -7,7 +7,7 @@ import json as _json
 import shutil as _shutil
 import subprocess as _subprocess
 
-__all__ = ["runs", "metrics"]
+__all__ = ["metrics", "runs"]
 
 
 def _table(*words, storage=None, executable="rtrain"):

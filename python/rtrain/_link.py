@@ -51,7 +51,9 @@ class Link:
 
     def _check_process(self, call):
         if os.getpid() != self._pid:
-            raise RuntimeError(f"{call}: only the process that rtrain has started may call it, not one that it has forked")
+            raise RuntimeError(
+                f"{call}: only the process that rtrain has started may call it, not one that it has forked"
+            )
 
     def _send(self, message):
         self._check_process(message["call"])
@@ -107,7 +109,11 @@ def plain(value, where="metrics"):
     if isinstance(value, str):
         return _text(value, where)
     if isinstance(value, float):
-        return value if math.isfinite(value) else {"$float": "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"}
+        return (
+            value
+            if math.isfinite(value)
+            else {"$float": "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"}
+        )
     if isinstance(value, dict):
         for key in value:
             if not isinstance(key, str):
@@ -121,7 +127,9 @@ def plain(value, where="metrics"):
         try:
             return plain(item(), where)
         except (ValueError, RuntimeError) as error:
-            raise TypeError(f"{where}: a {type(value).__name__} with more than one number: report {where}.mean() or the like") from error
+            raise TypeError(
+                f"{where}: a {type(value).__name__} with more than one number: report {where}.mean() or the like"
+            ) from error
     raise TypeError(f"{where} is a {type(value).__name__}, expected numbers, strings, booleans, lists and dicts")
 
 

@@ -110,19 +110,38 @@ BUILDERS = {
     "gpu_airbench": gpu_airbench.build,
 }
 GPU = tuple(name for name in BUILDERS if name.startswith("gpu_"))  # what --gpu means
-LONG = ("dash", "hang_verdict", "goodput", "goodput_often", "stories", "stream", "trees_stream", "mnist_accuracy", "vit_learns", "vit_curve", "cifar_epoch", *GPU)  # only where they are named: each takes many minutes
+LONG = (
+    "dash",
+    "hang_verdict",
+    "goodput",
+    "goodput_often",
+    "stories",
+    "stream",
+    "trees_stream",
+    "mnist_accuracy",
+    "vit_learns",
+    "vit_curve",
+    "cifar_epoch",
+    *GPU,
+)  # only where they are named: each takes many minutes
 
 
 def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="benchmark", help=f"of {', '.join(BUILDERS)}; default all but {', '.join(LONG)}")
+    parser.add_argument(
+        "names", nargs="*", metavar="benchmark", help=f"of {', '.join(BUILDERS)}; default all but {', '.join(LONG)}"
+    )
     parser.add_argument("-n", "--rounds", type=int, default=5, help="samples of each side (default 5)")
     parser.add_argument("--batch", type=int, default=64, help="samples a worker and step (default 64)")
     parser.add_argument("--threads", type=int, help="threads a worker (default: cores / 2)")
     parser.add_argument("--sides", help="only these sides, separated by commas; rtrain is always measured")
-    parser.add_argument("--against", metavar="EXECUTABLE", help="another rtrain instead of the peers: is this one slower?")
+    parser.add_argument(
+        "--against", metavar="EXECUTABLE", help="another rtrain instead of the peers: is this one slower?"
+    )
     parser.add_argument("--gpu", action="store_true", help=f"those of a GPU: {', '.join(GPU)}; about 8 minutes")
-    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu: only tries the programs of --gpu")
+    parser.add_argument(
+        "--device", choices=("cuda", "cpu"), default="cuda", help="cpu: only tries the programs of --gpu"
+    )
     parser.add_argument("--quick", action="store_true", help="one round of few steps: does it run at all?")
     parser.add_argument("--data", default="/usr/share/datasets/fashion-mnist")
     parser.add_argument("--json", default=os.path.join(ROOT, "build", "bench", "result.json"))
@@ -151,9 +170,13 @@ def configure(options):
         ray_python=options.ray_python,
         ray_missing=None if has_ray else "not installed (scripts/bench --ray installs it)",
         torchft_python=options.torchft_python,
-        torchft_missing=None if os.access(options.torchft_python, os.X_OK) else "not installed (scripts/bench --torchft installs it)",
+        torchft_missing=None
+        if os.access(options.torchft_python, os.X_OK)
+        else "not installed (scripts/bench --torchft installs it)",
         trackers_python=options.trackers_python,
-        trackers_missing=None if os.access(options.trackers_python, os.X_OK) else "not installed (scripts/bench --trackers installs it)",
+        trackers_missing=None
+        if os.access(options.trackers_python, os.X_OK)
+        else "not installed (scripts/bench --trackers installs it)",
         oneccl=options.oneccl,
         libtorch_folder=folder,
         libtorch_file=os.path.join(folder, "libtorch_cpu.so"),

@@ -11,11 +11,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 E2E = HERE.parent / "e2e"
 sys.path[:0] = [str(HERE), str(E2E)]
 
-from borrowed import NAMES  # noqa: E402: behind the path
+from borrowed import NAMES
 
 globals().update(NAMES)
 
-import webdriver  # noqa: E402: behind the path
+import webdriver
 
 # Where pictures of the pages go: scripts/test --browser FOLDER.
 SCREENSHOTS = os.environ.get("RTRAIN_TEST_SCREENSHOTS")
@@ -52,7 +52,9 @@ def make_small(file):
         from PIL import Image as image
     except ImportError:
         return  # it stays as it is
-    image.open(file).convert("RGB").quantize(48, method=image.Quantize.MEDIANCUT, dither=image.Dither.NONE).save(file, optimize=True)
+    image.open(file).convert("RGB").quantize(48, method=image.Quantize.MEDIANCUT, dither=image.Dither.NONE).save(
+        file, optimize=True
+    )
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
-"""The first hour with the dashboard: one goes from its address to a live curve, to a thousand runs, and to a spike among a million
-reports."""
+"""The first hour with the dashboard: a user goes from its address to a live curve, to a thousand runs, and to a spike
+among a million reports."""
 
 from conftest import wait_until
-from test_dash import Dash, many_runs, results  # noqa: F401: a fixture
+from test_dash import Dash, many_runs, results  # noqa: F401  (a fixture)
 from test_pages import shows
 from test_watch import Stepped
 

@@ -19,7 +19,8 @@ SEARCH = """
 window.prompt = () => arguments[0];
 window.dispatchEvent(new KeyboardEvent('keydown', {key: '/', cancelable: true}));
 return [document.querySelector('#found').textContent,
-  [...document.querySelectorAll('g.box rect')].filter((rect) => rect.style.fill).map((rect) => rect.previousSibling.textContent)];
+  [...document.querySelectorAll('g.box rect')].filter((rect) => rect.style.fill)
+    .map((rect) => rect.previousSibling.textContent)];
 """
 ESCAPE = "window.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'}));"
 
@@ -51,6 +52,11 @@ def test_a_flame_graph_is_looked_through(rtrain, browser, screenshot):
 
     # A search marks what it finds; a pattern that is none is looked for as it stands.
     found, marked = window.run(SEARCH, "train.lua:")
-    assert found.startswith("found: ") and found.endswith(" %") and marked and all("train.lua:" in title for title in marked)
+    assert (
+        found.startswith("found: ")
+        and found.endswith(" %")
+        and marked
+        and all("train.lua:" in title for title in marked)
+    )
     assert window.run(SEARCH, "(")[1], "an open bracket alone"
     assert window.run(SEARCH, "") == ["", []]

@@ -6,8 +6,9 @@ import shutil
 import sqlite3
 
 import pytest
+
 from conftest import ENDLESS, set_cpus, wait_until
-from test_dash import NASTY, PIPELINE, SCRIPT, Dash, dash, many_runs, results  # noqa: F401: fixtures
+from test_dash import NASTY, PIPELINE, SCRIPT, Dash, dash, many_runs, results  # noqa: F401  (fixtures)
 from test_watch import Stepped
 from webdriver import KEYS
 
@@ -61,7 +62,8 @@ return out;
 UNNAMED = """
 const named = (node) => node.getAttribute('aria-label') || node.labels?.length || node.textContent.trim();
 return [...document.querySelectorAll('input, button, select, textarea, a, canvas[role=img], [role=region]')]
-  .filter((node) => !named(node)).concat([...document.querySelectorAll('th:not([scope])')]).map((node) => node.outerHTML.slice(0, 200));
+  .filter((node) => !named(node)).concat([...document.querySelectorAll('th:not([scope])')])
+  .map((node) => node.outerHTML.slice(0, 200));
 """
 
 
@@ -120,15 +122,22 @@ def test_no_page_is_wider_than_a_phone(page, screenshot):
 
 def test_a_page_weighs_little(page):
     go(page, "run")
-    sizes = page.run("return performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation'))"
-                     ".filter((each) => !each.name.includes('/api/')).map((each) => each.transferSize)")
+    sizes = page.run(
+        "return performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation'))"
+        ".filter((each) => !each.name.includes('/api/')).map((each) => each.transferSize)"
+    )
     assert 10_000 < sum(sizes) <= 300_000
 
 
 def test_the_cause_of_a_failed_run_is_two_clicks_away(trained, dash, browser):
-    trained.run("""
+    trained.run(
+        """
         local train = require 'rtrain'
-        train.TorchTrainer {train_loop_per_worker = function() error('no such flower') end}:fit()""", "--name", "broken", "-q")
+        train.TorchTrainer {train_loop_per_worker = function() error('no such flower') end}:fit()""",
+        "--name",
+        "broken",
+        "-q",
+    )
     window = browser()
     window.open(dash().url.geturl())
     shows(window, "broken")
@@ -153,15 +162,24 @@ slider.dispatchEvent(new Event('input'));"""
 
 def pictures(window):
     """The texts of the images that are there whole."""
-    return window.run("return [...document.querySelectorAll('.media img')].filter((each) => each.complete && each.naturalWidth > 0).map((each) => each.alt)")
+    return window.run(
+        "return [...document.querySelectorAll('.media img')].filter((each) "
+        "=> each.complete && each.naturalWidth > 0).map((each) => each.alt)"
+    )
 
 
 def test_media_of_a_run_at_a_step(page, screenshot):
     go(page, "run")
     shows(page, "samples (image)")
-    wait_until(lambda: pictures(page) == ["samples of two, rank 0, step 20", "samples of two, rank 1, step 20"], message="the last step")
+    wait_until(
+        lambda: pictures(page) == ["samples of two, rank 0, step 20", "samples of two, rank 1, step 20"],
+        message="the last step",
+    )
     page.run(STEP, 1)
-    wait_until(lambda: pictures(page) == ["samples of two, rank 0, step 10", "samples of two, rank 1, step 10"], message="the step before")
+    wait_until(
+        lambda: pictures(page) == ["samples of two, rank 0, step 10", "samples of two, rank 1, step 10"],
+        message="the step before",
+    )
     shows(page, "rank 1 <u>said</u> so")
     shows(page, "<s>nine</s>")
     assert page.count(".bars rect") == 4 and "1 not finite" in page.text(), "two bins of two ranks"
@@ -172,11 +190,21 @@ def test_media_of_a_run_at_a_step(page, screenshot):
 
 def test_media_of_runs_side_by_side(page, screenshot):
     go(page, "compare")
-    wait_until(lambda: sorted(pictures(page)) == ["samples of one, rank 0, step 0", "samples of two, rank 0, step 20", "samples of two, rank 1, step 20"],
-               message="the pictures of both")
+    wait_until(
+        lambda: (
+            sorted(pictures(page))
+            == ["samples of one, rank 0, step 0", "samples of two, rank 0, step 20", "samples of two, rank 1, step 20"]
+        ),
+        message="the pictures of both",
+    )
     page.run(STEP, 0)
-    wait_until(lambda: sorted(pictures(page)) == ["samples of one, rank 0, step 0", "samples of two, rank 0, step 0", "samples of two, rank 1, step 0"],
-               message="the first step of both")
+    wait_until(
+        lambda: (
+            sorted(pictures(page))
+            == ["samples of one, rank 0, step 0", "samples of two, rank 0, step 0", "samples of two, rank 1, step 0"]
+        ),
+        message="the first step of both",
+    )
     page.run("document.querySelector('.media').scrollIntoView()")
     screenshot(page, "compare-media")
 
@@ -203,14 +231,23 @@ def test_who_holds_the_host_and_who_waits(rtrain, browser, screenshot):
     shows(window, "holder")
     shows(window, "waits")
     assert "2 of " in window.text() and "0 are free" in window.text()
-    rows = window.run("return [...document.querySelectorAll('section')].map((each) => [each.ariaLabel, each.querySelector('tbody')?.innerText ?? ''])")
+    rows = window.run(
+        "return [...document.querySelectorAll('section')].map((each) => [each.ariaLabel, "
+        "each.querySelector('tbody')?.innerText ?? ''])"
+    )
     held, waiting, queued = (dict(rows)[title] for title in ("Held", "Waiting for this host", "Queued by a launcher"))
-    assert held.split() == ["holder", str(holder.pid), "2", "0-1"] and waiting.split() == ["1", "waits", str(waits.pid)] and not queued
+    assert (
+        held.split() == ["holder", str(holder.pid), "2", "0-1"]
+        and waiting.split() == ["1", "waits", str(waits.pid)]
+        and not queued
+    )
     with contextlib.closing(sqlite3.connect(rtrain.storage / "rtrain.db")) as store:
         columns = [row[1] for row in store.execute("PRAGMA table_info(runs)")]
         values = dict(zip(columns, store.execute("SELECT * FROM runs WHERE name = 'holder'").fetchone()))
         values.update(run_id="f" * 32, name="submitted", status="QUEUED", owner=None)
-        store.execute(f"INSERT INTO runs VALUES ({', '.join('?' * len(columns))})", [values[column] for column in columns])
+        store.execute(
+            f"INSERT INTO runs VALUES ({', '.join('?' * len(columns))})", [values[column] for column in columns]
+        )
         store.commit()
     shows(window, "submitted")
     assert window.run(CONTRAST) == [] and window.run(UNNAMED) == []
@@ -225,10 +262,15 @@ def test_runs_are_filtered_sorted_and_compared(page):
     page.type("input[name=where]", "config.lr > 0.2" + KEYS["Enter"])
     shows(page, "1 to 1 of 1 runs")
     assert "where=config.lr" in page.run("return location.hash")
-    page.run("const box = document.querySelector('input[name=where]'); box.value = 'nonsense ='; box.dispatchEvent(new Event('change'))")
+    page.run(
+        "const box = document.querySelector('input[name=where]'); box.value = 'nonsense ='; "
+        "box.dispatchEvent(new Event('change'))"
+    )
     shows(page, "nonsense", "[role=alert]")
     page.messages()  # the browser names the answer 400
-    page.run("const box = document.querySelector('input[name=where]'); box.value = ''; box.dispatchEvent(new Event('change'))")
+    page.run(
+        "const box = document.querySelector('input[name=where]'); box.value = ''; box.dispatchEvent(new Event('change'))"
+    )
     shows(page, "2 of 2 runs")
     page.run("[...document.querySelectorAll('th button')].find((each) => each.textContent.startsWith('Name')).click()")
     page.run("[...document.querySelectorAll('th button')].find((each) => each.textContent.startsWith('Name')).click()")
@@ -237,7 +279,10 @@ def test_runs_are_filtered_sorted_and_compared(page):
     page.click("tbody tr:nth-child(2) input")
     page.run("[...document.querySelectorAll('button')].find((each) => each.textContent.startsWith('Compare')).click()")
     shows(page, "Environment")
-    assert page.run("return [...document.querySelectorAll('.differs, td')].map((each) => each.textContent)").count("0.5") >= 1
+    assert (
+        page.run("return [...document.querySelectorAll('.differs, td')].map((each) => each.textContent)").count("0.5")
+        >= 1
+    )
 
 
 def test_a_chart_is_read_with_the_keyboard(page):
@@ -246,9 +291,11 @@ def test_a_chart_is_read_with_the_keyboard(page):
     label = f"return {chart}.querySelector('canvas').getAttribute('aria-label')"
     wait_until(lambda: page.run(label), message="the chart")
     assert "from 0 to 1000" in page.run(label), "the one spike among 5000 points"
-    press = f"const canvas = {chart}.querySelector('canvas'); canvas.focus();" \
-            "canvas.dispatchEvent(new KeyboardEvent('keydown', {key: arguments[0], bubbles: true}));" \
-            f"return {chart}.querySelector('output').textContent"
+    press = (
+        f"const canvas = {chart}.querySelector('canvas'); canvas.focus();"
+        "canvas.dispatchEvent(new KeyboardEvent('keydown', {key: arguments[0], bubbles: true}));"
+        f"return {chart}.querySelector('output').textContent"
+    )
     assert page.run(press, "Home").startswith("0: ")
     assert page.run(press, "ArrowRight") != page.run(press, "ArrowLeft")
     before = page.run(label)
@@ -301,7 +348,10 @@ def test_a_note_is_written_from_the_page(page, trained):
     wait_until(lambda: trained.json("note", "two")["note"] == "from the page", message="the note")
 
 
-CLICK = "const it = [...document.querySelectorAll('main button')].find((each) => each.textContent === arguments[0]); it.focus(); it.click()"
+CLICK = (
+    "const it = [...document.querySelectorAll('main button')].find((each) "
+    "=> each.textContent === arguments[0]); it.focus(); it.click()"
+)
 ANSWER = "[...document.querySelectorAll('dialog button')].find((each) => each.textContent === arguments[0]).click()"
 
 
@@ -371,15 +421,23 @@ def test_tags_and_the_archive_change_behind_a_question(page, trained):
 
 
 def test_a_sweep_is_seen_as_a_whole(trained, dash, browser, screenshot):
-    script = trained.script("""
+    script = trained.script(
+        """
         local train = require 'rtrain'
         train.TorchTrainer {
           train_loop_per_worker = function(config)
             for i = 1, 3 do train.report {loss = math.abs(math.log10(config.lr) + 2) + config.model.width / 100 / i} end
           end,
           train_loop_config = {lr = 0.1, model = {width = 16, kind = 'plain'}},
-        }:fit()""", "swept.lua")
-    assert trained("sweep", script, "--grid", "lr=1e-1,1e-2,1e-3", "--grid", "model.width=16,32", "--name", "grid").returncode == 0
+        }:fit()""",
+        "swept.lua",
+    )
+    assert (
+        trained(
+            "sweep", script, "--grid", "lr=1e-1,1e-2,1e-3", "--grid", "model.width=16,32", "--name", "grid"
+        ).returncode
+        == 0
+    )
     window = browser()
     window.open(dash().url.geturl())
     shows(window, "8 runs")
@@ -389,9 +447,16 @@ def test_a_sweep_is_seen_as_a_whole(trained, dash, browser, screenshot):
     shows(window, "6 FINISHED")
     shows(window, "grid-001", "dl")
     assert window.count(".plane circle") == 6 and window.count(".plane path") == 6
-    assert window.run("return [...document.querySelectorAll('.plane .name')].map((each) => each.textContent)") == ["lr", "model.width", "loss"]
+    assert window.run("return [...document.querySelectorAll('.plane .name')].map((each) => each.textContent)") == [
+        "lr",
+        "model.width",
+        "loss",
+    ]
     assert window.text("tbody tr").startswith("grid-001"), "the best first"
-    window.run("const box = document.querySelector('select[name=parameter]'); box.value = 'model.width'; box.dispatchEvent(new Event('change'))")
+    window.run(
+        "const box = document.querySelector('select[name=parameter]'); box.value = 'model.width'; "
+        "box.dispatchEvent(new Event('change'))"
+    )
     shows(window, "loss against model.width")
     assert "parameter=model.width" in window.run("return location.hash")
     assert window.run(CONTRAST) == [] and window.run(UNNAMED) == []
@@ -423,7 +488,9 @@ def test_a_hang_shows_who_waits_for_whom(rtrain, browser, screenshot):
     from test_watchdog import meeting
 
     rtrain.env.update(RTRAIN_HANG_THRESHOLD_S="2", RTRAIN_BUSY_THRESHOLD_S="3")
-    assert rtrain("run", rtrain.script(meeting("local i = 0\n        while true do i = i + 1 end")), "-q").returncode == 6
+    assert (
+        rtrain("run", rtrain.script(meeting("local i = 0\n        while true do i = i + 1 end")), "-q").returncode == 6
+    )
     server = Dash(rtrain)
     window = browser()
     window.open(server.url.geturl() + "#/run/meeting")
@@ -497,7 +564,13 @@ def test_a_file_shows_every_page_without_a_server(offline, screenshot):
         shows(offline, OFFLINE_SIGNS[name])
         assert offline.run(CONTRAST) == [] and offline.run(UNNAMED) == [], name
         screenshot(offline, f"offline-{name}")
-    assert offline.run("return performance.getEntriesByType('resource').map((each) => each.name).filter((name) => !name.startsWith('data:'))") == []
+    assert (
+        offline.run(
+            "return performance.getEntriesByType('resource').map((each) => each.name).filter((name) "
+            "=> !name.startsWith('data:'))"
+        )
+        == []
+    )
     assert "as of 20" in offline.text("nav") and "Resources" not in offline.text("nav")
     offline.run("location.hash = '#/resources'")
     shows(offline, "There is no such page")
@@ -510,12 +583,18 @@ def test_a_file_has_curves_media_logs_and_code(offline):
     shows(offline, OFFLINE_SIGNS["run"])
     label = "return [...document.querySelectorAll('canvas')].map((each) => each.getAttribute('aria-label')).join()"
     wait_until(lambda: "signal: from 0 to 1000" in (offline.run(label) or ""), message="the spike")
-    wait_until(lambda: pictures(offline) == ["samples of two, rank 0, step 20", "samples of two, rank 1, step 20"], message="the images")
+    wait_until(
+        lambda: pictures(offline) == ["samples of two, rank 0, step 20", "samples of two, rank 1, step 20"],
+        message="the images",
+    )
     shows(offline, "the first attempt fails", "table")
     assert "hello from rank 1" in offline.text("pre.log") and offline.count("main details") >= 5
     assert "Actions" not in offline.text() and offline.count("textarea") == 0
     offline.type("input[name=contains]", "rank 0")
-    wait_until(lambda: "hello from rank 1" not in offline.text("pre.log") and "hello from rank 0" in offline.text("pre.log"), message="some lines")
+    wait_until(
+        lambda: "hello from rank 1" not in offline.text("pre.log") and "hello from rank 0" in offline.text("pre.log"),
+        message="some lines",
+    )
     offline.run("location.hash = '#/compare?run=two&run=one'")
     shows(offline, "Environment")
     shows(offline, "the first attempt fails")
@@ -528,7 +607,8 @@ def test_a_file_has_curves_media_logs_and_code(offline):
 
 def test_no_text_of_a_run_is_markup_in_a_file(rtrain, browser, tmp_path):
     nasty = "</script><script>document.title = 'taken'</script><!--<script><img src=x onerror=alert(1)>"
-    rtrain.run_ok(f"""
+    rtrain.run_ok(
+        f"""
         local train, nasty = require 'rtrain', {json.dumps(nasty)}
         train.TorchTrainer {{
           train_loop_per_worker = function()
@@ -539,7 +619,15 @@ def test_no_text_of_a_run_is_markup_in_a_file(rtrain, browser, tmp_path):
             train.report {{[nasty] = 1}}
           end,
           train_loop_config = {{[nasty] = nasty}},
-        }}:fit()""", "--name", "nasty", "--note", nasty, "--tag", "a</script>", "-q")
+        }}:fit()""",
+        "--name",
+        "nasty",
+        "--note",
+        nasty,
+        "--tag",
+        "a</script>",
+        "-q",
+    )
     file = tmp_path / "nasty.html"
     file.write_text(rtrain("export", "nasty", "--html").stdout)
     assert nasty not in file.read_text() and "unsafe" not in file.read_text()
@@ -552,7 +640,13 @@ def test_no_text_of_a_run_is_markup_in_a_file(rtrain, browser, tmp_path):
     assert window.run("return document.title") == "rtrain · run · nasty"
     assert window.run("return document.scripts.length") == 2 and window.count("main script, img, iframe") == 0
     # Markup that gets in nevertheless is not run.
-    window.run("document.body.insertAdjacentHTML('beforeend', \"<img src=x onerror=\\\"document.title = 'taken'\\\">\")")
-    window.run("const it = document.createElement('script'); it.textContent = \"document.title = 'taken'\"; document.body.append(it)")
-    wait_until(lambda: sum("Content Security Policy" in message for message in window.messages()) >= 1, message="a refusal")
+    window.run(
+        "document.body.insertAdjacentHTML('beforeend', \"<img src=x onerror=\\\"document.title = 'taken'\\\">\")"
+    )
+    window.run(
+        "const it = document.createElement('script'); it.textContent = \"document.title = 'taken'\"; document.body.append(it)"
+    )
+    wait_until(
+        lambda: sum("Content Security Policy" in message for message in window.messages()) >= 1, message="a refusal"
+    )
     assert window.run("return document.title") == "rtrain · run · nasty"

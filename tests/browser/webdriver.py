@@ -29,17 +29,37 @@ class Browser:
     def __init__(self, folder, env, size=(1280, 900), dark=False):
         self._port = free_port()
         self._log = open(folder / "chromedriver.log", "wb")
-        self._driver = subprocess.Popen(["chromedriver", f"--port={self._port}"], env={**env, "TMPDIR": str(folder)},
-                                        stdout=self._log, stderr=self._log, start_new_session=True)
-        args = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
-                "--no-first-run", "--disable-background-networking", "--disable-component-update",
-                f"--window-size={size[0]},{size[1]}", f"--user-data-dir={folder / 'profile'}"]
+        self._driver = subprocess.Popen(
+            ["chromedriver", f"--port={self._port}"],
+            env={**env, "TMPDIR": str(folder)},
+            stdout=self._log,
+            stderr=self._log,
+            start_new_session=True,
+        )
+        args = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--hide-scrollbars",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            f"--window-size={size[0]},{size[1]}",
+            f"--user-data-dir={folder / 'profile'}",
+        ]
         if dark:
             args.append("--blink-settings=preferredColorScheme=0")
-        wanted = {"browserName": "chrome", "goog:chromeOptions": {"args": args}, "goog:loggingPrefs": {"browser": "ALL"}}
+        wanted = {
+            "browserName": "chrome",
+            "goog:chromeOptions": {"args": args},
+            "goog:loggingPrefs": {"browser": "ALL"},
+        }
         self._wait_for_driver()
         self._session = ""
-        self._session = "/session/" + self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
+        self._session = (
+            "/session/" + self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
+        )
 
     def _wait_for_driver(self):
         deadline = time.monotonic() + 60
@@ -90,8 +110,11 @@ class Browser:
 
     def messages(self):
         """The errors that the console has got since the last call: of scripts, of the CSP, of requests."""
-        return [entry["message"] for entry in self._call("POST", f"{self._session}/se/log", {"type": "browser"})
-                if entry["level"] == "SEVERE"]
+        return [
+            entry["message"]
+            for entry in self._call("POST", f"{self._session}/se/log", {"type": "browser"})
+            if entry["level"] == "SEVERE"
+        ]
 
     def close(self):
         with contextlib.suppress(OSError, RuntimeError, http.client.HTTPException):

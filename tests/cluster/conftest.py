@@ -13,15 +13,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 E2E = HERE.parent / "e2e"
 sys.path[:0] = [str(HERE), str(E2E)]
 
-from borrowed import NAMES, e2e  # noqa: E402: behind the path
+from borrowed import NAMES, e2e
 
 globals().update(NAMES)
 
 pytest.register_assert_rewrite("fashion_mnist", "faulted_run", "hosts", "ray_cluster", "slurm")
 
-import hosts as hosts_module  # noqa: E402: behind the path
-import slurm as slurm_module  # noqa: E402
-from launchers import Task, slurm as slurm_variables  # noqa: E402
+import hosts as hosts_module
+import slurm as slurm_module
+from launchers import Task
+from launchers import slurm as slurm_variables
 
 _jobs = itertools.count(os.getpid() * 100)
 
@@ -30,8 +31,19 @@ class Job:
     """`rtrain run` on these hosts of the job, with the variables that its launcher leaves in that many tasks of each host;
     those of the ranks in `without` do not come."""
 
-    def __init__(self, rtrain, hosts, *args, nodes=(0, 1), counts=(1, 1), launcher=slurm_variables, without=(),
-                 runtimes=None, env=None, env_of=None):
+    def __init__(
+        self,
+        rtrain,
+        hosts,
+        *args,
+        nodes=(0, 1),
+        counts=(1, 1),
+        launcher=slurm_variables,
+        without=(),
+        runtimes=None,
+        env=None,
+        env_of=None,
+    ):
         self.rtrain, self.hosts, self.args, self.launcher = rtrain, hosts, args, launcher
         self.id = next(_jobs)
         self.env, self.env_of = env or {}, env_of or {}  # of all its processes, of those of a host
@@ -48,8 +60,14 @@ class Job:
             self.runtimes[task.node] = tempfile.mkdtemp(prefix="rt-", dir="/tmp")
             self.rtrain.temporary.append(self.runtimes[task.node])
         variables = {name: str(value) for name, value in self.launcher(task, self.id).items()}
-        env = {**self.rtrain.env, "RTRAIN_RUNTIME_DIR": self.runtimes[task.node], "RTRAIN_RENDEZVOUS": str(self.rendezvous),
-               **variables, **self.env, **self.env_of.get(task.node, {})}
+        env = {
+            **self.rtrain.env,
+            "RTRAIN_RUNTIME_DIR": self.runtimes[task.node],
+            "RTRAIN_RENDEZVOUS": str(self.rendezvous),
+            **variables,
+            **self.env,
+            **self.env_of.get(task.node, {}),
+        }
         command = self.hosts[task.node].command(program, *self.args, folder=self.rtrain.folder)
         return e2e.Running(command, self.rtrain.folder, env)
 

@@ -24,7 +24,7 @@ class FashionMnist:
         return ["-n", "4", "--set", "batch_size=16", "--set", "epochs=2"]
 
     def check(self, result):
-        """The run `two`, which has ended so, had two workers on each host, and every bit of its state is that of one machine."""
+        """The run `two`, which has ended so, had two workers on each host, and its state is that of one machine, bit by bit."""
         rtrain = self.rtrain
         assert result.returncode == 0, result.stderr
         assert len(re.findall(r"test accuracy [01]\.\d{4}\n", result.stdout)) == 1, "the script's own output, once"
@@ -39,6 +39,6 @@ class FashionMnist:
 
     def _state(self, run):
         """A hash of the newest checkpoint's file."""
-        newest = [each for each in self.rtrain.json("checkpoints", run) if each["latest"]][0]
+        newest = next(each for each in self.rtrain.json("checkpoints", run) if each["latest"])
         path = self.rtrain.run_folder(run) / "checkpoints" / newest["name"] / "model.pt"
         return hashlib.sha256(path.read_bytes()).hexdigest()

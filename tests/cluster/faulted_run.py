@@ -105,8 +105,11 @@ trainer:fit()
 
 
 def reporting(workers="4", node_timeout=30, has_checkpoints=False):
-    return (REPORTING.replace("WORKERS", workers).replace("NODE_TIMEOUT", str(node_timeout))
-            .replace("CHECKPOINTS", str(has_checkpoints).lower()))
+    return (
+        REPORTING.replace("WORKERS", workers)
+        .replace("NODE_TIMEOUT", str(node_timeout))
+        .replace("CHECKPOINTS", str(has_checkpoints).lower())
+    )
 
 
 class Run:
@@ -139,8 +142,10 @@ class Run:
 
     def pids(self, host=None):
         """Of the workers of the newest attempt that live, on that host."""
-        found = self.rtrain.query("SELECT pid FROM workers WHERE attempt = (SELECT max(attempt) FROM attempts) AND "
-                                  "host LIKE ? ORDER BY rank", host or "%")
+        found = self.rtrain.query(
+            "SELECT pid FROM workers WHERE attempt = (SELECT max(attempt) FROM attempts) AND host LIKE ? ORDER BY rank",
+            host or "%",
+        )
         return [pid for (pid,) in found if pathlib.Path(f"/proc/{pid}").exists()]
 
     def num_steps(self, pid):
@@ -156,7 +161,11 @@ class Run:
             now = self.pids(host)
             for pid in now:
                 begun.setdefault(pid, self.num_steps(pid))
-            return now and len(now) == (workers or len(now)) and all(self.num_steps(pid) >= begun[pid] + count for pid in now)
+            return (
+                now
+                and len(now) == (workers or len(now))
+                and all(self.num_steps(pid) >= begun[pid] + count for pid in now)
+            )
 
         wait_until(moved, message=f"{count} reports of each rank")
 

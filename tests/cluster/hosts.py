@@ -35,18 +35,27 @@ class Host:
             self._namespaces.append(("pid", "pid_for_children"))
             options, sleep = ["--pid", "--fork", "--kill-child", "--mount-proc"], "{ sleep infinity & wait; }"
         disk.mkdir(parents=True)
-        script = (f"hostname {name} && mount --make-rprivate / && mkdir -p /srv/disk && mount --bind {disk} /srv/disk && "
-                  f"ip link set lo up && echo ready && {sleep}")
+        script = (
+            f"hostname {name} && mount --make-rprivate / && mkdir -p /srv/disk && mount --bind {disk} /srv/disk && "
+            f"ip link set lo up && echo ready && {sleep}"
+        )
         self.holder = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "--uts", "--mount", *options, "bash", "-c", script],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         assert self.holder.stdout.readline() == "ready\n"
 
     def command(self, *args, folder="/"):
         """The words of a command that runs there, in that folder."""
         kinds = [f"--{kind}=/proc/{self.holder.pid}/ns/{name}" for kind, name in self._namespaces]
         ahead = self.clock_ahead_s
-        clock = ["unshare", "--time", f"--monotonic={ahead}", f"--boottime={ahead}", "--fork", "--kill-child"] if ahead else []
+        clock = (
+            ["unshare", "--time", f"--monotonic={ahead}", f"--boottime={ahead}", "--fork", "--kill-child"]
+            if ahead
+            else []
+        )
         return ["nsenter", *kinds, f"--wd={folder}", "--", *clock, *map(str, args)]
 
     def ip(self, *args):
@@ -65,11 +74,18 @@ class Host:
         lines = ["add table inet loss", "delete table inet loss", "table inet loss {"]
         for hook, address in rules.items():
             lines += [f"chain {hook} {{", f"type filter hook {hook} priority 0"]
-            lines += [f"ip {address} {other.address} {chance}" for other in others] or [f'{hook[0]}ifname "eth0" {chance}']
+            lines += [f"ip {address} {other.address} {chance}" for other in others] or [
+                f'{hook[0]}ifname "eth0" {chance}'
+            ]
             lines.append("}")
         lines.append("}")
-        subprocess.run(["nsenter", f"--net=/proc/{self.holder.pid}/ns/net", "nft", "-f", "-"], input="\n".join(lines) + "\n",
-                       check=True, capture_output=True, text=True)
+        subprocess.run(
+            ["nsenter", f"--net=/proc/{self.holder.pid}/ns/net", "nft", "-f", "-"],
+            input="\n".join(lines) + "\n",
+            check=True,
+            capture_output=True,
+            text=True,
+        )
 
     def end(self):
         self.holder.kill()
@@ -89,8 +105,9 @@ class Hosts:
         for number in range(count):
             host = Host(f"n{number}", f"{NETWORK}.{10 + number}", folder / f"disk-n{number}", own_pids)
             self.hosts.append(host)
-            self.switch.ip("link", "add", f"v{number}", "type", "veth", "peer", "name", "eth0", "netns",
-                           str(host.holder.pid))
+            self.switch.ip(
+                "link", "add", f"v{number}", "type", "veth", "peer", "name", "eth0", "netns", str(host.holder.pid)
+            )
             self.switch.ip("link", "set", f"v{number}", "master", "br0", "up")
             host.ip("addr", "add", f"{host.address}/24", "dev", "eth0")
             host.ip("link", "set", "eth0", "up")
@@ -102,7 +119,10 @@ class Hosts:
         """The hosts know the names of all from now on, and these of n0."""
         path = self._folder / "names"
         hosts = [self.switch, *self.hosts]
-        lines = [*(f"{host.address} {host.name}" for host in hosts), *(f"{self.hosts[0].address} {name}" for name in more)]
+        lines = [
+            *(f"{host.address} {host.name}" for host in hosts),
+            *(f"{self.hosts[0].address} {name}" for name in more),
+        ]
         path.write_text("\n".join(["127.0.0.1 localhost", *lines]) + "\n")
         for host in hosts:
             run(*host.command("mount", "--bind", path, "/etc/hosts"))

@@ -7,8 +7,9 @@ import os
 import pathlib
 import signal
 
-import hosts as hosts_module
 import pytest
+
+import hosts as hosts_module
 import ray_cluster
 from conftest import RTRAIN, Running, wait_until
 from fashion_mnist import FashionMnist
@@ -33,8 +34,20 @@ def submit(rtrain, images):  # what names its data is there when the nodes of Ra
         cluster = ray_cluster.RayCluster(rtrain.folder / "ray", made, rtrain.env)
 
         def start(*args):
-            words = [RTRAIN, "submit", "ray", *args, "--nodes", "2", "--cpus-per-task", "2", "--python", cluster.python, "--address",
-                     cluster.address]
+            words = [
+                RTRAIN,
+                "submit",
+                "ray",
+                *args,
+                "--nodes",
+                "2",
+                "--cpus-per-task",
+                "2",
+                "--python",
+                cluster.python,
+                "--address",
+                cluster.address,
+            ]
             return Running(made[0].command(*words, folder=rtrain.folder), rtrain.folder, cluster.env)
 
         yield start

@@ -4,10 +4,10 @@ scripts/test --cluster runs it.
 """
 
 from conftest import wait_until
-from test_slurm import saving_job  # noqa: F401: a fixture
+from test_slurm import saving_job  # noqa: F401  (a fixture)
 
 
-def test_a_job_saves_before_its_time_limit_and_starts_again(saving_job):  # noqa: F811
+def test_a_job_saves_before_its_time_limit_and_starts_again(saving_job):
     """Of the run's own accord: no signal of Slurm's is asked for."""
     saving_job.submit("--time", "1", "--option=--signal=USR2@1")
     first = saving_job.finish(timeout_s=180)
@@ -15,7 +15,7 @@ def test_a_job_saves_before_its_time_limit_and_starts_again(saving_job):  # noqa
     assert first["error"]["message"].startswith("terminated: the job's time limit, in 1"), first["error"]
 
 
-def test_the_loss_of_a_slurmd_starts_the_job_again(saving_job):  # noqa: F811
+def test_the_loss_of_a_slurmd_starts_the_job_again(saving_job):
     user = saving_job.user
     saving_job.submit()
     user.slurm.kill_slurmd(user.slurm.hosts[1])

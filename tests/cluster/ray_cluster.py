@@ -31,17 +31,31 @@ class RayCluster:
         self._wait(2)
 
     def _start(self, host, *args):
-        words = [self.python, "-m", "ray.scripts.scripts", "start", "--block", f"--node-ip-address={host.address}", "--num-cpus=2",
-                 "--object-store-memory=80000000", *args]
+        words = [
+            self.python,
+            "-m",
+            "ray.scripts.scripts",
+            "start",
+            "--block",
+            f"--node-ip-address={host.address}",
+            "--num-cpus=2",
+            "--object-store-memory=80000000",
+            *args,
+        ]
         with open(self._folder / f"{host.name}.out", "wb") as out:
             subprocess.Popen(host.command(*words), env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
 
     def _wait(self, nodes):
         """Until so many nodes are alive."""
-        script = f"import ray; ray.init('{self.address}', log_to_driver=False); print(sum(node['Alive'] for node in ray.nodes()))"
+        script = (
+            f"import ray; ray.init('{self.address}', log_to_driver=False); "
+            "print(sum(node['Alive'] for node in ray.nodes()))"
+        )
         until = time.monotonic() + DEADLINE_S
         while True:
-            done = subprocess.run(self._hosts[0].command(self.python, "-c", script), env=self.env, capture_output=True, text=True)
+            done = subprocess.run(
+                self._hosts[0].command(self.python, "-c", script), env=self.env, capture_output=True, text=True
+            )
             if done.stdout.strip().endswith(str(nodes)):
                 return
             if time.monotonic() > until:

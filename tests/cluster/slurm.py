@@ -66,9 +66,17 @@ class Slurm:
         self._write_configuration()
         self.env = {"SLURM_CONF": str(folder / "slurm.conf")}
         self.daemons = {}
-        self._start(hosts.switch, "munged", "--foreground", "--force", f"--key-file={folder}/munge.key",
-                    f"--socket={folder}/munge.socket", f"--pid-file={folder}/munged.pid", f"--log-file={folder}/munged.log",
-                    f"--seed-file={folder}/munged.seed")
+        self._start(
+            hosts.switch,
+            "munged",
+            "--foreground",
+            "--force",
+            f"--key-file={folder}/munge.key",
+            f"--socket={folder}/munge.socket",
+            f"--pid-file={folder}/munged.pid",
+            f"--log-file={folder}/munged.log",
+            f"--seed-file={folder}/munged.seed",
+        )
         self._wait("munged", (folder / "munge.socket").exists)
         self._start(hosts.switch, "slurmctld", "-D")
         for host in hosts.hosts:
@@ -79,14 +87,21 @@ class Slurm:
         key = self.folder / "munge.key"
         key.write_bytes(secrets.token_bytes(1024))
         key.chmod(0o400)
-        nodes = "\n".join(f"NodeName={host.name} NodeAddr={host.address} CPUs=4 State=UNKNOWN" for host in self.hosts.hosts)
+        nodes = "\n".join(
+            f"NodeName={host.name} NodeAddr={host.address} CPUs=4 State=UNKNOWN" for host in self.hosts.hosts
+        )
         (self.folder / "slurm.conf").write_text(CONFIG.format(network=NETWORK, folder=self.folder, nodes=nodes))
 
     def _start(self, host, program, *args):
         """A daemon on that host, in the foreground."""
         with open(self.folder / f"{program}-{host.name}.out", "ab") as out:
             self.daemons[program, host.name] = subprocess.Popen(
-                host.command(program, *args), env=self._environment({}), stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+                host.command(program, *args),
+                env=self._environment({}),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+            )
 
     def start_slurmd(self, host):
         self._start(host, "slurmd", "-D", "-N", host.name)
@@ -101,8 +116,13 @@ class Slurm:
 
     def __call__(self, *command, host=0, check=True):
         """What a command of Slurm prints."""
-        done = subprocess.run(self.hosts[host].command(*command), env=self._environment({}), capture_output=True, text=True,
-                              timeout=DEADLINE_S)
+        done = subprocess.run(
+            self.hosts[host].command(*command),
+            env=self._environment({}),
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE_S,
+        )
         assert done.returncode == 0 or not check, f"{command}: {done.stdout}{done.stderr}"
         return done.stdout.strip()
 

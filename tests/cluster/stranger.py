@@ -35,7 +35,7 @@ def send(address, data, pause_s=0):
     peer = socket.create_connection(address, timeout=30)
     try:
         for start in range(0, len(data), 1 if pause_s else max(1, len(data))):
-            peer.sendall(data[start:start + 1] if pause_s else data)
+            peer.sendall(data[start : start + 1] if pause_s else data)
             time.sleep(pause_s)
         while peer.recv(65536):
             pass

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+
 from conftest import RTRAIN, wait_until
 from test_heal import LOSE, SAVE, attempts, ends, statuses, training
 
@@ -32,8 +33,11 @@ def calm(rtrain, job, **options):
 
 
 def pids(rtrain, attempt):
-    return dict(rtrain.query("SELECT rank, pid FROM workers JOIN runs USING(run_id) WHERE name = 'healed' AND attempt = ?",
-                             attempt))
+    return dict(
+        rtrain.query(
+            "SELECT rank, pid FROM workers JOIN runs USING(run_id) WHERE name = 'healed' AND attempt = ?", attempt
+        )
+    )
 
 
 @pytest.mark.parametrize("torch", ["", GLOO], ids=["hierarchy", "gloo"])
@@ -51,9 +55,11 @@ def test_a_rank_of_either_host_is_replaced_on_it(rtrain, job, torch):
     shown = rtrain.json("show", "healed")["attempts"]
     assert [each["error"]["rank"] for each in shown[:-1]] == list(lost.values())
     assert [each["host"] for each in shown[-1]["workers"]] == ["n0", "n0", "n1", "n1"]
-    steps = rtrain.query("SELECT json_extract(metrics, '$.step') FROM reports JOIN runs USING(run_id) WHERE name = 'healed' "
-                         "AND superseded = 0 AND rank = 3 ORDER BY idx")
-    assert [step for step, in steps] == list(range(1, 13))
+    steps = rtrain.query(
+        "SELECT json_extract(metrics, '$.step') FROM reports JOIN runs USING(run_id) WHERE name = 'healed' "
+        "AND superseded = 0 AND rank = 3 ORDER BY idx"
+    )
+    assert [step for (step,) in steps] == list(range(1, 13))
 
 
 def test_the_only_rank_of_a_host_is_replaced(rtrain, job):
@@ -65,15 +71,22 @@ def test_the_only_rank_of_a_host_is_replaced(rtrain, job):
 
 def test_workers_killed_at_random_moments_leave_the_bits_alone(hosts, tmp_path):
     command = [sys.executable, KILLS, "--kills", "12", "--hosts", "2"]
-    result = subprocess.run(command, env={**os.environ, "RTRAIN": str(RTRAIN), "TMPDIR": str(tmp_path)}, capture_output=True,
-                            text=True, timeout=300)
+    result = subprocess.run(
+        command,
+        env={**os.environ, "RTRAIN": str(RTRAIN), "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     assert "the same bits" in result.stdout
 
 
 # Each with the rank that gets there.
-@pytest.mark.parametrize(("point", "rank"), [("elastic.prepare:9", 3), ("elastic.prepare:9", 0), ("elastic.commit:9", 2),
-                                             ("elastic.commit:9", 1)])
+@pytest.mark.parametrize(
+    ("point", "rank"),
+    [("elastic.prepare:9", 3), ("elastic.prepare:9", 0), ("elastic.commit:9", 2), ("elastic.commit:9", 1)],
+)
 def test_a_rank_that_is_killed_in_a_commit(rtrain, job, point, rank):
     wanted = calm(rtrain, job)
     rtrain.env["RTRAIN_FAULT"] = f"{point}:kill:rank={rank}:attempt=1"
@@ -91,8 +104,12 @@ def test_ranks_of_both_hosts_at_once(rtrain, job):
 
 def test_a_host_that_is_lost_restarts_the_group(rtrain, job):
     wait = "while state.step == 5 and not files.exists 'go' do os.execute 'sleep 0.05' end"
-    path = script(rtrain, at_step=f"if rank == 0 and state.step == 5 then files.once 'there' end\n{wait}",
-                  after_step=SAVE.replace("@MODE@", "SYNC"), limits="max_failures = 1, node_timeout_s = 2")
+    path = script(
+        rtrain,
+        at_step=f"if rank == 0 and state.step == 5 then files.once 'there' end\n{wait}",
+        after_step=SAVE.replace("@MODE@", "SYNC"),
+        limits="max_failures = 1, node_timeout_s = 2",
+    )
     running = job("run", path)
     wait_until(lambda: (rtrain.folder / "there").exists(), message="the fifth step")
     running.processes[1].kill()

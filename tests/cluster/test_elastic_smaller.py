@@ -4,6 +4,7 @@ import os
 import signal
 
 import pytest
+
 from conftest import wait_until
 from test_heal import ends, statuses
 from test_heal_smaller import end_of_reference, reference, seen, smaller
@@ -18,7 +19,10 @@ WAIT_FOR_OTHERS = """
 if rank == 2 and state.step == 5 then files.once 'there' end
 while rank >= 2 and state.step == 5 do os.execute 'sleep 0.05' end
 """
-LOSE_NEW = "if train.get_context():get_world_rank() == 1 and state.step == 9 and files.once 'again' then os.execute 'kill -9 $PPID' end"
+LOSE_NEW = (
+    "if train.get_context():get_world_rank() == 1 and state.step == 9 and files.once 'again' then os.execute "
+    "'kill -9 $PPID' end"
+)
 
 
 @pytest.fixture
@@ -29,11 +33,18 @@ def hosts(three_hosts):
 def start(rtrain, job, num_workers, nodes, cores, limits="", **places):
     """A job of so many cores on each host, whose ranks all wait; what they have reported has come to node 0."""
     text = smaller(num_workers, limits=f"node_timeout_s = 2{limits}", **{"at_step": WAIT, **places})
-    running = job("run", rtrain.script(text), nodes=nodes, counts=(1,) * len(nodes), env={"SLURM_CPUS_ON_NODE": str(cores)})
-    is_over = lambda: not running.processes[0].running
+    running = job(
+        "run", rtrain.script(text), nodes=nodes, counts=(1,) * len(nodes), env={"SLURM_CPUS_ON_NODE": str(cores)}
+    )
+
+    def is_over():
+        return not running.processes[0].running
+
     wait_until(lambda: (rtrain.folder / "there").exists() or is_over(), message="the sixth step")
     reported = "SELECT count(*) FROM reports WHERE idx = 4"
-    wait_until(lambda: is_over() or rtrain.query(reported) == [(len(nodes) * cores,)], message="the fifth step's reports")
+    wait_until(
+        lambda: is_over() or rtrain.query(reported) == [(len(nodes) * cores,)], message="the fifth step's reports"
+    )
     return running
 
 
@@ -52,7 +63,9 @@ def workers(rtrain):
 
 
 @pytest.mark.parametrize("wait", [WAIT, WAIT_FOR_OTHERS], ids=["computing", "waiting"])
-@pytest.mark.parametrize("torch", ["", "torch_config = train.TorchConfig {backend = 'gloo'},"], ids=["hierarchy", "gloo"])
+@pytest.mark.parametrize(
+    "torch", ["", "torch_config = train.TorchConfig {backend = 'gloo'},"], ids=["hierarchy", "gloo"]
+)
 def test_the_others_go_on_without_a_lost_host(rtrain, job, torch, wait):
     path = rtrain.script(reference(4, torch), "reference.lua")
     calm = job("run", path, env={"SLURM_CPUS_ON_NODE": "2"}).wait()

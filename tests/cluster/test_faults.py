@@ -5,6 +5,7 @@ import signal
 import time
 
 import pytest
+
 from conftest import processes_of, wait_until
 from faulted_run import Run, reporting
 
@@ -138,7 +139,9 @@ def test_a_full_disk_of_one_host_does_not_end_the_run(rtrain, job, hosts):
     fill = hosts[1].command("sh", "-c", "cat /dev/zero > /srv/disk/full 2>/srv/disk/error; true")
     assert os.spawnvp(os.P_WAIT, fill[0], fill) == 0
     # Each has a page of its file that it still writes to.
-    wait_until(lambda: "reports do not outlive this host's agent for now" in run.stderr, message="a line about the disk")
+    wait_until(
+        lambda: "reports do not outlive this host's agent for now" in run.stderr, message="a line about the disk"
+    )
     run.wait_for_steps(20)
     run.let_go()
     for result in run.job.wait():

@@ -1,10 +1,10 @@
 """Hosts that are checked before they are used, watched while they are, and left out when they are bad."""
 
-import os
 import shutil
 import subprocess
 
 import pytest
+
 from conftest import wait_until
 from fake_driver import simulate_driver, use_libtorch
 
@@ -69,7 +69,9 @@ def wait_for(process, text):
 
 
 def wait_for_step(rtrain, attempt):
-    wait_until(lambda: rtrain.query("SELECT 1 FROM reports WHERE attempt = ?", attempt), 60, f"a step of attempt {attempt}")
+    wait_until(
+        lambda: rtrain.query("SELECT 1 FROM reports WHERE attempt = ?", attempt), 60, f"a step of attempt {attempt}"
+    )
 
 
 def finish(rtrain, running, ignore=()):
@@ -93,7 +95,8 @@ def test_every_host_is_checked_before_it_is_used(rtrain, job):
     wait_for_step(rtrain, 1)
     run = finish(rtrain, running)
     assert [(node["node"], node["host"], node["address"]) for node in run["nodes"]] == [
-        (number, f"n{number}", f"10.77.0.{10 + number}") for number in range(3)]
+        (number, f"n{number}", f"10.77.0.{10 + number}") for number in range(3)
+    ]
     for node in run["nodes"]:
         checks = {(check["check"], check["peer"]) for check in node["checks"]}
         assert checks == {("storage", None), *(("link", f"n{other}") for other in range(3) if other != node["node"])}
@@ -179,10 +182,16 @@ def test_evaluators_of_the_script_decide(rtrain, job, evaluators):
     health = f"health_config = {{evaluators = {{{evaluators}}}}},"
     running = start(rtrain, job, SAYS + STEPS, health=health)
     wait_for_step(rtrain, len(statuses))
-    wait_until(lambda: rtrain.query("SELECT 1 FROM events WHERE text LIKE 'health: host n2, script: %'"), message="the evidence")
+    wait_until(
+        lambda: rtrain.query("SELECT 1 FROM events WHERE text LIKE 'health: host n2, script: %'"),
+        message="the evidence",
+    )
     if "DIAGNOSE" in evaluators:
-        wait_until(lambda: "watchdog: host n2: its sums are wrong (stacks of all ranks" in running.processes[0].stderr, 60,
-                   "the stacks")
+        wait_until(
+            lambda: "watchdog: host n2: its sums are wrong (stacks of all ranks" in running.processes[0].stderr,
+            60,
+            "the stacks",
+        )
     run = finish(rtrain, running)
     assert rtrain.statuses("health") == statuses
     assert "".join(evicted(run)) == host

@@ -112,6 +112,9 @@ def test_without_the_host_of_the_ingest_workers_the_run_goes_on(rtrain, job):
     result = running.processes[0].wait()
     assert result.returncode == 0, result.stderr
     assert "on host n1 has gone, or does not come: it is started again" in result.stderr
-    assert rtrain("run", script(rtrain, 0, ranks=2, strategy="STRICT_PACK"), "--name", "one", "--oversubscribe").returncode == 0
+    assert (
+        rtrain("run", script(rtrain, 0, ranks=2, strategy="STRICT_PACK"), "--name", "one", "--oversubscribe").returncode
+        == 0
+    )
     assert batches(rtrain, "two") == batches(rtrain, "one")
     wait_until(lambda: not processes_of(rtrain.storage), message="the end of all processes")

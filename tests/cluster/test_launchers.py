@@ -8,6 +8,7 @@ import signal
 import textwrap
 
 import pytest
+
 from conftest import RTRAIN, SOURCE, Running, wait_until
 from fashion_mnist import FashionMnist
 from test_nodes import script
@@ -41,11 +42,27 @@ def mpi(rtrain, hosts, shell):
     if shutil.which("orted") is None:
         pytest.skip("Open MPI is not installed (scripts/setup installs Debian's)")
     # As with ssh: little of the environment, and no folder.
-    names = ("HOME", "PATH", "RTRAIN_RUNTIME_DIR", "RTRAIN_STORAGE", "RTRAIN_DATA", "OMP_NUM_THREADS", "TMPDIR", "LUA_PATH")
-    lines = [f"{host.name}) exec {shlex.join(host.command('env', '-i'))} {passed(names)} /bin/sh -c \"$*\" ;;" for host in hosts.hosts]
+    names = (
+        "HOME",
+        "PATH",
+        "RTRAIN_RUNTIME_DIR",
+        "RTRAIN_STORAGE",
+        "RTRAIN_DATA",
+        "OMP_NUM_THREADS",
+        "TMPDIR",
+        "LUA_PATH",
+    )
+    lines = [
+        f'{host.name}) exec {shlex.join(host.command("env", "-i"))} {passed(names)} /bin/sh -c "$*" ;;'
+        for host in hosts.hosts
+    ]
     agent = rtrain.folder / "bin" / "remote"
-    agent.write_text("\n".join([
-        "#!/bin/bash", "while [[ $1 == -* ]]; do shift; done", "host=$1", "shift", "case $host in", *lines, "esac"]) + "\n")
+    agent.write_text(
+        "\n".join(
+            ["#!/bin/bash", "while [[ $1 == -* ]]; do shift; done", "host=$1", "shift", "case $host in", *lines, "esac"]
+        )
+        + "\n"
+    )
     agent.chmod(0o755)
     rtrain.env.update(OMPI_MCA_plm_rsh_agent=str(agent), OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     return shell
@@ -63,8 +80,14 @@ def test_mpirun_has_the_parameters_of_one_machine(rtrain, mpi):
     images.check(mpi(*MPIRUN, *images.run("two")).wait())
 
 
-@pytest.mark.parametrize("words, counts", [
-    ("-N 2 --host n0:2,n1:2", [2, 2]), ("-n 4 --map-by node --host n0:2,n1:2", [2, 2]), ("-n 3 --host n0:2,n1:1", [2, 1])])
+@pytest.mark.parametrize(
+    "words, counts",
+    [
+        ("-N 2 --host n0:2,n1:2", [2, 2]),
+        ("-n 4 --map-by node --host n0:2,n1:2", [2, 2]),
+        ("-n 3 --host n0:2,n1:1", [2, 1]),
+    ],
+)
 def test_the_processes_of_mpirun_are_ranks(rtrain, mpi, words, counts):
     command = ["mpirun", *words.split(), "--bind-to", "none", "rtrain"]
     result = mpi(*command, "run", script(rtrain, PLACES), "-n", str(sum(counts))).wait()
@@ -109,7 +132,9 @@ def test_mpirun_of_mpich_has_the_parameters_of_one_machine(rtrain, mpich):
 
 @pytest.mark.parametrize("words, counts", [("-ppn 2 -n 4 -hosts n0,n1", [2, 2]), ("-n 3 -hosts n0:2,n1:1", [2, 1])])
 def test_the_processes_of_mpirun_of_mpich_are_ranks(rtrain, mpich, words, counts):
-    result = mpich(*words.split(), "rtrain", "run", script(rtrain, PLACES), "-n", str(sum(counts)), RTRAIN_NNODES="2").wait()
+    result = mpich(
+        *words.split(), "rtrain", "run", script(rtrain, PLACES), "-n", str(sum(counts)), RTRAIN_NNODES="2"
+    ).wait()
     assert result.returncode == 0, result.stderr
     assert sorted(result.stdout.splitlines()) == places_of(counts)
 
@@ -125,7 +150,12 @@ def test_mpirun_of_mpich_ends_with_the_code_of_the_script(rtrain, mpich):
 def check_run_on_both(rtrain, running):
     for result in [process.wait() for process in running]:
         assert result.returncode == 0, result.stderr
-    assert [worker["host"] for worker in rtrain.json("show", "nodes")["attempts"][0]["workers"]] == ["n0", "n0", "n1", "n1"]
+    assert [worker["host"] for worker in rtrain.json("show", "nodes")["attempts"][0]["workers"]] == [
+        "n0",
+        "n0",
+        "n1",
+        "n1",
+    ]
 
 
 def test_the_task_of_skypilot_is_one_run(rtrain, shell):
@@ -133,17 +163,25 @@ def test_the_task_of_skypilot_is_one_run(rtrain, shell):
     nodes = int(re.search(r"^num_nodes: (\d+)$", text, re.MULTILINE).group(1))
     command = textwrap.dedent(text.split("run: |\n")[1]).replace("/results", str(rtrain.storage))
     script(rtrain, NODES)
-    variables = {"SKYPILOT_NODE_IPS": "10.77.0.10\n10.77.0.11", "SKYPILOT_NUM_NODES": str(nodes), "SKYPILOT_NUM_GPUS_PER_NODE": "0",
-                 "SKYPILOT_TASK_ID": "sky-managed-2026-11-23-02-00-00-000000_train_1-0", "RTRAIN_SECRET": os.urandom(32).hex()}
-    check_run_on_both(rtrain, [
-        shell("bash", "-c", command, host=node, **variables, SKYPILOT_NODE_RANK=str(node)) for node in range(nodes)])
+    variables = {
+        "SKYPILOT_NODE_IPS": "10.77.0.10\n10.77.0.11",
+        "SKYPILOT_NUM_NODES": str(nodes),
+        "SKYPILOT_NUM_GPUS_PER_NODE": "0",
+        "SKYPILOT_TASK_ID": "sky-managed-2026-11-23-02-00-00-000000_train_1-0",
+        "RTRAIN_SECRET": os.urandom(32).hex(),
+    }
+    check_run_on_both(
+        rtrain,
+        [shell("bash", "-c", command, host=node, **variables, SKYPILOT_NODE_RANK=str(node)) for node in range(nodes)],
+    )
 
 
 def test_the_pods_of_an_indexed_job_are_one_run(rtrain, hosts, shell):
     """With the variables that `rtrain submit k8s` writes, and the number that Kubernetes gives each pod."""
     path = script(rtrain, NODES)
-    text = rtrain("submit", "k8s", path, "--nodes", "2", "--image", "i", "--claim", "c", "--name", "nodes",
-                  "--dry-run").stdout
+    text = rtrain(
+        "submit", "k8s", path, "--nodes", "2", "--image", "i", "--claim", "c", "--name", "nodes", "--dry-run"
+    ).stdout
     variables = dict(re.findall(r'- name: (RTRAIN_\w+)\n +value: "?([^"\n]+)', text))
     assert variables["RTRAIN_MASTER_ADDR"] == "nodes-0.nodes"
     hosts.write_names(variables["RTRAIN_MASTER_ADDR"])
@@ -151,13 +189,25 @@ def test_the_pods_of_an_indexed_job_are_one_run(rtrain, hosts, shell):
     key.write_text(os.urandom(32).hex())
     key.chmod(0o400)
     variables["RTRAIN_SECRET_FILE"] = str(key)
-    check_run_on_both(rtrain, [
-        shell("rtrain", "run", path, "--resume", "auto", host=node, **variables, JOB_COMPLETION_INDEX=str(node)) for node in range(2)])
+    check_run_on_both(
+        rtrain,
+        [
+            shell("rtrain", "run", path, "--resume", "auto", host=node, **variables, JOB_COMPLETION_INDEX=str(node))
+            for node in range(2)
+        ],
+    )
 
 
 def test_the_pods_of_kubeflow_are_one_run(rtrain, hosts, shell):
     hosts.write_names("nodes-node-0-0.nodes")
-    variables = {"PET_NNODES": "2", "PET_NPROC_PER_NODE": "auto", "PET_MASTER_ADDR": "nodes-node-0-0.nodes", "PET_MASTER_PORT": "29400",
-                 "RTRAIN_SECRET": os.urandom(32).hex()}
+    variables = {
+        "PET_NNODES": "2",
+        "PET_NPROC_PER_NODE": "auto",
+        "PET_MASTER_ADDR": "nodes-node-0-0.nodes",
+        "PET_MASTER_PORT": "29400",
+        "RTRAIN_SECRET": os.urandom(32).hex(),
+    }
     path = script(rtrain, NODES)
-    check_run_on_both(rtrain, [shell("rtrain", "run", path, host=node, **variables, PET_NODE_RANK=str(node)) for node in range(2)])
+    check_run_on_both(
+        rtrain, [shell("rtrain", "run", path, host=node, **variables, PET_NODE_RANK=str(node)) for node in range(2)]
+    )

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 
 import pytest
+
 from conftest import RTRAIN, processes_of, wait_until
 from fake_driver import simulate_driver, use_libtorch
 from hosts import process_state
@@ -67,8 +68,15 @@ def script(rtrain, body, failures="", torch=""):
 
 def run_on(host, rtrain, *args):
     """rtrain there, with a runtime folder that is not the controller's."""
-    return subprocess.run(host.command(RTRAIN, *args, folder=rtrain.folder), env=rtrain.env, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        host.command(RTRAIN, *args, folder=rtrain.folder),
+        env=rtrain.env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 def workers_of(rtrain, attempt=-1):
@@ -77,6 +85,7 @@ def workers_of(rtrain, attempt=-1):
 
 def wait_for_reports(rtrain, job, count=1, ranks=4):
     """That many, each of all ranks."""
+
     def has_reports():
         assert job.processes[0].running, job.processes[0].stderr
         found = rtrain("metrics", "nodes", "--ranks", "--json")
@@ -111,7 +120,9 @@ def test_processes_and_hosts_are_series_under_their_own_ranks(rtrain, job):
         return {row["rank"] for row in json.loads(found.stdout)} if found.returncode == 0 else set()
 
     wait_until(lambda: ranks_of("process/cpu_percent") == {0, 1, 2, 3}, message="samples of every rank's process")
-    wait_until(lambda: ranks_of("host/cpu_percent") == {0, 2}, message="samples of both hosts, each under its first rank")
+    wait_until(
+        lambda: ranks_of("host/cpu_percent") == {0, 2}, message="samples of both hosts, each under its first rank"
+    )
     (rtrain.folder / "go").touch()
     assert [result.returncode for result in running.wait()] == [0, 0]
 
@@ -126,9 +137,12 @@ def test_the_parameters_are_those_of_one_machine(rtrain, job):
 
 @pytest.mark.parametrize("torch, is_shared", [("", "yes"), (GLOO, "no")])
 def test_ranks_of_a_host_share_memory_and_all_ranks_have_the_same_bits(rtrain, job, torch, is_shared):
-    body = TRAINING.replace("train.report{", """
+    body = TRAINING.replace(
+        "train.report{",
+        """
         local maps = io.open('/proc/self/maps'):read('*a')
-        train.report{shared = maps:find('memfd:rtrain-group', 1, true) and 'yes' or 'no', """)
+        train.report{shared = maps:find('memfd:rtrain-group', 1, true) and 'yes' or 'no', """,
+    )
     for result in job("run", script(rtrain, body, torch=torch)).wait():
         assert result.returncode == 0, result.stderr
     ranks = rtrain.json("metrics", "nodes", "--ranks")[0]["ranks"]
@@ -165,11 +179,14 @@ def test_a_backend_has_its_functions_executed_on_all_hosts(rtrain, job):
 
 
 def test_a_hook_of_gradients_over_two_hosts(rtrain, job):
-    body = TRAINING.replace("local optimizer", """
+    body = TRAINING.replace(
+        "local optimizer",
+        """
     local hooks = torch.distributed.algorithms.ddp_comm_hooks
     model:register_comm_hook(hooks.powerSGD_hook.PowerSGDState(nil, {start_powerSGD_iter = 2, min_compression_rate = 1}),
       hooks.powerSGD_hook.powerSGD_hook)
-    local optimizer""")
+    local optimizer""",
+    )
     for result in job("run", script(rtrain, body)).wait():
         assert result.returncode == 0, result.stderr
     ranks = rtrain.json("metrics", "nodes", "--ranks")[0]["ranks"]
@@ -196,12 +213,21 @@ train.TorchTrainer{
     assert rtrain.json("show", "nodes")["status"] == "FINISHED"
 
 
-@pytest.mark.parametrize("strategy, workers, hosts_of_ranks", [
-    ("SPREAD", 3, ["n0", "n0", "n1"]), ("PACK", 3, ["n0", "n0", "n1"]), ("PACK", 2, ["n0", "n0"]),
-    ("STRICT_PACK", 2, ["n0", "n0"]), ("STRICT_SPREAD", 2, ["n0", "n1"])])
+@pytest.mark.parametrize(
+    "strategy, workers, hosts_of_ranks",
+    [
+        ("SPREAD", 3, ["n0", "n0", "n1"]),
+        ("PACK", 3, ["n0", "n0", "n1"]),
+        ("PACK", 2, ["n0", "n0"]),
+        ("STRICT_PACK", 2, ["n0", "n0"]),
+        ("STRICT_SPREAD", 2, ["n0", "n1"]),
+    ],
+)
 def test_placement(rtrain, job, strategy, workers, hosts_of_ranks):
     path = script(rtrain, "train.report{step = 1}")
-    path.write_text(path.read_text().replace("num_workers = 4", f"num_workers = {workers}, placement_strategy = '{strategy}'"))
+    path.write_text(
+        path.read_text().replace("num_workers = 4", f"num_workers = {workers}, placement_strategy = '{strategy}'")
+    )
     for result in job("run", path, env={"SLURM_CPUS_ON_NODE": "2"}).wait():
         assert result.returncode == 0, result.stderr
     assert [worker["host"] for worker in workers_of(rtrain)] == hosts_of_ranks
@@ -209,7 +235,9 @@ def test_placement(rtrain, job, strategy, workers, hosts_of_ranks):
 
 def test_a_placement_that_the_hosts_cannot_have_is_refused(rtrain, job):
     path = script(rtrain, "train.report{step = 1}")
-    path.write_text(path.read_text().replace("num_workers = 4", "num_workers = 3, placement_strategy = 'STRICT_SPREAD'"))
+    path.write_text(
+        path.read_text().replace("num_workers = 4", "num_workers = 3, placement_strategy = 'STRICT_SPREAD'")
+    )
     first, second = job("run", path).wait()
     assert (first.returncode, second.returncode) == (4, 4), first.stderr
     assert "placement_strategy = 'STRICT_SPREAD': 3 workers need as many hosts; there are 2" in first.stderr
@@ -260,7 +288,9 @@ def test_devices_have_to_be_of_the_type(rtrain, job, gpus):
     refused = job("run", path, "--name", "refused", env_of=gpus).wait()[0]
     assert refused.returncode == 4
     assert "3 workers do not fit on the job's hosts; their cores or devices are for n0: 0, n1: 2" in refused.stderr
-    assert "accelerator_type = 'H100', and their devices are n0: NVIDIA A100-SXM4-80GB, n1: NVIDIA H100" in refused.stderr
+    assert (
+        "accelerator_type = 'H100', and their devices are n0: NVIDIA A100-SXM4-80GB, n1: NVIDIA H100" in refused.stderr
+    )
 
 
 def test_a_script_that_fails_before_fit_ends_every_host(rtrain, job):
@@ -284,7 +314,12 @@ def test_two_runs_of_one_script(rtrain, job):
     path.write_text(path.read_text() + "trainer.run_config = train.RunConfig{name = 'again'}\ntrainer:fit()\n")
     for result in job("run", path).wait():
         assert result.returncode == 0, result.stderr
-    assert [worker["host"] for worker in rtrain.json("show", "again")["attempts"][0]["workers"]] == ["n0", "n0", "n1", "n1"]
+    assert [worker["host"] for worker in rtrain.json("show", "again")["attempts"][0]["workers"]] == [
+        "n0",
+        "n0",
+        "n1",
+        "n1",
+    ]
 
 
 def test_a_killed_worker_is_named_and_the_run_goes_on(rtrain, job):
@@ -431,11 +466,15 @@ def test_an_agent_whose_spool_cannot_be_read_serves_the_next_controller(rtrain, 
 def test_variables_that_are_too_large_for_a_message_are_named(rtrain, job):
     path = script(rtrain, "train.report{step = 1}")
     env = "worker_runtime_env = {env_vars = large}"
-    path.write_text("local large = {} for i = 1, 12 do large['LARGE' .. i] = ('x'):rep(100000) end\n"
-                    + path.read_text().replace("name = 'nodes'", f"name = 'nodes', {env}"))
+    path.write_text(
+        "local large = {} for i = 1, 12 do large['LARGE' .. i] = ('x'):rep(100000) end\n"
+        + path.read_text().replace("name = 'nodes'", f"name = 'nodes', {env}")
+    )
     for result in job("run", path).wait():
         assert result.returncode == 3, result.stderr
-    assert "worker_runtime_env: its variables are too large for workers on other hosts" in rtrain("show", "nodes").stdout
+    assert (
+        "worker_runtime_env: its variables are too large for workers on other hosts" in rtrain("show", "nodes").stdout
+    )
 
 
 def test_a_host_that_does_not_come_is_named(rtrain, job):
@@ -469,7 +508,9 @@ def test_an_elastic_run_goes_on_without_a_host(rtrain, job):
 def test_an_elastic_run_takes_a_returning_host_in(rtrain, job):
     body = WAITING.replace("not files.exists 'go'", "not (files.exists 'go' or train.stop_requested())")
     path = script(rtrain, body, "node_timeout_s = 2, max_failures = 1")
-    path.write_text(path.read_text().replace("num_workers = 4", "num_workers = {2, 4}, elastic_resize_monitor_interval_s = 1"))
+    path.write_text(
+        path.read_text().replace("num_workers = 4", "num_workers = {2, 4}, elastic_resize_monitor_interval_s = 1")
+    )
     running = job("run", path, env={"SLURM_CPUS_ON_NODE": "2"})
     wait_for_reports(rtrain, running)
     running.processes[1].kill()
@@ -523,7 +564,10 @@ def test_stacks_of_all_hosts(rtrain, job, hosts):
 
 
 def test_commands_from_another_host(rtrain, job, hosts):
-    running = job("run", script(rtrain, "torch.ones({1})" + WAITING.replace("not files.exists 'go'", "not train.stop_requested()")))
+    running = job(
+        "run",
+        script(rtrain, "torch.ones({1})" + WAITING.replace("not files.exists 'go'", "not train.stop_requested()")),
+    )
     wait_for_reports(rtrain, running)
     contact = rtrain.storage / "nodes" / ".controller"
     assert contact.stat().st_mode & 0o777 == 0o600
@@ -578,4 +622,6 @@ def test_the_time_out_of_a_collective_names_who_is_absent_on_another_host(rtrain
     (rtrain.folder / "go").touch()
     assert (result.returncode, other.returncode) == (6, 6), result.stderr
     text = " ".join(result.stderr.split())
-    assert re.search(r"rank 1 on host n1 has not come to collective \d+, its last one is collective \d+, all_reduce", text), text
+    assert re.search(
+        r"rank 1 on host n1 has not come to collective \d+, its last one is collective \d+, all_reduce", text
+    ), text

@@ -2,15 +2,15 @@
 
 import json
 import shutil
-import signal
 import subprocess
 import sys
 
 import pytest
+
 from conftest import RTRAIN, wait_until
 
 pytest.importorskip("moto", reason="moto is not here: scripts/test --oracle installs it")
-from s3_server import S3Server  # noqa: E402
+from s3_server import S3Server
 
 URI = "s3://bucket/results"
 SCRIPT = """
@@ -56,8 +56,13 @@ def store(rtrain, hosts):
         server.wait()
         rtrain.env.update(server.variables, XDG_STATE_HOME="/srv/disk/state")
         make = "import boto3, sys; boto3.client('s3', endpoint_url=sys.argv[1]).create_bucket(Bucket='bucket')"
-        subprocess.run(hosts.switch.command(sys.executable, "-c", make, server.variables["AWS_ENDPOINT_URL"]),
-                       env=rtrain.env, check=True, capture_output=True, timeout=60)
+        subprocess.run(
+            hosts.switch.command(sys.executable, "-c", make, server.variables["AWS_ENDPOINT_URL"]),
+            env=rtrain.env,
+            check=True,
+            capture_output=True,
+            timeout=60,
+        )
         yield server
     finally:
         server.end()
@@ -66,8 +71,15 @@ def store(rtrain, hosts):
 def known(rtrain, host, command, *args):
     """What the store says there."""
     shutil.rmtree(host.disk / "state", ignore_errors=True)
-    done = subprocess.run(host.command(RTRAIN, command, *args, "--storage", URI, "--json", folder=rtrain.folder),
-                          env=rtrain.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        host.command(RTRAIN, command, *args, "--storage", URI, "--json", folder=rtrain.folder),
+        env=rtrain.env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     return json.loads(done.stdout) if done.returncode == 0 else []
 
 
@@ -90,8 +102,14 @@ def test_a_checkpoint_has_the_files_of_all_hosts(rtrain, job, store, hosts):
           for rank = 0, 3 do print(files.read(dir .. '/deep/rank-' .. rank)) end
           print(files.read(dir .. '/common'))
         end)""")
-    done = subprocess.run(hosts.switch.command(RTRAIN, "exec", read, folder=rtrain.folder), env=rtrain.env,
-                          capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        hosts.switch.command(RTRAIN, "exec", read, folder=rtrain.folder),
+        env=rtrain.env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.stdout.split("\n")[:5] == ["3", "3", "3", "3", "of rank 0"], done.stderr
     # Nothing of the second host's ranks stays on its disk.
     staged = [path for path in (hosts[1].disk / "state").rglob("*") if path.is_file() and path.name.startswith("rank-")]
@@ -136,8 +154,12 @@ def test_a_host_that_does_not_reach_the_store_is_named(rtrain, job, store, hosts
 
 
 def test_no_upload_is_refused_where_the_runs_folder_is_not(rtrain, job, store):
-    body = SCRIPT.replace("train.tempdir(function(dir)", "(function(fn) fn(train.get_context():get_storage().experiment_path "
-                          ".. '/own-' .. rank .. '-' .. epoch) end)(function(dir)\n os.execute('mkdir ' .. dir)", 1)
+    body = SCRIPT.replace(
+        "train.tempdir(function(dir)",
+        "(function(fn) fn(train.get_context():get_storage().experiment_path "
+        ".. '/own-' .. rank .. '-' .. epoch) end)(function(dir)\n os.execute('mkdir ' .. dir)",
+        1,
+    )
     results = job("run", rtrain.script(body), "--set", "mode=NO_UPLOAD").wait()
     assert results[0].returncode == 1, results[0].stderr
     assert "this host shares no disk with the run's first one" in results[0].stderr

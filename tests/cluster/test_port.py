@@ -13,8 +13,14 @@ from faulted_run import TRAINING, Run, reporting
 
 STRANGER = str(pathlib.Path(__file__).resolve().parent / "stranger.py")
 # What n0 says of each, once.
-REFUSALS = ["it does not speak TLS 1.3", "its secret is another one", "which is not served here", "damaged or recorded",
-            "no hello in time", "is above the limit of"]
+REFUSALS = [
+    "it does not speak TLS 1.3",
+    "its secret is another one",
+    "which is not served here",
+    "damaged or recorded",
+    "no hello in time",
+    "is above the limit of",
+]
 
 
 def listening(host):
@@ -53,8 +59,18 @@ class Strangers:
         subprocess.run(self.program(what, path), check=True, timeout=60)
 
     def tls(self, key, identity, data=b""):
-        command = ["openssl", "s_client", "-connect", ":".join(self.address), "-tls1_3", "-psk", key, "-psk_identity", identity,
-                   "-quiet"]
+        command = [
+            "openssl",
+            "s_client",
+            "-connect",
+            ":".join(self.address),
+            "-tls1_3",
+            "-psk",
+            key,
+            "-psk_identity",
+            identity,
+            "-quiet",
+        ]
         subprocess.run(self.host.command(*command), input=data, capture_output=True, timeout=60)
 
 

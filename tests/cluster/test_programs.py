@@ -40,11 +40,14 @@ def test_programs_of_two_hosts_find_each_other_and_go_on_after_a_kill(rtrain, jo
 
 
 def test_a_stop_reaches_the_programs_of_all_hosts(rtrain, job):
-    script = rtrain.script("""
+    script = rtrain.script(
+        """
         echo '{"call": "report", "metrics": {"step": 1}}' >&3
         trap 'echo "saving in rank $RANK"; exit 0' TERM
         while true; do sleep 0.05; done
-        """, "train.sh")
+        """,
+        "train.sh",
+    )
     started = job("launch", "-n", "4", "--name", "nodes", "sh", script)
     rtrain.wait_for_reports(started.processes[0], 1)
     started.processes[0].send(signal.SIGTERM)

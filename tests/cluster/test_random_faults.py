@@ -88,8 +88,11 @@ def test_after_random_faults_the_parameters_are_those_of_the_calm_run(rtrain, jo
     disturber = Disturber(run, choice)
 
     def reached(number):
-        return rtrain.query("SELECT 1 FROM reports JOIN runs USING(run_id) WHERE name = 'faults' AND superseded = 0 AND "
-                            "json_extract(metrics, '$.step') = ? GROUP BY idx HAVING count(*) = 4", number)
+        return rtrain.query(
+            "SELECT 1 FROM reports JOIN runs USING(run_id) WHERE name = 'faults' AND superseded = 0 AND "
+            "json_extract(metrics, '$.step') = ? GROUP BY idx HAVING count(*) = 4",
+            number,
+        )
 
     wait_until(lambda: reached(5), message="the first steps")
     for number in range(1, count + 1):
@@ -104,8 +107,10 @@ def test_after_random_faults_the_parameters_are_those_of_the_calm_run(rtrain, jo
         assert result.returncode == 0, result.stderr
     last = rtrain.json("metrics", "faults")[-1]["metrics"]
     assert last["parameters"] == rtrain.json("metrics", "calm")[-1]["metrics"]["parameters"]
-    stored = [json.loads(metrics)["id"] for (metrics,) in
-              rtrain.query("SELECT metrics FROM reports JOIN runs USING(run_id) WHERE name = 'faults'")]
+    stored = [
+        json.loads(metrics)["id"]
+        for (metrics,) in rtrain.query("SELECT metrics FROM reports JOIN runs USING(run_id) WHERE name = 'faults'")
+    ]
     assert len(stored) == len(set(stored)), "a report is there twice"
     returned = {line for path in run.notes() for line in path.read_text().splitlines()}
     assert not returned - set(stored), sorted(returned - set(stored))[:10]

@@ -3,6 +3,7 @@
 import signal
 
 import pytest
+
 from conftest import processes_of, wait_until
 from launchers import openmpi, openmpi_by_node, slurm, torchrun
 from test_nodes import GLOO, TRAINING, WAITING, script, wait_for_reports, workers_of
@@ -20,15 +21,19 @@ def places_of(counts):
     """What the ranks print in that script, with so many of them on each host."""
     total, sizes = sum(counts), list(enumerate(counts))
     ranks = [(node, local, size) for node, size in sizes for local in range(size)]
-    return [f"rank {rank} of {total}: {local} of {size} on node {node}, {total * (total + 1)}"
-            for rank, (node, local, size) in enumerate(ranks)]
+    return [
+        f"rank {rank} of {total}: {local} of {size} on node {node}, {total * (total + 1)}"
+        for rank, (node, local, size) in enumerate(ranks)
+    ]
 
 
 @pytest.fixture
 def ranks(job):
     """Starts a job of two processes on each of two hosts; what `job` does."""
+
     def start(*args, **options):
         return job(*args, **{"counts": (2, 2), **options})
+
     return start
 
 
@@ -94,8 +99,9 @@ def test_as_many_ranks_as_the_launcher_has_started(rtrain, ranks):
 
 def test_two_runs_of_one_script(rtrain, ranks):
     path = script(rtrain, "train.report{rank = context:get_world_rank()}")
-    path.write_text(path.read_text() + "trainer.run_config = train.RunConfig{name = 'again'}\n"
-                    "print(trainer:fit().metrics.rank)\n")
+    path.write_text(
+        path.read_text() + "trainer.run_config = train.RunConfig{name = 'again'}\nprint(trainer:fit().metrics.rank)\n"
+    )
     results = ranks("run", path).wait()
     assert [(result.returncode, result.stdout) for result in results] == [(0, "0\n")] * 4, results
     assert [worker["host"] for worker in workers_of(rtrain)] == ["n0", "n0", "n1", "n1"]
@@ -126,14 +132,19 @@ def test_an_error_of_a_rank_elsewhere_shows_the_users_line(rtrain, ranks, rank):
 
 
 def test_a_rank_that_raises_is_retried_and_one_that_dies_is_not(rtrain, ranks):
-    body = WAITING.replace("while", """if context:get_world_rank() == 3 and not files.exists 'raised' then
+    body = WAITING.replace(
+        "while",
+        """if context:get_world_rank() == 3 and not files.exists 'raised' then
       files.write('raised', '')
       error('no luck')
     end
-    while""")
+    while""",
+    )
     running = ranks("run", script(rtrain, body, "max_failures = 3"))
     wait_until(lambda: "attempt 2 begins" in running.processes[0].stderr, message="the second attempt")
-    wait_until(lambda: rtrain.query("SELECT 1 FROM reports WHERE attempt = 2 AND rank = 3"), message="reports of rank 3")
+    wait_until(
+        lambda: rtrain.query("SELECT 1 FROM reports WHERE attempt = 2 AND rank = 3"), message="reports of rank 3"
+    )
     victim = running.processes[3]
     victim.send(signal.SIGKILL)
     results = running.wait()
@@ -178,9 +189,11 @@ def test_a_signal_ends_the_run_in_order(rtrain, ranks, whom):
     assert rtrain.json("show", "nodes")["status"] == "ABORTED"
 
 
-@pytest.mark.parametrize("absent, text", [
-    ([3], "rank 3"),
-    ([2, 3], "hosts with 2 of the 4 ranks have not come: there are n0 of n0, n1")], ids=["a rank", "a host"])
+@pytest.mark.parametrize(
+    "absent, text",
+    [([3], "rank 3"), ([2, 3], "hosts with 2 of the 4 ranks have not come: there are n0 of n0, n1")],
+    ids=["a rank", "a host"],
+)
 def test_a_rank_that_does_not_come_is_named(rtrain, ranks, absent, text):
     rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = "1"
     results = ranks("run", script(rtrain, "train.report{step = 1}"), without=absent).wait(60)

@@ -5,6 +5,7 @@ import os
 import re
 
 import pytest
+
 from conftest import RTRAIN, wait_until
 from fashion_mnist import FashionMnist
 from test_nodes import script
@@ -43,8 +44,9 @@ def test_the_tasks_of_a_step_are_ranks(user, rtrain):
     result = user.srun("run", script(rtrain, PLACES), tasks=2).wait()
     assert result.returncode == 0, result.stderr
     assert sorted(result.stdout.splitlines()) == places_of([2, 2])
-    failed = user.srun("run", script(rtrain, "if context:get_world_rank() == 3 then error('no luck') end"), "--name", "failed",
-                       tasks=2).wait()
+    failed = user.srun(
+        "run", script(rtrain, "if context:get_world_rank() == 3 then error('no luck') end"), "--name", "failed", tasks=2
+    ).wait()
     assert failed.returncode == 1 and "rank 3 raised an error" in failed.stderr, failed.stderr
 
 
@@ -68,7 +70,10 @@ def test_commands_for_a_live_run(user, rtrain):
     assert rtrain.json("show", "nodes")["attempts"][0]["status"] == "RUNNING"
     assert user.command("metrics", "nodes").count("\n") > 3
     for rank in range(4):
-        wait_until(lambda rank=rank: f"rank {rank}\n" in user.command("logs", "nodes", "--rank", rank), message=f"output of rank {rank}")
+        wait_until(
+            lambda rank=rank: f"rank {rank}\n" in user.command("logs", "nodes", "--rank", rank),
+            message=f"output of rank {rank}",
+        )
     stacks = user.command("stack", "nodes")
     assert all(f"rank {rank} (pid" in stacks for rank in range(4)), stacks
     profiles = json.loads(user.command("profile", "nodes", "--rank", "all", "--steps", "2", "--json"))["profiles"]
@@ -92,7 +97,10 @@ def submitted(user, path, *args):
 
 def wait_for_job(user, job):
     """Until it has ended; its state then, and its output."""
-    state = wait_until(lambda: re.fullmatch("COMPLETED|FAILED|CANCELLED|TIMEOUT", user.slurm.state(job)), message=f"the end of job {job}")
+    state = wait_until(
+        lambda: re.fullmatch("COMPLETED|FAILED|CANCELLED|TIMEOUT", user.slurm.state(job)),
+        message=f"the end of job {job}",
+    )
     return state.group(), next(user.rtrain.folder.glob(f"*-{job}.out")).read_text()
 
 
@@ -117,7 +125,9 @@ def test_the_trials_of_a_sweep_are_tasks_of_an_array(user, rtrain):
     wait_until(lambda: not user.slurm("squeue", "-h", "-j", job, check=False), message="the end of the array")
     rows = {row["name"]: row for row in json.loads(user.command("ls", "--json", "--tag", "sweep:search"))}
     outputs = "\n".join(file.read_text() for file in rtrain.folder.glob(f"search-{job}_*.out"))
-    assert {name: row["status"] for name, row in rows.items()} == {f"search-00{i}": "FINISHED" for i in range(3)}, outputs
+    assert {name: row["status"] for name, row in rows.items()} == {f"search-00{i}": "FINISHED" for i in range(3)}, (
+        outputs
+    )
     assert rtrain.json("show", "best:loss:min")["name"] == "search-001"
 
 
@@ -145,7 +155,9 @@ def test_a_job_that_waits_is_queued(user, rtrain):
 
 def test_a_run_whose_script_names_its_storage_leaves_the_queue(user, rtrain):
     path = script(rtrain, "train.report{rank = context:get_world_rank()}")
-    path.write_text(unnamed(path).replace("failure_config", f"storage_path = '{rtrain.folder}/elsewhere', failure_config"))
+    path.write_text(
+        unnamed(path).replace("failure_config", f"storage_path = '{rtrain.folder}/elsewhere', failure_config")
+    )
     job = submitted(user, path, "--option=--hold")
     assert json.loads(user.command("ls", "--json"))[0]["status"] == "QUEUED"
     user.slurm("scontrol", "release", job)
@@ -169,7 +181,9 @@ class SavingJob:
     def submit(self, *args):
         self.job = submitted(self.user, self.path, *args)
         self.name = f"train-{self.job}"
-        wait_until(lambda: len(self.rtrain.query("SELECT 1 FROM reports WHERE rank = 3 LIMIT 3")) == 3, message="reports")
+        wait_until(
+            lambda: len(self.rtrain.query("SELECT 1 FROM reports WHERE rank = 3 LIMIT 3")) == 3, message="reports"
+        )
         self.run_id = self.show()["run_id"]
 
     def show(self):

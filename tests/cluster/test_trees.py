@@ -1,6 +1,7 @@
 """Trees over two hosts, with a rank on each: XGBoost's own sockets, LightGBM's machines over Gloo."""
 
 import pytest
+
 import test_lightgbm
 import test_xgboost
 

@@ -36,6 +36,7 @@ RTRAIN = os.path.abspath(os.environ.get("RTRAIN", "build/rtrain"))
 SOURCE = pathlib.Path(os.environ.get("RTRAIN_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(SOURCE / "tests" / "faults"))
 
+
 def fault_tool(name):
     """What tests/faults builds next to the executable, a library or a program. Fails the test where that is missing."""
     path = pathlib.Path(RTRAIN).parent / "tests" / "faults" / name
@@ -78,7 +79,8 @@ class Running:
         self._files = [folder / f"{stream}-{time.monotonic_ns()}" for stream in ("stdout", "stderr")]
         with open(self._files[0], "wb") as out, open(self._files[1], "wb") as err:
             self.process = subprocess.Popen(
-                args, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
+                args, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
+            )
         self.pid = self.process.pid
 
     @property
@@ -121,9 +123,16 @@ class Rtrain:
         # Of its own: tests side by side do not wait for each other's cores. Short: sockets have short names.
         self.runtime = pathlib.Path(tempfile.mkdtemp(prefix="rt-", dir="/tmp"))
         # Without series of the host: what a test finds in the store does not depend on how long it took.
-        self.env = {**os.environ, "RTRAIN_STORAGE": str(self.storage), "HOME": str(self.folder), "NO_COLOR": "1",
-                    "TMPDIR": str(self.temp), "RTRAIN_RUNTIME_DIR": str(self.runtime), "RTRAIN_HOST_SAMPLE_S": "0",
-                    "LUA_PATH": f"{SOURCE}/tests/e2e/scripts/?.lua;{os.environ.get('LUA_PATH', ';;')}"}
+        self.env = {
+            **os.environ,
+            "RTRAIN_STORAGE": str(self.storage),
+            "HOME": str(self.folder),
+            "NO_COLOR": "1",
+            "TMPDIR": str(self.temp),
+            "RTRAIN_RUNTIME_DIR": str(self.runtime),
+            "RTRAIN_HOST_SAMPLE_S": "0",
+            "LUA_PATH": f"{SOURCE}/tests/e2e/scripts/?.lua;{os.environ.get('LUA_PATH', ';;')}",
+        }
 
     def fail_calls(self, rules, **env):
         """System calls of all that is started from now on fail by these rules (tests/faults/libfaultio.cpp)."""
@@ -193,9 +202,14 @@ class Rtrain:
 
     def pids(self, run):
         """Of the workers of the newest attempt, by rank; none as long as they start."""
-        return [pid for (pid,) in self.query(
-            "SELECT pid FROM workers JOIN runs USING(run_id) WHERE name = ? AND attempt = "
-            "(SELECT max(attempt) FROM attempts WHERE run_id = runs.run_id) ORDER BY rank", run)]
+        return [
+            pid
+            for (pid,) in self.query(
+                "SELECT pid FROM workers JOIN runs USING(run_id) WHERE name = ? AND attempt = "
+                "(SELECT max(attempt) FROM attempts WHERE run_id = runs.run_id) ORDER BY rank",
+                run,
+            )
+        ]
 
     def wait_for_reports(self, running, count):
         """Until rank 0 has made that many, over all runs and attempts."""

@@ -3,6 +3,7 @@
 import pathlib
 
 import pytest
+
 from conftest import RTRAIN
 
 FAKE_DRIVER = pathlib.Path(RTRAIN).parent / "tests" / "fake_nvidia"
@@ -20,7 +21,7 @@ def simulate_driver(rtrain, devices, **env):
 
 
 def simulate_gpus(rtrain, devices, **env):
-    """GPUs on which tensors live and are copied, NCCL's collectives reduce, and most kernels do nothing; see tests/README.md."""
+    """GPUs on which tensors live and are copied, NCCL's collectives reduce, most kernels do nothing: tests/README.md."""
     if not (pathlib.Path(rtrain.json("env")["libtorch"]["path"]) / "libtorch_cuda.so").exists():
         pytest.skip("LibTorch is without its CUDA library: scripts/setup --oracle or --gpu brings it")
     # cuBLASLt is not simulated: LibTorch takes the products that are.

@@ -90,7 +90,7 @@ def _body(request):
 
 
 def _send(request, status, headers, content, cut=False):
-    length = dict((key.lower(), value) for key, value in headers).get("content-length", str(len(content)))
+    length = {key.lower(): value for key, value in headers}.get("content-length", str(len(content)))
     try:
         request.send_response_only(status)
         for key, value in headers:
@@ -99,7 +99,7 @@ def _send(request, status, headers, content, cut=False):
         request.send_header("Content-Length", length if request.command == "HEAD" else str(len(content)))
         request.end_headers()
         if request.command != "HEAD":
-            request.wfile.write(content[:len(content) // 2] if cut else content)
+            request.wfile.write(content[: len(content) // 2] if cut else content)
         request.close_connection = cut
     except OSError:
         request.close_connection = True  # the client has gone

@@ -8,6 +8,7 @@ import sys
 import urllib.request
 
 import pytest
+
 from conftest import wait_until
 
 boto3 = pytest.importorskip("boto3", reason="moto and boto3 are not here: scripts/test --oracle installs them")
@@ -22,17 +23,26 @@ class S3Server:
         command = [sys.executable, "-m", "moto.server", "-H", host.address if host else "127.0.0.1", "-p", "0"]
         with open(self._log, "wb") as log:
             self._process = subprocess.Popen(
-                host.command(*command, folder=folder) if host else command, stdin=subprocess.DEVNULL, stdout=log,
-                stderr=subprocess.STDOUT, cwd=folder, start_new_session=True)
+                host.command(*command, folder=folder) if host else command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=folder,
+                start_new_session=True,
+            )
         self.variables = {**KEYS, "AWS_ENDPOINT_URL": "", "AWS_EC2_METADATA_DISABLED": "true"}
 
     def wait(self):
         """Until it answers."""
         found = wait_until(lambda: re.search(r"Running on (http://[\d.]+:\d+)", self._log.read_text()), message="moto")
         self.variables["AWS_ENDPOINT_URL"] = found.group(1)
-        self.client = boto3.client("s3", endpoint_url=found.group(1), region_name=KEYS["AWS_DEFAULT_REGION"],
-                                   aws_access_key_id=KEYS["AWS_ACCESS_KEY_ID"],
-                                   aws_secret_access_key=KEYS["AWS_SECRET_ACCESS_KEY"])
+        self.client = boto3.client(
+            "s3",
+            endpoint_url=found.group(1),
+            region_name=KEYS["AWS_DEFAULT_REGION"],
+            aws_access_key_id=KEYS["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=KEYS["AWS_SECRET_ACCESS_KEY"],
+        )
 
     def reset(self):
         """All that it holds is forgotten."""

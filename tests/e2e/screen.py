@@ -33,7 +33,7 @@ class Screen:
                 if control is None and len(text) - at < 12:
                     self._rest = text[at:].encode() + self._rest
                     return self
-                assert control, f"a movement that nobody knows: {text[at:at + 12]!r}"
+                assert control, f"a movement that nobody knows: {text[at : at + 12]!r}"
                 self._move(*control.groups())
                 at = control.end()
             else:
@@ -46,7 +46,7 @@ class Screen:
         rows = []
         for line in self._lines:
             for begin in range(0, max(len(line), 1), self.columns):
-                rows.append("".join(line[begin:begin + self.columns]).rstrip())
+                rows.append("".join(line[begin : begin + self.columns]).rstrip())
         while rows and not rows[-1]:
             rows.pop()
         return rows
@@ -77,7 +77,7 @@ class Screen:
             self._erase(count)
         elif letter == "J" and count == 0:
             self._erase(0)
-            del self._lines[self._line + 1:]
+            del self._lines[self._line + 1 :]
         else:
             raise AssertionError(f"a movement that nobody knows: {numbers}{letter}")
         self._is_behind = False
@@ -132,7 +132,7 @@ class Screen:
             line.append(" ")
             self._at += 1
         line.extend([" "] * (self._at + width - len(line)))
-        line[self._at:self._at + width] = [character] + [""] * (width - 1)
+        line[self._at : self._at + width] = [character] + [""] * (width - 1)
         self._at += width
         self._is_behind = self._at % self.columns == 0
 
@@ -141,7 +141,7 @@ def _decoded(data):
     """The text, and the bytes of a character that has not come as a whole."""
     for cut in range(4):
         try:
-            return data[:len(data) - cut].decode(), data[len(data) - cut:]
+            return data[: len(data) - cut].decode(), data[len(data) - cut :]
         except UnicodeDecodeError:
             continue
     return data.decode(errors="replace"), b""

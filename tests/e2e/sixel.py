@@ -3,7 +3,9 @@
 import re
 
 SEQUENCE = re.compile(rb"\x1bP[\d;]*q(.*?)\x1b\\", re.S)
-PART = re.compile(r'"(?P<raster>[\d;]+)|#(?P<colour>[\d;]+)|!(?P<count>\d+)(?P<repeated>[?-~])|(?P<six>[?-~])|(?P<move>[$-])')
+PART = re.compile(
+    r'"(?P<raster>[\d;]+)|#(?P<colour>[\d;]+)|!(?P<count>\d+)(?P<repeated>[?-~])|(?P<six>[?-~])|(?P<move>[$-])'
+)
 
 
 def pictures(output):
@@ -18,7 +20,7 @@ def _picture(data):
     colours, pixels, colour, x, y, at = {}, {}, None, 0, 0, 0
     while at < len(data):
         part = PART.match(data, at)
-        assert part, f"not sixel: {data[at:at + 20]!r}"
+        assert part, f"not sixel: {data[at : at + 20]!r}"
         at = part.end()
         if part["raster"]:
             _, _, width, height = map(int, part["raster"].split(";"))

@@ -74,7 +74,8 @@ return {
   end,
   print = function()
     for i, name in ipairs(order) do
-      io.write(i > 1 and ',\\n' or '{\\n', string.format('%q', name), ': ["', kinds[name], '", [', table.concat(columns[name], ','), ']]')
+      io.write(i > 1 and ',\\n' or '{\\n', string.format('%q', name), ': ["', kinds[name], '", [',
+        table.concat(columns[name], ','), ']]')
     end
     print '}'
   end,
@@ -178,15 +179,20 @@ def table_of_all_types():
     columns["decimal"] = pa.array([decimal.Decimal(i) / 4 for i in range(ROWS)], pa.decimal128(10, 2))
     columns["timestamp"] = pa.array(np.arange(ROWS).astype("datetime64[us]"))
     columns["date"] = pa.array([datetime.date(2020, 1, 1) + datetime.timedelta(i) for i in range(ROWS)])
-    columns["list"] = pa.array([[float(j) if j % 3 else None for j in range(i % 4)] if i % 5 else None
-                                for i in range(ROWS)], pa.list_(pa.float32()))
+    columns["list"] = pa.array(
+        [[float(j) if j % 3 else None for j in range(i % 4)] if i % 5 else None for i in range(ROWS)],
+        pa.list_(pa.float32()),
+    )
     columns["struct"] = pa.array([{"a": i, "b": f"s{i}" if i % 3 else None, "c": [{"d": i}]} for i in range(ROWS)])
     columns["map"] = pa.array([[(f"k{i}", i)] * (i % 3) for i in range(ROWS)], pa.map_(pa.string(), pa.int32()))
-    columns["image"] = pa.array([{"bytes": b"abc" * (i % 3), "path": None} if i % 9 else None for i in range(ROWS)],
-                                pa.struct([("bytes", pa.binary()), ("path", pa.string())]))
+    columns["image"] = pa.array(
+        [{"bytes": b"abc" * (i % 3), "path": None} if i % 9 else None for i in range(ROWS)],
+        pa.struct([("bytes", pa.binary()), ("path", pa.string())]),
+    )
     columns["fixed_list"] = pa.FixedSizeListArray.from_arrays(pa.array(np.arange(ROWS * 4, dtype="float32")), 4)
     columns["tensor"] = pa.FixedShapeTensorArray.from_numpy_ndarray(
-        np.arange(ROWS * 24, dtype="float32").reshape(ROWS, 2, 3, 4))
+        np.arange(ROWS * 24, dtype="float32").reshape(ROWS, 2, 3, 4)
+    )
     columns["null"] = pa.nulls(ROWS)
     return pa.table(columns)
 
@@ -203,8 +209,10 @@ def expected_rows(column, name):
     return plain(column.to_pylist())
 
 
-@pytest.mark.parametrize("compression, version", [
-    ("none", "1.0"), ("snappy", "2.0"), ("gzip", "1.0"), ("zstd", "2.0"), ("lz4", "1.0"), ("brotli", "2.0")])
+@pytest.mark.parametrize(
+    "compression, version",
+    [("none", "1.0"), ("snappy", "2.0"), ("gzip", "1.0"), ("zstd", "2.0"), ("lz4", "1.0"), ("brotli", "2.0")],
+)
 def test_every_type_and_codec_of_parquet(rtrain, compression, version):
     path = rtrain.folder / "all.parquet"
     table = table_of_all_types()
@@ -224,7 +232,9 @@ def test_every_type_and_codec_of_parquet(rtrain, compression, version):
 def test_a_schema_needs_no_libtorch(rtrain):
     path = rtrain.folder / "x.parquet"
     pq.write_table(table_of_all_types(), path, row_group_size=400)
-    out = execute(rtrain, """
+    out = execute(
+        rtrain,
+        """
         local reader = require('base._arrow').open_parquet(arg[1])
         local types = {}
         for i, column in ipairs(reader:schema()) do types[i] = column.name .. '=' .. column.type end
@@ -232,7 +242,9 @@ def test_a_schema_needs_no_libtorch(rtrain):
         print(reader:num_rows(), reader:num_row_groups(), reader:row_group_rows(2), reader:row_group_bytes(0) > 1000)
         local maps = io.open '/proc/self/maps':read '*a'
         print(maps:find 'libarrow' ~= nil, maps:find 'libtorch' ~= nil)
-    """, path).splitlines()
+    """,
+        path,
+    ).splitlines()
     types = dict(item.split("=", 1) for item in out[0].split("; "))
     assert types["int8"] == "int8" and types["float16"] == "float16" and types["dictionary"] == "string"
     assert types["image"] == "image" and types["list"] == "list<float32>" and types["timestamp"] == "timestamp[us]"
@@ -245,7 +257,9 @@ def test_a_schema_needs_no_libtorch(rtrain):
 def test_columns_may_be_chosen(rtrain):
     path = rtrain.folder / "x.parquet"
     pq.write_table(table_of_all_types(), path)
-    out = execute(rtrain, """
+    out = execute(
+        rtrain,
+        """
         local dump = dofile 'dump.lua'
         local reader = require('base._arrow').open_parquet(arg[1])
         local cursor = reader:read(0, {'struct', 'image', 'int8'}, 10)
@@ -256,7 +270,9 @@ def test_columns_may_be_chosen(rtrain):
         local none, rows = reader:read(0, {}), 0
         for batch in function() return none:next() end do rows = rows + batch:num_rows() end
         assert(rows == 1000)
-    """, path)
+    """,
+        path,
+    )
     document, _, errors = out.rpartition("}\n")
     found = json.loads(document + "}")
     assert list(found) == ["struct", "image", "int8"] and len(found["int8"][1]) == 10
@@ -277,10 +293,15 @@ def test_cifar10(rtrain):
     assert {kind for kind, _ in found.values()} == {"image", "int64"}
 
 
-@pytest.mark.parametrize("data, says", [
-    (b"", "it is 0 bytes"), (b"PAR1", "Parquet"), (b"x" * 100, "Parquet magic bytes not found"),
-    (b"PAR1" + b"\xff" * 50 + b"\x20\0\0\0PAR1", "cannot read"),
-])
+@pytest.mark.parametrize(
+    "data, says",
+    [
+        (b"", "it is 0 bytes"),
+        (b"PAR1", "Parquet"),
+        (b"x" * 100, "Parquet magic bytes not found"),
+        (b"PAR1" + b"\xff" * 50 + b"\x20\0\0\0PAR1", "cannot read"),
+    ],
+)
 def test_what_is_no_parquet_is_refused(rtrain, data, says):
     path = rtrain.folder / "bad.parquet"
     path.write_bytes(data)
@@ -309,9 +330,17 @@ def compare_copy(table, copy):
         assert copied_rows(copy, name) == expected, name
 
 
-@pytest.mark.parametrize("options", ["{}", "{compression='zstd', compression_level=9, row_group_size=300}",
-                                     "{compression='gzip'}", "{compression='lz4', use_dictionary=false}",
-                                     "{compression='none', row_group_bytes=1}", "{compression='brotli'}"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        "{}",
+        "{compression='zstd', compression_level=9, row_group_size=300}",
+        "{compression='gzip'}",
+        "{compression='lz4', use_dictionary=false}",
+        "{compression='none', row_group_bytes=1}",
+        "{compression='brotli'}",
+    ],
+)
 def test_pyarrow_reads_parquet_that_rtrain_wrote(rtrain, options):
     table = table_of_all_types()
     source, path = rtrain.folder / "source.parquet", rtrain.folder / "copy.parquet"
@@ -320,11 +349,13 @@ def test_pyarrow_reads_parquet_that_rtrain_wrote(rtrain, options):
     compare_copy(table, pq.read_table(path))
     metadata = pq.ParquetFile(path).metadata
     assert metadata.num_row_groups == {"row_group_size=300": 4, "row_group_bytes=1": 3}.get(
-        options.strip("{}").split(", ")[-1], 1)
+        options.strip("{}").split(", ")[-1], 1
+    )
     codec = options.split("'")[1] if "'" in options else "snappy"
     assert metadata.row_group(0).column(0).compression == {"none": "UNCOMPRESSED"}.get(codec, codec.upper())
     assert str(pq.read_schema(path).field("tensor").type) == (
-        "extension<arrow.fixed_shape_tensor[value_type=float, shape=[2,3,4]]>")
+        "extension<arrow.fixed_shape_tensor[value_type=float, shape=[2,3,4]]>"
+    )
 
 
 @pytest.mark.parametrize("options", ["{}", "{stream=true}", "{compression='lz4'}", "{stream=true, compression='zstd'}"])
@@ -345,11 +376,21 @@ def test_csv_both_ways(rtrain):
     table = table_of_all_types().select(names)
     table = table.append_column("quoted", pa.array([f'a "{i}", b\nc' for i in range(ROWS)]))
     source, path = rtrain.folder / "source.csv", rtrain.folder / "copy.csv"
-    csv.write_csv(pa.table({name: column.cast(pa.string()) if name == "dictionary" else column
-                            for name, column in zip(table.column_names, table.columns)}), source)
+    csv.write_csv(
+        pa.table(
+            {
+                name: column.cast(pa.string()) if name == "dictionary" else column
+                for name, column in zip(table.column_names, table.columns)
+            }
+        ),
+        source,
+    )
     execute(rtrain, COPY, source, path, "open_csv", "csv_writer")
-    copy = csv.read_csv(path, parse_options=csv.ParseOptions(newlines_in_values=True),
-                        convert_options=csv.ConvertOptions(null_values=["", "nan"]))
+    copy = csv.read_csv(
+        path,
+        parse_options=csv.ParseOptions(newlines_in_values=True),
+        convert_options=csv.ConvertOptions(null_values=["", "nan"]),
+    )
     assert copy.column_names == table.column_names
     for name in table.column_names:
         expected = table[name].to_pylist()
@@ -360,10 +401,15 @@ def test_csv_both_ways(rtrain):
 
 def test_json_lines(rtrain):
     path = rtrain.folder / "x.jsonl"
-    rows = [{"a": i, "b": i / 4, "c": f"söme {i}", "d": [i, i + 1], "e": {"f": None if i % 3 else i, "g": [{"h": True}]}}
-            for i in range(5000)]
+    rows = [
+        {"a": i, "b": i / 4, "c": f"söme {i}", "d": [i, i + 1], "e": {"f": None if i % 3 else i, "g": [{"h": True}]}}
+        for i in range(5000)
+    ]
     path.write_text("\n".join(json.dumps(row) for row in rows))
-    found = json.loads(execute(rtrain, """
+    found = json.loads(
+        execute(
+            rtrain,
+            """
         local dump = dofile 'dump.lua'
         local cursor = require('base._arrow').open_json(arg[1], {block_bytes = 1000})
         local types = {}
@@ -371,7 +417,10 @@ def test_json_lines(rtrain):
         assert(table.concat(types, ' ') == 'int64 float64 string list<int64> struct<f: int64, g: list<struct<h: bool>>>')
         for batch in function() return cursor:next() end do dump.add(batch) end
         dump.print()
-    """, path))
+    """,
+            path,
+        )
+    )
     for name in "abcde":
         assert found[name][1] == [plain(row[name]) for row in rows]
 
@@ -390,15 +439,25 @@ def test_a_large_row_group_is_read_in_little_memory(rtrain):
     path = rtrain.folder / "large.parquet"
     rng = np.random.default_rng(0)
     rows = 2_000_000
-    table = pa.table({**{f"x{i}": rng.standard_normal(rows) for i in range(12)}, "text": pa.array(["0123456789" * (i % 5) for i in range(rows)])})
+    table = pa.table(
+        {
+            **{f"x{i}": rng.standard_normal(rows) for i in range(12)},
+            "text": pa.array(["0123456789" * (i % 5) for i in range(rows)]),
+        }
+    )
     pq.write_table(table, path, row_group_size=rows, compression="none", use_dictionary=False)
-    out = execute(rtrain, PEAK + """
+    out = execute(
+        rtrain,
+        PEAK
+        + """
         local reader = require('base._arrow').open_parquet(arg[1])
         local before = peak()
         local cursor, rows = reader:read(0, nil, 4096), 0
         for batch in function() return cursor:next() end do rows = rows + batch:num_rows() end
         print(reader:row_group_bytes(0) / 2 ^ 20, rows, peak() - before)
-    """, path)
+    """,
+        path,
+    )
     row_group_mib, found, grown_mib = map(float, out.split())
     assert row_group_mib > 200 and found == rows
     assert grown_mib < 100
@@ -406,7 +465,10 @@ def test_a_large_row_group_is_read_in_little_memory(rtrain):
 
 def test_writing_takes_little_memory(rtrain):
     path = rtrain.folder / "large.parquet"
-    out = execute(rtrain, PEAK + """
+    out = execute(
+        rtrain,
+        PEAK
+        + """
         local arrow, data, torch = require 'base._arrow', require('torch._C').data, require 'torch'
         local writer = arrow.parquet_writer(arg[1], {compression = 'none', row_group_bytes = 16 * 2 ^ 20})
         local x = torch.rand(1024, 1024)
@@ -414,7 +476,9 @@ def test_writing_takes_little_memory(rtrain):
         for _ = 1, 100 do writer:write(data.to_arrow({'x'}, {x})) end
         writer:close()
         print(peak() - before)
-    """, path)
+    """,
+        path,
+    )
     metadata = pq.ParquetFile(path).metadata
     assert metadata.num_rows == 100 * 1024 and metadata.num_row_groups == 25
     assert path.stat().st_size > 400 * 2**20
@@ -422,7 +486,9 @@ def test_writing_takes_little_memory(rtrain):
 
 
 def test_a_full_disk_is_an_error_that_leaves_no_file(rtrain):
-    result = rtrain("exec", rtrain.script("""
+    result = rtrain(
+        "exec",
+        rtrain.script("""
         local arrow, data, torch = require 'base._arrow', require('torch._C').data, require 'torch'
         local ffi = require 'ffi'
         ffi.cdef 'int setrlimit(int, const uint64_t *); void (*signal(int, void (*)(int)))(int);'
@@ -438,7 +504,8 @@ def test_a_full_disk_is_an_error_that_leaves_no_file(rtrain):
         end
         collectgarbage()
         collectgarbage()
-    """))
+    """),
+    )
     assert result.returncode == 0, result.stderr
     lines = result.stdout.splitlines()
     assert len(lines) == 3
@@ -450,7 +517,9 @@ def test_a_full_disk_is_an_error_that_leaves_no_file(rtrain):
 def test_threads_and_states_read_at_once(rtrain):
     path = rtrain.folder / "x.parquet"
     pq.write_table(table_of_all_types(), path, row_group_size=100)
-    out = execute(rtrain, """
+    out = execute(
+        rtrain,
+        """
         local torch = require 'torch'
         local path = arg[1]
         local blob = require('base._closure').dump(function(group)
@@ -472,7 +541,9 @@ def test_threads_and_states_read_at_once(rtrain):
         for _ = 1, 40 do total = total + pool:next() end
         pool:close()
         print(total / 4)
-    """, path)
+    """,
+        path,
+    )
     assert float(out) == sum(table_of_all_types()["int32"].to_pylist())
 
 

@@ -122,9 +122,15 @@ def read_damaged(rtrain, reader, file, count):
     assert peak_kb < 600_000 and bytes_left < 10 * count
 
 
-@pytest.mark.parametrize("reader, file", [
-    *[("open_parquet", f"{codec}.parquet") for codec in ("none", "snappy", "gzip", "zstd", "lz4", "brotli")],
-    ("open_ipc", "plain.arrow"), ("open_ipc", "zstd.arrow"), ("open_csv", "x.csv")])
+@pytest.mark.parametrize(
+    "reader, file",
+    [
+        *[("open_parquet", f"{codec}.parquet") for codec in ("none", "snappy", "gzip", "zstd", "lz4", "brotli")],
+        ("open_ipc", "plain.arrow"),
+        ("open_ipc", "zstd.arrow"),
+        ("open_csv", "x.csv"),
+    ],
+)
 def test_damaged_files_of_our_writers(rtrain, reader, file):
     assert rtrain("exec", rtrain.script(MAKE_SEEDS)).returncode == 0
     read_damaged(rtrain, reader, file, 400)
@@ -140,15 +146,25 @@ def test_damaged_files_of_pyarrow(rtrain):
     pa = pytest.importorskip("pyarrow", reason="pyarrow is not here: scripts/test --oracle installs it")
     pq = pytest.importorskip("pyarrow.parquet")
     texts = pa.array([f"c{i % 5}" for i in range(40)])
-    table = pa.table({
-        "dictionary": texts.dictionary_encode(), "fixed": pa.array([b"abcd"] * 40, pa.binary(4)),
-        "decimal": pa.array(range(40), pa.decimal128(20, 2)), "map": pa.array([[("k", i)] for i in range(40)],
-                                                                              pa.map_(pa.string(), pa.int32())),
-        "view": texts.cast(pa.string_view()), "half": pa.array(range(40), pa.int32()).cast(pa.float16()),
-        "time": pa.array(range(40), pa.time32("s")), "stamp": pa.array(range(40), pa.timestamp("us", "UTC"))})
+    table = pa.table(
+        {
+            "dictionary": texts.dictionary_encode(),
+            "fixed": pa.array([b"abcd"] * 40, pa.binary(4)),
+            "decimal": pa.array(range(40), pa.decimal128(20, 2)),
+            "map": pa.array([[("k", i)] for i in range(40)], pa.map_(pa.string(), pa.int32())),
+            "view": texts.cast(pa.string_view()),
+            "half": pa.array(range(40), pa.int32()).cast(pa.float16()),
+            "time": pa.array(range(40), pa.time32("s")),
+            "stamp": pa.array(range(40), pa.timestamp("us", "UTC")),
+        }
+    )
     pq.write_table(table, rtrain.folder / "v2.parquet", row_group_size=20, data_page_version="2.0", compression="zstd")
-    pq.write_table(table, rtrain.folder / "delta.parquet", use_dictionary=False, column_encoding={
-        "view": "DELTA_BYTE_ARRAY", "time": "DELTA_BINARY_PACKED", "fixed": "BYTE_STREAM_SPLIT"})
+    pq.write_table(
+        table,
+        rtrain.folder / "delta.parquet",
+        use_dictionary=False,
+        column_encoding={"view": "DELTA_BYTE_ARRAY", "time": "DELTA_BINARY_PACKED", "fixed": "BYTE_STREAM_SPLIT"},
+    )
     with pa.ipc.new_file(rtrain.folder / "x.arrow", table.schema) as writer:
         writer.write_table(table)
     for reader, file in (("open_parquet", "v2.parquet"), ("open_parquet", "delta.parquet"), ("open_ipc", "x.arrow")):

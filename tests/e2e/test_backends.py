@@ -34,7 +34,8 @@ def line_of(text, words):
 
 # behaviour: backend hooks on_start, on_training_start, on_shutdown all fire
 def test_its_functions_run_in_the_script_around_the_train_function(rtrain):
-    text = script("""
+    text = script(
+        """
 local order = {}
 function Mine:on_start(group, config)
   self.started = (self.started or 0) + 1
@@ -50,25 +51,52 @@ end
 function Mine:on_shutdown(group)
   order[#order + 1] = 'shutdown ' .. table.concat(group:execute(function() return 'b' .. rank() end))
   print(table.concat(order, ', '), self.started)
-end""", "train.report{told = TOLD, hooked = HOOKED}",
-                  "port = 8, initialization_hook = function() _G.HOOKED = 'on ' .. rank() end")
+end""",
+        "train.report{told = TOLD, hooked = HOOKED}",
+        "port = 8, initialization_hook = function() _G.HOOKED = 'on ' .. rank() end",
+    )
     result = rtrain.run_ok(text)
     assert "start 2 8, training, shutdown b0b1\t1" in result.stdout, result.stdout
     assert rtrain.reports("run", "--ranks")[0]["told"] == "1:13"
     assert [row["hooked"] for row in rtrain.json("metrics", "run", "--ranks")[0]["ranks"]] == ["on 0", "on 1"]
 
 
-@pytest.mark.parametrize("backend, words, mark", [
-    ("function Mine:on_start(group) group:execute(function() error('boom') end) end",
-     ["WorkerGroup:execute: ranks 0, 1: ", "boom"], "boom"),
-    ("function Mine:on_start(group) group:execute(function()\n  if rank() == 1 then local _ = nil + 1 end\nend) end",
-     ["WorkerGroup:execute: rank 1: ", "attempt to perform arithmetic"], "nil + 1"),
-    ("function Mine:on_start() error('in the script') end", ["in the script"], "in the script"),
-    ("function Mine:on_training_start(group) group:execute(3) end", ["execute: expected a function, got 3"], "execute(3)"),
-    ("function Mine:on_start(group) group:execute_single(2, print) end", ["rank 2: the group has 2 workers"], "execute_single"),
-    ("function Mine:on_start(group) group:execute(function() return ('x'):rep(3e5) end) end", ["the limit is 262144"], "3e5"),
-    ("function Mine:on_shutdown(group) group:execute(function() error('at the end') end) end", ["at the end"], "at the end"),
-])
+@pytest.mark.parametrize(
+    "backend, words, mark",
+    [
+        (
+            "function Mine:on_start(group) group:execute(function() error('boom') end) end",
+            ["WorkerGroup:execute: ranks 0, 1: ", "boom"],
+            "boom",
+        ),
+        (
+            "function Mine:on_start(group) group:execute(function()\n  if rank() == 1 then local _ = nil + 1 end\nend) end",
+            ["WorkerGroup:execute: rank 1: ", "attempt to perform arithmetic"],
+            "nil + 1",
+        ),
+        ("function Mine:on_start() error('in the script') end", ["in the script"], "in the script"),
+        (
+            "function Mine:on_training_start(group) group:execute(3) end",
+            ["execute: expected a function, got 3"],
+            "execute(3)",
+        ),
+        (
+            "function Mine:on_start(group) group:execute_single(2, print) end",
+            ["rank 2: the group has 2 workers"],
+            "execute_single",
+        ),
+        (
+            "function Mine:on_start(group) group:execute(function() return ('x'):rep(3e5) end) end",
+            ["the limit is 262144"],
+            "3e5",
+        ),
+        (
+            "function Mine:on_shutdown(group) group:execute(function() error('at the end') end) end",
+            ["at the end"],
+            "at the end",
+        ),
+    ],
+)
 def test_what_goes_wrong_names_the_rank_and_the_line(rtrain, backend, words, mark):
     text = script(backend)
     result = rtrain.run(text)
@@ -78,18 +106,25 @@ def test_what_goes_wrong_names_the_rank_and_the_line(rtrain, backend, words, mar
 
 
 def test_a_function_that_does_not_return_ends_at_the_deadline(rtrain):
-    result = rtrain.run(script("""
+    result = rtrain.run(
+        script(
+            """
 function Mine:on_start(group)
   group:execute(function()
     while rank() == 1 do end
   end)
-end""", fields="timeout_s = 0.5"))
+end""",
+            fields="timeout_s = 0.5",
+        )
+    )
     assert result.returncode == 6, result.stderr
     assert "WorkerGroup:execute: rank 1 has not returned within 0.5 s (BackendConfig.timeout_s)" in result.stderr
 
 
 def test_functions_may_run_while_the_script_does_something_else(rtrain):
-    result = rtrain.run_ok(script("""
+    result = rtrain.run_ok(
+        script(
+            """
 function Mine:on_start(group)
   local later = group:execute_async(function(x)
     if rank() == 1 then error('not this one') end
@@ -105,15 +140,27 @@ function Mine:on_start(group)
     return rank()
   end)
 end
-function Mine:on_training_start() print('left: ' .. self.left[1]:wait() .. self.left[2]:wait()) end""", "train.report{done = DONE}"))
-    assert "value	10	false	" in result.stdout and "rank 1: " in result.stdout and "not this one" in result.stdout
+function Mine:on_training_start() print('left: ' .. self.left[1]:wait() .. self.left[2]:wait()) end""",
+            "train.report{done = DONE}",
+        )
+    )
+    assert (
+        "value	10	false	" in result.stdout and "rank 1: " in result.stdout and "not this one" in result.stdout
+    )
     assert "left: 01" in result.stdout
     assert rtrain.json("metrics", "run", "--ranks")[0]["ranks"] == [{"done": True}] * 2
 
 
 def test_where_a_launcher_starts_the_ranks_a_backend_is_refused(rtrain):
-    rtrain.env.update(RANK="0", WORLD_SIZE="2", LOCAL_RANK="0", LOCAL_WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT="1",
-                      TORCHELASTIC_RUN_ID="x")
+    rtrain.env.update(
+        RANK="0",
+        WORLD_SIZE="2",
+        LOCAL_RANK="0",
+        LOCAL_WORLD_SIZE="2",
+        MASTER_ADDR="127.0.0.1",
+        MASTER_PORT="1",
+        TORCHELASTIC_RUN_ID="x",
+    )
     result = rtrain.run(script("function Mine:on_start() end").replace("num_workers = 2", "num_workers = 0"))
     assert result.returncode == 3 and "a Backend works where rtrain starts the workers" in result.stderr, result.stderr
 
@@ -144,14 +191,26 @@ def test_an_error_of_on_shutdown_after_a_failure_is_only_told(rtrain):
 
 
 def test_in_local_mode_the_script_is_the_worker(rtrain):
-    result = rtrain.run_ok(script("""
-function Mine:on_start(group) assert(group.num_workers == 1 and group:execute(function() return 5 end)[1] == 5) print('here') end
-function Mine:on_shutdown() print('there') end""").replace("num_workers = 2", "num_workers = 0"))
+    result = rtrain.run_ok(
+        script("""
+function Mine:on_start(group) assert(group.num_workers == 1 and group:execute(function() return 5 end)[1] == 5)
+  print('here')
+end
+function Mine:on_shutdown() print('there') end""").replace("num_workers = 2", "num_workers = 0")
+    )
     assert result.stdout.index("here") < result.stdout.index("there")
-    failed = rtrain.run(script("""
-function Mine:on_shutdown(group) print('ended', pcall(group.execute, group, print)) end""", "error('no')").replace(
-        "num_workers = 2", "num_workers = 0").replace("'run'", "'failed'"))
-    assert failed.returncode == 1 and "ended\tfalse\t" in failed.stdout and "the attempt has ended" in failed.stdout, failed.stdout
+    failed = rtrain.run(
+        script(
+            """
+function Mine:on_shutdown(group) print('ended', pcall(group.execute, group, print)) end""",
+            "error('no')",
+        )
+        .replace("num_workers = 2", "num_workers = 0")
+        .replace("'run'", "'failed'")
+    )
+    assert failed.returncode == 1 and "ended\tfalse\t" in failed.stdout and "the attempt has ended" in failed.stdout, (
+        failed.stdout
+    )
 
 
 def test_a_torch_config_makes_a_torch_trainer(rtrain):

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import pytest
+
 from conftest import RTRAIN, Rtrain
 
 # grown(f): by how many MB the peak of this process, the controller, has risen after a first short run.
@@ -31,7 +32,9 @@ def grown_mb(result):
 
 
 def test_100_000_reports_are_not_kept(rtrain):
-    result = rtrain.run_ok(SCRIPT.replace("@COUNT@", "100000") + """
+    result = rtrain.run_ok(
+        SCRIPT.replace("@COUNT@", "100000")
+        + """
         local result = grown(function(count)
           return train.DataParallelTrainer({
             train_loop_per_worker = function()
@@ -41,14 +44,18 @@ def test_100_000_reports_are_not_kept(rtrain):
         end)
         assert(result.metrics.step == 100000)
         print('rows', #result.metrics_dataframe, result.metrics_dataframe[77].loss == 1 / 77)
-        """, "-q")
+        """,
+        "-q",
+    )
     assert "rows\t100000\ttrue" in result.stdout
     # Kept as Lua tables they take 70 MB more.
     assert grown_mb(result) < 60
 
 
 def test_a_slow_predicate_sees_every_report_and_holds_the_ranks_back(rtrain):
-    result = rtrain.run_ok(SCRIPT.replace("@COUNT@", "4000") + """
+    result = rtrain.run_ok(
+        SCRIPT.replace("@COUNT@", "4000")
+        + """
         local text = ('x'):rep(20000)
         local seen, slow = 0, 0
         grown(function(count)
@@ -64,14 +71,18 @@ def test_a_slow_predicate_sees_every_report_and_holds_the_ranks_back(rtrain):
           }):fit()
         end)
         print('seen', seen)
-        """, "-q")
+        """,
+        "-q",
+    )
     assert "seen\t4000" in result.stdout
     # All of them are 160 MB: an event has the metrics, and the ranks' metrics.
     assert grown_mb(result) < 130
 
 
 def test_what_a_validation_prints_is_held_back_as_a_workers_output(rtrain):
-    result = rtrain.run_ok(SCRIPT.replace("@COUNT@", "1500") + """
+    result = rtrain.run_ok(
+        SCRIPT.replace("@COUNT@", "1500")
+        + """
         local line = ('x'):rep(65535) .. '\\n'
         grown(function(count)
           return train.DataParallelTrainer({
@@ -87,21 +98,27 @@ def test_what_a_validation_prints_is_held_back_as_a_workers_output(rtrain):
             end},
           }):fit()
         end)
-        """, "-q")
+        """,
+        "-q",
+    )
     logs = list(rtrain.storage.glob("*/logs/attempt-1/validation-*.log"))
     assert sorted(path.stat().st_size for path in logs) == [65536 + 5, 1500 * 65536 + 5]
     assert grown_mb(result) < 70
 
 
 def test_notes_that_come_faster_than_the_store_takes_them_hold_their_rank_back(rtrain):
-    result = rtrain.run_ok(SCRIPT.replace("@COUNT@", "2000") + """
+    result = rtrain.run_ok(
+        SCRIPT.replace("@COUNT@", "2000")
+        + """
         local text = ('x'):rep(60000)
         grown(function(count)
           return train.DataParallelTrainer({train_loop_per_worker = function()
             for _ = 1, count do train.annotate(text) end
           end}):fit()
         end)
-        """, "-q")
+        """,
+        "-q",
+    )
     with rtrain.database() as db:
         assert db.execute("SELECT count(*), sum(length(text)) FROM annotations").fetchone() == (2001, 2001 * 60000)
     # All of them are 120 MB.
@@ -117,20 +134,27 @@ def long_and_short(tmp_path_factory):
     """A store with two runs: `long` and `short`."""
     rtrain = Rtrain(tmp_path_factory.mktemp("results"))
     for name, points, reports in [("short", 10, 10), ("long", POINTS, REPORTS)]:
-        rtrain.run_ok(f"""
+        rtrain.run_ok(
+            f"""
             local train = require 'rtrain'
             train.DataParallelTrainer {{train_loop_per_worker = function()
               for step = 1, {points} do train.log({{x = step % 1000 / 7}}, {{step = step}}) end
               train.report {{loss = 0.5}}
             end}}:fit()
-        """, "--name", name, "-q")
+        """,
+            "--name",
+            name,
+            "-q",
+        )
         with contextlib.closing(sqlite3.connect(rtrain.storage / "rtrain.db", isolation_level=None)) as db:
             [run_id] = db.execute("SELECT run_id FROM runs WHERE name = ?", [name]).fetchone()
             db.execute("BEGIN")
             for index in range(1, reports):
                 metrics = {"loss": 1 / index, "epoch": index, "lr": 1e-3, "note": "x" * 40, "list": [index] * 8}
-                db.execute("INSERT INTO reports(run_id, attempt, idx, rank, time, metrics) VALUES(?, 1, ?, 0, ?, ?)",
-                           [run_id, index, 1763769600000 + index, json.dumps(metrics)])
+                db.execute(
+                    "INSERT INTO reports(run_id, attempt, idx, rank, time, metrics) VALUES(?, 1, ?, 0, ?, ?)",
+                    [run_id, index, 1763769600000 + index, json.dumps(metrics)],
+                )
             db.execute("COMMIT")
     return rtrain
 
@@ -144,25 +168,35 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
 
 
 def command_peak_mb(rtrain, *args):
-    done = subprocess.run([sys.executable, "-I", "-c", PEAK, RTRAIN, *args], cwd=rtrain.folder, env=rtrain.env, check=True,
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", PEAK, RTRAIN, *args],
+        cwd=rtrain.folder,
+        env=rtrain.env,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     return float(done.stdout)
 
 
 # What all rows take as values is many times as much.
-@pytest.mark.parametrize("most_mb, args", [
-    (16, ["export", "RUN"]),
-    (16, ["export", "RUN", "--format", "json"]),
-    (48, ["export", "RUN", "--format", "parquet", "-o", "rows.parquet"]),
-    (16, ["export", "RUN", "--series"]),
-    (16, ["export", "RUN", "--series", "--format", "json"]),
-    (48, ["export", "RUN", "--series", "--format", "parquet", "-o", "points.parquet"]),
-    (16, ["export", "RUN", "--format", "tensorboard", "-o", "events"]),
-    (12, ["plot", "RUN", "x"]),
-    (12, ["plot", "RUN", "x", "--smooth", "0.9"]),
-    (12, ["plot", "RUN", "x", "--json"]),
-    (12, ["plot", "RUN", "x", "--json", "--smooth", "0.9", "--by", "time"]),
-], ids=lambda value: "-".join(value[:1] + value[2:]).replace("---", "-") if isinstance(value, list) else "")
+@pytest.mark.parametrize(
+    "most_mb, args",
+    [
+        (16, ["export", "RUN"]),
+        (16, ["export", "RUN", "--format", "json"]),
+        (48, ["export", "RUN", "--format", "parquet", "-o", "rows.parquet"]),
+        (16, ["export", "RUN", "--series"]),
+        (16, ["export", "RUN", "--series", "--format", "json"]),
+        (48, ["export", "RUN", "--series", "--format", "parquet", "-o", "points.parquet"]),
+        (16, ["export", "RUN", "--format", "tensorboard", "-o", "events"]),
+        (12, ["plot", "RUN", "x"]),
+        (12, ["plot", "RUN", "x", "--smooth", "0.9"]),
+        (12, ["plot", "RUN", "x", "--json"]),
+        (12, ["plot", "RUN", "x", "--json", "--smooth", "0.9", "--by", "time"]),
+    ],
+    ids=lambda value: "-".join(value[:1] + value[2:]).replace("---", "-") if isinstance(value, list) else "",
+)
 def test_a_command_does_not_grow_with_what_it_reads(long_and_short, most_mb, args):
     def peak_mb(run):
         return command_peak_mb(long_and_short, *[run if arg == "RUN" else arg for arg in args])
@@ -192,15 +226,31 @@ def model_and_rows(tmp_path_factory):
         text = text.replace(f"@{name.upper()}@", str(count))
     result = rtrain("exec", rtrain.script(text, "rows.lua"))
     assert result.returncode == 0, result.stderr
-    rtrain.script(f"return {{build_model = function() return require('torch').nn.Linear({FEATURES}, 4) end}}", "model.lua")
+    rtrain.script(
+        f"return {{build_model = function() return require('torch').nn.Linear({FEATURES}, 4) end}}", "model.lua"
+    )
     return rtrain
 
 
 @pytest.mark.parametrize("output", ["out.parquet", "out.csv", "out.jsonl"])
 def test_predictions_are_written_as_the_rows_come(model_and_rows, output):
     def peak_mb(name):
-        return command_peak_mb(model_and_rows, "predict", "./model", name, "--script", "model.lua", "--model", "build_model",
-                               "--batch-size", "1000", "--device", "cpu", "-o", output)
+        return command_peak_mb(
+            model_and_rows,
+            "predict",
+            "./model",
+            name,
+            "--script",
+            "model.lua",
+            "--model",
+            "build_model",
+            "--batch-size",
+            "1000",
+            "--device",
+            "cpu",
+            "-o",
+            output,
+        )
 
     # What is read ahead of the predictions.
     short = peak_mb("short")

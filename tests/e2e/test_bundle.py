@@ -1,4 +1,4 @@
-"""A bundle (packaging/formats/bundle.py, packaging/bundle): unpacked once, whole or not at all. The program inside is a script."""
+"""A bundle (packaging/formats/bundle.py, packaging/bundle): unpacked once, whole or not at all. Its program is a script."""
 
 import ctypes
 import errno
@@ -10,9 +10,10 @@ import subprocess
 import sys
 
 import pytest
+
 from conftest import RTRAIN, SOURCE, wait_until
 
-SCRIPT = "#!/bin/sh\necho ran \"$@\"; cat \"$(dirname \"$0\")/../data/text\"; exit 7\n"
+SCRIPT = '#!/bin/sh\necho ran "$@"; cat "$(dirname "$0")/../data/text"; exit 7\n'
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +40,14 @@ def cache(tmp_path):
 
 
 def start(bundle, cache, **options):
-    return subprocess.Popen([bundle, "a", "b c"], env={"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(cache.parents[1])},
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    return subprocess.Popen(
+        [bundle, "a", "b c"],
+        env={"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(cache.parents[1])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
 
 
 def without_locks():
@@ -49,8 +56,15 @@ def without_locks():
     load_number, jump_if_equal, return_value = 0x20, 0x15, 0x06
     flock = {"x86_64": 73, "aarch64": 32}[os.uname().machine]
     refuse, allow = 0x00050000 | errno.ENOLCK, 0x7FFF0000
-    program = b"".join(struct.pack("HBBI", *line) for line in (
-        (load_number, 0, 0, 0), (jump_if_equal, 0, 1, flock), (return_value, 0, 0, refuse), (return_value, 0, 0, allow)))
+    program = b"".join(
+        struct.pack("HBBI", *line)
+        for line in (
+            (load_number, 0, 0, 0),
+            (jump_if_equal, 0, 1, flock),
+            (return_value, 0, 0, refuse),
+            (return_value, 0, 0, allow),
+        )
+    )
     code = ctypes.create_string_buffer(program)
     described = struct.pack("HxxxxxxP", 4, ctypes.addressof(code))
     libc = ctypes.CDLL(None, use_errno=True)
@@ -135,8 +149,12 @@ def test_a_full_disk_is_said_and_nothing_is_left(made, small_disk):
 
 def cache_command(cache, *args):
     """(exit code, what --json says, by the last parts of the paths)."""
-    done = subprocess.run([RTRAIN, "cache", *args, "--json"], env={**os.environ, "XDG_CACHE_HOME": str(cache.parents[1])},
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        [RTRAIN, "cache", *args, "--json"],
+        env={**os.environ, "XDG_CACHE_HOME": str(cache.parents[1])},
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -150,8 +168,13 @@ def in_use(made, cache, tmp_path):
     assert outcome(start(made, cache)) == RAN
     (program,) = cache.glob("*[0-9a-f]/bin/rtrain")
     program.write_text(script.read_text())
-    process = subprocess.Popen([made], env={"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(cache.parents[1])},
-                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [made],
+        env={"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(cache.parents[1])},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout.readline() == "up\n"
     yield process
     process.communicate()

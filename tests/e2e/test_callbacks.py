@@ -31,7 +31,9 @@ def events(rtrain):
 
 # behaviour: hooks in order
 def test_hooks_are_called_in_order(rtrain):
-    result = rtrain.run_ok(TRACE + """
+    result = rtrain.run_ok(
+        TRACE
+        + """
         train.DataParallelTrainer({
           train_loop_per_worker = function()
             local rank = train.get_context():get_world_rank()
@@ -48,7 +50,8 @@ def test_hooks_are_called_in_order(rtrain):
           run_config = train.RunConfig{name = 'mine', callbacks = {Trace()},
                                        failure_config = train.FailureConfig{max_failures = 1}},
         }):fit()
-        """)
+        """
+    )
     lines = traced(result)
     assert lines[0][:2] == ["before_run", "mine"] and int(lines[0][2]) > 8
     assert lines[1] == ["after_report", "0 1", "checkpoint_000000"]
@@ -60,7 +63,9 @@ def test_hooks_are_called_in_order(rtrain):
 
 # behaviour: what a callback sees
 def test_callbacks_see_all_ranks_metrics_and_only_the_failing_ranks_errors(rtrain):
-    result = rtrain.run(TRACE + """
+    result = rtrain.run(
+        TRACE
+        + """
         local torch = require 'torch'
         train.TorchTrainer({
           train_loop_per_worker = function()
@@ -72,7 +77,8 @@ def test_callbacks_see_all_ranks_metrics_and_only_the_failing_ranks_errors(rtrai
           scaling_config = train.ScalingConfig{num_workers = 3},
           run_config = train.RunConfig{callbacks = {Trace()}},
         }):fit{raise = false}
-        """)
+        """
+    )
     assert result.returncode == 0, result.stderr
     lines = traced(result)
     assert ["after_report", "0 1 2", "none"] in lines
@@ -151,11 +157,14 @@ def test_a_callback_that_takes_too_long_is_named_and_not_waited_for(rtrain):
 # behaviour: a callback of a wrong type
 def test_a_callback_of_the_wrong_type_is_refused_at_construction(rtrain):
     def message(value):
-        result = rtrain("exec", rtrain.script(f"""
+        result = rtrain(
+            "exec",
+            rtrain.script(f"""
             local train = require 'rtrain'
             local Mine = train.UserCallback:extend('Mine')
             train.RunConfig{{callbacks = {value}}}
-            """))
+            """),
+        )
         assert "train.lua:3" in result.stderr and result.returncode == 3, result.stderr
         return result.stderr
 
@@ -183,7 +192,8 @@ def test_callbacks_of_the_environment(rtrain):
 
 
 def test_the_run_context_has_what_holds(rtrain):
-    result = rtrain.run_ok("""
+    result = rtrain.run_ok(
+        """
         local train, data = require 'rtrain', require 'rtrain.data'
         local Show = train.UserCallback:extend('Show')
         function Show:before_run(c)
@@ -198,7 +208,16 @@ def test_the_run_context_has_what_holds(rtrain):
           datasets = {train = data.range(9)},
           run_config = train.RunConfig{callbacks = {Show()}},
         }):fit()
-        """, "--name", "flagged", "--set", "lr=0.25", "-n", "2", "--max-failures", "3")
+        """,
+        "--name",
+        "flagged",
+        "--set",
+        "lr=0.25",
+        "-n",
+        "2",
+        "--max-failures",
+        "3",
+    )
     assert result.stdout.split() == ["flagged", "true", "0.25", "2", "77", "9", "all", "3"]
 
 
@@ -220,8 +239,14 @@ STOP = """
 """
 
 
-@pytest.mark.parametrize("condition", ["{epoch = 3}", "{['deep/loss'] = 2, epoch = 3}",
-                                       "function(metrics) return metrics.epoch >= 3 and metrics.rank == 0 end"])
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "{epoch = 3}",
+        "{['deep/loss'] = 2, epoch = 3}",
+        "function(metrics) return metrics.epoch >= 3 and metrics.rank == 0 end",
+    ],
+)
 def test_a_stop_condition_ends_the_run_as_finished(rtrain, condition):
     rtrain.run_ok(STOP % condition)
     assert rtrain.json("show", "mine")["status"] == "FINISHED"
@@ -229,14 +254,19 @@ def test_a_stop_condition_ends_the_run_as_finished(rtrain, condition):
 
 
 def test_a_stop_condition_that_fails_is_reported_and_the_run_goes_on(rtrain):
-    for condition, message in (("{epoc = 3}", "no metric 'epoc': did you mean 'epoch'?"),
-                               ("function(metrics) return metrics.missing.x end", "train.lua:")):
-        result = rtrain.run_ok("""
+    for condition, message in (
+        ("{epoc = 3}", "no metric 'epoc': did you mean 'epoch'?"),
+        ("function(metrics) return metrics.missing.x end", "train.lua:"),
+    ):
+        result = rtrain.run_ok(
+            """
             local train = require 'rtrain'
             train.DataParallelTrainer({
               train_loop_per_worker = function() for epoch = 1, 5 do train.report {epoch = epoch} end end,
               run_config = train.RunConfig{stop = %s},
             }):fit()
-            """ % condition)
+            """
+            % condition
+        )
         assert result.stderr.count("callback degraded: RunConfig.stop") == 1 and message in result.stderr, result.stderr
         assert len(rtrain.reports()) == 5

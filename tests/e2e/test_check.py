@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from conftest import leftovers
 from test_documents import SOURCE, fences
 
@@ -52,7 +53,9 @@ def test_the_model_has_its_shapes_and_parameters(rtrain):
     document, _ = checked(rtrain)
     model = document["model"]
     assert model["class"] == "Sequential" and model["parameters"] == model["trainable"] == NUMBERS
-    assert [(layer["name"], layer["class"], layer["output_shape"], layer["parameters"]) for layer in model["layers"]] == [
+    assert [
+        (layer["name"], layer["class"], layer["output_shape"], layer["parameters"]) for layer in model["layers"]
+    ] == [
         ("", "Sequential", [8, 10], 0),
         ("0", "Conv2d", [8, 8, 26, 26], 80),
         ("1", "BatchNorm2d", [8, 8, 26, 26], 16),
@@ -84,8 +87,13 @@ def test_a_model_that_returns_its_loss_has_the_shape_of_a_scalar(rtrain):
 def test_memory_is_counted(rtrain):
     memory = checked(rtrain)[0]["memory"]
     outputs = 8 * (2 * 8 * 26 * 26 + 2 * 8 * 13 * 13 + 10)
-    assert memory == {"parameters": 4 * NUMBERS, "gradients": 4 * NUMBERS, "optimizer": 4 * NUMBERS,
-                      "buffers": 4 * 16 + 8, "activations": 4 * outputs}
+    assert memory == {
+        "parameters": 4 * NUMBERS,
+        "gradients": 4 * NUMBERS,
+        "optimizer": 4 * NUMBERS,
+        "buffers": 4 * 16 + 8,
+        "activations": 4 * outputs,
+    }
 
 
 @pytest.mark.parametrize("workers", ["0", "1", "2"])
@@ -119,8 +127,13 @@ def test_what_a_person_reads(rtrain):
 def test_a_loop_without_a_loader_is_measured_by_steps(rtrain, batches):
     """The first script of the README, which has all its data in one tensor."""
     (_, text) = next(fence for fence in fences(SOURCE / "README.md") if fence[0] == "lua")
-    result = rtrain("check", rtrain.script(text.split("local line =")[0].replace("epochs = 4", "epochs = 1000000")), "--json",
-                    "--batches", batches)
+    result = rtrain(
+        "check",
+        rtrain.script(text.split("local line =")[0].replace("epochs = 4", "epochs = 1000000")),
+        "--json",
+        "--batches",
+        batches,
+    )
     assert result.returncode == 0, result.stderr
     for rank in json.loads(result.stdout)["ranks"]:
         assert rank["batches"] == batches and rank["forward"] == rank["backward"] == batches
@@ -134,13 +147,20 @@ def train_function(body):
     """
 
 
-@pytest.mark.parametrize("script, code, words", [
-    ("local x = = 1", 1, ["train.lua:1", "="]),
-    ("require('rtrain').ScalingConfig{num_worker = 2}", 3, ["num_worker", "num_workers"]),
-    ("local x = 1", 1, ["ended without a call of fit()"]),
-    (train_function("train.report{a = 1}"), 1, ["no loader in the train function", "DataLoader", "get_dataset_shard"]),
-    (train_function("error 'broken'"), 1, ["broken"]),
-])
+@pytest.mark.parametrize(
+    "script, code, words",
+    [
+        ("local x = = 1", 1, ["train.lua:1", "="]),
+        ("require('rtrain').ScalingConfig{num_worker = 2}", 3, ["num_worker", "num_workers"]),
+        ("local x = 1", 1, ["ended without a call of fit()"]),
+        (
+            train_function("train.report{a = 1}"),
+            1,
+            ["no loader in the train function", "DataLoader", "get_dataset_shard"],
+        ),
+        (train_function("error 'broken'"), 1, ["broken"]),
+    ],
+)
 def test_what_does_not_work(rtrain, script, code, words):
     result = rtrain("check", rtrain.script(script))
     assert result.returncode == code and result.stdout == "", result.stderr

@@ -6,6 +6,7 @@ import shutil
 import struct
 
 import pytest
+
 from conftest import ENDLESS, Rtrain, refused
 
 TRAINED = """
@@ -48,20 +49,24 @@ def read_safetensors(path):
     """Shapes and values of float32 tensors, by name, and the metadata."""
     content = path.read_bytes()
     (size,) = struct.unpack("<Q", content[:8])
-    header = json.loads(content[8:8 + size])
+    header = json.loads(content[8 : 8 + size])
     metadata = header.pop("__metadata__", {})
     out = {}
     for name, entry in header.items():
         assert entry["dtype"] == "F32"
         begin, end = entry["data_offsets"]
-        out[name] = entry["shape"], list(struct.unpack(f"<{(end - begin) // 4}f", content[8 + size + begin:8 + size + end]))
+        out[name] = (
+            entry["shape"],
+            list(struct.unpack(f"<{(end - begin) // 4}f", content[8 + size + begin : 8 + size + end])),
+        )
     return out, metadata
 
 
 def test_checkpoints_that_are_whole_are_verified(trained):
     rows = trained.json("checkpoints", "run", "verify")
     assert [(row["name"], row["files"], row["ok"], row["problems"]) for row in rows] == [
-        (name, 2, True, []) for name in NAMES]
+        (name, 2, True, []) for name in NAMES
+    ]
     assert trained("checkpoints", "run", "verify").stdout.count("  ok\n") == 4
     assert [row["name"] for row in trained.json("checkpoints", "verify", "run", "best")] == NAMES[1:2]
 
@@ -98,8 +103,14 @@ def test_a_checkpoint_is_exported_as_a_folder(trained):
 
 def test_the_model_is_exported_as_safetensors(trained):
     row = trained.json("checkpoints", "run", "export", "--safetensors", "-o", "model.safetensors")
-    assert row == {"run": "run", "name": NAMES[1], "output": "model.safetensors", "file": "model.pt", "part": "model",
-                   "tensors": 3}
+    assert row == {
+        "run": "run",
+        "name": NAMES[1],
+        "output": "model.safetensors",
+        "file": "model.pt",
+        "part": "model",
+        "tensors": 3,
+    }
     tensors, metadata = read_safetensors(trained.folder / "model.safetensors")
     assert tensors == {"weight": ([2, 3], [2.0] * 6), "tied": ([2, 3], [2.0] * 6), "bias": ([2], [1.0, 1.0])}
     assert metadata["rtrain_run"] == "run" and json.loads(metadata["rtrain_metrics"]) == {"accuracy": 0.9}
@@ -109,7 +120,8 @@ def test_the_model_is_exported_as_safetensors(trained):
 
 
 def test_the_state_of_every_parameter_is_exported_under_its_number(rtrain):
-    rtrain.run_ok("""
+    rtrain.run_ok(
+        """
         local torch, train = require 'torch', require 'rtrain'
         local function train_loop()
           local layers = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.Linear(1, 1))
@@ -125,7 +137,9 @@ def test_the_state_of_every_parameter_is_exported_under_its_number(rtrain):
           end)
         end
         train.TorchTrainer {train_loop_per_worker = train_loop, run_config = train.RunConfig {name = 'run'}}:fit()
-    """, "-q")
+    """,
+        "-q",
+    )
 
     def names(*args):
         rtrain.json("checkpoints", "run", "export", "--safetensors", "-o", "out", *args)
@@ -151,7 +165,12 @@ def test_what_cannot_be_exported_as_safetensors_is_refused(trained):
 
 
 def test_the_best_and_the_latest_are_left(trained):
-    refused(trained("checkpoints", "run", "prune"), "remove 2 checkpoints of the run run", "and keep 2 checkpoints", "say --yes")
+    refused(
+        trained("checkpoints", "run", "prune"),
+        "remove 2 checkpoints of the run run",
+        "and keep 2 checkpoints",
+        "say --yes",
+    )
     dry = trained.json("checkpoints", "run", "prune", "--dry-run")
     assert [row["keep"] for row in dry] == [False, True, False, True] and not any(row["removed"] for row in dry)
     assert kept(trained) == NAMES
@@ -185,9 +204,14 @@ def test_a_live_run_is_not_pruned(rtrain):
 
 def test_wrong_words_are_refused(trained):
     refused(trained("checkpoints", "run", "verfy"), "unknown action 'verfy'", "did you mean 'verify'?")
-    refused(trained("checkpoints", "run", "verify", "checkpoint_000009"), "has no checkpoint 'checkpoint_000009'",
-            "kept are checkpoint_000000, ")
+    refused(
+        trained("checkpoints", "run", "verify", "checkpoint_000009"),
+        "has no checkpoint 'checkpoint_000009'",
+        "kept are checkpoint_000000, ",
+    )
     refused(trained("checkpoints", "run", "prune", "best"), "unexpected 'best'")
     refused(trained("checkpoints", "run", "--keep", "2"), "--keep is for `rtrain checkpoints RUN prune`")
-    refused(trained("checkpoints", "run", "verify", "--safetensors"), "--safetensors is for `rtrain checkpoints RUN export`")
+    refused(
+        trained("checkpoints", "run", "verify", "--safetensors"), "--safetensors is for `rtrain checkpoints RUN export`"
+    )
     refused(trained("checkpoints", "run", "export", "-o", "x", "--part", "model"), "--file and --part are for")

@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 
 import pytest
+
 from test_resume import COUNTING
 
 # Each attempt says where it starts; the first ends with an error after three checkpoints.
@@ -28,7 +29,10 @@ train.TorchTrainer{
 
 DAMAGES = {
     "bit_flip": ("printf 9 > storage/run/checkpoints/checkpoint_000003/epoch", "its hash is"),
-    "truncated_manifest": ("truncate -s 100 storage/run/checkpoints/checkpoint_000003/.rtrain-checkpoint.json", "damaged"),
+    "truncated_manifest": (
+        "truncate -s 100 storage/run/checkpoints/checkpoint_000003/.rtrain-checkpoint.json",
+        "damaged",
+    ),
     "empty_file": ("truncate -s 0 storage/run/checkpoints/checkpoint_000003/epoch", "0 bytes, the manifest says 1"),
     "deleted": ("rm -r storage/run/checkpoints/checkpoint_000003", ""),
 }
@@ -80,10 +84,21 @@ def test_a_damaged_manifest_does_not_keep_a_run_from_going_on(rtrain, how):
 
 
 def test_a_manifest_that_is_damaged_within_the_run_is_survived_by_a_retry(rtrain):
-    result = rtrain("run", rtrain.script(COUNTING.replace("if epoch == config.fail_at then", """
+    result = rtrain(
+        "run",
+        rtrain.script(
+            COUNTING.replace(
+                "if epoch == config.fail_at then",
+                """
     if epoch == config.fail_at and first == 1 and rank == 0 then
-      files.write('storage/run/checkpoints/checkpoint_000002/.rtrain-checkpoint.json', '')""")),
-                    "--set", "fail_at=3", "--max-failures", "1")
+      files.write('storage/run/checkpoints/checkpoint_000002/.rtrain-checkpoint.json', '')""",
+            )
+        ),
+        "--set",
+        "fail_at=3",
+        "--max-failures",
+        "1",
+    )
     assert result.returncode == 0, result.stderr
     assert "rows\t1 2 3 4" in result.stdout
     assert [row["index"] for row in rtrain.json("checkpoints", "run")] == [2, 3]
@@ -107,20 +122,29 @@ def test_files_that_cannot_be_read_are_passed_over(rtrain):
 
 def test_results_name_the_damaged_file(rtrain):
     rtrain.run(script("printf 9 > storage/run/checkpoints/checkpoint_000003/epoch"))
-    result = rtrain("exec", rtrain.script(f"""
+    result = rtrain(
+        "exec",
+        rtrain.script(f"""
         local train = require 'rtrain'
         local result = train.Result.from_path('{rtrain.run_folder("run")}')
         local ok, err = pcall(result.checkpoint.with_directory, result.checkpoint, print)
         print(ok, err.code, err.message)
-        """))
+        """),
+    )
     assert result.stdout.startswith("false\tcheckpoint\t") and "checkpoint_000003/epoch" in result.stdout
 
 
 def from_path(rtrain, path):
-    result = rtrain("exec", rtrain.script(f"""
+    result = rtrain(
+        "exec",
+        rtrain.script(
+            f"""
         local ok, err = pcall(require('rtrain').Result.from_path, '{path}')
         print(ok, err.code, err.message)
-        """, "from_path.lua"))
+        """,
+            "from_path.lua",
+        ),
+    )
     ok, code, message = result.stdout.rstrip("\n").split("\t")
     assert ok == "false"
     return code, message
@@ -129,11 +153,15 @@ def from_path(rtrain, path):
 # behaviour: `Result.from_path`: two kinds of missing
 def test_a_missing_folder_and_one_without_a_registry_are_two_errors(rtrain):
     assert from_path(rtrain, rtrain.folder / "nowhere") == (
-        "not_found", f"Result.from_path: there is no folder {rtrain.folder / 'nowhere'}")
+        "not_found",
+        f"Result.from_path: there is no folder {rtrain.folder / 'nowhere'}",
+    )
     (rtrain.folder / "empty").mkdir()
     code, message = from_path(rtrain, rtrain.folder / "empty")
     assert code == "usage" and "no registry of runs" in message
-    rtrain.run_ok("local train = require 'rtrain' train.TorchTrainer(function() train.report{} end):fit()", "--name", "run")
+    rtrain.run_ok(
+        "local train = require 'rtrain' train.TorchTrainer(function() train.report{} end):fit()", "--name", "run"
+    )
     (rtrain.storage / "other").mkdir()
     code, message = from_path(rtrain, rtrain.storage / "other")
     assert code == "usage" and "no run 'other'" in message
@@ -177,12 +205,15 @@ def test_damaged_foreign_and_unknown_registries_are_told_apart(rtrain):
 # behaviour: `with_directory` gives the folder itself
 # behaviour: metadata
 def test_a_checkpoint_as_a_folder(rtrain):
-    result = rtrain("exec", rtrain.script("""
+    result = rtrain(
+        "exec",
+        rtrain.script("""
         local train = require 'rtrain'
         os.execute('mkdir mine && touch mine/file')
         local checkpoint = train.Checkpoint.from_directory('mine')
         local copy = checkpoint:to_directory()
-        print(copy:match '[^/]*$', io.open(copy .. '/file') ~= nil, checkpoint:to_directory('here') == checkpoint.path:gsub('mine$', 'here'))
+        print(copy:match '[^/]*$', io.open(copy .. '/file') ~= nil,
+          checkpoint:to_directory('here') == checkpoint.path:gsub('mine$', 'here'))
         os.execute('rm -r ' .. copy)
         print(checkpoint:with_directory(function(dir) return dir end) == checkpoint.path, io.open('mine/file') ~= nil)
         print(next(checkpoint:get_metadata()))
@@ -191,7 +222,8 @@ def test_a_checkpoint_as_a_folder(rtrain):
         print(checkpoint:get_metadata().a, checkpoint:get_metadata().b)
         checkpoint:set_metadata{c = 4}
         print(checkpoint:get_metadata().a, checkpoint:get_metadata().c)
-        """))
+        """),
+    )
     assert result.returncode == 0, result.stderr
     first, *rest = result.stdout.splitlines()
     assert first.startswith("checkpoint_tmp_") and first.endswith("true\ttrue")
@@ -202,7 +234,9 @@ def test_a_checkpoint_as_a_folder(rtrain):
 def test_a_checkpoint_of_a_filesystem_is_a_copy_that_goes(rtrain):
     (rtrain.folder / "remote" / "c").mkdir(parents=True)
     (rtrain.folder / "remote" / "c" / "file").write_text("far")
-    result = rtrain("exec", rtrain.script("""
+    result = rtrain(
+        "exec",
+        rtrain.script("""
         local train = require 'rtrain'
         local fs = {get = function(remote, path) os.execute(('cp -r remote/%s/. %s'):format(remote, path)) end}
         local checkpoint = train.Checkpoint('c', {filesystem = fs})
@@ -213,7 +247,8 @@ def test_a_checkpoint_of_a_filesystem_is_a_copy_that_goes(rtrain):
         end))
         print(io.open(folder))
         print(select(2, pcall(train.Checkpoint, 'c', {filesystem = {got = print}})).message)
-        """))
+        """),
+    )
     lines = result.stdout.splitlines()
     assert lines[0] == "far" and lines[1].startswith("nil")
     assert "unknown function 'got'" in lines[2]
@@ -221,7 +256,9 @@ def test_a_checkpoint_of_a_filesystem_is_a_copy_that_goes(rtrain):
 
 def test_a_run_whose_folder_was_copied_elsewhere_keeps_its_checkpoints(rtrain):
     rtrain.run(script())
-    manifest = json.loads((rtrain.run_folder("run") / "checkpoints" / "checkpoint_000001" / ".rtrain-checkpoint.json").read_text())
+    manifest = json.loads(
+        (rtrain.run_folder("run") / "checkpoints" / "checkpoint_000001" / ".rtrain-checkpoint.json").read_text()
+    )
     shutil.move(rtrain.storage, rtrain.folder / "moved")
     rows = rtrain.json("checkpoints", "run", "--storage", rtrain.folder / "moved")
     assert [row["index"] for row in rows] == [1, 2, 3] and manifest["checkpoint"]["index"] == 1

@@ -1,9 +1,9 @@
 """Checkpoints on disk: complete, verifiable, retained by number and score."""
 
 import pytest
-from conftest import leftovers
 
 import checker
+from conftest import leftovers
 
 PREAMBLE = """
 local train = require 'rtrain'
@@ -24,7 +24,9 @@ def fit(config=""):
 
 
 def test_the_manifest_lists_every_file_of_every_rank(rtrain):
-    result = rtrain.run_ok(PREAMBLE + """
+    result = rtrain.run_ok(
+        PREAMBLE
+        + """
         local function train_func()
           local rank = train.get_context():get_world_rank()
           train.tempdir(function(dir)
@@ -35,7 +37,9 @@ def test_the_manifest_lists_every_file_of_every_rank(rtrain):
             train.report({loss = 0.5}, {checkpoint = train.Checkpoint.from_directory(dir), checkpoint_dir_name = 'mine'})
           end)
         end
-        """ + fit())
+        """
+        + fit()
+    )
     (row,) = rtrain.json("checkpoints", "run")
     directory = rtrain.run_folder("run") / "checkpoints" / "mine"
     assert row["name"] == "mine" and row["path"] == str(directory)
@@ -49,7 +53,9 @@ def test_the_manifest_lists_every_file_of_every_rank(rtrain):
     assert leftovers(rtrain.run_folder("run") / "staging") == []
 
 
-SCORED = PREAMBLE + """
+SCORED = (
+    PREAMBLE
+    + """
 local function train_func()
   for i, accuracy in ipairs{0.1, 0.9, 0.3, 0.8, 0 / 0, 0.4} do
     train.tempdir(function(dir)
@@ -59,17 +65,21 @@ local function train_func()
   end
 end
 """
+)
 SCORE = "checkpoint_score_attribute = 'accuracy', checkpoint_score_order = "
 
 
-@pytest.mark.parametrize("config, kept, best", [
-    (f"num_to_keep = 2, {SCORE}'max'", [1, 3, 5], 1),
-    (f"num_to_keep = 2, {SCORE}'min'", [0, 2, 5], 0),
-    (f"num_to_keep = 1, {SCORE}'max'", [1, 5], 1),
-    ("num_to_keep = 1", [5], 5),
-    ("num_to_keep = 2", [4, 5], 5),
-    ("", [0, 1, 2, 3, 4, 5], 5),
-])
+@pytest.mark.parametrize(
+    "config, kept, best",
+    [
+        (f"num_to_keep = 2, {SCORE}'max'", [1, 3, 5], 1),
+        (f"num_to_keep = 2, {SCORE}'min'", [0, 2, 5], 0),
+        (f"num_to_keep = 1, {SCORE}'max'", [1, 5], 1),
+        ("num_to_keep = 1", [5], 5),
+        ("num_to_keep = 2", [4, 5], 5),
+        ("", [0, 1, 2, 3, 4, 5], 5),
+    ],
+)
 # behaviour: `num_to_keep = 1` by score
 def test_retention_keeps_the_best_and_the_latest(rtrain, config, kept, best):
     rtrain.run_ok(SCORED + fit(config))
@@ -88,7 +98,9 @@ def test_retention_keeps_the_best_and_the_latest(rtrain, config, kept, best):
 
 
 def test_get_checkpoint_is_the_last_one_this_rank_attached(rtrain):
-    rtrain.run_ok(PREAMBLE + """
+    rtrain.run_ok(
+        PREAMBLE
+        + """
         local function train_func()
           local seen = {tostring(train.get_checkpoint())}
           for epoch = 1, 2 do
@@ -102,12 +114,16 @@ def test_get_checkpoint_is_the_last_one_this_rank_attached(rtrain):
           end
           train.report{seen = seen}
         end
-        """ + fit("num_to_keep = 1"))
+        """
+        + fit("num_to_keep = 1")
+    )
     assert rtrain.reports("run")[-1] == {"seen": ["nil", "1", "2"]}
 
 
 def test_a_plain_folder_is_copied_and_stays_the_users(rtrain):
-    rtrain.run_ok(PREAMBLE + """
+    rtrain.run_ok(
+        PREAMBLE
+        + """
         local function train_func()
           if train.get_context():get_world_rank() == 1 then return train.report{} end
           os.execute('mkdir mine && ln -s data mine/link')
@@ -115,7 +131,9 @@ def test_a_plain_folder_is_copied_and_stays_the_users(rtrain):
           train.report({}, {checkpoint = train.Checkpoint.from_directory('mine')})
           write('mine/data', 'after')
         end
-        """ + fit())
+        """
+        + fit()
+    )
     (row,) = rtrain.json("checkpoints", "run")
     directory = rtrain.run_folder("run") / "checkpoints" / row["name"]
     assert (directory / "data").read_text() == "before"
@@ -123,21 +141,28 @@ def test_a_plain_folder_is_copied_and_stays_the_users(rtrain):
     assert (rtrain.folder / "mine" / "data").read_text() == "after"
 
 
-@pytest.mark.parametrize("what, reason", [
-    ("os.execute('mkfifo ' .. dir .. '/pipe')", "pipe"),
-    ("os.execute('rm -r ' .. dir)", "No such file"),
-    (r"write(dir .. '/caf\233.txt', 'x')", r"caf\xe9.txt is not UTF-8"),
-    ("os.execute('ln -s /usr ' .. dir .. '/link')", "leads to /usr, which is not a file"),
-])
+@pytest.mark.parametrize(
+    "what, reason",
+    [
+        ("os.execute('mkfifo ' .. dir .. '/pipe')", "pipe"),
+        ("os.execute('rm -r ' .. dir)", "No such file"),
+        (r"write(dir .. '/caf\233.txt', 'x')", r"caf\xe9.txt is not UTF-8"),
+        ("os.execute('ln -s /usr ' .. dir .. '/link')", "leads to /usr, which is not a file"),
+    ],
+)
 def test_a_folder_that_cannot_be_a_checkpoint_is_an_error(rtrain, what, reason):
-    result = rtrain.run(PREAMBLE + """
+    result = rtrain.run(
+        PREAMBLE
+        + """
         local function train_func()
           train.tempdir(function(dir)
             @WHAT@
             train.report({}, {checkpoint = train.Checkpoint.from_directory(dir)})
           end)
         end
-        """.replace("@WHAT@", what) + fit())
+        """.replace("@WHAT@", what)
+        + fit()
+    )
     assert result.returncode != 0
     assert reason in result.stderr and "train.lua" in result.stderr
     assert rtrain.json("checkpoints", "run") == []
@@ -145,7 +170,9 @@ def test_a_folder_that_cannot_be_a_checkpoint_is_an_error(rtrain, what, reason):
 
 
 def test_a_name_used_twice_is_refused(rtrain):
-    result = rtrain.run(PREAMBLE + """
+    result = rtrain.run(
+        PREAMBLE
+        + """
         local function train_func()
           for epoch = 1, 2 do
             train.tempdir(function(dir)
@@ -154,7 +181,9 @@ def test_a_name_used_twice_is_refused(rtrain):
             end)
           end
         end
-        """ + fit())
+        """
+        + fit()
+    )
     assert result.returncode != 0
     assert "same" in result.stderr
     directory = rtrain.run_folder("run") / "checkpoints" / "same"
@@ -163,7 +192,9 @@ def test_a_name_used_twice_is_refused(rtrain):
 
 
 def test_metadata_travels_with_the_checkpoint(rtrain):
-    rtrain.run_ok(PREAMBLE + """
+    rtrain.run_ok(
+        PREAMBLE
+        + """
         local function train_func()
           train.tempdir(function(dir)
             write(dir .. '/file', 'x')
@@ -175,5 +206,7 @@ def test_metadata_travels_with_the_checkpoint(rtrain):
           end)
           train.report{metadata = train.get_checkpoint():get_metadata()}
         end
-        """ + fit())
+        """
+        + fit()
+    )
     assert rtrain.reports("run")[-1] == {"metadata": {"classes": ["a", "b"]}}

@@ -2,14 +2,12 @@
 
 import contextlib
 import json
-import re
 import os
-import pathlib
+import re
 import sqlite3
-import subprocess
-import time
 
 import pytest
+
 from test_terminal import OnTerminal
 
 START = 1_770_000_000_000  # 2026-02-02T02:40:00Z
@@ -23,10 +21,22 @@ def add(db, table, **values):
 
 
 def add_run(db, name, run_id, started_at, **values):
-    row = dict(status="FINISHED", num_workers=2, script="train.lua", note="", command=["rtrain", "run", "train.lua"], tags=[],
-               config={"lr": 0.1}, scaling={"num_workers": 2}, checkpoint_config={}, owner_epoch=1, started_at=started_at,
-               ended_at=started_at + 61_500, updated_at=started_at + 61_500,
-               environment={"git_commit": "abc", "git_dirty": False, "hostname": "node", "command": ["rtrain"], "pid": 1})
+    row = {
+        "status": "FINISHED",
+        "num_workers": 2,
+        "script": "train.lua",
+        "note": "",
+        "command": ["rtrain", "run", "train.lua"],
+        "tags": [],
+        "config": {"lr": 0.1},
+        "scaling": {"num_workers": 2},
+        "checkpoint_config": {},
+        "owner_epoch": 1,
+        "started_at": started_at,
+        "ended_at": started_at + 61_500,
+        "updated_at": started_at + 61_500,
+        "environment": {"git_commit": "abc", "git_dirty": False, "hostname": "node", "command": ["rtrain"], "pid": 1},
+    }
     add(db, "runs", name=name, run_id=run_id, **{**row, **values})
 
 
@@ -37,27 +47,78 @@ def store(rtrain):
     rtrain.storage.mkdir()
     db = sqlite3.connect(rtrain.storage / "rtrain.db", isolation_level=None)
     db.executescript("PRAGMA journal_mode=WAL;" + schema.stdout + "PRAGMA user_version=7;")
-    add_run(db, "alpha", "aa11", START, tags=["red"], note="the first", checkpoint_config={
-        "num_to_keep": 2, "checkpoint_score_attribute": "accuracy", "checkpoint_score_order": "max"})
-    add_run(db, "alphabet", "ab22", START + 1000, status="ERRORED", error={"code": "user", "message": "boom"},
-            config={"lr": 0.4})
+    add_run(
+        db,
+        "alpha",
+        "aa11",
+        START,
+        tags=["red"],
+        note="the first",
+        checkpoint_config={"num_to_keep": 2, "checkpoint_score_attribute": "accuracy", "checkpoint_score_order": "max"},
+    )
+    add_run(
+        db,
+        "alphabet",
+        "ab22",
+        START + 1000,
+        status="ERRORED",
+        error={"code": "user", "message": "boom"},
+        config={"lr": 0.4},
+    )
     add_run(db, "beta", "bb33", START + 2000, config={"lr": 0.1, "opt": {"momentum": 0.9}, "weight-decay": 0.01})
     for attempt in (1, 2):
-        add(db, "attempts", run_id="aa11", attempt=attempt, nonce="n", status=("ERRORED", "FINISHED")[attempt - 1],
-            started_at=START, ended_at=START + 1)
+        add(
+            db,
+            "attempts",
+            run_id="aa11",
+            attempt=attempt,
+            nonce="n",
+            status=("ERRORED", "FINISHED")[attempt - 1],
+            started_at=START,
+            ended_at=START + 1,
+        )
         for rank in (1, 0):
-            add(db, "workers", run_id="aa11", attempt=attempt, rank=rank, pid=100 + rank, host="node", device="cpu",
-                exit_code=0 if attempt == 2 else None, signal=9 if attempt == 1 else None)
+            add(
+                db,
+                "workers",
+                run_id="aa11",
+                attempt=attempt,
+                rank=rank,
+                pid=100 + rank,
+                host="node",
+                device="cpu",
+                exit_code=0 if attempt == 2 else None,
+                signal=9 if attempt == 1 else None,
+            )
     for attempt, idx, superseded in ((1, 0, 0), (1, 1, 1), (2, 1, 0)):
         for rank in (0, 1):
-            add(db, "reports", run_id="aa11", attempt=attempt, idx=idx, rank=rank, time=START + idx, superseded=superseded,
+            add(
+                db,
+                "reports",
+                run_id="aa11",
+                attempt=attempt,
+                idx=idx,
+                rank=rank,
+                time=START + idx,
+                superseded=superseded,
                 metrics='{"accuracy":0.%d,"loss":null,"low":-1e999,"rank":%d}' % (5 + idx, rank),
-                nonfinite='{"loss":"NaN","low":"-Infinity"}')
+                nonfinite='{"loss":"NaN","low":"-Infinity"}',
+            )
     add(db, "reports", run_id="bb33", attempt=1, idx=0, rank=0, time=START, metrics={"accuracy": 0.9})
     for idx, state in enumerate(("kept", "dropped", "kept")):
         name = f"checkpoint_{idx:06d}"
-        add(db, "checkpoints", run_id="aa11", name=name, attempt=1, idx=idx, metrics={"accuracy": (0.9, 0.1, 0.5)[idx]},
-            size_bytes=1234, created_at=START, state=state)
+        add(
+            db,
+            "checkpoints",
+            run_id="aa11",
+            name=name,
+            attempt=1,
+            idx=idx,
+            metrics={"accuracy": (0.9, 0.1, 0.5)[idx]},
+            size_bytes=1234,
+            created_at=START,
+            state=state,
+        )
         if state == "kept":
             (rtrain.storage / "alpha" / "checkpoints" / name).mkdir(parents=True)
     db.close()
@@ -69,44 +130,63 @@ def test_ls_lists_the_newest_first(store):
     assert [run["name"] for run in runs] == ["beta", "alphabet", "alpha"]
     alpha = runs[-1]
     assert alpha == {
-        "name": "alpha", "run_id": "aa11", "status": "FINISHED", "num_workers": 2, "started_at": "2026-02-02T02:40:00.000Z",
-        "ended_at": "2026-02-02T02:41:01.500Z", "duration_s": 61.5, "waiting_s": 0.0, "running_s": 0.002, "script": "train.lua", "tags": ["red"],
-        "metrics": {"accuracy": 0.6, "loss": "NaN", "low": "-Infinity", "rank": 0}}
+        "name": "alpha",
+        "run_id": "aa11",
+        "status": "FINISHED",
+        "num_workers": 2,
+        "started_at": "2026-02-02T02:40:00.000Z",
+        "ended_at": "2026-02-02T02:41:01.500Z",
+        "duration_s": 61.5,
+        "waiting_s": 0.0,
+        "running_s": 0.002,
+        "script": "train.lua",
+        "tags": ["red"],
+        "metrics": {"accuracy": 0.6, "loss": "NaN", "low": "-Infinity", "rank": 0},
+    }
     assert runs[1]["metrics"] == {}
 
 
-@pytest.mark.parametrize("options, names", [
-    (["--where", "status = 'FINISHED'"], ["beta", "alpha"]),
-    (["--where", "accuracy > 0.7"], ["beta"]),
-    (["--where", "tags LIKE '%red%' OR name = 'beta' -- why"], ["beta", "alpha"]),
-    (["--sort", "name"], ["alpha", "alphabet", "beta"]),
-    (["--sort", "accuracy"], ["alpha", "beta", "alphabet"]),
-    (["--sort", "-accuracy", "--limit", "1"], ["beta"]),
-    (["--limit", "0"], []),
-    (["--tag", "red"], ["alpha"]),
-    (["--tag", "red", "--tag", "blue"], []),
-    (["--where", "tag = 'red'"], ["alpha"]),
-    (["--where", "tag IN ('blue', 'red') AND accuracy > 0.5"], ["alpha"]),
-    (["--where", "tag IS NULL"], ["beta", "alphabet"]),
-    (["--where", "config.lr < 0.2 AND config.opt.momentum = 0.9"], ["beta"]),
-    (["--where", "config.\"weight-decay\" > 0"], ["beta"]),
-    (["--sort", "-config.lr", "--limit", "1"], ["alphabet"]),
-])
+@pytest.mark.parametrize(
+    "options, names",
+    [
+        (["--where", "status = 'FINISHED'"], ["beta", "alpha"]),
+        (["--where", "accuracy > 0.7"], ["beta"]),
+        (["--where", "tags LIKE '%red%' OR name = 'beta' -- why"], ["beta", "alpha"]),
+        (["--sort", "name"], ["alpha", "alphabet", "beta"]),
+        (["--sort", "accuracy"], ["alpha", "beta", "alphabet"]),
+        (["--sort", "-accuracy", "--limit", "1"], ["beta"]),
+        (["--limit", "0"], []),
+        (["--tag", "red"], ["alpha"]),
+        (["--tag", "red", "--tag", "blue"], []),
+        (["--where", "tag = 'red'"], ["alpha"]),
+        (["--where", "tag IN ('blue', 'red') AND accuracy > 0.5"], ["alpha"]),
+        (["--where", "tag IS NULL"], ["beta", "alphabet"]),
+        (["--where", "config.lr < 0.2 AND config.opt.momentum = 0.9"], ["beta"]),
+        (["--where", 'config."weight-decay" > 0'], ["beta"]),
+        (["--sort", "-config.lr", "--limit", "1"], ["alphabet"]),
+    ],
+)
 def test_ls_selects_and_sorts(store, options, names):
     assert [run["name"] for run in store.json("ls", *options)] == names
 
 
-@pytest.mark.parametrize("options, hint", [
-    (["--where", "acuracy > 1"], "did you mean 'accuracy'?"),
-    (["--where", "status ="], "--where"),
-    (["--where", "1) ; DELETE FROM runs; --"], "--where"),
-    (["--sort", "nam"], "did you mean 'name'?"),
-    (["--sort", "config.rl"], "did you mean 'config.lr'?"),
-    (["--where", "config.opt.momentun = 1"], "did you mean 'config.opt.momentum'?"),
-    (["--where", "run_id IN (SELECT run_id FROM checkpoint)"], "no such table: checkpoint: did you mean 'checkpoints'?"),
-    (["--format", "xml"], "xml"),
-    (["--format", "json", "--json"], "--json"),
-])
+@pytest.mark.parametrize(
+    "options, hint",
+    [
+        (["--where", "acuracy > 1"], "did you mean 'accuracy'?"),
+        (["--where", "status ="], "--where"),
+        (["--where", "1) ; DELETE FROM runs; --"], "--where"),
+        (["--sort", "nam"], "did you mean 'name'?"),
+        (["--sort", "config.rl"], "did you mean 'config.lr'?"),
+        (["--where", "config.opt.momentun = 1"], "did you mean 'config.opt.momentum'?"),
+        (
+            ["--where", "run_id IN (SELECT run_id FROM checkpoint)"],
+            "no such table: checkpoint: did you mean 'checkpoints'?",
+        ),
+        (["--format", "xml"], "xml"),
+        (["--format", "json", "--json"], "--json"),
+    ],
+)
 def test_a_wrong_expression_is_wrong_usage(store, options, hint):
     result = store("ls", *options)
     assert result.returncode == 2 and hint in result.stderr, result.stderr
@@ -114,21 +194,46 @@ def test_a_wrong_expression_is_wrong_usage(store, options, hint):
 
 
 def test_a_value_of_the_config_is_what_sqlite_makes_of_it(store):
-    values = {"i": -7, "f": 0.1, "large": 1e300, "wide": 2 ** 70, "yes": True, "no": False, "none": None, "text": 'a "b" \u00e4\n',
-              "list": [1, {"x": 2}], "map": {"y": "}", "z": 3}, "a b": 1, 'quo"te': 2, "": 3}
+    values = {
+        "i": -7,
+        "f": 0.1,
+        "large": 1e300,
+        "wide": 2**70,
+        "yes": True,
+        "no": False,
+        "none": None,
+        "text": 'a "b" \u00e4\n',
+        "list": [1, {"x": 2}],
+        "map": {"y": "}", "z": 3},
+        "a b": 1,
+        'quo"te': 2,
+        "": 3,
+    }
     with sqlite3.connect(store.storage / "rtrain.db") as db:
         add_run(db, "values", "ee55", START + 9000, config=values)
     db.close()
     for key in [*values, "missing"]:
         if '"' in key:
             continue  # a path cannot say it
-        [row] = json.loads(store("sql", "SELECT config_value(config, '%s') AS own, json_extract(config, '$.\"%s\"') AS its,"
-                                 " typeof(config_value(config, '%s')) AS own_type, typeof(json_extract(config, '$.\"%s\"'))"
-                                 " AS its_type FROM runs WHERE name = 'values'" % ((key,) * 4), "--json").stdout)
+        [row] = json.loads(
+            store(
+                "sql",
+                "SELECT config_value(config, '%s') AS own, json_extract(config, '$.\"%s\"') AS its,"
+                " typeof(config_value(config, '%s')) AS own_type, typeof(json_extract(config, '$.\"%s\"'))"
+                " AS its_type FROM runs WHERE name = 'values'" % ((key,) * 4),
+                "--json",
+            ).stdout
+        )
         own = row["own"].replace(" ", "") if key in ("list", "map") else row["own"]  # json_extract drops spaces
         assert (own, row["own_type"]) == (row["its"], row["its_type"]), key
-    for where in ("config.i = -7", "config.map.z = 3", "config.yes", 'config."a b" = 1', 'config."quo""te" = 2',
-                  "config.none IS NULL AND config.i < 0"):
+    for where in (
+        "config.i = -7",
+        "config.map.z = 3",
+        "config.yes",
+        'config."a b" = 1',
+        'config."quo""te" = 2',
+        "config.none IS NULL AND config.i < 0",
+    ):
         assert [run["name"] for run in store.json("ls", "--where", where)] == ["values"], where
 
 
@@ -138,13 +243,36 @@ def test_show_tells_all_of_a_run(store):
     assert show["environment"] == {"git_commit": "abc", "git_dirty": False, "hostname": "node", "command": ["rtrain"]}
     assert [attempt["status"] for attempt in show["attempts"]] == ["ERRORED", "FINISHED"]
     assert show["attempts"][0]["workers"][1] == {
-        "rank": 1, "pid": 101, "host": "node", "device": "cpu", "gpu": None, "data": None, "timing": None, "exit_code": None, "signal": 9}
+        "rank": 1,
+        "pid": 101,
+        "host": "node",
+        "device": "cpu",
+        "gpu": None,
+        "data": None,
+        "timing": None,
+        "exit_code": None,
+        "signal": 9,
+    }
     assert [row["name"] for row in show["best_checkpoints"]] == ["checkpoint_000000", "checkpoint_000002"]
-    assert show["last_report"] == {"training_iteration": 2, "time_total_s": 0.002, "timestamp": START // 1000, "pid": 100,
-                                   "hostname": "node", "node_ip": "127.0.0.1"}
+    assert show["last_report"] == {
+        "training_iteration": 2,
+        "time_total_s": 0.002,
+        "timestamp": START // 1000,
+        "pid": 100,
+        "hostname": "node",
+        "node_ip": "127.0.0.1",
+    }
     assert store.json("show", "alphabet")["last_report"] is None
     text = store("show", "alpha").stdout
-    for word in ("alpha", "the first", "signal 9", "checkpoint_000002", "1 m 02 s", "last report", "training_iteration"):
+    for word in (
+        "alpha",
+        "the first",
+        "signal 9",
+        "checkpoint_000002",
+        "1 m 02 s",
+        "last report",
+        "training_iteration",
+    ):
         assert word in text
     assert "boom" in store("show", "alphabet").stdout
 
@@ -161,8 +289,16 @@ def keys_in(value):
     return set(value).union(*(keys_in(item) for key, item in value.items() if key not in NOT_DESCRIBED))
 
 
-@pytest.mark.parametrize("command", [["ls"], ["show", "alpha"], ["metrics", "alpha", "--all", "--ranks"],
-                                     ["checkpoints", "alpha", "--all"], ["logs", "alpha"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["ls"],
+        ["show", "alpha"],
+        ["metrics", "alpha", "--all", "--ranks"],
+        ["checkpoints", "alpha", "--all"],
+        ["logs", "alpha"],
+    ],
+)
 def test_the_help_names_every_key_of_json(store, command):
     folder = store.storage / "alpha/logs/attempt-1"
     folder.mkdir(parents=True)
@@ -178,7 +314,11 @@ def test_metrics_are_those_that_count(store):
     assert set(rows[0]) == {"index", "attempt", "time", "metrics"}
     assert rows[1]["metrics"] == {"accuracy": 0.6, "loss": "NaN", "low": "-Infinity", "rank": 0}
     every = store.json("metrics", "alpha", "--all", "--ranks")
-    assert [(row["index"], row["attempt"], row["superseded"]) for row in every] == [(0, 1, False), (1, 1, True), (1, 2, False)]
+    assert [(row["index"], row["attempt"], row["superseded"]) for row in every] == [
+        (0, 1, False),
+        (1, 1, True),
+        (1, 2, False),
+    ]
     assert [[metrics["rank"] for metrics in row["ranks"]] for row in every] == [[0, 1]] * 3
     assert "superseded" in store("metrics", "alpha", "--all").stdout
 
@@ -195,23 +335,39 @@ def test_checkpoints_mark_best_and_latest(store):
 def test_a_run_is_found_by_name_beginning_and_last(store):
     for given, name in (("alpha", "alpha"), ("aa11", "alpha"), ("b", "beta"), ("ab", "alphabet"), ("last", "beta")):
         assert store.json("show", given)["name"] == name, given
-    for given, hint in (("alp", "alphabet, alpha"), ("betta", "did you mean 'beta'?"), ("lsat", "'last'?"), ("nothing-like-it", "no run")):
+    for given, hint in (
+        ("alp", "alphabet, alpha"),
+        ("betta", "did you mean 'beta'?"),
+        ("lsat", "'last'?"),
+        ("nothing-like-it", "no run"),
+    ):
         result = store("show", given)
         assert result.returncode == 2 and hint in result.stderr, result.stderr
 
 
 def test_the_best_run_is_that_of_the_last_values(store):
-    for given, name in (("best:accuracy", "beta"), ("best:accuracy:max", "beta"), ("best:accuracy:min", "alpha"),
-                        ("best:rank:min", "alpha")):
+    for given, name in (
+        ("best:accuracy", "beta"),
+        ("best:accuracy:max", "beta"),
+        ("best:accuracy:min", "alpha"),
+        ("best:rank:min", "alpha"),
+    ):
         assert store.json("show", given)["name"] == name, given
-    for given, hint in (("best:rank", "best:rank:min or best:rank:max"), ("best:acuracy", "did you mean 'accuracy'?"),
-                        ("best:accuracy:mxa", "unknown order 'mxa': did you mean 'max'?"),
-                        ("best:", "best:METRIC"), ("best:loss:min", "no run has a number"), ("", "is empty")):
+    for given, hint in (
+        ("best:rank", "best:rank:min or best:rank:max"),
+        ("best:acuracy", "did you mean 'accuracy'?"),
+        ("best:accuracy:mxa", "unknown order 'mxa': did you mean 'max'?"),
+        ("best:", "best:METRIC"),
+        ("best:loss:min", "no run has a number"),
+        ("", "is empty"),
+    ):
         result = store("show", given)
         assert result.returncode == 2 and hint in result.stderr, result.stderr
     with contextlib.closing(sqlite3.connect(store.storage / "rtrain.db", isolation_level=None)) as db:
-        db.execute("UPDATE runs SET checkpoint_config = ? WHERE name = 'beta'", [json.dumps(
-            {"checkpoint_score_attribute": "accuracy", "checkpoint_score_order": "min"})])
+        db.execute(
+            "UPDATE runs SET checkpoint_config = ? WHERE name = 'beta'",
+            [json.dumps({"checkpoint_score_attribute": "accuracy", "checkpoint_score_order": "min"})],
+        )
     result = store("show", "best:accuracy")
     assert result.returncode == 2 and "differs" in result.stderr, result.stderr
 
@@ -235,17 +391,39 @@ def test_the_best_of_the_list_has_a_star(store):
         add(db, "reports", run_id="ab22", attempt=1, idx=0, rank=0, time=START, metrics={"accuracy": 0.2, "rank": 3})
         assert starred(store, "--sort", "rank") == (["alpha"], ["smallest rank"])
         assert starred(store, "--sort", "-rank") == (["alphabet"], ["largest rank"])
-        db.execute("UPDATE runs SET checkpoint_config = ? WHERE name = 'beta'", [json.dumps(
-            {"checkpoint_score_attribute": "accuracy", "checkpoint_score_order": "min"})])
+        db.execute(
+            "UPDATE runs SET checkpoint_config = ? WHERE name = 'beta'",
+            [json.dumps({"checkpoint_score_attribute": "accuracy", "checkpoint_score_order": "min"})],
+        )
         assert starred(store) == ([], []), "they differ"
         assert starred(store, "--sort", "accuracy") == (["alphabet"], ["smallest accuracy"]), "so the order decides"
         db.execute("UPDATE runs SET checkpoint_config = '{}'")
         assert starred(store) == ([], [])
         assert starred(store, "--sort", "-accuracy") == (["beta"], ["largest accuracy"])
-        add(db, "reports", run_id="bb33", attempt=1, idx=1, rank=0, time=START, metrics={"val": {"loss": 1}, "accuracy": None})
-        add(db, "reports", run_id="ab22", attempt=1, idx=1, rank=0, time=START, metrics={"val": {"loss": 2}, "accuracy": None})
-        db.execute("UPDATE runs SET checkpoint_config = ?", [json.dumps(
-            {"checkpoint_score_attribute": "val/loss", "checkpoint_score_order": "min"})])
+        add(
+            db,
+            "reports",
+            run_id="bb33",
+            attempt=1,
+            idx=1,
+            rank=0,
+            time=START,
+            metrics={"val": {"loss": 1}, "accuracy": None},
+        )
+        add(
+            db,
+            "reports",
+            run_id="ab22",
+            attempt=1,
+            idx=1,
+            rank=0,
+            time=START,
+            metrics={"val": {"loss": 2}, "accuracy": None},
+        )
+        db.execute(
+            "UPDATE runs SET checkpoint_config = ?",
+            [json.dumps({"checkpoint_score_attribute": "val/loss", "checkpoint_score_order": "min"})],
+        )
         assert starred(store) == (["beta"], ["smallest val/loss"]), "a metric of a map"
 
 
@@ -267,31 +445,51 @@ def test_format_json_is_a_document_a_line(store):
 
 def test_sql_answers_and_changes_nothing(store):
     assert store.json("sql", "SELECT name, num_workers AS n, error FROM runs WHERE name = 'beta'") == [
-        {"name": "beta", "n": 2, "error": None}]
+        {"name": "beta", "n": 2, "error": None}
+    ]
     assert store.json("sql", "SELECT name, duration_s FROM run_list ORDER BY name LIMIT 1") == [
-        {"name": "alpha", "duration_s": 61.5}]
+        {"name": "alpha", "duration_s": 61.5}
+    ]
     assert "beta" in store("sql", "SELECT name FROM runs").stdout
-    for query in ("DELETE FROM runs", "PRAGMA user_version=7", f"ATTACH '{store.storage}/x.db' AS x", "SELECT 1; SELECT 2",
-                  "SELECT nme FROM runs", "", f"VACUUM INTO '{store.storage}/copy.db'"):
+    for query in (
+        "DELETE FROM runs",
+        "PRAGMA user_version=7",
+        f"ATTACH '{store.storage}/x.db' AS x",
+        "SELECT 1; SELECT 2",
+        "SELECT nme FROM runs",
+        "",
+        f"VACUUM INTO '{store.storage}/copy.db'",
+    ):
         assert store("sql", query).returncode == 2, query
-    for query, reason in (("SELECT abs(-9223372036854775807 - 1)", "integer overflow"),
-                          ("SELECT json('x') FROM runs", "malformed JSON"),
-                          ("SELECT zeroblob(2000000000)", "a text or blob in it is too large")):
+    for query, reason in (
+        ("SELECT abs(-9223372036854775807 - 1)", "integer overflow"),
+        ("SELECT json('x') FROM runs", "malformed JSON"),
+        ("SELECT zeroblob(2000000000)", "a text or blob in it is too large"),
+    ):
         failed = store("sql", query)
         assert (failed.returncode, failed.stderr) == (2, f"rtrain: the query: {reason}\n")
     assert store("ls", "--where", "json('x')").returncode == 2
     assert sorted(path.name for path in store.storage.iterdir()) == ["alpha", "rtrain.db"]
 
 
-@pytest.mark.parametrize("query, reason", [
-    ("SELECT name FROM rnus", "no such table: rnus: did you mean 'runs'?"),
-    ("SELECT name FROM main.run_lits", "no such table: main.run_lits: did you mean 'run_list'?"),
-    ("SELECT * FROM xyz", "no such table: xyz: valid names: annotations, attempts, "),
-    ("SELECT nmae, status FROM runs", "no such column: nmae: did you mean 'name'?"),
-    ("SELECT r.metrisc FROM Reports AS r JOIN runs USING(run_id)", "no such column: r.metrisc: did you mean 'metrics'?"),
-    ("SELECT duration FROM run_list", "no such column: duration: did you mean 'duration_s'?"),
-    ("SELECT loss FROM metric_list", "no such column: loss: valid names: name, idx, attempt, time, metrics, nonfinite"),
-])
+@pytest.mark.parametrize(
+    "query, reason",
+    [
+        ("SELECT name FROM rnus", "no such table: rnus: did you mean 'runs'?"),
+        ("SELECT name FROM main.run_lits", "no such table: main.run_lits: did you mean 'run_list'?"),
+        ("SELECT * FROM xyz", "no such table: xyz: valid names: annotations, attempts, "),
+        ("SELECT nmae, status FROM runs", "no such column: nmae: did you mean 'name'?"),
+        (
+            "SELECT r.metrisc FROM Reports AS r JOIN runs USING(run_id)",
+            "no such column: r.metrisc: did you mean 'metrics'?",
+        ),
+        ("SELECT duration FROM run_list", "no such column: duration: did you mean 'duration_s'?"),
+        (
+            "SELECT loss FROM metric_list",
+            "no such column: loss: valid names: name, idx, attempt, time, metrics, nonfinite",
+        ),
+    ],
+)
 def test_sql_says_which_table_or_column_may_be_meant(store, query, reason):
     failed = store("sql", query)
     assert failed.returncode == 2 and f"rtrain: the query: {reason}" in failed.stderr, failed.stderr
@@ -345,16 +543,19 @@ def test_the_storage_option_goes_before_the_environment(store):
     assert len(store.json("ls")) == 3
 
 
-@pytest.mark.parametrize("args, hint", [
-    (["lss"], "did you mean 'ls'?"),
-    (["shwo", "x"], "did you mean 'show'?"),
-    (["ls", "--jsno"], "did you mean '--json'?"),
-    (["show", "--storge=x", "y"], "did you mean '--storage'?"),
-    (["show"], "RUN"),
-    (["completion", "bsh"], "unknown 'bsh': did you mean 'bash'?"),
-    (["ls", "--format", "xml"], "--format: unknown 'xml': valid names: text, json"),
-    ([], "List the runs"),
-])
+@pytest.mark.parametrize(
+    "args, hint",
+    [
+        (["lss"], "did you mean 'ls'?"),
+        (["shwo", "x"], "did you mean 'show'?"),
+        (["ls", "--jsno"], "did you mean '--json'?"),
+        (["show", "--storge=x", "y"], "did you mean '--storage'?"),
+        (["show"], "RUN"),
+        (["completion", "bsh"], "unknown 'bsh': did you mean 'bash'?"),
+        (["ls", "--format", "xml"], "--format: unknown 'xml': valid names: text, json"),
+        ([], "List the runs"),
+    ],
+)
 def test_a_wrong_command_line_names_the_nearest(rtrain, args, hint):
     result = rtrain(*args)
     assert result.returncode == 2 and hint in result.stderr, result.stderr
@@ -366,7 +567,8 @@ def test_env_names_every_place_of_the_libraries(rtrain):
     rtrain.env["RTRAIN_ARROW"] = "/no/arrow/here"
     document = rtrain.json("env")
     assert document["arrow"]["places"] == [
-        {"path": "/no/arrow/here", "source": "RTRAIN_ARROW", "finding": "no libarrow.so.2600"}]
+        {"path": "/no/arrow/here", "source": "RTRAIN_ARROW", "finding": "no libarrow.so.2600"}
+    ]
     assert "/no/arrow/here" in rtrain("env").stdout
     assert {"version", "libtorch", "arrow", "cores", "memory_bytes", "gpus", "gpu_reason"} <= set(document)
     assert document["libtorch"]["places"][0]["path"].startswith("/nowhere/at/all")
@@ -380,40 +582,49 @@ def test_env_names_every_place_of_the_libraries(rtrain):
 def wide_store(store):
     """With one run of 2,500 metrics, and one whose metrics differ in case only, from each other and from columns."""
     with contextlib.closing(sqlite3.connect(store.storage / "rtrain.db", isolation_level=None)) as db:
-        for i, (name, metrics) in enumerate((
+        for i, (name, metrics) in enumerate(
+            (
                 ("wide", {f"layer_{n}/norm": n for n in range(2500)}),
-                ("cases", {"loss": 1, "Loss": 2, "Status": "mine", "key": 5, "val/Acc": 7, "it's": 8}))):
+                ("cases", {"loss": 1, "Loss": 2, "Status": "mine", "key": 5, "val/Acc": 7, "it's": 8}),
+            )
+        ):
             add_run(db, name, f"dd{i}", START + 9000 + i)
             add(db, "reports", run_id=f"dd{i}", attempt=1, idx=0, rank=0, time=START, metrics=metrics)
     return store
 
 
-@pytest.mark.parametrize("options, names", [
-    (["--where", "status = 'FINISHED' AND accuracy > 0.7"], ["beta"]),
-    (["--where", '"layer_2499/norm" = 2499'], ["wide"]),
-    (["--sort", "-layer_7/norm", "--limit", "1"], ["wide"]),
-    (["--where", "loss = 1"], ["cases"]),
-    (["--where", "Loss = 2"], ["cases"]),
-    (["--where", "Loss = 1"], []),
-    (["--where", "list.loss = 1 AND [Loss] = 2 AND `key`=5 AND key IN (5)"], ["cases"]),
-    (["--where", "Status = 'mine'"], ["cases"]),
-    (["--where", "Status IS NULL AND name = 'beta'"], ["beta"]),
-    (["--where", "NAME = 'beta' AND ACCURACY > 0.7"], ["beta"]),
-    (["--where", "\"val/acc\" = 7 AND \"it's\" = 8"], ["cases"]),
-    (["--where", "name = 'loss' /* loss */ OR name = 'Loss it''s' -- Loss"], []),
-    (["--sort", "Loss", "--limit", "1"], ["cases"]),
-    (["--sort", "ACCURACY", "--limit", "1"], ["alpha"]),
-])
+@pytest.mark.parametrize(
+    "options, names",
+    [
+        (["--where", "status = 'FINISHED' AND accuracy > 0.7"], ["beta"]),
+        (["--where", '"layer_2499/norm" = 2499'], ["wide"]),
+        (["--sort", "-layer_7/norm", "--limit", "1"], ["wide"]),
+        (["--where", "loss = 1"], ["cases"]),
+        (["--where", "Loss = 2"], ["cases"]),
+        (["--where", "Loss = 1"], []),
+        (["--where", "list.loss = 1 AND [Loss] = 2 AND `key`=5 AND key IN (5)"], ["cases"]),
+        (["--where", "Status = 'mine'"], ["cases"]),
+        (["--where", "Status IS NULL AND name = 'beta'"], ["beta"]),
+        (["--where", "NAME = 'beta' AND ACCURACY > 0.7"], ["beta"]),
+        (["--where", '"val/acc" = 7 AND "it\'s" = 8'], ["cases"]),
+        (["--where", "name = 'loss' /* loss */ OR name = 'Loss it''s' -- Loss"], []),
+        (["--sort", "Loss", "--limit", "1"], ["cases"]),
+        (["--sort", "ACCURACY", "--limit", "1"], ["alpha"]),
+    ],
+)
 def test_metrics_are_found_among_many_by_their_very_names(wide_store, options, names):
     assert [run["name"] for run in wide_store.json("ls", *options)] == names
 
 
-@pytest.mark.parametrize("options, hint", [
-    (["--where", "LOSS < 3"], "'LOSS' may be Loss or loss: write one of them"),
-    (["--sort", "LOSS"], "'LOSS' may be Loss or loss: write one of them"),
-    (["--where", "STATUS = 1"], "'STATUS' may be status or Status: write one of them"),
-    (["--where", "los < 3"], "did you mean 'Loss'?"),
-])
+@pytest.mark.parametrize(
+    "options, hint",
+    [
+        (["--where", "LOSS < 3"], "'LOSS' may be Loss or loss: write one of them"),
+        (["--sort", "LOSS"], "'LOSS' may be Loss or loss: write one of them"),
+        (["--where", "STATUS = 1"], "'STATUS' may be status or Status: write one of them"),
+        (["--where", "los < 3"], "did you mean 'Loss'?"),
+    ],
+)
 def test_a_name_that_could_be_two_is_wrong_usage(wide_store, options, hint):
     result = wide_store("ls", *options)
     assert result.returncode == 2 and hint in result.stderr, result.stderr

@@ -1,4 +1,4 @@
-"""Communication hooks of DistributedDataParallel that are functions, next to Python's torch over Gloo; what goes wrong in one."""
+"""Communication hooks of DistributedDataParallel that are functions, next to Python's torch over Gloo; errors in one."""
 
 import importlib.util
 import json
@@ -13,16 +13,39 @@ CASES = {
     "allreduce": ("allreduce_hook", None, 0.008),
     "fp16": ("fp16_compress_hook", None, 0.008),
     "bf16": ("bf16_compress_hook", None, 25),
-    "fp16_wrapper": ("fp16_compress_wrapper:powerSGD_hook", {"matrix_approximation_rank": 1, "start_powerSGD_iter": 2}, 0.008),
+    "fp16_wrapper": (
+        "fp16_compress_wrapper:powerSGD_hook",
+        {"matrix_approximation_rank": 1, "start_powerSGD_iter": 2},
+        0.008,
+    ),
     "bf16_wrapper": ("bf16_compress_wrapper:allreduce_hook", None, 0.008),
     "power": ("powerSGD_hook", {"matrix_approximation_rank": 1, "start_powerSGD_iter": 2}, 0.008),
-    "rank_2": ("powerSGD_hook", {
-        "matrix_approximation_rank": 2, "start_powerSGD_iter": 2, "warm_start": False, "random_seed": 12345}, 25),
-    "rank_3": ("powerSGD_hook", {
-        "matrix_approximation_rank": 3, "start_powerSGD_iter": 2, "batch_tensors_with_same_shape": True, "random_seed": 3}, 25),
-    "no_feedback": ("powerSGD_hook", {
-        "matrix_approximation_rank": 2, "start_powerSGD_iter": 3, "use_error_feedback": False,
-        "orthogonalization_epsilon": 1e-8, "min_compression_rate": 0.5}, 0.008),
+    "rank_2": (
+        "powerSGD_hook",
+        {"matrix_approximation_rank": 2, "start_powerSGD_iter": 2, "warm_start": False, "random_seed": 12345},
+        25,
+    ),
+    "rank_3": (
+        "powerSGD_hook",
+        {
+            "matrix_approximation_rank": 3,
+            "start_powerSGD_iter": 2,
+            "batch_tensors_with_same_shape": True,
+            "random_seed": 3,
+        },
+        25,
+    ),
+    "no_feedback": (
+        "powerSGD_hook",
+        {
+            "matrix_approximation_rank": 2,
+            "start_powerSGD_iter": 3,
+            "use_error_feedback": False,
+            "orthogonalization_epsilon": 1e-8,
+            "min_compression_rate": 0.5,
+        },
+        0.008,
+    ),
     "batched": ("batched_powerSGD_hook", {"matrix_approximation_rank": 1, "start_powerSGD_iter": 2}, 0.008),
     "batched_3": ("batched_powerSGD_hook", {"matrix_approximation_rank": 3, "start_powerSGD_iter": 2}, 25),
 }
@@ -125,7 +148,9 @@ LUA = """
 """
 
 
-@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not here: scripts/test --oracle installs it")
+@pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="torch is not here: scripts/test --oracle installs it"
+)
 def test_hooks_have_pytorchs_digits(rtrain):
     cases = json.dumps(CASES)
     program = rtrain.folder / "hooks.py"
@@ -135,7 +160,7 @@ def test_hooks_have_pytorchs_digits(rtrain):
     assert python.wait(timeout=120) == 0
     expected = json.loads((rtrain.folder / "python.json").read_text())
     ranks = [json.loads((rtrain.folder / f"lua-{rank}.json").read_text()) for rank in range(2)]
-    assert ranks[0] == ranks[1] and list(sorted(ranks[0])) == list(sorted(CASES))
+    assert ranks[0] == ranks[1] and sorted(ranks[0]) == sorted(CASES)
     plain = expected["allreduce"]["values"]
     for name, want in expected.items():
         got = ranks[0][name]
@@ -180,32 +205,53 @@ def failing(rtrain, body):
 
 
 def test_a_hook_sees_its_bucket_and_may_return_a_tensor(rtrain):
-    rtrain.run_ok(textwrap.dedent(ONE).replace("HOOK", """
+    rtrain.run_ok(
+        textwrap.dedent(ONE).replace(
+            "HOOK",
+            """
           assert(state == 'state' and bucket:index() == 0 and bucket:is_last())
           assert(#bucket:gradients() == 1 and #bucket:parameters() == 1 and bucket:parameters()[1].shape[2] == 2)
           assert(bucket:gradients()[1]:tolist()[1][1] == rank + 1 and bucket:buffer():numel() == 2)
           return dist.all_reduce(bucket:buffer()) * 10
-        """))
+        """,
+        )
+    )
     assert rtrain.reports("run")[0]["grad"] == [[30, 30]]
 
 
-@pytest.mark.parametrize("body, words", [
-    ("error('no ' .. nil)", ["attempt to concatenate"]),
-    ("return dist.all_reduce(bucket:buffer(), {async_op = true}):get_future():then_(function(fut) return fut:value() + {} end)",
-     ["attempt to perform arithmetic"]),
-    ("return 3", ["bucket 0: expected a Future of a Tensor, or a Tensor, got 3"]),
-    ("dist.barrier()", ["bucket 0: expected", "got nil"]),
-    ("return dist.all_reduce(bucket:buffer(), {async_op = true})", ["got a Work: return work:get_future()"]),
-    ("return dist.all_reduce(bucket:buffer(), {async_op = true}):get_future()",
-     ["got a list of tensors", "return fut:value()[1]"]),
-    ("return bucket:buffer():reshape(2, 1)", ["expected a Tensor as bucket:buffer() was, [2] on cpu, got [2, 1] on cpu"]),
-    ("return torch.futures.Future()", ["nothing completes its Future"]),
-    ("coroutine.yield()", ["yield across C-call boundary"]),
-    ("model(torch.ones(1, 2))", ["the forward of a DistributedDataParallel model inside of a communication hook"]),
-    ("torch.ones({1}, {requires_grad = true}):sum():backward()", ["backward inside of a communication hook"]),
-    ("dist.destroy_process_group()", ["destroy_process_group inside of a communication hook"]),
-    ("bucket:set_buffer(torch.ones(3)) bucket:gradients()", ["buffer holds 3 elements in 1 dimensions, and its parameters 2"]),
-])
+@pytest.mark.parametrize(
+    "body, words",
+    [
+        ("error('no ' .. nil)", ["attempt to concatenate"]),
+        (
+            (
+                "return dist.all_reduce(bucket:buffer(), {async_op = true}):get_future():then_(function(fut) "
+                "return fut:value() + {} end)"
+            ),
+            ["attempt to perform arithmetic"],
+        ),
+        ("return 3", ["bucket 0: expected a Future of a Tensor, or a Tensor, got 3"]),
+        ("dist.barrier()", ["bucket 0: expected", "got nil"]),
+        ("return dist.all_reduce(bucket:buffer(), {async_op = true})", ["got a Work: return work:get_future()"]),
+        (
+            "return dist.all_reduce(bucket:buffer(), {async_op = true}):get_future()",
+            ["got a list of tensors", "return fut:value()[1]"],
+        ),
+        (
+            "return bucket:buffer():reshape(2, 1)",
+            ["expected a Tensor as bucket:buffer() was, [2] on cpu, got [2, 1] on cpu"],
+        ),
+        ("return torch.futures.Future()", ["nothing completes its Future"]),
+        ("coroutine.yield()", ["yield across C-call boundary"]),
+        ("model(torch.ones(1, 2))", ["the forward of a DistributedDataParallel model inside of a communication hook"]),
+        ("torch.ones({1}, {requires_grad = true}):sum():backward()", ["backward inside of a communication hook"]),
+        ("dist.destroy_process_group()", ["destroy_process_group inside of a communication hook"]),
+        (
+            "bucket:set_buffer(torch.ones(3)) bucket:gradients()",
+            ["buffer holds 3 elements in 1 dimensions, and its parameters 2"],
+        ),
+    ],
+)
 def test_what_goes_wrong_in_a_hook_is_told(rtrain, body, words):
     text, line = failing(rtrain, body)
     for word in words:

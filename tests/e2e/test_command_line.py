@@ -32,11 +32,14 @@ def test_exec_runs_code_from_the_command_line(rtrain):
     assert (result.returncode, result.stdout) == (0, "42\t-e\t[1,2]\t--b\n")
 
 
-@pytest.mark.parametrize("code, message, status", [
-    ("local t = nil\nprint(t.x)", "(command line):2: attempt to index", 1),
-    ("x =", "(command line):1: unexpected symbol", 1),
-    (None, "expected a FILE or -e CODE", 2),
-])
+@pytest.mark.parametrize(
+    "code, message, status",
+    [
+        ("local t = nil\nprint(t.x)", "(command line):2: attempt to index", 1),
+        ("x =", "(command line):1: unexpected symbol", 1),
+        (None, "expected a FILE or -e CODE", 2),
+    ],
+)
 def test_errors_of_code_from_the_command_line(rtrain, code, message, status):
     result = rtrain("exec", *(["-e", code] if code else []))
     assert result.returncode == status
@@ -59,7 +62,9 @@ def test_a_scripts_own_options_are_its_config(rtrain):
     assert rtrain.reports() == [{"lr": 0.5, "epochs": 7}]
 
 
-@pytest.mark.parametrize("option, message", [("--lrr", "unknown option '--lrr'"), ("--lr=fast", "--lr: the script's value is a number")])
+@pytest.mark.parametrize(
+    "option, message", [("--lrr", "unknown option '--lrr'"), ("--lr=fast", "--lr: the script's value is a number")]
+)
 def test_a_wrong_option_of_a_script_is_wrong_usage(rtrain, option, message):
     result = rtrain.run(PARSER, "--", option)
     assert result.returncode == 2
@@ -81,31 +86,43 @@ def test_an_error_names_the_users_line_and_exits_1(rtrain):
 
 
 def test_a_method_without_its_object_is_told_at_the_users_line(rtrain):
-    result = rtrain("exec", rtrain.script("""
+    result = rtrain(
+        "exec",
+        rtrain.script("""
         local torch = require 'torch'
         local net = torch.nn.Linear(1, 1)
         net.eval()
-    """))
+    """),
+    )
     assert result.returncode == 1
     assert "train.lua:3: 'eval' is a method: write net:eval()" in result.stderr
-    unnamed = rtrain("exec", rtrain.script("""
+    unnamed = rtrain(
+        "exec",
+        rtrain.script("""
         local nn = require 'torch.nn'
         local y = nn.Sequential(nn.ReLU()).forward(require('torch').ones(1))
-    """))
+    """),
+    )
     assert "train.lua:2: 'forward' is a method: write module:forward(...)" in unnamed.stderr, unnamed.stderr
 
 
 def test_a_tensor_compared_with_a_number_names_the_method(rtrain):
     result = rtrain("exec", rtrain.script("print(require('torch').ones(2) < 3)"))
     assert result.returncode == 1
-    assert "train.lua:1: attempt to compare userdata with number (tensors are compared elementwise: use x:lt(y)" in result.stderr
+    assert (
+        "train.lua:1: attempt to compare userdata with number (tensors are compared elementwise: use x:lt(y)"
+        in result.stderr
+    )
 
 
 def test_an_argument_that_a_library_line_trips_over_is_told_at_the_users_line(rtrain):
-    result = rtrain("exec", rtrain.script("""
+    result = rtrain(
+        "exec",
+        rtrain.script("""
         local torch = require 'torch'
         torch.nn.Sequential(7)(torch.ones(1))
-    """))
+    """),
+    )
     assert result.returncode == 1
     assert "train.lua:2: " in result.stderr
 
@@ -113,7 +130,10 @@ def test_an_argument_that_a_library_line_trips_over_is_told_at_the_users_line(rt
 def test_a_module_that_rtrain_lacks_is_refused_in_one_line(rtrain):
     result = rtrain("exec", rtrain.script("require 'torch.util.data'"))
     assert result.returncode == 1
-    assert "train.lua:1: there is no module 'torch.util.data' in this version: did you mean 'torch.utils.data'?" in result.stderr
+    assert (
+        "train.lua:1: there is no module 'torch.util.data' in this version: did you mean 'torch.utils.data'?"
+        in result.stderr
+    )
     assert len(result.stderr.splitlines()) <= 3
 
 
@@ -184,8 +204,15 @@ def test_help_is_a_command_and_usage_errors_name_the_help_of_theirs(rtrain):
     assert rtrain("help").stdout == rtrain("--help").stdout
     assert rtrain("help", "run").stdout == rtrain("run", "--help").stdout != ""
     unknown = rtrain("help", "rnu")
-    assert unknown.returncode == 2 and "unknown command 'rnu': did you mean 'run'?\nRun `rtrain --help`." in unknown.stderr
-    for args, command in [(["run"], "run"), (["sweep", "--jobz", "2"], "sweep"), (["ls", "--sort"], "ls"), (["--jsn"], None)]:
+    assert (
+        unknown.returncode == 2 and "unknown command 'rnu': did you mean 'run'?\nRun `rtrain --help`." in unknown.stderr
+    )
+    for args, command in [
+        (["run"], "run"),
+        (["sweep", "--jobz", "2"], "sweep"),
+        (["ls", "--sort"], "ls"),
+        (["--jsn"], None),
+    ]:
         result = rtrain(*args)
         wanted = f"Run `rtrain {command} --help`." if command else "Run `rtrain --help`."
         assert result.returncode == 2 and result.stderr.splitlines()[-1] == wanted, result.stderr

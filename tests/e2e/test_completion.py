@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import pytest
+
 from conftest import RTRAIN
 
 # Words that a shell would expand, and one with a space: names are data.
@@ -49,15 +50,21 @@ class Bash:
         self._rtrain = rtrain
 
     def __call__(self, lines):
-        program = ["source <(\"$RTRAIN\" completion bash) || exit 1"]
+        program = ['source <("$RTRAIN" completion bash) || exit 1']
         for words in lines:
             cut = [part for word in words for part in ([""] if word == "" else re.findall(r"[:=]+|[^:=]+", word))]
             if re.search("[:=]$", words[-1]):
                 cut.append("")
-            program.append(f"COMP_WORDS=(\"$RTRAIN\" {' '.join(map(quoted, cut))})")
+            program.append(f'COMP_WORDS=("$RTRAIN" {" ".join(map(quoted, cut))})')
             program.append(f"COMP_CWORD={len(cut)}; _rtrain; printf '%s\\n' \"${{COMPREPLY[@]}}\" ''; echo END")
-        done = subprocess.run(["bash", "--norc", "-c", "\n".join(program)], cwd=self._rtrain.folder, text=True,
-                              env={**self._rtrain.env, "RTRAIN": RTRAIN}, capture_output=True, timeout=120)
+        done = subprocess.run(
+            ["bash", "--norc", "-c", "\n".join(program)],
+            cwd=self._rtrain.folder,
+            text=True,
+            env={**self._rtrain.env, "RTRAIN": RTRAIN},
+            capture_output=True,
+            timeout=120,
+        )
         assert (done.returncode, done.stderr) == (0, "")
         return [set(filter(None, part.split("\n"))) for part in done.stdout.split("END\n")[:-1]]
 
@@ -76,8 +83,14 @@ class Fish:
             program.append(f"complete -C {quoted(line)}; echo END")
         bin_folder = named_program(self._rtrain)
         env = {**self._rtrain.env, "PATH": f"{bin_folder}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
-        done = subprocess.run(["fish", "--no-config", "-c", "\n".join(program)], cwd=self._rtrain.folder, text=True,
-                              env=env, capture_output=True, timeout=120)
+        done = subprocess.run(
+            ["fish", "--no-config", "-c", "\n".join(program)],
+            cwd=self._rtrain.folder,
+            text=True,
+            env=env,
+            capture_output=True,
+            timeout=120,
+        )
         assert (done.returncode, done.stderr) == (0, "")
         return [{line.split("\t")[0] for line in part.splitlines()} for part in done.stdout.split("END\n")[:-1]]
 
@@ -113,10 +126,24 @@ class Zsh:
         startup = rtrain.folder / ".zshrc"
         startup.write_text(ZSH)
         self._master, slave = pty.openpty()
-        env = {**rtrain.env, "PATH": f"{named_program(rtrain)}:{os.environ['PATH']}", "ZDOTDIR": str(rtrain.folder),
-               "CAPTURE": str(self._output), "TERM": "dumb", "LC_ALL": "C.UTF-8", "TMPPREFIX": f"{rtrain.temp}/zsh"}
-        self._process = subprocess.Popen(["zsh", "-d", "-i"], cwd=rtrain.folder, env=env, stdin=slave, stdout=slave,
-                                         stderr=slave, start_new_session=True)
+        env = {
+            **rtrain.env,
+            "PATH": f"{named_program(rtrain)}:{os.environ['PATH']}",
+            "ZDOTDIR": str(rtrain.folder),
+            "CAPTURE": str(self._output),
+            "TERM": "dumb",
+            "LC_ALL": "C.UTF-8",
+            "TMPPREFIX": f"{rtrain.temp}/zsh",
+        }
+        self._process = subprocess.Popen(
+            ["zsh", "-d", "-i"],
+            cwd=rtrain.folder,
+            env=env,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+        )
         os.close(slave)
         self._next(1)
 
@@ -173,7 +200,7 @@ def listed(rtrain, *command):
     """What --help lists: names of commands, or of options."""
     text = rtrain(*command, "--help").stdout
     if not command:
-        return set(re.findall(r"^  ([a-z-]+)  ", text[text.index("Subcommands:"):], re.M))
+        return set(re.findall(r"^  ([a-z-]+)  ", text[text.index("Subcommands:") :], re.M))
     return set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", "\n".join(re.findall(r"^  (-\S+)", text, re.M))))
 
 
@@ -188,17 +215,25 @@ def test_every_command_and_option_of_the_help_is_offered(rtrain, offered):
     lines = [[""]] + [[command, "--"] for command in commands] + [[command, "-"] for command in commands]
     answers = offered(lines)
     assert answers[0] == set(commands)
-    for command, long, short in zip(commands, answers[1:], answers[1 + len(commands):]):
+    for command, long, short in zip(commands, answers[1:], answers[1 + len(commands) :]):
         options = listed(rtrain, command)
         assert "--help" in options
         assert plain(long) == {name for name in options if name.startswith("--")}, command
         missing = options - plain(short)
-        assert not missing or offered.name == "fish" and not any(len(name) == 2 for name in missing), command
+        assert not missing or (offered.name == "fish" and not any(len(name) == 2 for name in missing)), command
 
 
 def test_values_of_a_fixed_set(offered):
-    answers = offered([["run", "--resume", ""], ["plot", "--by", "t"], ["completion", ""], ["submit", "k"],
-                       ["export", "--format", "j"], ["ls", "--format=j"]])
+    answers = offered(
+        [
+            ["run", "--resume", ""],
+            ["plot", "--by", "t"],
+            ["completion", ""],
+            ["submit", "k"],
+            ["export", "--format", "j"],
+            ["ls", "--format=j"],
+        ]
+    )
     assert answers[0] == {"never", "auto", "must"}
     assert answers[1] == {"time"}
     assert answers[2] == {"bash", "zsh", "fish"}
@@ -216,11 +251,22 @@ def test_files_and_folders(rtrain, offered):
 
 
 def test_runs_metrics_tags_and_checkpoints_come_from_the_store(rtrain, runs, offered):
-    answers = offered([
-        ["show", ""], ["show", "my"], ["archive", ""], ["metrics", "baseline", "--series", ""], ["plot", "baseline", "l"],
-        ["run", "--tag", "g"], ["tag", "baseline", "-d", "t"], ["checkpoints", "baseline", ""],
-        ["checkpoints", "baseline", "export", "checkpoint_0"], ["show", "best:l"], ["show", "best:loss:m"],
-        ["plot", "baseline", "loss,sp"]])
+    answers = offered(
+        [
+            ["show", ""],
+            ["show", "my"],
+            ["archive", ""],
+            ["metrics", "baseline", "--series", ""],
+            ["plot", "baseline", "l"],
+            ["run", "--tag", "g"],
+            ["tag", "baseline", "-d", "t"],
+            ["checkpoints", "baseline", ""],
+            ["checkpoints", "baseline", "export", "checkpoint_0"],
+            ["show", "best:l"],
+            ["show", "best:loss:m"],
+            ["plot", "baseline", "loss,sp"],
+        ]
+    )
     names = [{name.replace("\\", "").removeprefix("best:") for name in each} for each in answers]
     assert names[0] == {"baseline", "my run", "last", ""}  # the last one is best:
     assert names[1] == {"my run"}
@@ -259,9 +305,22 @@ def test_a_name_is_quoted_where_bash_inserts_it(rtrain, runs):
 
 def test_readline_inserts_what_follows_a_colon(rtrain, runs):
     master, slave = pty.openpty()
-    env = {**rtrain.env, "PATH": f"{named_program(rtrain)}:{os.environ['PATH']}", "TERM": "dumb", "PS1": "", "HISTFILE": ""}
-    shell = subprocess.Popen(["bash", "--norc", "--noprofile", "-i"], cwd=rtrain.folder, env=env, stdin=slave, stdout=slave,
-                             stderr=slave, start_new_session=True)
+    env = {
+        **rtrain.env,
+        "PATH": f"{named_program(rtrain)}:{os.environ['PATH']}",
+        "TERM": "dumb",
+        "PS1": "",
+        "HISTFILE": "",
+    }
+    shell = subprocess.Popen(
+        ["bash", "--norc", "--noprofile", "-i"],
+        cwd=rtrain.folder,
+        env=env,
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        start_new_session=True,
+    )
     os.close(slave)
     try:
         os.write(master, b"source <(rtrain completion bash); complete -p rtrain; stty -echo\n")

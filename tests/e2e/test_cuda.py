@@ -9,6 +9,7 @@ import shutil
 import subprocess
 
 import pytest
+
 from conftest import RTRAIN
 from fake_driver import simulate_driver, use_libtorch
 
@@ -69,8 +70,11 @@ def test_a_driver_that_does_not_answer_is_quoted(rtrain, driver):
 def test_a_process_that_may_see_no_device_has_none(rtrain, driver):
     rtrain.env["CUDA_VISIBLE_DEVICES"] = ""
     assert cuda_of(rtrain) == {
-        "available": False, "devices": 0, "reason": "the NVIDIA driver shows no device (CUDA_VISIBLE_DEVICES='')",
-        "allocator": None}
+        "available": False,
+        "devices": 0,
+        "reason": "the NVIDIA driver shows no device (CUDA_VISIBLE_DEVICES='')",
+        "allocator": None,
+    }
 
 
 def test_a_libtorch_without_cuda_is_named_with_its_folder(rtrain, driver):
@@ -94,10 +98,16 @@ def test_one_file_beside_a_python_environment_is_a_complete_deployment(rtrain):
     place = environment / "lib" / "python3.12" / "site-packages"
     place.mkdir(parents=True)
     executable = shutil.copy(RTRAIN, rtrain.folder / "rtrain")
-    script = rtrain.script("print(require('torch').ones(3):sum():item(), require('rtrain._host').env().libtorch.source)")
+    script = rtrain.script(
+        "print(require('torch').ones(3):sum():item(), require('rtrain._host').env().libtorch.source)"
+    )
     command = ["unshare", "--mount", "sh", "-c", DEPLOY, "sh", packages, place, executable, script]
-    variables = {"HOME": rtrain.env["HOME"], "PATH": "/usr/bin:/bin", "VIRTUAL_ENV": str(environment),
-                 "RTRAIN_STORAGE": rtrain.env["RTRAIN_STORAGE"]}
+    variables = {
+        "HOME": rtrain.env["HOME"],
+        "PATH": "/usr/bin:/bin",
+        "VIRTUAL_ENV": str(environment),
+        "RTRAIN_STORAGE": rtrain.env["RTRAIN_STORAGE"],
+    }
     result = subprocess.run(command, env=variables, cwd=rtrain.folder, capture_output=True, text=True, timeout=120)
     if result.returncode != 0 and ("unshare" in result.stderr or "mount:" in result.stderr):
         pytest.skip(f"hiding a folder needs the right to mount: {result.stderr.strip()}")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+
 from fake_driver import simulate_gpus
 
 GIB = 1 << 30
@@ -15,7 +16,8 @@ TRAIN = """
     local torch, train = require 'torch', require 'rtrain'
     train.TorchTrainer{train_loop_per_worker = function()
       %s
-    end, scaling_config = train.ScalingConfig{num_workers = 1, use_gpu = true}, run_config = train.RunConfig{name = 'run'%s}}:fit()
+    end, scaling_config = train.ScalingConfig{num_workers = 1, use_gpu = true},
+      run_config = train.RunConfig{name = 'run'%s}}:fit()
 """
 
 
@@ -26,14 +28,25 @@ def error_of(rtrain):
 # fault: CUDA out of memory
 def test_a_full_device_ends_the_run_with_the_figures(rtrain):
     simulate_gpus(rtrain, 1, FAKE_CUDA_MEMORY=str(GIB))
-    result = rtrain.run(TRAIN % ("""
+    result = rtrain.run(
+        TRAIN
+        % (
+            """
       local batch = torch.empty(2 ^ 27, {device = 'cuda'})
       torch.empty(2 ^ 28, {device = 'cuda'})
-      assert(batch)""", ""))
+      assert(batch)""",
+            "",
+        )
+    )
     assert result.returncode == 4, result.stderr
-    for part in ["out of memory on cuda:0. Tried to allocate 1024.00 MiB; 512.00 MiB of 1.00 GiB are free",
-                 "cuda:0: tensors hold 512.00 MiB", "512.00 MiB  float32 [134217728] on cuda:0  batch",
-                 "a smaller batch", "gradient accumulation", "torch.autocast"]:
+    for part in [
+        "out of memory on cuda:0. Tried to allocate 1024.00 MiB; 512.00 MiB of 1.00 GiB are free",
+        "cuda:0: tensors hold 512.00 MiB",
+        "512.00 MiB  float32 [134217728] on cuda:0  batch",
+        "a smaller batch",
+        "gradient accumulation",
+        "torch.autocast",
+    ]:
         assert part in result.stderr
     assert "Exception raised from" not in result.stderr and "c10::" not in result.stderr
     shown = rtrain("show", "run").stdout
@@ -44,7 +57,10 @@ def test_a_full_device_ends_the_run_with_the_figures(rtrain):
 # fault: CUDA out of memory
 def test_a_script_may_go_on_with_less(rtrain):
     simulate_gpus(rtrain, 1, FAKE_CUDA_MEMORY=str(GIB))
-    rtrain.run_ok(TRAIN % ("""
+    rtrain.run_ok(
+        TRAIN
+        % (
+            """
       local size = 2 ^ 30
       local ok, err
       repeat
@@ -52,15 +68,19 @@ def test_a_script_may_go_on_with_less(rtrain):
         assert(ok or err.code == 'out_of_memory', err)
         if not ok then size = size / 2 end
       until ok
-      train.report{size = size}""", ""))
-    assert rtrain.reports("run")[-1]["size"] == 2 ** 28
+      train.report{size = size}""",
+            "",
+        )
+    )
+    assert rtrain.reports("run")[-1]["size"] == 2**28
 
 
 # fault: CUDA out of memory
 def test_the_same_want_of_memory_is_not_tried_three_times(rtrain):
     simulate_gpus(rtrain, 1, FAKE_CUDA_MEMORY=str(GIB))
-    result = rtrain.run(TRAIN % ("torch.empty(2 ^ 29, {device = 'cuda'})",
-                                 ", failure_config = train.FailureConfig{max_failures = 5}"))
+    result = rtrain.run(
+        TRAIN % ("torch.empty(2 ^ 29, {device = 'cuda'})", ", failure_config = train.FailureConfig{max_failures = 5}")
+    )
     assert result.returncode == 4, result.stderr
     assert len(rtrain.json("show", "run")["attempts"]) == 2
     assert "the same error came twice" in result.stderr
@@ -80,12 +100,18 @@ LOSES_ITS_DEVICE = """
 def test_a_lost_device_ends_the_worker_and_a_new_one_goes_on(rtrain):
     simulate_gpus(rtrain, 1, FAKE_CUDA_LAUNCH_ERROR="700")
     mark = rtrain.folder / "lost"
-    result = rtrain.run(TRAIN % (LOSES_ITS_DEVICE % (mark, mark), ", failure_config = train.FailureConfig{max_failures = 1}"))
+    result = rtrain.run(
+        TRAIN % (LOSES_ITS_DEVICE % (mark, mark), ", failure_config = train.FailureConfig{max_failures = 1}")
+    )
     assert result.returncode == 0, result.stderr
     first, second = rtrain.json("show", "run")["attempts"]
     assert (first["status"], second["status"]) == ("ERRORED", "FINISHED")
-    for part in ["cudaErrorIllegalAddress", "on cuda:0", "This process cannot use the device any more",
-                 "CUDA_LAUNCH_BLOCKING=1"]:
+    for part in [
+        "cudaErrorIllegalAddress",
+        "on cuda:0",
+        "This process cannot use the device any more",
+        "CUDA_LAUNCH_BLOCKING=1",
+    ]:
         assert part in result.stderr
     assert rtrain.reports("run")[-1]["value"] == 1024
 
@@ -153,15 +179,22 @@ def test_figures_and_snapshots_are_pytorchs(rtrain):
     simulate_gpus(rtrain, 1)
     ours = rtrain("exec", rtrain.script(LUA_FIGURES))
     assert ours.returncode == 0, ours.stderr
-    theirs = subprocess.run([sys.executable, "-c", PYTHON_FIGURES], cwd=rtrain.folder,
-                            env={**os.environ, **rtrain.env, "TMPDIR": str(rtrain.folder)}, capture_output=True, text=True, timeout=120)
+    theirs = subprocess.run(
+        [sys.executable, "-c", PYTHON_FIGURES],
+        cwd=rtrain.folder,
+        env={**os.environ, **rtrain.env, "TMPDIR": str(rtrain.folder)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert theirs.returncode == 0, theirs.stderr
     assert ours.stdout.splitlines() == theirs.stdout.splitlines()
     mine, other = (pickle.loads((rtrain.folder / name).read_bytes()) for name in ("lua.pickle", "python.pickle"))
     by_size = [sorted(each["segments"], key=lambda segment: segment["total_size"]) for each in (mine, other)]
     assert shape(by_size[0]) == shape(by_size[1])
     assert [[entry["action"] for entry in trace] for trace in mine["device_traces"]] == [
-        [entry["action"] for entry in trace] for trace in other["device_traces"]]
+        [entry["action"] for entry in trace] for trace in other["device_traces"]
+    ]
     lines = {(frame["filename"], frame["line"]) for entry in mine["device_traces"][0] for frame in entry["frames"]}
     assert any(name.endswith("train.lua") and line == 4 for name, line in lines)
     assert set(mine["device_traces"][0][0]) == set(other["device_traces"][0][0])

@@ -19,17 +19,24 @@ def reports(rtrain, workers, body):
 
 
 def test_each_rank_has_its_device(rtrain):
-    ranks = reports(rtrain, 2, """
+    ranks = reports(
+        rtrain,
+        2,
+        """
       local x = torch.tensor{1, 2, 3}:to(train.torch.get_device())
       train.report{device = tostring(x.device), last = x:cpu()[2]:item(), current = torch.cuda.current_device()}
-      """)
+      """,
+    )
     assert [rank["device"] for rank in ranks] == ["cuda:0", "cuda:1"]
     assert [rank["last"] for rank in ranks] == [3, 3]
     assert [rank["current"] for rank in ranks] == [0, 1]
 
 
 def test_a_step_of_two_ranks_is_one_graph(rtrain):
-    ranks = reports(rtrain, 2, """
+    ranks = reports(
+        rtrain,
+        2,
+        """
       local rank = train.get_context():get_world_rank()
       local model = train.torch.prepare_model(torch.nn.Linear(1, 1, {bias = false}))
       local optimizer, calls = torch.optim.SGD(model:parameters(), {lr = 0}), 0
@@ -42,16 +49,21 @@ def test_a_step_of_two_ranks_is_one_graph(rtrain):
       for i = 1, 15 do step(torch.full({1, 1}, (rank + 1) * i):to(train.torch.get_device())) end
       torch.cuda.synchronize()
       train.report{state = step.reason or step.state, calls = calls}
-      """)
+      """,
+    )
     # Eleven calls warm up, the twelfth is captured; the others run no Lua.
     assert [(rank["state"], rank["calls"]) for rank in ranks] == [("captured", 12)] * 2
 
 
 def test_reproducibility_makes_the_gpus_deterministic(rtrain):
-    (metrics,) = reports(rtrain, 1, """
+    (metrics,) = reports(
+        rtrain,
+        1,
+        """
       torch.backends.cudnn.benchmark = true
       train.torch.enable_reproducibility(3)
       train.report{workspace = os.getenv 'CUBLAS_WORKSPACE_CONFIG', benchmark = torch.backends.cudnn.benchmark,
                    deterministic = torch.are_deterministic_algorithms_enabled()}
-      """)
+      """,
+    )
     assert metrics == {"workspace": ":4096:8", "benchmark": False, "deterministic": True}

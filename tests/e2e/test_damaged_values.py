@@ -22,9 +22,10 @@ def run(rtrain):
     return rtrain, result
 
 
-@pytest.mark.parametrize(("column", "value"), [
-    ("runs.tags", "x"), ("runs.tags", "[1]"), ("runs.tags", '{"a": 1}'), ("runs.config", "x"), ("runs.owner", "x"),
-])
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("runs.tags", "x"), ("runs.tags", "[1]"), ("runs.tags", '{"a": 1}'), ("runs.config", "x"), ("runs.owner", "x")],
+)
 def test_a_value_of_another_kind_is_damage(run, column, value):
     rtrain, _ = run
     table, name = column.split(".")
@@ -32,7 +33,15 @@ def test_a_value_of_another_kind_is_damage(run, column, value):
         store.execute("PRAGMA ignore_check_constraints = 1")
         store.execute(f"UPDATE {table} SET {name} = ?", (value,))
     failed = 0
-    for args in (("ls",), ("show", "a"), ("show", "a", "--json"), ("diff", "a", "a"), ("logs", "a"), ("metrics", "a"), ("export", "a")):
+    for args in (
+        ("ls",),
+        ("show", "a"),
+        ("show", "a", "--json"),
+        ("diff", "a", "a"),
+        ("logs", "a"),
+        ("metrics", "a"),
+        ("export", "a"),
+    ):
         result = rtrain(*args)
         assert result.returncode in (0, 4), (args, result.stderr)
         if result.returncode == 4:
@@ -45,7 +54,14 @@ def test_control_characters_of_names_and_texts_do_not_reach_a_pipe(run):
     rtrain, result = run
     assert "m\\x1b[2J=2" in result.stderr and "name=a\\x1b[31mred\\x07" in result.stderr
     shown = [result.stdout + result.stderr]
-    for args in (("plot", "a", "nope"), ("plot", "a", "no\x1b[2J"), ("show", "a", "--media"), ("show", "a"), ("ls",), ("metrics", "a")):
+    for args in (
+        ("plot", "a", "nope"),
+        ("plot", "a", "no\x1b[2J"),
+        ("show", "a", "--media"),
+        ("show", "a"),
+        ("ls",),
+        ("metrics", "a"),
+    ):
         one = rtrain(*args)
         shown.append(one.stdout + one.stderr)
     assert not [text for text in shown if "\x1b[2J" in text or "\x07" in text]

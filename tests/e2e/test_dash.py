@@ -16,6 +16,7 @@ import subprocess
 import urllib.parse
 
 import pytest
+
 from conftest import ENDLESS, SOURCE, Rtrain, refused, wait_until
 
 NASTY = "<script>alert(1)</script>"
@@ -150,7 +151,8 @@ def results(tmp_path_factory):
     """A store with the run `two` (of two attempts) and `one`."""
     runner = Rtrain(tmp_path_factory.mktemp("results"))
     runner.run_ok(SCRIPT, "--name", "two", "--tag", "a&b", "--note", NASTY, "-q")
-    runner.run_ok("""
+    runner.run_ok(
+        """
         local train = require 'rtrain'
         train.TorchTrainer {
           train_loop_per_worker = function(config)
@@ -158,7 +160,11 @@ def results(tmp_path_factory):
             for i = 1, 3 do train.report {loss = i * config.lr} end
           end,
           train_loop_config = {lr = 0.5},
-        }:fit()""", "--name", "one", "-q")
+        }:fit()""",
+        "--name",
+        "one",
+        "-q",
+    )
     shutil.rmtree(runner.runtime)
     return runner.storage
 
@@ -184,8 +190,13 @@ def many_runs(trained, count):
     with contextlib.closing(sqlite3.connect(trained.storage / "rtrain.db")) as store:
         columns = [row[1] for row in store.execute("PRAGMA table_info(runs)")]
         one = dict(zip(columns, store.execute("SELECT * FROM runs WHERE name = 'one'").fetchone()))
-        rows = [[{**one, "run_id": f"{at:032x}", "name": f"many-{at:05}", "started_at": one["started_at"] + at}[column] for column in columns]
-                for at in range(count)]
+        rows = [
+            [
+                {**one, "run_id": f"{at:032x}", "name": f"many-{at:05}", "started_at": one["started_at"] + at}[column]
+                for column in columns
+            ]
+            for at in range(count)
+        ]
         store.executemany(f"INSERT INTO runs VALUES ({', '.join('?' * len(columns))})", rows)
         store.commit()
 
@@ -236,7 +247,12 @@ def test_a_proxys_name_is_allowed_when_it_is_named(dash):
 
 def test_pages_of_other_sites_get_nothing(dash):
     server = dash()
-    for origin in ("https://evil.example", "null", f"http://127.0.0.1:{server.port + 1}", f"http://localhost:{server.port}"):
+    for origin in (
+        "https://evil.example",
+        "null",
+        f"http://127.0.0.1:{server.port + 1}",
+        f"http://localhost:{server.port}",
+    ):
         assert server.error("/api/runs", Origin=origin) == (403, "wrong_origin"), origin
     assert server.ask("/api/runs", Origin=f"http://{server.host}").status == 200
     for site in ("cross-site", "same-site"):
@@ -262,8 +278,14 @@ def test_writing_needs_the_page_or_the_token_itself(dash, trained):
     assert server.post(note, {"note": "by hand"}).status == 200
 
 
-WRITES = {"note": {"note": "x"}, "tags": {"add": ["x"]}, "archived": {"archived": True},
-          "stop": {"now": True}, "stack": {}, "profile": {"seconds": 0.1}}
+WRITES = {
+    "note": {"note": "x"},
+    "tags": {"add": ["x"]},
+    "archived": {"archived": True},
+    "stop": {"now": True},
+    "stack": {},
+    "profile": {"seconds": 0.1},
+}
 
 
 def test_every_action_needs_the_right_to_write(dash, trained):
@@ -282,7 +304,10 @@ def test_every_action_needs_the_right_to_write(dash, trained):
             "a page of another port": (403, {"Cookie": cookie, "Origin": f"http://127.0.0.1:{server.port + 1}"}),
             "a sandboxed frame": (403, {"Cookie": cookie, "Origin": "null"}),
             "a browser that says nothing": (403, {"Cookie": cookie}),
-            "a request that the browser calls foreign": (403, {"Cookie": cookie, "Origin": own, "Sec_Fetch_Site": "same-site"}),
+            "a request that the browser calls foreign": (
+                403,
+                {"Cookie": cookie, "Origin": own, "Sec_Fetch_Site": "same-site"},
+            ),
             "a rebound name": (421, {"Cookie": cookie, "Host": "evil.example", "Origin": "http://evil.example"}),
             "a form's type": (415, {"Cookie": cookie, "Origin": own, "Content_Type": "text/plain"}),
             "those who only look": (403, {"Cookie": looks, "Origin": own}),
@@ -345,9 +370,22 @@ def test_every_answer_keeps_other_sites_out(dash):
 def test_no_path_reaches_a_file(dash, trained):
     server = dash()
     (trained.storage / "secret.txt").write_text("secret")
-    for path in ("/../../etc/passwd", "/..%2f..%2fetc/passwd", "/%2e%2e/rtrain.db", "/rtrain.db", "/secret.txt", "//etc/passwd",
-                 "/api/runs/..", "/api/runs/..%2f..%2fetc", "/api/runs/%2e%2e/logs", "/api/runs/one%2f..%2f/logs", "/one/lock",
-                 "/api/runs/one/../two", "/web/index.html", "/index.html"):
+    for path in (
+        "/../../etc/passwd",
+        "/..%2f..%2fetc/passwd",
+        "/%2e%2e/rtrain.db",
+        "/rtrain.db",
+        "/secret.txt",
+        "//etc/passwd",
+        "/api/runs/..",
+        "/api/runs/..%2f..%2fetc",
+        "/api/runs/%2e%2e/logs",
+        "/api/runs/one%2f..%2f/logs",
+        "/one/lock",
+        "/api/runs/one/../two",
+        "/web/index.html",
+        "/index.html",
+    ):
         answer = server.ask(path)
         assert answer.status == 404, (path, answer.body)
         assert b"root:" not in answer.body and b"SQLite format" not in answer.body
@@ -379,13 +417,19 @@ def test_oversized_requests_are_refused(dash):
 
 def test_wrong_requests_are_refused(dash):
     server = dash()
-    for text in ("\r\n\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-                 "GET / HTTP/1.0\r\n\r\n", "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n",
-                 f"GET / HTTP/1.1\r\nHost: {server.host}\r\nHost: evil.example\r\n\r\n",
-                 f"POST / HTTP/1.1\r\nHost: {server.host}\r\nContent-Length: 3\r\nContent-Length: 5\r\n\r\nabcde",
-                 f"POST / HTTP/1.1\r\nHost: {server.host}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-                 f"POST / HTTP/1.1\r\nHost: {server.host}\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-                 f"GET / HTTP/1.1\r\nHost: {server.host}\r\nA b: c\r\n\r\n"):
+    for text in (
+        "\r\n\r\n\r\n",
+        "GET\r\n\r\n",
+        "GET / HTTP/9.9\r\n\r\n",
+        "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        "GET / HTTP/1.0\r\n\r\n",
+        "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n",
+        f"GET / HTTP/1.1\r\nHost: {server.host}\r\nHost: evil.example\r\n\r\n",
+        f"POST / HTTP/1.1\r\nHost: {server.host}\r\nContent-Length: 3\r\nContent-Length: 5\r\n\r\nabcde",
+        f"POST / HTTP/1.1\r\nHost: {server.host}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        f"POST / HTTP/1.1\r\nHost: {server.host}\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        f"GET / HTTP/1.1\r\nHost: {server.host}\r\nA b: c\r\n\r\n",
+    ):
         answer = server.raw(text.encode("latin-1"))
         assert answer.startswith(b"HTTP/1.1 4"), (text, answer)
         assert answer.count(b"HTTP/1.1 ") == 1
@@ -425,9 +469,30 @@ def test_more_connections_than_places(dash):
 def certificate(folder, name, names="DNS:localhost,IP:127.0.0.1,DNS:*.train.example"):
     """A certificate that signs itself, and its key."""
     files = folder / f"{name}.pem", folder / f"{name}.key"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-                    "-subj", f"/CN={name}", "-addext", f"subjectAltName={names}", "-out", files[0], "-keyout", files[1]],
-                   check=True, capture_output=True)
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            f"/CN={name}",
+            "-addext",
+            f"subjectAltName={names}",
+            "-out",
+            files[0],
+            "-keyout",
+            files[1],
+        ],
+        check=True,
+        capture_output=True,
+    )
     return files
 
 
@@ -486,8 +551,9 @@ def test_a_handshake_that_never_ends_is_ended(secured):
     with socket.create_connection(("127.0.0.1", secured.port), timeout=60) as slow:
         slow.sendall(b"\x16\x03\x01\x02\x00")
         assert read_all(slow) == b"", "closed, in seconds"
-    wrapped = secured.trusted.wrap_socket(socket.create_connection(("127.0.0.1", secured.port), timeout=60),
-                                          server_hostname="127.0.0.1")
+    wrapped = secured.trusted.wrap_socket(
+        socket.create_connection(("127.0.0.1", secured.port), timeout=60), server_hostname="127.0.0.1"
+    )
     with wrapped:
         assert read_all(wrapped) == b"", "one that asks nothing too"
 
@@ -505,9 +571,17 @@ def test_certificates_that_cannot_be_used(rtrain, tmp_path):
     text = tmp_path / "text"
     text.write_text("no certificate")
     locked = tmp_path / "locked"
-    subprocess.run(["openssl", "pkey", "-in", key, "-aes128", "-passout", "pass:x", "-out", locked], check=True, capture_output=True)
-    for files, words in {(own, other): "not that of the certificate", (text, key): "no certificate in PEM",
-                         (own, text): "no private key", (own, locked): "password"}.items():
+    subprocess.run(
+        ["openssl", "pkey", "-in", key, "-aes128", "-passout", "pass:x", "-out", locked],
+        check=True,
+        capture_output=True,
+    )
+    for files, words in {
+        (own, other): "not that of the certificate",
+        (text, key): "no certificate in PEM",
+        (own, text): "no private key",
+        (own, locked): "password",
+    }.items():
         refused(rtrain("dash", "--port", 0, "--cert", files[0], "--key", files[1]), words, str(files[0]))
     refused(rtrain("dash", "--cert", own), "belong together")
     refused(rtrain("dash", "--key", key), "belong together")
@@ -539,7 +613,11 @@ def test_a_stored_token_stays_the_same(trained, tmp_path):
 
 def test_token_files_that_cannot_be_used(rtrain, tmp_path):
     file = tmp_path / "token"
-    for text, mode, words in (("short", 0o600, "32"), ("x" * 40, 0o644, "chmod 600"), ("with spaces " * 4, 0o600, "letters")):
+    for text, mode, words in (
+        ("short", 0o600, "32"),
+        ("x" * 40, 0o644, "chmod 600"),
+        ("with spaces " * 4, 0o600, "letters"),
+    ):
         file.write_text(text)
         file.chmod(mode)
         answer = rtrain("dash", "--port", 0, "--token-file", file)
@@ -573,7 +651,10 @@ def test_runs_are_those_of_ls(dash, trained):
 
 HUGE = "printf('%.*c', 900000000, 'x')"
 GROWING = "(WITH RECURSIVE n(s) AS (SELECT 'x' UNION ALL SELECT s || s FROM n) SELECT max(length(s)) FROM n) > 0"
-MANY = "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(s) FROM (SELECT printf('%1000000d', i) AS s FROM n ORDER BY s)) > 0"
+MANY = (
+    "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(s) "
+    "FROM (SELECT printf('%1000000d', i) AS s FROM n ORDER BY s)) > 0"
+)
 ENDLESS_FILTER = "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n) > 0"
 
 
@@ -586,8 +667,12 @@ def test_a_filter_takes_a_bounded_part_of_memory_and_time(dash, trained):
         assert int(re.search(r"VmHWM:\s+(\d+) kB", status.read())[1]) < (512 << 10), "512 MiB"
     for command in (["ls", "--where", GROWING], ["sql", f"SELECT {GROWING}"]):
         refused(trained(*command), "too much memory")
-    assert trained.json("ls", "--where", f"{HUGE} > ''") == [] and trained.json("sql", f"SELECT {HUGE} AS text") == [{"text": None}]
-    assert trained.json("sql", "SELECT length(printf('%.*c', 100000000, 'x')) AS n") == [{"n": 100000000}], "of one's own machine"
+    assert trained.json("ls", "--where", f"{HUGE} > ''") == [] and trained.json("sql", f"SELECT {HUGE} AS text") == [
+        {"text": None}
+    ]
+    assert trained.json("sql", "SELECT length(printf('%.*c', 100000000, 'x')) AS n") == [{"n": 100000000}], (
+        "of one's own machine"
+    )
 
 
 def test_who_asks_a_lot_holds_up_nobody_else(dash):
@@ -596,7 +681,11 @@ def test_who_asks_a_lot_holds_up_nobody_else(dash):
     with contextlib.ExitStack() as closing:
         for connection in asking:
             closing.callback(connection.close)
-            connection.request("GET", "/api/runs?where=" + urllib.parse.quote(ENDLESS_FILTER), headers={"Authorization": f"Bearer {server.viewer()}"})
+            connection.request(
+                "GET",
+                "/api/runs?where=" + urllib.parse.quote(ENDLESS_FILTER),
+                headers={"Authorization": f"Bearer {server.viewer()}"},
+            )
         assert server.json("/api/runs")["total"] == 2
         answered = select.select([connection.sock for connection in asking], [], [], 0)[0]
         assert len(answered) < 12, "the other viewer did not wait for them"
@@ -606,8 +695,9 @@ def test_a_run_is_that_of_show(dash, trained):
     server = dash()
     answer = server.json("/api/runs/two")
     shown = trained.json("show", "two")
-    assert {key: answer[key] for key in shown if key not in ("annotations",)} == \
-           {key: shown[key] for key in shown if key not in ("annotations",)}
+    assert {key: answer[key] for key in shown if key not in ("annotations",)} == {
+        key: shown[key] for key in shown if key not in ("annotations",)
+    }
     assert [attempt["status"] for attempt in answer["attempts"]] == ["ERRORED", "FINISHED"]
     assert answer["note"] == NASTY and answer["live"] is False
     assert server.json("/api/runs/last")["name"] == "one"
@@ -675,20 +765,38 @@ def test_a_log_is_sent_whole_or_in_part(dash, trained):
     bytes_of = log_of(trained, 1).read_bytes()
     whole = server.ask(path)
     assert whole.status == 200 and whole.body == bytes_of and whole.getheader("Accept-Ranges") == "bytes"
-    assert whole.getheader("Content-Type") == "text/plain; charset=utf-8" and whole.getheader("X-Content-Type-Options") == "nosniff"
+    assert (
+        whole.getheader("Content-Type") == "text/plain; charset=utf-8"
+        and whole.getheader("X-Content-Type-Options") == "nosniff"
+    )
     tag = whole.getheader("ETag")
     assert tag.startswith('"'), "a strong one"
     size = len(bytes_of)
     assert server.ask("/api/runs/two/logs/file?rank=0&attempt=1").body == log_of(trained, 0, 1).read_bytes()
-    for header, begin, end in ((f"bytes=0-{size - 1}", 0, size), ("bytes=2-5", 2, 6), ("bytes=4-", 4, size), ("bytes=-3", size - 3, size),
-                               (f"bytes=-{size + 9}", 0, size), (f"bytes=3-{size + 9}", 3, size)):
+    for header, begin, end in (
+        (f"bytes=0-{size - 1}", 0, size),
+        ("bytes=2-5", 2, 6),
+        ("bytes=4-", 4, size),
+        ("bytes=-3", size - 3, size),
+        (f"bytes=-{size + 9}", 0, size),
+        (f"bytes=3-{size + 9}", 3, size),
+    ):
         part = server.ask(path, Range=header)
         assert part.status == 206 and part.body == bytes_of[begin:end], header
         assert part.getheader("Content-Range") == f"bytes {begin}-{end - 1}/{size}" and part.getheader("ETag") == tag
     for header in (f"bytes={size}-", f"bytes={size + 5}-{size + 9}", "bytes=-0"):
         none = server.ask(path, Range=header)
         assert none.status == 416 and none.body == b"" and none.getheader("Content-Range") == f"bytes */{size}", header
-    for header in ("bytes=5-2", "bytes=", "bytes=a-b", "bytes=0-1,3-4", "lines=1-2", "bytes=-", f"bytes=0-{'9' * 30}", "bytes=1--2"):
+    for header in (
+        "bytes=5-2",
+        "bytes=",
+        "bytes=a-b",
+        "bytes=0-1,3-4",
+        "lines=1-2",
+        "bytes=-",
+        f"bytes=0-{'9' * 30}",
+        "bytes=1--2",
+    ):
         assert server.ask(path, Range=header).status == 200, header
     head = server.ask(path, "HEAD", Range="bytes=2-5")
     assert head.status == 200 and head.body == b"" and head.getheader("Content-Length") == str(size)
@@ -745,11 +853,14 @@ def test_files_are_those_of_the_run(dash, trained):
     (folder / "2026-attempt-1-rank0.json").write_text('{"traceEvents": []}')
     (folder / "2026-attempt-1-rank0.svg").write_text("<svg onload='alert(1)'/>")
     (folder / "link.json").symlink_to("/etc/passwd")
-    (folder / "a\"b.json").write_text("{}")
+    (folder / 'a"b.json').write_text("{}")
     (folder / "folder").mkdir()
     server = dash()
     traces = server.json("/api/runs/two/traces")
-    assert [trace["name"] for trace in traces["traces"]] == ["2026-attempt-1-rank0.svg", "2026-attempt-1-rank0.json"] and traces["total"] == 2
+    assert [trace["name"] for trace in traces["traces"]] == [
+        "2026-attempt-1-rank0.svg",
+        "2026-attempt-1-rank0.json",
+    ] and traces["total"] == 2
     for trace in traces["traces"]:
         answer = server.ask(f"/api/runs/two/traces/file?name={trace['name']}")
         assert answer.status == 200 and len(answer.body) == trace["bytes"]
@@ -760,7 +871,11 @@ def test_files_are_those_of_the_run(dash, trained):
         assert server.error(f"/api/runs/two/traces/file?name={name}") == (404, "not_found"), name
     for query in ("rank=7", "attempt=9", "rank=1&attempt=0"):
         assert server.error(f"/api/runs/two/logs/file?{query}") == (404, "not_found"), query
-    assert server.error("/api/runs/two/logs/file?rank=-1")[0] == 400 == server.error("/api/runs/two/logs/file?rank=../x")[0]
+    assert (
+        server.error("/api/runs/two/logs/file?rank=-1")[0]
+        == 400
+        == server.error("/api/runs/two/logs/file?rank=../x")[0]
+    )
 
 
 def test_nothing_is_read_through_a_link(dash, trained, tmp_path):
@@ -837,14 +952,19 @@ def test_images_histograms_tables_and_texts(dash, trained):
     for row in answer["media"]:
         content = server.ask(f"/api/runs/two/media/content?hash={row['hash']}")
         assert content.status == 200 and len(content.body) == row["bytes"]
-        assert content.getheader("Content-Type") == {"image": "image/png", "text": "text/plain; charset=utf-8"}.get(row["kind"], "application/json")
+        assert content.getheader("Content-Type") == {"image": "image/png", "text": "text/plain; charset=utf-8"}.get(
+            row["kind"], "application/json"
+        )
         assert content.getheader("X-Content-Type-Options") == "nosniff"
     assert server.error("/api/runs/two/media/content") == (400, "usage")
-    assert server.error("/api/runs/one/media/content?hash=" + answer["media"][-1]["hash"]) == (404, "not_found"), "of another run"
+    assert server.error("/api/runs/one/media/content?hash=" + answer["media"][-1]["hash"]) == (404, "not_found"), (
+        "of another run"
+    )
 
 
 def test_hosts_of_runs(dash, trained):
-    trained.run("""
+    trained.run(
+        """
         local train = require 'rtrain'
         train.TorchTrainer {
           train_loop_per_worker = function()
@@ -852,12 +972,19 @@ def test_hosts_of_runs(dash, trained):
             while not train.stop_requested() do os.execute 'sleep 0.02' end
           end,
           scaling_config = train.ScalingConfig {num_workers = 2},
-        }:fit()""", "--name", "broken", "-q")
+        }:fit()""",
+        "--name",
+        "broken",
+        "-q",
+    )
     server = dash()
     answer = server.json("/api/nodes")
     assert [node["name"] for node in answer["nodes"]] == ["broken", "one", "two"] and answer["total"] == 3
     broken, one, two = answer["nodes"]
-    assert len({node["host"] for node in answer["nodes"]}) == 1 and two["host"] == server.json("/api/runs/two")["attempts"][-1]["workers"][0]["host"]
+    assert (
+        len({node["host"] for node in answer["nodes"]}) == 1
+        and two["host"] == server.json("/api/runs/two")["attempts"][-1]["workers"][0]["host"]
+    )
     assert two["ranks"] == [0, 1] and two["devices"] == ["cpu"] and two["status"] == "FINISHED"
     assert two["reason"] is None and two["exits"] == [] and one["ranks"] == [0]
     assert "no such flower" in broken["reason"] and 1 in [each["rank"] for each in broken["exits"]]
@@ -882,17 +1009,25 @@ def test_notes_tags_and_the_archive(dash, trained):
 
 def test_sweeps_are_tags_and_configs(dash, trained):
     server = dash()
-    script = trained.script("""
+    script = trained.script(
+        """
         local train = require 'rtrain'
         train.TorchTrainer {
           train_loop_per_worker = function(config) train.report {loss = config.lr * config.width} end,
           train_loop_config = {lr = 0.1, width = 1},
-        }:fit()""", "swept.lua")
+        }:fit()""",
+        "swept.lua",
+    )
     assert trained("sweep", script, "--grid", "lr=0.1,0.2", "--grid", "width=1,2", "--name", "grid").returncode == 0
     tags = server.json("/api/tags")
     assert [(tag["tag"], tag["runs"]) for tag in tags["tags"]] == [("sweep:grid", 4), ("a&b", 1)] and tags["total"] == 2
     trials = server.json("/api/runs", tag="sweep:grid", config=1)["runs"]
-    assert sorted((run["config"]["lr"], run["config"]["width"]) for run in trials) == [(0.1, 1), (0.1, 2), (0.2, 1), (0.2, 2)]
+    assert sorted((run["config"]["lr"], run["config"]["width"]) for run in trials) == [
+        (0.1, 1),
+        (0.1, 2),
+        (0.2, 1),
+        (0.2, 2),
+    ]
     assert all("config" not in run for run in server.json("/api/runs")["runs"])
 
 
@@ -923,7 +1058,9 @@ def test_a_dataset_says_what_its_operators_did(rtrain):
         times = worker["data"]["train"]
         assert times["wait_s"] > 0 and 0 <= times["stall_percent"] <= 100
         operators = times["operators"]
-        assert len(operators) >= 2 and all(each.keys() == {"operator", "rows", "bytes", "time_s", "wait_s"} for each in operators)
+        assert len(operators) >= 2 and all(
+            each.keys() == {"operator", "rows", "bytes", "time_s", "wait_s"} for each in operators
+        )
         slowest = max(operators, key=lambda each: each["time_s"])
         assert "map" in slowest["operator"].lower() and slowest["time_s"] >= 0.1
     assert sum(worker["data"]["train"]["operators"][-1]["rows"] for worker in workers) == 640
@@ -1016,16 +1153,28 @@ def test_the_memory_of_a_rank_is_that_of_the_newest_profile(endless, rtrain):
     assert endless.json("/api/runs/endless/memory?rank=1")["profile"] is None
     answer = asked(endless, "profile", {"rank": 1, "seconds": 0.2, "memory": True})
     path = answer["profiles"][0]["path"]
-    assert path.endswith("-rank1.memory.json") and endless.json("/api/runs/endless/memory?rank=1")["profile"] == json.load(open(path))
-    later = json.loads(rtrain("profile", "endless", "--memory", "--rank", "1", "--duration", "0.1", "--json").stdout)["memory"]
+    assert path.endswith("-rank1.memory.json") and endless.json("/api/runs/endless/memory?rank=1")[
+        "profile"
+    ] == json.load(open(path))
+    later = json.loads(rtrain("profile", "endless", "--memory", "--rank", "1", "--duration", "0.1", "--json").stdout)[
+        "memory"
+    ]
     assert [endless.json("/api/runs/endless/memory?rank=1")["profile"]] == later
     assert endless.json("/api/runs/endless/memory")["profile"] is None
 
 
 def test_wrong_requests_to_a_live_run_say_what_is_wrong(endless):
-    wrong = [("stack", {"rank": 7}, "rank"), ("stack", {"rank": -1}, "rank"), ("stack", {"rnk": 1}, "did you mean"),
-             ("profile", {"seconds": 0}, "seconds"), ("profile", {"seconds": 1e9}, "seconds"), ("profile", {"seconds": "1"}, "number"),
-             ("profile", {"rank": 9}, "rank"), ("stop", {"now": 1}, "boolean"), ("stop", {"nwo": True}, "did you mean")]
+    wrong = [
+        ("stack", {"rank": 7}, "rank"),
+        ("stack", {"rank": -1}, "rank"),
+        ("stack", {"rnk": 1}, "did you mean"),
+        ("profile", {"seconds": 0}, "seconds"),
+        ("profile", {"seconds": 1e9}, "seconds"),
+        ("profile", {"seconds": "1"}, "number"),
+        ("profile", {"rank": 9}, "rank"),
+        ("stop", {"now": 1}, "boolean"),
+        ("stop", {"nwo": True}, "did you mean"),
+    ]
     for name, body, text in wrong:
         answer = endless.post(f"/api/runs/endless/{name}", body)
         assert answer.status == 400 and text in answer.body.decode(), (name, body, answer.body)
@@ -1039,8 +1188,12 @@ def test_a_long_recording_holds_up_nobody(endless):
     connections = []
     for _ in range(4):  # the first one records, the others are told so
         connections.append(http.client.HTTPConnection("127.0.0.1", endless.port, timeout=60))
-        connections[-1].request("POST", "/api/runs/endless/profile", body=body, headers={
-            "Authorization": f"Bearer {endless.token}", "Content-Type": "application/json"})
+        connections[-1].request(
+            "POST",
+            "/api/runs/endless/profile",
+            body=body,
+            headers={"Authorization": f"Bearer {endless.token}", "Content-Type": "application/json"},
+        )
     for _ in range(20):
         assert endless.json("/api/runs")["total"] == 1
     assert asked(endless, "stack", {"rank": 0})["ranks"]
@@ -1076,7 +1229,9 @@ def test_a_run_is_followed_as_it_goes_on(rtrain):
 
 def test_lines_are_followed(rtrain):
     server = Dash(rtrain)
-    running = rtrain.started("run", rtrain.script("""
+    running = rtrain.started(
+        "run",
+        rtrain.script("""
         local train = require 'rtrain'
         train.TorchTrainer {
           train_loop_per_worker = function()
@@ -1086,7 +1241,11 @@ def test_lines_are_followed(rtrain):
             print 'last'
           end,
           scaling_config = train.ScalingConfig {num_workers = 2},
-        }:fit()"""), "--name", "talks", "-q")
+        }:fit()"""),
+        "--name",
+        "talks",
+        "-q",
+    )
     with server.events("/api/runs/talks/logs/events?rank=1") as events:
         name, lines = next(events)
         assert name == "lines" and [(line["rank"], line["line"]) for line in lines] == [(1, "first")]
@@ -1124,13 +1283,17 @@ def test_metrics_for_collectors(dash):
                 families.add(current := found[2])
             assert found[2] == current
         else:
-            assert re.fullmatch(rf'{current}(\{{\w+="(?:[^"\\]|\\.)*"(,\w+="(?:[^"\\]|\\.)*")*\}})? (NaN|[+-]Inf|[-+.e\d]+)', line), line
+            assert re.fullmatch(
+                rf'{current}(\{{\w+="(?:[^"\\]|\\.)*"(,\w+="(?:[^"\\]|\\.)*")*\}})? (NaN|[+-]Inf|[-+.e\d]+)', line
+            ), line
 
 
 @pytest.fixture
 def families():
     """Of a server, as a parser of Prometheus reads them: {name: [sample, …]}."""
-    parser = pytest.importorskip("prometheus_client.openmetrics.parser", reason="no prometheus-client: scripts/setup --oracle installs it")
+    parser = pytest.importorskip(
+        "prometheus_client.openmetrics.parser", reason="no prometheus-client: scripts/setup --oracle installs it"
+    )
 
     def read(server):
         text = server.ask("/metrics").body.decode()
@@ -1172,7 +1335,9 @@ def series_of(query):
 
 
 def labels_of(query):
-    return {label for braces in re.findall(r"\{([^}]*)\}", query) for label in re.findall(r'(\w+)=~?"', braces)} - {"job"}
+    return {label for braces in re.findall(r"\{([^}]*)\}", query) for label in re.findall(r'(\w+)=~?"', braces)} - {
+        "job"
+    }
 
 
 def test_what_grafana_and_prometheus_ask_for_is_there(dash, families):
@@ -1191,8 +1356,13 @@ def test_what_grafana_and_prometheus_ask_for_is_there(dash, families):
     # What Grafana needs of a dashboard: panels with numbers of their own, within 24 columns, that do not overlap.
     assert board["schemaVersion"] >= 36 and board["uid"] and board["title"]
     assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
-    places = [(x, y) for panel in board["panels"] for grid in [panel["gridPos"]]
-              for x in range(grid["x"], grid["x"] + grid["w"]) for y in range(grid["y"], grid["y"] + grid["h"])]
+    places = [
+        (x, y)
+        for panel in board["panels"]
+        for grid in [panel["gridPos"]]
+        for x in range(grid["x"], grid["x"] + grid["w"])
+        for y in range(grid["y"], grid["y"] + grid["h"])
+    ]
     assert len(places) == len(set(places)) and max(x for x, _ in places) < 24
     assert all(panel["type"] in ("stat", "timeseries") and panel["targets"] for panel in board["panels"])
     for rule in rules:

@@ -9,9 +9,9 @@ import pytest
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not here: scripts/test --oracle installs it")
 np = pytest.importorskip("numpy")
-import pyarrow.csv  # noqa: E402
-import pyarrow.dataset  # noqa: E402
-import pyarrow.parquet as pq  # noqa: E402
+import pyarrow.csv
+import pyarrow.dataset
+import pyarrow.parquet as pq
 
 
 def lua(rtrain, text):
@@ -37,25 +37,32 @@ def test_pyarrow_reads_what_write_parquet_wrote(rtrain):
         table = pa.concat_tables([pq.read_table(file) for file in files])
         assert table.schema.field("id").type == pa.int64() and table.schema.field("half").type == pa.float64()
         rows = table.drop_columns("point").to_pylist()
-        assert rows == [{"id": i, "name": f"row {i}", "even": i % 2 == 0, "half": i / 2, "tags": [i, i + 1]}
-                        for i in range(1000)]
+        assert rows == [
+            {"id": i, "name": f"row {i}", "even": i % 2 == 0, "half": i / 2, "tags": [i, i + 1]} for i in range(1000)
+        ]
         points = table.column("point").combine_chunks().to_numpy_ndarray()
         assert points.dtype == np.float32 and points.shape == (1000, 2, 3)
         assert (points == np.arange(1000).reshape(1000, 1, 1)).all()
 
 
 def test_python_reads_what_write_csv_json_and_numpy_wrote(rtrain):
-    lua(rtrain, ROWS + f"""
+    lua(
+        rtrain,
+        ROWS
+        + f"""
 ds:drop_columns{{'point', 'tags'}}:write_csv('{rtrain.folder}/csv')
 ds:write_json('{rtrain.folder}/json')
 ds:write_numpy('{rtrain.folder}/numpy', {{column = 'point'}})
-""")
+""",
+    )
     table = pa.concat_tables([pyarrow.csv.read_csv(file) for file in sorted((rtrain.folder / "csv").iterdir())])
     assert table.column("name").to_pylist() == [f"row {i}" for i in range(1000)]
     assert table.column("half").to_pylist() == [i / 2 for i in range(1000)]
     rows = [json.loads(line) for file in sorted((rtrain.folder / "json").iterdir()) for line in open(file)]
-    assert rows == [{"id": i, "name": f"row {i}", "even": i % 2 == 0, "half": i / 2, "tags": [i, i + 1],
-                     "point": [[i] * 3] * 2} for i in range(1000)]
+    assert rows == [
+        {"id": i, "name": f"row {i}", "even": i % 2 == 0, "half": i / 2, "tags": [i, i + 1], "point": [[i] * 3] * 2}
+        for i in range(1000)
+    ]
     points = np.concatenate([np.load(file) for file in sorted((rtrain.folder / "numpy").iterdir())])
     assert points.dtype == np.float32 and (points == np.arange(1000).reshape(1000, 1, 1)).all()
 
@@ -64,15 +71,21 @@ def test_read_parquet_reads_what_pyarrow_wrote(rtrain):
     rng = np.random.default_rng(0)
     values = rng.standard_normal(5000)
     labels = rng.integers(0, 10, 5000)
-    table = pa.table({
-        "x": pa.array([None if i % 7 == 0 else v for i, v in enumerate(values)]), "label": labels,
-        "word": pa.array([f"w{i}" for i in labels]).dictionary_encode(),
-        "nested": pa.array([{"a": int(i), "b": [str(i)]} for i in labels]),
-        "at": pa.FixedShapeTensorArray.from_numpy_ndarray(rng.random((5000, 2, 2), dtype=np.float32)),
-    })
+    table = pa.table(
+        {
+            "x": pa.array([None if i % 7 == 0 else v for i, v in enumerate(values)]),
+            "label": labels,
+            "word": pa.array([f"w{i}" for i in labels]).dictionary_encode(),
+            "nested": pa.array([{"a": int(i), "b": [str(i)]} for i in labels]),
+            "at": pa.FixedShapeTensorArray.from_numpy_ndarray(rng.random((5000, 2, 2), dtype=np.float32)),
+        }
+    )
     for i in range(5):
         pq.write_table(table.slice(1000 * i, 1000), rtrain.folder / f"{i}.parquet", row_group_size=300)
-    out = json.loads(lua(rtrain, f"""
+    out = json.loads(
+        lua(
+            rtrain,
+            f"""
 local ds = data.read_parquet('{rtrain.folder}')
 local row = ds:random_shuffle{{seed = 1}}:filter(function(row) return row.label == 3 end):sort('x'):take(1)[1]
 local words = ds:unique('word')
@@ -80,7 +93,9 @@ table.sort(words)
 print(require('rtrain.data.json_text').of{{
   count = ds:count(), mean = ds:mean('x'), std = ds:std('x'), low = ds:min('x'), sum = ds:sum('label'), words = words,
   x = row.x, a = row.nested.a, b = row.nested.b, total = ds:select_columns{{'at'}}:sum('at')}})
-"""))
+""",
+        )
+    )
     x = np.array([v for i, v in enumerate(values) if i % 7])
     assert out["count"] == 5000 and out["sum"] == labels.sum()
     assert out["mean"] == pytest.approx(x.mean(), abs=1e-12) and out["std"] == pytest.approx(x.std(ddof=1), rel=1e-12)
@@ -93,7 +108,27 @@ print(require('rtrain.data.json_text').of{{
 
 def test_patterns_mean_what_they_mean_in_python(rtrain):
     random = np.random.default_rng(3)
-    pieces = ["a", "b", "-", ".", "x", "*", "?", "[a-c]", "[!a-b]", "[]-a]", "[z-a]", "[!z-a]", "[", "]", "!", "^", "\\", "é", "**"]
+    pieces = [
+        "a",
+        "b",
+        "-",
+        ".",
+        "x",
+        "*",
+        "?",
+        "[a-c]",
+        "[!a-b]",
+        "[]-a]",
+        "[z-a]",
+        "[!z-a]",
+        "[",
+        "]",
+        "!",
+        "^",
+        "\\",
+        "é",
+        "**",
+    ]
     names = {"".join(random.choice(list("abcx.-^é"), size=random.integers(1, 5))) for _ in range(60)}
     names = sorted(names - {".", ".."})
     tree = rtrain.folder / "tree"
@@ -107,7 +142,9 @@ def test_patterns_mean_what_they_mean_in_python(rtrain):
     patterns = ["".join(random.choice(pieces, size=random.integers(1, 5))) for _ in range(300)]
     patterns += ["*/*", "**/a*", "a/**", "**/c/**", "[ab]/?", ".*/*", "*/[!a]*", "**/.*", "b/**/x*", "**"]
     (rtrain.folder / "patterns").write_text("\n".join(patterns))
-    found = lua(rtrain, f"""
+    found = lua(
+        rtrain,
+        f"""
 local glob, fnmatch = require 'rtrain.data.glob', require 'base.fnmatch'
 local names = {{{", ".join(f"'{name}'" for name in names)}}}
 for pattern in io.lines '{rtrain.folder}/patterns' do
@@ -115,7 +152,8 @@ for pattern in io.lines '{rtrain.folder}/patterns' do
   for _, name in ipairs(names) do if fnmatch(name, pattern) then same[#same + 1] = name end end
   print(table.concat(same, ' ') .. '\t' .. table.concat(files, ' '))
 end
-""").splitlines()
+""",
+    ).splitlines()
     for pattern, line in zip(patterns, found, strict=True):
         same, files = line.split("\t")
         assert same.split() == [name for name in names if fnmatch.fnmatchcase(name, pattern)], pattern
@@ -126,8 +164,13 @@ end
 
 def test_a_damaged_row_group_is_named(rtrain):
     path = rtrain.folder / "x.parquet"
-    pq.write_table(pa.table({"x": np.random.default_rng(0).integers(0, 1 << 60, 4000)}), path, row_group_size=1000,
-                   compression="zstd", use_dictionary=False)
+    pq.write_table(
+        pa.table({"x": np.random.default_rng(0).integers(0, 1 << 60, 4000)}),
+        path,
+        row_group_size=1000,
+        compression="zstd",
+        use_dictionary=False,
+    )
     with open(path, "r+b") as file:
         file.seek(pq.ParquetFile(path).metadata.row_group(2).column(0).data_page_offset + 40)
         file.write(b"\xff" * 200)
@@ -139,8 +182,14 @@ def test_a_damaged_row_group_is_named(rtrain):
 # 100 and 400 MB of images take the same memory: the full size is in tests/bench.
 def test_streaming_stays_under_a_bound(rtrain):
     rows = 1000
-    table = pa.table({"image": pa.FixedShapeTensorArray.from_numpy_ndarray(
-        np.random.default_rng(0).random((rows, 3, 64, 64), dtype=np.float32)), "label": np.arange(rows) % 10})
+    table = pa.table(
+        {
+            "image": pa.FixedShapeTensorArray.from_numpy_ndarray(
+                np.random.default_rng(0).random((rows, 3, 64, 64), dtype=np.float32)
+            ),
+            "label": np.arange(rows) % 10,
+        }
+    )
     pq.write_table(table, rtrain.folder / "part.parquet", row_group_size=250, compression="none")
     body = f"""
 local context = data.DataContext.get_current()
@@ -164,33 +213,50 @@ def test_a_json_array_whose_copy_has_no_room_is_an_error(rtrain):
     """What has come to the copy would be rows as good as any."""
     path = rtrain.folder / "array.json"
     path.write_text(json.dumps([{"id": i} for i in range(10000)]))
-    out = lua(rtrain, f"""
+    out = lua(
+        rtrain,
+        f"""
         require 'base._arrow'  -- its library is a file too
         local ffi = require 'ffi'
         ffi.cdef 'int setrlimit(int, const uint64_t *);'
         ffi.C.setrlimit(1, ffi.new('uint64_t[2]', 50000, 50000))
         local ok, err = pcall(function() return data.read_json('{path}'):count() end)
         print(ok, err.code, err.message)
-    """)
+    """,
+    )
     assert out.startswith("false\tenvironment\tcannot write a copy of the JSON array to /tmp: File too large"), out
 
 
 def test_folders_of_hive_are_columns_as_for_pyarrow(rtrain):
-    table = pa.table({"x": [1, 2, 3, 4], "year": ["2023", "2023", "2024", "2024"], "m": ["01", "02", "01", "02"], "z": [5.0] * 4})
+    table = pa.table(
+        {"x": [1, 2, 3, 4], "year": ["2023", "2023", "2024", "2024"], "m": ["01", "02", "01", "02"], "z": [5.0] * 4}
+    )
     pq.write_to_dataset(table, str(rtrain.folder / "in"), partition_cols=["year", "m"])
-    expected = pa.dataset.dataset(str(rtrain.folder / "in"), partitioning=pa.dataset.partitioning(
-        pa.schema([("year", pa.string()), ("m", pa.string())]), flavor="hive")).to_table().sort_by("x")
-    out = json.loads(lua(rtrain, """
+    expected = (
+        pa.dataset.dataset(
+            str(rtrain.folder / "in"),
+            partitioning=pa.dataset.partitioning(pa.schema([("year", pa.string()), ("m", pa.string())]), flavor="hive"),
+        )
+        .to_table()
+        .sort_by("x")
+    )
+    out = json.loads(
+        lua(
+            rtrain,
+            """
 local json = require 'json'
 local ds = data.read_parquet('in')
 print(json.encode {
   columns = ds:columns(), rows = ds:sort('x'):take_all(), count = ds:count(), types = ds:schema().types,
   selected = ds:select_columns{'m', 'z'}:take_all()[2], names = ds:select_columns{'m', 'z'}:columns(),
-  asked = data.read_parquet('in', {columns = {'m', 'x'}}):columns(), none = data.read_parquet('in', {partitioning = false}):columns(),
+  asked = data.read_parquet('in', {columns = {'m', 'x'}}):columns(),
+  none = data.read_parquet('in', {partitioning = false}):columns(),
   alone = data.read_parquet('in', {columns = {'year'}}):take_all(),
   paths = data.read_parquet('in', {columns = {'x', 'year'}, include_paths = true}):columns(),
 })
-"""))
+""",
+        )
+    )
     assert out["columns"] == expected.column_names and out["types"] == ["int64", "float64", "string", "string"]
     assert out["rows"] == expected.to_pylist() and out["count"] == 4
     assert out["selected"] == {"m": "02", "z": 5.0} and out["names"] == ["m", "z"] and out["asked"] == ["m", "x"]
@@ -201,7 +267,9 @@ print(json.encode {
 def test_what_makes_no_tensor_names_its_file_row_and_column(rtrain):
     (rtrain.folder / "in").mkdir()
     for name, rows in {"a": [[1, 2]] * 3, "b": [[3, 4], [5, 6, 7]], "c": [[8, 9]] * 3}.items():
-        (rtrain.folder / "in" / f"{name}.jsonl").write_text("".join(json.dumps({"x": row, "i": 1.5}) + "\n" for row in rows))
+        (rtrain.folder / "in" / f"{name}.jsonl").write_text(
+            "".join(json.dumps({"x": row, "i": 1.5}) + "\n" for row in rows)
+        )
     text = """
 local function message(ds, options)
   local ok, err = pcall(function() for _ in ds:iter_torch_batches(options) do end end)
@@ -217,7 +285,10 @@ end), {batch_size = 8}):gsub('\\n', ' ')))
 """
     shapes, null, filtered = lua(rtrain, text).splitlines()
     folder = rtrain.folder / "in"
-    assert f"column 'x' make no tensor, since they differ in shape or are no tensors: row 0 of the batch (row 0 of {folder}/a.jsonl) " \
+    assert (
+        "column 'x' make no tensor, since they differ in shape or are no tensors: row 0 of the batch (row 0 "
+        f"of {folder}/a.jsonl) "
         f"is float32 [2], row 4 of the batch (row 1 of {folder}/b.jsonl) is float32 [3]" in shapes
+    )
     assert f"column 'i' is to be int64, and row 4 of the batch (row 1 of {folder}/b.jsonl)" in null
     assert "row 0 of the batch is a table" in filtered

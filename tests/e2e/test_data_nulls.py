@@ -9,9 +9,9 @@ import pytest
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not here: scripts/test --oracle installs it")
 np = pytest.importorskip("numpy")
-import pyarrow.compute as pc  # noqa: E402
-import pyarrow.csv  # noqa: E402
-import pyarrow.parquet as pq  # noqa: E402
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
 
 # In the second case, the least there can be, most rows go to files.
 MEMORY = pytest.mark.parametrize("memory_bytes", [2**27, 2**20], ids=["memory", "files"])
@@ -42,7 +42,9 @@ def columns_with_nulls(count, nulls):
     for name in INTEGERS:
         limits = np.iinfo(name)
         values = [[limits.max, limits.min, limits.max - 1, 1, 0][i % 5] for i in range(count)]
-        columns[name] = pa.array([None if i in nulls else value for i, value in enumerate(values)], pa.type_for_alias(name))
+        columns[name] = pa.array(
+            [None if i in nulls else value for i, value in enumerate(values)], pa.type_for_alias(name)
+        )
     columns["bool"] = pa.array([None if i in nulls else i % 2 == 0 for i in range(count)])
     return pa.table(columns)
 
@@ -80,10 +82,13 @@ def test_a_copy_has_the_types_and_values(rtrain, nulls):
 def test_rows_with_nulls_go_through_files(rtrain, memory_bytes):
     table = columns_with_nulls(40000, set(range(3, 40000, 7)))
     pq.write_table(table, rtrain.folder / "in.parquet", row_group_size=5000)
-    lua(rtrain, f"""
+    lua(
+        rtrain,
+        f"""
 data.DataContext.get_current().memory_bytes = {memory_bytes}
 data.read_parquet('in.parquet'):random_shuffle{{seed = 3}}:sort{{'row'}}:write_parquet 'out'
-""")
+""",
+    )
     assert read(rtrain.folder / "out").equals(table)
 
 
@@ -91,13 +96,18 @@ data.read_parquet('in.parquet'):random_shuffle{{seed = 3}}:sort{{'row'}}:write_p
 def test_null_stands_last_in_either_order(rtrain, name):
     table = columns_with_nulls(50, {0, 7, 20, 49})
     pq.write_table(table, rtrain.folder / "in.parquet", row_group_size=20)
-    lua(rtrain, f"""
+    lua(
+        rtrain,
+        f"""
 local ds = data.read_parquet('in.parquet')
 ds:sort('{name}'):write_parquet 'up'
 ds:sort('{name}', true):write_parquet 'down'
-""")
+""",
+    )
     for folder, order in [("up", "ascending"), ("down", "descending")]:
-        keys = table.select(["row"]).append_column("key", pc.cast(table[name], pa.uint8()) if name == "bool" else table[name])
+        keys = table.select(["row"]).append_column(
+            "key", pc.cast(table[name], pa.uint8()) if name == "bool" else table[name]
+        )
         places = pc.sort_indices(keys, sort_keys=[("key", order), ("row", "ascending")])
         assert read(rtrain.folder / folder).equals(table.take(places)), folder
 
@@ -105,19 +115,28 @@ ds:sort('{name}', true):write_parquet 'down'
 @pytest.mark.parametrize("nulls", [{0}, {5}, {2, 6}], ids=["first", "late", "both"])
 def test_different_ids_stay_different(rtrain, nulls):
     ids = [None if i in nulls else value for i, value in enumerate(IDS)]
-    pq.write_table(pa.table({"id": pa.array(ids + ids, pa.int64()), "x": pa.array(range(16))}),
-                   rtrain.folder / "in.parquet", row_group_size=4)
-    out = lua(rtrain, """
+    pq.write_table(
+        pa.table({"id": pa.array(ids + ids, pa.int64()), "x": pa.array(range(16))}),
+        rtrain.folder / "in.parquet",
+        row_group_size=4,
+    )
+    out = lua(
+        rtrain,
+        """
 local ds = data.read_parquet 'in.parquet'
 local text = require('rtrain.data.json_text').of
 print(text(ds:unique 'id'))
 print(text(ds:aggregate(data.aggregate.Unique('id'), data.aggregate.Count('id'))))
 ds:groupby('id'):sum('x'):write_parquet 'groups'
 ds:join(ds:rename_columns{x = 'y'}, 'inner', {on = 'id'}):write_parquet 'join'
-""").splitlines()
+""",
+    ).splitlines()
     different = sorted({value for value in ids if value is not None})
     assert sorted(json.loads(out[0]), key=lambda value: value or 0) == [None, *different]
-    assert json.loads(out[1]) == {"unique(id)": [value for value in ids if value is not None], "count(id)": 16 - 2 * len(nulls)}
+    assert json.loads(out[1]) == {
+        "unique(id)": [value for value in ids if value is not None],
+        "count(id)": 16 - 2 * len(nulls),
+    }
     groups = read(rtrain.folder / "groups")
     assert groups.schema.types == [pa.int64(), pa.int64()]
     expected = {value: i + i + 8 for i, value in enumerate(ids) if value is not None}
@@ -134,23 +153,33 @@ def test_aggregates_are_those_of_pyarrow(rtrain, memory_bytes, name):
     rng = np.random.default_rng(4)
     values = rng.integers(0, 100, 3000).tolist()
     group = rng.integers(0, 300, 3000).tolist()
-    table = pa.table({"k": pa.array([None if k % 50 == 3 else k for k in group], pa.int32()),
-                      "x": pa.array([None if k < 20 or i % 9 == 0 else v for i, (k, v) in enumerate(zip(group, values))],
-                                    pa.type_for_alias(name))})
+    table = pa.table(
+        {
+            "k": pa.array([None if k % 50 == 3 else k for k in group], pa.int32()),
+            "x": pa.array(
+                [None if k < 20 or i % 9 == 0 else v for i, (k, v) in enumerate(zip(group, values))],
+                pa.type_for_alias(name),
+            ),
+        }
+    )
     pq.write_table(table, rtrain.folder / "in.parquet", row_group_size=700)
-    lua(rtrain, f"""
+    lua(
+        rtrain,
+        f"""
 data.DataContext.get_current().memory_bytes = {memory_bytes}
 local A = data.aggregate
 data.read_parquet('in.parquet'):groupby('k'):aggregate(A.Count('x'), A.Sum('x'), A.Min('x'), A.Max('x'), A.Mean('x'),
   A.Std('x', {{ddof = 0}}), A.Quantile('x'), A.AbsMax('x')):write_parquet 'out'
 local all = data.read_parquet('in.parquet')
 assert(all:sum('x', {{ignore_nulls = false}}) == nil and all:max('x', {{ignore_nulls = false}}) == nil)
-""")
+""",
+    )
     found = read(rtrain.folder / "out")
     assert found.schema.field("sum(x)").type == pa.int64()
     assert {str(found.schema.field(f"{key}(x)").type) for key in ("min", "max", "abs_max")} == {name}
-    expected = table.group_by("k").aggregate([("x", "count"), ("x", "sum"), ("x", "min"), ("x", "max"), ("x", "mean"),
-                                              ("x", "stddev")])
+    expected = table.group_by("k").aggregate(
+        [("x", "count"), ("x", "sum"), ("x", "min"), ("x", "max"), ("x", "mean"), ("x", "stddev")]
+    )
     by_key = {row["k"]: row for row in expected.to_pylist()}
     assert len(by_key) == found.num_rows
 
@@ -160,7 +189,12 @@ assert(all:sum('x', {{ignore_nulls = false}}) == nil and all:max('x', {{ignore_n
     for row in found.to_pylist():
         right = by_key[row["k"]]
         assert [row["count(x)"], row["sum(x)"], row["min(x)"], row["max(x)"], row["abs_max(x)"]] == [
-            right["x_count"], right["x_sum"], right["x_min"], right["x_max"], right["x_max"]]
+            right["x_count"],
+            right["x_sum"],
+            right["x_min"],
+            right["x_max"],
+            right["x_max"],
+        ]
         assert number(row["mean(x)"]) == right["x_mean"]
         assert number(row["std(x)"]) == right["x_stddev"]
     low = [row for row in found.to_pylist() if row["k"] is not None and row["k"] < 20 and row["k"] != 3]
@@ -169,14 +203,25 @@ assert(all:sum('x', {{ignore_nulls = false}}) == nil and all:max('x', {{ignore_n
 
 def test_joins_keep_integers_where_rows_are_missing(rtrain):
     left = pa.table({"id": pa.array([*IDS[:4], None], pa.int64()), "a": pa.array([1, None, 3, 4, 5], pa.int16())})
-    right = pa.table({"id": pa.array([*IDS[2:6], None], pa.int64()), "b": pa.array([True, None, False, True, True]),
-                      "c": pa.array([2**64 - 1, 2, 3, None, 5], pa.uint64())})
+    right = pa.table(
+        {
+            "id": pa.array([*IDS[2:6], None], pa.int64()),
+            "b": pa.array([True, None, False, True, True]),
+            "c": pa.array([2**64 - 1, 2, 3, None, 5], pa.uint64()),
+        }
+    )
     pq.write_table(left, rtrain.folder / "left.parquet")
     pq.write_table(right, rtrain.folder / "right.parquet")
     types = ["inner", "left_outer", "right_outer", "full_outer"]
-    lua(rtrain, "".join(f"""
+    lua(
+        rtrain,
+        "".join(
+            f"""
 data.read_parquet('left.parquet'):join(data.read_parquet('right.parquet'), '{name}', {{on = 'id'}}):write_parquet '{name}'
-""" for name in types))
+"""
+            for name in types
+        ),
+    )
     for name in types:
         found = read(rtrain.folder / name)
         expected = left.join(right, "id", join_type=name.replace("_", " "))
@@ -190,19 +235,28 @@ data.read_parquet('left.parquet'):join(data.read_parquet('right.parquet'), '{nam
 
 def test_shards_without_a_value_in_a_column(rtrain):
     """The type comes from the other files, whichever is read first."""
-    for kind, values in {"int64": IDS[:2], "uint8": [3, 4], "float64": [0.5, 1.5], "bool": [True, False],
-                         "string": ["a", "b"]}.items():
+    for kind, values in {
+        "int64": IDS[:2],
+        "uint8": [3, 4],
+        "float64": [0.5, 1.5],
+        "bool": [True, False],
+        "string": ["a", "b"],
+    }.items():
         for first in (0, 1):
             folder = rtrain.folder / f"{kind}{first}"
             for form in ("parquet", "csv", "json"):
                 (folder / form).mkdir(parents=True)
-            tables = [pa.table({"x": pa.nulls(2), "y": [0, 1]}),
-                      pa.table({"x": pa.array(values, pa.type_for_alias(kind)), "y": [2, 3]})]
+            tables = [
+                pa.table({"x": pa.nulls(2), "y": [0, 1]}),
+                pa.table({"x": pa.array(values, pa.type_for_alias(kind)), "y": [2, 3]}),
+            ]
             for i, table in enumerate(tables if first == 0 else reversed(tables)):
                 pq.write_table(table, folder / f"parquet/{i}.parquet")
                 pyarrow.csv.write_csv(table, folder / f"csv/{i}.csv")
                 (folder / f"json/{i}.json").write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
-            out = lua(rtrain, f"""
+            out = lua(
+                rtrain,
+                f"""
 for _, form in ipairs{{'parquet', 'csv', 'json'}} do
   local ds = data['read_' .. form]('{folder}/' .. form, {{file_extensions = {{form}}}})
   print(ds:schema().types[1])
@@ -210,7 +264,8 @@ for _, form in ipairs{{'parquet', 'csv', 'json'}} do
   ds:sort('y'):write_csv('{folder}/csv_' .. form)
   ds:sort('y'):write_json('{folder}/json_' .. form)
 end
-""").split()
+""",
+            ).split()
             for form, type_name in zip(("parquet", "csv", "json"), out, strict=True):
                 # CSV and JSON have no types of their own.
                 expected = "int64" if form != "parquet" and kind == "uint8" else kind
@@ -219,7 +274,9 @@ end
                 assert found.type == (pa.large_string() if kind == "string" else pa.type_for_alias(expected)), form
                 nulls = [math.nan if kind == "float64" else None] * 2
                 assert str(found.to_pylist()) == str([*nulls, *values]), form
-                lines = [json.loads(line) for file in sorted((folder / f"json_{form}").iterdir()) for line in open(file)]
+                lines = [
+                    json.loads(line) for file in sorted((folder / f"json_{form}").iterdir()) for line in open(file)
+                ]
                 assert [row["x"] for row in lines][2:] == values
                 table = pyarrow.csv.read_csv(sorted((folder / f"csv_{form}").iterdir())[0])
                 assert table["x"].to_pylist()[2:] == values or kind == "float64"
@@ -229,12 +286,15 @@ def test_json_lines_without_an_optional_key(rtrain):
     (rtrain.folder / "json").mkdir()
     (rtrain.folder / "json/0.json").write_text('{"id": 9007199254740993, "tag": "a", "x": 1}\n')
     (rtrain.folder / "json/1.json").write_text('{"x": 2}\n{"x": 3}\n')
-    lua(rtrain, """
+    lua(
+        rtrain,
+        """
 local ds = data.read_json('json')
 ds:write_parquet 'out'
 ds:sort('x', true):write_parquet 'sorted'
 assert(ds:columns()[1] == 'id' and ds:unique('tag')[2] == torch.none)
-""")
+""",
+    )
     expected = {"id": [2**53 + 1, None, None], "tag": ["a", None, None], "x": [1, 2, 3]}
     assert read(rtrain.folder / "out").to_pydict() == expected
     assert read(rtrain.folder / "sorted").to_pydict() == {name: values[::-1] for name, values in expected.items()}
@@ -246,7 +306,9 @@ def test_batches_have_one_dtype(rtrain):
     pq.write_table(pa.table({"id": pa.array(late, pa.int64())}), rtrain.folder / "late.parquet", row_group_size=4)
     pq.write_table(pa.table({"b": [True, None, False]}), rtrain.folder / "bool.parquet")
     pq.write_table(pa.table({"x": [1.0, None, 3.0]}), rtrain.folder / "float.parquet")
-    out = lua(rtrain, """
+    out = lua(
+        rtrain,
+        """
 local function try(ds, options)
   local dtypes = {}
   local ok, err = pcall(function()
@@ -267,29 +329,37 @@ for batch in data.read_parquet('bool.parquet'):iter_torch_batches{dtypes = 'floa
   print(table.concat(batch.b:tolist(), ' '))
 end
 for batch in ds:iter_batches{batch_size = 8} do print(#batch.id, batch.id[6] == torch.none, batch.id[8]) end
-""").splitlines()
+""",
+    ).splitlines()
     place = f"row 1 of the batch (row 1 of {rtrain.folder}/%s.parquet, row group %d)"
     told = f"argument iter_torch_batches: column 'id' is int64, and {place % ('late', 1)} is null"
     assert out[0].startswith(f"int64\t{told}") and "dtypes = {['id'] = 'float32'}" in out[0]
     assert out[1].startswith(f"int64\t{told}")
     assert out[2:6] == ["float32 float32\ttrue", "float64 float64\ttrue", "int64\ttrue", "int64\ttrue"]
     assert out[6].startswith(f"\targument iter_torch_batches: column 'id' is bool, and {place % ('bool', 0)} is null")
-    assert out[7].startswith(f"\targument iter_torch_batches: column 'id' is to be int64, and {place % ('float', 0)} has a value "
-                             "that is null, NaN or infinite")
+    assert out[7].startswith(
+        f"\targument iter_torch_batches: column 'id' is to be int64, and {place % ('float', 0)} has a value "
+        "that is null, NaN or infinite"
+    )
     assert out[8].replace("-", "") == "1 nan 0"
     assert out[9] == f"8\ttrue\t{IDS[7]}LL"
 
 
 def test_times_and_decimals(rtrain):
     whole = [decimal.Decimal(value) for value in (2**53 + 1, -(2**62), 10**18)]
-    pq.write_table(pa.table({
-        "time": pa.array([None, 10**15 + 1, -1], pa.timestamp("us")),
-        "date": pa.array([datetime.date(2020, 1, 2), None, datetime.date(1969, 12, 31)]),
-        "whole": pa.array([*whole], pa.decimal128(20, 0)),
-        "gap": pa.array([whole[0], None, whole[2]], pa.decimal128(38, 0)),
-        "price": pa.array([decimal.Decimal("0.10"), None, decimal.Decimal("3.25")], pa.decimal128(10, 2)),
-        "list": pa.array([[whole[0]], [], None], pa.list_(pa.decimal128(20, 0))),
-    }), rtrain.folder / "in.parquet")
+    pq.write_table(
+        pa.table(
+            {
+                "time": pa.array([None, 10**15 + 1, -1], pa.timestamp("us")),
+                "date": pa.array([datetime.date(2020, 1, 2), None, datetime.date(1969, 12, 31)]),
+                "whole": pa.array([*whole], pa.decimal128(20, 0)),
+                "gap": pa.array([whole[0], None, whole[2]], pa.decimal128(38, 0)),
+                "price": pa.array([decimal.Decimal("0.10"), None, decimal.Decimal("3.25")], pa.decimal128(10, 2)),
+                "list": pa.array([[whole[0]], [], None], pa.list_(pa.decimal128(20, 0))),
+            }
+        ),
+        rtrain.folder / "in.parquet",
+    )
     lua(rtrain, "data.read_parquet('in.parquet'):map(function(row) return row end):write_parquet 'out'")
     found = read(rtrain.folder / "out")
     assert found["time"].to_pylist() == [None, 10**15 + 1, -1] and found["date"].to_pylist() == [18263, None, -1]
@@ -298,15 +368,21 @@ def test_times_and_decimals(rtrain):
     assert found["list"].to_pylist() == [[int(whole[0])], [], None]
     assert str(found["price"].to_pylist()) == "[0.1, nan, 3.25]"
     assert [str(type_) for type_ in found.schema.types[:4]] == ["int64"] * 4
-    pq.write_table(pa.table({"d": pa.array([decimal.Decimal(2**63)], pa.decimal128(20, 0))}), rtrain.folder / "beyond.parquet")
+    pq.write_table(
+        pa.table({"d": pa.array([decimal.Decimal(2**63)], pa.decimal128(20, 0))}), rtrain.folder / "beyond.parquet"
+    )
     told = error(rtrain, "data.read_parquet('beyond.parquet'):take_all()")
     assert "beyond.parquet', row group 0, column 'd': it is of type decimal128(20, 0) with values beyond int64" in told
 
 
 def test_int96_beyond_nanoseconds_is_an_error(rtrain):
     def write(name, times):
-        pq.write_table(pa.table({"i": pa.array(range(len(times))), "t": pa.array(times, pa.timestamp("us"))}),
-                       rtrain.folder / name, use_deprecated_int96_timestamps=True, row_group_size=2)
+        pq.write_table(
+            pa.table({"i": pa.array(range(len(times))), "t": pa.array(times, pa.timestamp("us"))}),
+            rtrain.folder / name,
+            use_deprecated_int96_timestamps=True,
+            row_group_size=2,
+        )
 
     seconds = 253402300799
     good = [0, None, 10**15 + 7, -(10**15)]
@@ -329,7 +405,9 @@ def test_unsigned_columns(rtrain, memory_bytes, name):
     values[:3] = [most, 0, most // 2 + 1]
     table = pa.table({"u": pa.array(values, pa.type_for_alias(name)), "row": pa.array(range(20000))})
     pq.write_table(table, rtrain.folder / "in.parquet", row_group_size=3000)
-    out = lua(rtrain, f"""
+    out = lua(
+        rtrain,
+        f"""
 data.DataContext.get_current().memory_bytes = {memory_bytes}
 local ds = data.read_parquet('in.parquet')
 ds:map(function(row) return row end):write_parquet 'map'
@@ -347,7 +425,8 @@ for batch in ds:iter_torch_batches{{batch_size = 999, local_shuffle_buffer_size 
   rows = rows + #batch.u
 end
 assert(rows == 20000)
-""").split()
+""",
+    ).split()
     folder = rtrain.folder
     assert read(folder / "map").equals(table) and read(folder / "shuffle").equals(table)
     assert read(folder / "filter").equals(table.take(list(range(0, 20000, 3))))
@@ -359,22 +438,33 @@ assert(rows == 20000)
     assert joined["u"].type == table["u"].type
     assert joined.num_rows == sum(count * count for count in groups.values())
     lines = [json.loads(line)["u"] for file in sorted((folder / "json").iterdir()) for line in open(file)]
-    cells = pyarrow.csv.read_csv(sorted((folder / "csv").iterdir())[0],
-                                 convert_options=pyarrow.csv.ConvertOptions(column_types={"u": table["u"].type}))
+    cells = pyarrow.csv.read_csv(
+        sorted((folder / "csv").iterdir())[0],
+        convert_options=pyarrow.csv.ConvertOptions(column_types={"u": table["u"].type}),
+    )
     assert lines == values[:100] and cells["u"].to_pylist() == values[:100]
     assert [int(text.rstrip("UL")) for text in out] == [0, most, len(set(values))]
 
 
 def test_lists_of_uint64_keep_all_digits(rtrain):
     rows = [[2**64 - 1, 1], [], [2**63], None, [2**53 + 1]]
-    pq.write_table(pa.table({"list": pa.array(rows, pa.list_(pa.uint64())),
-                             "fixed": pa.array([[1, None], [3, 4], None, [5, 6], [7, 2**53 + 1]], pa.list_(pa.int64(), 2))}),
-                   rtrain.folder / "in.parquet")
-    lua(rtrain, """
+    pq.write_table(
+        pa.table(
+            {
+                "list": pa.array(rows, pa.list_(pa.uint64())),
+                "fixed": pa.array([[1, None], [3, 4], None, [5, 6], [7, 2**53 + 1]], pa.list_(pa.int64(), 2)),
+            }
+        ),
+        rtrain.folder / "in.parquet",
+    )
+    lua(
+        rtrain,
+        """
 local ds = data.read_parquet('in.parquet')
 ds:map(function(row) return row end):write_parquet 'out'
 ds:random_shuffle{seed = 1}:write_parquet 'shuffled'
-""")
+""",
+    )
     found = read(rtrain.folder / "out")
     assert found["list"].to_pylist() == rows and found["list"].type.value_type == pa.uint64()
     assert found["fixed"].to_pylist() == [[1, None], [3, 4], None, [5, 6], [7, 2**53 + 1]]
@@ -390,14 +480,28 @@ def test_csv_has_integers_beyond_int64(rtrain):
 
 
 def test_counts_leave_out_null_of_every_type(rtrain):
-    table = pa.table({"list": pa.array([[1], None, []]), "text": ["a", None, "b"], "null": pa.nulls(3), "int": [None, 1, None],
-                      "float": [None, None, 0.5], "bool": [True, None, None], "struct": [{"a": 1}, None, None]})
+    table = pa.table(
+        {
+            "list": pa.array([[1], None, []]),
+            "text": ["a", None, "b"],
+            "null": pa.nulls(3),
+            "int": [None, 1, None],
+            "float": [None, None, 0.5],
+            "bool": [True, None, None],
+            "struct": [{"a": 1}, None, None],
+        }
+    )
     pq.write_table(table, rtrain.folder / "in.parquet", row_group_size=2)
     names = "".join(f", A.Count('{name}')" for name in table.column_names)
-    out = json.loads(lua(rtrain, f"""
+    out = json.loads(
+        lua(
+            rtrain,
+            f"""
 local A = data.aggregate
 print(require('rtrain.data.json_text').of(data.read_parquet('in.parquet'):aggregate(A.Count(){names})))
-"""))
+""",
+        )
+    )
     assert out == {"count()": 3, **{f"count({name})": 3 - table[name].null_count for name in table.column_names}}
 
 

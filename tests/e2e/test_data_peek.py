@@ -6,6 +6,7 @@ import re
 import struct
 
 import pytest
+
 from test_terminal import OnTerminal
 
 WRITE = """
@@ -46,10 +47,13 @@ def peek(rtrain, *args):
 
 def test_integers_keep_all_digits(rtrain):
     (rtrain.folder / "t.csv").write_text("id,u\n9007199254740993,1\n,18446744073709551615\n")
-    result = rtrain("exec", rtrain.script("""
+    result = rtrain(
+        "exec",
+        rtrain.script("""
         local data = require 'rtrain.data'
         data.read_csv('t.csv', {column_types = {u = 'uint64'}}):write_parquet 'parquet'
-    """))
+    """),
+    )
     assert result.returncode == 0, result.stderr
     [path] = (rtrain.folder / "parquet").iterdir()
     document = json.loads(peek(rtrain, path, "--json"))
@@ -62,9 +66,15 @@ def test_tables(files, kind):
     document = json.loads(peek(files, f"t.{kind}", "--json"))
     assert (document["path"], document["format"], document["num_rows"]) == (f"t.{kind}", kind, 3)
     assert {column["name"]: column["type"] for column in document["columns"]} == {
-        "id": "int64", "name": "string", "x": "float64"}
+        "id": "int64",
+        "name": "string",
+        "x": "float64",
+    }
     assert document["rows"] == [
-        {"id": 1, "name": "a", "x": 0.5}, {"id": 2, "name": 'b, "c"', "x": 1.5}, {"id": 3, "name": "d", "x": -2}]
+        {"id": 1, "name": "a", "x": 0.5},
+        {"id": 2, "name": 'b, "c"', "x": 1.5},
+        {"id": 3, "name": "d", "x": -2},
+    ]
     assert json.loads(peek(files, f"t.{kind}", "--json", "--rows", 1))["rows"] == document["rows"][:1]
     text = peek(files, f"t.{kind}", "--rows", 2)
     assert f"t.{kind}  {kind}, 3 rows, 3 columns" in text
@@ -82,8 +92,10 @@ def test_arrays(files):
 def test_tensors(files):
     document = json.loads(peek(files, "m.pt", "--json"))
     assert document["tensors"] == [
-        {"name": "list.0", "shape": [1], "dtype": "float32"}, {"name": "model.b", "shape": [2], "dtype": "int64"},
-        {"name": "model.w", "shape": [2, 3], "dtype": "float32"}]
+        {"name": "list.0", "shape": [1], "dtype": "float32"},
+        {"name": "model.b", "shape": [2], "dtype": "int64"},
+        {"name": "model.w", "shape": [2, 3], "dtype": "float32"},
+    ]
     assert document["values"] == {"epoch": 3, "list.1": "x"}
     text = peek(files, "m.pt")
     assert "m.pt  pt, 3 tensors of 9 numbers" in text and re.search(r"^model.w +\(2, 3\) +float32$", text, re.M)
@@ -100,7 +112,11 @@ def test_integer_keys_are_those_of_the_file(files):
 
 def test_images_are_shown_where_there_are_colours(files):
     assert json.loads(peek(files, "i.png", "--json")) == {
-        "path": "i.png", "format": "image", "shape": [10, 20, 3], "dtype": "uint8"}
+        "path": "i.png",
+        "format": "image",
+        "shape": [10, 20, 3],
+        "dtype": "uint8",
+    }
     assert peek(files, "i.png") == "i.png  image, uint8 (10, 20, 3)\n"
     del files.env["NO_COLOR"]
     files.env.update(TERM="xterm", COLORTERM="truecolor")
@@ -116,8 +132,12 @@ def test_images_are_shown_where_there_are_colours(files):
 
 
 def test_what_cannot_be_read_is_said(files):
-    for args, words in ((["none.csv"], "there is no such file"), (["train.lua"], "say --as, one of csv"),
-                        (["t.csv", "--as", "xls"], "xls"), (["t.csv", "--rows", "-1"], "--rows")):
+    for args, words in (
+        (["none.csv"], "there is no such file"),
+        (["train.lua"], "say --as, one of csv"),
+        (["t.csv", "--as", "xls"], "xls"),
+        (["t.csv", "--rows", "-1"], "--rows"),
+    ):
         result = files("data", "peek", *args)
         assert result.returncode == 2 and words in result.stderr, result.stderr
     result = files("data", "peek", "t.csv", "--as", "parquet")

@@ -107,8 +107,10 @@ def test_without_datasets_it_says_what_to_do(rtrain):
     assert "the trainer has no datasets: TorchTrainer {datasets = {train = dataset}, …}" in result.stderr
 
 
-@pytest.mark.parametrize("split, parts", [("'all'", {"train": 23, "valid": 3}), ("{'train'}", {"train": 23, "valid": 7}),
-                                          ("{}", {"train": 47, "valid": 7})])
+@pytest.mark.parametrize(
+    "split, parts",
+    [("'all'", {"train": 23, "valid": 3}), ("{'train'}", {"train": 23, "valid": 7}), ("{}", {"train": 47, "valid": 7})],
+)
 # behaviour: `datasets_to_split`
 def test_split_all_only_train_or_none(rtrain, split, parts):
     script = SCRIPT.replace("names = {'train'}", "names = {'train', 'valid'}").replace("DATASETS_TO_SPLIT", split)
@@ -152,9 +154,9 @@ def test_equal_steps_with_a_local_shuffle(rtrain, kind, workers):
 
 def test_threads_do_not_change_the_order(rtrain):
     for kind in ("filter", "batches"):
-        assert (epochs(rtrain, "--set", f"kind={kind}", "--set", "shuffle=local", "--set", "threads=0")[0]
-                and epochs(rtrain, "--set", f"kind={kind}", "--set", "threads=0")
-                == epochs(rtrain, "--set", f"kind={kind}", "--set", "threads=3"))
+        assert epochs(rtrain, "--set", f"kind={kind}", "--set", "shuffle=local", "--set", "threads=0")[0] and epochs(
+            rtrain, "--set", f"kind={kind}", "--set", "threads=0"
+        ) == epochs(rtrain, "--set", f"kind={kind}", "--set", "threads=3")
 
 
 RESUME = """
@@ -189,14 +191,29 @@ train.TorchTrainer {
 EVEN = "filter(function(row) return row.id % 2 == 0 end)"
 
 
-@pytest.mark.parametrize("plan, rows", [
-    ("numbers", 60), (f"numbers:{EVEN}", 30), (f"data.range(60):{EVEN}:random_shuffle()", 30),
-    (f"data.range(60):flat_map(function(row) return {{row}} end):sort('id', true):{EVEN}", 30)])
+@pytest.mark.parametrize(
+    "plan, rows",
+    [
+        ("numbers", 60),
+        (f"numbers:{EVEN}", 30),
+        (f"data.range(60):{EVEN}:random_shuffle()", 30),
+        (f"data.range(60):flat_map(function(row) return {{row}} end):sort('id', true):{EVEN}", 30),
+    ],
+)
 def test_a_run_goes_on_with_another_number_of_workers(rtrain, plan, rows):
     seen = []
     for step, workers in enumerate([2, 3, 1]):
-        rtrain.run_ok(RESUME.replace("PLAN", plan), "-n", workers, "--set", f"state=state-{step}",
-                      "--set", f"next_state=state-{step + 1}", "--set", f"batches={[2, 1, -1][step]}")
+        rtrain.run_ok(
+            RESUME.replace("PLAN", plan),
+            "-n",
+            workers,
+            "--set",
+            f"state=state-{step}",
+            "--set",
+            f"next_state=state-{step + 1}",
+            "--set",
+            f"batches={[2, 1, -1][step]}",
+        )
         for rank in rtrain.json("metrics", "last", "--ranks")[-1]["ranks"]:
             seen += rank["seen"]
     assert sorted(seen) == list(range(0, 60, 60 // rows))
@@ -306,12 +323,21 @@ def test_abandoned_loops_and_errors_leave_nothing_behind(rtrain):
     assert "a bad row" in result.stderr and "train.lua:13" in result.stderr
     assert "row 7" in result.stderr
 
-@pytest.mark.parametrize("rank_1, code, text", [
-    ("error('no more')", 1, "no more"),
-    ("return", 6, "dataset 'train': rank 1 has not asked for more batches of loop 1 within 2 s (TorchConfig.timeout_s)"),
-])
+
+@pytest.mark.parametrize(
+    "rank_1, code, text",
+    [
+        ("error('no more')", 1, "no more"),
+        (
+            "return",
+            6,
+            "dataset 'train': rank 1 has not asked for more batches of loop 1 within 2 s (TorchConfig.timeout_s)",
+        ),
+    ],
+)
 def test_a_rank_that_stays_away_is_named(rtrain, rank_1, code, text):
-    result = rtrain.run("""
+    result = rtrain.run(
+        """
         local data, train = require 'rtrain.data', require 'rtrain'
         train.TorchTrainer {
           train_loop_per_worker = function()
@@ -326,7 +352,8 @@ def test_a_rank_that_stays_away_is_named(rtrain, rank_1, code, text):
           torch_config = train.TorchConfig {timeout_s = 2},
           datasets = {train = data.range(1000):filter(function(row) return row.id % 2 == 0 end)},
         }:fit()
-        """.replace("RANK_1", rank_1))
+        """.replace("RANK_1", rank_1)
+    )
     assert result.returncode == code, result.stderr
     assert text in result.stderr
 
@@ -417,23 +444,29 @@ def write_csv(path, first, last):
 def test_rows_of_files_are_dealt_out(rtrain):
     write_csv(rtrain.folder / "1.csv", 0, 20)
     write_csv(rtrain.folder / "2.csv", 20, 31)
-    for epoch in file_epochs(rtrain, """
+    for epoch in file_epochs(
+        rtrain,
+        """
         local a = data.read_csv {'1.csv', '2.csv'}
         a:sort('id', true):write_parquet('parquet', {row_group_size = 7})
         local b = data.read_parquet 'parquet'
-        """):
+        """,
+    ):
         assert epoch["a"] == [list(range(first, first + 10)) for first in (0, 10, 20)]
         assert epoch["b"] == [list(range(first, first - 10, -1)) for first in (30, 20, 10)]
 
 
 def test_a_filter_that_goes_by_the_order_of_the_rows_leaves_all_workers_as_many(rtrain):
     write_csv(rtrain.folder / "1.csv", 0, 600)
-    for epoch in file_epochs(rtrain, """
+    for epoch in file_epochs(
+        rtrain,
+        """
         local function is_early(row) return row.id < 200 end
         local a = data.read_csv('1.csv'):filter(is_early)
         data.read_csv('1.csv'):write_parquet('parquet', {row_group_size = 7})
         local b = data.read_parquet('parquet'):filter(is_early)
-        """):
+        """,
+    ):
         for ranks in epoch.values():
             assert len({len(ids) for ids in ranks}) == 1
             seen = sum(ranks, [])
@@ -446,18 +479,26 @@ def test_files_are_shuffled_by_seed_and_epoch(rtrain):
     for i in range(8):
         write_csv(rtrain.folder / f"{i}.csv", 4 * i, 4 * i + 4)
     paths = "{'0.csv', '1.csv', '2.csv', '3.csv', '4.csv', '5.csv', '6.csv', '7.csv'}"
-    first, second = file_epochs(rtrain, f"""
+    first, second = file_epochs(
+        rtrain,
+        f"""
         local function shuffled() return data.read_csv({paths}, {{shuffle = data.FileShuffleConfig {{seed = 42}}}}) end
         local a, b = shuffled(), shuffled()
-        """, split="{}")
+        """,
+        split="{}",
+    )
     assert first["a"] == first["b"] and second["a"] == second["b"]
     assert first["a"][0] == first["a"][1] != sorted(first["a"][0])
     assert first["a"] != second["a"]
-    first, second = file_epochs(rtrain, f"""
+    first, second = file_epochs(
+        rtrain,
+        f"""
         local fixed = data.FileShuffleConfig {{seed = 42, reseed_after_execution = false}}
         local a = data.read_csv({paths}, {{shuffle = fixed}})
         local b = data.read_csv({paths}, {{shuffle = 'files'}})
-        """, split="{'b'}")
+        """,
+        split="{'b'}",
+    )
     assert first["a"] == second["a"]
     assert first["b"] != second["b"]
     assert sorted(sum(first["b"], [])) != sum(first["b"], [])

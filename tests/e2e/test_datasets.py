@@ -25,11 +25,14 @@ def encoded(image, suffix="PNG"):
 
 def test_fake_data_is_torchvisions(rtrain):
     theirs = tv.FakeData(size=6, image_size=(3, 8, 5), num_classes=7, random_offset=3)
-    images, labels = ours(rtrain, """
+    images, labels = ours(
+        rtrain,
+        """
 local set = datasets.FakeData{size = 6, image_size = {3, 8, 5}, num_classes = 7, random_offset = 3}
 local images, labels = {}, {}
 for i = 0, 5 do images[i + 1], labels[i + 1] = set:get(i) end
-torch.save({images, labels}, 'ours.pt')""")
+torch.save({images, labels}, 'ours.pt')""",
+    )
     for i in range(6):
         image, label = theirs[i]
         assert torch.equal(images[i], torch.from_numpy(np.asarray(image).copy()))
@@ -38,8 +41,21 @@ torch.save({images, labels}, 'ours.pt')""")
 
 def test_image_folder_finds_what_torchvision_finds(rtrain):
     rng = np.random.default_rng(0)
-    names = ["b/2.png", "b/1.JPG", "a/x/3.jpeg", "a/x-1/4.png", "a/x/y/5.png", "a/0.png", "Ä/1.png", "C/6.png",
-             "C/Ü.png", "C/z.png", "b/.hidden.png", "b/notes.txt", "b/7.png.txt"]
+    names = [
+        "b/2.png",
+        "b/1.JPG",
+        "a/x/3.jpeg",
+        "a/x-1/4.png",
+        "a/x/y/5.png",
+        "a/0.png",
+        "Ä/1.png",
+        "C/6.png",
+        "C/Ü.png",
+        "C/z.png",
+        "b/.hidden.png",
+        "b/notes.txt",
+        "b/7.png.txt",
+    ]
     for name in names:
         path = rtrain.folder / "images" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -49,12 +65,15 @@ def test_image_folder_finds_what_torchvision_finds(rtrain):
     (rtrain.folder / "images" / "top.png").write_bytes(b"")
     (rtrain.folder / "images" / "linked").symlink_to("b")
     theirs = tv.ImageFolder(str(rtrain.folder / "images"))
-    found = ours(rtrain, """
+    found = ours(
+        rtrain,
+        """
 local set = datasets.ImageFolder('images')
 local images = {}
 for i = 0, #set - 1 do images[i + 1] = set:get(i) end
 torch.save({classes = set.classes, class_to_idx = set.class_to_idx, samples = set.samples, targets = set.targets,
-            images = images}, 'ours.pt')""")
+            images = images}, 'ours.pt')""",
+    )
     assert found["classes"] == theirs.classes
     assert dict(found["class_to_idx"]) == theirs.class_to_idx
     assert [(str(rtrain.folder / path), label) for path, label in found["samples"]] == theirs.samples
@@ -77,19 +96,31 @@ def test_cifar_from_parquet_files(rtrain):
     (rtrain.folder / "cifar10").mkdir()
     pixels, labels = cifar_rows(25, 1)
     for part, rows in enumerate((slice(0, 16), slice(16, 25))):
-        images = [{"bytes": encoded(Image.fromarray(image)), "path": f"{i}.png"} for i, image in enumerate(pixels[rows])]
-        table = pa.table({"img": pa.array(images, pa.struct([("bytes", pa.binary()), ("path", pa.string())])),
-                          "note": ["x"] * len(images), "label": labels[rows].astype("int64")})
-        pq.write_table(table, rtrain.folder / f"cifar10/train-{part:05}-of-00002.parquet", row_group_size=7,
-                       compression="zstd")
+        images = [
+            {"bytes": encoded(Image.fromarray(image)), "path": f"{i}.png"} for i, image in enumerate(pixels[rows])
+        ]
+        table = pa.table(
+            {
+                "img": pa.array(images, pa.struct([("bytes", pa.binary()), ("path", pa.string())])),
+                "note": ["x"] * len(images),
+                "label": labels[rows].astype("int64"),
+            }
+        )
+        pq.write_table(
+            table, rtrain.folder / f"cifar10/train-{part:05}-of-00002.parquet", row_group_size=7, compression="zstd"
+        )
     rtrain.env["RTRAIN_DATA"] = str(rtrain.folder)
     data, targets = ours(rtrain, "local set = datasets.CIFAR10()\ntorch.save({set.data, set.targets}, 'ours.pt')")
     assert torch.equal(data, torch.from_numpy(pixels))
     assert targets.tolist() == labels.tolist()
 
     images[3]["bytes"] = images[3]["bytes"][:100]
-    table = pa.table({"img": pa.array(images, pa.struct([("bytes", pa.binary()), ("path", pa.string())])),
-                      "label": labels[rows].astype("int64")})
+    table = pa.table(
+        {
+            "img": pa.array(images, pa.struct([("bytes", pa.binary()), ("path", pa.string())])),
+            "label": labels[rows].astype("int64"),
+        }
+    )
     pq.write_table(table, rtrain.folder / "cifar10/train-00001-of-00002.parquet")
     result = rtrain("exec", rtrain.script("require('vision.datasets').CIFAR10()"))
     assert result.returncode == 4

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from conftest import processes_of, sockets_of, tcp_listeners
 
 # Every rank starts from parameters of its own, so that equal results also prove the broadcast from rank 0.
@@ -91,7 +92,9 @@ def test_two_ranks_on_half_batches_are_one_rank_on_whole_batches(rtrain, accumul
 
 
 def test_a_static_graph_that_accumulates_first_keeps_the_ranks_equal(rtrain):
-    text = SCRIPT.replace("prepare_model(Net())", "prepare_model(Net(), {parallel_strategy_kwargs = {static_graph = true}})")
+    text = SCRIPT.replace(
+        "prepare_model(Net())", "prepare_model(Net(), {parallel_strategy_kwargs = {static_graph = true}})"
+    )
     rtrain.run_ok(text, "--set", "accumulate=4")
     assert (rtrain.folder / "parameters-2-0").read_text() == (rtrain.folder / "parameters-2-1").read_text()
 
@@ -116,10 +119,12 @@ def test_a_rank_may_leave_as_soon_as_it_is_in_the_group(rtrain):
     assert [run["status"] for run in rtrain.json("ls")] == ["FINISHED"] * 6
 
 
-@pytest.mark.parametrize("backend, allowed", [
-    ("'gloo'", {"0100007F", "00000000000000000000000001000000"}), ("nil", set())])
+@pytest.mark.parametrize(
+    "backend, allowed", [("'gloo'", {"0100007F", "00000000000000000000000001000000"}), ("nil", set())]
+)
 def test_ranks_listen_on_loopback_over_gloo_and_else_nowhere(rtrain, backend, allowed):
-    script = rtrain.script("""
+    script = rtrain.script(
+        """
         local torch = require 'torch'
         local train = require 'rtrain'
         train.TorchTrainer{
@@ -133,7 +138,8 @@ def test_ranks_listen_on_loopback_over_gloo_and_else_nowhere(rtrain, backend, al
           scaling_config = train.ScalingConfig{num_workers = 2},
           torch_config = train.TorchConfig{backend = BACKEND},
         }:fit()
-        """.replace("BACKEND", backend))
+        """.replace("BACKEND", backend)
+    )
     running = rtrain.started("run", script)
     addresses = tcp_listeners(sockets_of(processes_of(rtrain.storage)))
     (rtrain.folder / "stop").touch()
@@ -216,7 +222,6 @@ def test_the_class_itself_averages_gradients_over_the_ranks(rtrain):
     assert row["ranks"] == [{"grad": 1.5}] * 2
 
 
-
 ALONE = """
     local torch, train = require 'torch', require 'rtrain'
     train.TorchTrainer{
@@ -245,5 +250,9 @@ def test_ranks_that_train_a_model_each_are_told_how_to_train_one(rtrain):
     assert told("model = train.torch.prepare_model(model)") == 0
     assert told("model = train.torch.prepare_model(model, {parallel_strategy = 'none'})") == 0
     assert told("", workers=1) == 0
-    result = rtrain.run(ALONE.replace("BEFORE", "model = train.torch.prepare_model(model); model.module:train()").replace("WORKERS", "1"))
+    result = rtrain.run(
+        ALONE.replace("BEFORE", "model = train.torch.prepare_model(model); model.module:train()").replace(
+            "WORKERS", "1"
+        )
+    )
     assert result.returncode == 1 and "train.torch.unwrap(model)" in result.stderr, result.stderr

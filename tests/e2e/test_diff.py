@@ -30,8 +30,14 @@ def project(rtrain):
 
 
 def git(rtrain, *command):
-    return subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *command], cwd=rtrain.folder, env=rtrain.env, check=True,
-                          stdout=subprocess.PIPE, text=True).stdout.strip()
+    return subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@b", *command],
+        cwd=rtrain.folder,
+        env=rtrain.env,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    ).stdout.strip()
 
 
 def run(rtrain, name, *args):
@@ -47,9 +53,22 @@ def test_runs_that_differ_in_their_config_differ_in_nothing_else(project):
     assert diff["config"] == {"lr": {"a": 0.5, "b": 0.25}, "optimizer.momentum": {"a": 0.9, "b": 0.8}}
     assert diff["scaling"] == {} and diff["environment"] == {} and diff["code"] == {"files": []}
     assert diff["metrics"] == {"epoch": {"a": 1, "b": 1, "delta": 0.0}, "loss": {"a": 1.0, "b": 0.5, "delta": -0.5}}
-    assert sorted(project("diff", "a", "b").stdout.splitlines()) == sorted([
-        "- a", "+ b", "", "config", "  lr                  0.5 → 0.25", "  optimizer.momentum  0.9 → 0.8", "",
-        "METRIC  a    b  CHANGE", "epoch   1    1", "loss    1  0.5    -0.5", "", "the same: scaling, code, environment"])
+    assert sorted(project("diff", "a", "b").stdout.splitlines()) == sorted(
+        [
+            "- a",
+            "+ b",
+            "",
+            "config",
+            "  lr                  0.5 → 0.25",
+            "  optimizer.momentum  0.9 → 0.8",
+            "",
+            "METRIC  a    b  CHANGE",
+            "epoch   1    1",
+            "loss    1  0.5    -0.5",
+            "",
+            "the same: scaling, code, environment",
+        ]
+    )
 
 
 def test_code_is_compared_as_it_was_when_the_runs_began(project):
@@ -63,10 +82,17 @@ def test_code_is_compared_as_it_was_when_the_runs_began(project):
     assert diff["config"] == {} and diff["scaling"]["num_workers"] == {"a": 1, "b": 2}
     assert diff["code"]["git_dirty"] == {"a": False, "b": True} and "git_commit" not in diff["code"]
     module, other = diff["code"]["files"]
-    assert (module["kind"], module["path"], other["kind"], other["path"]) == ("module", "helper.lua", "diff", "other.txt")
-    assert module["diff"] == ("--- a/helper.lua\n+++ b/helper.lua\n@@ -1,1 +1,1 @@\n"
-                              "-return {loss = function(config) return config.lr * 2 end}\n"
-                              "+return {loss = function(config) return config.lr * 4 end}\n")
+    assert (module["kind"], module["path"], other["kind"], other["path"]) == (
+        "module",
+        "helper.lua",
+        "diff",
+        "other.txt",
+    )
+    assert module["diff"] == (
+        "--- a/helper.lua\n+++ b/helper.lua\n@@ -1,1 +1,1 @@\n"
+        "-return {loss = function(config) return config.lr * 2 end}\n"
+        "+return {loss = function(config) return config.lr * 4 end}\n"
+    )
     assert other["diff"].startswith("--- /dev/null\n+++ b/other.txt (git diff HEAD)\n") and "++two" in other["diff"]
     text = project("diff", "a", "b").stdout
     assert "  +return {loss = function(config) return config.lr * 4 end}" in text
@@ -77,7 +103,7 @@ def test_code_is_compared_as_it_was_when_the_runs_began(project):
     assert "+two" in project("show", "b", "--diff").stdout and project.json("show", "b", "--diff")["kind"] == "diff"
     none = project("show", "a", "--diff")
     assert none.returncode == 2 and "the run 'a' keeps no diff" in none.stderr
-    (kept,) = [row for row in project.query("SELECT text FROM sources WHERE kind = 'diff'")]
+    (kept,) = list(project.query("SELECT text FROM sources WHERE kind = 'diff'"))
     assert "+two" in kept[0]
 
 
@@ -117,10 +143,14 @@ def test_commits_and_environments_are_compared(project):
     project.env["NCCL_SECRET_KEY"] = "hidden"
     run(project, "b")
     diff = project.json("diff", "a", "b")
-    assert diff["code"] == {"git_commit": {"a": git(project, "rev-parse", "HEAD~"), "b": git(project, "rev-parse", "HEAD")},
-                            "files": []}
-    assert diff["environment"] == {"variables.OMP_NUM_THREADS": {"a": "1", "b": "2"},
-                                   "variables.NCCL_SECRET_KEY": {"a": None, "b": "***"}}
+    assert diff["code"] == {
+        "git_commit": {"a": git(project, "rev-parse", "HEAD~"), "b": git(project, "rev-parse", "HEAD")},
+        "files": [],
+    }
+    assert diff["environment"] == {
+        "variables.OMP_NUM_THREADS": {"a": "1", "b": "2"},
+        "variables.NCCL_SECRET_KEY": {"a": None, "b": "***"},
+    }
     assert "variables.NCCL_SECRET_KEY  – → ***" in project("diff", "a", "b").stdout
     shown = project.json("show", "b")["environment"]
     assert shown["variables"]["OMP_NUM_THREADS"] == "2" and shown["cores"] >= 1 and shown["libtorch"].startswith("2.")
@@ -131,7 +161,10 @@ def test_a_resumed_run_has_the_code_it_went_on_with(project):
     (project.folder / "helper.lua").write_text(HELPER.replace("* 2", "* 3"))
     run(project, "a", "--resume", "must")
     assert project.query("SELECT kind, path FROM sources ORDER BY kind") == [
-        ("diff", ""), ("module", "helper.lua"), ("script", "train.lua")]
+        ("diff", ""),
+        ("module", "helper.lua"),
+        ("script", "train.lua"),
+    ]
     ((text,),) = project.query("SELECT text FROM sources WHERE kind = 'module'")
     assert "* 3" in text
     assert project("rm", "a", "--yes").returncode == 0 and project.query("SELECT * FROM sources") == []

@@ -1,6 +1,7 @@
 """rtrain doc: what it prints on a terminal and in a pipe, as JSON, for unknown names, the guides, and the declarations for
 editors."""
 
+import fcntl
 import json
 import os
 import pty
@@ -8,9 +9,9 @@ import re
 import struct
 import subprocess
 import termios
-import fcntl
 
 import pytest
+
 from conftest import RTRAIN
 from test_documents import SOURCE
 
@@ -43,19 +44,34 @@ def on_terminal(rtrain, *args, columns=80, env=None):
     return text.decode().replace("\r\n", "\n")
 
 
-@pytest.mark.parametrize("name, says", [
-    ("torch.matmul", ["torch.matmul(input, other, {out}) → torch.Tensor", "x:matmul(other) → torch.Tensor", "(…, n, k)"]),
-    ("nn.Linear", ["nn.Linear(in_features, out_features, {bias = true, device, dtype}) → nn.Linear", "(out_features, in_features)"]),
-    ("torch.nn.Linear", ["class, extends nn.Module; require 'torch.nn'"]),
-    ("F.relu", ["F.relu(input, {inplace = false})"]),
-    ("Tensor.view", ["x:view(size) → torch.Tensor", "The same memory in another shape."]),
-    ("x:view", ["x:view(size) → torch.Tensor"]),
-    ("torch.optim.AdamW", ["lr = ", "weight_decay", "Loshchilov"]),
-    ("train.report", ["train.report(metrics, {checkpoint, checkpoint_dir_name, checkpoint_upload_mode", "Raises code"]),
-    ("ScalingConfig", ["train.ScalingConfig({num_workers = 1", "Methods"]),
-    ("vision.transforms.Compose", ["vision.transforms.Compose(transforms)", "Example"]),
-    ("torch.nn", ["Names", "Linear", "functional"]),
-])
+@pytest.mark.parametrize(
+    "name, says",
+    [
+        (
+            "torch.matmul",
+            ["torch.matmul(input, other, {out}) → torch.Tensor", "x:matmul(other) → torch.Tensor", "(…, n, k)"],
+        ),
+        (
+            "nn.Linear",
+            [
+                "nn.Linear(in_features, out_features, {bias = true, device, dtype}) → nn.Linear",
+                "(out_features, in_features)",
+            ],
+        ),
+        ("torch.nn.Linear", ["class, extends nn.Module; require 'torch.nn'"]),
+        ("F.relu", ["F.relu(input, {inplace = false})"]),
+        ("Tensor.view", ["x:view(size) → torch.Tensor", "The same memory in another shape."]),
+        ("x:view", ["x:view(size) → torch.Tensor"]),
+        ("torch.optim.AdamW", ["lr = ", "weight_decay", "Loshchilov"]),
+        (
+            "train.report",
+            ["train.report(metrics, {checkpoint, checkpoint_dir_name, checkpoint_upload_mode", "Raises code"],
+        ),
+        ("ScalingConfig", ["train.ScalingConfig({num_workers = 1", "Methods"]),
+        ("vision.transforms.Compose", ["vision.transforms.Compose(transforms)", "Example"]),
+        ("torch.nn", ["Names", "Linear", "functional"]),
+    ],
+)
 def test_pages(rtrain, name, says):
     text = doc(rtrain, name)
     for part in says:
@@ -87,10 +103,19 @@ def test_a_guide_is_printed_as_it_is_written(rtrain, path):
     assert page == {"name": name, "kind": "guide", "title": markdown.splitlines()[0][2:], "markdown": markdown}
 
 
-@pytest.mark.parametrize("name, says", [
-    ("guide/failurs", "there is no guide 'guide/failurs': did you mean 'guide/failures'?"),
-    ("guide/qqqqqqqqqqqq", "there is no guide 'guide/qqqqqqqqqqqq': valid names: guide/dashboard, guide/data, guide/deepdive, guide/events, guide/failures, "),
-])
+@pytest.mark.parametrize(
+    "name, says",
+    [
+        ("guide/failurs", "there is no guide 'guide/failurs': did you mean 'guide/failures'?"),
+        (
+            "guide/qqqqqqqqqqqq",
+            (
+                "there is no guide 'guide/qqqqqqqqqqqq': valid names: guide/dashboard, guide/data, guide/deepdive, "
+                "guide/events, guide/failures, "
+            ),
+        ),
+    ],
+)
 def test_an_unknown_guide_gets_the_nearest_and_the_list(rtrain, name, says):
     result = rtrain("doc", name)
     assert (result.returncode, result.stdout) == (2, "")
@@ -108,9 +133,12 @@ def test_the_guides_have_a_list_short_names_and_ray_trains_names(rtrain):
 
 # Words → names of which one is among the first three places.
 SEARCHES = {
-    ("a", "worker", "hangs"): ["guide/failures"], ("learning rate schedule",): ["torch.optim.lr_scheduler"],
-    ("images in a folder",): ["vision.datasets.ImageFolder"], ("keep", "the", "best", "checkpoint"): ["train.CheckpointConfig"],
-    ("loss is NaN",): ["guide/failures", "guide/troubleshooting"], ("x.numpy() in Lua",): ["guide/porting"],
+    ("a", "worker", "hangs"): ["guide/failures"],
+    ("learning rate schedule",): ["torch.optim.lr_scheduler"],
+    ("images in a folder",): ["vision.datasets.ImageFolder"],
+    ("keep", "the", "best", "checkpoint"): ["train.CheckpointConfig"],
+    ("loss is NaN",): ["guide/failures", "guide/troubleshooting"],
+    ("x.numpy() in Lua",): ["guide/porting"],
     ("preempted",): ["guide/failures", "guide/hosts"],
 }
 
@@ -145,13 +173,16 @@ def test_colour_on_a_terminal_alone(rtrain):
     assert "\x1b" not in on_terminal(rtrain, "nn.Linear", env={"NO_COLOR": "1"})
 
 
-@pytest.mark.parametrize("name, hint", [
-    ("nn.Liner", "torch.nn has no 'Liner': did you mean 'Linear'?"),
-    ("torch.matmal", "torch has no 'matmal': did you mean 'matmul'?"),
-    ("x:vew", "did you mean 'view'?"),
-    ("ScalingConfg", "did you mean 'ScalingConfig'?"),
-    ("qqqqqqqq", "nothing is called 'qqqqqqqq'"),
-])
+@pytest.mark.parametrize(
+    "name, hint",
+    [
+        ("nn.Liner", "torch.nn has no 'Liner': did you mean 'Linear'?"),
+        ("torch.matmal", "torch has no 'matmal': did you mean 'matmul'?"),
+        ("x:vew", "did you mean 'view'?"),
+        ("ScalingConfg", "did you mean 'ScalingConfig'?"),
+        ("qqqqqqqq", "nothing is called 'qqqqqqqq'"),
+    ],
+)
 def test_unknown_names(rtrain, name, hint):
     result = rtrain("doc", name)
     assert (result.returncode, result.stdout) == (2, "")
@@ -168,7 +199,10 @@ def test_unknown_option(rtrain):
 def test_json(rtrain):
     page = json.loads(doc(rtrain, "torch.topk", "--json"))
     assert (page["name"], page["kind"], page["require"]) == ("torch.topk", "operator", "torch")
-    assert page["signatures"][0] == "torch.topk(input, k, dim = -1, largest = true, sorted = true, {out}) → values, indices"
+    assert (
+        page["signatures"][0]
+        == "torch.topk(input, k, dim = -1, largest = true, sorted = true, {out}) → values, indices"
+    )
     assert {p["name"]: p["type"] for p in page["parameters"]}["k"] == "integer"
     assert [r["name"] for r in page["returns"]] == ["values", "indices"]
     assert page["fields"] == [] and page["methods"] == [] and len(page["examples"]) == 1
@@ -190,7 +224,14 @@ def test_stubs(rtrain):
     text = doc(rtrain, "--stubs", str(folder))
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.lua"))
     assert text == f"{len(files)} files in {folder}\n"
-    assert {"torch.lua", "torch/Tensor.lua", "torch/nn.lua", "torch/optim.lua", "rtrain.lua", "vision/models.lua"} <= set(files)
+    assert {
+        "torch.lua",
+        "torch/Tensor.lua",
+        "torch/nn.lua",
+        "torch/optim.lua",
+        "rtrain.lua",
+        "vision/models.lua",
+    } <= set(files)
     for file in files:
         text = (folder / file).read_text()
         assert text.startswith("---@meta " + file.removesuffix(".lua").replace("/", "."))

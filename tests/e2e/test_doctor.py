@@ -6,11 +6,30 @@ import re
 import subprocess
 
 import pytest
+
 from conftest import RTRAIN, leftovers
 from fake_driver import simulate_driver, simulate_gpus, use_libtorch
 
-NAMES = ["LibTorch", "Arrow", "XGBoost", "LightGBM", "CUDA", "processor", "memory", "shared memory", "open files", "processes", "limits", "clock",
-         "cores on lease", "temporary folder", "storage", "run store", "loopback", "host name"]
+NAMES = [
+    "LibTorch",
+    "Arrow",
+    "XGBoost",
+    "LightGBM",
+    "CUDA",
+    "processor",
+    "memory",
+    "shared memory",
+    "open files",
+    "processes",
+    "limits",
+    "clock",
+    "cores on lease",
+    "temporary folder",
+    "storage",
+    "run store",
+    "loopback",
+    "host name",
+]
 
 
 @pytest.fixture
@@ -18,8 +37,14 @@ def doctor(rtrain):
     """The checks of `rtrain doctor --json` by name, its exit code and its stderr."""
 
     def run(*args, shell="", **env):
-        result = subprocess.run(["/bin/sh", "-c", f'{shell} exec "$0" doctor --json "$@"', RTRAIN, *args], cwd=rtrain.folder,
-                                env={**rtrain.env, **env}, capture_output=True, text=True, timeout=300)
+        result = subprocess.run(
+            ["/bin/sh", "-c", f'{shell} exec "$0" doctor --json "$@"', RTRAIN, *args],
+            cwd=rtrain.folder,
+            env={**rtrain.env, **env},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
         document = json.loads(result.stdout)
         return {check["name"]: check for check in document["checks"]}, document["status"], result
 
@@ -39,7 +64,10 @@ def test_each_thing_is_looked_at_and_nothing_is_left_behind(doctor, rtrain):
     checks, status, result = doctor()
     assert list(checks) == [name for name in NAMES if name in checks] and set(NAMES) - set(checks) == set()
     assert result.returncode == 0 and status in ("ok", "warning"), result.stdout
-    assert re.match(r"(2\.\d+)\.\S+, with the engine for \1  ", checks["LibTorch"]["finding"]) and "loaded and used" in checks["LibTorch"]["finding"]
+    assert (
+        re.match(r"(2\.\d+)\.\S+, with the engine for \1  ", checks["LibTorch"]["finding"])
+        and "loaded and used" in checks["LibTorch"]["finding"]
+    )
     assert all((check["mend"] is None) == (check["status"] == "ok") for check in checks.values())
     assert not rtrain.storage.exists() and leftovers(rtrain.folder) == ["tmp"]
 
@@ -57,7 +85,9 @@ def test_self_check_says_what_the_machine_lacks_and_nothing_else(rtrain):
     result = rtrain("self-check")
     assert result.returncode == 0, result.stderr
     *lacks, last = [line for line in result.stdout.splitlines() if not line.startswith(" ")]
-    assert all(line.startswith("warning") for line in lacks) and last.startswith("this machine has what training needs: ")
+    assert all(line.startswith("warning") for line in lacks) and last.startswith(
+        "this machine has what training needs: "
+    )
     document = rtrain.json("self-check")
     names = [check["name"] for check in document["checks"]]
     assert "LibTorch" in names and "memory" in names and "storage" not in names and "loopback" not in names
@@ -88,8 +118,13 @@ def test_a_training_that_fails_says_why(doctor, rtrain):
 
 
 def test_no_libtorch(doctor, rtrain):
-    assert_fails(doctor, "LibTorch", f"{rtrain.folder} (RTRAIN_LIBTORCH): no libtorch_cpu.so", "pip install torch~=2.",
-                 RTRAIN_LIBTORCH=str(rtrain.folder))
+    assert_fails(
+        doctor,
+        "LibTorch",
+        f"{rtrain.folder} (RTRAIN_LIBTORCH): no libtorch_cpu.so",
+        "pip install torch~=2.",
+        RTRAIN_LIBTORCH=str(rtrain.folder),
+    )
 
 
 def test_a_libtorch_that_does_not_load(doctor, rtrain):
@@ -112,8 +147,13 @@ def test_no_arrow_is_a_warning(doctor, rtrain):
 
 def test_a_storage_folder_that_cannot_be_written(doctor, rtrain):
     (rtrain.folder / "file").write_text("")
-    assert_fails(doctor, "storage", f"cannot write in {rtrain.folder}/file: Not a directory", "RTRAIN_STORAGE",
-                 RTRAIN_STORAGE=str(rtrain.folder / "file" / "storage"))
+    assert_fails(
+        doctor,
+        "storage",
+        f"cannot write in {rtrain.folder}/file: Not a directory",
+        "RTRAIN_STORAGE",
+        RTRAIN_STORAGE=str(rtrain.folder / "file" / "storage"),
+    )
 
 
 def test_a_damaged_store(doctor, rtrain):
@@ -149,8 +189,13 @@ def test_a_runtime_folder_that_is_open_to_others(doctor, rtrain):
 
 
 def test_no_temporary_folder(doctor, rtrain):
-    assert_fails(doctor, "temporary folder", f"there is no folder {rtrain.folder}/none", "TMPDIR",
-                 TMPDIR=str(rtrain.folder / "none"))
+    assert_fails(
+        doctor,
+        "temporary folder",
+        f"there is no folder {rtrain.folder}/none",
+        "TMPDIR",
+        TMPDIR=str(rtrain.folder / "none"),
+    )
 
 
 def test_gpus_are_used_and_one_that_fails_is_a_failure(doctor, rtrain):

@@ -3,10 +3,8 @@
 Blocks of Lua without a call of fit() are run by tests/modules/examples_test.lua.
 """
 
-import os
 import pathlib
 import re
-import subprocess
 
 import pytest
 
@@ -31,7 +29,8 @@ def training_scripts():
             if language == "lua" and ":fit" in text:
                 shown = blocks[number + 1] if number + 1 < len(blocks) else ("", "")
                 yield pytest.param(
-                    text, shown[1] if shown[0] == "text" else None, id=f"{path.relative_to(SOURCE)}-{number}")
+                    text, shown[1] if shown[0] == "text" else None, id=f"{path.relative_to(SOURCE)}-{number}"
+                )
 
 
 def commented_scripts():
@@ -40,7 +39,9 @@ def commented_scripts():
         blocks = re.findall(r"^---```lua\n(.*?)^---```$", path.read_text(), re.MULTILINE | re.DOTALL)
         for number, text in enumerate(blocks):
             if ":fit" in text:
-                yield pytest.param(re.sub(r"^---", "", text, flags=re.MULTILINE), id=f"{path.relative_to(SOURCE)}-{number}")
+                yield pytest.param(
+                    re.sub(r"^---", "", text, flags=re.MULTILINE), id=f"{path.relative_to(SOURCE)}-{number}"
+                )
 
 
 def masked(text):

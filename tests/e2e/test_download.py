@@ -1,4 +1,4 @@
-"""`download = true` of vision.datasets: files come from the mirror that the user names, once, and are compared with their MD5."""
+"""`download = true` of vision.datasets: files come from the mirror that the user names, once; their MD5 is checked."""
 
 import gzip
 import hashlib
@@ -39,7 +39,9 @@ def idx(kind, *shape):
     count = 1
     for size in shape:
         count *= size
-    return gzip.compress(struct.pack(f">4B{len(shape)}I", 0, 0, 8, len(shape), *shape) + bytes(i % 10 for i in range(count)), mtime=0)
+    return gzip.compress(
+        struct.pack(f">4B{len(shape)}I", 0, 0, 8, len(shape), *shape) + bytes(i % 10 for i in range(count)), mtime=0
+    )
 
 
 def mnist(folder):
@@ -54,7 +56,9 @@ def mnist(folder):
 
 def test_workers_fetch_each_file_once(rtrain, mirror):
     folder, url, asked = mirror
-    text = mnist(folder) + """
+    text = (
+        mnist(folder)
+        + """
 local train = require 'rtrain'
 train.TorchTrainer({
   train_loop_per_worker = function()
@@ -64,6 +68,7 @@ train.TorchTrainer({
   end,
   scaling_config = train.ScalingConfig{num_workers = 3},
 }):fit()"""
+    )
     rtrain.env["RTRAIN_DATA_URL"] = url + "/"
     rtrain.run_ok(text)
     assert sorted(asked) == sorted(f"/mnist/{name}.gz" for name in FILES)
@@ -71,7 +76,10 @@ train.TorchTrainer({
     assert ranks == [{"count": 3, "folder": "images/mnist", "label": 2}] * 3
     rtrain.run_ok(text)
     assert len(asked) == 2
-    assert {p.name for p in (rtrain.folder / "images" / "mnist").iterdir()} == {".download.lock", *(f"{n}.gz" for n in FILES)}
+    assert {p.name for p in (rtrain.folder / "images" / "mnist").iterdir()} == {
+        ".download.lock",
+        *(f"{n}.gz" for n in FILES),
+    }
 
 
 def fetch(rtrain, text):
@@ -89,7 +97,10 @@ def test_what_is_fetched_must_be_the_file(rtrain, mirror):
     whole = (folder / "mnist" / f"{FILES[1]}.gz").read_bytes()
     (folder / "mnist" / f"{FILES[1]}.gz").write_bytes(whole[:-1])
     code, said = fetch(rtrain, text)
-    assert code == 4 and f"{url}/mnist/{FILES[1]}.gz: it has the MD5 {hashlib.md5(whole[:-1]).hexdigest()}, and not" in said, said
+    assert (
+        code == 4
+        and f"{url}/mnist/{FILES[1]}.gz: it has the MD5 {hashlib.md5(whole[:-1]).hexdigest()}, and not" in said
+    ), said
     (folder / "mnist" / f"{FILES[1]}.gz").unlink()
     code, said = fetch(rtrain, text)
     assert code == 4 and "it cannot be fetched" in said and "404" in said, said
@@ -118,14 +129,19 @@ print(#datasets.CIFAR10{{download = true}}, #datasets.CIFAR10{{train = false, do
 
 
 def test_the_md5_are_torchvisions(rtrain):
-    tv = pytest.importorskip("torchvision.datasets", reason="torchvision is not here: scripts/test --oracle installs it")
-    code, said = fetch(rtrain, """
+    tv = pytest.importorskip(
+        "torchvision.datasets", reason="torchvision is not here: scripts/test --oracle installs it"
+    )
+    code, said = fetch(
+        rtrain,
+        """
 local datasets = require 'vision.datasets'
 for _, name in ipairs{'MNIST', 'FashionMNIST', 'KMNIST'} do
   for _, file in ipairs{'train-images-idx3', 'train-labels-idx1', 't10k-images-idx3', 't10k-labels-idx1'} do
     print(name, file .. '-ubyte.gz', datasets[name]._md5[file .. '-ubyte'])
   end
-end""")
+end""",
+    )
     ours = {tuple(line.split("\t")) for line in said.splitlines()}
     theirs = {(name, *entry) for name in ["MNIST", "FashionMNIST", "KMNIST"] for entry in getattr(tv, name).resources}
     assert code == 0 and ours == theirs, said

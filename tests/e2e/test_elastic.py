@@ -6,6 +6,7 @@ import shutil
 import signal
 
 import pytest
+
 from conftest import RTRAIN, set_cpus, wait_until
 
 # Holds its cores until there is a file `release`.
@@ -106,13 +107,19 @@ def test_who_does_not_want_to_wait_is_told_what_to_do(rtrain):
     for running in (first, second, third):
         assert running.wait().returncode == 0, running.stderr
     apart = r" \([\dms. ]+ waiting for its resources, [\dms. ]+ running\)"
-    assert re.search(r"run second FINISHED after [\d. ms in]+" + apart, second.stderr.replace(" min", "")), second.stderr
+    assert re.search(r"run second FINISHED after [\d. ms in]+" + apart, second.stderr.replace(" min", "")), (
+        second.stderr
+    )
     assert "waiting for its resources" not in first.stderr + third.stderr
     assert re.search(apart, rtrain("show", "second").stdout)
     show = rtrain.json("show", "second")
     assert show["waiting_s"] >= 1 and 0 < show["running_s"] < show["duration_s"] - 0.9
     rows = rtrain("ls", "--sort", "name").stdout.splitlines()
-    assert "WAITED" in rows[0] and "RAN" in rows[0] and [row.split()[0] for row in rows[1:]] == ["first", "second", "third"]
+    assert (
+        "WAITED" in rows[0]
+        and "RAN" in rows[0]
+        and [row.split()[0] for row in rows[1:]] == ["first", "second", "third"]
+    )
 
 
 def test_more_workers_than_cores_are_told_what_that_means(rtrain):
@@ -121,7 +128,9 @@ def test_more_workers_than_cores_are_told_what_that_means(rtrain):
     script = rtrain.script(holder("crowd", 2))
     result = rtrain("run", script, "-n", "3")
     assert result.returncode == 0, result.stderr
-    assert "3 workers share 2 cores: they take turns, so the run is no faster than with 2 workers (-n 2)" in result.stderr
+    assert (
+        "3 workers share 2 cores: they take turns, so the run is no faster than with 2 workers (-n 2)" in result.stderr
+    )
     assert "share" not in rtrain("run", script, "--name", "room").stderr
 
 
@@ -178,18 +187,23 @@ def test_workers_are_bound_to_the_cores_they_asked_for(rtrain):
 
 def test_a_run_inside_a_run_works_on_its_cores(rtrain):
     set_cpus(rtrain, 1)
-    rtrain.script("""
+    rtrain.script(
+        """
         local train = require 'rtrain'
         train.DataParallelTrainer{train_loop_per_worker = function() train.report{inner = true} end}:fit()
-        """, "inner.lua")
-    result = rtrain.run_ok("""
+        """,
+        "inner.lua",
+    )
+    result = rtrain.run_ok(
+        """
         local train = require 'rtrain'
         train.DataParallelTrainer{
           train_loop_per_worker = function()
             assert(os.execute('@RTRAIN@ run inner.lua') == 0)
           end,
         }:fit()
-        """.replace("@RTRAIN@", RTRAIN))
+        """.replace("@RTRAIN@", RTRAIN)
+    )
     assert "waiting for" not in result.stderr
 
 
@@ -216,12 +230,16 @@ def test_an_elastic_run_waits_starts_at_min_grows_and_shrinks(rtrain):
     set_cpus(rtrain, 1)
     running = rtrain.start("run", rtrain.script(ELASTIC.replace("@RANGE@", "2, 3")))
     try:
-        wait_until(lambda: "waiting for at least 2 cores: 1 of 1 is free" in running.stderr, message="the notice below min")
+        wait_until(
+            lambda: "waiting for at least 2 cores: 1 of 1 is free" in running.stderr, message="the notice below min"
+        )
         for cpus, size in ((2, 2), (9, 3), (2, 2), (1, 2)):
             set_cpus(rtrain, cpus)
             wait_until(lambda: last_size(rtrain) == size, message=f"a group of {size} on {cpus} cores")
         reached = rtrain.reports("elastic")[-1]["step"]
-        wait_until(lambda: rtrain.reports("elastic")[-1]["step"] > reached + 10, message="a group that goes on below min")
+        wait_until(
+            lambda: rtrain.reports("elastic")[-1]["step"] > reached + 10, message="a group that goes on below min"
+        )
         (rtrain.folder / "enough").touch()
         result = running.wait()
     finally:
@@ -296,8 +314,9 @@ def test_a_schedule_of_cores_loses_no_row_and_repeats_none(rtrain):
     try:
         for cpus in (1, 3):
             set_cpus(rtrain, cpus)
-            wait_until(lambda cpus=cpus: not running.running or group_sizes(rtrain)[-1] == cpus,
-                       message=f"a group of {cpus}")
+            wait_until(
+                lambda cpus=cpus: not running.running or group_sizes(rtrain)[-1] == cpus, message=f"a group of {cpus}"
+            )
         result = running.wait()
     finally:
         running.kill()
@@ -311,10 +330,16 @@ def test_a_schedule_of_cores_loses_no_row_and_repeats_none(rtrain):
         assert set(seen) == set(range(40)) and len(seen) - 40 < 3, sorted(seen)
 
 
-@pytest.mark.parametrize("num_workers, text", [
-    ("{4, 2}", "at least 4"), ("{1}", "a range such as {1, 4}"), ("'all'", "'auto'"), ("{0, 2}", "at least 1"),
-    ("{min = 1, mx = 2}", "unknown entry 'mx'"),
-])
+@pytest.mark.parametrize(
+    "num_workers, text",
+    [
+        ("{4, 2}", "at least 4"),
+        ("{1}", "a range such as {1, 4}"),
+        ("'all'", "'auto'"),
+        ("{0, 2}", "at least 1"),
+        ("{min = 1, mx = 2}", "unknown entry 'mx'"),
+    ],
+)
 def test_a_wrong_range_is_refused(rtrain, num_workers, text):
     result = rtrain.run(f"""
         local train = require 'rtrain'

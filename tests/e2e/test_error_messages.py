@@ -26,7 +26,10 @@ NET = """
 
 def frames(stderr):
     """Lines and functions of the traceback, 'train.lua:10 forward'."""
-    return [" ".join(each) for each in re.findall(r"^  \S*?([\w.]+\.lua:\d+): in (?:function )?'?([\w ]+?)'?$", stderr, re.M)]
+    return [
+        " ".join(each)
+        for each in re.findall(r"^  \S*?([\w.]+\.lua:\d+): in (?:function )?'?([\w ]+?)'?$", stderr, re.M)
+    ]
 
 
 def test_an_operators_error_has_all_lines_and_the_module(rtrain):
@@ -61,12 +64,17 @@ def test_the_line_is_shown_with_a_caret_below_the_word(rtrain):
 
 def test_a_runs_error_has_all_lines_and_the_module(rtrain):
     for workers in (0, 1, 2):
-        result = rtrain.run(NET + """
+        result = rtrain.run(
+            NET
+            + """
     local train = require 'rtrain'
     local function train_func() step(train.torch.prepare_model(Net())) end
     train.TorchTrainer{train_loop_per_worker = train_func,
       scaling_config = train.ScalingConfig{num_workers = tonumber(arg[1])}}:fit()
-""", "--", workers)
+""",
+            "--",
+            workers,
+        )
         assert result.returncode == 1
         assert re.search(r"^\S*train.lua:10: linear: mat1 and mat2 shapes", result.stderr, re.M)
         assert "\n      return self.fc2(x)\n  in Net.fc2 (Linear)\n" in result.stderr
@@ -75,7 +83,9 @@ def test_a_runs_error_has_all_lines_and_the_module(rtrain):
 
 def test_a_call_that_ends_its_function_is_told_at_its_line(rtrain):
     """`return f(x)` leaves no frame: methods, functions behind a local, and one of several such calls by its name."""
-    result = rtrain("exec", rtrain.script("""
+    result = rtrain(
+        "exec",
+        rtrain.script("""
         local torch = require 'torch'
         local nn, F = torch.nn, torch.nn.functional
         local function where(fn)
@@ -102,13 +112,16 @@ def test_a_call_that_ends_its_function_is_told_at_its_line(rtrain):
         where(function() local out = net(x) return out end)
         where(function() local out = net(torch.ones(2, 5), true) return out end)
         where(function() local out = net:loss(x, torch.ones(3, 2)) return out end)
-    """))
+    """),
+    )
     assert result.returncode == 0, result.stderr
     assert result.stdout.split() == ["8", "11", "18", "17", "20"]
 
 
 def test_the_module_is_named_below_containers_hooks_and_for_lua_errors(rtrain):
-    result = rtrain("exec", rtrain.script("""
+    result = rtrain(
+        "exec",
+        rtrain.script("""
         local torch = require 'torch'
         local nn = torch.nn
         local Block = nn.Module:extend('Block')
@@ -125,7 +138,8 @@ def test_the_module_is_named_below_containers_hooks_and_for_lua_errors(rtrain):
         end
         context(3)
         context(2)
-    """))
+    """),
+    )
     assert result.stdout.splitlines() == ["in Net.blocks.0.layers.1 (Linear)", "in Net.blocks.0 (Block)"], result.stderr
 
 
@@ -151,14 +165,22 @@ def test_globals_that_nothing_sets_are_listed_before_the_first_line(rtrain):
         result = rtrain(command[0], script, *command[1:])
         assert result.returncode == 1 and result.stdout == "", (command, result.stdout, result.stderr)
         lines = result.stderr.splitlines()
-        assert lines[0] == (f"rtrain: {script}:7: reads the global 'learning_rate', which nothing sets: "
-                            "did you mean 'config.learning_rate'?"), result.stderr
+        assert lines[0] == (
+            f"rtrain: {script}:7: reads the global 'learning_rate', which nothing sets: "
+            "did you mean 'config.learning_rate'?"
+        ), result.stderr
         assert lines[1].endswith(":7: reads the global 'los', which nothing sets: did you mean 'loss'?")
-        assert lines[2].endswith("settings.lua:2: reads the global 'rate_of_modul', which nothing sets: did you mean 'rate_of_module'?")
+        assert lines[2].endswith(
+            "settings.lua:2: reads the global 'rate_of_modul', which nothing sets: did you mean 'rate_of_module'?"
+        )
         assert "unittest" not in result.stderr and "begun" not in result.stderr
     assert not rtrain.query("SELECT 1 FROM runs")
     rtrain.script("rate_of_module = 2", "settings.lua")
-    fixed = UNSET.replace("los,", "loss,").replace("= learning_rate", "= config.learning_rate").replace("train.config", "({})")
+    fixed = (
+        UNSET.replace("los,", "loss,")
+        .replace("= learning_rate", "= config.learning_rate")
+        .replace("train.config", "({})")
+    )
     assert rtrain.run_ok(fixed).stdout.splitlines()[0] == "begun"
 
 
@@ -206,13 +228,16 @@ SLIPS = {
 
 
 def test_messages_say_what_was_meant(rtrain):
-    prelude = NET.replace("self.fc2(x)", "self.fc3(x)") + """
+    prelude = (
+        NET.replace("self.fc2(x)", "self.fc3(x)")
+        + """
     local train = require 'rtrain'
     local loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.ones(2)))
     local config = {batch_size = 4, epochs = 3}
     local m, x = Net(), torch.ones(2, 2)
     m.fc1 = nn.Linear(2, 2)
 """
+    )
     line = prelude.count("\n")
     for body, expected in SLIPS.items():
         said = refusal(rtrain, f"{prelude}    {body}\n    print(train, loader, config, m, x)\n")
@@ -223,14 +248,31 @@ def test_messages_say_what_was_meant(rtrain):
 
 # Python → advice, of scripts that Lua does not read.
 PYTHON = {
-    "if a != b then end": "~=", "x += 1": "x = x + 1", "f(a, lr=0.1)": "f(a, {lr = 0.1})", "y = a[1:2]": "torch.slice(1, 3)",
-    "import torch": "require 'torch'", "from torch import nn": "require 'torch.nn'", "class Net(nn.Module):": "extend('Net')",
-    "self.x: int = 3": "annotations of types", "print(1) # one": "a comment begins with --", "def f(x):": "function f(x)",
-    "for i in range(10):": "for i = 0, n - 1 do … end", "for k in d:": "for … do … end", "y = a @ b": "x:matmul(y)",
-    "local y = a @ b": "x:matmul(y)", "for i in range(3):\n  print(i)\n\nprint(1)\n": "for i = 0, n - 1 do … end",
-    "while a:\n  f(a)\n  g(a)\nf(b)": "while … do … end", "if a == b:": "if … then … end", "x = [1, 2]": "a list is {1, 2}",
-    "x = {'a': 1}": "{a = 1}", "x = lambda y: y": "function(x)", "x = y ** 2": "x ^ 2", "if !a then end": "'not'",
-    "with torch.no_grad():": "torch.no_grad(function()", "raise ValueError('x')": "error('message')", "a && b": "'and'",
+    "if a != b then end": "~=",
+    "x += 1": "x = x + 1",
+    "f(a, lr=0.1)": "f(a, {lr = 0.1})",
+    "y = a[1:2]": "torch.slice(1, 3)",
+    "import torch": "require 'torch'",
+    "from torch import nn": "require 'torch.nn'",
+    "class Net(nn.Module):": "extend('Net')",
+    "self.x: int = 3": "annotations of types",
+    "print(1) # one": "a comment begins with --",
+    "def f(x):": "function f(x)",
+    "for i in range(10):": "for i = 0, n - 1 do … end",
+    "for k in d:": "for … do … end",
+    "y = a @ b": "x:matmul(y)",
+    "local y = a @ b": "x:matmul(y)",
+    "for i in range(3):\n  print(i)\n\nprint(1)\n": "for i = 0, n - 1 do … end",
+    "while a:\n  f(a)\n  g(a)\nf(b)": "while … do … end",
+    "if a == b:": "if … then … end",
+    "x = [1, 2]": "a list is {1, 2}",
+    "x = {'a': 1}": "{a = 1}",
+    "x = lambda y: y": "function(x)",
+    "x = y ** 2": "x ^ 2",
+    "if !a then end": "'not'",
+    "with torch.no_grad():": "torch.no_grad(function()",
+    "raise ValueError('x')": "error('message')",
+    "a && b": "'and'",
 }
 
 
@@ -251,16 +293,21 @@ def test_configs_and_options_of_a_run(rtrain):
         local function f(config) BODY end
         TRAINER
     """
-    made = ("train.TorchTrainer(f, {train_loop_config = {layers = {1, 2}}, "
-            "scaling_config = train.ScalingConfig{num_workers = 1}}):fit()")
-    said = rtrain.run(base.replace("BODY", "").replace(
-        "TRAINER", "train.TorchTrainer(f, train.ScalingConfig{num_workers = 2})"))
+    made = (
+        "train.TorchTrainer(f, {train_loop_config = {layers = {1, 2}}, "
+        "scaling_config = train.ScalingConfig{num_workers = 1}}):fit()"
+    )
+    said = rtrain.run(
+        base.replace("BODY", "").replace("TRAINER", "train.TorchTrainer(f, train.ScalingConfig{num_workers = 2})")
+    )
     assert said.returncode == 3
     assert "the second argument is a table of options, got a ScalingConfig: write {scaling_config = …}" in said.stderr
     said = rtrain.run(base.replace("BODY", "").replace("TRAINER", "train.TorchTrainer(train.RunConfig{name = 'x'})"))
     assert said.returncode == 3
-    assert ("the first argument is the train function, or a table of options, got a RunConfig: write {run_config = …}"
-            in said.stderr)
+    assert (
+        "the first argument is the train function, or a table of options, got a RunConfig: write {run_config = …}"
+        in said.stderr
+    )
     script = base.replace("TRAINER", made)
     for text in ["[128,64]", "128, 64", "{128, 64}"]:
         result = rtrain.run_ok(script.replace("BODY", "print(config)"), "--set", f"layers={text}")
@@ -283,7 +330,10 @@ OBJECTS = {
     ("return torch.ones(2)", "{}"): "a Tensor is not plain data: x:item() is the number in it",
     ("return {m = torch.nn.Linear(1, 1)}", "{}"): "m: a Linear is not plain data: torch.save its state_dict()",
     ("train.report({a = 1}, train.Checkpoint.from_directory('.'))", "{}"): "got a Checkpoint: write {checkpoint = …}",
-    ("require('rtrain.data').read_csv('no/rows.csv')", "{}"): "no such file or folder: 'no/rows.csv' (in the current folder, /",
+    (
+        "require('rtrain.data').read_csv('no/rows.csv')",
+        "{}",
+    ): "no such file or folder: 'no/rows.csv' (in the current folder, /",
 }
 
 
@@ -324,8 +374,12 @@ def test_a_module_of_the_script_travels_whole(rtrain):
 
 def test_a_limit_of_file_sizes_that_keeps_the_engine_out_is_named(rtrain):
     script = rtrain.script("print(require('torch').ones(1))")
-    result = subprocess.run(["bash", "-c", 'ulimit -f 1000; exec "$0" exec "$1"', RTRAIN, script], capture_output=True, text=True,
-                            env=rtrain.env)
+    result = subprocess.run(
+        ["bash", "-c", 'ulimit -f 1000; exec "$0" exec "$1"', RTRAIN, script],
+        capture_output=True,
+        text=True,
+        env=rtrain.env,
+    )
     assert result.returncode == 4, result.stderr
     assert "File too large (`ulimit -f` allows files of" in result.stderr and "/proc/self/fd" not in result.stderr
 
@@ -348,12 +402,15 @@ def test_unused_parameters_are_named(rtrain):
 
 
 def test_the_empty_init_of_a_module_may_be_called(rtrain):
-    result = rtrain("exec", rtrain.script("""
+    result = rtrain(
+        "exec",
+        rtrain.script("""
         local nn = require 'torch.nn'
         local Net = nn.Module:extend('Net')
         function Net:init() nn.Module.init(self); self.fc = nn.Linear(2, 2) end
         assert(#Net():parameters() == 2)
-    """))
+    """),
+    )
     assert result.returncode == 0, result.stderr
 
 
@@ -378,7 +435,8 @@ def test_an_endless_recursion_is_told_in_a_few_lines(rtrain):
         for workers in (0, 2):
             result = rtrain.run(
                 text + "require('rtrain').TorchTrainer(train_func, "
-                f"{{scaling_config = {{num_workers = {workers}}}}}):fit()")
+                f"{{scaling_config = {{num_workers = {workers}}}}}):fit()"
+            )
             assert result.returncode == 1, name
             assert re.search(r"^\S*train.lua:3: stack overflow$", result.stderr, re.M), (name, workers, result.stderr)
             assert len(result.stderr.splitlines()) < 30
@@ -397,8 +455,9 @@ def test_an_endless_recursion_through_c_is_told_too(rtrain):
         result = rtrain("exec", rtrain.script(body))
         assert result.returncode == 1, (name, result.returncode)
         assert "stack overflow" in result.stderr and len(result.stderr.splitlines()) < 30, (name, result.stderr)
-        result = rtrain.run(f"require('rtrain').TorchTrainer(function() {body} end, "
-                            "{scaling_config = {num_workers = 2}}):fit()")
+        result = rtrain.run(
+            f"require('rtrain').TorchTrainer(function() {body} end, {{scaling_config = {{num_workers = 2}}}}):fit()"
+        )
         assert result.returncode == 5, (name, result.returncode)
         assert "stack overflow" in result.stderr and "train.lua:1" in result.stderr, (name, result.stderr)
 
@@ -414,7 +473,9 @@ WRONG_VALUES = {
 
 def test_what_a_function_of_the_library_was_given_is_shown(rtrain):
     for call, expected in WRONG_VALUES.items():
-        result = rtrain("exec", rtrain.script(f"local torch = require 'torch'\nlocal nn = torch.nn\nlocal y = {call}\n"))
+        result = rtrain(
+            "exec", rtrain.script(f"local torch = require 'torch'\nlocal nn = torch.nn\nlocal y = {call}\n")
+        )
         assert result.returncode == 1, call
         assert result.stderr.splitlines()[0].endswith(")") and f"({expected}" in result.stderr, result.stderr
         assert "train.lua:3: " in result.stderr
@@ -451,30 +512,39 @@ def test_an_operators_error_shows_the_tensors_of_its_function(rtrain):
     shown = "  with batch[1] float32 [8, 4], batch[2] int64 [8], scale float32 [], hidden float64 [8, 16]\n"
     assert shown in result.stderr
     assert result.stderr.index(shown) < result.stderr.index("in function 'step'")
-    run = rtrain.run(script + """
+    run = rtrain.run(
+        script
+        + """
         train.TorchTrainer {train_loop_per_worker = train_func, scaling_config = train.ScalingConfig {num_workers = 2}}:fit()
-        """)
+        """
+    )
     assert run.stderr.count(shown) == 1
     assert "same error on ranks 0-1:" in run.stderr
 
 
 def test_other_errors_show_no_tensors(rtrain):
     for failing in ("error('mine')", "local n = nil + 1", "require('torch').nn.Linear('a', 2)"):
-        result = rtrain("exec", rtrain.script(f"""
+        result = rtrain(
+            "exec",
+            rtrain.script(f"""
             local torch = require 'torch'
             local x = torch.ones(2)
             {failing}
-            """))
+            """),
+        )
         assert result.returncode == 1
         assert "  with " not in result.stderr, failing
 
 
 def test_of_many_tensors_some_are_shown(rtrain):
-    result = rtrain("exec", rtrain.script("""
+    result = rtrain(
+        "exec",
+        rtrain.script("""
         local torch = require 'torch'
         local a, b, c, d, e, f, g, h, i = torch.ones(1), torch.ones(2), torch.ones(3), torch.ones(4), torch.ones(5),
           torch.ones(6), torch.ones(7), torch.ones(8), torch.ones(9)
         print(a + b + c)
-        """))
+        """),
+    )
     line = next(line for line in result.stderr.splitlines() if line.startswith("  with "))
     assert line.startswith("  with a float32 [1], b float32 [2]") and line.endswith("h float32 [8], …")

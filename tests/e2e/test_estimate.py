@@ -16,12 +16,22 @@ def estimated(rtrain, *args):
 
 def test_rows_follow_from_what_was_measured(rtrain):
     document = estimated(rtrain)
-    assert (document["model"], document["parameters"], document["batch_size"], document["dtype"]) == ("Sequential", NUMBERS, 8, "float32")
+    assert (document["model"], document["parameters"], document["batch_size"], document["dtype"]) == (
+        "Sequential",
+        NUMBERS,
+        8,
+        "float32",
+    )
     rows = {row["dtype"]: row for row in document["rows"]}
     buffers = 4 * 16 + 8
     full = rows["float32"]
     assert [full[part] for part in ("parameters", "gradients", "optimizer", "buffers", "activations")] == [
-        4 * NUMBERS, 4 * NUMBERS, 4 * NUMBERS, buffers, 4 * OUTPUTS]
+        4 * NUMBERS,
+        4 * NUMBERS,
+        4 * NUMBERS,
+        buffers,
+        4 * OUTPUTS,
+    ]
     assert full["total"] == 12 * NUMBERS + buffers + 4 * OUTPUTS
     mixed = rows["float32, autocast"]
     assert (mixed["parameters"], mixed["gradients"], mixed["activations"]) == (6 * NUMBERS, 4 * NUMBERS, 2 * OUTPUTS)
@@ -35,7 +45,9 @@ def test_the_largest_batch_that_fits(rtrain):
     fixed = row["total"] - row["activations"]
     assert row["largest_batch"] == int((1e9 - fixed) / per_sample)
     assert fixed + row["largest_batch"] * per_sample <= 1e9 < fixed + (row["largest_batch"] + 1) * per_sample
-    assert [row["largest_batch"] for row in estimated(rtrain, "--memory", "0.001")["rows"]][0] == int((1e6 - fixed) / per_sample)
+    assert next(row["largest_batch"] for row in estimated(rtrain, "--memory", "0.001")["rows"]) == int(
+        (1e6 - fixed) / per_sample
+    )
 
 
 def test_what_a_person_reads(rtrain):
@@ -47,9 +59,12 @@ def test_what_a_person_reads(rtrain):
 
 
 def test_a_script_without_a_model_is_told(rtrain):
-    result = rtrain("estimate", rtrain.script("""
+    result = rtrain(
+        "estimate",
+        rtrain.script("""
         local train, torch = require 'rtrain', require 'torch'
         train.TorchTrainer{train_loop_per_worker = function()
           for x in torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.zeros(4, 1)), {batch_size = 2}) do end
-        end}:fit()"""))
+        end}:fit()"""),
+    )
     assert result.returncode == 1 and "gave no model to train.torch.prepare_model" in result.stderr

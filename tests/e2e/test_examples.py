@@ -8,6 +8,7 @@ import signal
 import struct
 
 import pytest
+
 from conftest import wait_until
 from test_documents import SOURCE
 
@@ -19,7 +20,7 @@ def write_images(folder, name, count):
     images = bytearray()
     for label in labels:
         image = bytearray(source.randrange(60) for _ in range(28 * 28))
-        image[28 * 2 * label + 28:28 * 2 * label + 56] = bytes([255]) * 28
+        image[28 * 2 * label + 28 : 28 * 2 * label + 56] = bytes([255]) * 28
         images += image
     with gzip.open(folder / f"{name}-images-idx3-ubyte.gz", "wb", compresslevel=1) as file:
         file.write(struct.pack(">iiii", 0x803, count, 28, 28) + images)
@@ -175,7 +176,10 @@ def test_mnist_convnet_ends_with_all_epochs_after_a_kill(small):
     assert result.returncode == 0, result.stderr
     assert [row["epoch"] for row in small.reports("killed")] == [0, 1, 2, 3]
     assert re.search(r"Resuming from epoch [1-3]", result.stdout)
-    assert re.search(r"Best checkpoint path: Checkpoint\(.*\nLoading best model for inference...\nBest model from epoch", result.stdout)
+    assert re.search(
+        r"Best checkpoint path: Checkpoint\(.*\nLoading best model for inference...\nBest model from epoch",
+        result.stdout,
+    )
 
 
 ADVANCED = {
@@ -258,7 +262,10 @@ def test_cifar_airbench_makes_several_networks(alone):
 def test_single_machine(alone):
     result = alone("exec", example("single_machine"), *VIT, "batch_size=8", "epochs=2", "--download")
     assert result.returncode == 0, result.stderr
-    assert re.findall(r"^\{accuracy = [\d.]+, epoch_num = (\d), loss = [\d.]+\}$", result.stdout, re.MULTILINE) == ["0", "1"]
+    assert re.findall(r"^\{accuracy = [\d.]+, epoch_num = (\d), loss = [\d.]+\}$", result.stdout, re.MULTILINE) == [
+        "0",
+        "1",
+    ]
     refused = alone("exec", example("single_machine"), "limits=3")
     assert refused.returncode == 1 and "unknown option limits=3" in refused.stderr
 
@@ -272,14 +279,18 @@ end
 """
 
 
-@pytest.mark.parametrize("name", ["mnist_resnet18", "mnist_convnet", "mnist_convnet_advanced", "cifar_vit", "single_machine"])
+@pytest.mark.parametrize(
+    "name", ["mnist_resnet18", "mnist_convnet", "mnist_convnet_advanced", "cifar_vit", "single_machine"]
+)
 def test_download_needs_a_mirror(alone, name):
     """Which tests/e2e/test_download.py has."""
     alone.env.pop("RTRAIN_DATA_URL", None)
     alone.env["RTRAIN_DATA"] = str(alone.folder / "images")
     command = ["exec", example(name)] if name == "single_machine" else ["run", example(name), "--"]
     result = alone(*command, "--download")
-    assert result.returncode == 1 and "download = true takes the files from a mirror of your own" in result.stderr, result.stderr
+    assert result.returncode == 1 and "download = true takes the files from a mirror of your own" in result.stderr, (
+        result.stderr
+    )
 
 
 def test_cifar_vit_data(alone):

@@ -8,6 +8,7 @@ import shutil
 import struct
 
 import pytest
+
 from conftest import Rtrain
 
 SCRIPT = """
@@ -46,7 +47,7 @@ def number(value):
 
 
 def same(a, b):
-    return a == b or math.isnan(a) and math.isnan(b)
+    return a == b or (math.isnan(a) and math.isnan(b))
 
 
 def check_table(store, rows, run="a"):
@@ -55,7 +56,12 @@ def check_table(store, rows, run="a"):
     assert len(rows) == len(reports) == 5
     for row, report in zip(rows, reports):
         metrics = report["metrics"]
-        assert (row["run"], int(row["index"]), int(row["attempt"]), row["time"]) == (run, report["index"], 1, report["time"])
+        assert (row["run"], int(row["index"]), int(row["attempt"]), row["time"]) == (
+            run,
+            report["index"],
+            1,
+            report["time"],
+        )
         assert float(row["loss"]) == metrics["loss"] and float(row["val/acc"]) == metrics["val"]["acc"]
         assert int(row["epoch"]) == metrics["epoch"] and same(float(row["odd"]), number(metrics["odd"]))
         assert json.loads(row["list"]) == [1, 2]
@@ -76,7 +82,8 @@ FORMULAS = """
 local train = require 'rtrain'
 train.DataParallelTrainer {
   train_loop_per_worker = function()
-    train.report {a = '=1+2', b = '@SUM(A1)', c = -5, d = -1/0, e = '-5', f = '+1', g = '-x', h = 'x=1', i = '\\t=1', ['=j'] = 1,
+    train.report {a = '=1+2', b = '@SUM(A1)', c = -5, d = -1/0, e = '-5', f = '+1', g = '-x',
+      h = 'x=1', i = '\\t=1', ['=j'] = 1,
                   k = '=HYPERLINK("x", 1)'}
     train.report {c = 'x'}
     train.log_table('t', {columns = {'=n'}, rows = {{'=2'}, {-1}, {'plain'}}})
@@ -91,12 +98,25 @@ def test_a_text_that_a_spreadsheet_would_compute_may_be_escaped(rtrain):
     assert plain["a"] == "=1+2" and plain["k"] == '=HYPERLINK("x", 1)'
     escaped = next(csv.DictReader(io.StringIO(rtrain("export", "run", "--escape-formulas").stdout, newline="")))
     assert {name: escaped[name] for name in [*"abcdefghik", "'=j"]} == {
-        "a": "'=1+2", "b": "'@SUM(A1)", "c": "-5", "d": "-inf", "e": "-5", "f": "+1", "g": "'-x", "h": "x=1", "i": "'\t=1",
-        "k": "'=HYPERLINK(\"x\", 1)", "'=j": "1"}
+        "a": "'=1+2",
+        "b": "'@SUM(A1)",
+        "c": "-5",
+        "d": "-inf",
+        "e": "-5",
+        "f": "+1",
+        "g": "'-x",
+        "h": "x=1",
+        "i": "'\t=1",
+        "k": '\'=HYPERLINK("x", 1)',
+        "'=j": "1",
+    }
     assert rtrain("show", "run", "--media", "-o", "files", "--escape-formulas").returncode == 0
     assert (rtrain.folder / "files" / "t-0-rank0.csv").read_text() == "'=n\n'=2\n-1\nplain\n"
-    for refused, why in [(("export", "run", "--format", "json"), "is for --format csv"),
-                         (("export", "run", "--html"), "is for --format csv"), (("show", "run"), "-o FOLDER")]:
+    for refused, why in [
+        (("export", "run", "--format", "json"), "is for --format csv"),
+        (("export", "run", "--html"), "is for --format csv"),
+        (("show", "run"), "-o FOLDER"),
+    ]:
         result = rtrain(*refused, "--escape-formulas")
         assert result.returncode == 2 and why in result.stderr
 
@@ -120,7 +140,10 @@ def test_parquet_is_what_arrow_and_pandas_read(store):
     assert store("export", "a", "--format", "parquet", "-o", "m.parquet").returncode == 0
     table = parquet.read_table(store.folder / "m.parquet")
     types = {field.name: str(field.type) for field in table.schema}
-    assert types.items() >= {"run": "large_string", "index": "int64", "loss": "double", "epoch": "int64", "done": "bool"}.items()
+    assert (
+        types.items()
+        >= {"run": "large_string", "index": "int64", "loss": "double", "epoch": "int64", "done": "bool"}.items()
+    )
     rows = table.to_pylist()
     check_table(store, rows)
     assert [row["note"] for row in rows] == [None, 'a "b", c', None, None, None]
@@ -142,18 +165,29 @@ train.DataParallelTrainer {
 def test_a_column_has_the_type_that_holds_all_its_cells(rtrain):
     rtrain.run_ok(MIXED, "--name", "mixed", "-q")
     rows = list(csv.DictReader(io.StringIO(rtrain("export", "mixed").stdout, newline="")))
-    assert [(row["a"], row["b"], row["c"]) for row in rows] == [("1", "1", "true"), ("0.5", "x", "false"), ("", "2.5", "")]
+    assert [(row["a"], row["b"], row["c"]) for row in rows] == [
+        ("1", "1", "true"),
+        ("0.5", "x", "false"),
+        ("", "2.5", ""),
+    ]
     assert rows[1]["late/deep"] == "[1]" and rows[0]["metrics/run"] == "mine" and rows[0]["run"] == "mixed"
     parquet = pytest.importorskip("pyarrow.parquet")
     assert rtrain("export", "mixed", "--format", "parquet", "-o", "m.parquet").returncode == 0
     table = parquet.read_table(rtrain.folder / "m.parquet")
     types = {field.name: str(field.type) for field in table.schema}
-    assert (types["a"], types["b"], types["c"], types["late/deep"]) == ("double", "large_string", "bool", "large_string")
+    assert (types["a"], types["b"], types["c"], types["late/deep"]) == (
+        "double",
+        "large_string",
+        "bool",
+        "large_string",
+    )
     assert table["a"].to_pylist() == [1.0, 0.5, None] and table["b"].to_pylist() == ["1", "x", "2.5"]
 
 
 def test_a_run_without_reports_has_the_columns_of_all(rtrain):
-    rtrain.run_ok("local train = require 'rtrain' train.DataParallelTrainer(function() end):fit()", "--name", "bare", "-q")
+    rtrain.run_ok(
+        "local train = require 'rtrain' train.DataParallelTrainer(function() end):fit()", "--name", "bare", "-q"
+    )
     assert rtrain("export", "bare").stdout == "run,index,attempt,time\n"
     assert rtrain("export", "bare", "--series").stdout == "run,key,rank,step,time,value\n"
     parquet = pytest.importorskip("pyarrow.parquet")
@@ -163,12 +197,17 @@ def test_a_run_without_reports_has_the_columns_of_all(rtrain):
 
 
 def test_parquet_of_series_is_written_in_pieces(rtrain):
-    rtrain.run_ok("""
+    rtrain.run_ok(
+        """
         local train = require 'rtrain'
         train.DataParallelTrainer(function()
           for step = 1, 100000 do train.log({x = step / 8}, {step = step}) end
         end):fit()
-    """, "--name", "run", "-q")
+    """,
+        "--name",
+        "run",
+        "-q",
+    )
     parquet = pytest.importorskip("pyarrow.parquet")
     assert rtrain("export", "run", "--series", "--format", "parquet", "-o", "s.parquet").returncode == 0
     table = parquet.read_table(rtrain.folder / "s.parquet")
@@ -207,10 +246,10 @@ def fields(data):
             value, at = varint(data, at)
         elif key & 7 == 2:
             size, at = varint(data, at)
-            value, at = data[at:at + size], at + size
+            value, at = data[at : at + size], at + size
         else:
             size = 8 if key & 7 == 1 else 4
-            value, at = struct.unpack("<d" if size == 8 else "<f", data[at:at + size])[0], at + size
+            value, at = struct.unpack("<d" if size == 8 else "<f", data[at : at + size])[0], at + size
         found[key >> 3] = value
     return found
 
@@ -219,10 +258,10 @@ def scalars(path):
     """Of an event file: tag → list of (step, time, value)."""
     data, at, found, first = path.read_bytes(), 0, {}, None
     while at < len(data):
-        (size,) = struct.unpack("<Q", data[at:at + 8])
-        assert struct.unpack("<I", data[at + 8:at + 12]) == (checksum(data[at:at + 8]),)
-        body = data[at + 12:at + 12 + size]
-        assert struct.unpack("<I", data[at + 12 + size:at + 16 + size]) == (checksum(body),)
+        (size,) = struct.unpack("<Q", data[at : at + 8])
+        assert struct.unpack("<I", data[at + 8 : at + 12]) == (checksum(data[at : at + 8]),)
+        body = data[at + 12 : at + 12 + size]
+        assert struct.unpack("<I", data[at + 12 + size : at + 16 + size]) == (checksum(body),)
         at += 16 + size
         event = fields(body)
         if first is None:
@@ -251,12 +290,17 @@ def test_tensorboard_events_are_records_of_scalars(store):
 
 def test_events_come_report_by_report(rtrain):
     """In one pass: all metrics of a report stand together, whatever their names."""
-    rtrain.run_ok("""
+    rtrain.run_ok(
+        """
         local train = require 'rtrain'
         train.DataParallelTrainer{train_loop_per_worker = function()
           for i = 0, 2 do train.report{['a"b'] = i, late = i > 0 and i / 2 or nil, odd = i == 1 and 0/0 or 1, yes = true} end
         end}:fit()
-    """, "--name", "run", "-q")
+    """,
+        "--name",
+        "run",
+        "-q",
+    )
     assert rtrain("export", "run", "--format", "tensorboard", "-o", "tb").returncode == 0
     (path,) = (rtrain.folder / "tb/run").iterdir()
     found = scalars(path)
@@ -277,13 +321,16 @@ def test_tensorboards_own_reader_agrees(store):
     assert [(event.step, event.value) for event in events.Scalars("epoch")] == [(n, float(n)) for n in range(5)]
 
 
-@pytest.mark.parametrize("args, words", [
-    ([], "give a RUN, or --tag TAG"),
-    (["nothing"], "no run 'nothing'"),
-    (["a", "--format", "parquet"], "say -o FILE"),
-    (["a", "--format", "tensorboard"], "say -o FOLDER"),
-    (["a", "--format", "xls"], "xls"),
-])
+@pytest.mark.parametrize(
+    "args, words",
+    [
+        ([], "give a RUN, or --tag TAG"),
+        (["nothing"], "no run 'nothing'"),
+        (["a", "--format", "parquet"], "say -o FILE"),
+        (["a", "--format", "tensorboard"], "say -o FOLDER"),
+        (["a", "--format", "xls"], "xls"),
+    ],
+)
 def test_what_cannot_be_exported_is_said(store, args, words):
     result = store("export", *args)
     assert result.returncode == 2 and result.stdout == "" and words in result.stderr, result.stderr

@@ -5,6 +5,7 @@ import re
 import signal
 
 import pytest
+
 from conftest import ENDLESS, leftovers, open_sockets, processes_of, sockets_of, wait_until
 
 # Each rank keeps the epoch in its checkpoint. `lose(epoch, rank)` decides where a process is lost, once.
@@ -241,11 +242,14 @@ def test_a_gradient_of_nan_on_one_rank_leaves_the_last_good_checkpoint_the_best(
 
 def test_a_killed_worker_is_replaced_from_the_latest_checkpoint(rtrain):
     # Not before rank 0 has its checkpoint of epoch 3.
-    script = RESUMING.replace("@LOSE@", f"""
+    script = RESUMING.replace(
+        "@LOSE@",
+        f"""
         if epoch == 4 then
           torch.distributed.barrier()
           if rank == 1 and once('lost') then {KILL_SELF} end
-        end""")
+        end""",
+    )
     result = rtrain.run_ok(script, "--max-failures", "2")
     assert "SIGKILL" in result.stderr
     show = rtrain.json("show", "resuming")
@@ -262,11 +266,18 @@ def test_a_killed_worker_is_replaced_from_the_latest_checkpoint(rtrain):
 
 # behaviour: two failures in the middle
 def test_two_failures_in_the_middle_leave_no_gap(rtrain):
-    script = RESUMING.replace("@LOSE@", "if epoch % 2 == 0 and rank == 1 and once('failed-' .. epoch) then error('again') end")
+    script = RESUMING.replace(
+        "@LOSE@", "if epoch % 2 == 0 and rank == 1 and once('failed-' .. epoch) then error('again') end"
+    )
     rtrain.run_ok(script, "--max-failures", "2")
     rows = rtrain.json("metrics", "resuming", "--all")
     assert [(row["metrics"]["epoch"], row["metrics"]["first"], row["attempt"]) for row in rows] == [
-        (1, 1, 1), (2, 2, 2), (3, 2, 2), (4, 4, 3), (5, 4, 3)]
+        (1, 1, 1),
+        (2, 2, 2),
+        (3, 2, 2),
+        (4, 4, 3),
+        (5, 4, 3),
+    ]
     assert rtrain.statuses() == ["ERRORED", "ERRORED", "FINISHED"]
 
 
@@ -282,7 +293,8 @@ def test_an_error_is_retried_and_then_reported(rtrain):
 
 @pytest.mark.parametrize("reset, attempts", [("", 2), (", reset_after_s = 0.001", 4)])
 def test_counts_begin_anew_after_an_attempt_that_ran_long(rtrain, reset, attempts):
-    result = rtrain.run("""
+    result = rtrain.run(
+        """
         local train = require 'rtrain'
         train.DataParallelTrainer({
           train_loop_per_worker = function()
@@ -294,7 +306,8 @@ def test_counts_begin_anew_after_an_attempt_that_ran_long(rtrain, reset, attempt
             if count < 4 then error('attempt ' .. count) end
           end,
           run_config = train.RunConfig{name = 'run', failure_config = train.FailureConfig{max_failures = 1RESET}}}):fit()
-        """.replace("RESET", reset))
+        """.replace("RESET", reset)
+    )
     assert (result.returncode == 0) == (attempts == 4), result.stderr
     assert len(rtrain.json("show", "run")["attempts"]) == attempts
 
@@ -318,7 +331,12 @@ def test_work_after_the_latest_checkpoint_is_done_again_and_superseded(rtrain):
     assert [(row["metrics"]["epoch"], row["attempt"]) for row in rows] == [(1, 1), (2, 1), (3, 2), (4, 2)]
     every = rtrain.json("metrics", "again", "--all")
     assert sorted((row["metrics"]["epoch"], row["attempt"]) for row in every) == [
-        (1, 1), (2, 1), (3, 1), (3, 2), (4, 2)]
+        (1, 1),
+        (2, 1),
+        (3, 1),
+        (3, 2),
+        (4, 2),
+    ]
 
 
 # fault: `os.exit` in a worker
@@ -359,15 +377,20 @@ def test_a_report_that_a_returned_rank_will_never_make_is_an_error(rtrain):
     assert_nothing_left(rtrain, "uneven")
 
 
-@pytest.mark.parametrize("waits", [
-    "torch.distributed.barrier()",
-    "pcall(train.collective.barrier) torch.distributed.barrier()",  # after the other rank has returned
-    "model(torch.ones(1, 2)):sum():backward()",
-], ids=["collective", "later collective", "backward"])
+@pytest.mark.parametrize(
+    "waits",
+    [
+        "torch.distributed.barrier()",
+        "pcall(train.collective.barrier) torch.distributed.barrier()",  # after the other rank has returned
+        "model(torch.ones(1, 2)):sum():backward()",
+    ],
+    ids=["collective", "later collective", "backward"],
+)
 # behaviour: time-out of a collective
 # fault: one collective too many
 def test_a_collective_that_a_returned_rank_will_never_join_is_an_error(rtrain, waits):
-    result = rtrain.run("""
+    result = rtrain.run(
+        """
         local torch = require 'torch'
         local train = require 'rtrain'
         train.TorchTrainer{
@@ -381,7 +404,8 @@ def test_a_collective_that_a_returned_rank_will_never_join_is_an_error(rtrain, w
           scaling_config = train.ScalingConfig{num_workers = 2},
           torch_config = train.TorchConfig{timeout_s = 30},
         }:fit()
-        """.replace("@WAITS@", waits))
+        """.replace("@WAITS@", waits)
+    )
     assert result.returncode == 1, result.stderr
     assert "rank 0" in result.stderr and "train.lua:9" in result.stderr
     assert "rank 1" in result.stderr and "has already returned from the train function" in result.stderr
@@ -489,7 +513,8 @@ def test_a_disk_too_small_for_the_checkpoint(rtrain, small_disk, save):
 def test_a_disk_that_stays_full_of_reports(rtrain, small_disk):
     disk = small_disk("2m")
     rtrain.env["RTRAIN_STORE_PATIENCE_S"] = "1"
-    result = rtrain.run("""
+    result = rtrain.run(
+        """
         local train = require 'rtrain'
         train.TorchTrainer{
           train_loop_per_worker = function()
@@ -498,7 +523,10 @@ def test_a_disk_that_stays_full_of_reports(rtrain, small_disk):
           end,
           scaling_config = train.ScalingConfig{num_workers = 1},
         }:fit()
-        """, "--storage", disk)
+        """,
+        "--storage",
+        disk,
+    )
     assert result.returncode == 4, result.stderr
     assert str(disk) in result.stderr
 
@@ -513,7 +541,9 @@ def test_no_orphans_when_the_controller_is_killed(rtrain):
 
 
 def test_no_orphans_when_a_stuck_groups_controller_is_killed(rtrain):
-    running = rtrain.start("run", rtrain.script("""
+    running = rtrain.start(
+        "run",
+        rtrain.script("""
         local train = require 'rtrain'
         train.TorchTrainer{
           train_loop_per_worker = function()
@@ -522,7 +552,8 @@ def test_no_orphans_when_a_stuck_groups_controller_is_killed(rtrain):
           end,
           scaling_config = train.ScalingConfig{num_workers = 2},
         }:fit()
-        """))
+        """),
+    )
     wait_until(lambda: all((rtrain.folder / f"ready-{rank}").exists() for rank in range(2)), message="the start")
     os.kill(running.pid, signal.SIGKILL)
     running.process.wait()

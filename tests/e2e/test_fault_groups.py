@@ -5,14 +5,16 @@ import re
 import time
 
 import pytest
+
 from conftest import wait_until
 
 
 # fault: worker spawned by a thread that ends
 def test_workers_are_started_by_the_thread_that_lives_as_long_as_the_run(saver):
     # The kernel kills a worker when the thread ends that started it. The first process is git, which the script waits for.
-    result = saver.run_with_io("posix_spawn:2+:sleep=0:controller", RTRAIN_FAULT="worker.reported:3:kill:rank=1",
-                               SAVER_MAX_FAILURES="1")
+    result = saver.run_with_io(
+        "posix_spawn:2+:sleep=0:controller", RTRAIN_FAULT="worker.reported:3:kill:rank=1", SAVER_MAX_FAILURES="1"
+    )
     threads = {tuple(line.split()[i] for i in (0, -1)) for line in saver.fired}
     assert len(threads) == 1, (saver.fired, result.stderr)
     assert saver.rtrain.statuses() == ["ERRORED", "FINISHED"] and result.returncode == 0, result.stderr
@@ -115,7 +117,10 @@ def test_a_failure_while_recovering_counts_once_and_the_next_begins_at_the_same_
     assert rtrain.statuses() == ["ERRORED", "ERRORED", "FINISHED"], "two failures, as many as max_failures allows"
     rows = rtrain.json("metrics", "recovering", "--all")
     assert [(row["metrics"]["epoch"], row["metrics"]["first"], row["attempt"]) for row in rows] == [
-        (1, 1, 1), (2, 1, 1), (3, 3, 3)]
+        (1, 1, 1),
+        (2, 1, 1),
+        (3, 3, 3),
+    ]
 
 
 # Rank 1 makes 20,000 reports of 1 KB and notes how far it is; rank 0 makes its own when there is a file `go`.

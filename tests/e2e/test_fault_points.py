@@ -1,6 +1,7 @@
 """SIGKILL at the places that host/base/fault.h names: whatever a process was doing, the disk keeps its promises."""
 
 import pytest
+
 from conftest import SOURCE
 
 
@@ -15,18 +16,47 @@ def listed_points(rtrain):
 
 def test_every_fault_point_is_in_a_test(rtrain):
     tests = SOURCE / "tests"
-    texts = [path.read_text() for path in [*tests.rglob("*.py"), *tests.rglob("*_test.cpp"), *tests.rglob("*_test.lua")]
-             if path.name != "fault_test.cpp"]
+    texts = [
+        path.read_text()
+        for path in [*tests.rglob("*.py"), *tests.rglob("*_test.cpp"), *tests.rglob("*_test.lua")]
+        if path.name != "fault_test.cpp"
+    ]
     untested = [point for point in listed_points(rtrain) if not any(point in text for text in texts)]
     assert not untested, f"no test breaks anything at {untested}"
 
 
-IN_THE_CONTROLLER = ["attempt.begin:1", "attempt.end:1", "channel.read:9", "channel.send:5", "ckpt.clear:1",
-                     "ckpt.delete:1", "ckpt.drop:1", "ckpt.manifest:2", "ckpt.merge:4", "ckpt.rename:2", "ckpt.row:2",
-                     "ckpt.sync:2", "ckpt.sync_parents:2", "db.begin:9", "db.commit:8", "db.committed:8",
-                     "group.spawn:2", "group.start:2", "lock.take:1", "log.write:1", "run.create:1", "run.end:1"]
-IN_A_WORKER = ["channel.send:8", "ckpt.stage:2", "ckpt.staged:2", "worker.exit:1",
-               "worker.reported:3", "worker.returned:1"]
+IN_THE_CONTROLLER = [
+    "attempt.begin:1",
+    "attempt.end:1",
+    "channel.read:9",
+    "channel.send:5",
+    "ckpt.clear:1",
+    "ckpt.delete:1",
+    "ckpt.drop:1",
+    "ckpt.manifest:2",
+    "ckpt.merge:4",
+    "ckpt.rename:2",
+    "ckpt.row:2",
+    "ckpt.sync:2",
+    "ckpt.sync_parents:2",
+    "db.begin:9",
+    "db.commit:8",
+    "db.committed:8",
+    "group.spawn:2",
+    "group.start:2",
+    "lock.take:1",
+    "log.write:1",
+    "run.create:1",
+    "run.end:1",
+]
+IN_A_WORKER = [
+    "channel.send:8",
+    "ckpt.stage:2",
+    "ckpt.staged:2",
+    "worker.exit:1",
+    "worker.reported:3",
+    "worker.returned:1",
+]
 
 
 # behaviour: kill between files and commit

@@ -6,15 +6,16 @@ import sqlite3
 import time
 
 import pytest
-from conftest import leftovers, wait_until
 
 import checker
+from conftest import leftovers, wait_until
 
 
 # fault: disk full while a checkpoint is written
 def test_a_full_disk_under_a_checkpoint_leaves_the_one_before(saver):
-    result = saver.run_with_io("write|copy_file_range:1+:ENOSPC:path=rank-1/rank-1:worker,"
-                               "fdatasync:2:ENOSPC:path=/rank-1:rank=1")
+    result = saver.run_with_io(
+        "write|copy_file_range:1+:ENOSPC:path=rank-1/rank-1:worker,fdatasync:2:ENOSPC:path=/rank-1:rank=1"
+    )
     assert result.returncode == 4 and saver.fired, result.stdout + result.stderr
     assert "No space left on device" in result.stderr and "/rank-1" in result.stderr
     saver.check()
@@ -30,8 +31,10 @@ def test_an_error_as_the_checkpoint_gets_its_name(saver, call, path):
     assert saver.fired and result.returncode == 4, result.stdout + result.stderr
     assert "Input/output error" in result.stderr and "checkpoint" in result.stderr
     saver.check()
-    assert [checker.verified_epoch(checker.Disk(saver.rtrain.storage).folder / "checkpoints" / name)
-            for name in checker.Disk(saver.rtrain.storage).kept()] == [1]
+    assert [
+        checker.verified_epoch(checker.Disk(saver.rtrain.storage).folder / "checkpoints" / name)
+        for name in checker.Disk(saver.rtrain.storage).kept()
+    ] == [1]
 
 
 # fault: error of fsync
@@ -49,14 +52,16 @@ def test_a_failed_sync_is_never_taken_for_done(saver):
     saver.run_with_io(trace)
     calls = [line.split()[1:] for line in saver.fired]
     failed = next(i for i, call in enumerate(calls) if call[2] == "EIO")
-    after = [(call[0], pathlib.Path(call[1]).name) for call in calls[failed + 1:]]
+    after = [(call[0], pathlib.Path(call[1]).name) for call in calls[failed + 1 :]]
     assert ("fdatasync", "rtrain.db") in after, after
-    assert ("fdatasync", "rtrain.db-wal") not in after[1:after.index(("fdatasync", "rtrain.db"))], after
+    assert ("fdatasync", "rtrain.db-wal") not in after[1 : after.index(("fdatasync", "rtrain.db"))], after
     saver.check()
 
 
-@pytest.mark.parametrize("rules", ["read|pread|write|pwrite|copy_file_range:25%:short",
-                                   "read|pread|write|pwrite|copy_file_range|fsync:25%:EINTR"])
+@pytest.mark.parametrize(
+    "rules",
+    ["read|pread|write|pwrite|copy_file_range:25%:short", "read|pread|write|pwrite|copy_file_range|fsync:25%:EINTR"],
+)
 # fault: short writes, EINTR
 def test_short_and_interrupted_calls_change_nothing(saver, rules):
     result = saver.run_with_io(rules, RTRAIN_FAULTIO_SEED="7")

@@ -1,8 +1,8 @@
 """A sample of the sweeps of tests/faults/sweep.py: kills at system calls, and system calls that fail."""
 
-import conftest  # noqa: F401: the path of sweep
 import pytest
 
+import conftest  # noqa: F401  (the path of sweep)
 import sweep
 
 

@@ -8,9 +8,9 @@ import signal
 import subprocess
 
 import pytest
-from conftest import RTRAIN, Running, processes_of, wait_until
 
 import checker
+from conftest import RTRAIN, Running, processes_of, wait_until
 
 TRAINING = """
 local files = require 'files'
@@ -82,7 +82,9 @@ def test_a_rank_killed_in_the_middle_of_a_step_changes_no_number(rtrain):
         assert lost["signal"] in (9, "SIGKILL")
         # Told before its status is known, which is the cause in the end; what that does to the other rank is not told.
         who = f"rank {rank} (pid {lost['pid']})"
-        told, cause = (stderr.find(f"{who} {text}") for text in ("has died: the other rank is being", "was killed by signal 9"))
+        told, cause = (
+            stderr.find(f"{who} {text}") for text in ("has died: the other rank is being", "was killed by signal 9")
+        )
         assert 0 <= told < cause, stderr
         assert f"rank {1 - rank} (" not in stderr
         assert [*show["attempts"][0]["error"]["ranks"]] == [str(rank)]
@@ -127,13 +129,17 @@ train.TorchTrainer{
 """
 
 
-@pytest.mark.parametrize("bytes_", [
-    "('\\255'):rep(64)",
-    "'\\255\\255\\255\\127' .. ('x'):rep(4096)",
-    "'\\1\\0\\0\\0\\193'",
-    "'\\1\\0\\0\\0\\42'",
-    "'\\0\\0\\0\\0'",
-], ids=["noise", "longer than a frame may be", "no MessagePack", "a number", "nothing"])
+@pytest.mark.parametrize(
+    "bytes_",
+    [
+        "('\\255'):rep(64)",
+        "'\\255\\255\\255\\127' .. ('x'):rep(4096)",
+        "'\\1\\0\\0\\0\\193'",
+        "'\\1\\0\\0\\0\\42'",
+        "'\\0\\0\\0\\0'",
+    ],
+    ids=["noise", "longer than a frame may be", "no MessagePack", "a number", "nothing"],
+)
 # fault: damaged messages
 def test_a_worker_that_talks_nonsense_is_ended(rtrain, bytes_):
     result = rtrain.run(TALKING.replace("@BYTES@", bytes_))
@@ -169,7 +175,9 @@ def test_an_executable_replaced_during_a_run_does_not_reach_it(rtrain):
     own = rtrain.folder / "rtrain"
     shutil.copy(RTRAIN, own)
     script = TRAINING.replace("@RANK@", "1").replace("@NAME@", "replaced")
-    script = script.replace("    torch.manual_seed(100", "    if step == 3 then files.wait_for 'go' end\n    torch.manual_seed(100")
+    script = script.replace(
+        "    torch.manual_seed(100", "    if step == 3 then files.wait_for 'go' end\n    torch.manual_seed(100"
+    )
     running = Running([str(own), "run", str(rtrain.script(script))], rtrain.folder, rtrain.env)
     wait_until(lambda: not running.running or "step=2" in running.stderr, message="the second report")
     own.unlink()

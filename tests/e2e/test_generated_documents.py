@@ -6,6 +6,7 @@ import os
 import subprocess
 
 import pytest
+
 from conftest import RTRAIN
 from test_documents import SOURCE
 

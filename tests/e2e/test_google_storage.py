@@ -10,12 +10,15 @@ import urllib.parse
 import urllib.request
 
 import pytest
+
 from conftest import wait_until
 
-pytest.importorskip("gcp_storage_emulator", reason="gcp-storage-emulator is not here: scripts/test --oracle installs it")
-from gcp_storage_emulator.handlers import buckets  # noqa: E402
-from gcp_storage_emulator.server import RequestHandler  # noqa: E402
-from gcp_storage_emulator.storage import Storage  # noqa: E402
+pytest.importorskip(
+    "gcp_storage_emulator", reason="gcp-storage-emulator is not here: scripts/test --oracle installs it"
+)
+from gcp_storage_emulator.handlers import buckets
+from gcp_storage_emulator.server import RequestHandler
+from gcp_storage_emulator.storage import Storage
 
 URI = "gs://anonymous@bucket/results"
 SCRIPT = """
@@ -107,10 +110,13 @@ def test_an_empty_disk_goes_on_where_a_killed_run_was(rtrain, store):
 
 
 def test_a_dataset_is_written_there_and_read(rtrain, store):
-    result = rtrain("exec", rtrain.script("""
+    result = rtrain(
+        "exec",
+        rtrain.script("""
         local data = require 'rtrain.data'
         data.range(5):write_json('gs://anonymous@bucket/rows')
-        print(data.read_json('gs://anonymous@bucket/rows'):sum('id'))"""))
+        print(data.read_json('gs://anonymous@bucket/rows'):sum('id'))"""),
+    )
     assert result.stdout == "10\n", result.stderr
     (key,) = store.keys("rows/")
     assert [json.loads(line)["id"] for line in store.get(key).splitlines()] == [0, 1, 2, 3, 4]

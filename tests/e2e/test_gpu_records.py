@@ -5,6 +5,7 @@ import os
 import signal
 
 import pytest
+
 from conftest import wait_until
 from fake_driver import uuid
 from test_gpus import host, script  # noqa: F401
@@ -13,7 +14,7 @@ FALLEN = "XID 79: the device has fallen off the bus"
 
 
 @pytest.fixture
-def waiting(host):  # noqa: F811
+def waiting(host):
     """Starts a run on so many devices that goes on until its file is there."""
 
     def start(devices, scaling, **env):
@@ -37,8 +38,13 @@ def test_what_devices_do_is_a_series_of_each_rank(waiting):
     assert set(points("gpu/utilization_percent", 0)) == {97} and set(points("gpu/utilization_percent", 1)) == {0}
     assert set(points("gpu/temperature_c", 0)) == {71} and set(points("gpu/slowed", 0)) == {1}
     workers = rtrain.json("show", "run")["attempts"][0]["workers"]
-    assert workers[0]["gpu"] == {"memory_used_bytes": 20 << 30, "power_w": 699.5, "slowed": 1, "temperature_c": 71,
-                                 "utilization_percent": 97}
+    assert workers[0]["gpu"] == {
+        "memory_used_bytes": 20 << 30,
+        "power_w": 699.5,
+        "slowed": 1,
+        "temperature_c": 71,
+        "utilization_percent": 97,
+    }
     assert workers[1]["gpu"]["utilization_percent"] == 0
     assert "rank 0 cuda:0: 97 % busy, 21.5 GB in use, 700 W, 71 °C, slowed down" in rtrain("show", "run").stdout
     texts = [row[0] for row in rtrain.query("SELECT text FROM events")]
@@ -59,8 +65,11 @@ def test_an_error_of_a_device_is_told_and_explains_a_death(waiting):
 def test_parts_of_a_device_keep_their_names(waiting):
     part = uuid(0).replace("GPU-", "MIG-")
     rtrain, running, go = waiting(
-        2, "num_workers = 1, use_gpu = true", FAKE_CUDA_NAME="NVIDIA H100 80GB HBM3 MIG 1g.10gb",
-        CUDA_VISIBLE_DEVICES=f"{part},{part[:-1]}1")
+        2,
+        "num_workers = 1, use_gpu = true",
+        FAKE_CUDA_NAME="NVIDIA H100 80GB HBM3 MIG 1g.10gb",
+        CUDA_VISIBLE_DEVICES=f"{part},{part[:-1]}1",
+    )
     wait_until(lambda: rtrain.json("show", "run")["attempts"][0]["workers"][0]["gpu"], message="a sample")
     assert [gpu["uuid"] for gpu in rtrain.json("resources")["leases"][0]["gpus"]] == [part]
     go.touch()

@@ -6,6 +6,7 @@ No worker touches a tensor: what a device computes is tested where there is one.
 import contextlib
 
 import pytest
+
 from conftest import wait_until
 from fake_driver import simulate_driver, use_libtorch, uuid
 from test_torchrun import Job
@@ -49,18 +50,25 @@ def told(rtrain, name="run"):
     with rtrain.database() as db:
         rows = db.execute(
             "SELECT rank, metrics ->> 'devices', metrics ->> 'visible' FROM reports JOIN runs USING (run_id) "
-            "WHERE name = ? ORDER BY rank", [name])
+            "WHERE name = ? ORDER BY rank",
+            [name],
+        )
         return [row[1:] for row in rows]
 
 
-@pytest.mark.parametrize("scaling, expected", [
-    ("num_workers = 2, use_gpu = true", [("cuda:0", "all"), ("cuda:1", "all")]),
-    ("num_workers = 1, use_gpu = true", [("cuda:0", uuid(0))]),
-    ("num_workers = 1, use_gpu = true, resources_per_worker = {GPU = 2}", [("cuda:0 cuda:1", "all")]),
-    ("num_workers = 3, use_gpu = true, resources_per_worker = {GPU = 0.5}",
-     [("cuda:0", "all"), ("cuda:0", "all"), ("cuda:1", "all")]),
-    ("num_workers = 1", [("cpu", "")]),
-])
+@pytest.mark.parametrize(
+    "scaling, expected",
+    [
+        ("num_workers = 2, use_gpu = true", [("cuda:0", "all"), ("cuda:1", "all")]),
+        ("num_workers = 1, use_gpu = true", [("cuda:0", uuid(0))]),
+        ("num_workers = 1, use_gpu = true, resources_per_worker = {GPU = 2}", [("cuda:0 cuda:1", "all")]),
+        (
+            "num_workers = 3, use_gpu = true, resources_per_worker = {GPU = 0.5}",
+            [("cuda:0", "all"), ("cuda:0", "all"), ("cuda:1", "all")],
+        ),
+        ("num_workers = 1", [("cpu", "")]),
+    ],
+)
 # behaviour: devices for fractions of a GPU
 def test_workers_get_devices_of_their_own_or_parts(host, scaling, expected):
     rtrain = host(2)
@@ -76,14 +84,17 @@ def test_devices_that_the_command_may_not_see_are_not_given(host):
     assert told(rtrain) == [("cuda:0", f"{uuid(3)},{uuid(1)}"), ("cuda:1", f"{uuid(3)},{uuid(1)}")]
 
 
-@pytest.mark.parametrize("flags, expected", [
-    (["--gpus", "all"], ["cuda:0", "cuda:1", "cuda:2", "cuda:3"]),
-    (["--gpus", "2"], ["cuda:0", "cuda:1"]),
-    (["-n", "2", "--gpus", "all"], ["cuda:0", "cuda:1"]),
-    (["-n", "2", "--gpus", "4"], ["cuda:0 cuda:1", "cuda:2 cuda:3"]),
-    (["-n", "2", "--gpus", "1"], ["cuda:0", "cuda:0"]),
-    (["--gpus", "0"], ["cpu"]),
-])
+@pytest.mark.parametrize(
+    "flags, expected",
+    [
+        (["--gpus", "all"], ["cuda:0", "cuda:1", "cuda:2", "cuda:3"]),
+        (["--gpus", "2"], ["cuda:0", "cuda:1"]),
+        (["-n", "2", "--gpus", "all"], ["cuda:0", "cuda:1"]),
+        (["-n", "2", "--gpus", "4"], ["cuda:0 cuda:1", "cuda:2 cuda:3"]),
+        (["-n", "2", "--gpus", "1"], ["cuda:0", "cuda:0"]),
+        (["--gpus", "0"], ["cpu"]),
+    ],
+)
 def test_the_flag_overrides_the_script(host, flags, expected):
     rtrain = host(4)
     rtrain.run_ok(script("use_gpu = true, accelerator_type = 'H100'"), *flags)
@@ -106,7 +117,9 @@ def test_without_a_driver_the_refusal_says_what_is_missing_and_what_to_do(rtrain
     simulate_driver(rtrain, 0)
     result = rtrain.run(script("num_workers = 1"), "-n", "2", "--gpus", "all")
     assert result.returncode == 4
-    assert "2 workers of 1 GPU cannot be had: there is no CUDA device: the NVIDIA driver shows no device" in result.stderr
+    assert (
+        "2 workers of 1 GPU cannot be had: there is no CUDA device: the NVIDIA driver shows no device" in result.stderr
+    )
     assert "--gpus 0" in result.stderr
     result = rtrain.run(script("num_workers = 1"), "--gpus", "some")
     assert result.returncode == 2 and "'some': expected all or a number" in result.stderr
@@ -138,9 +151,12 @@ def test_runs_side_by_side_share_the_devices_and_wait_for_them(host):
         resources = rtrain.json("resources")
         assert [gpu["free"] for gpu in resources["gpus"]] == [0.5, 1.0]
         assert resources["leases"] == [
-            {"run": "half", "pid": half.pid, "cores": [0], "gpus": [{"uuid": uuid(0), "share": 0.5}]}]
-        assert ("GPU 0  NVIDIA H100 80GB HBM3, 0.5 free; 97 % busy, 21.5 GB in use, 700 W, 71 °C, slowed by power limit"
-                in rtrain("resources").stdout)
+            {"run": "half", "pid": half.pid, "cores": [0], "gpus": [{"uuid": uuid(0), "share": 0.5}]}
+        ]
+        assert (
+            "GPU 0  NVIDIA H100 80GB HBM3, 0.5 free; 97 % busy, 21.5 GB in use, 700 W, 71 °C, slowed by power limit"
+            in rtrain("resources").stdout
+        )
         assert resources["gpus"][0]["state"]["processes"] == [{"pid": 4711, "memory_bytes": 19 << 30}]
         # A whole device is the other one; what is left of the first serves a part.
         rtrain.run_ok(script("use_gpu = true", "whole"))
@@ -176,14 +192,20 @@ def test_local_mode_uses_the_devices_of_the_process(host):
     assert told(rtrain) == [("cuda:0", "all")]
 
 
-@pytest.mark.parametrize("visible, expected", [
-    (None, ["cuda:0", "cuda:1"]),
-    (["1", "0"], ["cuda:0", "cuda:0"]),  # each process sees one device
-])
+@pytest.mark.parametrize(
+    "visible, expected",
+    [
+        (None, ["cuda:0", "cuda:1"]),
+        (["1", "0"], ["cuda:0", "cuda:0"]),  # each process sees one device
+    ],
+)
 def test_processes_of_a_launcher_use_the_device_of_their_rank_or_the_only_one(host, visible, expected):
     rtrain = host(2)
-    job = Job(rtrain, rtrain.script(script("num_workers = 0, use_gpu = true")),
-              each=lambda rank: {"CUDA_VISIBLE_DEVICES": visible[rank]} if visible else {})
+    job = Job(
+        rtrain,
+        rtrain.script(script("num_workers = 0, use_gpu = true")),
+        each=lambda rank: {"CUDA_VISIBLE_DEVICES": visible[rank]} if visible else {},
+    )
     assert [rank.returncode for rank in job.wait()] == [0, 0]
     assert [devices for devices, _ in told(rtrain)] == expected
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+
 from conftest import RTRAIN, wait_until
 
 KILLS = pathlib.Path(__file__).resolve().parent.parent / "random_kills" / "elastic.py"
@@ -91,8 +92,11 @@ def calm(rtrain):
 
 
 def attempts(rtrain, name="healed"):
-    return rtrain.query("SELECT attempt, attempts.status, heal_s IS NOT NULL FROM attempts JOIN runs USING(run_id) WHERE name = ? "
-                        "ORDER BY attempt", name)
+    return rtrain.query(
+        "SELECT attempt, attempts.status, heal_s IS NOT NULL FROM attempts JOIN runs USING(run_id) WHERE name = ? "
+        "ORDER BY attempt",
+        name,
+    )
 
 
 def statuses(rtrain, name="healed"):
@@ -100,8 +104,13 @@ def statuses(rtrain, name="healed"):
 
 
 def test_workers_killed_at_random_moments_leave_the_bits_alone(tmp_path):
-    result = subprocess.run([sys.executable, KILLS, "--kills", "15"], env={**os.environ, "RTRAIN": str(RTRAIN), "TMPDIR":
-                            str(tmp_path)}, capture_output=True, text=True, timeout=300)
+    result = subprocess.run(
+        [sys.executable, KILLS, "--kills", "15"],
+        env={**os.environ, "RTRAIN": str(RTRAIN), "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     assert "the same bits" in result.stdout
 
@@ -116,13 +125,18 @@ def test_a_lost_rank_is_replaced_while_the_other_lives(rtrain, rank):
     assert "it is replaced, and the others do the step that was cut again" in result.stderr
     assert "all ranks go on from their last commit" in result.stderr
     # The process of the other rank is the same one.
-    pids = dict(rtrain.query("SELECT attempt, pid FROM workers JOIN runs USING(run_id) WHERE rank = ? AND name = 'healed'",
-                             1 - rank))
+    pids = dict(
+        rtrain.query(
+            "SELECT attempt, pid FROM workers JOIN runs USING(run_id) WHERE rank = ? AND name = 'healed'", 1 - rank
+        )
+    )
     assert pids[1] == pids[2] != pids[3]
     # Every report is there once.
-    steps = rtrain.query("SELECT json_extract(metrics, '$.step') FROM reports JOIN runs USING(run_id) WHERE name = 'healed' "
-                         "AND superseded = 0 AND rank = 0 ORDER BY idx")
-    assert [step for step, in steps] == list(range(1, 25))
+    steps = rtrain.query(
+        "SELECT json_extract(metrics, '$.step') FROM reports JOIN runs USING(run_id) WHERE name = 'healed' "
+        "AND superseded = 0 AND rank = 0 ORDER BY idx"
+    )
+    assert [step for (step,) in steps] == list(range(1, 25))
 
 
 def test_what_is_shown_of_a_heal(rtrain):
@@ -140,8 +154,13 @@ def test_what_is_shown_of_a_heal(rtrain):
 
 
 # Each point with what else is lost for it to be reached.
-POINTS = [("elastic.prepare:9", 1, None), ("elastic.prepare:9", 0, None), ("elastic.commit:9", 1, None),
-          ("elastic.commit:9", 0, None), ("elastic.back:1", 0, 1)]
+POINTS = [
+    ("elastic.prepare:9", 1, None),
+    ("elastic.prepare:9", 0, None),
+    ("elastic.commit:9", 1, None),
+    ("elastic.commit:9", 0, None),
+    ("elastic.back:1", 0, 1),
+]
 
 
 @pytest.mark.parametrize(("point", "rank", "other"), POINTS)
@@ -171,8 +190,9 @@ def test_two_steps_of_an_optimizer_in_a_commit(rtrain):
     del rtrain.env["RTRAIN_FAULT"]
     assert statuses(rtrain) == ["HEALED", "FINISHED"]
     assert ends(result) == wanted
-    result = rtrain.run_ok(training(at_step=TWICE + "\n" + LOSE.format(rank=1, step=7), limits="max_failures = 1"), "--name",
-                           "between")
+    result = rtrain.run_ok(
+        training(at_step=TWICE + "\n" + LOSE.format(rank=1, step=7), limits="max_failures = 1"), "--name", "between"
+    )
     assert statuses(rtrain, "between") == ["ERRORED", "FINISHED"]
     assert ends(result) == wanted
 
@@ -192,7 +212,9 @@ def test_heals_have_a_limit_of_their_own(rtrain):
     result = rtrain.run(training(at_step=lose, limits="max_heals = 1"))
     assert result.returncode == 5
     assert statuses(rtrain) == ["HEALED", "ERRORED"]
-    result = rtrain.run(training(at_step=LOSE.format(rank=1, step=7), limits="max_heals = 0, max_failures = 1"), "--name", "none")
+    result = rtrain.run(
+        training(at_step=LOSE.format(rank=1, step=7), limits="max_heals = 0, max_failures = 1"), "--name", "none"
+    )
     assert result.returncode == 0, result.stderr
     assert "it is replaced" not in result.stderr
 
@@ -206,14 +228,16 @@ def test_an_error_of_the_script_is_no_loss(rtrain):
 
 def test_a_loss_between_step_and_commit_restarts_the_group(rtrain):
     """The others wait for the lost rank with parameters that are neither the step's before nor committed."""
-    after = LOSE.format(rank=1, step=7) + "\ntorch.distributed.all_reduce(torch.ones(1))" + SAVE.replace("@MODE@", "SYNC")
+    after = (
+        LOSE.format(rank=1, step=7) + "\ntorch.distributed.all_reduce(torch.ones(1))" + SAVE.replace("@MODE@", "SYNC")
+    )
     result = rtrain.run_ok(training(after_step=after, limits="max_failures = 1"))
     assert statuses(rtrain) == ["ERRORED", "FINISHED"]
     assert ends(result) == calm(rtrain)
 
 
 def test_parameters_that_were_changed_otherwise_restart_the_group(rtrain):
-    at_step = ("torch.no_grad(function() net[1].weight:add_(0) end)\n" + LOSE.format(rank=1, step=7))
+    at_step = "torch.no_grad(function() net[1].weight:add_(0) end)\n" + LOSE.format(rank=1, step=7)
     rtrain.run_ok(training(at_step=at_step, limits="max_failures = 1"))
     assert statuses(rtrain) == ["ERRORED", "FINISHED"]
 
@@ -259,7 +283,9 @@ def test_a_checkpoint_that_a_lost_rank_has_no_part_in_is_left_out(rtrain):
     assert "report 5 has no checkpoint: a rank was lost before its part was there" in result.stderr
     kept = [each["index"] for each in rtrain.json("checkpoints", "healed")]
     assert sorted(kept) == [1, 3, 7, 9, 11, 13, 15, 17, 19, 21, 23]
-    reports = rtrain.query("SELECT idx, rank FROM reports JOIN runs USING(run_id) WHERE name = 'healed' AND superseded = 0")
+    reports = rtrain.query(
+        "SELECT idx, rank FROM reports JOIN runs USING(run_id) WHERE name = 'healed' AND superseded = 0"
+    )
     assert sorted(reports) == sorted((idx, rank) for idx in range(24) for rank in (0, 1) if (idx, rank) != (5, 1))
 
 
@@ -386,8 +412,10 @@ def test_its_arguments_are_checked(rtrain):
         end}:fit()
     """)
     assert result.returncode == 0, result.stderr
-    for text in ["train.elastic: expected a state of train.state, got a table",
-                 "train.elastic: expected a function(state), got a number",
-                 "state:commit: only inside of train.elastic(state, function(state) … end)",
-                 "other than save, load, init and commit"]:
+    for text in [
+        "train.elastic: expected a state of train.state, got a table",
+        "train.elastic: expected a function(state), got a number",
+        "state:commit: only inside of train.elastic(state, function(state) … end)",
+        "other than save, load, init and commit",
+    ]:
         assert text in result.stdout, result.stdout

@@ -10,6 +10,7 @@ import sys
 import time
 
 import pytest
+
 from conftest import RTRAIN, set_cpus, wait_until
 from fake_driver import FAKE_DRIVER, simulate_gpus
 
@@ -84,7 +85,9 @@ def ends(result):
 
 
 def attempts(rtrain):
-    return rtrain.query("SELECT attempt, attempts.status FROM attempts JOIN runs USING(run_id) WHERE name = 'healed' ORDER BY attempt")
+    return rtrain.query(
+        "SELECT attempt, attempts.status FROM attempts JOIN runs USING(run_id) WHERE name = 'healed' ORDER BY attempt"
+    )
 
 
 @pytest.fixture
@@ -105,15 +108,21 @@ def test_ranks_that_wait_on_their_devices_come_back_and_lose_nothing(gpus):
     result = gpus.run_ok(training(at_step=lose))
     assert ends(result) == wanted
     assert attempts(gpus) == [(1, "HEALED"), (2, "HEALED"), (3, "FINISHED")]
-    steps = gpus.query("SELECT json_extract(metrics, '$.step') FROM reports JOIN runs USING(run_id) WHERE name = 'healed' "
-                       "AND superseded = 0 AND rank = 0 ORDER BY idx")
-    assert [step for step, in steps] == list(range(1, 13))
+    steps = gpus.query(
+        "SELECT json_extract(metrics, '$.step') FROM reports JOIN runs USING(run_id) WHERE name = 'healed' "
+        "AND superseded = 0 AND rank = 0 ORDER BY idx"
+    )
+    assert [step for (step,) in steps] == list(range(1, 13))
 
 
 def test_workers_killed_at_random_moments_leave_the_bits_alone(gpus, tmp_path):
-    result = subprocess.run([sys.executable, KILLS, "--kills", "8", "--gpus", FAKE_DRIVER],
-                            env={**os.environ, "RTRAIN": str(RTRAIN), "TMPDIR": str(tmp_path)}, capture_output=True, text=True,
-                            timeout=300)
+    result = subprocess.run(
+        [sys.executable, KILLS, "--kills", "8", "--gpus", FAKE_DRIVER],
+        env={**os.environ, "RTRAIN": str(RTRAIN), "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     assert "the same bits" in result.stdout
 
@@ -130,7 +139,9 @@ def test_a_rank_that_cannot_be_replaced_is_left_out(rtrain):
     simulate_gpus(rtrain, 3)
     set_cpus(rtrain, 3)
     rtrain.env["RTRAIN_FAULT"] = "group.spawn:4:errno=EAGAIN:controller"
-    result = rtrain.run_ok(training(at_step=LOSE.format(rank=2, step=4)).replace("num_workers = 2", "num_workers = {1, 3}"))
+    result = rtrain.run_ok(
+        training(at_step=LOSE.format(rank=2, step=4)).replace("num_workers = 2", "num_workers = {1, 3}")
+    )
     assert attempts(rtrain) == [(1, "HEALED"), (2, "HEALED"), (3, "FINISHED")]
     found = ends(result)
     assert len(found) == 2 and found[0] == found[1] and found[0].startswith("12 steps "), found
@@ -140,12 +151,15 @@ def test_groups_of_some_ranks_and_wrapped_models_are_made_again(gpus):
     # What the wrapped model computes is not simulated: its collectives are.
     wrapped = "local wrapped = train.torch.prepare_model(torch.nn.Linear(3, 1))"
     groups = "local group = dist.new_group {ranks = {0, 1}}"
-    step = LOSE.format(rank=0, step=3) + """
+    step = (
+        LOSE.format(rank=0, step=3)
+        + """
       wrapped(torch.ones(1, 3):to 'cuda'):sum():backward()
       local sum = torch.full({1}, rank + 1):to 'cuda'
       dist.all_reduce(sum, 'sum', {group = group})
       assert(sum:item() == 3)
     """
+    )
     result = gpus.run_ok(training(before=wrapped, at_start=groups, at_step=step))
     assert [end.split(" steps ")[0] for end in ends(result)] == ["12", "12"]
     assert attempts(gpus) == [(1, "HEALED"), (2, "FINISHED")]

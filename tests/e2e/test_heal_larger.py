@@ -1,12 +1,14 @@
 """train.elastic where there is room again: a group of a range of workers becomes larger at a commit, without a checkpoint."""
 
 import pytest
+
 from conftest import set_cpus, wait_until
 from test_elastic import holder
 from test_heal import ends, statuses
 from test_heal_smaller import LOSE, NO_FOURTH, smaller
 
 INTERVAL = "elastic_resize_monitor_interval_s = 0.1, resources_per_worker"
+
 
 def larger(num_workers, size, **places):
     """The training of test_heal_smaller, slowed down for as long as the group has that size."""
@@ -18,8 +20,10 @@ def larger(num_workers, size, **places):
 def check_grown(rtrain, result, sizes):
     assert f"the group goes on with {sizes[-1]} workers instead of {min(sizes)} after its next commit" in result.stderr
     assert "in 30 s" not in result.stderr and "checkpoint" not in result.stderr
-    found = rtrain.query("SELECT attempts.num_workers FROM attempts JOIN runs USING(run_id) WHERE name = 'healed' ORDER BY attempt")
-    assert [size for size, in found] == sizes
+    found = rtrain.query(
+        "SELECT attempts.num_workers FROM attempts JOIN runs USING(run_id) WHERE name = 'healed' ORDER BY attempt"
+    )
+    assert [size for (size,) in found] == sizes
     # Each sample once in each epoch, whatever the size of the group was.
     rows = [row for row in rtrain.json("metrics", "healed", "--ranks", "--all") if not row["superseded"]]
     assert [row["index"] for row in rows] == list(range(len(rows)))
@@ -36,8 +40,10 @@ def test_a_group_that_began_small_grows_at_a_commit(rtrain):
     set_cpus(rtrain, 2)
     first = rtrain.started("run", rtrain.script(holder("holder", 1), "first.lua"))
     second = rtrain.start("run", rtrain.script(larger("{1, 2}", 1)))
-    wait_until(lambda: rtrain.query("SELECT 1 FROM reports JOIN runs USING(run_id) WHERE name = 'healed' AND idx = 2"),
-               message="three steps of one worker")
+    wait_until(
+        lambda: rtrain.query("SELECT 1 FROM reports JOIN runs USING(run_id) WHERE name = 'healed' AND idx = 2"),
+        message="three steps of one worker",
+    )
     (rtrain.folder / "release").touch()
     assert first.wait().returncode == 0
     result = second.wait()
@@ -65,8 +71,10 @@ def test_a_larger_group_heals_and_a_lost_one_begins_with_the_commit_again(rtrain
     before = "if train.get_context():get_world_size() == 2 and files.once 'died' then os.execute 'kill -9 $PPID' end"
     text = larger("{1, 2}", 1, before=before, limits="max_failures = 1")
     second = rtrain.start("run", rtrain.script(text))
-    wait_until(lambda: rtrain.query("SELECT 1 FROM reports JOIN runs USING(run_id) WHERE name = 'healed' AND idx = 2"),
-               message="three steps of one worker")
+    wait_until(
+        lambda: rtrain.query("SELECT 1 FROM reports JOIN runs USING(run_id) WHERE name = 'healed' AND idx = 2"),
+        message="three steps of one worker",
+    )
     (rtrain.folder / "release").touch()
     first.wait()
     result = second.wait()

@@ -4,6 +4,7 @@ hosts: tests/cluster/test_elastic.py."""
 import re
 
 import pytest
+
 from conftest import set_cpus
 from test_heal import attempts, ends, statuses, training
 
@@ -27,7 +28,9 @@ train.TorchTrainer {
 def smaller(num_workers="{1, 3}", torch="", rank=2, **places):
     """The training of test_heal, of an elastic group whose samples are numbered, and which loses that rank."""
     text = training(**{"at_step": LOSE.replace("@RANK@", str(rank)), "after_step": REPORT, **places})
-    text = text.replace("data.TensorDataset(x)", "data.TensorDataset(x, torch.arange(64))").replace("model(batch)", "model(batch[1])")
+    text = text.replace("data.TensorDataset(x)", "data.TensorDataset(x, torch.arange(64))").replace(
+        "model(batch)", "model(batch[1])"
+    )
     text = text.replace("for batch in loader do", "for x, y in loader do\n        local batch = {x, y}")
     scaling = f"num_workers = {num_workers}, resources_per_worker = {{CPU = 1}}"
     return text.replace("num_workers = 2", scaling).replace("run_config =", f"{torch}\n  run_config =")
@@ -36,12 +39,15 @@ def smaller(num_workers="{1, 3}", torch="", rank=2, **places):
 def reference(workers=3, torch=""):
     """The same steps with the same sizes of the group, by way of a checkpoint."""
     save = "if config.until_step == state.step then @SAVE@ return end"
-    save = save.replace("@SAVE@", "train.tempdir(function(dir) state:save(dir); train.report({step = state.step}, "
-                                  "{checkpoint = train.Checkpoint.from_directory(dir)}) end)")
+    save = save.replace(
+        "@SAVE@",
+        "train.tempdir(function(dir) state:save(dir); train.report({step = state.step}, "
+        "{checkpoint = train.Checkpoint.from_directory(dir)}) end)",
+    )
     text = smaller(at_step="", after_step=save).replace("function train_func()", "function train_func(config)")
     text = text.replace("state:load(train.get_checkpoint())", "state:load(config.from)")
     runs = REFERENCE.replace("@WORKERS@", str(workers)).replace("run_config =", f"{torch} run_config =")
-    return text[:text.index("train.TorchTrainer {")] + runs
+    return text[: text.index("train.TorchTrainer {")] + runs
 
 
 def end_of_reference(result):
@@ -58,7 +64,7 @@ def seen(rtrain, epoch_steps):
     assert [row["index"] for row in kept] == list(range(len(kept)))
     out, first = [], 0
     for steps in epoch_steps:
-        out.append([x for row in kept[first:first + steps] for rank in row["ranks"] for x in rank["rows"]])
+        out.append([x for row in kept[first : first + steps] for rank in row["ranks"] for x in rank["rows"]])
         first += steps
     assert first == len(kept)
     return out
@@ -85,8 +91,10 @@ def test_a_rank_that_cannot_be_replaced_is_left_out(rtrain, torch):
     assert "killed by signal 9" in shown[0]["error"]["message"] and shown[0]["error"]["rank"] == 2
     assert "Resource temporarily unavailable" in shown[1]["error"]["message"]
     assert [len(each["workers"]) for each in shown] == [3, 2, 2]
-    sizes = rtrain.query("SELECT attempts.num_workers FROM attempts JOIN runs USING(run_id) WHERE name = 'healed' ORDER BY attempt")
-    assert [size for size, in sizes] == [3, 3, 2]
+    sizes = rtrain.query(
+        "SELECT attempts.num_workers FROM attempts JOIN runs USING(run_id) WHERE name = 'healed' ORDER BY attempt"
+    )
+    assert [size for (size,) in sizes] == [3, 3, 2]
     pids = [[worker["pid"] for worker in each["workers"]] for each in shown]
     assert pids[0][:2] == pids[2]
 
@@ -105,7 +113,10 @@ def test_no_sample_is_left_out_or_comes_twice(rtrain):
 def test_any_rank_may_be_the_one_that_is_left_out(rtrain):
     """What was rank 2 is rank 1 then, and later losses are healed by its new number."""
     set_cpus(rtrain, 3)
-    again = "if train.get_context():get_world_rank() == 1 and state.step == 9 and files.once 'again' then os.execute 'kill -9 $PPID' end"
+    again = (
+        "if train.get_context():get_world_rank() == 1 and state.step == 9 and files.once 'again' then "
+        "os.execute 'kill -9 $PPID' end"
+    )
     rtrain.env["RTRAIN_FAULT"] = NO_FOURTH
     result = rtrain.run_ok(smaller(rank=1).replace("loss:backward()", f"{again}\nloss:backward()"))
     assert statuses(rtrain) == ["HEALED"] * 3 + ["FINISHED"]
@@ -154,7 +165,9 @@ def test_a_group_that_has_become_smaller_waits_for_no_checkpoint_to_grow(rtrain)
       if train.get_context():get_world_size() == 2 then os.execute 'sleep 0.1' end
     """
     rtrain.env["RTRAIN_FAULT"] = NO_FOURTH
-    text = smaller(after_step=save).replace("num_workers = {1, 3}", "num_workers = {1, 3}, elastic_resize_monitor_interval_s = 0.2")
+    text = smaller(after_step=save).replace(
+        "num_workers = {1, 3}", "num_workers = {1, 3}, elastic_resize_monitor_interval_s = 0.2"
+    )
     result = rtrain.run_ok(text)
     assert "the group goes on with 3 workers instead of 2 after its next commit" in result.stderr
     assert "another size of the group" not in result.stderr, "nobody is asked to stop"
@@ -208,8 +221,14 @@ def test_the_shard_of_a_dataset_is_dealt_out_again(rtrain):
     values = re.findall("PARAMETER (.*)", result.stdout)
     assert len(values) == 2 and len(set(values)) == 1
     for epoch in (0, 1):
-        rows = [x for row in rtrain.json("metrics", "healed", "--ranks", "--all") if not row["superseded"]
-                for rank in row["ranks"] if rank["epoch"] == epoch for x in rank["rows"]]
+        rows = [
+            x
+            for row in rtrain.json("metrics", "healed", "--ranks", "--all")
+            if not row["superseded"]
+            for rank in row["ranks"]
+            if rank["epoch"] == epoch
+            for x in rank["rows"]
+        ]
         assert sorted(rows) == list(range(96))
 
 

@@ -130,22 +130,25 @@ def test_few_bits_and_interlacing(rtrain, bits):
         for row in part:
             text = "".join(f"{v:0{bits}b}" for v in row)
             text += "0" * (-len(text) % 8)
-            packed += b"\0" + bytes(int(text[i:i + 8], 2) for i in range(0, len(text), 8))
+            packed += b"\0" + bytes(int(text[i : i + 8], 2) for i in range(0, len(text), 8))
         return packed
 
     adam7 = [(0, 8, 0, 8), (0, 8, 4, 8), (4, 8, 0, 4), (0, 4, 2, 4), (2, 4, 0, 2), (0, 2, 1, 2), (1, 2, 0, 1)]
     passes = [values[y::dy, x::dx] for y, dy, x, dx in adam7]
     for interlaced, data in (0, rows(values)), (1, b"".join(rows(p) for p in passes if p.size)):
         header = struct.pack(">IIBBBBB", 13, 11, bits, 0, 0, 0, interlaced)
-        (rtrain.folder / "x.png").write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header)
-                                              + chunk(b"IDAT", zlib.compress(data)) + chunk(b"IEND", b""))
+        (rtrain.folder / "x.png").write_bytes(
+            b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(data)) + chunk(b"IEND", b"")
+        )
         expected = torch.from_numpy(values * (255 // ((1 << bits) - 1)))[None]
         gray, both = ours(rtrain, "x.png", "{}", "{mode = 'GRAY_ALPHA'}")
         assert torch.equal(gray, expected)
         assert torch.equal(both[:1], expected) and (both[1] == 255).all()
 
 
-@pytest.mark.parametrize("chunk", [(b"gAMA", (45455).to_bytes(4, "big")), (b"gAMA", (100000).to_bytes(4, "big")), (b"sRGB", b"\0")])
+@pytest.mark.parametrize(
+    "chunk", [(b"gAMA", (45455).to_bytes(4, "big")), (b"gAMA", (100000).to_bytes(4, "big")), (b"sRGB", b"\0")]
+)
 def test_gray_of_a_png_that_states_its_gamma(rtrain, chunk):
     from PIL.PngImagePlugin import PngInfo
 
@@ -171,10 +174,13 @@ def test_exif_orientation(rtrain, suffix):
         exif = Image.Exif()
         exif[0x0112] = orientation
         image.save(rtrain.folder / f"{orientation}.{suffix}", exif=exif)
-    exec_lua(rtrain, f"""
+    exec_lua(
+        rtrain,
+        f"""
 local out = {{}}
 for i = 1, 8 do out[i] = io.read_image(i .. '.{suffix}', {{mode = 'RGB', apply_exif_orientation = true}}) end
-torch.save(out, 'ours.pt')""")
+torch.save(out, 'ours.pt')""",
+    )
     for i, tensor in enumerate(torch.load(rtrain.folder / "ours.pt", weights_only=True)):
         expected = tv.decode_image(str(rtrain.folder / f"{i + 1}.{suffix}"), "RGB", apply_exif_orientation=True)
         assert difference(tensor, expected).max() <= LEVELS, i + 1
@@ -184,11 +190,14 @@ torch.save(out, 'ours.pt')""")
 def test_what_we_encode_they_decode(rtrain, channels):
     image = torch.from_numpy(np.atleast_3d(photograph(61, 43, channels))).permute(2, 0, 1).contiguous()
     torch.save(image, rtrain.folder / "image.pt")
-    exec_lua(rtrain, """
+    exec_lua(
+        rtrain,
+        """
 local image = torch.load('image.pt')
 io.write_png(image, 'x.png', {compression_level = 9})
 io.write_jpeg(image, 'x.jpg', {quality = 90})
-io.write_file('y.jpg', io.encode_jpeg(image))""")
+io.write_file('y.jpg', io.encode_jpeg(image))""",
+    )
     assert torch.equal(tv.decode_image(str(rtrain.folder / "x.png")), image)
     for name, quality in ("x.jpg", 90), ("y.jpg", 75):
         theirs = tv.decode_jpeg(tv.encode_jpeg(image, quality))
@@ -207,7 +216,7 @@ def test_scaled_decoding_is_close_to_pillow_on_all_pixels(rtrain):
         expected = torch.from_numpy(np.asarray(whole.resize(size[::-1], Image.BILINEAR)).copy()).permute(2, 0, 1)
         apart = difference(image, expected).double()
         if size[0] * 2 <= 375 and size[1] * 2 <= 500:
-            decibels = 10 * torch.log10(255 ** 2 / (apart ** 2).mean())
+            decibels = 10 * torch.log10(255**2 / (apart**2).mean())
             assert decibels > 40 and apart.mean() < 2, size
         else:
             assert apart.max() <= LEVELS, size
@@ -218,7 +227,9 @@ def test_batches_of_files(rtrain):
     for i in range(6):
         names.append(f"{i}.{'png' if i % 2 else 'jpg'}")
         Image.fromarray(photograph(32, 32, seed=i)).save(rtrain.folder / names[-1])
-    exec_lua(rtrain, f"""
+    exec_lua(
+        rtrain,
+        f"""
 local parts, offsets = {{}}, {{0}}
 for _, name in ipairs{{{", ".join(f"'{name}'" for name in names)}}} do
   parts[#parts + 1] = io.read_file(name)
@@ -227,7 +238,9 @@ end
 offsets = torch.tensor(offsets, {{dtype = 'int64'}})
 local all = D.decode_images(offsets, torch.cat(parts), {{}})
 local o, b = D.gather_strings(offsets, torch.cat(parts), torch.tensor({{5, 0, 5}}, {{dtype = 'int64'}}))
-torch.save({{all = all, some = D.decode_images(o, b, {{}}), small = D.decode_images(o, b, {{size = {{16, 8}}}})}}, 'ours.pt')""")
+torch.save({{all = all, some = D.decode_images(o, b, {{}}),
+  small = D.decode_images(o, b, {{size = {{16, 8}}}})}}, 'ours.pt')""",
+    )
     out = torch.load(rtrain.folder / "ours.pt", weights_only=True)
     expected = torch.stack([tv.decode_image(str(rtrain.folder / name), "RGB").permute(1, 2, 0) for name in names])
     assert difference(out["all"], expected).max() <= LEVELS

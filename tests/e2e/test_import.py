@@ -39,6 +39,7 @@ train.DataParallelTrainer {
 @pytest.fixture
 def other(rtrain):
     """Another store."""
+
     def run(*args):
         return rtrain(*args, "--storage", rtrain.folder / "other")
 
@@ -80,7 +81,9 @@ def test_exported_series_are_the_same_series(rtrain, other):
     assert rtrain("export", "a", "--series", "-o", "s.csv").returncode == 0
     assert imported(other, "s.csv") == ["imported a, 2 logged series"]
     for key in ("grad", "lr"):
-        assert document(other("metrics", "a", "--series", key, "--json")) == rtrain.json("metrics", "a", "--series", key)
+        assert document(other("metrics", "a", "--series", key, "--json")) == rtrain.json(
+            "metrics", "a", "--series", key
+        )
     assert other("plot", "a", "grad").returncode == 0
 
 
@@ -93,7 +96,9 @@ def test_exported_events_are_the_same_numbers(rtrain, other):
 
 def test_an_imported_run_is_a_run_like_others(rtrain, other):
     (rtrain.folder / "wide.csv").write_text("step,loss,acc\n0,1,0.25\n10,0.5,0.5\n20,0.25,\n")
-    assert imported(other, "wide.csv", "--tag", "base", "--tag", "old", "--note", "from afar") == ["imported wide, 3 reports"]
+    assert imported(other, "wide.csv", "--tag", "base", "--tag", "old", "--note", "from afar") == [
+        "imported wide, 3 reports"
+    ]
     show = document(other("show", "wide", "--json"))
     assert (show["tags"], show["checkpoints"], show["metrics"]) == (["base", "old"], [], {"loss": 0.25})
     assert "from afar" in other("show", "wide").stdout
@@ -112,16 +117,21 @@ def test_tables_of_other_programs(rtrain, other):
     imported(other, "board.csv", "odd.csv")
     assert document(other("metrics", "board", "--json")) == [
         {"index": 5, "attempt": 1, "time": "2023-11-14T22:13:20.500Z", "metrics": {"Value": 0.5}},
-        {"index": 10, "attempt": 1, "time": "2023-11-14T22:13:21.250Z", "metrics": {"Value": 0.25}}]
+        {"index": 10, "attempt": 1, "time": "2023-11-14T22:13:21.250Z", "metrics": {"Value": 0.25}},
+    ]
     rows = document(other("metrics", "odd", "--json"))
     assert [row["metrics"] for row in rows] == [
-        {'a "b"': 1.0, "text": "two\nlines", "flag": True, "x": {"y": "NaN"}}, {'a "b"': 2.5, "flag": False, "x": {"y": "-Infinity"}}]
+        {'a "b"': 1.0, "text": "two\nlines", "flag": True, "x": {"y": "NaN"}},
+        {'a "b"': 2.5, "flag": False, "x": {"y": "-Infinity"}},
+    ]
     assert [row["index"] for row in rows] == [0, 1]
     (rtrain.folder / "n.csv").write_text("n,time,v\n7,2024-01-02 03:04:05+01:00,1\n8,,2\n")
     os.utime(rtrain.folder / "n.csv", (1, 1_600_000_000))
     imported(other, "n.csv", "--step", "n", "--name", "named")
     assert [(row["index"], row["time"]) for row in document(other("metrics", "named", "--json"))] == [
-        (7, "2024-01-02T02:04:05.000Z"), (8, "2020-09-13T12:26:40.000Z")]
+        (7, "2024-01-02T02:04:05.000Z"),
+        (8, "2020-09-13T12:26:40.000Z"),
+    ]
 
 
 def rows_of(rtrain, other, text, *args):
@@ -142,21 +152,40 @@ def test_names_with_a_slash_are_metrics_in_maps(rtrain, other):
 
 def test_the_rows_of_one_step_are_one_report(rtrain, other):
     """As Lightning's CSVLogger writes them: training and validation in rows of their own."""
-    rows, _ = rows_of(rtrain, other, "epoch,step,train/loss,val/loss,val/acc,odd\n0,9,0.5,,,nan\n0,9,,0.7,0.5,nan\n1,19,0.25,,,\n"
-                      "1,19,,0.375,0.75,\n1,29,0.125,,,\n")
-    assert rows == [{"epoch": 0, "train": {"loss": 0.5}, "odd": "NaN", "val": {"loss": 0.7, "acc": 0.5}},
-                    {"epoch": 1, "train": {"loss": 0.25}, "val": {"loss": 0.375, "acc": 0.75}}, {"epoch": 1, "train": {"loss": 0.125}}]
+    rows, _ = rows_of(
+        rtrain,
+        other,
+        "epoch,step,train/loss,val/loss,val/acc,odd\n0,9,0.5,,,nan\n0,9,,0.7,0.5,nan\n1,19,0.25,,,\n"
+        "1,19,,0.375,0.75,\n1,29,0.125,,,\n",
+    )
+    assert rows == [
+        {"epoch": 0, "train": {"loss": 0.5}, "odd": "NaN", "val": {"loss": 0.7, "acc": 0.5}},
+        {"epoch": 1, "train": {"loss": 0.25}, "val": {"loss": 0.375, "acc": 0.75}},
+        {"epoch": 1, "train": {"loss": 0.125}},
+    ]
 
 
 def test_cells_are_read_as_pandas_reads_them(rtrain, other):
     words = ["", "None", "NA", "N/A", "n/a", "null", "NULL", "<NA>", "#N/A", "  ", " NA "]
-    rows, said = rows_of(rtrain, other, " step , loss ,\tval/acc\n" + "".join(f"{i}, {word} , {i}\n" for i, word in enumerate(words))
-                         + f"{len(words)}, 0.5 , 7 \n")
+    rows, said = rows_of(
+        rtrain,
+        other,
+        " step , loss ,\tval/acc\n"
+        + "".join(f"{i}, {word} , {i}\n" for i, word in enumerate(words))
+        + f"{len(words)}, 0.5 , 7 \n",
+    )
     assert rows == [{"val": {"acc": i}} for i in range(len(words))] + [{"loss": 0.5, "val": {"acc": 7}}]
     assert "text" not in said
     rows, said = rows_of(rtrain, other, "a,b,c,d\nnan,inf,True,1\nNaN,-Infinity,FALSE,1e999\n-nan,+2,true,1e-999\n")
-    assert rows == [{"a": "NaN", "b": "Infinity", "c": True, "d": 1}, {"a": "NaN", "b": "-Infinity", "c": False, "d": "Infinity"},
-                    {"a": "NaN", "b": 2, "c": True, "d": 0}] and "text" not in said
+    assert (
+        rows
+        == [
+            {"a": "NaN", "b": "Infinity", "c": True, "d": 1},
+            {"a": "NaN", "b": "-Infinity", "c": False, "d": "Infinity"},
+            {"a": "NaN", "b": 2, "c": True, "d": 0},
+        ]
+        and "text" not in said
+    )
 
 
 @pytest.mark.parametrize("separator", [";", "\t"])
@@ -169,28 +198,34 @@ def test_another_separator_is_found(rtrain, other, separator):
 def test_columns_of_text_are_named_and_those_without_a_name_left_out(rtrain, other):
     rows, said = rows_of(rtrain, other, ',step,loss,note,,\n0,7,0.5,good,,\n1,8,"0,25",,,\n')
     assert rows == [{"loss": "0.5", "note": "good"}, {"loss": "0,25"}]
-    assert "rtrain: t.csv: text, which has no curve, in the columns loss ('0,25' in line 3), note ('good' in line 2)\n" in said
+    assert (
+        "rtrain: t.csv: text, which has no curve, in the columns loss ('0,25' in line 3), note ('good' in line 2)\n"
+        in said
+    )
     _, said = rows_of(rtrain, other, "a\x1b\nlong " + 40 * "x" + "\n")
     assert "in the column a\\x1b ('long xxxxxxxxxxxxxxxxxxx…' in line 2)" in said
 
 
-@pytest.mark.parametrize("text, args, words", [
-    ("", [], "the table is empty"),
-    ("step,loss\n", [], "the table has no rows"),
-    ("step,loss\n1,2,3\n", [], "line 2: 3 cells, expected 2"),
-    ("step,loss\n1,2\nx,3\n", [], "line 3: step is 'x': expected an integer"),
-    ("step,loss\n1,2\n1,3\n", [], "line 3: step 1 has a second value of loss: name another column with --step"),
-    ("step,val/loss\n1,2\n1,3\n", [], "line 3: step 1 has a second value of loss"),
-    ("step,loss\n-1,2\n", [], "line 2: step -1 is below 0"),
-    ("a,a\n1,2\n", [], "two columns are called 'a'"),
-    ('a,b\n1,"2\n', [], "line 2: a quoted cell has no end"),
-    ('a,b\n1,"2"3\n', [], "line 2: a cell goes on behind its quotes"),
-    ("step,loss\n1,2\n", ["--step", "stop"], "no column 'stop': did you mean 'step'?"),
-    ("time,loss\nnoon,2\n", [], "line 2: time is 'noon'"),
-    ("loss\n2\n", ["--name", "a/b"], "'a/b' cannot be a run's name"),
-    ("loss\n2\n", ["--tag", ""], "cannot be a tag"),
-    ("loss\n2\n", ["--format", "tensorboard"], "a record is damaged|no scalars"),
-])
+@pytest.mark.parametrize(
+    "text, args, words",
+    [
+        ("", [], "the table is empty"),
+        ("step,loss\n", [], "the table has no rows"),
+        ("step,loss\n1,2,3\n", [], "line 2: 3 cells, expected 2"),
+        ("step,loss\n1,2\nx,3\n", [], "line 3: step is 'x': expected an integer"),
+        ("step,loss\n1,2\n1,3\n", [], "line 3: step 1 has a second value of loss: name another column with --step"),
+        ("step,val/loss\n1,2\n1,3\n", [], "line 3: step 1 has a second value of loss"),
+        ("step,loss\n-1,2\n", [], "line 2: step -1 is below 0"),
+        ("a,a\n1,2\n", [], "two columns are called 'a'"),
+        ('a,b\n1,"2\n', [], "line 2: a quoted cell has no end"),
+        ('a,b\n1,"2"3\n', [], "line 2: a cell goes on behind its quotes"),
+        ("step,loss\n1,2\n", ["--step", "stop"], "no column 'stop': did you mean 'step'?"),
+        ("time,loss\nnoon,2\n", [], "line 2: time is 'noon'"),
+        ("loss\n2\n", ["--name", "a/b"], "'a/b' cannot be a run's name"),
+        ("loss\n2\n", ["--tag", ""], "cannot be a tag"),
+        ("loss\n2\n", ["--format", "tensorboard"], "a record is damaged|no scalars"),
+    ],
+)
 def test_what_cannot_be_imported_is_said(rtrain, other, text, args, words):
     (rtrain.folder / "t.csv").write_text(text)
     result = other("import", "t.csv", *args)
@@ -213,6 +248,7 @@ def test_a_name_that_is_taken_and_all_or_none(rtrain, other):
 
 # --- files that TensorBoard's own writers made ---
 
+
 @pytest.fixture
 def writer():
     pytest.importorskip("tensorboard")
@@ -228,7 +264,9 @@ def test_tensorboards_writers(rtrain, other, writer):
     for name, is_new in (("base", False), ("wide/lr1", True)):
         with writer(folder / name) as board:
             for step in range(100):
-                board.add_scalar("train/loss", 1 / (step + 3), step * 10, walltime=1_700_000_000 + step / 4, new_style=is_new)
+                board.add_scalar(
+                    "train/loss", 1 / (step + 3), step * 10, walltime=1_700_000_000 + step / 4, new_style=is_new
+                )
                 if step % 10 == 0:
                     board.add_scalar("val", step, step * 10, walltime=1_700_000_000 + step / 4, double_precision=True)
             board.add_text("note", "hello")
@@ -238,7 +276,9 @@ def test_tensorboards_writers(rtrain, other, writer):
         rows = document(other("metrics", name, "--json"))
         assert [row["index"] for row in rows] == [step * 10 for step in range(100)]
         assert [row["metrics"]["train/loss"] for row in rows] == [as_float(1 / (step + 3)) for step in range(100)]
-        assert [row["metrics"].get("val") for row in rows] == [None if step % 10 else float(step) for step in range(100)]
+        assert [row["metrics"].get("val") for row in rows] == [
+            None if step % 10 else float(step) for step in range(100)
+        ]
         assert rows[3]["time"] == "2023-11-14T22:13:20.750Z"
     [file] = (folder / "base").iterdir()
     assert imported(other, file, "--name", "one") == ["imported one, 100 reports"]
@@ -253,7 +293,11 @@ def test_a_file_that_is_still_written_and_a_damaged_one(rtrain, other, writer):
     whole = file.read_bytes()
     file.write_bytes(whole[:-7])
     result = other("import", "runs", "--name", "cut")
-    assert result.returncode == 0 and "ends within a record" in result.stderr and result.stdout == "imported cut, 9 reports\n"
+    assert (
+        result.returncode == 0
+        and "ends within a record" in result.stderr
+        and result.stdout == "imported cut, 9 reports\n"
+    )
     file.write_bytes(whole[:-7] + bytes([whole[-7] ^ 1]) + whole[-6:])
     result = other("import", "runs", "--name", "damaged")
     assert result.returncode == 2 and "a record is damaged at byte" in result.stderr

@@ -5,6 +5,7 @@ import pathlib
 import signal
 
 import pytest
+
 from conftest import wait_until
 
 # Each batch is a report: its ids, and a sum of the random numbers that a function of the user drew for its rows.
@@ -53,8 +54,7 @@ SHUFFLED = ":random_shuffle {seed = 1}:map_batches(function(batch) return batch 
 
 
 def script(workers, plan="", marker="", body=""):
-    return (SCRIPT.replace("PLAN", plan).replace("WORKERS", str(workers)).replace("MARKER", marker)
-            .replace("BODY", body))
+    return SCRIPT.replace("PLAN", plan).replace("WORKERS", str(workers)).replace("MARKER", marker).replace("BODY", body)
 
 
 def batches(rtrain, name="ingest"):
@@ -67,7 +67,9 @@ def seeded(text):
     return text.replace("local DEADLY", "torch.manual_seed(5)\nlocal DEADLY")
 
 
-@pytest.fixture(params=["", SHUFFLED, ":filter(function(row) return row.id % 3 > 0 end)"], ids=["map", "shuffle", "filter"])
+@pytest.fixture(
+    params=["", SHUFFLED, ":filter(function(row) return row.id % 3 > 0 end)"], ids=["map", "shuffle", "filter"]
+)
 def plan(request):
     return request.param
 
@@ -147,12 +149,18 @@ def test_the_prints_of_ingest_workers_are_their_ranks(rtrain):
     assert logs.count("five") == 2
 
 
-@pytest.mark.parametrize("field, text", [
-    ("ingest_workers = -1", "ingest_workers"), ("ingest_workers = 'two'", "ingest_workers"),
-    ("ingest_worker = 2", "did you mean 'ingest_workers'?"),
-    ("ingest_resources = {GPU = 1}", "an ingest worker has no GPU"),
-    ("ingest_resources = {CPUs = 1}", "did you mean 'CPU'?"),
-    ("ingest_resources = {CPU = 0}", "CPU"), ("ingest_resources = 2", "expected a table such as {CPU = 1}")])
+@pytest.mark.parametrize(
+    "field, text",
+    [
+        ("ingest_workers = -1", "ingest_workers"),
+        ("ingest_workers = 'two'", "ingest_workers"),
+        ("ingest_worker = 2", "did you mean 'ingest_workers'?"),
+        ("ingest_resources = {GPU = 1}", "an ingest worker has no GPU"),
+        ("ingest_resources = {CPUs = 1}", "did you mean 'CPU'?"),
+        ("ingest_resources = {CPU = 0}", "CPU"),
+        ("ingest_resources = 2", "expected a table such as {CPU = 1}"),
+    ],
+)
 def test_bad_options_are_refused(rtrain, field, text):
     result = rtrain.run(f"require('rtrain').DataConfig {{{field}}}")
     assert result.returncode == 3, result.stderr
@@ -162,7 +170,8 @@ def test_bad_options_are_refused(rtrain, field, text):
 def test_ingest_workers_have_cores_of_their_own(rtrain):
     if len(os.sched_getaffinity(0)) < 3:
         pytest.skip("needs three cores")
-    rtrain.run_ok("""
+    rtrain.run_ok(
+        """
         local data, train = require 'rtrain.data', require 'rtrain'
         local function cores()
           for line in io.lines '/proc/self/status' do
@@ -180,7 +189,8 @@ def test_ingest_workers_have_cores_of_their_own(rtrain):
           datasets = {train = data.range(20, {override_num_blocks = 8}):map(function(row) return {cores = cores()} end)},
           dataset_config = train.DataConfig {ingest_workers = 2},
         }:fit()
-        """.replace("local data", "torch = require 'torch'\n        local data", 1))
+        """.replace("local data", "torch = require 'torch'\n        local data", 1)
+    )
     report = rtrain.reports()[-1]
     assert report["own"].isdigit()
     assert 1 <= len(report["ingest"]) <= 2
@@ -202,7 +212,14 @@ def test_the_record_tells_where_the_time_of_the_loops_went(rtrain, workers):
     for row in rows:
         times = row["data"]["train"]
         assert set(times) - {"ingest_workers"} == {
-            "wait_s", "ranks_s", "batching_s", "collate_s", "body_s", "stall_percent", "operators"}
+            "wait_s",
+            "ranks_s",
+            "batching_s",
+            "collate_s",
+            "body_s",
+            "stall_percent",
+            "operators",
+        }
         assert all(each.keys() == {"operator", "rows", "bytes", "time_s", "wait_s"} for each in times["operators"])
         assert times["wait_s"] > 0 and times["body_s"] > 0 and 0 < times["stall_percent"] < 100
         assert times.get("ingest_workers") == (1 if workers else None)

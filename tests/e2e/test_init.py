@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+
 from test_documents import SOURCE
 
 # A few steps of each.
@@ -94,7 +95,9 @@ def check_predictions(rtrain, template, printed):
         assert rtrain("exec", rtrain.script(table_of(template), "rows.lua")).returncode == 0
         rows, said = predictions(rtrain, "rows", "--keep", "price")
         assert "inputs by preprocess" in said and len(rows) == 500
-        assert sum(abs(row["prediction"] - row["price"]) for row in rows) / 500 == pytest.approx(reported["error"], rel=1e-4)
+        assert sum(abs(row["prediction"] - row["price"]) for row in rows) / 500 == pytest.approx(
+            reported["error"], rel=1e-4
+        )
     elif template == "gpt":
         (rtrain.folder / "texts.csv").write_text("text\n7+5=\n1+1=\n")
         rows, said = predictions(rtrain, "texts.csv")
@@ -102,7 +105,9 @@ def check_predictions(rtrain, template, printed):
         following = [max(range(256), key=row["prediction"][-1].__getitem__) for row in rows]
         assert f"7+5={chr(following[0])}".strip() in printed.splitlines()[-1]
     else:
-        (rtrain.folder / "points.csv").write_text("x,y\n" + "".join(f"{i / 10 - 1},{j / 10 - 1}\n" for i in range(21) for j in range(21)))
+        (rtrain.folder / "points.csv").write_text(
+            "x,y\n" + "".join(f"{i / 10 - 1},{j / 10 - 1}\n" for i in range(21) for j in range(21))
+        )
         rows, _ = predictions(rtrain, "points.csv", "--keep", "x", "--keep", "y", "--columns", "x", "--columns", "y")
         inside = sum((row["prediction"] > 0) == (row["x"] ** 2 + row["y"] ** 2 < 0.6) for row in rows) / len(rows)
         assert inside > reported["accuracy"] - 0.2

@@ -7,7 +7,8 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import RTRAIN, refused
+
+from conftest import refused
 
 TRAIN = """
     local model = require 'parts.model'
@@ -31,9 +32,15 @@ TRAIN = """
 def project(rtrain):
     """A folder with a script, a module that requires another one, and data."""
     folder = rtrain.folder / "project"
-    for name, text in {"train.lua": TRAIN, "parts/model/init.lua": "return {scale = require('numbers').three}",
-                       "numbers.lua": "return {three = 3}", "unused.lua": "error 'nobody requires it'",
-                       "data/deep/words.txt": "a few words", "data/empty": "", "beside.txt": "not asked for"}.items():
+    for name, text in {
+        "train.lua": TRAIN,
+        "parts/model/init.lua": "return {scale = require('numbers').three}",
+        "numbers.lua": "return {three = 3}",
+        "unused.lua": "error 'nobody requires it'",
+        "data/deep/words.txt": "a few words",
+        "data/empty": "",
+        "beside.txt": "not asked for",
+    }.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     return folder
@@ -78,7 +85,9 @@ def test_a_script_alone_is_a_job_too(rtrain):
     made = rtrain.json("bundle", rtrain.script("print 'alone'"), "-o", "alone.run")
     assert made["files"] == ["train.lua"]
     env = {**rtrain.env, "XDG_CACHE_HOME": str(rtrain.folder / "cache")}
-    result = subprocess.run([rtrain.folder / "alone.run"], cwd=rtrain.folder, env=env, capture_output=True, text=True, timeout=120)
+    result = subprocess.run(
+        [rtrain.folder / "alone.run"], cwd=rtrain.folder, env=env, capture_output=True, text=True, timeout=120
+    )
     assert result.stdout == "alone\n", result.stderr
 
 
@@ -88,12 +97,18 @@ def test_names_with_blanks_arrive_and_line_breaks_are_refused(rtrain, project):
     made = rtrain.json("bundle", project / "train.lua", project / "data", "-o", "job.run")
     assert {"data/  two blanks ", "data/\ttab"} < set(made["files"])
     env = {**rtrain.env, "XDG_CACHE_HOME": str(rtrain.folder / "cache")}
-    assert subprocess.run([rtrain.folder / "job.run", "--rtrain", "--version"], env=env, capture_output=True).returncode == 0
+    assert (
+        subprocess.run([rtrain.folder / "job.run", "--rtrain", "--version"], env=env, capture_output=True).returncode
+        == 0
+    )
     for name in ("  two blanks ", "\ttab"):
         (unpacked,) = (rtrain.folder / "cache" / "rtrain" / "bundles").glob("*/job/data/" + name)
         assert unpacked.read_text() == "here"
     (project / "data" / "a\nb").write_text("")
-    refused(rtrain("bundle", project / "train.lua", project / "data", "-o", "again.run"), r"data/a\x0ab has a line break in its name")
+    refused(
+        rtrain("bundle", project / "train.lua", project / "data", "-o", "again.run"),
+        r"data/a\x0ab has a line break in its name",
+    )
     assert not (rtrain.folder / "again.run").exists()
 
 
@@ -117,10 +132,18 @@ def test_data_that_the_script_would_not_find_are_refused(rtrain, project):
 def test_with_libtorch_it_needs_nothing_of_the_machine(rtrain, project):
     assert rtrain("bundle", project / "train.lua", project / "data", "-o", "job.run", "--with-libtorch").returncode == 0
     env = {"PATH": "/usr/bin:/bin", "HOME": str(rtrain.folder), "XDG_CACHE_HOME": str(rtrain.folder / "cache")}
-    shown = subprocess.run([rtrain.folder / "job.run", "--rtrain", "env", "--json"], env=env, capture_output=True, text=True)
+    shown = subprocess.run(
+        [rtrain.folder / "job.run", "--rtrain", "env", "--json"], env=env, capture_output=True, text=True
+    )
     libtorch = json.loads(shown.stdout)["libtorch"]
     packed = pathlib.Path(*(rtrain.folder / "cache" / "rtrain" / "bundles").glob("*[0-9a-f]/bin/lib/torch/lib"))
     assert libtorch["found"] and (packed / "libtorch_cpu.so").exists()
     env["RTRAIN_LIBTORCH"] = str(packed)
-    done = subprocess.run([rtrain.folder / "job.run", "--num-workers", "1", "--", "made-here"], env=env, cwd=rtrain.folder, capture_output=True, text=True)
+    done = subprocess.run(
+        [rtrain.folder / "job.run", "--num-workers", "1", "--", "made-here"],
+        env=env,
+        cwd=rtrain.folder,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr

@@ -17,9 +17,18 @@ train.DataParallelTrainer({
 """
 
 # Of the second task of `srun -N2 --ntasks-per-node=1`.
-SLURM = {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURM_STEP_NODELIST": "n[0-1]", "SLURM_STEP_NUM_NODES": "2",
-         "SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_TASKS_PER_NODE": "1(x2)", "SLURM_PROCID": "1", "SLURM_LOCALID": "0",
-         "SLURM_NODEID": "1", "SLURM_CPUS_ON_NODE": "4"}
+SLURM = {
+    "SLURM_JOB_ID": "7",
+    "SLURM_STEP_ID": "0",
+    "SLURM_STEP_NODELIST": "n[0-1]",
+    "SLURM_STEP_NUM_NODES": "2",
+    "SLURM_STEP_NUM_TASKS": "2",
+    "SLURM_STEP_TASKS_PER_NODE": "1(x2)",
+    "SLURM_PROCID": "1",
+    "SLURM_LOCALID": "0",
+    "SLURM_NODEID": "1",
+    "SLURM_CPUS_ON_NODE": "4",
+}
 
 
 @pytest.fixture
@@ -62,16 +71,26 @@ def test_on_several_hosts_exec_has_no_agents(slurm):
     script = slurm.script(TRAIN)
     result = slurm("exec", script)
     assert result.returncode == 3, result.stderr
-    assert ("slurm has started this on 2 hosts (SLURM_STEP_NUM_NODES=2): start `rtrain run` on them"
-            in result.stderr)
+    assert "slurm has started this on 2 hosts (SLURM_STEP_NUM_NODES=2): start `rtrain run` on them" in result.stderr
     assert slurm("run", script, "--launcher", "local").returncode == 0
 
 
 def test_the_tasks_of_a_step_on_one_host_are_ranks(slurm):
-    one_host = {"SLURM_STEP_NODELIST": "n0", "SLURM_STEP_NUM_NODES": "1", "SLURM_STEP_TASKS_PER_NODE": "2", "SLURM_NODEID": "0"}
+    one_host = {
+        "SLURM_STEP_NODELIST": "n0",
+        "SLURM_STEP_NUM_NODES": "1",
+        "SLURM_STEP_TASKS_PER_NODE": "2",
+        "SLURM_NODEID": "0",
+    }
     script = slurm.script(TRAIN)
-    ranks = [Running([RTRAIN, "run", str(script), "--name", "job", "--", "0"], slurm.folder,
-                     {**slurm.env, **one_host, "SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank)}) for rank in range(2)]
+    ranks = [
+        Running(
+            [RTRAIN, "run", str(script), "--name", "job", "--", "0"],
+            slurm.folder,
+            {**slurm.env, **one_host, "SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank)},
+        )
+        for rank in range(2)
+    ]
     for rank in ranks:
         result = rank.wait()
         assert result.returncode == 0, result.stderr
@@ -79,14 +98,21 @@ def test_the_tasks_of_a_step_on_one_host_are_ranks(slurm):
 
 
 def test_tasks_that_are_no_ranks_say_that_each_trains_alone(slurm):
-    one_host = {"SLURM_STEP_NODELIST": "n0", "SLURM_STEP_NUM_NODES": "1", "SLURM_STEP_TASKS_PER_NODE": "2", "SLURM_NODEID": "0"}
+    one_host = {
+        "SLURM_STEP_NODELIST": "n0",
+        "SLURM_STEP_NUM_NODES": "1",
+        "SLURM_STEP_TASKS_PER_NODE": "2",
+        "SLURM_NODEID": "0",
+    }
     script = slurm.script(TRAIN)
     for rank in range(2):
         slurm.env.update({**one_host, "SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank)})
         result = slurm("run", script, "--name", f"alone-{rank}", "--", "1")
         assert result.returncode == 0, result.stderr
-        said = ("slurm has started 2 processes (SLURM_STEP_NUM_TASKS=2), each of which trains alone with num_workers = 1: "
-                "num_workers = 2, or 0 (-n 0), makes them the ranks of one run")
+        said = (
+            "slurm has started 2 processes (SLURM_STEP_NUM_TASKS=2), each of which trains alone with num_workers = 1: "
+            "num_workers = 2, or 0 (-n 0), makes them the ranks of one run"
+        )
         assert (said in result.stderr) == (rank == 0), result.stderr
     assert slurm.query("SELECT rank FROM reports") == [(0,), (0,)]
 
@@ -96,7 +122,10 @@ def test_a_script_that_srun_has_not_started_says_so(slurm):
     slurm.env["SLURM_JOB_NUM_NODES"] = "2"
     result = slurm.run(TRAIN)
     assert result.returncode == 0, result.stderr
-    assert "SLURM_JOB_ID=7 with 2 nodes, but srun has not started this process: it trains on this host alone" in result.stderr
+    assert (
+        "SLURM_JOB_ID=7 with 2 nodes, but srun has not started this process: it trains on this host alone"
+        in result.stderr
+    )
 
 
 # Counts over the starts of a run: each goes on where the one before was.
@@ -119,7 +148,9 @@ end
 @pytest.fixture
 def batch(rtrain):
     """In a batch script of Slurm on one host."""
-    rtrain.env.update({"SLURM_JOB_ID": "123", "SLURM_JOB_NUM_NODES": "1", "SLURM_PROCID": "0", "SLURM_JOB_NAME": "b.sh"})
+    rtrain.env.update(
+        {"SLURM_JOB_ID": "123", "SLURM_JOB_NUM_NODES": "1", "SLURM_PROCID": "0", "SLURM_JOB_NAME": "b.sh"}
+    )
     return rtrain
 
 
@@ -154,9 +185,19 @@ def test_a_name_of_its_own_goes_on_after_a_requeue_too(batch):
 def test_steps_and_runs_of_one_job_have_names_of_their_own(batch):
     script = batch.script(COUNTS.replace("RUN_CONFIG", "nil"))
     assert batch("run", script, "--", "2").returncode == 0
-    batch.env.update({**SLURM, "SLURM_JOB_ID": "123", "SLURM_STEP_ID": "1", "SLURM_STEP_NUM_NODES": "1", "SLURM_NODEID": "0",
-                      "SLURM_STEP_NODELIST": "n0", "SLURM_STEP_NUM_TASKS": "1", "SLURM_STEP_TASKS_PER_NODE": "1",
-                      "SLURM_PROCID": "0"})
+    batch.env.update(
+        {
+            **SLURM,
+            "SLURM_JOB_ID": "123",
+            "SLURM_STEP_ID": "1",
+            "SLURM_STEP_NUM_NODES": "1",
+            "SLURM_NODEID": "0",
+            "SLURM_STEP_NODELIST": "n0",
+            "SLURM_STEP_NUM_TASKS": "1",
+            "SLURM_STEP_TASKS_PER_NODE": "1",
+            "SLURM_PROCID": "0",
+        }
+    )
     assert batch("run", script).returncode == 0
     assert runs(batch) == [("train-123", 1), ("train-123-2", 1), ("train-123.1", 1)]
 

@@ -5,6 +5,7 @@ import re
 import subprocess
 
 import pytest
+
 from conftest import RTRAIN, SOURCE
 
 ROW = re.compile(r"^  \S.* (debian|pypi):(\S+)$", re.M)
@@ -41,7 +42,9 @@ def test_notice_names_every_wheel_that_is_fetched():
     wheels = set()
     for part in [*SOURCE.glob("packaging/libtorch/*.txt"), SOURCE / "packaging" / "arrow.txt"]:
         wheels |= set(re.findall(r"^([\w-]+)==", part.read_text(), re.M))
-    for words in re.findall(r'/pip" install --quiet(?: --no-deps)? (.*)$', (SOURCE / "scripts" / "setup").read_text(), re.M):
+    for words in re.findall(
+        r'/pip" install --quiet(?: --no-deps)? (.*)$', (SOURCE / "scripts" / "setup").read_text(), re.M
+    ):
         wheels |= {re.match(r"[\w-]+", word.strip("'\""))[0] for word in words.split()}
     assert len(wheels) > 25
     assert not wheels - set(named("pypi"))

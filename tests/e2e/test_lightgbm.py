@@ -3,16 +3,27 @@
 import json
 
 import pytest
+
 from conftest import sockets_of, tcp_listeners
 
 np = pytest.importorskip("numpy", reason="NumPy is not here: scripts/test --oracle installs it")
 pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not here: scripts/test --oracle installs it")
 lightgbm = pytest.importorskip("lightgbm", reason="LightGBM's wheel is not here: scripts/test --oracle installs it")
-import pyarrow as pa  # noqa: E402  (it comes with pyarrow.parquet)
+import pyarrow as pa  # it comes with pyarrow.parquet
 
 NAMES = ["a", "b", "c", "d"]
-PARAMS = {"objective": "binary", "metric": ["binary_logloss", "auc"], "num_leaves": 15, "verbosity": -1, "num_threads": 2, "seed": 1}
-LUA_PARAMS = "{objective = 'binary', metric = {'binary_logloss', 'auc'}, num_leaves = 15, verbosity = -1, num_threads = 2, seed = 1}"
+PARAMS = {
+    "objective": "binary",
+    "metric": ["binary_logloss", "auc"],
+    "num_leaves": 15,
+    "verbosity": -1,
+    "num_threads": 2,
+    "seed": 1,
+}
+LUA_PARAMS = (
+    "{objective = 'binary', metric = {'binary_logloss', 'auc'}, num_leaves = 15, verbosity = -1, "
+    "num_threads = 2, seed = 1}"
+)
 
 
 def rows(folder, count, is_discrete):
@@ -23,7 +34,11 @@ def rows(folder, count, is_discrete):
     x[random.random(x.shape) < 0.05] = np.nan
     y = (np.nan_to_num(x[:, 0]) * 2 + np.nan_to_num(x[:, 1]) + random.normal(size=count) > 0).astype("float32")
     x = x.astype("float32")
-    pq.write_table(pa.table({**{name: x[:, i] for i, name in enumerate(NAMES)}, "y": y}), folder / "train.parquet", row_group_size=500)
+    pq.write_table(
+        pa.table({**{name: x[:, i] for i, name in enumerate(NAMES)}, "y": y}),
+        folder / "train.parquet",
+        row_group_size=500,
+    )
     return x, y
 
 
@@ -99,7 +114,9 @@ def test_one_rank_gives_pythons_model(rtrain):
     expected, metrics = python_model(x, y, 10)
     rtrain.run_ok(script_of(), "-n", "1")
     assert trees_text(model_of(rtrain)) == trees_text(expected)
-    assert [row["training-binary_logloss"] for row in rtrain.reports()] == pytest.approx(metrics["binary_logloss"], abs=1e-12)
+    assert [row["training-binary_logloss"] for row in rtrain.reports()] == pytest.approx(
+        metrics["binary_logloss"], abs=1e-12
+    )
     assert [row["training-auc"] for row in rtrain.reports()] == pytest.approx(metrics["auc"], abs=1e-12)
 
 
@@ -112,9 +129,13 @@ def test_two_ranks_give_the_trees_of_one_on_all_rows(rtrain):
     # Of two splits of one gain the rounding of sums decides, and whatever follows differs: the first trees have none.
     count = 5 * (1 + 14)
     assert places[:count] == expected_places[:count]
-    assert np.allclose(leaves[:5 * 15], expected_leaves[:5 * 15], rtol=1e-4, atol=1e-6)
-    assert [row["training-binary_logloss"] for row in rtrain.reports()] == pytest.approx(metrics["binary_logloss"], abs=1e-3)
-    assert [row["training-binary_logloss"] for row in rtrain.reports()][:5] == pytest.approx(metrics["binary_logloss"][:5], abs=1e-6)
+    assert np.allclose(leaves[: 5 * 15], expected_leaves[: 5 * 15], rtol=1e-4, atol=1e-6)
+    assert [row["training-binary_logloss"] for row in rtrain.reports()] == pytest.approx(
+        metrics["binary_logloss"], abs=1e-3
+    )
+    assert [row["training-binary_logloss"] for row in rtrain.reports()][:5] == pytest.approx(
+        metrics["binary_logloss"][:5], abs=1e-6
+    )
 
 
 def test_two_ranks_give_nearly_the_metrics_of_one_where_bins_are_estimated(rtrain):
@@ -150,7 +171,7 @@ def bins_of(model):
 
 @pytest.mark.parametrize("share, sample_cnt", [(2000, 200000), (2500, 1000)])
 def test_bins_are_those_of_all_rows_however_the_ranks_share_them(rtrain, share, sample_cnt):
-    """Values that do not overlap, missing ones on one rank alone, categories of which each rank has others; ranks with unequal shares."""
+    """Values that do not overlap, missing ones on one rank alone, categories that differ between ranks; unequal shares."""
     random = np.random.default_rng(1)
     x = random.normal(size=(4000, 4))
     x[:, 0].sort()
@@ -159,19 +180,31 @@ def test_bins_are_those_of_all_rows_however_the_ranks_share_them(rtrain, share, 
     y = np.round(x[:, 0] * 5) % 3 + np.nan_to_num(x[:, 1], nan=4) + x[:, 2] % 4 + random.normal(size=4000) / 10
     x, y = x.astype("float32"), y.astype("float32")
     np.save(rtrain.folder / "rows.npy", np.column_stack([x, y]))
-    params = {"objective": "regression", "metric": ["l2", "rmse", "l1"], "num_leaves": 31, "verbosity": -1, "seed": 1, "min_data_in_leaf": 5,
-              "num_threads": 2, "bin_construct_sample_cnt": sample_cnt}
+    params = {
+        "objective": "regression",
+        "metric": ["l2", "rmse", "l1"],
+        "num_leaves": 31,
+        "verbosity": -1,
+        "seed": 1,
+        "min_data_in_leaf": 5,
+        "num_threads": 2,
+        "bin_construct_sample_cnt": sample_cnt,
+    }
     data, metrics = lightgbm.Dataset(x, y, categorical_feature=[2]), {}
     expected = lightgbm.train(params, data, 10, valid_sets=[data], callbacks=[lightgbm.record_evaluation(metrics)])
-    lua = "{%s}" % ", ".join(f"{name} = {{'l2', 'rmse', 'l1'}}" if name == "metric" else f"{name} = {value!r}" for name, value in params.items())
+    lua = "{%s}" % ", ".join(
+        f"{name} = {{'l2', 'rmse', 'l1'}}" if name == "metric" else f"{name} = {value!r}"
+        for name, value in params.items()
+    )
     rtrain.run_ok(APART.replace("PARAMS", lua).replace("SHARE", str(share)))
     model, last = model_of(rtrain), rtrain.reports()[-1]
     assert bins_of(model) == bins_of(expected)
     error = model.predict(x) - y
     assert [last[f"training-{name}"] for name in ("l2", "rmse", "l1")] == pytest.approx(
-        [np.mean(error**2), np.sqrt(np.mean(error**2)), np.mean(np.abs(error))], rel=1e-6)
+        [np.mean(error**2), np.sqrt(np.mean(error**2)), np.mean(np.abs(error))], rel=1e-6
+    )
     if share == 2000:  # else the library begins from another score: the mean of the ranks' means
-        assert splits(model)[0][:3 * 31] == splits(expected)[0][:3 * 31]
+        assert splits(model)[0][: 3 * 31] == splits(expected)[0][: 3 * 31]
         assert last["training-l2"] == pytest.approx(metrics["training"]["l2"][-1], rel=1e-3)
 
 
@@ -255,15 +288,22 @@ def test_early_stopping_classes_and_an_objective_of_ones_own(rtrain):
         print(require('base._system').to_json {
           best = booster.best_iteration, score = booster.best_score.valid, rounds = #result.valid.auc,
           text = booster:model_to_string(), own = own:model_to_string(),
-          shape = {classes:predict(torch.zeros(4, 1)):size(0), classes:predict(torch.zeros(4, 1)):size(1)}, trees = classes:num_trees()})
+          shape = {classes:predict(torch.zeros(4, 1)):size(0), classes:predict(torch.zeros(4, 1)):size(1)},
+          trees = classes:num_trees()})
     """.replace("PARAMS", LUA_PARAMS)
     output = rtrain("exec", rtrain.script(lua))
     assert output.returncode == 0, output.stderr
     shown = json.loads(output.stdout)
     dtrain = lightgbm.Dataset(x[:1500], y[:1500], feature_name=NAMES)
     result = {}
-    expected = lightgbm.train(PARAMS, dtrain, 100, valid_sets=[dtrain.create_valid(x[1500:], y[1500:])], valid_names=["valid"],
-                              callbacks=[lightgbm.early_stopping(5, verbose=False), lightgbm.record_evaluation(result)])
+    expected = lightgbm.train(
+        PARAMS,
+        dtrain,
+        100,
+        valid_sets=[dtrain.create_valid(x[1500:], y[1500:])],
+        valid_names=["valid"],
+        callbacks=[lightgbm.early_stopping(5, verbose=False), lightgbm.record_evaluation(result)],
+    )
     assert (shown["best"], shown["rounds"]) == (expected.best_iteration, len(result["valid"]["auc"]))
     assert shown["score"] == pytest.approx(dict(expected.best_score["valid"]))
     assert shown["text"].split("parameters:")[0] == expected.model_to_string().split("parameters:")[0]
@@ -271,26 +311,41 @@ def test_early_stopping_classes_and_an_objective_of_ones_own(rtrain):
     def squares(preds, data):
         return preds - data.get_label(), np.ones_like(preds)
 
-    own = lightgbm.train({"objective": squares, "num_leaves": 7, "verbosity": -1, "num_threads": 2},
-                         lightgbm.Dataset(x[:1500], y[:1500], feature_name=NAMES), 5)
+    own = lightgbm.train(
+        {"objective": squares, "num_leaves": 7, "verbosity": -1, "num_threads": 2},
+        lightgbm.Dataset(x[:1500], y[:1500], feature_name=NAMES),
+        5,
+    )
     assert splits(lightgbm.Booster(model_str=shown["own"]))[0] == splits(own)[0]
     assert shown["shape"] == [4, 3] and shown["trees"] == 9
 
 
-@pytest.mark.parametrize("code, says", [
-    ("lightgbm.train({num_leafs = 3}, d)", ["unknown parameter 'num_leafs': did you mean"]),
-    ("lightgbm.train({num_leaves = 'many'}, d)", ["lightgbm.train", "num_leaves", "many"]),
-    ("lightgbm.train({objective = 'binarry'}, d)", ["Unknown objective type name: binarry"]),
-    ("lightgbm.Dataset(x, {1, 2}):construct()", ["label has 2 values, the data have 4 rows"]),
-    ("lightgbm.Dataset(x, {0, 1, 0 / 0, 1}):construct()", ["label holds NaN"]),
-    ("lightgbm.Dataset({a = {'red', 'blue'}}):construct()", ["column 'a'", "strings, expected numbers"]),
-    ("lightgbm.Dataset({a = {1, 2}, y = {0, 1}}, {label = 'z'}):construct()", ["there is no such column", "there are: a, y"]),
-    ("lightgbm.Dataset(x, {lable = {1, 2, 3, 4}})", ["did you mean 'label'"]),
-    ("lightgbm.train({early_stopping_round = 2}, d, {num_boost_round = 3, valid_sets = {d}})", ["early_stopping needs data"]),
-    ("lightgbm.train({min_data_in_leaf = 1}, d, {num_boost_round = 1}):predict(torch.zeros(2, 5))", ["have 5 features, the model 2"]),
-    ("lightgbm.Booster {model_file = 'nothing.txt'}", ["there is no file nothing.txt"]),
-    ("lightgbm.cv({}, d)", ["lightgbm.cv is not in this version"]),
-])
+@pytest.mark.parametrize(
+    "code, says",
+    [
+        ("lightgbm.train({num_leafs = 3}, d)", ["unknown parameter 'num_leafs': did you mean"]),
+        ("lightgbm.train({num_leaves = 'many'}, d)", ["lightgbm.train", "num_leaves", "many"]),
+        ("lightgbm.train({objective = 'binarry'}, d)", ["Unknown objective type name: binarry"]),
+        ("lightgbm.Dataset(x, {1, 2}):construct()", ["label has 2 values, the data have 4 rows"]),
+        ("lightgbm.Dataset(x, {0, 1, 0 / 0, 1}):construct()", ["label holds NaN"]),
+        ("lightgbm.Dataset({a = {'red', 'blue'}}):construct()", ["column 'a'", "strings, expected numbers"]),
+        (
+            "lightgbm.Dataset({a = {1, 2}, y = {0, 1}}, {label = 'z'}):construct()",
+            ["there is no such column", "there are: a, y"],
+        ),
+        ("lightgbm.Dataset(x, {lable = {1, 2, 3, 4}})", ["did you mean 'label'"]),
+        (
+            "lightgbm.train({early_stopping_round = 2}, d, {num_boost_round = 3, valid_sets = {d}})",
+            ["early_stopping needs data"],
+        ),
+        (
+            "lightgbm.train({min_data_in_leaf = 1}, d, {num_boost_round = 1}):predict(torch.zeros(2, 5))",
+            ["have 5 features, the model 2"],
+        ),
+        ("lightgbm.Booster {model_file = 'nothing.txt'}", ["there is no file nothing.txt"]),
+        ("lightgbm.cv({}, d)", ["lightgbm.cv is not in this version"]),
+    ],
+)
 def test_what_is_wrong_is_said_where_it_is(rtrain, code, says):
     script = rtrain.script(f"""
         local torch, lightgbm = require 'torch', require 'lightgbm'
@@ -307,7 +362,13 @@ def test_what_is_wrong_is_said_where_it_is(rtrain, code, says):
 
 def test_a_machine_without_the_library(rtrain):
     rtrain.env["RTRAIN_LIGHTGBM"] = str(rtrain.folder)
-    result = rtrain("exec", rtrain.script("require('lightgbm').Dataset(require('torch').zeros(2, 2), {0, 1}):construct()"))
+    result = rtrain(
+        "exec", rtrain.script("require('lightgbm').Dataset(require('torch').zeros(2, 2), {0, 1}):construct()")
+    )
     assert result.returncode == 4, result.stderr
-    for text in ("no usable LightGBM 4.x found", "(RTRAIN_LIGHTGBM): no lib_lightgbm.so", "pip install 'lightgbm>=4,<5'"):
+    for text in (
+        "no usable LightGBM 4.x found",
+        "(RTRAIN_LIGHTGBM): no lib_lightgbm.so",
+        "pip install 'lightgbm>=4,<5'",
+    ):
         assert text in result.stderr

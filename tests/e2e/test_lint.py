@@ -6,6 +6,7 @@ import re
 import subprocess
 
 import pytest
+
 from conftest import SOURCE
 
 
@@ -31,8 +32,19 @@ def test_the_layers_of_this_tree_are_clean():
 
 
 HOST_LAYERS = "base decide machine lua loop store train worker bind cli".split()
-HOST_EDGES = [*zip(HOST_LAYERS, HOST_LAYERS[1:]), ("worker", "train"), ("base", "engine"), ("decide", "machine"), ("machine", "decide"), ("lua", "arrow"),
-              ("engine", "loop"), ("engine", "cuda"), ("arrow", "engine"), ("cuda", "base"), ("cuda", "engine/tensor")]
+HOST_EDGES = [
+    *zip(HOST_LAYERS, HOST_LAYERS[1:]),
+    ("worker", "train"),
+    ("base", "engine"),
+    ("decide", "machine"),
+    ("machine", "decide"),
+    ("lua", "arrow"),
+    ("engine", "loop"),
+    ("engine", "cuda"),
+    ("arrow", "engine"),
+    ("cuda", "base"),
+    ("cuda", "engine/tensor"),
+]
 
 
 def wrong_lines(lint, files):
@@ -44,20 +56,25 @@ def wrong_lines(lint, files):
 
 def test_an_include_that_points_up_is_named(lint):
     edges = {f"host/{folder}/{other.replace('/', '_')}.h": (folder, other) for folder, other in HOST_EDGES}
-    found = wrong_lines(lint, {file: f'#pragma once\n#include "host/{other}/b.h"\n' for file, (_, other) in edges.items()})
+    found = wrong_lines(
+        lint, {file: f'#pragma once\n#include "host/{other}/b.h"\n' for file, (_, other) in edges.items()}
+    )
     assert found.keys() == edges.keys()
     for file, (folder, other) in edges.items():
         line, text = found[file]
         assert line == 2 and text.startswith(f"includes host/{other}/b.h: host/{folder} may include only ")
 
 
-ENGINE_LAYERS = ("runtime cuda memory tensor operators autograd tensor_class torch_cuda files distributed data "
-                 "profiler").split()
+ENGINE_LAYERS = (
+    "runtime cuda memory tensor operators autograd tensor_class torch_cuda files distributed data profiler"
+).split()
 
 
 def test_an_include_that_points_up_in_the_engine_is_named(lint):
-    edges = [*((folder, f"host/engine/{other}/b.h") for folder, other in zip(ENGINE_LAYERS, ENGINE_LAYERS[1:])),
-             ("profiler", "host/engine/open.h")]
+    edges = [
+        *((folder, f"host/engine/{other}/b.h") for folder, other in zip(ENGINE_LAYERS, ENGINE_LAYERS[1:])),
+        ("profiler", "host/engine/open.h"),
+    ]
     found = wrong_lines(lint, {f"host/engine/{folder}/a.h": f'#include "{header}"\n' for folder, header in edges})
     assert len(found) == len(edges)
     for folder, header in edges:
@@ -65,9 +82,16 @@ def test_an_include_that_points_up_in_the_engine_is_named(lint):
         assert line == 1 and text.startswith(f"includes {header}: host/engine/{folder} may include only ")
 
 
-LIBRARIES = [("lua", "ATen/Tensor.h"), ("cli", "torch/csrc/autograd/engine.h"), ("engine", "cuda_runtime.h"),
-             ("engine", "c10/cuda/CUDAStream.h"), ("store", "nccl.h"), ("engine", "arrow/api.h"),
-             ("base", "parquet/file_reader.h"), ("engine", "torch/torch.h")]
+LIBRARIES = [
+    ("lua", "ATen/Tensor.h"),
+    ("cli", "torch/csrc/autograd/engine.h"),
+    ("engine", "cuda_runtime.h"),
+    ("engine", "c10/cuda/CUDAStream.h"),
+    ("store", "nccl.h"),
+    ("engine", "arrow/api.h"),
+    ("base", "parquet/file_reader.h"),
+    ("engine", "torch/torch.h"),
+]
 
 
 def test_a_library_that_another_folder_wraps_is_named(lint):
@@ -77,12 +101,22 @@ def test_a_library_that_another_folder_wraps_is_named(lint):
     assert all(found[file][1].startswith(f"includes <{header}>: ") for file, header in files.items())
 
 
-REQUIRED = [("base/args.lua", "torch"), ("base/own.lua", "rtrain.worker.session"), ("torch/nn.lua", "rtrain._worker"),
-            ("torch/optim.lua", "vision.io"), ("vision/io.lua", "rtrain"), ("rtrain/report.lua", "vision.datasets"),
-            ("argparse.lua", "rtrain.run.launch"), ("torch/init.lua", "argparse")]
+REQUIRED = [
+    ("base/args.lua", "torch"),
+    ("base/own.lua", "rtrain.worker.session"),
+    ("torch/nn.lua", "rtrain._worker"),
+    ("torch/optim.lua", "vision.io"),
+    ("vision/io.lua", "rtrain"),
+    ("rtrain/report.lua", "vision.datasets"),
+    ("argparse.lua", "rtrain.run.launch"),
+    ("torch/init.lua", "argparse"),
+]
 
 
-@pytest.mark.parametrize("line", ["local x = require '{}'", 'local x = require("{}").x', "f(function() return require [[x]], require '{}' end)"])
+@pytest.mark.parametrize(
+    "line",
+    ["local x = require '{}'", 'local x = require("{}").x', "f(function() return require [[x]], require '{}' end)"],
+)
 def test_a_require_that_points_up_is_named(lint, line):
     found = wrong_lines(lint, {f"modules/{file}": f"-- {file}\n{line.format(module)}\n" for file, module in REQUIRED})
     assert len(found) == len(REQUIRED)
@@ -93,15 +127,26 @@ def test_a_require_that_points_up_is_named(lint, line):
 
 
 def test_a_module_that_is_required_later_is_named(lint):
-    code, said = lint("lint-layers", {"modules/torch/init.lua": "local LATER = {\n  report = 'rtrain.report',\n}\n",
-                                      "modules/rtrain/report.lua": "return {}\n"})
+    code, said = lint(
+        "lint-layers",
+        {
+            "modules/torch/init.lua": "local LATER = {\n  report = 'rtrain.report',\n}\n",
+            "modules/rtrain/report.lua": "return {}\n",
+        },
+    )
     assert code == 1
     assert said.startswith("modules/torch/init.lua:2: requires 'rtrain.report'")
 
 
 def test_cpp_that_names_a_module_above_it_is_named(lint):
-    code, said = lint("lint-layers", {"host/engine/a.cpp": 'f("torch.nn");\nf("rtrain.report");\n',
-                                      "modules/torch/nn.lua": "return {}\n", "modules/rtrain/report.lua": "return {}\n"})
+    code, said = lint(
+        "lint-layers",
+        {
+            "host/engine/a.cpp": 'f("torch.nn");\nf("rtrain.report");\n',
+            "modules/torch/nn.lua": "return {}\n",
+            "modules/rtrain/report.lua": "return {}\n",
+        },
+    )
     assert code == 1
     assert said == "host/engine/a.cpp:2: names the module 'rtrain.report': it may name only base torch\n"
 
@@ -110,32 +155,52 @@ def test_cpp_that_names_a_module_above_it_is_named(lint):
 def test_a_folder_without_a_layer_is_named(lint, file):
     code, said = lint("lint-layers", {file: "\n"})
     assert code == 1
-    assert said.startswith(f"{file}:1: ") and ("has no layer" in said or "is not in the table of ARCHITECTURE.md" in said)
+    assert said.startswith(f"{file}:1: ") and (
+        "has no layer" in said or "is not in the table of ARCHITECTURE.md" in said
+    )
 
 
 def test_what_points_down_and_what_is_only_said_is_clean(lint):
-    assert lint("lint-layers", {
-        "host/store/a.h": '#include "host/base/b.h"\n#include "host/store/c.h"\n#include <string>\n',
-        "host/engine/open.cpp": '#include "host/engine/data/b.h"\n',
-        "host/engine/data/a.h": '#include "host/engine/data/b.h"\n#include "host/engine/runtime/c.h"\n',
-        "host/cuda/a.h": '#include "host/engine/cuda/api.h"\n#include <cuda_runtime.h>\n',
-        "host/lua/a.h": '// as "rtrain.report" does\n',
-        "modules/rtrain/report.lua": "local torch = require 'torch'\nlocal args = require 'base.args'\n",
-        "modules/vision/io.lua": "-- require 'rtrain'\n--[[\nrequire 'rtrain'\n]]\nlocal text = \"require 'rtrain'\"\n",
-    }) == (0, "")
+    assert lint(
+        "lint-layers",
+        {
+            "host/store/a.h": '#include "host/base/b.h"\n#include "host/store/c.h"\n#include <string>\n',
+            "host/engine/open.cpp": '#include "host/engine/data/b.h"\n',
+            "host/engine/data/a.h": '#include "host/engine/data/b.h"\n#include "host/engine/runtime/c.h"\n',
+            "host/cuda/a.h": '#include "host/engine/cuda/api.h"\n#include <cuda_runtime.h>\n',
+            "host/lua/a.h": '// as "rtrain.report" does\n',
+            "modules/rtrain/report.lua": "local torch = require 'torch'\nlocal args = require 'base.args'\n",
+            "modules/vision/io.lua": "-- require 'rtrain'\n--[[\nrequire 'rtrain'\n]]\nlocal text = \"require 'rtrain'\"\n",
+        },
+    ) == (0, "")
 
 
-@pytest.mark.parametrize("path, text, wrong", [
-    ("host/lua/a.h", "// as host/lua/gone.h does\n", "host/lua/a.h:1: names host/lua/gone.h, which does not exist"),
-    ("host/lua/a.cpp", "int x;  // see gone.h\n", "host/lua/a.cpp:1: names gone.h, which does not exist"),
-    ("modules/torch/a.lua", "-- what modules/torch/gone.lua makes\n", "modules/torch/a.lua:1: names modules/torch/gone.lua"),
-    ("README.md", "See `scripts/gone.py`.\n", "README.md:1: names scripts/gone.py"),
-    ("ARCHITECTURE.md", "x " * 51 + "\n", "ARCHITECTURE.md:1: a line of 102 columns, at most 100"),
-    ("modules/rtrain/guide/a.md", "x " * 63 + "\n", "modules/rtrain/guide/a.md:1: a line of 126 columns, at most 125"),
-    ("README.md", f"| {'word ' * 16}| `code of two words` |\n", "README.md:1: a cell of 16 words, at most 15"),
-    ("host/cli/a.cpp", "lua_pushcfunction(L, &f);\n", "host/cli/a.cpp:1: gives Lua a function without a guard"),
-    ("host/cli/a.cpp", "return {\n    .x = {},\n    .y = f({1})};\n", "host/cli/a.cpp:2: .x = {} stands before a call"),
-])
+@pytest.mark.parametrize(
+    "path, text, wrong",
+    [
+        ("host/lua/a.h", "// as host/lua/gone.h does\n", "host/lua/a.h:1: names host/lua/gone.h, which does not exist"),
+        ("host/lua/a.cpp", "int x;  // see gone.h\n", "host/lua/a.cpp:1: names gone.h, which does not exist"),
+        (
+            "modules/torch/a.lua",
+            "-- what modules/torch/gone.lua makes\n",
+            "modules/torch/a.lua:1: names modules/torch/gone.lua",
+        ),
+        ("README.md", "See `scripts/gone.py`.\n", "README.md:1: names scripts/gone.py"),
+        ("ARCHITECTURE.md", "x " * 51 + "\n", "ARCHITECTURE.md:1: a line of 102 columns, at most 100"),
+        (
+            "modules/rtrain/guide/a.md",
+            "x " * 63 + "\n",
+            "modules/rtrain/guide/a.md:1: a line of 126 columns, at most 125",
+        ),
+        ("README.md", f"| {'word ' * 16}| `code of two words` |\n", "README.md:1: a cell of 16 words, at most 15"),
+        ("host/cli/a.cpp", "lua_pushcfunction(L, &f);\n", "host/cli/a.cpp:1: gives Lua a function without a guard"),
+        (
+            "host/cli/a.cpp",
+            "return {\n    .x = {},\n    .y = f({1})};\n",
+            "host/cli/a.cpp:2: .x = {} stands before a call",
+        ),
+    ],
+)
 def test_what_a_comment_or_a_document_gets_wrong_is_named(lint, path, text, wrong):
     code, said = lint("lint-texts", {path: text})
     assert code == 1
@@ -143,19 +208,24 @@ def test_what_a_comment_or_a_document_gets_wrong_is_named(lint, path, text, wron
 
 
 def test_a_bound_function_that_its_header_leaves_out_is_named(lint):
-    code, said = lint("lint-texts", {"host/bind/a.h": "//   known() → text\n",
-                                     "host/bind/a.cpp": 'method<&f>("known"), method<&g>("left_out")\n'})
+    code, said = lint(
+        "lint-texts",
+        {"host/bind/a.h": "//   known() → text\n", "host/bind/a.cpp": 'method<&f>("known"), method<&g>("left_out")\n'},
+    )
     assert (code, said) == (1, "host/bind/a.cpp:1: 'left_out' is not described in a.h\n")
 
 
 def test_texts_that_are_right_are_clean(lint):
-    assert lint("lint-texts", {
-        "host/lua/a.h": "// next to b.h and host/lua/b.h; LibTorch's caffe2/serialize/versions.h\n",
-        "host/lua/b.h": "lua_pushcfunction(L, f);\n",
-        "host/lua/b.cpp": "A a{.x = f(), .y = {}, .z = 1};\nB b({.x = {}}, f());\n",
-        "host/engine/a.cpp": "lua_pushcclosure(L, &guarded<&f>, 1);\n",
-        "README.md": f"| {'word ' * 15}| `code {'of ' * 20} words` |\n",
-    }) == (0, "")
+    assert lint(
+        "lint-texts",
+        {
+            "host/lua/a.h": "// next to b.h and host/lua/b.h; LibTorch's caffe2/serialize/versions.h\n",
+            "host/lua/b.h": "lua_pushcfunction(L, f);\n",
+            "host/lua/b.cpp": "A a{.x = f(), .y = {}, .z = 1};\nB b({.x = {}}, f());\n",
+            "host/engine/a.cpp": "lua_pushcclosure(L, &guarded<&f>, 1);\n",
+            "README.md": f"| {'word ' * 15}| `code {'of ' * 20} words` |\n",
+        },
+    ) == (0, "")
 
 
 @pytest.fixture
@@ -163,8 +233,11 @@ def lint_cpp(lint, tmp_path):
     """Runs lint-cpp over a tree whose sources a build compiles: exit code, (file:line, check) of what it finds."""
 
     def run(files):
-        compiled = [{"directory": str(tmp_path), "file": path, "command": f"c++ -I{tmp_path} -std=c++20 -o a.o -c {path}"}
-                    for path in files if path.endswith(".cpp")]
+        compiled = [
+            {"directory": str(tmp_path), "file": path, "command": f"c++ -I{tmp_path} -std=c++20 -o a.o -c {path}"}
+            for path in files
+            if path.endswith(".cpp")
+        ]
         code, said = lint("lint-cpp", {**files, "build/compile_commands.json": json.dumps(compiled)})
         return code, sorted({*re.findall(rf"^{tmp_path}/(\S+:\d+):\d+: error: .*\[([\w-]+)", said, re.MULTILINE)})
 
@@ -173,51 +246,73 @@ def lint_cpp(lint, tmp_path):
 
 @pytest.mark.parametrize("folder", ["base", "arrow", "engine/data", "cuda"])
 def test_a_name_of_the_wrong_case_is_found(lint_cpp, folder):
-    assert lint_cpp({f"host/{folder}/a.h": "#pragma once\nint WrongInHeader();\n",
-                     f"host/{folder}/a.cpp": f'#include "host/{folder}/a.h"\n\nint WrongInSource() {{ return 1; }}\n'}) == (
-        1, [(f"host/{folder}/{place}", "readability-identifier-naming") for place in ("a.cpp:3", "a.h:2")])
+    assert lint_cpp(
+        {
+            f"host/{folder}/a.h": "#pragma once\nint WrongInHeader();\n",
+            f"host/{folder}/a.cpp": f'#include "host/{folder}/a.h"\n\nint WrongInSource() {{ return 1; }}\n',
+        }
+    ) == (1, [(f"host/{folder}/{place}", "readability-identifier-naming") for place in ("a.cpp:3", "a.h:2")])
 
 
 def test_a_mistake_is_found(lint_cpp):
-    assert lint_cpp({"host/engine/a.cpp": "#include <string>\nint use(std::string);\n\n"
-                                          "int twice(std::string text) {\n  return use(std::move(text)) +\n         use(text);\n}\n"}) == (
-        1, [("host/engine/a.cpp:6", "bugprone-use-after-move")])
+    assert lint_cpp(
+        {
+            "host/engine/a.cpp": "#include <string>\nint use(std::string);\n\n"
+            "int twice(std::string text) {\n  return use(std::move(text)) +\n         use(text);\n}\n"
+        }
+    ) == (1, [("host/engine/a.cpp:6", "bugprone-use-after-move")])
 
 
 @pytest.mark.parametrize("definition", ["int size = {};", "  int size = {};", "using Size = int[{}];"])
 def test_files_that_define_the_same_name_are_read_apart(lint_cpp, definition):
-    files = {f"host/engine/{name}.cpp": f"namespace {{\n{definition.format(number)}\n}}\nint {name}Wrong();\n"
-             for number, name in enumerate("abc", 1)}
+    files = {
+        f"host/engine/{name}.cpp": f"namespace {{\n{definition.format(number)}\n}}\nint {name}Wrong();\n"
+        for number, name in enumerate("abc", 1)
+    }
     assert lint_cpp(files) == (1, [(f"host/engine/{name}.cpp:4", "readability-identifier-naming") for name in "abc"])
 
 
 def test_files_that_the_build_compiles_together_are_read(lint, tmp_path):
     names = [tmp_path / "host/engine" / f"{name}.cpp" for name in "ab"]
     command = {"directory": str(tmp_path), "file": "build/group.cxx", "command": "c++ -o a.o -c build/group.cxx"}
-    code, said = lint("lint-cpp", {"host/engine/a.cpp": "int a();\n", "host/engine/b.cpp": "int WrongName();\n",
-                                   "build/group.cxx": "".join(f'#include "{name}"\n' for name in names),
-                                   "build/compile_commands.json": json.dumps([command])})
+    code, said = lint(
+        "lint-cpp",
+        {
+            "host/engine/a.cpp": "int a();\n",
+            "host/engine/b.cpp": "int WrongName();\n",
+            "build/group.cxx": "".join(f'#include "{name}"\n' for name in names),
+            "build/compile_commands.json": json.dumps([command]),
+        },
+    )
     assert code == 1 and "b.cpp:1" in said and "not built here" not in said
 
 
 def test_cpp_that_does_not_compile_is_named(lint_cpp):
     assert lint_cpp({"host/engine/a.cpp": "int a();\n", "host/engine/b.cpp": "int b() { return gone; }\n"}) == (
-        1, [("host/engine/b.cpp:1", "clang-diagnostic-error")])
+        1,
+        [("host/engine/b.cpp:1", "clang-diagnostic-error")],
+    )
 
 
 def test_cpp_that_is_right_is_clean(lint_cpp):
-    assert lint_cpp({"host/engine/a.cpp": "void zero_(int& value) { value = 0; }\n", "host/cuda/b.cpp": "int size = 1;\n"}) == (0, [])
+    assert lint_cpp(
+        {"host/engine/a.cpp": "void zero_(int& value) { value = 0; }\n", "host/cuda/b.cpp": "int size = 1;\n"}
+    ) == (0, [])
 
 
 def test_only_what_changed_lately_is_read_unless_all_is_asked_for(lint, tmp_path):
     def git(*arguments):
-        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", tmp_path, *arguments], check=True,
-                       capture_output=True)
+        subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", tmp_path, *arguments],
+            check=True,
+            capture_output=True,
+        )
 
     names = ("old", "new", "header", "edited")
     files = {f"host/base/{name}.cpp": f"int {name}Wrong();\n" for name in names}
-    files["build/compile_commands.json"] = json.dumps([
-        {"directory": str(tmp_path), "file": path, "command": f"c++ -I{tmp_path} -o a.o -c {path}"} for path in files])
+    files["build/compile_commands.json"] = json.dumps(
+        [{"directory": str(tmp_path), "file": path, "command": f"c++ -I{tmp_path} -o a.o -c {path}"} for path in files]
+    )
     lint("lint-cpp", {**files, ".gitignore": "build\nhost/base/new.cpp\n"})
     git("init", "-q")
     git("add", ".")
@@ -240,12 +335,15 @@ def test_a_clang_tidy_that_fails_without_a_finding_fails_the_lint(lint, tmp_path
     broken.chmod(0o755)
     monkeypatch.setenv("PATH", f"{broken.parent}:{os.environ['PATH']}")
     command = {"directory": str(tmp_path), "file": "host/engine/a.cpp", "command": "c++ -o a.o -c host/engine/a.cpp"}
-    assert lint("lint-cpp", {"host/engine/a.cpp": "int a();\n", "build/compile_commands.json": json.dumps([command])}) == (
-        1, "out of memory\n")
+    assert lint(
+        "lint-cpp", {"host/engine/a.cpp": "int a();\n", "build/compile_commands.json": json.dumps([command])}
+    ) == (1, "out of memory\n")
 
 
 def test_cpp_that_was_not_built_is_named(lint):
     files = {"host/cuda/a.cpp": "int WrongName();\n"}
     assert lint("lint-cpp", files) == (1, "lint-cpp: build/compile_commands.json is missing: run scripts/build\n")
     assert lint("lint-cpp", {**files, "build/compile_commands.json": "[]"}) == (
-        0, "lint-cpp: not built here, so not read: host/cuda\n")
+        0,
+        "lint-cpp: not built here, so not read: host/cuda\n",
+    )

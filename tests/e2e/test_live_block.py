@@ -4,6 +4,7 @@ import contextlib
 import re
 
 import pytest
+
 from screen import Screen
 from test_terminal import LIVE, OnTerminal
 
@@ -62,7 +63,12 @@ def test_a_terminal_that_is_resized_in_the_middle(rtrain, before, after):
     assert len([row for row in rows if row.startswith("report 2  ")]) == 1, rows
 
 
-WIDE = LIVE.replace("'live'", "'東京の実験-🚀'").replace("loss =", "['正解率'] =").replace("25%", "進捗二五").replace("50%", "進捗五十")
+WIDE = (
+    LIVE.replace("'live'", "'東京の実験-🚀'")
+    .replace("loss =", "['正解率'] =")
+    .replace("25%", "進捗二五")
+    .replace("50%", "進捗五十")
+)
 
 
 @pytest.mark.parametrize("columns", [80, 40, 21])
@@ -70,7 +76,9 @@ def test_wide_characters_in_names(rtrain, columns):
     with live(rtrain, WIDE, columns=columns) as run:
         run.read_until(DRAWN)
         shown = Screen(columns).feed(run.output).rows()
-        assert [row for row in shown if row.startswith("東京の実験-🚀")] and [row for row in shown if "進捗五" in row], shown
+        assert [row for row in shown if row.startswith("東京の実験-🚀")] and [
+            row for row in shown if "進捗五" in row
+        ], shown
         rows = Screen(columns).feed(finish(rtrain, run)).rows()
     expect_only_lines(rows, columns)
     table = Screen(columns).feed(OnTerminal(rtrain, "ls", columns=columns).end().replace(b"\n", b"\r\n")).rows()
@@ -79,7 +87,7 @@ def test_wide_characters_in_names(rtrain, columns):
 
 def test_no_color_and_dumb_terminals_get_no_colours(rtrain):
     def colours(**env):
-        rtrain.env = {key: value for key, value in {**rtrain.env, "NO_COLOR": "", "TERM": "xterm", **env}.items()}
+        rtrain.env = dict({**rtrain.env, "NO_COLOR": "", "TERM": "xterm", **env}.items())
         (rtrain.folder / "seen").touch()
         with live(rtrain, LIVE, "--name", f"run-{len(rtrain.json('ls'))}", columns=80) as run:
             return set(re.findall(rb"\x1b\[[\d;]*m", run.end()))
@@ -113,8 +121,10 @@ def test_an_epoch_under_way_has_a_bar_and_its_start_is_told(rtrain):
         rows = Screen(80).feed(run.output).rows()
         assert [row for row in rows if re.fullmatch(r"batch +\d+/10  ━+─+  [\d.]+ it/s  [\d.]+ s left", row)], rows
         rows = Screen(80).feed(finish(rtrain, run)).rows()
-    assert rows[:2] == ["rtrain: 2 workers, shm, CPU",
-                        "rtrain: batches of 2 on each worker, 4 together; 20 of 40 samples each"], rows
+    assert rows[:2] == [
+        "rtrain: 2 workers, shm, CPU",
+        "rtrain: batches of 2 on each worker, 4 together; 20 of 40 samples each",
+    ], rows
     assert "batches of 2 on each worker, 4 together; 20 of 40 samples each" in rtrain("show", "live").stdout
     assert not [row for row in rows if row.startswith("batch ")], rows
 
@@ -134,7 +144,9 @@ def test_a_pipe_gets_a_line_for_few_of_many_reports(rtrain):
     result = rtrain.run_ok(MANY)
     lines = [line for line in result.stderr.splitlines() if line.startswith("report ")]
     assert lines[:20] == [f"report {index}  step={index + 1}" for index in range(20)]
-    shown = len(lines) + sum(int(count) for count in re.findall(r"\((\d+) reports? before it not shown\)", result.stderr))
+    shown = len(lines) + sum(
+        int(count) for count in re.findall(r"\((\d+) reports? before it not shown\)", result.stderr)
+    )
     assert shown == 500 and lines[-1].startswith("report 499  step=500") and len(lines) < 250
     assert "\x1b" not in result.stderr and "\r" not in result.stderr
     assert len(rtrain.reports("many")) == 500

@@ -94,8 +94,7 @@ def test_errors_and_exit_codes_are_those_of_workers(rtrain):
         local train = require 'rtrain'
         train.DataParallelTrainer({train_loop_per_worker = function() %s end}):fit()
         """
-    for code in ("error('broken')", "local t = nil; t.x = 1", "train.report(5)",
-                 "train.get_dataset_shard('x')"):
+    for code in ("error('broken')", "local t = nil; t.x = 1", "train.report(5)", "train.get_dataset_shard('x')"):
         local, one = (rtrain.run(body % code, "-n", n) for n in "01")
         assert local.returncode == one.returncode == 1, (code, local.stderr)
         assert local.stderr.splitlines()[-3:] == one.stderr.splitlines()[-3:]
@@ -124,8 +123,13 @@ def test_several_runs_in_one_script(rtrain):
         print('outside', ok, err.message:match 'works in the train function only')
         """)
     lines = [line.split("\t") for line in result.stdout.splitlines()]
-    assert lines == [["run", "1", "1"], ["run", "2", "2"], ["run", "3", "1"], ["sum", "2"],
-                     ["outside", "false", "works in the train function only"]]
+    assert lines == [
+        ["run", "1", "1"],
+        ["run", "2", "2"],
+        ["run", "3", "1"],
+        ["sum", "2"],
+        ["outside", "false", "works in the train function only"],
+    ]
 
 
 def test_callbacks_and_stop_conditions_run_between_reports(rtrain):
@@ -151,13 +155,16 @@ def test_callbacks_and_stop_conditions_run_between_reports(rtrain):
 
 @pytest.mark.parametrize("loop", ["while true do io.open('x') end", "for i = 1, math.huge do train.report{i = i} end"])
 def test_a_signal_ends_a_train_function_that_does_not_ask(rtrain, loop):
-    running = rtrain.start("run", rtrain.script(f"""
+    running = rtrain.start(
+        "run",
+        rtrain.script(f"""
         local train = require 'rtrain'
         train.DataParallelTrainer({{
           train_loop_per_worker = function() io.open('running', 'w'):close() {loop} end,
           scaling_config = {{num_workers = 0}},
           run_config = {{failure_config = {{preemption_grace_s = 0.3}}}}}}):fit()
-        """))
+        """),
+    )
     wait_until(lambda: (rtrain.folder / "running").exists(), message="the train function")
     running.send(signal.SIGINT)
     assert running.wait().returncode == 130, running.stderr
@@ -225,7 +232,8 @@ def test_what_the_train_function_prints_is_in_the_logs(rtrain):
     result = rtrain.run_ok(PRINTS.replace("@THEN@", ""))
     log = log_of(rtrain)
     assert [line for line in log.splitlines() if "warning" not in line] == [
-        line for line in PRINTED.splitlines() if "warning" not in line]
+        line for line in PRINTED.splitlines() if "warning" not in line
+    ]
     assert log.count("warning") == 3 and "callback" not in log and "after the run" not in log
     shown = rtrain("logs", "mine").stdout
     assert shown.count("[rank 0] ") == 9 and "[rank 0] step\t3\n" in shown
@@ -244,8 +252,14 @@ def test_streams_that_are_one_file_keep_their_order(rtrain):
     assert log_of(rtrain) == PRINTED
 
 
-@pytest.mark.parametrize("death, code", [("os.execute('kill -9 ' .. '$PPID')", -signal.SIGKILL), ("os.exit(3)", 3),
-                                         ("os.execute('kill -ABRT ' .. '$PPID')", -signal.SIGABRT)])
+@pytest.mark.parametrize(
+    "death, code",
+    [
+        ("os.execute('kill -9 ' .. '$PPID')", -signal.SIGKILL),
+        ("os.exit(3)", 3),
+        ("os.execute('kill -ABRT ' .. '$PPID')", -signal.SIGABRT),
+    ],
+)
 def test_what_was_printed_before_a_crash_is_not_lost(rtrain, death, code):
     body = "for line = 1, 20000 do print('line', line) end io.write('last words\\n') " + death
     result = rtrain.run(PRINTS.replace("@THEN@", body))
@@ -273,11 +287,18 @@ def test_a_reader_that_takes_its_time_loses_nothing(rtrain):
 
 
 # In C, where nothing can be raised; and one that takes the error and goes on.
-@pytest.mark.parametrize("body, number, code", [
-    ("io.popen('echo $$ > sleeper; exec sleep 1000'):read()", signal.SIGINT, 130),
-    ("while true do pcall(function() while true do io.open('x') end end) end", signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    "body, number, code",
+    [
+        ("io.popen('echo $$ > sleeper; exec sleep 1000'):read()", signal.SIGINT, 130),
+        ("while true do pcall(function() while true do io.open('x') end end) end", signal.SIGTERM, 143),
+    ],
+)
 def test_a_train_function_that_ignores_a_stop_ends_with_its_process(rtrain, body, number, code):
-    running = rtrain.start("run", rtrain.script("""
+    running = rtrain.start(
+        "run",
+        rtrain.script(
+            """
         local train = require 'rtrain'
         train.DataParallelTrainer({
           train_loop_per_worker = function()
@@ -287,11 +308,15 @@ def test_a_train_function_that_ignores_a_stop_ends_with_its_process(rtrain, body
           end,
           scaling_config = {num_workers = 0},
           run_config = {name = 'mine', failure_config = {preemption_grace_s = 0.3}}}):fit()
-        """.replace("BODY", body)))
+        """.replace("BODY", body)
+        ),
+    )
     wait_until(lambda: (rtrain.folder / "running").exists(), message="the train function")
     if "sleeper" in body:
-        sleeper = wait_until(lambda: (rtrain.folder / "sleeper").exists() and (rtrain.folder / "sleeper").read_text(),
-                             message="the program")
+        sleeper = wait_until(
+            lambda: (rtrain.folder / "sleeper").exists() and (rtrain.folder / "sleeper").read_text(),
+            message="the program",
+        )
     running.send(number)
     result = running.wait()
     if "sleeper" in body:

@@ -5,6 +5,7 @@ import resource
 import subprocess
 
 import pytest
+
 from conftest import RTRAIN
 
 PRINTING = """
@@ -43,8 +44,15 @@ def test_a_log_below_its_limit_is_whole(rtrain):
     shown = rtrain("logs", "run", "--rank", 1)
     assert shown.stderr == "" and len(shown.stdout.splitlines()) == 1001
     assert [path.name for path in sorted((rtrain.run_folder("run") / "logs/attempt-1").iterdir())] == [
-        "rank-0.log", "rank-0.log.1", "rank-0.times", "rank-0.times.1",
-        "rank-1.log", "rank-1.log.1", "rank-1.times", "rank-1.times.1"]
+        "rank-0.log",
+        "rank-0.log.1",
+        "rank-0.times",
+        "rank-0.times.1",
+        "rank-1.log",
+        "rank-1.log.1",
+        "rank-1.times",
+        "rank-1.times.1",
+    ]
 
 
 def test_the_last_lines(rtrain):
@@ -56,7 +64,9 @@ def test_the_last_lines(rtrain):
     own = [line for line in everything if line.startswith("[rank 1]") and " 0000" in line]
     shown = rtrain("logs", "run", "-n", 2, "--rank", 1, "--grep", " 0000", "-t").stdout.splitlines()
     assert [line.split(" ", 1)[1] for line in shown] == own[-2:]
-    assert [line["line"] for line in rtrain.json("logs", "run", "-n", 5000)] == [line.split("] ", 1)[1] for line in everything]
+    assert [line["line"] for line in rtrain.json("logs", "run", "-n", 5000)] == [
+        line.split("] ", 1)[1] for line in everything
+    ]
     assert rtrain("logs", "run", "-f", "-n", 4).stdout.splitlines() == everything[-4:]
     refused = rtrain("logs", "run", "--tail", 0)
     assert refused.returncode == 2 and "--tail" in refused.stderr
@@ -76,8 +86,9 @@ def test_a_log_of_any_size_is_shown_in_little_memory(rtrain):
         resource.setrlimit(resource.RLIMIT_DATA, (64 << 20, 64 << 20))
 
     for args in ((), ("--json",)):
-        with subprocess.Popen([RTRAIN, "logs", "run", *args], env=rtrain.env, stdout=subprocess.PIPE,
-                              preexec_fn=limited, text=True) as process:
+        with subprocess.Popen(
+            [RTRAIN, "logs", "run", *args], env=rtrain.env, stdout=subprocess.PIPE, preexec_fn=limited, text=True
+        ) as process:
             shown = sum("y" * 999 in text for text in process.stdout)
         assert process.returncode == 0 and shown == 100_000
 
@@ -87,7 +98,9 @@ def test_the_documents_lines(rtrain):
     lines = json.loads(rtrain("logs", "run", "--json").stdout)
     assert len(lines) == 8
     assert all(sorted(line) == ["attempt", "line", "rank", "time"] and line["attempt"] == 1 for line in lines)
-    assert [line["line"] for line in lines if line["rank"] == 1] == [f"1 {i:07} " + "x" * 10 for i in (1, 2, 3)] + ["the end"]
+    assert [line["line"] for line in lines if line["rank"] == 1] == [f"1 {i:07} " + "x" * 10 for i in (1, 2, 3)] + [
+        "the end"
+    ]
     shown = rtrain.json("show", "run")
     assert all(shown["started_at"] <= line["time"] <= shown["ended_at"] for line in lines)
     empty = rtrain.run_folder("run") / "logs/attempt-1"
@@ -136,9 +149,11 @@ def test_lines_without_times_come_rank_by_rank(rtrain):
 
 def test_a_rank_or_attempt_that_is_not_there_is_refused(rtrain):
     rtrain.run_ok(PRINTING, "-n", 2)
-    for args, reason in ((("--rank", 9), "attempt 1 of the run 'run' has no rank 9, its ranks: 0, 1"),
-                         (("--rank", 2, "-f"), "has no rank 2, its ranks: 0, 1"),
-                         (("--attempt", 3), "the run 'run' has no attempt 3, its attempts: 1")):
+    for args, reason in (
+        (("--rank", 9), "attempt 1 of the run 'run' has no rank 9, its ranks: 0, 1"),
+        (("--rank", 2, "-f"), "has no rank 2, its ranks: 0, 1"),
+        (("--attempt", 3), "the run 'run' has no attempt 3, its attempts: 1"),
+    ):
         refused = rtrain("logs", "run", *args)
         assert refused.returncode == 2 and reason in refused.stderr, refused.stderr
         assert refused.stdout == ""

@@ -15,11 +15,17 @@ train.DataParallelTrainer {
 """
 
 
-@pytest.mark.parametrize(("call", "words"), [
-    ("train.report {[''] = 1}", "report: an empty string is the name of a metric"),
-    ("train.report {val = {top = {[''] = 1}}}", "report: an empty string is the name of a metric in metrics.val.top"),
-    ("train.log {[''] = 1}", "log: a key is empty"),
-])
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("train.report {[''] = 1}", "report: an empty string is the name of a metric"),
+        (
+            "train.report {val = {top = {[''] = 1}}}",
+            "report: an empty string is the name of a metric in metrics.val.top",
+        ),
+        ("train.log {[''] = 1}", "log: a key is empty"),
+    ],
+)
 def test_a_metric_needs_a_name(rtrain, call, words):
     result = rtrain.run(REPORTS % call, "-q")
     assert result.returncode == 1 and words in result.stderr and "train.lua:3" in result.stderr
@@ -28,18 +34,34 @@ def test_a_metric_needs_a_name(rtrain, call, words):
 @pytest.fixture
 def nameless(rtrain):
     """A store of a version that took such names: a report and a series have one."""
-    rtrain.run_ok(REPORTS % "train.log {a = 1}; train.log {a = 3}; train.report {b = 1}; train.report {b = 2}", "-q", "--name", "old")
+    rtrain.run_ok(
+        REPORTS % "train.log {a = 1}; train.log {a = 3}; train.report {b = 1}; train.report {b = 2}",
+        "-q",
+        "--name",
+        "old",
+    )
     with sqlite3.connect(rtrain.storage / "rtrain.db") as store:
         store.execute("UPDATE series SET key = ''")
         store.execute("""UPDATE reports SET metrics = '{"": 7, "val": {"": 8}, "b": 1}'""")
     return rtrain
 
 
-@pytest.mark.parametrize("args", [
-    ("ls",), ("show", "old"), ("metrics", "old"), ("plot", "old", ""), ("plot", "old", "", "-o", "chart.svg"), ("diff", "old", "old"),
-    ("export", "old", "--html", "-o", "page.html"), ("export", "old", "-o", "table.csv"), ("export", "old", "--series"),
-    ("export", "old", "--format", "parquet", "-o", "table.parquet"), ("export", "old", "--format", "tensorboard", "-o", "events"),
-])
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("ls",),
+        ("show", "old"),
+        ("metrics", "old"),
+        ("plot", "old", ""),
+        ("plot", "old", "", "-o", "chart.svg"),
+        ("diff", "old", "old"),
+        ("export", "old", "--html", "-o", "page.html"),
+        ("export", "old", "-o", "table.csv"),
+        ("export", "old", "--series"),
+        ("export", "old", "--format", "parquet", "-o", "table.parquet"),
+        ("export", "old", "--format", "tensorboard", "-o", "events"),
+    ],
+)
 def test_a_name_of_an_older_store_is_shown_as_others_are(nameless, args):
     result = nameless(*args)
     assert result.returncode == 0, result.stderr
@@ -49,7 +71,12 @@ def test_a_name_of_an_older_store_is_shown_as_others_are(nameless, args):
 
 def test_a_page_that_cannot_be_written_leaves_the_file_as_it_was(rtrain):
     rtrain.run_ok(REPORTS % "for i = 1, 3 do train.report {loss = i} end", "-q", "--name", "a")
-    for args in (("export", "a", "--html"), ("export", "a"), ("export", "a", "--format", "json"), ("plot", "a", "loss")):
+    for args in (
+        ("export", "a", "--html"),
+        ("export", "a"),
+        ("export", "a", "--format", "json"),
+        ("plot", "a", "loss"),
+    ):
         for name in ("out.svg", "old.svg"):
             (rtrain.folder / "old.svg").write_text("before")
             rtrain.fail_calls("write:1:ENOSPC:path=.svg")
@@ -62,7 +89,10 @@ def test_a_page_that_cannot_be_written_leaves_the_file_as_it_was(rtrain):
 
 @pytest.fixture
 def long(rtrain):
-    script = REPORTS % "train.report {text = ('x'):rep(5000), [('n'):rep(5000)] = 0.25, list = {('y'):rep(5000)}, loss = 0.5}"
+    script = (
+        REPORTS
+        % "train.report {text = ('x'):rep(5000), [('n'):rep(5000)] = 0.25, list = {('y'):rep(5000)}, loss = 0.5}"
+    )
     script = script.replace("}:fit()", "  train_loop_config = {prompt = ('z'):rep(5000)},\n}:fit()")
     result = rtrain.run_ok(script, "--name", "long", "--tag", "t" * 100)
     assert "text=" + "x" * 79 + "…" in result.stderr and max(map(len, result.stderr.splitlines())) < 1000

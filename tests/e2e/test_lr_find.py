@@ -4,6 +4,7 @@ import json
 import math
 
 import pytest
+
 from conftest import leftovers
 
 SCRIPT = """
@@ -79,9 +80,12 @@ def test_groups_keep_their_ratio_and_schedules_do_not_matter(rtrain):
     grouped = SCRIPT.replace(
         "torch.optim.SGD({{params = model:parameters(), lr = 0.5}})",
         "torch.optim.SGD({{params = {model:parameters()[1]}, lr = 0.5}, {params = {model:parameters()[3]}, lr = 0.05}})",
-    ).replace("optimizer:step()", """optimizer:step()
+    ).replace(
+        "optimizer:step()",
+        """optimizer:step()
             assert(math.abs(optimizer.param_groups[2].lr * 10 / optimizer.param_groups[1].lr - 1) < 1e-9)
-            optimizer.param_groups[1].lr = 77""")
+            optimizer.param_groups[1].lr = 77""",
+    )
     steps = found(rtrain, "-n", "0", "--steps", "20", script=grouped)["steps"]
     assert steps[-1]["lr"] == pytest.approx(1)
 
@@ -93,15 +97,18 @@ def test_what_a_person_reads(rtrain):
     assert "learning rate" in (rtrain.folder / "lr.svg").read_text()
 
 
-@pytest.mark.parametrize("change, args, code, words", [
-    (("epochs = 50", "epochs = 1"), ["--batches"], 2, ["--batches"]),
-    (("epochs = 50", "epochs = 0"), [], 1, ["no optimizer made a step"]),
-    (("batch_size = 16", "batch_size = 256"), ["--set", "epochs=4"], 1, ["made 8 steps", "more epochs"]),
-    (("mse_loss(model(a), b)", "mse_loss(model(a) * 0 + 1, b * 0)"), [], 1, ["the loss falls at none", "--max-lr"]),
-    (("real", "real"), ["--min-lr", "1", "--max-lr", "0.1"], 2, ["--min-lr 1 is not below --max-lr 0.1"]),
-    (("real", "real"), ["-o", "lr.gif"], 2, [".svg or .png"]),
-    ((":backward()", ":backwards()"), [], 1, ["backwards"]),
-])
+@pytest.mark.parametrize(
+    "change, args, code, words",
+    [
+        (("epochs = 50", "epochs = 1"), ["--batches"], 2, ["--batches"]),
+        (("epochs = 50", "epochs = 0"), [], 1, ["no optimizer made a step"]),
+        (("batch_size = 16", "batch_size = 256"), ["--set", "epochs=4"], 1, ["made 8 steps", "more epochs"]),
+        (("mse_loss(model(a), b)", "mse_loss(model(a) * 0 + 1, b * 0)"), [], 1, ["the loss falls at none", "--max-lr"]),
+        (("real", "real"), ["--min-lr", "1", "--max-lr", "0.1"], 2, ["--min-lr 1 is not below --max-lr 0.1"]),
+        (("real", "real"), ["-o", "lr.gif"], 2, [".svg or .png"]),
+        ((":backward()", ":backwards()"), [], 1, ["backwards"]),
+    ],
+)
 def test_what_does_not_work(rtrain, change, args, code, words):
     result = rtrain("lr-find", rtrain.script(SCRIPT.replace(*change)), "-n", "0", *args)
     assert result.returncode == code and result.stdout == "", result.stderr

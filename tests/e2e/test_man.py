@@ -4,18 +4,21 @@ import re
 import subprocess
 
 import pytest
+
 from conftest import SOURCE
 
 
 def listed_commands(rtrain):
     text = rtrain("--help").stdout
-    return re.findall(r"^  ([a-z-]+)  ", text[text.index("Subcommands:"):], re.M)
+    return re.findall(r"^  ([a-z-]+)  ", text[text.index("Subcommands:") :], re.M)
 
 
 def shown(rtrain, page, columns=80, locale="C.UTF-8"):
     """What man makes of a page. A warning of groff fails the test."""
     env = {**rtrain.env, "MANWIDTH": str(columns), "LC_ALL": locale, "MANROFFSEQ": ""}
-    done = subprocess.run(["man", "--warnings", "-P", "cat", "-l", page], env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        ["man", "--warnings", "-P", "cat", "-l", page], env=env, capture_output=True, text=True, timeout=60
+    )
     assert (done.returncode, done.stderr) == (0, ""), page
     return re.sub(".\b", "", done.stdout)
 

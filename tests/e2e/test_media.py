@@ -11,6 +11,7 @@ import subprocess
 import zlib
 
 import pytest
+
 import sixel
 from conftest import RTRAIN, Rtrain
 from test_series import script
@@ -59,9 +60,9 @@ def pixels(png):
     channels = {0: 1, 4: 2, 2: 3, 6: 4}[kind]
     data, at = b"", 8
     while at < len(png):
-        size = struct.unpack(">I", png[at:at + 4])[0]
-        if png[at + 4:at + 8] == b"IDAT":
-            data += png[at + 8:at + 8 + size]
+        size = struct.unpack(">I", png[at : at + 4])[0]
+        if png[at + 4 : at + 8] == b"IDAT":
+            data += png[at + 8 : at + 8 + size]
         at += size + 12
     return width, height, channels, len(zlib.decompress(data))
 
@@ -70,9 +71,15 @@ def test_everything_is_listed_and_stored_once(store):
     rows = media(store)
     assert set(rows[0]) == {"kind", "name", "step", "rank", "attempt", "time", "bytes", "hash", "path"}
     assert collections.Counter((row["kind"], row["name"]) for row in rows) == {
-        ("image", "samples/red"): 6, ("image", "ramp"): 6, ("text", "story"): 4, ("histogram", "weights"): 4,
-        ("table", "wrong"): 4}
-    steps = {name: sorted({row["step"] for row in rows if row["name"] == name}) for name in ("ramp", "story", "weights")}
+        ("image", "samples/red"): 6,
+        ("image", "ramp"): 6,
+        ("text", "story"): 4,
+        ("histogram", "weights"): 4,
+        ("table", "wrong"): 4,
+    }
+    steps = {
+        name: sorted({row["step"] for row in rows if row["name"] == name}) for name in ("ramp", "story", "weights")
+    }
     assert steps == {"ramp": [0, 10, 20], "story": [0, 1], "weights": [0, 1]}
     assert len({row["hash"] for row in rows if row["name"] == "samples/red"}) == 1, "one content for six rows"
     assert all(row["path"] is None and row["attempt"] == 1 for row in rows)
@@ -118,15 +125,21 @@ def enlarged(rows, factor):
 
 
 def is_near(a, b, by):
-    return all(abs(x - y) <= by for row_a, row_b in zip(a, b, strict=True)
-               for pixel_a, pixel_b in zip(row_a, row_b, strict=True) for x, y in zip(pixel_a, pixel_b))
+    return all(
+        abs(x - y) <= by
+        for row_a, row_b in zip(a, b, strict=True)
+        for pixel_a, pixel_b in zip(row_a, row_b, strict=True)
+        for x, y in zip(pixel_a, pixel_b)
+    )
 
 
 def test_a_terminal_that_says_that_it_has_sixel_gets_it(store):
     output = shown_by(store, b"\x1b[?62;4;22c", "show", "run", "--media")
     ramp = [int(255 * min(max(-0.5 + 2 * i / 7, 0), 1) + 0.5) for i in range(8)]
-    expected = {"ramp": (64, [[(value,) * 3 for value in ramp[:4]], [(value,) * 3 for value in ramp[4:]]]),
-                "samples/red": (42, [[(255, 0, 0)] * 6] * 4)}
+    expected = {
+        "ramp": (64, [[(value,) * 3 for value in ramp[:4]], [(value,) * 3 for value in ramp[4:]]]),
+        "samples/red": (42, [[(255, 0, 0)] * 6] * 4),
+    }
     found = sixel.pictures(output)
     assert len(found) == 4 and "▀" not in output.decode()
     for name, (width, height, rows) in zip(["ramp", "ramp", "samples/red", "samples/red"], found):
@@ -139,14 +152,19 @@ def test_a_terminal_that_says_that_it_has_sixel_gets_it(store):
 
 
 def test_more_colours_than_a_palette_has_become_similar_ones(rtrain):
-    rtrain.run_ok(script("""
+    rtrain.run_ok(
+        script(
+            """
       local torch = require 'torch'
       local ramp = torch.arange(100):mul(2):to('uint8')
       local image = torch.stack({ramp:view(1, 100):expand(100, 100), ramp:view(100, 1):expand(100, 100),
                                  torch.full({100, 100}, 9, {dtype = 'uint8'})}, 0)
       train.log_image('ramps', image)
       train.report {}
-    """, workers=1))
+    """,
+            workers=1,
+        )
+    )
     [(width, height, rows)] = sixel.pictures(shown_by(rtrain, b"\x1b[?4c", "show", "run", "--media"))
     image = [[(2 * column, 2 * row, 9) for column in range(100)] for row in range(100)]
     assert (width, height) == (200, 200)
@@ -161,8 +179,13 @@ def test_a_terminal_that_does_not_say_so_gets_blocks(store, answer):
 
 
 def test_the_form_can_be_said(store):
-    piped = subprocess.run([RTRAIN, "show", "run", "--media", "--images", "sixel"], cwd=store.folder, env=store.env,
-                           capture_output=True, check=True).stdout
+    piped = subprocess.run(
+        [RTRAIN, "show", "run", "--media", "--images", "sixel"],
+        cwd=store.folder,
+        env=store.env,
+        capture_output=True,
+        check=True,
+    ).stdout
     assert [picture[:2] for picture in sixel.pictures(piped)] == [(256, 128)] * 2 + [(252, 168)] * 2
     assert "▀" in store("show", "run", "--media", "--images", "blocks").stdout, "also into a pipe"
     asked = OnTerminal(store, "show", "run", "--media", "--images", "blocks", has_keys=True).end()
@@ -171,8 +194,13 @@ def test_the_form_can_be_said(store):
     [path, *_] = [row["path"] for row in media(store, "-o", "files") if row["kind"] == "image"]
     image.write_bytes((store.folder / path).read_bytes())
     store.env["NO_COLOR"] = "1"
-    peeked = subprocess.run([RTRAIN, "data", "peek", image, "--images", "sixel"], cwd=store.folder, env=store.env,
-                            capture_output=True, check=True).stdout
+    peeked = subprocess.run(
+        [RTRAIN, "data", "peek", image, "--images", "sixel"],
+        cwd=store.folder,
+        env=store.env,
+        capture_output=True,
+        check=True,
+    ).stdout
     assert len(sixel.pictures(peeked)) == 1
     assert store("show", "run", "--images", "sixel").returncode == 2
 
@@ -196,8 +224,10 @@ def test_files_are_written(store):
     for row, path in zip(rows, paths):
         if row["kind"] != "table":
             assert path.stat().st_size == row["bytes"]
+
     def file(name):
         return (store.folder / "files" / name).read_bytes()
+
     assert pixels(file("samples_red-2-rank0.png")) == (6, 4, 3, 4 * (1 + 6 * 3))
     assert pixels(file("ramp-20-rank1.png")) == (4, 2, 1, 2 * (1 + 4))
     assert file("story-0-rank0.txt") == b'once, "upon"\na time'
@@ -209,7 +239,11 @@ def test_files_are_written(store):
     assert (histogram["counts"], histogram["num"], histogram["nonfinite"]) == ([2, 2], 4, 1)
     assert histogram["edges"] == [0, 0.5, 1] and histogram["sum"] == pytest.approx(2)
     histogram = json.loads(file("weights-1-rank0.json"))
-    assert sum(histogram["counts"]) == 2 and (histogram["min"], histogram["max"], len(histogram["counts"])) == (5, 5, 64)
+    assert sum(histogram["counts"]) == 2 and (histogram["min"], histogram["max"], len(histogram["counts"])) == (
+        5,
+        5,
+        64,
+    )
 
 
 def test_pillow_reads_the_pixels(store):
@@ -225,7 +259,9 @@ def test_pillow_reads_the_pixels(store):
 def test_tensorboards_own_reader_opens_what_was_exported(store):
     accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     assert store("export", "run", "--format", "tensorboard", "-o", "tb").returncode == 0
-    events = accumulator.EventAccumulator(str(store.folder / "tb/run"), size_guidance={"images": 0, "histograms": 0, "tensors": 0})
+    events = accumulator.EventAccumulator(
+        str(store.folder / "tb/run"), size_guidance={"images": 0, "histograms": 0, "tensors": 0}
+    )
     events.Reload()
     tags = events.Tags()
     assert set(tags["images"]) == {"samples/red", "ramp", "rank-1/samples/red", "rank-1/ramp"}
@@ -234,16 +270,26 @@ def test_tensorboards_own_reader_opens_what_was_exported(store):
     assert pixels(images[0].encoded_image_string)[:3] == (6, 4, 3)
     first = events.Histograms("weights")[0]
     value = first.histogram_value
-    assert (first.step, value.num, value.min, list(value.bucket), list(value.bucket_limit)) == (0, 4, 0, [2, 2], [0.5, 1])
+    assert (first.step, value.num, value.min, list(value.bucket), list(value.bucket_limit)) == (
+        0,
+        4,
+        0,
+        [2, 2],
+        [0.5, 1],
+    )
     assert (value.max, value.sum, value.sum_squares) == pytest.approx((1, 2, 1.82))
     texts = events.Tensors("story")
     assert [(text.step, text.tensor_proto.string_val[0]) for text in texts] == [
-        (0, b'once, "upon"\na time'), (1, b"rank 0")]
+        (0, b'once, "upon"\na time'),
+        (1, b"rank 0"),
+    ]
     assert events.SummaryMetadata("story").plugin_data.plugin_name == "text"
 
 
 def test_what_is_wrong_is_said_at_the_users_line(rtrain):
-    rtrain.run_ok(script("""
+    rtrain.run_ok(
+        script(
+            """
       local torch = require 'torch'
       local errors = {}
       for _, call in ipairs {
@@ -263,15 +309,35 @@ def test_what_is_wrong_is_said_at_the_users_line(rtrain):
       local ok, err = pcall(function() return train.log_imag end)
       errors[#errors + 1] = tostring(err)
       train.report {errors = errors}
-    """, workers=1))
+    """,
+            workers=1,
+        )
+    )
     errors = rtrain.json("metrics", "run")[0]["metrics"]["errors"]
-    for error, words in zip(errors, [
-            "is it {dataformats = 'HWC'}?", "did you mean 'step'", "did you mean 'CHW'", "expected a tensor, got table",
-            "the dtype is int64: expected uint8", "expected a string, got an empty one", "as a PNG, at most 1000000 are allowed",
-            "expected a string, got number", "'a' has 1000001 bytes, at most 1000000 are allowed", "no finite number among the 1",
-            "bins = 0: expected an integer from 1 to 512", "value 1 is a string", "row 2, column 'y' is a nil",
-            "the column 'y' has 2 rows, 'x' has 1", "did you mean 'rows'", "the table has no column", "step = 0.5",
-            "did you mean 'log_image'"], strict=True):
+    for error, words in zip(
+        errors,
+        [
+            "is it {dataformats = 'HWC'}?",
+            "did you mean 'step'",
+            "did you mean 'CHW'",
+            "expected a tensor, got table",
+            "the dtype is int64: expected uint8",
+            "expected a string, got an empty one",
+            "as a PNG, at most 1000000 are allowed",
+            "expected a string, got number",
+            "'a' has 1000001 bytes, at most 1000000 are allowed",
+            "no finite number among the 1",
+            "bins = 0: expected an integer from 1 to 512",
+            "value 1 is a string",
+            "row 2, column 'y' is a nil",
+            "the column 'y' has 2 rows, 'x' has 1",
+            "did you mean 'rows'",
+            "the table has no column",
+            "step = 0.5",
+            "did you mean 'log_image'",
+        ],
+        strict=True,
+    ):
         assert words in error, error
     assert rtrain.query("SELECT count(*) FROM media") == [(0,)]
     outside = rtrain.run("require('rtrain').log_text('a', 'b')")
@@ -283,12 +349,17 @@ def test_what_is_wrong_is_said_at_the_users_line(rtrain):
 def test_ten_thousand_are_allowed(rtrain):
     result = rtrain.run(script("for step = 1, 10001 do train.log_text('a', 'same', {step = step}) end", workers=1))
     assert result.returncode == 1 and "log_text: this rank has logged 10000" in result.stderr
-    assert rtrain.query("SELECT attempt, count(*), max(step) FROM media GROUP BY attempt") == [(1, 10000, 10000), (2, 10000, 10000)]
+    assert rtrain.query("SELECT attempt, count(*), max(step) FROM media GROUP BY attempt") == [
+        (1, 10000, 10000),
+        (2, 10000, 10000),
+    ]
     assert rtrain.query("SELECT count(*) FROM media_contents") == [(1,)]
 
 
 def test_a_later_attempt_supersedes_what_it_logs_again(rtrain):
-    rtrain.run_ok(script("""
+    rtrain.run_ok(
+        script(
+            """
       local attempt = io.open('second') and 2 or 1
       for step = attempt == 1 and 0 or 2, 3 do train.log_text('a', attempt .. ' ' .. step, {step = step}) end
       if attempt == 1 then
@@ -296,7 +367,10 @@ def test_a_later_attempt_supersedes_what_it_logs_again(rtrain):
         error('once')
       end
       train.report {}
-    """, workers=1))
+    """,
+            workers=1,
+        )
+    )
     assert [(row["attempt"], row["step"]) for row in media(rtrain)] == [(1, 0), (1, 1), (2, 2), (2, 3)]
 
 

@@ -2,9 +2,16 @@
 
 
 def peak_mb(rtrain, body):
-    result = rtrain("exec", rtrain.script("local torch = require 'torch'\ntorch.set_num_threads(1)\n" + body + """
+    result = rtrain(
+        "exec",
+        rtrain.script(
+            "local torch = require 'torch'\ntorch.set_num_threads(1)\n"
+            + body
+            + """
         print(io.open('/proc/self/status'):read('*a'):match('VmHWM:%s*(%d+) kB'))
-        """))
+        """
+        ),
+    )
     assert result.returncode == 0, result.stderr
     return int(result.stdout) / 1024
 
@@ -14,10 +21,16 @@ def test_500_dropped_tensors_of_4_mb_stay_under_400_mb(rtrain):
 
 
 def test_500_dropped_results_of_4_mb_stay_under_400_mb(rtrain):
-    assert peak_mb(rtrain, """
+    assert (
+        peak_mb(
+            rtrain,
+            """
         local x = torch.ones(1000, 1000, {requires_grad = true})
         for _ = 1, 250 do local y = (x * 2):relu() end
-        """) < 400
+        """,
+        )
+        < 400
+    )
 
 
 def test_a_training_loop_does_not_grow(rtrain):

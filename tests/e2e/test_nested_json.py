@@ -53,15 +53,19 @@ def test_rows_that_are_nested_too_deeply_are_refused(rtrain, kind, form):
     assert refused.startswith("false\t") and "rows.json" in refused and "100 levels" in refused
 
 
-@pytest.mark.parametrize("bytes", ["[" * 10**6, '{"metadata":' * 10**5, nested("both", 10**5)],
-                         ids=["lists", "objects", "both"])
+@pytest.mark.parametrize(
+    "bytes", ["[" * 10**6, '{"metadata":' * 10**5, nested("both", 10**5)], ids=["lists", "objects", "both"]
+)
 def test_a_manifest_of_brackets_is_a_damaged_one(rtrain, bytes):
     rtrain.run_ok(SAVING)
     folder = rtrain.run_folder("run") / "checkpoints" / "checkpoint_000001"
     (folder / ".rtrain-checkpoint.json").write_text(bytes)
     read = rtrain("exec", rtrain.script(METADATA, name="metadata.lua"), folder)
     assert read.returncode == 0, read.stderr
-    assert read.stdout.startswith("false\tcheckpoint checkpoint manifest") and "is damaged: nested deeper than 100" in read.stdout
+    assert (
+        read.stdout.startswith("false\tcheckpoint checkpoint manifest")
+        and "is damaged: nested deeper than 100" in read.stdout
+    )
     repaired = rtrain("repair")
     assert repaired.returncode == 0, repaired.stderr
     assert "left alone" in repaired.stdout and "checkpoint_000001: checkpoint manifest" in repaired.stdout

@@ -3,6 +3,7 @@
 import csv
 
 import pytest
+
 from conftest import Rtrain, refused
 from test_export import scalars
 
@@ -28,8 +29,13 @@ def results(tmp_path_factory):
     rtrain = Rtrain(tmp_path_factory.mktemp("results"))
     for name, scale in (("middle", 2), ("large", 4), ("small", 1)):
         rtrain.run_ok(SCRIPT, "--name", name, "--set", f"scale={scale}", "-q")
-    rtrain.run_ok("local train = require 'rtrain'\ntrain.DataParallelTrainer {train_loop_per_worker = function() "
-                  "train.report {['val/loss'] = 8, a = 6, b = 3} end}:fit()", "--name", "flat", "-q")
+    rtrain.run_ok(
+        "local train = require 'rtrain'\ntrain.DataParallelTrainer {train_loop_per_worker = function() "
+        "train.report {['val/loss'] = 8, a = 6, b = 3} end}:fit()",
+        "--name",
+        "flat",
+        "-q",
+    )
     return rtrain.storage
 
 
@@ -53,9 +59,13 @@ def test_runs_are_found_and_sorted_by_it(trained):
 
     assert names("--sort", "val/loss") == ["small", "middle", "large", "flat"]
     assert names("--sort", "-val/loss", "--limit", "2") == ["flat", "large"]
-    for where in ("val/loss < 0.6 AND val/loss>0.3", '"val/loss" BETWEEN 0.3 AND 0.6', '"VAL/Loss" = .5 OR 0.5 = [val/loss]'):
+    for where in (
+        "val/loss < 0.6 AND val/loss>0.3",
+        '"val/loss" BETWEEN 0.3 AND 0.6',
+        '"VAL/Loss" = .5 OR 0.5 = [val/loss]',
+    ):
         assert names("--where", where) == ["middle"], where
-    assert names("--where", '"val/top/5/acc" = 2 AND name = \'small\'') == ["small"]
+    assert names("--where", "\"val/top/5/acc\" = 2 AND name = 'small'") == ["small"]
     assert names("--where", "a/b = 2") == ["flat"], "a division, where there is no such metric"
     assert names("--where", "loss / val/loss = 4 AND status = 'FINISHED'") == ["small"]
     refused(trained("ls", "--sort", "val/los"), "did you mean 'val/loss'?")

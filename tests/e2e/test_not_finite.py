@@ -19,7 +19,9 @@ NET = """
     local rank = function() return train.get_context():get_world_rank() end
 """
 
-BY_HAND = NET + """
+BY_HAND = (
+    NET
+    + """
     local function train_func(config)
       torch.manual_seed(1)
       local model = train.torch.prepare_model(Net())
@@ -46,6 +48,7 @@ BY_HAND = NET + """
       run_config = train.RunConfig {name = 'mine', failure_config = train.FailureConfig {on_nan = arg[4], max_failures = 2}},
     }):fit()
 """
+)
 
 PLACES = {
     "output": "the first output that is not finite is that of Net.fc2 (Middle)",
@@ -136,7 +139,9 @@ def test_the_report_of_a_metric_is_counted_over_the_whole_run(rtrain):
     assert "the metric x is nan in report 3, after step 2 on rank 1 (FailureConfig" in result.stderr, result.stderr
 
 
-LOOP = NET + """
+LOOP = (
+    NET
+    + """
     local function train_func(config)
       torch.manual_seed(1)
       local net = Net()
@@ -163,6 +168,7 @@ LOOP = NET + """
       run_config = train.RunConfig {name = 'mine'},
     }):fit()
 """
+)
 
 
 def test_the_loss_in_train_loop(rtrain):

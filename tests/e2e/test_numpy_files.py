@@ -7,8 +7,33 @@ import pytest
 torch = pytest.importorskip("torch", reason="Python's torch is not here: scripts/test --oracle installs it")
 np = pytest.importorskip("numpy", reason="Python's NumPy is not here: scripts/test --oracle installs it")
 
-DTYPES = ["bool", "u1", "i1", "<i2", "<i4", "<i8", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8", "<c8", "<c16",
-          ">i2", ">i4", ">i8", ">u2", ">u4", ">u8", ">f2", ">f4", ">f8", ">c8", ">c16"]
+DTYPES = [
+    "bool",
+    "u1",
+    "i1",
+    "<i2",
+    "<i4",
+    "<i8",
+    "<u2",
+    "<u4",
+    "<u8",
+    "<f2",
+    "<f4",
+    "<f8",
+    "<c8",
+    "<c16",
+    ">i2",
+    ">i4",
+    ">i8",
+    ">u2",
+    ">u4",
+    ">u8",
+    ">f2",
+    ">f4",
+    ">f8",
+    ">c8",
+    ">c16",
+]
 
 
 def arrays():
@@ -46,10 +71,13 @@ def test_npy_files(rtrain, version, mmap):
     for i, array in enumerate(given.values()):
         with open(rtrain.folder / f"{i}.npy", "wb") as file:
             np.lib.format.write_array(file, array, version=version)
-    ours = loaded(rtrain, f"""
+    ours = loaded(
+        rtrain,
+        f"""
 local out = {{}}
 for i = 0, {len(given) - 1} do out[i + 1] = torch.load_numpy(i .. '.npy', {{mmap = {mmap}}}) end
-torch.save(out, 'ours.pt')""")
+torch.save(out, 'ours.pt')""",
+    )
     for tensor, array in zip(ours, given.values()):
         assert_same(tensor, array)
         if array.flags.f_contiguous and array.ndim > 1 and array.size:
@@ -80,7 +108,9 @@ def test_damaged_archives_are_errors(rtrain, save):
     save(packed, x=np.arange(40, dtype="<f4"))
     whole = packed.getvalue()
     (rtrain.folder / "whole.npz").write_bytes(whole)
-    result = rtrain("exec", rtrain.script("""
+    result = rtrain(
+        "exec",
+        rtrain.script("""
 local torch = require 'torch'
 local file = io.open('whole.npz', 'rb')
 local whole = file:read '*a'
@@ -88,7 +118,8 @@ file:close()
 local expected = torch.arange(40, {dtype = 'float32'})
 local refused = 0
 for i = 1, #whole do
-  for _, bytes in ipairs{whole:sub(1, i - 1), whole:sub(1, i - 1) .. string.char((whole:byte(i) + 129) % 256) .. whole:sub(i + 1)} do
+  local other = string.char((whole:byte(i) + 129) % 256)
+  for _, bytes in ipairs{whole:sub(1, i - 1), whole:sub(1, i - 1) .. other .. whole:sub(i + 1)} do
     file = io.open('damaged.npz', 'wb')
     file:write(bytes)
     file:close()
@@ -104,6 +135,7 @@ for i = 1, #whole do
   end
 end
 print(refused > #whole * 1.5)
-"""))
+"""),
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     assert result.stdout == "true\n"

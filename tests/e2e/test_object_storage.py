@@ -7,11 +7,12 @@ import shutil
 import signal
 
 import pytest
+
 from conftest import wait_until
 
 pytest.importorskip("moto", reason="moto is not here: scripts/test --oracle installs it")
-from s3_proxy import Proxy  # noqa: E402
-from s3_server import s3, server  # noqa: E402, F401
+from s3_proxy import Proxy
+from s3_server import s3, server  # noqa: F401  (fixtures)
 
 FAULTS = int(os.environ.get("RTRAIN_TEST_OBJECT_FAULTS", 4))  # 200 with scripts/test --objects
 URI = "s3://bucket/results"
@@ -70,8 +71,10 @@ def files_of(s3, checkpoint):
     keys = files(s3, f"results/run/checkpoints/{checkpoint}/")
     assert len(keys) == 1, keys
     stored = json.loads(s3.get(keys[0]))
-    return {file: s3.get(f"results/run/files/{stored['stage']}/rank-{rank}/{file}").decode()
-            for file, rank in stored["ranks"].items()}
+    return {
+        file: s3.get(f"results/run/files/{stored['stage']}/rank-{rank}/{file}").decode()
+        for file, rank in stored["ranks"].items()
+    }
 
 
 def checkpoints_of(s3):
@@ -107,14 +110,20 @@ def known(rtrain, command, *args):
 def test_each_rank_has_its_files_there_and_retention_removes_them(rtrain, s3):
     said = ended(rtrain).stderr
     # Where others find it, and how: not the folder of this machine that stands for the store.
-    assert f"checkpoint {URI}/run/checkpoints/checkpoint_000003\n" in said and f"rtrain show run --storage {URI}\n" in said
+    assert (
+        f"checkpoint {URI}/run/checkpoints/checkpoint_000003\n" in said and f"rtrain show run --storage {URI}\n" in said
+    )
     assert "/.local/" not in said
     assert checkpoints_of(s3) == ["checkpoint_000002", "checkpoint_000003"]
     shown = known(rtrain, "show", "run")
     assert shown["uri"] == f"{URI}/run"
-    assert [row["uri"] for row in shown["checkpoints"]] == [f"{URI}/run/checkpoints/checkpoint_00000{n}" for n in (2, 3)]
+    assert [row["uri"] for row in shown["checkpoints"]] == [
+        f"{URI}/run/checkpoints/checkpoint_00000{n}" for n in (2, 3)
+    ]
     for epoch in (2, 3):
-        assert files_of(s3, f"checkpoint_{epoch:06}") == {f"deep/rank-{rank}": f"{epoch} {'x' * 1000}" for rank in (0, 1)}
+        assert files_of(s3, f"checkpoint_{epoch:06}") == {
+            f"deep/rank-{rank}": f"{epoch} {'x' * 1000}" for rank in (0, 1)
+        }
     assert len(files(s3, "results/run/files/")) == 4 and s3.uploads() == []
     assert len(files(s3, "results/.rtrain/run/")) == 1
 
@@ -155,11 +164,14 @@ def test_an_empty_disk_lists_and_shows(rtrain, s3):
     (run,) = known(rtrain, "ls")
     assert (run["name"], run["status"], run["metrics"]) == ("run", "FINISHED", {"epoch": 3})
     assert [row["name"] for row in known(rtrain, "checkpoints", "run")] == ["checkpoint_000002", "checkpoint_000003"]
-    read = rtrain("exec", rtrain.script(f"""
+    read = rtrain(
+        "exec",
+        rtrain.script(f"""
         local train = require 'rtrain'
         local path = {json.dumps(known(rtrain, "checkpoints", "run")[0]["path"])}
         train.Checkpoint(path):with_directory(function(dir) print(io.open(dir .. '/deep/rank-1'):read '*n') end)
-    """))
+    """),
+    )
     assert read.stdout == "2\n", read.stderr
 
 
@@ -190,7 +202,9 @@ def test_a_commit_that_is_cut_leaves_a_whole_checkpoint(rtrain, s3, place, disk)
     assert known(rtrain, "show", "run")["status"] == "FINISHED"
     assert checkpoints_of(s3) == ["checkpoint_000002", "checkpoint_000003"]
     for epoch in (2, 3):
-        assert files_of(s3, f"checkpoint_{epoch:06}") == {f"deep/rank-{rank}": f"{epoch} {'x' * 1000}" for rank in (0, 1)}
+        assert files_of(s3, f"checkpoint_{epoch:06}") == {
+            f"deep/rank-{rank}": f"{epoch} {'x' * 1000}" for rank in (0, 1)
+        }
     assert len(files(s3, "results/run/files/")) == 4
     # What was committed, here or there, is begun from.
     if place in ("ckpt.clear", "ckpt.row") or (place == "ckpt.sync_parents" and disk == "kept"):
@@ -211,7 +225,9 @@ def test_a_controller_whose_run_another_machine_has_taken_is_refused(rtrain, s3)
     # Nor has it removed anything.
     assert checkpoints_of(s3) == ["checkpoint_000002", "checkpoint_000003"]
     for epoch in (2, 3):
-        assert files_of(s3, f"checkpoint_{epoch:06}") == {f"deep/rank-{rank}": f"{epoch} {'x' * 1000}" for rank in (0, 1)}
+        assert files_of(s3, f"checkpoint_{epoch:06}") == {
+            f"deep/rank-{rank}": f"{epoch} {'x' * 1000}" for rank in (0, 1)
+        }
 
 
 # fault: a machine that comes back to a run which has gone on elsewhere, under the names of its own old checkpoints
@@ -223,17 +239,22 @@ def test_old_copies_give_way_to_what_the_store_has(rtrain, s3):
     rtrain.env["XDG_STATE_HOME"] = f"{rtrain.folder}/other"
     ended(rtrain, "--set", "size=2000")
     del rtrain.env["XDG_STATE_HOME"]
-    read = rtrain("exec", rtrain.script(f"""
+    read = rtrain(
+        "exec",
+        rtrain.script(f"""
         local train = require 'rtrain'
         local path = {json.dumps(known(rtrain, "checkpoints", "run")[0]["path"])}
         train.Checkpoint(path):with_directory(function(dir) print(#io.open(dir .. '/deep/rank-1'):read '*a') end)
-    """))
+    """),
+    )
     assert read.stdout == f"{len('2 ') + 2000}\n", read.stderr
     result = ended(rtrain, "--set", "epochs=6", "--set", "size=3000")
     assert "checkpoint_000003" in result.stderr or "attempt 3" in result.stderr, result.stderr
     rows = [(row["attempt"], row["metrics"]["epoch"]) for row in known(rtrain, "metrics", "run")]
     assert rows == [(1, 0), (1, 1), (2, 2), (2, 3), (3, 4), (3, 5)]
-    assert checkpoints_of(s3) == ["checkpoint_000004", "checkpoint_000005"] and len(files(s3, "results/run/files/")) == 4
+    assert (
+        checkpoints_of(s3) == ["checkpoint_000004", "checkpoint_000005"] and len(files(s3, "results/run/files/")) == 4
+    )
 
 
 # fault: an object store that does not answer for files while a run begins
@@ -268,13 +289,16 @@ def test_faults_of_the_store_are_survived(rtrain, s3):
     assert [row["metrics"]["epoch"] for row in rows] == list(range(epochs))
     assert checkpoints_of(s3) == [f"checkpoint_{epoch:06}" for epoch in (epochs - 2, epochs - 1)]
     for epoch in (epochs - 2, epochs - 1):
-        assert files_of(s3, f"checkpoint_{epoch:06}") == {f"deep/rank-{rank}": f"{epoch} {'x' * 1000}" for rank in (0, 1)}
+        assert files_of(s3, f"checkpoint_{epoch:06}") == {
+            f"deep/rank-{rank}": f"{epoch} {'x' * 1000}" for rank in (0, 1)
+        }
 
 
 # fault: an object store that removes nothing for a while
 def test_what_cannot_be_removed_now_goes_later(rtrain, s3):
-    proxy = Proxy(s3.variables["AWS_ENDPOINT_URL"],
-                  refused=lambda method, path: "/results/run/" in path and method == "DELETE")
+    proxy = Proxy(
+        s3.variables["AWS_ENDPOINT_URL"], refused=lambda method, path: "/results/run/" in path and method == "DELETE"
+    )
     rtrain.env.update(AWS_ENDPOINT_URL=proxy.url, RTRAIN_STORE_PATIENCE_S="0")
     try:
         ended(rtrain, "--set", "epochs=3")
@@ -283,7 +307,9 @@ def test_what_cannot_be_removed_now_goes_later(rtrain, s3):
     assert checkpoints_of(s3) == ["checkpoint_000000", "checkpoint_000001", "checkpoint_000002"]
     rtrain.env.update(s3.variables)
     ended(rtrain)
-    assert checkpoints_of(s3) == ["checkpoint_000002", "checkpoint_000003"] and len(files(s3, "results/run/files/")) == 4
+    assert (
+        checkpoints_of(s3) == ["checkpoint_000002", "checkpoint_000003"] and len(files(s3, "results/run/files/")) == 4
+    )
 
 
 # fault: a bucket that was emptied, and has another run of that name now
@@ -293,11 +319,14 @@ def test_copies_of_an_earlier_run_of_that_name_are_not_read(rtrain, s3):
     rtrain.env["XDG_STATE_HOME"] = f"{rtrain.folder}/other"
     ended(rtrain, "--set", "size=500")
     del rtrain.env["XDG_STATE_HOME"]
-    read = rtrain("exec", rtrain.script(f"""
+    read = rtrain(
+        "exec",
+        rtrain.script(f"""
         local train = require 'rtrain'
         local path = {json.dumps(known(rtrain, "checkpoints", "run")[-1]["path"])}
         train.Checkpoint(path):with_directory(function(dir) print(#io.open(dir .. '/deep/rank-1'):read '*a') end)
-    """))
+    """),
+    )
     assert read.stdout == f"{len('3 ') + 500}\n", read.stderr
 
 
@@ -338,7 +367,9 @@ def test_the_dashboard_shows_the_snapshots_of_another_machine(rtrain, s3):
     assert [run["name"] for run in server.json("/api/runs")["runs"]] == ["run"]
     shown = server.json("/api/runs/run")
     assert shown["status"] == "FINISHED" and shown["uri"] == f"{URI}/run"
-    assert [row["uri"] for row in shown["checkpoints"]] == [f"{URI}/run/checkpoints/checkpoint_00000{n}" for n in (2, 3)]
+    assert [row["uri"] for row in shown["checkpoints"]] == [
+        f"{URI}/run/checkpoints/checkpoint_00000{n}" for n in (2, 3)
+    ]
     assert server.json("/api/runs/run/curve", name="epoch")["min"] == [0, 1, 2, 3]
     assert server.ask("/api/runs/run/logs").status == 200, "logs are on the other machine's disk"
     rtrain.env["HOME"] = here
@@ -358,7 +389,7 @@ def test_damaged_snapshots_of_runs_do_not_hide_the_others(rtrain, s3):
     ended(rtrain)
     (whole,) = files(s3, "results/.rtrain/run/")
     rows = s3.get(whole)
-    damaged = {"a-cut": rows[:len(rows) // 2], "b-empty": b"", "c-other": rows, "d-text": b"no database"}
+    damaged = {"a-cut": rows[: len(rows) // 2], "b-empty": b"", "c-other": rows, "d-text": b"no database"}
     for name, content in damaged.items():
         s3.put(f"results/.rtrain/{name}/1-1-ab.db", content)
     here = rtrain.env["HOME"]

@@ -12,12 +12,15 @@ import pytest
 
 pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not here: scripts/test --oracle installs it")
 pytest.importorskip("moto", reason="moto is not here: scripts/test --oracle installs it")
-from s3_server import s3, server  # noqa: E402, F401
+from s3_server import s3, server  # noqa: F401  (fixtures)
 
 DATA = "local data = require 'rtrain.data'\n"
-ROWS = DATA + """
+ROWS = (
+    DATA
+    + """
 local ds = data.range(90, {override_num_blocks = 3}):map(function(row) return {id = row.id, name = 'row ' .. row.id} end)
 """
+)
 
 
 def lua(rtrain, text):
@@ -46,7 +49,10 @@ def rows_of_json(content):
 def rows_of_csv(content):
     lines = content.decode().splitlines()
     assert lines[0] == '"id","name"'
-    return [{"id": int(number), "name": name} for number, name in re.findall(r'^(\d+),"(.*)"$', "\n".join(lines[1:]), re.MULTILINE)]
+    return [
+        {"id": int(number), "name": name}
+        for number, name in re.findall(r'^(\d+),"(.*)"$', "\n".join(lines[1:]), re.MULTILINE)
+    ]
 
 
 @pytest.mark.parametrize("kind, rows_of", [("parquet", rows_of_parquet), ("json", rows_of_json), ("csv", rows_of_csv)])
@@ -61,9 +67,17 @@ def test_what_is_written_is_there_and_is_read_again(rtrain, s3, kind, rows_of):
 def test_folders_patterns_and_single_files(rtrain, s3):
     for key in ["in/a.txt", "in/deep/b.txt", "in/_hidden.txt", "in/.dot/c.txt", "in/x.log", "inside.txt"]:
         s3.put(key, key)
-    for given, found in [("in", ["a.txt", "deep/b.txt", "x.log"]), ("in/", ["a.txt", "deep/b.txt", "x.log"]), ("in/*.txt", ["a.txt"]),
-                         ("in/**/*.txt", ["a.txt", "deep/b.txt"]), ("in/x.log", ["x.log"])]:
-        read = DATA + f"for row in data.read_text('s3://bucket/{given}', {{include_paths = true}}):iter_rows() do print(row.path, row.text) end"
+    for given, found in [
+        ("in", ["a.txt", "deep/b.txt", "x.log"]),
+        ("in/", ["a.txt", "deep/b.txt", "x.log"]),
+        ("in/*.txt", ["a.txt"]),
+        ("in/**/*.txt", ["a.txt", "deep/b.txt"]),
+        ("in/x.log", ["x.log"]),
+    ]:
+        read = DATA + (
+            f"for row in data.read_text('s3://bucket/{given}', {{include_paths = true}}):iter_rows() "
+            "do print(row.path, row.text) end"
+        )
         assert lua(rtrain, read) == "".join(f"s3://bucket/in/{name}\tin/{name}\n" for name in found)
     assert lua(rtrain, DATA + "print(data.read_binary_files('s3://bucket/in/*'):take(1)[1].bytes)") == "in/a.txt\n"
 
@@ -72,7 +86,10 @@ def test_a_folder_with_options_of_its_store_is_read_by_extension(rtrain, s3):
     for key in ["in/a.csv", "in/deep/B.CSV", "in/_hidden.csv", "in/c.txt"]:
         s3.put(key, "key\n" + key)
     uri = "s3://bucket/in?region=us-east-1"
-    assert lua(rtrain, DATA + f"for row in data.read_csv('{uri}'):iter_rows() do print(row.key) end") == "in/a.csv\nin/deep/B.CSV\n"
+    assert (
+        lua(rtrain, DATA + f"for row in data.read_csv('{uri}'):iter_rows() do print(row.key) end")
+        == "in/a.csv\nin/deep/B.CSV\n"
+    )
     text = refused(rtrain, DATA + f"data.read_parquet '{uri}'")
     assert f"no files with the extension parquet in the folder '{uri}'" in text
 
@@ -89,11 +106,15 @@ def test_packed_objects_are_unpacked_and_folders_are_columns(rtrain, s3):
     s3.put("packed/c.txt.gz", gzip.compress(lines.encode()))
     s3.put("packed/d.json.gz", gzip.compress(b'[{"y": 1}, {"y": 2}]'))
     s3.put("packed/half.csv.gz", gzip.compress(("x\n" + lines).encode())[:3000])
-    assert lua(rtrain, DATA + """
+    assert lua(
+        rtrain,
+        DATA
+        + """
       local ds = data.read_csv{'s3://bucket/packed/day=1', 's3://bucket/packed/day=2'}
       print(ds:count(), ds:take(1)[1].day, ('%d'):format(ds:sum 'x'), data.read_text('s3://bucket/packed/c.txt.gz'):count())
       print(data.read_json('s3://bucket/packed'):sum 'y')
-    """).split() == ["200001", "1", str(sum(range(200_000)) - 1), "200000", "3"]
+    """,
+    ).split() == ["200001", "1", str(sum(range(200_000)) - 1), "200000", "3"]
     message = refused(rtrain, DATA + "data.read_csv('s3://bucket/packed/half.csv.gz'):take_all()")
     assert "cannot read 's3://bucket/packed/half.csv.gz': it is packed with gzip and has no end" in message
 
@@ -105,7 +126,9 @@ def test_workers_train_on_it(rtrain, s3):
         train.TorchTrainer{
           train_loop_per_worker = function()
             local sum = 0
-            for batch in train.get_dataset_shard('train'):iter_torch_batches{batch_size = 8} do sum = sum + batch.id:sum():item() end
+            for batch in train.get_dataset_shard('train'):iter_torch_batches{batch_size = 8} do
+              sum = sum + batch.id:sum():item()
+            end
             train.report{sum = sum}
           end,
           datasets = {train = data.read_parquet 's3://bucket/rows'},
@@ -122,19 +145,30 @@ def test_workers_train_on_it(rtrain, s3):
 
 @pytest.mark.parametrize("kind", ["parquet", "json"])
 def test_a_dataset_that_fails_leaves_nothing(rtrain, s3, kind):
-    text = refused(rtrain, ROWS + f"""
-        ds:map(function(row) if row.id == 70 then error 'no luck' end return row end):write_{kind}('s3://bucket/out', {{min_rows_per_file = 30}})
-    """)
+    text = refused(
+        rtrain,
+        ROWS
+        + f"""
+        ds:map(function(row) if row.id == 70 then error 'no luck' end return row end)
+          :write_{kind}('s3://bucket/out', {{min_rows_per_file = 30}})
+    """,
+    )
     assert "no luck" in text
-    assert s3.keys("out") in ([], ["out/"]) and s3.uploads() == []  # Arrow keeps a folder from which it has removed the last file
+    assert (
+        s3.keys("out") in ([], ["out/"]) and s3.uploads() == []
+    )  # Arrow keeps a folder from which it has removed the last file
 
 
 def test_what_is_missing_is_named(rtrain, s3):
-    assert "read_parquet: no such file or folder: 's3://bucket/none'" in refused(rtrain, DATA + "data.read_parquet 's3://bucket/none'")
+    assert "read_parquet: no such file or folder: 's3://bucket/none'" in refused(
+        rtrain, DATA + "data.read_parquet 's3://bucket/none'"
+    )
     text = refused(rtrain, ROWS + "ds:write_csv 's3://no-such-bucket/out'")
     assert re.search(r"train.lua:\d+: cannot write 's3://no-such-bucket/out/part-.*NO_SUCH_BUCKET", text), text
     s3.put("broken.parquet", b"PAR1 and no more")
-    assert "cannot read 's3://bucket/broken.parquet'" in refused(rtrain, DATA + "print(data.read_parquet('s3://bucket/broken.parquet'):count())")
+    assert "cannot read 's3://bucket/broken.parquet'" in refused(
+        rtrain, DATA + "print(data.read_parquet('s3://bucket/broken.parquet'):count())"
+    )
 
 
 # fault: an object store that does not answer

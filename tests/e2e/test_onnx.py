@@ -1,4 +1,4 @@
-"""Models that torch.onnx.export writes, run by onnxruntime: the outputs are rtrain's, for other sizes than the exported ones too."""
+"""Models that torch.onnx.export writes, run by onnxruntime: the outputs are rtrain's, for other sizes too."""
 
 import textwrap
 
@@ -170,7 +170,8 @@ MODELS = {
     "convolutions": """
         local model = nn.Sequential(
           nn.Conv2d(4, 8, 3, {padding = 'same', dilation = 2}), nn.GroupNorm(2, 8), nn.SiLU(),
-          nn.Conv2d(8, 8, {3, 5}, {stride = {2, 1}, padding = {1, 2}, groups = 4, bias = false}), nn.InstanceNorm2d(8, {affine = true}),
+          nn.Conv2d(8, 8, {3, 5}, {stride = {2, 1}, padding = {1, 2}, groups = 4, bias = false}),
+          nn.InstanceNorm2d(8, {affine = true}),
           nn.Hardswish(), nn.AvgPool2d(3, {stride = 2, padding = 1, count_include_pad = false}), nn.PReLU(8),
           nn.ConvTranspose2d(8, 6, 3, {stride = 2, padding = 1, output_padding = 1}), nn.BatchNorm2d(6), nn.Hardtanh(-1, 2),
           nn.Upsample{scale_factor = 2, mode = 'bilinear'}, nn.Upsample{scale_factor = 2, mode = 'nearest'},
@@ -222,7 +223,8 @@ MODELS = {
         local options = {input_names = {'x', 'y', 'ids'}, dynamic_axes = {x = {[0] = 'batch'}, ids = {[0] = 'batch'}}}
     """,
     "activations": """
-        local list = {nn.ReLU6(), nn.Mish(), nn.SELU(), nn.CELU(0.7), nn.Softplus(), nn.Softplus(3), nn.LogSigmoid(), nn.Softshrink(0.3),
+        local list = {nn.ReLU6(), nn.Mish(), nn.SELU(), nn.CELU(0.7), nn.Softplus(), nn.Softplus(3),
+          nn.LogSigmoid(), nn.Softshrink(0.3),
           nn.Hardshrink(0.4), nn.Threshold(0.1, -2), nn.GLU(1), nn.Tanhshrink(), nn.Softsign(), nn.Hardsigmoid(), nn.Softmin(1),
           nn.RMSNorm(8), nn.GELU(), nn.Tanh()}
         local model = function(x)
@@ -266,15 +268,18 @@ MODELS = {
           inner[{torch.slice(), rows, torch.slice(), columns}] = x[{0, 1}]
           local near = torch.zeros(2, 6, 5, 3)
           near[{torch.slice(), rows, columns}] = x[0]:narrow(0, 0, 3)
-          return a, b, c, d, e, halves[1], f, g, inner, near, near[{torch.slice(), rows, columns}], inner[{0, rows, torch.slice(), columns}],
+          return a, b, c, d, e, halves[1], f, g, inner, near, near[{torch.slice(), rows, columns}],
+            inner[{0, rows, torch.slice(), columns}],
             x[{rows:remainder(batch), columns}], part
         end
         local function given(batch)
-          return {torch.randn(batch, 5), torch.tensor({4, 0, -2}, {dtype = 'int64'}), torch.tensor({1, 3, 0}, {dtype = 'int64'}),
+          return {torch.randn(batch, 5), torch.tensor({4, 0, -2}, {dtype = 'int64'}),
+            torch.tensor({1, 3, 0}, {dtype = 'int64'}),
                   torch.rand(batch):gt(0.5)}
         end
         local examples, others = given(4), {given(7), given(3)}
-        local options = {input_names = {'x', 'rows', 'columns', 'mask'}, dynamic_axes = {x = {[0] = 'batch'}, mask = {[0] = 'batch'}}}
+        local options = {input_names = {'x', 'rows', 'columns', 'mask'},
+          dynamic_axes = {x = {[0] = 'batch'}, mask = {[0] = 'batch'}}}
     """,
     "scatters": """
         local model = function(x, index, rows)
@@ -311,7 +316,9 @@ MODELS = {
           return y, state[1], state[2], z, last[1], last[2]
         end
         local model = All()
-        local function given(batch, length) return {torch.randn(batch, length, 6), torch.randn(2, batch, 3), torch.randn(2, batch, 7)} end
+        local function given(batch, length)
+          return {torch.randn(batch, length, 6), torch.randn(2, batch, 3), torch.randn(2, batch, 7)}
+        end
         local examples, others = given(3, 5), {given(2, 9), given(4, 1)}
         local options = {input_names = {'x', 'h', 'c'},
           dynamic_axes = {x = {[0] = 'batch', [1] = 'length'}, h = {[1] = 'batch'}, c = {[1] = 'batch'}}}
@@ -359,7 +366,9 @@ def test_newer_opsets_say_axes_in_another_way(rtrain):
 
 
 def test_names_axes_and_initializers_are_those_of_the_model(rtrain):
-    session = export(rtrain, """
+    session = export(
+        rtrain,
+        """
         local Net = nn.Module:extend('Net')
         function Net:init() self.fc = nn.Linear(4, 2) end
         function Net:forward(x, bias) return {logits = self.fc(x) + bias, sum = x:sum{dim = 1}} end
@@ -372,32 +381,42 @@ def test_names_axes_and_initializers_are_those_of_the_model(rtrain):
           local out = net(x, bias)
           return out.logits, out.sum
         end
-    """)
+    """,
+    )
     session = onnxruntime.InferenceSession(rtrain.folder / "named.onnx", providers=["CPUExecutionProvider"])
     assert [(given.name, given.shape) for given in session.get_inputs()] == [("x", ["rows", 4]), ("bias", [2])]
-    assert [(given.name, given.shape) for given in session.get_outputs()] == [("logits", ["rows", 2]), ("sum", ["rows"])]
+    assert [(given.name, given.shape) for given in session.get_outputs()] == [
+        ("logits", ["rows", 2]),
+        ("sum", ["rows"]),
+    ]
     content = (rtrain.folder / "named.onnx").read_bytes()
     assert b"fc.weight" in content and b"fc.bias" in content
 
 
 def test_values_in_a_file_of_their_own(rtrain):
-    session = export(rtrain, """
+    session = export(
+        rtrain,
+        """
         local model = nn.Sequential(nn.Linear(6, 33), nn.ReLU(), nn.Linear(33, 3))
         local examples, others, options = {torch.randn(2, 6)}, {{torch.randn(5, 6)}}, {external_data = true}
-    """)
+    """,
+    )
     assert compare(rtrain, session) == 2
     assert (rtrain.folder / "model.onnx.data").stat().st_size >= 4 * (6 * 33 + 33 + 33 * 3 + 3)
     assert (rtrain.folder / "model.onnx").stat().st_size < 2000
 
 
 def test_a_trained_mode_comes_back(rtrain):
-    export(rtrain, """
+    export(
+        rtrain,
+        """
         local model = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5), nn.BatchNorm1d(3)):train()
         model[2]:eval()
         torch.onnx.export(model, torch.randn(2, 3), folder .. '/model.onnx')
         assert(model.training and model[1].training and not model[2].training)
         local examples, others, options = {torch.randn(2, 3)}, nil, nil
-    """)
+    """,
+    )
 
 
 REFUSED = {
@@ -406,13 +425,20 @@ REFUSED = {
     "return self.fc(x) * x:sum():item()": ["item (in Net", "it makes a number of Lua of what depends on the input"],
     "return self.fc(x) * x:sum(1):tolist()[1]": ["mul (in Net", "a number of Lua depends on the values of an input"],
     # The order of the values plays no part.
-    "local sum = 0; for _, value in ipairs(x:flatten():tolist()) do sum = sum + value end; return self.fc(x) * sum":
-        ["mul (in Net", "a number of Lua depends on the values of an input"],
-    "return self.fc(x) * math.max(unpack(x:flatten():tolist()))":
-        ["mul (in Net", "a number of Lua depends on the values of an input"],
+    "local sum = 0; for _, value in ipairs(x:flatten():tolist()) do sum = sum + value end; return self.fc(x) * sum": [
+        "mul (in Net",
+        "a number of Lua depends on the values of an input",
+    ],
+    "return self.fc(x) * math.max(unpack(x:flatten():tolist()))": [
+        "mul (in Net",
+        "a number of Lua depends on the values of an input",
+    ],
     "local y = self.fc(x); self.fc.bias:add_(y:sum(0)); return y": ["add_ (in Net", "change a clone() of it"],
     "local y = self.fc(x); y[y:gt(0)] = y[y:gt(0)]:exp(); return y": ["index (in Net", "as many as the values say"],
-    "return torch.zeros(2, 4):scatter_reduce(0, x:long():remainder(2), x, 'mean')": ["scatter_reduce (in Net", "reduce = 'mean'"],
+    "return torch.zeros(2, 4):scatter_reduce(0, x:long():remainder(2), x, 'mean')": [
+        "scatter_reduce (in Net",
+        "reduce = 'mean'",
+    ],
     "return torch.zeros(2, 4):scatter_reduce(0, x:long():remainder(2), x, 'amax')": ["opset_version = 18"],
     """local packed = nn.utils.rnn.pack_padded_sequence(x:view(-1, 2, 2), torch.full({x:size(0)}, 2), {batch_first = true})
           return self.fc(packed.data:repeat_(1, 2))""": ["ONNX has no packed sequences", "pack_padded_sequence"],
@@ -427,7 +453,8 @@ REFUSED = {
 
 @pytest.mark.parametrize("body", REFUSED)
 def test_what_has_no_form_in_onnx_is_refused_by_name(rtrain, body):
-    script = rtrain.script("""
+    script = rtrain.script(
+        """
         local torch = require 'torch'
         local nn, F = torch.nn, torch.nn.functional
         local Net = nn.Module:extend('Net')
@@ -437,7 +464,9 @@ def test_what_has_no_form_in_onnx_is_refused_by_name(rtrain, body):
         end
         torch.manual_seed(7)
         torch.onnx.export(Net(), torch.randn(2, 4), arg[1] .. '/model.onnx')
-    """ % body)
+    """
+        % body
+    )
     result = rtrain("exec", script, rtrain.folder)
     assert result.returncode != 0
     for text in REFUSED[body]:
@@ -462,11 +491,14 @@ USAGE = {
 
 @pytest.mark.parametrize("call", USAGE)
 def test_wrong_calls_say_what_is_wrong(rtrain, call):
-    script = rtrain.script("""
+    script = rtrain.script(
+        """
         local torch, train = require 'torch', require 'rtrain'
         local m, x, f = torch.nn.Linear(4, 3), torch.randn(2, 4), arg[1] .. '/model.onnx'
         %s
-    """ % call)
+    """
+        % call
+    )
     result = rtrain("exec", script, rtrain.folder)
     assert result.returncode != 0
     assert USAGE[call] in result.stderr, result.stderr
@@ -476,7 +508,9 @@ def test_train_export_writes_what_python_reads(rtrain):
     torch = pytest.importorskip("torch", reason="Python's torch is not here: scripts/test --oracle installs it")
     load_file = pytest.importorskip("safetensors.torch").load_file
     # Two ranks: the model is what prepare_model gave. Its tied weights are two copies in safetensors.
-    result = rtrain("run", rtrain.script("""
+    result = rtrain(
+        "run",
+        rtrain.script("""
         local torch, train = require 'torch', require 'rtrain'
         local nn = torch.nn
         local folder = arg[1]
@@ -497,12 +531,18 @@ def test_train_export_writes_what_python_reads(rtrain):
           train_loop_config = {folder = folder},
           scaling_config = {num_workers = 2},
         }):fit()
-    """), "--", rtrain.folder)
+    """),
+        "--",
+        rtrain.folder,
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     xy = load_file(rtrain.folder / "xy")
     nn = torch.nn
     model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 4)).eval()
-    for state in (load_file(rtrain.folder / "model.safetensors"), torch.load(rtrain.folder / "model.pt", weights_only=True)):
+    for state in (
+        load_file(rtrain.folder / "model.safetensors"),
+        torch.load(rtrain.folder / "model.pt", weights_only=True),
+    ):
         model.load_state_dict(state)
         assert torch.allclose(model(xy["x"]), xy["y"], atol=1e-6)
         with torch.no_grad():

@@ -12,6 +12,7 @@ import tarfile
 import zipfile
 
 import pytest
+
 from conftest import SOURCE
 
 KINDS = ["wheel", "deb", "tarball"]
@@ -20,9 +21,15 @@ VERSION = "1.2.3"
 
 def stage(folder, order):
     """A folder as packaging/build makes it, its files written in that order."""
-    files = {"bin/rtrain": "#!/bin/sh\necho packed \"$@\"\n", "lib/rtrain/libstdc++.so.6": "a library",
-             **{f"share/doc/rtrain/{name}": f"the file {name}\n" for name in ("LICENSE", "NOTICE", "CHANGELOG.md", "README.md")},
-             "share/man/man1/rtrain.1": ".TH RTRAIN\n"}
+    files = {
+        "bin/rtrain": '#!/bin/sh\necho packed "$@"\n',
+        "lib/rtrain/libstdc++.so.6": "a library",
+        **{
+            f"share/doc/rtrain/{name}": f"the file {name}\n"
+            for name in ("LICENSE", "NOTICE", "CHANGELOG.md", "README.md")
+        },
+        "share/man/man1/rtrain.1": ".TH RTRAIN\n",
+    }
     for name in sorted(files, reverse=order):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -32,9 +39,17 @@ def stage(folder, order):
 
 
 def pack(folder, out, *kinds, path=()):
-    env = {**os.environ, "SOURCE_DATE_EPOCH": "1700000001", "PATH": os.pathsep.join([*map(str, path), os.environ["PATH"]])}
-    done = subprocess.run([SOURCE / "packaging" / "formats" / "pack.py", folder, out, VERSION, *(kinds or KINDS)],
-                          env=env, capture_output=True, text=True)
+    env = {
+        **os.environ,
+        "SOURCE_DATE_EPOCH": "1700000001",
+        "PATH": os.pathsep.join([*map(str, path), os.environ["PATH"]]),
+    }
+    done = subprocess.run(
+        [SOURCE / "packaging" / "formats" / "pack.py", folder, out, VERSION, *(kinds or KINDS)],
+        env=env,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
 
@@ -75,14 +90,18 @@ def test_pip_is_asked_for_a_torch_that_there_is_an_engine_for(packed):
     asked = re.search(r"^Requires-Dist: torch(.*)$", metadata, re.M)[1]
     code = "from pip._vendor.packaging.specifiers import SpecifierSet; import sys; asked = SpecifierSet(sys.argv[1]);"
     code += "print(*[f'2.{minor}' for minor in range(5, 40) if f'2.{minor}.1' in asked])"
-    taken = subprocess.run([sys.executable, "-c", code, asked], check=True, capture_output=True, text=True).stdout.split()
+    taken = subprocess.run(
+        [sys.executable, "-c", code, asked], check=True, capture_output=True, text=True
+    ).stdout.split()
     assert set(taken) == minors
 
 
 def test_dpkg_reads_the_debian_package(packed):
     fields = subprocess.run(["dpkg-deb", "--field", packed["deb"]], check=True, capture_output=True, text=True).stdout
     assert f"Version: {VERSION}\n" in fields and "libc6 (>= 2.28)" in fields
-    listing = subprocess.run(["dpkg-deb", "--contents", packed["deb"]], check=True, capture_output=True, text=True).stdout
+    listing = subprocess.run(
+        ["dpkg-deb", "--contents", packed["deb"]], check=True, capture_output=True, text=True
+    ).stdout
     rows = {line.split()[-1]: line.split()[:2] for line in listing.splitlines()}
     assert rows["usr/bin/rtrain"] == ["-rwxr-xr-x", "root/root"]
     assert "usr/share/doc/rtrain/copyright" in rows
@@ -98,12 +117,18 @@ def test_the_tarball_runs_where_it_is_unpacked(packed, tmp_path):
 
 def test_the_spdx_document_lists_every_file_and_what_is_inside(packed, tmp_path):
     with tarfile.open(packed["tarball"]) as archive:
-        files = {member.name.split("/", 1)[1]: archive.extractfile(member).read() for member in archive if member.isfile()}
+        files = {
+            member.name.split("/", 1)[1]: archive.extractfile(member).read() for member in archive if member.isfile()
+        }
     document = json.loads(files.pop("share/doc/rtrain/rtrain.spdx.json"))
     assert document["spdxVersion"] == "SPDX-2.3" and document["creationInfo"]["created"] == "2023-11-14T22:13:21Z"
-    listed = {row["fileName"]: {sum_["algorithm"]: sum_["checksumValue"] for sum_ in row["checksums"]} for row in document["files"]}
+    listed = {
+        row["fileName"]: {sum_["algorithm"]: sum_["checksumValue"] for sum_ in row["checksums"]}
+        for row in document["files"]
+    }
     assert {name: sums["SHA256"] for name, sums in listed.items()} == {
-        f"./{name}": hashlib.sha256(data).hexdigest() for name, data in files.items()}
+        f"./{name}": hashlib.sha256(data).hexdigest() for name, data in files.items()
+    }
     packages = {row["name"]: row["licenseDeclared"] for row in document["packages"]}
     assert packages["rtrain"] == "Apache-2.0" and packages["LuaJIT"] == "MIT" and "libstdc++" in packages
 

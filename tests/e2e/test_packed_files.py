@@ -7,6 +7,7 @@ import lzma
 import subprocess
 
 import pytest
+
 from conftest import RTRAIN
 
 
@@ -61,7 +62,8 @@ print(#rows, ('%d'):format(sum))
 def test_rows_of_packed_files_are_those_of_plain_ones(rtrain, ending):
     pack, total = PACKERS[ending], sum(range(NUMBER))
     for name, content, read, value in [
-        ("a.csv", csv_bytes(), "read_csv", "row.id"), ("a.jsonl", json_bytes(), "read_json", "row.id"),
+        ("a.csv", csv_bytes(), "read_csv", "row.id"),
+        ("a.jsonl", json_bytes(), "read_json", "row.id"),
         ("b.json", b"[" + json_bytes().replace(b"\n", b",")[:-1] + b"]", "read_json", "row.id"),
         ("a.txt", text_bytes(), "read_text", "tonumber(row.text:match '%d+')"),
     ]:
@@ -73,7 +75,10 @@ def test_rows_of_packed_files_are_those_of_plain_ones(rtrain, ending):
 def test_content_counts_more_than_the_name(rtrain):
     (rtrain.folder / "plain.csv").write_bytes(gzip.compress(csv_bytes(count=3)))
     (rtrain.folder / "other.csv.gz").write_bytes(zstd(csv_bytes(count=4)))
-    assert printed(rtrain, "print(#data.read_csv('plain.csv'):take_all(), #data.read_csv('other.csv.gz'):take_all())") == "3\t4"
+    assert (
+        printed(rtrain, "print(#data.read_csv('plain.csv'):take_all(), #data.read_csv('other.csv.gz'):take_all())")
+        == "3\t4"
+    )
     (rtrain.folder / "said.csv.gz").write_bytes(csv_bytes(count=3))
     for read in ["read_csv", "read_json", "read_text"]:
         message = refused(rtrain, f"data.{read}('said.csv.gz'):take_all()")
@@ -84,7 +89,7 @@ def test_content_counts_more_than_the_name(rtrain):
 
 
 def test_several_files_packed_behind_each_other(rtrain):
-    first, second = csv_bytes(count=500), csv_bytes(500, 500)[len(b"id,name\n"):]
+    first, second = csv_bytes(count=500), csv_bytes(500, 500)[len(b"id,name\n") :]
     for ending, pack in PACKERS.items():
         (rtrain.folder / f"a.csv.{ending}").write_bytes(pack(first) + pack(second) + b"\0" * 512)
         assert printed(rtrain, f"print(data.read_csv('a.csv.{ending}'):sum('id'))") == str(sum(range(1000)))
@@ -99,7 +104,9 @@ def test_a_folder_has_its_packed_files_too(rtrain):
     for k, (ending, pack) in enumerate(PACKERS.items(), 1):
         (rtrain.folder / "in" / f"b.csv.{ending}").write_bytes(pack(csv_bytes(10 * k, 10)))
     (rtrain.folder / "in" / "c.json.gz").write_bytes(gzip.compress(b'{"id": 1000}\n'))
-    assert printed(rtrain, "print(data.read_csv('in'):count(), data.read_csv('in'):sum('id'))") == f"50\t{sum(range(50))}"
+    assert (
+        printed(rtrain, "print(data.read_csv('in'):count(), data.read_csv('in'):sum('id'))") == f"50\t{sum(range(50))}"
+    )
     assert printed(rtrain, "print(data.read_json('in'):sum('id'))") == "1000"
     assert printed(rtrain, "print(data.read_csv('in', {file_extensions = {'csv'}}):count())") == "10"
 
@@ -109,9 +116,13 @@ def test_a_damaged_packed_file_is_named(rtrain, ending):
     name = {"gz": "gzip", "zst": "Zstandard"}.get(ending, ending if ending == "xz" else "bzip2")
     whole = PACKERS[ending](csv_bytes())
     path = rtrain.folder / f"a.csv.{ending}"
-    path.write_bytes(whole[:len(whole) // 2])
-    assert f"a.csv.{ending}': it is packed with {name} and has no end" in refused(rtrain, f"data.read_csv('{path}'):take_all()")
-    assert f"a.csv.{ending}': it is packed with {name} and has no end" in refused(rtrain, f"data.read_text('{path}'):take_all()")
+    path.write_bytes(whole[: len(whole) // 2])
+    assert f"a.csv.{ending}': it is packed with {name} and has no end" in refused(
+        rtrain, f"data.read_csv('{path}'):take_all()"
+    )
+    assert f"a.csv.{ending}': it is packed with {name} and has no end" in refused(
+        rtrain, f"data.read_text('{path}'):take_all()"
+    )
     middle = bytearray(whole)
     for i in range(len(whole) // 2, len(whole) // 2 + 200):
         middle[i] ^= 0x5A
@@ -123,12 +134,22 @@ def test_a_damaged_packed_file_is_named(rtrain, ending):
 
 
 def test_a_small_file_that_unpacks_to_much_takes_little_memory(rtrain):
-    zeros = subprocess.run("head -c 4000000000 /dev/zero | gzip -1", shell=True, stdout=subprocess.PIPE, check=True).stdout
+    zeros = subprocess.run(
+        "head -c 4000000000 /dev/zero | gzip -1", shell=True, stdout=subprocess.PIPE, check=True
+    ).stdout
     (rtrain.folder / "zeros.csv.gz").write_bytes(zeros)
     result = subprocess.run(
-        ["bash", "-c", 'ulimit -v 6000000; exec "$0" exec "$1"', RTRAIN, str(rtrain.script(
-            "require 'rtrain.data'.read_csv('zeros.csv.gz'):take_all()"))],
-        cwd=rtrain.folder, capture_output=True, text=True)
+        [
+            "bash",
+            "-c",
+            'ulimit -v 6000000; exec "$0" exec "$1"',
+            RTRAIN,
+            str(rtrain.script("require 'rtrain.data'.read_csv('zeros.csv.gz'):take_all()")),
+        ],
+        cwd=rtrain.folder,
+        capture_output=True,
+        text=True,
+    )
     assert "zeros.csv.gz', line 1: it is longer than 256 MiB: is it text?" in result.stderr
     # Text of many lines streams: no more than a few blocks are in memory.
     line = b"1234567,abcdefgh\n" * 60000
@@ -152,19 +173,24 @@ def test_a_small_file_that_unpacks_to_much_takes_little_memory(rtrain):
 
 
 def test_xz_that_needs_much_memory_is_refused(rtrain):
-    made = subprocess.run(["xz", "-c", "--lzma2=preset=0,dict=512MiB"], input=csv_bytes(count=3), stdout=subprocess.PIPE)
+    made = subprocess.run(
+        ["xz", "-c", "--lzma2=preset=0,dict=512MiB"], input=csv_bytes(count=3), stdout=subprocess.PIPE
+    )
     if made.returncode != 0:
         pytest.skip("xz has not enough memory for a dictionary of 512 MiB")
     (rtrain.folder / "a.csv.xz").write_bytes(made.stdout)
     assert "a.csv.xz': it needs more memory to be unpacked than is allowed" in refused(
-        rtrain, "data.read_csv('a.csv.xz'):take_all()")
+        rtrain, "data.read_csv('a.csv.xz'):take_all()"
+    )
 
 
 def test_a_position_in_a_packed_file_is_gone_on_from(rtrain):
     (rtrain.folder / "in").mkdir()
     for k in range(3):
         (rtrain.folder / "in" / f"{k}.csv.gz").write_bytes(gzip.compress(csv_bytes(1000 * k, 1000)))
-    result = rtrain("exec", rtrain.script("""
+    result = rtrain(
+        "exec",
+        rtrain.script("""
       local data, train = require 'rtrain.data', require 'rtrain'
       local function train_func(config)
         local shard, seen = train.get_dataset_shard 'rows', {}
@@ -189,7 +215,8 @@ def test_a_position_in_a_packed_file_is_gone_on_from(rtrain):
         }:fit().return_value
       end
       run(4, -1, run(2, 350))
-    """))
+    """),
+    )
     assert result.returncode == 0, result.stderr
     assert sorted(map(int, (rtrain.folder / "seen").read_text().split())) == list(range(3000))
 
@@ -204,17 +231,26 @@ def test_peek_shows_what_is_packed(rtrain):
 
 def test_empty_files_are_left_out(rtrain):
     (rtrain.folder / "json").mkdir()
-    for name, text in {"a.json": "", "b.json": '{"x": 1}\n', "c.json": "[]", "d.json": " \n\n", "e.json": '{"x": 2}\n'}.items():
+    for name, text in {
+        "a.json": "",
+        "b.json": '{"x": 1}\n',
+        "c.json": "[]",
+        "d.json": " \n\n",
+        "e.json": '{"x": 2}\n',
+    }.items():
         (rtrain.folder / "json" / name).write_text(text)
     (rtrain.folder / "json" / "f.json.gz").write_bytes(gzip.compress(b""))
     (rtrain.folder / "csv").mkdir()
     for name, text in {"a.csv": "", "b.csv": "x\n1\n", "c.csv": "\n\n", "d.csv": "x\n2\n", "e.csv": "x\n"}.items():
         (rtrain.folder / "csv" / name).write_text(text)
     for read in ["json", "csv"]:
-        assert printed(rtrain, f"""
+        assert printed(
+            rtrain,
+            f"""
           local ds = data.read_{read}('{read}')
           print(ds:sum 'x', ds:count(), ds:schema().types[1], #ds:take_all())
-        """).split() == ["3", "2", "int64", "2"]
+        """,
+        ).split() == ["3", "2", "int64", "2"]
         assert f"a.{read}': it is empty" in refused(rtrain, f"data.read_{read}('{read}/a.{read}'):take_all()")
     message = refused(rtrain, "print(data.read_csv({'csv/a.csv', 'csv/c.csv'}):schema())")
     assert "a.csv': it is empty, and so are the other files" in message
@@ -224,15 +260,21 @@ def test_a_key_that_comes_late_is_named(rtrain):
     lines = "".join(f'{{"i": {i}, "o": {{"p": 1}}}}\n' for i in range(100000))
     (rtrain.folder / "late.json").write_text(lines + '{"i": 1, "new": 2.5}\n')
     message = refused(rtrain, "data.read_json('late.json'):take_all()")
-    assert "late.json', line 100001: it has a key 'new', which the file's first rows do not have: give the column's type with " \
+    assert (
+        "late.json', line 100001: it has a key 'new', which the file's first rows do not have: give the column's type with "
         "column_types = {['new'] = 'string'} or another" in message
-    assert printed(rtrain, """
+    )
+    assert printed(
+        rtrain,
+        """
       local rows = data.read_json('late.json', {column_types = {new = 'float64'}}):take_all()
       print(#rows, rows[100001].new, rows[1].new ~= rows[1].new or rows[1].new == nil)
-    """).split() == ["100001", "2.5", "true"]
+    """,
+    ).split() == ["100001", "2.5", "true"]
     (rtrain.folder / "inner.json").write_text(lines + '{"i": 1, "o": {"p": 1, "q": 2}}\n')
     assert "line 100001: it has a key 'o.q', which the file's first rows do not have" in refused(
-        rtrain, "data.read_json('inner.json'):take_all()")
+        rtrain, "data.read_json('inner.json'):take_all()"
+    )
 
 
 def test_folders_give_columns(rtrain):
@@ -242,9 +284,16 @@ def test_folders_give_columns(rtrain):
             at.mkdir(parents=True)
             (at / "x.csv").write_text(f"x\n{year}\n{year + 0.5}\n")
             (at / "x.jsonl").write_text(f'{{"x": {year}.0}}\n{{"x": {year}.5}}\n')
-    rows = [f"{number}\t{year}\t{place}" for year in [2023, 2024] for place in ["nil", "a/b"] for number in [year, year + 0.5]]
+    rows = [
+        f"{number}\t{year}\t{place}"
+        for year in [2023, 2024]
+        for place in ["nil", "a/b"]
+        for number in [year, year + 0.5]
+    ]
     for read in ["read_csv", "read_json"]:
-        out = printed(rtrain, f"""
+        out = printed(
+            rtrain,
+            f"""
           local ds = data.{read}('in')
           print(table.concat(ds:columns(), ' '))
           for _, row in ipairs(ds:take_all()) do print(row.x, row.year, row.place) end
@@ -253,23 +302,33 @@ def test_folders_give_columns(rtrain):
           print(table.concat(data.{read}('in', {{partitioning = false}}):columns(), ' '))
           print(ds:select_columns{{'place', 'x'}}:take_all()[4].place)
           for batch in ds:iter_torch_batches{{batch_size = 8}} do print(#batch.x, batch.year[5]) end
-        """).split("\n")
+        """,
+        ).split("\n")
         assert out == ["x year place", *rows, "4", "x year place path", "x", "a/b", "8\t2024"], read
-    assert printed(rtrain, """
+    assert printed(
+        rtrain,
+        """
       local ds = data.read_csv('in', {columns = {'place', 'x'}})
       print(table.concat(ds:columns(), ' '), ds:take_all()[4].place)
       local years = data.read_csv('in', {columns = {'year'}})
       print(table.concat(years:columns(), ' '), #years:take_all(), years:take_all()[8].year)
-    """).split("\n") == ["place x\ta/b", "year\t8\t2024"]
+    """,
+    ).split("\n") == ["place x\ta/b", "year\t8\t2024"]
 
 
 def test_a_column_of_the_file_counts_more_than_its_folder(rtrain):
     (rtrain.folder / "in" / "x=7").mkdir(parents=True)
     (rtrain.folder / "in" / "x=7" / "a.csv").write_text("x,y\n1,2\n")
-    assert printed(rtrain, """
+    assert (
+        printed(
+            rtrain,
+            """
       local row = data.read_csv('in'):take_all()[1]
       print(row.x, row.y, table.concat(data.read_csv('in'):columns(), ' '))
-    """) == "1\t2\tx y"
+    """,
+        )
+        == "1\t2\tx y"
+    )
 
 
 def test_files_whose_folders_differ_are_refused(rtrain):

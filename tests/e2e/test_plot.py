@@ -10,6 +10,7 @@ import xml.etree.ElementTree
 import zlib
 
 import pytest
+
 from conftest import Rtrain
 from test_terminal import on_terminal
 
@@ -91,32 +92,44 @@ def test_logarithmic_axes_leave_out_what_has_no_place(store):
 
 
 def test_the_ranks_that_have_points_are_named(rtrain):
-    rtrain.run_ok("""
+    rtrain.run_ok(
+        """
         local train = require 'rtrain'
         train.DataParallelTrainer({train_loop_per_worker = function()
           local rank = train.get_context():get_world_rank()
           if rank == 1 then train.log({lr = 1}, {step = 1}) end
           train.report {loss = rank == 2 and 'text' or 0/0, acc = 1}
         end, scaling_config = train.ScalingConfig {num_workers = 4}}):fit()
-    """, "--name", "run", "-q")
-    for metric, rank, ranks in (("acc", 9, "ranks 0-3 have some"), ("loss", 2, "ranks 0-1, 3 have some"), ("lr", 0, "rank 1 has some")):
+    """,
+        "--name",
+        "run",
+        "-q",
+    )
+    for metric, rank, ranks in (
+        ("acc", 9, "ranks 0-3 have some"),
+        ("loss", 2, "ranks 0-1, 3 have some"),
+        ("lr", 0, "rank 1 has some"),
+    ):
         result = rtrain("plot", "run", metric, "--rank", rank)
         assert result.returncode == 2 and f"of rank {rank} in run: {ranks}\n" in result.stderr, result.stderr
 
 
-@pytest.mark.parametrize("args, words", [
-    (["loss"], ["RUN… METRIC"]),
-    (["a", "los"], ["no points of 'los'", "did you mean 'loss'?"]),
-    (["a", "name"], ["no points of 'name'"]),
-    (["nothing", "loss"], ["no run 'nothing'"]),
-    (["--tag", "none", "loss"], ["no run has the tag none"]),
-    (["a", "loss", "-o", "x.pdf"], ["ends in .svg or .png"]),
-    (["a", "loss", "--by", "epoch"], ["epoch"]),
-    (["a", "loss", "--smooth", "2"], ["--smooth"]),
-    (["a", "loss", "--rank", "3"], ["no points of 'loss' of rank 3 in a: rank 0 has some"]),
-    (["a", "b", "loss", "--rank", "3"], ["no points of 'loss' of rank 3 in 2 runs: in a rank 0 has some"]),
-    (["a", "acc", "--series"], ["no points of 'acc' of rank 0 in a: valid names: loss"]),
-])
+@pytest.mark.parametrize(
+    "args, words",
+    [
+        (["loss"], ["RUN… METRIC"]),
+        (["a", "los"], ["no points of 'los'", "did you mean 'loss'?"]),
+        (["a", "name"], ["no points of 'name'"]),
+        (["nothing", "loss"], ["no run 'nothing'"]),
+        (["--tag", "none", "loss"], ["no run has the tag none"]),
+        (["a", "loss", "-o", "x.pdf"], ["ends in .svg or .png"]),
+        (["a", "loss", "--by", "epoch"], ["epoch"]),
+        (["a", "loss", "--smooth", "2"], ["--smooth"]),
+        (["a", "loss", "--rank", "3"], ["no points of 'loss' of rank 3 in a: rank 0 has some"]),
+        (["a", "b", "loss", "--rank", "3"], ["no points of 'loss' of rank 3 in 2 runs: in a rank 0 has some"]),
+        (["a", "acc", "--series"], ["no points of 'acc' of rank 0 in a: valid names: loss"]),
+    ],
+)
 def test_what_cannot_be_drawn_is_said(store, args, words):
     result = store("plot", *args)
     assert result.returncode == 2 and result.stdout == "", result.stdout + result.stderr
@@ -167,15 +180,19 @@ def test_however_long_a_series_is_its_extrema_are_drawn(rtrain):
     assert len(smooth) == 200000 and all(averages[x] == pytest.approx(y) for x, y in smooth if not isinstance(y, str))
     lowest, highest = min(averages, key=averages.get), max(averages, key=averages.get)
     [shown] = re.findall(r"min (\S+) at (\S+)  max (\S+) at (\S+)", legend_of_smooth)
-    assert [float(number) for number in shown] == pytest.approx([averages[lowest], lowest, averages[highest], highest], rel=1e-3)
+    assert [float(number) for number in shown] == pytest.approx(
+        [averages[lowest], lowest, averages[highest], highest], rel=1e-3
+    )
     seconds = drawn("--by", "time")
     assert re.search(r"min -3 at .* max 9 at ", seconds[-1])
     svg = rtrain.folder / "x.svg"
     drawn("-o", svg)
     assert svg.stat().st_size < 200_000
     with contextlib.closing(sqlite3.connect(rtrain.storage / "rtrain.db", isolation_level=None)) as db:
-        least, most, points = db.execute("SELECT min, max, points FROM series_summaries JOIN series USING(series_id) "
-                                         "WHERE key = 'x' ORDER BY level DESC").fetchone()
+        least, most, points = db.execute(
+            "SELECT min, max, points FROM series_summaries JOIN series USING(series_id) "
+            "WHERE key = 'x' ORDER BY level DESC"
+        ).fetchone()
         assert (least, most, points) == (-3, 9, 200000)
         db.executescript("DROP TABLE series_summaries; PRAGMA user_version = 6;")
     assert legend() == ("1.082", "-3", "45678", "9", "123456"), "a store of an older rtrain"
@@ -184,8 +201,12 @@ def test_however_long_a_series_is_its_extrema_are_drawn(rtrain):
 def test_a_run_without_the_metric_is_named_and_left_out(store, results):
     shutil.copytree(results, store.storage)
     store.env["RTRAIN_STORAGE"] = str(store.storage)
-    store.run_ok("local train = require 'rtrain' train.DataParallelTrainer(function() train.report {other = 1} end):fit()",
-                 "--name", "c", "-q")
+    store.run_ok(
+        "local train = require 'rtrain' train.DataParallelTrainer(function() train.report {other = 1} end):fit()",
+        "--name",
+        "c",
+        "-q",
+    )
     result = store("plot", "a", "c", "loss")
     assert result.returncode == 0 and "the run c has no 'loss'" in result.stderr and " a  last" in result.stdout
 
@@ -207,9 +228,9 @@ def pixels(png):
     assert png[:8] == b"\x89PNG\r\n\x1a\n"
     at, data = 8, b""
     while at < len(png):
-        (size,) = struct.unpack(">I", png[at:at + 4])
-        kind, body = png[at + 4:at + 8], png[at + 8:at + 8 + size]
-        assert struct.unpack(">I", png[at + 8 + size:at + 12 + size]) == (zlib.crc32(kind + body),)
+        (size,) = struct.unpack(">I", png[at : at + 4])
+        kind, body = png[at + 4 : at + 8], png[at + 8 : at + 8 + size]
+        assert struct.unpack(">I", png[at + 8 + size : at + 12 + size]) == (zlib.crc32(kind + body),)
         if kind == b"IHDR":
             width, height, *rest = struct.unpack(">IIBBBBB", body)
             assert rest == [8, 2, 0, 0, 0]
@@ -217,7 +238,7 @@ def pixels(png):
         at += 12 + size
     rows = zlib.decompress(data)
     assert len(rows) == height * (1 + 3 * width)
-    return width, height, {rows[y * (1 + 3 * width) + 1 + 3 * x:][:3] for y in range(height) for x in range(width)}
+    return width, height, {rows[y * (1 + 3 * width) + 1 + 3 * x :][:3] for y in range(height) for x in range(width)}
 
 
 def test_png_shows_each_curve_in_its_colour(store):

@@ -99,14 +99,36 @@ def test_every_format_and_way_to_name_the_model_gives_the_same(rtrain, trained):
     test = rtrain.folder / "test"
     wanted = [json.loads(line) for line in predict(rtrain, "shapes", test, "--keep", "label").stdout.splitlines()]
     pyarrow = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not here: scripts/test --oracle installs it")
-    predict(rtrain, "shapes:best", test, "--model", "ConvNet", "--transform", "preprocess", "-o", rtrain.folder / "out.parquet")
+    predict(
+        rtrain,
+        "shapes:best",
+        test,
+        "--model",
+        "ConvNet",
+        "--transform",
+        "preprocess",
+        "-o",
+        rtrain.folder / "out.parquet",
+    )
     table = pyarrow.read_table(rtrain.folder / "out.parquet")
     assert table.column_names == ["prediction"] and table.num_rows == 333
     values = table.column("prediction").combine_chunks()
     values = values.storage if hasattr(values, "storage") else values
     for got, row in zip(values.to_pylist(), wanted):
         assert got == pytest.approx(row["prediction"], abs=1e-5)
-    predict(rtrain, "last:best", test, "--columns", "image", "--keep", "label", "-o", rtrain.folder / "out.csv", "--limit", "40")
+    predict(
+        rtrain,
+        "last:best",
+        test,
+        "--columns",
+        "image",
+        "--keep",
+        "label",
+        "-o",
+        rtrain.folder / "out.csv",
+        "--limit",
+        "40",
+    )
     rows = list(csv.DictReader(io.StringIO((rtrain.folder / "out.csv").read_text())))
     assert len(rows) == 40 and list(rows[0]) == ["label", *(f"prediction_{i}" for i in range(10))]
     assert [int(row["label"]) for row in rows] == [row["label"] for row in wanted[:40]]
@@ -114,15 +136,28 @@ def test_every_format_and_way_to_name_the_model_gives_the_same(rtrain, trained):
     # A checkpoint's folder, with the script that makes its model.
     path = next(row["path"] for row in json.loads(rtrain("checkpoints", "shapes", "--json").stdout) if row["best"])
     script = rtrain.script(SCRIPT)
-    result = predict(rtrain, path, test, "--keep", "label", "--script", script, "-o", rtrain.folder / "out.jsonl",
-                     "--", rtrain.folder)
+    result = predict(
+        rtrain,
+        path,
+        test,
+        "--keep",
+        "label",
+        "--script",
+        script,
+        "-o",
+        rtrain.folder / "out.jsonl",
+        "--",
+        rtrain.folder,
+    )
     assert [json.loads(line) for line in (rtrain.folder / "out.jsonl").read_text().splitlines()] == wanted
     assert result.stdout == ""
 
 
 def test_features_of_a_table_and_a_model_that_the_config_describes(rtrain):
     (rtrain.folder / "rows.csv").write_text("name,a,b,y\n" + "".join(f"r{i},{i},{2 * i},{3 * i}\n" for i in range(5)))
-    result = rtrain("run", rtrain.script("""
+    result = rtrain(
+        "run",
+        rtrain.script("""
         local torch, train = require 'torch', require 'rtrain'
         local function build_model(config)
           local layer = torch.nn.Linear(2, config.outputs)
@@ -140,11 +175,15 @@ def test_features_of_a_table_and_a_model_that_the_config_describes(rtrain):
           train_loop_config = {outputs = 3},
           run_config = train.RunConfig{name = 'sum'},
         }:fit()
-    """), "--set", "outputs=1")
+    """),
+        "--set",
+        "outputs=1",
+    )
     assert result.returncode == 0, result.stderr
     rows = predict(rtrain, "sum", rtrain.folder / "rows.csv", "--keep", "name", "--keep", "y").stdout.splitlines()
     assert [json.loads(row) for row in rows] == [
-        {"name": f"r{i}", "y": 3 * i, "prediction": 3 * i + 0.5} for i in range(5)]
+        {"name": f"r{i}", "y": 3 * i, "prediction": 3 * i + 0.5} for i in range(5)
+    ]
     result = rtrain("predict", "sum", rtrain.folder / "rows.csv", "--keep", "y")
     assert result.returncode == 2 and "column 'name' is not of numbers" in result.stderr
     ids = [2**53 + 1, None, 2**53 + 3]
@@ -158,7 +197,9 @@ def test_features_of_a_table_and_a_model_that_the_config_describes(rtrain):
 
 def test_images_of_a_folder(rtrain, trained):
     folder = rtrain.folder / "images"
-    result = rtrain("exec", rtrain.script("""
+    result = rtrain(
+        "exec",
+        rtrain.script("""
         local torch, data = require 'torch', require 'rtrain.data'
         local io_ = require 'vision.io'
         os.execute('mkdir -p ' .. arg[1])
@@ -167,10 +208,17 @@ def test_images_of_a_folder(rtrain, trained):
           io_.write_png(row.image:unsqueeze(0):contiguous(), ('%s/%02d.png'):format(arg[1], i))
           i = i + 1
         end
-    """), folder, rtrain.folder / "test")
+    """),
+        folder,
+        rtrain.folder / "test",
+    )
     assert result.returncode == 0, result.stderr
-    wanted = [json.loads(row) for row in predict(rtrain, "shapes", rtrain.folder / "test", "--keep", "label", "--limit",
-                                                 "12").stdout.splitlines()]
+    wanted = [
+        json.loads(row)
+        for row in predict(
+            rtrain, "shapes", rtrain.folder / "test", "--keep", "label", "--limit", "12"
+        ).stdout.splitlines()
+    ]
     # The function of the script is for other images than (h, w, c).
     result = rtrain("predict", "shapes", folder)
     assert result.returncode == 1 and "made by preprocess of the script; --transform none" in result.stderr
@@ -200,10 +248,16 @@ def test_a_transform_is_found_and_one_that_is_not_is_warned_of(rtrain):
           run_config = train.RunConfig{name = 'NAME'},
         }:fit()
     """
-    assert rtrain("exec", rtrain.script("""
+    assert (
+        rtrain(
+            "exec",
+            rtrain.script("""
         local torch, data = require 'torch', require 'rtrain.data'
         data.from_tensors {image = torch.tensor({{{0, 255}, {51, 204}}}, {dtype = 'uint8'})}:write_parquet 'image'
-    """)).returncode == 0
+    """),
+        ).returncode
+        == 0
+    )
     shown = {}
     for name in ("transform", "other"):
         rtrain.run_ok(script.replace("NAME", name))
@@ -212,9 +266,16 @@ def test_a_transform_is_found_and_one_that_is_not_is_warned_of(rtrain):
     assert shown["transform"][0] == pytest.approx([-2, 2, -1.2, 1.2]) and "warn" not in shown["transform"][1]
     values, said = shown["other"]
     assert values == pytest.approx([0, 1, 0.2, 0.8])
-    assert "training changes its inputs" in said and "train.lua:6: local other = T.Compose" in said and "--transform NAME" in said
+    assert (
+        "training changes its inputs" in said
+        and "train.lua:6: local other = T.Compose" in said
+        and "--transform NAME" in said
+    )
     named = predict(rtrain, "other", "image", "--transform", "other")
-    assert json.loads(named.stdout)["prediction"] == pytest.approx([-2, 2, -1.2, 1.2]) and "training changes" not in named.stderr
+    assert (
+        json.loads(named.stdout)["prediction"] == pytest.approx([-2, 2, -1.2, 1.2])
+        and "training changes" not in named.stderr
+    )
     assert "training changes" not in predict(rtrain, "other", "image", "--transform", "none").stderr
 
 
@@ -243,12 +304,30 @@ def test_what_is_wrong_is_said_with_its_name(rtrain, trained):
 
 
 def test_an_error_in_the_middle_leaves_no_file(rtrain, trained):
-    script = rtrain.script(SCRIPT.replace("local function preprocess(batch)", "local seen = 0\n    local function preprocess(batch)\n"
-                                          "      seen = seen + 1\n      if seen > 3 then error('no more') end\n     "))
+    script = rtrain.script(
+        SCRIPT.replace(
+            "local function preprocess(batch)",
+            "local seen = 0\n    local function preprocess(batch)\n"
+            "      seen = seen + 1\n      if seen > 3 then error('no more') end\n     ",
+        )
+    )
     path = next(row["path"] for row in json.loads(rtrain("checkpoints", "shapes", "--json").stdout) if row["best"])
     out = rtrain.folder / "out.json"
-    result = rtrain("predict", path, rtrain.folder / "test", "--script", script, "--transform", "preprocess", "-o", out,
-                    "--batch-size", "32", "--", rtrain.folder)
+    result = rtrain(
+        "predict",
+        path,
+        rtrain.folder / "test",
+        "--script",
+        script,
+        "--transform",
+        "preprocess",
+        "-o",
+        out,
+        "--batch-size",
+        "32",
+        "--",
+        rtrain.folder,
+    )
     assert result.returncode == 1 and "no more" in result.stderr
     assert not out.exists() and not list(rtrain.folder.glob(".out*"))
 
@@ -264,7 +343,9 @@ def test_a_checkpoint_of_trees_needs_no_script(rtrain):
             xgboost.train({objective = 'reg:squarederror', max_depth = 3}, dtrain, {num_boost_round = 5, verbose_eval = false,
               evals = {{dtrain, 'train'}}, callbacks = {train.xgboost.RayTrainReportCallback()}})
           end,
-          datasets = {train = data.range(500):map(function(row) return {a = row.id % 37, b = row.id % 11, y = row.id % 37 * 2} end)},
+          datasets = {train = data.range(500):map(function(row)
+            return {a = row.id % 37, b = row.id % 11, y = row.id % 37 * 2}
+          end)},
           scaling_config = train.ScalingConfig{num_workers = 1},
           run_config = train.RunConfig{name = 'trees'},
         }):fit()

@@ -47,8 +47,13 @@ def modes(folder):
 
 def check_modes(storage, file, folder, executable):
     found = modes(storage)
-    assert {"rtrain.db", "run/lock", "run/logs/attempt-1/rank-0.log", "run/checkpoints/checkpoint_000000/part/moved.pt",
-            "run/checkpoints/checkpoint_000001/part/copied.pt"} <= set(found)
+    assert {
+        "rtrain.db",
+        "run/lock",
+        "run/logs/attempt-1/rank-0.log",
+        "run/checkpoints/checkpoint_000000/part/moved.pt",
+        "run/checkpoints/checkpoint_000001/part/copied.pt",
+    } <= set(found)
     for path, mode in found.items():
         wanted = folder if (storage / path).is_dir() else executable if path.endswith("/tool") else file
         assert oct(mode) == oct(wanted), path
@@ -84,11 +89,25 @@ def test_a_store_of_an_older_version_is_closed_to_others(rtrain, umask):
 
 def test_secrets_are_masked_in_the_record(rtrain):
     secret = "sk-123456"
-    rtrain.run_ok(SCRIPT, "--set", f"api_key={secret}", f"--set=model.HF_TOKEN={secret}", "--set", "monkey=banana",
-                  "--", "--db-password", secret, f"--token={secret}")
+    rtrain.run_ok(
+        SCRIPT,
+        "--set",
+        f"api_key={secret}",
+        f"--set=model.HF_TOKEN={secret}",
+        "--set",
+        "monkey=banana",
+        "--",
+        "--db-password",
+        secret,
+        f"--token={secret}",
+    )
     show = rtrain.json("show", "run")
-    assert show["config"] == {"api_key": "***", "key_size": 64, "model": {"HF_TOKEN": "***", "width": 8},
-                              "monkey": "banana"}
+    assert show["config"] == {
+        "api_key": "***",
+        "key_size": 64,
+        "model": {"HF_TOKEN": "***", "width": 8},
+        "monkey": "banana",
+    }
     command = show["environment"]["command"]
     assert command[-3:] == ["--db-password", "***", "--token=***"]
     assert "api_key=***" in command and "--set=model.HF_TOKEN=***" in command and "monkey=banana" in command

@@ -35,7 +35,9 @@ def backend(request):
 
 
 def test_groups_of_some_ranks(rtrain, backend):
-    result = run(rtrain, """
+    result = run(
+        rtrain,
+        """
         local ends, inner = dist.new_group{0, 3}, dist.new_group{ranks = {2, 1}}
         local mine = (rank == 0 or rank == 3) and ends or inner
         local sum = dist.all_reduce(torch.tensor{rank}, {group = mine}):item()
@@ -55,16 +57,24 @@ def test_groups_of_some_ranks(rtrain, backend):
           pair = gathered[1]:item() .. '+' .. gathered[2]:item(),
           ranks = table.concat(dist.get_process_group_ranks(mine), ','),
           outside = dist.get_rank(mine == ends and inner or ends)}
-        """, backend=backend)
+        """,
+        backend=backend,
+    )
     assert result.returncode == 0, result.stderr
     ends = {"sum": 3, "first": 3, "in_group": 3, "whole": 6, "ranks": "0,3", "outside": -1}
     inner = {"sum": 3, "first": 1, "in_group": 2, "whole": 6, "ranks": "1,2", "outside": -1}
     assert ranks_of(rtrain) == [
-        {**ends, "pair": "0+1"}, {**inner, "pair": "0+1"}, {**inner, "pair": "2+3"}, {**ends, "pair": "2+3"}]
+        {**ends, "pair": "0+1"},
+        {**inner, "pair": "0+1"},
+        {**inner, "pair": "2+3"},
+        {**ends, "pair": "2+3"},
+    ]
 
 
 def test_messages_go_by_rank_and_tag(rtrain, backend):
-    result = run(rtrain, """
+    result = run(
+        rtrain,
+        """
         local got = torch.zeros(3)
         if rank == 0 then
           local first = dist.isend(torch.full({3}, 5), 1, {tag = 5})
@@ -92,14 +102,22 @@ def test_messages_go_by_rank_and_tag(rtrain, backend):
         dist.barrier()
         if work then work:wait() end
         train.report{senders = senders, large = large:mean():item(), from = rank == 1 and work:source_rank() or -1}
-        """, workers=3, backend=backend)
+        """,
+        workers=3,
+        backend=backend,
+    )
     assert result.returncode == 0, result.stderr
-    assert ranks_of(rtrain) == [{"senders": 3, "large": 0, "from": -1}, {"senders": 0, "large": 0, "from": 0},
-                                {"senders": 0, "large": 2, "from": -1}]
+    assert ranks_of(rtrain) == [
+        {"senders": 3, "large": 0, "from": -1},
+        {"senders": 0, "large": 0, "from": 0},
+        {"senders": 0, "large": 2, "from": -1},
+    ]
 
 
 def test_collectives_that_nobody_waits_for(rtrain, backend):
-    result = run(rtrain, """
+    result = run(
+        rtrain,
+        """
         local x, list = torch.full({100000}, rank + 1), {}
         local works = {dist.all_reduce(x, {async_op = true}), dist.all_gather(list, torch.tensor{rank}, {async_op = true}),
                        dist.barrier{async_op = true}}
@@ -109,13 +127,21 @@ def test_collectives_that_nobody_waits_for(rtrain, backend):
         assert(works[1]:is_completed() and works[1]:is_success() and #works[1]:result() == 1)
         local flags = dist.all_reduce(torch.tensor({2 ^ rank}, {dtype = 'int64'}), dist.ReduceOp.BOR)
         train.report{x = x:mean():item(), list = list[2]:item(), gathered = #gathered:result(), flags = flags:item()}
-        """, workers=2, backend=backend)
+        """,
+        workers=2,
+        backend=backend,
+    )
     assert result.returncode == 0, result.stderr
-    assert ranks_of(rtrain) == [{"x": 3, "list": 1, "gathered": 0, "flags": 3}, {"x": 3, "list": 1, "gathered": 2, "flags": 3}]
+    assert ranks_of(rtrain) == [
+        {"x": 3, "list": 1, "gathered": 0, "flags": 3},
+        {"x": 3, "list": 1, "gathered": 2, "flags": 3},
+    ]
 
 
 def test_ddp_and_batch_norm_over_a_group(rtrain, backend):
-    result = run(rtrain, """
+    result = run(
+        rtrain,
+        """
         local nn = torch.nn
         local pair = dist.new_subgroups(2)
         torch.manual_seed(rank)
@@ -137,17 +163,24 @@ def test_ddp_and_batch_norm_over_a_group(rtrain, backend):
         train.report{
           weight = equal(weight, pair), grad = equal(grad, pair), other_weight = equal(weight),
           norm = torch.allclose(half, whole[torch.slice(rank % 2 * 3, rank % 2 * 3 + 3)], {atol = 1e-6}) and 1 or 0}
-        """, backend=backend)
+        """,
+        backend=backend,
+    )
     assert result.returncode == 0, result.stderr
     assert ranks_of(rtrain) == [{"weight": 1, "grad": 1, "other_weight": 0, "norm": 1}] * 4
 
 
 def test_another_collective_in_a_group_is_refused_before_data_move(rtrain, backend):
-    result = run(rtrain, """
+    result = run(
+        rtrain,
+        """
         local ends = dist.new_group{0, 2}
         if rank == 0 then dist.all_reduce(torch.zeros(3), {group = ends}) end
         if rank == 2 then dist.broadcast(torch.zeros(3), 0, ends) end
-        """, workers=3, backend=backend)
+        """,
+        workers=3,
+        backend=backend,
+    )
     assert result.returncode == 1
     assert re.search(r"the ranks disagree on collective \d of the group of ranks 0, 2", result.stderr), result.stderr
     assert "all_reduce(float32 [3])" in result.stderr and "broadcast from 0(float32 [3])" in result.stderr
@@ -155,14 +188,18 @@ def test_another_collective_in_a_group_is_refused_before_data_move(rtrain, backe
 
 
 def test_a_member_that_returns_early_is_named(rtrain):
-    result = run(rtrain, """
+    result = run(
+        rtrain,
+        """
         local ends = dist.new_group{0, 2}
         if rank == 2 then
           for _ = 1, 3 do dist.barrier(ends) end
         elseif rank == 0 then
           dist.barrier(ends)
         end
-        """, workers=3)
+        """,
+        workers=3,
+    )
     assert result.returncode == 1
     assert "rank 0" in result.stderr and "has already returned from the train function" in result.stderr
     assert "rank 1" not in result.stderr
@@ -170,20 +207,30 @@ def test_a_member_that_returns_early_is_named(rtrain):
 
 @pytest.mark.parametrize("call", ["dist.barrier(ends)", "dist.recv(torch.zeros(3), 2)", "dist.recv(torch.zeros(3))"])
 def test_a_rank_that_dies_frees_who_waits_for_it(rtrain, call, backend):
-    result = run(rtrain, f"""
+    result = run(
+        rtrain,
+        f"""
         local ends = dist.new_group{{0, 2}}
         if rank == 2 then os.execute('sleep 0.3; kill -9 $PPID') end
         if rank == 0 then {call} end
-        """, workers=3, backend=backend)
+        """,
+        workers=3,
+        backend=backend,
+    )
     assert result.returncode == 5
     assert "rank 2" in result.stderr and "SIGKILL" in result.stderr, result.stderr
 
 
 def test_what_never_comes_in_a_group_ends_at_its_deadline(rtrain, backend):
-    result = run(rtrain, """
+    result = run(
+        rtrain,
+        """
         local ends = dist.new_group{ranks = {0, 1}, timeout_s = 1}
         if rank == 0 then dist.barrier(ends) else os.execute 'sleep 20' end
-        """, workers=2, backend=backend)
+        """,
+        workers=2,
+        backend=backend,
+    )
     assert result.returncode == 6
     assert "barrier on rank 0 in the group of ranks 0, 1 waited 1 s" in result.stderr, result.stderr
     assert "rank 1 has not called it" in result.stderr and "timeout_s of new_group" in result.stderr

@@ -7,6 +7,7 @@ import signal
 import subprocess
 
 import pytest
+
 from conftest import RTRAIN, wait_until
 
 ONE_TENSOR = "require('ffi') print('sum', require('torch').ones(3):sum():item())"
@@ -37,14 +38,17 @@ def test_a_worker_may_start_rtrain_with_tensors(rtrain):
 
 def test_a_worker_may_start_a_run(rtrain):
     """The cores of the outer run are the inner one's: it need not wait for them."""
-    rtrain.script("""
+    rtrain.script(
+        """
         local torch, train = require 'torch', require 'rtrain'
         train.TorchTrainer{
           train_loop_per_worker = function() train.report{sum = torch.ones(4):sum():item()} end,
           scaling_config = train.ScalingConfig{num_workers = 1},
           run_config = train.RunConfig{name = 'inner'},
         }:fit()
-        """, "inner.lua")
+        """,
+        "inner.lua",
+    )
     rtrain.run_ok(in_a_worker(f"assert(os.execute '{RTRAIN} run inner.lua' == 0)"))
     assert rtrain.reports("inner") == [{"sum": 4}]
 
@@ -56,8 +60,9 @@ def test_descriptors_of_others_are_not_taken_for_the_engine(rtrain):
 
 def test_a_worker_without_its_controller_ends(rtrain):
     """Descriptors that are none: what a user gets who types the command of `ps`."""
-    result = subprocess.run([RTRAIN, "--worker", "0", str(os.getpid())], env=rtrain.env, capture_output=True, text=True,
-                            timeout=60)
+    result = subprocess.run(
+        [RTRAIN, "--worker", "0", str(os.getpid())], env=rtrain.env, capture_output=True, text=True, timeout=60
+    )
     assert result.returncode == 2, result.stderr
     assert "a worker is started by its run alone" in result.stderr
 
@@ -65,8 +70,15 @@ def test_a_worker_without_its_controller_ends(rtrain):
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV], ids=["SIGKILL", "SIGSEGV"])
 def test_a_parent_that_ignores_sigchld_hides_no_death(rtrain, number):
     script = rtrain.script(in_a_worker(f"os.execute 'kill -{int(number)} $PPID; sleep 600'"))
-    done = subprocess.run([RTRAIN, "run", script], cwd=rtrain.folder, env=rtrain.env, capture_output=True, text=True,
-                          timeout=120, preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    done = subprocess.run(
+        [RTRAIN, "run", script],
+        cwd=rtrain.folder,
+        env=rtrain.env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN),
+    )
     assert done.returncode == 5, done.stderr
     assert f"killed by signal {int(number)} ({number.name})" in done.stderr
 
@@ -79,10 +91,15 @@ def test_closed_standard_streams(rtrain, closed):
         for fd in closed:
             os.close(fd)
 
-    running = subprocess.Popen([RTRAIN, "run", script], cwd=rtrain.folder, env=rtrain.env, preexec_fn=close,
-                               stdin=None if 0 in closed else subprocess.DEVNULL,
-                               stdout=None if 1 in closed else subprocess.DEVNULL,
-                               stderr=None if 2 in closed else subprocess.DEVNULL)
+    running = subprocess.Popen(
+        [RTRAIN, "run", script],
+        cwd=rtrain.folder,
+        env=rtrain.env,
+        preexec_fn=close,
+        stdin=None if 0 in closed else subprocess.DEVNULL,
+        stdout=None if 1 in closed else subprocess.DEVNULL,
+        stderr=None if 2 in closed else subprocess.DEVNULL,
+    )
     assert running.wait(120) == 0
     assert rtrain.json("show", "outer")["status"] == "FINISHED"
     assert "into nothing" in rtrain("logs", "outer").stdout
@@ -98,7 +115,9 @@ def broken_pipe():
 
 
 @pytest.mark.parametrize("flags", [["-n", "2"], ["--local"]], ids=["workers", "local"])
-@pytest.mark.parametrize("broken", [["stdout"], ["stderr"], ["stdout", "stderr"]], ids=lambda names: " and ".join(names))
+@pytest.mark.parametrize(
+    "broken", [["stdout"], ["stderr"], ["stdout", "stderr"]], ids=lambda names: " and ".join(names)
+)
 def test_a_run_goes_on_when_nobody_reads_its_output(rtrain, broken_pipe, broken, flags):
     script = rtrain.script("""
         local train = require 'rtrain'
@@ -125,14 +144,34 @@ def test_a_run_goes_on_when_nobody_reads_its_output(rtrain, broken_pipe, broken,
 
 
 @pytest.mark.parametrize("action", [signal.SIG_DFL, signal.SIG_IGN], ids=["default", "ignored by the parent"])
-@pytest.mark.parametrize("command", [["ls"], ["show", "last"], ["ls", "--json"], ["env"], ["doc", "torch.add"],
-                                     ["sql", "SELECT 1"], ["exec", "print.lua"], ["--help"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["ls"],
+        ["show", "last"],
+        ["ls", "--json"],
+        ["env"],
+        ["doc", "torch.add"],
+        ["sql", "SELECT 1"],
+        ["exec", "print.lua"],
+        ["--help"],
+    ],
+    ids=" ".join,
+)
 def test_a_command_that_reads_ends_with_its_reader(rtrain, broken_pipe, command, action):
     """As a shell has it: 141, without a word."""
     rtrain.run_ok("require('rtrain').DataParallelTrainer(function() end):fit()")
     rtrain.script("for i = 1, 10000 do print(i) end", "print.lua")
-    done = subprocess.run([RTRAIN, *command], cwd=rtrain.folder, env=rtrain.env, stdout=broken_pipe, text=True,
-                          stderr=subprocess.PIPE, timeout=60, preexec_fn=lambda: signal.signal(signal.SIGPIPE, action))
+    done = subprocess.run(
+        [RTRAIN, *command],
+        cwd=rtrain.folder,
+        env=rtrain.env,
+        stdout=broken_pipe,
+        text=True,
+        stderr=subprocess.PIPE,
+        timeout=60,
+        preexec_fn=lambda: signal.signal(signal.SIGPIPE, action),
+    )
     assert (done.returncode, done.stderr) == (-signal.SIGPIPE, "")
 
 
@@ -194,7 +233,9 @@ def test_a_daemon_of_a_worker_ends_with_its_group(rtrain, cgroups, trainer):
 
 # fault: a worker's own children
 def test_a_daemon_of_a_lost_worker_does_not_live_on(rtrain, cgroups):
-    result = rtrain.run(in_a_worker(DAEMON + " require('files').wait_for 'daemon' os.execute 'kill -9 $PPID; sleep 600'"))
+    result = rtrain.run(
+        in_a_worker(DAEMON + " require('files').wait_for 'daemon' os.execute 'kill -9 $PPID; sleep 600'")
+    )
     assert result.returncode == 5, result.stderr
     rtrain.wait_for_processes()
 
@@ -212,7 +253,9 @@ def test_a_daemon_does_not_outlive_a_killed_controller(rtrain, cgroups, with_chi
 
 
 def zygotes(controller_pid):
-    found = subprocess.run(["pgrep", "-P", str(controller_pid), "-f", "--", "--worker -1"], capture_output=True, text=True)
+    found = subprocess.run(
+        ["pgrep", "-P", str(controller_pid), "-f", "--", "--worker -1"], capture_output=True, text=True
+    )
     return [int(pid) for pid in found.stdout.split()]
 
 
@@ -233,8 +276,9 @@ def test_a_run_needs_no_zygote_to_go_on(rtrain):
 
 def test_workers_can_be_started_without_a_zygote(rtrain):
     rtrain.env["RTRAIN_ZYGOTE"] = "off"
-    running = rtrain.started("run", rtrain.script(in_a_worker("train.report{} require('files').wait_for 'go'",
-                                                              trainer="TorchTrainer")))
+    running = rtrain.started(
+        "run", rtrain.script(in_a_worker("train.report{} require('files').wait_for 'go'", trainer="TorchTrainer"))
+    )
     assert zygotes(running.pid) == []
     (rtrain.folder / "go").touch()
     assert running.wait().returncode == 0, running.stderr
@@ -242,8 +286,10 @@ def test_workers_can_be_started_without_a_zygote(rtrain):
 
 def test_what_the_script_itself_has_left_running_is_its_own(rtrain, cgroups):
     daemon = DAEMON.replace("sleep 600", "sleep 1")
-    rtrain.run_ok(f"{daemon} require('files').wait_for 'daemon' require('rtrain').DataParallelTrainer(function() end):fit()"
-                  " os.execute 'pgrep -x sleep >alive'")
+    rtrain.run_ok(
+        f"{daemon} require('files').wait_for 'daemon' require('rtrain').DataParallelTrainer(function() end):fit()"
+        " os.execute 'pgrep -x sleep >alive'"
+    )
     assert (rtrain.folder / "alive").read_text()
 
 
@@ -261,8 +307,14 @@ def test_a_storage_below_a_deleted_folder_is_named(rtrain, command):
     gone.mkdir()
     words = " ".join(command)
     script = "require('rtrain').TorchTrainer{train_loop_per_worker = function() end}:fit()"
-    done = subprocess.run(["bash", "-c", f"rmdir {gone}; exec {RTRAIN} {words} --storage results"], cwd=gone, env=rtrain.env,
-                          input=script, capture_output=True, text=True)
+    done = subprocess.run(
+        ["bash", "-c", f"rmdir {gone}; exec {RTRAIN} {words} --storage results"],
+        cwd=gone,
+        env=rtrain.env,
+        input=script,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 4, done.stderr
     assert "cannot find results: the current folder is gone" in done.stderr
 
@@ -271,32 +323,52 @@ def test_a_deleted_current_folder_is_named(rtrain):
     gone = rtrain.folder / "gone"
     gone.mkdir()
     script = rtrain.script("require('torch').ones(8, 8)")
-    done = subprocess.run(["bash", "-c", f"cd {gone} && rmdir {gone} && exec {RTRAIN} exec {script}"], env=rtrain.env,
-                          capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        ["bash", "-c", f"cd {gone} && rmdir {gone} && exec {RTRAIN} exec {script}"],
+        env=rtrain.env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 4 and "the current folder is gone" in done.stderr, done.stderr
 
 
 def test_the_last_words_of_a_library_that_gives_up_are_in_the_error(rtrain):
     result = rtrain.run(in_a_worker("io.stderr:write('FATAL: no such device\\n\\n') os.exit(6)"))
     assert result.returncode == 5
-    assert "its process exited with code 6 before the train function returned; its last line on stderr: FATAL: no such " \
+    assert (
+        "its process exited with code 6 before the train function returned; its last line on stderr: FATAL: no such "
         "device" in result.stderr
+    )
 
 
 def test_a_limit_of_addresses_is_named(rtrain):
     """From a worker that cannot load LibTorch to one that runs: in between it dies of a refusal."""
     script = rtrain.script(in_a_worker("require('torch').ones(4)"))
     for limit in (200_000, 400_000, 450_000, 500_000):
-        done = subprocess.run(["bash", "-c", f"ulimit -v {limit}; exec {RTRAIN} run {script} --name n{limit}"], cwd=rtrain.folder,
-                              env=rtrain.env, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            ["bash", "-c", f"ulimit -v {limit}; exec {RTRAIN} run {script} --name n{limit}"],
+            cwd=rtrain.folder,
+            env=rtrain.env,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
         assert done.returncode == 0 or f"`ulimit -v` allows a process {limit} KiB" in done.stderr, done.stderr
         assert "SIGABRT" not in done.stderr
 
 
-@pytest.mark.parametrize("name, reason", [
-    ("rtrain.db", "the store's own files have such names"), ("last", "commands call the newest run that"),
-    ("best:loss", "commands call the best run of a metric that"),
-    ("a/b", "it has a '/'"), (".x", "it begins with '.'"), ("x" * 201, "it has 201 bytes, 200 are allowed")])
+@pytest.mark.parametrize(
+    "name, reason",
+    [
+        ("rtrain.db", "the store's own files have such names"),
+        ("last", "commands call the newest run that"),
+        ("best:loss", "commands call the best run of a metric that"),
+        ("a/b", "it has a '/'"),
+        (".x", "it begins with '.'"),
+        ("x" * 201, "it has 201 bytes, 200 are allowed"),
+    ],
+)
 def test_a_name_that_no_run_can_have_is_refused_with_its_reason(rtrain, name, reason):
     result = rtrain.run("require('rtrain').DataParallelTrainer(function() end):fit()", "--name", name)
     assert result.returncode == 3 and f"cannot be a run's name: {reason}" in result.stderr, result.stderr

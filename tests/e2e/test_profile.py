@@ -30,8 +30,8 @@ end
 def python_events():
     torch = pytest.importorskip("torch", reason="Python's torch is not here: scripts/test --oracle installs it")
     with torch.profiler.profile(
-            activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True, profile_memory=True,
-            with_flops=True) as prof:
+        activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True, profile_memory=True, with_flops=True
+    ) as prof:
         x = torch.ones(16, 8, requires_grad=True)
         w = torch.ones(8, 4, requires_grad=True)
         one = torch.ones(())
@@ -39,8 +39,11 @@ def python_events():
             with torch.profiler.record_function("forward"):
                 loss = x.mm(w).relu().sum()
             loss.backward(one)
-    return {(event.key, event.count, str(event.input_shapes), event.flops)
-            for event in prof.key_averages(group_by_input_shape=True) if event.key != "[memory]"}
+    return {
+        (event.key, event.count, str(event.input_shapes), event.flops)
+        for event in prof.key_averages(group_by_input_shape=True)
+        if event.key != "[memory]"
+    }
 
 
 def test_key_averages_are_pythons(rtrain):
@@ -100,7 +103,11 @@ def test_a_live_run_is_profiled(rtrain):
     names = names_in(path)
     assert {"aten::mm", "MmBackward0", "my backward", "barrier"} <= names, names
     assert any(name.endswith(f"train.lua:{line}") for name in names), names
-    assert json.loads(path.read_text())["distributedInfo"] == {"backend": "cpu:shm,cuda:gloo", "rank": 0, "world_size": 2}
+    assert json.loads(path.read_text())["distributedInfo"] == {
+        "backend": "cpu:shm,cuda:gloo",
+        "rank": 0,
+        "world_size": 2,
+    }
     threads = {event["tid"] for event in json.loads(path.read_text())["traceEvents"] if event.get("cat") == "cpu_op"}
     assert len(threads) > 1, "the loader's thread is seen as well"
 
@@ -118,8 +125,10 @@ def long_profile_under_way(rtrain, run):
     """Starts `rtrain profile` for 30 s and returns once another one is refused because of it."""
     while True:
         first = rtrain.start("profile", run, "--seconds", "30")
-        wait_until(lambda: not first.running or "under way" in rtrain("profile", run, "--seconds", "0.01").stderr,
-                   message="a refusal")
+        wait_until(
+            lambda: not first.running or "under way" in rtrain("profile", run, "--seconds", "0.01").stderr,
+            message="a refusal",
+        )
         if first.running:
             return first
         # The short profile was there before it, so that the long one was refused.
@@ -184,7 +193,16 @@ def test_nvtx_ranges_reach_the_tool(rtrain):
     assert result.stdout.splitlines() == ["0 1 1 0", "false\tinside", "4", "true"]
     lines = log.read_text().splitlines()
     assert [line.strip() for line in lines[:9]] == [
-        "push outer", "push inner", "pop", "pop", "mark a moment", "start long", "end the same", "push failing", "pop"]
+        "push outer",
+        "push inner",
+        "pop",
+        "pop",
+        "mark a moment",
+        "start long",
+        "end the same",
+        "push failing",
+        "pop",
+    ]
     assert any(line.startswith("push aten::copy_") for line in lines[9:])
     assert sum(line.startswith("push") for line in lines) == sum(line.startswith("pop") for line in lines)
 

@@ -36,16 +36,30 @@ train.TorchTrainer{
 }:fit()
 """
 PROGRAMS = {
-    "interpreted": dict(
-        SETUP="local function loop(n) local s = 0; for i = 1, n do s = s + i % 7 end; return s end -- loop",
-        FIRST="(loop(n))", SECOND="(loop(n))", FIRST_N="300000", SECOND_N="60000", BEGIN="jit.off()"),
-    "compiled": dict(
-        SETUP="", BEGIN="", FIRST_N="1200000", SECOND_N="200000",
-        FIRST="(function(s) for i = 1, n do s = s + math.sqrt(i) end return s end)(0)",
-        SECOND="(function(s) for i = 1, n do s = s + math.sqrt(i) end return s end)(0)"),
-    "native": dict(
-        SETUP="local x = torch.ones(256, 256)", BEGIN="torch.set_num_threads(1)", FIRST_N="20", SECOND_N="4",
-        FIRST="(function() for _ = 1, n do x:mm(x) end end)()", SECOND="(function() for _ = 1, n do x:mm(x) end end)()"),
+    "interpreted": {
+        "SETUP": "local function loop(n) local s = 0; for i = 1, n do s = s + i % 7 end; return s end -- loop",
+        "FIRST": "(loop(n))",
+        "SECOND": "(loop(n))",
+        "FIRST_N": "300000",
+        "SECOND_N": "60000",
+        "BEGIN": "jit.off()",
+    },
+    "compiled": {
+        "SETUP": "",
+        "BEGIN": "",
+        "FIRST_N": "1200000",
+        "SECOND_N": "200000",
+        "FIRST": "(function(s) for i = 1, n do s = s + math.sqrt(i) end return s end)(0)",
+        "SECOND": "(function(s) for i = 1, n do s = s + math.sqrt(i) end return s end)(0)",
+    },
+    "native": {
+        "SETUP": "local x = torch.ones(256, 256)",
+        "BEGIN": "torch.set_num_threads(1)",
+        "FIRST_N": "20",
+        "SECOND_N": "4",
+        "FIRST": "(function() for _ = 1, n do x:mm(x) end end)()",
+        "SECOND": "(function() for _ = 1, n do x:mm(x) end end)()",
+    },
 }
 
 
@@ -91,7 +105,9 @@ def test_the_hottest_line_is_the_one_that_a_counter_names(rtrain, name):
     before = counters(rtrain)
     times, samples = {}, 0
     while samples < ENOUGH:  # how many a recording has depends on what the machine gives the program
-        document = json.loads(rtrain("profile", "counted", "--flame", "--steps", "40", "--timeout", "100", "--json").stdout)
+        document = json.loads(
+            rtrain("profile", "counted", "--flame", "--steps", "40", "--timeout", "100", "--json").stdout
+        )
         (profile,) = document["profiles"]
         assert profile["events"] > 0 and 0 < profile["cost_s"] < profile["cpu_s"], profile
         samples += profile["events"]
@@ -121,7 +137,9 @@ def stacks_of(path):
         assert profile["type"] == "sampled" and profile["unit"] == "seconds"
         assert len(profile["samples"]) == len(profile["weights"])
         assert abs(sum(profile["weights"]) - profile["endValue"] + profile["startValue"]) < 1e-6
-        stacks = [([frames[i] for i in sample], weight) for sample, weight in zip(profile["samples"], profile["weights"])]
+        stacks = [
+            ([frames[i] for i in sample], weight) for sample, weight in zip(profile["samples"], profile["weights"])
+        ]
         out.setdefault(profile["name"], []).extend(stacks)
     return out
 
@@ -177,7 +195,9 @@ def test_all_threads_with_lua_lines_and_native_functions(rtrain):
 
     # All ranks in one file of each kind.
     for name in ("both.svg", "both.json", "both.folded"):
-        result = rtrain("profile", "loaded", "--flame", "--duration", "0.3", "--rank", "all", "-o", rtrain.folder / name)
+        result = rtrain(
+            "profile", "loaded", "--flame", "--duration", "0.3", "--rank", "all", "-o", rtrain.folder / name
+        )
         assert result.returncode == 0 and result.stdout.splitlines()[0].endswith(name), result.stderr
     both = stacks_of(rtrain.folder / "both.json")
     assert {"rank 0: main", "rank 1: main"} <= set(both)
@@ -185,7 +205,9 @@ def test_all_threads_with_lua_lines_and_native_functions(rtrain):
     assert all(line.rsplit(" ", 1)[1].isdigit() and ";" in line for line in folded) and folded
 
     # Sleeping threads are left out unless they are asked for: others are shown where they run.
-    assert not any(stack[-1] == "(waiting)" for name, stacks in both.items() if not name.endswith(": main") for stack, _ in stacks)
+    assert not any(
+        stack[-1] == "(waiting)" for name, stacks in both.items() if not name.endswith(": main") for stack, _ in stacks
+    )
     result = rtrain("profile", "loaded", "--flame", "--duration", "0.3", "--idle", "-o", rtrain.folder / "idle.json")
     assert result.returncode == 0, result.stderr
     control = stacks_of(rtrain.folder / "idle.json")["rtrain-control"]

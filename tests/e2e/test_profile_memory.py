@@ -52,7 +52,9 @@ def test_the_line_that_leaks_is_named_with_its_exact_bytes(rtrain):
     assert result.returncode == 0, result.stderr
     document = json.loads(result.stdout)
     (profile,), (memory,) = document["profiles"], document["memory"]
-    assert profile["path"].endswith("-rank0.memory.json") and profile["events"] > 24 and not profile.get("note"), profile
+    assert profile["path"].endswith("-rank0.memory.json") and profile["events"] > 24 and not profile.get("note"), (
+        profile
+    )
     assert json.load(open(profile["path"])) == memory and memory["rank"] == 0 and memory["names"] is True
     (cpu,) = memory["devices"]
     assert cpu["device"] == "cpu" and cpu["peak_bytes"] >= max(cpu["end_bytes"], cpu["begin_bytes"]) > 0
@@ -61,7 +63,8 @@ def test_the_line_that_leaks_is_named_with_its_exact_bytes(rtrain):
     (leaks,) = [line for line in cpu["lines"] if ended(line, line_of(rtrain, "kept"))]
     assert leaks["count"] >= 11 and leaks["bytes"] == 1_000_000 * leaks["count"], leaks
     assert leaks["taken_bytes"] == leaks["bytes"] and leaks["kinds"] == [
-        {"kind": "float32 [250, 1000]", "count": leaks["count"], "bytes": leaks["bytes"]}]
+        {"kind": "float32 [250, 1000]", "count": leaks["count"], "bytes": leaks["bytes"]}
+    ]
     # One that passes took as much each time, and has what the step under way needs.
     (passing,) = [line for line in cpu["lines"] if ended(line, line_of(rtrain, "passing"))]
     assert passing["taken_bytes"] == 2_000_000 * passing["taken_count"] and passing["taken_count"] >= 11
@@ -71,7 +74,12 @@ def test_the_line_that_leaks_is_named_with_its_exact_bytes(rtrain):
     # By name: what was there before, and what is new.
     by_name = {tensor["name"]: tensor for tensor in cpu["tensors"]}
     weight = by_name["model.weight"]
-    assert weight["older"] is True and weight["line"] == "" and weight["bytes"] == 2_000_000 and weight["kind"] == "float32 [1000, 500]"
+    assert (
+        weight["older"] is True
+        and weight["line"] == ""
+        and weight["bytes"] == 2_000_000
+        and weight["kind"] == "float32 [1000, 500]"
+    )
     assert by_name["kept.1"]["older"] is True and by_name["kept.1"]["bytes"] == 1_000_000
     new = [tensor for name, tensor in by_name.items() if name.startswith("kept.") and not tensor["older"]]
     assert new and all(ended(tensor, line_of(rtrain, "kept")) and tensor["bytes"] == 1_000_000 for tensor in new)
@@ -83,8 +91,14 @@ def test_the_line_that_leaks_is_named_with_its_exact_bytes(rtrain):
     # For people, of both ranks; a second recording begins where it begins.
     text = rtrain("profile", "leaking", "--memory", "--steps", "4", "--rank", "all")
     assert text.returncode == 0, text.stderr
-    for part in ("rank 0, cpu: tensors have", "rank 1, cpu: tensors have", line_of(rtrain, "kept"), "float32 [250, 1000]",
-                 "model.weight", "(before)"):
+    for part in (
+        "rank 0, cpu: tensors have",
+        "rank 1, cpu: tensors have",
+        line_of(rtrain, "kept"),
+        "float32 [250, 1000]",
+        "model.weight",
+        "(before)",
+    ):
         assert part in text.stdout, text.stdout
     assert "allocations in" in text.stderr
     stopped = rtrain("stop", "leaking", "--now")
@@ -125,7 +139,9 @@ def test_garbage_does_not_count(rtrain):
     result = rtrain("profile", "littering", "--memory", "--steps", "6", "--json")
     assert result.returncode == 0, result.stderr
     ((cpu,),) = [memory["devices"] for memory in json.loads(result.stdout)["memory"]]
-    lines = {mark: next(line for line in cpu["lines"] if ended(line, line_of(rtrain, mark))) for mark in ("litter", "kept")}
+    lines = {
+        mark: next(line for line in cpu["lines"] if ended(line, line_of(rtrain, mark))) for mark in ("litter", "kept")
+    }
     assert lines["litter"]["taken_count"] >= 100 and lines["litter"]["peak_bytes"] > 4000 * 80
     # The last turn of a loop may still be in the slots of its function.
     assert lines["litter"]["count"] <= 2 and lines["litter"]["bytes"] == 4000 * lines["litter"]["count"], cpu["lines"]

@@ -9,9 +9,12 @@ import subprocess
 import sys
 
 import pytest
+
 from conftest import SOURCE, refused, wait_until
 
-needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="Python's torch is missing (RTRAIN_TEST_PYTHON)")
+needs_torch = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="Python's torch is missing (RTRAIN_TEST_PYTHON)"
+)
 
 
 @pytest.fixture
@@ -34,9 +37,19 @@ def lines_of(result):
 
 def test_a_program_finds_torchruns_variables_and_not_its_launchers(rtrain):
     rtrain.env.update(SLURM_PROCID="7", OMPI_COMM_WORLD_RANK="7", PMI_RANK="7", PMIX_RANK="7", RTRAIN_LAUNCHER="local")
-    result = launched(rtrain, "-n", "2", "--env", "COLOUR=red", "sh", "-c",
-                      "echo $RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $GROUP_RANK $TORCHELASTIC_RESTART_COUNT $COLOUR $0 $1; "
-                      "env | grep -E '^(SLURM|OMPI|PMI|PMIX|RTRAIN_LAUNCHER)' || true", "a", "[1,2]")
+    result = launched(
+        rtrain,
+        "-n",
+        "2",
+        "--env",
+        "COLOUR=red",
+        "sh",
+        "-c",
+        "echo $RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $GROUP_RANK $TORCHELASTIC_RESTART_COUNT $COLOUR $0 $1; "
+        "env | grep -E '^(SLURM|OMPI|PMI|PMIX|RTRAIN_LAUNCHER)' || true",
+        "a",
+        "[1,2]",
+    )
     assert lines_of(result) == ["0 0 2 2 0 0 red a [1,2]", "1 1 2 2 0 0 red a [1,2]"]
 
 
@@ -100,7 +113,11 @@ def test_reports_logs_and_context_of_python(rtrain, python):
     assert reports[0]["metrics"]["list"] == [1, "a", True]
     assert rtrain.query("SELECT count(*) FROM reports WHERE rank = 1") == [(3,)]
     assert rtrain.query("SELECT nonfinite FROM reports WHERE rank = 0 LIMIT 1") == [('{"nan":"NaN"}',)]
-    assert [row["value"] for row in rtrain.json("metrics", "run", "--series", "loss") if row["rank"] == 1] == [1, 0.5, 1 / 3]
+    assert [row["value"] for row in rtrain.json("metrics", "run", "--series", "loss") if row["rank"] == 1] == [
+        1,
+        0.5,
+        1 / 3,
+    ]
     shown = rtrain.json("show", "run")
     assert shown["script"] == shown["config"]["command"][1] == str(script)
     assert rtrain("show", "run", "--script").stdout == script.read_text()
@@ -130,7 +147,14 @@ def test_a_killed_program_is_tried_again_from_its_checkpoint(rtrain, python):
     result = launched(rtrain, "-n", "2", "--name", "run", "--max-failures", "1", python(CHECKPOINTS), "--die")
     assert "train.py killed by signal 9 (SIGKILL); attempt 2 begins" in result.stderr
     assert rtrain.statuses("run") == ["ERRORED", "FINISHED"]
-    assert [(row["step"], row["first"]) for row in rtrain.reports("run")] == [(0, 0), (1, 0), (2, 0), (3, 3), (4, 3), (5, 3)]
+    assert [(row["step"], row["first"]) for row in rtrain.reports("run")] == [
+        (0, 0),
+        (1, 0),
+        (2, 0),
+        (3, 3),
+        (4, 3),
+        (5, 3),
+    ]
     assert (rtrain.run_folder("run") / "checkpoints" / "checkpoint_000005" / "step").read_text() == "5"
     rtrain.wait_for_processes()
 
@@ -142,7 +166,14 @@ def test_a_run_goes_on_after_the_end_of_everything(rtrain, python):
     running.kill()
     rtrain.wait_for_processes()
     launched(rtrain, "-n", "2", "--name", "run", "--resume", "auto", script)
-    assert [(row["step"], row["first"]) for row in rtrain.reports("run")] == [(0, 0), (1, 0), (2, 0), (3, 3), (4, 3), (5, 3)]
+    assert [(row["step"], row["first"]) for row in rtrain.reports("run")] == [
+        (0, 0),
+        (1, 0),
+        (2, 0),
+        (3, 3),
+        (4, 3),
+        (5, 3),
+    ]
 
 
 def test_a_program_that_asks_stops_by_itself(rtrain, python):
@@ -163,7 +194,16 @@ def test_a_program_that_asks_stops_by_itself(rtrain, python):
 
 
 def test_a_program_that_never_asks_gets_sigterm(rtrain):
-    running = rtrain.start("launch", "-n", "2", "--name", "run", "sh", "-c", "trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 0.05; done")
+    running = rtrain.start(
+        "launch",
+        "-n",
+        "2",
+        "--name",
+        "run",
+        "sh",
+        "-c",
+        "trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 0.05; done",
+    )
     wait_until(lambda: running.stdout.count("ready") == 2, message="both programs")
     running.send(signal.SIGTERM)
     result = running.wait()
@@ -214,7 +254,9 @@ def test_the_stack_of_a_python_program(rtrain, python):
     native = rtrain("stack", "run", "--native").stdout
     assert "Python thread main" in native and "train.py:4 in holds" in native and "rtrain-control" in native, native
     [rank] = rtrain.json("stack", "run")["ranks"]
-    assert [thread["name"] for thread in rank["program"]][0] == "main" and len(rank["program"]) == 3  # one reads answers
+    assert (
+        next(thread["name"] for thread in rank["program"]) == "main" and len(rank["program"]) == 3
+    )  # one reads answers
     rtrain("stop", "run", "--now")
     running.wait()
 
@@ -231,7 +273,11 @@ def test_the_users_sitecustomize_runs_too(rtrain, python, tmp_path):
     (tmp_path / "own").mkdir()
     (tmp_path / "own/sitecustomize.py").write_text("import builtins\nbuiltins.mark = 'mine'\n")
     rtrain.env["PYTHONPATH"] = str(tmp_path / "own")
-    assert lines_of(launched(rtrain, python("import sitecustomize\nprint(mark, sitecustomize.__file__.endswith('own/sitecustomize.py'))"))) == ["mine True"]
+    assert lines_of(
+        launched(
+            rtrain, python("import sitecustomize\nprint(mark, sitecustomize.__file__.endswith('own/sitecustomize.py'))")
+        )
+    ) == ["mine True"]
 
 
 def test_each_signal_is_a_failure_that_is_tried_again(rtrain):
@@ -262,29 +308,40 @@ def test_a_traceback_is_in_the_error_and_in_the_store(rtrain, python):
 
 
 def test_what_python_cannot_report_is_told_at_its_line(rtrain, python):
-    result = rtrain("launch", python("""
+    result = rtrain(
+        "launch",
+        python("""
         import rtrain.train as train
         train.report({"model": {"weights": object()}})
-    """))
+    """),
+    )
     assert result.returncode == 1
     assert "line 2" in result.stderr and "TypeError: metrics['model']['weights'] is a object" in result.stderr
 
 
-@pytest.mark.parametrize("metrics, words", [
-    ("{'a': [1, None]}", "TypeError: metrics['a'][1] is None"),
-    ("{'a': chr(0xd800)}", "TypeError: metrics['a']: '\\ud800' is no text that UTF-8 has"),
-    ("{'a': 'x' * 2 ** 20}", "ValueError: report: 1048613 bytes as JSON, at most 1048576 are read"),
-])
+@pytest.mark.parametrize(
+    "metrics, words",
+    [
+        ("{'a': [1, None]}", "TypeError: metrics['a'][1] is None"),
+        ("{'a': chr(0xd800)}", "TypeError: metrics['a']: '\\ud800' is no text that UTF-8 has"),
+        ("{'a': 'x' * 2 ** 20}", "ValueError: report: 1048613 bytes as JSON, at most 1048576 are read"),
+    ],
+)
 def test_what_the_worker_could_not_read_is_an_exception_at_its_line(rtrain, python, metrics, words):
-    result = rtrain("launch", python(f"""
+    result = rtrain(
+        "launch",
+        python(f"""
         import rtrain.train as train
         train.report({metrics})
-    """))
+    """),
+    )
     assert result.returncode == 1 and "line 2" in result.stderr and words in result.stderr, result.stderr
 
 
 def test_a_checkpoint_that_is_not_there_is_an_exception_in_python(rtrain, python):
-    launched(rtrain, python("""
+    launched(
+        rtrain,
+        python("""
         import rtrain.train as train
         try:
             train.report({"a": 1}, checkpoint=train.Checkpoint.from_directory("/nowhere"))
@@ -292,12 +349,19 @@ def test_a_checkpoint_that_is_not_there_is_an_exception_in_python(rtrain, python
             assert "/nowhere" in str(error), error
         else:
             raise AssertionError("reported")
-    """))
+    """),
+    )
 
 
 def test_after_a_call_that_an_exception_has_ended_answers_are_those_of_their_calls(rtrain, python):
     # Rank 0 waits in report() for rank 1, and its files are staged, when the handler of a signal raises.
-    launched(rtrain, "-n", "2", "--name", "run", python("""
+    launched(
+        rtrain,
+        "-n",
+        "2",
+        "--name",
+        "run",
+        python("""
         import glob, os, pathlib, signal, sys, tempfile, threading, time
         import rtrain.train as train
 
@@ -333,11 +397,17 @@ def test_after_a_call_that_an_exception_has_ended_answers_are_those_of_their_cal
         assert train.get_checkpoint().path.endswith("checkpoint_000000")
         assert train.stop_requested() is False
         assert train.get_checkpoint().path.endswith("checkpoint_000000")
-    """), rtrain.storage)
+    """),
+        rtrain.storage,
+    )
 
 
 def test_threads_of_a_program_log_at_the_same_time(rtrain, python):
-    launched(rtrain, "--name", "run", python("""
+    launched(
+        rtrain,
+        "--name",
+        "run",
+        python("""
         import threading
         import rtrain.train as train
         def log(number):
@@ -349,19 +419,23 @@ def test_threads_of_a_program_log_at_the_same_time(rtrain, python):
         for thread in threads:
             thread.join()
         train.report({"done": 1})
-    """))
+    """),
+    )
     for number in range(4):
         assert [row["value"] for row in rtrain.json("metrics", "run", "--series", f"k{number}_7999")] == [7999] * 3
 
 
-@pytest.mark.parametrize("args, code, words", [
-    (["nothing.py"], 2, ["there is no file nothing.py"]),
-    (["no-such-program"], 3, ["cannot run no-such-program: no folder of PATH has it"]),
-    (["./folder/none"], 3, ["cannot run ./folder/none: there is no such file"]),
-    (["--env", "COLOUR", "true"], 2, ["--env COLOUR: expected NAME=VALUE"]),
-    (["--backend", "theano", "true"], 2, ["theano"]),
-    ([], 2, ["PROGRAM"]),
-])
+@pytest.mark.parametrize(
+    "args, code, words",
+    [
+        (["nothing.py"], 2, ["there is no file nothing.py"]),
+        (["no-such-program"], 3, ["cannot run no-such-program: no folder of PATH has it"]),
+        (["./folder/none"], 3, ["cannot run ./folder/none: there is no such file"]),
+        (["--env", "COLOUR", "true"], 2, ["--env COLOUR: expected NAME=VALUE"]),
+        (["--backend", "theano", "true"], 2, ["theano"]),
+        ([], 2, ["PROGRAM"]),
+    ],
+)
 def test_what_cannot_be_launched(rtrain, args, code, words):
     result = rtrain("launch", *args)
     assert result.returncode == code, result.stderr
@@ -369,16 +443,19 @@ def test_what_cannot_be_launched(rtrain, args, code, words):
         assert word in result.stderr
 
 
-@pytest.mark.parametrize("fields, words", [
-    ("command = 'python3'", "command is a string, expected a list"),
-    ("command = {}", "command is empty"),
-    ("command = {'a', 3}", "command[2] is a number"),
-    ("command = {'a'}, env = {A = 1}", "env[A] is a number"),
-    ("command = {'a'}, backend_config = 'tensorflw'", "did you mean 'tensorflow'"),
-    ("command = {'a'}, backend_config = {on_begin = print}", "backend_config"),
-    ("comand = {'a'}", "did you mean 'command'"),
-    ("command = {'a'}, num_workers = 2", "belongs to ScalingConfig"),
-])
+@pytest.mark.parametrize(
+    "fields, words",
+    [
+        ("command = 'python3'", "command is a string, expected a list"),
+        ("command = {}", "command is empty"),
+        ("command = {'a', 3}", "command[2] is a number"),
+        ("command = {'a'}, env = {A = 1}", "env[A] is a number"),
+        ("command = {'a'}, backend_config = 'tensorflw'", "did you mean 'tensorflow'"),
+        ("command = {'a'}, backend_config = {on_begin = print}", "backend_config"),
+        ("comand = {'a'}", "did you mean 'command'"),
+        ("command = {'a'}, num_workers = 2", "belongs to ScalingConfig"),
+    ],
+)
 def test_configs_are_checked_where_the_trainer_is_made(rtrain, fields, words):
     result = rtrain.run(f"require('rtrain').ProgramTrainer {{{fields}}}")
     assert result.returncode in (1, 3) and words in result.stderr and "train.lua:1" in result.stderr, result.stderr
@@ -386,20 +463,32 @@ def test_configs_are_checked_where_the_trainer_is_made(rtrain, fields, words):
 
 def test_outside_of_rtrain_the_package_does_no_harm(tmp_path):
     script = tmp_path / "alone.py"
-    script.write_text("import rtrain.train as train\n"
-                      "train.report({'a': 1}); train.log({'b': 2.0})\n"
-                      "assert train.get_context().get_world_size() == 1 and train.get_checkpoint() is None\n"
-                      "assert not train.stop_requested()\n")
-    done = subprocess.run([sys.executable, script], env={"PYTHONPATH": f"{SOURCE}/python"}, capture_output=True, text=True, check=False)
+    script.write_text(
+        "import rtrain.train as train\n"
+        "train.report({'a': 1}); train.log({'b': 2.0})\n"
+        "assert train.get_context().get_world_size() == 1 and train.get_checkpoint() is None\n"
+        "assert not train.stop_requested()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, script], env={"PYTHONPATH": f"{SOURCE}/python"}, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_runs_are_read_from_python(rtrain, python):
     launched(rtrain, "--name", "run", python("import rtrain.train as train\ntrain.report({'a': 1})"))
-    program = "import rtrain, json; rows = rtrain.runs(executable=%r); print(json.dumps([list(rows['name']) if hasattr(rows, 'columns') " \
-              "else [row['name'] for row in rows]]))" % os.environ["RTRAIN"]
-    done = subprocess.run([sys.executable, "-c", program], env={**rtrain.env, "PYTHONPATH": f"{SOURCE}/python"}, capture_output=True,
-                          text=True, check=False)
+    program = (
+        "import rtrain, json; rows = rtrain.runs(executable=%r); print(json.dumps([list(rows['name']) "
+        "if hasattr(rows, 'columns') "
+        "else [row['name'] for row in rows]]))" % os.environ["RTRAIN"]
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**rtrain.env, "PYTHONPATH": f"{SOURCE}/python"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert json.loads(done.stdout) == [["run"]], done.stderr
 
 
@@ -407,9 +496,30 @@ def test_the_package_is_small_and_needs_the_standard_library_alone():
     files = sorted(pathlib.Path(SOURCE, "python", "rtrain").rglob("*.py"))
     assert sum(len(path.read_text().splitlines()) for path in files) <= 600
     for path in files:
-        top = [line.split()[1].split(".")[0] for line in path.read_text().splitlines() if line.startswith(("import ", "from "))]
-        assert set(top) <= {"contextlib", "dataclasses", "inspect", "itertools", "json", "math", "os", "queue", "rtrain", "shlex", "shutil", "socket",
-                            "subprocess", "sys", "tempfile", "threading", "typing"}, path
+        top = [
+            line.split()[1].split(".")[0]
+            for line in path.read_text().splitlines()
+            if line.startswith(("import ", "from "))
+        ]
+        assert set(top) <= {
+            "contextlib",
+            "dataclasses",
+            "inspect",
+            "itertools",
+            "json",
+            "math",
+            "os",
+            "queue",
+            "rtrain",
+            "shlex",
+            "shutil",
+            "socket",
+            "subprocess",
+            "sys",
+            "tempfile",
+            "threading",
+            "typing",
+        }, path
 
 
 DDP = """
@@ -434,13 +544,16 @@ DDP = """
         train_func, train_loop_config={"lr": 0.05}, scaling_config=train.ScalingConfig(num_workers=2),
         run_config=train.RunConfig(
             name="digits", failure_config=train.FailureConfig(max_failures=2),
-            checkpoint_config=train.CheckpointConfig(num_to_keep=3, checkpoint_score_attribute="loss", checkpoint_score_order="min"),
+            checkpoint_config=train.CheckpointConfig(
+                num_to_keep=3, checkpoint_score_attribute="loss", checkpoint_score_order="min"),
             callbacks=[print])).fit()
 """
 # What of it the command does not say too, and the option that does.
 WITHOUT_EFFECT = {
-    "RunConfig(name='digits')": "--name digits", "CheckpointConfig(num_to_keep=3)": "--num-to-keep 3",
-    "CheckpointConfig(checkpoint_score_order='min')": "--checkpoint-score-order min", "RunConfig(callbacks=": "has no option for it",
+    "RunConfig(name='digits')": "--name digits",
+    "CheckpointConfig(num_to_keep=3)": "--num-to-keep 3",
+    "CheckpointConfig(checkpoint_score_order='min')": "--checkpoint-score-order min",
+    "RunConfig(callbacks=": "has no option for it",
 }
 LUA = """
     local torch, train = require 'torch', require 'rtrain'
@@ -474,9 +587,24 @@ LUA = """
 @needs_torch
 def test_a_script_of_ray_train_has_the_losses_of_its_lua_twin(rtrain, python):
     rtrain.env["TORCHINDUCTOR_CACHE_DIR"] = str(rtrain.folder)  # which Python's torch makes
-    imports = "import rtrain.train as train\n    from rtrain.train.torch import TorchTrainer, prepare_data_loader, prepare_model"
-    result = launched(rtrain, "-n", "2", "--name", "python", "--max-failures", "2", "--checkpoint-score-attribute", "loss",
-                      "--num-to-keep", "2", python(DDP.replace("MODULE", imports)))
+    imports = (
+        "import rtrain.train as train\n    from rtrain.train.torch import TorchTrainer, prepare_data_loader, "
+        "prepare_model"
+    )
+    result = launched(
+        rtrain,
+        "-n",
+        "2",
+        "--name",
+        "python",
+        "--max-failures",
+        "2",
+        "--checkpoint-score-attribute",
+        "loss",
+        "--num-to-keep",
+        "2",
+        python(DDP.replace("MODULE", imports)),
+    )
     said = [line for line in result.stderr.splitlines() if "has no effect" in line]
     assert len(said) == len(WITHOUT_EFFECT), result.stderr
     for line, (what, option) in zip(said, WITHOUT_EFFECT.items()):
@@ -485,11 +613,15 @@ def test_a_script_of_ray_train_has_the_losses_of_its_lua_twin(rtrain, python):
     kept = json.loads(kept)
     assert kept["num_to_keep"] == 2 and kept["checkpoint_score_attribute"] == "loss"
     rtrain.run_ok(LUA)
-    assert [row["loss"] for row in rtrain.reports("python")] == pytest.approx([row["loss"] for row in rtrain.reports("lua")], rel=1e-6)
+    assert [row["loss"] for row in rtrain.reports("python")] == pytest.approx(
+        [row["loss"] for row in rtrain.reports("lua")], rel=1e-6
+    )
 
 
 def test_ray_trainers_that_cannot_work_say_so(rtrain, python):
-    result = rtrain("launch", python("from rtrain.train.torch import TorchTrainer\nTorchTrainer(print, datasets={'train': 1})"))
+    result = rtrain(
+        "launch", python("from rtrain.train.torch import TorchTrainer\nTorchTrainer(print, datasets={'train': 1})")
+    )
     assert result.returncode == 1 and "ray.data is not in rtrain" in result.stderr
     refused(rtrain("launch", "--num-workers", "-1", "true"), "-1")
 

@@ -49,8 +49,11 @@ def test_rows_beside_the_damage_are_saved(rtrain):
 
 def files_of(storage):
     """The database and what repair has put next to it, without SQLite's journals."""
-    return sorted(path.name for path in storage.iterdir() if path.name.startswith("rtrain.db") and "-wal" not in path.name
-                  and "-shm" not in path.name)
+    return sorted(
+        path.name
+        for path in storage.iterdir()
+        if path.name.startswith("rtrain.db") and "-wal" not in path.name and "-shm" not in path.name
+    )
 
 
 def test_a_sound_store_stays_in_its_place(rtrain):
@@ -100,7 +103,18 @@ train.TorchTrainer{
 def test_rows_without_their_run_go_and_those_of_a_run_that_is_back_stay(rtrain):
     rtrain.run_ok(LOGGING, "--name", "kept")
     rtrain.run_ok(LOGGING, "--name", "gone", "--set", "saves=false")
-    tables = ["attempts", "workers", "reports", "annotations", "series", "series_chunks", "series_summaries", "nodes", "media", "media_contents"]
+    tables = [
+        "attempts",
+        "workers",
+        "reports",
+        "annotations",
+        "series",
+        "series_chunks",
+        "series_summaries",
+        "nodes",
+        "media",
+        "media_contents",
+    ]
     with contextlib.closing(sqlite3.connect(rtrain.storage / "rtrain.db", isolation_level=None)) as db:
         before = {table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables}
         db.execute("DELETE FROM runs")  # without foreign keys, as damage does
@@ -110,7 +124,8 @@ def test_rows_without_their_run_go_and_those_of_a_run_that_is_back_stay(rtrain):
         assert db.execute("PRAGMA foreign_key_check").fetchall() == []
         assert len(db.execute("SELECT * FROM sources").fetchall()) == 1
         assert {table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables} == {
-            table: count // 2 for table, count in before.items()}
+            table: count // 2 for table, count in before.items()
+        }
     assert [note["text"] for note in rtrain.json("show", "kept")["annotations"]] == ["a note"]
     assert len(rtrain.json("metrics", "kept", "--series", "loss")) == 100
 
@@ -119,8 +134,9 @@ def test_points_are_bytes_also_when_they_were_copied(rtrain):
     rtrain.run_ok(LOGGING, "--name", "kept")
     with contextlib.closing(sqlite3.connect(rtrain.storage / "rtrain.db", isolation_level=None)) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        page, size = db.execute("SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_master "
-                                "WHERE name = 'events_of_run'").fetchone()
+        page, size = db.execute(
+            "SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_master WHERE name = 'events_of_run'"
+        ).fetchone()
     with open(rtrain.storage / "rtrain.db", "r+b") as file:
         file.seek((page - 1) * size)
         file.write(b"\xff" * size)

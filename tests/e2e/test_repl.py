@@ -6,6 +6,7 @@ import signal
 import subprocess
 
 import pytest
+
 from conftest import RTRAIN
 from test_terminal import OnTerminal
 
@@ -20,8 +21,14 @@ def piped(rtrain):
     """What the lines print, with stderr in the order of a terminal where asked for."""
 
     def run(text, **env):
-        return subprocess.run([RTRAIN, "repl"], cwd=rtrain.folder, env={**rtrain.env, **env}, input=text.encode(),
-                              capture_output=True, timeout=120)
+        return subprocess.run(
+            [RTRAIN, "repl"],
+            cwd=rtrain.folder,
+            env={**rtrain.env, **env},
+            input=text.encode(),
+            capture_output=True,
+            timeout=120,
+        )
 
     return run
 
@@ -48,7 +55,7 @@ class Typing:
         return self._text(self._terminal.output)
 
     def _text(self, output):
-        return re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]|\r|\x08", b"", output[self._shown:]).decode(errors="replace")
+        return re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]|\r|\x08", b"", output[self._shown :]).decode(errors="replace")
 
     def press(self, keys):
         self._shown = len(self._terminal.output)
@@ -93,8 +100,15 @@ _ + 1
 """)
     assert result.returncode == 0 and result.stderr == b""
     assert lines_of(result) == [
-        "2", "tensor([[1., 1., 1.],", "        [1., 1., 1.]])", "{a = 1, b = {1, 2}}\ttwo",
-        "Linear(in_features=2, out_features=3, bias=True)\tnil", "printed", "5", "6"]
+        "2",
+        "tensor([[1., 1., 1.],",
+        "        [1., 1., 1.]])",
+        "{a = 1, b = {1, 2}}\ttwo",
+        "Linear(in_features=2, out_features=3, bias=True)\tnil",
+        "printed",
+        "5",
+        "6",
+    ]
 
 
 def test_a_local_is_there_on_the_next_line(piped):
@@ -157,10 +171,18 @@ x
     assert "rtrain: repl:7: add: " in shown
 
 
-@pytest.mark.parametrize("lines, code", [
-    ("1\n", 0), ("error 'x'\ntrain.ScalingConfig{num_worker = 1}\n", 1),
-    ("train.ScalingConfig{num_worker = 1}\nerror 'x'\n", 3), ("if true then", 1), ("if x != 1 then end\n", 1),
-    ("exit\nerror 'x'\n", 0), ("os.exit(7)\n", 7)])
+@pytest.mark.parametrize(
+    "lines, code",
+    [
+        ("1\n", 0),
+        ("error 'x'\ntrain.ScalingConfig{num_worker = 1}\n", 1),
+        ("train.ScalingConfig{num_worker = 1}\nerror 'x'\n", 3),
+        ("if true then", 1),
+        ("if x != 1 then end\n", 1),
+        ("exit\nerror 'x'\n", 0),
+        ("os.exit(7)\n", 7),
+    ],
+)
 def test_the_exit_code_is_that_of_the_first_error(piped, lines, code):
     assert piped(lines).returncode == code
 
@@ -182,7 +204,9 @@ def test_no_libtorch_is_needed_before_the_first_tensor(piped, rtrain):
 
 
 def test_help_of_names_and_of_what_the_session_calls_so(piped):
-    text = piped("? torch.matmul\nt = torch.ones(2)\n? t:view\nnet = nn.Linear(1, 1)\n? net.weight\n? \n").stdout.decode()
+    text = piped(
+        "? torch.matmul\nt = torch.ones(2)\n? t:view\nnet = nn.Linear(1, 1)\n? net.weight\n? \n"
+    ).stdout.decode()
     assert "The matrix product" in text and "x:view(" in text and "%time EXPR" in text
     result = piped("? torch.matmull\n")
     assert b"did you mean 'matmul'" in result.stderr and result.returncode == 2
@@ -214,13 +238,16 @@ def test_edit_runs_what_the_editor_has_written(piped, rtrain):
 
 def test_modules_of_the_folder_are_read_again(rtrain, typing):
     rtrain.script("local util = {}\nfunction util.scale() return 2 end\nreturn util", "util.lua")
-    rtrain.script("""
+    rtrain.script(
+        """
         local nn = require 'torch'.nn
         local util = require 'util'
         local Net = nn.Module:extend 'Net'
         function Net:forward(x) return x * util.scale() end
         return Net
-        """, "net.lua")
+        """,
+        "net.lua",
+    )
     session = typing()
     session.line("Net, util = require 'net', require 'util'")
     session.line("net = Net()")
@@ -300,8 +327,14 @@ def test_an_incomplete_chunk_has_another_prompt(typing):
     assert session.end() == 0
 
 
-@pytest.mark.parametrize("busy", ["while true do end", "local n = 0; for i = 1, 1e15 do n = n + i % 7 end",
-                                  "x = torch.ones(2); while true do x = x * 1 end"])
+@pytest.mark.parametrize(
+    "busy",
+    [
+        "while true do end",
+        "local n = 0; for i = 1, 1e15 do n = n + i % 7 end",
+        "x = torch.ones(2); while true do x = x * 1 end",
+    ],
+)
 def test_ctrl_c_stops_what_runs_and_not_the_program(typing, busy):
     session = typing()
     session.line("kept = 11")
@@ -316,7 +349,9 @@ def test_ctrl_c_stops_what_runs_and_not_the_program(typing, busy):
 def test_a_run_is_stopped_and_the_session_goes_on(typing):
     session = typing()
     session.line("f = function() while not train.stop_requested() do train.report{step = 1} end end")
-    session.press(b"r = train.TorchTrainer{train_loop_per_worker = f, run_config = train.RunConfig{name = 'r'}}:fit()\n")
+    session.press(
+        b"r = train.TorchTrainer{train_loop_per_worker = f, run_config = train.RunConfig{name = 'r'}}:fit()\n"
+    )
     session.wait_for("step")
     session.press(CTRL_C)
     session.wait_for(r"\n> $")
@@ -372,15 +407,30 @@ def test_characters_of_several_bytes(typing):
 
 @pytest.mark.parametrize("word", ["exit", "quit", "os.exit()"])
 def test_words_that_end_it(rtrain, word):
-    result = subprocess.run([RTRAIN, "repl"], cwd=rtrain.folder, env=rtrain.env, input=f"{word}\nprint(1)\n",
-                            capture_output=True, text=True, timeout=60)
+    result = subprocess.run(
+        [RTRAIN, "repl"],
+        cwd=rtrain.folder,
+        env=rtrain.env,
+        input=f"{word}\nprint(1)\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert result.returncode == 0 and result.stdout == ""
 
 
 def test_output_that_does_not_arrive_is_an_error(rtrain):
     with open("/dev/full", "w") as full:
-        result = subprocess.run([RTRAIN, "repl"], cwd=rtrain.folder, env=rtrain.env, input="torch.ones(2)\n", stdout=full,
-                                stderr=subprocess.PIPE, text=True, timeout=60)
+        result = subprocess.run(
+            [RTRAIN, "repl"],
+            cwd=rtrain.folder,
+            env=rtrain.env,
+            input="torch.ones(2)\n",
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
     assert result.returncode == 4 and "cannot write to the standard output" in result.stderr
 
 

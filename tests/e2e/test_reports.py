@@ -5,6 +5,7 @@ import re
 import time
 
 import pytest
+
 from conftest import leftovers, wait_until
 
 PREAMBLE = """
@@ -29,10 +30,14 @@ train.TorchTrainer{
 
 
 def script(body, workers=2):
-    return (PREAMBLE + "local function train_func()\n"
-            "  local rank = train.get_context():get_world_rank()\n"
-            "  local run = train.get_context():get_storage().experiment_path\n"
-            + body + "\nend\n" + FIT.replace("@WORKERS@", str(workers)))
+    return (
+        PREAMBLE + "local function train_func()\n"
+        "  local rank = train.get_context():get_world_rank()\n"
+        "  local run = train.get_context():get_storage().experiment_path\n"
+        + body
+        + "\nend\n"
+        + FIT.replace("@WORKERS@", str(workers))
+    )
 
 
 def checkpoints(rtrain):
@@ -52,7 +57,9 @@ def text_of(rtrain, name, file):
 # behaviour: checkpoint from ranks 1 and 3
 # behaviour: none from rank 0, some from others
 def test_any_ranks_may_bring_files(rtrain):
-    rtrain.run_ok(script("""
+    rtrain.run_ok(
+        script(
+            """
       local function attach(...)
         for _, each in ipairs{...} do
           if each == rank then return {checkpoint = make('part-' .. rank, {['shard-' .. rank] = 'of ' .. rank})} end
@@ -61,17 +68,24 @@ def test_any_ranks_may_bring_files(rtrain):
       train.report({by = rank, n = 0}, attach(0))
       train.report({by = rank, n = 1}, attach(1, 3))
       train.report({by = rank, n = 2}, attach(1, 2, 3))
-    """, workers=4))
+    """,
+            workers=4,
+        )
+    )
     rows = checkpoints(rtrain)
     assert [files_of(rtrain, rows[i]["name"]) for i in range(3)] == [
-        ["shard-0"], ["shard-1", "shard-3"], ["shard-1", "shard-2", "shard-3"]]
+        ["shard-0"],
+        ["shard-1", "shard-3"],
+        ["shard-1", "shard-2", "shard-3"],
+    ]
     assert [rows[i]["metrics"] for i in range(3)] == [{"by": 0, "n": i} for i in range(3)]
 
 
 # behaviour: names of checkpoints verbatim
 # behaviour: a file of all ranks is there once
 def test_names_and_files_of_the_ranks_become_one_folder(rtrain):
-    result = rtrain.run_ok(script("""
+    result = rtrain.run_ok(
+        script("""
       local function report(names, text)
         local checkpoint = make('mine-' .. rank, {common = text})
         train.report({}, {checkpoint = checkpoint, checkpoint_dir_name = names[rank + 1]})
@@ -82,9 +96,15 @@ def test_names_and_files_of_the_ranks_become_one_folder(rtrain):
       -- Rank 0 may name what the others bring.
       train.report({}, {checkpoint_dir_name = rank == 0 and 'named by 0' or nil,
                         checkpoint = rank == 1 and make('mine-1', {}) or nil})
-    """))
+    """)
+    )
     rows = checkpoints(rtrain)
-    assert [rows[i]["name"] for i in range(4)] == ["Step 1.5 (best)", "from rank 0", "only rank 1 has one", "named by 0"]
+    assert [rows[i]["name"] for i in range(4)] == [
+        "Step 1.5 (best)",
+        "from rank 0",
+        "only rank 1 has one",
+        "named by 0",
+    ]
     assert files_of(rtrain, "from rank 0") == ["common"]
     assert text_of(rtrain, "only rank 1 has one", "common") == "of rank 0"
     warnings = [line for line in result.stderr.splitlines() if "differs from a lower rank" in line]
@@ -135,7 +155,9 @@ def test_all_pairs_of_upload_modes_register_in_order(rtrain):
 # behaviour: `delete_local_checkpoint_after_upload`
 def test_what_stays_and_what_get_checkpoint_says(rtrain):
     """The source folder after each mode and delete flag, and get_checkpoint() behind each report."""
-    rtrain.run_ok(script("""
+    rtrain.run_ok(
+        script(
+            """
       local seen = {}
       local function latest() return train.get_checkpoint() and train.get_checkpoint().path:match('[^/]*$') or 'none' end
       local function try(mode, delete)
@@ -154,7 +176,10 @@ def test_what_stays_and_what_get_checkpoint_says(rtrain):
       end
       for _, each in ipairs(seen) do each.stays = exists(each.dir .. '/file') end
       return seen
-    """, workers=1))
+    """,
+            workers=1,
+        )
+    )
     with rtrain.database() as db:
         seen = json.loads(db.execute("SELECT return_value FROM runs").fetchone()[0])
     stays = {each["name"]: each["stays"] for each in seen}
@@ -164,7 +189,7 @@ def test_what_stays_and_what_get_checkpoint_says(rtrain):
     for flag in ("nil", "true", "false"):
         assert text_of(rtrain, "NO_UPLOAD" + flag, "file") == "NO_UPLOAD" + flag
     names = [each["name"] for each in seen]
-    for at, each in enumerate(seen):
+    for each in seen:
         if "ASYNC" not in each["name"]:
             assert each["after"] == each["name"]
         elif each["before"] != "none":
@@ -175,7 +200,9 @@ def test_what_stays_and_what_get_checkpoint_says(rtrain):
 def test_async_returns_while_the_files_are_still_uploaded(rtrain):
     """The upload of report 0 is held up: metrics go on and are stored, the checkpoint is not yet there."""
     rtrain.env["RTRAIN_FAULT"] = "ckpt.stage:1:sleep=2000"
-    rtrain.run_ok(script("""
+    rtrain.run_ok(
+        script(
+            """
       train.tempdir(function(dir)
         write(dir .. '/file', 'x')
         train.report({n = 0}, {checkpoint = train.Checkpoint.from_directory(dir), checkpoint_upload_mode = 'ASYNC'})
@@ -184,7 +211,10 @@ def test_async_returns_while_the_files_are_still_uploaded(rtrain):
       for n = 1, 200 do train.report{n = n} end
       assert(train.get_checkpoint() == nil, 'report() without a checkpoint waited for the upload')
       write('reported', '')
-    """, workers=1))
+    """,
+            workers=1,
+        )
+    )
     rows = checkpoints(rtrain)
     assert files_of(rtrain, rows[0]["name"]) == ["file"], "flushed before the worker counted as finished"
     assert len(rtrain.json("metrics", "run")) == 201
@@ -192,12 +222,17 @@ def test_async_returns_while_the_files_are_still_uploaded(rtrain):
 
 def test_a_report_with_a_checkpoint_waits_for_the_upload_before(rtrain):
     rtrain.env["RTRAIN_FAULT"] = "ckpt.stage:1:sleep=1000"
-    rtrain.run_ok(script("""
+    rtrain.run_ok(
+        script(
+            """
       for n = 0, 2 do
         train.report({n = n, seen = train.get_checkpoint() ~= nil},
           {checkpoint = make('mine' .. n, {file = tostring(n)}), checkpoint_upload_mode = 'ASYNC'})
       end
-    """, workers=1))
+    """,
+            workers=1,
+        )
+    )
     rows = checkpoints(rtrain)
     assert [text_of(rtrain, rows[n]["name"], "file") for n in range(3)] == ["0", "1", "2"]
 
@@ -206,12 +241,17 @@ def test_a_report_with_a_checkpoint_waits_for_the_upload_before(rtrain):
 @pytest.mark.parametrize("mode, where", [("ASYNC", "rank 1"), ("SYNC", "train.lua")])
 def test_an_upload_that_fails_is_the_error_of_its_rank(rtrain, mode, where):
     rtrain.env["RTRAIN_FAULT"] = "ckpt.stage:2:errno=ENOSPC:rank=1"
-    result = rtrain.run(script("""
+    result = rtrain.run(
+        script(
+            """
       for n = 0, 1 do
-        train.report({n = n}, {checkpoint = make('mine-' .. rank .. n, {['f' .. rank] = 'x'}), checkpoint_upload_mode = '@MODE@'})
+        train.report({n = n}, {checkpoint = make('mine-' .. rank .. n, {['f' .. rank] = 'x'}),
+          checkpoint_upload_mode = '@MODE@'})
       end
       while '@MODE@' == 'ASYNC' do os.execute('sleep 0.05') end  -- ended by the failure
-    """.replace("@MODE@", mode)))
+    """.replace("@MODE@", mode)
+        )
+    )
     assert result.returncode != 0
     assert "No space left on device" in result.stderr and where in result.stderr
     (attempt,) = rtrain.json("show", "run")["attempts"]
@@ -222,14 +262,16 @@ def test_an_upload_that_fails_is_the_error_of_its_rank(rtrain, mode, where):
 
 def test_a_failed_sync_upload_may_be_caught_and_gone_past(rtrain):
     rtrain.env["RTRAIN_FAULT"] = "ckpt.stage:1:errno=ENOSPC:rank=1"
-    rtrain.run_ok(script("""
+    rtrain.run_ok(
+        script("""
       local errors = {}
       for n = 0, 1 do
         local ok, err = pcall(train.report, {n = n}, {checkpoint = make('m' .. rank .. n, {['f' .. rank] = 'x'})})
         errors[#errors + 1] = ok and 'ok' or err.code
       end
       train.report{errors = errors}
-    """))
+    """)
+    )
     assert list(checkpoints(rtrain)) == [1]
     (last,) = [row for row in rtrain.json("metrics", "run", "--ranks") if row["index"] == 2]
     assert [metrics["errors"] for metrics in last["ranks"]] == [["peer_lost", "ok"], ["environment", "ok"]]
@@ -237,7 +279,8 @@ def test_a_failed_sync_upload_may_be_caught_and_gone_past(rtrain):
 
 # behaviour: a custom upload function
 def test_what_the_upload_function_returns_is_registered(rtrain):
-    rtrain.run_ok(script("""
+    rtrain.run_ok(
+        script("""
       local function upload(checkpoint, name)
         local target = run .. '/uploaded-' .. name
         os.execute(('mkdir -p %q && cp %q/* %q'):format(target, checkpoint.path, target))
@@ -249,7 +292,8 @@ def test_what_the_upload_function_returns_is_registered(rtrain):
           checkpoint = make('mine-' .. rank .. n, {['shard-' .. rank] = mode}), checkpoint_upload_mode = mode,
           checkpoint_upload_fn = upload, checkpoint_dir_name = n > 1 and 'given ' .. n .. ' by ' .. rank or nil})
       end
-    """))
+    """)
+    )
     rows = checkpoints(rtrain)
     assert [rows[i]["name"] for i in range(3)] == ["checkpoint_000000", "given 2 by 0", "given 3 by 0"]
     for i in range(3):
@@ -277,9 +321,13 @@ WRONG = [
 # behaviour: validation without a checkpoint
 def test_wrong_reports_are_refused_with_the_rule(rtrain):
     """One run makes all the mistakes, each raised in report() at the user's line; the last one is not caught."""
-    tries = "\n".join(f"try(function() train.report({{}}, {{checkpoint = make('mine', {{f = 'x'}}), {option}}}) end)"
-                      for option, _ in WRONG)
-    result = rtrain.run(script("""
+    tries = "\n".join(
+        f"try(function() train.report({{}}, {{checkpoint = make('mine', {{f = 'x'}}), {option}}}) end)"
+        for option, _ in WRONG
+    )
+    result = rtrain.run(
+        script(
+            """
       local errors = {}
       local function try(fn)
         local ok, err = pcall(fn)
@@ -293,12 +341,18 @@ def test_wrong_reports_are_refused_with_the_rule(rtrain):
       end)
       train.report{errors = errors}
       train.report({}, {checkpoint = make('mine', {}), checkpoint_upload_mode = 'NO_UPLOAD'})
-    """.replace("@TRIES@", tries), workers=1))
+    """.replace("@TRIES@", tries),
+            workers=1,
+        )
+    )
     assert result.returncode == 1
     assert "train.lua" in result.stderr and "outside the run's folder" in result.stderr
     errors = rtrain.json("metrics", "run")[-1]["metrics"]["errors"]
     expected = [words for _, words in WRONG] + [
-        ["validation without a checkpoint"], ["not a Checkpoint"], ["take files of the run with it"]]
+        ["validation without a checkpoint"],
+        ["not a Checkpoint"],
+        ["take files of the run with it"],
+    ]
     assert len(errors) == len(expected)
     for error, words in zip(errors, expected):
         for word in words:
@@ -308,12 +362,17 @@ def test_wrong_reports_are_refused_with_the_rule(rtrain):
 
 # behaviour: tensors among the metrics
 def test_tensors_in_metrics_are_converted_or_refused_by_name(rtrain):
-    rtrain.run_ok(script("""
+    rtrain.run_ok(
+        script(
+            """
       local torch = require 'torch'
       train.report{loss = torch.tensor(0.5), deep = {n = torch.tensor(3)}}
       local ok, err = pcall(train.report, {ok = 1, deep = {loss = torch.zeros{2, 2}}})
       train.report{error = tostring(err)}
-    """, workers=1))
+    """,
+            workers=1,
+        )
+    )
     first, second = rtrain.reports("run")
     assert first == {"loss": 0.5, "deep": {"n": 3}}
     assert "metrics.deep.loss" in second["error"] and "{2, 2}" in second["error"]
@@ -327,13 +386,17 @@ KILL = "os.execute('kill -9 $PPID')"
 def test_a_rank_that_dies_before_it_reports(rtrain):
     """The other one does not hang, nothing of the report is registered, what was complete before is."""
     started = time.monotonic()
-    result = rtrain.run(script("""
+    result = rtrain.run(
+        script(
+            """
       train.report({n = 0}, {checkpoint = make('a' .. rank, {['f' .. rank] = 'x'})})
       train.report{n = 1}
       train.collective.barrier()
       if rank == 1 then @KILL@ end
       train.report({n = 2}, {checkpoint = make('b' .. rank, {['f' .. rank] = 'x'})})
-    """.replace("@KILL@", KILL)))
+    """.replace("@KILL@", KILL)
+        )
+    )
     assert result.returncode == 5 and time.monotonic() - started < 55, "not the report's deadline"
     assert list(checkpoints(rtrain)) == [0]
     assert [row["metrics"]["n"] for row in rtrain.json("metrics", "run")][:2] == [0, 1]
@@ -345,11 +408,13 @@ def test_a_rank_that_dies_before_it_reports(rtrain):
 @pytest.mark.parametrize("point", ["ckpt.stage", "ckpt.staged"])
 def test_a_rank_that_dies_before_its_files_are_delivered(rtrain, point):
     rtrain.env["RTRAIN_FAULT"] = f"{point}:2:kill:rank=1"
-    result = rtrain.run(script("""
+    result = rtrain.run(
+        script("""
       for n = 0, 1 do
         train.report({n = n}, {checkpoint = make('m' .. rank .. n, {['f' .. rank] = 'x'})})
       end
-    """))
+    """)
+    )
     assert result.returncode == 5
     assert list(checkpoints(rtrain)) == [0]
     folder = rtrain.run_folder("run")
@@ -359,7 +424,8 @@ def test_a_rank_that_dies_before_its_files_are_delivered(rtrain, point):
 
 # behaviour: collectives and reports in turn
 def test_collectives_and_reports_do_not_mix_up(rtrain):
-    rtrain.run_ok(script("""
+    rtrain.run_ok(
+        script("""
       for n = 0, 20 do
         train.collective.barrier()
         local checkpoint = n % 5 == 0 and make('m' .. rank, {['f' .. rank] = tostring(n)}) or nil
@@ -368,7 +434,8 @@ def test_collectives_and_reports_do_not_mix_up(rtrain):
         assert(train.collective.broadcast_from_rank_zero(rank == 0 and 'n' .. n or 'x') == 'n' .. n)
         if n % 5 == 0 then train.report{again = n} end
       end
-    """))
+    """)
+    )
     assert sorted(row["metrics"]["n"] for row in checkpoints(rtrain).values()) == [0, 5, 10, 15, 20]
 
 
@@ -378,12 +445,16 @@ def test_collectives_and_reports_do_not_mix_up(rtrain):
 def test_uploads_are_flushed_when_the_function_returns(rtrain, mode):
     """Also the one of a rank that is through while the other has not begun its last report."""
     rtrain.env["RTRAIN_FAULT"] = "ckpt.stage:1:sleep=800:rank=0"
-    rtrain.run_ok(script("""
+    rtrain.run_ok(
+        script(
+            """
       if rank == 1 then os.execute('sleep 0.3') end
       local dir = ('@MODE@' == 'NO_UPLOAD' and run .. '/' or '') .. 'm' .. rank
       train.report({n = 0}, {checkpoint = make(dir, {['f' .. rank] = 'x'}), checkpoint_upload_mode = '@MODE@',
                              checkpoint_dir_name = 'last'})
-    """.replace("@MODE@", mode)))
+    """.replace("@MODE@", mode)
+        )
+    )
     assert files_of(rtrain, "last") == ["f0", "f1"]
     assert leftovers(rtrain.run_folder("run") / "staging") == []
 
@@ -391,10 +462,15 @@ def test_uploads_are_flushed_when_the_function_returns(rtrain, mode):
 # fault: asynchronous save at the end
 def test_a_failure_leaves_no_half_of_an_async_upload(rtrain):
     rtrain.env["RTRAIN_FAULT"] = "ckpt.stage:1:sleep=60000"
-    result = rtrain.run(script("""
+    result = rtrain.run(
+        script(
+            """
       train.report({}, {checkpoint = make('mine', {f = 'x'}), checkpoint_upload_mode = 'ASYNC'})
       error('after the report')
-    """, workers=1))
+    """,
+            workers=1,
+        )
+    )
     assert result.returncode == 1 and "after the report" in result.stderr
     assert checkpoints(rtrain) == {}
     assert leftovers(rtrain.run_folder("run") / "staging") == []
@@ -402,40 +478,54 @@ def test_a_failure_leaves_no_half_of_an_async_upload(rtrain):
 
 
 def test_unequal_counts_name_ranks_counts_and_lines(rtrain):
-    result = rtrain.run(script("""
+    result = rtrain.run(
+        script("""
       train.report{}
       train.report{}  -- rank 0's last
       if rank == 1 then train.report({}, {checkpoint = make('mine', {})}) end
-    """))
+    """)
+    )
     assert result.returncode == 1
     lines = (rtrain.folder / "train.lua").read_text().splitlines()
     last = next(i for i, line in enumerate(lines, 1) if "rank 0's last" in line)
     waits = next(i for i, line in enumerate(lines, 1) if "if rank == 1" in line)
     assert re.search(rf"rank 1 waits in report\(\) number 2 at \S*train.lua:{waits} ", result.stderr)
-    assert re.search(rf"rank 0 has already returned .* after 2 reports, the last at \S*train.lua:{last}:", result.stderr)
+    assert re.search(
+        rf"rank 0 has already returned .* after 2 reports, the last at \S*train.lua:{last}:", result.stderr
+    )
 
 
 def test_ranks_that_are_behind_are_named_while_a_checkpoint_waits(rtrain):
     rtrain.env["RTRAIN_REPORT_WARN_INTERVAL_S"] = "0.2"
-    running = rtrain.start("run", rtrain.script(script("""
+    running = rtrain.start(
+        "run",
+        rtrain.script(
+            script("""
       if rank == 1 then files.wait_for 'go' end
       train.report({}, {checkpoint = make('mine-' .. rank, {})})
-    """)))
+    """)
+        ),
+    )
     wait_until(lambda: "behind: rank 1 (0 reports)" in running.stderr, message="the notice")
     (rtrain.folder / "go").touch()
     assert running.wait().returncode == 0
     assert list(checkpoints(rtrain)) == [0]
 
 
-@pytest.mark.parametrize("waits", [
-    "torch.distributed.all_reduce(torch.ones(1))",
-    "train.report({n = 1}, {checkpoint = train.Checkpoint.from_directory(folder)})",
-], ids=["collective", "report"])
+@pytest.mark.parametrize(
+    "waits",
+    [
+        "torch.distributed.all_reduce(torch.ones(1))",
+        "train.report({n = 1}, {checkpoint = train.Checkpoint.from_directory(folder)})",
+    ],
+    ids=["collective", "report"],
+)
 def test_deadlines_stop_while_a_checkpoint_is_on_its_way(rtrain, waits):
     """Rank 0's files take longer to copy than timeout_s; rank 1 waits for it all that time."""
     log = rtrain.folder / "copied"
     rtrain.fail_calls("copy_file_range:1+:sleep=150:rank=0", RTRAIN_FAULTIO_LOG=str(log))
-    result = rtrain.run_ok("""
+    result = rtrain.run_ok(
+        """
         local torch = require 'torch'
         local train = require 'rtrain'
         train.TorchTrainer{
@@ -463,6 +553,7 @@ def test_deadlines_stop_while_a_checkpoint_is_on_its_way(rtrain, waits):
           torch_config = train.TorchConfig{timeout_s = 3},
           run_config = train.RunConfig{name = 'slow'},
         }:fit()
-        """.replace("@WAITS@", waits).replace("@REPORTS@", str(waits.startswith("train.report")).lower()))
+        """.replace("@WAITS@", waits).replace("@REPORTS@", str(waits.startswith("train.report")).lower())
+    )
     assert 0.15 * len(log.read_text().splitlines()) > 4, "the upload was no longer than timeout_s"
     assert len(list((rtrain.run_folder("slow") / "checkpoints" / "checkpoint_000000").iterdir())) > 30, result.stderr

@@ -6,6 +6,7 @@ tests/cluster/ has the same with a real Slurm.
 import signal
 
 import pytest
+
 from conftest import wait_until
 
 TRAIN = """
@@ -22,7 +23,13 @@ train.DataParallelTrainer({
 """
 
 # Of a batch script on one host.
-SLURM = {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "1", "SLURM_NNODES": "1", "SLURM_PROCID": "0", "SLURM_LOCALID": "0"}
+SLURM = {
+    "SLURM_JOB_ID": "7",
+    "SLURM_JOB_NUM_NODES": "1",
+    "SLURM_NNODES": "1",
+    "SLURM_PROCID": "0",
+    "SLURM_LOCALID": "0",
+}
 
 
 @pytest.fixture
@@ -91,20 +98,25 @@ def test_a_run_saves_before_its_jobs_time_limit(slurm, args):
     result = rtrain("run", rtrain.script(TRAIN), *args)
     assert (result.returncode, asked(rtrain)) == (75, "requeue 7\n"), result.stderr
     assert "rtrain: the job's time limit, in 0 s: the run stops at its next checkpoint" in result.stderr
-    assert rtrain.json("show", "train-7")["attempts"][0]["error"]["message"] == "terminated: the job's time limit, in 0 s"
+    assert (
+        rtrain.json("show", "train-7")["attempts"][0]["error"]["message"] == "terminated: the job's time limit, in 0 s"
+    )
 
 
 def test_a_time_limit_that_is_not_known_is_named(slurm):
     rtrain = slurm(time_left="slurm_load_jobs error: Unable to contact slurm controller")
     running = rtrain.started("run", rtrain.script(TRAIN))
-    text = "the time limit of the job is not known: squeue -h -j 7 -O TimeLeft: slurm_load_jobs error: Unable to contact"
+    text = (
+        "the time limit of the job is not known: squeue -h -j 7 -O TimeLeft: slurm_load_jobs error: Unable to contact"
+    )
     wait_until(lambda: text in running.stderr, message="the notice")
     running.send(signal.SIGTERM)
     assert running.wait().returncode == 75
 
 
 def test_a_sites_launcher_has_its_own_commands(rtrain):
-    launcher = rtrain.script("""
+    launcher = rtrain.script(
+        """
         local site = {name = 'site'}
         function site.detect() return true end
         function site.allocation(_, facts)
@@ -115,7 +127,9 @@ def test_a_sites_launcher_has_its_own_commands(rtrain):
           facts:set('requeue_command', 'echo again >>asked', 'SITE')
         end
         return site
-    """, "site.lua")
+    """,
+        "site.lua",
+    )
     result = rtrain("run", rtrain.script(TRAIN), "--launcher", launcher)
     assert (result.returncode, asked(rtrain)) == (75, "again\n"), result.stderr
     assert rtrain.json("show", "train-9")["status"] == "PREEMPTED"

@@ -14,7 +14,8 @@ local trainer = train.TorchTrainer{
     for epoch = 1, config.epochs do
       train.tempdir(function(dir)
         io.open(dir .. '/file', 'w'):close()
-        train.report({accuracy = epoch == 2 and 0.9 or 0.5, config = config}, {checkpoint = train.Checkpoint.from_directory(dir)})
+        train.report({accuracy = epoch == 2 and 0.9 or 0.5, config = config},
+          {checkpoint = train.Checkpoint.from_directory(dir)})
       end)
     end
     return {answer = 42, rank = train.get_context():get_world_rank()}
@@ -42,27 +43,42 @@ end
 def values(result):
     """The words of each line that the script printed, by its first word."""
     assert result.returncode == 0, result.stderr
-    return {words[0]: words[1:] for words in (line.split("\t") for line in result.stdout.splitlines()) if len(words) > 1}
+    return {
+        words[0]: words[1:] for words in (line.split("\t") for line in result.stdout.splitlines()) if len(words) > 1
+    }
 
 
 # behaviour: `Result.from_path` equals the live result
 # behaviour: `get_best_checkpoint`
 def test_the_result_and_its_copy_from_the_store(rtrain):
-    printed = values(rtrain.run_ok(RUN + """
+    printed = values(
+        rtrain.run_ok(
+            RUN
+            + """
         local result = trainer:fit()
         describe(result)
         print('returned', result.return_value.answer, result.return_value.rank)
-        """, "--name", "mine"))
+        """,
+            "--name",
+            "mine",
+        )
+    )
     folder = rtrain.run_folder("mine")
     assert printed["last"] == ["0.5", "nil", "2"]
     assert printed["rows"] == ["0.5 0.9 0.5"]
     assert printed["path"] == [str(folder)]
     assert printed["text"][0].startswith("Result(metrics={accuracy=0.5 config={") and printed["text"][0].endswith(
-        f"}}, checkpoint=Checkpoint({printed['checkpoint'][0]}), path={folder})")
+        f"}}, checkpoint=Checkpoint({printed['checkpoint'][0]}), path={folder})"
+    )
     assert printed["returned"] == ["42", "0"]
     iteration, seconds, timestamp, pid, hostname, address = printed["automatic"]
     (attempt,) = rtrain.json("show", "mine")["attempts"]
-    assert (iteration, pid, hostname, address) == ("3", str(attempt["workers"][0]["pid"]), socket.gethostname(), "127.0.0.1")
+    assert (iteration, pid, hostname, address) == (
+        "3",
+        str(attempt["workers"][0]["pid"]),
+        socket.gethostname(),
+        "127.0.0.1",
+    )
     assert 0 < float(seconds) < 600 and abs(time.time() - float(timestamp)) < 600
     by_index = {row["index"]: row for row in rtrain.json("checkpoints", "mine")}
     assert printed["checkpoint"] == [by_index[2]["path"]]
@@ -75,7 +91,9 @@ def test_the_result_and_its_copy_from_the_store(rtrain):
 
 
 def test_the_scripts_own_metrics_have_precedence_over_automatic_fields(rtrain):
-    printed = values(rtrain.run_ok("""
+    printed = values(
+        rtrain.run_ok(
+            """
         local train = require 'rtrain'
         local function loop()
           if train.get_context():get_world_rank() == 0 and not train.get_checkpoint() then
@@ -95,7 +113,11 @@ def test_the_scripts_own_metrics_have_precedence_over_automatic_fields(rtrain):
         print('names', table.concat(names, ' '))
         print('values', result.metrics.pid, result.metrics.training_iteration, result.metrics.loss)
         print('text', tostring(result))
-        """, "--name", "own"))
+        """,
+            "--name",
+            "own",
+        )
+    )
     assert printed["names"] == ["hostname loss node_ip pid time_total_s timestamp training_iteration"]
     assert printed["values"] == ["mine", "2", "0.25"]
     assert printed["text"][0].startswith("Result(metrics={loss=0.25 pid=mine}, ")
@@ -105,8 +127,19 @@ def test_the_scripts_own_metrics_have_precedence_over_automatic_fields(rtrain):
 
 
 def test_set_is_typed_by_the_value_it_replaces(rtrain):
-    rtrain.run_ok(RUN + "trainer:fit()", "--set", "epochs=1", "--set", "lr=2", "--set", "name=007", "--set", "flag=true",
-                  "--set", "model.width=16")
+    rtrain.run_ok(
+        RUN + "trainer:fit()",
+        "--set",
+        "epochs=1",
+        "--set",
+        "lr=2",
+        "--set",
+        "name=007",
+        "--set",
+        "flag=true",
+        "--set",
+        "model.width=16",
+    )
     (metrics,) = rtrain.reports()
     assert metrics["config"] == {"epochs": 1, "lr": 2, "name": "007", "flag": True, "model": {"width": 16}}
     assert rtrain.json("show", "last")["config"] == metrics["config"]
@@ -121,8 +154,22 @@ def test_a_wrong_setting_is_refused_with_a_hint(rtrain, setting, hint):
 
 
 def test_flags_override_the_script_and_arguments_reach_it(rtrain):
-    rtrain.run_ok(RUN + "print('arguments', arg[1], arg[2]) trainer:fit()", "-n", "1", "--set", "epochs=1", "--name", "named",
-                  "--note", "why", "--tag", "a", "--", "one", "--two")
+    rtrain.run_ok(
+        RUN + "print('arguments', arg[1], arg[2]) trainer:fit()",
+        "-n",
+        "1",
+        "--set",
+        "epochs=1",
+        "--name",
+        "named",
+        "--note",
+        "why",
+        "--tag",
+        "a",
+        "--",
+        "one",
+        "--two",
+    )
     (run,) = rtrain.json("ls")
     assert (run["name"], run["num_workers"], run["tags"]) == ("named", 1, ["a"])
 
@@ -171,8 +218,10 @@ def test_rows_of_the_data_frame_are_what_was_reported(rtrain):
         local train = require 'rtrain'
         local rows = {
           {loss = 0.5, epoch = 1}, {loss = 0.25, epoch = 2}, {epoch = 3}, {}, {loss = 1 / 3, epoch = 4, note = 'text'},
-          {loss = 0 / 0, epoch = 5}, {loss = 1e300 * 1e300, epoch = 6}, {['a "b"'] = 1, epoch = 7}, {inner = {loss = 1}, list = {1, 2}},
-          {epoch = 8, flag = true}, {n = 9007199254740993LL, epoch = 9}, {loss = 2 ^ 60, epoch = 10}, {loss = 1e19, low = -1e19, zero = -0.0}, {loss = 0.125, epoch = 11},
+          {loss = 0 / 0, epoch = 5}, {loss = 1e300 * 1e300, epoch = 6}, {['a "b"'] = 1, epoch = 7},
+          {inner = {loss = 1}, list = {1, 2}},
+          {epoch = 8, flag = true}, {n = 9007199254740993LL, epoch = 9}, {loss = 2 ^ 60, epoch = 10},
+          {loss = 1e19, low = -1e19, zero = -0.0}, {loss = 0.125, epoch = 11},
         }
         local result = train.TorchTrainer{
           train_loop_per_worker = function() for _, row in ipairs(rows) do train.report(row) end end,

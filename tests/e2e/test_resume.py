@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 
 import pytest
+
 from conftest import RTRAIN, Running, leftovers, processes_of, wait_until
 
 # Counts epochs in a file of its checkpoints. `config.pause_at` waits for ever in that epoch, before its report.
@@ -87,7 +88,12 @@ def test_a_killed_controller_leaves_a_lost_run_that_goes_on_unbroken(rtrain):
     assert all(a["ended_at"] for a in show["attempts"])
     rows = rtrain.json("metrics", "run", "--all")
     assert [(row["index"], row["attempt"], row["superseded"]) for row in rows] == [
-        (0, 1, False), (1, 1, False), (2, 1, True), (2, 2, False), (3, 2, False)]
+        (0, 1, False),
+        (1, 1, False),
+        (2, 1, True),
+        (2, 2, False),
+        (3, 2, False),
+    ]
     assert one(rtrain, "SELECT owner_epoch FROM runs") == [(2,)]
     assert leftovers(rtrain.run_folder("run") / "staging") == []
 
@@ -138,8 +144,10 @@ def stopped_before_the_lock(rtrain, *args):
     rtrain.env["RTRAIN_FAULT"] = "lock.take:1:stop:controller"
     running = rtrain.start("run", rtrain.script(COUNTING), *args)
     del rtrain.env["RTRAIN_FAULT"]
-    wait_until(lambda: f"{pathlib.Path('/proc', str(running.pid), 'stat').read_text()}".rsplit(")")[-1].split()[0] == "T",
-               message="the stop")
+    wait_until(
+        lambda: f"{pathlib.Path('/proc', str(running.pid), 'stat').read_text()}".rsplit(")")[-1].split()[0] == "T",
+        message="the stop",
+    )
     return running
 
 
@@ -238,8 +246,9 @@ def test_workers_start_with_the_latest_checkpoint_and_the_next_report(rtrain):
 
 
 def test_failed_attempts_of_earlier_controllers_count(rtrain):
-    running = rtrain.started("run", rtrain.script(COUNTING), "--max-failures", "2", "--set", "fail_at=1", "--set",
-                             "pause_at=2", reports=2)
+    running = rtrain.started(
+        "run", rtrain.script(COUNTING), "--max-failures", "2", "--set", "fail_at=1", "--set", "pause_at=2", reports=2
+    )
     wait_until(lambda: one(rtrain, "SELECT 1 FROM reports WHERE attempt = 2"), message="the second attempt")
     kill(running)
     assert json.loads(one(rtrain, "SELECT failures FROM runs")[0][0])["worker"] == 1
@@ -247,8 +256,18 @@ def test_failed_attempts_of_earlier_controllers_count(rtrain):
     assert result.returncode == 1, "one of one is spent"
     assert [a["status"] for a in rtrain.json("show", "run")["attempts"]] == ["ERRORED", "LOST", "ERRORED"]
     gone_on(rtrain)
-    again = rtrain("run", rtrain.script(COUNTING), "--resume", "must", "--max-failures", "1", "--set", "fail_at=5",
-                   "--set", "epochs=6")
+    again = rtrain(
+        "run",
+        rtrain.script(COUNTING),
+        "--resume",
+        "must",
+        "--max-failures",
+        "1",
+        "--set",
+        "fail_at=5",
+        "--set",
+        "epochs=6",
+    )
     assert again.returncode == 0, "a run that had finished starts its budget from zero"
 
 
@@ -307,8 +326,11 @@ RESUMABLE = pathlib.Path(__file__).resolve().parent.parent / "random_kills" / "r
 
 def reports_made(rtrain, attempt):
     """By rank 0 of the killed run."""
-    return len(rtrain.query("SELECT 1 FROM reports JOIN runs USING(run_id) WHERE name = 'killed' AND attempt = ? AND "
-                            "rank = 0", attempt))
+    return len(
+        rtrain.query(
+            "SELECT 1 FROM reports JOIN runs USING(run_id) WHERE name = 'killed' AND attempt = ? AND rank = 0", attempt
+        )
+    )
 
 
 @pytest.mark.parametrize("is_async", ["false", "true"])
@@ -316,11 +338,23 @@ def test_killed_three_times_a_run_ends_with_the_same_bits(rtrain, is_async):
     """A worker, rank 0 and the controller, each in the middle of an epoch. tests/random_kills does it at any moment."""
     straight = rtrain("run", RESUMABLE, "--name", "straight", "--set", "out=straight")
     assert straight.returncode == 0, straight.stderr
-    command = ("run", RESUMABLE, "--name", "killed", "--set", "out=killed", "--set", f"async={is_async}", "--set",
-               "slow_s=0.05")
+    command = (
+        "run",
+        RESUMABLE,
+        "--name",
+        "killed",
+        "--set",
+        "out=killed",
+        "--set",
+        f"async={is_async}",
+        "--set",
+        "slow_s=0.05",
+    )
     running = rtrain.start(*command)
     for attempt, rank in ((1, 1), (2, 0)):
-        wait_until(lambda attempt=attempt: reports_made(rtrain, attempt) >= 5, message=f"5 reports of attempt {attempt}")
+        wait_until(
+            lambda attempt=attempt: reports_made(rtrain, attempt) >= 5, message=f"5 reports of attempt {attempt}"
+        )
         os.kill(rtrain.pids("killed")[rank], signal.SIGKILL)
     wait_until(lambda: reports_made(rtrain, 3) >= 5, message="5 reports of attempt 3")
     kill(running)

@@ -1,15 +1,14 @@
 """What people change about runs: tags, notes, names, the archive, and whether they are there at all."""
 
 import contextlib
-import json
 import os
 import pty
 import shutil
 import sqlite3
 import subprocess
-import time
 
 import pytest
+
 from conftest import ENDLESS, RTRAIN, Rtrain, refused
 
 TRAINED = """
@@ -59,14 +58,27 @@ def test_tags_come_and_go(trained):
     assert trained("tag", "a").stdout == "red\nblue\ngreen\n", "a refused change changes nothing"
 
 
-@pytest.mark.parametrize("tag, problem", [
-    ("", "it is empty"), ("a,b", "it has a ','"), ("a\nb", "it has a line break"), ("a\x7f", "another control character"),
-    ("\u009b2J", "another control character"), (" a", "a space is its first or last character"), ("\udcff", "not UTF-8"),
-    ("a" * 101, "it has 101 bytes, 100 are allowed")])
+@pytest.mark.parametrize(
+    "tag, problem",
+    [
+        ("", "it is empty"),
+        ("a,b", "it has a ','"),
+        ("a\nb", "it has a line break"),
+        ("a\x7f", "another control character"),
+        ("\u009b2J", "another control character"),
+        (" a", "a space is its first or last character"),
+        ("\udcff", "not UTF-8"),
+        ("a" * 101, "it has 101 bytes, 100 are allowed"),
+    ],
+)
 def test_what_cannot_be_a_tag_is_refused_alike_everywhere(rtrain, tag, problem):
     script = rtrain.script(TRAINED)
-    for command in (["run", script, "--tag"], ["sweep", script, "--grid", "lr=1,2", "--tag"], ["import", "none.csv", "--tag"],
-                    ["tag", "none"]):
+    for command in (
+        ["run", script, "--tag"],
+        ["sweep", script, "--grid", "lr=1,2", "--tag"],
+        ["import", "none.csv", "--tag"],
+        ["tag", "none"],
+    ):
         refused(rtrain(*command, tag), "cannot be a tag: ", problem)
     assert not rtrain.storage.exists()
 
@@ -80,7 +92,10 @@ def test_a_sweep_whose_runs_could_not_have_its_tag_is_refused(rtrain):
 def test_a_note_is_written_added_to_and_removed(trained):
     assert trained("note", "a", "the first").returncode == 0
     assert trained.json("note", "a", "--append", "and more") == {
-        "name": "a", "run_id": trained.json("show", "a")["run_id"], "note": "the first\nand more"}
+        "name": "a",
+        "run_id": trained.json("show", "a")["run_id"],
+        "note": "the first\nand more",
+    }
     assert trained("note", "a").stdout == "the first\nand more\n"
     assert "and more" in trained("show", "a").stdout
     assert names(trained, "--where", "note LIKE '%first%'") == ["a"]
@@ -109,10 +124,14 @@ def test_a_live_run_takes_tags_and_notes_and_keeps_its_name(rtrain):
 
 def test_an_archived_run_is_listed_with_all_only(trained):
     assert trained.json("archive", "b", "c") == [
-        {"name": name, "run_id": trained.json("show", name)["run_id"], "archived": True} for name in "bc"]
+        {"name": name, "run_id": trained.json("show", name)["run_id"], "archived": True} for name in "bc"
+    ]
     assert names(trained) == ["a"]
     assert [(run["name"], run["archived"]) for run in trained.json("ls", "--all")] == [
-        ("c", True), ("b", True), ("a", False)]
+        ("c", True),
+        ("b", True),
+        ("a", False),
+    ]
     assert "FINISHED archived" in trained("ls", "--all").stdout
     assert trained.json("show", "last")["name"] == "a" and trained.json("show", "best:loss:min")["name"] == "a"
     assert trained.json("show", "c")["name"] == "c", "by its name it is found"
@@ -124,8 +143,12 @@ def test_an_archived_run_is_listed_with_all_only(trained):
 def test_a_renamed_run_has_its_folder_and_goes_on_under_its_name(trained):
     before = trained.json("show", "a")
     renamed = trained.json("rename", "a", "better name")
-    assert renamed == {"name": "better name", "run_id": before["run_id"], "old_name": "a",
-                       "path": str(trained.storage / "better name")}
+    assert renamed == {
+        "name": "better name",
+        "run_id": before["run_id"],
+        "old_name": "a",
+        "path": str(trained.storage / "better name"),
+    }
     show = trained.json("show", "better name")
     assert show["run_id"] == before["run_id"] and len(show["checkpoints"]) == 1
     assert (trained.storage / "better name/checkpoints/checkpoint_000000/weights").read_text() == "weights"
@@ -138,18 +161,28 @@ def test_a_renamed_run_has_its_folder_and_goes_on_under_its_name(trained):
 
 def test_a_name_that_cannot_be_is_refused(trained):
     (trained.storage / "mine").mkdir()
-    for name, word in (("b", "taken by another run"), ("mine", "taken by the folder"), ("x/y", "it has a '/'"),
-                       ("last", "commands call the newest run that")):
+    for name, word in (
+        ("b", "taken by another run"),
+        ("mine", "taken by the folder"),
+        ("x/y", "it has a '/'"),
+        ("last", "commands call the newest run that"),
+    ):
         refused(trained("rename", "a", name), word)
         assert trained.json("show", "a")["path"] == str(trained.storage / "a")
         assert (trained.storage / "a/checkpoints/checkpoint_000000").is_dir()
     assert sorted(path.name for path in trained.storage.iterdir() if not path.name.startswith("rtrain.db")) == [
-        "a", "b", "c", "mine"]
+        "a",
+        "b",
+        "c",
+        "mine",
+    ]
 
 
 # fault: SIGKILL in the middle of a rename
-@pytest.mark.parametrize("point, name, left", [("run.rename:1", "a", ["new"]), ("db.committed:1", "new", []),
-                                               ("run.exchange:1", "new", ["a"])])
+@pytest.mark.parametrize(
+    "point, name, left",
+    [("run.rename:1", "a", ["new"]), ("db.committed:1", "new", []), ("run.exchange:1", "new", ["a"])],
+)
 def test_a_rename_that_is_killed_leaves_one_whole_run(trained, point, name, left):
     trained.env["RTRAIN_FAULT"] = f"{point}:kill"
     assert trained("rename", "a", "new").returncode == -9
@@ -181,8 +214,9 @@ def test_rm_asks_and_removes_all_of_a_run(trained):
 @pytest.mark.parametrize("answer, left", [("y\n", ["c", "b"]), ("n\n", ["c", "b", "a"]), ("\n", ["c", "b", "a"])])
 def test_rm_asks_at_a_terminal(trained, answer, left):
     master, slave = pty.openpty()
-    process = subprocess.Popen([RTRAIN, "rm", "a"], cwd=trained.folder, env=trained.env, stdin=slave, stderr=subprocess.PIPE,
-                               text=True)
+    process = subprocess.Popen(
+        [RTRAIN, "rm", "a"], cwd=trained.folder, env=trained.env, stdin=slave, stderr=subprocess.PIPE, text=True
+    )
     os.close(slave)
     os.write(master, answer.encode())
     stderr = process.communicate(timeout=60)[1]
@@ -205,7 +239,10 @@ def test_an_rm_that_is_killed_can_be_repeated_or_swept(trained, point, left):
         (item,) = trained.json("gc")
         assert item["reason"] == "of a run that was removed" and item["removed"]
     assert names(trained) == ["c", "b"]
-    assert sorted(path.name for path in trained.storage.iterdir() if not path.name.startswith("rtrain.db")) == ["b", "c"]
+    assert sorted(path.name for path in trained.storage.iterdir() if not path.name.startswith("rtrain.db")) == [
+        "b",
+        "c",
+    ]
 
 
 def left_alone(result, reason):
@@ -236,7 +273,13 @@ def test_a_run_whose_row_names_another_place_is_left_alone(trained, outside, col
         text = "/etc"
     outside(f"UPDATE runs SET {column} = ? WHERE name = 'a'", text)
     named = text if column == "name" else "a"
-    for command in (["rm", named, "--yes"], ["rename", named, "new"], ["checkpoints", named, "prune", "--yes"], ["show", named], ["logs", named]):
+    for command in (
+        ["rm", named, "--yes"],
+        ["rename", named, "new"],
+        ["checkpoints", named, "prune", "--yes"],
+        ["show", named],
+        ["logs", named],
+    ):
         left_alone(trained(*command), "another program has written it")
     assert sorted(names(trained)) == sorted([named, "b", "c"]), "one such row hides nothing"
     trained("rm", "c", "--yes")
@@ -284,9 +327,11 @@ def test_gc_removes_what_no_row_refers_to_and_nothing_else(trained):
     (storage / "c/staging").mkdir()
     (storage / "b/staging/1-x-0/file").write_text("12345")
     before = sorted(str(path) for path in storage.rglob("*"))
-    expected = {"b/staging/1-x-0": "staged, and in no checkpoint",
-                "c/checkpoints/checkpoint_000000": "a checkpoint that its run does not have",
-                "spent": "of a run that the store does not have"}
+    expected = {
+        "b/staging/1-x-0": "staged, and in no checkpoint",
+        "c/checkpoints/checkpoint_000000": "a checkpoint that its run does not have",
+        "spent": "of a run that the store does not have",
+    }
     dry = trained.json("gc", "--dry-run")
     assert {os.path.relpath(item["path"], trained.storage): item["reason"] for item in dry} == expected
     assert not any(item["removed"] for item in dry) and dry[0]["size_bytes"] == 5
@@ -296,7 +341,8 @@ def test_gc_removes_what_no_row_refers_to_and_nothing_else(trained):
     gone = [str(trained.storage / path) for path in expected]
     left = [path for path in before if path not in gone and not path.startswith(tuple(f"{path}/" for path in gone))]
     assert sorted(str(path) for path in trained.storage.rglob("*") if "rtrain.db" not in str(path)) == [
-        path for path in left if "rtrain.db" not in path]
+        path for path in left if "rtrain.db" not in path
+    ]
     assert trained.json("gc") == []
     assert len(trained.json("checkpoints", "b")) == 1
 
@@ -313,7 +359,11 @@ def test_checkpoints_of_a_lost_run_are_left_to_its_next_start(rtrain):
 
 def test_a_store_of_an_older_rtrain_gets_its_columns(trained):
     with contextlib.closing(sqlite3.connect(trained.storage / "rtrain.db", isolation_level=None)) as db:
-        db.executescript("DROP TABLE series_summaries; DROP TABLE media; DROP TABLE media_contents; DROP INDEX runs_by_start; DROP TABLE sources; ALTER TABLE runs DROP COLUMN archived_at; PRAGMA user_version = 4;")
+        db.executescript(
+            "DROP TABLE series_summaries; DROP TABLE media; DROP TABLE media_contents; "
+            "DROP INDEX runs_by_start; DROP TABLE sources; ALTER TABLE runs DROP COLUMN archived_at; "
+            "PRAGMA user_version = 4;"
+        )
     assert names(trained) == ["c", "b", "a"], "a reader changes nothing, and does without"
     assert trained.query("PRAGMA user_version") == [(4,)]
     assert trained("archive", "a").returncode == 0

@@ -8,7 +8,8 @@ import signal
 import subprocess
 
 import pytest
-from conftest import RTRAIN, SOURCE, wait_until
+
+from conftest import RTRAIN, SOURCE
 
 SCHEMA = json.loads((pathlib.Path(__file__).parent / "events.schema.json").read_text())
 GUIDE = (SOURCE / "modules" / "rtrain" / "guide" / "events.md").read_text()
@@ -65,14 +66,20 @@ def test_a_run_that_goes_well(rtrain):
     assert events[0]["event"] == "run" and events[-1]["event"] == "finished"
     assert {event["run"] for event in events} == {"mine"}
     shown = rtrain.json("show", "mine")
-    assert (events[0]["run_id"], events[0]["path"], events[0]["config"]) == (shown["run_id"], shown["path"], shown["config"])
+    assert (events[0]["run_id"], events[0]["path"], events[0]["config"]) == (
+        shown["run_id"],
+        shown["path"],
+        shown["config"],
+    )
     reports = of(events, "report")
     assert [report["metrics"] for report in reports] == rtrain.reports("mine")
     assert [(report["index"], report["metrics"]["loss"]) for report in reports] == [(0, 1), (1, 0.5)]
     assert [[ranks["rank"] for ranks in report["ranks"]] for report in reports] == [[0, 1], [0, 1]]
     assert [report["checkpoint"] for report in reports] == [row["path"] for row in rtrain.json("checkpoints", "mine")]
     assert sorted((line["rank"], line["stream"], line["text"]) for line in of(events, "output")) == [
-        (0, "stdout", "a worker prints"), (1, "stdout", "a worker prints")]
+        (0, "stdout", "a worker prints"),
+        (1, "stdout", "a worker prints"),
+    ]
     assert {line["rank"] for line in of(events, "log")} == {0, 1} and of(events, "log")[-1]["metrics"] == {"rate": 2}
     assert (events[-1]["status"], events[-1]["reports"], events[-1]["checkpoint"]["index"]) == ("FINISHED", 2, 1)
     assert "the script prints" in result.stderr and "the result is true" in result.stderr and "error" not in events[-1]
@@ -82,8 +89,12 @@ def test_a_failure_and_a_retry(rtrain):
     result, events = run(rtrain, "--set", "fails=1", "--max-failures", "2")
     assert result.returncode == 0, result.stderr
     check(events)
-    failed, = of(events, "attempt_failed")
-    assert failed["will_retry"] and failed["next_attempt"] == 2 and re.search("train.lua:15: no luck", failed["error"]["message"])
+    (failed,) = of(events, "attempt_failed")
+    assert (
+        failed["will_retry"]
+        and failed["next_attempt"] == 2
+        and re.search("train.lua:15: no luck", failed["error"]["message"])
+    )
     assert set(failed["error"]["ranks"]) <= {"0", "1"} and failed["attempt"] == 1
     assert [event["first_index"] for event in of(events, "attempt")] == [0, 2]
     assert events[-1]["attempts"] == 2 and events[-1]["status"] == "FINISHED"
@@ -102,13 +113,14 @@ def test_numbers_that_json_does_not_have(rtrain):
     assert result.returncode == 0, result.stderr
     check(events)
     assert of(events, "report")[0]["metrics"]["bad"] == "NaN"
-    notice, = of(events, "notice")
+    (notice,) = of(events, "notice")
     assert notice["level"] == "warning" and "bad is nan" in notice["text"]
 
 
 def test_a_run_that_is_asked_to_end(rtrain):
-    running = rtrain.started("run", rtrain.script(SCRIPT), "--json", "--name", "mine", "--set", "steps=100000", "--set",
-                             "waits=true")
+    running = rtrain.started(
+        "run", rtrain.script(SCRIPT), "--json", "--name", "mine", "--set", "steps=100000", "--set", "waits=true"
+    )
     os.kill(running.pid, signal.SIGTERM)
     result = running.wait()
     events = events_of(result.stdout)
@@ -135,8 +147,14 @@ def test_a_run_that_cannot_begin_prints_no_event(rtrain):
 def test_nobody_has_to_read(rtrain):
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run([RTRAIN, "run", rtrain.script(SCRIPT), "--json", "--name", "mine"], cwd=rtrain.folder, env=rtrain.env,
-                          stdout=writing, stderr=subprocess.PIPE, timeout=120)
+    done = subprocess.run(
+        [RTRAIN, "run", rtrain.script(SCRIPT), "--json", "--name", "mine"],
+        cwd=rtrain.folder,
+        env=rtrain.env,
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        timeout=120,
+    )
     os.close(writing)
     assert done.returncode == 0, done.stderr
     assert rtrain.json("show", "mine")["status"] == "FINISHED"

@@ -100,7 +100,8 @@ def test_a_model_learns_two_batches_by_heart(rtrain):
     assert rows[-1]["loss"] < rows[0]["loss"] / 2
 
 
-@pytest.mark.parametrize("args", [["--limit-batches", "0"], ["--overfit", "x"], ["--seed", "-1"],
-                                  ["--overfit", "1", "--limit-batches", "1"]])
+@pytest.mark.parametrize(
+    "args", [["--limit-batches", "0"], ["--overfit", "x"], ["--seed", "-1"], ["--overfit", "1", "--limit-batches", "1"]]
+)
 def test_values_that_are_refused(rtrain, args):
     assert rtrain("run", rtrain.script(SCRIPT), *args).returncode == 2

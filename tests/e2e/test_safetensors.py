@@ -9,9 +9,27 @@ torch = pytest.importorskip("torch", reason="Python's torch is not here: scripts
 safetensors = pytest.importorskip("safetensors.torch", reason="Python's safetensors is not here: scripts/test --oracle")
 SafetensorError = pytest.importorskip("safetensors").SafetensorError
 
-DTYPES = ["float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool", "uint16",
-          "uint32", "uint64", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz",
-          "float8_e8m0fnu", "complex64"]
+DTYPES = [
+    "float64",
+    "float32",
+    "float16",
+    "bfloat16",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint8",
+    "bool",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "float8_e4m3fnuz",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
+    "complex64",
+]
 
 
 def execute(rtrain, text, *args):
@@ -22,13 +40,18 @@ def execute(rtrain, text, *args):
 
 def test_python_reads_what_rtrain_saves(rtrain):
     path = rtrain.folder / "x.safetensors"
-    execute(rtrain, """
+    execute(
+        rtrain,
+        """
         local torch = require 'torch'
         local x = torch.arange(6, {dtype = 'float32'}):view(2, 3)
         local tensors = {turned = x:t(), ['"ä\\n"'] = torch.zeros(0, 3), scalar = torch.tensor(2.5)}
         for _, dtype in ipairs{%s} do tensors[dtype] = torch.ones(2):to(dtype) end
         torch.save_safetensors(tensors, arg[1], {metadata = {format = 'pt', note = 'häß'}})
-    """ % ", ".join(f"'{name}'" for name in DTYPES), path)
+    """
+        % ", ".join(f"'{name}'" for name in DTYPES),
+        path,
+    )
     value = safetensors.load_file(path)
     assert value.keys() == {"turned", '"ä\n"', "scalar", *DTYPES}
     assert value["turned"].tolist() == [[0, 3], [1, 4], [2, 5]]
@@ -44,10 +67,15 @@ def test_python_reads_what_rtrain_saves(rtrain):
 def test_rtrain_reads_what_python_saves(rtrain):
     path = rtrain.folder / "x.safetensors"
     model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3))
-    tensors = {**model.state_dict(), "empty": torch.zeros(3, 0), **{name: torch.ones(2, dtype=torch.float32).to(
-        getattr(torch, name)) for name in DTYPES}}
+    tensors = {
+        **model.state_dict(),
+        "empty": torch.zeros(3, 0),
+        **{name: torch.ones(2, dtype=torch.float32).to(getattr(torch, name)) for name in DTYPES},
+    }
     safetensors.save_file(tensors, path, metadata={"step": "7"})
-    execute(rtrain, """
+    execute(
+        rtrain,
+        """
         local torch = require 'torch'
         for _, mmap in ipairs{false, true} do
           local value, metadata = torch.load_safetensors(arg[1], {mmap = mmap, metadata = true})
@@ -61,7 +89,11 @@ def test_rtrain_reads_what_python_saves(rtrain):
           value['0.weight']:mul_(2)
           if mmap then torch.save_safetensors({w = value['0.weight'], b = value['0.bias']}, arg[2]) end
         end
-    """ % ", ".join(f"'{name}'" for name in DTYPES), path, rtrain.folder / "y.safetensors")
+    """
+        % ", ".join(f"'{name}'" for name in DTYPES),
+        path,
+        rtrain.folder / "y.safetensors",
+    )
     again = safetensors.load_file(rtrain.folder / "y.safetensors")
     assert torch.equal(again["w"], model[0].weight.detach() * 2)
     assert torch.equal(again["b"], model[0].bias.detach())
@@ -96,7 +128,9 @@ def test_both_take_and_refuse_the_same_headers(rtrain, name):
         expected = {key: value.tolist() for key, value in safetensors.load_file(path).items()}
     except SafetensorError:
         expected = None
-    output = execute(rtrain, """
+    output = execute(
+        rtrain,
+        """
         local torch = require 'torch'
         local ok, value = pcall(torch.load_safetensors, arg[1])
         if not ok then
@@ -108,5 +142,7 @@ def test_both_take_and_refuse_the_same_headers(rtrain, name):
           parts[#parts + 1] = ('"%s": [%s]'):format(key, table.concat(tensor:tolist(), ','))
         end
         print('{' .. table.concat(parts, ',') .. '}')
-    """, path)
+    """,
+        path,
+    )
     assert json.loads(output) == expected

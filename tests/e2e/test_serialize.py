@@ -11,8 +11,26 @@ torch = pytest.importorskip("torch", reason="Python's torch is not here: scripts
 
 numpy = pytest.importorskip("numpy", reason="Python's torch comes with it: scripts/test --oracle installs both")
 
-DTYPES = ["float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool", "complex64",
-          "complex128", "complex32", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2"]
+DTYPES = [
+    "float32",
+    "float64",
+    "float16",
+    "bfloat16",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint8",
+    "bool",
+    "complex64",
+    "complex128",
+    "complex32",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float8_e4m3fn",
+    "float8_e5m2",
+]
 
 
 def execute(rtrain, text, *args):
@@ -23,17 +41,23 @@ def execute(rtrain, text, *args):
 
 def load_error(rtrain, path):
     """Code and message of loading the file."""
-    return execute(rtrain, """
+    return execute(
+        rtrain,
+        """
         local torch = require 'torch'
         local ok, err = pcall(torch.load, arg[1])
         assert(not ok)
         io.write(err.code, '\\n', err.message)
-    """, path).split("\n", 1)
+    """,
+        path,
+    ).split("\n", 1)
 
 
 def test_python_reads_what_rtrain_saves(rtrain):
     path = rtrain.folder / "x.pt"
-    execute(rtrain, """
+    execute(
+        rtrain,
+        """
         local ordered = require 'rtrain.ordered'
         local torch = require 'torch'
         local nn = require 'torch.nn'
@@ -46,14 +70,26 @@ def test_python_reads_what_rtrain_saves(rtrain):
         value.coo, value.csr, value.csc = x:to_sparse(), x:to_sparse_csr(), x:to_sparse_csc()
         value.complex, value.integer = 2i, 9007199254740993LL
         torch.save(value, arg[1])
-    """ % ", ".join(f"'{name}'" for name in DTYPES), path)
+    """
+        % ", ".join(f"'{name}'" for name in DTYPES),
+        path,
+    )
     value = torch.load(path, weights_only=True)
     assert value["whole"].tolist() == [[0, 1, 2], [3, 4, 5]]
     assert value["turned"].tolist() == [[0, 3], [1, 4], [2, 5]]
     assert value["turned"].untyped_storage().data_ptr() == value["whole"].untyped_storage().data_ptr()
     plain = {key: value[key] for key in ("count", "big", "negative", "rate", "on", "name", "list", "empty", "map")}
-    assert plain == {"count": 3, "big": 2**40, "negative": -5, "rate": 0.5, "on": True, "name": "häß",
-                     "list": [1, [2, "three"]], "empty": [], "map": {}}
+    assert plain == {
+        "count": 3,
+        "big": 2**40,
+        "negative": -5,
+        "rate": 0.5,
+        "on": True,
+        "name": "häß",
+        "list": [1, [2, "three"]],
+        "empty": [],
+        "map": {},
+    }
     assert value["binary"] == b"\xff\x00x"
     assert list(value["order"].items()) == [("z", 1), ("a", 2)]
     assert list(value["model"]) == ["weight", "bias"]
@@ -77,20 +113,52 @@ def test_rtrain_reads_what_python_saves(rtrain):
     optimizer.step()
     tagged, tagged_parameter = torch.ones(3), torch.nn.Parameter(torch.ones(3))
     tagged.tag = tagged_parameter.tag = "text"
-    torch.save({
-        "model": model.state_dict(), "optimizer": optimizer.state_dict(), "whole": base, "turned": base.t(),
-        "parameter": torch.nn.Parameter(torch.ones(2)), "big": 2**40, "negative": -(2**35), "rate": 0.1, "on": True,
-        "none": None, "text": "häß", "tuple": (1, (2, "x")), "size": base.size(), "dtype": torch.float16,
-        "device": torch.device("cuda", 1), "numbers": {3: "three", 10: "ten"}, "empty": [],
-        "order": collections.OrderedDict(z=1, a=2), **{name: torch.ones(2).to(getattr(torch, name)) for name in DTYPES},
-        "integer": -(2**62) - 1, "complex": 1 + 2j, "bytes": b"a\xff\x00", "no_bytes": b"", "bytearray": bytearray(b"\xfe"),
-        "set": {5}, "counter": collections.Counter("aab"), "default": collections.defaultdict(list, {"a": [1]}),
-        "layout": torch.sparse_coo, "conj": torch.tensor([1 + 2j]).conj(), "neg": torch.tensor([1 + 2j]).conj().imag,
-        "coo": base.to_sparse(), "csr": base.to_sparse_csr(), "bsr": base.to_sparse_bsr((1, 3)), "tagged": tagged,
-        "tagged_parameter": tagged_parameter, "expanded": torch.tensor([3.0]).expand(4), "strided": base[:, ::2],
-        "inside": [None, (None,), {"deep": [base[1]]}],
-    }, path)
-    execute(rtrain, """
+    torch.save(
+        {
+            "model": model.state_dict(),
+            "optimizer": optimizer.state_dict(),
+            "whole": base,
+            "turned": base.t(),
+            "parameter": torch.nn.Parameter(torch.ones(2)),
+            "big": 2**40,
+            "negative": -(2**35),
+            "rate": 0.1,
+            "on": True,
+            "none": None,
+            "text": "häß",
+            "tuple": (1, (2, "x")),
+            "size": base.size(),
+            "dtype": torch.float16,
+            "device": torch.device("cuda", 1),
+            "numbers": {3: "three", 10: "ten"},
+            "empty": [],
+            "order": collections.OrderedDict(z=1, a=2),
+            **{name: torch.ones(2).to(getattr(torch, name)) for name in DTYPES},
+            "integer": -(2**62) - 1,
+            "complex": 1 + 2j,
+            "bytes": b"a\xff\x00",
+            "no_bytes": b"",
+            "bytearray": bytearray(b"\xfe"),
+            "set": {5},
+            "counter": collections.Counter("aab"),
+            "default": collections.defaultdict(list, {"a": [1]}),
+            "layout": torch.sparse_coo,
+            "conj": torch.tensor([1 + 2j]).conj(),
+            "neg": torch.tensor([1 + 2j]).conj().imag,
+            "coo": base.to_sparse(),
+            "csr": base.to_sparse_csr(),
+            "bsr": base.to_sparse_bsr((1, 3)),
+            "tagged": tagged,
+            "tagged_parameter": tagged_parameter,
+            "expanded": torch.tensor([3.0]).expand(4),
+            "strided": base[:, ::2],
+            "inside": [None, (None,), {"deep": [base[1]]}],
+        },
+        path,
+    )
+    execute(
+        rtrain,
+        """
         local lu = require 'luaunit'
         local ordered = require 'rtrain.ordered'
         local torch = require 'torch'
@@ -138,7 +206,11 @@ def test_rtrain_reads_what_python_saves(rtrain):
           lu.assertTrue(tensor:equal(value.model[name]))
         end
         torch.save(value, arg[2])
-    """ % ", ".join(f"'{name}'" for name in DTYPES), path, rtrain.folder / "y.pt")
+    """
+        % ", ".join(f"'{name}'" for name in DTYPES),
+        path,
+        rtrain.folder / "y.pt",
+    )
     again = torch.load(rtrain.folder / "y.pt", weights_only=True)
     assert again["numbers"] == {3: "three", 10: "ten"}
     model.load_state_dict(again["model"])
@@ -149,7 +221,9 @@ def test_integers_of_64_bits_both_ways(rtrain):
     integers = [0, 5, 2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1, -1, -(2**53) - 1, -(2**63)]
     path, copy, written = (rtrain.folder / name for name in ("x.pt", "copy.pt", "written.pt"))
     torch.save(integers, path)
-    execute(rtrain, """
+    execute(
+        rtrain,
+        """
         local torch = require 'torch'
         local value = torch.load(arg[1])
         for i, text in ipairs{'0', '5', '9007199254740992', '9007199254740993LL', '9223372036854775807LL',
@@ -159,7 +233,11 @@ def test_integers_of_64_bits_both_ways(rtrain):
         end
         torch.save(value, arg[2])
         torch.save({5ULL, 9007199254740993ULL, 9223372036854775807ULL, torch.iinfo('uint64').max}, arg[3])
-    """, path, copy, written)
+    """,
+        path,
+        copy,
+        written,
+    )
     assert torch.load(copy, weights_only=True) == integers
     assert torch.load(written, weights_only=True) == [5, 2**53 + 1, 2**63 - 1, 2**64 - 1]
 
@@ -168,21 +246,24 @@ class Foreign:
     """A class that only this file knows."""
 
 
-@pytest.mark.parametrize("value, name", [
-    (Foreign(), "Foreign"),
-    (torch.nn.Linear(1, 1), "torch.nn.modules.linear.Linear"),
-    (print, "__builtin__.print"),
-    (numpy.float64(1), "numpy._core.multiarray.scalar"),
-    (numpy.ones(2), "numpy._core.multiarray._reconstruct"),
-    (pathlib.Path("x"), "pathlib."),
-    (torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8), "torch._utils._rebuild_qtensor"),
-    (torch.ones(2, device="meta"), "torch._utils._rebuild_meta_tensor_no_storage"),
-    (2**80, "an integer beyond 64 bits"),
-    (2**64, "an integer beyond 64 bits"),
-    (-(2**63) - 1, "an integer beyond 64 bits"),
-    ({(1, 2): 3}, "neither a string nor an integer"),
-    ({1.5: 3}, "neither a string nor an integer"),
-])
+@pytest.mark.parametrize(
+    "value, name",
+    [
+        (Foreign(), "Foreign"),
+        (torch.nn.Linear(1, 1), "torch.nn.modules.linear.Linear"),
+        (print, "__builtin__.print"),
+        (numpy.float64(1), "numpy._core.multiarray.scalar"),
+        (numpy.ones(2), "numpy._core.multiarray._reconstruct"),
+        (pathlib.Path("x"), "pathlib."),
+        (torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8), "torch._utils._rebuild_qtensor"),
+        (torch.ones(2, device="meta"), "torch._utils._rebuild_meta_tensor_no_storage"),
+        (2**80, "an integer beyond 64 bits"),
+        (2**64, "an integer beyond 64 bits"),
+        (-(2**63) - 1, "an integer beyond 64 bits"),
+        ({(1, 2): 3}, "neither a string nor an integer"),
+        ({1.5: 3}, "neither a string nor an integer"),
+    ],
+)
 def test_code_and_objects_are_refused_by_name(rtrain, value, name):
     path = rtrain.folder / "x.pt"
     torch.save({"value": value}, path)

@@ -15,8 +15,13 @@ train.TorchTrainer{
 
 
 def script(body, workers=2):
-    return ("local train = require 'rtrain'\nlocal function train_func()\n"
-            "  local rank = train.get_context():get_world_rank()\n" + body + "\nend\n" + FIT.replace("@WORKERS@", str(workers)))
+    return (
+        "local train = require 'rtrain'\nlocal function train_func()\n"
+        "  local rank = train.get_context():get_world_rank()\n"
+        + body
+        + "\nend\n"
+        + FIT.replace("@WORKERS@", str(workers))
+    )
 
 
 def points(rtrain, key, *args):
@@ -24,7 +29,8 @@ def points(rtrain, key, *args):
 
 
 def test_every_point_of_every_rank_comes_back(rtrain):
-    rtrain.run_ok(script("""
+    rtrain.run_ok(
+        script("""
       local torch = require 'torch'
       for step = 1, 10000 do
         train.log({loss = torch.tensor(1 / step + rank), ['lr/group 0'] = 0.1}, {step = step})
@@ -32,7 +38,8 @@ def test_every_point_of_every_rank_comes_back(rtrain):
       if rank == 0 then
         for _, value in ipairs{0 / 0, math.huge, -math.huge, 2^53} do train.log{odd = value} end
       end
-    """))
+    """)
+    )
     for rank in (0, 1):
         mine = [row for row in points(rtrain, "loss") if row["rank"] == rank]
         assert [row["step"] for row in mine] == list(range(1, 10001))
@@ -43,11 +50,17 @@ def test_every_point_of_every_rank_comes_back(rtrain):
     assert [row["value"] for row in odd] == ["NaN", "Infinity", "-Infinity", 2.0**53]
     assert [row["step"] for row in odd] == [10001, 10002, 10003, 10004], "one more than the step before"
     with rtrain.database() as db:
-        rows = db.execute("SELECT key, rank, attempt, points, first_step, last_step, bytes FROM series_list "
-                          "WHERE run = 'run' ORDER BY key, rank").fetchall()
+        rows = db.execute(
+            "SELECT key, rank, attempt, points, first_step, last_step, bytes FROM series_list "
+            "WHERE run = 'run' ORDER BY key, rank"
+        ).fetchall()
     assert [row[:6] for row in rows] == [
-        ("loss", 0, 1, 10000, 1, 10000), ("loss", 1, 1, 10000, 1, 10000), ("lr/group 0", 0, 1, 10000, 1, 10000),
-        ("lr/group 0", 1, 1, 10000, 1, 10000), ("odd", 0, 1, 4, 10001, 10004)]
+        ("loss", 0, 1, 10000, 1, 10000),
+        ("loss", 1, 1, 10000, 1, 10000),
+        ("lr/group 0", 0, 1, 10000, 1, 10000),
+        ("lr/group 0", 1, 1, 10000, 1, 10000),
+        ("odd", 0, 1, 4, 10001, 10004),
+    ]
     assert all(row[6] <= 5 * row[3] for row in rows if row[0] != "odd"), "five bytes a point (P61)"
     shown = rtrain("metrics", "run", "--series", "odd")
     assert shown.returncode == 0 and "STEP" in shown.stdout and "10004" in shown.stdout
@@ -56,13 +69,21 @@ def test_every_point_of_every_rank_comes_back(rtrain):
 
 
 def test_points_are_seen_while_the_run_goes_on_and_survive_its_death(rtrain):
-    running = rtrain.start("run", rtrain.script(script("""
+    running = rtrain.start(
+        "run",
+        rtrain.script(
+            script(
+                """
       for step = 0, math.huge do
         train.log{seen = step}
         if step == 0 then train.report{} end
         os.execute('sleep 0.02')
       end
-    """, workers=1)))
+    """,
+                workers=1,
+            )
+        ),
+    )
 
     def count():
         result = rtrain("metrics", "run", "--series", "seen", "--json")
@@ -75,7 +96,9 @@ def test_points_are_seen_while_the_run_goes_on_and_survive_its_death(rtrain):
 
 
 def test_a_later_attempt_supersedes_what_it_logs_again(rtrain):
-    rtrain.run_ok(script("""
+    rtrain.run_ok(
+        script(
+            """
       local attempt = io.open('second') and 2 or 1
       for step = attempt == 1 and 0 or 5, 9 do
         train.log({x = 100 * attempt + step}, {step = step})
@@ -85,7 +108,10 @@ def test_a_later_attempt_supersedes_what_it_logs_again(rtrain):
         error('once')
       end
       train.report{}
-    """, workers=1))
+    """,
+            workers=1,
+        )
+    )
     assert [row["value"] for row in points(rtrain, "x")] == [100, 101, 102, 103, 104, 205, 206, 207, 208, 209]
     every = points(rtrain, "x", "--all")
     assert [row["value"] for row in every if row["superseded"]] == [105, 106, 107, 108, 109]
@@ -93,9 +119,11 @@ def test_a_later_attempt_supersedes_what_it_logs_again(rtrain):
 
 
 def test_a_million_points_are_neither_waited_for_nor_lost_silently(rtrain):
-    result = rtrain.run_ok(script("""
+    result = rtrain.run_ok(
+        script("""
       for step = 1, 500000 do train.log({a = step, b = -step}, {step = step}) end
-    """))
+    """)
+    )
     with rtrain.database() as db:
         stored = db.execute("SELECT sum(points) FROM series_list").fetchone()[0]
         dropped = [row[0] for row in db.execute("SELECT text FROM events WHERE text LIKE '%train.log dropped%'")]
@@ -105,7 +133,9 @@ def test_a_million_points_are_neither_waited_for_nor_lost_silently(rtrain):
 
 
 def test_wrong_logs_and_notes_are_refused_by_name(rtrain):
-    rtrain.run_ok(script("""
+    rtrain.run_ok(
+        script(
+            """
       local torch = require 'torch'
       local errors, within_itself = {}, {a = torch.tensor(1)}
       within_itself.b = within_itself
@@ -115,18 +145,38 @@ def test_wrong_logs_and_notes_are_refused_by_name(rtrain):
         {train.annotate, ''}, {train.annotate, 'x', {severity = 'warn'}}, {train.annotate, ('x'):rep(70000)},
         {train.log, {val = {loss = 'low'}}}, {train.log, {val = {x = 1}, ['val/x'] = 2}}, {train.log, {val = {1, 2}}},
         {train.log, {val = {[('k'):rep(255)] = 1}}}, {train.log, within_itself}, {train.report, within_itself},
-        {train.log, {id = 9007199254740993LL}}, {train.log, {id = -9007199254740992LL, seed = 0x8000000000000000ULL}, {step = 4LL}},
+        {train.log, {id = 9007199254740993LL}},
+        {train.log, {id = -9007199254740992LL, seed = 0x8000000000000000ULL}, {step = 4LL}},
       } do
         local ok, err = pcall(unpack(call))
         errors[#errors + 1] = ok and 'no error' or tostring(err)
       end
       train.report{errors = errors}
-    """, workers=1))
+    """,
+            workers=1,
+        )
+    )
     errors = rtrain.reports("run")[0]["errors"]
-    expected = ["got number", "metrics.loss is a string", "metrics.loss is a tensor of shape {2}", "the metrics are a list",
-                "step = 1.5", "did you mean 'step'", "300 bytes", "an empty one", "'warn'", "70000 bytes", "metrics.val/loss is a string",
-                "two metrics with the name 'val/x'", "metrics.val is a table", "259 bytes",
-                "nested too deeply, or a table within itself", "nested too deeply, or a table within itself", "metrics.id = 9007199254740993 has more digits", "no error"]
+    expected = [
+        "got number",
+        "metrics.loss is a string",
+        "metrics.loss is a tensor of shape {2}",
+        "the metrics are a list",
+        "step = 1.5",
+        "did you mean 'step'",
+        "300 bytes",
+        "an empty one",
+        "'warn'",
+        "70000 bytes",
+        "metrics.val/loss is a string",
+        "two metrics with the name 'val/x'",
+        "metrics.val is a table",
+        "259 bytes",
+        "nested too deeply, or a table within itself",
+        "nested too deeply, or a table within itself",
+        "metrics.id = 9007199254740993 has more digits",
+        "no error",
+    ]
     assert len(errors) == len(expected)
     for error, word in zip(errors, expected):
         assert word in error
@@ -135,29 +185,41 @@ def test_wrong_logs_and_notes_are_refused_by_name(rtrain):
 
 
 def test_nested_tables_are_called_by_their_paths_as_those_of_reports(rtrain):
-    rtrain.run_ok(script("""
+    rtrain.run_ok(
+        script(
+            """
       local torch = require 'torch'
       for step = 1, 3 do
         train.log({loss = step, val = {loss = torch.tensor(step / 2), top = {acc = step / 4}}}, {step = step})
         train.report {loss = step, val = {loss = step / 2, top = {acc = step / 4}}}
       end
-    """, workers=1))
+    """,
+            workers=1,
+        )
+    )
     for name, factor in [("loss", 1), ("val/loss", 1 / 2), ("val/top/acc", 1 / 4)]:
         points = rtrain.json("metrics", "run", "--series", name)
-        assert [(point["step"], point["value"]) for point in points] == [(step, step * factor) for step in [1, 2, 3]], name
+        assert [(point["step"], point["value"]) for point in points] == [(step, step * factor) for step in [1, 2, 3]], (
+            name
+        )
 
 
 def test_annotations_are_listed_with_their_run(rtrain):
-    rtrain.run_ok(script("""
+    rtrain.run_ok(
+        script("""
       train.annotate('begins')
       train.annotate('lr halved', {severity = 'warning'})
       train.annotate('by rank ' .. rank, {severity = 'error', rank_zero_only = false})
       train.report{}
-    """))
+    """)
+    )
     notes = rtrain.json("show", "run")["annotations"]
     assert all(set(note) == {"time", "attempt", "rank", "severity", "text"} for note in notes)
     assert [(note["rank"], note["severity"], note["text"]) for note in notes if note["rank"] == 0] == [
-        (0, "info", "begins"), (0, "warning", "lr halved"), (0, "error", "by rank 0")]
+        (0, "info", "begins"),
+        (0, "warning", "lr halved"),
+        (0, "error", "by rank 0"),
+    ]
     assert [note["text"] for note in notes if note["rank"] == 1] == ["by rank 1"]
     shown = rtrain("show", "run").stdout
     assert "annotations" in shown and "rank 0  warning: lr halved" in shown

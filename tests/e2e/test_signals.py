@@ -12,6 +12,7 @@ import termios
 import time
 
 import pytest
+
 from conftest import RTRAIN, Running, leftovers, processes_of, wait_until
 
 # Two ranks that meet between two calls of stop_requested(): one that was told earlier than the other would hang it.
@@ -68,10 +69,15 @@ def told_at(result):
 
 @pytest.mark.parametrize(
     "number, code, status, raised",
-    [(signal.SIGINT, 130, "ABORTED", "interrupted"), (signal.SIGTERM, 75, "PREEMPTED", "preempted"),
-     (signal.SIGUSR1, 75, "PREEMPTED", "preempted"), (signal.SIGUSR2, 75, "PREEMPTED", "preempted"),
-     (signal.SIGXCPU, 75, "PREEMPTED", "preempted")],
-    ids=["SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGXCPU"])
+    [
+        (signal.SIGINT, 130, "ABORTED", "interrupted"),
+        (signal.SIGTERM, 75, "PREEMPTED", "preempted"),
+        (signal.SIGUSR1, 75, "PREEMPTED", "preempted"),
+        (signal.SIGUSR2, 75, "PREEMPTED", "preempted"),
+        (signal.SIGXCPU, 75, "PREEMPTED", "preempted"),
+    ],
+    ids=["SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGXCPU"],
+)
 # behaviour: all ranks see the same stop
 def test_all_ranks_see_the_request_at_the_same_call(rtrain, number, code, status, raised):
     running = rtrain.started("run", rtrain.script(script(POLLING)))
@@ -93,7 +99,9 @@ def test_all_ranks_see_the_request_at_the_same_call(rtrain, number, code, status
     assert command[1:] == ["run", "--name", "stopped", "--resume", "auto", str(rtrain.folder / "train.lua")]
     if number == signal.SIGINT:
         resumed = rtrain.start(*command[1:])
-        wait_until(lambda: len(rtrain.query("SELECT 1 FROM attempts WHERE status = 'RUNNING'")) == 1, message="the run goes on")
+        wait_until(
+            lambda: len(rtrain.query("SELECT 1 FROM attempts WHERE status = 'RUNNING'")) == 1, message="the run goes on"
+        )
         resumed.send(signal.SIGINT)
         assert resumed.wait().returncode == 130
         assert len(rtrain.json("show", "stopped")["attempts"]) == 2
@@ -149,8 +157,11 @@ def test_sigquit_shows_the_stacks_and_ends_the_run(rtrain, to_worker):
     rtrain.wait_for_processes()
 
 
-@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGUSR1, 143),
-                                          (signal.SIGUSR2, 143)], ids=lambda value: str(value))
+@pytest.mark.parametrize(
+    "number, code",
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGUSR1, 143), (signal.SIGUSR2, 143)],
+    ids=lambda value: str(value),
+)
 def test_a_signal_before_the_run_ends_the_script(rtrain, number, code):
     running = rtrain.start("run", rtrain.script("io.open('begun', 'w'):close() while true do end"))
     wait_until((rtrain.folder / "begun").exists, message="the script")
@@ -160,7 +171,12 @@ def test_a_signal_before_the_run_ends_the_script(rtrain, number, code):
 
 def test_a_file_above_the_limit_of_size_is_an_error_of_the_script(rtrain):
     """`ulimit -f`: the kernel sends SIGXFSZ, which would end a worker without a word."""
-    result = subprocess.run(["bash", "-c", f"ulimit -f 2000; exec {RTRAIN} run $0", rtrain.script("""
+    result = subprocess.run(
+        [
+            "bash",
+            "-c",
+            f"ulimit -f 2000; exec {RTRAIN} run $0",
+            rtrain.script("""
         local train = require 'rtrain'
         local function write()
           local file = assert(io.open('large', 'w'))
@@ -169,7 +185,14 @@ def test_a_file_above_the_limit_of_size_is_an_error_of_the_script(rtrain):
         end
         write()
         train.DataParallelTrainer(write):fit()
-        """)], cwd=rtrain.folder, env=rtrain.env, capture_output=True, text=True, timeout=120)
+        """),
+        ],
+        cwd=rtrain.folder,
+        env=rtrain.env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert result.returncode == 0, result.stderr
     assert result.stdout.count("write\tnil\tFile too large") == 2, result.stdout
 
@@ -181,8 +204,14 @@ def test_a_store_above_the_limit_of_size_is_a_full_disk(rtrain):
           for i = 1, 4000 do require('rtrain').report{i = i, padding = ('x'):rep(500)} end
         end):fit()
         """)
-    result = subprocess.run(["bash", "-c", f"ulimit -f 600; exec {RTRAIN} run {script} --name full"], cwd=rtrain.folder,
-                            env=rtrain.env, capture_output=True, text=True, timeout=120)
+    result = subprocess.run(
+        ["bash", "-c", f"ulimit -f 600; exec {RTRAIN} run {script} --name full"],
+        cwd=rtrain.folder,
+        env=rtrain.env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert result.returncode == 4, result.stderr
     assert "reports wait in memory" in result.stderr and "`ulimit -f` allows files of 600 KiB" in result.stderr
 
@@ -198,7 +227,10 @@ def test_a_signal_before_the_group_is_up_ends_the_run(rtrain):
 
 def test_a_signal_that_reaches_a_worker_first_counts_once(rtrain):
     """As with scancel, which signals every process of a job."""
-    running = rtrain.started("run", rtrain.script(script("""
+    running = rtrain.started(
+        "run",
+        rtrain.script(
+            script("""
       if train.stop_requested() then
         files.wait_for 'go'
         epochs.save(epoch)
@@ -206,7 +238,9 @@ def test_a_signal_that_reaches_a_worker_first_counts_once(rtrain):
       end
       train.report{epoch = epoch}
       os.execute('sleep 0.02')
-""")))
+""")
+        ),
+    )
     workers = rtrain.pids("stopped")
     os.kill(workers[1], signal.SIGTERM)
     wait_for_text(running, "SIGTERM: the run stops")
@@ -222,9 +256,15 @@ def test_a_signal_that_reaches_a_worker_first_counts_once(rtrain):
 def test_a_closed_terminal_stops_the_run(rtrain):
     master, slave = pty.openpty()
     process = subprocess.Popen(
-        [RTRAIN, "run", str(rtrain.script(script(POLLING)))], cwd=rtrain.folder, env=rtrain.env, stdin=slave,
-        stdout=slave, stderr=slave, start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        [RTRAIN, "run", str(rtrain.script(script(POLLING)))],
+        cwd=rtrain.folder,
+        env=rtrain.env,
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
     os.close(slave)
     os.set_blocking(master, False)
     seen = bytearray()
@@ -255,11 +295,16 @@ def test_nohup_keeps_a_run_alive(rtrain):
 
 # behaviour: a clean return during a stop
 def test_a_clean_return_during_a_stop_finishes_the_run(rtrain):
-    running = rtrain.started("run", rtrain.script(script("""
+    running = rtrain.started(
+        "run",
+        rtrain.script(
+            script("""
       train.report{epoch = epoch}
       files.wait_for 'go'
       return
-""")))
+""")
+        ),
+    )
     running.send(signal.SIGTERM)
     wait_for_text(running, "SIGTERM: the run stops")
     (rtrain.folder / "go").touch()
@@ -386,7 +431,9 @@ def test_a_controller_that_is_stopped_for_long_holds_a_full_channel_up(rtrain):
 
 # fault: SIGSTOP of the controller
 def test_a_rank_that_gives_a_stopped_controller_up_says_so(rtrain):
-    running = rtrain.started("run", rtrain.script("""
+    running = rtrain.started(
+        "run",
+        rtrain.script("""
         local train = require 'rtrain'
         train.TorchTrainer{
           train_loop_per_worker = function()
@@ -395,7 +442,8 @@ def test_a_rank_that_gives_a_stopped_controller_up_says_so(rtrain):
           torch_config = train.TorchConfig{timeout_s = 3},
           run_config = train.RunConfig{name = 'stopped'},
         }:fit()
-        """))
+        """),
+    )
     running.send(signal.SIGSTOP)
     stat = pathlib.Path(f"/proc/{rtrain.pids('stopped')[0]}/stat")
     wait_until(lambda: stat.read_text().rsplit(")", 1)[1].split()[0] == "Z", message="the worker's end")

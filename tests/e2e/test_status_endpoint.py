@@ -1,10 +1,11 @@
-"""rtrain launch --status-endpoint: what programs post as Kubeflow's status protocol (KEP-2779) says becomes the run's reports."""
+"""rtrain launch --status-endpoint: posts in Kubeflow's status protocol (KEP-2779) become reports of the run."""
 
 import json
 import sys
 import textwrap
 
 import pytest
+
 from conftest import wait_until
 
 # As the callback of transformers posts: rank 0 alone, where it finds the variables.
@@ -48,7 +49,9 @@ def launched(rtrain, *args):
 
 def test_what_rank_0_posts_are_the_runs_reports(rtrain, python):
     """More than a rank may be ahead of the others, which report nothing. Surroundings that have an endpoint are not asked."""
-    rtrain.env.update(KUBEFLOW_TRAINER_SERVER_URL="https://127.0.0.1:1/status", KUBEFLOW_TRAINER_SERVER_CA_CERT="/nowhere")
+    rtrain.env.update(
+        KUBEFLOW_TRAINER_SERVER_URL="https://127.0.0.1:1/status", KUBEFLOW_TRAINER_SERVER_CA_CERT="/nowhere"
+    )
     script = python("""
         assert "KUBEFLOW_TRAINER_SERVER_CA_CERT" not in os.environ
         if RANK > 0:
@@ -68,7 +71,9 @@ def test_what_rank_0_posts_are_the_runs_reports(rtrain, python):
     assert reports[750]["progress"] == 0.5
     assert list(reports[3]) == ["loss", "learning_rate", "epoch", "progress", "remaining_s"]
     assert rtrain.query("SELECT rank, count(*) FROM reports GROUP BY rank") == [(0, 1501)]
-    assert rtrain.query("SELECT nonfinite FROM reports WHERE idx = 1500") == [('{"loss":"NaN","train_loss":"Infinity"}',)]
+    assert rtrain.query("SELECT nonfinite FROM reports WHERE idx = 1500") == [
+        ('{"loss":"NaN","train_loss":"Infinity"}',)
+    ]
     rtrain.wait_for_processes()
 
 
@@ -83,7 +88,8 @@ def test_what_is_not_a_status_is_refused(rtrain, python):
 
         good = json.dumps({"trainerStatus": {"progressPercentage": 1}}).encode()
         refused(401, "KUBEFLOW_TRAINER_SERVER_TOKEN", good, token="0" * 32)
-        refused(401, "KUBEFLOW_TRAINER_SERVER_TOKEN", good, token=open(os.environ["KUBEFLOW_TRAINER_SERVER_TOKEN"]).read() + "0")
+        token = open(os.environ["KUBEFLOW_TRAINER_SERVER_TOKEN"]).read()
+        refused(401, "KUBEFLOW_TRAINER_SERVER_TOKEN", good, token=token + "0")
         refused(404, "a status is posted to /apis/", good, url=URL + "/more")
         refused(405, "posted", None, method="GET")
         refused(413, "a body 65536", b" " * 70000)
@@ -92,7 +98,8 @@ def test_what_is_not_a_status_is_refused(rtrain, python):
         wrong("trainerStatus is not an object", {"trainerStatus": 7})
         wrong("progressPercentage is 101: expected an integer from 0 to 100", {"trainerStatus": {"progressPercentage": 101}})
         wrong("progressPercentage is 1.5", {"trainerStatus": {"progressPercentage": 1.5}})
-        wrong("estimatedRemainingSeconds is -1: expected an integer from 0 on", {"trainerStatus": {"estimatedRemainingSeconds": -1}})
+        wrong("estimatedRemainingSeconds is -1: expected an integer from 0 on",
+              {"trainerStatus": {"estimatedRemainingSeconds": -1}})
         wrong('metrics[1] is not {"name": string, "value": string}',
               {"trainerStatus": {"metrics": [{"name": "a", "value": "1"}, {"name": "loss", "value": 0.5}]}})
         wrong("has 257 metrics", {"trainerStatus": {"metrics": [{"name": "a", "value": "1"}] * 257}})
@@ -140,7 +147,9 @@ def test_a_run_that_was_killed_goes_on(rtrain, python, tmp_path):
     args = ["-n", "2", "--status-endpoint", "--name", "run"]
     script = python(STEPS)
     running = rtrain.started("launch", *args, script, tmp_path / "state", "--wait", reports=3)
-    wait_until(lambda: (tmp_path / "state").exists() and (tmp_path / "state").read_text() == "2", message="the third step")
+    wait_until(
+        lambda: (tmp_path / "state").exists() and (tmp_path / "state").read_text() == "2", message="the third step"
+    )
     running.kill()
     rtrain.wait_for_processes()
     result = rtrain("launch", *args, "--resume", "auto", script, tmp_path / "state")

@@ -70,7 +70,9 @@ def test_the_copies_are_those_that_are_kept(rtrain):
 
 def test_what_fails_is_named_and_done_at_the_end(rtrain):
     result = rtrain.run_ok(script(fails=1))
-    assert "storage_filesystem.put of the checkpoint e1 failed" in result.stderr or "the remote is away" in result.stderr
+    assert (
+        "storage_filesystem.put of the checkpoint e1 failed" in result.stderr or "the remote is away" in result.stderr
+    )
     assert remote(rtrain) == ["e2", "e3"] == mirrored(rtrain)
 
 
@@ -103,7 +105,11 @@ def test_a_copy_that_is_gone_or_damaged_is_passed_over(rtrain):
 
 
 def test_functions_are_checked_where_they_are_written(rtrain):
-    for fs, reason in (("{puts = print}", "did you mean 'put'"), ("{get = print}", "it needs the function put"),
-                       ("{put = 1}", "put is not a function"), ("'s3://'", "expected a table")):
+    for fs, reason in (
+        ("{puts = print}", "did you mean 'put'"),
+        ("{get = print}", "it needs the function put"),
+        ("{put = 1}", "put is not a function"),
+        ("'s3://'", "expected a table"),
+    ):
         result = rtrain.run(f"require('rtrain').RunConfig{{storage_filesystem = {fs}}}")
         assert result.returncode == 3 and reason in result.stderr, result.stderr

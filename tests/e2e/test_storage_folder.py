@@ -6,6 +6,7 @@ import re
 import subprocess
 
 import pytest
+
 from conftest import RTRAIN
 
 SCRIPT = """
@@ -49,11 +50,17 @@ def test_the_environment_is_shown_without_home(homeless):
 @pytest.mark.parametrize("url", ["http://host/x", "file:///tmp/x"])
 def test_a_url_is_no_storage(rtrain, url):
     script = rtrain.script(SCRIPT)
-    commands = [["run", script, "--storage", url], ["run", script, "--", url], ["ls", "--storage", url],
-                ["repair", "--storage", url]]
+    commands = [
+        ["run", script, "--storage", url],
+        ["run", script, "--", url],
+        ["ls", "--storage", url],
+        ["repair", "--storage", url],
+    ]
     for command in commands:
         refused = rtrain(*command)
-        assert refused.returncode == 3 and "expected a folder, or a URI that begins with s3://" in refused.stderr, command
+        assert refused.returncode == 3 and "expected a folder, or a URI that begins with s3://" in refused.stderr, (
+            command
+        )
     rtrain.env["RTRAIN_STORAGE"] = url
     refused = rtrain("run", script)
     assert refused.returncode == 3 and url in refused.stderr
@@ -71,21 +78,39 @@ def test_the_command_of_the_end_can_be_typed(rtrain):
     storage = rtrain.folder / "my results"
     done = rtrain.run_ok(SCRIPT, "--storage", storage, "--name", "it's mine")
     (line,) = [line for line in done.stderr.splitlines() if "rtrain show" in line]
-    command = line[line.index("rtrain show"):].replace("rtrain", RTRAIN, 1)
+    command = line[line.index("rtrain show") :].replace("rtrain", RTRAIN, 1)
     shown = subprocess.run(command, shell=True, env=rtrain.env, cwd=rtrain.folder, capture_output=True, text=True)
     assert shown.returncode == 0 and "it's mine" in shown.stdout, line
 
 
-@pytest.mark.parametrize("command", [["ls"], ["ls", "--json"], ["show", "run"], ["metrics", "run"], ["logs", "run"],
-                                     ["sql", "SELECT * FROM runs"], ["checkpoints", "run"], ["env"], ["--help"], ["run", "--help"], ["--version"],
-                                     ["doc", "train.report"], ["repair"], ["resources"], ["exec", "print.lua"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["ls"],
+        ["ls", "--json"],
+        ["show", "run"],
+        ["metrics", "run"],
+        ["logs", "run"],
+        ["sql", "SELECT * FROM runs"],
+        ["checkpoints", "run"],
+        ["env"],
+        ["--help"],
+        ["run", "--help"],
+        ["--version"],
+        ["doc", "train.report"],
+        ["repair"],
+        ["resources"],
+        ["exec", "print.lua"],
+    ],
+)
 def test_output_that_does_not_arrive_is_an_error(rtrain, command):
     rtrain.run_ok(SCRIPT.replace("train.report", "print 'a line' train.report"), "-q")
     rtrain.script("print 'a line'", name="print.lua")
 
     with open("/dev/full", "w") as full:
-        done = subprocess.run([RTRAIN, *command], env=rtrain.env, cwd=rtrain.folder, stdout=full, stderr=subprocess.PIPE,
-                              text=True)
+        done = subprocess.run(
+            [RTRAIN, *command], env=rtrain.env, cwd=rtrain.folder, stdout=full, stderr=subprocess.PIPE, text=True
+        )
     assert done.returncode == 4, done.stderr
     assert re.fullmatch(r"rtrain: cannot write to the standard output(: No space left on device)?\n", done.stderr)
 
@@ -93,7 +118,9 @@ def test_output_that_does_not_arrive_is_an_error(rtrain, command):
 def test_a_run_goes_on_without_its_lines(rtrain):
     script = rtrain.script(SCRIPT.replace("train.report", "print 'a line' train.report"))
     with open("/dev/full", "w") as full:
-        done = subprocess.run([RTRAIN, "run", script], env=rtrain.env, cwd=rtrain.folder, stdout=full, stderr=subprocess.PIPE)
+        done = subprocess.run(
+            [RTRAIN, "run", script], env=rtrain.env, cwd=rtrain.folder, stdout=full, stderr=subprocess.PIPE
+        )
     assert done.returncode == 0, done.stderr
     assert rtrain.json("show", "run")["status"] == "FINISHED"
     assert os.path.getsize(rtrain.run_folder("run") / "logs/attempt-1/rank-0.log") == len("a line\n")
@@ -116,8 +143,13 @@ def other_user(rtrain):
 
     def run(*args):
         env = {**rtrain.env, "HOME": str(home), "TMPDIR": str(home), "RTRAIN_RUNTIME_DIR": str(home)}
-        return subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", program, *map(str, args)],
-                              cwd=home, env=env, capture_output=True, text=True)
+        return subprocess.run(
+            ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", program, *map(str, args)],
+            cwd=home,
+            env=env,
+            capture_output=True,
+            text=True,
+        )
 
     return run
 
@@ -126,13 +158,20 @@ def test_a_folder_of_another_user_is_said_to_be_that(rtrain, other_user):
     script = rtrain.script(SCRIPT)
     store = rtrain.folder / "shared"
     store.mkdir(mode=0o755)
-    for path, what in [(store, f"cannot use the store {store}/rtrain.db"), (store / "sub", f"cannot make folder {store}/sub")]:
+    for path, what in [
+        (store, f"cannot use the store {store}/rtrain.db"),
+        (store / "sub", f"cannot make folder {store}/sub"),
+    ]:
         refused = other_user("run", script, "--storage", path)
         assert refused.returncode == 4
-        assert f"{what}: {store} is read-only for this process, which is of nobody: it belongs to root (drwxr-xr-x)" \
+        assert (
+            f"{what}: {store} is read-only for this process, which is of nobody: it belongs to root (drwxr-xr-x)"
             in refused.stderr
+        )
         assert "No such file" not in refused.stderr
     rtrain.run_ok(SCRIPT, "--storage", str(store))
     (store / "rtrain.db").chmod(0o644)
     refused = other_user("run", script, "--storage", store)
-    assert "rtrain.db is read-only for this process, which is of nobody: it belongs to root (-rw-r--r--)" in refused.stderr
+    assert (
+        "rtrain.db is read-only for this process, which is of nobody: it belongs to root (-rw-r--r--)" in refused.stderr
+    )

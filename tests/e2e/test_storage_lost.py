@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 
 import pytest
+
 from conftest import leftovers, wait_until
 
 # Saves one epoch after the other until there is a file `enough`, and says so in its log.
@@ -69,7 +70,9 @@ def test_a_storage_that_is_moved_ends_the_run_and_is_gone_on_with_there(rtrain):
 
 
 def test_a_storage_that_is_removed_ends_the_run(rtrain):
-    running = rtrain.started("run", rtrain.script(PRINTING.replace("print('line '", "train.report{i = i} print('line '")))
+    running = rtrain.started(
+        "run", rtrain.script(PRINTING.replace("print('line '", "train.report{i = i} print('line '"))
+    )
     while rtrain.storage.exists():  # the run may write in between
         shutil.rmtree(rtrain.storage, ignore_errors=True)
     result = running.wait()
@@ -80,8 +83,11 @@ def test_a_storage_that_is_removed_ends_the_run(rtrain):
 
 @pytest.mark.parametrize("parts", ["rtrain.db", "rtrain.db*", "rtrain.db-*"])
 def test_a_store_that_is_removed_is_written_again(rtrain, parts):
-    rtrain.run_ok("local train = require 'rtrain' train.TorchTrainer(function() train.report{x = 1} end):fit()",
-                  "--name", "earlier")
+    rtrain.run_ok(
+        "local train = require 'rtrain' train.TorchTrainer(function() train.report{x = 1} end):fit()",
+        "--name",
+        "earlier",
+    )
     running = rtrain.started("run", rtrain.script(SAVING), reports=4)
     for path in rtrain.storage.glob(parts):
         path.unlink()
@@ -97,10 +103,14 @@ def test_a_store_that_is_removed_is_written_again(rtrain, parts):
 
 def test_a_store_that_is_cut_short_ends_the_run_and_repair_saves_the_rest(rtrain):
     for name in "abc":
-        rtrain.run_ok("""
+        rtrain.run_ok(
+            """
             local train = require 'rtrain'
             train.TorchTrainer(function() for i = 1, 500 do train.report{i = i} end end):fit()
-            """, "--name", name)
+            """,
+            "--name",
+            name,
+        )
     # Table by table: the rows of the runs come first, and what is cut off below are reports and what comes after them.
     with contextlib.closing(sqlite3.connect(rtrain.storage / "rtrain.db", timeout=60)) as db:
         db.execute("VACUUM")
@@ -144,8 +154,11 @@ def test_a_disk_that_is_full_for_a_while_is_waited_for(rtrain, small_disk, scrip
     result = running.wait()
     assert result.returncode == 0, result.stderr
     (log,) = disk.rglob("rank-0.log")
-    numbers = [int(line.split(".")[0].split()[1]) for line in log.read_text().splitlines()
-               if line.startswith(("line", "epoch"))]
+    numbers = [
+        int(line.split(".")[0].split()[1])
+        for line in log.read_text().splitlines()
+        if line.startswith(("line", "epoch"))
+    ]
     assert numbers == list(range(1, len(numbers) + 1)), "nothing is lost, nothing is there twice"
 
 
@@ -175,7 +188,9 @@ def check_end(rtrain):
 
 
 def test_the_end_of_a_run_on_a_full_disk_is_stored_by_the_next(rtrain, run_on_a_full_disk):
-    rtrain.run_ok("local train = require 'rtrain' train.TorchTrainer(function() train.report{} end):fit()", "--name", "next")
+    rtrain.run_ok(
+        "local train = require 'rtrain' train.TorchTrainer(function() train.report{} end):fit()", "--name", "next"
+    )
     check_end(rtrain)
 
 
@@ -231,13 +246,19 @@ def test_a_reader_that_outlives_the_run_deletes_what_was_dropped(rtrain):
     running = rtrain.started("run", rtrain.script(SAVING), reports=1)
     first = rtrain.run_folder("saving") / "checkpoints" / "checkpoint_000000"
     wait_until(lambda: first.exists() or not running.running, message="the first checkpoint")
-    reader = rtrain.start("exec", rtrain.script(f"""
+    reader = rtrain.start(
+        "exec",
+        rtrain.script(
+            f"""
         local files, train = require 'files', require 'rtrain'
         train.Checkpoint.from_directory('{first}'):with_directory(function()
           files.write('reading', '')
           files.wait_for 'read'
         end)
-        """, "reader.lua"))
+        """,
+            "reader.lua",
+        ),
+    )
     wait_until(lambda: (rtrain.folder / "reading").exists() or not reader.running, message="the reader")
     assert reader.running, "num_to_keep has been faster than this test\n" + reader.stderr
     rtrain.wait_for_reports(running, 5)

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 
 import pytest
+
 from conftest import RTRAIN, wait_until
 
 RUN = """
@@ -31,10 +32,44 @@ train.TorchTrainer{
 }:fit()
 """
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
-RUN_KEYS = {"name", "run_id", "status", "num_workers", "started_at", "ended_at", "duration_s", "waiting_s", "running_s", "script", "metrics", "tags"}
-SHOW_KEYS = RUN_KEYS | {"config", "scaling", "attempts", "checkpoints", "best_checkpoints", "annotations", "nodes", "path",
-                        "environment", "last_report"}
-CHECKPOINT_KEYS = {"name", "path", "index", "attempt", "metrics", "size_bytes", "created_at", "status", "latest", "best"}
+RUN_KEYS = {
+    "name",
+    "run_id",
+    "status",
+    "num_workers",
+    "started_at",
+    "ended_at",
+    "duration_s",
+    "waiting_s",
+    "running_s",
+    "script",
+    "metrics",
+    "tags",
+}
+SHOW_KEYS = RUN_KEYS | {
+    "config",
+    "scaling",
+    "attempts",
+    "checkpoints",
+    "best_checkpoints",
+    "annotations",
+    "nodes",
+    "path",
+    "environment",
+    "last_report",
+}
+CHECKPOINT_KEYS = {
+    "name",
+    "path",
+    "index",
+    "attempt",
+    "metrics",
+    "size_bytes",
+    "created_at",
+    "status",
+    "latest",
+    "best",
+}
 
 
 def test_the_documents_have_the_promised_keys(rtrain):
@@ -93,9 +128,15 @@ def test_sqlite3_reads_while_a_run_writes(rtrain):
 
     def counted():
         assert running.running, running.stderr
-        done = subprocess.run(["sqlite3", str(rtrain.storage / "rtrain.db"),
-                               "SELECT count(*) FROM reports WHERE rank = 0; PRAGMA quick_check;"],
-                              capture_output=True, text=True)
+        done = subprocess.run(
+            [
+                "sqlite3",
+                str(rtrain.storage / "rtrain.db"),
+                "SELECT count(*) FROM reports WHERE rank = 0; PRAGMA quick_check;",
+            ],
+            capture_output=True,
+            text=True,
+        )
         assert done.returncode == 0, done.stderr
         count, check = done.stdout.split()
         assert check == "ok"
@@ -122,8 +163,20 @@ def test_values_of_metrics_survive(rtrain):
         }:fit()
         """)
     (metrics,) = rtrain.reports()
-    assert metrics == {"whole": 3, "big": 2**53, "half": 0.5, "nan": "NaN", "inf": "Infinity", "minus": "-Infinity",
-                       "text": 'ä"\\', "yes": True, "list": [1, 2.5], "map": {"a": {"b": 1}}, "scalar": 1.5, "count": 3}
+    assert metrics == {
+        "whole": 3,
+        "big": 2**53,
+        "half": 0.5,
+        "nan": "NaN",
+        "inf": "Infinity",
+        "minus": "-Infinity",
+        "text": 'ä"\\',
+        "yes": True,
+        "list": [1, 2.5],
+        "map": {"a": {"b": 1}},
+        "scalar": 1.5,
+        "count": 3,
+    }
 
 
 def test_a_metric_that_is_no_value_is_refused_by_its_name(rtrain):
@@ -143,8 +196,13 @@ def test_a_metric_that_is_no_value_is_refused_by_its_name(rtrain):
 
 def loaded_libraries(rtrain, *args):
     """What the dynamic loader says it loads for `rtrain …`."""
-    done = subprocess.run([RTRAIN, *map(str, args)], env={**rtrain.env, "LD_DEBUG": "files"}, cwd=rtrain.folder,
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        [RTRAIN, *map(str, args)],
+        env={**rtrain.env, "LD_DEBUG": "files"},
+        cwd=rtrain.folder,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stderr
 
@@ -161,8 +219,16 @@ def test_only_processes_that_compute_map_libtorch(rtrain):
     assert "libtorch" not in controller
     assert ["libtorch_cpu" in maps for maps in workers] == [True, True]
 
-    for command in (["ls"], ["show", "first"], ["metrics", "first"], ["checkpoints", "first"], ["logs", "first"],
-                    ["sql", "SELECT name FROM runs"], ["env"], ["--version"]):
+    for command in (
+        ["ls"],
+        ["show", "first"],
+        ["metrics", "first"],
+        ["checkpoints", "first"],
+        ["logs", "first"],
+        ["sql", "SELECT name FROM runs"],
+        ["env"],
+        ["--version"],
+    ):
         assert "libtorch_cpu.so" not in loaded_libraries(rtrain, *command), command
 
 
@@ -209,8 +275,10 @@ def test_what_a_killed_writer_left_is_read_in_a_read_only_place(rtrain, mode):
             db.execute("PRAGMA synchronous=FULL")
             db.execute("BEGIN")
             db.execute("UPDATE runs SET note = 'not committed'")
-            db.execute("CREATE TABLE large AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100) "
-                       "SELECT randomblob(1000) FROM n")
+            db.execute(
+                "CREATE TABLE large AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100) "
+                "SELECT randomblob(1000) FROM n"
+            )
         for path in rtrain.storage.glob("rtrain.db*"):
             if not path.name.endswith("-shm"):
                 shutil.copy(path, frozen)
@@ -220,14 +288,22 @@ def test_what_a_killed_writer_left_is_read_in_a_read_only_place(rtrain, mode):
         assert [run["name"] for run in rtrain.json("ls", "--storage", frozen)] == ["first"]
 
 
-@pytest.mark.parametrize("name", ["lock", "logs/attempt-1/rank-0.log", "checkpoints/checkpoint_000002/.rtrain-checkpoint.json"])
+@pytest.mark.parametrize(
+    "name", ["lock", "logs/attempt-1/rank-0.log", "checkpoints/checkpoint_000002/.rtrain-checkpoint.json"]
+)
 def test_a_fifo_where_a_file_was_is_not_waited_for(rtrain, name):
     rtrain.run_ok(RUN)
     path = rtrain.run_folder("first") / name
     path.unlink(missing_ok=True)
     os.mkfifo(path)
-    for command in (["ls"], ["show", "first"], ["logs", "first"], ["logs", "first", "-f"], ["repair"],
-                    ["run", "train.lua", "--resume", "auto"]):
+    for command in (
+        ["ls"],
+        ["show", "first"],
+        ["logs", "first"],
+        ["logs", "first", "-f"],
+        ["repair"],
+        ["run", "train.lua", "--resume", "auto"],
+    ):
         assert rtrain(*command, timeout=60).returncode in (0, 4), command
 
 

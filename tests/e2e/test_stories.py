@@ -6,6 +6,7 @@ import signal
 import time
 
 import pytest
+
 from conftest import wait_until
 from story import Story
 
@@ -32,7 +33,12 @@ def in_project(rtrain):
 def test_hello_training(story, rtrain):
     told = story("u1_hello_training")
     usage = rtrain()
-    assert usage.returncode == 2 and re.findall(r"^  rtrain (\w+) ", usage.stderr, re.MULTILINE) == ["init", "run", "ls", "doc"]
+    assert usage.returncode == 2 and re.findall(r"^  rtrain (\w+) ", usage.stderr, re.MULTILINE) == [
+        "init",
+        "run",
+        "ls",
+        "doc",
+    ]
     told.type("init", "mnist", "hello")
     rtrain.folder = rtrain.folder / "hello"
     rows = told.type("run", "train.lua", *FEW_STEPS, "--name", "first")
@@ -43,7 +49,9 @@ def test_hello_training(story, rtrain):
 def test_a_sweep_by_hand_and_a_comparison(story, in_project):
     told = story("u3_sweep_and_compare")
     for lr in ("1e-1", "1e-2", "1e-3"):
-        told.type("run", "train.lua", "--set", f"lr={lr}", "--set", "epochs=3", "--tag", "lrs", "-q", "--name", f"lr-{lr}")
+        told.type(
+            "run", "train.lua", "--set", f"lr={lr}", "--set", "epochs=3", "--tag", "lrs", "-q", "--name", f"lr-{lr}"
+        )
     table = told.type("ls", "--tag", "lrs", "--sort", "-accuracy")
     accuracies = [in_project.reports(row.split()[0])[-1]["accuracy"] for row in table if row.startswith("lr-")]
     assert " * " in table[1] and "* has the largest accuracy" in table[-1]
@@ -52,7 +60,9 @@ def test_a_sweep_by_hand_and_a_comparison(story, in_project):
     curves = told.type("plot", "--tag", "lrs", "loss", "--height", "8")
     assert len([row for row in curves if re.search("[\u2801-\u28ff] +lr-", row)]) == 3
     assert len([row for row in curves if re.search("[│┤].*[\u2801-\u28ff]", row)]) >= 3
-    told.type("sweep", "train.lua", "--grid", "lr=1e-1,1e-2,1e-3", "--set", "epochs=3", "--jobs", "1", "--name", "swept")
+    told.type(
+        "sweep", "train.lua", "--grid", "lr=1e-1,1e-2,1e-3", "--set", "epochs=3", "--jobs", "1", "--name", "swept"
+    )
     told.check()
 
 
@@ -123,7 +133,9 @@ def test_ctrl_c_once_and_twice(story, rtrain):
 
 
 def test_ctrl_c_twice_leaves_nothing(rtrain):
-    rtrain.script(SLOW.replace("not train.stop_requested()", "true").replace("if train.stop_requested() then return end", ""))
+    rtrain.script(
+        SLOW.replace("not train.stop_requested()", "true").replace("if train.stop_requested() then return end", "")
+    )
     told = Story(rtrain, "")
     run = told.start("run", "train.lua", has_keys=True)
     run.read_until(rb"epoch=3")
@@ -176,15 +188,22 @@ def test_lines_of_lua_and_what_they_give(story, rtrain):
 def test_a_model_of_a_run_in_the_repl(story, in_project):
     told = story("u8_best_of_a_run")
     for name, lr in [("calm-otter", "1e-1"), ("wild-otter", "1e-4")]:
-        assert in_project("run", "train.lua", "-q", "--set", f"lr={lr}", "--set", "epochs=3", "--name", name).returncode == 0
+        assert (
+            in_project("run", "train.lua", "-q", "--set", f"lr={lr}", "--set", "epochs=3", "--name", name).returncode
+            == 0
+        )
     rows = told.type("ls")
     assert [row.split()[0] for row in rows if "-otter * " in row] == ["calm-otter"]
     repl = told.start("repl", has_keys=True)
     repl.read_until(rb"> $")
-    for line, shown in [("ckpt = train.best('calm-otter'):load()", rb"\n"), ("ckpt['0.weight'].shape", rb"torch\.Size"),
-                        ("net = nn.Sequential(nn.Linear(2, 32), nn.ReLU(), nn.Linear(32, 1))", rb"\n"),
-                        ("net:load_state_dict(ckpt)", rb"\n"), ("net(torch.zeros(1, 2)).shape", rb"torch\.Size"),
-                        ("train.best('calm-oter')", rb"did you mean")]:
+    for line, shown in [
+        ("ckpt = train.best('calm-otter'):load()", rb"\n"),
+        ("ckpt['0.weight'].shape", rb"torch\.Size"),
+        ("net = nn.Sequential(nn.Linear(2, 32), nn.ReLU(), nn.Linear(32, 1))", rb"\n"),
+        ("net:load_state_dict(ckpt)", rb"\n"),
+        ("net(torch.zeros(1, 2)).shape", rb"torch\.Size"),
+        ("train.best('calm-oter')", rb"did you mean"),
+    ]:
         seen = len(repl.output)
         repl.write(line.encode() + b"\n")
         repl.read_until(shown + rb"[^>]*> $", shown=lambda output, seen=seen: CONTROL.sub(b"", output[seen:]))
@@ -195,7 +214,10 @@ def test_a_model_of_a_run_in_the_repl(story, in_project):
 
 def test_own_data_and_own_model(story, in_project):
     told = story("u10_own_data")
-    write = "require('rtrain.data').from_items({{x = 0.5, y = 1, who = 'a'}, {x = -1.5, y = 0, who = 'b'}}):write_parquet('table')"
+    write = (
+        "require('rtrain.data').from_items({{x = 0.5, y = 1, who = 'a'}, {x = -1.5, y = 0, "
+        "who = 'b'}}):write_parquet('table')"
+    )
     assert in_project("exec", "-e", write).returncode == 0
     [path] = (in_project.folder / "table").iterdir()
     path.rename(in_project.folder / "my.parquet")
@@ -204,8 +226,11 @@ def test_own_data_and_own_model(story, in_project):
     assert in_project.json("ls") == [], "no run is recorded"
     script = in_project.folder / "train.lua"
     text = script.read_text()
-    script.write_text(text.replace("train.report({epoch", "if train.get_context():get_world_rank() == 0 then train.report({epoch", 1)
-                      .replace("from_directory(dir)})", "from_directory(dir)}) end", 1))
+    script.write_text(
+        text.replace(
+            "train.report({epoch", "if train.get_context():get_world_rank() == 0 then train.report({epoch", 1
+        ).replace("from_directory(dir)})", "from_directory(dir)}) end", 1)
+    )
     in_project.env["RTRAIN_REPORT_WARN_INTERVAL_S"] = "0.5"
     run = told.start("run", "train.lua", "-n", "2", "--set", "epochs=2", "--name", "forgotten")
     run.read_until(rb"rank 1 (\(pid \d+\) )?[^\n]*report|report [^\n]*rank 1")

@@ -58,7 +58,9 @@ def documents(text):
 
 
 def check_schema(document):
-    validator = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is missing: scripts/test --oracle installs it")
+    validator = pytest.importorskip(
+        "kubernetes_validate", reason="kubernetes-validate is missing: scripts/test --oracle installs it"
+    )
     validator.validate(document, "1.34", strict=True)
 
 
@@ -77,13 +79,47 @@ def test_every_example_is_in_the_list():
 
 
 def test_a_batch_script_has_what_was_asked_for(site):
-    text = dry(site, "slurm", "train.lua", "--nodes", "3", "--ntasks-per-node", "2", "--cpus-per-task", "4", "--partition", "long",
-               "--name", "mine", "--storage", "/data/my runs", "-n", "6", "--set", "lr=0.1", "--option=--account=me",
-               "--time", "4", "--", "a b", "[1,2]")
-    for line in ("#SBATCH --job-name=mine", "#SBATCH --nodes=3", "#SBATCH --ntasks-per-node=2", "#SBATCH --cpus-per-task=4",
-                 "#SBATCH --partition=long", "#SBATCH --account=me", "#SBATCH --requeue", "#SBATCH --open-mode=append",
-                 "#SBATCH --time=4", "#SBATCH --signal=USR2@60", "srun --kill-on-bad-exit=1 --ntasks-per-node=2 --cpus-per-task=4 \\",
-                 "  rtrain run train.lua --name mine --storage '/data/my runs' -n 6 --set lr=0.1 -- 'a b' '[1,2]'"):
+    text = dry(
+        site,
+        "slurm",
+        "train.lua",
+        "--nodes",
+        "3",
+        "--ntasks-per-node",
+        "2",
+        "--cpus-per-task",
+        "4",
+        "--partition",
+        "long",
+        "--name",
+        "mine",
+        "--storage",
+        "/data/my runs",
+        "-n",
+        "6",
+        "--set",
+        "lr=0.1",
+        "--option=--account=me",
+        "--time",
+        "4",
+        "--",
+        "a b",
+        "[1,2]",
+    )
+    for line in (
+        "#SBATCH --job-name=mine",
+        "#SBATCH --nodes=3",
+        "#SBATCH --ntasks-per-node=2",
+        "#SBATCH --cpus-per-task=4",
+        "#SBATCH --partition=long",
+        "#SBATCH --account=me",
+        "#SBATCH --requeue",
+        "#SBATCH --open-mode=append",
+        "#SBATCH --time=4",
+        "#SBATCH --signal=USR2@60",
+        "srun --kill-on-bad-exit=1 --ntasks-per-node=2 --cpus-per-task=4 \\",
+        "  rtrain run train.lua --name mine --storage '/data/my runs' -n 6 --set lr=0.1 -- 'a b' '[1,2]'",
+    ):
         assert line in text.splitlines(), line
     assert "gpus" not in text
 
@@ -94,12 +130,18 @@ def test_a_job_is_submitted_and_its_number_shown(site):
     assert result.returncode == 0, result.stderr
     assert log(site, "sbatch") == dry(site, "slurm", "train.lua", "--nodes", "2") + "--parsable\n"
     assert result.stdout.startswith("submitted job 123\n")
-    for command in ("squeue --job 123", "tail -F train-123.out", "rtrain show train-123", "scancel --signal=USR2 123", "scancel 123"):
+    for command in (
+        "squeue --job 123",
+        "tail -F train-123.out",
+        "rtrain show train-123",
+        "scancel --signal=USR2 123",
+        "scancel 123",
+    ):
         assert command in result.stdout
 
 
 def test_a_job_that_waits_is_queued_in_the_store(site):
-    program(site, "sbatch", 'echo 123')
+    program(site, "sbatch", "echo 123")
     program(site, "squeue", 'echo "$@" >"$LOG"; echo PENDING')
     assert site("submit", "slurm", "train.lua", "-n", "4", "--", "word").returncode == 0
     run = site.json("ls")[0]
@@ -122,19 +164,28 @@ def test_a_job_that_waits_is_queued_in_the_store(site):
 
 
 def test_the_row_of_a_job_that_waits_has_no_secrets(site):
-    program(site, "sbatch", 'echo 123')
+    program(site, "sbatch", "echo 123")
     secret = "correct-horse"
     assert site("submit", "slurm", "train.lua", "--set", f"api_key={secret}", "--set", "lr=0.1").returncode == 0
     assert site.json("show", "train-123")["environment"]["command"][-4:] == ["--set", "api_key=***", "--set", "lr=0.1"]
     assert secret.encode() not in b"".join(path.read_bytes() for path in site.storage.glob("rtrain.db*"))
 
 
-@pytest.mark.parametrize("end, code", [
-    ("JobState=COMPLETED ExitCode=0:0", 0), ("JobState=FAILED ExitCode=75:0", 75), ("JobState=CANCELLED ExitCode=0:15", 143),
-    ("JobState=CANCELLED ExitCode=0:0", 1), ("slurm_load_jobs error: Invalid job id specified", 4)])
+@pytest.mark.parametrize(
+    "end, code",
+    [
+        ("JobState=COMPLETED ExitCode=0:0", 0),
+        ("JobState=FAILED ExitCode=75:0", 75),
+        ("JobState=CANCELLED ExitCode=0:15", 143),
+        ("JobState=CANCELLED ExitCode=0:0", 1),
+        ("slurm_load_jobs error: Invalid job id specified", 4),
+    ],
+)
 def test_wait_shows_the_output_of_the_job_and_ends_with_its_code(site, end, code):
-    program(site, "sbatch", 'echo 123; echo first >train-123.out')
-    program(site, "squeue", 'if [ -e "$LOG" ]; then exit 0; fi; touch "$LOG"; echo second >>train-123.out; echo RUNNING')
+    program(site, "sbatch", "echo 123; echo first >train-123.out")
+    program(
+        site, "squeue", 'if [ -e "$LOG" ]; then exit 0; fi; touch "$LOG"; echo second >>train-123.out; echo RUNNING'
+    )
     program(site, "scontrol", f'echo "{end}"')
     result = site("submit", "slurm", "train.lua", "--wait")
     assert result.returncode == code, result.stderr
@@ -143,47 +194,78 @@ def test_wait_shows_the_output_of_the_job_and_ends_with_its_code(site, end, code
         assert "job 123 has ended, and scontrol does not say how: slurm_load_jobs error" in result.stderr
 
 
-@pytest.mark.parametrize("squeue, status", [
-    ("true", "LOST"), ("echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1", "LOST"),
-    ("echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1", "QUEUED"), ("exit 127", "QUEUED")],
-    ids=["ended", "forgotten", "no answer", "no squeue"])
+@pytest.mark.parametrize(
+    "squeue, status",
+    [
+        ("true", "LOST"),
+        ("echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1", "LOST"),
+        ("echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1", "QUEUED"),
+        ("exit 127", "QUEUED"),
+    ],
+    ids=["ended", "forgotten", "no answer", "no squeue"],
+)
 def test_a_job_that_will_not_start_is_lost(site, squeue, status):
-    program(site, "sbatch", 'echo 123')
+    program(site, "sbatch", "echo 123")
     program(site, "squeue", squeue)
     assert site("submit", "slurm", "train.lua").returncode == 0
     assert [run["status"] for run in site.json("ls")] == [status]
 
 
 def test_a_store_that_cannot_be_written_does_not_stop_the_job(site):
-    program(site, "sbatch", 'echo 123')
+    program(site, "sbatch", "echo 123")
     result = site("submit", "slurm", "train.lua", "--storage", "/proc/none")
     assert result.returncode == 0 and result.stdout.startswith("submitted job 123\n")
     assert "rtrain: `rtrain ls` will not show the run as QUEUED: " in result.stderr
 
 
-SWEEP = ["slurm", "train.lua", "--sweep", "--name", "search", "--grid", "lr=0.1,0.2", "--grid", "act=relu,my act", "--jobs", "3"]
+SWEEP = [
+    "slurm",
+    "train.lua",
+    "--sweep",
+    "--name",
+    "search",
+    "--grid",
+    "lr=0.1,0.2",
+    "--grid",
+    "act=relu,my act",
+    "--jobs",
+    "3",
+]
 
 
 def test_the_trials_of_a_sweep_are_an_array(site):
     text = dry(site, *SWEEP, "--storage", "/data", "--", "a b")
-    assert "#SBATCH --array=0-3%3" in text and "#SBATCH --output=%x-%A_%a.out" in text and "#SBATCH --job-name=search" in text
+    assert (
+        "#SBATCH --array=0-3%3" in text
+        and "#SBATCH --output=%x-%A_%a.out" in text
+        and "#SBATCH --job-name=search" in text
+    )
     # What each task starts, as bash has it.
     body = re.search(r"^case .*^esac$", text, re.MULTILINE | re.DOTALL).group()
     command = text.rpartition("srun ")[2].partition("\\\n")[2].strip()
     for number, (lr, act) in enumerate([("0.1", "relu"), ("0.1", "my act"), ("0.2", "relu"), ("0.2", "my act")]):
-        shown = subprocess.run(["bash", "-c", f"SLURM_ARRAY_TASK_ID={number}\n{body}\nprintf '%s\\n' {command}"], capture_output=True, text=True)
+        shown = subprocess.run(
+            ["bash", "-c", f"SLURM_ARRAY_TASK_ID={number}\n{body}\nprintf '%s\\n' {command}"],
+            capture_output=True,
+            text=True,
+        )
         words = shown.stdout.splitlines()
         settings = dict(word.split("=") for flag, word in zip(words, words[1:]) if flag == "--set")
         assert settings == {"lr": lr, "act": act}, (words, shown.stderr)
-        assert words[words.index("--name") + 1] == f"search-00{number}" and words[words.index("--tag") + 1] == "sweep:search"
+        assert (
+            words[words.index("--name") + 1] == f"search-00{number}"
+            and words[words.index("--tag") + 1] == "sweep:search"
+        )
         assert words[:3] == ["rtrain", "run", "train.lua"] and words[-2:] == ["--", "a b"] and "/data" in words
 
 
 def test_the_draws_of_an_array_are_those_of_a_sweep(site):
     drawn = ["--space", "lr=loguniform(1e-4, 1e-1)", "--random", "3", "--seed", "7"]
     text = dry(site, "slurm", "train.lua", "--sweep", "--name", "s", *drawn)
-    site.script("local train = require 'rtrain'\ntrain.TorchTrainer{train_loop_per_worker = function(c) train.report{x = c.lr} end, "
-                "train_loop_config = {lr = 1}, scaling_config = train.ScalingConfig{num_workers = 1}}:fit()")
+    site.script(
+        "local train = require 'rtrain'\ntrain.TorchTrainer{train_loop_per_worker = function(c) train.report{x = c.lr} end, "
+        "train_loop_config = {lr = 1}, scaling_config = train.ScalingConfig{num_workers = 1}}:fit()"
+    )
     result = site("sweep", "train.lua", *drawn, "--name", "s", "-q")
     assert result.returncode == 0, result.stderr
     values = [float(value) for value in re.findall(r"--set lr=(\S+)\) ;;", text)]
@@ -191,8 +273,8 @@ def test_the_draws_of_an_array_are_those_of_a_sweep(site):
 
 
 def test_the_trials_of_an_array_wait_in_the_store(site):
-    program(site, "sbatch", 'echo 123')
-    program(site, "squeue", 'echo PENDING')
+    program(site, "sbatch", "echo 123")
+    program(site, "squeue", "echo PENDING")
     result = site("submit", *SWEEP)
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("submitted job 123: 4 trials of the sweep search\n")
@@ -203,7 +285,9 @@ def test_the_trials_of_an_array_wait_in_the_store(site):
 
 
 def test_the_batch_script_makes_a_key_for_the_user_alone_and_removes_it(site):
-    program(site, "srun", 'stat -c "%a %s" "$RTRAIN_SECRET_FILE" >"$LOG"; echo "$RTRAIN_SECRET_FILE" "$@" >>"$LOG"; exit 75')
+    program(
+        site, "srun", 'stat -c "%a %s" "$RTRAIN_SECRET_FILE" >"$LOG"; echo "$RTRAIN_SECRET_FILE" "$@" >>"$LOG"; exit 75'
+    )
     script = site.script(dry(site, "slurm", "train.lua", "--nodes", "2"), "job")
     result = Running(["/bin/bash", str(script)], site.folder, {**site.env, "SLURM_JOB_ID": "9"}).wait()
     assert result.returncode == 75, result.stderr
@@ -229,8 +313,29 @@ K8S = ["k8s", "train.lua", "--nodes", "2", "--image", "i", "--claim", "c"]
 
 
 def test_the_job_is_one_of_the_published_schema(site):
-    service, job = documents(dry(site, *K8S, "--gpus-per-node", "2", "--cpus-per-task", "3", "--storage", "/d",
-                                 "--time", "1:00:00", "--namespace", "team", "-n", "4", "--set", 'text="a\\b"', "--", "x: y", "$(A) $$b"))
+    service, job = documents(
+        dry(
+            site,
+            *K8S,
+            "--gpus-per-node",
+            "2",
+            "--cpus-per-task",
+            "3",
+            "--storage",
+            "/d",
+            "--time",
+            "1:00:00",
+            "--namespace",
+            "team",
+            "-n",
+            "4",
+            "--set",
+            'text="a\\b"',
+            "--",
+            "x: y",
+            "$(A) $$b",
+        )
+    )
     check_schema(service)
     check_schema(job)
     spec, pod = job["spec"], job["spec"]["template"]["spec"]
@@ -240,11 +345,31 @@ def test_the_job_is_one_of_the_published_schema(site):
     assert rules == [("Ignore", None), ("Ignore", [75]), ("FailJob", [1, 2, 3])]
     assert pod["subdomain"] == service["metadata"]["name"] == "train" and service["spec"]["clusterIP"] == "None"
     container = pod["containers"][0]
-    assert container["command"] == ["rtrain", "run", "train.lua", "--name", "train", "--resume", "auto", "--storage", "/d", "-n", "4",
-                                    "--set", 'text="a\\b"', "--", "x: y", "$$(A) $$$$b"]
+    assert container["command"] == [
+        "rtrain",
+        "run",
+        "train.lua",
+        "--name",
+        "train",
+        "--resume",
+        "auto",
+        "--storage",
+        "/d",
+        "-n",
+        "4",
+        "--set",
+        'text="a\\b"',
+        "--",
+        "x: y",
+        "$$(A) $$$$b",
+    ]
     env = {each["name"]: each["value"] for each in container["env"]}
-    assert env == {"RTRAIN_NNODES": "2", "RTRAIN_MASTER_ADDR": "train-0.train", "RTRAIN_JOB_ID": "train",
-                   "RTRAIN_SECRET_FILE": "/etc/rtrain/key"}
+    assert env == {
+        "RTRAIN_NNODES": "2",
+        "RTRAIN_MASTER_ADDR": "train-0.train",
+        "RTRAIN_JOB_ID": "train",
+        "RTRAIN_SECRET_FILE": "/etc/rtrain/key",
+    }
     assert container["resources"]["limits"] == {"cpu": 3, "nvidia.com/gpu": 2}
     mounted = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
     volumes = {volume["name"]: volume for volume in pod["volumes"]}
@@ -269,7 +394,11 @@ def test_results_in_an_object_store(site):
     site.env["RTRAIN_STORAGE"] = "/here/alone"
     assert "2 pods share no folder: give --claim NAME" in refused(site, *bare)
     one = site("submit", "k8s", "train.lua", "--image", "i")
-    assert one.returncode == 0 and "the results are in the pod, and go with it" in one.stderr and "/here" not in log(site, "kubectl")
+    assert (
+        one.returncode == 0
+        and "the results are in the pod, and go with it" in one.stderr
+        and "/here" not in log(site, "kubectl")
+    )
 
 
 @pytest.mark.parametrize("launcher", ["mpi", "ray"])
@@ -283,10 +412,12 @@ def test_the_folder_of_the_login_host_is_that_of_the_run(site, launcher):
 
 
 def test_the_job_of_a_jobset_is_one_too(site):
-    jobset, = documents(dry(site, *K8S, "--jobset"))
+    (jobset,) = documents(dry(site, *K8S, "--jobset"))
     assert jobset["spec"]["failurePolicy"]["maxRestarts"] == 3
-    replicated, = jobset["spec"]["replicatedJobs"]
-    check_schema({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "x"}, "spec": replicated["template"]["spec"]})
+    (replicated,) = jobset["spec"]["replicatedJobs"]
+    check_schema(
+        {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "x"}, "spec": replicated["template"]["spec"]}
+    )
     env = replicated["template"]["spec"]["template"]["spec"]["containers"][0]["env"]
     assert {"name": "RTRAIN_MASTER_ADDR", "value": "train-node-0-0.train"} in env
 
@@ -308,7 +439,7 @@ def test_the_secret_is_sent_and_stands_on_no_command_line(site):
         assert result.returncode == 0, result.stderr
         command, text = log(site, "kubectl").split("\n", 1)
         assert command == "create --filename -"
-        secret, service, job = documents(text)
+        secret, _, job = documents(text)
         check_schema(secret)
         name = job["metadata"]["name"]
         assert re.fullmatch("train-[0-9a-f]{6}", name) and secret["metadata"]["name"] == f"{name}-key"
@@ -329,14 +460,33 @@ MPICH = 'if [ "$1" = --version ]; then echo "HYDRA build details:"; exit; fi'
 MPI_RUN = 'printf "%s\\n" "$*" >"$LOG"; echo "$RTRAIN_JOB_ID" >>"$LOG"; exit 7'
 
 
-@pytest.mark.parametrize("flavour, options", [
-    (OPENMPI, "-n 4 -N 2 --host n0:2,n1:2 --bind-to none -x RTRAIN_JOB_ID -v"),
-    (MPICH, "-n 4 -ppn 2 -hosts n0,n1 -v")], ids=["Open MPI", "MPICH"])
+@pytest.mark.parametrize(
+    "flavour, options",
+    [
+        (OPENMPI, "-n 4 -N 2 --host n0:2,n1:2 --bind-to none -x RTRAIN_JOB_ID -v"),
+        (MPICH, "-n 4 -ppn 2 -hosts n0,n1 -v"),
+    ],
+    ids=["Open MPI", "MPICH"],
+)
 def test_mpirun_runs_in_the_foreground(site, flavour, options):
     site.env.pop("RTRAIN_STORAGE")
     program(site, "mpirun", f"{flavour}\n{MPI_RUN}")
-    result = site("submit", "mpi", "train.lua", "--nodes", "2", "--hosts", "n0,n1", "--ntasks-per-node", "2", "-n", "0", "--option=-v",
-                  "--", "it's")
+    result = site(
+        "submit",
+        "mpi",
+        "train.lua",
+        "--nodes",
+        "2",
+        "--hosts",
+        "n0,n1",
+        "--ntasks-per-node",
+        "2",
+        "-n",
+        "0",
+        "--option=-v",
+        "--",
+        "it's",
+    )
     assert result.returncode == 7, result.stderr
     call, job = log(site, "mpirun").splitlines()
     assert call == f"{options} rtrain run train.lua -n 0 -- it's" and job.startswith("mpi-")
@@ -355,8 +505,11 @@ def test_a_request_to_end_reaches_mpirun_as_one_for_a_checkpoint(site):
 
 @pytest.fixture
 def ray(site):
-    site.env.update(PYTHONPATH=str(SOURCE / "tests" / "e2e" / "fake_ray"), FAKE_RAY_LOG=str(site.folder / "ray.log"),
-                    PYTHONDONTWRITEBYTECODE="1")
+    site.env.update(
+        PYTHONPATH=str(SOURCE / "tests" / "e2e" / "fake_ray"),
+        FAKE_RAY_LOG=str(site.folder / "ray.log"),
+        PYTHONDONTWRITEBYTECODE="1",
+    )
     site.env.pop("RAY_ADDRESS", None)
     site.env.pop("RTRAIN_STORAGE")
     return site
@@ -370,19 +523,41 @@ def test_the_driver_of_ray_runs_the_script(ray):
     ray.script("print(arg[1], os.getenv 'RTRAIN_LAUNCHER', #os.getenv 'RTRAIN_SECRET'); os.exit(5)")
     result = ray("submit", "ray", "train.lua", "--python", sys.executable, "--", "word")
     assert (result.returncode, result.stdout) == (5, "word\tray\t64\n"), result.stderr
-    assert ray_log(ray) == [{"address": "auto"}, {"bundles": [{"CPU": 1}], "strategy": "STRICT_SPREAD"},
-                            {"cpus": 1, "gpus": 0, "bundle": 0}, {"removed": True}]
+    assert ray_log(ray) == [
+        {"address": "auto"},
+        {"bundles": [{"CPU": 1}], "strategy": "STRICT_SPREAD"},
+        {"cpus": 1, "gpus": 0, "bundle": 0},
+        {"removed": True},
+    ]
 
 
 def test_each_bundle_has_a_process_with_its_number(ray):
-    program(ray, "fake", 'echo "$RTRAIN_NODE_RANK $RTRAIN_NNODES $RTRAIN_MASTER_ADDR $RTRAIN_JOB_ID $@" >>"$LOG"; exit 3')
-    text = dry(ray, "ray", "train.lua", "--nodes", "2", "--gpus-per-node", "2", "--cpus-per-task", "4", "--placement-strategy", "PACK",
-               "--address", "10.0.0.1:6379")
+    program(
+        ray, "fake", 'echo "$RTRAIN_NODE_RANK $RTRAIN_NNODES $RTRAIN_MASTER_ADDR $RTRAIN_JOB_ID $@" >>"$LOG"; exit 3'
+    )
+    text = dry(
+        ray,
+        "ray",
+        "train.lua",
+        "--nodes",
+        "2",
+        "--gpus-per-node",
+        "2",
+        "--cpus-per-task",
+        "4",
+        "--placement-strategy",
+        "PACK",
+        "--address",
+        "10.0.0.1:6379",
+    )
     driver = ray.script(text.replace('"rtrain"', '"fake"'), "driver.py")
     result = Running([sys.executable, str(driver)], ray.folder, ray.env).wait()
     assert result.returncode == 3, result.stderr
     calls = sorted(line.split(" ", 4) for line in log(ray, "fake").splitlines())
-    assert [call[:3] + call[4:] for call in calls] == [["0", "2", "10.9.8.7", "run train.lua"], ["1", "2", "10.9.8.7", "agent"]]
+    assert [call[:3] + call[4:] for call in calls] == [
+        ["0", "2", "10.9.8.7", "run train.lua"],
+        ["1", "2", "10.9.8.7", "agent"],
+    ]
     assert calls[0][3] == calls[1][3] and len(calls[0][3]) == 8
     assert {"bundles": [{"CPU": 4, "GPU": 2}] * 2, "strategy": "PACK"} in ray_log(ray)
 
@@ -402,7 +577,9 @@ def test_clusters_that_cannot_run_it_are_named(ray):
     text = dry(ray, "ray", "train.lua", "--nodes", "2").replace("READY_S = 600", "READY_S = 0.1")
     ray.env["FAKE_RAY_IS_FULL"] = "1"
     result = Running([sys.executable, "-c", text], ray.folder, ray.env).wait()
-    assert result.returncode == 1 and "2 bundles of {'CPU': 1} (STRICT_SPREAD) are not free after 0.1 s" in result.stderr
+    assert (
+        result.returncode == 1 and "2 bundles of {'CPU': 1} (STRICT_SPREAD) are not free after 0.1 s" in result.stderr
+    )
 
 
 # A site's own
@@ -420,7 +597,9 @@ def test_a_sites_launcher_writes_submits_and_finds_its_place(site):
     assert result.returncode == 0 and result.stdout.startswith("submitted job 17.server\n"), result.stderr
     assert log(site, "qsub") == text
     # What pbsdsh starts on the second host.
-    site.env.update(RTRAIN_LAUNCHER=pbs, RTRAIN_NNODES="2", PBS_NODENUM="1", PBS_JOBID="17.server", RTRAIN_MASTER_ADDR="h0")
+    site.env.update(
+        RTRAIN_LAUNCHER=pbs, RTRAIN_NNODES="2", PBS_NODENUM="1", PBS_JOBID="17.server", RTRAIN_MASTER_ADDR="h0"
+    )
     found = site.json("env")["launcher"]
     assert (found["engine"], found["num_nodes"], found["node_rank"], found["job_id"]) == ("pbs", 2, 1, "17.server")
     site.env["PBS_NODENUM"] = "2"
@@ -430,12 +609,20 @@ def test_a_sites_launcher_writes_submits_and_finds_its_place(site):
 # What goes wrong
 
 
-@pytest.mark.parametrize("args, missing, instead", [
-    (["slurm", "train.lua"], "sbatch", "submit where Slurm is installed"),
-    (K8S, "kubectl", "submit where kubectl and its configuration are"),
-    (["mpi", "train.lua"], "mpirun", "submit where Open MPI or MPICH is installed"),
-    (["ray", "train.lua", "--python", "python-of-ray"], "python-of-ray", "--python names the Python of Ray's environment"),
-    ([str(EXAMPLES / "pbs.lua"), "train.lua"], "qsub", "submit where PBS is installed")])
+@pytest.mark.parametrize(
+    "args, missing, instead",
+    [
+        (["slurm", "train.lua"], "sbatch", "submit where Slurm is installed"),
+        (K8S, "kubectl", "submit where kubectl and its configuration are"),
+        (["mpi", "train.lua"], "mpirun", "submit where Open MPI or MPICH is installed"),
+        (
+            ["ray", "train.lua", "--python", "python-of-ray"],
+            "python-of-ray",
+            "--python names the Python of Ray's environment",
+        ),
+        ([str(EXAMPLES / "pbs.lua"), "train.lua"], "qsub", "submit where PBS is installed"),
+    ],
+)
 def test_a_missing_program_is_named(site, args, missing, instead):
     site.env["PATH"] = str(site.folder / "bin")
     result = site("submit", *args)
@@ -447,7 +634,9 @@ def test_a_program_that_refuses_has_its_words_shown(site):
     program(site, "sbatch", 'echo "sbatch: error: invalid partition specified: $1" >&2; exit 1')
     result = site("submit", "slurm", "train.lua", "--partition", "lng")
     assert result.returncode == 4 and result.stdout == ""
-    assert "sbatch has failed with exit status 1: sbatch: error: invalid partition specified: --parsable" in result.stderr
+    assert (
+        "sbatch has failed with exit status 1: sbatch: error: invalid partition specified: --parsable" in result.stderr
+    )
 
 
 def test_a_script_that_has_no_room_is_not_submitted(site):
@@ -459,36 +648,50 @@ def test_a_script_that_has_no_room_is_not_submitted(site):
     assert not (site.folder / "sbatch.log").exists()
 
 
-@pytest.mark.parametrize("args, text", [
-    (["slrum", "train.lua"], "unknown launcher 'slrum': did you mean 'slurm'?"),
-    (["slurm", "train.lua", "--ndoes", "2"], "unknown option '--ndoes': did you mean '--nodes'?"),
-    (["slurm", "train.lua", "--nodes", "0"], "--nodes"),
-    (["ray", "train.lua", "--wait"], "submit ray: --wait has no effect there"),
-    (["slurm", "train.lua", "--image", "i"], "submit slurm: --image has no effect there"),
-    (["mpi", "train.lua", "--gpus-per-node", "2"], "submit mpi: --gpus-per-node has no effect there"),
-    (["slurm", "trian.lua"], "cannot read trian.lua"),
-    (["slurm", "train.lua", "--partition", "a\n#SBATCH --wrap=x"], "--partition: its value has a control character"),
-    (["slurm", "train.lua", "--grid", "lr=1,2"], "submit slurm: --grid needs --sweep"),
-    (["slurm", "train.lua", "--sweep"], "nothing to try: give --grid"),
-    (["slurm", "train.lua", "--sweep", "--space", "lr=unifrom(0,1)", "--random", "2"], "did you mean 'uniform'?"),
-    (["slurm", "train.lua", "--sweep", "--grid", "lr=1,2", "--wait"], "--wait shows the output of one job"),
-    (["mpi", "train.lua", "--sweep", "--grid", "lr=1,2"], "submit mpi: --grid has no effect there"),
-    (["k8s", "train.lua"], "--image IMAGE is needed"),
-    ([*K8S, "--storage", "s3://b/f"], "--claim c is mounted where --storage is, and s3://b/f is an object store"),
-    (["k8s", "train.lua", "--image", "i", "--credentials", "keys"], "--credentials is for results in an object store"),
-    (["mpi", "train.lua", "--nodes", "3", "--hosts", "n0,n1"], "--hosts n0,n1 names 2 hosts, --nodes is 3"),
-    (["mpi", "train.lua", "--hosts", "n0", "--hostfile", "f"], "--hosts or --hostfile, not both"),
-    (["ray", "train.lua", "--placement-strategy", "STRICT_SPRED"], "did you mean 'STRICT_SPREAD'?")])
+@pytest.mark.parametrize(
+    "args, text",
+    [
+        (["slrum", "train.lua"], "unknown launcher 'slrum': did you mean 'slurm'?"),
+        (["slurm", "train.lua", "--ndoes", "2"], "unknown option '--ndoes': did you mean '--nodes'?"),
+        (["slurm", "train.lua", "--nodes", "0"], "--nodes"),
+        (["ray", "train.lua", "--wait"], "submit ray: --wait has no effect there"),
+        (["slurm", "train.lua", "--image", "i"], "submit slurm: --image has no effect there"),
+        (["mpi", "train.lua", "--gpus-per-node", "2"], "submit mpi: --gpus-per-node has no effect there"),
+        (["slurm", "trian.lua"], "cannot read trian.lua"),
+        (
+            ["slurm", "train.lua", "--partition", "a\n#SBATCH --wrap=x"],
+            "--partition: its value has a control character",
+        ),
+        (["slurm", "train.lua", "--grid", "lr=1,2"], "submit slurm: --grid needs --sweep"),
+        (["slurm", "train.lua", "--sweep"], "nothing to try: give --grid"),
+        (["slurm", "train.lua", "--sweep", "--space", "lr=unifrom(0,1)", "--random", "2"], "did you mean 'uniform'?"),
+        (["slurm", "train.lua", "--sweep", "--grid", "lr=1,2", "--wait"], "--wait shows the output of one job"),
+        (["mpi", "train.lua", "--sweep", "--grid", "lr=1,2"], "submit mpi: --grid has no effect there"),
+        (["k8s", "train.lua"], "--image IMAGE is needed"),
+        ([*K8S, "--storage", "s3://b/f"], "--claim c is mounted where --storage is, and s3://b/f is an object store"),
+        (
+            ["k8s", "train.lua", "--image", "i", "--credentials", "keys"],
+            "--credentials is for results in an object store",
+        ),
+        (["mpi", "train.lua", "--nodes", "3", "--hosts", "n0,n1"], "--hosts n0,n1 names 2 hosts, --nodes is 3"),
+        (["mpi", "train.lua", "--hosts", "n0", "--hostfile", "f"], "--hosts or --hostfile, not both"),
+        (["ray", "train.lua", "--placement-strategy", "STRICT_SPRED"], "did you mean 'STRICT_SPREAD'?"),
+    ],
+)
 def test_wrong_use_is_refused(site, args, text):
     assert text in refused(site, *args)
 
 
-@pytest.mark.parametrize("args, text", [
-    (["slurm", "train.lua", "--time", "soon"], "--time soon: expected minutes, H:M:S or D-H:M:S"),
-    (["slurm", "train.lua", "--time", "0"], "--time 0: expected"),
-    (["slurm", "train.lua", "--name", "a/b"], "--name a/b: it cannot be a run's name"),
-    ([*K8S, "--name", "Mine"], "--name Mine: in Kubernetes a name has lower-case letters"),
-    (["nowhere.lua", "train.lua"], "launcher nowhere.lua")])
+@pytest.mark.parametrize(
+    "args, text",
+    [
+        (["slurm", "train.lua", "--time", "soon"], "--time soon: expected minutes, H:M:S or D-H:M:S"),
+        (["slurm", "train.lua", "--time", "0"], "--time 0: expected"),
+        (["slurm", "train.lua", "--name", "a/b"], "--name a/b: it cannot be a run's name"),
+        ([*K8S, "--name", "Mine"], "--name Mine: in Kubernetes a name has lower-case letters"),
+        (["nowhere.lua", "train.lua"], "launcher nowhere.lua"),
+    ],
+)
 def test_wrong_values_are_refused(site, args, text):
     result = site("submit", *args, "--dry-run")
     assert result.returncode == 3 and text in result.stderr, result.stderr

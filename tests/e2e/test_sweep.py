@@ -24,17 +24,43 @@ print('script', arg[1])
 
 
 def configs(rtrain, name):
-    return [rtrain.json("show", run["name"])["config"]
-            for run in sorted(rtrain.json("ls", "--tag", f"sweep:{name}"), key=lambda run: run["name"])]
+    return [
+        rtrain.json("show", run["name"])["config"]
+        for run in sorted(rtrain.json("ls", "--tag", f"sweep:{name}"), key=lambda run: run["name"])
+    ]
 
 
 def test_a_grid_tries_all_combinations_and_shows_the_best(rtrain):
     script = rtrain.script(SCRIPT)
-    result = rtrain("sweep", script, "--grid", "lr=1e-1,1e-2,1e-3", "--grid", "model.width=4,16", "--jobs", "2", "--name", "first",
-                    "--tag", "mine", "--note", "tried", "--set", "name=y", "--", "[1,2]")
+    result = rtrain(
+        "sweep",
+        script,
+        "--grid",
+        "lr=1e-1,1e-2,1e-3",
+        "--grid",
+        "model.width=4,16",
+        "--jobs",
+        "2",
+        "--name",
+        "first",
+        "--tag",
+        "mine",
+        "--note",
+        "tried",
+        "--set",
+        "name=y",
+        "--",
+        "[1,2]",
+    )
     assert result.returncode == 0, result.stderr
     assert [(c["lr"], c["model"]["width"], c["name"]) for c in configs(rtrain, "first")] == [
-        (0.1, 4, "y"), (0.01, 4, "y"), (0.001, 4, "y"), (0.1, 16, "y"), (0.01, 16, "y"), (0.001, 16, "y")]
+        (0.1, 4, "y"),
+        (0.01, 4, "y"),
+        (0.001, 4, "y"),
+        (0.1, 16, "y"),
+        (0.01, 16, "y"),
+        (0.001, 16, "y"),
+    ]
     lines = result.stdout.splitlines()
     assert lines[0].split() == ["TRIAL", "STATUS", "lr", "model.width", "REPORTS", "loss", "TIME"]
     assert [line.split()[0] for line in lines[1:7]] == [f"first-00{i}" for i in range(6)]
@@ -49,8 +75,19 @@ def test_a_grid_tries_all_combinations_and_shows_the_best(rtrain):
 
 def test_random_draws_from_spaces_and_lists(rtrain):
     script = rtrain.script(SCRIPT)
-    options = ["--space", "lr=loguniform(1e-4, 1e-1)", "--grid", "model.width=4,8,16", "--space", "amp=choice(true,false)",
-               "--grid", "sizes=[1,2],[3,4]", "--random", "6", "-q"]
+    options = [
+        "--space",
+        "lr=loguniform(1e-4, 1e-1)",
+        "--grid",
+        "model.width=4,8,16",
+        "--space",
+        "amp=choice(true,false)",
+        "--grid",
+        "sizes=[1,2],[3,4]",
+        "--random",
+        "6",
+        "-q",
+    ]
     assert rtrain("sweep", script, *options, "--name", "a").returncode == 0
     assert rtrain("sweep", script, *options, "--name", "b").returncode == 0
     assert rtrain("sweep", script, *options, "--name", "c", "--seed", "1").returncode == 0
@@ -62,8 +99,26 @@ def test_random_draws_from_spaces_and_lists(rtrain):
 
 def test_a_sampler_and_a_scheduler_can_be_named(rtrain):
     script = rtrain.script(SCRIPT)
-    result = rtrain("sweep", script, "--space", "lr=loguniform(1e-4, 1e-1)", "--random", "14", "--search", "tpe", "--scheduler",
-                    "asha(max_t=3, reduction_factor=2)", "--metric", "loss", "--mode", "min", "--jobs", "1", "--name", "s")
+    result = rtrain(
+        "sweep",
+        script,
+        "--space",
+        "lr=loguniform(1e-4, 1e-1)",
+        "--random",
+        "14",
+        "--search",
+        "tpe",
+        "--scheduler",
+        "asha(max_t=3, reduction_factor=2)",
+        "--metric",
+        "loss",
+        "--mode",
+        "min",
+        "--jobs",
+        "1",
+        "--name",
+        "s",
+    )
     assert result.returncode == 0, result.stderr
     counts = [len(rtrain.reports(f"s-{i:03}")) for i in range(14)]
     assert max(counts) == 3 and min(counts) == 1
@@ -89,7 +144,11 @@ def test_a_trial_that_fails_leaves_the_others_alone(rtrain):
     result = rtrain("sweep", script, "--grid", "lr=1,2,3", "--jobs", "1", "--name", "s")
     assert result.returncode == 1
     assert rtrain.statuses("s-001") is not None
-    assert [run["status"] for run in sorted(rtrain.json("ls"), key=lambda run: run["name"])] == ["FINISHED", "ERRORED", "FINISHED"]
+    assert [run["status"] for run in sorted(rtrain.json("ls"), key=lambda run: run["name"])] == [
+        "FINISHED",
+        "ERRORED",
+        "FINISHED",
+    ]
     assert "too fast" in result.stderr
 
 
@@ -120,27 +179,32 @@ def test_a_value_in_quotes_is_what_is_between_them(rtrain):
     assert rtrain("sweep", rtrain.script(SCRIPT), "--grid", grid, "-q", "--name", "a").returncode == 0
     assert [c["name"] for c in configs(rtrain, "a")] == ["it's", "a,b", "it's", 'a"b', "", " x ", "C:\\d", "("]
     space = """name=choice('a,b', "a,b")"""
-    assert rtrain("sweep", rtrain.script(SCRIPT), "--space", space, "--random", "1", "-q", "--name", "b").returncode == 0
+    assert (
+        rtrain("sweep", rtrain.script(SCRIPT), "--space", space, "--random", "1", "-q", "--name", "b").returncode == 0
+    )
     assert [c["name"] for c in configs(rtrain, "b")] == ["a,b"]
 
 
-@pytest.mark.parametrize("options, expected", [
-    (["--grid", "name='a,b"], "--grid name='a,b: the quote before a,b has no end"),
-    (["--grid", "name='a' b,c"], "after 'a' expected a comma, got b"),
-    ([], "nothing to try: give --grid KEY=A,B"),
-    (["--grid", "lr"], "--grid lr: expected KEY=A,B"),
-    (["--grid", "lr=1,,2"], "an empty value"),
-    (["--grid", "lr=1", "--grid", "lr=2"], "the parameter was given twice"),
-    (["--space", "lr=uniform(0,1)"], "how many trials? give --random N"),
-    (["--space", "lr=unifrom(0,1)", "--random", "2"], "train.tune has no unifrom: did you mean 'uniform'"),
-    (["--space", "lr=uniform(0,x)", "--random", "2"], "'x' is not a number"),
-    (["--space", "lr=1", "--random", "2"], "lr=loguniform(1e-4, 1e-1)"),
-    (["--grid", "lr=1", "--search", "tpe"], "--search tpe needs --metric NAME and --mode"),
-    (["--grid", "lr=1", "--search", "tpe", "--metric", "loss", "--mode", "min"], "--search tpe needs --random N"),
-    (["--grid", "lr=1", "--scheduler", "asha"], "--scheduler needs --metric NAME and --mode"),
-    (["--grid", "lr=1", "--scheduler", "ashaa", "--metric", "loss", "--mode", "min"], "expected asha or median"),
-    (["--grid", "lr=1", "--resume", "auto"], "without a name"),
-])
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        (["--grid", "name='a,b"], "--grid name='a,b: the quote before a,b has no end"),
+        (["--grid", "name='a' b,c"], "after 'a' expected a comma, got b"),
+        ([], "nothing to try: give --grid KEY=A,B"),
+        (["--grid", "lr"], "--grid lr: expected KEY=A,B"),
+        (["--grid", "lr=1,,2"], "an empty value"),
+        (["--grid", "lr=1", "--grid", "lr=2"], "the parameter was given twice"),
+        (["--space", "lr=uniform(0,1)"], "how many trials? give --random N"),
+        (["--space", "lr=unifrom(0,1)", "--random", "2"], "train.tune has no unifrom: did you mean 'uniform'"),
+        (["--space", "lr=uniform(0,x)", "--random", "2"], "'x' is not a number"),
+        (["--space", "lr=1", "--random", "2"], "lr=loguniform(1e-4, 1e-1)"),
+        (["--grid", "lr=1", "--search", "tpe"], "--search tpe needs --metric NAME and --mode"),
+        (["--grid", "lr=1", "--search", "tpe", "--metric", "loss", "--mode", "min"], "--search tpe needs --random N"),
+        (["--grid", "lr=1", "--scheduler", "asha"], "--scheduler needs --metric NAME and --mode"),
+        (["--grid", "lr=1", "--scheduler", "ashaa", "--metric", "loss", "--mode", "min"], "expected asha or median"),
+        (["--grid", "lr=1", "--resume", "auto"], "without a name"),
+    ],
+)
 def test_what_is_wrong_with_an_option_is_said(rtrain, options, expected):
     result = rtrain("sweep", rtrain.script(SCRIPT), *options)
     assert result.returncode in (2, 3) and expected in result.stderr, result.stderr
@@ -172,7 +236,20 @@ train.TorchTrainer({
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 75)])
 def test_a_signal_lets_trials_save_and_the_sweep_goes_on(rtrain, number, code):
     script = rtrain.script(SLOW.replace("FOLDER", f"'{rtrain.folder}'"))
-    options = ["sweep", script, "--grid", "lr=1,2,3", "--jobs", "2", "--name", "slow", "--metric", "step", "--mode", "max"]
+    options = [
+        "sweep",
+        script,
+        "--grid",
+        "lr=1,2,3",
+        "--jobs",
+        "2",
+        "--name",
+        "slow",
+        "--metric",
+        "step",
+        "--mode",
+        "max",
+    ]
     running = rtrain.start(*options)
     wait_until(lambda: (rtrain.folder / "at-1").exists() and (rtrain.folder / "at-2").exists())
     running.send(number)
@@ -188,8 +265,10 @@ def test_a_signal_lets_trials_save_and_the_sweep_goes_on(rtrain, number, code):
     assert result.returncode == 0, result.stderr
     for i in range(3):
         assert [report["step"] for report in rtrain.reports(f"slow-00{i}")] == [1, 2, 3, 4, 5, 6]
-    assert [len(rtrain.query("SELECT 1 FROM attempts JOIN runs USING(run_id) WHERE name = ?", f"slow-00{i}"))
-            for i in range(3)] == [2, 2, 1]
+    assert [
+        len(rtrain.query("SELECT 1 FROM attempts JOIN runs USING(run_id) WHERE name = ?", f"slow-00{i}"))
+        for i in range(3)
+    ] == [2, 2, 1]
 
 
 def test_a_second_signal_ends_all_at_once(rtrain):
@@ -223,11 +302,14 @@ def test_a_killed_sweep_goes_on(rtrain):
 
 def test_the_name_of_a_long_script_is_cut_off(rtrain):
     """Of a run, and of the trials of a sweep, which have it in a tag too."""
-    script = rtrain.script("""
+    script = rtrain.script(
+        """
         local train = require 'rtrain'
         train.DataParallelTrainer{train_loop_per_worker = function(config) train.report{loss = config.lr} end,
                                   train_loop_config = {lr = 1}}:fit()
-    """, "x" * 240 + ".lua")
+    """,
+        "x" * 240 + ".lua",
+    )
     assert rtrain("run", script).returncode == 0
     result = rtrain("sweep", script, "--grid", "lr=1,2", "--jobs", "1")
     assert result.returncode == 0, result.stderr
@@ -243,6 +325,8 @@ def test_a_sweep_without_a_metric_says_that_none_is_best(rtrain):
     """)
     result = rtrain("sweep", script, "--grid", "lr=1,2", "--jobs", "2")
     assert result.returncode == 0 and "best trial" not in result.stdout
-    assert ("no trial is called the best: name the metric that counts, --metric NAME --mode min|max; they have reported "
-            "epoch, score") in result.stderr
+    assert (
+        "no trial is called the best: name the metric that counts, --metric NAME --mode min|max; they have reported "
+        "epoch, score"
+    ) in result.stderr
     assert [line.split()[1] for line in result.stdout.splitlines()[1:]] == ["FINISHED", "FINISHED"]

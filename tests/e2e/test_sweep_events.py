@@ -37,26 +37,50 @@ def test_a_sweep_says_what_its_trials_do(rtrain):
     check(events)
     assert {event["sweep"] for event in events} == {"mine"}
     first = events[0]
-    assert (first["event"], first["trials"], first["metric"], first["mode"], first["is_resumed"]) == ("sweep", 3, "loss", "min", False)
+    assert (first["event"], first["trials"], first["metric"], first["mode"], first["is_resumed"]) == (
+        "sweep",
+        3,
+        "loss",
+        "min",
+        False,
+    )
     assert first["storage"] == str(rtrain.storage) and os.path.isdir(first["path"])
     assert {run["name"] for run in rtrain.json("ls", "--tag", first["tag"])} == {"mine-000", "mine-001", "mine-002"}
     assert [(trial["number"], trial["parameters"], trial["reports"]) for trial in of(events, "trial")] == [
-        (0, {"lr": "3"}, 0), (1, {"lr": "1"}, 0), (2, {"lr": "2"}, 0)], "as they were written"
+        (0, {"lr": "3"}, 0),
+        (1, {"lr": "1"}, 0),
+        (2, {"lr": "2"}, 0),
+    ], "as they were written"
     for trial in of(events, "trial"):
         reports = [event for event in of(events, "trial_report") if event["trial"] == trial["trial"]]
         assert [(event["index"], event["metrics"]["loss"]) for event in reports] == [
-            (index, report["loss"]) for index, report in enumerate(rtrain.reports(trial["trial"]))]
+            (index, report["loss"]) for index, report in enumerate(rtrain.reports(trial["trial"]))
+        ]
         assert {event["metrics"]["odd"] for event in reports} == {"NaN"}
     assert sorted((event["trial"], event["status"], event["reports"]) for event in of(events, "trial_ended")) == [
-        (f"mine-00{i}", "FINISHED", 4) for i in range(3)]
+        (f"mine-00{i}", "FINISHED", 4) for i in range(3)
+    ]
     assert events[-1]["event"] == "sweep_finished"
     assert (events[-1]["is_complete"], events[-1]["ended"], events[-1]["failed"]) == (True, 3, 0)
     assert events[-1]["best"] == {"trial": "mine-001", "metric": "loss", "value": 1.25, "parameters": {"lr": "1"}}
 
 
 def test_trials_that_are_stopped_or_fail(rtrain):
-    result, events = sweep(rtrain, "--grid", "lr=1,2,3", "--jobs", "1", "--metric", "loss", "--mode", "min", "--scheduler",
-                           "asha(max_t=9, grace_period=2, reduction_factor=2)", "--set", "bad=3")
+    result, events = sweep(
+        rtrain,
+        "--grid",
+        "lr=1,2,3",
+        "--jobs",
+        "1",
+        "--metric",
+        "loss",
+        "--mode",
+        "min",
+        "--scheduler",
+        "asha(max_t=9, grace_period=2, reduction_factor=2)",
+        "--set",
+        "bad=3",
+    )
     assert result.returncode == 1
     check(events)
     ended = {event["trial"]: event for event in of(events, "trial_ended")}
@@ -98,8 +122,14 @@ def test_a_sweep_that_cannot_train_has_no_last_event(rtrain):
 def test_nobody_has_to_read(rtrain):
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run([RTRAIN, "sweep", rtrain.script(SCRIPT), "--json", "--name", "mine", "--grid", "lr=1,2"],
-                          cwd=rtrain.folder, env=rtrain.env, stdout=writing, stderr=subprocess.PIPE, timeout=120)
+    done = subprocess.run(
+        [RTRAIN, "sweep", rtrain.script(SCRIPT), "--json", "--name", "mine", "--grid", "lr=1,2"],
+        cwd=rtrain.folder,
+        env=rtrain.env,
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        timeout=120,
+    )
     os.close(writing)
     assert done.returncode == 0, done.stderr
     assert len(rtrain.json("ls")) == 2

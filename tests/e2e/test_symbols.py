@@ -74,8 +74,17 @@ int main(int argc, char** argv) {
   return 0;
 }
 """
-ANSWERS = ["constructed 1, 3 arguments", "environ 1", "stat 1 1", "fstatat 1", "gettid 1 1", "waits 1 1 1", "ENOSPC TERM 1", "closefrom 1",
-           "close_range 1 1"]
+ANSWERS = [
+    "constructed 1, 3 arguments",
+    "environ 1",
+    "stat 1 1",
+    "fstatat 1",
+    "gettid 1 1",
+    "waits 1 1 1",
+    "ENOSPC TERM 1",
+    "closefrom 1",
+    "close_range 1 1",
+]
 
 
 def check(*args):
@@ -95,13 +104,15 @@ ffi.cdef [[
 void *malloc(size_t size); void *calloc(size_t count, size_t size); void *realloc(void *old, size_t size);
 void *reallocarray(void *old, size_t count, size_t size); void *memalign(size_t alignment, size_t size);
 void *aligned_alloc(size_t alignment, size_t size); int posix_memalign(void **out, size_t alignment, size_t size);
-void *valloc(size_t size); void *pvalloc(size_t size); char *strdup(const char *text); char *realpath(const char *path, char *out);
+void *valloc(size_t size); void *pvalloc(size_t size); char *strdup(const char *text);
+char *realpath(const char *path, char *out);
 size_t malloc_usable_size(void *memory); void free(void *memory);
 ]]
 local C, out = ffi.C, ffi.new 'void *[1]'
 for name, make in pairs {
   malloc = function() return C.malloc(100) end, calloc = function() return C.calloc(2, 50) end,
-  realloc = function() return C.realloc(C.malloc(9), 100) end, reallocarray = function() return C.reallocarray(C.malloc(9), 2, 50) end,
+  realloc = function() return C.realloc(C.malloc(9), 100) end,
+  reallocarray = function() return C.reallocarray(C.malloc(9), 2, 50) end,
   memalign = function() return C.memalign(64, 100) end, aligned_alloc = function() return C.aligned_alloc(64, 128) end,
   posix_memalign = function() C.posix_memalign(out, 64, 100) return out[0] end, valloc = function() return C.valloc(100) end,
   pvalloc = function() return C.pvalloc(100) end, strdup = function() return C.strdup(('x'):rep(99)) end,
@@ -130,8 +141,23 @@ def test_a_program_linked_against_an_older_glibc_asks_for_no_newer_one_and_runs(
     subprocess.run([GLIBC / "make_stubs", "2.28", tmp_path / "glibc"], check=True)
     source, program = tmp_path / "program.c", tmp_path / "program"
     source.write_text(PROGRAM)
-    subprocess.run(["gcc", "-O1", "-fno-builtin", f"-L{tmp_path}/glibc", "-Wl,--no-as-needed",
-                    "-Wl,--allow-shlib-undefined", "-Wl,-e,rtrain_start", source, GLIBC / "newer.c", GLIBC / "start.S", "-o", program], check=True)
+    subprocess.run(
+        [
+            "gcc",
+            "-O1",
+            "-fno-builtin",
+            f"-L{tmp_path}/glibc",
+            "-Wl,--no-as-needed",
+            "-Wl,--allow-shlib-undefined",
+            "-Wl,-e,rtrain_start",
+            source,
+            GLIBC / "newer.c",
+            GLIBC / "start.S",
+            "-o",
+            program,
+        ],
+        check=True,
+    )
     result = check("--glibc", "2.28", program)
     assert result.returncode == 0, result.stdout
     assert "program: needs GLIBC_2." in result.stdout
@@ -143,8 +169,12 @@ def test_a_function_that_the_older_glibc_lacks_does_not_link(tmp_path):
     subprocess.run([GLIBC / "make_stubs", "2.28", tmp_path / "glibc"], check=True)
     source = tmp_path / "program.c"
     source.write_text("#include <threads.h>\n#include <unistd.h>\nint main(void) { return close_range(3, 9, 0); }\n")
-    linked = subprocess.run(["gcc", "-D_GNU_SOURCE", f"-L{tmp_path}/glibc", source, "-o", tmp_path / "program"],
-                            env={**os.environ, "LC_ALL": "C"}, capture_output=True, text=True)
+    linked = subprocess.run(
+        ["gcc", "-D_GNU_SOURCE", f"-L{tmp_path}/glibc", source, "-o", tmp_path / "program"],
+        env={**os.environ, "LC_ALL": "C"},
+        capture_output=True,
+        text=True,
+    )
     assert linked.returncode != 0 and "undefined reference to `close_range'" in linked.stderr
 
 

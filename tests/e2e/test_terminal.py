@@ -16,6 +16,7 @@ import termios
 import time
 
 import pytest
+
 from conftest import RTRAIN
 
 # Retitles the terminal, clears it, in C1 too, and leaves the colour red.
@@ -47,8 +48,14 @@ class OnTerminal:
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         own = {"stdin": slave, "start_new_session": True, "preexec_fn": lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)}
-        self.process = subprocess.Popen([RTRAIN, *map(str, args)], cwd=rtrain.folder, env=rtrain.env, stdout=slave,
-                                        stderr=slave, **(own if has_keys else {"stdin": subprocess.DEVNULL}))
+        self.process = subprocess.Popen(
+            [RTRAIN, *map(str, args)],
+            cwd=rtrain.folder,
+            env=rtrain.env,
+            stdout=slave,
+            stderr=slave,
+            **(own if has_keys else {"stdin": subprocess.DEVNULL}),
+        )
         os.close(slave)
         self.output = b""
 
@@ -107,8 +114,15 @@ def test_a_run_and_every_command_that_shows_it(rtrain):
     assert output.count(SHOWN) == 2, "on stdout and on stderr"
     assert output.count(SHOWN[:-4]) > 2, "in the error"
     outputs = {"run": output}
-    for args in (["ls"], ["show", "mine"], ["metrics", "mine"], ["checkpoints", "mine"], ["logs", "mine"],
-                 ["logs", "mine", "-f"], ["sql", "SELECT metrics, error FROM reports, attempts"]):
+    for args in (
+        ["ls"],
+        ["show", "mine"],
+        ["metrics", "mine"],
+        ["checkpoints", "mine"],
+        ["logs", "mine"],
+        ["logs", "mine", "-f"],
+        ["sql", "SELECT metrics, error FROM reports, attempts"],
+    ):
         outputs[" ".join(args)] = on_terminal(rtrain, *args)
     assert b"[rank 0] " + SHOWN[:-4] in outputs["logs mine"]
     assert b"\\x1b]0;owned\\x07" in outputs["show mine"]
@@ -168,7 +182,12 @@ def test_listings_fit_the_terminal(rtrain, columns):
 
 def test_what_is_escaped_counts_with_its_escapes(rtrain):
     rtrain.run_ok(SCRIPT.replace("error(HOSTILE)", ""), "--note", 20 * "a\x1b]0;b\x07 ", "-q")
-    for command in (["ls"], ["show", "mine"], ["metrics", "mine"], ["sql", "SELECT note, 1 AS one, text FROM runs, annotations"]):
+    for command in (
+        ["ls"],
+        ["show", "mine"],
+        ["metrics", "mine"],
+        ["sql", "SELECT note, 1 AS one, text FROM runs, annotations"],
+    ):
         output = on_terminal(rtrain, *command)
         assert b"\\x1b]0;" in output and b"\x1b" not in output, command
         assert command[0] == "sql" or max(len(line) for line in rows_of(output) if "x1b" in line) <= 80, command
@@ -218,7 +237,11 @@ LIVE = r"""
 def test_the_live_block_of_a_run(rtrain):
     run = OnTerminal(rtrain, "run", rtrain.script(LIVE))
     try:
-        for shown in (rb"\[rank 0\]  50%\r\n", rb"log  lr=0\.5\r\n", rb"epoch=3 loss=0\.33333  \(3 reports, [^)]*ETA [^)]*\)\r\n"):
+        for shown in (
+            rb"\[rank 0\]  50%\r\n",
+            rb"log  lr=0\.5\r\n",
+            rb"epoch=3 loss=0\.33333  \(3 reports, [^)]*ETA [^)]*\)\r\n",
+        ):
             run.read_until(shown)
         assert b"report 0  epoch=1 loss=1\r\nreport 1  epoch=2 loss=0.5\r\n" in without_block(run.output)
         (rtrain.folder / "seen").touch()
@@ -244,6 +267,6 @@ def without_block(output):
     for line in output.split(b"\n"):
         while (moved := line.find(b"\x1b[A\x1b[2K")) >= 0:
             del lines[-1]
-            line = line[moved + len(b"\x1b[A\x1b[2K"):].removeprefix(b"\r")
+            line = line[moved + len(b"\x1b[A\x1b[2K") :].removeprefix(b"\r")
         lines.append(line)
     return b"\n".join(lines)

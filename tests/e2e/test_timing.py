@@ -62,8 +62,10 @@ PHASES = ["backward", "checkpoint", "communication", "data", "forward", "optimiz
 
 def timings(rtrain):
     """Of each attempt: the mean, and each rank's."""
-    return [(attempt["timing"], [worker["timing"] for worker in attempt["workers"]])
-            for attempt in rtrain.json("show", "run")["attempts"]]
+    return [
+        (attempt["timing"], [worker["timing"] for worker in attempt["workers"]])
+        for attempt in rtrain.json("show", "run")["attempts"]
+    ]
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -105,12 +107,15 @@ def test_each_attempt_has_its_own(rtrain):
 
 
 def test_a_run_that_trains_nothing_has_none(rtrain):
-    rtrain.run_ok("""
+    rtrain.run_ok(
+        """
         local train = require 'rtrain'
         train.DataParallelTrainer({
           train_loop_per_worker = function() train.report {x = 1} end,
           run_config = train.RunConfig {name = 'run'},
         }):fit()
-        """, "-q")
+        """,
+        "-q",
+    )
     assert timings(rtrain) == [(None, [None])]
     assert "\n     time  " not in rtrain("show", "run").stdout

@@ -35,41 +35,73 @@ LAYERS = [
     ("linear_plain", "nn.Linear(5, 3, {bias = false})", lambda: nn.Linear(5, 3, bias=False), (4, 5)),
     ("conv1d", "nn.Conv1d(2, 4, 3, {padding = 1})", lambda: nn.Conv1d(2, 4, 3, padding=1), (2, 2, 9)),
     ("conv2d", "nn.Conv2d(3, 8, 3, 2)", lambda: nn.Conv2d(3, 8, 3, 2), (2, 3, 9, 9)),
-    ("conv2d_groups", "nn.Conv2d(4, 8, {3, 5}, {groups = 2, dilation = 2, bias = false})",
-     lambda: nn.Conv2d(4, 8, (3, 5), groups=2, dilation=2, bias=False), (2, 4, 12, 12)),
-    ("conv2d_same", "nn.Conv2d(1, 2, 4, {padding = 'same', padding_mode = 'circular'})",
-     lambda: nn.Conv2d(1, 2, 4, padding="same", padding_mode="circular"), (1, 1, 6, 6)),
+    (
+        "conv2d_groups",
+        "nn.Conv2d(4, 8, {3, 5}, {groups = 2, dilation = 2, bias = false})",
+        lambda: nn.Conv2d(4, 8, (3, 5), groups=2, dilation=2, bias=False),
+        (2, 4, 12, 12),
+    ),
+    (
+        "conv2d_same",
+        "nn.Conv2d(1, 2, 4, {padding = 'same', padding_mode = 'circular'})",
+        lambda: nn.Conv2d(1, 2, 4, padding="same", padding_mode="circular"),
+        (1, 1, 6, 6),
+    ),
     ("conv3d", "nn.Conv3d(1, 2, 2)", lambda: nn.Conv3d(1, 2, 2), (1, 1, 4, 4, 4)),
-    ("conv_transpose2d", "nn.ConvTranspose2d(3, 2, 3, {stride = 2, output_padding = 1})",
-     lambda: nn.ConvTranspose2d(3, 2, 3, stride=2, output_padding=1), (1, 3, 4, 4)),
+    (
+        "conv_transpose2d",
+        "nn.ConvTranspose2d(3, 2, 3, {stride = 2, output_padding = 1})",
+        lambda: nn.ConvTranspose2d(3, 2, 3, stride=2, output_padding=1),
+        (1, 3, 4, 4),
+    ),
     ("max_pool2d", "nn.MaxPool2d(3, 2, {padding = 1})", lambda: nn.MaxPool2d(3, 2, padding=1), (1, 2, 8, 8)),
-    ("avg_pool2d", "nn.AvgPool2d(2, {count_include_pad = false, padding = 1})",
-     lambda: nn.AvgPool2d(2, count_include_pad=False, padding=1), (1, 2, 8, 8)),
+    (
+        "avg_pool2d",
+        "nn.AvgPool2d(2, {count_include_pad = false, padding = 1})",
+        lambda: nn.AvgPool2d(2, count_include_pad=False, padding=1),
+        (1, 2, 8, 8),
+    ),
     ("adaptive", "nn.AdaptiveAvgPool2d{3, 2}", lambda: nn.AdaptiveAvgPool2d((3, 2)), (1, 2, 8, 8)),
     ("dropout", "nn.Dropout(0.3)", lambda: nn.Dropout(0.3), (50,)),
     ("dropout2d", "nn.Dropout2d(0.5)", lambda: nn.Dropout2d(0.5), (4, 6, 2, 2)),
     ("batch_norm1d", "nn.BatchNorm1d(3)", lambda: nn.BatchNorm1d(3), (6, 3)),
-    ("batch_norm2d", "nn.BatchNorm2d(3, {momentum = 0.3, affine = false})",
-     lambda: nn.BatchNorm2d(3, momentum=0.3, affine=False), (4, 3, 2, 2)),
+    (
+        "batch_norm2d",
+        "nn.BatchNorm2d(3, {momentum = 0.3, affine = false})",
+        lambda: nn.BatchNorm2d(3, momentum=0.3, affine=False),
+        (4, 3, 2, 2),
+    ),
     ("layer_norm", "nn.LayerNorm({2, 4})", lambda: nn.LayerNorm((2, 4)), (3, 2, 4)),
     ("group_norm", "nn.GroupNorm(2, 4)", lambda: nn.GroupNorm(2, 4), (3, 4, 5)),
-    ("bilinear_free", "nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))",
-     lambda: nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2)), (5, 4)),
+    (
+        "bilinear_free",
+        "nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))",
+        lambda: nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2)),
+        (5, 4),
+    ),
     ("gelu", "nn.GELU{approximate = 'tanh'}", lambda: nn.GELU(approximate="tanh"), (7,)),
     ("silu", "nn.SiLU()", lambda: nn.SiLU(), (7,)),
     ("leaky_relu", "nn.LeakyReLU(0.2)", lambda: nn.LeakyReLU(0.2), (7,)),
     ("elu", "nn.ELU()", lambda: nn.ELU(), (7,)),
     ("softmax", "nn.Softmax(1)", lambda: nn.Softmax(1), (3, 4)),
     ("log_softmax", "nn.LogSoftmax{dim = 1}", lambda: nn.LogSoftmax(dim=1), (3, 4)),
-    ("encoder_layer", "nn.TransformerEncoderLayer(8, 2, {dim_feedforward = 16, dropout = 0, batch_first = true})",
-     lambda: nn.TransformerEncoderLayer(8, 2, dim_feedforward=16, dropout=0, batch_first=True), (2, 5, 8)),
+    (
+        "encoder_layer",
+        "nn.TransformerEncoderLayer(8, 2, {dim_feedforward = 16, dropout = 0, batch_first = true})",
+        lambda: nn.TransformerEncoderLayer(8, 2, dim_feedforward=16, dropout=0, batch_first=True),
+        (2, 5, 8),
+    ),
 ]
 
 
 def test_layers_begin_with_the_same_numbers_and_compute_the_same(rtrain):
     lines = "\n".join(
-        f"add('{name}', function() return {lua} end, {{{', '.join(map(str, shape))}}})" for name, lua, _, shape in LAYERS)
-    run_lua(rtrain, f"""
+        f"add('{name}', function() return {lua} end, {{{', '.join(map(str, shape))}}})"
+        for name, lua, _, shape in LAYERS
+    )
+    run_lua(
+        rtrain,
+        f"""
 local torch = require 'torch'
 local nn = require 'torch.nn'
 local out = {{}}
@@ -84,7 +116,8 @@ local function add(name, make, shape)
 end
 {lines}
 torch.save(out, 'layers.pt')
-""")
+""",
+    )
     results = torch.load(rtrain.folder / "layers.pt", weights_only=True)
     for name, _, make, shape in LAYERS:
         torch.manual_seed(7)
@@ -103,25 +136,48 @@ torch.save(out, 'layers.pt')
 
 
 LOSSES = [
-    ("cross_entropy", "F.cross_entropy(x, c, {label_smoothing = 0.1})", lambda x, c, y: F.cross_entropy(x, c, label_smoothing=0.1)),
-    ("cross_entropy_weight", "nn.CrossEntropyLoss{weight = torch.arange(1, 5):float()}(x, c)",
-     lambda x, c, y: nn.CrossEntropyLoss(weight=torch.arange(1, 5).float())(x, c)),
-    ("nll", "nn.NLLLoss{ignore_index = 1}(F.log_softmax(x, 1), c)", lambda x, c, y: nn.NLLLoss(ignore_index=1)(F.log_softmax(x, 1), c)),
+    (
+        "cross_entropy",
+        "F.cross_entropy(x, c, {label_smoothing = 0.1})",
+        lambda x, c, y: F.cross_entropy(x, c, label_smoothing=0.1),
+    ),
+    (
+        "cross_entropy_weight",
+        "nn.CrossEntropyLoss{weight = torch.arange(1, 5):float()}(x, c)",
+        lambda x, c, y: nn.CrossEntropyLoss(weight=torch.arange(1, 5).float())(x, c),
+    ),
+    (
+        "nll",
+        "nn.NLLLoss{ignore_index = 1}(F.log_softmax(x, 1), c)",
+        lambda x, c, y: nn.NLLLoss(ignore_index=1)(F.log_softmax(x, 1), c),
+    ),
     ("mse", "nn.MSELoss()(x, y)", lambda x, c, y: nn.MSELoss()(x, y)),
     ("l1", "nn.L1Loss{reduction = 'sum'}(x, y)", lambda x, c, y: nn.L1Loss(reduction="sum")(x, y)),
     ("smooth_l1", "nn.SmoothL1Loss{beta = 0.5}(x, y)", lambda x, c, y: nn.SmoothL1Loss(beta=0.5)(x, y)),
     ("huber", "nn.HuberLoss()(x, y)", lambda x, c, y: nn.HuberLoss()(x, y)),
-    ("bce", "nn.BCELoss()(torch.sigmoid(x), torch.sigmoid(y))", lambda x, c, y: nn.BCELoss()(torch.sigmoid(x), torch.sigmoid(y))),
-    ("bce_logits", "nn.BCEWithLogitsLoss{pos_weight = torch.full({4}, 2)}(x, torch.sigmoid(y))",
-     lambda x, c, y: nn.BCEWithLogitsLoss(pos_weight=torch.full((4,), 2.0))(x, torch.sigmoid(y))),
-    ("kl", "nn.KLDivLoss{reduction = 'batchmean'}(F.log_softmax(x, 1), F.softmax(y, 1))",
-     lambda x, c, y: nn.KLDivLoss(reduction="batchmean")(F.log_softmax(x, 1), F.softmax(y, 1))),
+    (
+        "bce",
+        "nn.BCELoss()(torch.sigmoid(x), torch.sigmoid(y))",
+        lambda x, c, y: nn.BCELoss()(torch.sigmoid(x), torch.sigmoid(y)),
+    ),
+    (
+        "bce_logits",
+        "nn.BCEWithLogitsLoss{pos_weight = torch.full({4}, 2)}(x, torch.sigmoid(y))",
+        lambda x, c, y: nn.BCEWithLogitsLoss(pos_weight=torch.full((4,), 2.0))(x, torch.sigmoid(y)),
+    ),
+    (
+        "kl",
+        "nn.KLDivLoss{reduction = 'batchmean'}(F.log_softmax(x, 1), F.softmax(y, 1))",
+        lambda x, c, y: nn.KLDivLoss(reduction="batchmean")(F.log_softmax(x, 1), F.softmax(y, 1)),
+    ),
 ]
 
 
 def test_losses(rtrain):
     lines = "\n".join(f"out['{name}'] = {lua}" for name, lua, _ in LOSSES)
-    run_lua(rtrain, f"""
+    run_lua(
+        rtrain,
+        f"""
 local torch = require 'torch'
 local nn, F = torch.nn, torch.nn.functional
 torch.manual_seed(3)
@@ -129,7 +185,8 @@ local x, y, c = torch.randn(6, 4), torch.randn(6, 4), torch.randint(0, 4, {{6}})
 local out = {{}}
 {lines}
 torch.save(out, 'losses.pt')
-""")
+""",
+    )
     ours = torch.load(rtrain.folder / "losses.pt", weights_only=True)
     torch.manual_seed(3)
     x, y, c = torch.randn(6, 4), torch.randn(6, 4), torch.randint(0, 4, (6,))
@@ -138,26 +195,52 @@ torch.save(out, 'losses.pt')
 
 
 OPTIMIZERS = [
-    ("sgd", "optim.SGD(p, {lr = 0.1, momentum = 0.9, weight_decay = 0.01, nesterov = true})",
-     lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=0.01, nesterov=True)),
-    ("sgd_dampening", "optim.SGD(p, {lr = 0.1, momentum = 0.9, dampening = 0.5, maximize = true})",
-     lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, dampening=0.5, maximize=True)),
-    ("adam", "optim.Adam(p, {lr = 0.01, weight_decay = 0.1, amsgrad = true})",
-     lambda p: torch.optim.Adam(p, lr=0.01, weight_decay=0.1, amsgrad=True)),
+    (
+        "sgd",
+        "optim.SGD(p, {lr = 0.1, momentum = 0.9, weight_decay = 0.01, nesterov = true})",
+        lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=0.01, nesterov=True),
+    ),
+    (
+        "sgd_dampening",
+        "optim.SGD(p, {lr = 0.1, momentum = 0.9, dampening = 0.5, maximize = true})",
+        lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, dampening=0.5, maximize=True),
+    ),
+    (
+        "adam",
+        "optim.Adam(p, {lr = 0.01, weight_decay = 0.1, amsgrad = true})",
+        lambda p: torch.optim.Adam(p, lr=0.01, weight_decay=0.1, amsgrad=True),
+    ),
     ("adamw", "optim.AdamW(p, {lr = 0.01})", lambda p: torch.optim.AdamW(p, lr=0.01)),
-    ("adadelta", "optim.Adadelta(p, {lr = 1, weight_decay = 0.01})",
-     lambda p: torch.optim.Adadelta(p, lr=1.0, weight_decay=0.01)),
-    ("adagrad", "optim.Adagrad(p, {lr = 0.1, lr_decay = 0.01})", lambda p: torch.optim.Adagrad(p, lr=0.1, lr_decay=0.01)),
+    (
+        "adadelta",
+        "optim.Adadelta(p, {lr = 1, weight_decay = 0.01})",
+        lambda p: torch.optim.Adadelta(p, lr=1.0, weight_decay=0.01),
+    ),
+    (
+        "adagrad",
+        "optim.Adagrad(p, {lr = 0.1, lr_decay = 0.01})",
+        lambda p: torch.optim.Adagrad(p, lr=0.1, lr_decay=0.01),
+    ),
     ("adamax", "optim.Adamax(p, {lr = 0.02})", lambda p: torch.optim.Adamax(p, lr=0.02)),
-    ("nadam", "optim.NAdam(p, {lr = 0.02, weight_decay = 0.01})", lambda p: torch.optim.NAdam(p, lr=0.02, weight_decay=0.01)),
+    (
+        "nadam",
+        "optim.NAdam(p, {lr = 0.02, weight_decay = 0.01})",
+        lambda p: torch.optim.NAdam(p, lr=0.02, weight_decay=0.01),
+    ),
     ("radam", "optim.RAdam(p, {lr = 0.02})", lambda p: torch.optim.RAdam(p, lr=0.02)),
-    ("rmsprop", "optim.RMSprop(p, {momentum = 0.5, centered = true})",
-     lambda p: torch.optim.RMSprop(p, momentum=0.5, centered=True)),
+    (
+        "rmsprop",
+        "optim.RMSprop(p, {momentum = 0.5, centered = true})",
+        lambda p: torch.optim.RMSprop(p, momentum=0.5, centered=True),
+    ),
     ("rprop", "optim.Rprop(p)", lambda p: torch.optim.Rprop(p)),
     ("asgd", "optim.ASGD(p, {t0 = 2})", lambda p: torch.optim.ASGD(p, t0=2)),
     ("adafactor", "optim.Adafactor(p)", lambda p: torch.optim.Adafactor(p)),
-    ("lbfgs", "optim.LBFGS(p, {max_iter = 3, history_size = 4, line_search_fn = 'strong_wolfe'})",
-     lambda p: torch.optim.LBFGS(p, max_iter=3, history_size=4, line_search_fn="strong_wolfe")),
+    (
+        "lbfgs",
+        "optim.LBFGS(p, {max_iter = 3, history_size = 4, line_search_fn = 'strong_wolfe'})",
+        lambda p: torch.optim.LBFGS(p, max_iter=3, history_size=4, line_search_fn="strong_wolfe"),
+    ),
 ]
 
 STEPS = """
@@ -198,7 +281,9 @@ def test_optimizers_and_their_files_both_ways(rtrain, name, lua, make):
     python_steps(net, optimizer, x, y, 3)
     torch.save({"net": net.state_dict(), "optimizer": optimizer.state_dict()}, rtrain.folder / "python.pt")
     python_steps(net, optimizer, x, y, 3)
-    run_lua(rtrain, f"""
+    run_lua(
+        rtrain,
+        f"""
 local torch = require 'torch'
 local nn, optim = torch.nn, torch.optim
 torch.manual_seed(11)
@@ -218,8 +303,11 @@ local resumed = make(net:parameters())
 resumed:load_state_dict(saved.optimizer)
 steps(net, resumed, 3)
 torch.save(net:state_dict(), 'resumed.pt')
-""")
-    straight, resumed = (torch.load(rtrain.folder / f"{kind}.pt", weights_only=True) for kind in ("straight", "resumed"))
+""",
+    )
+    straight, resumed = (
+        torch.load(rtrain.folder / f"{kind}.pt", weights_only=True) for kind in ("straight", "resumed")
+    )
     for key, value in net.state_dict().items():
         assert_equal(straight[key], value, 1e-5)
         assert_equal(resumed[key], value, 1e-5)
@@ -249,7 +337,9 @@ SCHEDULES = [
 
 def test_schedules(rtrain):
     lines = "\n".join(f"rates(function(o) return s.{lua} end)" for lua, _ in SCHEDULES)
-    printed = run_lua(rtrain, f"""
+    printed = run_lua(
+        rtrain,
+        f"""
 local torch = require 'torch'
 local s = torch.optim.lr_scheduler
 local function rates(make)
@@ -263,7 +353,8 @@ local function rates(make)
   print('[' .. table.concat(out, ', ') .. ']')
 end
 {lines}
-""")
+""",
+    )
     for (lua, make), line in zip(SCHEDULES, printed.splitlines(), strict=True):
         optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=0.4)
         scheduler = make(optimizer, torch.optim.lr_scheduler)
@@ -278,8 +369,11 @@ STATEFUL = [
     ("one", "s.OneCycleLR(o, 1, {total_steps = 30})", lambda o, s: s.OneCycleLR(o, 1.0, total_steps=30)),
     ("cyclic", "s.CyclicLR(o, 0.1, 1, {step_size_up = 4})", lambda o, s: s.CyclicLR(o, 0.1, 1.0, step_size_up=4)),
     ("lambda", "s.LambdaLR(o, function(e) return 0.9 ^ e end)", lambda o, s: s.LambdaLR(o, lambda e: 0.9**e)),
-    ("sequential", "s.SequentialLR(o, {s.ConstantLR(o), s.ExponentialLR(o, 0.9)}, {4})",
-     lambda o, s: s.SequentialLR(o, [s.ConstantLR(o), s.ExponentialLR(o, 0.9)], [4])),
+    (
+        "sequential",
+        "s.SequentialLR(o, {s.ConstantLR(o), s.ExponentialLR(o, 0.9)}, {4})",
+        lambda o, s: s.SequentialLR(o, [s.ConstantLR(o), s.ExponentialLR(o, 0.9)], [4]),
+    ),
     ("swa", "torch.optim.swa_utils.SWALR(o, 0.05)", lambda o, s: torch.optim.swa_utils.SWALR(o, 0.05)),
 ]
 
@@ -299,11 +393,16 @@ def test_files_of_schedules_both_ways(rtrain):
         optimizer = make_optimizer()
         scheduler = make(optimizer, torch.optim.lr_scheduler)
         steps(optimizer, scheduler, 3)
-        python[name] = {"optimizer": copy.deepcopy(optimizer.state_dict()), "scheduler": copy.deepcopy(scheduler.state_dict())}
+        python[name] = {
+            "optimizer": copy.deepcopy(optimizer.state_dict()),
+            "scheduler": copy.deepcopy(scheduler.state_dict()),
+        }
         wanted[name] = steps(optimizer, scheduler, 3)
     torch.save(python, rtrain.folder / "python.pt")
     lines = "\n".join(f"go('{name}', function(o, s) return {lua} end)" for name, lua, _ in STATEFUL)
-    printed = run_lua(rtrain, f"""
+    printed = run_lua(
+        rtrain,
+        f"""
 local torch = require 'torch'
 local python, ours, rates = torch.load('python.pt'), {{}}, {{}}
 local function go(name, make)
@@ -329,7 +428,8 @@ end
 {lines}
 torch.save(ours, 'ours.pt')
 print('{{' .. table.concat(rates, ', ') .. '}}')
-""")
+""",
+    )
     resumed, ours = json.loads(printed), torch.load(rtrain.folder / "ours.pt", weights_only=True)
     for name, _, make in STATEFUL:
         assert math.isclose(resumed[name], wanted[name], rel_tol=1e-12), name
@@ -341,7 +441,9 @@ print('{{' .. table.concat(rates, ', ') .. '}}')
 
 
 def test_orders_of_samples(rtrain):
-    run_lua(rtrain, """
+    run_lua(
+        rtrain,
+        """
 local torch = require 'torch'
 local data = torch.utils.data
 local set = data.TensorDataset(torch.arange(101))
@@ -362,7 +464,8 @@ out.loaded, out.after = seen[1], torch.rand(3)
 out.weighted = data.WeightedRandomSampler({1, 5, 0.5}, 20, {generator = torch.Generator(2)}):indices()
 out.split = data.random_split(set, {0.5, 0.3, 0.2}, {generator = torch.Generator(3)})[2].indices
 torch.save(out, 'orders.pt')
-""")
+""",
+    )
     from torch.utils import data
 
     dataset = data.TensorDataset(torch.arange(101))

@@ -58,9 +58,17 @@ class Job:
     def __init__(self, rtrain, script, size=2, args=(), each=lambda rank: {}, **variables):
         self.ranks = []
         for rank in range(size):
-            env = {**rtrain.env, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size),
-                   "LOCAL_WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500",
-                   **{name: str(value) for name, value in variables.items()}, **each(rank)}
+            env = {
+                **rtrain.env,
+                "RANK": str(rank),
+                "LOCAL_RANK": str(rank),
+                "WORLD_SIZE": str(size),
+                "LOCAL_WORLD_SIZE": str(size),
+                "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": "29500",
+                **{name: str(value) for name, value in variables.items()},
+                **each(rank),
+            }
             self.ranks.append(Running([RTRAIN, "run", str(script), *args], rtrain.folder, env))
 
     def wait(self, timeout=120):
@@ -69,7 +77,9 @@ class Job:
 
 def checkpoint_files(rtrain):
     folder = rtrain.run_folder("job") / "checkpoints"
-    return {path.name: sorted(file.name for file in path.iterdir() if file.suffix == ".pt") for path in folder.iterdir()}
+    return {
+        path.name: sorted(file.name for file in path.iterdir() if file.suffix == ".pt") for path in folder.iterdir()
+    }
 
 
 def test_the_ranks_are_the_processes_of_the_launcher(rtrain):
@@ -137,7 +147,9 @@ def test_a_rank_that_dies_ends_the_job(rtrain):
 
 
 def test_in_train_elastic_too_and_the_next_job_goes_on(rtrain):
-    text = training(at_step=LOSE.format(rank=1, step=5), after_step=SAVE.replace("@MODE@", "SYNC"), limits="max_failures = 3")
+    text = training(
+        at_step=LOSE.format(rank=1, step=5), after_step=SAVE.replace("@MODE@", "SYNC"), limits="max_failures = 3"
+    )
     calm = Job(rtrain, rtrain.script(training()), args=("--name", "calm")).wait()
     path = rtrain.script(text)
     first, second = Job(rtrain, path).wait()
@@ -185,32 +197,69 @@ def test_a_missing_rank_is_named(rtrain):
     script = rtrain.script(WAITS.replace("STOPS", "true"))
     missing = {0: "the process of rank 0 has not begun this fit()", 1: "rank 1"}
     for present, absent in ((0, 1), (1, 0)):
-        env = {"RANK": present, "LOCAL_RANK": present, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2, "MASTER_ADDR": "localhost",
-               "MASTER_PORT": 29501, "RTRAIN_JOIN_TIMEOUT_S": 0.5}
-        process = Running([RTRAIN, "run", str(script)], rtrain.folder,
-                          {**rtrain.env, **{name: str(value) for name, value in env.items()}})
+        env = {
+            "RANK": present,
+            "LOCAL_RANK": present,
+            "WORLD_SIZE": 2,
+            "LOCAL_WORLD_SIZE": 2,
+            "MASTER_ADDR": "localhost",
+            "MASTER_PORT": 29501,
+            "RTRAIN_JOIN_TIMEOUT_S": 0.5,
+        }
+        process = Running(
+            [RTRAIN, "run", str(script)],
+            rtrain.folder,
+            {**rtrain.env, **{name: str(value) for name, value in env.items()}},
+        )
         result = process.wait()
         assert result.returncode > 0 and missing[absent] in result.stderr and "0.5 s" in result.stderr, result.stderr
 
 
-@pytest.mark.parametrize("change, text", [
-    ({"RANK": "two"}, "RANK = 'two': expected a whole number"),
-    ({"RANK": "2", "LOCAL_RANK": "2"}, "with WORLD_SIZE = 2 the ranks are 0 to 1"),
-    ({"WORLD_SIZE": "3"}, "not a multiple of LOCAL_WORLD_SIZE = 2"),
-    ({"LOCAL_RANK": "1"}, "on one host they are the same"),
-    ({"RTRAIN_JOIN_TIMEOUT_S": "soon"}, "RTRAIN_JOIN_TIMEOUT_S = 'soon' in the environment: expected a number of seconds")])
+@pytest.mark.parametrize(
+    "change, text",
+    [
+        ({"RANK": "two"}, "RANK = 'two': expected a whole number"),
+        ({"RANK": "2", "LOCAL_RANK": "2"}, "with WORLD_SIZE = 2 the ranks are 0 to 1"),
+        ({"WORLD_SIZE": "3"}, "not a multiple of LOCAL_WORLD_SIZE = 2"),
+        ({"LOCAL_RANK": "1"}, "on one host they are the same"),
+        (
+            {"RTRAIN_JOIN_TIMEOUT_S": "soon"},
+            "RTRAIN_JOIN_TIMEOUT_S = 'soon' in the environment: expected a number of seconds",
+        ),
+    ],
+)
 def test_wrong_variables_are_named(rtrain, change, text):
     script = rtrain.script(WAITS.replace("STOPS", "true"))
-    env = {**rtrain.env, "RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2",
-           "MASTER_ADDR": "localhost", "MASTER_PORT": "29502", **change}
+    env = {
+        **rtrain.env,
+        "RANK": "0",
+        "LOCAL_RANK": "0",
+        "WORLD_SIZE": "2",
+        "LOCAL_WORLD_SIZE": "2",
+        "MASTER_ADDR": "localhost",
+        "MASTER_PORT": "29502",
+        **change,
+    }
     result = Running([RTRAIN, "run", str(script)], rtrain.folder, env).wait()
     assert result.returncode == 3 and text in result.stderr, result.stderr
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="Python's torch is missing (RTRAIN_TEST_PYTHON)")
 def test_the_real_torchrun(rtrain):
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python",
-                RTRAIN, "run", str(rtrain.script(TRAIN)), "-n", "0"]
+    torchrun = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+        "--no-python",
+        RTRAIN,
+        "run",
+        str(rtrain.script(TRAIN)),
+        "-n",
+        "0",
+    ]
     logs = rtrain.folder / "logs"
     logs.mkdir()
     env = {**rtrain.env, "TMPDIR": str(logs)}  # torchrun leaves its own

@@ -47,7 +47,9 @@ def test_the_process_group_lives_as_long_as_the_train_function(rtrain):
 
 # behaviour: the workers' life cycle: group formed, function run, group ended
 def test_what_a_rank_knows_by_itself_asks_no_other_rank(rtrain):
-    ranks = reported(rtrain, """
+    ranks = reported(
+        rtrain,
+        """
         local dist = torch.distributed
         local function known()
           return {there = dist.is_initialized(), rank = dist.get_rank(), size = dist.get_world_size(),
@@ -64,36 +66,49 @@ def test_what_a_rank_knows_by_itself_asks_no_other_rank(rtrain):
           both.after = dist.is_initialized()
           train.report(both)
         end
-        """)
-    assert ranks == [{"there": True, "rank": rank, "size": 2, "backend": "shm", "last": 1, "after": False}
-                     for rank in range(2)]
+        """,
+    )
+    assert ranks == [
+        {"there": True, "rank": rank, "size": 2, "backend": "shm", "last": 1, "after": False} for rank in range(2)
+    ]
 
 
 # behaviour: local ranks
 def test_local_ranks_and_the_rest_of_the_context(rtrain):
-    ranks = reported(rtrain, """
+    ranks = reported(
+        rtrain,
+        """
         local function train_func()
           local context = train.get_context()
           train.report{rank = context:get_world_rank(), world = context:get_world_size(),
             local_rank = context:get_local_rank(), local_world = context:get_local_world_size(),
             node = context:get_node_rank(), name = context:get_experiment_name()}
         end
-        """, "--name", "mine")
-    assert ranks == [{"rank": rank, "world": 2, "local_rank": rank, "local_world": 2, "node": 0, "name": "mine"}
-                     for rank in range(2)]
+        """,
+        "--name",
+        "mine",
+    )
+    assert ranks == [
+        {"rank": rank, "world": 2, "local_rank": rank, "local_world": 2, "node": 0, "name": "mine"} for rank in range(2)
+    ]
 
 
 def test_one_parameter_is_the_config(rtrain):
-    ranks = reported(rtrain, """
+    ranks = reported(
+        rtrain,
+        """
         local function train_func(config)
           train.report{config = config}
         end
-        """)
+        """,
+    )
     assert ranks == [{"config": {"lr": 0.5, "name": "x", "nested": {"depth": 2, "list": [1, 2, 3]}}}] * 2
 
 
 def test_upvalues_nested_functions_and_script_globals_travel(rtrain):
-    ranks = reported(rtrain, """
+    ranks = reported(
+        rtrain,
+        """
         local factor = 3
         local counter = 0
         local function bump() counter = counter + 1 return counter end
@@ -106,12 +121,15 @@ def test_upvalues_nested_functions_and_script_globals_travel(rtrain):
           local function inner() return scaled(2) end
           train.report{global = from_global(1), nested = inner(), shared = bump() + read()}
         end
-        """)
+        """,
+    )
     assert ranks == [{"global": 103, "nested": 6, "shared": 4}] * 2
 
 
 def test_metatables_cycles_and_tensors_travel(rtrain):
-    ranks = reported(rtrain, """
+    ranks = reported(
+        rtrain,
+        """
         local Point = {}
         Point.__index = Point
         function Point:sum() return self.x + self.y end
@@ -126,18 +144,22 @@ def test_metatables_cycles_and_tensors_travel(rtrain):
           train.report{sum = (p + p):sum(), ring = ring.self == ring, same = getmetatable(p) == Point,
             shape = base.shape, view = view:tolist()}
         end
-        """)
+        """,
+    )
     assert ranks == [{"sum": 6, "ring": True, "same": True, "shape": [2, 3], "view": [40, 4, 5]}] * 2
 
 
 def test_modules_beside_the_script_travel_by_name(rtrain):
     rtrain.script("return {twice = function(x) return 2 * x end}", name="helper.lua")
-    ranks = reported(rtrain, """
+    ranks = reported(
+        rtrain,
+        """
         local helper = require 'helper'
         local function train_func()
           train.report{twice = helper.twice(21), same = require('helper') == helper}
         end
-        """)
+        """,
+    )
     assert ranks == [{"twice": 42, "same": True}] * 2
 
 
@@ -145,36 +167,49 @@ def test_a_script_may_have_a_folder_called_base(rtrain):
     (rtrain.folder / "base").mkdir()
     rtrain.script("return {name = 'mine'}", name="base.lua")
     rtrain.script("return {twice = function(x) return 2 * x end}", name="base/model.lua")
-    ranks = reported(rtrain, """
+    ranks = reported(
+        rtrain,
+        """
         local base, model = require 'base', require 'base.model'
         local function train_func()
           train.report{name = base.name, twice = model.twice(21), same = require('base.model') == model}
         end
-        """)
+        """,
+    )
     assert ranks == [{"name": "mine", "twice": 42, "same": True}] * 2
 
 
 def test_what_cannot_travel_fails_at_its_first_use_with_its_name(rtrain):
-    result = rtrain.run(PREAMBLE + """
+    result = rtrain.run(
+        PREAMBLE
+        + """
         local log_file = io.open('log.txt', 'w')
         local function train_func()
           train.report{before = true}
           log_file:write('x')
         end
-        """ + FIT)
+        """
+        + FIT
+    )
     assert result.returncode == 1
     assert "log_file" in result.stderr
     assert rtrain.reports() == [{"before": True}]
 
 
 def test_what_cannot_travel_does_no_harm_unused(rtrain):
-    assert reported(rtrain, """
+    assert (
+        reported(
+            rtrain,
+            """
         local thread = coroutine.create(function() end)
         local function train_func()
           if train.get_context():get_world_size() == 0 then print(thread) end
           train.report{fine = true}
         end
-        """) == [{"fine": True}] * 2
+        """,
+        )
+        == [{"fine": True}] * 2
+    )
 
 
 def test_the_script_runs_once_and_the_train_function_not_in_the_controller(rtrain):
@@ -195,7 +230,9 @@ def test_the_script_runs_once_and_the_train_function_not_in_the_controller(rtrai
 
 
 def test_output_of_workers_carries_the_rank_and_is_kept(rtrain):
-    result = rtrain.run_ok(PREAMBLE + """
+    result = rtrain.run_ok(
+        PREAMBLE
+        + """
         local function train_func()
           local rank = train.get_context():get_world_rank()
           print('to stdout by ' .. rank)
@@ -203,7 +240,9 @@ def test_output_of_workers_carries_the_rank_and_is_kept(rtrain):
           os.execute('echo from a child of ' .. rank)
           train.report{ok = true}
         end
-        """ + FIT)
+        """
+        + FIT
+    )
     for rank in range(2):
         (line,) = [line for line in result.stdout.splitlines() if f"to stdout by {rank}" in line]
         assert str(rank) in line.split("to stdout")[0]

@@ -88,19 +88,22 @@ def test_the_return_value_of_rank_0_and_no_checkpoint_is_no_error(rtrain):
     assert words(result, "result") == [["0", "two", "nil", "nil", "nil", "0", "0"]]
 
 
-@pytest.mark.parametrize("wrong, hint", [
-    ("train.RunConfig{sync_config = {}}", "sync_config is not there any more"),
-    ("train.RunConfig{verbose = 1}", "`rtrain run -q` shows less"),
-    ("train.RunConfig{progress_reporter = {}}", "progress_reporter is not there any more"),
-    ("train.RunConfig{log_to_file = true}", "rtrain logs RUN"),
-    ("train.RunConfig{storage_pth = 'x'}", "did you mean 'storage_path'?"),
-    ("train.FailureConfig{fail_fast = true}", "fail_fast is not there any more"),
-    ("train.ScalingConfig{trainer_resources = {}}", "trainer_resources is not there any more"),
-    ("train.TorchTrainer{train_loop_per_worker = print, resume_from_checkpoint = 'x'}", "expected a Checkpoint"),
-    ("train.TorchTrainer{train_loop_per_worker = print, metadata = {f = print}}", "metadata.f is a function"),
-    ("train.TorchTrainer{train_loop_per_worker = print, num_workers = 2}", "num_workers belongs to ScalingConfig"),
-    ("train.TorchTrainer{train_loop_per_worker = function(a, b) end}", "takes no parameter or one"),
-])
+@pytest.mark.parametrize(
+    "wrong, hint",
+    [
+        ("train.RunConfig{sync_config = {}}", "sync_config is not there any more"),
+        ("train.RunConfig{verbose = 1}", "`rtrain run -q` shows less"),
+        ("train.RunConfig{progress_reporter = {}}", "progress_reporter is not there any more"),
+        ("train.RunConfig{log_to_file = true}", "rtrain logs RUN"),
+        ("train.RunConfig{storage_pth = 'x'}", "did you mean 'storage_path'?"),
+        ("train.FailureConfig{fail_fast = true}", "fail_fast is not there any more"),
+        ("train.ScalingConfig{trainer_resources = {}}", "trainer_resources is not there any more"),
+        ("train.TorchTrainer{train_loop_per_worker = print, resume_from_checkpoint = 'x'}", "expected a Checkpoint"),
+        ("train.TorchTrainer{train_loop_per_worker = print, metadata = {f = print}}", "metadata.f is a function"),
+        ("train.TorchTrainer{train_loop_per_worker = print, num_workers = 2}", "num_workers belongs to ScalingConfig"),
+        ("train.TorchTrainer{train_loop_per_worker = function(a, b) end}", "takes no parameter or one"),
+    ],
+)
 # behaviour: unknown and removed config keys
 def test_deprecated_and_unknown_keys_are_refused(rtrain, wrong, hint):
     result = rtrain("exec", rtrain.script(f"local train = require 'rtrain'\nlocal _ = {wrong}\n"))
@@ -124,7 +127,8 @@ def test_variables_reach_every_worker(rtrain):
           end,
           scaling_config = {num_workers = 2},
           run_config = train.RunConfig{
-            worker_env = {MINE = 'a b', NUMBER = 3, BOTH = 'worker', OMP_NUM_THREADS = '1', LUA_PATH = './extra_modules/?.lua;;'},
+            worker_env = {MINE = 'a b', NUMBER = 3, BOTH = 'worker', OMP_NUM_THREADS = '1',
+              LUA_PATH = './extra_modules/?.lua;;'},
             worker_runtime_env = {env_vars = {RAYS = 'spelling', MINE = 'no'}}}}):fit()
         assert(os.getenv 'MINE' == nil and os.getenv 'BOTH' == 'driver')
         """)
@@ -191,8 +195,15 @@ def test_the_working_directory_stays(rtrain):
 
 
 def test_train_functions_calls_outside_a_worker_are_refused(rtrain):
-    for call in ("report{}", "get_context()", "get_checkpoint()", "get_dataset_shard('x')", "collective.barrier()",
-                 "collective.broadcast_from_rank_zero(1)", "torch.get_device()"):
+    for call in (
+        "report{}",
+        "get_context()",
+        "get_checkpoint()",
+        "get_dataset_shard('x')",
+        "collective.barrier()",
+        "collective.broadcast_from_rank_zero(1)",
+        "torch.get_device()",
+    ):
         result = rtrain("exec", rtrain.script(f"require('rtrain').{call}"))
         assert result.returncode == 1 and "works in the train function only" in result.stderr, call
 
@@ -230,7 +241,8 @@ def test_the_table_of_all_reports_as_csv(rtrain):
         """)
     assert words(result, "rows") == [["3", "1"]]
     assert (rtrain.folder / "table.csv").read_text() == (
-        'deep/x,list/1,list/2,loss,note\n1,,,0.5,"a, ""b"""\n,4,5,nan,\n,,,inf,\n')
+        'deep/x,list/1,list/2,loss,note\n1,,,0.5,"a, ""b"""\n,4,5,nan,\n,,,inf,\n'
+    )
 
 
 def test_metrics_in_json_are_json(rtrain):
@@ -309,7 +321,8 @@ def test_metadata_is_in_checkpoints_and_another_run_begins_with_one(rtrain):
           end
           return train.get_context():get_metadata().owner
         end
-        local first = train.TorchTrainer(loop, {train_loop_config = {epochs = 2}, metadata = {owner = 'ada', size = {1, 2}}}):fit()
+        local metadata = {owner = 'ada', size = {1, 2}}
+        local first = train.TorchTrainer(loop, {train_loop_config = {epochs = 2}, metadata = metadata}):fit()
         local own = first.checkpoint:get_metadata()
         print('metadata', first.return_value, own.owner, own.epoch, own.size[2],
           first.best_checkpoints[1].checkpoint:get_metadata().owner)
@@ -340,6 +353,9 @@ def test_workers_find_who_they_are_in_their_environment(rtrain):
         train.TorchTrainer(loop, {scaling_config = {num_workers = 0}}):fit()
         print('after', os.getenv 'RANK', os.getenv 'MASTER_PORT')
         """)
-    assert words(result, "found") == [["0 1 0 1 0 127.0.0.1", "true"], ["0 2 0 2 0 127.0.0.1", "true"],
-                                      ["1 2 1 2 0 127.0.0.1", "true"]]
+    assert words(result, "found") == [
+        ["0 1 0 1 0 127.0.0.1", "true"],
+        ["0 2 0 2 0 127.0.0.1", "true"],
+        ["1 2 1 2 0 127.0.0.1", "true"],
+    ]
     assert words(result, "after") == [["nil", "nil"]]

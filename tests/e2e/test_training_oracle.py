@@ -71,8 +71,8 @@ def idx(name):
         pytest.skip(f"{path} is not here: scripts/setup installs it")
     content = gzip.decompress(path.read_bytes())
     rank = content[3]
-    shape = [int.from_bytes(content[4 + 4 * i:8 + 4 * i], "big") for i in range(rank)]
-    return torch.frombuffer(bytearray(content[4 + 4 * rank:]), dtype=torch.uint8).reshape(shape)
+    shape = [int.from_bytes(content[4 + 4 * i : 8 + 4 * i], "big") for i in range(rank)]
+    return torch.frombuffer(bytearray(content[4 + 4 * rank :]), dtype=torch.uint8).reshape(shape)
 
 
 def test_python_finds_the_same_accuracy_in_the_saved_model(rtrain):
@@ -85,8 +85,13 @@ def test_python_finds_the_same_accuracy_in_the_saved_model(rtrain):
     saved = torch.load(pathlib.Path(checkpoint["path"]) / "state.pt", weights_only=True)
     assert saved["samples"] == 4096
     model = torch.nn.Sequential(
-        torch.nn.Conv2d(1, 8, 3), torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.BatchNorm2d(8), torch.nn.Flatten(),
-        torch.nn.Linear(8 * 13 * 13, 10))
+        torch.nn.Conv2d(1, 8, 3),
+        torch.nn.ReLU(),
+        torch.nn.MaxPool2d(2),
+        torch.nn.BatchNorm2d(8),
+        torch.nn.Flatten(),
+        torch.nn.Linear(8 * 13 * 13, 10),
+    )
     model.load_state_dict(saved["model"])
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     optimizer.load_state_dict(saved["optimizer"])

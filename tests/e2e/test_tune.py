@@ -31,18 +31,24 @@ def lines(result):
 
 
 def test_a_grid_of_trials_gives_a_result_for_each(rtrain):
-    result = rtrain.run_ok(GRID % "" + """
+    result = rtrain.run_ok(
+        GRID % ""
+        + """
         print(#grid, grid.num_errors, grid.num_terminated)
         for i, result in grid:iter() do print(i, result.config.lr, result.config.steps, result.metrics.step, result.path) end
         local best = grid:get_best_result()
         print(best.config.lr, best == grid[2], grid:get_best_result('loss', 'max').config.lr)
         print(grid:get_best_result('step', 'min', 'all').metrics.step, #best.metrics_dataframe)
         print(grid:get_dataframe():to_csv())
-    """)
+    """
+    )
     out = lines(result)
     assert out[0] == "3\t0\t3"
     assert [line.split("\t")[:4] for line in out[1:4]] == [
-        ["1", "0.1", "3", "3"], ["2", "0.2", "3", "3"], ["3", "0.7", "3", "3"]]
+        ["1", "0.1", "3", "3"],
+        ["2", "0.2", "3", "3"],
+        ["3", "0.7", "3", "3"],
+    ]
     assert out[4] == "0.2\ttrue\t0.7"
     assert out[5] == "3\t3"
     assert out[6] == "config/lr,config/steps,loss,step,trial_id"
@@ -61,7 +67,10 @@ def test_its_trials_are_runs_with_a_tag_and_a_best_one(rtrain):
     assert "best trial: first-001 with loss=0.0033333 (lr=0.2)" in result.stderr
     assert "rtrain ls --tag sweep:first" in result.stderr
     assert [line.split()[0] for line in result.stderr.splitlines() if line.startswith("first-")] == [
-        "first-000", "first-001", "first-002"]
+        "first-000",
+        "first-001",
+        "first-002",
+    ]
     assert "first-001 *" in result.stderr
 
 
@@ -100,7 +109,8 @@ def test_a_trial_that_fails_is_an_error_of_the_grid_alone(rtrain):
 
 
 def test_what_a_trial_captures_and_the_options_of_the_command_reach_it(rtrain):
-    rtrain.run_ok("""
+    rtrain.run_ok(
+        """
         local train = require 'rtrain'
         local scale = 10
         local function scaled(x) return x * scale end
@@ -115,10 +125,23 @@ def test_what_a_trial_captures_and_the_options_of_the_command_reach_it(rtrain):
           },
           tune_config = {num_samples = 2, seed = 4},
         }):fit()
-    """, "--set", "extra=7", "--name", "mine", "--tag", "t", "--note", "tried")
+    """,
+        "--set",
+        "extra=7",
+        "--name",
+        "mine",
+        "--tag",
+        "t",
+        "--note",
+        "tried",
+    )
     runs = rtrain.json("ls", "--tag", "t")
     assert sorted((run["name"], run["num_workers"]) for run in runs) == [
-        ("mine-000", 1), ("mine-001", 2), ("mine-002", 1), ("mine-003", 2)]
+        ("mine-000", 1),
+        ("mine-001", 2),
+        ("mine-002", 1),
+        ("mine-003", 2),
+    ]
     for run in runs:
         shown = rtrain.json("show", run["name"])
         assert shown["config"]["model"]["width"] in (4, 8) and shown["config"]["extra"] == 7
@@ -135,8 +158,10 @@ def test_a_name_that_is_taken_is_refused(rtrain):
     assert "the sweep 'first' is there already" in again.stderr and "--resume auto" in again.stderr
     rtrain.run_ok("require('rtrain').TorchTrainer{train_loop_per_worker = function() end}:fit()", "--name", "other-001")
     other = rtrain.run_ok(GRID.replace("'first'", "'other'") % "")
-    assert "trial other-001 failed" in other.stderr and "--resume auto" in (
-        rtrain.storage / ".sweeps/other/logs/other-001.log").read_text(), "another's run is left alone"
+    assert (
+        "trial other-001 failed" in other.stderr
+        and "--resume auto" in (rtrain.storage / ".sweeps/other/logs/other-001.log").read_text()
+    ), "another's run is left alone"
 
 
 def test_a_tuner_says_what_is_wrong_with_it(rtrain):
@@ -196,9 +221,13 @@ train.Tuner(train.TorchTrainer {
 def test_a_killed_sweep_ends_its_trials_and_goes_on_where_it_was(rtrain):
     script = rtrain.script(PATIENT.replace("FOLDER", f"'{rtrain.folder}'"))
     running = rtrain.start("run", script)
-    wait_until(lambda: (rtrain.folder / "saved").exists() and rtrain.query(
-        "SELECT 1 FROM runs WHERE name = 'patient-000' AND status = 'FINISHED'") and rtrain.query(
-        "SELECT 1 FROM runs WHERE name = 'patient-002' AND status = 'RUNNING'"))
+    wait_until(
+        lambda: (
+            (rtrain.folder / "saved").exists()
+            and rtrain.query("SELECT 1 FROM runs WHERE name = 'patient-000' AND status = 'FINISHED'")
+            and rtrain.query("SELECT 1 FROM runs WHERE name = 'patient-002' AND status = 'RUNNING'")
+        )
+    )
     os.kill(running.pid, signal.SIGKILL)
     running.process.wait()
     rtrain.wait_for_processes()
@@ -208,12 +237,20 @@ def test_a_killed_sweep_ends_its_trials_and_goes_on_where_it_was(rtrain):
     (rtrain.folder / "go").touch()
     result = rtrain("run", script, "--resume", "auto")
     assert result.returncode == 0, result.stderr
-    attempts = {name: [status for status, in rtrain.query(
-        "SELECT attempts.status FROM attempts JOIN runs USING(run_id) WHERE name = ? ORDER BY attempt", name)]
-        for name in ("patient-000", "patient-001", "patient-002")}
+    attempts = {
+        name: [
+            status
+            for (status,) in rtrain.query(
+                "SELECT attempts.status FROM attempts JOIN runs USING(run_id) WHERE name = ? ORDER BY attempt", name
+            )
+        ]
+        for name in ("patient-000", "patient-001", "patient-002")
+    }
     assert attempts["patient-000"] == ["FINISHED"], "a trial that has ended is not trained again"
     assert attempts["patient-001"] == ["LOST", "FINISHED"]
-    assert [report["step"] for report in rtrain.reports("patient-001")] == [1, 2, 3, 4], "it goes on from its checkpoint"
+    assert [report["step"] for report in rtrain.reports("patient-001")] == [1, 2, 3, 4], (
+        "it goes on from its checkpoint"
+    )
     assert [report["step"] for report in rtrain.reports("patient-002")] == [1, 2, 3, 4]
     assert len(rtrain.json("ls", "--tag", "sweep:patient")) == 3
 

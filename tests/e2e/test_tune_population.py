@@ -61,7 +61,11 @@ def events(rtrain, name):
 
 
 def exploits(rtrain, name):
-    return [(event["number"], event["donor"], event["config"]) for event in events(rtrain, name) if event["event"] == "exploit"]
+    return [
+        (event["number"], event["donor"], event["config"])
+        for event in events(rtrain, name)
+        if event["event"] == "exploit"
+    ]
 
 
 def test_a_bad_trial_takes_a_good_ones_weights_and_another_configuration(rtrain):

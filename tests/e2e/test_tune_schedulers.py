@@ -82,7 +82,7 @@ class Halving:
         while milestone <= max_t:
             milestones.append(milestone)
             milestone *= reduction_factor
-        self.rungs = {s: [(m, {}) for m in reversed(milestones[s - 1:])] for s in set(bracket_of.values())}
+        self.rungs = {s: [(m, {}) for m in reversed(milestones[s - 1 :])] for s in set(bracket_of.values())}
 
     def cutoff(self, scores):
         scores = sorted(Fraction(score) for score in scores)
@@ -112,12 +112,23 @@ class Halving:
 def test_asha_stops_what_a_simulation_of_it_stops(rtrain):
     rng, cases = random.Random(1), []
     for seed in range(600):
-        options = {"max_t": rng.choice([9, 27, 30, 100, 1000]), "grace_period": rng.choice([1, 2, 5]),
-                   "reduction_factor": rng.choice([2, 3, 4, 2.5, 10]), "brackets": rng.choice([1, 1, 3]),
-                   "stop_last_trials": rng.random() < 0.7}
+        options = {
+            "max_t": rng.choice([9, 27, 30, 100, 1000]),
+            "grace_period": rng.choice([1, 2, 5]),
+            "reduction_factor": rng.choice([2, 3, 4, 2.5, 10]),
+            "brackets": rng.choice([1, 1, 3]),
+            "stop_last_trials": rng.random() < 0.7,
+        }
         events = sequence(rng, rng.choice([continuous, with_ties]), 40, rng.random() < 0.5)
-        cases.append({"scheduler": "ASHAScheduler", "mode": rng.choice(["min", "max"]), "seed": seed, "options": options,
-                      "events": events})
+        cases.append(
+            {
+                "scheduler": "ASHAScheduler",
+                "mode": rng.choice(["min", "max"]),
+                "seed": seed,
+                "options": options,
+                "events": events,
+            }
+        )
     said, count, used = decided(rtrain, cases), collections.Counter(), collections.Counter()
     for case, answers in zip(cases, said):
         brackets = {event[0]: answer for event, answer in zip(case["events"], answers) if len(event) == 1}
@@ -138,9 +149,13 @@ class Median:
 
     def decide(self, trial, time, value):
         self.values[trial][time] = self.sign * value
-        means = [statistics.fmean(scoped) for other, values in self.values.items()
-                 if other != trial and max(values) >= time
-                 and (scoped := [value for t, value in values.items() if self.grace <= t <= time])]
+        means = [
+            statistics.fmean(scoped)
+            for other, values in self.values.items()
+            if other != trial
+            and max(values) >= time
+            and (scoped := [value for t, value in values.items() if self.grace <= t <= time])
+        ]
         if time < self.grace or len(means) < self.least:
             return "CONTINUE"
         return "STOP" if max(self.values[trial].values()) < statistics.median(means) else "CONTINUE"
@@ -149,10 +164,19 @@ class Median:
 def test_the_median_rule_stops_what_a_simulation_of_it_stops(rtrain):
     rng, cases = random.Random(2), []
     for _ in range(400):
-        options = {"time_attr": "training_iteration", "grace_period": rng.choice([0, 1, 4]),
-                   "min_samples_required": rng.choice([1, 3, 5])}
-        cases.append({"scheduler": "MedianStoppingRule", "mode": rng.choice(["min", "max"]), "options": options,
-                      "events": sequence(rng, continuous, 30, rng.random() < 0.5)})
+        options = {
+            "time_attr": "training_iteration",
+            "grace_period": rng.choice([0, 1, 4]),
+            "min_samples_required": rng.choice([1, 3, 5]),
+        }
+        cases.append(
+            {
+                "scheduler": "MedianStoppingRule",
+                "mode": rng.choice(["min", "max"]),
+                "options": options,
+                "events": sequence(rng, continuous, 30, rng.random() < 0.5),
+            }
+        )
     count = collections.Counter()
     for case, answers in zip(cases, decided(rtrain, cases)):
         reference = Median(case["mode"], **case["options"])
@@ -163,8 +187,11 @@ def test_the_median_rule_stops_what_a_simulation_of_it_stops(rtrain):
 def test_a_nan_is_worse_than_all_and_counts_in_no_comparison(rtrain):
     nan = float("nan")
     asha = {"scheduler": "ASHAScheduler", "mode": "min", "options": {"max_t": 9, "reduction_factor": 3}}
-    median = {"scheduler": "MedianStoppingRule", "mode": "min", "options": {
-        "time_attr": "training_iteration", "grace_period": 1, "min_samples_required": 1}}
+    median = {
+        "scheduler": "MedianStoppingRule",
+        "mode": "min",
+        "options": {"time_attr": "training_iteration", "grace_period": 1, "min_samples_required": 1},
+    }
     events = [[0], [1], [2], [3], [0, 1, nan], [1, 1, 5], [2, 1, nan], [3, 1, 5]]
     path = rtrain.folder / "cases.jsonl"
     text = "".join(json.dumps(dict(case, events=events)) + "\n" for case in (asha, median))
@@ -205,15 +232,23 @@ def test_a_stopped_trial_is_a_run_that_finished_and_says_why(rtrain, workers):
     result = rtrain.run_ok(SWEEP % (workers, scheduler))
     assert result.stdout.splitlines() == ["1\t9\tnil", "2\t3\tnil", "3\t9\tnil", "4\t3\tnil"]
     assert {run["status"] for run in rtrain.json("ls")} == {"FINISHED"}
-    notes = {run["name"]: [note["text"] for note in rtrain.json("show", run["name"])["annotations"]]
-             for run in rtrain.json("ls")}
+    notes = {
+        run["name"]: [note["text"] for note in rtrain.json("show", run["name"])["annotations"]]
+        for run in rtrain.json("ls")
+    }
     assert notes["halving-000"] == notes["halving-002"] == ["came to the end"]
-    assert notes["halving-001"] == ["ended after report 3. AsyncHyperBandScheduler: loss=2 at training_iteration 3 is not "
-                                    "among the best 1/2"]
-    assert rtrain.query("SELECT count(*) FROM reports WHERE run_id = (SELECT run_id FROM runs WHERE name = 'halving-001')"
-                        ) == [(3 * max(workers, 1),)], "all ranks stop at the same report"
+    assert notes["halving-001"] == [
+        "ended after report 3. AsyncHyperBandScheduler: loss=2 at training_iteration 3 is not among the best 1/2"
+    ]
+    assert rtrain.query(
+        "SELECT count(*) FROM reports WHERE run_id = (SELECT run_id FROM runs WHERE name = 'halving-001')"
+    ) == [(3 * max(workers, 1),)], "all ranks stop at the same report"
     assert [line.split()[1] for line in result.stderr.splitlines() if line.startswith("halving-")] == [
-        "FINISHED", "STOPPED", "*", "STOPPED"]
+        "FINISHED",
+        "STOPPED",
+        "*",
+        "STOPPED",
+    ]
 
 
 def test_the_median_rule_stops_trials_of_a_sweep(rtrain):

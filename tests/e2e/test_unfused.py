@@ -6,11 +6,16 @@ torch = pytest.importorskip("torch", reason="Python's torch is not here: scripts
 
 STEPS = 40
 CASES = [
-    ("Adam", {"lr": 0.1}), ("Adam", {"lr": 0.01, "weight_decay": 0.1, "amsgrad": True, "betas": (0.8, 0.95)}),
-    ("Adam", {"lr": 0.1, "maximize": True, "eps": 1e-3}), ("AdamW", {"lr": 0.1, "weight_decay": 0.3}),
-    ("AdamW", {"lr": 0.1, "amsgrad": True, "maximize": True}), ("SGD", {"lr": 0.1}),
-    ("SGD", {"lr": 0.05, "momentum": 0.9, "weight_decay": 0.1}), ("SGD", {"lr": 0.1, "momentum": 0.5, "dampening": 0.3}),
-    ("SGD", {"lr": 0.05, "momentum": 0.9, "nesterov": True, "maximize": True}), ("Adagrad", {"lr": 0.1}),
+    ("Adam", {"lr": 0.1}),
+    ("Adam", {"lr": 0.01, "weight_decay": 0.1, "amsgrad": True, "betas": (0.8, 0.95)}),
+    ("Adam", {"lr": 0.1, "maximize": True, "eps": 1e-3}),
+    ("AdamW", {"lr": 0.1, "weight_decay": 0.3}),
+    ("AdamW", {"lr": 0.1, "amsgrad": True, "maximize": True}),
+    ("SGD", {"lr": 0.1}),
+    ("SGD", {"lr": 0.05, "momentum": 0.9, "weight_decay": 0.1}),
+    ("SGD", {"lr": 0.1, "momentum": 0.5, "dampening": 0.3}),
+    ("SGD", {"lr": 0.05, "momentum": 0.9, "nesterov": True, "maximize": True}),
+    ("Adagrad", {"lr": 0.1}),
     ("Adagrad", {"lr": 0.1, "lr_decay": 0.1, "weight_decay": 0.2, "initial_accumulator_value": 0.5}),
 ]
 DTYPES = [torch.float32, torch.float64, torch.complex64]
@@ -61,8 +66,18 @@ def test_the_numbers_are_those_of_pythons_default(rtrain, tmp_path):
     cases = [(name, options, dtype) for dtype in DTYPES for name, options in CASES]
     files = [str(tmp_path / name) for name in ("starts.pt", "cases.pt", "out.pt")]
     torch.save({str(dtype)[6:]: starts(dtype) for dtype in DTYPES}, files[0])
-    torch.save([{"name": name, "options": {**options, **({"betas": list(options["betas"])} if "betas" in options else {})},
-                 "dtype": str(dtype)[6:], "steps": STEPS} for name, options, dtype in cases], files[1])
+    torch.save(
+        [
+            {
+                "name": name,
+                "options": {**options, **({"betas": list(options["betas"])} if "betas" in options else {})},
+                "dtype": str(dtype)[6:],
+                "steps": STEPS,
+            }
+            for name, options, dtype in cases
+        ],
+        files[1],
+    )
     result = rtrain("exec", rtrain.script(SCRIPT), *files)
     assert result.returncode == 0, result.stderr
     wrong = []

@@ -41,8 +41,11 @@ def test_the_list_has_every_variable_that_the_code_reads(rtrain):
     read = read_names()
     assert len(read) > 30
     assert {name: str(path) for name, path in read.items() if name not in listed} == {}
-    own = {row["name"] for row in rtrain.json("env", "--variables")
-           if row["name"].startswith("RTRAIN_") or row["group"].startswith("Of launchers")}
+    own = {
+        row["name"]
+        for row in rtrain.json("env", "--variables")
+        if row["name"].startswith("RTRAIN_") or row["group"].startswith("Of launchers")
+    }
     assert own <= set(read), "nobody reads it any more"
 
 

@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="Python's torch is not here: scripts/test --oracle installs it")
 vision = pytest.importorskip("torchvision.models", reason="torchvision is not here: scripts/test --oracle installs it")
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "oracle"))
-from harness.vision import ConvNet  # noqa: E402
+from harness.vision import ConvNet
 
 
 def gray(model):
@@ -23,8 +23,16 @@ def short(model, features):
     return model
 
 
-VIT_SIZES = dict(image_size=16, patch_size=4, num_layers=2, num_heads=2, hidden_dim=16, mlp_dim=32, num_classes=7)
-STEM = [dict(out_channels=4, kernel_size=3, stride=2), dict(out_channels=6, kernel_size=3, stride=2)]
+VIT_SIZES = {
+    "image_size": 16,
+    "patch_size": 4,
+    "num_layers": 2,
+    "num_heads": 2,
+    "hidden_dim": 16,
+    "mlp_dim": 32,
+    "num_classes": 7,
+}
+STEM = [{"out_channels": 4, "kernel_size": 3, "stride": 2}, {"out_channels": 6, "kernel_size": 3, "stride": 2}]
 
 
 def vision_transformer():
@@ -35,29 +43,61 @@ def vision_transformer():
 # name, Lua, Python, shape of an input
 MODELS = [
     ("resnet18", "models.resnet18{num_classes = 10}", partial(vision.resnet18, num_classes=10), (2, 3, 64, 64)),
-    ("resnet18_gray", "gray(models.resnet18{num_classes = 10})", lambda: gray(vision.resnet18(num_classes=10)),
-     (2, 1, 28, 28)),
-    ("resnet50", "models.resnet50{zero_init_residual = true}", partial(vision.resnet50, zero_init_residual=True),
-     (2, 3, 64, 64)),
-    ("resnext50_32x4d", "models.resnext50_32x4d{replace_stride_with_dilation = {false, true, true}}",
-     partial(vision.resnext50_32x4d, replace_stride_with_dilation=[False, True, True]), (2, 3, 64, 64)),
+    (
+        "resnet18_gray",
+        "gray(models.resnet18{num_classes = 10})",
+        lambda: gray(vision.resnet18(num_classes=10)),
+        (2, 1, 28, 28),
+    ),
+    (
+        "resnet50",
+        "models.resnet50{zero_init_residual = true}",
+        partial(vision.resnet50, zero_init_residual=True),
+        (2, 3, 64, 64),
+    ),
+    (
+        "resnext50_32x4d",
+        "models.resnext50_32x4d{replace_stride_with_dilation = {false, true, true}}",
+        partial(vision.resnext50_32x4d, replace_stride_with_dilation=[False, True, True]),
+        (2, 3, 64, 64),
+    ),
     ("alexnet", "short(models.alexnet(), 9216)", lambda: short(vision.alexnet(), 9216), (2, 3, 80, 80)),
     ("mobilenet_v2", "models.mobilenet_v2()", vision.mobilenet_v2, (2, 3, 64, 64)),
-    ("mobilenet_v2_narrow", "models.mobilenet_v2{width_mult = 0.35, round_nearest = 4, num_classes = 7}",
-     partial(vision.mobilenet_v2, width_mult=0.35, round_nearest=4, num_classes=7), (2, 3, 64, 64)),
-    ("squeezenet1_0", "models.squeezenet1_0{num_classes = 10}", partial(vision.squeezenet1_0, num_classes=10),
-     (2, 3, 64, 64)),
+    (
+        "mobilenet_v2_narrow",
+        "models.mobilenet_v2{width_mult = 0.35, round_nearest = 4, num_classes = 7}",
+        partial(vision.mobilenet_v2, width_mult=0.35, round_nearest=4, num_classes=7),
+        (2, 3, 64, 64),
+    ),
+    (
+        "squeezenet1_0",
+        "models.squeezenet1_0{num_classes = 10}",
+        partial(vision.squeezenet1_0, num_classes=10),
+        (2, 3, 64, 64),
+    ),
     ("squeezenet1_1", "models.squeezenet1_1()", vision.squeezenet1_1, (2, 3, 64, 64)),
     ("vgg11", "short(models.vgg11(), 25088)", lambda: short(vision.vgg11(), 25088), (2, 3, 64, 64)),
-    ("vgg16_bn", "short(models.vgg16_bn{init_weights = false}, 25088)",
-     lambda: short(vision.vgg16_bn(init_weights=False), 25088), (2, 3, 64, 64)),
+    (
+        "vgg16_bn",
+        "short(models.vgg16_bn{init_weights = false}, 25088)",
+        lambda: short(vision.vgg16_bn(init_weights=False), 25088),
+        (2, 3, 64, 64),
+    ),
     ("convnet", "models.ConvNet()", ConvNet, (2, 1, 28, 28)),
-    ("vision_transformer", "models.VisionTransformer(32, 4, 12, 8, 384, 768, {num_classes = 10})",
-     lambda: vision.VisionTransformer(32, 4, 12, 8, 384, 768, num_classes=10), (2, 3, 32, 32)),
-    ("vision_transformer_stem", """models.VisionTransformer{image_size = 16, patch_size = 4, num_layers = 2, num_heads = 2,
+    (
+        "vision_transformer",
+        "models.VisionTransformer(32, 4, 12, 8, 384, 768, {num_classes = 10})",
+        lambda: vision.VisionTransformer(32, 4, 12, 8, 384, 768, num_classes=10),
+        (2, 3, 32, 32),
+    ),
+    (
+        "vision_transformer_stem",
+        """models.VisionTransformer{image_size = 16, patch_size = 4, num_layers = 2, num_heads = 2,
       hidden_dim = 16, mlp_dim = 32, num_classes = 7, representation_size = 6, conv_stem_configs = {
       {out_channels = 4, kernel_size = 3, stride = 2}, {out_channels = 6, kernel_size = 3, stride = 2}}}""",
-     vision_transformer, (2, 3, 16, 16)),
+        vision_transformer,
+        (2, 3, 16, 16),
+    ),
 ]
 
 PRELUDE = """
@@ -177,14 +217,27 @@ def test_every_model_has_the_names_and_shapes_of_torchvision(rtrain):
 
 
 def test_list_models_filters_as_torchvision(rtrain):
-    result = rtrain("exec", rtrain.script(PRELUDE + """
+    result = rtrain(
+        "exec",
+        rtrain.script(
+            PRELUDE
+            + """
 local filters = {{}, {include = 'vgg1[13]*'}, {include = {'resnet?0', 'vit_?_[!1]*'}}, {exclude = {'v*', '*net*'}},
                  {include = '*x?', exclude = '*4d'}, {include = 'resnext101_[63]*-'}, {include = {}}}
 for _, filter in ipairs(filters) do print(table.concat(models.list_models(filter), ' ')) end
-""", "list.lua"))
+""",
+            "list.lua",
+        ),
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     known, *lines = [line.split() for line in result.stdout.splitlines()]
-    filters = [dict(include="vgg1[13]*"), dict(include=["resnet?0", "vit_?_[!1]*"]), dict(exclude=["v*", "*net*"]),
-               dict(include="*x?", exclude="*4d"), dict(include="resnext101_[63]*-"), dict(include=[])]
+    filters = [
+        {"include": "vgg1[13]*"},
+        {"include": ["resnet?0", "vit_?_[!1]*"]},
+        {"exclude": ["v*", "*net*"]},
+        {"include": "*x?", "exclude": "*4d"},
+        {"include": "resnext101_[63]*-"},
+        {"include": []},
+    ]
     expected = [[name for name in vision.list_models(**given) if name in known] for given in filters]
     assert lines == expected

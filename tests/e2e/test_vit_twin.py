@@ -9,7 +9,15 @@ import pytest
 torch = pytest.importorskip("torch", reason="Python's torch is not here: scripts/test --oracle installs it")
 vision = pytest.importorskip("torchvision", reason="torchvision is not here: scripts/test --oracle installs it")
 
-SIZES = dict(image_size=32, patch_size=4, num_layers=3, num_heads=4, hidden_dim=64, mlp_dim=128, num_classes=10)
+SIZES = {
+    "image_size": 32,
+    "patch_size": 4,
+    "num_layers": 3,
+    "num_heads": 4,
+    "hidden_dim": 64,
+    "mlp_dim": 128,
+    "num_classes": 10,
+}
 BATCH = 16
 STEPS = 4
 
@@ -55,7 +63,8 @@ local set = data.Subset(require('vision.datasets').CIFAR10{train = true, transfo
 
 def losses_of_python(images, labels):
     transform = vision.transforms.Compose(
-        [vision.transforms.ToTensor(), vision.transforms.Normalize((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))])
+        [vision.transforms.ToTensor(), vision.transforms.Normalize((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))]
+    )
     samples = [(transform(image.numpy()), int(label)) for image, label in zip(images, labels)]
     torch.manual_seed(3)
     model = vision.models.VisionTransformer(**SIZES)
@@ -99,7 +108,7 @@ def test_cifar10(rtrain):
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not here: scripts/test --oracle installs it")
     image = pytest.importorskip("PIL.Image")
     columns = [parquet.read_table(file, columns=["image", "label"]) for file in files]
-    rows = [row for table in columns for row in zip(table["image"], table["label"])][:64 * 700:700]
+    rows = [row for table in columns for row in zip(table["image"], table["label"])][: 64 * 700 : 700]
     pictures = [image.open(io.BytesIO(picture["bytes"].as_py())).convert("RGB") for picture, _ in rows]
     images = torch.stack([vision.transforms.functional.pil_to_tensor(picture).permute(1, 2, 0) for picture in pictures])
     labels = torch.tensor([label.as_py() for _, label in rows])

@@ -12,6 +12,7 @@ import subprocess
 import termios
 
 import pytest
+
 from conftest import RTRAIN, wait_until
 
 # Reports whenever a file says how often, and ends when it says so.
@@ -46,13 +47,16 @@ class Stepped:
 
     def __init__(self, rtrain, name):
         self._rtrain, self._file, self.name = rtrain, rtrain.folder / f"{name}.steps", name
-        self.running = rtrain.start("run", rtrain.script(STEPPED), "--name", name, "--set", f"file={self._file}",
-                                    "--oversubscribe", "-q")
+        self.running = rtrain.start(
+            "run", rtrain.script(STEPPED), "--name", name, "--set", f"file={self._file}", "--oversubscribe", "-q"
+        )
         self.go_to(1)
         wait_until(lambda: len(self._reports()) == 1, message="the first report")
 
     def _reports(self):
-        return self._rtrain.query("SELECT 1 FROM reports JOIN runs USING(run_id) WHERE rank = 1 AND name = ?", self.name)
+        return self._rtrain.query(
+            "SELECT 1 FROM reports JOIN runs USING(run_id) WHERE rank = 1 AND name = ?", self.name
+        )
 
     def go_to(self, reports):
         new = self._file.with_suffix(".new")
@@ -85,8 +89,16 @@ class Screen:
         self.resize(columns, rows)
         self.before = termios.tcgetattr(slave)
         self._slave = slave
-        self.process = subprocess.Popen([RTRAIN, *map(str, args)], cwd=rtrain.folder, env=rtrain.env, stdin=slave, stdout=slave,
-                                        stderr=slave, start_new_session=True, preexec_fn=self._take_terminal)
+        self.process = subprocess.Popen(
+            [RTRAIN, *map(str, args)],
+            cwd=rtrain.folder,
+            env=rtrain.env,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+            preexec_fn=self._take_terminal,
+        )
         os.set_blocking(self._master, False)
         self.raw = b""
 
@@ -185,8 +197,10 @@ def test_another_size_and_a_suspension(rtrain, stepped):
     screen.wait_for(r"(?s)1 run goes on.*a-run-with-a-long-name +1")
     os.kill(screen.process.pid, signal.SIGTSTP)
     wait_until(lambda: b"\x1b[?1049l" in screen.read(), message="the screen is left")
-    wait_until(lambda: open(f"/proc/{screen.process.pid}/stat").read().rpartition(")")[2].split()[0] == "T",
-               message="it is suspended")
+    wait_until(
+        lambda: open(f"/proc/{screen.process.pid}/stat").read().rpartition(")")[2].split()[0] == "T",
+        message="it is suspended",
+    )
     os.kill(screen.process.pid, signal.SIGCONT)
     wait_until(lambda: screen.read().count(b"\x1b[?1049h") == 2, message="the screen is taken again")
     screen.wait_for("1 run goes on")
@@ -202,14 +216,16 @@ def test_lines_and_documents_where_there_is_no_terminal(rtrain, stepped):
     for reports in (2, 3):
         run.go_to(reports)
         for process in (lines, documents):
-            wait_until(lambda: re.search(rf"{reports} reports|\"reports\": ?{reports}", process.stdout), message="a line")
+            wait_until(
+                lambda: re.search(rf"{reports} reports|\"reports\": ?{reports}", process.stdout), message="a line"
+            )
     run.end()
     shown, given = lines.wait(), documents.wait()
     assert (shown.returncode, given.returncode) == (0, 0)
     assert "\x1b" not in shown.stdout
     shown = shown.stdout.splitlines()
     assert all(re.match(r"\S+Z  mine  [A-Z]+  attempt 1  \d reports?  ", line) for line in shown)
-    assert len(set(re.sub(r"^\S+", "", line) for line in shown)) == len(shown), "each tells something new"
+    assert len({re.sub(r"^\S+", "", line) for line in shown}) == len(shown), "each tells something new"
     assert "  FINISHED  attempt 1  3 reports  " in shown[-1] and "epoch 3  step 30  loss 0.33333" in shown[-1]
     given = [json.loads(line) for line in given.stdout.splitlines()]
     last = given[-1]

@@ -73,7 +73,9 @@ def test_stacks_that_cannot_be_saved_are_told_and_change_nothing(impatient):
     result = running.wait()
     assert result.returncode == 6, result.stderr
     assert "rank 1 (pid" in result.stderr and "is stopped (SIGSTOP)" in result.stderr
-    assert re.search(r"^rtrain: the stacks are not saved: .*diag.*: Not a directory$", result.stderr, re.M), result.stderr
+    assert re.search(r"^rtrain: the stacks are not saved: .*diag.*: Not a directory$", result.stderr, re.M), (
+        result.stderr
+    )
     assert impatient.json("show", "meeting")["status"] == "ERRORED"
 
 
@@ -93,7 +95,9 @@ def test_compiled_loop_is_named_with_its_line(impatient):
 # fault: a slow rank
 def test_a_slow_rank_is_named_with_a_table_and_left_alone(impatient):
     """Four times as slow as the other one, until the watchdog says so."""
-    running = impatient.start("run", impatient.script("""
+    running = impatient.start(
+        "run",
+        impatient.script("""
         local torch = require 'torch'
         local train = require 'rtrain'
         train.TorchTrainer{
@@ -111,7 +115,8 @@ def test_a_slow_rank_is_named_with_a_table_and_left_alone(impatient):
           scaling_config = train.ScalingConfig{num_workers = 2},
           run_config = train.RunConfig{name = 'meeting'},
         }:fit()
-        """))
+        """),
+    )
     try:
         wait_until(lambda: not running.running or "is slower than the others" in running.stderr, 60, "the warning")
         (impatient.folder / "named").touch()

@@ -3,6 +3,7 @@
 import subprocess
 
 import pytest
+
 from conftest import SOURCE, script_module
 
 SCRIPT = SOURCE / "scripts" / "check_words"
@@ -12,7 +13,9 @@ def rows():
     return list(script_module("check_words").phrases())
 
 
-@pytest.mark.parametrize("pattern, instead, found, ordinary", rows(), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    "pattern, instead, found, ordinary", rows(), ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_a_phrase_is_found_and_ordinary_words_are_not(pattern, instead, found, ordinary):
     assert instead and pattern.search(found) and not pattern.search(ordinary)
 

@@ -7,6 +7,7 @@ import re
 import struct
 
 import pytest
+
 from conftest import SOURCE
 
 # Sends the frames of the file `frames` one after the other over its channel. Who is killed for one begins with the next.
@@ -76,11 +77,50 @@ def messages():
 
 
 # A plausible value by a field's name; any other is an integer.
-TEXTS = {"version", "build_id", "name", "upload", "folder", "directory_name", "key", "data", "severity", "text", "kind", "what", "place",
-         "path", "problem", "collective", "state", "setting", "note"}
-OTHERS = {"metrics": {}, "files": [], "gpus": [], "names": [], "values": [], "summaries": [], "threads": [], "reports": [],
-          "validated": [], "error": {"code": "user", "message": "x"}, "value": None, "argument": None, "events": [], "is": True,
-          "is_conclusive": False, "lua": "", "data": "x", "checkpoint": {}, "partial": False, "repeat": False, "kind": "text"}
+TEXTS = {
+    "version",
+    "build_id",
+    "name",
+    "upload",
+    "folder",
+    "directory_name",
+    "key",
+    "data",
+    "severity",
+    "text",
+    "kind",
+    "what",
+    "place",
+    "path",
+    "problem",
+    "collective",
+    "state",
+    "setting",
+    "note",
+}
+OTHERS = {
+    "metrics": {},
+    "files": [],
+    "gpus": [],
+    "names": [],
+    "values": [],
+    "summaries": [],
+    "threads": [],
+    "reports": [],
+    "validated": [],
+    "error": {"code": "user", "message": "x"},
+    "value": None,
+    "argument": None,
+    "events": [],
+    "is": True,
+    "is_conclusive": False,
+    "lua": "",
+    "data": "x",
+    "checkpoint": {},
+    "partial": False,
+    "repeat": False,
+    "kind": "text",
+}
 
 
 def plausible(field):

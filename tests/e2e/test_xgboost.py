@@ -5,16 +5,27 @@ import os
 import signal
 
 import pytest
+
 from conftest import wait_until
 
 np = pytest.importorskip("numpy", reason="NumPy is not here: scripts/test --oracle installs it")
 pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not here: scripts/test --oracle installs it")
 xgboost = pytest.importorskip("xgboost", reason="XGBoost's wheel is not here: scripts/test --oracle installs it")
-import pyarrow as pa  # noqa: E402  (it comes with pyarrow.parquet)
+import pyarrow as pa  # it comes with pyarrow.parquet
 
 NAMES = ["a", "b", "c", "d"]
-PARAMS = {"objective": "binary:logistic", "eval_metric": ["logloss", "auc"], "max_depth": 4, "eta": 0.3, "tree_method": "hist", "seed": 1}
-LUA_PARAMS = "{objective = 'binary:logistic', eval_metric = {'logloss', 'auc'}, max_depth = 4, eta = 0.3, tree_method = 'hist', seed = 1}"
+PARAMS = {
+    "objective": "binary:logistic",
+    "eval_metric": ["logloss", "auc"],
+    "max_depth": 4,
+    "eta": 0.3,
+    "tree_method": "hist",
+    "seed": 1,
+}
+LUA_PARAMS = (
+    "{objective = 'binary:logistic', eval_metric = {'logloss', 'auc'}, max_depth = 4, eta = 0.3, "
+    "tree_method = 'hist', seed = 1}"
+)
 
 
 def rows(folder, count, is_discrete):
@@ -33,7 +44,9 @@ def rows(folder, count, is_discrete):
 def python_model(x, y, num_rounds, **params):
     data = xgboost.QuantileDMatrix(x, label=y, feature_names=NAMES)
     result = {}
-    model = xgboost.train({**PARAMS, **params}, data, num_rounds, evals=[(data, "train")], evals_result=result, verbose_eval=False)
+    model = xgboost.train(
+        {**PARAMS, **params}, data, num_rounds, evals=[(data, "train")], evals_result=result, verbose_eval=False
+    )
     return model, result["train"]
 
 
@@ -227,12 +240,15 @@ def test_early_stopping_constraints_and_an_objective_of_ones_own(rtrain):
         local params = PARAMS
         params.monotone_constraints = {a = 1, b = 1}
         local booster = xgboost.train(params, dtrain, {
-          num_boost_round = 100, evals = {{dtrain, 'train'}, {dvalid, 'valid'}}, early_stopping_rounds = 4, verbose_eval = false})
+          num_boost_round = 100, evals = {{dtrain, 'train'}, {dvalid, 'valid'}},
+          early_stopping_rounds = 4, verbose_eval = false})
         local function squares(predt, matrix) return predt - matrix:get_label(), torch.ones_like(predt) end
         local result = {}
         local own = xgboost.train({max_depth = 3, base_score = 0.5}, dtrain, {
           num_boost_round = 5, obj = squares, evals = {{dtrain, 'train'}}, evals_result = result, verbose_eval = false,
-          custom_metric = function(predt, matrix) return 'wrong', (predt:gt(0):ne(matrix:get_label():gt(0))):double():mean():item() end})
+          custom_metric = function(predt, matrix)
+            return 'wrong', (predt:gt(0):ne(matrix:get_label():gt(0))):double():mean():item()
+          end})
         print(require('base._system').to_json {
           rounds = booster:num_boosted_rounds(), best = booster.best_iteration, score = booster.best_score,
           dump = booster:get_dump(), own = own:get_dump(), wrong = result.train.wrong})
@@ -242,8 +258,14 @@ def test_early_stopping_constraints_and_an_objective_of_ones_own(rtrain):
     shown = json.loads(output.stdout)
     dtrain = xgboost.QuantileDMatrix(x[:1500], label=y[:1500], feature_names=NAMES)
     dvalid = xgboost.QuantileDMatrix(x[1500:], label=y[1500:], feature_names=NAMES, ref=dtrain)
-    expected = xgboost.train({**PARAMS, "monotone_constraints": {"a": 1, "b": 1}}, dtrain, 100, early_stopping_rounds=4,
-                             evals=[(dtrain, "train"), (dvalid, "valid")], verbose_eval=False)
+    expected = xgboost.train(
+        {**PARAMS, "monotone_constraints": {"a": 1, "b": 1}},
+        dtrain,
+        100,
+        early_stopping_rounds=4,
+        evals=[(dtrain, "train"), (dvalid, "valid")],
+        verbose_eval=False,
+    )
     assert (shown["rounds"], shown["best"]) == (expected.num_boosted_rounds(), expected.best_iteration)
     assert shown["score"] == expected.best_score and shown["dump"] == expected.get_dump()
 
@@ -251,9 +273,16 @@ def test_early_stopping_constraints_and_an_objective_of_ones_own(rtrain):
         return predt - matrix.get_label(), np.ones_like(predt)
 
     result = {}
-    own = xgboost.train({"max_depth": 3, "base_score": 0.5}, dtrain, 5, obj=squares, evals=[(dtrain, "train")], evals_result=result,
-                        verbose_eval=False,
-                        custom_metric=lambda p, m: ("wrong", float(((p > 0) != (m.get_label() > 0)).mean())))
+    own = xgboost.train(
+        {"max_depth": 3, "base_score": 0.5},
+        dtrain,
+        5,
+        obj=squares,
+        evals=[(dtrain, "train")],
+        evals_result=result,
+        verbose_eval=False,
+        custom_metric=lambda p, m: ("wrong", float(((p > 0) != (m.get_label() > 0)).mean())),
+    )
     assert shown["own"] == own.get_dump()
     assert np.allclose(shown["wrong"], result["train"]["wrong"], atol=1e-6)
 
@@ -285,34 +314,51 @@ def test_rows_whose_number_nobody_knows_and_data_on_disk(rtrain):
 
 def test_null_of_integers_is_missing(rtrain):
     a = [None if i % 5 == 2 else i % 7 for i in range(200)]
-    (rtrain.folder / "rows.csv").write_text("a,y\n" + "".join(f"{'' if v is None else v},{i % 2}\n" for i, v in enumerate(a)))
-    result = rtrain("exec", rtrain.script("""
+    (rtrain.folder / "rows.csv").write_text(
+        "a,y\n" + "".join(f"{'' if v is None else v},{i % 2}\n" for i, v in enumerate(a))
+    )
+    result = rtrain(
+        "exec",
+        rtrain.script("""
         local data, xgboost = require 'rtrain.data', require 'xgboost'
         local dtrain = xgboost.QuantileDMatrix(data.read_csv('rows.csv'), {label = 'y'})
         print(dtrain:num_row(), dtrain:num_nonmissing())
-    """))
+    """),
+    )
     assert result.returncode == 0, result.stderr
     assert result.stdout.split() == ["200", str(200 - a.count(None))]
 
 
-@pytest.mark.parametrize("code, says", [
-    ("xgboost.train({max_dept = 3}, d)", ["unknown parameter 'max_dept': did you mean 'max_depth'?"]),
-    ("xgboost.train({max_depth = 'deep'}, d)", ["xgboost.train", "max_depth", "deep"]),
-    ("xgboost.train({objective = 'binary:logistik'}, d)", ["Unknown objective function", "there are: ", "binary:logistic"]),
-    ("xgboost.train({objective = 'binary:logistic'}, xgboost.DMatrix(x, {1, 2, 3, 4}))", ["xgboost.train: base_score must be in (0,1)"]),
-    ("xgboost.train({}, xgboost.DMatrix(x, {0, 1, 0 / 0, 1}))", ["Label contains NaN"]),
-    ("xgboost.DMatrix(x, {1, 2})", ["label has 2 values, the data have 4 rows"]),
-    ("xgboost.DMatrix(torch.zeros(4))", ["data has 1 dimensions"]),
-    ("xgboost.DMatrix({a = {'red', 'blue'}})", ["column 'a'", "strings, expected numbers"]),
-    ("xgboost.QuantileDMatrix({a = {1, 2}, y = {0, 1}}, {label = 'z'})", ["there is no such column", "there are: a, y"]),
-    ("xgboost.DMatrix(x, {lable = {1, 2, 3, 4}})", ["did you mean 'label'"]),
-    ("xgboost.train({}, d, {evals = {{d, 'a-b'}}})", ["evals[1]", "'a-b'"]),
-    ("xgboost.train({}, d, {early_stopping_rounds = 2})", ["early stopping needs data to evaluate"]),
-    ("xgboost.train({}, d):predict(xgboost.DMatrix(x))", ["no feature names", "p, q"]),
-    ("xgboost.Booster():load_model('nothing.json')", ["there is no file nothing.json"]),
-    ("xgboost.cv({}, d)", ["xgboost.cv is not in this version"]),
-    ("xgboost.train({}, d).best_iteration:x()", ["only after early stopping"]),
-])
+@pytest.mark.parametrize(
+    "code, says",
+    [
+        ("xgboost.train({max_dept = 3}, d)", ["unknown parameter 'max_dept': did you mean 'max_depth'?"]),
+        ("xgboost.train({max_depth = 'deep'}, d)", ["xgboost.train", "max_depth", "deep"]),
+        (
+            "xgboost.train({objective = 'binary:logistik'}, d)",
+            ["Unknown objective function", "there are: ", "binary:logistic"],
+        ),
+        (
+            "xgboost.train({objective = 'binary:logistic'}, xgboost.DMatrix(x, {1, 2, 3, 4}))",
+            ["xgboost.train: base_score must be in (0,1)"],
+        ),
+        ("xgboost.train({}, xgboost.DMatrix(x, {0, 1, 0 / 0, 1}))", ["Label contains NaN"]),
+        ("xgboost.DMatrix(x, {1, 2})", ["label has 2 values, the data have 4 rows"]),
+        ("xgboost.DMatrix(torch.zeros(4))", ["data has 1 dimensions"]),
+        ("xgboost.DMatrix({a = {'red', 'blue'}})", ["column 'a'", "strings, expected numbers"]),
+        (
+            "xgboost.QuantileDMatrix({a = {1, 2}, y = {0, 1}}, {label = 'z'})",
+            ["there is no such column", "there are: a, y"],
+        ),
+        ("xgboost.DMatrix(x, {lable = {1, 2, 3, 4}})", ["did you mean 'label'"]),
+        ("xgboost.train({}, d, {evals = {{d, 'a-b'}}})", ["evals[1]", "'a-b'"]),
+        ("xgboost.train({}, d, {early_stopping_rounds = 2})", ["early stopping needs data to evaluate"]),
+        ("xgboost.train({}, d):predict(xgboost.DMatrix(x))", ["no feature names", "p, q"]),
+        ("xgboost.Booster():load_model('nothing.json')", ["there is no file nothing.json"]),
+        ("xgboost.cv({}, d)", ["xgboost.cv is not in this version"]),
+        ("xgboost.train({}, d).best_iteration:x()", ["only after early stopping"]),
+    ],
+)
 def test_what_is_wrong_is_said_where_it_is(rtrain, code, says):
     script = rtrain.script(f"""
         local torch, xgboost = require 'torch', require 'xgboost'
@@ -332,7 +378,11 @@ def test_a_machine_without_the_library(rtrain):
     script = rtrain.script("require('xgboost').DMatrix(require('torch').zeros(2, 2))")
     result = rtrain("exec", script)
     assert result.returncode == 4, result.stderr
-    for text in ("no usable XGBoost 3.x found", "(RTRAIN_XGBOOST): no libxgboost.so", "pip install 'xgboost-cpu>=3,<4'"):
+    for text in (
+        "no usable XGBoost 3.x found",
+        "(RTRAIN_XGBOOST): no libxgboost.so",
+        "pip install 'xgboost-cpu>=3,<4'",
+    ):
         assert text in result.stderr
     assert "XGBoost   none found: pip install" in rtrain("env").stdout
     (rtrain.folder / "lib").mkdir()

@@ -63,12 +63,17 @@ class Disk:
             connection.close()
 
     def has_run(self):
-        return self.database.exists() and bool(self.query("SELECT 1 FROM sqlite_master WHERE name = 'runs'")) and bool(
-            self.query("SELECT 1 FROM runs WHERE name = 'saver'"))
+        return (
+            self.database.exists()
+            and bool(self.query("SELECT 1 FROM sqlite_master WHERE name = 'runs'"))
+            and bool(self.query("SELECT 1 FROM runs WHERE name = 'saver'"))
+        )
 
     def kept(self):
         """Names of the checkpoints that the store calls kept, the oldest first."""
-        return [name for (name,) in self.query("SELECT name FROM checkpoints WHERE state = 'kept' ORDER BY idx, attempt")]
+        return [
+            name for (name,) in self.query("SELECT name FROM checkpoints WHERE state = 'kept' ORDER BY idx, attempt")
+        ]
 
     def stored(self):
         rows = self.query("SELECT rank, json_extract(metrics, '$.epoch'), json_extract(metrics, '$.kind') FROM reports")
@@ -83,7 +88,7 @@ def acknowledged(path):
     """(rank, epoch, kind) of each report() that returned. A line without its end was not written to the end."""
     path = pathlib.Path(path)
     text = path.read_text() if path.exists() else ""
-    lines = text[:text.rfind("\n") + 1].splitlines()
+    lines = text[: text.rfind("\n") + 1].splitlines()
     return {(int(rank), int(epoch), kind) for rank, epoch, kind in map(str.split, lines)}
 
 
@@ -115,13 +120,21 @@ def check_finished(storage, epochs):
     disk = Disk(storage)
     ((status,),) = disk.query("SELECT status FROM runs")
     demand(status == "FINISHED", f"the run is {status}")
-    rows = disk.query("SELECT rank, idx, json_extract(metrics, '$.epoch'), json_extract(metrics, '$.kind') FROM reports "
-                      "WHERE superseded = 0 ORDER BY rank, idx")
-    expected = [(rank, 2 * (epoch - 1) + i, epoch, kind) for rank in range(WORKERS) for epoch in range(1, epochs + 1)
-                for i, kind in enumerate(("plain", "saved"))]
+    rows = disk.query(
+        "SELECT rank, idx, json_extract(metrics, '$.epoch'), json_extract(metrics, '$.kind') FROM reports "
+        "WHERE superseded = 0 ORDER BY rank, idx"
+    )
+    expected = [
+        (rank, 2 * (epoch - 1) + i, epoch, kind)
+        for rank in range(WORKERS)
+        for epoch in range(1, epochs + 1)
+        for i, kind in enumerate(("plain", "saved"))
+    ]
     demand(rows == expected, f"the history is {rows}")
-    demand([verified_epoch(disk.folder / "checkpoints" / name) for name in disk.kept()] == [epochs],
-           f"kept are {disk.kept()}")
+    demand(
+        [verified_epoch(disk.folder / "checkpoints" / name) for name in disk.kept()] == [epochs],
+        f"kept are {disk.kept()}",
+    )
     demand(len(disk.directories()) == 1, f"checkpoints/ holds {disk.directories()}")
     left = [str(path) for path in (disk.folder / "staging").rglob("*")]
     demand(not left, f"left in staging: {left}")

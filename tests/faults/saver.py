@@ -11,8 +11,8 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 
-import checker  # noqa: E402
-from conftest import RTRAIN, Rtrain, Running, fault_tool  # noqa: E402
+import checker
+from conftest import RTRAIN, Rtrain, Running, fault_tool
 
 FORBIDDEN = 77
 # A worker has its role from its command line: it has to be started, not forked.
@@ -50,8 +50,16 @@ class Saver:
 
     def run_with_io(self, rules, options=(), **kwargs):
         """With system calls that fail (libfaultio.cpp). `fired` then says which did."""
-        return self.run({"RTRAIN_FAULTIO": rules, "RTRAIN_FAULTIO_LOG": str(self.log),
-                         "LD_PRELOAD": str(fault_tool("libfaultio.so")), **STARTED, **kwargs}, options=options)
+        return self.run(
+            {
+                "RTRAIN_FAULTIO": rules,
+                "RTRAIN_FAULTIO_LOG": str(self.log),
+                "LD_PRELOAD": str(fault_tool("libfaultio.so")),
+                **STARTED,
+                **kwargs,
+            },
+            options=options,
+        )
 
     @property
     def fired(self):
@@ -72,5 +80,3 @@ class Saver:
 
     def close(self):
         shutil.rmtree(self.rtrain.runtime, ignore_errors=True)
-
-

@@ -18,9 +18,11 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from saver import Saver  # noqa: E402
+from saver import Saver
 
-IO_CALLS = "open|opendir|read|pread|write|pwrite|copy_file_range|fsync|fdatasync|ftruncate|rename|mkdir|unlink|rmdir|mmap|lock"
+IO_CALLS = (
+    "open|opendir|read|pread|write|pwrite|copy_file_range|fsync|fdatasync|ftruncate|rename|mkdir|unlink|rmdir|mmap|lock"
+)
 PROCESSES = ("controller", "rank=0", "rank=1")
 
 
@@ -59,8 +61,10 @@ def at_calls(saver, tally, reason, every=1):
     for process in PROCESSES:
         for n in itertools.count(1, every):
             saver.clear()
-            tally.add(f"{reason} at call {n} of {process}",
-                      lambda: check_after_error(saver, f"{IO_CALLS}:{n}:{reason}:path=/storage:{process}"))
+            tally.add(
+                f"{reason} at call {n} of {process}",
+                lambda: check_after_error(saver, f"{IO_CALLS}:{n}:{reason}:path=/storage:{process}"),
+            )
             if not saver.fired:
                 break
 
@@ -96,8 +100,10 @@ def kill_at_syscall(saver, tally, role, n):
     outcome = saver.run_killed_at_syscall(role, n)
     if outcome["killed_at"] < 0:
         return False
-    tally.add(f"{role} killed at system call {n} ({outcome['killed_at']})",
-              lambda: saver.check(controller_died=role == "controller"))
+    tally.add(
+        f"{role} killed at system call {n} ({outcome['killed_at']})",
+        lambda: saver.check(controller_died=role == "controller"),
+    )
     return True
 
 

@@ -9,7 +9,7 @@ import pytest
 E2E = pathlib.Path(__file__).resolve().parent.parent / "e2e"
 sys.path[:0] = [str(E2E)]
 
-from borrowed import NAMES  # noqa: E402: behind the path
+from borrowed import NAMES
 
 globals().update(NAMES)
 
@@ -60,14 +60,18 @@ def trained(rtrain):
 
     def train(program, backend):
         script = rtrain.script(RESUMES + program, "train.py")
-        own = rtrain.folder / "temporary"  # TensorFlow writes the code that it generates there, and a killed one leaves it
+        own = (
+            rtrain.folder / "temporary"
+        )  # TensorFlow writes the code that it generates there, and a killed one leaves it
         own.mkdir()
         rtrain.env["TMPDIR"] = str(own)
         rtrain.env.update(RTRAIN_PYTHON=sys.executable, TF_CPP_MIN_LOG_LEVEL="2", JAX_PLATFORMS="cpu")
         runs = []
         for name, dies_at in (("calm", ""), ("killed", "12")):
             rtrain.env["DIES_AT"] = dies_at
-            result = rtrain("launch", "-n", "2", "--max-failures", "1", "--backend", backend, "--name", name, script, timeout=500)
+            result = rtrain(
+                "launch", "-n", "2", "--max-failures", "1", "--backend", backend, "--name", name, script, timeout=500
+            )
             assert result.returncode == 0, result.stdout + result.stderr
             runs.append(rtrain.reports(name))
         assert rtrain.statuses("calm") == ["FINISHED"] and rtrain.statuses("killed") == ["ERRORED", "FINISHED"]

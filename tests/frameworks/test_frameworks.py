@@ -59,7 +59,9 @@ def of_both_ranks():
     weight = np.zeros((4, 1), np.float32)
     losses = []
     for step in range(20):
-        x = np.concatenate([np.random.default_rng(2 * step + rank).normal(size=(16, 4)).astype(np.float32) for rank in (0, 1)])
+        x = np.concatenate(
+            [np.random.default_rng(2 * step + rank).normal(size=(16, 4)).astype(np.float32) for rank in (0, 1)]
+        )
         error = x @ weight - x @ truth
         losses.append(float((error**2).mean()))
         weight = weight - 0.1 * (2 * x.T @ error / len(x))

@@ -44,7 +44,18 @@ SCRIPT = """
 def test_a_trainer_reports_by_itself(rtrain, tmp_path, dies):
     rtrain.env.update(RTRAIN_PYTHON=PYTHON, HF_HUB_OFFLINE="1", TMPDIR=str(tmp_path))
     script = rtrain.script(SCRIPT, "train.py")
-    args = ["-n", "2", "--status-endpoint", "--max-failures", "1", "--name", "run", script, tmp_path / "out", *(["--die"] if dies else [])]
+    args = [
+        "-n",
+        "2",
+        "--status-endpoint",
+        "--max-failures",
+        "1",
+        "--name",
+        "run",
+        script,
+        tmp_path / "out",
+        *(["--die"] if dies else []),
+    ]
     result = rtrain("launch", *args, timeout=500)
     assert result.returncode == 0, result.stdout + result.stderr
     assert rtrain.statuses("run") == (["ERRORED", "FINISHED"] if dies else ["FINISHED"])

@@ -10,7 +10,7 @@ import pytest
 E2E = pathlib.Path(__file__).resolve().parent.parent / "e2e"
 sys.path.insert(0, str(E2E))
 
-from borrowed import NAMES, e2e  # noqa: E402: behind the path
+from borrowed import NAMES, e2e
 
 globals().update(NAMES)
 

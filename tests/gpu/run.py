@@ -5,7 +5,8 @@
 
 Lua tests (*_test.lua) run by `rtrain exec`, the others (test_*.py) by pytest; several files at once, but those whose head
 says "gpu: alone" one by one, each with its budget of time ("gpu: at most 90 s", else 60). Tests of ../cuda whose head says
-"gpu:" run too. Without a device all tests are listed as skipped, with the reason. Usually started by scripts/test --gpu, or by ctest (gpu.NAME).
+"gpu:" run too. Without a device all tests are listed as skipped, with the reason. Usually started by scripts/test --gpu,
+or by ctest (gpu.NAME).
 """
 
 import argparse
@@ -57,8 +58,17 @@ class File:
     def command(self, options, report):
         if self.path.suffix == ".lua":
             return [options.rtrain, "exec", str(self.path)]
-        pytest = [options.python, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", f"--junitxml={report}",
-                  f"--basetemp={os.path.dirname(report)}/pytest"]
+        pytest = [
+            options.python,
+            "-m",
+            "pytest",
+            "-q",
+            "-rs",
+            "-p",
+            "no:cacheprovider",
+            f"--junitxml={report}",
+            f"--basetemp={os.path.dirname(report)}/pytest",
+        ]
         return [*pytest, str(self.path)]
 
     def results(self, output, report):
@@ -86,7 +96,9 @@ def _from_pytest(file, report):
         problem, skipped = case.find("failure"), case.find("skipped")
         problem = problem if problem is not None else case.find("error")
         if problem is not None:
-            yield Test(file, case.get("name"), "failed", float(case.get("time")), problem.text or problem.get("message"))
+            yield Test(
+                file, case.get("name"), "failed", float(case.get("time")), problem.text or problem.get("message")
+            )
         elif skipped is not None:
             yield Test(file, case.get("name"), "skipped", 0.0, skipped.get("message"))
         else:
@@ -97,14 +109,25 @@ def run_file(file, options, deadline):
     """Its results; what it prints when it fails, or when it does not end in time."""
     budget = min(file.budget_s, deadline - time.monotonic())
     if budget <= 0:
-        return [Test(file.name, file.name, "failed", 0.0, f"not started: the {options.seconds:.0f} s for all tests are over")]
+        return [
+            Test(
+                file.name, file.name, "failed", 0.0, f"not started: the {options.seconds:.0f} s for all tests are over"
+            )
+        ]
     folder = tempfile.mkdtemp(prefix="rtrain-gpu-")
     report, log = os.path.join(folder, "report.xml"), os.path.join(folder, "log")
     start = time.monotonic()
     try:
         with open(log, "wb") as out:
-            process = subprocess.Popen(file.command(options, report), cwd=file.path.parent, env=environment(options, folder),
-                                       stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
+            process = subprocess.Popen(
+                file.command(options, report),
+                cwd=file.path.parent,
+                env=environment(options, folder),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         try:
             status = process.wait(budget)
         except subprocess.TimeoutExpired:
@@ -116,7 +139,9 @@ def run_file(file, options, deadline):
         if status is None or (status != 0 and not any(test.status == "failed" for test in results)):
             how = f"did not end within {budget:.0f} s" if status is None else f"ended with status {status}"
             tail = "\n".join(output.splitlines()[-30:])
-            results.append(Test(file.name, file.name, "failed", time.monotonic() - start, f"{how}. The end of its output:\n{tail}"))
+            results.append(
+                Test(file.name, file.name, "failed", time.monotonic() - start, f"{how}. The end of its output:\n{tail}")
+            )
         return results
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -125,8 +150,15 @@ def run_file(file, options, deadline):
 def environment(options, folder):
     """What the tests of either kind read."""
     lua_path = ";".join(f"{ROOT}/tests/{part}/?.lua" for part in ("gpu", "oracle", "modules", "e2e/scripts"))
-    given = {"RTRAIN": options.rtrain, "RTRAIN_SOURCE": str(ROOT), "LUA_PATH": f"{lua_path};;", "OMP_NUM_THREADS": "1",
-             "PYTHONDONTWRITEBYTECODE": "1", "RTRAIN_STORAGE": f"{folder}/storage", "RTRAIN_RUNTIME_DIR": f"{folder}/runtime"}
+    given = {
+        "RTRAIN": options.rtrain,
+        "RTRAIN_SOURCE": str(ROOT),
+        "LUA_PATH": f"{lua_path};;",
+        "OMP_NUM_THREADS": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "RTRAIN_STORAGE": f"{folder}/storage",
+        "RTRAIN_RUNTIME_DIR": f"{folder}/runtime",
+    }
     return {**os.environ, **given, **options.libraries}
 
 
@@ -146,8 +178,12 @@ def find_libraries(options):
 
 
 def environment_of(options):
-    done = subprocess.run([options.rtrain, "env", "--json"], capture_output=True, text=True,
-                          env={**os.environ, **getattr(options, "libraries", {})})
+    done = subprocess.run(
+        [options.rtrain, "env", "--json"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **getattr(options, "libraries", {})},
+    )
     if done.returncode != 0:
         sys.exit(f"run.py: {options.rtrain} env: status {done.returncode}\n{done.stderr}")
     return json.loads(done.stdout)
@@ -181,7 +217,10 @@ def run_all(files, options, show):
 def show_file(file, results):
     counts = {status: sum(test.status == status for test in results) for status in ("passed", "failed", "skipped")}
     told = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
-    print(f"{'FAILED' if counts['failed'] else 'ok':7}{file.name:32} {sum(test.seconds for test in results):6.1f} s  {told}", flush=True)
+    print(
+        f"{'FAILED' if counts['failed'] else 'ok':7}{file.name:32} {sum(test.seconds for test in results):6.1f} s  {told}",
+        flush=True,
+    )
 
 
 def show_problems(results):
@@ -190,7 +229,9 @@ def show_problems(results):
         if test.status == "skipped":
             skipped.setdefault((test.file, test.text), []).append(test.name)
     for (file, reason), names in skipped.items():
-        shown = ", ".join(names[:NAMES_SHOWN]) + (f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else "")
+        shown = ", ".join(names[:NAMES_SHOWN]) + (
+            f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+        )
         print(f"skipped  {file}  {reason}: {shown}")
     for test in results:
         if test.status == "failed":
@@ -204,7 +245,9 @@ def parse(arguments):
     parser.add_argument("--jobs", type=int, default=max(2, min(6, (os.cpu_count() or 4) // 3)), help="files at once")
     parser.add_argument("--seconds", type=float, default=460, help="for all of them (default 460)")
     parser.add_argument("--json", help="a file for the results")
-    parser.add_argument("--status-without-device", type=int, default=NO_DEVICE, help=f"exit status then (default {NO_DEVICE})")
+    parser.add_argument(
+        "--status-without-device", type=int, default=NO_DEVICE, help=f"exit status then (default {NO_DEVICE})"
+    )
     options = parser.parse_args(arguments)
     options.rtrain = os.path.abspath(options.rtrain)
     options.python = os.environ.get("RTRAIN_TEST_PYTHON") or shutil.which("python3") or sys.executable
@@ -213,7 +256,9 @@ def parse(arguments):
 
 def chosen_files(names):
     paths = [*HERE.glob("*_test.lua"), *HERE.glob("test_*.py")]
-    paths += [path for path in (HERE.parent / "cuda").glob("*_test.lua") if "gpu:" in path.read_text()[:HEAD_CHARACTERS]]
+    paths += [
+        path for path in (HERE.parent / "cuda").glob("*_test.lua") if "gpu:" in path.read_text()[:HEAD_CHARACTERS]
+    ]
     names = [pathlib.Path(name).stem for name in names]
     files = [File(path) for path in sorted(paths) if not names or any(name in path.stem for name in names)]
     if not files:

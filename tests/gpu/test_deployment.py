@@ -38,9 +38,16 @@ def test_the_executable_alone_next_to_a_python_environment_trains_on_the_gpu(rtr
     empty.mkdir()
     executable = shutil.copy(RTRAIN, empty / "rtrain")
     (empty / "train.lua").write_text(TRAIN)
-    variables = {"HOME": str(rtrain.folder), "PATH": "/usr/bin:/bin", "VIRTUAL_ENV": str(rtrain.folder / "environment"),
-                 "RTRAIN_STORAGE": rtrain.env["RTRAIN_STORAGE"], "RTRAIN_RUNTIME_DIR": rtrain.env["RTRAIN_RUNTIME_DIR"]}
-    result = subprocess.run([executable, "run", "train.lua"], env=variables, cwd=empty, capture_output=True, text=True, timeout=100)
+    variables = {
+        "HOME": str(rtrain.folder),
+        "PATH": "/usr/bin:/bin",
+        "VIRTUAL_ENV": str(rtrain.folder / "environment"),
+        "RTRAIN_STORAGE": rtrain.env["RTRAIN_STORAGE"],
+        "RTRAIN_RUNTIME_DIR": rtrain.env["RTRAIN_RUNTIME_DIR"],
+    }
+    result = subprocess.run(
+        [executable, "run", "train.lua"], env=variables, cwd=empty, capture_output=True, text=True, timeout=100
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     (report,) = rtrain.reports()
     assert report["device"] == "cuda:0" and report["loss"] < 0.1

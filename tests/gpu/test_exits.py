@@ -4,8 +4,7 @@ import concurrent.futures
 import os
 import subprocess
 
-import pytest
-from conftest import RTRAIN, SOURCE
+from conftest import RTRAIN
 
 WORK = """
 local torch = require 'torch'
@@ -26,7 +25,9 @@ AT_ONCE = 8
 
 
 def ended(rtrain, script):
-    return subprocess.run([RTRAIN, "exec", script], cwd=rtrain.folder, env=rtrain.env, capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [RTRAIN, "exec", script], cwd=rtrain.folder, env=rtrain.env, capture_output=True, text=True, timeout=120
+    )
 
 
 def test_fifty_exits_without_a_crash(rtrain):

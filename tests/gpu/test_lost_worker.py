@@ -4,12 +4,14 @@ import os
 import signal
 
 import pytest
+
 from conftest import wait_until
 
 GIB = 1 << 30
 HELD = 4 * GIB
 
-TRAIN = """
+TRAIN = (
+    """
 local torch, train = require 'torch', require 'rtrain'
 train.TorchTrainer{
   train_loop_per_worker = function()
@@ -25,7 +27,9 @@ train.TorchTrainer{
   scaling_config = train.ScalingConfig{use_gpu = true},
   run_config = train.RunConfig{name = 'holds'},
 }:fit()
-""" % HELD
+"""
+    % HELD
+)
 
 
 def used_bytes(rtrain):

@@ -26,7 +26,10 @@ train.TorchTrainer{
 def test_a_time_out_ends_with_a_named_cause(rtrain):
     result = rtrain.run(TRAIN)
     assert result.returncode == 6, result.stderr
-    assert "all_reduce(float32 [4]) on rank 0 of 1 (collective 2, NCCL's number 2) waited 3 s on the device" in result.stderr
+    assert (
+        "all_reduce(float32 [4]) on rank 0 of 1 (collective 2, NCCL's number 2) waited 3 s on the device"
+        in result.stderr
+    )
     assert "terminate called" not in result.stderr
     [folder] = (rtrain.run_folder("late") / "diag").iterdir()
     entries = json.loads((folder / "nccl-rank-0.json").read_text())["entries"]

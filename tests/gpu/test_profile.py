@@ -32,8 +32,9 @@ def test_a_live_run_is_profiled_and_its_device_recorded(rtrain):
         kernels = [event for event in trace["traceEvents"] if event.get("cat") == "kernel"]
         assert len(kernels) >= 100, "a product is one kernel at least"
         names = {event["name"] for event in trace["traceEvents"]}
-        line = 1 + next(i for i, text in enumerate((rtrain.folder / "train.lua").read_text().splitlines())
-                        if "-- the line" in text)
+        line = 1 + next(
+            i for i, text in enumerate((rtrain.folder / "train.lua").read_text().splitlines()) if "-- the line" in text
+        )
         assert "aten::mm" in names and any(name.endswith(f"train.lua:{line}") for name in names)
     wait_until(lambda: rtrain.json("show", "busy")["attempts"][0]["workers"][0]["gpu"], message="a sample")
     assert rtrain("stop", "busy", "--now").returncode == 0

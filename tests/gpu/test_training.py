@@ -55,9 +55,12 @@ def test_one_worker_has_the_losses_of_the_cpu(rtrain, cpu):
 
 def test_two_ranks_on_one_device_use_gloo_and_have_the_losses_of_one(rtrain, cpu):
     # Half of a device each; NCCL refuses two ranks on one device.
-    text = (TRAIN % "shared").replace("train_loop_per_worker = step,", "train_loop_per_worker = step, "
-                                      "scaling_config = train.ScalingConfig{num_workers = 2, use_gpu = true, "
-                                      "resources_per_worker = {GPU = 0.5}},")
+    text = (TRAIN % "shared").replace(
+        "train_loop_per_worker = step,",
+        "train_loop_per_worker = step, "
+        "scaling_config = train.ScalingConfig{num_workers = 2, use_gpu = true, "
+        "resources_per_worker = {GPU = 0.5}},",
+    )
     result = rtrain.run_ok(text)
     rows = rtrain.reports("shared")
     assert {row["device"] for row in rows} == {"cuda:0"} and [row["loss"] for row in rows] == cpu
@@ -67,8 +70,14 @@ def test_two_ranks_on_one_device_use_gloo_and_have_the_losses_of_one(rtrain, cpu
 def test_one_rank_with_ddp_over_nccl_has_the_losses_of_the_cpu(rtrain, cpu):
     text = TRAIN % "ddp"
     for part, other in (
-        ("model = train.torch.prepare_model(model)", "model = require 'torch.nn.parallel.distributed'(train.torch.prepare_model(model))"),
-        ("train.report{loss = mean:item(),", "train.report{loss = mean:item(), backend = torch.distributed.get_backend(),"),
+        (
+            "model = train.torch.prepare_model(model)",
+            "model = require 'torch.nn.parallel.distributed'(train.torch.prepare_model(model))",
+        ),
+        (
+            "train.report{loss = mean:item(),",
+            "train.report{loss = mean:item(), backend = torch.distributed.get_backend(),",
+        ),
     ):
         assert part in text
         text = text.replace(part, other)

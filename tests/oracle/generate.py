@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the golden files of the oracle tests with Python's torch, or checks that they are what it answers.
 
-    generate.py [--check] [part …]      a part is a file of cases/; without one all of them
+generate.py [--check] [part …]      a part is a file of cases/; without one all of them
 """
 
 import argparse

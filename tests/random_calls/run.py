@@ -4,8 +4,8 @@
     run.py [--seed S] [--calls N | --seconds T] [--memory-mib M] [--call-seconds C]
 
 A call that crashes or gives an internal error fails the run; its seed is printed. One that takes longer than
---call-seconds is ended and printed: huge sizes may take long. The executable is $RTRAIN. Memory is bounded by the limit on address space: operators that ask for more must
-raise an error.
+--call-seconds is ended and printed: huge sizes may take long. The executable is $RTRAIN. Memory is bounded by the
+limit on address space: operators that ask for more must raise an error.
 """
 
 import argparse
@@ -25,6 +25,7 @@ def bounded(mebibytes):
     def apply():
         resource.setrlimit(resource.RLIMIT_AS, (mebibytes << 20, mebibytes << 20))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
     return apply
 
 
@@ -63,8 +64,14 @@ class Run:
         environment = {**os.environ, "LUA_PATH": f"{HERE}/?.lua;;", "OMP_NUM_THREADS": "1"}
         command = [os.environ["RTRAIN"], "exec", str(HERE / "calls.lua"), str(seed), str(calls), str(self.progress)]
         with open(self.folder / "out", "w+") as out, open(self.folder / "err", "w+") as err:
-            process = subprocess.Popen(command, cwd=self.folder, env=environment, stdout=out, stderr=err,
-                                       preexec_fn=bounded(self.options.memory_mib))
+            process = subprocess.Popen(
+                command,
+                cwd=self.folder,
+                env=environment,
+                stdout=out,
+                stderr=err,
+                preexec_fn=bounded(self.options.memory_mib),
+            )
             ended = self.wait(process)
             out.seek(0)
             lines = out.read().splitlines()
@@ -96,7 +103,11 @@ def main():
         run = Run(options, pathlib.Path(folder))
         while seed < end and time.monotonic() < options.deadline:
             seed += run.part(seed, min(CHUNK, end - seed))
-    print("\n".join(run.problems + [f"{seed - options.seed} calls from seed {options.seed}, {len(run.problems)} problems"]))
+    print(
+        "\n".join(
+            run.problems + [f"{seed - options.seed} calls from seed {options.seed}, {len(run.problems)} problems"]
+        )
+    )
     return 1 if run.problems else 0
 
 

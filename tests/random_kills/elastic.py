@@ -28,8 +28,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "cluster"))
 
-from hosts import Hosts  # noqa: E402: behind the path
-from launchers import Task, slurm  # noqa: E402
+from hosts import Hosts
+from launchers import Task, slurm
 
 RTRAIN = os.path.abspath(os.environ.get("RTRAIN", "build/rtrain"))
 LOG_SHOWN = 4000  # characters, of its end
@@ -48,8 +48,18 @@ class ElasticRun:
         self.process, self.agents = None, []
 
     def start(self):
-        command = [RTRAIN, "run", str(HERE / "elastic.lua"), "-q", "-n", str(self.options.workers),
-                   "--set", f"out={self.folder}/last", "--set", f"steps={self.options.steps}"]
+        command = [
+            RTRAIN,
+            "run",
+            str(HERE / "elastic.lua"),
+            "-q",
+            "-n",
+            str(self.options.workers),
+            "--set",
+            f"out={self.folder}/last",
+            "--set",
+            f"steps={self.options.steps}",
+        ]
         if self.options.gpus:
             command += ["--gpus", str(self.options.workers), "--set", "gpus=true"]
         with open(self.folder / "log", "wb") as log:
@@ -58,17 +68,28 @@ class ElasticRun:
     def start_on(self, number, command, log):
         runtime = self.runtime / str(number)
         runtime.mkdir(mode=0o700)
-        env = {**os.environ, "RTRAIN_STORAGE": str(self.storage), "RTRAIN_RUNTIME_DIR": str(runtime),
-               "HOME": str(self.folder), "TMPDIR": str(self.folder)}
+        env = {
+            **os.environ,
+            "RTRAIN_STORAGE": str(self.storage),
+            "RTRAIN_RUNTIME_DIR": str(runtime),
+            "HOME": str(self.folder),
+            "TMPDIR": str(self.folder),
+        }
         if self.options.gpus:
-            env.update(LD_LIBRARY_PATH=str(self.options.gpus), LD_PRELOAD=str(self.options.gpus / "libfake_gpu.so"),
-                       FAKE_CUDA_DEVICES=str(self.options.workers))
+            env.update(
+                LD_LIBRARY_PATH=str(self.options.gpus),
+                LD_PRELOAD=str(self.options.gpus / "libfake_gpu.so"),
+                FAKE_CUDA_DEVICES=str(self.options.workers),
+            )
         if self.hosts:
             variables = slurm(Task(number, 0, [1] * self.options.hosts), os.getpid())
-            env.update({name: str(value) for name, value in variables.items()}, RTRAIN_RENDEZVOUS=str(self.folder / "job"))
+            env.update(
+                {name: str(value) for name, value in variables.items()}, RTRAIN_RENDEZVOUS=str(self.folder / "job")
+            )
             command = self.hosts[number].command(*command, folder=self.folder)
-        return subprocess.Popen(command, env=env, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                start_new_session=True)
+        return subprocess.Popen(
+            command, env=env, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+        )
 
     def query(self, sql):
         with contextlib.closing(sqlite3.connect(f"file:{self.storage}/rtrain.db?mode=ro", uri=True, timeout=5)) as db:
@@ -77,8 +98,10 @@ class ElasticRun:
     def newest(self):
         """The pids of the newest attempt, and whether all its ranks hold the state."""
         with contextlib.suppress(sqlite3.Error):
-            rows = self.query("SELECT attempt, heal_s, pid FROM attempts LEFT JOIN workers USING(run_id, attempt) "
-                              "WHERE attempt = (SELECT max(attempt) FROM attempts) ORDER BY rank")
+            rows = self.query(
+                "SELECT attempt, heal_s, pid FROM attempts LEFT JOIN workers USING(run_id, attempt) "
+                "WHERE attempt = (SELECT max(attempt) FROM attempts) ORDER BY rank"
+            )
             if rows and rows[0][0] == 1:
                 return [pid for _, _, pid in rows], bool(self.query("SELECT 1 FROM reports LIMIT 1"))
             if rows:
@@ -119,12 +142,12 @@ class ElasticRun:
         found, wanted = {idx for idx, _, _ in rows}, set(range(self.options.steps // 10))
         assert found == wanted, f"reports missing: {wanted - found}, too many: {found - wanted}: {self.folder}"
         assert all(step == 10 * (idx + 1) for idx, _, step in rows), "a report of another step"
-        statuses = [status for status, in self.query("SELECT status FROM attempts ORDER BY attempt")]
+        statuses = [status for (status,) in self.query("SELECT status FROM attempts ORDER BY attempt")]
         assert statuses == ["HEALED"] * (len(statuses) - 1) + ["FINISHED"], statuses
         by_attempt = {}
         for attempt, rank, pid in self.query("SELECT attempt, rank, pid FROM workers ORDER BY attempt, rank"):
             by_attempt.setdefault(attempt, {})[rank] = pid
-        whole = {1} | {attempt for attempt, in self.query("SELECT attempt FROM attempts WHERE heal_s IS NOT NULL")}
+        whole = {1} | {attempt for (attempt,) in self.query("SELECT attempt FROM attempts WHERE heal_s IS NOT NULL")}
         for attempt in range(2, len(statuses) + 1):
             if attempt - 1 not in whole:
                 continue  # a replacement that had no state yet was ended with the next loss
@@ -132,7 +155,7 @@ class ElasticRun:
                 # One that had no process yet when the next loss came has no row.
                 replaced = by_attempt[attempt].get(rank) != pid
                 assert pid in self.killed or not replaced, f"rank {rank} of attempt {attempt} is another process"
-        return [seconds for seconds, in self.query("SELECT heal_s FROM attempts WHERE heal_s IS NOT NULL")]
+        return [seconds for (seconds,) in self.query("SELECT heal_s FROM attempts WHERE heal_s IS NOT NULL")]
 
 
 def is_ours(pid, storage):
@@ -164,8 +187,10 @@ def main():
     differing = [rank for rank, data in enumerate(found) if data != wanted[rank]]
     assert not differing, f"other bits on ranks {differing}: {place}"
     assert len(harassed.killed) >= min(options.kills, 3), f"only {len(harassed.killed)} kills: the run was too short"
-    print(f"seed {options.seed}: {len(harassed.killed)} workers killed in {time.monotonic() - begun:.1f} s, {len(heals)} heals, "
-          f"median {statistics.median(heals) * 1000:.0f} ms, longest {max(heals) * 1000:.0f} ms: the same bits")
+    print(
+        f"seed {options.seed}: {len(harassed.killed)} workers killed in {time.monotonic() - begun:.1f} s, {len(heals)} heals, "
+        f"median {statistics.median(heals) * 1000:.0f} ms, longest {max(heals) * 1000:.0f} ms: the same bits"
+    )
     if not options.keep:
         shutil.rmtree(place)
 

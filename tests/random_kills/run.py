@@ -35,8 +35,13 @@ class KilledRun:
         self.folder, self.options = folder, options
         self.storage, self.runtime = folder / "storage", folder / "rt"
         self.runtime.mkdir(parents=True)
-        self.env = {**os.environ, "RTRAIN_STORAGE": str(self.storage), "RTRAIN_RUNTIME_DIR": str(self.runtime),
-                    "HOME": str(folder), "TMPDIR": str(folder)}
+        self.env = {
+            **os.environ,
+            "RTRAIN_STORAGE": str(self.storage),
+            "RTRAIN_RUNTIME_DIR": str(self.runtime),
+            "HOME": str(folder),
+            "TMPDIR": str(folder),
+        }
         self.process = None
         self.kills = []
 
@@ -46,15 +51,28 @@ class KilledRun:
         for setting in settings:
             command += ["--set", setting]
         with open(self.folder / "log", "ab") as log:
-            self.process = subprocess.Popen(command, env=self.env, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log,
-                                            stderr=log, start_new_session=True)
+            self.process = subprocess.Popen(
+                command,
+                env=self.env,
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
 
     def workers(self):
         """Pids of the newest attempt's workers, by rank."""
         with contextlib.suppress(sqlite3.Error):
-            with contextlib.closing(sqlite3.connect(f"file:{self.storage}/rtrain.db?mode=ro", uri=True, timeout=5)) as db:
-                return [pid for pid, in db.execute(
-                    "SELECT pid FROM workers WHERE attempt = (SELECT max(attempt) FROM attempts) ORDER BY rank")]
+            with contextlib.closing(
+                sqlite3.connect(f"file:{self.storage}/rtrain.db?mode=ro", uri=True, timeout=5)
+            ) as db:
+                return [
+                    pid
+                    for (pid,) in db.execute(
+                        "SELECT pid FROM workers WHERE attempt = (SELECT max(attempt) FROM attempts) ORDER BY rank"
+                    )
+                ]
         return []
 
     def kill(self, target, number):
@@ -102,8 +120,10 @@ def is_ours(pid, storage):
 
 def moments(choice, kills, length_s):
     """When to kill what. Every other run is killed as late as the whole run takes."""
-    return [(choice.uniform(0, length_s), choice.choice(TARGETS), choice.randrange(100))
-            for _ in range(choice.randint(1, kills))]
+    return [
+        (choice.uniform(0, length_s), choice.choice(TARGETS), choice.randrange(100))
+        for _ in range(choice.randint(1, kills))
+    ]
 
 
 def main():

@@ -11,12 +11,24 @@ import os
 import shutil
 import tempfile
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Union
+from typing import Any
 
 from rtrain._link import link, plain
 
-__all__ = ["Checkpoint", "CheckpointConfig", "FailureConfig", "Result", "RunConfig", "ScalingConfig", "TrainContext", "get_checkpoint",
-           "get_context", "log", "report", "stop_requested"]
+__all__ = [
+    "Checkpoint",
+    "CheckpointConfig",
+    "FailureConfig",
+    "Result",
+    "RunConfig",
+    "ScalingConfig",
+    "TrainContext",
+    "get_checkpoint",
+    "get_context",
+    "log",
+    "report",
+    "stop_requested",
+]
 
 
 class Checkpoint:
@@ -70,7 +82,15 @@ class TrainContext:
         return self._fields["experiment_name"]
 
 
-_ALONE = {"world_size": 1, "world_rank": 0, "local_rank": 0, "local_world_size": 1, "node_rank": 0, "experiment_name": "", "attempt": 1}
+_ALONE = {
+    "world_size": 1,
+    "world_rank": 0,
+    "local_rank": 0,
+    "local_world_size": 1,
+    "node_rank": 0,
+    "experiment_name": "",
+    "attempt": 1,
+}
 _context = None
 _last_metrics = None
 
@@ -83,8 +103,13 @@ def get_context():
     return _context
 
 
-def report(metrics: Dict[str, Any], checkpoint: Optional[Checkpoint] = None, checkpoint_dir_name: Optional[str] = None,
-           checkpoint_upload_mode: Optional[str] = None, delete_local_checkpoint_after_upload: Optional[bool] = None):
+def report(
+    metrics: dict[str, Any],
+    checkpoint: Checkpoint | None = None,
+    checkpoint_dir_name: str | None = None,
+    checkpoint_upload_mode: str | None = None,
+    delete_local_checkpoint_after_upload: bool | None = None,
+):
     """Reports metrics, and a checkpoint if there is one, as ray.train.report does: every rank calls it equally often, rank 0's
     metrics are the run's. With a checkpoint it returns when that is committed (checkpoint_upload_mode "SYNC") or at once
     ("ASYNC"). Without one it does not wait until the worker, the process that has started this one, has taken it. TypeError for
@@ -100,24 +125,28 @@ def report(metrics: Dict[str, Any], checkpoint: Optional[Checkpoint] = None, che
         worker.tell("report", **values)
         return
     mode = getattr(checkpoint_upload_mode, "name", checkpoint_upload_mode)
-    options = {"checkpoint": os.path.abspath(checkpoint.path), "checkpoint_dir_name": checkpoint_dir_name, "checkpoint_upload_mode": mode,
-               "delete_local_checkpoint_after_upload": delete_local_checkpoint_after_upload}
+    options = {
+        "checkpoint": os.path.abspath(checkpoint.path),
+        "checkpoint_dir_name": checkpoint_dir_name,
+        "checkpoint_upload_mode": mode,
+        "delete_local_checkpoint_after_upload": delete_local_checkpoint_after_upload,
+    }
     worker.ask("report", **values, **{name: value for name, value in options.items() if value is not None})
 
 
-def get_checkpoint() -> Optional[Checkpoint]:
+def get_checkpoint() -> Checkpoint | None:
     """The checkpoint to go on from; None where there is none."""
     path = link().ask("get_checkpoint") if link() else None
     return Checkpoint(path) if path else None
 
 
 def stop_requested() -> bool:
-    """Whether the run is to stop: true on all ranks at the same call, which all make equally often. A script that never calls it
-    gets SIGTERM instead."""
+    """Whether the run is to stop: true on all ranks at the same call, which all make equally often. A script that never calls
+    it gets SIGTERM instead."""
     return bool(link() and link().ask("stop_requested"))
 
 
-def log(metrics: Dict[str, float], step: Optional[int] = None):
+def log(metrics: dict[str, float], step: int | None = None):
     """Numbers of a step, of any rank, at any rate. Does not wait."""
     values = plain(metrics)
     if link():
@@ -130,9 +159,9 @@ class ScalingConfig:
 
     num_workers: int = 1
     use_gpu: bool = False
-    resources_per_worker: Optional[Dict[str, float]] = None
+    resources_per_worker: dict[str, float] | None = None
     placement_strategy: str = "PACK"
-    accelerator_type: Optional[str] = None
+    accelerator_type: str | None = None
 
 
 @dataclass
@@ -147,8 +176,8 @@ class FailureConfig:
 class CheckpointConfig:
     """Ray's. Under `rtrain launch` --num-to-keep and --checkpoint-score-attribute count."""
 
-    num_to_keep: Optional[int] = None
-    checkpoint_score_attribute: Optional[str] = None
+    num_to_keep: int | None = None
+    checkpoint_score_attribute: str | None = None
     checkpoint_score_order: str = "max"
 
 
@@ -156,20 +185,20 @@ class CheckpointConfig:
 class RunConfig:
     """Ray's. Under `rtrain launch` --name and --storage count."""
 
-    name: Optional[str] = None
-    storage_path: Optional[str] = None
-    failure_config: Optional[FailureConfig] = None
-    checkpoint_config: Optional[CheckpointConfig] = None
-    callbacks: Optional[List[Any]] = None
+    name: str | None = None
+    storage_path: str | None = None
+    failure_config: FailureConfig | None = None
+    checkpoint_config: CheckpointConfig | None = None
+    callbacks: list[Any] | None = None
 
 
 @dataclass
 class Result:
     """Of a trainer's fit(): what this worker has reported last."""
 
-    metrics: Optional[Dict[str, Any]] = None
-    checkpoint: Optional[Checkpoint] = None
-    error: Optional[Exception] = None
-    path: Optional[str] = None
+    metrics: dict[str, Any] | None = None
+    checkpoint: Checkpoint | None = None
+    error: Exception | None = None
+    path: str | None = None
     metrics_dataframe: Any = field(default=None, repr=False)
-    return_value: Union[None, Any] = None
+    return_value: Any | None = None

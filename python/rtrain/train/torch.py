@@ -43,13 +43,25 @@ def prepare_data_loader(data_loader, add_dist_sampler=True, move_to_device=True,
 
     context = train.get_context()
     if add_dist_sampler and context.get_world_size() > 1 and not isinstance(data_loader.sampler, DistributedSampler):
-        sampler = DistributedSampler(data_loader.dataset, context.get_world_size(), context.get_world_rank(),
-                                     shuffle=isinstance(data_loader.sampler, RandomSampler))
+        sampler = DistributedSampler(
+            data_loader.dataset,
+            context.get_world_size(),
+            context.get_world_rank(),
+            shuffle=isinstance(data_loader.sampler, RandomSampler),
+        )
         data_loader = DataLoader(
-            data_loader.dataset, batch_size=data_loader.batch_size, sampler=sampler, num_workers=data_loader.num_workers,
-            collate_fn=data_loader.collate_fn, pin_memory=data_loader.pin_memory, drop_last=data_loader.drop_last,
-            timeout=data_loader.timeout, worker_init_fn=data_loader.worker_init_fn, generator=data_loader.generator,
-            persistent_workers=data_loader.persistent_workers)
+            data_loader.dataset,
+            batch_size=data_loader.batch_size,
+            sampler=sampler,
+            num_workers=data_loader.num_workers,
+            collate_fn=data_loader.collate_fn,
+            pin_memory=data_loader.pin_memory,
+            drop_last=data_loader.drop_last,
+            timeout=data_loader.timeout,
+            worker_init_fn=data_loader.worker_init_fn,
+            generator=data_loader.generator,
+            persistent_workers=data_loader.persistent_workers,
+        )
     return _OnDevice(data_loader, get_device()) if move_to_device else data_loader
 
 
@@ -82,7 +94,8 @@ def _moved(value, device):
 
 
 def _init_process_group(backend=None, timeout_s=1800):
-    """Forms the process group, and ends it before the interpreter: a thread of Gloo that drops a tensor later aborts the process."""
+    """Forms the process group, and ends it before the interpreter: a thread of Gloo that drops a tensor later aborts the
+    process."""
     import datetime
 
     import torch.distributed as dist
@@ -91,7 +104,9 @@ def _init_process_group(backend=None, timeout_s=1800):
     if dist.is_initialized() or train.get_context().get_world_size() == 1:
         return
     atexit.register(_end_process_group)
-    dist.init_process_group(backend or ("nccl" if get_device().type == "cuda" else "gloo"), timeout=datetime.timedelta(seconds=timeout_s))
+    dist.init_process_group(
+        backend or ("nccl" if get_device().type == "cuda" else "gloo"), timeout=datetime.timedelta(seconds=timeout_s)
+    )
 
 
 def _end_process_group():
@@ -112,18 +127,37 @@ def _without_effect(scaling, run, fields):
     """What the configs of a script say and the run does not do: (what, the option that does it, or None)."""
     settings = fields.get("run_config", {})
     run, scaling = run or train.RunConfig(), scaling or train.ScalingConfig()
-    failures, checkpoints = run.failure_config or train.FailureConfig(), run.checkpoint_config or train.CheckpointConfig()
+    failures, checkpoints = (
+        run.failure_config or train.FailureConfig(),
+        run.checkpoint_config or train.CheckpointConfig(),
+    )
     storage = run.storage_path and os.path.abspath(os.path.expanduser(run.storage_path))
     workers = fields["world_size"] if scaling.num_workers == 1 else scaling.num_workers
     compared = [
         ("RunConfig", "name", run.name, fields["experiment_name"], "--name"),
         ("RunConfig", "storage_path", storage, fields.get("storage_path"), "--storage"),
-        ("FailureConfig", "max_failures", failures.max_failures or None, settings.get("max_failures"), "--max-failures"),
+        (
+            "FailureConfig",
+            "max_failures",
+            failures.max_failures or None,
+            settings.get("max_failures"),
+            "--max-failures",
+        ),
         ("CheckpointConfig", "num_to_keep", checkpoints.num_to_keep, settings.get("num_to_keep"), "--num-to-keep"),
-        ("CheckpointConfig", "checkpoint_score_attribute", checkpoints.checkpoint_score_attribute,
-         settings.get("checkpoint_score_attribute"), "--checkpoint-score-attribute"),
-        ("CheckpointConfig", "checkpoint_score_order", checkpoints.checkpoint_score_attribute and checkpoints.checkpoint_score_order,
-         settings.get("checkpoint_score_order", "max"), "--checkpoint-score-order"),
+        (
+            "CheckpointConfig",
+            "checkpoint_score_attribute",
+            checkpoints.checkpoint_score_attribute,
+            settings.get("checkpoint_score_attribute"),
+            "--checkpoint-score-attribute",
+        ),
+        (
+            "CheckpointConfig",
+            "checkpoint_score_order",
+            checkpoints.checkpoint_score_attribute and checkpoints.checkpoint_score_order,
+            settings.get("checkpoint_score_order", "max"),
+            "--checkpoint-score-order",
+        ),
         ("ScalingConfig", "num_workers", workers, fields["world_size"], "-n"),
         ("ScalingConfig", "resources_per_worker", scaling.resources_per_worker, None, None),
         ("RunConfig", "callbacks", run.callbacks, None, None),
@@ -149,8 +183,16 @@ class TorchTrainer:
     """Ray's TorchTrainer for a script that `rtrain launch` has started on every worker: fit() calls the function here, with the
     process group made. The options of the command count, not what the configs say: where these differ, rank 0 says so."""
 
-    def __init__(self, train_loop_per_worker, *, train_loop_config=None, torch_config=None, scaling_config=None, run_config=None,
-                 datasets=None):
+    def __init__(
+        self,
+        train_loop_per_worker,
+        *,
+        train_loop_config=None,
+        torch_config=None,
+        scaling_config=None,
+        run_config=None,
+        datasets=None,
+    ):
         if datasets:
             raise ValueError("TorchTrainer: datasets: ray.data is not in rtrain; read the data in the train function")
         self._function, self._config = train_loop_per_worker, train_loop_config

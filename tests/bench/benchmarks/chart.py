@@ -23,15 +23,21 @@ def build(config):
     benchmark = Benchmark(
         name=NAME,
         text=f"a chart of 1,000 columns of a random part of {points} points of a noisy loss, {QUERIES} times",
-        metrics=[Metric("p50", "ms", places=1), Metric("p99", "ms", places=1), Metric("longest", "ms", places=1),
-                 Metric("bytes", "B", "the store, of a point", 2)],
+        metrics=[
+            Metric("p50", "ms", places=1),
+            Metric("p99", "ms", places=1),
+            Metric("longest", "ms", places=1),
+            Metric("bytes", "B", "the store, of a point", 2),
+        ],
         goals=[Goal("p99", 30), Goal("bytes", 5)],
         sides={
             OWN: lambda: {**_times(_run(program, "chart", folder.name, QUERIES)), "bytes": stored / points},
             "all points": lambda: _times(_run(program, "points", folder.name, SCANS)),
         },
-        notes=[f"each column of {COMPARED} charts had the extrema, with their places, that its points have",
-               f"all points: unpacked and looked at, {SCANS} times"],
+        notes=[
+            f"each column of {COMPARED} charts had the extrema, with their places, that its points have",
+            f"all points: unpacked and looked at, {SCANS} times",
+        ],
     )
     benchmark.folder = folder  # lives as long as the benchmark
     return benchmark

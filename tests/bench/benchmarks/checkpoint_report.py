@@ -22,7 +22,9 @@ def build(config):
         goals=[Goal("report", 0.1, "ray")],
         sides={side: _sampler(start) for side, start in starts.items()},
         skipped=skipped,
-        notes=["rtrain: hashed, synced to the disk, registered; torchrun by hand: a rename, a line of JSON, a barrier, no sync"],
+        notes=[
+            "rtrain: hashed, synced to the disk, registered; torchrun by hand: a rename, a line of JSON, a barrier, no sync"
+        ],
     )
 
 

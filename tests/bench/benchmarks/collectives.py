@@ -26,7 +26,12 @@ def build(config):
     ranks = RANKS[:1] if config.quick else RANKS
     names = [f"{count}x{size}" for count in ranks for size in SIZES]
     peers, skipped = _other_libraries(config)
-    goals = [Goal("2x4K", 1 / 20, GLOO), Goal("2x1M", 1 / 12, GLOO), Goal("2x26M", 1 / 10, GLOO), Goal("2x26M", 2, COPY)]
+    goals = [
+        Goal("2x4K", 1 / 20, GLOO),
+        Goal("2x1M", 1 / 12, GLOO),
+        Goal("2x26M", 1 / 10, GLOO),
+        Goal("2x26M", 2, COPY),
+    ]
     return Benchmark(
         name=NAME,
         text="microseconds of one all_reduce, ranks × bytes, all on two cores",
@@ -72,11 +77,25 @@ def _other_libraries(config):
     if os.path.exists(os.path.join(config.oneccl, "complete")):
         libraries = os.path.join(config.oneccl, "lib")
         oneccl = compile_source(
-            config, "g++", "collectives/oneccl.cpp", f"-I{config.oneccl}/include", f"{libraries}/ccl/cpu/lib/libccl.a",
-            f"-L{libraries}", "-l:libintlc.so.5", "-lhwloc", "-ldl", "-lpthread")
+            config,
+            "g++",
+            "collectives/oneccl.cpp",
+            f"-I{config.oneccl}/include",
+            f"{libraries}/ccl/cpu/lib/libccl.a",
+            f"-L{libraries}",
+            "-l:libintlc.so.5",
+            "-lhwloc",
+            "-ldl",
+            "-lpthread",
+        )
         settings = {
-            "LD_LIBRARY_PATH": libraries, "FI_PROVIDER_PATH": libraries, "CCL_ATL_TRANSPORT": "ofi", "CCL_ATL_SHM": "1",
-            "CCL_PROCESS_LAUNCHER": "none", "CCL_WORKER_OFFLOAD": "0", "CCL_YIELD": "sched_yield",
+            "LD_LIBRARY_PATH": libraries,
+            "FI_PROVIDER_PATH": libraries,
+            "CCL_ATL_TRANSPORT": "ofi",
+            "CCL_ATL_SHM": "1",
+            "CCL_PROCESS_LAUNCHER": "none",
+            "CCL_WORKER_OFFLOAD": "0",
+            "CCL_YIELD": "sched_yield",
         }
         given = [f"{key}={value}" for key, value in settings.items()]
         commands[ONECCL] = lambda count: ["env", *given, oneccl, str(count)]
@@ -88,8 +107,9 @@ def _sampler(command, ranks):
     def sample():
         figures = {}
         for count in ranks:
-            done = subprocess.run(["taskset", "-c", CORES, *command(count)], check=True, capture_output=True, text=True,
-                                  timeout=TIMEOUT_S)
+            done = subprocess.run(
+                ["taskset", "-c", CORES, *command(count)], check=True, capture_output=True, text=True, timeout=TIMEOUT_S
+            )
             rows = (line.split() for line in done.stdout.splitlines())  # and warnings of the libraries
             figures.update({f"{count}x{row[0]}": 1e6 * float(row[1]) for row in rows if row[0] in SIZES})
         return figures

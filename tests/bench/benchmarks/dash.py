@@ -1,4 +1,4 @@
-"""Pages of `rtrain dash` next to TensorBoard, Trackio and MLflow over the same runs, in a real browser; and what viewers cost."""
+"""Pages of `rtrain dash` next to TensorBoard, Trackio and MLflow over the same runs, in a real browser; the cost of viewers."""
 
 import contextlib
 import json
@@ -69,17 +69,37 @@ def build(config):
 
     benchmark = Benchmark(
         name=NAME,
-        text=f"the first page over {sizes[0]} runs × {sizes[1]} metrics × {sizes[2]} steps in chromium; {VIEWERS} viewers of a live run",
-        metrics=[Metric("paint", "ms", "first contentful paint", 0), Metric("weight", "kB", "page, as it is sent", 0),
-                 Metric("memory", "MiB", "of the server's processes, when the page is there", 1), Metric("start", "s", "until it answers", 2),
-                 Metric("tick", "kB", "sent to a viewer for a report", 2), Metric("viewers", "%", "of a core, of all viewers", 1),
-                 Metric("controller", "%", "of a core, of that run's controller", 1), Metric("screen", "ms", "from a report to its point on the screen", 0), Metric("chart", "ms", "of 10⁶ reports, again", 0),
-                 Metric("first_chart", "ms", "of them, the first time", 0)],
-        goals=[Goal("paint", 300), Goal("weight", 300), Goal("memory", 25), Goal("tick", 10), Goal("viewers", 5), Goal("screen", 300), Goal("chart", 200)],
+        text=(
+            f"the first page over {sizes[0]} runs × {sizes[1]} metrics × {sizes[2]} steps in chromium; "
+            f"{VIEWERS} viewers of a live run"
+        ),
+        metrics=[
+            Metric("paint", "ms", "first contentful paint", 0),
+            Metric("weight", "kB", "page, as it is sent", 0),
+            Metric("memory", "MiB", "of the server's processes, when the page is there", 1),
+            Metric("start", "s", "until it answers", 2),
+            Metric("tick", "kB", "sent to a viewer for a report", 2),
+            Metric("viewers", "%", "of a core, of all viewers", 1),
+            Metric("controller", "%", "of a core, of that run's controller", 1),
+            Metric("screen", "ms", "from a report to its point on the screen", 0),
+            Metric("chart", "ms", "of 10⁶ reports, again", 0),
+            Metric("first_chart", "ms", "of them, the first time", 0),
+        ],
+        goals=[
+            Goal("paint", 300),
+            Goal("weight", 300),
+            Goal("memory", 25),
+            Goal("tick", 10),
+            Goal("viewers", 5),
+            Goal("screen", 300),
+            Goal("chart", 200),
+        ],
         sides={side: (lambda side=side: sample(side)) for side in servers},
         skipped={side: config.trackers_missing for side in ("mlflow", "trackio") if config.trackers_missing},
-        notes=["weight and memory after the page has been open for some seconds; weight without answers of rtrain's API",
-               f"chart: 1,000 columns of a random part of {data.reports} reports of one metric, {CHARTS} times"],
+        notes=[
+            "weight and memory after the page has been open for some seconds; weight without answers of rtrain's API",
+            f"chart: 1,000 columns of a random part of {data.reports} reports of one metric, {CHARTS} times",
+        ],
     )
     benchmark.folder = folder  # lives as long as the benchmark
     return benchmark
@@ -91,8 +111,15 @@ class Server:
     def __init__(self, command, env, address=None):
         self._log = tempfile.TemporaryFile("w+")
         began = time.monotonic()
-        self._process = subprocess.Popen(command, env={**os.environ, **env}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if address is None else self._log,
-                                         stderr=self._log, text=True, start_new_session=True)
+        self._process = subprocess.Popen(
+            command,
+            env={**os.environ, **env},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if address is None else self._log,
+            stderr=self._log,
+            text=True,
+            start_new_session=True,
+        )
         try:
             self.address = address or self._process.stdout.readline().strip()
             self._wait()
@@ -186,21 +213,42 @@ class Data:
         folders = self._folders
         _checked([sys.executable, self._program, "csv", folders["csv"], *self._sizes])
         files = sorted(str(file) for file in pathlib.Path(folders["csv"]).iterdir())
-        _checked([self._config.rtrain, "import", *files, "--storage", folders["storage"]], env={**os.environ, **self._own_env})
+        _checked(
+            [self._config.rtrain, "import", *files, "--storage", folders["storage"]],
+            env={**os.environ, **self._own_env},
+        )
         names = [pathlib.Path(file).stem for file in files]
-        _checked([self._config.rtrain, "export", *names, "--storage", folders["storage"], "--format", "tensorboard", "-o", folders["events"]],
-                 env={**os.environ, **self._own_env})
+        _checked(
+            [
+                self._config.rtrain,
+                "export",
+                *names,
+                "--storage",
+                folders["storage"],
+                "--format",
+                "tensorboard",
+                "-o",
+                folders["events"],
+            ],
+            env={**os.environ, **self._own_env},
+        )
         self.reports = QUICK_REPORTS if self._config.quick else REPORTS
         one = os.path.join(folders["long"], "long.csv")
         with open(one, "w") as file:
             file.write("step,loss\n")
-            file.writelines(f"{step},{1 / (1 + step / 1000) + step * 7919 % 1000 / 1e5}\n" for step in range(self.reports))
-        _checked([self._config.rtrain, "import", one, "--storage", folders["long"]], env={**os.environ, **self._own_env})
+            file.writelines(
+                f"{step},{1 / (1 + step / 1000) + step * 7919 % 1000 / 1e5}\n" for step in range(self.reports)
+            )
+        _checked(
+            [self._config.rtrain, "import", one, "--storage", folders["long"]], env={**os.environ, **self._own_env}
+        )
 
     def make_trackers(self):
         for tracker in ("mlflow", "trackio"):
-            _checked([self._config.trackers_python, self._program, tracker, self._folders[tracker], *self._sizes],
-                     env={**os.environ, "TRACKIO_DIR": self._folders["trackio"]})
+            _checked(
+                [self._config.trackers_python, self._program, tracker, self._folders[tracker], *self._sizes],
+                env={**os.environ, "TRACKIO_DIR": self._folders["trackio"]},
+            )
 
     def dash(self, storage="storage"):
         return Server([self._config.rtrain, "dash", "--storage", self._folders[storage], "--port", "0"], self._own_env)
@@ -208,20 +256,54 @@ class Data:
     def tensorboard(self):
         port = _free_port()
         program = os.path.join(os.path.dirname(self._config.torch_python), "tensorboard")
-        return Server([program, "--logdir", self._folders["events"], "--host", "127.0.0.1", "--port", str(port), "--load_fast", "false"], {},
-                      f"http://127.0.0.1:{port}/")
+        return Server(
+            [
+                program,
+                "--logdir",
+                self._folders["events"],
+                "--host",
+                "127.0.0.1",
+                "--port",
+                str(port),
+                "--load_fast",
+                "false",
+            ],
+            {},
+            f"http://127.0.0.1:{port}/",
+        )
 
     def mlflow(self):
         port = _free_port()
         program = os.path.join(os.path.dirname(self._config.trackers_python), "mlflow")
         store = f"sqlite:///{self._folders['mlflow']}/mlflow.db"
-        return Server([program, "server", "--backend-store-uri", store, "--host", "127.0.0.1", "--port", str(port), "--workers", "1"], {},
-                      f"http://127.0.0.1:{port}/")
+        return Server(
+            [
+                program,
+                "server",
+                "--backend-store-uri",
+                store,
+                "--host",
+                "127.0.0.1",
+                "--port",
+                str(port),
+                "--workers",
+                "1",
+            ],
+            {},
+            f"http://127.0.0.1:{port}/",
+        )
 
     def trackio(self):
         port = _free_port()
-        code = f"import trackio; trackio.show('bench', open_browser=False, block_thread=True, host='127.0.0.1', server_port={port})"
-        return Server([self._config.trackers_python, "-c", code], {"TRACKIO_DIR": self._folders["trackio"]}, f"http://127.0.0.1:{port}/")
+        code = (
+            "import trackio; trackio.show('bench', open_browser=False, block_thread=True, host='127.0.0.1', "
+            f"server_port={port})"
+        )
+        return Server(
+            [self._config.trackers_python, "-c", code],
+            {"TRACKIO_DIR": self._folders["trackio"]},
+            f"http://127.0.0.1:{port}/",
+        )
 
     def chart(self):
         """Milliseconds of a chart of many reports: the first one, which reads them, and the median of the next."""
@@ -288,8 +370,19 @@ def _live_run(config, pause_s):
     """A run that reports again and again: its job, and a dashboard over it."""
 
     def command(storage, events):
-        return [config.rtrain, "run", os.path.join(sides.HERE, "dash.lua"), "--storage", storage, "--name", "live", "-q", "--oversubscribe",
-                "--set", f"pause_s={pause_s}"]
+        return [
+            config.rtrain,
+            "run",
+            os.path.join(sides.HERE, "dash.lua"),
+            "--storage",
+            storage,
+            "--name",
+            "live",
+            "-q",
+            "--oversubscribe",
+            "--set",
+            f"pause_s={pause_s}",
+        ]
 
     environment = sides.rtrain_environment(config)
     with Job("rtrain", command, environment) as job:
@@ -313,7 +406,11 @@ def _live(config):
             _read(streams, 1)
             begin_s, server_s, controller_s = time.monotonic(), _cpu_s(server.pid), _cpu_s(job.pid)
             sent, ticks = _read(streams, watch_s)
-            took_s, server_s, controller_s = time.monotonic() - begin_s, _cpu_s(server.pid) - server_s, _cpu_s(job.pid) - controller_s
+            took_s, server_s, controller_s = (
+                time.monotonic() - begin_s,
+                _cpu_s(server.pid) - server_s,
+                _cpu_s(job.pid) - controller_s,
+            )
         finally:
             for each in streams:
                 each.close()
@@ -323,7 +420,7 @@ def _live(config):
 
 
 def _screen(config, webdriver):
-    """Milliseconds from before a report to the frame that shows it, the median: each is on the screen before the next is made."""
+    """Milliseconds from before a report to the frame that shows it, the median: each is shown before the next report."""
     count = QUICK_SCREEN_REPORTS if config.quick else SCREEN_REPORTS
     with _live_run(config, SCREEN_PAUSE_S) as (_, server), _browser(webdriver) as browser:
         browser.open(f"{server.address}#/run/live")

@@ -36,8 +36,13 @@ def build(config):
 def _make_run(config, storage, environment, rows):
     script = os.path.join(sides.HERE, "report.lua")
     settings = ["--set", "reports=1", "--set", "spaced=0", "--set", f"events={storage}"]
-    done = subprocess.run([config.rtrain, "run", script, "--name", "run", "--storage", storage, *settings], env=environment,
-                          capture_output=True, text=True, timeout=TIMEOUT_S)
+    done = subprocess.run(
+        [config.rtrain, "run", script, "--name", "run", "--storage", storage, *settings],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+    )
     if done.returncode != 0:
         raise BenchError(f"rtrain: the run that makes the store ended with {done.returncode}:\n{done.stderr[-2000:]}")
     with contextlib.closing(sqlite3.connect(os.path.join(storage, "rtrain.db"), isolation_level=None)) as database:
@@ -46,15 +51,23 @@ def _make_run(config, storage, environment, rows):
         database.execute("DELETE FROM reports")
         database.executemany(
             "INSERT INTO reports(run_id, attempt, idx, rank, time, metrics) VALUES(?, 1, ?, 0, ?, ?)",
-            ((run_id, index, index, json.dumps({"epoch": index, "loss": 1 / (index + 1), "accuracy": index / rows}))
-             for index in range(rows)))
+            (
+                (run_id, index, index, json.dumps({"epoch": index, "loss": 1 / (index + 1), "accuracy": index / rows}))
+                for index in range(rows)
+            ),
+        )
         database.execute("COMMIT")
 
 
 def _own(config, storage, environment, rows):
     script = os.path.join(sides.HERE, "dataframe.lua")
-    done = subprocess.run([config.rtrain, "exec", script, os.path.join(storage, "run"), str(rows)], env=environment,
-                          capture_output=True, text=True, timeout=TIMEOUT_S)
+    done = subprocess.run(
+        [config.rtrain, "exec", script, os.path.join(storage, "run"), str(rows)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+    )
     if done.returncode != 0:
         raise BenchError(f"rtrain: {done.stderr[-2000:]}")
     return {key: float(value) for key, value in (line.split("\t") for line in done.stdout.splitlines())}
@@ -63,5 +76,8 @@ def _own(config, storage, environment, rows):
 def _python(storage):
     begin = time.monotonic()
     with contextlib.closing(sqlite3.connect(f"file:{storage}/rtrain.db?mode=ro", uri=True)) as database:
-        rows = [json.loads(metrics) for (metrics,) in database.execute("SELECT metrics FROM reports WHERE rank = 0 ORDER BY idx")]
+        rows = [
+            json.loads(metrics)
+            for (metrics,) in database.execute("SELECT metrics FROM reports WHERE rank = 0 ORDER BY idx")
+        ]
     return {"read": 1e3 * (time.monotonic() - begin), "rows": len(rows)}

@@ -40,7 +40,9 @@ def _sample(config, settings, kills):
             old.update(pids)
             killed = time.monotonic()
             os.kill(pids[attempt % 2], signal.SIGKILL)
-            job.wait_for(lambda: f"(pid {pids[attempt % 2]}) has died" in job.log(), "the notice", TIMEOUT_S, poll_s=0.0005)
+            job.wait_for(
+                lambda: f"(pid {pids[attempt % 2]}) has died" in job.log(), "the notice", TIMEOUT_S, poll_s=0.0005
+            )
             delays.append(1e3 * (time.monotonic() - killed))
     return {"p50": percentile(delays, 0.5), "worst": max(delays)}
 

@@ -33,8 +33,12 @@ def build_mnist(config):
             Metric("resnet18_time", "s", places=1),
         ],
         goals=[Goal("convnet", error), Goal("resnet18", error)],
-        sides={OWN: lambda: {**_run(config, "convnet", "mnist_convnet", [*convnet, "--", *arguments]),
-                             **_run(config, "resnet18", "mnist_resnet18", resnet18)}},
+        sides={
+            OWN: lambda: {
+                **_run(config, "convnet", "mnist_convnet", [*convnet, "--", *arguments]),
+                **_run(config, "resnet18", "mnist_resnet18", resnet18),
+            }
+        },
         rounds=1,
     )
     if images != "mnist":

@@ -25,24 +25,43 @@ METRICS = [
 
 def build(config):
     duration, every = (QUICK_DURATION_S, QUICK_KILL_EVERY_S) if config.quick else (DURATION_S, KILL_EVERY_S)
-    settings = {"model": "convnet", "steps": ENDLESS, "batch": config.batch, "checkpoint_every": 20, "data": config.data}
+    settings = {
+        "model": "convnet",
+        "steps": ENDLESS,
+        "batch": config.batch,
+        "checkpoint_every": 20,
+        "data": config.data,
+    }
     return Benchmark(
         name=NAME,
         text=f"ConvNet, a checkpoint every 20 steps; kill -9 of a random worker in each {every} s",
         metrics=METRICS,
         goals=[_most_waste(0.03)],
-        sides={"rtrain": _sampler(lambda: sides.start_rtrain(config, "train.lua", settings, max_failures=-1), duration, every)},
+        sides={
+            "rtrain": _sampler(
+                lambda: sides.start_rtrain(config, "train.lua", settings, max_failures=-1), duration, every
+            )
+        },
         rounds=1,
     )
 
 
 def build_often(config):
     duration, every = (QUICK_DURATION_S, QUICK_KILL_EVERY_S) if config.quick else (DURATION_S, KILL_OFTEN_S)
-    settings = {"model": "convnet", "steps": ENDLESS, "batch": config.batch, "checkpoint_every": 20, "data": config.data}
+    settings = {
+        "model": "convnet",
+        "steps": ENDLESS,
+        "batch": config.batch,
+        "checkpoint_every": 20,
+        "data": config.data,
+    }
     healed = {**settings, "checkpoint_every": 0}
     starts, skipped = sides.all_sides(config, "train", lambda side: settings, max_failures=1000)
-    starts = {"rtrain": lambda: sides.start_rtrain(config, "train.lua", {**healed, "elastic": "true"}),
-              "restart": starts["rtrain"], **{side: start for side, start in starts.items() if side != "rtrain"}}
+    starts = {
+        "rtrain": lambda: sides.start_rtrain(config, "train.lua", {**healed, "elastic": "true"}),
+        "restart": starts["rtrain"],
+        **{side: start for side, start in starts.items() if side != "rtrain"},
+    }
     samplers = {side: _sampler(start, duration, every) for side, start in starts.items()}
     if config.torchft_missing:
         skipped = {**skipped, "torchft": config.torchft_missing}
@@ -80,8 +99,10 @@ def _sampler(start, duration, every, figures=None):
                     kills.append(time.monotonic())
             _keep_running(job, begin + duration)
             end = time.monotonic()
-            steps = [[event for event in job.events(rank) if event.name == "step" and begin <= event.time <= end]
-                     for rank in range(2)]
+            steps = [
+                [event for event in job.events(rank) if event.name == "step" and begin <= event.time <= end]
+                for rank in range(2)
+            ]
         return (figures or _figures)(steps, kills, end - begin)
 
     return sample

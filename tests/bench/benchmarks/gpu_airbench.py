@@ -41,7 +41,13 @@ def build(config):
 
     goals = [Goal("seconds", 1.0, "python")]
     if is_real:
-        goals.append(Goal("mean error of all runs, %", 6.0, value=lambda samples: statistics.mean(row["error"] for row in samples[OWN])))
+        goals.append(
+            Goal(
+                "mean error of all runs, %",
+                6.0,
+                value=lambda samples: statistics.mean(row["error"] for row in samples[OWN]),
+            )
+        )
     return Benchmark(
         name=NAME,
         text=f"training and evaluating a network of 94 %, {ROUNDS * RUNS} times a side",
@@ -49,6 +55,9 @@ def build(config):
         goals=goals,
         sides={OWN: own, "python": python},
         rounds=ROUNDS,
-        notes=["images that were stored as JPEG files have lost detail: there the error of the Python side is the measure"]
-        if is_real else ["random images: RTRAIN_DATA names no folder with cifar10/"],
+        notes=[
+            "images that were stored as JPEG files have lost detail: there the error of the Python side is the measure"
+        ]
+        if is_real
+        else ["random images: RTRAIN_DATA names no folder with cifar10/"],
     )

@@ -28,8 +28,11 @@ def build(config):
         name=NAME,
         text="milliseconds a step: MNIST's ConvNet with batch 128 and Adadelta, VisionTransformer with batch 64 and AdamW",
         metrics=[Metric(form, "ms", places=4) for form in forms],
-        goals=[Goal(f"{model}: graph / eager", limit, value=lambda samples, model=model: _gain(samples, model))
-               for model, limit in LIMITS.items()] + [Goal(form, 1.0, "python") for form in forms],
+        goals=[
+            Goal(f"{model}: graph / eager", limit, value=lambda samples, model=model: _gain(samples, model))
+            for model, limit in LIMITS.items()
+        ]
+        + [Goal(form, 1.0, "python") for form in forms],
         sides={side: sampler(side) for side in commands},
         rounds=3,
     )

@@ -34,8 +34,10 @@ def build(config):
 
     goals = [Goal("wall", 0.70, "python"), Goal("fast", 0.20, "python"), Goal("fast", 2.0)]
     if is_real:
-        goals += [Goal(f"{key}, mean off python's", 0.02, value=lambda samples, key=key: _gap(samples, key))
-                  for key in ("accuracy", "fast_accuracy")]
+        goals += [
+            Goal(f"{key}, mean off python's", 0.02, value=lambda samples, key=key: _gap(samples, key))
+            for key in ("accuracy", "fast_accuracy")
+        ]
     return Benchmark(
         name=NAME,
         text=f"VisionTransformer on CIFAR-10, one epoch of {size['limit']} images and its evaluation, batch {size['batch']}",
@@ -48,8 +50,11 @@ def build(config):
         goals=goals,
         sides={OWN: own, "python": python},
         rounds=3,
-        notes=["wall: examples/single_machine.lua; fast: the epoch of examples/cifar_vit_fast.lua, capture included, next to",
-               "that of the Python program", *([] if is_real else ["random images: RTRAIN_DATA names no folder with cifar10/"])],
+        notes=[
+            "wall: examples/single_machine.lua; fast: the epoch of examples/cifar_vit_fast.lua, capture included, next to",
+            "that of the Python program",
+            *([] if is_real else ["random images: RTRAIN_DATA names no folder with cifar10/"]),
+        ],
     )
 
 
@@ -62,7 +67,12 @@ def _recipe(config, env, size, seed):
 
 def _fast(config, env, size, seed):
     script = os.path.join(config.root, "examples", "cifar_vit_fast.lua")
-    keys = {"limit": size["limit"], "test_limit": size["test_limit"], "batch_size_per_worker": size["batch"], "seed": seed}
+    keys = {
+        "limit": size["limit"],
+        "test_limit": size["test_limit"],
+        "batch_size_per_worker": size["batch"],
+        "seed": seed,
+    }
     settings = [part for key, value in keys.items() for part in ("--set", f"{key}={value}")]
     with tempfile.TemporaryDirectory(prefix="bench-vit-") as storage:
         text, _ = gpu.run(OWN, [config.rtrain, "run", script, "--storage", storage, *settings], env)

@@ -23,11 +23,18 @@ def build(config):
     return Benchmark(
         name=NAME,
         text=f"seconds from kill -9 of rank 1 at step {kill_at} until both ranks have made a new step",
-        metrics=[Metric("noticed", "s", "death noticed"), *(Metric(key, "s", text) for key, text in PHASES.items()),
-                 Metric("stall", "s", "rank 0 without a step"), Metric("lost_steps", "steps", places=0)],
+        metrics=[
+            Metric("noticed", "s", "death noticed"),
+            *(Metric(key, "s", text) for key, text in PHASES.items()),
+            Metric("stall", "s", "rank 0 without a step"),
+            Metric("lost_steps", "steps", places=0),
+        ],
         goals=[
-            Goal("lost_steps", 0), Goal("step", 0.06, "torchrun"), Goal("step", 0.02, "ray"),
-            *(Goal(metric, TORCHFT_LIMIT, "torchft") for metric in ("stall", "step")), Goal("stall", TORCHFT_LIMIT, "ray"),
+            Goal("lost_steps", 0),
+            Goal("step", 0.06, "torchrun"),
+            Goal("step", 0.02, "ray"),
+            *(Goal(metric, TORCHFT_LIMIT, "torchft") for metric in ("stall", "step")),
+            Goal("stall", TORCHFT_LIMIT, "ray"),
         ],
         sides={
             "rtrain": _healed(lambda: sides.start_rtrain(config, "train.lua", healed), kill_at),

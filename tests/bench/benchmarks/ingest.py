@@ -17,7 +17,10 @@ def build(config):
     batches = QUICK_BATCHES if config.quick else BATCHES
     return Benchmark(
         name=NAME,
-        text=f"{batches} steps of 100 ms, a simulated device, with 20 JPEG images of 512 × 512 each; 20 before them are left out",
+        text=(
+            f"{batches} steps of 100 ms, a simulated device, with 20 JPEG images of 512 × 512 each; "
+            "20 before them are left out"
+        ),
         metrics=[Metric("stall", "%", "time between two steps, of both ranks", 1)],
         goals=[Goal("stall", 5), Goal("stall", 5 / 30, "loop")],
         sides={
@@ -25,8 +28,10 @@ def build(config):
             "one host": lambda: _sample(sides.start_rtrain, config, 1, batches),
             "loop": lambda: _sample(sides.start_rtrain, config, 0, batches),
         },
-        notes=["both ranks are on one host; rtrain: the ingest workers are on another one, over TLS",
-               "loop: prefetch_batches = 0, without ingest workers"],
+        notes=[
+            "both ranks are on one host; rtrain: the ingest workers are on another one, over TLS",
+            "loop: prefetch_batches = 0, without ingest workers",
+        ],
     )
 
 

@@ -1,4 +1,4 @@
-"""`rtrain ls` over 10,000 runs of 100 config values: the newest, a filter by metric, by config value and its memory, the best."""
+"""`rtrain ls` over 10,000 runs of 100 config values: the newest, a filter by metric, by config value, its memory, the best."""
 
 import json
 import os
@@ -42,8 +42,17 @@ def build(config):
     benchmark = Benchmark(
         name=NAME,
         text=f"milliseconds from exec to exit, over {RUNS} runs of {VALUES} config values and 3 reports each",
-        metrics=[*(Metric(name, "ms", places=1) for name in COMMANDS), Metric("memory", "MB", "resident, of by_config", 1)],
-        goals=[Goal("version", 10), Goal("newest", 10), Goal("by_metric", 50), Goal("by_config", 50), Goal("memory", 12)],
+        metrics=[
+            *(Metric(name, "ms", places=1) for name in COMMANDS),
+            Metric("memory", "MB", "resident, of by_config", 1),
+        ],
+        goals=[
+            Goal("version", 10),
+            Goal("newest", 10),
+            Goal("by_metric", 50),
+            Goal("by_config", 50),
+            Goal("memory", 12),
+        ],
         sides={"rtrain": sample},
         notes=["; ".join(f"{name}: rtrain {' '.join(command)}" for name, command in COMMANDS.items())],
     )
@@ -55,8 +64,24 @@ def _make_store(config, storage, environment):
     """One run makes the tables, the others are rows like its own."""
     script = os.path.join(sides.HERE, "report.lua")
     done = subprocess.run(
-        [config.rtrain, "run", script, "--name", "first", "--set", "reports=1", "--set", "spaced=0", "--set", f"events={storage}"],
-        env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
+        [
+            config.rtrain,
+            "run",
+            script,
+            "--name",
+            "first",
+            "--set",
+            "reports=1",
+            "--set",
+            "spaced=0",
+            "--set",
+            f"events={storage}",
+        ],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+    )
     if done.returncode != 0:
         raise BenchError(f"rtrain: the run that makes the store ended with {done.returncode}:\n{done.stderr[-2000:]}")
     draw = random.Random(1)
@@ -67,15 +92,26 @@ def _make_store(config, storage, environment):
         values = {f"value_{n}": draw.random() for n in range(VALUES)}
         start = STARTED_MS + index * 1000
         database.execute(
-            "INSERT INTO runs(run_id, name, status, num_workers, script, note, command, tags, config, scaling, checkpoint_config,"
+            "INSERT INTO runs(run_id, name, status, num_workers, script, note, command, tags, config, scaling, "
+            "checkpoint_config,"
             " environment, started_at, ended_at, updated_at, owner_epoch)"
             " VALUES(?, ?, 'FINISHED', 2, 'train.lua', '', '[]', '[]', ?, '{}', ?, '{}', ?, ?, ?, 1)",
-            (run_id, f"run-{index}", json.dumps(values), json.dumps({"checkpoint_score_attribute": "accuracy"}), start,
-             start + 60_000, start + 60_000))
+            (
+                run_id,
+                f"run-{index}",
+                json.dumps(values),
+                json.dumps({"checkpoint_score_attribute": "accuracy"}),
+                start,
+                start + 60_000,
+                start + 60_000,
+            ),
+        )
         for report in range(3):
             metrics = {"epoch": report, "loss": draw.random(), "accuracy": draw.random()}
-            database.execute("INSERT INTO reports(run_id, attempt, idx, rank, time, metrics) VALUES(?, 1, ?, 0, ?, ?)",
-                             (run_id, report, start + report, json.dumps(metrics)))
+            database.execute(
+                "INSERT INTO reports(run_id, attempt, idx, rank, time, metrics) VALUES(?, 1, ?, 0, ?, ?)",
+                (run_id, report, start + report, json.dumps(metrics)),
+            )
     database.execute("COMMIT")
     database.close()
 

@@ -32,7 +32,10 @@ def build(config):
         ],
         sides={side: sampler(config, side, command, core=None) for side, command in commands.items()},
         notes=[
-            "dataloader: torch's DataLoader over a TensorDataset of floats that were normalised before, the best of 0, 1 and 2 workers",
+            (
+                "dataloader: torch's DataLoader over a TensorDataset of floats that were normalised before, "
+                "the best of 0, 1 and 2 workers"
+            ),
             "gather: torch.index_select of bytes, then normalised as a batch; no loader",
             "pil: the DataLoader over PIL images with torchvision's ToTensor and Normalize, the best of 0 and 2 workers",
         ],

@@ -24,21 +24,31 @@ TIMEOUT_S = 600
 
 def build(config):
     steps = QUICK_STEPS if config.quick else STEPS
-    trackers = {side: config.trackers_python for side in ("mlflow", "trackio")} if not config.trackers_missing else {}
+    trackers = dict.fromkeys(("mlflow", "trackio"), config.trackers_python) if not config.trackers_missing else {}
     pythons = {"tensorboard": config.torch_python, **trackers}
     return Benchmark(
         name=NAME,
         text=f"{WRITERS} writers on one core, {KEYS} values a call, until all can be read; microseconds of one point",
-        metrics=[Metric("point", "us", places=3), Metric("rate", "k/s", "thousand points a second", 1),
-                 Metric("dropped", "%", "points that were dropped, and said so", 2)],
-        goals=[Goal("point", 1), Goal("point", 1 / 20, "mlflow"), Goal("point", 1 / 5, "tensorboard"),
-               Goal("point", 1 / 5, "trackio"), Goal("dropped", 0)],
+        metrics=[
+            Metric("point", "us", places=3),
+            Metric("rate", "k/s", "thousand points a second", 1),
+            Metric("dropped", "%", "points that were dropped, and said so", 2),
+        ],
+        goals=[
+            Goal("point", 1),
+            Goal("point", 1 / 20, "mlflow"),
+            Goal("point", 1 / 5, "tensorboard"),
+            Goal("point", 1 / 5, "trackio"),
+            Goal("dropped", 0),
+        ],
         sides={
             OWN: lambda: _own(config, steps[OWN]),
             **{side: functools.partial(_peer, python, side, steps[side]) for side, python in pythons.items()},
         },
         skipped={side: config.trackers_missing for side in ("mlflow", "trackio") if config.trackers_missing},
-        notes=["tensorboard: SummaryWriter, a writer of its own for each process; mlflow: log_metrics into its SQLite file"],
+        notes=[
+            "tensorboard: SummaryWriter, a writer of its own for each process; mlflow: log_metrics into its SQLite file"
+        ],
     )
 
 
@@ -46,7 +56,20 @@ def _own(config, steps):
     def command(storage, events):
         settings = ["--set", f"steps={steps}", "--set", f"events={events}"]
         script = os.path.join(sides.HERE, "log_ingest.lua")
-        return ["taskset", "-c", CORE, config.rtrain, "run", script, "--storage", storage, "--name", "run", "--oversubscribe", *settings]
+        return [
+            "taskset",
+            "-c",
+            CORE,
+            config.rtrain,
+            "run",
+            script,
+            "--storage",
+            storage,
+            "--name",
+            "run",
+            "--oversubscribe",
+            *settings,
+        ]
 
     with Job("rtrain", command, sides.rtrain_environment(config)) as job:
         stored, end = 0, None

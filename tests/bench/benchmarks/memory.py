@@ -39,12 +39,7 @@ def _sampler(config, start, at_step):
             sizes = {pid: proportional_bytes(pid) / MIB for pid in job.processes()}
             of_workers = sum(sizes[pid] for pid in workers)
             total = sum(sizes.values())
-            return {
-                "others": total - of_workers,
-                "worker": of_workers / 2,
-                "total": total,
-                "processes": len(sizes),
-            }
+            return {"others": total - of_workers, "worker": of_workers / 2, "total": total, "processes": len(sizes)}
 
     return sample
 

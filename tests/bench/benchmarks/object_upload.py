@@ -20,8 +20,10 @@ def build(config):
         text="seconds until 2 × 200 MB in 8 files are there; rtrain: from report() to the committed checkpoint",
         metrics=[Metric("upload", "s")],
         goals=[Goal("upload", 1.25, ARROW)],
-        sides={OWN: _sampler(config, lambda variables: _start_rtrain(config, settings, variables)),
-               ARROW: _sampler(config, lambda variables: _start_arrow(config, settings, variables))},
+        sides={
+            OWN: _sampler(config, lambda variables: _start_rtrain(config, settings, variables)),
+            ARROW: _sampler(config, lambda variables: _start_arrow(config, settings, variables)),
+        },
         notes=["rtrain also hashes the files and syncs them to this machine's disk"],
     )
 
@@ -38,8 +40,15 @@ def _sampler(config, start):
 
 def _start_rtrain(config, settings, variables):
     def command(_, events):
-        arguments = [config.rtrain, "run", os.path.join(sides.HERE, "object_upload.lua"), "--storage", "s3://bench/results",
-                     "--name", "run"]
+        arguments = [
+            config.rtrain,
+            "run",
+            os.path.join(sides.HERE, "object_upload.lua"),
+            "--storage",
+            "s3://bench/results",
+            "--name",
+            "run",
+        ]
         for key, value in {**settings, "events": events}.items():
             arguments += ["--set", f"{key}={value}"]
         return arguments
@@ -49,8 +58,16 @@ def _start_rtrain(config, settings, variables):
 
 def _start_arrow(config, settings, variables):
     def command(storage, events):
-        arguments = [config.torch_python, os.path.join(sides.PEERS, "arrow_upload.py"), "--uri", "s3://bench/arrow",
-                     "--storage", storage, "--events", events]
+        arguments = [
+            config.torch_python,
+            os.path.join(sides.PEERS, "arrow_upload.py"),
+            "--uri",
+            "s3://bench/arrow",
+            "--storage",
+            storage,
+            "--events",
+            events,
+        ]
         for key, value in settings.items():
             arguments += [f"--{key}", str(value)]
         return arguments

@@ -30,17 +30,26 @@ def build(config):
         text=f"nanoseconds an operation, {len(names)} of them, least of {REPEATS} loops of {arguments[0]}",
         metrics=[Metric(name, "ns", places=0) for name in names],
         goals=[
-            Goal("median ratio to python", 0.72, value=lambda samples: statistics.median(_ratios(samples, names).values())),
+            Goal(
+                "median ratio to python",
+                0.72,
+                value=lambda samples: statistics.median(_ratios(samples, names).values()),
+            ),
             Goal("largest ratio to python", 0.85, value=lambda samples: max(_ratios(samples, names).values())),
             Goal("largest excess over c++, ns", 350, value=lambda samples: max(_excesses(samples, names).values())),
         ],
         sides={side: sampler(config, side, command + arguments) for side, command in commands.items()},
-        notes=["c++: the typed call alone. What rtrain takes beyond it is the binding (arguments, result object) and the collector."],
+        notes=[
+            (
+                "c++: the typed call alone. What rtrain takes beyond it is the binding (arguments, result object) "
+                "and the collector."
+            )
+        ],
     )
 
 
 def build_gpu(config):
-    """The same operations on a GPU, where the host only launches kernels. The C++ side needs a compiler, and is left out without."""
+    """The same operations on a GPU, where the host only launches kernels. Without a compiler there is no C++ side."""
     gpu.require_device(config)
     arguments = [str(QUICK_CALLS if config.quick else GPU_CALLS), str(GPU_REPEATS)]
     env = {**gpu.environment(config, ""), "BENCH_DEVICE": config.device, "OMP_NUM_THREADS": "1"}
@@ -57,9 +66,18 @@ def build_gpu(config):
     names = [name for name in _names() if name not in MADE_ON_THE_CPU]
     return Benchmark(
         name="gpu_operators",
-        text=f"nanoseconds of launching an operation on the GPU, {len(names)} of them, least of {GPU_REPEATS} loops of {arguments[0]}",
+        text=(
+            f"nanoseconds of launching an operation on the GPU, {len(names)} of them, "
+            f"least of {GPU_REPEATS} loops of {arguments[0]}"
+        ),
         metrics=[Metric(name, "ns", places=0) for name in names],
-        goals=[Goal("median ratio to python", 0.75, value=lambda samples: statistics.median(_ratios(samples, names).values()))],
+        goals=[
+            Goal(
+                "median ratio to python",
+                0.75,
+                value=lambda samples: statistics.median(_ratios(samples, names).values()),
+            )
+        ],
         sides={side: side_of(side) for side in commands},
         rounds=5,
     )
@@ -99,6 +117,13 @@ def _build_floor(config):
     os.makedirs(os.path.dirname(target), exist_ok=True)
     root = os.path.dirname(config.libtorch_folder)
     command = ["g++", "-O2", "-std=c++20", f"-I{root}/include", source, "-o", target]
-    command += [f"-L{root}/lib", "-ltorch_cpu", "-lc10", "-ldl", f"-Wl,-rpath,{root}/lib", "-Wl,--allow-shlib-undefined"]
+    command += [
+        f"-L{root}/lib",
+        "-ltorch_cpu",
+        "-lc10",
+        "-ldl",
+        f"-Wl,-rpath,{root}/lib",
+        "-Wl,--allow-shlib-undefined",
+    ]
     subprocess.run(command, check=True)
     return target

@@ -36,8 +36,10 @@ def build(config):
         text="milliseconds a scan, median of the scans of a process; the files lie in the page cache",
         metrics=metrics,
         goals=goals,
-        sides={side: sampler(config, side, command, core=None if side == "threads" else 1)
-               for side, command in commands.items()},
+        sides={
+            side: sampler(config, side, command, core=None if side == "threads" else 1)
+            for side, command in commands.items()
+        },
         notes=[
             "pyarrow: ParquetFile.iter_batches(use_threads=False); threads: with its default, on all cores",
             "tensors: rtrain with every batch turned into tensors and offsets",
@@ -49,4 +51,8 @@ def _cifar10():
     if not data.has("cifar10"):
         return []
     folder = os.path.join(os.environ["RTRAIN_DATA"], "cifar10")
-    return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.startswith("train") and name.endswith(".parquet"))
+    return sorted(
+        os.path.join(folder, name)
+        for name in os.listdir(folder)
+        if name.startswith("train") and name.endswith(".parquet")
+    )

@@ -13,10 +13,16 @@ def build_start(config):
     return Benchmark(
         name=START_NAME,
         text="seconds from exec until a phase of a Python program has ended; most of it is Python's import of torch",
-        metrics=[*(Metric(phase, "s", f"{phase} on all ranks") for phase in ("main", "group", *cold_start.PHASES)),
-                 Metric("visible", "s", "report visible"), Metric("exit", "s")],
+        metrics=[
+            *(Metric(phase, "s", f"{phase} on all ranks") for phase in ("main", "group", *cold_start.PHASES)),
+            Metric("visible", "s", "report visible"),
+            Metric("exit", "s"),
+        ],
         goals=[Goal("visible", 1.05, "torchrun")],
-        sides={side: cold_start.sampler(side, start, ("main", "group", *cold_start.PHASES)) for side, start in starts.items()},
+        sides={
+            side: cold_start.sampler(side, start, ("main", "group", *cold_start.PHASES))
+            for side, start in starts.items()
+        },
         warm_up=not config.quick,
     )
 
@@ -26,7 +32,10 @@ def build_report(config):
     starts = _starts(config, "report", settings)
     return Benchmark(
         name=REPORT_NAME,
-        text="report() of a Python program: 8 numbers, 2 workers, no checkpoint; torchrun by hand: a line of JSON and a barrier",
+        text=(
+            "report() of a Python program: 8 numbers, 2 workers, no checkpoint; "
+            "torchrun by hand: a line of JSON and a barrier"
+        ),
         metrics=[Metric("p50", "us", "caller waits, p50", 1), Metric("p99", "us", "caller waits, p99", 1)],
         goals=[Goal("p50", 30)],
         sides={side: report.sampler(start, settings, 0, None) for side, start in starts.items()},

@@ -17,7 +17,10 @@ def build(config):
     phases = [Metric(phase, "s", f"{phase} on all ranks") for phase in cold_start.PHASES]
     return Benchmark(
         name=NAME,
-        text="seconds from exec until a phase has ended; 2 workers, one of them of an agent, with all processes on this machine",
+        text=(
+            "seconds from exec until a phase has ended; 2 workers, one of them of an agent, "
+            "with all processes on this machine"
+        ),
         metrics=[*phases, Metric("visible", "s", "report visible"), Metric("exit", "s")],
         goals=[Goal("step", 1.3, ONE)],
         sides={side: cold_start.sampler(OWN, start) for side, start in starts.items()},

@@ -70,7 +70,9 @@ def _floor(config, backend, settings):
     arguments = [str(settings[key]) for key in ("model", "steps", "warm", "batch", "data")]
 
     def start():
-        return Job("floor", lambda _, events: [program, backend, *arguments, events], {"OMP_NUM_THREADS": str(config.threads)})
+        return Job(
+            "floor", lambda _, events: [program, backend, *arguments, events], {"OMP_NUM_THREADS": str(config.threads)}
+        )
 
     return start
 

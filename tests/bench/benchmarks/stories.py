@@ -1,4 +1,4 @@
-"""First-hour stories typed at a terminal, with the templates as they are: each has a time, of which this is the machine's part."""
+"""First-hour stories typed at a terminal, with the templates as they are: of the time of each this is the machine's part."""
 
 import os
 import re
@@ -19,8 +19,11 @@ def build(config):
     return Benchmark(
         name=NAME,
         text="seconds that all commands of a story take together: hello (U1), typos (U2), sweep (U3), scale (U4), crash (U5), "
-             "data (U6), repl (U8), own (U10)",
-        metrics=[Metric("first_loss", "s", "hello: from Enter to a loss", 2), *(Metric(name, "s", places=1) for name in LIMITS_S)],
+        "data (U6), repl (U8), own (U10)",
+        metrics=[
+            Metric("first_loss", "s", "hello: from Enter to a loss", 2),
+            *(Metric(name, "s", places=1) for name in LIMITS_S),
+        ],
         goals=[Goal("first_loss", FIRST_LOSS_S), *(Goal(name, limit) for name, limit in LIMITS_S.items())],
         sides={OWN: lambda: _sample(config)},
         notes=["templates mnist and blank with their defaults; what somebody reads and thinks meanwhile is not in it"],
@@ -45,8 +48,13 @@ class Typist:
         self.folder = folder
         self._rtrain = config.rtrain
         given = {key: value for key, value in os.environ.items() if not key.startswith("RTRAIN_")}
-        self._environment = {**given, "RTRAIN_LIBTORCH": sides.rtrain_environment(config)["RTRAIN_LIBTORCH"], "HOME": folder,
-                             "RTRAIN_RUNTIME_DIR": os.path.join(folder, "runtime"), "CUDA_VISIBLE_DEVICES": ""}
+        self._environment = {
+            **given,
+            "RTRAIN_LIBTORCH": sides.rtrain_environment(config)["RTRAIN_LIBTORCH"],
+            "HOME": folder,
+            "RTRAIN_RUNTIME_DIR": os.path.join(folder, "runtime"),
+            "CUDA_VISIBLE_DEVICES": "",
+        }
 
     def begin(self, *args):
         return Terminal([self._rtrain, *args], self.folder, self._environment)
@@ -99,7 +107,9 @@ def _sweep(typist):
     typist.type("ls", "--tag", "lrs", "--sort", "-accuracy", shows=r"lr-\S+ \*")
     typist.type("diff", "lr-1e-1", "lr-1e-3", shows="lr ")
     typist.type("plot", "--tag", "lrs", "loss", shows="lr-1e-3")
-    typist.type("sweep", "train.lua", "--grid", "lr=1e-1,1e-2,1e-3", "--jobs", "2", "--name", "swept", shows="best trial")
+    typist.type(
+        "sweep", "train.lua", "--grid", "lr=1e-1,1e-2,1e-3", "--jobs", "2", "--name", "swept", shows="best trial"
+    )
 
 
 def _scale(typist):
@@ -118,7 +128,9 @@ def _crash(typist):
     run.read_until(r"epoch=4", TIMEOUT_S)
     run.type("\x03")
     run.end(TIMEOUT_S, 130)
-    typist.type("run", "train.lua", "-n", "2", "--name", "crash", "--resume", "must", "--set", "epochs=6", shows="FINISHED")
+    typist.type(
+        "run", "train.lua", "-n", "2", "--name", "crash", "--resume", "must", "--set", "epochs=6", shows="FINISHED"
+    )
 
 
 def _data(typist):
@@ -126,15 +138,22 @@ def _data(typist):
     typist.type("export", "last", "--format", "csv", "-o", "m.csv")
     typist.type("export", "last", "--format", "parquet", "-o", "m.parquet")
     typist.type("export", "last", "--format", "tensorboard", "-o", "events")
-    typist.type("sql", "SELECT name, max(json_extract(metrics, '$.accuracy')) FROM metric_list GROUP BY name", shows="hello")
+    typist.type(
+        "sql", "SELECT name, max(json_extract(metrics, '$.accuracy')) FROM metric_list GROUP BY name", shows="hello"
+    )
 
 
 def _repl(typist):
     repl = typist.begin("repl")
     repl.read_until(r"\n> $", TIMEOUT_S)
-    for line, shown in [("t = torch.randn(2, 3)", ""), ("t", r"tensor\(\["), ("t:sum(5)", "Dimension out of range"),
-                        ("? torch.matmul", "matrix product"), ("ckpt = train.best('hello'):load()", ""),
-                        ("ckpt.model['fc2.bias'].shape", r"Size\(\[10\]\)")]:
+    for line, shown in [
+        ("t = torch.randn(2, 3)", ""),
+        ("t", r"tensor\(\["),
+        ("t:sum(5)", "Dimension out of range"),
+        ("? torch.matmul", "matrix product"),
+        ("ckpt = train.best('hello'):load()", ""),
+        ("ckpt.model['fc2.bias'].shape", r"Size\(\[10\]\)"),
+    ]:
         repl.type(line + "\n")
         repl.read_until(shown + r"[^>]*\n> $", TIMEOUT_S)
     repl.type("\x04")
@@ -143,7 +162,9 @@ def _repl(typist):
 
 def _own(typist):
     typist.enter("blank")
-    typist.type("exec", "-e", "require('rtrain.data').from_items({{x = 0.5, y = 1}, {x = -1.5, y = 0}}):write_parquet('table')")
+    typist.type(
+        "exec", "-e", "require('rtrain.data').from_items({{x = 0.5, y = 1}, {x = -1.5, y = 0}}):write_parquet('table')"
+    )
     [part] = os.listdir(os.path.join(typist.folder, "table"))
     typist.type("data", "peek", f"table/{part}", shows="2 rows")
     typist.type("check", "train.lua", "-n", "2", shows="works")

@@ -44,7 +44,14 @@ def build(config):
 def build_stream(config):
     folder = os.path.join(config.root, "build", "bench", "trees-stream-quick" if config.quick else "trees-stream")
     if not os.path.isdir(folder):
-        make = [config.rtrain, "exec", os.path.join(sides.HERE, "trees.lua"), "make", folder + ".part", "0.1" if config.quick else "5"]
+        make = [
+            config.rtrain,
+            "exec",
+            os.path.join(sides.HERE, "trees.lua"),
+            "make",
+            folder + ".part",
+            "0.1" if config.quick else "5",
+        ]
         subprocess.run(["rm", "-rf", folder + ".part"], check=True)
         subprocess.run(make, check=True, env={**os.environ, **sides.rtrain_environment(config)})
         os.rename(folder + ".part", folder)  # whole from here on

@@ -24,11 +24,17 @@ def build(config):
         name=NAME,
         text=f"VisionTransformer(32, 4, 12, 8, 384, 768, 10), {steps} steps of batch 64 on CIFAR-10, one core",
         metrics=[Metric("step", "s", "seconds a step, median"), Metric(f"loss_{steps - 1:02d}", "", "last loss", 6)],
-        goals=[Goal("relative difference of the losses", 1e-3, value=_difference), Goal("step", 1.0, "python"), Goal("step", 1.0, "python-default")],
+        goals=[
+            Goal("relative difference of the losses", 1e-3, value=_difference),
+            Goal("step", 1.0, "python"),
+            Goal("step", 1.0, "python-default"),
+        ],
         sides={side: sampler(config, side, command) for side, command in commands.items()},
         rounds=1,
-        notes=["python: with the fused AdamW, which is the one that rtrain has; python-default rounds elsewhere, and such",
-               "differences grow by a factor of about three a step: its losses are not compared"],
+        notes=[
+            "python: with the fused AdamW, which is the one that rtrain has; python-default rounds elsewhere, and such",
+            "differences grow by a factor of about three a step: its losses are not compared",
+        ],
     )
 
 

@@ -15,8 +15,19 @@ from cifar import read
 from torch import nn
 
 MEAN, STD = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
-CONFIG = {"epochs": 9.9, "batch_size": 1024, "lr": 11.5, "momentum": 0.85, "weight_decay": 0.0153, "bias_scaler": 64, "width": 64,
-          "runs": 1, "limit": 50000, "test_limit": 10000, "seed": 0}
+CONFIG = {
+    "epochs": 9.9,
+    "batch_size": 1024,
+    "lr": 11.5,
+    "momentum": 0.85,
+    "weight_decay": 0.0153,
+    "bias_scaler": 64,
+    "width": 64,
+    "runs": 1,
+    "limit": 50000,
+    "test_limit": 10000,
+    "seed": 0,
+}
 
 
 def load_images(folder, is_train, limit, device, dtype):
@@ -39,8 +50,15 @@ def batch_norm(width):
 
 
 def block(inputs, outputs):
-    return nn.Sequential(conv(inputs, outputs), nn.MaxPool2d(2), batch_norm(outputs), nn.GELU(), conv(outputs, outputs),
-                         batch_norm(outputs), nn.GELU())
+    return nn.Sequential(
+        conv(inputs, outputs),
+        nn.MaxPool2d(2),
+        batch_norm(outputs),
+        nn.GELU(),
+        conv(outputs, outputs),
+        batch_norm(outputs),
+        nn.GELU(),
+    )
 
 
 class Net(nn.Module):
@@ -48,7 +66,9 @@ class Net(nn.Module):
         super().__init__()
         self.whiten = nn.Conv2d(3, 24, 2)
         self.whiten.weight.requires_grad_(False)
-        self.blocks = nn.Sequential(block(24, width), block(width, 4 * width), block(4 * width, 4 * width), nn.MaxPool2d(3))
+        self.blocks = nn.Sequential(
+            block(24, width), block(width, 4 * width), block(4 * width, 4 * width), nn.MaxPool2d(3)
+        )
         self.head = nn.Linear(4 * width, 10, bias=False)
 
     def forward(self, x):
@@ -95,11 +115,11 @@ def crop(images):
     rows = torch.empty((len(images), images.shape[1], 32, 36), device=images.device, dtype=images.dtype)
     for shift in range(5):
         chosen = shifts[:, 0] == shift
-        rows[chosen] = padded[chosen, :, shift:shift + 32]
+        rows[chosen] = padded[chosen, :, shift : shift + 32]
     out = torch.empty_like(images)
     for shift in range(5):
         chosen = shifts[:, 1] == shift
-        out[chosen] = rows[chosen, :, :, shift:shift + 32]
+        out[chosen] = rows[chosen, :, :, shift : shift + 32]
     return out
 
 
@@ -116,10 +136,10 @@ def evaluate(net, images, labels):
     net.eval()
     with torch.no_grad():
         for start in range(0, len(images), 2000):
-            x = images[start:start + 2000].contiguous(memory_format=torch.channels_last)
+            x = images[start : start + 2000].contiguous(memory_format=torch.channels_last)
             padded = F.pad(x, (1, 1, 1, 1), "reflect")
             moved = both(padded[..., 0:32, 0:32]) + both(padded[..., 2:34, 2:34])
-            correct += ((2 * both(x) + moved).argmax(1) == labels[start:start + 2000]).sum()
+            correct += ((2 * both(x) + moved).argmax(1) == labels[start : start + 2000]).sum()
     return correct.item() / len(images)
 
 
@@ -141,7 +161,7 @@ def train_network(config, images, labels):
         inputs, order = augmented(images, epoch, first), torch.randperm(len(images), device=images.device)
         net.train()
         for batch in range(min(in_epoch, steps - step)):
-            rows = order[batch * batch_size:(batch + 1) * batch_size]
+            rows = order[batch * batch_size : (batch + 1) * batch_size]
             x = inputs[rows].contiguous(memory_format=torch.channels_last)
             loss = F.cross_entropy(net(x), labels[rows], label_smoothing=0.2, reduction="sum")
             for group, rate in zip(optimizer.param_groups, rates):

@@ -80,14 +80,28 @@ def graphed(step, x, y):
 
 
 def vit():
-    return VisionTransformer(image_size=32, patch_size=4, num_layers=12, num_heads=8, hidden_dim=384, mlp_dim=768, num_classes=10)
+    return VisionTransformer(
+        image_size=32, patch_size=4, num_layers=12, num_heads=8, hidden_dim=384, mlp_dim=768, num_classes=10
+    )
 
 
 def main():
     capturable = DEVICE == "cuda"
     models = [
-        ("convnet", 128, (1, 28, 28), ConvNet, lambda params: torch.optim.Adadelta(params, lr=1.0, capturable=capturable)),
-        ("vit", 64, (3, 32, 32), vit, lambda params: torch.optim.AdamW(params, lr=1e-3, weight_decay=1e-2, fused=True, capturable=capturable)),
+        (
+            "convnet",
+            128,
+            (1, 28, 28),
+            ConvNet,
+            lambda params: torch.optim.Adadelta(params, lr=1.0, capturable=capturable),
+        ),
+        (
+            "vit",
+            64,
+            (3, 32, 32),
+            vit,
+            lambda params: torch.optim.AdamW(params, lr=1e-3, weight_decay=1e-2, fused=True, capturable=capturable),
+        ),
     ]
     torch.manual_seed(0)
     for name, batch, shape, make, optimizer in models:

@@ -27,7 +27,8 @@ def get_dataloaders(folder, limits, batch_size):
 def train_func(folder, limits, batch_size):
     train_dataloader, valid_dataloader = get_dataloaders(folder, limits, batch_size)
     model = VisionTransformer(
-        image_size=32, patch_size=4, num_layers=12, num_heads=8, hidden_dim=384, mlp_dim=768, num_classes=10)
+        image_size=32, patch_size=4, num_layers=12, num_heads=8, hidden_dim=384, mlp_dim=768, num_classes=10
+    )
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model.to(device)
     loss_fn = nn.CrossEntropyLoss()

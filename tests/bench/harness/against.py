@@ -14,7 +14,9 @@ def compare_executables(benchmark, before):
     """Leaves two sides, and one goal: the upper end of the interval of the ratios' mean over all metrics."""
     benchmark.sides = {OWN: benchmark.sides[OWN], BEFORE: before.sides[OWN]}
     keys = [metric.key for metric in benchmark.metrics]
-    benchmark.goals = [Goal("upper end of mean ratio to before", LIMIT, value=lambda samples: _upper_end(samples, keys))]
+    benchmark.goals = [
+        Goal("upper end of mean ratio to before", LIMIT, value=lambda samples: _upper_end(samples, keys))
+    ]
     benchmark.skipped, benchmark.notes = {}, []
 
 

@@ -1,4 +1,4 @@
-"""What the benchmarks of a GPU share: the device, CIFAR-10 as files that both sides read, programs that are timed as a whole."""
+"""What the benchmarks of a GPU share: the device, CIFAR-10 as files that both sides read, programs timed as a whole."""
 
 import glob
 import json
@@ -40,7 +40,12 @@ def cifar10(config):
 
 
 def environment(config, data):
-    given = {**os.environ, **sides.rtrain_environment(config), "OMP_NUM_THREADS": str(config.threads), "RTRAIN_DATA": data}
+    given = {
+        **os.environ,
+        **sides.rtrain_environment(config),
+        "OMP_NUM_THREADS": str(config.threads),
+        "RTRAIN_DATA": data,
+    }
     if config.device == "cpu":
         given["CUDA_VISIBLE_DEVICES"] = ""
     return given

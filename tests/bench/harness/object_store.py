@@ -12,8 +12,12 @@ import urllib.request
 from harness.benchmark import BenchError, Skipped
 
 START_S = 60
-KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_EC2_METADATA_DISABLED": "true"}
+KEYS = {
+    "AWS_ACCESS_KEY_ID": "key",
+    "AWS_SECRET_ACCESS_KEY": "secret",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
 
 
 def check(python):
@@ -28,8 +32,14 @@ def serving(python):
     with tempfile.TemporaryDirectory(prefix="bench-s3-") as folder:
         path = os.path.join(folder, "log")
         with open(path, "wb") as log:
-            server = subprocess.Popen([python, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"], stdin=subprocess.DEVNULL,
-                                      stdout=log, stderr=subprocess.STDOUT, cwd=folder, start_new_session=True)
+            server = subprocess.Popen(
+                [python, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=folder,
+                start_new_session=True,
+            )
         try:
             url = _address(path)
             request = urllib.request.Request(f"{url}/bench", method="PUT", headers={"Authorization": "AWS key:x"})

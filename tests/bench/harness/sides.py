@@ -31,7 +31,17 @@ def all_sides(config, program, settings, max_failures=0):
 
 def start_rtrain(config, script, settings, max_failures=0, workers=2):
     def command(storage, events):
-        arguments = [config.rtrain, "run", os.path.join(HERE, script), "--storage", storage, "--name", "run", "-n", str(workers)]
+        arguments = [
+            config.rtrain,
+            "run",
+            os.path.join(HERE, script),
+            "--storage",
+            storage,
+            "--name",
+            "run",
+            "-n",
+            str(workers),
+        ]
         if max_failures:
             arguments += ["--max-failures", str(max_failures)]
         for key, value in {**settings, "events": events}.items():
@@ -45,22 +55,36 @@ def start_launched(config, program, settings):
     """A Python program on two workers."""
 
     def command(storage, events):
-        return [config.rtrain, "launch", "-n", "2", "--storage", storage, "--name", "run", config.torch_python,
-                os.path.join(PEERS, "launched.py"), program, *_flags(config, settings, storage, events)]
+        return [
+            config.rtrain,
+            "launch",
+            "-n",
+            "2",
+            "--storage",
+            storage,
+            "--name",
+            "run",
+            config.torch_python,
+            os.path.join(PEERS, "launched.py"),
+            program,
+            *_flags(config, settings, storage, events),
+        ]
 
     return Job("launched", command, rtrain_environment(config))
 
 
 def start_rtrain_on_two_hosts(config, script, settings):
-    """Both are this machine: the process of node 0, and an agent with a runtime folder of its own. A spread rank 1 is the agent's."""
+    """Both are this machine: the process of node 0, and an agent with a runtime folder of its own. A spread rank 1 is there."""
 
     def command(storage, events):
         arguments = [config.rtrain, "run", os.path.join(HERE, script), "--storage", storage, "--name", "run"]
         for key, value in {**settings, "events": events}.items():
             arguments += ["--set", f"{key}={value}"]
         folder = os.path.dirname(storage)
-        both = ('export RTRAIN_RENDEZVOUS="$0/rendezvous"; RTRAIN_NODE_RANK=1 RTRAIN_RUNTIME_DIR="$0/runtime" "$@" & '
-                'RTRAIN_NODE_RANK=0 "$@"; status=$?; wait; exit $status')
+        both = (
+            'export RTRAIN_RENDEZVOUS="$0/rendezvous"; RTRAIN_NODE_RANK=1 RTRAIN_RUNTIME_DIR="$0/runtime" "$@" & '
+            'RTRAIN_NODE_RANK=0 "$@"; status=$?; wait; exit $status'
+        )
         return ["sh", "-c", both, folder, *arguments]
 
     job = {"RTRAIN_NNODES": "2", "RTRAIN_JOB_ID": f"bench-{os.getpid()}", "RTRAIN_MASTER_ADDR": "127.0.0.1"}

@@ -96,13 +96,7 @@ def _judge(goal, samples):
         value = statistics.median(values) if values else None
     if value is None:
         return None
-    return {
-        "metric": goal.metric,
-        "peer": goal.peer,
-        "limit": goal.limit,
-        "value": value,
-        "met": value <= goal.limit,
-    }
+    return {"metric": goal.metric, "peer": goal.peer, "limit": goal.limit, "value": value, "met": value <= goal.limit}
 
 
 def _print_row(metric, side, described, ratios):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Instruction counts next to those of figures.txt.
 
-  count.py [--build FOLDER]   compares, and fails where one is more than 2 % off; status 77: this machine cannot count
-  count.py --renew            writes figures.txt
+count.py [--build FOLDER]   compares, and fails where one is more than 2 % off; status 77: this machine cannot count
+count.py --renew            writes figures.txt
 """
 
 import argparse
@@ -62,8 +62,15 @@ def check_machine():
 
 def run(command, environment, folder, log):
     with open(f"{folder}/{log}", "wb") as file:
-        done = subprocess.run(command, cwd=folder, env={**os.environ, **environment}, stdin=subprocess.DEVNULL, stdout=file,
-                              stderr=subprocess.STDOUT, timeout=TIMEOUT_S)
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            timeout=TIMEOUT_S,
+        )
     if done.returncode != 0:
         output = Path(folder, log).read_text(errors="replace")
         raise SystemExit(f"{command[0]} ended with status {done.returncode}:\n{output[-4000:]}")

@@ -13,7 +13,6 @@ import time
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
-
 from events import Events
 
 

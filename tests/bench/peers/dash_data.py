@@ -1,8 +1,8 @@
 """The data of the dash benchmark: the same runs for rtrain's import and in the stores of MLflow and Trackio.
 
-    python dash_data.py csv FOLDER RUNS METRICS STEPS       FOLDER/run-0000.csv and so on
-    python dash_data.py mlflow FOLDER RUNS METRICS STEPS    FOLDER/mlflow.db
-    python dash_data.py trackio FOLDER RUNS METRICS STEPS   a project 'bench' below $TRACKIO_DIR
+python dash_data.py csv FOLDER RUNS METRICS STEPS       FOLDER/run-0000.csv and so on
+python dash_data.py mlflow FOLDER RUNS METRICS STEPS    FOLDER/mlflow.db
+python dash_data.py trackio FOLDER RUNS METRICS STEPS   a project 'bench' below $TRACKIO_DIR
 """
 
 import datetime
@@ -42,10 +42,13 @@ def mlflow(folder, runs, metrics, steps):
     columns = "(key, value, timestamp, step, is_nan, run_uuid) VALUES(?, ?, ?, ?, 0, ?)"
     with sqlite3.connect(path) as store:
         for run, run_id in enumerate(ids):
-            rows = [(f"m{metric}", value(run, metric, step), (BEGIN_S + step) * 1000, step, run_id)
-                    for metric in range(metrics) for step in range(steps)]
+            rows = [
+                (f"m{metric}", value(run, metric, step), (BEGIN_S + step) * 1000, step, run_id)
+                for metric in range(metrics)
+                for step in range(steps)
+            ]
             store.executemany(f"INSERT INTO metrics{columns}", rows)
-            store.executemany(f"INSERT INTO latest_metrics{columns}", rows[steps - 1::steps])
+            store.executemany(f"INSERT INTO latest_metrics{columns}", rows[steps - 1 :: steps])
     for run_id in ids:
         client.set_terminated(run_id)
 

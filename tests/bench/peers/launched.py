@@ -1,6 +1,6 @@
 """The programs of torchrun as `rtrain launch` starts them: what they report goes to the run, by the Python package rtrain.
 
-  launched.py train|report [options of common.py]
+launched.py train|report [options of common.py]
 """
 
 import sys
@@ -8,8 +8,9 @@ import tempfile
 
 import common
 import reporting
-from rtrain import train
 from torchrun_group import TorchrunGroup
+
+from rtrain import train
 
 
 class LaunchedGroup(TorchrunGroup):

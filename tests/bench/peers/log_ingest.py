@@ -1,6 +1,6 @@
-"""The loop of the log_ingest benchmark in Python, the twin of ../log_ingest.lua: points of a tracker as fast as each writer can.
+"""The loop of the log_ingest benchmark in Python, the twin of ../log_ingest.lua: points of a tracker, as fast as a writer can.
 
-    python log_ingest.py TRACKER FOLDER WRITERS STEPS      prints points a second, until all of them are stored
+python log_ingest.py TRACKER FOLDER WRITERS STEPS      prints points a second, until all of them are stored
 """
 
 import os
@@ -12,7 +12,13 @@ START_S, WRITE_S = 300, 120
 
 
 def values_of(step):
-    return {"loss": 1 / step, "accuracy": 1 - 1 / step, "lr": 0.1, "grad_norm": (step * 7919) % 1000 / 1000, "epoch": 1.0}
+    return {
+        "loss": 1 / step,
+        "accuracy": 1 - 1 / step,
+        "lr": 0.1,
+        "grad_norm": (step * 7919) % 1000 / 1000,
+        "epoch": 1.0,
+    }
 
 
 def tensorboard(folder, rank, begin):
@@ -81,7 +87,9 @@ def main():
         first.join()
     barrier, times = context.Barrier(writers, timeout=START_S), context.Queue()
     given = (steps, barrier, times)
-    processes = [context.Process(target=write, args=(tracker, folder, rank, *given), daemon=True) for rank in range(writers)]
+    processes = [
+        context.Process(target=write, args=(tracker, folder, rank, *given), daemon=True) for rank in range(writers)
+    ]
     for process in processes:
         process.start()
     taken = [times.get(timeout=START_S + WRITE_S) for _ in processes]

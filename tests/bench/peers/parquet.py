@@ -17,14 +17,16 @@ def make(path, rows):
 
     random = np.random.default_rng(0)
     names = np.array(["cat", "dog", "a longer name"])
-    table = pa.table({
-        "id": np.arange(rows),
-        "x": random.standard_normal(rows).astype("float32"),
-        "y": random.standard_normal(rows),
-        "label": random.integers(0, 10, rows),
-        "name": pa.array([f"row number {i}" for i in range(rows)]),
-        "class": pa.array(names[random.integers(0, 3, rows)]),
-    })
+    table = pa.table(
+        {
+            "id": np.arange(rows),
+            "x": random.standard_normal(rows).astype("float32"),
+            "y": random.standard_normal(rows),
+            "label": random.integers(0, 10, rows),
+            "name": pa.array([f"row number {i}" for i in range(rows)]),
+            "class": pa.array(names[random.integers(0, 3, rows)]),
+        }
+    )
     pq.write_table(table, path, row_group_size=200_000)
 
 

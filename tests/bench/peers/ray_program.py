@@ -1,6 +1,6 @@
 """The Ray Train programs: TorchTrainer over Gloo on CPU workers, Train V2.
 
-  ray_program.py train|report|checkpoint_report [--max-failures N] [options of common.py]
+ray_program.py train|report|checkpoint_report [--max-failures N] [options of common.py]
 """
 
 import argparse
@@ -77,12 +77,7 @@ def main():
         failure_config=FailureConfig(max_failures=own.max_failures),
     )
     scaling_config = ScalingConfig(num_workers=2)
-    TorchTrainer(
-        train_loop,
-        train_loop_config=settings,
-        scaling_config=scaling_config,
-        run_config=run_config,
-    ).fit()
+    TorchTrainer(train_loop, train_loop_config=settings, scaling_config=scaling_config, run_config=run_config).fit()
     ray.shutdown()
 
 

@@ -97,7 +97,10 @@ def steps():
     net = mlp()
     yield "mlp_sgd", milliseconds(training(net, optim.SGD(net.parameters(), lr=1e-3), small, labels), count_of(4000))
     net = mlp()
-    yield "mlp_adamw", milliseconds(training(net, optim.AdamW(net.parameters(), lr=1e-3), small, labels), count_of(4000))
+    yield (
+        "mlp_adamw",
+        milliseconds(training(net, optim.AdamW(net.parameters(), lr=1e-3), small, labels), count_of(4000)),
+    )
     net = ConvNet()
     yield "convnet", milliseconds(training(net, optim.Adadelta(net.parameters(), lr=1), images, digits), count_of(60))
     net = resnet18(10)

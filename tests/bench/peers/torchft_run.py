@@ -1,6 +1,6 @@
 """Two replicas under torchft: its lighthouse, and a torchrun for each that starts it again when it dies.
 
-  torchft_run.py [options of common.py]
+torchft_run.py [options of common.py]
 """
 
 import os
@@ -18,7 +18,16 @@ def start_lighthouse(port):
 
 
 def start_replica(number, port, arguments):
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "1", "--max-restarts", "1000"]
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "1",
+        "--max-restarts",
+        "1000",
+    ]
     environment = {"TORCHFT_LIGHTHOUSE": f"http://127.0.0.1:{port}", "REPLICA_GROUP_ID": str(number)}
     program = os.path.join(HERE, "torchft_train.py")
     return subprocess.Popen([*command, program, *arguments], env={**os.environ, **environment})

@@ -4,13 +4,12 @@ the state of a living one."""
 import os
 from datetime import timedelta
 
+import common
 import torch
+from events import Events
 from torch.nn import functional as F
 from torch.utils.data import DataLoader
 from torchft import DistributedDataParallel, DistributedSampler, Manager, Optimizer, ProcessGroupGloo
-
-import common
-from events import Events
 
 REPLICAS = 2
 
@@ -22,7 +21,9 @@ def main():
     events.mark("train_fn")
     torch.manual_seed(config.seed)
     dataset = common.load_data(config.data)
-    sampler = DistributedSampler(dataset, replica, REPLICAS, group_rank=0, num_replicas=1, shuffle=True, seed=config.seed)
+    sampler = DistributedSampler(
+        dataset, replica, REPLICAS, group_rank=0, num_replicas=1, shuffle=True, seed=config.seed
+    )
     loader = DataLoader(dataset, batch_size=config.batch, sampler=sampler)
     events.mark("data")
     core = common.convnet() if config.model == "convnet" else common.mlp()

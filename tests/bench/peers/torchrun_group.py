@@ -8,10 +8,9 @@ import json
 import os
 
 import torch.distributed as dist
+from events import Events
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler
-
-from events import Events
 
 
 class TorchrunGroup:

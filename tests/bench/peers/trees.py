@@ -33,7 +33,9 @@ def train(path, rounds):
     trained = time.perf_counter()
     booster.predict(xgboost.DMatrix(x, nthread=THREADS))
     finish = time.perf_counter()
-    print(f"matrix\t{made - start:.6f}\nrounds\t{trained - made:.6f}\npredict\t{finish - trained:.6f}\nall\t{finish - start:.6f}")
+    print(
+        f"matrix\t{made - start:.6f}\nrounds\t{trained - made:.6f}\npredict\t{finish - trained:.6f}\nall\t{finish - start:.6f}"
+    )
 
 
 class Files(xgboost.DataIter):
@@ -72,7 +74,9 @@ def stream(folder, rounds):
     xgboost.train(PARAMS, dtrain, int(rounds))
     megabytes = dtrain.num_row() * (FEATURES + 1) * 4 / 1e6
     peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) / 1024
-    print(f"peak\t{peak:.1f}\nspeed\t{megabytes / (made - start):.1f}\nround\t{(time.perf_counter() - made) / int(rounds):.6f}")
+    print(
+        f"peak\t{peak:.1f}\nspeed\t{megabytes / (made - start):.1f}\nround\t{(time.perf_counter() - made) / int(rounds):.6f}"
+    )
 
 
 if __name__ == "__main__":

@@ -37,7 +37,9 @@ def remote(**_):
         def options(**given):
             _log(cpus=given["num_cpus"], gpus=given["num_gpus"], bundle=given["scheduling_strategy"].index)
             return types.SimpleNamespace(remote=lambda: _Actor(cls))
+
         return types.SimpleNamespace(options=options)
+
     return decorate
 
 
@@ -81,9 +83,15 @@ class _Strategy:
 
 
 __path__ = []
-exceptions = _module("ray.exceptions", GetTimeoutError=type("GetTimeoutError", (Exception,), {}),
-                     RayError=type("RayError", (Exception,), {}))
+exceptions = _module(
+    "ray.exceptions",
+    GetTimeoutError=type("GetTimeoutError", (Exception,), {}),
+    RayError=type("RayError", (Exception,), {}),
+)
 util = _module("ray.util", get_node_ip_address=lambda: "10.9.8.7")
-_module("ray.util.placement_group", placement_group=_placement_group,
-        remove_placement_group=lambda group: _log(removed=True))
+_module(
+    "ray.util.placement_group",
+    placement_group=_placement_group,
+    remove_placement_group=lambda group: _log(removed=True),
+)
 _module("ray.util.scheduling_strategies", PlacementGroupSchedulingStrategy=_Strategy)

@@ -10,7 +10,18 @@ from torch import nn, optim
 from torch.utils.data import DataLoader, TensorDataset
 
 parser = argparse.ArgumentParser()
-for key, value in dict(batch_size=8, nz=16, ngf=8, ndf=8, niter=2, lr=0.0002, beta1=0.5, seed=7, images=48, nc=3).items():
+for key, value in {
+    "batch_size": 8,
+    "nz": 16,
+    "ngf": 8,
+    "ndf": 8,
+    "niter": 2,
+    "lr": 0.0002,
+    "beta1": 0.5,
+    "seed": 7,
+    "images": 48,
+    "nc": 3,
+}.items():
     parser.add_argument(f"--{key}", type=type(value), default=value)
 opt = parser.parse_args()
 
@@ -28,9 +39,15 @@ class Generator(nn.Module):
     def __init__(self):
         super().__init__()
         self.main = nn.Sequential(
-            nn.ConvTranspose2d(opt.nz, opt.ngf * 2, 4, 1, 0, bias=False), nn.BatchNorm2d(opt.ngf * 2), nn.ReLU(True),
-            nn.ConvTranspose2d(opt.ngf * 2, opt.ngf, 4, 2, 1, bias=False), nn.BatchNorm2d(opt.ngf), nn.ReLU(True),
-            nn.ConvTranspose2d(opt.ngf, opt.nc, 4, 2, 1, bias=False), nn.Tanh())
+            nn.ConvTranspose2d(opt.nz, opt.ngf * 2, 4, 1, 0, bias=False),
+            nn.BatchNorm2d(opt.ngf * 2),
+            nn.ReLU(True),
+            nn.ConvTranspose2d(opt.ngf * 2, opt.ngf, 4, 2, 1, bias=False),
+            nn.BatchNorm2d(opt.ngf),
+            nn.ReLU(True),
+            nn.ConvTranspose2d(opt.ngf, opt.nc, 4, 2, 1, bias=False),
+            nn.Tanh(),
+        )
 
     def forward(self, input):
         return self.main(input)
@@ -40,9 +57,14 @@ class Discriminator(nn.Module):
     def __init__(self):
         super().__init__()
         self.main = nn.Sequential(
-            nn.Conv2d(opt.nc, opt.ndf, 4, 2, 1, bias=False), nn.LeakyReLU(0.2, inplace=True),
-            nn.Conv2d(opt.ndf, opt.ndf * 2, 4, 2, 1, bias=False), nn.BatchNorm2d(opt.ndf * 2), nn.LeakyReLU(0.2, inplace=True),
-            nn.Conv2d(opt.ndf * 2, 1, 4, 1, 0, bias=False), nn.Sigmoid())
+            nn.Conv2d(opt.nc, opt.ndf, 4, 2, 1, bias=False),
+            nn.LeakyReLU(0.2, inplace=True),
+            nn.Conv2d(opt.ndf, opt.ndf * 2, 4, 2, 1, bias=False),
+            nn.BatchNorm2d(opt.ndf * 2),
+            nn.LeakyReLU(0.2, inplace=True),
+            nn.Conv2d(opt.ndf * 2, 1, 4, 1, 0, bias=False),
+            nn.Sigmoid(),
+        )
 
     def forward(self, input):
         return self.main(input).view(-1, 1).squeeze(1)
@@ -96,8 +118,10 @@ for epoch in range(opt.niter):
         D_G_z2 = output.mean().item()
         optimizerG.step()
 
-        print(f"[{epoch}/{opt.niter}][{i}/{len(loader)}] Loss_D: {errD.item():.5f} Loss_G: {errG.item():.5f} "
-              f"D(x): {D_x:.5f} D(G(z)): {D_G_z1:.5f} / {D_G_z2:.5f}")
+        print(
+            f"[{epoch}/{opt.niter}][{i}/{len(loader)}] Loss_D: {errD.item():.5f} Loss_G: {errG.item():.5f} "
+            f"D(x): {D_x:.5f} D(G(z)): {D_G_z1:.5f} / {D_G_z2:.5f}"
+        )
     vutils.save_image(images[0], "real.png", normalize=True)
     vutils.save_image(netG(fixed_noise).detach(), "fake.png", normalize=True, nrow=4)
 

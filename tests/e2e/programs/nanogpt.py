@@ -8,10 +8,27 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-DEFAULTS = dict(
-    seed=1337, max_iters=20, eval_interval=10, eval_iters=3, batch_size=8, block_size=32, n_layer=2, n_head=4, n_embd=32,
-    dropout=0.1, bias=False, learning_rate=1e-2, min_lr=1e-3, warmup_iters=4, lr_decay_iters=20, weight_decay=0.1, beta1=0.9,
-    beta2=0.99, grad_clip=1.0)
+DEFAULTS = {
+    "seed": 1337,
+    "max_iters": 20,
+    "eval_interval": 10,
+    "eval_iters": 3,
+    "batch_size": 8,
+    "block_size": 32,
+    "n_layer": 2,
+    "n_head": 4,
+    "n_embd": 32,
+    "dropout": 0.1,
+    "bias": False,
+    "learning_rate": 1e-2,
+    "min_lr": 1e-3,
+    "warmup_iters": 4,
+    "lr_decay_iters": 20,
+    "weight_decay": 0.1,
+    "beta1": 0.9,
+    "beta2": 0.99,
+    "grad_clip": 1.0,
+}
 parser = argparse.ArgumentParser()
 for key, value in DEFAULTS.items():
     parser.add_argument(f"--{key}", type=type(value), default=value)
@@ -39,7 +56,10 @@ class CausalSelfAttention(nn.Module):
 
     def forward(self, x):
         B, T, C = x.size()
-        q, k, v = (t.view(B, T, self.n_head, C // self.n_head).transpose(1, 2) for t in self.c_attn(x).split(self.n_embd, dim=2))
+        q, k, v = (
+            t.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)
+            for t in self.c_attn(x).split(self.n_embd, dim=2)
+        )
         y = F.scaled_dot_product_attention(q, k, v, dropout_p=self.dropout if self.training else 0, is_causal=True)
         y = y.transpose(1, 2).contiguous().view(B, T, C)
         return self.resid_dropout(self.c_proj(y))
@@ -74,10 +94,15 @@ class GPT(nn.Module):
     def __init__(self, config):
         super().__init__()
         self.config = config
-        self.transformer = nn.ModuleDict(dict(
-            wte=nn.Embedding(config.vocab_size, config.n_embd), wpe=nn.Embedding(config.block_size, config.n_embd),
-            drop=nn.Dropout(config.dropout), h=nn.ModuleList([Block(config) for _ in range(config.n_layer)]),
-            ln_f=LayerNorm(config.n_embd, config.bias)))
+        self.transformer = nn.ModuleDict(
+            {
+                "wte": nn.Embedding(config.vocab_size, config.n_embd),
+                "wpe": nn.Embedding(config.block_size, config.n_embd),
+                "drop": nn.Dropout(config.dropout),
+                "h": nn.ModuleList([Block(config) for _ in range(config.n_layer)]),
+                "ln_f": LayerNorm(config.n_embd, config.bias),
+            }
+        )
         self.lm_head = nn.Linear(config.n_embd, config.vocab_size, bias=False)
         self.transformer.wte.weight = self.lm_head.weight
         self.apply(self._init_weights)
@@ -105,15 +130,17 @@ class GPT(nn.Module):
 
     def configure_optimizers(self, weight_decay, learning_rate, betas):
         params = list(self.parameters())
-        groups = [{"params": [p for p in params if p.dim() >= 2], "weight_decay": weight_decay},
-                  {"params": [p for p in params if p.dim() < 2], "weight_decay": 0.0}]
+        groups = [
+            {"params": [p for p in params if p.dim() >= 2], "weight_decay": weight_decay},
+            {"params": [p for p in params if p.dim() < 2], "weight_decay": 0.0},
+        ]
         assert "fused" in inspect.signature(torch.optim.AdamW).parameters
         return torch.optim.AdamW(groups, lr=learning_rate, betas=betas, fused=True)
 
     @torch.no_grad()
     def generate(self, idx, max_new_tokens, temperature, top_k):
         for _ in range(max_new_tokens):
-            logits = self(idx[:, -self.config.block_size:])[0][:, -1] / temperature
+            logits = self(idx[:, -self.config.block_size :])[0][:, -1] / temperature
             values, _ = torch.topk(logits, min(top_k, logits.size(-1)))
             logits[logits < values[:, [-1]]] = -float("inf")
             idx = torch.cat((idx, torch.multinomial(F.softmax(logits, dim=-1), num_samples=1)), dim=1)
@@ -134,8 +161,8 @@ parts = {"train": data[:split], "val": data[split:]}
 def get_batch(name):
     part = parts[name]
     starts = torch.randint(len(part) - args.block_size, (args.batch_size,))
-    x = torch.stack([part[i:i + args.block_size] for i in starts])
-    y = torch.stack([part[i + 1:i + 1 + args.block_size] for i in starts])
+    x = torch.stack([part[i : i + args.block_size] for i in starts])
+    y = torch.stack([part[i + 1 : i + 1 + args.block_size] for i in starts])
     return x, y
 
 

@@ -93,4 +93,6 @@ for episode in range(1, args.episodes + 1):
 probs = policy.eval()(torch.tensor([[0, 0, 0.1, 0], [0, 0, -0.1, 0]]))
 action_of = Categorical(probs)
 entropy = action_of.entropy()
-print(f"right {probs[0][1].item():.5f} {probs[1][1].item():.5f} entropy {entropy[0].item():.5f} {entropy[1].item():.5f}")
+print(
+    f"right {probs[0][1].item():.5f} {probs[1][1].item():.5f} entropy {entropy[0].item():.5f} {entropy[1].item():.5f}"
+)

@@ -9,8 +9,17 @@ from torch.optim.lr_scheduler import StepLR
 from torch.utils.data import DataLoader, Dataset
 
 parser = argparse.ArgumentParser()
-for key, value in dict(batch_size=8, test_batch_size=16, epochs=2, lr=1.0, gamma=0.7, seed=1, log_interval=1, train=32,
-                       test=32).items():
+for key, value in {
+    "batch_size": 8,
+    "test_batch_size": 16,
+    "epochs": 2,
+    "lr": 1.0,
+    "gamma": 0.7,
+    "seed": 1,
+    "log_interval": 1,
+    "train": 32,
+    "test": 32,
+}.items():
     parser.add_argument(f"--{key}", type=type(value), default=value)
 args = parser.parse_args()
 

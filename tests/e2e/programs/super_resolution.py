@@ -13,8 +13,16 @@ from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
 parser = argparse.ArgumentParser()
-for key, value in dict(upscale_factor=2, batch_size=4, test_batch_size=4, n_epochs=3, lr=0.003, seed=123, images=24,
-                       size=24).items():
+for key, value in {
+    "upscale_factor": 2,
+    "batch_size": 4,
+    "test_batch_size": 4,
+    "n_epochs": 3,
+    "lr": 0.003,
+    "seed": 123,
+    "images": 24,
+    "size": 24,
+}.items():
     parser.add_argument(f"--{key}", type=type(value), default=value)
 opt = parser.parse_args()
 

@@ -77,8 +77,10 @@ for epoch in range(1, args.epochs + 1):
         loss.backward()
         optimizer.step()
         if i % 4 == 0:
-            print(f"epoch {epoch} batch {i} reconstruction {reconstruction.item() / len(x):.5f} "
-                  f"divergence {divergence.item() / len(x):.5f}")
+            print(
+                f"epoch {epoch} batch {i} reconstruction {reconstruction.item() / len(x):.5f} "
+                f"divergence {divergence.item() / len(x):.5f}"
+            )
     model.eval()
     with torch.no_grad():
         image, code = model(unseen)

@@ -9,8 +9,23 @@ import torch.nn.functional as F
 from torch import nn
 
 parser = argparse.ArgumentParser()
-for key, value in dict(model="LSTM", emsize=24, nhid=24, nlayers=2, lr=20.0, clip=0.25, epochs=3, batch_size=10, bptt=12,
-                       dropout=0.2, seed=1111, log_interval=5, save="model.pt", words=20, temperature=1.0).items():
+for key, value in {
+    "model": "LSTM",
+    "emsize": 24,
+    "nhid": 24,
+    "nlayers": 2,
+    "lr": 20.0,
+    "clip": 0.25,
+    "epochs": 3,
+    "batch_size": 10,
+    "bptt": 12,
+    "dropout": 0.2,
+    "seed": 1111,
+    "log_interval": 5,
+    "save": "model.pt",
+    "words": 20,
+    "temperature": 1.0,
+}.items():
     parser.add_argument(f"--{key}", type=type(value), default=value)
 parser.add_argument("--untied", dest="tied", action="store_false")
 args = parser.parse_args()
@@ -85,7 +100,7 @@ criterion = nn.NLLLoss()
 
 def get_batch(source, i):
     seq_len = min(args.bptt, len(source) - 1 - i)
-    return source[i:i + seq_len], source[i + 1:i + 1 + seq_len].reshape(-1)
+    return source[i : i + seq_len], source[i + 1 : i + 1 + seq_len].reshape(-1)
 
 
 @torch.no_grad()

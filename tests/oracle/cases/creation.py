@@ -2,14 +2,16 @@
 
 import torch
 
-from harness import T, call, rows
+from harness import T, rows
 
 X, I, C = T(2, 3), T(2, 3, dtype="int64"), T(2, 3, dtype="complex64")
 SHAPE = {"shape_only": True}
 PROB = T(2, 10, fill="unit")
 
-LIKE = {name: [(X,), (X, {"dtype": torch.float64}), (X, {"requires_grad": True, "_": {"grad": False}})]
-        for name in ("zeros_like", "ones_like", "rand_like", "randn_like")}
+LIKE = {
+    name: [(X,), (X, {"dtype": torch.float64}), (X, {"requires_grad": True, "_": {"grad": False}})]
+    for name in ("zeros_like", "ones_like", "rand_like", "randn_like")
+}
 LIKE["zeros_like"].append((I,))
 LIKE["ones_like"].append((I,))
 
@@ -19,8 +21,22 @@ TABLE = LIKE | {
     "empty": [(2, 3, {"_": SHAPE}), ([2], {"dtype": torch.int8, "_": SHAPE})],
     "full": [([2, 2], 0.5), ([2], True), ([2], 3, {"dtype": torch.int64}), ([2], 1 + 2j), ([], 2.5)],
     "eye": [(3,), (2, 3), (2, {"dtype": torch.int64})],
-    "arange": [(5,), (1, 4), (0, 1, 0.25), (5, 0, -2), (3, {"dtype": torch.float32}), (0.5, 3), (2, 8, 3, {"dtype": torch.float64})],
-    "linspace": [(0, 1, 5), (-2, 3, 4), (0, 1, 3, {"dtype": torch.float64}), (0, 10, {"steps": 3}), (T(fill="zeros"), T(fill="ones"), 4)],
+    "arange": [
+        (5,),
+        (1, 4),
+        (0, 1, 0.25),
+        (5, 0, -2),
+        (3, {"dtype": torch.float32}),
+        (0.5, 3),
+        (2, 8, 3, {"dtype": torch.float64}),
+    ],
+    "linspace": [
+        (0, 1, 5),
+        (-2, 3, 4),
+        (0, 1, 3, {"dtype": torch.float64}),
+        (0, 10, {"steps": 3}),
+        (T(fill="zeros"), T(fill="ones"), 4),
+    ],
     "logspace": [(0, 2, 3), (0, 3, 4, 2), (0, 1, 3, {"base": 3, "dtype": torch.float64})],
     "scalar_tensor": [(2.5,), (3, {"dtype": torch.int64})],
     "hann_window": [(6,), (6, False), (5, {"dtype": torch.float64})],

@@ -24,7 +24,7 @@ def above(*shape, **options):
     return T(*shape, fill="above_one", **options)
 
 
-LOOSE = {"tol": (1e-4, 1e-5)}    # sums of float32 numbers that nearly cancel
+LOOSE = {"tol": (1e-4, 1e-5)}  # sums of float32 numbers that nearly cancel
 WIDE = {"tol": (1e-3, 1e-4)}
 
 FAMILIES = [
@@ -113,14 +113,21 @@ FAMILIES = [
     distribution(d.StudentT(above(3)), LOOSE),
     distribution(d.StudentT(5, T(2), pos(2)), LOOSE),
     distribution(d.TransformedDistribution(d.Normal(T(3), pos(3)), [t.ExpTransform(), t.AffineTransform(1, 2)]), WIDE),
-    distribution(d.TransformedDistribution(d.Uniform(T(2, 2, fill="zeros"), T(2, 2, fill="ones")),
-                                           t.SigmoidTransform().inv), LOOSE),
+    distribution(
+        d.TransformedDistribution(d.Uniform(T(2, 2, fill="zeros"), T(2, 2, fill="ones")), t.SigmoidTransform().inv),
+        LOOSE,
+    ),
     distribution(d.TransformedDistribution(d.Normal(0, 1), t.AffineTransform(T(3), -2.5)), LOOSE),
     distribution(d.TransformedDistribution(d.Normal(T(2, 3), pos(2, 3)), t.StickBreakingTransform()), WIDE),
-    distribution(d.TransformedDistribution(d.Independent(d.Normal(T(4), pos(4)), 1), t.ReshapeTransform((4,), (2, 2))),
-                 LOOSE),
-    distribution(d.TransformedDistribution(d.MultivariateNormal(T(2), T(2, 2, fill="spd")),
-                                           [t.CumulativeDistributionTransform(d.Normal(0, 3))]), WIDE),
+    distribution(
+        d.TransformedDistribution(d.Independent(d.Normal(T(4), pos(4)), 1), t.ReshapeTransform((4,), (2, 2))), LOOSE
+    ),
+    distribution(
+        d.TransformedDistribution(
+            d.MultivariateNormal(T(2), T(2, 2, fill="spd")), [t.CumulativeDistributionTransform(d.Normal(0, 3))]
+        ),
+        WIDE,
+    ),
     distribution(d.Uniform(T(3, fill="zeros"), above(3)), LOOSE),
     distribution(d.Uniform(-1, 1)),
     distribution(d.VonMises(T(3), pos(2, 3)), LOOSE),
@@ -163,28 +170,81 @@ TRANSFORMS = [
 
 MATRICES = [T(2, 3, 3, fill="spd"), T(2, 3, 3, fill="lower"), T(2, 3, 3, fill="symmetric"), T(2, 3, 3), T(2, 2, 3)]
 VECTORS = [T(4, fill="ties"), T(2, 3, fill="ties"), T(10, fill="special"), T(2, 3, fill="int")]
-CONSTRAINTS = [constraint(make, x) for make, x in itertools.chain(
-    itertools.product([c.boolean, c.nonnegative, c.nonnegative_integer, c.positive, c.positive_integer, c.real, c.one_hot,
-                       c.unit_interval, c.real_vector, c.simplex, c.greater_than(0.5), c.greater_than_eq(0.5),
-                       c.less_than(0.5), c.interval(-0.5, 0.5), c.half_open_interval(-0.5, 0.5),
-                       c.integer_interval(0, 1), c.multinomial(2), c.independent(c.positive, 1),
-                       c.MixtureSameFamilyConstraint(c.positive), c.cat([c.positive, c.boolean], lengths=[1, 1]),
-                       c.stack([c.positive, c.boolean])], VECTORS[:3]),
-    itertools.product([c.square, c.symmetric, c.positive_definite, c.positive_semidefinite, c.lower_triangular,
-                       c.lower_cholesky, c.corr_cholesky], MATRICES),
-    [(c.simplex, T(2, 4, fill="special")), (c.less_than(T(3)), T(2, 3)), (c.dependent, T(2)),
-     (c.dependent(event_dim=1), T(2)), (c.integer_interval(0, T(3, fill="natural")), T(2, 3, fill="int"))])]
+CONSTRAINTS = [
+    constraint(make, x)
+    for make, x in itertools.chain(
+        itertools.product(
+            [
+                c.boolean,
+                c.nonnegative,
+                c.nonnegative_integer,
+                c.positive,
+                c.positive_integer,
+                c.real,
+                c.one_hot,
+                c.unit_interval,
+                c.real_vector,
+                c.simplex,
+                c.greater_than(0.5),
+                c.greater_than_eq(0.5),
+                c.less_than(0.5),
+                c.interval(-0.5, 0.5),
+                c.half_open_interval(-0.5, 0.5),
+                c.integer_interval(0, 1),
+                c.multinomial(2),
+                c.independent(c.positive, 1),
+                c.MixtureSameFamilyConstraint(c.positive),
+                c.cat([c.positive, c.boolean], lengths=[1, 1]),
+                c.stack([c.positive, c.boolean]),
+            ],
+            VECTORS[:3],
+        ),
+        itertools.product(
+            [
+                c.square,
+                c.symmetric,
+                c.positive_definite,
+                c.positive_semidefinite,
+                c.lower_triangular,
+                c.lower_cholesky,
+                c.corr_cholesky,
+            ],
+            MATRICES,
+        ),
+        [
+            (c.simplex, T(2, 4, fill="special")),
+            (c.less_than(T(3)), T(2, 3)),
+            (c.dependent, T(2)),
+            (c.dependent(event_dim=1), T(2)),
+            (c.integer_interval(0, T(3, fill="natural")), T(2, 3, fill="int")),
+        ],
+    )
+]
 
-REGISTRIES = [transform(registry(of), x, {"name": f"{registry.path.split('.')[-1]}_{of.path.split('.')[-1]}", **LOOSE})
-              for of, x in [(c.real, T(3)), (c.positive, T(3)), (c.nonnegative, T(3)), (c.greater_than(2.5), T(3)),
-                            (c.greater_than_eq(-1.5), T(3)), (c.less_than(0.5), T(3)), (c.unit_interval, T(3)),
-                            (c.interval(-2.5, 0.5), T(3)), (c.half_open_interval(0.5, 2.5), T(3)),
-                            (c.simplex, T(2, 3)), (c.corr_cholesky, T(3)), (c.real_vector, T(2, 3)),
-                            (c.cat([c.positive, c.unit_interval], dim=0, lengths=[2, 1]), T(3)),
-                            (c.stack([c.positive, c.real]), T(2, 3)), (c.independent(c.positive, 1), T(2, 3))]
-              for registry in (d.biject_to, d.transform_to)] + [
+REGISTRIES = [
+    transform(registry(of), x, {"name": f"{registry.path.split('.')[-1]}_{of.path.split('.')[-1]}", **LOOSE})
+    for of, x in [
+        (c.real, T(3)),
+        (c.positive, T(3)),
+        (c.nonnegative, T(3)),
+        (c.greater_than(2.5), T(3)),
+        (c.greater_than_eq(-1.5), T(3)),
+        (c.less_than(0.5), T(3)),
+        (c.unit_interval, T(3)),
+        (c.interval(-2.5, 0.5), T(3)),
+        (c.half_open_interval(0.5, 2.5), T(3)),
+        (c.simplex, T(2, 3)),
+        (c.corr_cholesky, T(3)),
+        (c.real_vector, T(2, 3)),
+        (c.cat([c.positive, c.unit_interval], dim=0, lengths=[2, 1]), T(3)),
+        (c.stack([c.positive, c.real]), T(2, 3)),
+        (c.independent(c.positive, 1), T(2, 3)),
+    ]
+    for registry in (d.biject_to, d.transform_to)
+] + [
     transform(d.transform_to(of), double(3, 3), {"name": f"transform_to_{of.path.split('.')[-1]}"})
-    for of in (c.lower_cholesky, c.positive_definite, c.positive_semidefinite)]
+    for of in (c.lower_cholesky, c.positive_definite, c.positive_semidefinite)
+]
 
 # Two of each family that a divergence is known of; the second has other parameters.
 PAIRS = {
@@ -203,19 +263,23 @@ PAIRS = {
     "HalfNormal": lambda: d.HalfNormal(double(4, fill="positive")),
     "Independent": lambda: d.Independent(d.Normal(double(2, 3), double(2, 3, fill="positive")), 1),
     "Laplace": lambda: d.Laplace(double(4), double(4, fill="positive")),
-    "LowRankMultivariateNormal": lambda: d.LowRankMultivariateNormal(double(2, 3), double(3, 2),
-                                                                     double(3, fill="positive")),
+    "LowRankMultivariateNormal": lambda: d.LowRankMultivariateNormal(
+        double(2, 3), double(3, 2), double(3, fill="positive")
+    ),
     "MultivariateNormal": lambda: d.MultivariateNormal(double(3), double(2, 3, 3, fill="spd")),
     "Normal": lambda: d.Normal(double(4), double(4, fill="positive")),
     "OneHotCategorical": lambda: d.OneHotCategorical(double(2, 4, fill="positive")),
     "Pareto": lambda: d.Pareto(double(4, fill="positive"), double(4, fill="above_one")),
     "Poisson": lambda: d.Poisson(double(4, fill="positive")),
-    "TransformedDistribution": lambda: d.TransformedDistribution(d.Normal(double(4), double(4, fill="positive")),
-                                                                 [t.ExpTransform(), t.AffineTransform(1, 2)]),
+    "TransformedDistribution": lambda: d.TransformedDistribution(
+        d.Normal(double(4), double(4, fill="positive")), [t.ExpTransform(), t.AffineTransform(1, 2)]
+    ),
     "Uniform": lambda: d.Uniform(double(4, fill="unit"), double(4, fill="above_one")),
 }
-DIVERGENCES = [divergence(PAIRS[p.__name__](), PAIRS[q.__name__]()) for p, q in
-               sorted(kl._KL_REGISTRY, key=lambda pair: (pair[0].__name__, pair[1].__name__))] + [
+DIVERGENCES = [
+    divergence(PAIRS[p.__name__](), PAIRS[q.__name__]())
+    for p, q in sorted(kl._KL_REGISTRY, key=lambda pair: (pair[0].__name__, pair[1].__name__))
+] + [
     divergence(d.Normal(0, 1), d.Bernoulli(0.5)),
     divergence(d.LogNormal(T(3), pos(3)), d.LogNormal(T(3), pos(3)), LOOSE),
     divergence(d.LogNormal(T(3), pos(3)), d.Weibull(pos(3), pos(3))),
@@ -267,14 +331,22 @@ REFUSED = [
     refused(d.Wishart(1, T(3, 3, fill="spd")), says="Value of df=1.0 expected to be greater than ndim - 1 = 2."),
     refused(d.TransformedDistribution(d.Normal(0, 1), t.StickBreakingTransform())),
     refused(d.TransformedDistribution(d.Normal(0, 1), 5)),
-    refused(d.MixtureSameFamily(d.Categorical(pos(2)), d.Normal(T(3), pos(3))),
-            says="`mixture_distribution component` (2) does not equal `component_distribution.batch_shape[-1]` (3)"),
-    refused(d.MixtureSameFamily(d.Normal(T(3), pos(3)), d.Normal(T(3), pos(3))),
-            says="The Mixture distribution needs to be an instance of torch.distributions.Categorical"),
+    refused(
+        d.MixtureSameFamily(d.Categorical(pos(2)), d.Normal(T(3), pos(3))),
+        says="`mixture_distribution component` (2) does not equal `component_distribution.batch_shape[-1]` (3)",
+    ),
+    refused(
+        d.MixtureSameFamily(d.Normal(T(3), pos(3)), d.Normal(T(3), pos(3))),
+        says="The Mixture distribution needs to be an instance of torch.distributions.Categorical",
+    ),
     refused(t.ExpTransform(cache_size=2)),
     refused(t.ReshapeTransform((2,), (3,))),
-    refused(t.ReshapeTransform((2,), (1, 2)), "forward_shape", (3,),
-            says="Shape mismatch: expected torch.Size([3]) but got torch.Size([2])"),
+    refused(
+        t.ReshapeTransform((2,), (1, 2)),
+        "forward_shape",
+        (3,),
+        says="Shape mismatch: expected torch.Size([3]) but got torch.Size([2])",
+    ),
     refused(t.CorrCholeskyTransform(), "forward_shape", (2,)),
     refused(t.CorrCholeskyTransform(), "inverse_shape", (2, 3)),
     refused(t.CatTransform([t.ExpTransform()], lengths=[1, 2])),

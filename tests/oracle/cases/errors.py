@@ -52,8 +52,11 @@ INSIDE = {
     "sort": [(C,)],
     "cumsum": [(X, 2)],
     "softmax": [(I, 1), (X, 2)],
-    "gather": [(X, 1, T(2, 2, fill="index:3")), (X, 1, T(3, 3, dtype="int64", fill="index:3")),
-               (X, 1, T(2, 2, dtype="int64", fill="natural"))],
+    "gather": [
+        (X, 1, T(2, 2, fill="index:3")),
+        (X, 1, T(3, 3, dtype="int64", fill="index:3")),
+        (X, 1, T(2, 2, dtype="int64", fill="natural")),
+    ],
     "scatter": [(X, 1, T(2, 2, dtype="int64", fill="natural"), X)],
     "index_select": [(X, 0, T(2, dtype="int64", fill="natural")), (X, 0, X)],
     "take": [(X, T(2, dtype="int64", fill="natural", seed=4))],
@@ -110,9 +113,20 @@ INSIDE = {
 
 # The binding finds these, before anything is called.
 BINDING = {
-    "add": [(X, "one", says("expected Tensor", "'one'")), (X,), (X, X, X, X), (X, X, {"bta": 2, "_": {"says": ["bta"]}}),
-            (X, X, {"alpha": "two", "_": {"says": ["'two'"]}}), (X, [1, 2])],
-    "sum": [(X, "rows"), (X, 0.5), (X, {"dims": 0, "_": {"says": ["did you mean 'dim'"]}}), (X, 0, {"dim": 1, "_": {"says": ["by position"]}})],
+    "add": [
+        (X, "one", says("expected Tensor", "'one'")),
+        (X,),
+        (X, X, X, X),
+        (X, X, {"bta": 2, "_": {"says": ["bta"]}}),
+        (X, X, {"alpha": "two", "_": {"says": ["'two'"]}}),
+        (X, [1, 2]),
+    ],
+    "sum": [
+        (X, "rows"),
+        (X, 0.5),
+        (X, {"dims": 0, "_": {"says": ["did you mean 'dim'"]}}),
+        (X, 0, {"dim": 1, "_": {"says": ["by position"]}}),
+    ],
     "mean": [(X, {"keepdims_": True, "_": {"says": ["keepdim"]}})],
     "cat": [(X, 0), ([X, 2], says("Tensor[]")), ("ab",)],
     "stack": [(3,)],
@@ -121,7 +135,10 @@ BINDING = {
     "view": [("a", {"_": {"forms": "f"}})],
     "transpose": [(X, 0), (X, 0, 0.5)],
     "softmax": [(X, "1")],
-    "conv2d": [(IMAGE, T(2, 3, 3, 3), {"stride": "a"}), (IMAGE, T(2, 3, 3, 3), {"paddin": 1, "_": {"says": ["did you mean 'padding'"]}})],
+    "conv2d": [
+        (IMAGE, T(2, 3, 3, 3), {"stride": "a"}),
+        (IMAGE, T(2, 3, 3, 3), {"paddin": 1, "_": {"says": ["did you mean 'padding'"]}}),
+    ],
     "where": [(B, "a", X, {"_": {"forms": "f"}})],
     "linspace": [(0,), (0, 1, 2.5)],
     "eye": [(2.5,), ("a",)],

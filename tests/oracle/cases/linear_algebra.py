@@ -2,7 +2,7 @@
 
 import torch
 
-from harness import T, call, rows
+from harness import T, rows
 
 M, N, SQUARE, BATCH = T(3, 4), T(4, 2), T(3, 3), T(2, 3, 4)
 SPD, INV, SYM = T(3, 3, fill="spd"), T(3, 3, fill="invertible"), T(3, 3, fill="symmetric")
@@ -14,8 +14,14 @@ LOOSE = {"tol": (1e-3, 1e-4)}
 NO_GRAD = {"grad": False, **LOOSE}
 
 PRODUCTS = {
-    "mm": [(M, N), (T(3, 4, dtype="int64"), T(4, 2, dtype="int64")), (T(3, 4, dtype="bfloat16"), T(4, 2, dtype="bfloat16")),
-           (T(3, 4, dtype="float64"), T(4, 2, dtype="float64")), (C, C), (T(0, 4), N)],
+    "mm": [
+        (M, N),
+        (T(3, 4, dtype="int64"), T(4, 2, dtype="int64")),
+        (T(3, 4, dtype="bfloat16"), T(4, 2, dtype="bfloat16")),
+        (T(3, 4, dtype="float64"), T(4, 2, dtype="float64")),
+        (C, C),
+        (T(0, 4), N),
+    ],
     "bmm": [(BATCH, T(2, 4, 2))],
     "matmul": [(M, N), (V, M), (M, W), (V, V), (BATCH, N), (BATCH, T(2, 4, 2)), (T(2, 1, 3, 4), T(5, 4, 2)), (C, CV)],
     "mv": [(M, W)],
@@ -37,8 +43,10 @@ PRODUCTS = {
     "matrix_power": [(SQUARE, 3), (INV, -1), (SQUARE, 0)],
     "matrix_exp": [(SQUARE,)],
     "bilinear": [(T(2, 3), T(2, 4), T(5, 3, 4)), (T(2, 3), T(2, 4), T(5, 3, 4), T(5))],
-    "einsum": [("ij,jk->ik", [M, N], {"_": {"python": torch._C._VariableFunctions.einsum}}),
-               ("bij->bj", [BATCH], {"_": {"python": torch._C._VariableFunctions.einsum}})],
+    "einsum": [
+        ("ij,jk->ik", [M, N], {"_": {"python": torch._C._VariableFunctions.einsum}}),
+        ("bij->bj", [BATCH], {"_": {"python": torch._C._VariableFunctions.einsum}}),
+    ],
     "inverse": [(INV,)],
     "det": [(SQUARE,)],
     "logdet": [(SPD,)],
@@ -64,8 +72,11 @@ LINALG = {
     "cholesky_ex": [(SPD,), (SPD, {"upper": True, "check_errors": True})],
     "solve": [(INV, T(3, 2)), (INV, V), (INV, T(2, 3), {"left": False}), (INVS, T(2, 3, 2, dtype="float64"))],
     "solve_ex": [(INV, V)],
-    "solve_triangular": [(UPPER, T(3, 2), {"upper": True}), (LOWER, T(3, 2), {"upper": False, "unitriangular": True}),
-                         (UPPER, T(2, 3), {"upper": True, "left": False})],
+    "solve_triangular": [
+        (UPPER, T(3, 2), {"upper": True}),
+        (LOWER, T(3, 2), {"upper": False, "unitriangular": True}),
+        (UPPER, T(2, 3), {"upper": True, "left": False}),
+    ],
     "lstsq": [(T(4, 2), T(4, 1), {"_": NO_GRAD}), (T(4, 2), T(4, 1), None, {"driver": "gels", "_": NO_GRAD})],
     "lu": [(INV,)],
     "lu_factor": [(INV,)],
@@ -77,11 +88,36 @@ LINALG = {
     "eigh": [(SPD, {"_": NO_GRAD})],
     "eigvalsh": [(SPD,), (SYM, "U"), (SYM, {"UPLO": "L"})],
     "eigvals": [(UPPER, {"_": NO_GRAD})],
-    "matrix_norm": [(M,), (M, 1), (M, "nuc", {"_": LOOSE}), (BATCH, {"ord": 2, "keepdim": True}), (BATCH, "fro", [0, 2])],
-    "vector_norm": [(M,), (M, 1), (M, 3, 1), (M, float("inf")), (M, {"dim": 0, "keepdim": True}), (M, 0, [0, 1], False, {"dtype": torch.float64})],
-    "norm": [(M,), (M, "nuc", {"_": LOOSE}), (M, 2, 1), (V, 3), (BATCH, {"dim": [1, 2], "keepdim": True}), (M, float("-inf"), 0)],
+    "matrix_norm": [
+        (M,),
+        (M, 1),
+        (M, "nuc", {"_": LOOSE}),
+        (BATCH, {"ord": 2, "keepdim": True}),
+        (BATCH, "fro", [0, 2]),
+    ],
+    "vector_norm": [
+        (M,),
+        (M, 1),
+        (M, 3, 1),
+        (M, float("inf")),
+        (M, {"dim": 0, "keepdim": True}),
+        (M, 0, [0, 1], False, {"dtype": torch.float64}),
+    ],
+    "norm": [
+        (M,),
+        (M, "nuc", {"_": LOOSE}),
+        (M, 2, 1),
+        (V, 3),
+        (BATCH, {"dim": [1, 2], "keepdim": True}),
+        (M, float("-inf"), 0),
+    ],
     "cond": [(INV, {"_": LOOSE}), (INV, 1, {"_": NO_GRAD}), (INV, {"p": "fro", "_": NO_GRAD})],
-    "matrix_rank": [(SQUARE,), (T(3, 4, fill="ones"),), (SQUARE, {"rtol": 0.5}), (SQUARE, {"hermitian": True, "_": {"name": "linalg_matrix_rank_h"}})],
+    "matrix_rank": [
+        (SQUARE,),
+        (T(3, 4, fill="ones"),),
+        (SQUARE, {"rtol": 0.5}),
+        (SQUARE, {"hermitian": True, "_": {"name": "linalg_matrix_rank_h"}}),
+    ],
     "matrix_power": [(SQUARE, 2), (INV, -2)],
     "matrix_exp": [(SQUARE,)],
     "multi_dot": [([M, N, T(2, 3)],)],

@@ -7,16 +7,50 @@ import torch
 
 from harness.lua_text import lua
 
-OWNERS = {"torch": torch, "Tensor": torch.Tensor, "linalg": torch.linalg, "fft": torch.fft, "special": torch.special,
-          "random": torch.random, "profiler": torch.profiler, "sparse": torch.sparse, "testing": torch.testing, "Generator": torch.Generator, "Size": torch.Size,
-          "distributions": torch.distributions, "distributions.constraints": torch.distributions.constraints,
-          "distributions.transforms": torch.distributions.transforms}
+OWNERS = {
+    "torch": torch,
+    "Tensor": torch.Tensor,
+    "linalg": torch.linalg,
+    "fft": torch.fft,
+    "special": torch.special,
+    "random": torch.random,
+    "profiler": torch.profiler,
+    "sparse": torch.sparse,
+    "testing": torch.testing,
+    "Generator": torch.Generator,
+    "Size": torch.Size,
+    "distributions": torch.distributions,
+    "distributions.constraints": torch.distributions.constraints,
+    "distributions.transforms": torch.distributions.transforms,
+}
 # They import much, and say themselves what of it is their own.
 LISTED = ("profiler", "distributions", "distributions.constraints", "distributions.transforms")
 # Python's own, and texts that PyTorch builds its documentation from.
-FOREIGN = {"torch", "TYPE_CHECKING", "Tensor", "Generator", "common_args", "factory_common_args", "multi_dim_common",
-           "common_notes", "classproperty", "Any", "DType", "DimOrDims", "Optional", "Union", "BFloat16Tensor", "ByteTensor",
-           "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor", "ShortTensor"}
+FOREIGN = {
+    "torch",
+    "TYPE_CHECKING",
+    "Tensor",
+    "Generator",
+    "common_args",
+    "factory_common_args",
+    "multi_dim_common",
+    "common_notes",
+    "classproperty",
+    "Any",
+    "DType",
+    "DimOrDims",
+    "Optional",
+    "Union",
+    "BFloat16Tensor",
+    "ByteTensor",
+    "CharTensor",
+    "DoubleTensor",
+    "FloatTensor",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
+    "ShortTensor",
+}
 
 
 def is_foreign(owner, name):

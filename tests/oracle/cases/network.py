@@ -2,7 +2,7 @@
 
 import torch
 
-from harness import T, call, rows
+from harness import T, rows
 
 X1, X2, X3 = T(2, 4, 9), T(2, 4, 6, 6), T(1, 2, 4, 4, 4)
 SEQ = T(5, 2, 3)
@@ -13,13 +13,26 @@ def classes(*shape, n):
 
 
 CONVOLUTIONS = {
-    "conv1d": [(X1, T(3, 4, 3)), (X1, T(3, 4, 3), T(3), 2, 1), (X1, T(4, 2, 3), {"groups": 2, "padding": "same"}),
-               (T(4, 9), T(3, 4, 3)), (X1, T(3, 4, 3), {"stride": 2, "dilation": 2})],
-    "conv2d": [(X2, T(3, 4, 3, 3)), (X2, T(3, 4, 3, 3), T(3), 2, 1), (X2, T(4, 1, 3, 3), None, [1, 2], [1, 0], 1, 4),
-               (X2, T(3, 4, 2, 2), {"padding": "valid", "bias": T(3)}), (X2, T(3, 4, 3, 3), {"dilation": [2, 1]})],
+    "conv1d": [
+        (X1, T(3, 4, 3)),
+        (X1, T(3, 4, 3), T(3), 2, 1),
+        (X1, T(4, 2, 3), {"groups": 2, "padding": "same"}),
+        (T(4, 9), T(3, 4, 3)),
+        (X1, T(3, 4, 3), {"stride": 2, "dilation": 2}),
+    ],
+    "conv2d": [
+        (X2, T(3, 4, 3, 3)),
+        (X2, T(3, 4, 3, 3), T(3), 2, 1),
+        (X2, T(4, 1, 3, 3), None, [1, 2], [1, 0], 1, 4),
+        (X2, T(3, 4, 2, 2), {"padding": "valid", "bias": T(3)}),
+        (X2, T(3, 4, 3, 3), {"dilation": [2, 1]}),
+    ],
     "conv3d": [(X3, T(2, 2, 2, 2, 2)), (X3, T(2, 2, 2, 2, 2), T(2), {"padding": 1})],
     "conv_transpose1d": [(X1, T(4, 2, 3)), (X1, T(4, 2, 3), T(2), 2, 1, 1)],
-    "conv_transpose2d": [(X2, T(4, 2, 3, 3)), (X2, T(4, 1, 3, 3), None, {"stride": 2, "output_padding": 1, "groups": 2})],
+    "conv_transpose2d": [
+        (X2, T(4, 2, 3, 3)),
+        (X2, T(4, 1, 3, 3), None, {"stride": 2, "output_padding": 1, "groups": 2}),
+    ],
     "conv_transpose3d": [(X3, T(2, 1, 2, 2, 2))],
     "conv_tbc": [(T(5, 2, 3), T(2, 3, 4), T(4)), (T(5, 2, 3), T(2, 3, 4), T(4), 1)],
     "convolution": [(X2, T(3, 4, 3, 3), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)],
@@ -48,18 +61,30 @@ POOLING = {
 }
 
 NORMALIZATION = {
-    "batch_norm": [(X2, T(4), T(4), T(4, grad=False), T(4, fill="positive", grad=False), False, 0.1, 0.001, False),
-                   (X2, T(4), T(4), None, None, True, 0.1, 0.001, False), (X1, None, None, None, None, True, 0.1, 0.5, True)],
+    "batch_norm": [
+        (X2, T(4), T(4), T(4, grad=False), T(4, fill="positive", grad=False), False, 0.1, 0.001, False),
+        (X2, T(4), T(4), None, None, True, 0.1, 0.001, False),
+        (X1, None, None, None, None, True, 0.1, 0.5, True),
+    ],
     "native_batch_norm": [(X2, T(4), None, None, None, True, 0.1, 0.001)],
     "instance_norm": [(X2, T(4), T(4), None, None, True, 0.1, 0.001, False)],
-    "layer_norm": [(T(2, 3, 4), [4]), (T(2, 3, 4), [3, 4], T(3, 4), T(3, 4)), (T(2, 4), [4], None, T(4), 0.5), (T(2, 4), [4], {"eps": 0.1})],
+    "layer_norm": [
+        (T(2, 3, 4), [4]),
+        (T(2, 3, 4), [3, 4], T(3, 4), T(3, 4)),
+        (T(2, 4), [4], None, T(4), 0.5),
+        (T(2, 4), [4], {"eps": 0.1}),
+    ],
     "native_layer_norm": [(T(2, 4), [4], None, None, 0.001)],
     "group_norm": [(X2, 2), (X2, 4, T(4), T(4)), (X1, 2, None, None, 0.1), (X1, {"num_groups": 1})],
     "native_group_norm": [(X1, T(4), T(4), 2, 4, 9, 2, 0.001)],
     "rms_norm": [(T(2, 4), [4]), (T(2, 4), [4], T(4), 0.01), (T(2, 4), [4], {"eps": 0.1})],
     "norm_except_dim": [(T(3, 4), 2, 0)],
-    "embedding": [(T(5, 3), classes(2, 2, n=5)), (T(5, 3), classes(4, n=5), 1), (T(5, 3), classes(4, n=5), {"padding_idx": 0}),
-                  (T(5, 3), classes(4, n=5), -1, True)],
+    "embedding": [
+        (T(5, 3), classes(2, 2, n=5)),
+        (T(5, 3), classes(4, n=5), 1),
+        (T(5, 3), classes(4, n=5), {"padding_idx": 0}),
+        (T(5, 3), classes(4, n=5), -1, True),
+    ],
     "embedding_bag": [(T(5, 3), classes(4, n=5), T(2, dtype="int64", fill="order"), False, 1)],
     "dropout": [(T(30), 0.5, True), (T(5), 0.5, False, {"_": {"same": False}}), (T(30), {"p": 0.1, "train": True})],
     "dropout_": [(T(30), 0.5, True)],
@@ -78,25 +103,56 @@ LOSSES = {
     "mse_loss": [(Y, T(4, 3), 1), (Y, T(4, 3), 2), (Y, T(4, 3), 0), (Y, T(4, 3), {"reduction": 2})],
     "smooth_l1_loss": [(Y, T(4, 3), 1), (Y, T(4, 3), 2, 0.5), (Y, T(4, 3), {"reduction": 0, "beta": 2})],
     "huber_loss": [(Y, T(4, 3), 1), (Y, T(4, 3), 1, 0.5), (Y, T(4, 3), {"delta": 2, "reduction": 1})],
-    "binary_cross_entropy": [(PROB, T(4, 3, fill="unit"), {"reduction": 1}), (PROB, T(4, 3, fill="unit"), CLASS_WEIGHT, 2)],
-    "binary_cross_entropy_with_logits": [(LOGITS, PROB, {"reduction": 1}), (LOGITS, PROB, CLASS_WEIGHT, POS_WEIGHT, 2),
-                                         (LOGITS, PROB, {"pos_weight": POS_WEIGHT, "reduction": 1})],
-    "nll_loss": [(LOGITS, TARGET, None, 1), (LOGITS, TARGET, CLASS_WEIGHT, 2), (LOGITS, TARGET, {"ignore_index": 1, "reduction": 1})],
+    "binary_cross_entropy": [
+        (PROB, T(4, 3, fill="unit"), {"reduction": 1}),
+        (PROB, T(4, 3, fill="unit"), CLASS_WEIGHT, 2),
+    ],
+    "binary_cross_entropy_with_logits": [
+        (LOGITS, PROB, {"reduction": 1}),
+        (LOGITS, PROB, CLASS_WEIGHT, POS_WEIGHT, 2),
+        (LOGITS, PROB, {"pos_weight": POS_WEIGHT, "reduction": 1}),
+    ],
+    "nll_loss": [
+        (LOGITS, TARGET, None, 1),
+        (LOGITS, TARGET, CLASS_WEIGHT, 2),
+        (LOGITS, TARGET, {"ignore_index": 1, "reduction": 1}),
+    ],
     "nll_loss2d": [(T(2, 3, 2, 2), classes(2, 2, 2, n=3), None, 1)],
     "nll_loss_nd": [(T(2, 3, 4), classes(2, 4, n=3), None, 2)],
-    "cross_entropy_loss": [(LOGITS, TARGET, None, 1), (LOGITS, TARGET, CLASS_WEIGHT, 1, -100, 0.1), (LOGITS, PROB, None, 2),
-                           (LOGITS, TARGET, {"label_smoothing": 0.2, "reduction": 1}), (T(2, 3, 4), classes(2, 4, n=3), {"reduction": 0})],
+    "cross_entropy_loss": [
+        (LOGITS, TARGET, None, 1),
+        (LOGITS, TARGET, CLASS_WEIGHT, 1, -100, 0.1),
+        (LOGITS, PROB, None, 2),
+        (LOGITS, TARGET, {"label_smoothing": 0.2, "reduction": 1}),
+        (T(2, 3, 4), classes(2, 4, n=3), {"reduction": 0}),
+    ],
     "kl_div": [(LOGITS, PROB, 1), (LOGITS, PROB, 2), (LOGITS, LOGITS, {"log_target": True, "reduction": 1})],
     "soft_margin_loss": [(Y, SIGNS, 1), (Y, SIGNS, 2)],
     "hinge_embedding_loss": [(Y, SIGNS, {"reduction": 1}), (Y, SIGNS, 0.5, 2)],
-    "margin_ranking_loss": [(Y, T(4, 3), T(4, 3, fill="ones"), {"reduction": 1}), (Y, T(4, 3), T(4, 3, fill="ones"), 0.5, 2)],
-    "cosine_embedding_loss": [(Y, T(4, 3), T(4, fill="ones"), {"reduction": 1}), (Y, T(4, 3), T(4, fill="ones"), 0.5, 2)],
+    "margin_ranking_loss": [
+        (Y, T(4, 3), T(4, 3, fill="ones"), {"reduction": 1}),
+        (Y, T(4, 3), T(4, 3, fill="ones"), 0.5, 2),
+    ],
+    "cosine_embedding_loss": [
+        (Y, T(4, 3), T(4, fill="ones"), {"reduction": 1}),
+        (Y, T(4, 3), T(4, fill="ones"), 0.5, 2),
+    ],
     "triplet_margin_loss": [(Y, T(4, 3), T(4, 3), {"reduction": 1}), (Y, T(4, 3), T(4, 3), 0.5, 1, 1e-6, True, 2)],
     "poisson_nll_loss": [(Y, T(4, 3, fill="count"), True, False, 1e-8, 1)],
     "multi_margin_loss": [(LOGITS, TARGET, {"reduction": 1}), (LOGITS, TARGET, 2, 0.5, CLASS_WEIGHT, 2)],
     "multilabel_margin_loss": [(LOGITS, classes(4, 3, n=3), 1)],
-    "ctc_loss": [(T(6, 2, 4, fill="wide"), T(2, 3, dtype="int64", fill="natural"), [6, 5], [2, 3], 0, 1, True,
-                  {"_": {"grad": False, "python": lambda *a: torch.ctc_loss(*a)}})],
+    "ctc_loss": [
+        (
+            T(6, 2, 4, fill="wide"),
+            T(2, 3, dtype="int64", fill="natural"),
+            [6, 5],
+            [2, 3],
+            0,
+            1,
+            True,
+            {"_": {"grad": False, "python": lambda *a: torch.ctc_loss(*a)}},
+        )
+    ],
 }
 
 CELLS = {
@@ -108,8 +164,11 @@ CELLS = {
     "gru_cell": [(T(2, 3), T(2, 4), T(12, 3), T(12, 4), T(12), T(12))],
     "rnn_tanh_cell": [(T(2, 3), T(2, 4), T(4, 3), T(4, 4))],
     "rnn_relu_cell": [(T(2, 3), T(2, 4), T(4, 3), T(4, 4), T(4), T(4))],
-    "scaled_dot_product_attention": [(T(2, 2, 3, 4), T(2, 2, 5, 4), T(2, 2, 5, 4)), (T(2, 3, 4), T(2, 3, 4), T(2, 3, 4), {"is_causal": True}),
-                                     (T(2, 3, 4), T(2, 5, 4), T(2, 5, 4), T(3, 5, dtype="bool", fill="ones"), 0, False, {"scale": 0.3})],
+    "scaled_dot_product_attention": [
+        (T(2, 2, 3, 4), T(2, 2, 5, 4), T(2, 2, 5, 4)),
+        (T(2, 3, 4), T(2, 3, 4), T(2, 3, 4), {"is_causal": True}),
+        (T(2, 3, 4), T(2, 5, 4), T(2, 5, 4), T(3, 5, dtype="bool", fill="ones"), 0, False, {"scale": 0.3}),
+    ],
 }
 
 RESAMPLING = {
@@ -126,7 +185,12 @@ RESAMPLING = {
     "replication_pad1d": [(X1, [1, 2])],
     "replication_pad2d": [(X2, [1, 2, 0, 1])],
     "replication_pad3d": [(X3, [1, 1, 0, 1, 2, 0])],
-    "pad": [(X2, [1, 1], "constant", 2), (X2, [1, 2, 0, 1], "reflect"), (X1, [1, 1], {"mode": "circular"}), (X1, [1, 1])],
+    "pad": [
+        (X2, [1, 1], "constant", 2),
+        (X2, [1, 2, 0, 1], "reflect"),
+        (X1, [1, 1], {"mode": "circular"}),
+        (X1, [1, 1]),
+    ],
     "grid_sampler": [(X2, T(2, 3, 3, 2, fill="signed_unit"), 0, 0, False)],
     "grid_sampler_2d": [(X2, T(2, 3, 3, 2), 0, 1, True)],
     "grid_sampler_3d": [(X3, T(1, 2, 2, 2, 3, fill="signed_unit"), 0, 0, True)],

@@ -5,10 +5,25 @@ from torch.nn.utils import parametrizations, parametrize, prune, rnn, stateless
 
 from cases.names import Names
 
-OWNERS = {"nn": nn, "functional": nn.functional, "init": nn.init, "parallel": nn.parallel, "utils": nn.utils, "rnn": rnn, "prune": prune,
-          "parametrize": parametrize, "parametrizations": parametrizations, "stateless": stateless, "Module": nn.Module, "Sequential": nn.Sequential,
-          "ModuleList": nn.ModuleList, "ModuleDict": nn.ModuleDict, "ParameterList": nn.ParameterList,
-          "ParameterDict": nn.ParameterDict, "PackedSequence": rnn.PackedSequence}
+OWNERS = {
+    "nn": nn,
+    "functional": nn.functional,
+    "init": nn.init,
+    "parallel": nn.parallel,
+    "utils": nn.utils,
+    "rnn": rnn,
+    "prune": prune,
+    "parametrize": parametrize,
+    "parametrizations": parametrizations,
+    "stateless": stateless,
+    "Module": nn.Module,
+    "Sequential": nn.Sequential,
+    "ModuleList": nn.ModuleList,
+    "ModuleDict": nn.ModuleDict,
+    "ParameterList": nn.ParameterList,
+    "ParameterDict": nn.ParameterDict,
+    "PackedSequence": rnn.PackedSequence,
+}
 
 
 class PublicNames(Names):

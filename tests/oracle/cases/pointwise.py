@@ -15,8 +15,11 @@ UNARY = [
     ("sign ceil floor round trunc fix frac", "wide", ["float64", "bfloat16", "float16"]),
     ("exp expm1 sin cos tan sinh cosh tanh atan arctan asinh arcsinh sigmoid reciprocal", "real", COMPLEX),
     ("exp2 erf erfc sinc deg2rad rad2deg i0 nan_to_num hardsigmoid", "real", FLOATS),
-    ("relu relu6 silu mish selu celu elu gelu hardswish leaky_relu hardtanh hardshrink softshrink softplus log_sigmoid",
-     "wide", FLOATS),
+    (
+        "relu relu6 silu mish selu celu elu gelu hardswish leaky_relu hardtanh hardshrink softshrink softplus log_sigmoid",
+        "wide",
+        FLOATS,
+    ),
     ("log log2 log10 log1p sqrt rsqrt", "positive", COMPLEX),
     ("lgamma digamma", "positive", FLOATS),
     ("acos arccos asin arcsin atanh arctanh", "signed_unit", COMPLEX),
@@ -26,13 +29,31 @@ UNARY = [
     ("isnan isfinite isinf isposinf isneginf", "special", ["float64", "bfloat16", "float16"]),
     ("isreal signbit angle", "real", ["int64", "float64", "float16", "complex64"]),
     ("logical_not", "int", INTEGERS),
-    ("special_airy_ai special_bessel_j0 special_bessel_j1 special_modified_bessel_i0 special_modified_bessel_i1 "
-     "special_spherical_bessel_j0", "real", ["float64"]),
-    ("special_bessel_y0 special_bessel_y1 special_modified_bessel_k0 special_modified_bessel_k1 "
-     "special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1", "positive", ["float64"]),
+    (
+        (
+            "special_airy_ai special_bessel_j0 special_bessel_j1 special_modified_bessel_i0 special_modified_bessel_i1 "
+            "special_spherical_bessel_j0"
+        ),
+        "real",
+        ["float64"],
+    ),
+    (
+        (
+            "special_bessel_y0 special_bessel_y1 special_modified_bessel_k0 special_modified_bessel_k1 "
+            "special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1"
+        ),
+        "positive",
+        ["float64"],
+    ),
     ("special_entr special_ndtri special_logit", "unit", ["float64"]),
-    ("special_erf special_erfc special_erfcx special_exp2 special_expit special_expm1 special_i0 special_i0e special_i1 "
-     "special_i1e special_log_ndtr special_ndtr special_round special_sinc", "real", ["float64", "float64", "bfloat16"]),
+    (
+        (
+            "special_erf special_erfc special_erfcx special_exp2 special_expit special_expm1 special_i0 special_i0e special_i1 "
+            "special_i1e special_log_ndtr special_ndtr special_round special_sinc"
+        ),
+        "real",
+        ["float64", "float64", "bfloat16"],
+    ),
     ("special_digamma special_psi special_gammaln special_log1p", "positive", ["float64", "bfloat16"]),
     ("special_erfinv", "signed_unit", ["float64"]),
 ]
@@ -73,8 +94,7 @@ def binary():
             other = "int16"
         if other == "bool" and name in ("sub", "subtract"):
             other = "uint8"
-        table = {name: [(COLUMN, V), (X, 2), (X, 0.5), (I, 2), (D[other], D[other])],
-                 name + "_": [(X, V), (X, 3)]}
+        table = {name: [(COLUMN, V), (X, 2), (X, 0.5), (I, 2), (D[other], D[other])], name + "_": [(X, V), (X, 3)]}
         out += rows(table)
     for name in "bitwise_and bitwise_or bitwise_xor logical_and logical_or logical_xor".split():
         out += rows({name: [(I, T(3, dtype="int64")), (D["bool"], T(3, dtype="bool"))], name + "_": [(I, I)]})
@@ -90,28 +110,63 @@ def binary():
         out += rows({name: [(NATURAL, T(2, 1, dtype="int64", fill="natural"))], name + "_": [(NATURAL, NATURAL)]})
     for name in "t u v w".split():
         for family in ("special_chebyshev_polynomial_", "special_shifted_chebyshev_polynomial_"):
-            out += rows({family + name: [(T(4, fill="unit"), 3), (T(4, fill="unit"), T(dtype="float32", fill="natural"))]})
-    for name in "special_hermite_polynomial_h special_hermite_polynomial_he special_laguerre_polynomial_l " \
-                "special_legendre_polynomial_p".split():
+            out += rows(
+                {family + name: [(T(4, fill="unit"), 3), (T(4, fill="unit"), T(dtype="float32", fill="natural"))]}
+            )
+    for name in (
+        "special_hermite_polynomial_h special_hermite_polynomial_he special_laguerre_polynomial_l "
+        "special_legendre_polynomial_p".split()
+    ):
         out += rows({name: [(T(4, fill="unit"), 2), (0.5, T(3, fill="order"))]})
     return out
 
 
 TABLE = {
-    "add": [(X, V, {"alpha": 2}), (X, Y, {"alpha": 0.5}), (I, I, {"alpha": 3}), (X, S), (S, X), (I, X), (T(2, 3, dtype="bool"), 1),
-            (T(2, 3, dtype="bool"), D["float16"]), (I, 0.5), (D["float16"], D["bfloat16"]), (D["complex64"], 1 + 2j),
-            (X, 1 + 2j), (T(0, 3), V), (T(2, 1, 3), T(4, 1)), (X, 4, {"alpha": 2})],
+    "add": [
+        (X, V, {"alpha": 2}),
+        (X, Y, {"alpha": 0.5}),
+        (I, I, {"alpha": 3}),
+        (X, S),
+        (S, X),
+        (I, X),
+        (T(2, 3, dtype="bool"), 1),
+        (T(2, 3, dtype="bool"), D["float16"]),
+        (I, 0.5),
+        (D["float16"], D["bfloat16"]),
+        (D["complex64"], 1 + 2j),
+        (X, 1 + 2j),
+        (T(0, 3), V),
+        (T(2, 1, 3), T(4, 1)),
+        (X, 4, {"alpha": 2}),
+    ],
     "add_": [(X, V, {"alpha": -1})],
     "sub": [(X, V, {"alpha": 2}), (X, 3, {"alpha": 2})],
     "rsub": [(X, V), (X, 2), (X, V, {"alpha": 2}), (I, 7)],
     "mul": [(T(2, 3, dtype="bool"), T(2, 3, dtype="bool")), (T(), 3), (D["uint8"], 200)],
-    "div": [(X, V, {"rounding_mode": "floor"}), (I, 3, {"rounding_mode": "trunc"}), (I, 2), (X, 2, {"rounding_mode": None}),
-            (D["complex64"], D["complex64"])],
+    "div": [
+        (X, V, {"rounding_mode": "floor"}),
+        (I, 3, {"rounding_mode": "trunc"}),
+        (I, 2),
+        (X, 2, {"rounding_mode": None}),
+        (D["complex64"], D["complex64"]),
+    ],
     "div_": [(X, V, {"rounding_mode": "trunc"})],
     "floor_divide": [(X, ABOVE), (I, 3), (I, NATURAL), (X, 0.5)],
     "floor_divide_": [(I, 2)],
-    "pow": [(POSITIVE, V), (X, 2), (X, 3), (POSITIVE, 0.5), (2, X), (0.5, X), (I, 2), (2, NATURAL), (D["complex64"], 2),
-            (D["float64"], 2), (I, T(3, dtype="int64", fill="natural")), (D["complex64"], 0.5)],
+    "pow": [
+        (POSITIVE, V),
+        (X, 2),
+        (X, 3),
+        (POSITIVE, 0.5),
+        (2, X),
+        (0.5, X),
+        (I, 2),
+        (2, NATURAL),
+        (D["complex64"], 2),
+        (D["float64"], 2),
+        (I, T(3, dtype="int64", fill="natural")),
+        (D["complex64"], 0.5),
+    ],
     "pow_": [(X, 2), (POSITIVE, V)],
     "float_power": [(POSITIVE, V), (I, 2), (2, X)],
     "remainder": [(I, 3), (X, -0.75), (5, NATURAL), (I, -3)],
@@ -147,8 +202,15 @@ TABLE = {
     "addcmul_": [(X, Y, V, {"value": -2})],
     "addcdiv": [(X, Y, ABOVE), (X, Y, ABOVE, {"value": 0.5})],
     "addcdiv_": [(X, Y, ABOVE, {"value": 0.5})],
-    "clamp": [(X, -0.5, 0.5), (X, None, 0.25), (X, {"min": 0}), (X, V, T(3, fill="positive")), (I, -1, 2), (X, {"max": V}),
-              (D["bfloat16"], -0.5, 0.5)],
+    "clamp": [
+        (X, -0.5, 0.5),
+        (X, None, 0.25),
+        (X, {"min": 0}),
+        (X, V, T(3, fill="positive")),
+        (I, -1, 2),
+        (X, {"max": V}),
+        (D["bfloat16"], -0.5, 0.5),
+    ],
     "clamp_": [(X, 0, 1), (X, {"max": 0.5})],
     "clamp_min": [(X, 0), (X, V)],
     "clamp_max": [(X, 0), (X, V)],
@@ -156,9 +218,12 @@ TABLE = {
     "clamp_max_": [(X, V)],
     "clip": [(X, -1, 1)],
     "clip_": [(X, -1, 1)],
-    "where": [(T(2, 3, dtype="bool"), X, V, {"_": {"self": 1}}), (T(2, 3, dtype="bool"), X, 0, {"_": {"self": 1}}),
-              (T(2, 3, dtype="bool"), 1, X, {"_": {"forms": "f"}}),
-              (T(2, 3, dtype="bool"), I, D["float64"], {"_": {"self": 1}})],
+    "where": [
+        (T(2, 3, dtype="bool"), X, V, {"_": {"self": 1}}),
+        (T(2, 3, dtype="bool"), X, 0, {"_": {"self": 1}}),
+        (T(2, 3, dtype="bool"), 1, X, {"_": {"forms": "f"}}),
+        (T(2, 3, dtype="bool"), I, D["float64"], {"_": {"self": 1}}),
+    ],
     "round": [(X, {"decimals": 1}), (T(6, fill="wide"), {"decimals": -1})],
     "round_": [(X, {"decimals": 2})],
     "special_round": [(X, {"decimals": 2})],
@@ -180,7 +245,11 @@ TABLE = {
     "glu": [(T(2, 4), 1), (T(4, 3), 0)],
     "prelu": [(T(2, 3, 2), T(3)), (X, T(1))],
     "rrelu": [(X, 0.1, 0.3, False), (X, 0.1, 0.3, True)],
-    "isclose": [(X, X), (X, T(2, 3, seed=1), {"atol": 1}), (T(10, fill="special", seed=1), T(10, fill="special", seed=1), {"equal_nan": True})],
+    "isclose": [
+        (X, X),
+        (X, T(2, 3, seed=1), {"atol": 1}),
+        (T(10, fill="special", seed=1), T(10, fill="special", seed=1), {"equal_nan": True}),
+    ],
     "allclose": [(X, Y), (X, T(2, 3, seed=1)), (X, Y, {"rtol": 10, "atol": 5})],
     "equal": [(X, Y), (X, T(2, 3, seed=1)), (X, V)],
     "isin": [(I, NATURAL), (I, 2), (3, I), (I, NATURAL, {"invert": True})],

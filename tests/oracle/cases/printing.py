@@ -9,18 +9,21 @@ def printed(name, text, python=None, **inputs):
     """`text` is Lua for the tensor; Python evaluates `python`, or the same text where both languages agree."""
     source = python or text
     names = ",".join(inputs)
-    function = eval(f"lambda {names}: ({source})", {"torch": torch})  # noqa: S307
+    function = eval(f"lambda {names}: ({source})", {"torch": torch})
     return code(name, f"return tostring({text})", lambda *args: str(function(*args)), **inputs)
 
 
 def with_options(name, options, *tensors):
     """All tensors printed under options, which are taken back."""
-    keywords = ", ".join(f"{k} = {'true' if v is True else 'false' if v is False else repr(v)}"
-                         for k, v in options.items())
+    keywords = ", ".join(
+        f"{k} = {'true' if v is True else 'false' if v is False else repr(v)}" for k, v in options.items()
+    )
     names = [f"x{i}" for i in range(len(tensors))]
-    text = (f"torch.set_printoptions{{{keywords}}} "
-            f"local out = {{{', '.join(f'tostring({n})' for n in names)}}} "
-            "torch.set_printoptions{profile = 'default'} return unpack(out)")
+    text = (
+        f"torch.set_printoptions{{{keywords}}} "
+        f"local out = {{{', '.join(f'tostring({n})' for n in names)}}} "
+        "torch.set_printoptions{profile = 'default'} return unpack(out)"
+    )
 
     def python(*args):
         torch.set_printoptions(**options)
@@ -38,22 +41,48 @@ INTEGERS = ["int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uin
 COMPLEX = ["complex64", "complex128", "complex32"]
 
 CASES = [printed(f"shape_{len(s)}", "x", x=T(*s)) for s in SHAPES]
-CASES += [printed(f"fill_{fill}", "x", x=T(2, 5, fill=fill))
-          for fill in ("positive", "unit", "wide", "ties", "int", "zeros", "ones", "special", "order", "above_one")]
+CASES += [
+    printed(f"fill_{fill}", "x", x=T(2, 5, fill=fill))
+    for fill in ("positive", "unit", "wide", "ties", "int", "zeros", "ones", "special", "order", "above_one")
+]
 CASES += [printed(f"{dtype}", "x", x=T(2, 3, dtype=dtype)) for dtype in FLOATS + INTEGERS + COMPLEX]
-CASES += [printed(f"{dtype}_empty", "x", x=T(0, dtype=dtype))
-          for dtype in ("float64", "int64", "bool", "int32", "complex64")]
+CASES += [
+    printed(f"{dtype}_empty", "x", x=T(0, dtype=dtype)) for dtype in ("float64", "int64", "bool", "int32", "complex64")
+]
 CASES += [printed(f"{dtype}_0_dim", "x", x=T(dtype=dtype)) for dtype in FLOATS[:3] + INTEGERS + COMPLEX[:2]]
-CASES += [printed(f"{dtype}_special", "x", x=T(2, 5, dtype=dtype, fill="special"))
-          for dtype in ("float16", "bfloat16", "float64", "complex64")]
-CASES += [printed(f"large_{len(shape)}", "x", x=T(*shape, dtype=dtype))
-          for shape, dtype in [((1001,), "float32"), ((1000,), "float32"), ((2000,), "int64"), ((40, 30), "float32"),
-                               ((7, 200), "float32"), ((6, 200), "float32"), ((200, 6), "float32"), ((11, 11, 11), "float32"),
-                               ((3, 4, 100), "bool"), ((2, 2, 2, 200), "int64"), ((1200,), "complex64"),
-                               ((30, 40), "complex64")]]
-CASES += [printed(f"row_of_{n}", "x", x=T(2, n, dtype=dtype))
-          for n, dtype in [(7, "float32"), (8, "float32"), (9, "float32"), (30, "int64"), (12, "bool"), (4, "complex64"),
-                           (9, "complex128")]]
+CASES += [
+    printed(f"{dtype}_special", "x", x=T(2, 5, dtype=dtype, fill="special"))
+    for dtype in ("float16", "bfloat16", "float64", "complex64")
+]
+CASES += [
+    printed(f"large_{len(shape)}", "x", x=T(*shape, dtype=dtype))
+    for shape, dtype in [
+        ((1001,), "float32"),
+        ((1000,), "float32"),
+        ((2000,), "int64"),
+        ((40, 30), "float32"),
+        ((7, 200), "float32"),
+        ((6, 200), "float32"),
+        ((200, 6), "float32"),
+        ((11, 11, 11), "float32"),
+        ((3, 4, 100), "bool"),
+        ((2, 2, 2, 200), "int64"),
+        ((1200,), "complex64"),
+        ((30, 40), "complex64"),
+    ]
+]
+CASES += [
+    printed(f"row_of_{n}", "x", x=T(2, n, dtype=dtype))
+    for n, dtype in [
+        (7, "float32"),
+        (8, "float32"),
+        (9, "float32"),
+        (30, "int64"),
+        (12, "bool"),
+        (4, "complex64"),
+        (9, "complex128"),
+    ]
+]
 CASES += [
     printed("scientific_small", "x * 1e-5", x=T(5)),
     printed("scientific_large", "x * 1e9", x=T(5)),
@@ -67,12 +96,21 @@ CASES += [
     printed("negative_zero", "x * -1", x=T(3, fill="zeros")),
     printed("complex_negative_zero", "torch.complex(x, x * -1)", x=T(3, fill="zeros")),
     printed("integers_of_both_signs", "x * 1000", x=T(2, 4, dtype="int64")),
-    printed("largest_int64", "x:sub(9223372036854775807LL)", "x.sub(9223372036854775807)", x=T(2, dtype="int64", fill="zeros")),
+    printed(
+        "largest_int64",
+        "x:sub(9223372036854775807LL)",
+        "x.sub(9223372036854775807)",
+        x=T(2, dtype="int64", fill="zeros"),
+    ),
     printed("requires_grad", "x:requires_grad_()", "x.requires_grad_()", x=T(3)),
     printed("grad_fn", "x:requires_grad_() * 2", "x.requires_grad_() * 2", x=T(2, 2)),
     printed("grad_fn_of_a_view", "x:requires_grad_():view(-1)", "x.requires_grad_().view(-1)", x=T(2, 2)),
-    printed("grad_fn_on_a_new_line", "x:requires_grad_():sum({1}, true)", "x.requires_grad_().sum((1,), True)",
-            x=T(3, 2, dtype="float64")),
+    printed(
+        "grad_fn_on_a_new_line",
+        "x:requires_grad_():sum({1}, true)",
+        "x.requires_grad_().sum((1,), True)",
+        x=T(3, 2, dtype="float64"),
+    ),
     printed("grad_fn_and_dtype", "x:requires_grad_():exp()", "x.requires_grad_().exp()", x=T(5, dtype="float64")),
     printed("suffix_wraps", "x:requires_grad_():mul(2)", "x.requires_grad_().mul(2)", x=T(6, dtype="float64")),
     printed("suffix_fits_exactly", "x:requires_grad_():mul(2)", "x.requires_grad_().mul(2)", x=T(5)),
@@ -90,9 +128,13 @@ CASES += [
     printed("sparse_with_dense_dim", "x:to_sparse(1)", "x.to_sparse(1)", x=T(3, 2)),
     printed("sparse_csr", "x:to_sparse_csr()", "x.to_sparse_csr()", x=T(3, 3, fill="ties")),
     printed("sparse_csc", "x:to_sparse_csc()", "x.to_sparse_csc()", x=T(2, 4, fill="ties")),
-    printed("default_dtype_float64", "(function() torch.set_default_dtype('float64') local text = tostring(x) "
-            "torch.set_default_dtype('float32') return text end)()",
-            "[torch.set_default_dtype(torch.float64), str(x), torch.set_default_dtype(torch.float32)][1]", x=T(3)),
+    printed(
+        "default_dtype_float64",
+        "(function() torch.set_default_dtype('float64') local text = tostring(x) "
+        "torch.set_default_dtype('float32') return text end)()",
+        "[torch.set_default_dtype(torch.float64), str(x), torch.set_default_dtype(torch.float32)][1]",
+        x=T(3),
+    ),
     with_options("precision", {"precision": 2}, T(2, 3), T(3, fill="wide"), T(2, dtype="complex64")),
     with_options("precision_0", {"precision": 0}, T(3), T(3, fill="wide")),
     with_options("precision_10", {"precision": 10}, T(3, dtype="float64")),

@@ -2,7 +2,7 @@
 
 import torch
 
-from harness import T, call, rows
+from harness import T, rows
 
 X, CUBE, V, S, M = T(2, 3), T(2, 3, 4), T(6), T(), T(3, 4)
 I, B, C = T(2, 3, dtype="int64"), T(2, 3, dtype="bool"), T(2, 3, dtype="complex64")
@@ -18,7 +18,15 @@ SQUARE = T(4, 4)
 METHOD, FUNCTION = {"_": {"forms": "m"}}, {"_": {"forms": "f"}}
 
 VIEWS = {
-    "view": [(CUBE, 6, 4), (CUBE, [2, 12]), (CUBE, -1), (CUBE, 4, -1), (I, torch.float64), (T(2, 4), torch.complex64), (S, 1)],
+    "view": [
+        (CUBE, 6, 4),
+        (CUBE, [2, 12]),
+        (CUBE, -1),
+        (CUBE, 4, -1),
+        (I, torch.float64),
+        (T(2, 4), torch.complex64),
+        (S, 1),
+    ],
     "view_as": [(X, T(3, 2))],
     "reshape": [(CUBE, [6, 4]), (T(1, 1), [T(dtype="int64", fill="ones"), 1, -1]), (CUBE, [-1]), (T(0, 3), [3, 0])],
     "reshape_as": [(X, T(3, 2))],
@@ -78,8 +86,13 @@ JOIN = {
     "row_stack": [([T(3), X],)],
     "tile": [(X, [2, 2]), (X, [2])],
     "repeat": [(X, [2, 1]), (X, 2, 1, 2)],
-    "repeat_interleave": [(X, 2), (X, 2, 1), (X, T(3, dtype="int64", fill="natural"), {"dim": 1}), (T(3, dtype="int64", fill="natural"), FUNCTION),
-                          (X, T(2, dtype="int64", fill="natural"), 0)],
+    "repeat_interleave": [
+        (X, 2),
+        (X, 2, 1),
+        (X, T(3, dtype="int64", fill="natural"), {"dim": 1}),
+        (T(3, dtype="int64", fill="natural"), FUNCTION),
+        (X, T(2, dtype="int64", fill="natural"), 0),
+    ],
     "flip": [(X, [0]), (CUBE, [0, -1])],
     "fliplr": [(X,)],
     "flipud": [(X,)],
@@ -99,7 +112,11 @@ JOIN = {
     "block_diag": [([X, T(1, 2)], {"_": {"python": lambda t: torch.block_diag(*t)}})],
     "constant_pad_nd": [(X, [1, 2]), (X, [1, 1, 0, 2], 0.5), (X, [-1, 1], {"value": 3})],
     "combinations": [(T(4),), (T(4), 3), (T(3), {"r": 2, "with_replacement": True})],
-    "vander": [(T(3), {"_": {"grad": False}}), (T(3), 4, {"_": {"grad": False}}), (T(3, dtype="int64"), {"N": 2, "increasing": True})],
+    "vander": [
+        (T(3), {"_": {"grad": False}}),
+        (T(3), 4, {"_": {"grad": False}}),
+        (T(3, dtype="int64"), {"N": 2, "increasing": True}),
+    ],
     "channel_shuffle": [(T(1, 4, 2, 2), 2)],
     "pixel_shuffle": [(T(1, 4, 2, 2), 2)],
     "pixel_unshuffle": [(T(1, 1, 4, 4), 2)],
@@ -111,25 +128,46 @@ JOIN = {
 }
 
 INDEXING = {
-    "index_select": [(M, 0, index(2, n=3)), (M, 1, ROW), (CUBE, {"dim": 1, "index": index(4, n=3)}), (M, 1, T(2, dtype="int32", fill="index:4"))],
+    "index_select": [
+        (M, 0, index(2, n=3)),
+        (M, 1, ROW),
+        (CUBE, {"dim": 1, "index": index(4, n=3)}),
+        (M, 1, T(2, dtype="int32", fill="index:4")),
+    ],
     "gather": [(M, 1, index(3, 2, n=4)), (M, 0, index(2, 4, n=3)), (M, {"dim": 1, "index": index(3, 1, n=4)})],
     "take": [(M, index(5, n=12)), (M, T(2, 2, dtype="int64", fill="int"))],
     "take_along_dim": [(M, index(3, 2, n=4), 1), (M, index(3, n=12)), (M, index(1, 4, n=3), {"dim": 0})],
-    "scatter": [(M, 1, index(3, 1, n=4), T(3, 1)), (M, 1, index(3, 1, n=4), 7), (M, 0, index(1, 4, n=3), 2, {"reduce": "add"}),
-                (M, 1, index(3, 1, n=4), {"src": T(3, 1)}), (M, 1, index(3, 1, n=4), {"value": 0.5})],
-    "scatter_": [(M, 1, index(3, 1, n=4), T(3, 1)), (M, 1, index(3, 1, n=4), 0.5), (M, 1, index(3, 1, n=4), 2, {"reduce": "multiply"})],
+    "scatter": [
+        (M, 1, index(3, 1, n=4), T(3, 1)),
+        (M, 1, index(3, 1, n=4), 7),
+        (M, 0, index(1, 4, n=3), 2, {"reduce": "add"}),
+        (M, 1, index(3, 1, n=4), {"src": T(3, 1)}),
+        (M, 1, index(3, 1, n=4), {"value": 0.5}),
+    ],
+    "scatter_": [
+        (M, 1, index(3, 1, n=4), T(3, 1)),
+        (M, 1, index(3, 1, n=4), 0.5),
+        (M, 1, index(3, 1, n=4), 2, {"reduce": "multiply"}),
+    ],
     "scatter_add": [(M, 1, index(3, 4, n=4), T(3, 4)), (T(3), 0, index(6, n=3), T(6))],
     "scatter_add_": [(M, 0, index(2, 4, n=3), T(2, 4))],
-    "scatter_reduce": [(M, 1, index(3, 4, n=4), T(3, 4), how) for how in ("sum", "prod", "mean", "amax", "amin")] + [
-        (M, 1, index(3, 4, n=4), T(3, 4), "amax", {"include_self": False})],
+    "scatter_reduce": [(M, 1, index(3, 4, n=4), T(3, 4), how) for how in ("sum", "prod", "mean", "amax", "amin")]
+    + [(M, 1, index(3, 4, n=4), T(3, 4), "amax", {"include_self": False})],
     "scatter_reduce_": [(M, 1, index(3, 4, n=4), T(3, 4), {"reduce": "mean"})],
     "index_add": [(M, 0, index(2, n=3), T(2, 4)), (M, 1, ROW, T(3, 3), {"alpha": 2})],
     "index_add_": [(M, 0, index(2, n=3), T(2, 4), {"alpha": -1})],
     "index_copy_": [(M, 1, index(1, n=4), T(3, 1))],
     "index_fill": [(M, 0, index(2, n=3), 9), (M, 1, index(2, n=4), S)],
     "index_fill_": [(M, 0, index(2, n=3), 9)],
-    "index_reduce": [(M, 0, index(4, n=3), T(4, 4), "prod"), (M, 0, index(4, n=3), T(4, 4), "amax", {"include_self": False})],
-    "index_put": [(M, [index(2, n=3), index(2, n=4)], T(2)), (M, [index(4, n=3)], T(4), True), (M, [T(3, 4, dtype="bool")], T(1))],
+    "index_reduce": [
+        (M, 0, index(4, n=3), T(4, 4), "prod"),
+        (M, 0, index(4, n=3), T(4, 4), "amax", {"include_self": False}),
+    ],
+    "index_put": [
+        (M, [index(2, n=3), index(2, n=4)], T(2)),
+        (M, [index(4, n=3)], T(4), True),
+        (M, [T(3, 4, dtype="bool")], T(1)),
+    ],
     "index_put_": [(M, [index(2, n=3)], T(2, 4)), (M, [index(3, n=3), index(3, n=4)], T(3), {"accumulate": True})],
     "masked_fill": [(X, B, 2), (X, B, S), (I, B, 5), (CUBE, T(3, 1, dtype="bool"), 0.5)],
     "masked_fill_": [(X, B, 2), (X, B, T(fill="unit"))],

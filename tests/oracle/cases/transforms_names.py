@@ -1,4 +1,4 @@
-"""The classes and functions of torchvision.transforms with their parameters: transforms_names_test.lua says what becomes of each."""
+"""The classes and functions of torchvision.transforms with their parameters: transforms_names_test.lua says more."""
 
 import enum
 import inspect
@@ -29,8 +29,10 @@ class Parameters:
     def line(self):
         defaults = {n: plain(p.default) for n, p in self.parameters.items() if p.default not in (p.empty, None)}
         optional = [n for n, p in self.parameters.items() if p.default is not p.empty]
-        return (f"{{name={lua(self.name)},place={lua(self.place)},parameters={lua(list(self.parameters))},"
-                f"optional={lua(optional)},defaults={lua(defaults)}}}")
+        return (
+            f"{{name={lua(self.name)},place={lua(self.place)},parameters={lua(list(self.parameters))},"
+            f"optional={lua(optional)},defaults={lua(defaults)}}}"
+        )
 
 
 class Names:
@@ -45,8 +47,15 @@ def classes(owner):
     return {n for n in dir(owner) if inspect.isclass(getattr(owner, n)) and not n.startswith("_")}
 
 
-CASES = [Parameters("transforms", getattr(T_, n)) for n in sorted(classes(T_)) if not issubclass(getattr(T_, n), enum.Enum)]
-CASES += [Parameters("functional", f) for n, f in sorted(inspect.getmembers(F_, inspect.isfunction))
-          if f.__module__ == F_.__name__ and not n.startswith("_")]
-CASES += [Names("enumerations", [n for n in classes(T_) if issubclass(getattr(T_, n), enum.Enum)]),
-          Names("of_v2_alone", classes(V2) - classes(T_))]
+CASES = [
+    Parameters("transforms", getattr(T_, n)) for n in sorted(classes(T_)) if not issubclass(getattr(T_, n), enum.Enum)
+]
+CASES += [
+    Parameters("functional", f)
+    for n, f in sorted(inspect.getmembers(F_, inspect.isfunction))
+    if f.__module__ == F_.__name__ and not n.startswith("_")
+]
+CASES += [
+    Names("enumerations", [n for n in classes(T_) if issubclass(getattr(T_, n), enum.Enum)]),
+    Names("of_v2_alone", classes(V2) - classes(T_)),
+]

@@ -14,16 +14,28 @@ def model(name, lua, make, x):
 
 
 def grid(x, **options):
-    keywords = ", ".join(f"{name} = {lua(list(value) if isinstance(value, tuple) else value)}" for name, value in options.items())
-    return code("make_grid", f"return require('vision.utils').make_grid(x, {{{keywords}}})",
-                lambda x: torchvision.utils.make_grid(x, **options), x=x)
+    keywords = ", ".join(
+        f"{name} = {lua(list(value) if isinstance(value, tuple) else value)}" for name, value in options.items()
+    )
+    return code(
+        "make_grid",
+        f"return require('vision.utils').make_grid(x, {{{keywords}}})",
+        lambda x: torchvision.utils.make_grid(x, **options),
+        x=x,
+    )
 
 
 def boxes(x, *rows, **options):
-    keywords = ", ".join(f"{name} = {lua(list(value) if isinstance(value, tuple) else value)}" for name, value in options.items())
+    keywords = ", ".join(
+        f"{name} = {lua(list(value) if isinstance(value, tuple) else value)}" for name, value in options.items()
+    )
     text = f"return require('vision.utils').draw_bounding_boxes(x, torch.tensor({lua(list(rows))}), {{{keywords}}})"
-    return code("draw_bounding_boxes", text,
-                lambda x: torchvision.utils.draw_bounding_boxes(x, torch.tensor(rows), **options), x=x)
+    return code(
+        "draw_bounding_boxes",
+        text,
+        lambda x: torchvision.utils.draw_bounding_boxes(x, torch.tensor(rows), **options),
+        x=x,
+    )
 
 
 BYTES = T(3, 20, 24, dtype="uint8", fill="index:256")
@@ -34,7 +46,9 @@ CASES = [
     grid(T(4, 3, 4, 4), normalize=True),
     grid(T(4, 3, 4, 4), normalize=True, scale_each=True, nrow=2, padding=0),
     grid(T(4, 2, 3, 3), normalize=True, value_range=(-0.5, 0.25)),
-    grid(T(3, 5, 5), padding=3), grid(T(1, 5, 5)), grid(T(6, 7), normalize=True),
+    grid(T(3, 5, 5), padding=3),
+    grid(T(1, 5, 5)),
+    grid(T(6, 7), normalize=True),
     grid(T(9, 3, 4, 4, dtype="uint8", fill="index:256"), pad_value=255),
     boxes(BYTES, [2, 3, 10, 12], [5, 1, 20, 18]),
     boxes(BYTES, [2, 3, 10, 12], [5, 1, 20, 18], colors=["red", "#1f8"], width=3),
@@ -46,6 +60,10 @@ CASES = [
     model("resnet18", "models.resnet18{num_classes = 10}", lambda: ResNet18(10), T(2, 3, 64, 64)),
     model("resnet18_gray", "v.resnet18_gray()", lambda: resnet18_gray(10), T(3, 1, 28, 28)),
     model("convnet", "models.ConvNet()", ConvNet, T(3, 1, 28, 28)),
-    model("vision_transformer", "models.VisionTransformer(32, 4, 12, 8, 384, 768, {num_classes = 10})",
-          lambda: VisionTransformer(32, 4, 12, 8, 384, 768, 10), T(2, 3, 32, 32)),
+    model(
+        "vision_transformer",
+        "models.VisionTransformer(32, 4, 12, 8, 384, 768, {num_classes = 10})",
+        lambda: VisionTransformer(32, 4, 12, 8, 384, 768, 10),
+        T(2, 3, 32, 32),
+    ),
 ]

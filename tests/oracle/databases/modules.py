@@ -4,7 +4,6 @@ import inspect
 
 import torch
 from torch.testing._internal.common_modules import module_db
-
 from values import NoForm, encoded, flat, gradients, keywords, plain, tensors
 
 SEED = 42
@@ -29,7 +28,7 @@ def names_of(module, args):
     parameters = list(inspect.signature(module.forward).parameters.values())
     if len(parameters) < len(args) or any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return None
-    return [p.name for p in parameters[:len(args)]]
+    return [p.name for p in parameters[: len(args)]]
 
 
 def case_of(info, sample, training):
@@ -37,16 +36,23 @@ def case_of(info, sample, training):
     args, kwargs = fresh([plain(a) for a in given.args], {k: plain(a) for k, a in given.kwargs.items()})
     torch.manual_seed(SEED)
     module = info.module_cls(*made.args, **made.kwargs).train(training)
-    case = {"args": [encoded(plain(a)) for a in made.args], "kwargs": keywords({k: plain(a) for k, a in made.kwargs.items()}),
-            "inputs": [encoded(a) for a in args], "named": keywords(kwargs), "training": training, "text": repr(module),
-            "names": list(module.state_dict()), "state": [encoded(t.clone()) for t in module.state_dict().values()]}
+    case = {
+        "args": [encoded(plain(a)) for a in made.args],
+        "kwargs": keywords({k: plain(a) for k, a in made.kwargs.items()}),
+        "inputs": [encoded(a) for a in args],
+        "named": keywords(kwargs),
+        "training": training,
+        "text": repr(module),
+        "names": list(module.state_dict()),
+        "state": [encoded(t.clone()) for t in module.state_dict().values()],
+    }
     names = names_of(module, args)
     if names is not None:
         case["input_names"] = names
     torch.manual_seed(SEED)
     try:
         results = flat(module(*args, **kwargs))
-    except Exception as e:  # noqa: BLE001: rtrain has to refuse the call too
+    except Exception as e:  # rtrain has to refuse the call too
         return {**case, "fails": f"{type(e).__name__}: {e}"[:200]}
     case["want"] = [encoded(r.detach().clone() if isinstance(r, torch.Tensor) else r) for r in results]
     grads = gradients(results, tensors(args) + tensors(kwargs) + list(module.parameters()))
@@ -68,8 +74,12 @@ def calls_of(index, whole):
                 if not whole and number % 5 > 0:
                     continue
                 try:
-                    calls.append({"id": f"{str(dtype)[6:]} {'train' if training else 'eval'} {number}",
-                                  **case_of(info, sample, training)})
+                    calls.append(
+                        {
+                            "id": f"{str(dtype)[6:]} {'train' if training else 'eval'} {number}",
+                            **case_of(info, sample, training),
+                        }
+                    )
                 except NoForm:
                     left_out += 1
     return {"name": info.name, "entry": info.name, "calls": calls, "left_out": left_out}

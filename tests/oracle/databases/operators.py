@@ -5,7 +5,6 @@ import zlib
 
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
-
 from values import NoForm, encoded, flat, gradients, keywords, plain, tensors
 
 # Every sample in float32, with gradients; a few in the others.
@@ -53,13 +52,15 @@ def answer(call, args, kwargs, grad):
     torch.manual_seed(SEED)
     try:
         value = call(*args, **kwargs)
-    except Exception as e:  # noqa: BLE001: whatever it is, rtrain has to refuse the call too
+    except Exception as e:  # whatever it is, rtrain has to refuse the call too
         return {"fails": f"{type(e).__name__}: {e}"[:200]}
     results = flat(value)
     first = args[0] if args else None
     # Results are copied: torch.save would write the whole storage of each.
-    out = {"want": [encoded(r.detach().clone() if isinstance(r, torch.Tensor) else r) for r in results],
-           "same": bool(results) and isinstance(first, torch.Tensor) and results[0] is first}
+    out = {
+        "want": [encoded(r.detach().clone() if isinstance(r, torch.Tensor) else r) for r in results],
+        "same": bool(results) and isinstance(first, torch.Tensor) and results[0] is first,
+    }
     if grad:
         grads = gradients(results, tensors(args) + tensors(kwargs))
         if grads is not None:
@@ -96,13 +97,25 @@ def with_out(op, args, kwargs, want):
     if len(results) != len(want) or not results or any(r.layout != torch.strided for r in results):
         return
     kwargs = {name: value for name, value in kwargs.items() if name != "out"}
-    args = [a.detach() if isinstance(a, torch.Tensor) else [t.detach() for t in a] if isinstance(a, (list, tuple)) and
-            a and isinstance(a[0], torch.Tensor) else a for a in args]
-    kinds = {"empty": [torch.empty(0, dtype=r.dtype) for r in results],
-             "strided": [torch.empty_strided(r.shape, r.stride()[::-1] if r.dim() == 2 and r.size(0) == r.size(1) else
-                                             r.stride(), dtype=r.dtype) for r in results],
-             "float64": [torch.empty(0, dtype=torch.float64) for r in results],
-             "int64": [torch.empty(0, dtype=torch.int64) for r in results]}
+    args = [
+        a.detach()
+        if isinstance(a, torch.Tensor)
+        else [t.detach() for t in a]
+        if isinstance(a, (list, tuple)) and a and isinstance(a[0], torch.Tensor)
+        else a
+        for a in args
+    ]
+    kinds = {
+        "empty": [torch.empty(0, dtype=r.dtype) for r in results],
+        "strided": [
+            torch.empty_strided(
+                r.shape, r.stride()[::-1] if r.dim() == 2 and r.size(0) == r.size(1) else r.stride(), dtype=r.dtype
+            )
+            for r in results
+        ],
+        "float64": [torch.empty(0, dtype=torch.float64) for r in results],
+        "int64": [torch.empty(0, dtype=torch.int64) for r in results],
+    }
     for kind, outs in kinds.items():
         out = outs[0] if len(outs) == 1 else tuple(outs)
         yield kind, {**kwargs, "out": out}
@@ -122,13 +135,21 @@ def calls_of(index, whole):
                 break
             if not whole and not is_chosen(name, number):
                 continue
-            if op.name == "__getitem__" and type(sample.args[0]) is list and all(type(i) is int for i in sample.args[0]):
+            if (
+                op.name == "__getitem__"
+                and type(sample.args[0]) is list
+                and all(type(i) is int for i in sample.args[0])
+            ):
                 sample.args = ([sample.args[0]],)  # a list of integers is one index
             args, kwargs = with_integers(op.op, [sample.input, *sample.args], sample.kwargs)
             for form, call in forms(op, sample, number):
                 try:
-                    case = {"form": form, "id": f"{str(dtype)[6:]} {number}", **told(args, kwargs),
-                            **answer(call, args, kwargs, grad)}
+                    case = {
+                        "form": form,
+                        "id": f"{str(dtype)[6:]} {number}",
+                        **told(args, kwargs),
+                        **answer(call, args, kwargs, grad),
+                    }
                 except (NoForm, NotImplementedError):
                     left_out += 1
                     continue
@@ -138,8 +159,14 @@ def calls_of(index, whole):
                     for kind, named in with_out(op, args, kwargs, case["want"]):
                         plain_args = [a.detach() if isinstance(a, torch.Tensor) else a for a in args]
                         try:
-                            calls.append({"form": "out", "id": f"{case['id']} {kind}", **told(plain_args, named),
-                                          **answer(op.op, plain_args, named, False)})
+                            calls.append(
+                                {
+                                    "form": "out",
+                                    "id": f"{case['id']} {kind}",
+                                    **told(plain_args, named),
+                                    **answer(op.op, plain_args, named, False),
+                                }
+                            )
                         except NoForm:
                             left_out += 1
     return {"name": op.name, "entry": name, "shape_only": op.name in SHAPE_ONLY, "calls": calls, "left_out": left_out}

@@ -2,7 +2,6 @@
 
 import torch
 from torch.testing._internal.common_optimizers import OptimizerErrorEnum, optim_db
-
 from values import NoForm, encoded, keywords, plain
 
 SEED, STEPS = 42, 8
@@ -41,8 +40,12 @@ def cases(info, dtype):
     name = info.optim_cls.__name__
     for sample in info.optim_inputs_func(device="cpu"):
         told = {k: plain(v) for k, v in sample.kwargs.items()}
-        if sample.params is not None or told.get("differentiable") or told.get("capturable") or \
-                any(isinstance(v, torch.Tensor) for k, v in told.items() if k != "lr"):
+        if (
+            sample.params is not None
+            or told.get("differentiable")
+            or told.get("capturable")
+            or any(isinstance(v, torch.Tensor) for k, v in told.items() if k != "lr")
+        ):
             yield None
             continue
         if name in FUSED:
@@ -64,7 +67,9 @@ def calls_of(index, whole):
     info, calls, left_out = optim_db[index], [], 0
     name = info.optim_cls.__name__
     for dtype in (torch.float32, torch.float64, torch.complex64):
-        if dtype.is_complex and name in ("Muon", "SparseAdam", "LBFGS", "Adafactor") or not whole and dtype is not torch.float32:
+        if (dtype.is_complex and name in ("Muon", "SparseAdam", "LBFGS", "Adafactor")) or (
+            not whole and dtype is not torch.float32
+        ):
             continue
         for case in cases(info, dtype):
             if case is None:
@@ -73,8 +78,17 @@ def calls_of(index, whole):
             told, python, exact = case
             try:
                 want = trained(info.optim_cls, name, python, dtype, info.only_supports_sparse_grads)
-                calls.append({"id": f"{str(dtype)[6:]} {told}", "kwargs": keywords(told), "steps": STEPS, "exact": exact,
-                              "sparse": info.only_supports_sparse_grads, "starts": starts(name, dtype), "want": want})
+                calls.append(
+                    {
+                        "id": f"{str(dtype)[6:]} {told}",
+                        "kwargs": keywords(told),
+                        "steps": STEPS,
+                        "exact": exact,
+                        "sparse": info.only_supports_sparse_grads,
+                        "starts": starts(name, dtype),
+                        "want": want,
+                    }
+                )
             except NoForm:
                 left_out += 1
     for params, kwargs, says in refusals(info):

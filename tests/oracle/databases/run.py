@@ -47,8 +47,14 @@ def run_rtrain(kind, entries, folder):
     path, progress = os.path.join(folder, "entries.pt"), os.path.join(folder, "progress")
     torch.save(entries, path)
     environment = {**os.environ, "LUA_PATH": f"{HERE}/?.lua;;"}
-    result = subprocess.run([os.environ["RTRAIN"], "exec", str(HERE / "run.lua"), kind, path, progress],
-                            capture_output=True, text=True, errors="replace", env=environment, timeout=900)
+    result = subprocess.run(
+        [os.environ["RTRAIN"], "exec", str(HERE / "run.lua"), kind, path, progress],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        env=environment,
+        timeout=900,
+    )
     died = None
     if result.returncode != 0:
         doing = pathlib.Path(progress).read_text().splitlines()[0] if os.path.exists(progress) else "starting"
@@ -78,11 +84,18 @@ def run_chunk(task):
     for index in indices:
         try:
             entries.append(part.calls_of(index, whole))
-        except Exception as e:  # noqa: BLE001: the database itself has no such sample here
+        except Exception as e:  # the database itself has no such sample here
             problems.append((part.NAMES[index], "python", "", f"{type(e).__name__}: {e}"[:300]))
     made = time.time()
     found, calls = run_entries(kind, entries)
-    return kind, problems + found, calls, sum(entry["left_out"] for entry in entries), made - started, time.time() - made
+    return (
+        kind,
+        problems + found,
+        calls,
+        sum(entry["left_out"] for entry in entries),
+        made - started,
+        time.time() - made,
+    )
 
 
 def is_expected(problem, exceptions, used):
@@ -116,8 +129,11 @@ def main():
     for kind in options.kinds or KINDS:
         part, started = importlib.import_module(kind), time.time()
         indices = [i for i, name in enumerate(part.NAMES) if re.search(options.only, name)]
-        tasks = [(kind, indices[i::max(1, len(indices) // CHUNK)], options.all)
-                 for i in range(max(1, len(indices) // CHUNK)) if indices]
+        tasks = [
+            (kind, indices[i :: max(1, len(indices) // CHUNK)], options.all)
+            for i in range(max(1, len(indices) // CHUNK))
+            if indices
+        ]
         with multiprocessing.get_context("fork").Pool(options.jobs) as pool:
             results = list(pool.imap_unordered(run_chunk, tasks))
         used, wrong = set(), collections.OrderedDict()
@@ -127,9 +143,11 @@ def main():
         for (entry, form), cases in wrong.items():
             print(f"{kind}: {entry} ({form}), {len(cases)} calls, the first: {cases[0][0]}: {cases[0][1]}")
         calls, left_out = sum(r[2] for r in results), sum(r[3] for r in results)
-        print(f"{kind}: {calls} calls of {len(indices)} entries, {sum(map(len, wrong.values()))} wrong in {len(wrong)} groups, "
-              f"{left_out} that Lua cannot say; {time.time() - started:.0f} s ({sum(r[4] for r in results):.0f} s Python, "
-              f"{sum(r[5] for r in results):.0f} s rtrain)")
+        print(
+            f"{kind}: {calls} calls of {len(indices)} entries, {sum(map(len, wrong.values()))} wrong in {len(wrong)} groups, "
+            f"{left_out} that Lua cannot say; {time.time() - started:.0f} s ({sum(r[4] for r in results):.0f} s Python, "
+            f"{sum(r[5] for r in results):.0f} s rtrain)"
+        )
         failed |= bool(wrong)
         if options.all and not options.only:
             for place, exception in enumerate(EXCEPTIONS[kind]):

@@ -17,8 +17,11 @@ def plain(value):
     if isinstance(value, torch.Tensor) or value is None or isinstance(value, (bool, int, str, slice)):
         return value
     if isinstance(value, float):
-        return int(value) if math.isfinite(value) and value == int(value) and (value != 0 or math.copysign(1, value) > 0) \
+        return (
+            int(value)
+            if math.isfinite(value) and value == int(value) and (value != 0 or math.copysign(1, value) > 0)
             else value
+        )
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         raise NoForm(type(value).__name__)
     if isinstance(value, (list, tuple)):
@@ -96,7 +99,9 @@ def gradients(results, wanted):
     if not outputs or not wanted:
         return None
     try:
-        grads = torch.autograd.grad([r for _, r in outputs], wanted, [cotangent(r, k) for k, r in outputs], allow_unused=True)
+        grads = torch.autograd.grad(
+            [r for _, r in outputs], wanted, [cotangent(r, k) for k, r in outputs], allow_unused=True
+        )
     except RuntimeError:  # eigenvectors have no gradient but for some sums of them
         return None
     return [encoded(None if g is None else g.detach()) for g in grads]

@@ -6,7 +6,7 @@ import torch
 
 from harness.lua_text import lua, number
 
-WHOLE = 24     # elements (a complex one counts twice) up to which all are kept
+WHOLE = 24  # elements (a complex one counts twice) up to which all are kept
 SAMPLES = 12
 DIGITS = {torch.float64: 15, torch.complex128: 15, torch.float16: 5, torch.bfloat16: 4}
 

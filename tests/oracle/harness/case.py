@@ -14,8 +14,8 @@ SPACES = (("linalg_", torch.linalg), ("fft_", torch.fft), ("special_", torch.spe
 def python_function(name):
     """Python's function for an ATen operator: linalg_inv is torch.linalg.inv; None when there is none."""
     for prefix, space in SPACES:
-        if name.startswith(prefix) and hasattr(space, name[len(prefix):]):
-            return getattr(space, name[len(prefix):])
+        if name.startswith(prefix) and hasattr(space, name[len(prefix) :]):
+            return getattr(space, name[len(prefix) :])
     for space in (torch, torch._C._nn, torch.nn.functional):
         if hasattr(space, name):
             return getattr(space, name)
@@ -52,9 +52,9 @@ class Case:
 
     def __init__(self, name, args, kwargs, options):
         self.name, self.args, self.kwargs = name, args, kwargs
-        self.grad = options.pop("grad", None)       # None: wherever autograd gives gradients
-        self.tolerance = options.pop("tol", None)   # (relative, absolute) instead of those of the dtype
-        self.says = options.pop("says", None)       # the case fails: parts of rtrain's message
+        self.grad = options.pop("grad", None)  # None: wherever autograd gives gradients
+        self.tolerance = options.pop("tol", None)  # (relative, absolute) instead of those of the dtype
+        self.says = options.pop("says", None)  # the case fails: parts of rtrain's message
         self.shape_only = options.pop("shape_only", False)  # answers that no two builds share: shape and dtype count
         self.may_be_same = options.pop("same", True)
         self.fields = options
@@ -87,14 +87,19 @@ class Case:
         if isinstance(first, torch.Tensor):
             if self.may_be_same and any(r is first for r in results):
                 out["same"] = True
-            elif isinstance(results[0], torch.Tensor) and results[0]._base is not None and \
-                    results[0]._base is (first if first._base is None else first._base):
+            elif (
+                isinstance(results[0], torch.Tensor)
+                and results[0]._base is not None
+                and results[0]._base is (first if first._base is None else first._base)
+            ):
                 out["view"] = [results[0].storage_offset(), *results[0].stride()]
         outputs = [r for r in results if isinstance(r, torch.Tensor) and r.requires_grad]
         if wanted and outputs:
             seeds = [k for k, r in enumerate(results, 1) if isinstance(r, torch.Tensor) and r.requires_grad]
-            cotangents = [T(*r.shape, dtype=str(r.dtype).removeprefix("torch."), fill="real", seed=900 + k).tensor()
-                          for k, r in zip(seeds, outputs)]
+            cotangents = [
+                T(*r.shape, dtype=str(r.dtype).removeprefix("torch."), fill="real", seed=900 + k).tensor()
+                for k, r in zip(seeds, outputs)
+            ]
             try:
                 out["grads"] = list(torch.autograd.grad(outputs, wanted, cotangents, allow_unused=True))
             except RuntimeError as e:
@@ -161,14 +166,16 @@ class Call(Case):
         out = []
         if function is not None and "f" in (self.forms or "f"):
             out.append(("f", function))
-        is_method = len(self.args) > self.self_place and isinstance(self.args[self.self_place], T) and \
-            callable(getattr(torch.Tensor, self.op, None))
+        is_method = (
+            len(self.args) > self.self_place
+            and isinstance(self.args[self.self_place], T)
+            and callable(getattr(torch.Tensor, self.op, None))
+        )
         if is_method and not (self.python and self.forms is None) and "m" in (self.forms or "m"):
             out.append(("m", self.call_method))
         if not out:
             out.append(("f", getattr(torch.ops.aten, self.op)))
         return out
-
 
     def call_method(self, *args, **kwargs):
         args = list(args)
@@ -209,7 +216,7 @@ def rows(table, make=None):
         for row in calls:
             row = copy.deepcopy(row)
             kwargs = row[-1] if row and isinstance(row[-1], dict) else {}
-            out.append((make or call)(op, *row[:len(row) - bool(kwargs)], **kwargs))
+            out.append((make or call)(op, *row[: len(row) - bool(kwargs)], **kwargs))
     return out
 
 
@@ -229,4 +236,3 @@ def code(name, text, python, _=None, **inputs):
     Options as for call(); grad=True adds the gradients of the inputs.
     """
     return Code(name, text, python, inputs, dict(_ or {}))
-

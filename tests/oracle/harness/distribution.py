@@ -37,8 +37,10 @@ class Made:
             value = getattr(value, name)
         if self.args is None:
             return value
-        return value(*[made(item, inputs, found) for item in self.args],
-                     **{name: made(item, inputs, found) for name, item in self.kwargs.items()})
+        return value(
+            *[made(item, inputs, found) for item in self.args],
+            **{name: made(item, inputs, found) for name, item in self.kwargs.items()},
+        )
 
 
 class Field(Made):
@@ -140,8 +142,10 @@ TRANSFORM = {
     "event_dim": lambda pair: pair[0].event_dim,
     "sign": lambda pair: pair[0].sign,
     "inverse_sign": lambda pair: pair[0].inv.sign,
-    "shapes": lambda pair: [sizes(pair[0].forward_shape(pair[1].shape)),
-                            sizes(pair[0].inverse_shape(pair[0](pair[1]).shape))],
+    "shapes": lambda pair: [
+        sizes(pair[0].forward_shape(pair[1].shape)),
+        sizes(pair[0].inverse_shape(pair[0](pair[1]).shape)),
+    ],
     "call": lambda pair: pair[0](pair[1]),
     "inverse": lambda pair: pair[0].inv(pair[0](pair[1])),
     "transformed": transformed,
@@ -177,8 +181,10 @@ class Probed(Case):
         out = f"want={{{','.join(map(answer.text, results))}}}"
         outputs = [(k, r) for k, r in enumerate(results, 1) if isinstance(r, torch.Tensor) and r.requires_grad]
         if outputs and wanted:
-            cotangents = [T(*r.shape, dtype=str(r.dtype).removeprefix("torch."), fill="real", seed=900 + k).tensor()
-                          for k, r in outputs]
+            cotangents = [
+                T(*r.shape, dtype=str(r.dtype).removeprefix("torch."), fill="real", seed=900 + k).tensor()
+                for k, r in outputs
+            ]
             try:
                 grads = torch.autograd.grad([r for _, r in outputs], wanted, cotangents, allow_unused=True)
                 out += f",grads={{{','.join(map(answer.text, grads))}}}"
@@ -206,15 +212,18 @@ class Refused(Probed):
     def line(self):
         args, _, _ = self.inputs()
         try:
-            getattr(made(self.subject, self.inputs_of, args), self.call[0])(*made(self.call[1:], self.inputs_of, args)) \
-                if self.call else made(self.subject, self.inputs_of, args)
+            getattr(made(self.subject, self.inputs_of, args), self.call[0])(
+                *made(self.call[1:], self.inputs_of, args)
+            ) if self.call else made(self.subject, self.inputs_of, args)
         except Exception as e:
             says = self.wording or str(e).split("\n")[0]
         else:
             raise AssertionError(f"{self.name}: Python does not fail")
         args = ",".join([f"n={len(self.args)}"] + [lua(item) for item in self.args])
-        return f"{{name={lua(self.name)},kind='refused',code={lua(self.lua_text)}," + \
+        return (
+            f"{{name={lua(self.name)},kind='refused',code={lua(self.lua_text)},"
             f"call={lua(self.call_text())},args={{{args}}},says={lua(says)}}}"
+        )
 
     def call_text(self):
         if not self.call:

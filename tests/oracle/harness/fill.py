@@ -18,18 +18,18 @@ def hash_of(i, seed):
 
 # The number at place i, from its hash h; `n` is what stands behind the colon: "index:5".
 FILLS = {
-    "real": lambda h, i, n: (2 * h - PRIME) / 1024,           # -1.96 … 1.96, never 0, distinct up to 2003 elements
-    "positive": lambda h, i, n: (h + 1) / 1024,               # 0 < x < 1.96
-    "unit": lambda h, i, n: (2 * h + 1) / 4096,               # 0 < x < 0.98
-    "signed_unit": lambda h, i, n: (2 * h - PRIME) / 2048,    # -0.98 … 0.98
-    "above_one": lambda h, i, n: 1 + (h + 1) / 1024,          # 1 < x < 2.96
-    "wide": lambda h, i, n: (2 * h - PRIME) / 64,             # -31 … 31
-    "ties": lambda h, i, n: (h % 4 - 1) / 2,                  # -0.5, 0, 0.5, 1: much that is equal
-    "int": lambda h, i, n: h % 9 - 4,                         # -4 … 4
-    "natural": lambda h, i, n: h % 8 + 1,                     # 1 … 8
-    "count": lambda h, i, n: h % 9,                           # 0 … 8
-    "index": lambda h, i, n: h % int(n),                      # 0 … n-1
-    "order": lambda h, i, n: i,                               # 0, 1, 2, …
+    "real": lambda h, i, n: (2 * h - PRIME) / 1024,  # -1.96 … 1.96, never 0, distinct up to 2003 elements
+    "positive": lambda h, i, n: (h + 1) / 1024,  # 0 < x < 1.96
+    "unit": lambda h, i, n: (2 * h + 1) / 4096,  # 0 < x < 0.98
+    "signed_unit": lambda h, i, n: (2 * h - PRIME) / 2048,  # -0.98 … 0.98
+    "above_one": lambda h, i, n: 1 + (h + 1) / 1024,  # 1 < x < 2.96
+    "wide": lambda h, i, n: (2 * h - PRIME) / 64,  # -31 … 31
+    "ties": lambda h, i, n: (h % 4 - 1) / 2,  # -0.5, 0, 0.5, 1: much that is equal
+    "int": lambda h, i, n: h % 9 - 4,  # -4 … 4
+    "natural": lambda h, i, n: h % 8 + 1,  # 1 … 8
+    "count": lambda h, i, n: h % 9,  # 0 … 8
+    "index": lambda h, i, n: h % int(n),  # 0 … n-1
+    "order": lambda h, i, n: i,  # 0, 1, 2, …
     "bool": lambda h, i, n: h % 2,
     "zeros": lambda h, i, n: 0,
     "ones": lambda h, i, n: 1,
@@ -43,7 +43,7 @@ def square(shape, real, kind):
     n = shape[-1]
     out = []
     for start in range(0, len(real), n * n):
-        a = [real[start + r * n:start + (r + 1) * n] for r in range(n)]
+        a = [real[start + r * n : start + (r + 1) * n] for r in range(n)]
         for r in range(n):
             for c in range(n):
                 if kind == "spd":  # symmetric positive definite
@@ -72,8 +72,15 @@ class T:
     def __init__(self, *shape, dtype="float32", fill=None, seed=None, grad=True):
         self.shape, self.dtype, self.seed, self.grad = shape, dtype, seed, grad
         if fill is None:
-            fill = "bool" if dtype == "bool" else "count" if dtype.startswith("uint") else \
-                "int" if dtype.startswith("int") else "real"
+            fill = (
+                "bool"
+                if dtype == "bool"
+                else "count"
+                if dtype.startswith("uint")
+                else "int"
+                if dtype.startswith("int")
+                else "real"
+            )
         if fill.split(":")[0] not in FILLS and fill not in SQUARE:
             raise ValueError(f"unknown fill {fill!r}: {', '.join([*FILLS, *SQUARE])}")
         self.fill = fill
@@ -87,7 +94,7 @@ class T:
         if self.grad:
             rest.pop()
             if self.dtype == "float32":
-                rest = rest[:self.fill != "real"]
+                rest = rest[: self.fill != "real"]
         return f"T({','.join([str(self.seed), '{' + shape + '}', *rest])})"
 
     def numbers(self, seed):

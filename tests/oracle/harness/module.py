@@ -94,8 +94,10 @@ class Module(Case):
         wanted = wanted + [p for p in module.parameters() if p.requires_grad]
         if self.grad is False or not wanted or not outputs:
             return None
-        cotangents = [T(*r.shape, dtype=str(r.dtype).removeprefix("torch."), fill="real", seed=900 + k).tensor()
-                      for k, r in outputs]
+        cotangents = [
+            T(*r.shape, dtype=str(r.dtype).removeprefix("torch."), fill="real", seed=900 + k).tensor()
+            for k, r in outputs
+        ]
         grads = torch.autograd.grad([r for _, r in outputs], wanted, cotangents, allow_unused=True)
         return [g.to_dense() if g is not None and g.is_sparse else g for g in grads]
 
@@ -114,7 +116,8 @@ class Module(Case):
         if self.calls:
             fields["call"] = self.calls[0]
         fields["state"] = " ".join(
-            f"{name}[{','.join(map(str, t.shape))}]{str(t.dtype).removeprefix('torch.')}" for name, t in state.items())
+            f"{name}[{','.join(map(str, t.shape))}]{str(t.dtype).removeprefix('torch.')}" for name, t in state.items()
+        )
         parts = [f"{name}={lua(value)}" for name, value in fields.items()]
         if self.has_init and any(t.is_floating_point() and t.numel() for t in state.values()):
             flat = torch.cat([t.reshape(-1).float() for t in state.values() if t.is_floating_point()])
@@ -134,7 +137,7 @@ class Module(Case):
         grads = self.gradients(module, wanted, results)
         if grads is not None:
             out.append(f"grads={self.texts(grads)}")
-        buffers = [b for b in module.buffers()]
+        buffers = list(module.buffers())
         if buffers:
             out.append(f"buffers={self.texts(buffers)}")
         evaluated = self.texts(self.run(False)[2])

@@ -41,7 +41,7 @@ def digest(result):
     bits = bits_of(result)
     weights = torch.arange(1, 2 * bits.numel(), 2) * 40503
     total = (bits * weights).sum() + bits.numel() + len(str(result.dtype)) * 7
-    return f"{(total * 2654435761 >> 20 & 0xffffff).item():06x}"
+    return f"{(total * 2654435761 >> 20 & 0xFFFFFF).item():06x}"
 
 
 def numbers_for(name):
@@ -68,5 +68,8 @@ def number(name, text, function, dtypes=None):
     which the answer has the same bits on every processor."""
     dtypes = dtypes or DTYPES
     names = ",".join(f"'{dtype}'" for dtype in dtypes)
-    return code(name, f"return require('harness.numbers').answers(function(x, n) return {text} end, {{{names}}})",
-                lambda: answers(function, dtypes))
+    return code(
+        name,
+        f"return require('harness.numbers').answers(function(x, n) return {text} end, {{{names}}})",
+        lambda: answers(function, dtypes),
+    )

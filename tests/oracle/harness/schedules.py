@@ -61,5 +61,9 @@ def schedule(text, make, kind="sgd", at=None):
     """The case of a schedule: Lua text and Python function of the optimizer o and the module s."""
     name = text.split("(")[0].removeprefix("s.").removeprefix("torch.optim.swa_utils.")
     given = "" if at is None else ",'metric'" if at == "metric" else ",{" + ",".join(map(str, at)) + "}"
-    return code(name, f"return require('harness.schedules').rates(function(o,s) return {text} end,'{kind}'{given})",
-                lambda: rates(make, kind, at), {"tol": (1e-12, 1e-15)})
+    return code(
+        name,
+        f"return require('harness.schedules').rates(function(o,s) return {text} end,'{kind}'{given})",
+        lambda: rates(make, kind, at),
+        {"tol": (1e-12, 1e-15)},
+    )

@@ -36,8 +36,13 @@ def layout(optimizer):
 def sizes(optimizer, param):
     """A number for each tensor of a parameter's state."""
     state = optimizer.state.get(param, {})
-    return torch.tensor([state[name].to(torch.complex128).abs().sum().item() for name in sorted(state)
-                         if isinstance(state[name], torch.Tensor)])
+    return torch.tensor(
+        [
+            state[name].to(torch.complex128).abs().sum().item()
+            for name in sorted(state)
+            if isinstance(state[name], torch.Tensor)
+        ]
+    )
 
 
 def make(spec, params):
@@ -87,15 +92,28 @@ def run(spec, x, y, *values):
     return [flat, sizes(optimizer, params[0]), *layout(optimizer)]
 
 
-def training(optimizer, dtype="float64", tol=(1e-6, 1e-8), matrices=False, name=None, second=None, resume=False,
-             absent=False, sparse=False, **options):
+def training(
+    optimizer,
+    dtype="float64",
+    tol=(1e-6, 1e-8),
+    matrices=False,
+    name=None,
+    second=None,
+    resume=False,
+    absent=False,
+    sparse=False,
+    **options,
+):
     """The case of an optimizer with its options; `second`: options of the second group; `resume`: halfway another
     optimizer takes over its state_dict; `absent`: a parameter has no gradient in every third step; `sparse`: the first
     parameter, an embedding with sparse gradients, is optimized alone."""
     x = T(6, 2, dtype="int64", fill="index:3") if sparse else T(6, 3, dtype=dtype)
     inputs = {"x": x, "y": T(6, 2, dtype=dtype)}
-    shapes = {"u": (3 + 2 * sparse, 5), "v": (5, 2)} if matrices or sparse else \
-        {"w1": (3, 5), "b1": (5,), "w2": (5, 2), "b2": (2,)}
+    shapes = (
+        {"u": (3 + 2 * sparse, 5), "v": (5, 2)}
+        if matrices or sparse
+        else {"w1": (3, 5), "b1": (5,), "w2": (5, 2), "b2": (2,)}
+    )
     inputs.update({key: T(*shape, dtype=dtype, fill="signed_unit") for key, shape in shapes.items()})
     spec = {"optimizer": optimizer, "options": options}
     if second:

@@ -77,7 +77,8 @@ class EncoderBlock(nn.Module):
         self.self_attention = nn.MultiheadAttention(dim, heads, batch_first=True)
         self.ln_2 = nn.LayerNorm(dim, eps=1e-6)
         self.mlp = nn.Sequential(
-            nn.Linear(dim, mlp_dim), nn.GELU(), nn.Dropout(0.0), nn.Linear(mlp_dim, dim), nn.Dropout(0.0))
+            nn.Linear(dim, mlp_dim), nn.GELU(), nn.Dropout(0.0), nn.Linear(mlp_dim, dim), nn.Dropout(0.0)
+        )
         for layer in (self.mlp[0], self.mlp[3]):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.normal_(layer.bias, std=1e-6)
@@ -96,8 +97,9 @@ class VisionTransformer(nn.Module):
         self.encoder = nn.Module()
         places = (image_size // patch_size) ** 2 + 1
         self.encoder.pos_embedding = nn.Parameter(torch.empty(1, places, dim).normal_(std=0.02))
-        self.encoder.layers = nn.Sequential(OrderedDict(
-            (f"encoder_layer_{i}", EncoderBlock(heads, dim, mlp_dim)) for i in range(layers)))
+        self.encoder.layers = nn.Sequential(
+            OrderedDict((f"encoder_layer_{i}", EncoderBlock(heads, dim, mlp_dim)) for i in range(layers))
+        )
         self.encoder.ln = nn.LayerNorm(dim, eps=1e-6)
         self.heads = nn.Sequential(OrderedDict(head=nn.Linear(dim, num_classes)))
         nn.init.trunc_normal_(self.conv_proj.weight, std=math.sqrt(1 / (3 * patch_size**2)))
@@ -122,15 +124,17 @@ def fill_state(model):
             row = T(PRIME, fill="positive" if is_var else "signed_unit", seed=300 + place).tensor()
             fan_in = value.numel() // value.shape[0] if value.dim() > 1 else 1
             scale = 1.0 if is_var else 2.0 ** -math.ceil(math.log2(fan_in) / 2)
-            value.copy_(row.repeat(value.numel() // PRIME + 1)[:value.numel()].view(value.shape) * scale)
+            value.copy_(row.repeat(value.numel() // PRIME + 1)[: value.numel()].view(value.shape) * scale)
     return model
 
 
 def logits(make):
     """A function of a batch: what the filled model says of it, in units of its largest logit, and its state's names."""
+
     def answer(x):
         model = fill_state(make()).eval()
         with torch.no_grad():
             y = model(x)
         return y / y.abs().max(), " ".join(model.state_dict())
+
     return answer

@@ -81,12 +81,18 @@ def _into(tensor):
     return put
 
 
-def allreduce_async(tensor, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0, process_set=None):
+def allreduce_async(
+    tensor, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0, process_set=None
+):
     return _begin_allreduce(tensor, _op_of(op, average), Compression.none, prescale_factor, postscale_factor, _same)
 
 
-def allreduce_async_(tensor, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0, process_set=None):
-    return _begin_allreduce(tensor, _op_of(op, average), Compression.none, prescale_factor, postscale_factor, _into(tensor))
+def allreduce_async_(
+    tensor, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0, process_set=None
+):
+    return _begin_allreduce(
+        tensor, _op_of(op, average), Compression.none, prescale_factor, postscale_factor, _into(tensor)
+    )
 
 
 class _AllReduce(torch.autograd.Function):
@@ -102,8 +108,16 @@ class _AllReduce(torch.autograd.Function):
         return _begin_allreduce(grad, *ctx.arguments, _same).result(), None, None, None, None
 
 
-def allreduce(tensor, average=None, name=None, compression=Compression.none, op=None, prescale_factor=1.0,
-              postscale_factor=1.0, process_set=None):
+def allreduce(
+    tensor,
+    average=None,
+    name=None,
+    compression=Compression.none,
+    op=None,
+    prescale_factor=1.0,
+    postscale_factor=1.0,
+    process_set=None,
+):
     return _AllReduce.apply(tensor, _op_of(op, average), compression, prescale_factor, postscale_factor)
 
 
@@ -111,22 +125,33 @@ def allreduce_(tensor, average=None, name=None, op=None, prescale_factor=1.0, po
     return allreduce_async_(tensor, average, name, op, prescale_factor, postscale_factor).result()
 
 
-def grouped_allreduce(tensors, average=None, name=None, compression=Compression.none, op=None, prescale_factor=1.0,
-                      postscale_factor=1.0, process_set=None):
+def grouped_allreduce(
+    tensors,
+    average=None,
+    name=None,
+    compression=Compression.none,
+    op=None,
+    prescale_factor=1.0,
+    postscale_factor=1.0,
+    process_set=None,
+):
     op = _op_of(op, average)
-    handles = [_begin_allreduce(tensor, op, compression, prescale_factor, postscale_factor, _same) for tensor in tensors]
+    handles = [
+        _begin_allreduce(tensor, op, compression, prescale_factor, postscale_factor, _same) for tensor in tensors
+    ]
     return [handle.result() for handle in handles]
 
 
-def grouped_allreduce_(tensors, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0,
-                       process_set=None):
+def grouped_allreduce_(
+    tensors, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0, process_set=None
+):
     handles = [allreduce_async_(tensor, average, name, op, prescale_factor, postscale_factor) for tensor in tensors]
     return [handle.result() for handle in handles]
 
 
 def _padded(tensor, rows):
     out = tensor.new_zeros((rows, *tensor.shape[1:]))
-    out[:tensor.shape[0]] = tensor
+    out[: tensor.shape[0]] = tensor
     return out
 
 
@@ -180,8 +205,8 @@ def alltoall(tensor, splits=None, name=None, process_set=None):
     rows, parts = allgather(tensor), []
     first = 0
     for source in range(size()):
-        begin = first + int(all_splits[source, :rank()].sum())
-        parts.append(rows[begin:begin + int(all_splits[source, rank()])])
+        begin = first + int(all_splits[source, : rank()].sum())
+        parts.append(rows[begin : begin + int(all_splits[source, rank()])])
         first += int(all_splits[source].sum())
     out = torch.cat(parts)
     return out if splits is None else (out, all_splits[:, rank()].contiguous())
@@ -192,7 +217,7 @@ def reducescatter(tensor, op=Average, name=None, prescale_factor=1.0, postscale_
     result = _begin_allreduce(tensor, op, Compression.none, prescale_factor, postscale_factor, _same).result()
     each, more = divmod(tensor.shape[0], size())
     first = rank() * each + min(rank(), more)
-    return result[first:first + each + (rank() < more)].clone()
+    return result[first : first + each + (rank() < more)].clone()
 
 
 def poll(handle):

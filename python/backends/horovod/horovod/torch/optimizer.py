@@ -41,7 +41,8 @@ class _DistributedOptimizer:
         self._counts[param] = self._counts.get(param, 0) + 1
         if self._counts[param] > passes:
             raise AssertionError(
-                f"Gradients were computed more than backward_passes_per_step = {passes} times before call to step().")
+                f"Gradients were computed more than backward_passes_per_step = {passes} times before call to step()."
+            )
 
     def synchronize(self):
         """Gives each parameter the mean (or sum) of its gradients over all ranks."""
@@ -51,8 +52,16 @@ class _DistributedOptimizer:
         with torch.no_grad():
             messages = _messages(params)
             handles = [
-                _begin_allreduce(torch.cat([grad.reshape(-1) for grad in grads]), options["op"], options["compression"],
-                                 1 / factor, factor, _same) for grads in messages]
+                _begin_allreduce(
+                    torch.cat([grad.reshape(-1) for grad in grads]),
+                    options["op"],
+                    options["compression"],
+                    1 / factor,
+                    factor,
+                    _same,
+                )
+                for grads in messages
+            ]
             for grads, handle in zip(messages, handles):
                 rows = handle.result().split([grad.numel() for grad in grads])
                 for grad, row in zip(grads, rows):
@@ -77,16 +86,30 @@ class _DistributedOptimizer:
 
     def zero_grad(self, *args, **kwargs):
         if self._counts and not self._is_synchronized and self._options["backward_passes_per_step"] == 1:
-            raise AssertionError("optimizer.zero_grad() was called after loss.backward() but before optimizer.step() or "
-                                 "optimizer.synchronize(). This is prohibited as it can cause a race condition.")
+            raise AssertionError(
+                "optimizer.zero_grad() was called after loss.backward() but before optimizer.step() or "
+                "optimizer.synchronize(). This is prohibited as it can cause a race condition."
+            )
         return self._base.zero_grad(self, *args, **kwargs)
 
 
-_METHODS = {name: value for name, value in vars(_DistributedOptimizer).items() if name not in ("__dict__", "__weakref__")}
+_METHODS = {
+    name: value for name, value in vars(_DistributedOptimizer).items() if name not in ("__dict__", "__weakref__")
+}
 
 
-def DistributedOptimizer(optimizer, named_parameters=None, compression=Compression.none, backward_passes_per_step=1, op=Average,
-                         gradient_predivide_factor=1.0, num_groups=0, groups=None, sparse_as_dense=False, process_set=None):
+def DistributedOptimizer(
+    optimizer,
+    named_parameters=None,
+    compression=Compression.none,
+    backward_passes_per_step=1,
+    op=Average,
+    gradient_predivide_factor=1.0,
+    num_groups=0,
+    groups=None,
+    sparse_as_dense=False,
+    process_set=None,
+):
     check()
     if gradient_predivide_factor != 1.0 and op is not Average:
         raise ValueError("gradient_predivide_factor not supported with op != Average")
@@ -94,8 +117,12 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
     cls = type(base.__name__, (base,), {**_METHODS, "_base": base})
     made = cls.__new__(cls)
     made.__dict__.update(optimizer.__dict__)
-    made._options = {"compression": compression, "backward_passes_per_step": backward_passes_per_step, "op": op,
-                     "gradient_predivide_factor": gradient_predivide_factor}
+    made._options = {
+        "compression": compression,
+        "backward_passes_per_step": backward_passes_per_step,
+        "op": op,
+        "gradient_predivide_factor": gradient_predivide_factor,
+    }
     made._counts, made._hooks, made._is_skipped, made._is_synchronized = {}, [], False, False
     made._watch()
     return made

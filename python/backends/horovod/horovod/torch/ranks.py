@@ -6,7 +6,7 @@ import os
 
 import torch
 import torch.distributed as dist
-import torch.distributed.nn.functional  # noqa: F401 (loaded after init(), its default arguments would keep the group for good)
+import torch.distributed.nn.functional
 
 _is_begun = False
 
