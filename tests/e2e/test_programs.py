@@ -494,7 +494,7 @@ def test_runs_are_read_from_python(rtrain, python):
 
 def test_the_package_is_small_and_needs_the_standard_library_alone():
     files = sorted(pathlib.Path(SOURCE, "python", "rtrain").rglob("*.py"))
-    assert sum(len(path.read_text().splitlines()) for path in files) <= 600
+    assert sum(len(path.read_text().splitlines()) for path in files) <= 650
     for path in files:
         top = [
             line.split()[1].split(".")[0]
@@ -502,6 +502,7 @@ def test_the_package_is_small_and_needs_the_standard_library_alone():
             if line.startswith(("import ", "from "))
         ]
         assert set(top) <= {
+            "atexit",
             "contextlib",
             "dataclasses",
             "inspect",
