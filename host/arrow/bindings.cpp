@@ -6,8 +6,8 @@
 
 #include "host/arrow/memory.h"
 #include "host/arrow/type_name.h"
-#include "host/base/text.h"
-#include "host/lua/arrow_batch.h"
+#include "host/base/text/text.h"
+#include "host/lua/libraries/arrow_batch.h"
 
 namespace rtrain {
 namespace {

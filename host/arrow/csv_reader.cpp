@@ -18,7 +18,7 @@
 #include "host/arrow/status.h"
 #include "host/arrow/type_name.h"
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

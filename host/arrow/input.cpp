@@ -8,7 +8,7 @@
 #include "host/arrow/memory.h"
 #include "host/arrow/object_store.h"
 #include "host/base/error.h"
-#include "host/base/input_file.h"
+#include "host/base/files/input_file.h"
 #include "host/base/object_uri.h"
 
 namespace rtrain {

@@ -11,7 +11,7 @@
 #include "host/arrow/memory.h"
 #include "host/arrow/plain_columns.h"
 #include "host/arrow/status.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

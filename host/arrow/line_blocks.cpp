@@ -7,7 +7,7 @@
 #include "host/arrow/memory.h"
 #include "host/arrow/status.h"
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

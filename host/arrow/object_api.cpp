@@ -1,5 +1,5 @@
-// host/arrow/object_api.cpp: the functions of host/base/object_api.h.
-#include "host/base/object_api.h"
+// host/arrow/object_api.cpp: the functions of host/api/object_api.h.
+#include "host/api/object_api.h"
 
 #include <arrow/buffer.h>
 #include <fcntl.h>
@@ -17,8 +17,8 @@
 #include "host/arrow/request_retries.h"
 #include "host/arrow/status.h"
 #include "host/base/error.h"
-#include "host/base/fd.h"
-#include "host/base/text.h"
+#include "host/base/files/fd.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

@@ -16,7 +16,7 @@
 #include "host/arrow/status.h"
 #include "host/base/error.h"
 #include "host/base/object_uri.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

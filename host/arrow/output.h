@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "host/base/new_file.h"
+#include "host/base/files/new_file.h"
 
 namespace rtrain {
 

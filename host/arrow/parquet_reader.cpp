@@ -15,7 +15,7 @@
 #include "host/arrow/plain_columns.h"
 #include "host/arrow/status.h"
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "host/arrow/memory.h"
 #include "host/arrow/type_name.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

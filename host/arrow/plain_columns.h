@@ -9,8 +9,8 @@
 
 #include <memory>
 
+#include "host/api/arrow_batch.h"
 #include "host/arrow/status.h"
-#include "host/base/arrow_batch.h"
 
 namespace rtrain {
 

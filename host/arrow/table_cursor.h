@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "host/base/arrow_batch.h"
+#include "host/api/arrow_batch.h"
 
 namespace rtrain {
 

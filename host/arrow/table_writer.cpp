@@ -8,7 +8,7 @@
 #include "host/arrow/plain_columns.h"
 #include "host/arrow/type_name.h"
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 

@@ -13,10 +13,10 @@
 #include <optional>
 #include <string>
 
+#include "host/api/arrow_batch.h"
 #include "host/arrow/output.h"
 #include "host/arrow/status.h"
-#include "host/base/arrow_batch.h"
-#include "host/base/new_file.h"
+#include "host/base/files/new_file.h"
 
 namespace rtrain {
 

@@ -14,7 +14,7 @@
 #include "host/arrow/table_writer.h"
 #include "host/arrow/type_name.h"
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

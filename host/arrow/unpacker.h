@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "host/base/packing.h"
+#include "host/base/codec/packing.h"
 
 namespace rtrain {
 

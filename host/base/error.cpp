@@ -4,7 +4,7 @@
 #include <new>
 #include <system_error>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

@@ -5,7 +5,7 @@
 #include <cerrno>
 
 #include "host/base/error.h"
-#include "host/base/hex.h"
+#include "host/base/text/hex.h"
 
 namespace rtrain {
 

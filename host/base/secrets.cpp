@@ -5,7 +5,7 @@
 #include <cctype>
 #include <cstdlib>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "host/lua/class.h"
-#include "host/lua/closure.h"
+#include "host/lua/closure/closure.h"
 
 namespace rtrain {
 namespace {

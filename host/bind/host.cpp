@@ -8,12 +8,13 @@
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
 #include "host/lua/embed.h"
-#include "host/store/checkpoint_files.h"
-#include "host/store/environment.h"
-#include "host/store/object_storage.h"
-#include "host/store/queued_run.h"
-#include "host/store/report_blocks.h"
-#include "host/store/run_reader.h"
+#include "host/store/checkpoints/checkpoint_files.h"
+#include "host/store/checkpoints/object_storage.h"
+#include "host/store/read/report_blocks.h"
+#include "host/store/read/run_reader.h"
+#include "host/store/runs/environment.h"
+#include "host/store/runs/queued_run.h"
+#include "host/store/runs/storage_folder.h"
 
 namespace rtrain {
 

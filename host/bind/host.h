@@ -8,7 +8,8 @@
 //                          → false where a run has that name
 //   forget_queued_run(storage, name): it has begun in another storage
 //   run(storage, RUN) → the document of `rtrain show` and what else is known
-//   report_blocks(storage, RUN) → what rank 0 has reported, in blocks (host/store/report_blocks.h):
+//   report_blocks(storage, RUN) → what rank 0 has reported, in blocks
+//   (host/store/read/report_blocks.h):
 //     blocks:next() → the number of runs of a block, pointers to the runs and to the numbers, a
 //                     list of the other reports; nothing at the end. Valid until the next call
 //     blocks:names(number) → of a run

@@ -3,13 +3,13 @@
 #include <array>
 #include <memory>
 
-#include "host/loop/helper_process.h"
+#include "host/loop/processes/helper_process.h"
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
-#include "host/lua/engine_loader.h"
+#include "host/lua/libraries/engine_loader.h"
 #include "host/machine/machine.h"
-#include "host/machine/thread_cpus.h"
-#include "host/node/worker_place.h"
+#include "host/machine/processes/thread_cpus.h"
+#include "host/node/workers/worker_place.h"
 #include "host/worker/far_ingest.h"
 #include "host/worker/worker_process.h"
 

@@ -11,9 +11,9 @@
 #include "host/bind/system.h"
 #include "host/bind/tune.h"
 #include "host/bind/worker.h"
-#include "host/lua/arrow_loader.h"
-#include "host/lua/engine_loader.h"
 #include "host/lua/guard.h"
+#include "host/lua/libraries/arrow_loader.h"
+#include "host/lua/libraries/engine_loader.h"
 
 namespace rtrain {
 namespace {

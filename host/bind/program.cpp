@@ -7,14 +7,14 @@
 #include <cerrno>
 #include <memory>
 
-#include "host/base/fd.h"
-#include "host/base/text.h"
-#include "host/loop/program.h"
+#include "host/base/files/fd.h"
+#include "host/base/text/text.h"
+#include "host/bundle/unpacked_files.h"
+#include "host/loop/processes/program.h"
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
 #include "host/lua/embed.h"
-#include "host/machine/runtime_folder.h"
-#include "host/store/unpacked_files.h"
+#include "host/machine/leases/runtime_folder.h"
 #include "host/worker/status_endpoint.h"
 
 namespace rtrain {

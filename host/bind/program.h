@@ -1,6 +1,6 @@
 // host/bind/program.h: the module `rtrain._program`: a program of the user's that runs as a rank.
 //
-//   start({command, env, without}) → program   host/loop/program.h
+//   start({command, env, without}) → program   host/loop/processes/program.h
 //   program:pid()
 //   program:next(timeout_s, other_fd?) → 'nothing', 'ended', or 'line', line
 //   program:write(line)

@@ -1,7 +1,7 @@
 // host/bind/services.h: the HostApi of this process, as the engine sees it.
 #pragma once
 
-#include "host/base/host_api.h"
+#include "host/api/host_api.h"
 
 namespace rtrain {
 

@@ -12,7 +12,7 @@
 //   lease(folder) → object held against retention until :release()
 //   path_kind(path) → 'file', 'folder' or 'other'; nothing where there is nothing
 //   list_folder(path) → names
-//   is_packed(name, head) → whether its name or its first bytes say so (host/base/packing.h)
+//   is_packed(name, head) → whether its name or its first bytes say so (host/base/codec/packing.h)
 //   is_object_uri(path) → whether it is a URI of an object store (host/base/object_uri.h)
 //   hash(text) → 16 hexadecimal digits
 //   run_name_problem(text) → why no run can have that name, or nil
@@ -29,7 +29,7 @@
 //   terminal_size(fd) → columns, rows; nothing where there is no terminal
 //   terminal_text(text), terminal_line(text) → text without control characters that a terminal
 //     obeys
-//   text_width(text) → columns, bytes_that_fit(text, columns) → bytes   host/base/text_width.h
+//   text_width(text) → columns, bytes_that_fit(text, columns) → bytes   host/base/text/text_width.h
 //   open_isolated(path) → handle of a library with a C library of its own, for dlsym
 //   tree_library(name) → file, version of the library that the module of that name calls
 //   shell_word(text) → the text as one word of a command

@@ -6,12 +6,12 @@
 #include <cstring>
 #include <memory>
 
-#include "host/loop/child_command.h"
-#include "host/loop/message_server.h"
+#include "host/loop/channel/message_server.h"
+#include "host/loop/processes/child_command.h"
 #include "host/loop/signal_watch.h"
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
-#include "host/store/disk_sync.h"
+#include "host/store/files/disk_sync.h"
 
 namespace rtrain {
 template <>

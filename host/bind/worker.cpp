@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "host/base/json.h"
-#include "host/base/text.h"
+#include "host/base/codec/json.h"
+#include "host/base/text/text.h"
 #include "host/bind/services.h"
 #include "host/lua/class.h"
 #include "host/lua/convert.h"

@@ -12,17 +12,17 @@
 
 #include "host/base/error.h"
 #include "host/base/fault.h"
-#include "host/base/text.h"
-#include "host/cli/command.h"
-#include "host/cli/leave.h"
-#include "host/cli/licenses.h"
-#include "host/cli/script_arguments.h"
-#include "host/cli/terminal_stream.h"
-#include "host/loop/group_guard.h"
-#include "host/loop/output_tee.h"
-#include "host/loop/worker_descriptors.h"
-#include "host/lua/engine_loader.h"
-#include "host/machine/process_start.h"
+#include "host/base/text/text.h"
+#include "host/cli/parser/command.h"
+#include "host/cli/parser/script_arguments.h"
+#include "host/cli/processes/leave.h"
+#include "host/cli/screen/terminal_stream.h"
+#include "host/cli/tool/licenses.h"
+#include "host/loop/processes/group_guard.h"
+#include "host/loop/processes/output_tee.h"
+#include "host/loop/processes/worker_descriptors.h"
+#include "host/lua/libraries/engine_loader.h"
+#include "host/machine/processes/process_start.h"
 
 namespace rtrain {
 namespace {

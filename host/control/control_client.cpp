@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "host/base/text.h"
-#include "host/machine/runtime_folder.h"
+#include "host/base/text/text.h"
+#include "host/machine/leases/runtime_folder.h"
 #include "host/train/control_server.h"
 #include "host/train/watch/profile_request.h"
 

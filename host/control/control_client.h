@@ -9,11 +9,11 @@
 #include <string>
 #include <string_view>
 
-#include "host/base/record.h"
+#include "host/base/codec/record.h"
 #include "host/base/value.h"
 #include "host/control/control_way.h"
 #include "host/loop/messages/commands.h"
-#include "host/store/run_reader.h"
+#include "host/store/read/run_reader.h"
 
 namespace rtrain {
 

@@ -1,9 +1,9 @@
 #include <deque>
 
-#include "host/base/codec.h"
+#include "host/base/codec/codec.h"
 #include "host/base/error.h"
 #include "host/base/random.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/control/control_way.h"
 #include "host/loop/build_id.h"
 #include "host/loop/loop.h"

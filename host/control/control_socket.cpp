@@ -6,9 +6,9 @@
 #include <array>
 #include <cerrno>
 
-#include "host/base/codec.h"
+#include "host/base/codec/codec.h"
 #include "host/control/control_way.h"
-#include "host/loop/frame.h"
+#include "host/loop/channel/frame.h"
 #include "host/train/control_server.h"
 
 namespace rtrain {

@@ -5,7 +5,7 @@
 
 #include "host/base/error.h"
 #include "host/base/secrets.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

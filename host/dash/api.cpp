@@ -1,12 +1,12 @@
 #include "host/dash/api.h"
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/dash/file_answers.h"
 #include "host/dash/media_answers.h"
 #include "host/dash/run_actions.h"
 #include "host/dash/run_answers.h"
-#include "host/store/resource_report.h"
+#include "host/machine/leases/resource_report.h"
 
 namespace rtrain {
 namespace {

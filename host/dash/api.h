@@ -16,7 +16,7 @@
 #include "host/dash/live.h"
 #include "host/dash/route.h"
 #include "host/dash/store_refresh.h"
-#include "host/store/run_reader.h"
+#include "host/store/read/run_reader.h"
 
 namespace rtrain {
 

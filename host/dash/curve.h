@@ -4,7 +4,7 @@
 #include <span>
 
 #include "host/base/value.h"
-#include "host/store/series_summary.h"
+#include "host/store/series/series_summary.h"
 
 namespace rtrain {
 

@@ -2,7 +2,7 @@
 
 #include "host/base/error.h"
 #include "host/dash/open_metrics.h"
-#include "host/store/resource_report.h"
+#include "host/machine/leases/resource_report.h"
 
 namespace rtrain {
 namespace {

@@ -1,7 +1,7 @@
 #include "host/dash/event_stream.h"
 
-#include "host/base/json.h"
-#include "host/base/text.h"
+#include "host/base/codec/json.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 

@@ -7,10 +7,10 @@
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/dash/paging.h"
-#include "host/store/file.h"
-#include "host/store/run_logs.h"
+#include "host/store/files/file.h"
+#include "host/store/read/run_logs.h"
 
 namespace rtrain {
 namespace {

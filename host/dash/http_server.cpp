@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "host/base/clock.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/machine/memory_pressure.h"
 
 namespace rtrain {

@@ -5,11 +5,11 @@
 #include <map>
 
 #include "host/base/clock.h"
+#include "host/base/codec/json.h"
 #include "host/base/error.h"
-#include "host/base/json.h"
-#include "host/base/text.h"
-#include "host/store/newest_lines.h"
-#include "host/store/run_lock.h"
+#include "host/base/text/text.h"
+#include "host/store/claim/run_lock.h"
+#include "host/store/read/newest_lines.h"
 
 namespace rtrain {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "host/base/value.h"
 #include "host/dash/event_stream.h"
-#include "host/store/live_runs.h"
-#include "host/store/run_logs.h"
+#include "host/store/read/live_runs.h"
+#include "host/store/read/run_logs.h"
 
 namespace rtrain {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/dash/paging.h"
 
 namespace rtrain {

@@ -7,7 +7,8 @@ namespace rtrain {
 
 // A page of describe_media rows, all or those of one `name`.
 HttpReply answer_media(const Api& api, const ApiRequest& request);
-// The bytes of one content, by its `hash`: a PNG, JSON (host/store/media_store.h) or plain text.
+// The bytes of one content, by its `hash`: a PNG, JSON (host/store/runs/media_store.h) or plain
+// text.
 HttpReply answer_media_content(const Api& api, const ApiRequest& request);
 
 }  // namespace rtrain

@@ -6,14 +6,14 @@
 #include <ostream>
 #include <utility>
 
-#include "host/base/base64.h"
 #include "host/base/clock.h"
+#include "host/base/codec/json.h"
 #include "host/base/error.h"
-#include "host/base/json.h"
 #include "host/base/random.h"
-#include "host/base/text.h"
+#include "host/base/text/base64.h"
+#include "host/base/text/text.h"
 #include "host/dash/script_bundle.h"
-#include "host/store/run_logs.h"
+#include "host/store/read/run_logs.h"
 
 namespace rtrain {
 namespace {

@@ -4,9 +4,9 @@
 #include <charconv>
 #include <optional>
 
+#include "host/base/codec/json.h"
 #include "host/base/error.h"
-#include "host/base/json.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

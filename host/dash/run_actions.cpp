@@ -4,10 +4,10 @@
 #include <optional>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/control/control_client.h"
-#include "host/store/run_editor.h"
-#include "host/store/run_tag.h"
+#include "host/store/upkeep/run_editor.h"
+#include "host/store/upkeep/run_tag.h"
 #include "host/train/watch/stack_request.h"
 
 namespace rtrain {

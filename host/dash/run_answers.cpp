@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
+#include "host/base/codec/json.h"
 #include "host/base/error.h"
-#include "host/base/json.h"
-#include "host/base/memory_report.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/dash/curve.h"
 #include "host/dash/paging.h"
-#include "host/store/diagnosis.h"
-#include "host/store/file.h"
-#include "host/store/newest_lines.h"
-#include "host/store/run_comparison.h"
+#include "host/profile/memory_report.h"
+#include "host/store/files/file.h"
+#include "host/store/read/newest_lines.h"
+#include "host/store/read/run_comparison.h"
+#include "host/store/runs/diagnosis.h"
 
 namespace rtrain {
 namespace {

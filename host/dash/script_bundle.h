@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "host/base/named_text.h"
+#include "host/base/text/named_text.h"
 
 namespace rtrain {
 

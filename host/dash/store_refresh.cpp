@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
-#include "host/store/object_storage.h"
+#include "host/base/text/text.h"
+#include "host/store/checkpoints/object_storage.h"
 
 namespace rtrain {
 namespace {

@@ -1,6 +1,6 @@
 #include "host/decide/absent_ranks.h"
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

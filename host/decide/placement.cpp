@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "host/base/counted.h"
-#include "host/base/text.h"
+#include "host/base/text/counted.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {
@@ -17,13 +17,13 @@ constexpr std::array<std::pair<std::string_view, PlacementStrategy>, 4> kNames{{
     {"STRICT_SPREAD", PlacementStrategy::kStrictSpread},
 }};
 
-using Rooms = std::vector<HostRoom>;
+using Rooms = std::vector<NodeCapacity>;
 
-bool has_less_room(const HostRoom& a, const HostRoom& b) { return a.workers < b.workers; }
+bool has_less_room(const NodeCapacity& a, const NodeCapacity& b) { return a.workers < b.workers; }
 
 int room_of_all(const Rooms& rooms) {
   int sum = 0;
-  for (const HostRoom& room : rooms) sum += room.workers;
+  for (const NodeCapacity& room : rooms) sum += room.workers;
   return sum;
 }
 
@@ -45,7 +45,7 @@ std::vector<int> spread(int num_workers, const Rooms& rooms, std::vector<int> co
 std::vector<int> pack(int num_workers, const Rooms& rooms) {
   std::vector<int> counts;
   int left = num_workers;
-  for (const HostRoom& room : rooms) {
+  for (const NodeCapacity& room : rooms) {
     counts.push_back(std::min(left, room.workers));
     left -= counts.back();
   }
@@ -54,7 +54,7 @@ std::vector<int> pack(int num_workers, const Rooms& rooms) {
 
 // The first host that has room, else the one that has most.
 std::vector<int> pack_strictly(int num_workers, const Rooms& rooms) {
-  auto host = std::find_if(rooms.begin(), rooms.end(), [num_workers](const HostRoom& room) {
+  auto host = std::find_if(rooms.begin(), rooms.end(), [num_workers](const NodeCapacity& room) {
     return room.workers >= num_workers;
   });
   if (host == rooms.end()) host = std::max_element(rooms.begin(), rooms.end(), has_less_room);
@@ -65,7 +65,7 @@ std::vector<int> pack_strictly(int num_workers, const Rooms& rooms) {
 
 std::string text_of(const Rooms& rooms) {
   std::vector<std::string> parts;
-  for (const HostRoom& room : rooms) parts.push_back(cat(room.host, ": ", room.workers));
+  for (const NodeCapacity& room : rooms) parts.push_back(cat(room.host, ": ", room.workers));
   return join(parts, ", ");
 }
 

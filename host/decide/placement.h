@@ -24,7 +24,7 @@ enum class PlacementStrategy {
 // Throws Error(kConfig) for an unknown one.
 PlacementStrategy placement_strategy_from_name(std::string_view name);
 
-struct HostRoom {
+struct NodeCapacity {
   std::string host;
   int workers = 1;  // that its cores or devices are for
 };
@@ -35,11 +35,11 @@ class Placement {
       : strategy_(strategy), may_share_(may_share) {}
 
   // The most workers that these hosts can have, up to `limit`.
-  int most(const std::vector<HostRoom>& rooms, int limit) const;
+  int most(const std::vector<NodeCapacity>& rooms, int limit) const;
   // Of each host. REQUIRES: num_workers <= most(rooms, num_workers).
-  std::vector<int> counts(int num_workers, const std::vector<HostRoom>& rooms) const;
+  std::vector<int> counts(int num_workers, const std::vector<NodeCapacity>& rooms) const;
   // The error of workers that these hosts cannot have, with the numbers.
-  std::optional<Error> impossible(int num_workers, const std::vector<HostRoom>& rooms) const;
+  std::optional<Error> impossible(int num_workers, const std::vector<NodeCapacity>& rooms) const;
 
  private:
   PlacementStrategy strategy_;

@@ -1,6 +1,6 @@
 #include "host/decide/rank_facts.h"
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "host/base/record.h"
+#include "host/base/codec/record.h"
 #include "host/base/wait_kind.h"
 
 namespace rtrain {

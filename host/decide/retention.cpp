@@ -5,9 +5,9 @@
 #include <numeric>
 #include <tuple>
 
+#include "host/base/codec/metric_path.h"
 #include "host/base/error.h"
-#include "host/base/metric_path.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 std::optional<double> score_of(const RetentionPolicy& policy, const Value& metrics) {

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {
@@ -233,7 +233,7 @@ class Transition {
   }
 
   // A rank that has failed before, of the same cause, would be charged to another budget.
-  void on(const event::HostUnhealthy& e) {
+  void on(const event::NodeUnhealthy& e) {
     if (m_.killed || m_.state == RunState::kShuttingDown) return;
     m_.group_error = GroupError{.cause = e.error, .rank = e.rank, .kind = e.kind, .ranks = {}};
     m_.transient = e.kind == FailureKind::kPreemption;  // another host may do what this one cannot

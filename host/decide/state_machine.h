@@ -170,7 +170,7 @@ struct StorageFailed {
 };
 // The host of the rank is not to be used any more, or the group is to begin again for another
 // reason than what its ranks do.
-struct HostUnhealthy {
+struct NodeUnhealthy {
   int rank;
   Error error;
   FailureKind kind;
@@ -183,7 +183,7 @@ using Event =
                  event::VerdictDue, event::CheckpointCommitted, event::Healable, event::HealDue,
                  event::Unwound, event::ResourcesSeen, event::AttemptEnded, event::RetryDue,
                  event::RunEnded, event::StopRequested, event::StopSeen, event::StopComplete,
-                 event::GracePassed, event::StopNow, event::StorageFailed, event::HostUnhealthy>;
+                 event::GracePassed, event::StopNow, event::StorageFailed, event::NodeUnhealthy>;
 
 namespace action {
 // Answered with ResourcesGranted as soon as between min and max workers can be had, be it at once.

@@ -1,6 +1,6 @@
 #include "host/decide/stop_outcome.h"
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

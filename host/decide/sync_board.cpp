@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

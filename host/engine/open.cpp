@@ -4,7 +4,7 @@
 
 #include <mutex>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/cuda/device_error.h"
 #include "host/engine/distributed/peer_error.h"
 #include "host/engine/memory/allocator.h"

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/runtime/open.h"
 
 namespace rtrain {

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "host/base/codec/hash.h"
 #include "host/base/error.h"
-#include "host/base/hash.h"
-#include "host/base/inner_file.h"
-#include "host/base/text.h"
+#include "host/base/files/inner_file.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "host/base/fd.h"
+#include "host/base/files/fd.h"
 
 namespace rtrain {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "host/base/clock.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/wire/socket_address.h"
 
 namespace rtrain {

@@ -12,10 +12,10 @@
 #include <string>
 #include <string_view>
 
-#include "host/base/fd.h"
+#include "host/base/files/fd.h"
 #include "host/http/http_parser.h"
 #include "host/http/http_response.h"
-#include "host/loop/byte_queue.h"
+#include "host/loop/channel/byte_queue.h"
 #include "host/loop/poll.h"
 #include "host/wire/tls_session.h"
 

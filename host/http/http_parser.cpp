@@ -5,7 +5,7 @@
 #include <boost/beast/http/string_body.hpp>
 #include <cctype>
 
-#include "host/loop/byte_queue.h"
+#include "host/loop/channel/byte_queue.h"
 
 namespace rtrain {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/wire/listener.h"
 
 namespace rtrain {

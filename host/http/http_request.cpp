@@ -1,6 +1,6 @@
 #include "host/http/http_request.h"
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "host/base/codec/hash.h"
+#include "host/base/codec/json.h"
 #include "host/base/error.h"
-#include "host/base/hash.h"
-#include "host/base/json.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

@@ -1,5 +1,5 @@
 // librtrain_isolated.so: the first library of a namespace with a C library of its own
-// (host/lua/isolated_library.h), whose functions come before that C library's.
+// (host/lua/libraries/isolated_library.h), whose functions come before that C library's.
 //
 // All C libraries of a process share the stacks of threads that have ended. Who makes a thread
 // takes such a stack and frees what the dead thread had in it: thread-local storage, which the

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "host/base/hex.h"
+#include "host/base/text/hex.h"
 
 namespace rtrain {
 namespace {

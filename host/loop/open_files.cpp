@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

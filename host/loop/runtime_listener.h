@@ -9,7 +9,7 @@
 
 #include "host/loop/poll.h"
 #include "host/loop/timer.h"
-#include "host/machine/runtime_socket.h"
+#include "host/machine/leases/runtime_socket.h"
 
 namespace rtrain {
 

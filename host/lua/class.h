@@ -23,7 +23,7 @@
 #include <span>
 #include <utility>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/lua/guard.h"
 
 namespace rtrain {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/lua/table_reader.h"
 
 namespace rtrain {

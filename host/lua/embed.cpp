@@ -8,7 +8,7 @@
 #include <set>
 #include <span>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 // Generated at build time: packaging/cmake/Embed.cmake.
 extern const rtrain::EmbeddedFile rtrain_embedded_files[];

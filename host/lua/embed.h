@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "host/base/named_text.h"
+#include "host/base/text/named_text.h"
 
 namespace rtrain {
 

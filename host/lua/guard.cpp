@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/lua/embed.h"
 #include "host/lua/sorted_keys.h"
 #include "host/lua/traceback.h"

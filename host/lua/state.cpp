@@ -6,7 +6,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/lua/embed.h"
 #include "host/lua/guard.h"
 #include "host/lua/print.h"

@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/base/value.h"
 #include "host/lua/convert.h"
 #include "host/lua/list_items.h"

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/lua/embed.h"
 
 namespace rtrain {

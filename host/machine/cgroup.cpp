@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

@@ -1,5 +1,5 @@
-// host/machine/machine.h: what this machine offers: cores and memory. host/machine/nvml.h tells of
-// its GPUs.
+// host/machine/machine.h: what this machine offers: cores and memory. host/machine/libraries/nvml.h
+// tells of its GPUs.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "host/base/fd.h"
+#include "host/base/files/fd.h"
 
 namespace rtrain {
 

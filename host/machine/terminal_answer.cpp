@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "host/base/clock.h"
-#include "host/base/fd.h"
-#include "host/base/text.h"
-#include "host/base/write_all.h"
+#include "host/base/files/fd.h"
+#include "host/base/files/write_all.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

@@ -5,16 +5,16 @@
 #include <utility>
 
 #include "host/base/clock.h"
-#include "host/base/codec.h"
+#include "host/base/codec/codec.h"
+#include "host/base/files/sealed_file.h"
 #include "host/base/random.h"
-#include "host/base/sealed_file.h"
 #include "host/base/seconds_setting.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/loop/build_id.h"
-#include "host/machine/libtorch.h"
+#include "host/machine/libraries/libtorch.h"
 #include "host/machine/machine.h"
 #include "host/machine/network.h"
-#include "host/node/folder_check.h"
+#include "host/node/health/folder_check.h"
 
 namespace rtrain {
 namespace {
@@ -128,7 +128,7 @@ void Agent::on_frame(std::string_view payload) try {
   Value message = decode(payload);
   const std::string type = message["type"].as_string();
   if (kRoutes.has(type)) return kRoutes.deliver(*this, std::move(message));
-  if (NodeHealth::kRoutes.has(type)) return health_.receive(std::move(message));
+  if (NodeMonitor::kRoutes.has(type)) return health_.receive(std::move(message));
   host_.receive(std::move(message));
 } catch (const Error& e) {
   fail(e);

@@ -17,14 +17,14 @@
 #include "host/loop/messages/routes.h"
 #include "host/loop/signal.h"
 #include "host/loop/timer.h"
+#include "host/node/health/node_monitor.h"
+#include "host/node/health/timed_check.h"
 #include "host/node/host_spool.h"
-#include "host/node/ingest_host.h"
 #include "host/node/job_spec.h"
 #include "host/node/join_server.h"
-#include "host/node/messages.h"
-#include "host/node/node_health.h"
-#include "host/node/node_host.h"
-#include "host/node/timed_check.h"
+#include "host/node/node_agent.h"
+#include "host/node/workers/ingest_host.h"
+#include "host/node/workers/messages.h"
 #include "host/wire/rendezvous.h"
 #include "host/wire/secret_source.h"
 #include "host/wire/wire_client.h"
@@ -85,8 +85,8 @@ class Agent : public LinkDelegate {
   std::string functions_;            // what has come of them
   int functions_fd_ = -1;
   int engine_fd_;
-  NodeHost host_;
-  NodeHealth health_;
+  NodeAgent host_;
+  NodeMonitor health_;
   std::unique_ptr<TimedCheck> folder_check_;
   IngestHost ingest_;
   std::optional<int> code_;
@@ -94,7 +94,7 @@ class Agent : public LinkDelegate {
   std::optional<Rendezvous> rendezvous_;
   HostSpool spool_;
   std::string asked_run_;   // whose spools are asked for
-  int asked_at_start_ = 0;  // NodeHost::num_starts() then
+  int asked_at_start_ = 0;  // NodeAgent::num_starts() then
   Timer spool_wait_;        // for the end of the workers that were there
   double join_timeout_s_;
   std::optional<double> cut_off_at_s_;  // when the controller had not been heard of for so long

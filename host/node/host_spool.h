@@ -1,4 +1,4 @@
-// host/node/host_spool.h: the spools of this host's ranks (host/store/report_spool.h), as the
+// host/node/host_spool.h: the spools of this host's ranks (host/store/runs/report_spool.h), as the
 // process that starts them has them: it syncs them once a second, and removes what is in the store.
 //
 // Of one run at a time. Belongs to the loop's thread.
@@ -10,7 +10,7 @@
 
 #include "host/loop/task_thread.h"
 #include "host/loop/timer.h"
-#include "host/store/report_spool.h"
+#include "host/store/runs/report_spool.h"
 
 namespace rtrain {
 

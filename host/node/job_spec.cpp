@@ -1,6 +1,6 @@
 #include "host/node/job_spec.h"
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/loop/build_id.h"
-#include "host/loop/descriptor_message.h"
+#include "host/loop/channel/descriptor_message.h"
 
 namespace rtrain {
 

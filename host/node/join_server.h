@@ -18,7 +18,7 @@
 #include "host/loop/messages/join.h"
 #include "host/loop/runtime_listener.h"
 #include "host/node/job_spec.h"
-#include "host/node/worker_endpoints.h"
+#include "host/node/workers/worker_endpoints.h"
 
 namespace rtrain {
 

@@ -6,8 +6,8 @@
 
 #include "host/machine/network.h"
 #include "host/machine/oom_kills.h"
-#include "host/node/page_facts.h"
-#include "host/node/worker_threads.h"
+#include "host/node/workers/page_facts.h"
+#include "host/node/workers/worker_threads.h"
 
 namespace rtrain {
 

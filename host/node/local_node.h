@@ -7,15 +7,15 @@
 #include <functional>
 #include <memory>
 
-#include "host/base/commit_board.h"
-#include "host/base/progress_board.h"
-#include "host/node/death_watch.h"
-#include "host/node/gpu_monitor.h"
-#include "host/node/host_monitor.h"
-#include "host/node/node.h"
-#include "host/node/worker_endpoints.h"
-#include "host/node/worker_group.h"
-#include "host/node/worker_place.h"
+#include "host/node/series/gpu_monitor.h"
+#include "host/node/series/host_monitor.h"
+#include "host/node/workers/death_watch.h"
+#include "host/node/workers/node.h"
+#include "host/node/workers/worker_endpoints.h"
+#include "host/node/workers/worker_group.h"
+#include "host/node/workers/worker_place.h"
+#include "host/pages/commit_board.h"
+#include "host/pages/progress_board.h"
 
 namespace rtrain {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "host/base/codec.h"
+#include "host/base/codec/codec.h"
+#include "host/base/codec/record.h"
 #include "host/base/error.h"
-#include "host/base/record.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/loop/loop.h"
 
 namespace rtrain {

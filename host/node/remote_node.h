@@ -1,6 +1,6 @@
 // host/node/remote_node.h: the node that the agent of another host is, as the controller sees it.
 //
-// It passes orders on to the agent, and to its delegate what the agent says: a NodeHost is at
+// It passes orders on to the agent, and to its delegate what the agent says: a NodeAgent is at
 // the other end. Facts are the agent's last ones, times on this host's clock.
 //
 // Belongs to the control thread. It must not be destroyed from inside a call of its delegate.
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "host/loop/messages/routes.h"
-#include "host/node/messages.h"
-#include "host/node/node.h"
+#include "host/node/workers/messages.h"
+#include "host/node/workers/node.h"
 
 namespace rtrain {
 

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <limits>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <memory>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/plot/svg_text.h"
 
 namespace rtrain {

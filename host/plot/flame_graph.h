@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "host/base/sampled_stacks.h"
+#include "host/profile/sampled_stacks.h"
 
 namespace rtrain {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/plot/palette.h"
 
 namespace rtrain {

@@ -1,7 +1,7 @@
 #include <array>
 #include <cstdio>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/plot/painter.h"
 #include "host/plot/svg_text.h"
 

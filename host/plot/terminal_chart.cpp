@@ -9,8 +9,8 @@
 #include <optional>
 #include <string_view>
 
-#include "host/base/text.h"
-#include "host/base/text_width.h"
+#include "host/base/text/text.h"
+#include "host/base/text/text_width.h"
 #include "host/plot/axis.h"
 
 namespace rtrain {

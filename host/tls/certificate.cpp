@@ -9,7 +9,7 @@
 #include <array>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/tls/library.h"
 #include "host/tls/session.h"
 

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "host/base/clock.h"
-#include "host/base/codec.h"
+#include "host/base/codec/codec.h"
 #include "host/base/fault.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/decide/absent_ranks.h"
 #include "host/loop/build_id.h"
 #include "host/machine/xid.h"

@@ -7,10 +7,10 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "host/base/codec/record.h"
 #include "host/base/error.h"
-#include "host/base/record.h"
-#include "host/base/text.h"
-#include "host/machine/runtime_folder.h"
+#include "host/base/text/text.h"
+#include "host/machine/leases/runtime_folder.h"
 
 namespace rtrain {
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "host/base/value.h"
-#include "host/loop/channel.h"
+#include "host/loop/channel/channel.h"
 #include "host/loop/runtime_listener.h"
 
 namespace rtrain {

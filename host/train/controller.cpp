@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "host/base/clock.h"
-#include "host/base/counted.h"
-#include "host/base/text.h"
+#include "host/base/text/counted.h"
+#include "host/base/text/text.h"
 #include "host/machine/machine.h"
-#include "host/store/file.h"
+#include "host/store/files/file.h"
 
 namespace rtrain {
 namespace {
@@ -76,7 +76,7 @@ NodeFiles Controller::make_files() {
 std::unique_ptr<Resources> Controller::make_resources() {
   if (context_.nodes != nullptr && context_.spec.uses_hosts()) {
     auto gpus = context_.spec.gpus_per_worker > 0 ? own_gpus() : std::vector<WorkerGpu>();
-    return std::make_unique<JobHosts>(*context_.nodes, run_, std::move(gpus), *this);
+    return std::make_unique<JobNodes>(*context_.nodes, run_, std::move(gpus), *this);
   }
   return std::make_unique<ResourceBroker>(context_.spec, context_.loop, context_.io, run_.files,
                                           [this](const std::string& text) { notice(text); });
@@ -343,7 +343,7 @@ void Controller::perform(const action::SpawnGroup& a) {
 void Controller::check_own_host() {
   const bool is_job = context_.nodes != nullptr && context_.spec.uses_hosts();
   if (is_job || own_health_ || !context_.spec.health.preflight) return;
-  own_health_ = std::make_unique<HostHealth>(run_, attempt_->gpus(), 0, *this);
+  own_health_ = std::make_unique<NodeJudge>(run_, attempt_->gpus(), 0, *this);
   own_health_->add(0, hostname(), "");
   own_health_->check([] {});
 }

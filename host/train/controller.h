@@ -16,17 +16,17 @@
 #include "host/loop/timer.h"
 #include "host/train/attempt.h"
 #include "host/train/checkpoints/checkpoint_coordinator.h"
-#include "host/train/event_queue.h"
 #include "host/train/group/script_endpoints.h"
 #include "host/train/health_control.h"
 #include "host/train/operator_commands.h"
+#include "host/train/record/run_context.h"
+#include "host/train/record/run_record.h"
 #include "host/train/reports/record_writer.h"
 #include "host/train/reports/report_commits.h"
-#include "host/train/resources/host_health.h"
-#include "host/train/resources/job_hosts.h"
+#include "host/train/resources/job_nodes.h"
+#include "host/train/resources/node_judge.h"
 #include "host/train/resources/resource_broker.h"
-#include "host/train/run_context.h"
-#include "host/train/run_record.h"
+#include "host/train/run/event_queue.h"
 #include "host/train/stop/stop_signals.h"
 #include "host/train/watch/runtime_watch.h"
 
@@ -42,15 +42,15 @@ struct ControllerContext {
   ScriptCalls& calls;
   int functions_fd;
   int engine_fd;
-  Zygote* zygote;   // that workers are forked from, if any
-  JobNodes* nodes;  // the other hosts, where a launcher has allotted several; else null
+  Zygote* zygote;     // that workers are forked from, if any
+  NodeServer* nodes;  // the other hosts, where a launcher has allotted several; else null
 };
 
 class Controller : public AttemptDelegate,
                    public CheckpointCoordinatorDelegate,
-                   public JobHostsDelegate,
+                   public JobNodesDelegate,
                    public HealthControlDelegate,
-                   public HostHealthDelegate,
+                   public NodeJudgeDelegate,
                    public OperatorCommandsDelegate,
                    public ReportCommitsDelegate,
                    public StopSignalsDelegate {
@@ -163,7 +163,7 @@ class Controller : public AttemptDelegate,
   bool feeding_ = false;
   std::unique_ptr<Resources> resources_;
   HealthControl health_;
-  std::unique_ptr<HostHealth> own_health_;  // of a run on this host alone
+  std::unique_ptr<NodeJudge> own_health_;  // of a run on this host alone
   RecordWriter writer_;
   ReportCommits commits_;
   CheckpointCoordinator checkpoints_;

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "host/base/clock.h"
-#include "host/base/text.h"
-#include "host/train/run_record.h"
+#include "host/base/text/text.h"
+#include "host/train/record/run_record.h"
 
 namespace rtrain {
 
@@ -71,7 +71,7 @@ void HealthControl::evict(const Evidence& evidence) {
 
 void HealthControl::end_attempt(const Evidence& evidence, const Error& error, FailureKind kind) {
   if (const auto rank = delegate_.rank_on(evidence.node)) {
-    delegate_.feed(event::HostUnhealthy{*rank, error, kind});
+    delegate_.feed(event::NodeUnhealthy{*rank, error, kind});
   }
 }
 

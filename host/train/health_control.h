@@ -12,8 +12,8 @@
 
 #include "host/decide/evidence.h"
 #include "host/decide/state_machine.h"
+#include "host/train/record/run_context.h"
 #include "host/train/resources/resources.h"
-#include "host/train/run_context.h"
 
 namespace rtrain {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "host/base/clock.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/train/watch/diag_folder.h"
 #include "host/train/watch/stack_answer.h"
 

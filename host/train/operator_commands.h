@@ -12,7 +12,7 @@
 #include "host/loop/messages/commands.h"
 #include "host/loop/messages/routes.h"
 #include "host/train/control_server.h"
-#include "host/train/run_context.h"
+#include "host/train/record/run_context.h"
 #include "host/train/watch/profile_request.h"
 #include "host/train/watch/stack_request.h"
 

@@ -13,12 +13,12 @@
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
-#include "host/base/sealed_file.h"
-#include "host/base/text.h"
-#include "host/lua/engine_loader.h"
-#include "host/machine/cuda_driver.h"
-#include "host/machine/process_start.h"
-#include "host/node/zygote.h"
+#include "host/base/files/sealed_file.h"
+#include "host/base/text/text.h"
+#include "host/lua/libraries/engine_loader.h"
+#include "host/machine/libraries/cuda_driver.h"
+#include "host/machine/processes/process_start.h"
+#include "host/node/workers/zygote.h"
 #include "host/train/controller.h"
 #include "host/train/resources/run_gpus.h"
 
@@ -36,10 +36,10 @@ bool can_fork_workers(const RunSpec& spec) {
 
 struct Run::Parts {
   explicit Parts(RunSpec given) : spec(std::move(given)), io("rtrain-io") {
-    const bool has_hosts = job_nodes() != nullptr && spec.uses_hosts();
+    const bool has_hosts = node_server() != nullptr && spec.uses_hosts();
     if (const auto error = has_hosts ? impossible_worker_env(spec) : impossible_request(spec))
       throw *error;
-    if (has_hosts) spec.port = job_nodes()->port();
+    if (has_hosts) spec.port = node_server()->port();
     // It loads LibTorch while the run is opened.
     if (can_fork_workers(spec)) zygote.emplace(loop, spec.worker_env, engine_fd());
     std::promise<std::unique_ptr<RunRecord>> made;
@@ -151,7 +151,7 @@ void Run::end_process(int code) {
     closed.set_value();
   });
   closed.get_future().wait();
-  if (job_nodes() != nullptr) job_nodes()->leave(code);
+  if (node_server() != nullptr) node_server()->leave(code);
   // Who reads our stderr may have stopped to.
   pollfd writable{STDERR_FILENO, POLLOUT, 0};
   if (poll(&writable, 1, 1000) == 1 && write(STDERR_FILENO, text.data(), text.size()) < 0) {
@@ -173,7 +173,7 @@ void Run::supervise() {
                            .functions_fd = parts.functions_fd,
                            .engine_fd = engine_fd(),
                            .zygote = parts.zygote ? &*parts.zygote : nullptr,
-                           .nodes = job_nodes()});
+                           .nodes = node_server()});
     parts.controller = &controller;
     controller.start();
     parts.loop.run();

@@ -9,7 +9,7 @@
 #include "host/base/error.h"
 #include "host/base/value.h"
 #include "host/decide/stop_agreement.h"
-#include "host/train/run_spec.h"
+#include "host/train/run/run_spec.h"
 
 namespace rtrain {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "host/base/fd.h"
-#include "host/loop/frame.h"
+#include "host/base/files/fd.h"
+#include "host/loop/channel/frame.h"
 #include "host/loop/poll.h"
 #include "host/wire/socket_address.h"
 #include "host/wire/tls_session.h"

@@ -8,13 +8,13 @@
 #include <cstring>
 #include <filesystem>
 
+#include "host/base/codec/json.h"
+#include "host/base/codec/record.h"
 #include "host/base/error.h"
-#include "host/base/fd.h"
-#include "host/base/hex.h"
-#include "host/base/json.h"
-#include "host/base/new_file.h"
-#include "host/base/record.h"
-#include "host/base/text.h"
+#include "host/base/files/fd.h"
+#include "host/base/files/new_file.h"
+#include "host/base/text/hex.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

@@ -1,7 +1,7 @@
 // host/wire/listener.h: sockets that listen for TCP connections.
 #pragma once
 
-#include "host/base/fd.h"
+#include "host/base/files/fd.h"
 #include "host/wire/socket_address.h"
 
 namespace rtrain {

@@ -9,7 +9,7 @@
 
 #include "host/base/error.h"
 #include "host/base/random.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/machine/machine.h"
 
 namespace rtrain {

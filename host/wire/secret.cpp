@@ -4,7 +4,7 @@
 
 #include "host/base/error.h"
 #include "host/base/random.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/wire/tls_session.h"
 
 namespace rtrain {

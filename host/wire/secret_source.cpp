@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "host/base/error.h"
-#include "host/base/fd.h"
-#include "host/base/text.h"
+#include "host/base/files/fd.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

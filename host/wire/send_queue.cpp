@@ -5,7 +5,7 @@
 
 #include "host/base/error.h"
 #include "host/base/random.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/wire/wire_frame.h"
 
 namespace rtrain {

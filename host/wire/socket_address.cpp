@@ -7,7 +7,7 @@
 #include <array>
 #include <cstring>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

@@ -1,6 +1,6 @@
 #include "host/wire/tls_library.h"
 
-#include "host/lua/embedded_library.h"
+#include "host/lua/libraries/embedded_library.h"
 
 extern "C" {
 extern const unsigned char rtrain_tls_image_begin[];

@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "host/loop/byte_queue.h"
+#include "host/loop/channel/byte_queue.h"
 #include "host/wire/wire_key.h"
 
 namespace rtrain {

@@ -18,8 +18,8 @@
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
-#include "host/base/text.h"
-#include "host/loop/byte_queue.h"
+#include "host/base/text/text.h"
+#include "host/loop/channel/byte_queue.h"
 #include "host/wire/listener.h"
 #include "host/wire/socket_address.h"
 #include "host/wire/tls_session.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "host/base/fd.h"
+#include "host/base/files/fd.h"
 #include "host/wire/wire_key.h"
 
 namespace rtrain {

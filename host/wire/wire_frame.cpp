@@ -1,8 +1,8 @@
 #include "host/wire/wire_frame.h"
 
-#include "host/base/codec.h"
+#include "host/base/codec/codec.h"
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

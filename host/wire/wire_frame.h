@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
-#include "host/base/record.h"
-#include "host/loop/frame.h"
+#include "host/base/codec/record.h"
+#include "host/loop/channel/frame.h"
 
 namespace rtrain {
 

@@ -7,8 +7,8 @@
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
-#include "host/base/terminal_text.h"
-#include "host/base/text.h"
+#include "host/base/text/terminal_text.h"
+#include "host/base/text/text.h"
 #include "host/wire/listener.h"
 
 namespace rtrain {

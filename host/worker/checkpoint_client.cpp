@@ -2,8 +2,8 @@
 
 #include <chrono>
 
-#include "host/base/codec.h"
-#include "host/worker/controller_lost.h"
+#include "host/base/codec/codec.h"
+#include "host/worker/report/controller_lost.h"
 #include "host/worker/worker_process.h"
 
 namespace rtrain {

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <utility>
 
-#include "host/base/text.h"
-#include "host/worker/controller_lost.h"
+#include "host/base/text/text.h"
+#include "host/worker/report/controller_lost.h"
 #include "host/worker/worker_process.h"
 
 namespace rtrain {

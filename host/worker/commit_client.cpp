@@ -5,9 +5,9 @@
 
 #include "host/base/clock.h"
 #include "host/base/fault.h"
-#include "host/base/text.h"
-#include "host/loop/worker_descriptors.h"
-#include "host/lua/engine_loader.h"
+#include "host/base/text/text.h"
+#include "host/loop/processes/worker_descriptors.h"
+#include "host/lua/libraries/engine_loader.h"
 #include "host/worker/worker_process.h"
 
 namespace rtrain {

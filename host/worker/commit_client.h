@@ -2,7 +2,7 @@
 // committed step, and the way back to the last one.
 //
 // Main thread. The ranks of a host synchronize through a board in shared memory
-// (host/base/commit_board.h). Where there are several hosts the last rank of each tells the
+// (host/pages/commit_board.h). Where there are several hosts the last rank of each tells the
 // controller, and that tells the hosts when all have come as far.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "host/base/commit_board.h"
+#include "host/pages/commit_board.h"
 
 namespace rtrain {
 

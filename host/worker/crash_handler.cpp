@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <exception>
 
-#include "host/machine/full_stack.h"
-#include "host/worker/native_stack.h"
+#include "host/machine/processes/full_stack.h"
+#include "host/worker/profile/native_stack.h"
 
 namespace rtrain {
 namespace {

@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "host/wire/secret.h"
-#include "host/worker/controller_lost.h"
+#include "host/worker/report/controller_lost.h"
 #include "host/worker/worker_process.h"
 
 namespace rtrain {

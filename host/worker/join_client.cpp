@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/loop/build_id.h"
-#include "host/machine/job_end.h"
-#include "host/machine/runtime_socket.h"
+#include "host/machine/leases/job_end.h"
+#include "host/machine/leases/runtime_socket.h"
 
 namespace rtrain {
 namespace {

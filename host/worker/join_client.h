@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "host/loop/descriptor_message.h"
+#include "host/loop/channel/descriptor_message.h"
 #include "host/loop/messages/join.h"
 #include "host/loop/messages/routes.h"
 

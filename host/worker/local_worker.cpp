@@ -6,9 +6,9 @@
 #include <string_view>
 #include <thread>
 
-#include "host/base/text.h"
-#include "host/lua/engine_loader.h"
+#include "host/base/text/text.h"
 #include "host/lua/guard.h"
+#include "host/lua/libraries/engine_loader.h"
 #include "host/lua/main_state.h"
 #include "host/machine/network.h"
 

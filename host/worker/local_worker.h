@@ -10,7 +10,7 @@
 #include <mutex>
 #include <optional>
 
-#include "host/loop/output_tee.h"
+#include "host/loop/processes/output_tee.h"
 #include "host/lua/lua.h"
 #include "host/lua/ref.h"
 #include "host/worker/worker_process.h"

@@ -10,13 +10,13 @@
 #include <thread>
 
 #include "host/base/clock.h"
-#include "host/base/json.h"
-#include "host/base/sampled_stacks.h"
-#include "host/base/store_access.h"
-#include "host/base/text.h"
-#include "host/lua/engine_loader.h"
-#include "host/store/file.h"
-#include "host/worker/stack_sampler.h"
+#include "host/base/codec/json.h"
+#include "host/base/files/store_access.h"
+#include "host/base/text/text.h"
+#include "host/lua/libraries/engine_loader.h"
+#include "host/profile/sampled_stacks.h"
+#include "host/store/files/file.h"
+#include "host/worker/profile/stack_sampler.h"
 
 namespace rtrain {
 namespace {

@@ -7,10 +7,10 @@
 #include <cstring>
 
 #include "host/base/clock.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/base/users_line.h"
-#include "host/lua/engine_loader.h"
-#include "host/worker/device_trace.h"
+#include "host/lua/libraries/engine_loader.h"
+#include "host/worker/profile/device_trace.h"
 #include "host/worker/worker_process.h"
 
 namespace rtrain {

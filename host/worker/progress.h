@@ -13,12 +13,12 @@
 #include <string>
 #include <string_view>
 
+#include "host/api/host_api.h"
 #include "host/base/error.h"
-#include "host/base/host_api.h"
 #include "host/base/phase_clock.h"
-#include "host/base/progress_board.h"
 #include "host/lua/lua.h"
 #include "host/lua/thread_state.h"
+#include "host/pages/progress_board.h"
 
 namespace rtrain {
 

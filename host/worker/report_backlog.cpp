@@ -2,8 +2,8 @@
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
-#include "host/base/text.h"
-#include "host/worker/controller_lost.h"
+#include "host/base/text/text.h"
+#include "host/worker/report/controller_lost.h"
 
 namespace rtrain {
 namespace {

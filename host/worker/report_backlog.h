@@ -11,8 +11,8 @@
 #include <deque>
 #include <mutex>
 
-#include "host/worker/idle.h"
 #include "host/worker/progress.h"
+#include "host/worker/report/idle.h"
 
 namespace rtrain {
 

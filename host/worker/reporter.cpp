@@ -5,15 +5,15 @@
 #include <utility>
 
 #include "host/base/clock.h"
-#include "host/base/codec.h"
+#include "host/base/codec/codec.h"
 #include "host/base/fault.h"
-#include "host/base/text.h"
-#include "host/store/checkpoint_files.h"
-#include "host/store/file.h"
-#include "host/store/stored_metrics.h"
-#include "host/worker/checkpoint_source.h"
-#include "host/worker/controller_lost.h"
-#include "host/worker/worker_patience.h"
+#include "host/base/text/text.h"
+#include "host/store/checkpoints/checkpoint_files.h"
+#include "host/store/db/stored_metrics.h"
+#include "host/store/files/file.h"
+#include "host/worker/report/checkpoint_source.h"
+#include "host/worker/report/controller_lost.h"
+#include "host/worker/report/worker_patience.h"
 
 namespace rtrain {
 namespace {

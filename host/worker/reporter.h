@@ -2,10 +2,10 @@
 // thread.
 //
 // A report is one message, in the kernel's hands before the call returns; in a run on several hosts
-// on this host's disk too (host/store/report_spool.h). What it brings follows: the upload thread
-// stages the files and says so. report(), begin_upload(), end_upload() and finish() belong to the
-// main thread, on_…() to the control thread. One checkpoint at a time is on its way: the next one
-// waits for the upload of the one before.
+// on this host's disk too (host/store/runs/report_spool.h). What it brings follows: the upload
+// thread stages the files and says so. report(), begin_upload(), end_upload() and finish() belong
+// to the main thread, on_…() to the control thread. One checkpoint at a time is on its way: the
+// next one waits for the upload of the one before.
 #pragma once
 
 #include <chrono>
@@ -19,16 +19,16 @@
 
 #include "host/base/error.h"
 #include "host/base/value.h"
-#include "host/loop/channel.h"
+#include "host/loop/channel/channel.h"
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
-#include "host/store/report_spool.h"
+#include "host/store/runs/report_spool.h"
 #include "host/worker/commit_client.h"
-#include "host/worker/idle.h"
-#include "host/worker/pending_writes.h"
 #include "host/worker/progress.h"
+#include "host/worker/report/idle.h"
+#include "host/worker/report/pending_writes.h"
+#include "host/worker/report/uploader.h"
 #include "host/worker/report_backlog.h"
-#include "host/worker/uploader.h"
 
 namespace rtrain {
 

@@ -7,11 +7,11 @@
 #include <thread>
 
 #include "host/base/clock.h"
-#include "host/base/text.h"
-#include "host/loop/frame.h"
+#include "host/base/text/text.h"
+#include "host/loop/channel/frame.h"
 #include "host/lua/compiled_hooks.h"
-#include "host/worker/lua_stack.h"
-#include "host/worker/program_stack.h"
+#include "host/worker/profile/lua_stack.h"
+#include "host/worker/profile/program_stack.h"
 
 namespace rtrain {
 namespace {

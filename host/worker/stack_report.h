@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "host/loop/messages/to_controller.h"
-#include "host/worker/native_stack.h"
+#include "host/worker/profile/native_stack.h"
 #include "host/worker/progress.h"
 
 namespace rtrain {

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "host/base/error.h"
+#include "host/base/files/sealed_file.h"
 #include "host/base/random.h"
-#include "host/base/sealed_file.h"
 #include "host/base/secrets.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/http/http_response.h"
 
 namespace rtrain {

@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "host/base/fd.h"
+#include "host/base/files/fd.h"
 #include "host/http/http_port.h"
 #include "host/loop/loop.h"
 

@@ -1,6 +1,6 @@
 #include "host/worker/stop_gate.h"
 
-#include "host/worker/controller_lost.h"
+#include "host/worker/report/controller_lost.h"
 
 namespace rtrain {
 

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/worker/worker_process.h"
 
 namespace rtrain {

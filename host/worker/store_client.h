@@ -2,7 +2,7 @@
 // of a worker.
 #pragma once
 
-#include "host/base/host_api.h"
+#include "host/api/host_api.h"
 
 namespace rtrain {
 

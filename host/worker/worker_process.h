@@ -15,7 +15,7 @@
 
 #include "host/base/error.h"
 #include "host/base/value.h"
-#include "host/loop/channel.h"
+#include "host/loop/channel/channel.h"
 #include "host/loop/messages/routes.h"
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
@@ -24,13 +24,13 @@
 #include "host/worker/collective_client.h"
 #include "host/worker/commit_client.h"
 #include "host/worker/growth.h"
-#include "host/worker/idle.h"
-#include "host/worker/media_limits.h"
-#include "host/worker/pending_writes.h"
 #include "host/worker/progress.h"
-#include "host/worker/replies.h"
+#include "host/worker/report/idle.h"
+#include "host/worker/report/media_limits.h"
+#include "host/worker/report/pending_writes.h"
+#include "host/worker/report/replies.h"
+#include "host/worker/report/series_log.h"
 #include "host/worker/reporter.h"
-#include "host/worker/series_log.h"
 #include "host/worker/stop_gate.h"
 
 namespace rtrain {

@@ -14,11 +14,11 @@
 #include <string>
 
 #include "host/base/error.h"
-#include "host/loop/descriptor_message.h"
+#include "host/loop/channel/descriptor_message.h"
 #include "host/loop/messages/fork.h"
-#include "host/loop/process.h"
-#include "host/loop/worker_descriptors.h"
-#include "host/machine/thread_cpus.h"
+#include "host/loop/processes/process.h"
+#include "host/loop/processes/worker_descriptors.h"
+#include "host/machine/processes/thread_cpus.h"
 
 namespace rtrain {
 namespace {

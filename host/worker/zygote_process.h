@@ -1,5 +1,5 @@
-// host/worker/zygote_process.h: the other side of host/node/zygote.h, in the process that workers
-// are forked from.
+// host/worker/zygote_process.h: the other side of host/node/workers/zygote.h, in the process that
+// workers are forked from.
 #pragma once
 
 namespace rtrain {

@@ -1,7 +1,7 @@
 -- rtrain/media.lua: train.log_image, log_histogram, log_table, log_text: what a rank records in addition to numbers.
 --
 -- A rank may log 10,000 of them in one attempt, each of at most 1,000,000 bytes and 256 MiB together
--- (host/worker/media_limits.h); what is beyond that raises.
+-- (host/worker/report/media_limits.h); what is beyond that raises.
 
 local args = require 'base.args'
 local errors = require 'base.errors'

@@ -1,6 +1,6 @@
 -- vision/io.lua: JPEG and PNG files and tensors, as torchvision.io.
 --
--- The work is the engine's (host/engine/data/image.h); here are the arguments. Images are (c, h, w).
+-- The work is the engine's (host/engine/data/images/image.h); here are the arguments. Images are (c, h, w).
 
 local args = require 'base.args'
 local class = require 'base.class'

@@ -1,6 +1,6 @@
 -- xgboost/library.lua: the C interface of libxgboost.so, which is loaded at the first call.
 --
--- PyPI's wheels hold the library; host/machine/tree_library.h says where it is looked for.
+-- PyPI's wheels hold the library; host/machine/libraries/tree_library.h says where it is looked for.
 
 local errors = require 'base.errors'
 local ffi = require 'ffi'

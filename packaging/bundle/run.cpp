@@ -4,9 +4,9 @@
 // The folder is named after the SHA-256 of the packed bytes and appears by one rename, complete. Of
 // processes that start together one unpacks, and the others wait for its lock, which the kernel
 // takes from a process that dies. What a killed one left is removed by the next. Whoever uses the
-// folder keeps the lock, shared, until it ends: host/base/bundle_folder.h. On a file system without
-// locks each of them unpacks, and the first folder stays. What another user could have put there or
-// changed is not run. Exit status 4: the bundle is damaged, or cannot be unpacked here.
+// folder keeps the lock, shared, until it ends: host/bundle/bundle_folder.h. On a file system
+// without locks each of them unpacks, and the first folder stays. What another user could have put
+// there or changed is not run. Exit status 4: the bundle is damaged, or cannot be unpacked here.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -27,8 +27,8 @@
 #include <utility>
 #include <vector>
 
-#include "host/base/bundle_folder.h"
-#include "host/base/inner_file.h"
+#include "host/base/files/inner_file.h"
+#include "host/bundle/bundle_folder.h"
 #include "packaging/bundle/footer.h"
 #include "packaging/bundle/sha256.h"
 

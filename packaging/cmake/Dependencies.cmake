@@ -9,7 +9,7 @@ function(rtrain_static name header library)
 endfunction()
 
 # The same for an archive that Debian compiles for executables alone: its one reference to another library's data,
-# stderr, cannot go into a shared library. host/engine/data/no_stderr.cpp defines what takes its place.
+# stderr, cannot go into a shared library. host/engine/data/images/no_stderr.cpp defines what takes its place.
 function(rtrain_static_for_engine name header library)
   rtrain_static(${name} ${header} ${library})
   set(copy ${PROJECT_BINARY_DIR}/${library})

@@ -101,7 +101,7 @@ function(rtrain_embed_library target library symbol)
   add_dependencies(${target} ${library})
 endfunction()
 
-# Defines rtrain_engine_images, which host/lua/engine_image.cpp reads: the engine of this build, and those of RTRAIN_ENGINES.
+# Defines rtrain_engine_images, which host/lua/libraries/engine_image.cpp reads: the engine of this build, and those of RTRAIN_ENGINES.
 function(rtrain_embed_engines target)
   rtrain_embed_library(${target} rtrain_engine rtrain_engine_image)
   rtrain_embed_library(${target} rtrain_cuda rtrain_cuda_image)

@@ -1,5 +1,5 @@
-// A series of many points, and charts of random parts of it: by host/store/series_chart.h, and by
-// looking at every point.
+// A series of many points, and charts of random parts of it: by host/store/series/series_chart.h,
+// and by looking at every point.
 //
 //   chart_bench make FOLDER POINTS      a store with the loss of one run
 //   chart_bench chart FOLDER QUERIES    name<TAB>milliseconds: p50, p99 and the longest
@@ -13,10 +13,10 @@
 #include <iostream>
 #include <random>
 
-#include "host/base/text.h"
-#include "host/store/run_store.h"
-#include "host/store/series_chart.h"
-#include "host/store/series_store.h"
+#include "host/base/text/text.h"
+#include "host/store/runs/run_store.h"
+#include "host/store/series/series_chart.h"
+#include "host/store/series/series_store.h"
 
 namespace {
 

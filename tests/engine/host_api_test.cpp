@@ -1,8 +1,8 @@
-#include "host/base/host_api.h"
+#include "host/api/host_api.h"
 
 #include <gtest/gtest.h>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/lua/lua.h"
 
 extern "C" int rtrain_engine_open(lua_State* L, const rtrain::HostApi* host);

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/files/pickle_reader.h"
 #include "host/engine/files/pickle_writer.h"
 #include "tests/engine/ranks.h"

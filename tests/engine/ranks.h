@@ -18,7 +18,7 @@
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <vector>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/distributed/group.h"
 
 namespace rtrain {

@@ -1,7 +1,7 @@
 // tests/fuzz/image_reader.h: decodes bytes in each of the ways that touch other code.
 #pragma once
 
-#include "host/engine/data/image.h"
+#include "host/engine/data/images/image.h"
 #include "tests/fuzz/run_reader.h"
 #include "tests/fuzz/touch.h"
 

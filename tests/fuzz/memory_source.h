@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "host/base/byte_source.h"
 #include "host/base/error.h"
+#include "host/base/files/byte_source.h"
 
 namespace rtrain {
 

@@ -1,8 +1,8 @@
 // What `rtrain import` reads: event files, also events in records whose checksums are right, and
 // CSV tables.
-#include "host/base/csv_records.h"
-#include "host/base/event_records.h"
-#include "host/base/masked_crc.h"
+#include "host/base/codec/csv_records.h"
+#include "host/base/codec/masked_crc.h"
+#include "host/store/import/event_records.h"
 #include "tests/fuzz/run_reader.h"
 
 namespace rtrain {

@@ -12,8 +12,8 @@
 #include <string>
 
 #include "host/arrow/table_cursor.h"
-#include "host/base/text.h"
-#include "host/engine/data/arrow_array.h"
+#include "host/base/text/text.h"
+#include "host/engine/data/arrow/arrow_array.h"
 #include "tests/fuzz/run_reader.h"
 
 namespace rtrain {

@@ -1,5 +1,5 @@
 // from_json, of manifests and locks: what was read is written, and read again as the same.
-#include "host/base/json.h"
+#include "host/base/codec/json.h"
 #include "tests/fuzz/run_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,6 +1,6 @@
 // scale_test.cpp: a run over many hosts, with all that is the controller's: the real Run, its
-// store, JobNodes and connections. Agents and their workers are simulated (sim_agents.h); node 0's
-// workers are processes that do the same (sim_worker.h).
+// store, NodeServer and connections. Agents and their workers are simulated (sim_agents.h); node
+// 0's workers are processes that do the same (sim_worker.h).
 //
 // Small without an argument: what happens is asserted, figures are only printed. With --full, as
 // scripts/test --scale runs it, 1,000 workers on 128 agents have to keep the limits.
@@ -16,10 +16,10 @@
 #include <thread>
 
 #include "host/base/clock.h"
-#include "host/base/json.h"
-#include "host/loop/group_guard.h"
-#include "host/node/job_nodes.h"
-#include "host/store/database.h"
+#include "host/base/codec/json.h"
+#include "host/loop/processes/group_guard.h"
+#include "host/node/node_server.h"
+#include "host/store/db/database.h"
 #include "host/train/run.h"
 #include "tests/scale/sim_agents.h"
 #include "tests/scale/sim_board.h"
@@ -61,7 +61,7 @@ class ScaleTest : public ::testing::Test {
       run_sim_agents(job_, num_agents() / 2);
       ::_exit(0);
     }
-    set_job_nodes(std::make_unique<JobNodes>(job_));
+    set_node_server(std::make_unique<NodeServer>(job_));
     RunSpec spec;
     spec.name = "scale";
     spec.storage_path = folder_ / "results";
@@ -75,8 +75,8 @@ class ScaleTest : public ::testing::Test {
   }
   ~ScaleTest() override {
     run_.reset();
-    if (job_nodes() != nullptr) job_nodes()->leave(0);
-    set_job_nodes(nullptr);
+    if (node_server() != nullptr) node_server()->leave(0);
+    set_node_server(nullptr);
     ::kill(agents_, SIGKILL);
     ::waitpid(agents_, nullptr, 0);
     ::unlink(std::getenv("SIM_BOARD"));

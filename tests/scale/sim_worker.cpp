@@ -7,10 +7,10 @@
 
 #include "host/base/clock.h"
 #include "host/loop/build_id.h"
-#include "host/loop/channel.h"
-#include "host/loop/process.h"
+#include "host/loop/channel/channel.h"
+#include "host/loop/processes/process.h"
+#include "host/loop/processes/worker_descriptors.h"
 #include "host/loop/timer.h"
-#include "host/loop/worker_descriptors.h"
 
 namespace rtrain {
 namespace {

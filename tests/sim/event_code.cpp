@@ -3,7 +3,7 @@
 #include <array>
 #include <cctype>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain::sim {
 namespace {
@@ -113,8 +113,8 @@ struct ToCode {
   std::string operator()(const event::StorageFailed& e) const {
     return braced("StorageFailed", e.error);
   }
-  std::string operator()(const event::HostUnhealthy& e) const {
-    return braced("HostUnhealthy", e.rank, e.error, e.kind);
+  std::string operator()(const event::NodeUnhealthy& e) const {
+    return braced("NodeUnhealthy", e.rank, e.error, e.kind);
   }
 };
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain::sim {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "tests/sim/event_code.h"
 
 namespace rtrain::sim {
@@ -313,7 +313,7 @@ void RunWorld::add_faults(std::vector<Choice>& out) {
            const int rank = draws_.below(static_cast<int>(processes_.size()));
            const FailureKind kind =
                draws_.chance(0.5) ? FailureKind::kPreemption : FailureKind::kWorkerGroup;
-           feed(event::HostUnhealthy{rank, Error(Code::kEnvironment, "the host is bad"), kind});
+           feed(event::NodeUnhealthy{rank, Error(Code::kEnvironment, "the host is bad"), kind});
          }});
   }
 }

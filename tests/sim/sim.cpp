@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "tests/sim/link_world.h"
 #include "tests/sim/reports_world.h"
 #include "tests/sim/run_world.h"

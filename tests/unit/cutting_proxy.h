@@ -11,8 +11,8 @@
 #include <memory>
 #include <random>
 
-#include "host/base/fd.h"
-#include "host/loop/byte_queue.h"
+#include "host/base/files/fd.h"
+#include "host/loop/channel/byte_queue.h"
 #include "host/loop/poll.h"
 #include "host/loop/turn_end.h"
 #include "host/wire/socket_address.h"

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "host/base/codec.h"
-#include "host/base/text.h"
+#include "host/base/codec/codec.h"
+#include "host/base/text/text.h"
 #include "host/loop/messages/to_worker.h"
-#include "host/node/node.h"
+#include "host/node/workers/node.h"
 
 namespace rtrain {
 

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "host/loop/group_guard.h"
-#include "host/loop/worker_descriptors.h"
+#include "host/loop/processes/group_guard.h"
+#include "host/loop/processes/worker_descriptors.h"
 #include "host/worker/zygote_process.h"
 #include "tests/unit/test_worker.h"
 

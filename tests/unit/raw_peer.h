@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-#include "host/base/fd.h"
+#include "host/base/files/fd.h"
 #include "host/wire/socket_address.h"
 #include "host/wire/tls_session.h"
 #include "host/wire/wire_frame.h"

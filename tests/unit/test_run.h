@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "host/store/database.h"
-#include "host/train/event_queue.h"
-#include "host/train/run_context.h"
+#include "host/store/db/database.h"
+#include "host/train/record/run_context.h"
+#include "host/train/run/event_queue.h"
 #include "tests/unit/run_until.h"
 #include "tests/unit/temp_folder.h"
 

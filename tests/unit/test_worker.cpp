@@ -8,12 +8,12 @@
 #include <string>
 #include <thread>
 
-#include "host/base/progress_board.h"
-#include "host/base/text.h"
-#include "host/loop/channel.h"
+#include "host/base/text/text.h"
+#include "host/loop/channel/channel.h"
 #include "host/loop/messages/to_controller.h"
-#include "host/loop/process.h"
-#include "host/loop/worker_descriptors.h"
+#include "host/loop/processes/process.h"
+#include "host/loop/processes/worker_descriptors.h"
+#include "host/pages/progress_board.h"
 
 namespace rtrain {
 namespace {

@@ -13,7 +13,7 @@
 #include <torch/csrc/autograd/forward_grad.h>
 #include <torch/csrc/autograd/variable.h>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/autograd/autograd.h"
 #include "host/engine/runtime/checks.h"
 #include "host/engine/runtime/guard.h"

@@ -1,7 +1,7 @@
 #include "host/engine/cuda/cuda.h"
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/cuda/cuda.h"
 #include "host/engine/cuda/fault.h"
 #include "host/engine/runtime/guard.h"

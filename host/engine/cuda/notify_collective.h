@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "host/base/host_api.h"
+#include "host/api/host_api.h"
 
 namespace rtrain {
 

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "host/base/error.h"
-#include "host/base/input_file.h"
-#include "host/base/text.h"
+#include "host/base/files/input_file.h"
+#include "host/base/text/text.h"
 #include "host/engine/data/idx.h"
 #include "host/engine/data/npy.h"
 #include "host/engine/runtime/checks.h"

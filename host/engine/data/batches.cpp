@@ -3,8 +3,8 @@
 
 #include <array>
 
-#include "host/base/text.h"
-#include "host/engine/data/fused_images.h"
+#include "host/base/text/text.h"
+#include "host/engine/data/images/fused_images.h"
 #include "host/engine/data/sample_draws.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/open.h"

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "host/base/clock.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/data/tree_channel.h"
 #include "host/engine/runtime/blocking.h"
 #include "host/engine/runtime/guard.h"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <memory>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/data/pool.h"
 #include "host/engine/files/tree.h"
 #include "host/engine/memory/allocator.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/data/byte_order.h"
 #include "host/engine/data/gunzip.h"
 #include "host/engine/tensor/empty_tensor.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/data/byte_order.h"
 #include "host/engine/data/npy_header.h"
 #include "host/engine/data/npz_records.h"

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <vector>
 
+#include "host/base/codec/stored_zip.h"
 #include "host/base/error.h"
-#include "host/base/stored_zip.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "host/base/byte_source.h"
+#include "host/base/files/byte_source.h"
 
 namespace rtrain {
 

@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
-#include "host/base/write_all.h"
+#include "host/base/files/write_all.h"
+#include "host/base/text/text.h"
 #include "host/engine/data/packed_tree.h"
 #include "host/engine/data/socket_deadline.h"
 

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/runtime/blocking.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/loader_thread.h"

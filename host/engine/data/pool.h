@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "host/base/host_api.h"
+#include "host/api/host_api.h"
 #include "host/engine/data/job_board.h"
 #include "host/engine/files/shared_storages.h"
 

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/tensor/empty_tensor.h"
 #include "host/engine/tensor/tensor.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/data/packed_tree.h"
 #include "host/engine/data/socket_deadline.h"
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "host/base/fd.h"
+#include "host/base/files/fd.h"
 #include "host/engine/files/tree.h"
 
 namespace rtrain {

@@ -6,7 +6,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <utility>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/distributed/collectives.h"
 #include "host/engine/distributed/group_argument.h"
 #include "host/engine/runtime/guard.h"

@@ -9,8 +9,8 @@
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <utility>
 
-#include "host/base/text.h"
-#include "host/engine/distributed/collective_names.h"
+#include "host/base/text/text.h"
+#include "host/engine/distributed/shm/collective_names.h"
 
 namespace rtrain {
 namespace {

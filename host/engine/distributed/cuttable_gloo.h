@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "host/engine/distributed/collective_names.h"
 #include "host/engine/distributed/gloo_work.h"
+#include "host/engine/distributed/shm/collective_names.h"
 
 namespace rtrain {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/cuda/cuda.h"
 #include "host/engine/distributed/backend_choice.h"
 #include "host/engine/distributed/group_argument.h"

@@ -20,7 +20,7 @@
 #include <set>
 #include <vector>
 
-#include "host/base/fd.h"
+#include "host/base/files/fd.h"
 
 namespace rtrain {
 

@@ -10,7 +10,7 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
 #include "host/base/clock.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/cuda/cuda.h"
 #include "host/engine/distributed/backend_choice.h"
 #include "host/engine/distributed/cuttable_gloo.h"

@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
+#include "host/api/host_api.h"
 #include "host/base/error.h"
-#include "host/base/host_api.h"
 #include "host/engine/cuda/notify_collective.h"
 #include "host/engine/distributed/gloo_connections.h"
 

@@ -16,8 +16,8 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <vector>
 
-#include "host/engine/distributed/collective_names.h"
 #include "host/engine/distributed/host_plan.h"
+#include "host/engine/distributed/shm/collective_names.h"
 #include "host/engine/distributed/shm/collectives.h"
 #include "host/engine/distributed/shm/queue.h"
 #include "host/engine/distributed/shm/segment.h"

@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/runtime/comm_hook.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/tensor/tensor.h"

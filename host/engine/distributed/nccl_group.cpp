@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "host/base/clock.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/distributed/given_collectives.h"
 #include "host/engine/distributed/nccl_error.h"
 #include "host/engine/distributed/peer_error.h"

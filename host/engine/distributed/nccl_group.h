@@ -20,8 +20,8 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <vector>
 
+#include "host/api/host_api.h"
 #include "host/base/error.h"
-#include "host/base/host_api.h"
 #include "host/engine/cuda/groups_api.h"
 
 namespace rtrain {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/runtime/guard.h"
 
 namespace rtrain {

@@ -13,7 +13,7 @@
 #include <unordered_set>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/distributed/bf16_hook.h"
 #include "host/engine/memory/tensor_place.h"
 

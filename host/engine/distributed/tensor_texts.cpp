@@ -1,6 +1,6 @@
 #include "host/engine/distributed/tensor_texts.h"
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/runtime/dtype.h"
 
 namespace rtrain {

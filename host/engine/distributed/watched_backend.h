@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "host/engine/cuda/notify_collective.h"
-#include "host/engine/distributed/collective_names.h"
+#include "host/engine/distributed/shm/collective_names.h"
 #include "host/engine/runtime/phase_region.h"
 
 namespace rtrain {

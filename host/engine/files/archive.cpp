@@ -6,10 +6,10 @@
 
 #include <charconv>
 
+#include "host/base/codec/stored_zip.h"
 #include "host/base/error.h"
-#include "host/base/new_file.h"
-#include "host/base/stored_zip.h"
-#include "host/base/text.h"
+#include "host/base/files/new_file.h"
+#include "host/base/text/text.h"
 #include "host/engine/files/file_storage.h"
 #include "host/engine/files/pickle_reader.h"
 #include "host/engine/runtime/dtype.h"

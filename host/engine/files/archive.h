@@ -2,7 +2,7 @@
 // and data/N.
 //
 // Written by LibTorch's own archive writer, so that Python's torch.load(weights_only=True) reads
-// them; read by the strict reader of host/base/stored_zip.h.
+// them; read by the strict reader of host/base/codec/stored_zip.h.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "host/base/byte_source.h"
+#include "host/base/files/byte_source.h"
 #include "host/engine/files/pickle_writer.h"
 #include "host/engine/files/tree.h"
 

@@ -14,8 +14,8 @@
 #include <string>
 #include <thread>
 
+#include "host/api/host_api.h"
 #include "host/base/error.h"
-#include "host/base/host_api.h"
 #include "host/engine/files/archive.h"
 #include "host/engine/files/pickle_writer.h"
 #include "host/engine/files/snapshot_memory.h"

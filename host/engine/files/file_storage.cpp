@@ -4,7 +4,7 @@
 #include <c10/util/Exception.h>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/tensor/empty_tensor.h"
 
 namespace rtrain {

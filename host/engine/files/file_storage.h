@@ -4,7 +4,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Storage.h>
 
-#include "host/base/byte_source.h"
+#include "host/base/files/byte_source.h"
 
 namespace rtrain {
 

@@ -5,9 +5,9 @@
 #include <array>
 
 #include "host/base/error.h"
-#include "host/base/input_file.h"
-#include "host/base/new_file.h"
-#include "host/base/text.h"
+#include "host/base/files/input_file.h"
+#include "host/base/files/new_file.h"
+#include "host/base/text/text.h"
 #include "host/engine/files/archive.h"
 #include "host/engine/files/background_save.h"
 #include "host/engine/files/safetensors.h"

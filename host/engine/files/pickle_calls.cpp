@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/files/pickle_format.h"
 #include "host/engine/runtime/dtype.h"
 #include "host/engine/tensor/empty_tensor.h"

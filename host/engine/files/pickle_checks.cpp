@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

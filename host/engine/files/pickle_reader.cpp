@@ -6,7 +6,7 @@
 #include <map>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/files/pickle_calls.h"
 #include "host/engine/files/pickle_format.h"
 

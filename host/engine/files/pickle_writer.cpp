@@ -8,8 +8,8 @@
 #include <unordered_map>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
-#include "host/base/utf8.h"
+#include "host/base/text/text.h"
+#include "host/base/text/utf8.h"
 #include "host/engine/files/pickle_format.h"
 #include "host/engine/runtime/dtype.h"
 

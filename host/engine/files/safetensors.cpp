@@ -4,8 +4,8 @@
 #include <map>
 
 #include "host/base/error.h"
-#include "host/base/new_file.h"
-#include "host/base/text.h"
+#include "host/base/files/new_file.h"
+#include "host/base/text/text.h"
 #include "host/engine/files/file_storage.h"
 #include "host/engine/files/safetensors_header.h"
 #include "host/engine/tensor/empty_tensor.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/base/byte_source.h"
+#include "host/base/files/byte_source.h"
 
 namespace rtrain {
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/runtime/dtype.h"
 
 namespace rtrain {

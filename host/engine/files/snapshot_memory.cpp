@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/files/file_storage.h"
 #include "host/engine/files/stream_copy.h"
 

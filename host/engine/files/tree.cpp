@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/tensor.h"
 #include "host/lua/convert.h"

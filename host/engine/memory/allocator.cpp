@@ -19,7 +19,7 @@
 #include <string>
 #include <utility>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/cuda/cuda.h"
 #include "host/engine/memory/memory_recording.h"
 #include "host/engine/memory/policy.h"

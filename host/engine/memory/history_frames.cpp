@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/memory/frame_users.h"
 #include "host/engine/memory/memory_recording.h"
 

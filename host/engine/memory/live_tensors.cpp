@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/runtime/lua_tensor.h"
 
 namespace rtrain {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/memory/allocator.h"
 #include "host/engine/memory/collector.h"
 #include "host/engine/memory/frame_users.h"

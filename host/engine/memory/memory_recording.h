@@ -14,8 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "host/base/memory_report.h"
 #include "host/lua/lua.h"
+#include "host/profile/memory_report.h"
 
 namespace rtrain {
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/cuda/cuda.h"
 #include "host/engine/memory/allocator.h"
 #include "host/engine/memory/live_tensors.h"

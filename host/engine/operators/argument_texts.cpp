@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/operators/arguments.h"
 #include "host/engine/runtime/dtype.h"
 #include "host/engine/runtime/scalars.h"

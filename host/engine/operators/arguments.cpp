@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/runtime/dtype.h"
 #include "host/engine/runtime/negative_zero.h"
 #include "host/engine/runtime/scalars.h"

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/runtime/line_range.h"
 
 namespace rtrain {

@@ -1,6 +1,6 @@
 // The profiler as the executable finds it: librtrain_engine.so's symbol for
-// host/base/profiler_api.h.
-#include "host/base/profiler_api.h"
+// host/api/profiler_api.h.
+#include "host/api/profiler_api.h"
 
 #include "host/engine/memory/memory_recording.h"
 #include "host/engine/profiler/profile.h"

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/cuda/cuda.h"
 #include "host/engine/memory/allocator.h"
 #include "host/engine/runtime/line_range.h"

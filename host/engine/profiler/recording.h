@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "host/base/profile_options.h"
+#include "host/api/profile_options.h"
 
 namespace torch::autograd::profiler {
 struct ProfilerResult;

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/runtime/dtype.h"
 #include "host/engine/runtime/lua_tensor.h"
 

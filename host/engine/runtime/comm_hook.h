@@ -2,7 +2,7 @@
 // DistributedDataParallel that is a Lua function: the reducer is locked meanwhile.
 #pragma once
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/runtime/vm.h"
 
 namespace rtrain {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

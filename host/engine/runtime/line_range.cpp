@@ -1,9 +1,9 @@
 #include "host/engine/runtime/line_range.h"
 
-#include "host/base/progress_page.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/base/users_line.h"
 #include "host/engine/runtime/ranges.h"
+#include "host/pages/progress_page.h"
 
 namespace rtrain {
 

@@ -1,7 +1,7 @@
 #include "host/engine/runtime/loader_thread.h"
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

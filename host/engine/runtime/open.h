@@ -4,7 +4,7 @@
 // for each Lua state.
 #pragma once
 
-#include "host/base/host_api.h"
+#include "host/api/host_api.h"
 #include "host/lua/lua.h"
 
 namespace rtrain {

@@ -10,7 +10,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "host/base/host_api.h"
+#include "host/api/host_api.h"
 #include "host/engine/runtime/wrapped_number.h"
 #include "host/lua/lua.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/memory/retry.h"
 #include "host/engine/runtime/checks.h"
 #include "host/engine/runtime/dtype.h"

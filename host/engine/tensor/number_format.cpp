@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

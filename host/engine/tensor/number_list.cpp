@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/runtime/dtype.h"
 #include "host/engine/runtime/negative_zero.h"
 #include "host/engine/tensor/empty_tensor.h"

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/runtime/dtype.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/scalars.h"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/tensor/sizes.h"
 #include "host/engine/tensor/tensor.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/memory/retry.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/open.h"

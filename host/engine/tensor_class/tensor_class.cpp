@@ -2,7 +2,7 @@
 // is dropped.
 #include <string>
 
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/operators/call.h"
 #include "host/engine/operators/operators.h"
 #include "host/engine/runtime/chunk.h"

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "host/base/record.h"
+#include "host/base/codec/record.h"
 #include "host/loop/messages/to_controller.h"
 
 namespace rtrain {

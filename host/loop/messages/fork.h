@@ -1,5 +1,5 @@
 // host/loop/messages/fork.h: what is said to the process that workers are forked from
-// (host/node/zygote.h), and what it answers.
+// (host/node/workers/zygote.h), and what it answers.
 //
 // Plain data, one packet each.
 #pragma once
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "host/base/record.h"
+#include "host/base/codec/record.h"
 
 namespace rtrain::message {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "host/base/record.h"
+#include "host/base/codec/record.h"
 
 namespace rtrain::message {
 

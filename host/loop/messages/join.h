@@ -9,7 +9,7 @@
 #include <string>
 #include <variant>
 
-#include "host/base/record.h"
+#include "host/base/codec/record.h"
 
 namespace rtrain::message {
 

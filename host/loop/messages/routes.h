@@ -15,9 +15,9 @@
 #include <utility>
 #include <variant>
 
+#include "host/base/codec/record.h"
 #include "host/base/error.h"
-#include "host/base/record.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "host/base/record.h"
+#include "host/base/codec/record.h"
 #include "host/loop/messages/ingest.h"
 #include "host/loop/messages/store_calls.h"
 
@@ -131,8 +131,8 @@ struct Series {
   int64_t last_step = 0;
   int64_t first_time_ms = 0;
   int64_t last_time_ms = 0;
-  std::string data;       // encode_series (host/store/series_chunk.h)
-  std::string summaries;  // of its points: encode_summaries (host/store/series_summary.h)
+  std::string data;       // encode_series (host/store/series/series_chunk.h)
+  std::string summaries;  // of its points: encode_summaries (host/store/series/series_summary.h)
 
   static constexpr std::tuple kFields{required("key", &Series::key),
                                       required("number", &Series::number),
@@ -202,7 +202,7 @@ struct Media {
   std::string kind;  // image, histogram, table, text
   std::string name;
   int64_t step = 0;
-  std::string data;  // host/store/media_store.h
+  std::string data;  // host/store/runs/media_store.h
   int64_t id = 0;    // as Annotation has it
 
   static constexpr std::tuple kFields{

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "host/base/record.h"
+#include "host/base/codec/record.h"
 
 namespace rtrain {
 

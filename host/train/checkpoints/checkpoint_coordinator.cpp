@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "host/base/clock.h"
-#include "host/base/codec.h"
-#include "host/base/text.h"
+#include "host/base/codec/codec.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

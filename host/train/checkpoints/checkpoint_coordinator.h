@@ -15,7 +15,7 @@
 #include "host/loop/timer.h"
 #include "host/train/checkpoints/storage_mirror.h"
 #include "host/train/checkpoints/validation_manager.h"
-#include "host/train/run_context.h"
+#include "host/train/record/run_context.h"
 
 namespace rtrain {
 

@@ -12,7 +12,7 @@
 #include <set>
 #include <string>
 
-#include "host/train/run_context.h"
+#include "host/train/record/run_context.h"
 
 namespace rtrain {
 

@@ -1,7 +1,7 @@
 #include "host/train/checkpoints/validation_manager.h"
 
-#include "host/base/text.h"
-#include "host/node/worker_place.h"
+#include "host/base/text/text.h"
+#include "host/node/workers/worker_place.h"
 
 namespace rtrain {
 

@@ -11,7 +11,7 @@
 
 #include "host/train/checkpoints/validation_process.h"
 #include "host/train/checkpoints/validation_queue.h"
-#include "host/train/run_context.h"
+#include "host/train/record/run_context.h"
 
 namespace rtrain {
 

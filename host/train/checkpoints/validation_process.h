@@ -13,8 +13,8 @@
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
-#include "host/node/worker_group.h"
-#include "host/train/checkpoints/checkpoint_manager.h"
+#include "host/node/workers/worker_group.h"
+#include "host/train/record/checkpoint_manager.h"
 
 namespace rtrain {
 

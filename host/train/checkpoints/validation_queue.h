@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "host/train/checkpoints/checkpoint_manager.h"
+#include "host/train/record/checkpoint_manager.h"
 
 namespace rtrain {
 

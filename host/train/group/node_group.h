@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "host/node/node.h"
+#include "host/node/workers/node.h"
 
 namespace rtrain {
 

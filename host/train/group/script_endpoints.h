@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "host/node/join_server.h"
-#include "host/node/worker_endpoints.h"
-#include "host/train/run_events.h"
-#include "host/train/run_spec.h"
+#include "host/node/workers/worker_endpoints.h"
+#include "host/train/record/run_events.h"
+#include "host/train/run/run_spec.h"
 
 namespace rtrain {
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "host/base/error.h"
-#include "host/node/output_lines.h"
+#include "host/node/workers/output_lines.h"
+#include "host/train/record/run_events.h"
 #include "host/train/reports/record_writer.h"
-#include "host/train/run_events.h"
 
 namespace rtrain {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "host/loop/turn_end.h"
-#include "host/node/node.h"
-#include "host/train/io_calls.h"
+#include "host/node/workers/node.h"
+#include "host/train/record/io_calls.h"
 
 namespace rtrain {
 

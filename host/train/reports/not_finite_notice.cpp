@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "host/base/rank_ranges.h"
-#include "host/base/terminal_text.h"
-#include "host/base/text.h"
+#include "host/base/text/terminal_text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/timer.h"
-#include "host/train/run_events.h"
+#include "host/train/record/run_events.h"
 
 namespace rtrain {
 

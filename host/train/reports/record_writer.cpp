@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "host/base/clock.h"
-#include "host/train/reports/value_size.h"
+#include "host/train/run/value_size.h"
 
 namespace rtrain {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "host/loop/timer.h"
-#include "host/train/io_calls.h"
+#include "host/train/record/io_calls.h"
 
 namespace rtrain {
 

@@ -13,9 +13,9 @@
 #include "host/base/value.h"
 #include "host/decide/report_collector.h"
 #include "host/loop/messages/to_worker.h"
-#include "host/train/io_calls.h"
+#include "host/train/record/io_calls.h"
+#include "host/train/record/run_events.h"
 #include "host/train/reports/record_writer.h"
-#include "host/train/run_events.h"
 
 namespace rtrain {
 

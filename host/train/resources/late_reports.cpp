@@ -2,15 +2,15 @@
 
 #include <utility>
 
-#include "host/base/codec.h"
-#include "host/base/counted.h"
-#include "host/base/text.h"
+#include "host/base/codec/codec.h"
+#include "host/base/text/counted.h"
+#include "host/base/text/text.h"
 #include "host/loop/messages/to_controller.h"
 #include "host/machine/machine.h"
 
 namespace rtrain {
 
-LateReports::LateReports(JobNodes& nodes, const RunContext& run, LateReportsDelegate& delegate)
+LateReports::LateReports(NodeServer& nodes, const RunContext& run, LateReportsDelegate& delegate)
     : nodes_(nodes), run_(run), delegate_(delegate), own_(run.loop) {}
 
 void LateReports::read_own() {

@@ -1,5 +1,6 @@
 // host/train/resources/late_reports.h: brings what ranks that are gone have reported from the disks
-// of a job's hosts (host/store/report_spool.h) into the store, and lets the hosts forget it then.
+// of a job's hosts (host/store/runs/report_spool.h) into the store, and lets the hosts forget it
+// then.
 //
 // Belongs to the control thread.
 #pragma once
@@ -12,8 +13,8 @@
 
 #include "host/base/error.h"
 #include "host/node/host_spool.h"
-#include "host/node/job_nodes.h"
-#include "host/train/run_context.h"
+#include "host/node/node_server.h"
+#include "host/train/record/run_context.h"
 
 namespace rtrain {
 
@@ -30,7 +31,7 @@ class LateReportsDelegate {
 
 class LateReports {
  public:
-  LateReports(JobNodes& nodes, const RunContext& run, LateReportsDelegate& delegate);
+  LateReports(NodeServer& nodes, const RunContext& run, LateReportsDelegate& delegate);
 
   // What a former controller of this run has left on this host; once.
   void read_own();
@@ -52,7 +53,7 @@ class LateReports {
     bool is_stored = false;
   };
 
-  JobNodes& nodes_;
+  NodeServer& nodes_;
   const RunContext& run_;
   LateReportsDelegate& delegate_;
   std::map<int, Spool> spools_;  // by node; 0 is this host

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "host/base/clock.h"
-#include "host/base/counted.h"
-#include "host/base/text.h"
+#include "host/base/text/counted.h"
+#include "host/base/text/text.h"
+#include "host/machine/leases/resource_settings.h"
 #include "host/machine/machine.h"
-#include "host/machine/resource_settings.h"
 
 namespace rtrain {
 namespace {

@@ -16,13 +16,13 @@
 #include "host/loop/loop.h"
 #include "host/loop/task_thread.h"
 #include "host/loop/timer.h"
-#include "host/machine/lease.h"
+#include "host/machine/leases/lease.h"
 #include "host/node/local_node.h"
-#include "host/node/worker_place.h"
+#include "host/node/workers/worker_place.h"
 #include "host/train/resources/resource_request.h"
 #include "host/train/resources/resources.h"
 #include "host/train/resources/run_gpus.h"
-#include "host/train/run_spec.h"
+#include "host/train/run/run_spec.h"
 
 namespace rtrain {
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "host/decide/core_request.h"
-#include "host/machine/gpu_request.h"
-#include "host/machine/lease.h"
+#include "host/machine/leases/gpu_request.h"
+#include "host/machine/leases/lease.h"
 
 namespace rtrain {
 

@@ -1,9 +1,9 @@
 #include "host/train/resources/run_gpus.h"
 
-#include "host/base/text.h"
-#include "host/lua/cuda_loader.h"
-#include "host/machine/cuda_driver.h"
-#include "host/node/worker_place.h"
+#include "host/base/text/text.h"
+#include "host/lua/libraries/cuda_loader.h"
+#include "host/machine/libraries/cuda_driver.h"
+#include "host/node/workers/worker_place.h"
 
 namespace rtrain {
 

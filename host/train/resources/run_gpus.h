@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "host/base/error.h"
-#include "host/machine/gpu_request.h"
-#include "host/train/run_spec.h"
+#include "host/machine/leases/gpu_request.h"
+#include "host/train/run/run_spec.h"
 
 namespace rtrain {
 

@@ -9,7 +9,7 @@
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 namespace {

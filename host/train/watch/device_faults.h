@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "host/base/error.h"
-#include "host/node/node.h"
+#include "host/node/workers/node.h"
 
 namespace rtrain {
 

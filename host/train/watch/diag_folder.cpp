@@ -3,8 +3,8 @@
 #include <fcntl.h>
 
 #include "host/base/clock.h"
-#include "host/base/text.h"
-#include "host/store/file.h"
+#include "host/base/text/text.h"
+#include "host/store/files/file.h"
 
 namespace rtrain {
 

@@ -5,8 +5,8 @@
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
-#include "host/base/memory_report.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
+#include "host/profile/memory_report.h"
 
 namespace rtrain {
 namespace {

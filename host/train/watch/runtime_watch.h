@@ -12,7 +12,7 @@
 #include "host/loop/loop.h"
 #include "host/loop/task_thread.h"
 #include "host/loop/timer.h"
-#include "host/machine/runtime_folder.h"
+#include "host/machine/leases/runtime_folder.h"
 
 namespace rtrain {
 

@@ -1,9 +1,9 @@
 #include "host/train/watch/stack_answer.h"
 
-#include "host/base/codec.h"
+#include "host/base/codec/codec.h"
 #include "host/base/error.h"
-#include "host/base/text.h"
-#include "host/loop/frame.h"
+#include "host/base/text/text.h"
+#include "host/loop/channel/frame.h"
 
 namespace rtrain {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "host/base/clock.h"
-#include "host/base/json.h"
-#include "host/base/text.h"
+#include "host/base/codec/json.h"
+#include "host/base/text/text.h"
 #include "host/base/users_line.h"
 
 namespace rtrain {

@@ -2,8 +2,8 @@
 
 #include <csignal>
 
-#include "host/base/text.h"
-#include "host/machine/process_limits.h"
+#include "host/base/text/text.h"
+#include "host/machine/processes/process_limits.h"
 
 namespace rtrain {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "host/base/error.h"
 #include "host/decide/group_state.h"
-#include "host/node/worker_group.h"
+#include "host/node/workers/worker_group.h"
 
 namespace rtrain {
 

@@ -3,7 +3,7 @@
 -- Between two commits an optimizer changes parameters and its own state once, after the step's last collective. Its step waits
 -- until every rank has come as far (`prepare`): a rank that is lost before leaves the others with what they had at the last
 -- commit, one that is lost later leaves all of them one step further. So nothing large is ever copied for a commit. What is
--- small is kept on a board in shared memory (host/base/commit_board.h), for this rank to go back to, and for the process that
+-- small is kept on a board in shared memory (host/pages/commit_board.h), for this rank to go back to, and for the process that
 -- takes its place.
 --
 -- A device is only given its collectives, and when a rank is lost it comes back from them with anything: `prepare` waits until

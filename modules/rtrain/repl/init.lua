@@ -1,4 +1,4 @@
--- rtrain/repl/init.lua: a session of `rtrain repl`: what its lines mean. host/cli/repl.cpp reads them and runs what read()
+-- rtrain/repl/init.lua: a session of `rtrain repl`: what its lines mean. host/cli/train/repl.cpp reads them and runs what read()
 -- gives.
 
 local class = require 'base.class'

@@ -1,7 +1,7 @@
 -- rtrain/run/script_calls.lua: what the controller asks the script while a run goes on: name → a function that answers.
 --
 -- The controller's threads may not touch Lua. They post an event {type = 'call', id, name, argument}, and the thread that
--- called fit() answers it between two others (host/train/script_calls.h).
+-- called fit() answers it between two others (host/train/run/script_calls.h).
 
 local class = require 'base.class'
 local errors = require 'base.errors'

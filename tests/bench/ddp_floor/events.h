@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/base/fd.h"
+#include "host/base/files/fd.h"
 
 namespace rtrain::floor {
 

@@ -1,8 +1,8 @@
 // tests/bench/instructions/codec.cpp: a report as the bytes of a frame, and back, counted.
 #include <string>
 
-#include "host/base/codec.h"
-#include "host/loop/frame.h"
+#include "host/base/codec/codec.h"
+#include "host/loop/channel/frame.h"
 #include "host/loop/messages/to_controller.h"
 #include "tests/bench/instructions/counted.h"
 

@@ -13,8 +13,8 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <vector>
 
-#include "host/engine/distributed/collective_names.h"
 #include "host/engine/distributed/shm/arena.h"
+#include "host/engine/distributed/shm/collective_names.h"
 #include "host/engine/distributed/shm/collectives.h"
 #include "host/engine/distributed/shm/messages.h"
 #include "host/engine/distributed/shm/queue.h"

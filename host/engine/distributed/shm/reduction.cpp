@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "host/base/error.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 #include "host/engine/runtime/dtype.h"
 
 namespace rtrain {

@@ -20,7 +20,7 @@
 
 #include "host/base/error.h"
 #include "host/base/random.h"
-#include "host/base/text.h"
+#include "host/base/text/text.h"
 
 namespace rtrain {
 

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "host/base/error.h"
-#include "host/base/fd.h"
+#include "host/base/files/fd.h"
 
 namespace rtrain {
 

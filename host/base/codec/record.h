@@ -1,0 +1,223 @@
+// host/base/codec/record.h: structs that travel as maps: each lists its members once, with their
+// names.
+//
+//   struct Part {
+//     static constexpr std::string_view kType = "part";
+//     int64_t id = 0;
+//     std::string bytes;
+//     static constexpr std::tuple kFields{required("id", &Part::id),
+//                                         required("bytes", &Part::bytes)};
+//   };
+//
+// A record has kFields, a message kType as well. A member is a boolean, a number, an enum, a
+// string, a Value, a List, an Error, a record, or a vector or std::optional of those. A required
+// field is always sent. An optional one is left out while it has its default value, and keeps it
+// where the map has no such field. Fields that are not listed are passed over: a newer sender may
+// say more.
+//
+// Both directions move what the record holds: large payloads are not copied.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "host/base/error.h"
+#include "host/base/value.h"
+
+namespace rtrain {
+
+template <class R, class T>
+struct Field {
+  std::string_view name;
+  T R::*member;
+  bool is_required;
+};
+
+template <class R, class T>
+constexpr Field<R, T> required(std::string_view name, T R::*member) {
+  return {name, member, true};
+}
+
+template <class R, class T>
+constexpr Field<R, T> optional(std::string_view name, T R::*member) {
+  return {name, member, false};
+}
+
+// The last one of an enum that a record holds: a number above it is refused. Specialized where the
+// enum does not name it.
+template <class E>
+inline constexpr E kLastOf = E::kLast;
+
+template <class T>
+concept Record = requires {
+  T::kFields;
+};
+template <class T>
+concept Message = Record<T> && requires {
+  T::kType;
+};
+
+// {code, message, traceback}, message and traceback cut at 64 KiB each.
+Value error_to_value(const Error& error);
+Error error_from_value(const Value& value);
+
+// The record as a map; a message's begins with its type.
+template <Record R>
+Value to_value(R record);
+
+// Of the message that the variant holds.
+template <Message... Ms>
+Value to_value(std::variant<Ms...> message) {
+  return std::visit([](auto& held) { return to_value(std::move(held)); }, message);
+}
+
+// Throws Error(kArgument) that names the message and the field: "message 'part': field 'id' is
+// missing".
+template <Record R>
+R from_value(Value value);
+
+// Details from here on.
+namespace record_fields {
+
+[[noreturn]] void missing(std::string_view field);
+[[noreturn]] void wrong(std::string_view what, std::string_view name, const Error& error);
+[[noreturn]] void out_of_range(int64_t number);
+
+template <class T>
+inline constexpr bool kIsOptional = false;
+template <class T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
+template <class T>
+inline constexpr bool kIsVector = false;
+template <class T>
+inline constexpr bool kIsVector<std::vector<T>> = !std::is_same_v<T, Value>;
+
+template <class T>
+Value take(T& member) {
+  if constexpr (Record<T>) {
+    return to_value(std::move(member));
+  } else if constexpr (kIsOptional<T>) {
+    return member ? take(*member) : Value();
+  } else if constexpr (kIsVector<T>) {
+    List out;
+    out.reserve(member.size());
+    for (auto& each : member) out.push_back(take(each));
+    return out;
+  } else if constexpr (std::is_same_v<T, Error>) {
+    return error_to_value(member);
+  } else if constexpr (std::is_enum_v<T>) {
+    return Value(static_cast<int64_t>(member));
+  } else {
+    return Value(std::move(member));
+  }
+}
+
+template <Record R>
+R read(Value& value);
+
+template <class T>
+T give(Value& value) {
+  if constexpr (Record<T>) {
+    return read<T>(value);
+  } else if constexpr (kIsOptional<T>) {
+    return value.is_nil() ? T() : T(give<typename T::value_type>(value));
+  } else if constexpr (kIsVector<T>) {
+    T out;
+    out.reserve(value.as_list().size());
+    for (Value& each : value.as_list()) out.push_back(give<typename T::value_type>(each));
+    return out;
+  } else if constexpr (std::is_same_v<T, Error>) {
+    return error_from_value(value);
+  } else if constexpr (std::is_same_v<T, Value>) {
+    return std::move(value);
+  } else if constexpr (std::is_same_v<T, List>) {
+    return std::move(value.as_list());
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return std::move(value.as_string());
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return value.as_bool();
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return value.as_float();
+  } else if constexpr (std::is_enum_v<T>) {
+    const int64_t number = value.as_int();
+    if (number < 0 || number > static_cast<int64_t>(kLastOf<T>)) out_of_range(number);
+    return static_cast<T>(number);
+  } else {
+    const int64_t number = value.as_int();
+    if (!std::in_range<T>(number)) out_of_range(number);
+    return static_cast<T>(number);
+  }
+}
+
+template <class T>
+bool is_default(const T& member) {
+  if constexpr (kIsOptional<T>) {
+    return !member;
+  } else if constexpr (kIsVector<T>) {
+    return member.empty();
+  } else if constexpr (std::is_same_v<T, Error> || Record<T>) {
+    return false;  // is always sent
+  } else {
+    return member == T();
+  }
+}
+
+template <class R, class T>
+void add(Map& out, R& record, const Field<R, T>& field) {
+  T& member = record.*field.member;
+  if (!field.is_required && is_default(member)) return;
+  out.set(std::string(field.name), take(member));
+}
+
+template <class R, class T>
+void read_field(Map& map, R& record, const Field<R, T>& field) {
+  Value* value = map.find(field.name);
+  if (value == nullptr && field.is_required) missing(field.name);
+  if (value == nullptr || (!field.is_required && value->is_nil())) return;
+  try {
+    record.*field.member = give<T>(*value);
+  } catch (const Error& e) {
+    wrong("field", field.name, e);
+  }
+}
+
+template <Record R>
+R read(Value& value) {
+  Map& map = value.as_map();
+  R out;
+  std::apply([&](const auto&... field) { (read_field(map, out, field), ...); }, R::kFields);
+  return out;
+}
+
+}  // namespace record_fields
+
+template <Record R>
+Value to_value(R record) {
+  Map out;
+  if constexpr (Message<R>) out.set("type", R::kType);
+  std::apply([&](const auto&... field) { (record_fields::add(out, record, field), ...); },
+             R::kFields);
+  return out;
+}
+
+template <Record R>
+R from_value(Value value) {
+  if constexpr (Message<R>) {
+    try {
+      return record_fields::read<R>(value);
+    } catch (const Error& e) {
+      record_fields::wrong("message", R::kType, e);
+    }
+  } else {
+    return record_fields::read<R>(value);
+  }
+}
+
+}  // namespace rtrain

@@ -1,0 +1,38 @@
+// host/base/files/input_file.h: a regular file as a ByteSource.
+//
+// Copied bytes come by pread: a file that shrinks meanwhile is an error. A mapped file that shrinks
+// ends the process at the next access (SIGBUS), as with every mapping.
+#pragma once
+
+#include "host/base/files/byte_source.h"
+
+namespace rtrain {
+
+class InputFile final : public ByteSource {
+ public:
+  enum class Access {
+    kCopy,
+    kMap,  // private and copy-on-write: changes never reach the file
+  };
+
+  // Throws Error(kNotFound) without such a file, Error(kEnvironment) when it cannot be opened or
+  // mapped, Error(kArgument) when it is a folder, a pipe or a device. Messages name the path.
+  InputFile(const std::string& path, Access access);
+  ~InputFile() override;
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  uint64_t size() const override { return size_; }
+  void read(uint64_t offset, void* to, size_t size) const override;
+  std::shared_ptr<char> mapping() const override { return mapping_; }
+
+ private:
+  void map();
+
+  std::string path_;
+  int fd_ = -1;
+  uint64_t size_ = 0;
+  std::shared_ptr<char> mapping_;  // outlives the file
+};
+
+}  // namespace rtrain

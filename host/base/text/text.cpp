@@ -1,0 +1,125 @@
+#include "host/base/text/text.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+
+#include "host/base/text/terminal_text.h"
+
+namespace rtrain {
+namespace {
+
+constexpr std::string_view kBreaks = "\n\r\t";
+constexpr std::string_view kBreakNames = "nrt";
+
+}  // namespace
+
+namespace text_detail {
+void append(std::string& out, double part) {
+  const bool is_integer = std::abs(part) < 1e15 && part == std::trunc(part);
+  out.append(is_integer ? std::to_string(static_cast<long long>(part)) : format_double(part));
+}
+}  // namespace text_detail
+
+std::string format_double(double number) {
+  if (std::isnan(number)) return "nan";
+  if (std::isinf(number)) return number > 0 ? "inf" : "-inf";
+  char buffer[40];
+  const auto [end, status] = std::to_chars(buffer, buffer + sizeof buffer, number);
+  return std::string(buffer, end);
+}
+
+std::string join(std::span<const std::string> parts, std::string_view separator) {
+  std::string out;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) out.append(separator);
+    out.append(parts[i]);
+  }
+  return out;
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> out;
+  size_t start = 0;
+  while (true) {
+    const size_t end = text.find(separator, start);
+    out.emplace_back(text.substr(start, end - start));
+    if (end == std::string_view::npos) return out;
+    start = end + 1;
+  }
+}
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const size_t first = text.find_first_not_of(kSpace);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+std::string one_line(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (const size_t at = kBreaks.find(c); at != std::string_view::npos) {
+      out += '\\';
+      out += kBreakNames[at];
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+namespace {
+
+// Optimal string alignment distance (Damerau-Levenshtein without repeated edits of a substring).
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  for (size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t cost = a[i - 1] == b[j - 1] ? 0 : 1;
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + cost});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+std::string to_lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::string> nearest_name(std::string_view name,
+                                        std::span<const std::string> candidates) {
+  const std::string folded = to_lower(name);
+  std::optional<std::string> best;
+  size_t best_distance = 3;
+  for (const std::string& candidate : candidates) {
+    const size_t shorter = std::min(name.size(), candidate.size());
+    if (std::max(name.size(), candidate.size()) - shorter > 2) continue;
+    const size_t distance = edit_distance(folded, to_lower(candidate));
+    if (distance < best_distance && distance * 2 <= name.size()) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+std::string suggestion(std::string_view name, std::span<const std::string> candidates) {
+  if (auto near = nearest_name(name, candidates)) {
+    return cat(": did you mean '", terminal_line(*near), "'?");
+  }
+  constexpr size_t kShortList = 24;
+  if (candidates.empty() || candidates.size() > kShortList) return {};
+  return cat(": valid names: ", terminal_line(join(candidates, ", ")));
+}
+
+}  // namespace rtrain

@@ -1,0 +1,36 @@
+// host/cli/checkpoints/checkpoints.h: what `rtrain checkpoints RUN ACTION` does with a run's
+// checkpoints, one file per action.
+#pragma once
+
+#include <string>
+
+#include "host/base/value.h"
+#include "host/cli/screen/listing.h"
+
+namespace rtrain {
+
+struct CheckpointsOptions : ListingOptions {
+  std::string action;  // "": list
+  std::string name;    // of one checkpoint, "best" or "latest"; "": what the action takes
+  bool all = false;
+  std::string output;
+  bool safetensors = false;
+  std::string file;
+  std::string part;
+  int64_t keep = -1;  // < 0: not said
+  bool yes = false;
+  bool dry_run = false;
+};
+
+// The checkpoint that is meant, as RunReader::checkpoints has it. Error(kUsage) with the names
+// there are.
+Value find_checkpoint(OpenRun& run, const std::string& name);
+
+// Compares every file with the manifest: Error(kCheckpoint) after the listing when one differs.
+void verify_checkpoints(const CheckpointsOptions& options);
+// Copies a checkpoint's files, or makes one safetensors file of its tensors.
+void export_checkpoint(const CheckpointsOptions& options);
+// Removes all but the best ones and the latest.
+void prune_checkpoints(const CheckpointsOptions& options);
+
+}  // namespace rtrain

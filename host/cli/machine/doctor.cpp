@@ -1,0 +1,172 @@
+// rtrain doctor: whether each thing that rtrain needs works here, and what mends it. rtrain
+// self-check: of that, what this machine lacks.
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "host/base/error.h"
+#include "host/base/text/counted.h"
+#include "host/base/text/shell_word.h"
+#include "host/base/text/text.h"
+#include "host/cli/machine/doctor_check.h"
+#include "host/cli/parser/command.h"
+#include "host/cli/screen/colour.h"
+#include "host/cli/screen/layout.h"
+#include "host/cli/screen/listing.h"
+#include "host/store/files/file.h"
+#include "host/store/files/folder_copy.h"
+
+namespace rtrain {
+namespace {
+
+struct DoctorOptions {
+  bool json = false;
+  bool train = false;
+};
+
+size_t count_of(const std::vector<Check>& checks, CheckStatus status) {
+  return static_cast<size_t>(
+      std::ranges::count_if(checks, [&](const Check& check) { return check.status == status; }));
+}
+
+Value to_json(const std::vector<Check>& checks) {
+  const bool fails = count_of(checks, CheckStatus::kFailure) > 0;
+  const bool warns = count_of(checks, CheckStatus::kWarning) > 0;
+  List rows;
+  for (const Check& check : checks) {
+    rows.push_back(Map{{"name", check.name},
+                       {"status", std::string(status_name(check.status))},
+                       {"finding", check.finding},
+                       {"mend", check.mend.empty() ? Value() : Value(check.mend)}});
+  }
+  const CheckStatus worst = fails   ? CheckStatus::kFailure
+                            : warns ? CheckStatus::kWarning
+                                    : CheckStatus::kOk;
+  return Map{{"status", std::string(status_name(worst))}, {"checks", std::move(rows)}};
+}
+
+std::string painted(const Check& check) {
+  constexpr size_t kWidth = 9;
+  std::string name(status_name(check.status));
+  const std::string blank(kWidth - name.size(), ' ');
+  if (!wants_colour()) return name + blank;
+  const char* colour = check.status == CheckStatus::kOk        ? "32"
+                       : check.status == CheckStatus::kWarning ? "33"
+                                                               : "31";
+  return cat("\x1b[", colour, "m", name, "\x1b[0m", blank);
+}
+
+// Each as it is known: some take a second.
+class DoctorReport {
+ public:
+  enum class Shown { kNothing, kLacks, kAll };
+
+  explicit DoctorReport(Shown shown) : shown_(shown) {}
+
+  void add(const std::vector<Check>& checks) {
+    constexpr size_t kNameWidth = 18;
+    constexpr size_t kIndent = 9;
+    for (const Check& check : checks) {
+      checks_.push_back(check);
+      const bool is_lack = check.status != CheckStatus::kOk;
+      if (shown_ == Shown::kNothing || (shown_ == Shown::kLacks && !is_lack)) continue;
+      std::cout << painted(check) << check.name << std::string(kNameWidth - check.name.size(), ' ')
+                << check.finding << "\n";
+      if (!check.mend.empty()) std::cout << std::string(kIndent, ' ') << "→ " << check.mend << "\n";
+      std::cout << std::flush;
+    }
+  }
+
+  const std::vector<Check>& checks() const { return checks_; }
+
+ private:
+  Shown shown_;
+  std::vector<Check> checks_;
+};
+
+// The document, where it is asked for, and the exit code.
+void finish(const DoctorReport& report, bool json) {
+  if (json) print_json(to_json(report.checks()));
+  std::vector<std::string> failed;
+  for (const Check& check : report.checks()) {
+    if (check.status == CheckStatus::kFailure) failed.push_back(check.name);
+  }
+  if (!failed.empty()) throw Error(Code::kEnvironment, cat("what fails: ", join(failed, ", ")));
+}
+
+// What does not depend on the user's folders and on other processes.
+void run_self_check(bool json) {
+  DoctorReport report(json ? DoctorReport::Shown::kNothing : DoctorReport::Shown::kLacks);
+  report.add(check_libraries());
+  report.add(check_machine());
+  finish(report, json);
+  if (json) return;
+  const size_t warnings = count_of(report.checks(), CheckStatus::kWarning);
+  std::cout << "this machine has what training needs: " << counted(report.checks().size(), "check")
+            << (warnings == 0 ? "" : cat(", ", counted(warnings, "warning")))
+            << "; rtrain doctor shows each\n";
+}
+
+void run_doctor(const DoctorOptions& options) {
+  DoctorReport report(options.json ? DoctorReport::Shown::kNothing : DoctorReport::Shown::kAll);
+  report.add(check_libraries());
+  report.add(check_machine());
+  report.add(check_folders());
+  report.add(check_network());
+  if (options.train) report.add({check_training()});
+  finish(report, options.json);
+  if (options.json) return;
+  const size_t warnings = count_of(report.checks(), CheckStatus::kWarning);
+  std::cout << "\nnothing fails" << (warnings == 0 ? "" : cat(", ", counted(warnings, "warning")))
+            << (options.train ? "" : "; rtrain doctor --train also trains with two ranks") << "\n";
+}
+
+}  // namespace
+
+Check check_training() {
+  constexpr double kTimeoutS = 120;
+  const std::string name = "training";
+  // Short: sockets lie below.
+  const std::string folder = make_temp_folder("rtrain-doctor-");
+  const std::string environment = cat("RTRAIN_STORAGE=", shell_word(folder + "/storage"),
+                                      " RTRAIN_RUNTIME_DIR=", shell_word(folder + "/runtime"),
+                                      " RTRAIN_CALLBACKS= RTRAIN_LAUNCHER=local");
+  const OwnOutput output = run_own("require('rtrain.doctor.self_test')()", kTimeoutS, environment);
+  remove_tree(folder);
+  if (output.has_ended && output.exit_code == 0) {
+    return {name, CheckStatus::kOk, last_words(output.text)};
+  }
+  return {name, CheckStatus::kFailure,
+          output.has_ended ? cat("the self-test ends with code ", output.exit_code, ": ",
+                                 last_words(output.text))
+                           : "the self-test of two ranks does not end within 120 s",
+          "mend what fails above; else `rtrain init blank hello` makes a script that shows more"};
+}
+
+void add_self_check(Parser& parser) {
+  auto json = std::make_shared<bool>(false);
+  Command command =
+      parser.command("self-check", "Say what this machine lacks, of what training needs");
+  command.flag("--json", json.get(), "one JSON document");
+  command.footer(
+      "The checks of rtrain doctor that are about libraries and the machine, without your "
+      "folders,\n"
+      "your network and a training: each warning and failure, with what mends it. The exit code is "
+      "4\nwhere something fails, else 0. Keys of --json: as rtrain doctor");
+  command.action([json] { run_self_check(*json); });
+}
+
+void add_doctor(Parser& parser) {
+  auto options = std::make_shared<DoctorOptions>();
+  Command command = parser.command(
+      "doctor", "Check each thing that rtrain needs here, and say what mends what fails");
+  command.flag("--json", &options->json, "one JSON document");
+  command.flag("--train", &options->train,
+               "also train with two ranks, which report and save a checkpoint");
+  command.footer(
+      "Each line is ok, a warning or a failure. The exit code is 4 where something fails, else 0.\n"
+      "Nothing is left behind. Keys of --json: status, checks (name, status, finding, mend)");
+  command.action([options] { run_doctor(*options); });
+}
+
+}  // namespace rtrain

@@ -1,0 +1,87 @@
+// rtrain gc: removes files that no row of the store refers to.
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "host/base/text/counted.h"
+#include "host/base/text/text.h"
+#include "host/cli/parser/command.h"
+#include "host/cli/screen/listing.h"
+#include "host/store/db/schema.h"
+#include "host/store/files/file.h"
+#include "host/store/upkeep/garbage.h"
+
+namespace rtrain {
+namespace {
+
+struct Options : ListingOptions {
+  bool dry_run = false;
+};
+
+std::string reason_text(Garbage::Kind kind) {
+  switch (kind) {
+    case Garbage::Kind::kRemoved:
+      return "of a run that was removed";
+    case Garbage::Kind::kLink:
+      return "of a rename that was cut off";
+    case Garbage::Kind::kFolder:
+      return "of a run that the store does not have";
+    case Garbage::Kind::kStaged:
+      return "staged, and in no checkpoint";
+    case Garbage::Kind::kCheckpoint:
+      return "a checkpoint that its run does not have";
+  }
+  return "";
+}
+
+// Nothing where there is none. For a dry run the folder need not be writable.
+std::optional<Database> open_store(const std::string& path, bool dry_run) {
+  if (!path_exists(path)) return std::nullopt;
+  if (!dry_run) return Database::open(path);
+  std::optional<Database> database = Database::open_read_only(path);
+  if (database) check_is_store(*database);
+  return database;
+}
+
+void collect(const Options& options) {
+  const std::string storage = options.storage_path();
+  const std::string path = storage + "/rtrain.db";
+  List rows;
+  if (std::optional<Database> database = open_store(path, options.dry_run)) {
+    for (const Garbage& each : find_garbage(*database, storage)) {
+      const bool removed = !options.dry_run && remove_garbage(*database, each);
+      rows.push_back(Map{{"path", each.path},
+                         {"reason", reason_text(each.kind)},
+                         {"size_bytes", each.size_bytes},
+                         {"removed", removed}});
+    }
+  }
+  if (options.for_programs()) return options.print(rows);
+  int64_t total = 0;
+  for (const Value& row : rows) {
+    const bool counts = options.dry_run || row["removed"].as_bool();
+    if (counts) total += row["size_bytes"].as_int();
+    std::cout << row["path"].as_string() << "  " << human_size(row["size_bytes"].as_int()) << ", "
+              << row["reason"].as_string() << (counts ? "" : ": in use, left alone") << "\n";
+  }
+  std::cerr << (options.dry_run ? "would remove " : "removed ") << counted(rows.size(), "item")
+            << ", " << human_size(total) << "\n";
+}
+
+}  // namespace
+
+void add_gc(Parser& parser) {
+  auto options = std::make_shared<Options>();
+  Command command = parser.command("gc", "Remove files that no run of the store refers to");
+  command.flag("-n,--dry-run", &options->dry_run, "list them, remove nothing");
+  add_listing_options(command, *options);
+  command.footer(
+      "Looks for what killed processes have left: files of removed runs, staged files, "
+      "checkpoints\n"
+      "of a run that it does not list, folders of runs that are not in the store and have no\n"
+      "checkpoint. Leaves alone what a live run owns, and all that rtrain has not made.\n"
+      "Keys of --json, for each item: path, reason, size_bytes, removed");
+  command.action([options] { collect(*options); });
+}
+
+}  // namespace rtrain

@@ -1,0 +1,248 @@
+#include "host/cli/parser/parser.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <climits>
+#include <iostream>
+
+#include "host/base/error.h"
+#include "host/base/text/text.h"
+#include "host/cli/parser/unknown_name.h"
+
+namespace rtrain {
+namespace {
+
+// "--json", "-f", as they are typed.
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+KnownNames known_names(const CLI::App& app) {
+  KnownNames known{option_names(app), {}};
+  for (const CLI::App* command : app.get_subcommands({}))
+    known.commands.emplace_back(command->get_name(), option_names(*command));
+  return known;
+}
+
+// What a value is by its name in the help.
+Offer offer_of(const std::string& value) {
+  static const std::map<std::string, Source> kSources = {
+      {"ARGS", Source::kFiles}, {"FILE", Source::kFiles},    {"FOLDER", Source::kFolders},
+      {"PATH", Source::kFiles}, {"RUN", Source::kRuns},      {"NAME|FILE", Source::kFiles},
+      {"TAG", Source::kTags},   {"METRIC", Source::kMetrics}};
+  const auto found = kSources.find(value);
+  return found == kSources.end() ? Offer() : Offer{.sources = {found->second}};
+}
+
+std::vector<Offer> offers_for(const CLI::Option& option, const std::string& value,
+                              const OfferMap& offers) {
+  const auto found = offers.find(&option);
+  return found == offers.end() ? std::vector{offer_of(value)} : found->second;
+}
+
+bool is_hidden(const CLI::Option& option) { return option.get_group().empty(); }
+
+std::vector<OptionRow> option_rows(const CLI::App& command, const OfferMap& offers) {
+  std::vector<OptionRow> rows;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_positional() || is_hidden(*option)) continue;
+    OptionRow row;
+    for (const std::string& name : option->get_snames()) row.names.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) row.names.push_back("--" + name);
+    row.help = option->get_description();
+    if (option->get_items_expected_max() > 0) {
+      row.value = split(option->get_type_name(), ':').front();  // a range may follow
+      row.repeats = option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+      row.offer = offers_for(*option, row.value, offers).front();
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<ArgumentRow> argument_rows(const CLI::App& command, const OfferMap& offers) {
+  std::vector<ArgumentRow> rows;
+  for (const CLI::Option* option : command.get_options()) {
+    if (!option->get_positional()) continue;
+    const std::string name = option->get_name(/*positional=*/true);
+    rows.push_back({name, option->get_description(), option->get_required(),
+                    option->get_items_expected_max() > 1, offers_for(*option, name, offers)});
+  }
+  return rows;
+}
+
+}  // namespace
+
+Option& Option::required() {
+  option_->required();
+  return *this;
+}
+
+Option& Option::value_name(const std::string& name) {
+  option_->type_name(name);
+  return *this;
+}
+
+Option& Option::repeatable() {
+  option_->allow_extra_args(false)->take_all();
+  return *this;
+}
+
+Option& Option::at_least(int least) {
+  option_->check(CLI::Range(least, INT_MAX).description(""));
+  return *this;
+}
+
+Option& Option::within(double least, double most) {
+  option_->check(CLI::Range(least, most));
+  return *this;
+}
+
+Option& Option::one_of(const std::vector<std::string>& values) {
+  check([values](const std::string& given) {
+    if (std::find(values.begin(), values.end(), given) != values.end()) return std::string();
+    return cat("unknown '", given, "'", suggestion(given, values));
+  });
+  return offers({.words = values});
+}
+
+Option& Option::check(const std::function<std::string(const std::string&)>& message) {
+  option_->check(CLI::Validator(message, ""));
+  return *this;
+}
+
+Option& Option::excludes(const Option& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Option& Option::offers(const Offer& offer) {
+  (*offers_)[option_] = {offer};
+  return *this;
+}
+
+Option& Option::then_offers(const Offer& offer) {
+  std::vector<Offer>& places = (*offers_)[option_];
+  if (places.empty()) places.push_back(offer_of(option_->get_name(/*positional=*/true)));
+  places.push_back(offer);
+  return *this;
+}
+
+Option Command::argument(const std::string& name, OptionTarget target, const std::string& help) {
+  return option(name, target, help);
+}
+
+Option Command::option(const std::string& names, OptionTarget target, const std::string& help) {
+  return std::visit(
+      [&](auto* value) { return Option(app_->add_option(names, *value, help), offers_); }, target);
+}
+
+Option Command::flag(const std::string& names, bool* target, const std::string& help) {
+  return Option(app_->add_flag(names, *target, help), offers_);
+}
+
+Option Command::flag(const std::string& names, const std::function<void()>& call,
+                     const std::string& help) {
+  return Option(app_->add_flag_callback(names, call, help), offers_);
+}
+
+void Command::leave_the_rest() { app_->positionals_at_end(); }
+
+void Command::footer(const std::string& text) { app_->footer(text); }
+
+void Command::action(const std::function<void()>& run) {
+  if (!explain_) {
+    app_->final_callback(run);
+    return;
+  }
+  app_->final_callback([run, explain = explain_] {
+    try {
+      run();
+    } catch (const Error& e) {
+      throw explain(e);
+    }
+  });
+}
+
+Parser::Parser(const std::string& program, const std::string& summary, const std::string& version,
+               const std::function<std::string()>& licenses)
+    : app_(std::make_unique<CLI::App>(summary, program)), offers_(std::make_unique<OfferMap>()) {
+  app_->require_subcommand(1);
+  app_->get_formatter()->label("REQUIRED", "");
+  // Before --version: of two flags that print a text, the first one does.
+  app_->add_flag_callback(
+      "--licenses", [licenses] { throw CLI::CallForVersion(licenses(), 0); },
+      "with --version: the licences of all that is inside");
+  app_->set_version_flag("--version", version);
+}
+
+Parser::~Parser() = default;
+
+Command Parser::command(const std::string& name, const std::string& summary) {
+  return Command(app_->add_subcommand(name, summary), offers_.get());
+}
+
+CommandTable Parser::table() const {
+  CommandTable table{
+      app_->get_name(), app_->get_description(), app_->version(), option_rows(*app_, *offers_), {}};
+  for (const CLI::App* command : app_->get_subcommands({})) {
+    table.commands.push_back({command->get_name(), command->get_description(),
+                              command->get_footer(), command->get_positionals_at_end(),
+                              argument_rows(*command, *offers_), option_rows(*command, *offers_)});
+  }
+  return table;
+}
+
+void Parser::footer(const std::string& text) { app_->footer(text); }
+
+std::string Parser::help() const { return app_->help(); }
+
+namespace {
+
+bool has_command(const CLI::App& app, const std::string& name) {
+  const auto commands = app.get_subcommands({});
+  return std::any_of(commands.begin(), commands.end(),
+                     [&](const CLI::App* command) { return command->get_name() == name; });
+}
+
+// `help` and `help COMMAND`, as other programs have them.
+std::vector<std::string> without_help_command(const CLI::App& app,
+                                              const std::vector<std::string>& args) {
+  if (args.empty() || args.front() != "help") return args;
+  if (args.size() == 1) return {"--help"};
+  if (!has_command(app, args[1])) return {args[1]};  // an error
+  return {args[1], "--help"};
+}
+
+// The command whose help says how it is used; the program's own where none was named.
+std::string help_command(const CLI::App& app, const std::vector<std::string>& args) {
+  const auto name = std::find_if(args.begin(), args.end(),
+                                 [](const std::string& arg) { return !arg.starts_with("-"); });
+  if (name == args.end() || !has_command(app, *name)) return "rtrain --help";
+  return cat("rtrain ", *name, " --help");
+}
+
+}  // namespace
+
+std::string Parser::parse(const std::vector<std::string>& typed) {
+  const std::vector<std::string> args = without_help_command(*app_, typed);
+  try {
+    app_->parse(std::vector(args.rbegin(), args.rend()));  // CLI11 takes them from the back
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) {
+      app_->exit(e);  // prints the help or the version
+      return "";
+    }
+    const std::string unknown = explain_unknown_name(known_names(*app_), args);
+    throw Error(Code::kUsage, cat(unknown.empty() ? e.what() : unknown, "\nRun `",
+                                  help_command(*app_, args), "`."));
+  }
+  return app_->get_subcommands().front()->get_name();
+}
+
+}  // namespace rtrain

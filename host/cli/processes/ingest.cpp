@@ -1,0 +1,89 @@
+// rtrain --ingest NUMBER PARENT_PID: makes blocks of rows for a rank (modules/rtrain/data/ingest);
+// rtrain --far-ingest NUMBER PARENT_PID: for one on another host.
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "host/base/codec/codec.h"
+#include "host/bind/modules.h"
+#include "host/cli/parser/command.h"
+#include "host/cli/processes/leave.h"
+#include "host/loop/messages/ingest.h"
+#include "host/loop/processes/process.h"
+#include "host/loop/processes/worker_descriptors.h"
+#include "host/lua/guard.h"
+#include "host/lua/libraries/engine_loader.h"
+#include "host/lua/require.h"
+#include "host/lua/state.h"
+#include "host/wire/secret.h"
+#include "host/wire/tls_tunnel.h"
+
+namespace rtrain {
+namespace {
+
+constexpr size_t kMostOrderBytes = 65536;
+constexpr std::chrono::seconds kConnectTime{10};
+
+int report(int number, const Error& error) {
+  std::fprintf(stderr, "rtrain: ingest worker %d: %s\n", number, error.what());
+  return exit_code(error.code());
+}
+
+void serve(int channel_fd) {
+  State state;
+  add_host_modules(state);
+  push_module_function(state, "rtrain.data.ingest.maker", "main");
+  lua_pushinteger(state, channel_fd);
+  protected_call(state, 1, 0);
+}
+
+void serve_near() { serve(kChannelFd); }
+
+message::StartIngest receive_order() {
+  std::string bytes(kMostOrderBytes, '\0');
+  const ssize_t n = ::recv(kChannelFd, bytes.data(), bytes.size(), 0);
+  if (n <= 0) throw Error(Code::kPeerLost, "its host's agent has gone");
+  bytes.resize(static_cast<size_t>(n));
+  return from_value<message::StartIngest>(decode(bytes));
+}
+
+void serve_far() {
+  const message::StartIngest order = receive_order();
+  const Secret secret(order.secret, "the rank");
+  const auto tunnel =
+      TlsTunnel::connect(order.address, order.port,
+                         secret.derive({.role = "ingest", .run_id = order.run_id}), kConnectTime);
+  serve(tunnel->take_socket());
+}
+
+int run_as(int number, int parent_pid, void (*body)()) {
+  struct stat info {};
+  if (fstat(kChannelFd, &info) != 0 || !S_ISSOCK(info.st_mode)) {
+    std::fputs("rtrain: an ingest worker is started by its rank alone\n", stderr);
+    return exit_code(Code::kUsage);
+  }
+  die_with_parent(parent_pid);
+  // What a function of the user starts must not hold the channel open when this process is gone.
+  fcntl(kChannelFd, F_SETFD, FD_CLOEXEC);
+  take_engine_file(kEngineFd);
+  int code = 0;
+  try {
+    body();
+  } catch (const Error& e) {
+    code = report(number, e);
+  } catch (const std::exception& e) {
+    code = report(number, HostTranslate::from(e));
+  }
+  leave(code);
+}
+
+}  // namespace
+
+int run_ingest(int number, int parent_pid) { return run_as(number, parent_pid, &serve_near); }
+
+int run_far_ingest(int number, int parent_pid) { return run_as(number, parent_pid, &serve_far); }
+
+}  // namespace rtrain

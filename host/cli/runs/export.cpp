@@ -1,0 +1,258 @@
+// rtrain export RUN…: what runs reported and logged, for other programs.
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "host/base/clock.h"
+#include "host/base/codec/json.h"
+#include "host/base/codec/metric_path.h"
+#include "host/base/error.h"
+#include "host/base/files/new_file.h"
+#include "host/base/files/new_file_buffer.h"
+#include "host/base/text/counted.h"
+#include "host/base/text/text.h"
+#include "host/cli/parser/command.h"
+#include "host/cli/runs/page_files.h"
+#include "host/cli/runs/parquet_file.h"
+#include "host/cli/screen/listing.h"
+#include "host/dash/offline_page.h"
+#include "host/store/files/file.h"
+#include "host/store/import/event_file.h"
+#include "host/store/read/run_table.h"
+
+namespace rtrain {
+namespace {
+
+// Without --json, whose place --format has.
+struct Options {
+  ListingOptions listing;
+  std::vector<std::string> runs;
+  std::vector<std::string> tags;
+  std::string format = "csv";
+  std::string output;
+  bool series = false;
+  bool escape_formulas = false;
+  bool html = false;
+};
+
+std::vector<RunRef> runs_of(RunReader& reader, const Options& options) {
+  std::vector<RunRef> runs = options.listing.find_runs(options.runs);
+  for (RunRef& run : tagged_runs(reader, options.tags)) runs.push_back(std::move(run));
+  if (!runs.empty()) return runs;
+  throw Error(Code::kUsage, options.tags.empty() ? std::string("export: give a RUN, or --tag TAG")
+                                                 : no_tagged_run(reader, options.tags));
+}
+
+// The file that `write` fills, piece by piece: whole, or as it was.
+template <class Write>
+void write_file(const std::string& path, const Write& write) {
+  NewFile file(path);
+  NewFileBuffer buffer(file);
+  std::ostream out(&buffer);
+  write(out);
+  out.flush();
+  file.commit();
+}
+
+// To the file, or to stdout where none was named.
+template <class Write>
+void write_text(const Options& options, const Write& write) {
+  if (options.output.empty() || options.output == "-") {
+    write(std::cout);
+    return;
+  }
+  write_file(options.output, write);
+  std::cerr << "wrote " << options.output << "\n";
+}
+
+// As `rtrain metrics --json`, with the run's name.
+void write_json_lines(std::ostream& out, RunReader& reader, const std::vector<RunRef>& runs,
+                      bool series) {
+  for (const RunRef& run : runs) {
+    if (!series) {
+      reader.each_report(run, [&](const RankReport& report) {
+        out << to_json(Map{{"run", run.name},
+                           {"index", report.index},
+                           {"attempt", report.attempt},
+                           {"time", time_text(report.time_ms)},
+                           {"metrics", report.metrics}})
+            << '\n';
+      });
+      continue;
+    }
+    for (const std::string& key : reader.series_names(run)) {
+      reader.each_point(run, key, std::nullopt, [&](const LoggedPoint& logged) {
+        out << to_json(Map{{"run", run.name},
+                           {"key", key},
+                           {"step", logged.point.step},
+                           {"time", time_text(logged.point.time_ms)},
+                           {"rank", logged.rank},
+                           {"value", logged.point.value}})
+            << '\n';
+      });
+    }
+  }
+}
+
+EventFile::Histogram histogram_of(const Value& stored) {
+  const auto numbers = [](const Value& list) {
+    std::vector<double> out;
+    for (const Value& number : list.as_list()) out.push_back(number.as_float());
+    return out;
+  };
+  std::vector<double> limits = numbers(stored["edges"]);
+  limits.erase(limits.begin());
+  return {.min = stored["min"].as_float(),
+          .max = stored["max"].as_float(),
+          .num = stored["num"].as_float(),
+          .sum = stored["sum"].as_float(),
+          .sum_squares = stored["sum_squares"].as_float(),
+          .limits = std::move(limits),
+          .counts = numbers(stored["counts"])};
+}
+
+// Those of rank 0 below their name, those of others below "rank-1/" and so on.
+void add_media_event(EventFile& file, const MediaRow& row, const std::string& content) {
+  const std::string tag = row.rank == 0 ? row.name : cat("rank-", row.rank, "/", row.name);
+  if (row.kind == "image") {
+    file.add_image(tag, row.step, row.time_ms, content);
+  } else if (row.kind == "histogram") {
+    file.add_histogram(tag, row.step, row.time_ms, histogram_of(from_json(content)));
+  } else {
+    file.add_text(tag, row.step, row.time_ms, content);
+  }
+}
+
+// Reports at their index, in one pass over them, and below "logged/" what train.log recorded under
+// a reported name.
+void write_events_of(std::ostream& out, RunReader& reader, const RunRef& run) {
+  std::optional<EventFile> file;
+  const auto add = [&](const std::string& tag, int64_t step, int64_t time_ms, double value) {
+    if (!file) file.emplace(out, time_ms);
+    file->add_scalar(tag, step, time_ms, value);
+  };
+  std::set<std::string> reported;
+  reader.each_report(run, [&](const RankReport& report) {
+    each_metric(report.metrics, [&](const std::string& name, const Value& value) {
+      if (!value.is_number()) return;
+      reported.insert(name);
+      add(name, report.index, report.time_ms, value.as_float());
+    });
+  });
+  for (const std::string& name : reader.series_names(run)) {
+    const std::string tag = reported.contains(name) ? cat("logged/", name) : name;
+    reader.each_point(run, name, 0, [&](const LoggedPoint& logged) {
+      add(tag, logged.point.step, logged.point.time_ms, logged.point.value);
+    });
+  }
+  for (const MediaRow& row : reader.media(run)) {
+    if (row.kind == "table") continue;  // TensorBoard has none
+    if (!file) file.emplace(out, row.time_ms);
+    add_media_event(*file, row, reader.media_content(run, row.hash));
+  }
+  if (!file) file.emplace(out, 0);
+}
+
+void write_events(RunReader& reader, const std::vector<RunRef>& runs, const std::string& folder) {
+  for (const RunRef& run : runs) {
+    const std::string place = cat(folder, "/", run.name);
+    make_folders(absolute_path(place));
+    write_file(cat(place, "/events.out.tfevents.0.rtrain"),
+               [&](std::ostream& out) { write_events_of(out, reader, run); });
+  }
+  std::cerr << "wrote " << folder << ": tensorboard --logdir " << folder << "\n";
+}
+
+void write_page(const Options& options, const std::vector<RunRef>& runs) {
+  const Api api(options.listing.storage_path());
+  OfflineOmissions omitted;
+  write_text(options, [&](std::ostream& out) {
+    omitted = write_offline_page(out, api, runs, page_files());
+  });
+  const OfflineLimits limits;
+  if (omitted.curves > 0) {
+    std::cerr << "rtrain: without " << counted(omitted.curves, "curve") << ": of a run the first "
+              << limits.curves << " are in it\n";
+  }
+  if (omitted.media > 0) {
+    std::cerr << "rtrain: without " << counted(omitted.media, "image or other content")
+              << " of early steps: " << human_size(static_cast<int64_t>(limits.media_bytes))
+              << " of them are in it\n";
+  }
+}
+
+void export_runs(const Options& options) {
+  if (options.escape_formulas && (options.html || options.format != "csv")) {
+    throw Error(Code::kUsage, "export --escape-formulas is for --format csv");
+  }
+  const bool is_text = options.format == "csv" || options.format == "json";
+  if (!is_text && options.output.empty()) {
+    throw Error(Code::kUsage, cat("export --format ", options.format, ": say -o ",
+                                  options.format == "parquet" ? "FILE" : "FOLDER"));
+  }
+  std::optional<RunReader> reader = options.listing.reader();
+  if (!reader) throw Error(Code::kUsage, "export: there are no runs yet");
+  const std::vector<RunRef> runs = runs_of(*reader, options);
+  if (options.html) return write_page(options, runs);
+  if (options.format == "tensorboard") return write_events(*reader, runs, options.output);
+  if (options.format == "json") {
+    return write_text(
+        options, [&](std::ostream& out) { write_json_lines(out, *reader, runs, options.series); });
+  }
+  const RunTable table = options.series ? series_table(*reader, runs) : report_table(*reader, runs);
+  if (options.format == "csv") {
+    const CsvFormulas formulas =
+        options.escape_formulas ? CsvFormulas::kEscaped : CsvFormulas::kKept;
+    return write_text(options, [&](std::ostream& out) { write_csv(table, out, formulas); });
+  }
+  write_parquet(table, options.output);
+  std::cerr << "wrote " << options.output << "\n";
+}
+
+}  // namespace
+
+void add_export(Parser& parser) {
+  auto options = std::make_shared<Options>();
+  Command command = parser.command("export",
+                                   "Write what runs reported as CSV, JSON lines, Parquet, "
+                                   "TensorBoard events, or as one HTML page");
+  add_runs_argument(command, options->runs);
+  command.option("--tag", &options->tags, "also all runs with this tag (all of several)")
+      .value_name("TAG")
+      .repeatable();
+  const Option html = command.flag(
+      "--html", &options->html, "the pages of `rtrain dash` about them as one file, for a browser");
+  command
+      .option("--format", &options->format,
+              "csv (default), json (JSON lines), parquet, or tensorboard (a folder)")
+      .value_name("FORMAT")
+      .one_of({"csv", "json", "parquet", "tensorboard"})
+      .excludes(html);
+  command
+      .option("-o,--output", &options->output,
+              "this file or folder; csv, json and --html go to stdout without it")
+      .value_name("PATH");
+  command
+      .flag("--series", &options->series,
+            "what train.log recorded instead; tensorboard has both, and media")
+      .excludes(html);
+  command.flag("--escape-formulas", &options->escape_formulas,
+               "in CSV: write a ' before a text that a spreadsheet would compute (= + - @)");
+  command
+      .option("--storage", &options->listing.storage,
+              "folder or URI of the store (else $RTRAIN_STORAGE, else ~/rtrain_results)")
+      .value_name("FOLDER");
+  command.footer(
+      "A row for each report: run, index, attempt, time, and a column for each metric; in JSON\n"
+      "lines the metrics are a map, as in `rtrain metrics --json`. With --series a row for each\n"
+      "point: run, key, rank, step, time, value. Values are exact, but for TensorBoard's, which\n"
+      "are 32 bit floats. --html needs no server and asks no network: `rtrain doc "
+      "guide/dashboard`\n"
+      "says what is in the file.");
+  command.explain_errors(&reading_error);
+  command.action([options] { export_runs(*options); });
+}
+
+}  // namespace rtrain

@@ -1,0 +1,171 @@
+// rtrain logs RUN: what the workers printed: <run>/logs/attempt-N/rank-R.log.
+#include <poll.h>
+
+#include <algorithm>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <utility>
+
+#include "host/base/clock.h"
+#include "host/base/codec/json.h"
+#include "host/base/error.h"
+#include "host/base/text/text.h"
+#include "host/cli/parser/command.h"
+#include "host/cli/screen/line_pattern.h"
+#include "host/cli/screen/listing.h"
+#include "host/store/read/newest_lines.h"
+#include "host/store/read/run_logs.h"
+
+namespace rtrain {
+namespace {
+
+struct Options : ListingOptions {
+  int64_t rank = -1;
+  int64_t attempt = -1;
+  bool follow = false;
+  int64_t tail = 0;  // 0: all lines
+  std::string pattern;
+  bool times = false;
+};
+
+// "0, 1", of the maps' entries of that name.
+std::string numbers(const List& rows, std::string_view name) {
+  std::vector<std::string> out;
+  for (const Value& row : rows) out.push_back(cat(row[name].as_int()));
+  return join(out, ", ");
+}
+
+bool has_number(const List& rows, std::string_view name, int64_t number) {
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](const Value& row) { return row[name].as_int() == number; });
+}
+
+// Refuses an attempt or a rank that the run does not have.
+void check_asked(OpenRun& run, const Options& options) {
+  const List attempts = run.reader.run(run.ref)["attempts"].as_list();
+  if (options.attempt >= 0 && !has_number(attempts, "attempt", options.attempt)) {
+    throw Error(Code::kUsage, cat("the run '", run.ref.name, "' has no attempt ", options.attempt,
+                                  ", its attempts: ", numbers(attempts, "attempt")));
+  }
+  if (options.rank < 0 || attempts.empty()) return;
+  const auto is_asked = [&](const Value& attempt) {
+    return attempt["attempt"].as_int() == options.attempt;
+  };
+  const auto found = std::find_if(attempts.begin(), attempts.end(), is_asked);
+  const Value& attempt = found == attempts.end() ? attempts.back() : *found;
+  const List& workers = attempt["workers"].as_list();
+  // None yet: they are being started.
+  if (workers.empty() || has_number(workers, "rank", options.rank)) return;
+  throw Error(Code::kUsage,
+              cat("attempt ", attempt["attempt"].as_int(), " of the run '", run.ref.name,
+                  "' has no rank ", options.rank, ", its ranks: ", numbers(workers, "rank")));
+}
+
+void print_line(const RunLogLine& line) {
+  std::cout << "[rank " << line.rank << "] " << line.log.text << "\n";
+}
+
+void print_timed_line(const RunLogLine& line) {
+  constexpr size_t kClockAt = 11;  // 2026-11-21T14:03:05.123Z
+  constexpr size_t kClockSize = 12;
+  const int64_t time_ms = line.log.time_ms;
+  std::cout << (time_ms == 0 ? std::string(kClockSize, '-')
+                             : time_text(time_ms).substr(kClockAt, kClockSize))
+            << " ";
+  print_line(line);
+}
+
+void print_json_line(const RunLogLine& line) {
+  std::cout << to_json(describe_log_line(line)) << "\n";
+}
+
+// Opens the logs that are there.
+void find_logs(RunLogs& logs) {
+  for (const int64_t rank : logs.find()) {
+    std::cerr << "rtrain: rank " << rank
+              << " has printed more than its log keeps (RunConfig.log_bytes): its first lines are "
+                 "gone\n";
+  }
+}
+
+LogChoice choice_of(const Options& options) {
+  LogChoice out{.rank = options.rank,
+                .attempt = options.attempt,
+                .all_attempts = options.follow,
+                .last_lines = options.tail};
+  if (options.pattern.empty()) return out;
+  auto pattern = std::make_shared<LinePattern>(options.pattern);
+  out.matches = [pattern](std::string_view line) { return pattern->matches(line); };
+  return out;
+}
+
+using PrintLine = std::function<void(const RunLogLine&)>;
+
+// Where a tail is asked for, the last lines of what is there.
+void print_new_lines(RunLogs& logs, bool at_end, int64_t tail, const PrintLine& print) {
+  find_logs(logs);
+  if (tail == 0) {
+    logs.each_new_line(at_end, print);
+    return;
+  }
+  NewestLines newest(static_cast<size_t>(tail));
+  logs.each_new_line(at_end, [&](const RunLogLine& line) { newest.add(line); });
+  newest.take(print);
+}
+
+void follow(RunLogs& logs, const OpenRun& run, int64_t tail, const PrintLine& print) {
+  constexpr int kPauseMs = 100;
+  bool live = true;
+  while (live) {
+    // Asked before reading, so that what was written before the end is still read.
+    live = run.reader.is_live(run.ref);
+    print_new_lines(logs, !live, std::exchange(tail, 0), print);
+    std::cout.flush();
+    if (live) ::poll(nullptr, 0, kPauseMs);
+  }
+}
+
+// A list with one line of text for each item: a log need not fit into memory.
+void print_as_json(RunLogs& logs, int64_t tail) {
+  const char* separator = "\n  ";
+  std::cout << "[";
+  print_new_lines(logs, true, tail, [&](const RunLogLine& line) {
+    std::cout << separator << to_json(describe_log_line(line));
+    separator = ",\n  ";
+  });
+  std::cout << "\n]\n";
+}
+
+}  // namespace
+
+void add_logs(Parser& parser) {
+  auto options = std::make_shared<Options>();
+  Command command = parser.command("logs", "Show what the workers of a run printed");
+  add_run_argument(command, *options);
+  command.option("--rank", &options->rank, "of this rank alone").at_least(0);
+  command.option("--attempt", &options->attempt, "of this attempt (else the last)").at_least(0);
+  command.option("--grep", &options->pattern, "lines that match, as for grep -E")
+      .value_name("PATTERN");
+  command.option("-n,--tail", &options->tail, "the last N lines alone").at_least(1);
+  command.flag("-t,--times", &options->times, "with the time (UTC) at which it was printed");
+  const Option follow_flag =
+      command.flag("-f,--follow", &options->follow, "go on until the run ends");
+  command.footer(
+      "Lines of all ranks in the order in which they were printed.\n"
+      "Keys of --json, for each line: attempt, rank, time (of runs that have it), line");
+  add_listing_options(command, *options).excludes(follow_flag);
+  command.action([options] {
+    OpenRun run = options->open_run();
+    check_asked(run, *options);
+    RunLogs logs(run.ref, choice_of(*options));
+    const PrintLine print = options->for_programs() ? print_json_line
+                            : options->times        ? print_timed_line
+                                                    : print_line;
+    if (options->follow) return follow(logs, run, options->tail, print);
+    if (options->json) return print_as_json(logs, options->tail);
+    print_new_lines(logs, true, options->tail, print);
+  });
+}
+
+}  // namespace rtrain

@@ -1,0 +1,30 @@
+#include "host/cli/runs/page_files.h"
+
+#include "host/base/text/text.h"
+#include "host/lua/embed.h"
+
+namespace rtrain {
+namespace {
+
+std::string type_of(std::string_view name) {
+  if (name.ends_with(".html")) return "text/html; charset=utf-8";
+  if (name.ends_with(".js")) return "text/javascript; charset=utf-8";
+  if (name.ends_with(".css")) return "text/css; charset=utf-8";
+  if (name.ends_with(".svg")) return "image/svg+xml";
+  return kJsonType;
+}
+
+}  // namespace
+
+std::vector<PageFile> page_files() {
+  std::vector<PageFile> out;
+  for (const NamedText& page : embedded_web_files()) {
+    const bool is_first = page.name == "index.html";
+    out.push_back({.path = is_first ? "/" : cat("/", page.name),
+                   .type = type_of(page.name),
+                   .bytes = page.text});
+  }
+  return out;
+}
+
+}  // namespace rtrain

@@ -1,0 +1,52 @@
+#include "host/cli/runs/queued_runs.h"
+
+#include <optional>
+
+#include "host/bind/modules.h"
+#include "host/lua/convert.h"
+#include "host/lua/guard.h"
+#include "host/lua/state.h"
+
+namespace rtrain {
+namespace {
+
+// Asks modules/rtrain/launch/.
+class Launchers {
+ public:
+  Launchers() { add_host_modules(state_); }
+
+  // Nothing where it does not answer.
+  std::optional<bool> is_gone(const std::string& launcher, const std::string& job) {
+    lua_getglobal(state_, "require");
+    lua_pushstring(state_, "rtrain.launch");
+    protected_call(state_, 1, 1);
+    lua_getfield(state_, -1, "is_gone");
+    push_value(state_, launcher);
+    push_value(state_, job);
+    protected_call(state_, 2, 1);
+    std::optional<bool> out;
+    if (!lua_isnil(state_, -1)) out = lua_toboolean(state_, -1) != 0;
+    lua_pop(state_, 2);
+    return out;
+  }
+
+ private:
+  State state_;
+};
+
+}  // namespace
+
+void find_lost_jobs(List& runs, RunReader& reader) {
+  std::optional<Launchers> launchers;
+  for (Value& run : runs) {
+    if (run["status"] != Value("QUEUED")) continue;
+    const Value environment = reader.run(reader.find(run["run_id"].as_string()))["environment"];
+    if (!launchers) launchers.emplace();
+    const auto gone =
+        launchers->is_gone(environment["launcher"].string_or(""), environment["job"].string_or(""));
+    if (!gone) return;  // each answer would be waited for
+    if (*gone) run.as_map().set("status", "LOST");
+  }
+}
+
+}  // namespace rtrain

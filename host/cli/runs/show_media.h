@@ -1,0 +1,21 @@
+// host/cli/runs/show_media.h: rtrain show RUN --media: images, histograms, tables and texts of a
+// run.
+#pragma once
+
+#include <string>
+
+#include "host/cli/screen/listing.h"
+#include "host/store/read/run_table.h"
+
+namespace rtrain {
+
+struct MediaOutput {
+  std::string folder;  // they are written into it as files: .png, .json, .csv, .txt; or empty
+  CsvFormulas formulas = CsvFormulas::kKept;  // in the .csv files
+  std::string images;  // as picture_form (host/cli/screen/pictures.h) takes it
+};
+
+// All of them as a list, and those of the newest step.
+void show_media(const ListingOptions& options, OpenRun& run, const MediaOutput& output);
+
+}  // namespace rtrain

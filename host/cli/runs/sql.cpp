@@ -1,0 +1,65 @@
+// rtrain sql QUERY: any question to the store.
+#include <iostream>
+#include <memory>
+
+#include "host/base/error.h"
+#include "host/cli/parser/command.h"
+#include "host/cli/screen/listing.h"
+#include "host/store/db/schema.h"
+
+namespace rtrain {
+namespace {
+
+void print_rows(const RunReader::Table& table) {
+  std::vector<Column> columns;
+  for (const std::string& name : table.columns) columns.push_back({name});
+  std::vector<std::vector<std::string>> rows;
+  for (const List& row : table.rows) {
+    std::vector<std::string> cells;
+    for (size_t i = 0; i < row.size(); ++i) {
+      cells.push_back(row[i].is_nil() ? "" : human_number(row[i]));
+      if (row[i].is_number()) columns[i].right = true;
+    }
+    rows.push_back(std::move(cells));
+  }
+  print_table(columns, rows);
+}
+
+Value rows_as_maps(const RunReader::Table& table) {
+  List out;
+  for (const List& row : table.rows) {
+    Map entry;
+    for (size_t i = 0; i < row.size(); ++i) entry.set(table.columns[i], row[i]);
+    out.push_back(std::move(entry));
+  }
+  return out;
+}
+
+}  // namespace
+
+void add_sql(Parser& parser) {
+  struct Options : ListingOptions {
+    std::string query;
+    bool schema = false;
+  };
+  auto options = std::make_shared<Options>();
+  Command command = parser.command("sql", "Ask the store in SQL; nothing can be changed");
+  command.argument("QUERY", &options->query, "one SELECT");
+  command.flag("--schema", &options->schema, "print the tables and views");
+  add_listing_options(command, *options);
+  command.footer("With --json a list of rows, each a map of column and value");
+  command.action([options] {
+    if (options->schema) {
+      if (options->for_programs()) return options->print(Map{{"schema", schema_text()}});
+      std::cout << schema_text();
+      return;
+    }
+    if (options->query.empty()) throw Error(Code::kUsage, "sql: give a QUERY, or --schema");
+    std::optional<RunReader> reader = options->reader();
+    const RunReader::Table table = reader ? reader->query(options->query) : RunReader::Table{};
+    if (options->for_programs()) return options->print(rows_as_maps(table));
+    if (reader) print_rows(table);
+  });
+}
+
+}  // namespace rtrain

@@ -1,0 +1,16 @@
+// host/cli/screen/chart_file.h: a chart as the picture that -o FILE asks for.
+#pragma once
+
+#include <string>
+
+#include "host/plot/painter.h"
+
+namespace rtrain {
+
+// Throws Error(kUsage) for a name that ends neither in .svg nor in .png.
+void check_chart_path(const std::string& path);
+
+// Writes the picture, and a line about it to stderr. REQUIRES: check_chart_path(path).
+void write_chart(const Chart& chart, const std::string& path, const PictureSize& size = {});
+
+}  // namespace rtrain

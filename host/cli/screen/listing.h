@@ -1,0 +1,81 @@
+// host/cli/screen/listing.h: what the listing commands share: --storage, --json, tables and human
+// units.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "host/base/value.h"
+#include "host/cli/parser/parser.h"
+#include "host/cli/screen/layout.h"
+#include "host/store/read/run_reader.h"
+
+namespace rtrain {
+
+struct ListingOptions {
+  std::string storage;
+  bool json = false;            // one document
+  std::string format = "text";  // or "json": a document a line
+  bool wide = false;
+  std::string run;
+
+  // --storage, else $RTRAIN_STORAGE, else ~/rtrain_results. Absolute.
+  std::string storage_path() const;
+  // The store, or nothing after a line on stderr that there is none yet.
+  std::optional<RunReader> reader() const;
+  // The store of the run asked for; Error(kUsage) when there is none.
+  OpenRun open_run() const;
+  // The same for several; one that is named twice comes once.
+  std::vector<RunRef> find_runs(const std::vector<std::string>& names) const;
+  // Whether a program reads the output, and the answer for it: with --json one document, with
+  // --format json each item of a list as a line.
+  bool for_programs() const { return json || format == "json"; }
+  void print(const Value& document) const;
+  // The columns that output may take: those of the terminal, in a pipe $COLUMNS, else any number.
+  size_t width() const;
+};
+
+// What a command that reads the store throws: its content is not code, so that a text that is not
+// JSON or a value of another type is damage. Error(kEnvironment) then.
+Error reading_error(const Error& error);
+
+// Adds --storage, --format and --json, the option that it returns.
+Option add_listing_options(Command& command, ListingOptions& options);
+// Adds --wide.
+void add_wide_option(Command& command, ListingOptions& options);
+// What RUN may be, for help texts.
+inline constexpr const char* kRunHelp =
+    "a name, a unique beginning of a name or id, 'last', or best:METRIC[:min|max]";
+// Adds the positional RUN.
+void add_run_argument(Command& command, ListingOptions& options);
+
+// Adds the positional RUN….
+Option add_runs_argument(Command& command, std::vector<std::string>& runs);
+
+// What keeps a text from becoming a tag, as Option::check wants it.
+std::string new_tag_error(const std::string& tag);
+
+// The runs that have all these tags; none where no tag is given.
+std::vector<RunRef> tagged_runs(RunReader& reader, const std::vector<std::string>& tags);
+
+// That no run has all these tags, with the tag that was meant.
+std::string no_tagged_run(RunReader& reader, const std::vector<std::string>& tags);
+
+// Writes the bytes to the file, which is whole or as it was. Error(kEnvironment).
+void write_output(const std::string& path, const std::string& bytes);
+
+// One JSON document on stdout.
+void print_json(const Value& value);
+
+void print_table(const std::vector<Column>& columns,
+                 const std::vector<std::vector<std::string>>& rows, size_t width = kAnyWidth);
+
+std::string human_duration(double seconds);       // "3.2 s", "4 m 05 s", "2 h 10 m", "3 d 4 h"
+std::string human_size(int64_t bytes);            // "12.3 MB"
+std::string human_time(const Value& time);        // "2026-11-21 14:03:05"; "" for nil
+std::string human_number(const Value& value);     // five significant digits; other values as JSON
+std::string human_shape(const Value& shape);      // "(60000, 28, 28)"; "" for nil
+std::string human_metrics(const Value& metrics);  // "loss 0.25  accuracy 0.9", on one line
+
+}  // namespace rtrain

@@ -1,0 +1,32 @@
+// host/cli/screen/pictures.h: pictures on a terminal, as sixel data or as half blocks.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "host/base/value.h"
+#include "host/cli/parser/parser.h"
+
+namespace rtrain {
+
+enum class PictureForm {
+  kNone,
+  kBlocks,  // characters of two pixels each
+  kSixel,
+};
+
+// --images FORM of a command that shows pictures: what picture_form() takes.
+void add_images_option(Command& command, std::string& form);
+
+// "blocks" and "sixel" are that form wherever stdout goes. "" and "auto": none where stdout is no
+// terminal with colours (host/cli/screen/colour.h); else sixel where the terminal says that it
+// shows it, which is waited for.
+PictureForm picture_form(const std::string& form);
+
+// How many pixels wide and high a picture may be on a terminal with that many columns.
+size_t picture_size(PictureForm form, size_t columns);
+
+// {label, width, height, pixels} each, as modules/rtrain/data/peek.lua makes them.
+void print_pictures(const List& pictures, PictureForm form);
+
+}  // namespace rtrain

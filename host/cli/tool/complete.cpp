@@ -1,0 +1,194 @@
+// rtrain --complete SOURCE CURRENT [WORD…]: what the store has for the word that is being typed.
+// For the scripts of `rtrain completion`, not for users. CURRENT is that word, WORD… are the
+// command and the words before it. A line is a candidate, or one with a tab and a description.
+//
+// Who types waits for this, so it looks only at the disk, ends after two seconds whatever happens,
+// and says nothing of errors.
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <iostream>
+#include <optional>
+
+#include "host/base/codec/json.h"
+#include "host/base/codec/metric_path.h"
+#include "host/base/text/terminal_text.h"
+#include "host/base/text/text.h"
+#include "host/cli/parser/command.h"
+#include "host/cli/screen/listing.h"
+#include "host/store/read/listing_columns.h"
+#include "host/store/runs/storage_folder.h"
+
+namespace rtrain {
+namespace {
+
+constexpr unsigned kMostSeconds = 2;
+constexpr int64_t kMostRuns = 1000;
+constexpr int64_t kRunsForMetrics = 20;
+constexpr int64_t kReportsForMetrics = 100;
+constexpr std::string_view kBest = "best:";
+
+struct Request {
+  std::string source;
+  std::string current;
+  std::string command;
+  std::vector<std::string> words;  // without options
+  std::string storage;
+};
+
+Request read_request(const std::vector<std::string>& args) {
+  Request out{args[0], args[1], args.size() > 2 ? args[2] : "", {}, ""};
+  for (size_t i = 3; i < args.size(); ++i) {
+    constexpr std::string_view kStorage = "--storage=";
+    if (args[i].starts_with(kStorage)) {
+      out.storage = args[i].substr(kStorage.size());
+    } else if (args[i] == "--storage" && i + 1 < args.size()) {
+      out.storage = args[++i];
+    } else if (!args[i].starts_with("-")) {
+      out.words.push_back(args[i]);
+    }
+  }
+  return out;
+}
+
+// A candidate that holds a line break or commands a terminal is left out.
+void offer(const std::string& candidate, const std::string& current,
+           const std::string& description = "") {
+  if (!candidate.starts_with(current) || terminal_line(candidate) != candidate) return;
+  std::cout << candidate;
+  if (!description.empty()) std::cout << '\t' << terminal_line(description);
+  std::cout << '\n';
+}
+
+std::vector<RunRef> newest_runs(RunReader& reader) {
+  std::vector<RunRef> out;
+  for (const Value& run : reader.runs({.where = {}, .sort = {}, .limit = kRunsForMetrics})) {
+    out.push_back(reader.find(run["run_id"].as_string()));
+  }
+  return out;
+}
+
+// Those that the words name; words that name none are something else.
+std::vector<RunRef> named_runs(RunReader& reader, const Request& request) {
+  std::vector<RunRef> out;
+  for (const std::string& word : request.words) {
+    try {
+      out.push_back(reader.find(word));
+    } catch (const std::exception&) {
+    }
+  }
+  return out;
+}
+
+// What was logged, and what the newest reports have: all of a long run would take too long.
+std::vector<std::string> metric_names(RunReader& reader, const RunRef& run) {
+  std::vector<std::string> out = reader.series_names(run);
+  const RunReader::Table reports =
+      reader.query(cat("SELECT metrics FROM reports WHERE run_id = ", in_quotes(run.run_id, '\''),
+                       " ORDER BY idx DESC LIMIT ", kReportsForMetrics));
+  for (const List& row : reports.rows) {
+    each_metric_text(row[0].as_string(), [&](std::string_view path, std::string_view value) {
+      constexpr std::string_view kNoNumber = "\"{[tf";
+      if (kNoNumber.find(value.front()) != std::string_view::npos) return;
+      out.push_back(from_json(path).as_string());
+    });
+  }
+  return out;
+}
+
+std::vector<std::string> metric_names(RunReader& reader, const std::vector<RunRef>& runs) {
+  std::vector<std::string> out;
+  for (const RunRef& run : runs) {
+    for (std::string& name : metric_names(reader, run)) out.push_back(std::move(name));
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+void offer_best(RunReader& reader, const std::string& current) {
+  for (const std::string& name : metric_names(reader, newest_runs(reader))) {
+    const std::string run = cat(kBest, name);
+    offer(run, current);
+    if (!current.starts_with(cat(run, ":"))) continue;
+    offer(cat(run, ":min"), current);
+    offer(cat(run, ":max"), current);
+  }
+}
+
+void offer_runs(RunReader& reader, const Request& request) {
+  const std::string& current = request.current;
+  if (current.starts_with(kBest)) return offer_best(reader, current);
+  RunFilter filter{.where = {}, .sort = {}, .limit = kMostRuns};
+  // Characters, as SQLite counts them: a byte that continues one is none.
+  const auto length =
+      std::count_if(current.begin(), current.end(), [](char c) { return (c & 0xC0) != 0x80; });
+  if (length > 0) {
+    filter.where = cat("substr(name, 1, ", length, ") = ", in_quotes(current, '\''));
+  }
+  filter.archived = request.command == "archive" || request.command == "rm";
+  for (const Value& run : reader.runs(filter)) {
+    offer(run["name"].as_string(), current,
+          cat(run["status"].as_string(), "  ", human_time(run["started_at"])));
+  }
+  offer("last", current, "the run that was started last");
+  offer(std::string(kBest), current, "METRIC[:min|max], the best run");
+}
+
+// `plot` takes several, with commas; `ls --sort` turns the order round with a "-".
+void offer_metrics(RunReader& reader, const Request& request) {
+  std::string front;
+  if (request.command == "plot") front = request.current.substr(0, request.current.rfind(',') + 1);
+  if (request.current.starts_with("-")) front = "-";
+  std::vector<RunRef> runs = named_runs(reader, request);
+  if (runs.empty()) runs = newest_runs(reader);
+  for (const std::string& name : metric_names(reader, runs)) {
+    offer(front + name, request.current);
+  }
+}
+
+void offer_tags(RunReader& reader, const Request& request) {
+  const RunReader::Table tags = reader.query(
+      "SELECT value, count(*) FROM runs, json_each(tags) GROUP BY value ORDER BY value");
+  for (const List& row : tags.rows) {
+    const int64_t runs = row[1].as_int();
+    offer(row[0].as_string(), request.current, cat(runs, runs == 1 ? " run" : " runs"));
+  }
+}
+
+void offer_checkpoints(RunReader& reader, const Request& request) {
+  const std::vector<RunRef> runs = named_runs(reader, request);
+  if (runs.empty()) return;
+  offer("best", request.current);
+  offer("latest", request.current);
+  for (const Value& checkpoint : reader.checkpoints(runs.front(), false)) {
+    offer(checkpoint["name"].as_string(), request.current, human_metrics(checkpoint["metrics"]));
+  }
+}
+
+void offer_all(const Request& request) {
+  std::optional<RunReader> reader = RunReader::open(storage_folder(request.storage));
+  if (!reader) return;
+  if (request.source == "runs") offer_runs(*reader, request);
+  if (request.source == "metrics") offer_metrics(*reader, request);
+  if (request.source == "tags") offer_tags(*reader, request);
+  if (request.source == "checkpoints") offer_checkpoints(*reader, request);
+}
+
+}  // namespace
+
+int run_complete(const std::vector<std::string>& args) {
+  if (args.size() < 2) return 0;
+  std::signal(SIGALRM, [](int) { _exit(0); });
+  alarm(kMostSeconds);
+  try {
+    offer_all(read_request(args));
+  } catch (const std::exception&) {
+  }
+  std::cout.flush();
+  return 0;
+}
+
+}  // namespace rtrain

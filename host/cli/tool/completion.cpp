@@ -1,0 +1,50 @@
+// rtrain completion SHELL: the script that makes a shell complete rtrain's command lines.
+#include <iostream>
+#include <memory>
+
+#include "host/base/error.h"
+#include "host/cli/parser/command.h"
+#include "host/cli/tool/completion_scripts.h"
+
+namespace rtrain {
+
+std::string source_name(Source source) {
+  switch (source) {
+    case Source::kFiles:
+      return "files";
+    case Source::kFolders:
+      return "folders";
+    case Source::kRuns:
+      return "runs";
+    case Source::kMetrics:
+      return "metrics";
+    case Source::kTags:
+      return "tags";
+    case Source::kCheckpoints:
+      return "checkpoints";
+  }
+  RT_CHECK(false);
+}
+
+void add_completion(Parser& parser) {
+  auto shell = std::make_shared<std::string>();
+  Command command =
+      parser.command("completion", "Print what makes bash, zsh or fish complete rtrain's commands");
+  command.argument("SHELL", shell.get(), "bash, zsh or fish")
+      .required()
+      .one_of({"bash", "zsh", "fish"});
+  command.footer(
+      "bash: source <(rtrain completion bash)             in ~/.bashrc\n"
+      "zsh:  source <(rtrain completion zsh)              in ~/.zshrc, after compinit\n"
+      "fish: rtrain completion fish | source              in ~/.config/fish/config.fish\n"
+      "Names of runs, metrics, tags and checkpoints come from the store that --storage or\n"
+      "RTRAIN_STORAGE names.");
+  command.action([shell, &parser] {
+    const CommandTable table = parser.table();
+    if (*shell == "bash") std::cout << bash_completion(table);
+    if (*shell == "zsh") std::cout << zsh_completion(table);
+    if (*shell == "fish") std::cout << fish_completion(table);
+  });
+}
+
+}  // namespace rtrain

@@ -1,0 +1,20 @@
+// host/cli/tool/completion_scripts.h: what makes a shell complete rtrain's command lines: a script
+// for each shell, with the names of the table in it. Pure.
+//
+// What only the store knows a script asks with `rtrain --complete` (host/cli/tool/complete.cpp).
+#pragma once
+
+#include <string>
+
+#include "host/cli/parser/command_table.h"
+
+namespace rtrain {
+
+std::string bash_completion(const CommandTable& table);
+std::string zsh_completion(const CommandTable& table);
+std::string fish_completion(const CommandTable& table);
+
+// "runs", as a script asks for it.
+std::string source_name(Source source);
+
+}  // namespace rtrain

@@ -1,0 +1,71 @@
+// rtrain doc [NAME]: what a function, class or method of the library does, a guide, or what the
+// documentation has about some words. Lua
+// (rtrain.doc) finds the docstrings and guides; LibTorch is loaded only for operators.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/base/text/text.h"
+#include "host/bind/modules.h"
+#include "host/cli/parser/command.h"
+#include "host/cli/screen/colour.h"
+#include "host/cli/screen/listing.h"
+#include "host/lua/convert.h"
+#include "host/lua/guard.h"
+#include "host/lua/require.h"
+#include "host/lua/state.h"
+
+namespace rtrain {
+namespace {
+
+struct DocOptions {
+  std::vector<std::string> words;
+  std::string stubs;
+  bool json = false;
+};
+
+constexpr int kPipeColumns = 80;
+
+int output_columns() {
+  winsize size{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
+                                                                         : kPipeColumns;
+}
+
+Map to_map(const DocOptions& options) {
+  Map out{{"json", options.json}, {"columns", output_columns()}, {"colour", wants_colour()}};
+  if (!options.words.empty()) out.set("name", join(options.words, " "));
+  if (!options.stubs.empty()) out.set("stubs", options.stubs);
+  return out;
+}
+
+void run_doc(const DocOptions& options) {
+  State state;
+  add_host_modules(state);
+  push_module_function(state, "rtrain.doc", "run");
+  push_value(state, to_map(options));
+  protected_call(state, 1, 1);
+  if (options.json && options.stubs.empty()) print_json(to_value(state, -1, "doc"));
+}
+
+}  // namespace
+
+void add_doc(Parser& parser) {
+  auto options = std::make_shared<DocOptions>();
+  Command command =
+      parser.command("doc", "Explain a function, class or module, or search for words");
+  command.argument("NAME", &options->words,
+                   "torch.matmul, nn.Linear, x:view, train.report, torch.optim, guide/failures, or "
+                   "words to search for; without it: the modules and guides");
+  command.flag("--json", &options->json, "one JSON document");
+  command
+      .option("--stubs", &options->stubs,
+              "write declarations of the whole library for Lua language servers")
+      .value_name("FOLDER");
+  command.action([options] { run_doc(*options); });
+}
+
+}  // namespace rtrain

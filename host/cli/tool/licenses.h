@@ -1,0 +1,11 @@
+// host/cli/tool/licenses.h: what `rtrain --version --licenses` prints.
+#pragma once
+
+#include <string>
+
+namespace rtrain {
+
+// The version, LICENSE, NOTICE and the licence of each Debian package of which something is inside.
+std::string licenses_text();
+
+}  // namespace rtrain

@@ -1,0 +1,16 @@
+// host/cli/tool/man_page.h: manual pages in roff, for man and groff, from the table of commands.
+// Pure.
+#pragma once
+
+#include <string>
+
+#include "host/cli/parser/command_table.h"
+
+namespace rtrain {
+
+// rtrain(1): the commands, exit statuses and environment variables.
+std::string man_page(const CommandTable& table);
+// rtrain-COMMAND(1).
+std::string man_page(const CommandTable& table, const CommandRow& command);
+
+}  // namespace rtrain

@@ -1,0 +1,113 @@
+// rtrain check FILE: two batches of a training script on every rank, and what its model needs; no
+// run is recorded.
+#include <iostream>
+#include <memory>
+
+#include "host/base/text/counted.h"
+#include "host/base/text/text.h"
+#include "host/cli/parser/command.h"
+#include "host/cli/screen/listing.h"
+#include "host/cli/train/tryout.h"
+
+namespace rtrain {
+namespace {
+
+struct CheckOptions : TryoutOptions {
+  int64_t batches = 2;
+};
+
+void print_model(const Value& model) {
+  if (!model.is_map()) {
+    std::cout << "\nno model: prepare_model was not called\n";
+    return;
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const Value& layer : model["layers"].as_list()) {
+    const std::string& name = layer["name"].as_string();
+    rows.push_back({name.empty() ? "(model)" : name, layer["class"].as_string(),
+                    human_shape(layer["output_shape"]), cat(layer["parameters"].as_int())});
+  }
+  std::cout << "\n";
+  print_table({{.header = "LAYER", .key = true},
+               {.header = "CLASS"},
+               {.header = "OUTPUT"},
+               {.header = "PARAMETERS", .right = true}},
+              rows);
+  std::cout << "\n"
+            << counted(static_cast<size_t>(model["parameters"].as_int()), "parameter") << ", "
+            << model["trainable"].as_int() << " of them trained\n";
+}
+
+void print_memory(const Value& memory) {
+  if (!memory.is_map()) return;
+  int64_t total = 0;
+  std::vector<std::string> parts;
+  for (const char* name : {"parameters", "gradients", "optimizer", "buffers", "activations"}) {
+    const int64_t bytes = memory[name].as_int();
+    total += bytes;
+    parts.push_back(cat(name, " ", human_size(bytes)));
+  }
+  std::cout << "memory of a rank's training, estimated: " << human_size(total) << " ("
+            << join(parts, ", ") << ")\n";
+}
+
+void print_ranks(const Value& ranks) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Value& rank : ranks.as_list()) {
+    rows.push_back({cat(rank["rank"].as_int()),
+                    rank["device"].is_nil() ? "" : rank["device"].as_string(),
+                    cat(rank["batches"].as_int()), cat(rank["forward"].as_int()),
+                    cat(rank["backward"].as_int()), human_size(rank["peak_bytes"].as_int())});
+  }
+  std::cout << "\n";
+  print_table({{.header = "RANK", .right = true, .key = true},
+               {.header = "DEVICE"},
+               {.header = "BATCHES", .right = true},
+               {.header = "FORWARD", .right = true},
+               {.header = "BACKWARD", .right = true},
+               {.header = "PEAK OF PROCESS", .right = true}},
+              rows);
+}
+
+void check(const CheckOptions& options) {
+  const Value document = try_out(options, {.command = "check",
+                                           .probe = "model_probe",
+                                           .document = "check",
+                                           .asked = {{"batches", options.batches}},
+                                           .limit_batches = options.batches});
+  if (options.json) return print_json(document);
+  std::cout << options.file << " works: " << counted(document["ranks"].as_list().size(), "rank")
+            << ", loops of at most " << options.batches
+            << (options.batches == 1 ? " batch" : " batches") << "\n";
+  print_model(document["model"]);
+  print_memory(document["memory"]);
+  print_ranks(document["ranks"]);
+}
+
+}  // namespace
+
+void add_check(Parser& parser) {
+  auto options = std::make_shared<CheckOptions>();
+  Command command = parser.command(
+      "check", "Try a training script out: two batches on every rank; no run is recorded");
+  add_tryout_options(command, *options);
+  command
+      .option("--batches", &options->batches,
+              "every loop over a loader or dataset shard ends after N batches, the train function "
+              "at its Nth report, without a loader after N steps of its optimizer (default 2)")
+      .value_name("N")
+      .within(1, 1000000);
+  command.footer(
+      "The model is the first that prepare_model is given. What the script prints goes to stderr;\n"
+      "its reports, checkpoints and callbacks are dropped.\n"
+      "Keys of --json: script, num_workers, model (class, parameters, trainable, layers: name,\n"
+      "class, output_shape, parameters of its own), memory (bytes: parameters, gradients,\n"
+      "optimizer, buffers, activations), ranks (rank, device, batches: without a loader steps of\n"
+      "the optimizer, forward, backward: passes of training, peak_bytes of the process)\n"
+      "Exit codes: 0 it works; 1 the script fails, calls no fit(), or has neither a loop over a\n"
+      "loader nor a step of an optimizer; 2 wrong usage; 3 wrong configuration; 6 no loader within "
+      "--wait");
+  command.action([options] { check(*options); });
+}
+
+}  // namespace rtrain

@@ -1,0 +1,62 @@
+// rtrain init [TEMPLATE] FOLDER: a folder with a training script that runs as it is. Lua
+// (rtrain.project) writes the files.
+#include <algorithm>
+#include <memory>
+
+#include "host/bind/modules.h"
+#include "host/cli/parser/command.h"
+#include "host/lua/convert.h"
+#include "host/lua/embed.h"
+#include "host/lua/guard.h"
+#include "host/lua/require.h"
+#include "host/lua/state.h"
+
+namespace rtrain {
+namespace {
+
+struct InitOptions {
+  std::string first;
+  std::string second;
+};
+
+// With one argument it is the folder, of the template of that name where there is one.
+Map request_of(const InitOptions& options) {
+  if (!options.second.empty()) return {{"template", options.first}, {"folder", options.second}};
+  const std::vector<std::string> names = embedded_templates();
+  const bool is_template = std::find(names.begin(), names.end(), options.first) != names.end();
+  return {{"template", is_template ? options.first : "blank"}, {"folder", options.first}};
+}
+
+void run_init(const InitOptions& options) {
+  State state;
+  add_host_modules(state);
+  push_module_function(state, "rtrain.project", "run");
+  push_value(state, request_of(options));
+  protected_call(state, 1, 0);
+}
+
+}  // namespace
+
+void add_init(Parser& parser) {
+  auto options = std::make_shared<InitOptions>();
+  Command command = parser.command(
+      "init", "Make a folder with a training script that runs as it is: rtrain init mnist hello");
+  command
+      .argument("TEMPLATE", &options->first,
+                "mnist, cifar, tabular, gpt or blank; may be left out: blank, or the folder's name "
+                "where that is a template")
+      .required()
+      .offers({.sources = {Source::kFolders}, .words = embedded_templates()});
+  command.argument("FOLDER", &options->second,
+                   "where to; it may exist, without files of these names");
+  command.footer(
+      "mnist    a convolutional network on grey images, training loop and checkpoints\n"
+      "cifar    a convolutional network on coloured images, with train.loop and augmentation\n"
+      "tabular  a small network on the rows of a table, with rtrain.data\n"
+      "gpt      a small GPT on characters\n"
+      "blank    two layers on data that is made in the script, to begin with\n"
+      "None needs a download: without MNIST or CIFAR-10 in $RTRAIN_DATA, shapes are drawn.");
+  command.action([options] { run_init(*options); });
+}
+
+}  // namespace rtrain

@@ -1,0 +1,218 @@
+// rtrain repl: lines of Lua with rtrain's modules, at a terminal or from a pipe. What a line means
+// is said by rtrain.repl, in Lua.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "host/base/error.h"
+#include "host/base/text/text.h"
+#include "host/bind/modules.h"
+#include "host/cli/parser/command.h"
+#include "host/cli/processes/interrupt.h"
+#include "host/cli/processes/leave.h"
+#include "host/cli/screen/colour.h"
+#include "host/cli/screen/line_editor.h"
+#include "host/cli/screen/line_history.h"
+#include "host/lua/compiled_hooks.h"
+#include "host/lua/convert.h"
+#include "host/lua/guard.h"
+#include "host/lua/python_advice.h"
+#include "host/lua/ref.h"
+#include "host/lua/require.h"
+#include "host/lua/state.h"
+#include "host/lua/unset_globals.h"
+#include "host/machine/processes/full_stack.h"
+#include "host/store/files/file.h"
+#include "host/store/files/state_folder.h"
+#include "host/store/runs/environment.h"
+
+namespace rtrain {
+namespace {
+
+constexpr const char* kPrompt = "> ";
+constexpr const char* kMorePrompt = ">> ";
+
+// The object of class rtrain.repl, and what it makes of lines.
+class Session {
+ public:
+  Session() {
+    add_host_modules(state_);
+    replace_os_exit(state_, /*may_close=*/true);
+    const std::string folder = absolute_path(".");
+    add_script_folder(state_, folder);
+    push_module(state_, "rtrain.repl");
+    push_value(state_, Map{{"folder", folder},
+                           {"can_stop_loops", hooks_reach_compiled_code()},
+                           {"colour", wants_colour()}});
+    protected_call(state_, 1, 1);
+    session_ = Ref(state_);
+  }
+
+  bool has_ended() const { return has_ended_; }
+  // Whether the lines so far are the beginning of a chunk.
+  bool wants_more() const { return wants_more_; }
+  // Of the first error; 0 without one.
+  int exit_code() const { return exit_code_; }
+
+  void read(const std::string& line) {
+    push_method("read");
+    lua_pushlstring(state_, line.data(), line.size());
+    run_meaning(2);
+  }
+
+  // The input has ended.
+  void finish() {
+    push_method("finish");
+    run_meaning(1);
+  }
+
+  // Ctrl-C: the chunk's lines are forgotten.
+  void drop() {
+    push_method("drop");
+    protected_call(state_, 1, 0);
+    wants_more_ = false;
+  }
+
+  LineCompletion complete(const std::string& line) {
+    push_module(state_, "rtrain.repl.completion");
+    lua_pushlstring(state_, line.data(), line.size());
+    protected_call(state_, 1, 1);
+    const Value found = to_value(state_, -1, "completion");
+    lua_pop(state_, 1);
+    LineCompletion out{found["insert"].as_string(), {}};
+    if (found["choices"].is_list()) {
+      for (const Value& choice : found["choices"].as_list()) {
+        out.choices.push_back(choice.as_string());
+      }
+    }
+    return out;
+  }
+
+ private:
+  // Pushes the method and its self.
+  void push_method(const char* name) {
+    session_.push(state_);
+    lua_getfield(state_, -1, name);
+    lua_insert(state_, -2);
+  }
+
+  // Calls what is pushed and does what it says.
+  void run_meaning(int arguments) {
+    try {
+      const Interrupt interrupt(state_);
+      protected_call(state_, arguments, 3);
+      run(lua_tostring(state_, -3));
+    } catch (const Error& e) {
+      print(e);
+      if (exit_code_ == 0) exit_code_ = rtrain::exit_code(e.code());
+    }
+    lua_settop(state_, 0);
+    std::fflush(stdout);
+  }
+
+  // Stack: meaning, what, chunk.
+  void run(std::string_view meaning) {
+    wants_more_ = meaning == "more";
+    has_ended_ = meaning == "end";
+    if (meaning == "wrong") {
+      const std::string text = lua_tostring(state_, -1);
+      throw Error(Code::kUser, with_python_advice(state_, text, lua_tostring(state_, -2)));
+    }
+    if (meaning != "run") return;
+    if (lua_isfunction(state_, -1)) refuse_python_constants(state_);
+    lua_pop(state_, 1);
+    protected_call(state_, 0, 0);
+  }
+
+  void print(const Error& error) {
+    std::fflush(stdout);
+    std::cerr << "rtrain: " << error.message() << "\n";
+    push_method("shown_lines");
+    push_value(state_, error.message());
+    push_value(state_, error.traceback());
+    protected_call(state_, 3, 1);
+    if (lua_isstring(state_, -1) != 0) std::cerr << lua_tostring(state_, -1) << "\n";
+    lua_pop(state_, 1);
+  }
+
+  State state_;
+  Ref session_;
+  bool wants_more_ = false;
+  bool has_ended_ = false;
+  int exit_code_ = 0;
+};
+
+// Without a folder for it the history is that of the session alone.
+std::string history_path() {
+  try {
+    return cat(state_folder(), "/repl_history");
+  } catch (const Error&) {
+    return "";
+  }
+}
+
+void run_terminal(Session& session) {
+  std::cout << "rtrain " << rtrain_version()
+            << "  ? NAME explains, %help lists what else there is, Ctrl-D ends" << std::endl;
+  LineHistory history(history_path());
+  LineEditor editor(history.lines(),
+                    [&](const std::string& line) { return session.complete(line); });
+  while (!session.has_ended()) {
+    std::string line;
+    const auto outcome = editor.read(session.wants_more() ? kMorePrompt : kPrompt, line);
+    if (outcome == LineEditor::Outcome::kLine) {
+      history.add(line);
+      editor.add_history(line);
+      session.read(line);
+    } else if (session.wants_more() || outcome == LineEditor::Outcome::kInterrupted) {
+      if (outcome == LineEditor::Outcome::kEnd) std::cout << std::endl;
+      session.drop();
+    } else {
+      std::cout << std::endl;
+      break;
+    }
+  }
+}
+
+int run_pipe(Session& session) {
+  char* buffer = nullptr;
+  size_t size = 0;
+  ssize_t count = 0;
+  // Through C's stdin, which the lines may read from too.
+  while (!session.has_ended() && (count = ::getline(&buffer, &size, stdin)) >= 0) {
+    std::string line(buffer, static_cast<size_t>(count));
+    if (line.ends_with('\n')) line.pop_back();
+    session.read(line);
+  }
+  std::free(buffer);
+  if (!session.has_ended()) session.finish();
+  return session.exit_code();
+}
+
+void run_repl() {
+  explain_full_stack();
+  Session session;
+  if (::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1) return run_terminal(session);
+  if (const int code = run_pipe(session); code != 0) leave(code);
+}
+
+}  // namespace
+
+void add_repl(Parser& parser) {
+  Command command =
+      parser.command("repl", "Type Lua and see what it gives: tensors, modules, training");
+  command.footer(
+      "torch, nn, F, optim and train are there. An expression's value is shown, and is `_` on the\n"
+      "next line. A `local` outside of functions and blocks makes a global, which the next lines\n"
+      "see. `? torch.matmul` explains, TAB completes, %help lists what else there is.\n"
+      "From a pipe the lines run without prompts, also after an error; the exit code is that of\n"
+      "the first one. Lines are kept in $XDG_STATE_HOME/rtrain/repl_history, but for those that\n"
+      "begin with a space.");
+  command.action([] { run_repl(); });
+}
+
+}  // namespace rtrain

@@ -1,0 +1,80 @@
+// rtrain run FILE: runs a training script; its flags override what the script says.
+#include <iostream>
+#include <memory>
+
+#include "host/cli/parser/command.h"
+#include "host/cli/parser/script_arguments.h"
+#include "host/cli/train/run_options.h"
+#include "host/lua/convert.h"
+#include "host/lua/guard.h"
+#include "host/lua/require.h"
+
+namespace rtrain {
+namespace {
+
+// rtrain.run.launch leaves a mark in the flags.
+bool has_trained(lua_State* L) {
+  lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
+  lua_getfield(L, -1, "rtrain._flags");
+  lua_getfield(L, -1, "fitted");
+  const bool out = lua_toboolean(L, -1) != 0;
+  lua_pop(L, 3);
+  return out;
+}
+
+void run_script(State& state, const RunOptions& options) {
+  if (options.seed) {
+    push_module_function(state, "rtrain.worker.run_flags", "seed_script");
+    push_value(state, *options.seed);
+    protected_call(state, 1, 0);
+  }
+  run_file(state, options.file, unmarked(options.args));
+  if (has_trained(state) || options.quiet) return;
+  std::cerr << "rtrain: " << options.file
+            << " ended without a call of fit(): nothing was trained\n";
+}
+
+}  // namespace
+
+void add_run(Parser& parser, const std::vector<std::string>& command_line) {
+  auto options = std::make_shared<RunOptions>();
+  Command command = parser.command("run", "Train: run a script that calls fit()");
+  command.argument("FILE", &options->file, "training script").required();
+  add_run_options(command, *options);
+  command.flag(
+      "--local", [options] { options->num_workers = 0; },
+      "run the train function in this process, without workers");
+  command
+      .option("--set", &options->set,
+              "a value of train_loop_config, a.b=VALUE for a nested one; repeatable")
+      .repeatable()
+      .value_name("KEY=VALUE");
+  command
+      .option("--seed", &options->seed,
+              "seeds random numbers of the script and of every rank, and the seed of "
+              "train_loop_config where it has one")
+      .at_least(0)
+      .value_name("N");
+  command.flag("--deterministic", &options->deterministic,
+               "ranks seed alike (--seed, else 0), and GPUs compute the same each time "
+               "(train.torch.enable_reproducibility)");
+  const Option limit =
+      command
+          .option("--limit-batches", &options->limit_batches,
+                  "every loop over a DataLoader or dataset shard ends after N batches")
+          .at_least(1)
+          .value_name("N");
+  command
+      .option("--overfit", &options->overfit,
+              "the same, and each epoch gets the N batches of the first one again: a model that "
+              "works learns them by heart")
+      .at_least(1)
+      .value_name("N")
+      .excludes(limit);
+  command.argument("ARGS", &options->args, "after --: the script's own arguments (global `arg`)");
+  command.action([options, &command_line] {
+    run_with(*options, command_line, [&](State& state) { run_script(state, *options); });
+  });
+}
+
+}  // namespace rtrain

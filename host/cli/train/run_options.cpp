@@ -1,0 +1,167 @@
+#include "host/cli/train/run_options.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include "host/base/error.h"
+#include "host/base/text/text.h"
+#include "host/bind/modules.h"
+#include "host/cli/processes/job.h"
+#include "host/cli/screen/listing.h"
+#include "host/cli/train/requeue.h"
+#include "host/lua/convert.h"
+#include "host/lua/guard.h"
+#include "host/lua/require.h"
+#include "host/machine/processes/full_stack.h"
+#include "host/machine/processes/process_start.h"
+
+namespace rtrain {
+namespace {
+
+// The standard output becomes that of the events alone: what the script prints goes to stderr.
+int take_output_for_events() {
+  const int events = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+  if (events < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+    throw Error(Code::kEnvironment, cat("--json: ", std::string_view(std::strerror(errno))));
+  }
+  return events;
+}
+
+// Until a run takes the signals over, they end the process with the codes of an interrupted run.
+void exit_on_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int number) {
+    _exit(exit_code(number == SIGINT ? Code::kInterrupted : Code::kTerminated));
+  };
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU}) {
+    struct sigaction before {};
+    sigaction(number, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);
+  }
+}
+
+// The message of a wrong value, else nothing.
+std::string check_gpus(const std::string& text) {
+  const bool is_number =
+      text.find_first_not_of("0123456789") == std::string::npos && text.size() < 5;
+  return text == "all" || is_number ? "" : cat("'", text, "': expected all or a number");
+}
+
+List to_list(const std::vector<std::string>& texts) { return List(texts.begin(), texts.end()); }
+
+// What rtrain.run.launch reads as package.loaded['rtrain._flags'].
+Map flags_of(const RunOptions& options, const std::vector<std::string>& command) {
+  Map flags{{"script", options.file},
+            {"set", to_list(options.set)},
+            {"tags", to_list(options.tags)},
+            {"quiet", options.quiet},
+            {"oversubscribe", options.oversubscribe},
+            {"command", to_list(command)}};
+  if (options.num_workers) flags.set("num_workers", *options.num_workers);
+  if (options.max_failures) flags.set("max_failures", *options.max_failures);
+  if (options.seed) flags.set("seed", *options.seed);
+  if (options.deterministic) flags.set("deterministic", true);
+  if (options.limit_batches) flags.set("limit_batches", *options.limit_batches);
+  if (options.overfit) flags.set("overfit", *options.overfit);
+  if (!options.name.empty()) flags.set("name", options.name);
+  if (!options.storage.empty()) flags.set("storage", options.storage);
+  if (!options.note.empty()) flags.set("note", options.note);
+  if (!options.resume.empty()) flags.set("resume", options.resume);
+  if (!options.gpus.empty()) flags.set("gpus", options.gpus);
+  if (!options.launcher.empty()) flags.set("launcher", options.launcher);
+  flags.set("terminal", isatty(STDERR_FILENO) == 1);
+  if (options.json) flags.set("events_fd", take_output_for_events());
+  return flags;
+}
+
+void set_flag(lua_State* L, const char* name) {
+  lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
+  lua_getfield(L, -1, "rtrain._flags");
+  lua_pushboolean(L, 1);
+  lua_setfield(L, -2, name);
+  lua_pop(L, 2);
+}
+
+}  // namespace
+
+void add_run_options(Command& command, RunOptions& options) {
+  command
+      .option("-n,--num-workers", &options.num_workers,
+              "workers (ScalingConfig.num_workers); 0 is --local")
+      .at_least(0)
+      .value_name("N");
+  command.option("--name", &options.name, "the run's name (RunConfig.name)")
+      .offers({.sources = {Source::kRuns}});
+  command.option("--storage", &options.storage, "folder or URI of results (RunConfig.storage_path)")
+      .value_name("FOLDER");
+  command
+      .option("--max-failures", &options.max_failures,
+              "retries, -1 without end (FailureConfig.max_failures)")
+      .at_least(-1)
+      .value_name("N");
+  command.option("--tag", &options.tags, "a tag of the run; repeatable")
+      .value_name("TAG")
+      .repeatable()
+      .check(&new_tag_error);
+  command.option("--note", &options.note, "a note of the run");
+  command
+      .option("--resume", &options.resume,
+              "never, auto or must: whether to go on with a run of that name "
+              "(RunConfig.resume)")
+      .one_of({"never", "auto", "must"})
+      .value_name("MODE");
+  command
+      .option("--gpus", &options.gpus,
+              "all: a worker for each GPU, with -n one each; N: that many GPUs; 0: none "
+              "(ScalingConfig.use_gpu)")
+      .check(check_gpus)
+      .value_name("all|N")
+      .offers({.words = {"all"}});
+  command
+      .option("--launcher", &options.launcher,
+              "who started this process: slurm, openmpi, local, …, or a site's FILE.lua "
+              "(RTRAIN_LAUNCHER); "
+              "else its variables tell")
+      .value_name("NAME|FILE");
+  command.flag("--oversubscribe", &options.oversubscribe,
+               "do not wait for cores or GPUs that other runs hold: share them");
+  const Option quiet = command.flag("-q,--quiet", &options.quiet, "show errors only");
+  command
+      .flag(
+          "--json", &options.json,
+          "print the run's events as JSON lines (rtrain doc guide/events); what the script prints "
+          "goes to stderr")
+      .excludes(quiet);
+}
+
+void run_with(const RunOptions& options, const std::vector<std::string>& command_line,
+              const std::function<void(State& state)>& train) {
+  exit_on_signals();
+  explain_full_stack();
+  outlive_readers();
+  State state;
+  add_host_modules(state);
+  lua_getfield(state, LUA_REGISTRYINDEX, "_LOADED");
+  push_value(state, flags_of(options, command_line));
+  lua_setfield(state, -2, "rtrain._flags");
+  lua_pop(state, 1);
+  if (getenv("RTRAIN_TRIAL") != nullptr) {
+    push_module_function(state, "rtrain.tune.link", "begin");
+    protected_call(state, 0, 0);
+  }
+  if (const auto job = find_job(state, options.launcher)) {
+    if (job->task > 0 && !job->join) std::exit(run_agent(*job));
+    begin_job(*job);
+    set_flag(state, "has_agents");
+  }
+  // Before the agents end: their launcher may end a job whose processes end.
+  requeue_when_preempted(find_requeue_command(state, options.launcher));
+  train(state);
+}
+
+}  // namespace rtrain

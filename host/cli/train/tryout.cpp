@@ -1,0 +1,125 @@
+#include "host/cli/train/tryout.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+
+#include "host/base/text/text.h"
+#include "host/bind/modules.h"
+#include "host/cli/parser/script_arguments.h"
+#include "host/cli/screen/listing.h"
+#include "host/lua/convert.h"
+#include "host/lua/guard.h"
+#include "host/lua/require.h"
+#include "host/lua/state.h"
+#include "host/machine/processes/process_start.h"
+#include "host/store/files/file.h"
+#include "host/store/files/folder_copy.h"
+
+namespace rtrain {
+namespace {
+
+// A folder that goes with its scope.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_(make_temp_folder("rtrain-tryout-")) {}
+  ~TemporaryFolder() { remove_tree(path_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// Meanwhile what the script prints goes to stderr: stdout is the report's.
+class OutputToStderr {
+ public:
+  OutputToStderr() : kept_(dup(STDOUT_FILENO)) { dup2(STDERR_FILENO, STDOUT_FILENO); }
+  ~OutputToStderr() {
+    std::cout.flush();
+    std::fflush(stdout);
+    dup2(kept_, STDOUT_FILENO);
+    close(kept_);
+  }
+  OutputToStderr(const OutputToStderr&) = delete;
+  OutputToStderr& operator=(const OutputToStderr&) = delete;
+
+ private:
+  int kept_;
+};
+
+List to_list(const std::vector<std::string>& texts) { return List(texts.begin(), texts.end()); }
+
+// What rtrain.run.launch reads as package.loaded['rtrain._flags'].
+Map flags_of(const TryoutOptions& options, const Tryout& tryout, const std::string& folder) {
+  Map asked = tryout.asked;
+  asked.set("probe", tryout.probe);
+  asked.set("folder", folder);
+  asked.set("wait_s", options.wait_s);
+  Map flags{
+      {"script", options.file},
+      {"set", to_list(options.set)},
+      {"tags", List()},
+      {"quiet", true},
+      {"oversubscribe", true},
+      {"command", List{"rtrain", tryout.command, options.file}},
+      {"storage", cat(folder, "/storage")},
+      {"launcher", "local"},
+      {"resume", "never"},
+      {"max_failures", 0},
+      {"tryout", asked},
+  };
+  if (tryout.limit_batches) flags.set("limit_batches", *tryout.limit_batches);
+  if (options.num_workers) flags.set("num_workers", *options.num_workers);
+  if (!options.gpus.empty()) flags.set("gpus", options.gpus);
+  return flags;
+}
+
+}  // namespace
+
+void add_tryout_options(Command& command, TryoutOptions& options) {
+  command.argument("FILE", &options.file, "training script that calls fit()").required();
+  command.option("-n,--num-workers", &options.num_workers, "workers; default: as the script says")
+      .at_least(0)
+      .value_name("N");
+  command
+      .option("--set", &options.set,
+              "a value of train_loop_config, a.b=VALUE for a nested one; repeatable")
+      .repeatable()
+      .value_name("KEY=VALUE");
+  command.option("--gpus", &options.gpus, "as for rtrain run")
+      .value_name("all|N")
+      .offers({.words = {"all"}});
+  command
+      .option("--wait", &options.wait_s,
+              "seconds that the train function may take until its first batch (default 30)")
+      .value_name("SECONDS")
+      .within(1, 86400);
+  command.flag("--json", &options.json, "one JSON document");
+  command.argument("ARGS", &options.args, "after --: the script's own arguments");
+}
+
+Value try_out(const TryoutOptions& options, const Tryout& tryout) {
+  outlive_readers();
+  const TemporaryFolder folder;
+  State state;
+  add_host_modules(state);
+  lua_getfield(state, LUA_REGISTRYINDEX, "_LOADED");
+  push_value(state, flags_of(options, tryout, folder.path()));
+  lua_setfield(state, -2, "rtrain._flags");
+  lua_pop(state, 1);
+  {
+    const OutputToStderr redirected;
+    run_file(state, options.file, unmarked(options.args));
+  }
+  push_module_function(state, cat("rtrain.tryout.", tryout.document), "document");
+  push_value(state, folder.path());
+  push_value(state, options.file);
+  push_value(state, tryout.asked);
+  protected_call(state, 3, 1);
+  return to_value(state, -1, "what was tried out");
+}
+
+}  // namespace rtrain

@@ -1,0 +1,35 @@
+// host/engine/data/arrow/arrow_node.h: an Arrow array that we made, before it is given away.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/api/arrow_batch.h"
+
+namespace rtrain {
+
+struct ArrowNode {
+  std::string format;
+  std::string name;
+  int64_t length = 0;
+  int64_t null_count = 0;
+  // Undefined: a buffer that is absent (no nulls). Each lies contiguous on the CPU.
+  std::vector<at::Tensor> buffers;
+  std::vector<std::unique_ptr<ArrowNode>> children;
+
+  ArrowNode* add_child(std::string child_name, std::string child_format, int64_t child_length);
+};
+
+// Fills both structs; they share the node.
+void export_node(const std::shared_ptr<const ArrowNode>& node, ArrowSchema* schema,
+                 ArrowArray* array);
+
+// Bits for booleans in memory, the first in the lowest bit.
+at::Tensor pack_bits(const at::Tensor& booleans);
+
+}  // namespace rtrain

@@ -1,0 +1,34 @@
+// host/loop/channel/byte_queue.h: bytes that are added behind and taken away in front, each moved a
+// constant number of times on average. Pure.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace rtrain {
+
+class ByteQueue {
+ public:
+  void add(std::string_view bytes) { buffer_.append(bytes); }
+  // Valid until the next call of another function.
+  std::string_view bytes() const { return std::string_view(buffer_).substr(begin_); }
+  bool empty() const { return begin_ == buffer_.size(); }
+  void clear() {
+    buffer_.clear();
+    begin_ = 0;
+  }
+  // REQUIRES: there are that many.
+  void del(size_t count) {
+    begin_ += count;
+    if (begin_ < buffer_.size() / 2) return;
+    buffer_.erase(0, begin_);
+    begin_ = 0;
+  }
+
+ private:
+  std::string buffer_;
+  size_t begin_ = 0;  // what lies before it is gone
+};
+
+}  // namespace rtrain

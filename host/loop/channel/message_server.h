@@ -1,0 +1,61 @@
+// host/loop/channel/message_server.h: questions of other processes of this user, and the answers to
+// them: packets over a socket of the runtime folder.
+//
+// Neither end has a loop or a thread: the server is asked for the next question, a client waits for
+// its answer. One value is one packet of at most 160 KiB. A peer whose packet cannot be decoded has
+// ended for the server. For one thread each.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "host/base/files/fd.h"
+#include "host/base/value.h"
+#include "host/machine/leases/runtime_socket.h"
+
+namespace rtrain {
+
+struct Question {
+  int64_t peer = 0;            // the same for all questions of one connection
+  std::optional<Value> value;  // nothing: the connection has ended
+};
+
+class MessageServer {
+ public:
+  // Throws kEnvironment.
+  explicit MessageServer(const std::string& name);
+
+  // The next question; nothing within that time.
+  std::optional<Question> next(double timeout_s);
+  // Answers the peer's question; nothing happens when it has gone. Throws kArgument for a value
+  // that is too large for a packet.
+  void answer(int64_t peer, const Value& value);
+
+ private:
+  void accept_all();
+  std::optional<Question> read_one();
+  bool wait(double timeout_s);
+
+  RuntimeSocket socket_;
+  Fd listener_;
+  std::map<int64_t, Fd> peers_;
+  int64_t last_peer_ = 0;
+};
+
+class MessageClient {
+ public:
+  // Throws kEnvironment when nobody listens there.
+  explicit MessageClient(const std::string& name);
+
+  // Waits for the answer without end. Throws kEnvironment when the server has ended, kArgument for
+  // a value that is too large for a packet.
+  Value ask(const Value& question);
+
+ private:
+  std::string name_;
+  Fd socket_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,44 @@
+// host/loop/processes/descendants.h: ends what the workers of one group have started and left
+// behind, also what has begun a session of its own (`setsid`, daemons).
+//
+// Where this process may make cgroups below its own, the workers are in one, which the kernel kills
+// as a whole (RTRAIN_CGROUP=off: no such group). Elsewhere a variable of the workers' environment,
+// which whatever they start inherits, tells their descendants from other processes; one that has
+// cleared its environment as well is not found.
+//
+// Belongs to one thread.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rtrain {
+
+class Descendants {
+ public:
+  Descendants();
+  // Kills what is left.
+  ~Descendants();
+  Descendants(const Descendants&) = delete;
+  Descendants& operator=(const Descendants&) = delete;
+
+  // What a worker's environment needs.
+  std::pair<std::string, std::string> variable() const;
+  // A worker that has just been started.
+  void add(int pid) const;
+  // SIGKILL to all of them, the workers included. Waits for nobody.
+  void kill() const { kill(mark_, cgroup_); }
+
+  // What another process needs to end them in this one's place: two arguments.
+  std::vector<std::string> to_args() const { return {mark_, cgroup_}; }
+  static void end(const std::string& mark, const std::string& cgroup);
+
+ private:
+  static void kill(const std::string& mark, const std::string& cgroup);
+
+  std::string mark_;
+  std::string cgroup_;  // its folder; empty: there is none
+};
+
+}  // namespace rtrain

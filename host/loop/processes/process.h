@@ -1,0 +1,87 @@
+// host/loop/processes/process.h: a child process in a session and process group of its own.
+//
+// Belongs to the loop's thread, which must live as long as the child (the child asks for SIGKILL at
+// its parent thread's end). The group is killed when its leader has ended and before it is reaped,
+// so that the group's number still is its.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/base/error.h"
+#include "host/loop/poll.h"
+
+namespace rtrain {
+
+struct ProcessOptions {
+  std::string file;
+  std::vector<std::string> args;  // with argv[0]
+  std::vector<std::pair<std::string, std::string>>
+      env;  // added to this process's environment, or replacing it there
+  std::vector<std::string> without = {};  // variables of this process that it does not get
+  // Becomes descriptor 1, 2, 3, … of the child; 0 is /dev/null, everything else is closed there.
+  // -1 leaves its place free.
+  std::vector<int> descriptors;
+  std::vector<int> cpus;  // the processors it may run on; empty: those of this thread
+};
+
+// The process could not be started.
+class SpawnError : public Error {
+ public:
+  SpawnError(const std::string& what, int reason);
+  // Of the moment: too many processes, too little memory.
+  bool is_transient() const;
+
+ private:
+  int reason_;
+};
+
+// How a process ended: by a signal, or with an exit code. Not known where this process ignores
+// SIGCHLD: the kernel reaps its children then.
+struct ExitStatus {
+  int exit_code = 0;
+  int signal = 0;
+  bool is_known = true;
+};
+
+// "killed by signal 9 (SIGKILL)" or "exited with code 3".
+std::string to_text(const ExitStatus& status);
+
+// Starts a process and returns its pid: nobody watches, ends or reaps it but the caller. Throws
+// SpawnError (kEnvironment). The descriptors stay the caller's.
+int spawn(const ProcessOptions& options);
+
+class Process {
+ public:
+  using OnExit = std::function<void(ExitStatus status)>;
+
+  // Throws SpawnError (kEnvironment) when the process cannot be started. The descriptors stay the
+  // caller's.
+  Process(Loop& loop, const ProcessOptions& options, OnExit on_exit);
+  // One that is a child of this process already.
+  Process(Loop& loop, int pid, OnExit on_exit);
+  // Kills and reaps a child that still runs.
+  ~Process();
+
+  int pid() const { return pid_; }
+  bool is_running() const { return running_; }
+  // Sends the signal to the whole group; nothing once the child has ended.
+  void kill_group(int signal);
+
+ private:
+  void on_end();
+  bool is_reaped() const;
+
+  int pid_ = -1;
+  bool running_ = false;
+  OnExit on_exit_;
+  std::optional<Poll> exit_;
+};
+
+// Asks the kernel for SIGKILL when the parent ends; ends this process at once when the parent
+// already is another one. For the child, first thing in main.
+void die_with_parent(int parent_pid);
+
+}  // namespace rtrain

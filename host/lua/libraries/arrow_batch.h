@@ -1,0 +1,21 @@
+// host/lua/libraries/arrow_batch.h: ArrowBatch as a Lua value, the same in librtrain_arrow.so and
+// in the engine.
+#pragma once
+
+#include <memory>
+
+#include "host/api/arrow_batch.h"
+#include "host/lua/class.h"
+
+namespace rtrain {
+
+template <>
+struct Class<ArrowBatch> {
+  using Slot = std::shared_ptr<ArrowBatch>;
+  static constexpr const char* kName = "rtrain.ArrowBatch";
+};
+
+// Whichever library comes first makes the class.
+void register_arrow_batch(lua_State* L);
+
+}  // namespace rtrain

@@ -1,0 +1,113 @@
+#include "host/lua/libraries/engine_loader.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+
+#include "host/base/error.h"
+#include "host/base/text/text.h"
+#include "host/lua/libraries/cuda_loader.h"
+#include "host/lua/libraries/embedded_library.h"
+#include "host/lua/libraries/engine_image.h"
+#include "host/machine/libraries/libtorch.h"
+
+namespace rtrain {
+namespace {
+
+std::atomic<bool> loaded{false};
+
+// A controller's, until it is known which engine this process takes.
+std::atomic<int> inherited_fd{-1};
+
+// Only where there is a LibTorch, which chooses it.
+EmbeddedLibrary& engine_library() {
+  const ImageBytes image = engine_in_use()->library;
+  static EmbeddedLibrary library({"rtrain-engine", image.begin, image.end, "RTRAIN_ENGINE"});
+  if (const int fd = inherited_fd.exchange(-1); fd >= 0) library.take_file(fd);
+  return library;
+}
+
+// Tells the engine what there is of CUDA, or why nothing.
+void connect_cuda(bool has_cuda) {
+  using UseCuda = bool (*)(const void* api, const char* reason);
+  auto use = reinterpret_cast<UseCuda>(engine_library().load("rtrain_engine_use_cuda"));
+  const void* api = has_cuda ? load_cuda_api() : nullptr;
+  if (!use(api, usable_cuda().reason.c_str())) {
+    throw Error(Code::kEnvironment, "librtrain_cuda.so and the engine are not of one build");
+  }
+}
+
+// LibTorch's profiler looks for devices and reports each time, on stderr, that there is none.
+void quiet_profiler() {
+  constexpr int kKeepTheirs = 0;
+  setenv("KINETO_LOG_LEVEL", "5", kKeepTheirs);
+}
+
+// LibTorch's own libraries look there, and end the process without it.
+void check_current_folder() {
+  std::error_code error;
+  static_cast<void>(std::filesystem::current_path(error));
+  if (!error) return;
+  throw Error(Code::kEnvironment, cat("the current folder is gone (", error.message(),
+                                      "): tensors need one that exists"));
+}
+
+// The libraries that libtorch_cpu.so needs and that are next to torch/ in the wheels' layout are
+// found by its own RPATH; where the layout is another one, the dynamic linker's message names the
+// missing one.
+EngineOpen load() {
+  check_current_folder();
+  const LibTorchSearch search = find_libtorch();
+  if (!search.found) throw Error(Code::kEnvironment, libtorch_refusal(search));
+  open_library(search.found->lib + "/libtorch_cpu.so", RTLD_NOW | RTLD_GLOBAL);
+  const bool has_cuda = load_libtorch_cuda();
+  auto open = reinterpret_cast<EngineOpen>(engine_library().load(kEngineOpenName));
+  connect_cuda(has_cuda);
+  if (!has_cuda) quiet_profiler();
+  loaded = true;
+  return open;
+}
+
+// Once a process.
+EngineOpen engine_open() {
+  static std::mutex mutex;
+  static EngineOpen open = nullptr;
+  const std::lock_guard lock(mutex);
+  if (open == nullptr) open = load();
+  return open;
+}
+
+}  // namespace
+
+int engine_fd() { return engine_in_use() == nullptr ? -1 : engine_library().file(); }
+
+void take_engine_file(int fd) { inherited_fd = fd; }
+
+bool engine_loaded() { return loaded; }
+
+const ProfilerApi* engine_profiler() {
+  using Function = const ProfilerApi* (*)();
+  if (!loaded) return nullptr;
+  static const auto function =
+      reinterpret_cast<Function>(engine_library().load("rtrain_engine_profiler"));
+  return function();
+}
+
+void abort_device_groups() {
+  if (!loaded) return;
+  reinterpret_cast<void (*)()>(engine_library().load("rtrain_engine_abort_groups"))();
+}
+
+void cut_groups() {
+  if (!loaded) return;
+  reinterpret_cast<void (*)()>(engine_library().load("rtrain_engine_cut_groups"))();
+}
+
+void preload_engine() { engine_open(); }
+
+int open_engine(lua_State* L, const HostApi* host) { return engine_open()(L, host); }
+
+}  // namespace rtrain

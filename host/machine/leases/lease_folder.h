@@ -1,0 +1,67 @@
+// host/machine/leases/lease_folder.h: the files behind host/machine/leases/lease.h, while their
+// common lock is held.
+//
+// <runtime folder>/leases/: `lock` with the number of the next ticket, `core-N` for each core that
+// was ever taken, `gpu-N` for each part of a device, `ticket-N` for each run that waits. A file
+// that is locked belongs to the run that is written in it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "host/base/files/fd.h"
+#include "host/base/value.h"
+#include "host/machine/leases/lease.h"
+
+namespace rtrain {
+
+class LeaseFolder {
+ public:
+  // Takes the lock. Throws kEnvironment, kTimeout after a second.
+  LeaseFolder();
+
+  // Cores that somebody holds, by number.
+  std::vector<HeldCore> held() const;
+  // Parts of devices that somebody holds.
+  std::vector<HeldGpu> held_gpus() const;
+  // What the run waits for decides who may overtake it.
+  struct Request {
+    bool wants_gpus = false;
+    bool lacks_gpus = false;  // with all cores of the host too
+  };
+  struct Ticket {
+    int64_t number;
+    LeaseHolder holder;
+    Request request;
+  };
+  // Those that wait, the earliest first. Tickets of the dead are removed.
+  std::vector<Ticket> tickets() const;
+
+  // A locked file with the holder's name in it; closed when somebody else holds it.
+  Fd take_core(int core, const LeaseHolder& holder) const;
+  Fd take_gpu(const HeldGpu& gpu) const;
+  struct NewTicket {
+    int64_t number;
+    Fd file;
+  };
+  NewTicket take_ticket(const LeaseHolder& holder) const;
+  void write_ticket(const Fd& ticket, const LeaseHolder& holder, Request request) const;
+  void drop_ticket(int64_t number) const;
+
+ private:
+  // A file that somebody holds.
+  struct Locked {
+    int64_t number;
+    Value content;
+  };
+  std::vector<Locked> locked(const std::string& prefix) const;
+  Fd open(const std::string& name, int flags) const;
+  Fd take(const std::string& name, const Value& text) const;
+  std::vector<int64_t> numbers(const std::string& prefix) const;
+
+  std::string path_;
+  Fd lock_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,13 @@
+// host/machine/leases/resource_report.h: the cores and GPUs of this host as plain data: how many
+// runs may use, who holds them, who waits.
+#pragma once
+
+#include "host/base/value.h"
+
+namespace rtrain {
+
+// {cpus: {host, offered, free}, gpus: [{index, uuid, name, free, state}], leases: [{run, pid,
+// cores, gpus}], waiting: [{run, pid}]}.
+Value read_resources();
+
+}  // namespace rtrain

@@ -1,0 +1,17 @@
+// host/machine/leases/resource_settings.h: how many cores of this host runs may use: what it has,
+// unless `rtrain resources --set cpus=N` says otherwise. Kept in the runtime folder.
+#pragma once
+
+#include <optional>
+
+namespace rtrain {
+
+// What was set; nothing: the host's own number counts. Throws kEnvironment without a runtime folder
+// or for a file that cannot be read.
+std::optional<int> cpus_setting();
+void set_cpus_setting(std::optional<int> cpus);
+
+// The cores that runs may use together: the setting, else available_cores().
+int offered_cores();
+
+}  // namespace rtrain

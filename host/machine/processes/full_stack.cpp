@@ -1,0 +1,70 @@
+#include "host/machine/processes/full_stack.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "host/base/error.h"
+
+namespace rtrain {
+namespace {
+
+// A call may reserve more than a page at once: buffers of Lua's string library are 8 KiB each.
+constexpr uintptr_t kNearEnd = 256 * 1024;
+constexpr size_t kHandlerBytes = 64 * 1024;
+
+uintptr_t stack_end = 0;  // the lowest address; 0 where it is not known
+
+void write_error(std::string_view text) {
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+}
+
+void on_fault(int signal, siginfo_t* info, void*) {
+  if (is_at_stack_end(info->si_addr)) {
+    write_error("rtrain: ");
+    write_error(kFullStack);
+    write_error("\n");
+    _exit(exit_code(Code::kUser));
+  }
+  // The instruction runs again, and ends the process.
+  struct sigaction usual = {};
+  usual.sa_handler = SIG_DFL;
+  sigaction(signal, &usual, nullptr);
+}
+
+}  // namespace
+
+void note_stack_end() {
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+  void* lowest = nullptr;
+  size_t size = 0;
+  pthread_attr_getstack(&attributes, &lowest, &size);
+  pthread_attr_destroy(&attributes);
+  stack_end = reinterpret_cast<uintptr_t>(lowest);
+}
+
+bool is_at_stack_end(const void* address) {
+  const auto place = reinterpret_cast<uintptr_t>(address);
+  return stack_end != 0 && place + kNearEnd >= stack_end && place < stack_end + kNearEnd;
+}
+
+void explain_full_stack() {
+  struct sigaction before = {};
+  sigaction(SIGSEGV, nullptr, &before);
+  if (before.sa_handler != SIG_DFL) return;  // a sanitizer's, which tells of it too
+  note_stack_end();
+  alignas(std::max_align_t) static std::array<std::byte, kHandlerBytes> memory;
+  const stack_t other = {.ss_sp = memory.data(), .ss_flags = 0, .ss_size = memory.size()};
+  struct sigaction action = {};
+  action.sa_sigaction = &on_fault;
+  action.sa_flags = static_cast<int>(SA_SIGINFO | SA_ONSTACK | SA_NODEFER);
+  if (sigaltstack(&other, nullptr) == 0) sigaction(SIGSEGV, &action, nullptr);
+}
+
+}  // namespace rtrain

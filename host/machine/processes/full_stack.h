@@ -1,0 +1,24 @@
+// host/machine/processes/full_stack.h: what is said when the main thread's stack is full.
+//
+// Lua notices an endless recursion of its own functions. One that passes through C each time
+// (string.gsub with a function, a coroutine that makes the next one) fills the thread's stack
+// before, which the system answers with SIGSEGV.
+#pragma once
+
+namespace rtrain {
+
+inline constexpr const char* kFullStack =
+    "stack overflow: a function calls itself without end through string.gsub, coroutine.wrap or "
+    "another function of C";
+
+// Remembers where the stack of the calling thread ends, which is the main one.
+void note_stack_end();
+
+// Whether a fault at that address means that this stack is full. Of signal handlers too.
+bool is_at_stack_end(const void* address);
+
+// From here on a full stack of the main thread, which has to call this, ends the process with one
+// line on stderr and the exit code of an error in a script. Any other SIGSEGV is as before.
+void explain_full_stack();
+
+}  // namespace rtrain

@@ -1,0 +1,18 @@
+// host/machine/processes/native_frame.h: a native frame as text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rtrain {
+
+// "at::native::add(…) (libtorch_cpu.so+0x1f20)"; the function is given mangled or empty.
+std::string native_frame_text(std::string_view function, std::string_view module, uint64_t offset);
+
+// As a profile shows it: without arguments, template arguments and return type. "" for a function
+// that only passes a call on: the dispatcher's, a thread's first ones. Of an unknown function the
+// module in brackets.
+std::string shown_function(std::string_view function, std::string_view module);
+
+}  // namespace rtrain

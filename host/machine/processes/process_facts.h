@@ -1,0 +1,20 @@
+// host/machine/processes/process_facts.h: what /proc says of a process of this user.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace rtrain {
+
+struct ProcessFacts {
+  char state = '?';          // 'R', 'S', 'D', 'T', 'Z', …; '?' when there is no such process
+  int parent = 0;            // 0 when it is not known
+  double cpu_s = 0;          // that it has had, in user code and in the kernel
+  double begun_s = 0;        // boot_s() when it was made
+  int64_t memory_bytes = 0;  // resident
+  std::optional<int> exit_status;  // as waitpid gives it, from the moment on that it is ending
+};
+
+ProcessFacts process_facts(int pid);
+
+}  // namespace rtrain

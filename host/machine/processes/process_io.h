@@ -1,0 +1,18 @@
+// host/machine/processes/process_io.h: the bytes that a process of this user has moved from and to
+// disks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace rtrain {
+
+struct ProcessIo {
+  int64_t read_bytes = 0;
+  int64_t written_bytes = 0;
+};
+
+// Nothing where there is no such process, or where the kernel does not say.
+std::optional<ProcessIo> process_io(int pid);
+
+}  // namespace rtrain

@@ -1,0 +1,14 @@
+// host/machine/processes/process_limits.h: limits that a shell sets for its processes (`ulimit`),
+// in words for messages about what they prevent; empty where there is no limit.
+#pragma once
+
+#include <string>
+
+namespace rtrain {
+
+// " (`ulimit -v` allows a process 450000 KiB of addresses)"
+std::string address_limit_text();
+// " (`ulimit -f` allows files of 600 KiB)"
+std::string file_size_limit_text();
+
+}  // namespace rtrain

@@ -1,0 +1,20 @@
+#include "host/machine/processes/thread_cpus.h"
+
+#include <sched.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace rtrain {
+
+void bind_all_threads(const std::vector<int>& cpus) {
+  cpu_set_t wanted;
+  CPU_ZERO(&wanted);
+  for (const int cpu : cpus) CPU_SET(static_cast<size_t>(cpu), &wanted);
+  std::error_code ignored;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
+    sched_setaffinity(std::atoi(task.path().filename().c_str()), sizeof(wanted), &wanted);
+  }
+}
+
+}  // namespace rtrain

@@ -1,0 +1,40 @@
+#include "host/node/health/folder_check.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "host/node/health/host_checks.h"
+#include "host/store/checkpoints/object_storage.h"
+#include "host/store/files/file.h"
+
+namespace rtrain {
+namespace {
+
+std::string file_problem(const message::CheckFolder& check) {
+  std::ifstream file(check.path);
+  if (!file) return std::strerror(errno);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return text == check.text ? "" : "it holds something else";
+}
+
+}  // namespace
+
+std::string folder_problem(const message::CheckFolder& check) {
+  std::string problem = file_problem(check);
+  if (problem.empty() || check.uri.empty()) return problem;
+  const std::filesystem::path run_path = std::filesystem::path(check.path).parent_path();
+  try {
+    make_folders(run_path);
+  } catch (const Error& e) {
+    return e.message();
+  }
+  // A network file system may show a new file late, but not after a write into its folder.
+  problem = storage_problem(run_path);
+  if (!problem.empty() || file_problem(check).empty()) return problem;
+  return ObjectStorage::join(run_path, check.uri, check.text);
+}
+
+}  // namespace rtrain

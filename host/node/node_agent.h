@@ -1,0 +1,84 @@
+// host/node/node_agent.h: the other end of a RemoteNode: starts and watches the workers of this
+// host for a controller elsewhere.
+//
+// It has the workers of one attempt at a time; those of an older one are killed when the next one
+// begins. Belongs to the loop's thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "host/loop/messages/routes.h"
+#include "host/loop/timer.h"
+#include "host/node/local_node.h"
+#include "host/node/workers/allotted_places.h"
+#include "host/node/workers/messages.h"
+
+namespace rtrain {
+
+class NodeAgent : public NodeDelegate {
+ public:
+  using Send = std::function<void(const message::FromNode& message)>;
+
+  // `gpus`: of this host. `facts`: between two messages about what the ranks show.
+  NodeAgent(Loop& loop, NodeFiles files, std::vector<WorkerGpu> gpus, Send send,
+            std::chrono::milliseconds facts = std::chrono::seconds(1));
+
+  // What the controller has said. Throws Error(kArgument) for what makes no sense.
+  void receive(Value message);
+  // What workers inherit from here on.
+  void set_files(const NodeFiles& files) { files_ = files; }
+  // While held the workers' output stays with them, whatever the controller says.
+  void hold_output(bool held);
+  // As LocalNode::set_lease.
+  void set_lease(double until_s);
+  // Ends the workers, because of that.
+  void kill(const std::string& reason);
+  // Whether a worker is there.
+  bool is_busy() const { return running_ > 0; }
+  // Of the workers that are there, or were there last.
+  int attempt() const { return order_.attempt; }
+  // How often workers were started: those of the time before are gone.
+  int num_starts() const { return num_starts_; }
+
+  // Who receives what the controller says.
+  static const Routes<message::ToNode, NodeAgent> kRoutes;
+
+ private:
+  void on_spawned(int rank, const SpawnedWorker& worker) override;
+  void on_spawn_failed(int rank, const Error& error, bool is_transient) override;
+  void on_frame(int rank, std::string frame) override;
+  void on_output(int rank, OutputStream stream, std::string_view bytes) override;
+  void on_dying(int rank) override;
+  void on_gone(int rank, const WorkerEnd& end) override;
+  void on_series(SeriesChunk chunk) override;
+  void on_device_fault(const DeviceFault& fault) override;
+
+  void start(const message::StartWorkers& start);
+  void replace(int rank);
+  void kill(const message::KillWorkers& kill);
+  void apply_hold();
+  void send_facts();
+  bool is_mine(int attempt) const { return node_ && attempt == order_.attempt; }
+
+  Loop& loop_;
+  NodeFiles files_;
+  std::vector<WorkerGpu> gpus_;
+  Send send_;
+  std::chrono::milliseconds facts_every_;
+  NodeOrder order_;
+  std::string lost_;  // why all workers were ended by the agent
+  double lease_s_ = 0;
+  bool holds_for_link_ = false;
+  bool holds_for_controller_ = false;
+  int running_ = 0;  // workers
+  int num_starts_ = 0;
+  Timer facts_timer_;
+  std::optional<AllottedPlaces> places_;
+  std::unique_ptr<LocalNode> node_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,334 @@
+#include "host/node/node_server.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "host/base/clock.h"
+#include "host/base/codec/codec.h"
+#include "host/base/text/text.h"
+#include "host/loop/build_id.h"
+#include "host/machine/machine.h"
+#include "host/machine/network.h"
+
+namespace rtrain {
+namespace {
+
+constexpr std::chrono::seconds kLook{1};
+constexpr std::chrono::seconds kLeaveTime{5};
+// Above that many frames a second they are taken together, once in that time.
+constexpr double kCrowd = 4000;
+constexpr double kCountS = 0.1;
+constexpr std::chrono::milliseconds kCrowdWait{4};
+
+std::unique_ptr<NodeServer>& slot() {
+  static std::unique_ptr<NodeServer> nodes;
+  return nodes;
+}
+
+constexpr const char* kAllAddresses = "0.0.0.0";
+
+// The one that the other hosts reach where that is known. They look where the launcher says that
+// node 0 is, or find in the rendezvous file what this host has said there.
+std::string listening_address(const JobSpec& spec, bool has_rendezvous) {
+  const auto own = own_addresses();
+  if (std::find(own.begin(), own.end(), spec.master) != own.end()) return spec.master;
+  if (!has_rendezvous || own.size() > 1) return kAllAddresses;
+  return own.empty() ? "127.0.0.1" : own.front();
+}
+
+WireServerOptions server_options(const JobSpec& spec, const Secret& secret, bool has_rendezvous) {
+  return {.address = listening_address(spec, has_rendezvous),
+          .port = spec.port,
+          .secret = secret,
+          .run_ids = {spec.id},
+          .guest_role = std::string(kOperatorRole),
+          .build = std::string(build_id())};
+}
+
+}  // namespace
+
+// Who hears of the nodes. A task on its way to a run's loop finds out there whether it is still
+// attached.
+struct NodeServer::Audience {
+  std::mutex mutex;
+  Loop* loop = nullptr;
+  NodeServerDelegate* delegate = nullptr;
+};
+
+// One agent, and its link.
+class NodeServer::Host : public LinkDelegate {
+ public:
+  Host(NodeServer& owner, message::AgentInfo info, const std::string& link)
+      : owner_(owner), info_(std::move(info)), link_(owner.loop_, link, {}, *this) {}
+
+  Link& link() { return link_; }
+  const message::AgentInfo& info() const { return info_; }
+  bool is_here() const { return is_here_; }
+  // It has heard of the end of the job, or is not there any more.
+  bool is_done() const { return !is_here_ || is_dismissed_; }
+  void set_here() {
+    is_here_ = true;
+    if (owner_.leaving_) return dismiss(*owner_.leaving_);
+    owner_.tell([info = info_](NodeServerDelegate& d) { d.on_node(info); });
+  }
+  void lose(const std::string& reason) {
+    if (!std::exchange(is_here_, false)) return;
+    owner_.tell(
+        [node = info_.node, reason](NodeServerDelegate& d) { d.on_node_lost(node, reason); });
+    owner_.on_host_done();
+  }
+  void dismiss(int code) {
+    if (!is_here_ || std::exchange(is_leaving_, true)) return;
+    link_.send(encode(to_value(message::Leave{.code = code})));
+    link_.finish(kLeaveTime, [this](uint64_t) {
+      is_dismissed_ = true;
+      owner_.on_host_done();
+    });
+  }
+  // Its agent ends the workers before the controller goes on without them. One that still lives
+  // connects again, and begins again.
+  void look(double timeout_s) {
+    if (!is_here_ || link_.silent_s() < timeout_s + kLook.count()) return;
+    lose(cat("host ", info_.host, " has not been heard of for ", timeout_s, " s (node_timeout_s)"));
+    link_.close();
+  }
+
+  void on_frame(std::string_view payload) override {
+    if (!is_here_) return;  // it was given up
+    owner_.tell([node = info_.node, message = std::make_shared<Value>(decode(payload))](
+                    NodeServerDelegate& d) { d.on_node_message(node, std::move(*message)); });
+  }
+  void on_connected() override { owner_.set_address(link_.near().host()); }
+  void on_disconnected(const std::string&) override {}
+  void on_peer_restarted() override {
+    link_.drop_unacknowledged();
+    lose(cat("another agent of host ", info_.host, " has taken its place"));
+    set_here();
+  }
+  void on_full(bool) override {}
+  void on_end(const LinkEnd& end) override {
+    lose(cat("the agent of host ", info_.host, " has ended", end.text.empty() ? "" : ": ",
+             end.text));
+  }
+
+ private:
+  NodeServer& owner_;
+  message::AgentInfo info_;
+  bool is_here_ = false;
+  bool is_leaving_ = false;
+  bool is_dismissed_ = false;
+  Link link_;
+};
+
+NodeServer::NodeServer(const JobSpec& spec)
+    : spec_(spec),
+      secret_(Secret::none()),
+      audience_(std::make_shared<Audience>()),
+      turn_end_(std::make_unique<TurnEnd>(loop_, [this] { pass_on(); })) {
+  const auto given = take_secret_from_environment();
+  secret_ = given ? *given : Secret::generate();
+  server_ = std::make_unique<WireServer>(loop_, server_options(spec, secret_, !given), *this);
+  if (!given) {
+    rendezvous_ = std::make_unique<Rendezvous>(Rendezvous::path_for(spec.id), spec.id);
+    rendezvous_->publish(contact(secret_));
+  }
+  timer_ = std::make_unique<Timer>(loop_, [this] { look(); });
+  timer_->start(kLook);
+  thread_ = std::thread([this] { loop_.run(); });
+  pthread_setname_np(thread_.native_handle(), "rtrain-nodes");
+}
+
+WireContact NodeServer::contact(const Secret& secret) const {
+  const std::string listens_at = server_->address().host();
+  return {
+      .hosts = listens_at == kAllAddresses ? own_addresses() : std::vector<std::string>{listens_at},
+      .port = port(),
+      .secret = secret};
+}
+
+NodeServer::~NodeServer() {
+  run_on_loop([this] {
+    operators_.reset();
+    hosts_.clear();
+    timer_.reset();
+    turn_end_.reset();
+    server_.reset();
+    loop_.stop();
+  });
+  thread_.join();
+}
+
+void NodeServer::run_on_loop(std::function<void()> task) {
+  std::promise<void> done;
+  loop_.post([&] {
+    task();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+int NodeServer::cores() const { return spec_.cores.value_or(available_cores()); }
+
+std::string NodeServer::address() const {
+  const std::lock_guard lock(address_mutex_);
+  return address_;
+}
+
+WireContact NodeServer::attach(const std::string& run_id, Loop& loop,
+                               NodeServerDelegate& delegate) {
+  run_on_loop([&] {
+    pass_on();  // to whoever has detached: nobody
+    {
+      const std::lock_guard lock(audience_->mutex);
+      audience_->loop = &loop;
+      audience_->delegate = &delegate;
+    }
+    run_id_ = run_id;
+    server_->add_run_id(run_id);
+    operators_ = std::make_unique<OperatorLinks>(
+        loop_, [this](Value request, const OperatorLinks::Reply& reply) {
+          tell([request, reply](NodeServerDelegate& d) { d.on_command(request, reply); });
+        });
+    for (const auto& [node, host] : hosts_) {
+      if (host->is_here()) host->set_here();
+    }
+  });
+  return contact(secret_.of({.role = std::string(kOperatorRole), .run_id = run_id}));
+}
+
+void NodeServer::detach() {
+  {
+    const std::lock_guard lock(audience_->mutex);
+    audience_->loop = nullptr;
+    audience_->delegate = nullptr;
+  }
+  loop_.post([this] {
+    run_id_.clear();
+    operators_->finish();
+  });
+}
+
+void NodeServer::tell(std::function<void(NodeServerDelegate&)> what) {
+  told_.push_back(std::move(what));
+  turn_end_->ask();
+}
+
+// At thousands of frames a second most of the time goes into waking up for each of them.
+void NodeServer::slow_down() {
+  num_told_ += told_.size();
+  const double now_s = monotonic_s();
+  if (now_s - counted_since_s_ >= kCountS) {
+    is_crowded_ = static_cast<double>(num_told_) > kCrowd * (now_s - counted_since_s_);
+    num_told_ = 0;
+    counted_since_s_ = now_s;
+  }
+  if (is_crowded_) std::this_thread::sleep_for(kCrowdWait);
+}
+
+// All of a turn together, for the same reason.
+void NodeServer::pass_on() {
+  slow_down();
+  const std::lock_guard lock(audience_->mutex);
+  auto told = std::exchange(told_, {});
+  if (audience_->loop == nullptr) return;
+  audience_->loop->post([audience = audience_, told = std::move(told)] {
+    for (const auto& what : told) {
+      if (audience->delegate != nullptr) what(*audience->delegate);
+    }
+  });
+}
+
+// What is too large is the caller's error, and not that of the thread that all runs share.
+void NodeServer::send(int node, const Value& message) {
+  std::string bytes = encode(message);
+  SendQueue::check_size(bytes);
+  loop_.post([this, node, payload = std::move(bytes)] {
+    const auto host = hosts_.find(node);
+    if (host != hosts_.end() && host->second->is_here()) host->second->link().send(payload);
+  });
+}
+
+void NodeServer::set_node_timeout(double seconds) {
+  loop_.post([this, seconds] { spec_.node_timeout_s = seconds; });
+}
+
+void NodeServer::leave(int code) {
+  std::future<void> all_done;
+  run_on_loop([&] {
+    all_done = all_done_.emplace().get_future();
+    leaving_ = code;
+    for (const auto& [node, host] : hosts_) host->dismiss(code);
+    on_host_done();
+  });
+  all_done.wait_for(kLeaveTime);
+}
+
+// An agent that has not come yet may be on its way, and would wait for long.
+void NodeServer::on_host_done() {
+  if (!all_done_) return;
+  int done = spec_.tasks_on_node();
+  for (const auto& [node, host] : hosts_) done += host->is_done() ? host->info().tasks : 0;
+  if (done < spec_.num_tasks) return;
+  all_done_->set_value();
+  all_done_.reset();
+}
+
+// Why that agent is none of this job's; empty: it may be.
+std::string NodeServer::refusal(const message::AgentInfo& info) const {
+  if (info.node < 1 || info.node >= spec_.num_tasks) {
+    return cat("host ", info.host, " says it is node ", info.node,
+               ": the other nodes of this job are 1 to ", spec_.num_tasks - 1);
+  }
+  int free = spec_.num_tasks - spec_.tasks_on_node();
+  for (const auto& [node, host] : hosts_) free -= node == info.node ? 0 : host->info().tasks;
+  if (info.tasks >= 1 && info.tasks <= free) return "";
+  return cat("host ", info.host, " says it has ", info.tasks, " of the ", spec_.num_tasks,
+             " processes of this job: the other hosts leave ", free);
+}
+
+Admission NodeServer::admit_operator(const WirePeer& peer, const LinkHello& hello) {
+  if (peer.run_id != run_id_) return {.refusal = "the run has ended"};
+  return {.link = &operators_->link(hello.link), .refusal = {}};
+}
+
+Admission NodeServer::on_hello(const WirePeer& peer, const LinkHello& hello) {
+  if (peer.role == kOperatorRole) return admit_operator(peer, hello);
+  auto info = from_value<message::AgentInfo>(decode(hello.about));
+  info.address = peer.address.host();
+  if (std::string text = refusal(info); !text.empty()) return {.refusal = std::move(text)};
+  auto& host = hosts_[info.node];
+  if (host && host->link().name() == hello.link && host->is_here()) {
+    return {.link = &host->link(), .refusal = {}};
+  }
+  if (host && host->is_here() && host->link().is_connected()) {
+    return {.refusal = cat("node ", info.node, " of this job is there already, on host ",
+                           host->info().host)};
+  }
+  if (host) host->lose(cat("another agent has come as node ", info.node));
+  // One that was given up begins again: it hears that it speaks to somebody else than before.
+  host = std::make_unique<Host>(*this, std::move(info), hello.link);
+  host->set_here();
+  return {.link = &host->link(), .refusal = {}};
+}
+
+void NodeServer::on_refused(const std::string& text) {
+  tell([text](NodeServerDelegate& d) { d.on_node_refused(text); });
+}
+
+void NodeServer::look() {
+  timer_->start(kLook);
+  for (const auto& [node, host] : hosts_) host->look(spec_.node_timeout_s);
+}
+
+void NodeServer::set_address(const std::string& address) {
+  const std::lock_guard lock(address_mutex_);
+  address_ = address;
+}
+
+NodeServer* node_server() { return slot().get(); }
+
+void set_node_server(std::unique_ptr<NodeServer> nodes) { slot() = std::move(nodes); }
+
+}  // namespace rtrain

@@ -1,0 +1,51 @@
+// host/node/series/gpu_monitor.h: looks after the devices of a node's ranks: what they do, and
+// their errors.
+//
+// Belongs to the loop's thread. Does nothing for ranks without devices, or where NVIDIA's
+// management library is not here.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/node/series/gpu_sampler.h"
+#include "host/node/series/gpu_series.h"
+#include "host/node/workers/node.h"
+
+namespace rtrain {
+
+struct RankGpu {
+  int rank;
+  int place;  // among the rank's own
+  WorkerGpu gpu;
+};
+
+class GpuMonitorDelegate {
+ public:
+  virtual ~GpuMonitorDelegate() = default;
+  virtual void on_series(SeriesChunk chunk) = 0;
+  virtual void on_device_fault(const DeviceFault& fault) = 0;
+  virtual int pid(int rank) const = 0;
+};
+
+class GpuMonitor : public GpuSamplerDelegate {
+ public:
+  GpuMonitor(Loop& loop, int attempt, GpuMonitorDelegate& delegate);
+
+  // interval_s as GpuSampler::Plan has it.
+  void start(std::vector<RankGpu> gpus, double interval_s);
+  void stop() { sampler_.reset(); }
+
+ private:
+  void on_sample(const GpuSample& sample) override;
+  void on_fault(const std::vector<std::string>& uuids, int64_t xid) override;
+
+  Loop& loop_;
+  GpuSeries series_;
+  GpuMonitorDelegate& delegate_;
+  std::vector<RankGpu> gpus_;
+  std::unique_ptr<GpuSampler> sampler_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,110 @@
+#include "host/node/series/gpu_sampler.h"
+
+#include <pthread.h>
+
+#include <condition_variable>
+#include <csignal>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "host/base/clock.h"
+
+namespace rtrain {
+namespace {
+
+// So often the thread looks whether it is wanted any more.
+constexpr std::chrono::milliseconds kSlice{50};
+// A thread that is in the library for longer is left there.
+constexpr std::chrono::milliseconds kPatience{500};
+
+}  // namespace
+
+// Outlives the sampler while the thread does.
+struct GpuSampler::Shared : std::enable_shared_from_this<Shared> {
+  Shared(Loop& its_loop, Plan its_plan, GpuSamplerDelegate& its_delegate)
+      : loop(&its_loop), plan(std::move(its_plan)), delegate(its_delegate) {}
+
+  void run();
+  void post(std::function<void()> task);
+  bool wait(std::chrono::milliseconds time);
+  void sample(const Nvml& nvml);
+  void tell_fault(const GpuFault& fault);
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool is_stopped = false;  // then the loop may be gone
+  bool has_ended = false;
+  Loop* loop;
+  const Plan plan;
+  GpuSamplerDelegate& delegate;              // used on the loop's thread
+  std::map<std::string, std::string> whole;  // device of each UUID
+};
+
+// The task runs on the loop's thread, where the sampler ends too: only while it is there.
+void GpuSampler::Shared::post(std::function<void()> task) {
+  const std::lock_guard lock(mutex);
+  if (is_stopped) return;
+  loop->post([self = shared_from_this(), task = std::move(task)] {
+    if (!self->is_stopped) task();
+  });
+}
+
+// False once it is stopped.
+bool GpuSampler::Shared::wait(std::chrono::milliseconds time) {
+  std::unique_lock lock(mutex);
+  return !changed.wait_for(lock, time, [this] { return is_stopped; });
+}
+
+void GpuSampler::Shared::sample(const Nvml& nvml) {
+  for (const std::string& uuid : plan.uuids) {
+    post([this, sample = GpuSample{uuid, nvml.state(uuid), now_ms()}] {
+      delegate.on_sample(sample);
+    });
+  }
+}
+
+void GpuSampler::Shared::tell_fault(const GpuFault& fault) {
+  std::vector<std::string> uuids;
+  for (const auto& [uuid, device] : whole) {
+    if (device == fault.uuid) uuids.push_back(uuid);
+  }
+  if (uuids.empty()) return;
+  post([this, uuids, xid = fault.xid] { delegate.on_fault(uuids, xid); });
+}
+
+void GpuSampler::Shared::run() {
+  Nvml nvml;
+  if (!nvml.refusal().empty()) return;
+  for (const std::string& uuid : plan.uuids) whole[uuid] = nvml.whole_device(uuid);
+  double next_s = 0;
+  do {
+    if (plan.interval_s > 0 && monotonic_s() >= next_s) {
+      next_s = monotonic_s() + plan.interval_s;
+      sample(nvml);
+    }
+    // Waits by itself where the driver has such events.
+    if (const auto fault = nvml.next_fault(kSlice)) tell_fault(*fault);
+  } while (wait(kSlice));
+}
+
+GpuSampler::GpuSampler(Loop& loop, Plan plan, GpuSamplerDelegate& delegate)
+    : shared_(std::make_shared<Shared>(loop, std::move(plan), delegate)) {
+  std::thread([shared = shared_] {
+    pthread_setname_np(pthread_self(), "rtrain-gpus");
+    shared->run();
+    const std::lock_guard lock(shared->mutex);
+    shared->has_ended = true;
+    shared->changed.notify_all();
+  }).detach();
+}
+
+GpuSampler::~GpuSampler() {
+  std::unique_lock lock(shared_->mutex);
+  shared_->is_stopped = true;
+  shared_->changed.notify_all();
+  shared_->changed.wait_for(lock, kPatience, [this] { return shared_->has_ended; });
+}
+
+}  // namespace rtrain

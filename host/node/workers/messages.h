@@ -1,0 +1,412 @@
+// host/node/workers/messages.h: what the controller and the agent of another host say to each
+// other.
+//
+// A message about workers names its attempt: what is late belongs to none and is dropped. What
+// workers and the controller say to each other is passed on as it is, in `frame`. Who receives
+// what: NodeAgent::kRoutes, RemoteNode::kRoutes; of what concerns the host as a whole
+// Agent::kRoutes, JobNodes::kRoutes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "host/base/codec/record.h"
+#include "host/base/error.h"
+#include "host/loop/messages/ingest.h"
+#include "host/loop/messages/join.h"
+#include "host/node/workers/node.h"
+
+namespace rtrain {
+
+template <>
+inline constexpr OutputStream kLastOf<OutputStream> = OutputStream::kStderr;
+
+}  // namespace rtrain
+
+namespace rtrain::message {
+
+// Start these workers; with `local` they are there already.
+struct StartWorkers {
+  static constexpr std::string_view kType = "start_workers";
+  int attempt = 1;
+  int first_rank = 0;
+  int num_workers = 1;
+  int threads = 0;
+  double gpus_per_worker = 0;
+  std::string accelerator_type = {};
+  double gpu_sample_s = 5;
+  double host_sample_s = 5;
+  List env = {};  // name and value in turn
+  std::string address = {};
+  bool local = false;
+
+  static constexpr std::tuple kFields{required("attempt", &StartWorkers::attempt),
+                                      required("first_rank", &StartWorkers::first_rank),
+                                      required("num_workers", &StartWorkers::num_workers),
+                                      required("threads", &StartWorkers::threads),
+                                      required("gpus_per_worker", &StartWorkers::gpus_per_worker),
+                                      optional("accelerator_type", &StartWorkers::accelerator_type),
+                                      required("gpu_sample", &StartWorkers::gpu_sample_s),
+                                      required("host_sample", &StartWorkers::host_sample_s),
+                                      required("env", &StartWorkers::env),
+                                      required("address", &StartWorkers::address),
+                                      optional("local", &StartWorkers::local)};
+};
+
+struct ToRank {
+  static constexpr std::string_view kType = "to_rank";
+  int attempt = 1;
+  int rank = 0;
+  std::string frame;
+
+  static constexpr std::tuple kFields{required("attempt", &ToRank::attempt),
+                                      required("rank", &ToRank::rank),
+                                      required("frame", &ToRank::frame)};
+};
+
+// The rank has said hello, as that process.
+struct Attached {
+  static constexpr std::string_view kType = "attached";
+  int attempt = 1;
+  int rank = 0;
+  int pid = 0;
+
+  static constexpr std::tuple kFields{required("attempt", &Attached::attempt),
+                                      required("rank", &Attached::rank),
+                                      required("pid", &Attached::pid)};
+};
+
+struct HoldOutput {
+  static constexpr std::string_view kType = "hold_output";
+  int attempt = 1;
+  bool held = false;
+
+  static constexpr std::tuple kFields{required("attempt", &HoldOutput::attempt),
+                                      required("held", &HoldOutput::held)};
+};
+
+// SIGKILL to the workers; with a rank to that one alone, and with a reason because it has sent what
+// makes no sense.
+struct KillWorkers {
+  static constexpr std::string_view kType = "kill_workers";
+  int attempt = 1;
+  std::optional<int> rank = {};
+  std::string reason = {};
+
+  static constexpr std::tuple kFields{required("attempt", &KillWorkers::attempt),
+                                      optional("rank", &KillWorkers::rank),
+                                      optional("reason", &KillWorkers::reason)};
+};
+
+// The attempt is over.
+struct CloseWorkers {
+  static constexpr std::string_view kType = "close_workers";
+  int attempt = 1;
+
+  static constexpr std::tuple kFields{required("attempt", &CloseWorkers::attempt)};
+};
+
+// Of train.elastic, as Node has them. The attempt stays that in which the workers were started.
+struct HandOver {
+  static constexpr std::string_view kType = "hand_over";
+  int attempt = 1;
+
+  static constexpr std::tuple kFields{required("attempt", &HandOver::attempt)};
+};
+
+struct ReplaceWorker {
+  static constexpr std::string_view kType = "replace_worker";
+  int attempt = 1;
+  int rank = 0;
+
+  static constexpr std::tuple kFields{required("attempt", &ReplaceWorker::attempt),
+                                      required("rank", &ReplaceWorker::rank)};
+};
+
+struct LeaveOutWorker {
+  static constexpr std::string_view kType = "leave_out_worker";
+  int attempt = 1;
+  int rank = 0;
+
+  static constexpr std::tuple kFields{required("attempt", &LeaveOutWorker::attempt),
+                                      required("rank", &LeaveOutWorker::rank)};
+};
+
+struct OthersReady {
+  static constexpr std::string_view kType = "others_ready";
+  int attempt = 1;
+  int64_t step = 0;
+
+  static constexpr std::tuple kFields{required("attempt", &OthersReady::attempt),
+                                      required("step", &OthersReady::step)};
+};
+
+struct OthersLost {
+  static constexpr std::string_view kType = "others_lost";
+  int attempt = 1;
+
+  static constexpr std::tuple kFields{required("attempt", &OthersLost::attempt)};
+};
+
+using ToNode = std::variant<StartWorkers, ToRank, Attached, HoldOutput, KillWorkers, CloseWorkers,
+                            HandOver, ReplaceWorker, LeaveOutWorker, OthersReady, OthersLost>;
+
+struct Spawned {
+  static constexpr std::string_view kType = "spawned";
+  int attempt = 1;
+  int rank = 0;
+  double now_s = 0;  // of the agent's monotonic clock
+  SpawnedWorker worker;
+
+  static constexpr std::tuple kFields{
+      required("attempt", &Spawned::attempt), required("rank", &Spawned::rank),
+      required("now", &Spawned::now_s), required("worker", &Spawned::worker)};
+};
+
+struct SpawnFailed {
+  static constexpr std::string_view kType = "spawn_failed";
+  int attempt = 1;
+  int rank = 0;
+  Error error{Code::kInternal, ""};
+  bool is_transient = false;
+
+  static constexpr std::tuple kFields{
+      required("attempt", &SpawnFailed::attempt), required("rank", &SpawnFailed::rank),
+      required("error", &SpawnFailed::error), optional("is_transient", &SpawnFailed::is_transient)};
+};
+
+struct FromRank {
+  static constexpr std::string_view kType = "from_rank";
+  int attempt = 1;
+  int rank = 0;
+  std::string frame;
+
+  static constexpr std::tuple kFields{required("attempt", &FromRank::attempt),
+                                      required("rank", &FromRank::rank),
+                                      required("frame", &FromRank::frame)};
+};
+
+struct Printed {
+  static constexpr std::string_view kType = "printed";
+  int attempt = 1;
+  int rank = 0;
+  OutputStream stream = OutputStream::kStdout;
+  std::string bytes;
+
+  static constexpr std::tuple kFields{
+      required("attempt", &Printed::attempt), required("rank", &Printed::rank),
+      required("stream", &Printed::stream), required("bytes", &Printed::bytes)};
+};
+
+struct Dying {
+  static constexpr std::string_view kType = "dying";
+  int attempt = 1;
+  int rank = 0;
+
+  static constexpr std::tuple kFields{required("attempt", &Dying::attempt),
+                                      required("rank", &Dying::rank)};
+};
+
+struct Gone {
+  static constexpr std::string_view kType = "gone";
+  int attempt = 1;
+  int rank = 0;
+  int pid = 0;
+  bool is_child = true;  // as WorkerEnd has it
+  int exit_code = 0;
+  int signal = 0;
+  bool is_known = true;  // as ExitStatus has it
+  std::string broken = {};
+  LastMoments last = {};
+  int64_t oom_kills = 0;
+  std::string lost = {};  // as WorkerEnd has it
+
+  static constexpr std::tuple kFields{
+      required("attempt", &Gone::attempt),
+      required("rank", &Gone::rank),
+      required("pid", &Gone::pid),
+      required("is_child", &Gone::is_child),
+      required("exit_code", &Gone::exit_code),
+      required("signal", &Gone::signal),
+      required("is_known", &Gone::is_known),
+      optional("broken", &Gone::broken),
+      required("last", &Gone::last),
+      optional("oom_kills", &Gone::oom_kills),
+      optional("lost", &Gone::lost),
+  };
+};
+
+// What all ranks of the node show, in their order.
+struct NodeFacts {
+  static constexpr std::string_view kType = "facts";
+  int attempt = 1;
+  double now_s = 0;  // of the agent's monotonic clock
+  int64_t copied_bytes = 0;
+  std::vector<RankFacts> ranks = {};
+
+  static constexpr std::tuple kFields{
+      required("attempt", &NodeFacts::attempt), required("now", &NodeFacts::now_s),
+      required("copied_bytes", &NodeFacts::copied_bytes), required("ranks", &NodeFacts::ranks)};
+};
+
+struct DeviceSeries {
+  static constexpr std::string_view kType = "device_series";
+  int attempt = 1;
+  int rank = 0;
+  Series series;
+
+  static constexpr std::tuple kFields{required("attempt", &DeviceSeries::attempt),
+                                      required("rank", &DeviceSeries::rank),
+                                      required("series", &DeviceSeries::series)};
+};
+
+struct DeviceFailed {
+  static constexpr std::string_view kType = "device_failed";
+  int attempt = 1;
+  DeviceFault fault;
+
+  static constexpr std::tuple kFields{required("attempt", &DeviceFailed::attempt),
+                                      required("fault", &DeviceFailed::fault)};
+};
+
+using FromNode = std::variant<Spawned, SpawnFailed, FromRank, Printed, Dying, Gone, NodeFacts,
+                              DeviceSeries, DeviceFailed>;
+
+// What an agent says of its host as it comes.
+struct AgentInfo {
+  static constexpr std::string_view kType = "agent";
+  int node = 1;   // its number: of its process among those that the launcher has started
+  int tasks = 1;  // processes that the launcher has started on its host
+  std::string host;
+  std::string address = {};  // at which the other hosts reach it
+  int cores = 1;
+  std::vector<std::string> gpus = {};  // the names of its devices
+  int64_t pid = 0;
+  std::string libtorch = {};  // libtorch_build()
+
+  static constexpr std::tuple kFields{
+      required("node", &AgentInfo::node),   required("tasks", &AgentInfo::tasks),
+      required("host", &AgentInfo::host),   optional("address", &AgentInfo::address),
+      required("cores", &AgentInfo::cores), required("gpus", &AgentInfo::gpus),
+      required("pid", &AgentInfo::pid),     optional("libtorch", &AgentInfo::libtorch)};
+};
+
+// A part of what the workers inherit, the serialized train function: `size` bytes in all.
+struct Functions {
+  static constexpr std::string_view kType = "functions";
+  int64_t size = 0;
+  int64_t offset = 0;
+  std::string bytes = {};
+
+  static constexpr std::tuple kFields{required("size", &Functions::size),
+                                      required("offset", &Functions::offset),
+                                      required("bytes", &Functions::bytes)};
+};
+
+// Answered by FolderSeen: whether the file in the run's folder is there, with that text; where the
+// storage is an object store, `uri`, whether that is reached.
+struct CheckFolder {
+  static constexpr std::string_view kType = "check_folder";
+  std::string path;
+  std::string text;
+  std::string uri = {};
+
+  static constexpr std::tuple kFields{required("path", &CheckFolder::path),
+                                      required("text", &CheckFolder::text),
+                                      required("uri", &CheckFolder::uri)};
+};
+
+// The script's fit() of that number has begun on node 0: the processes of the agent's host can
+// join.
+struct BeginFit {
+  static constexpr std::string_view kType = "begin_fit";
+  int64_t fit = 1;
+
+  static constexpr std::tuple kFields{required("fit", &BeginFit::fit)};
+};
+
+// It is over.
+struct EndFit {
+  static constexpr std::string_view kType = "end_fit";
+  Ended ended;
+
+  static constexpr std::tuple kFields{required("ended", &EndFit::ended)};
+};
+
+// The job is over: the agent ends with that code.
+struct Leave {
+  static constexpr std::string_view kType = "leave";
+  int code = 0;
+
+  static constexpr std::tuple kFields{required("code", &Leave::code)};
+};
+
+// Without a word of the controller for that long the agent ends its workers.
+struct NodeTimeout {
+  static constexpr std::string_view kType = "node_timeout";
+  double seconds = 30;
+
+  static constexpr std::tuple kFields{required("seconds", &NodeTimeout::seconds)};
+};
+
+// The run whose workers this host has from here on. Answered by all that is in its spool there
+// (host/store/runs/report_spool.h), a Spooled for each report, and SpoolEnd.
+struct AskSpool {
+  static constexpr std::string_view kType = "ask_spool";
+  std::string run_id;
+
+  static constexpr std::tuple kFields{required("run_id", &AskSpool::run_id)};
+};
+
+// The store has what ranks of attempts below that one have reported.
+struct ForgetSpool {
+  static constexpr std::string_view kType = "forget_spool";
+  int below_attempt = 0;
+
+  static constexpr std::tuple kFields{required("below_attempt", &ForgetSpool::below_attempt)};
+};
+
+using ToAgent = std::variant<Functions, CheckFolder, BeginFit, EndFit, Leave, NodeTimeout, AskSpool,
+                             ForgetSpool, StartIngest>;
+
+struct FolderSeen {
+  static constexpr std::string_view kType = "folder_seen";
+  std::string path;
+  std::string problem = {};  // empty: it was
+
+  static constexpr std::tuple kFields{required("path", &FolderSeen::path),
+                                      optional("problem", &FolderSeen::problem)};
+};
+
+// The launcher has sent the agent this signal.
+struct AgentSignal {
+  static constexpr std::string_view kType = "agent_signal";
+  int number = 0;
+
+  static constexpr std::tuple kFields{required("number", &AgentSignal::number)};
+};
+
+struct Spooled {
+  static constexpr std::string_view kType = "spooled";
+  int attempt = 1;
+  int rank = 0;
+  std::string report;  // message::Report, encoded
+
+  static constexpr std::tuple kFields{required("attempt", &Spooled::attempt),
+                                      required("rank", &Spooled::rank),
+                                      required("report", &Spooled::report)};
+};
+
+// `problem`: why the spool could not be read, or "".
+struct SpoolEnd {
+  static constexpr std::string_view kType = "spool_end";
+  std::string problem = {};
+
+  static constexpr std::tuple kFields{optional("problem", &SpoolEnd::problem)};
+};
+
+using FromAgent = std::variant<FolderSeen, AgentSignal, Spooled, SpoolEnd>;
+
+}  // namespace rtrain::message

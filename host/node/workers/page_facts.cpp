@@ -1,0 +1,67 @@
+#include "host/node/workers/page_facts.h"
+
+#include <algorithm>
+
+#include "host/base/clock.h"
+#include "host/base/users_line.h"
+#include "host/machine/processes/process_facts.h"
+
+namespace rtrain {
+namespace {
+
+constexpr uint64_t kLastCalls = 8;
+
+// A rank may have written anything into its page: no time there is after now.
+double past(double time_s) {
+  const double now_s = monotonic_s();
+  return time_s >= 0 && time_s <= now_s ? time_s : now_s;
+}
+
+CollectiveFacts to_facts(const CollectiveCall& call) {
+  return {call.sequence, std::string(call.operation.view()), std::string(call.tensors.view()),
+          std::string(call.line.view()), past(call.time_s)};
+}
+
+WaitFacts to_facts(const BlockedCall& call) {
+  WaitFacts out;
+  out.kind = std::min(call.kind, kLastOf<WaitKind>);
+  out.operation = call.operation.view();
+  out.since_s = past(call.since_s);
+  for (int i = 0; i < call.num_frames && i < kPageFrames; ++i) {
+    out.frames.emplace_back(call.frames[static_cast<size_t>(i)].view());
+  }
+  out.line = users_line(out.frames);
+  return out;
+}
+
+}  // namespace
+
+RankFacts read_facts(const ProgressPage& page, int pid) {
+  const ProcessFacts process = process_facts(pid);
+  RankFacts out;
+  out.state = static_cast<unsigned char>(process.state);
+  out.cpu_s = process.cpu_s;
+  const int program = page.program.load(std::memory_order_acquire);
+  if (program > 0 && process_facts(program).state == 'T') out.state = 'T';
+  out.progress = progress_of(page);
+  out.collectives = page.collectives.load(std::memory_order_acquire);
+  out.reports = page.reports.load(std::memory_order_relaxed);
+  out.beat_s = past(page.beat_s.load(std::memory_order_relaxed));
+  if (const auto busy = page.busy.read()) out.is_busy = busy->until_s > monotonic_s();
+  if (const auto blocked = page.blocked.read(); blocked && blocked->depth > 0) {
+    out.wait = to_facts(*blocked);
+  }
+  const uint64_t count = std::min(out.collectives, kLastCalls);
+  const uint64_t first = out.collectives - count + 1;
+  if (const auto device = page.device.read(); device && device->sequence != 0) {
+    out.device = DeviceFacts{device->sequence, past(device->since_s)};
+    const auto call = device->sequence < first ? page.call(device->sequence) : std::nullopt;
+    if (call) out.calls.push_back(to_facts(*call));
+  }
+  for (uint64_t i = 0; i < count; ++i) {
+    if (const auto call = page.call(first + i)) out.calls.push_back(to_facts(*call));
+  }
+  return out;
+}
+
+}  // namespace rtrain

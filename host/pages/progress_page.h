@@ -1,0 +1,214 @@
+// host/pages/progress_page.h: what a worker shows of itself in shared memory, one page for each
+// rank.
+//
+// The controller makes the board of an attempt, its workers inherit and map it. A rank writes its
+// own page without a lock or a system call; the controller reads it at any time, also while the
+// rank is stopped and after it was killed. Ranks read each other's collectives.
+//
+// Invariants: 1 what has a `version` is written between two increments of it, so that a reader
+// notices a torn copy; 2 the page is plain data, the same in every process of one build (the
+// board says which); 3 `alive` is locked by the worker's main thread for life, so that its death
+// is seen as EOWNERDEAD before the kernel has freed its memory.
+#pragma once
+
+#include <pthread.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "host/base/wait_kind.h"
+#include "host/pages/shared_flag.h"
+
+namespace rtrain {
+
+inline constexpr uint32_t kProgressVersion = 7;
+
+// Text in a page; what does not fit is cut off.
+template <size_t Size>
+struct PageText {
+  char bytes[Size] = {};
+
+  void set(std::string_view text) {
+    const size_t size = text.size() < Size - 1 ? text.size() : Size - 1;
+    for (size_t i = 0; i < size; ++i) bytes[i] = text[i];
+    bytes[size] = '\0';
+  }
+  std::string_view view() const {
+    size_t size = 0;
+    while (size < Size && bytes[size] != '\0') ++size;
+    return {bytes, size};
+  }
+};
+
+// One writer, any number of readers in other processes; a reader that finds a writer at work tries
+// again.
+template <class Data>
+class PageCell {
+ public:
+  void write(const Data& data) {
+    begin();
+    data_ = data;
+    end();
+  }
+  // Changes it in place.
+  template <class Change>
+  void update(Change change) {
+    begin();
+    change(data_);
+    end();
+  }
+  // Nothing when the writer was stopped in the middle.
+  std::optional<Data> read() const {
+    for (int attempt = 0; attempt < 100; ++attempt) {
+      const uint64_t before = version_.load(std::memory_order_acquire);
+      const Data copy = data_;
+      std::atomic_thread_fence(std::memory_order_acquire);
+      if (before % 2 == 0 && version_.load(std::memory_order_relaxed) == before) return copy;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  void begin() {
+    version_.store(version_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);
+  }
+  void end() {
+    version_.store(version_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+
+  std::atomic<uint64_t> version_{0};
+  Data data_{};
+};
+
+inline constexpr int kPageFrames = 8;
+using PageFrame = PageText<96>;  // "train.lua:12"
+
+// A call that waits for something outside this process. depth 0: none.
+struct BlockedCall {
+  int depth = 0;
+  WaitKind kind = WaitKind::kOwn;
+  double since_s = 0;  // monotonic clock
+  PageText<48> operation;
+  int num_frames = 0;
+  std::array<PageFrame, kPageFrames> frames;  // Lua, the innermost first
+};
+
+// One collective of a rank, in the order of its calls. sequence counts from 1.
+struct CollectiveCall {
+  uint64_t sequence = 0;
+  double time_s = 0;  // monotonic clock
+  PageText<32> operation;
+  PageText<96> tensors;  // "float32 [64, 3]"
+  PageFrame line;
+
+  // Whether both may be one and the same collective of two ranks.
+  bool agrees_with(const CollectiveCall& other) const {
+    return operation.view() == other.operation.view() && tensors.view() == other.tensors.view();
+  }
+};
+
+// The same in a group of some of the ranks; the sequence is the group's.
+struct GroupCall {
+  uint64_t group = 0;
+  CollectiveCall call;
+};
+
+// What the rank's device waits in, whatever its thread does: the collective of that sequence, 0 for
+// none.
+struct DeviceWait {
+  uint64_t sequence = 0;
+  double since_s = 0;  // monotonic clock
+};
+
+// train.busy(): until then nothing of this rank counts as a hang.
+struct BusyCall {
+  double until_s = 0;
+  PageText<96> reason;
+};
+
+inline constexpr int kNativeFrames = 48;
+
+struct NativeFrame {
+  uint64_t offset = 0;     // in the module
+  PageText<40> module;     // "libtorch_cpu.so"
+  PageText<152> function;  // mangled; empty when unknown
+};
+
+// What a worker was doing as a fatal signal took it.
+struct Crash {
+  int signal = 0;
+  uint64_t address = 0;
+  PageText<16> thread;
+  PageText<512> reason;  // the text of an exception that nobody caught
+  int num_lua = 0;
+  std::array<PageFrame, kPageFrames> lua;
+  int num_native = 0;
+  std::array<NativeFrame, kNativeFrames> native;
+};
+
+struct ProgressPage {
+  static constexpr size_t kCollectives = 64;
+  static constexpr size_t kGroupCalls = 32;
+
+  pthread_mutex_t alive;                 // robust, shared
+  std::atomic<uint32_t> attached{0};     // 1: the worker has locked `alive`
+  std::atomic<uint32_t> returned{0};     // 1: its train function has, no collective follows
+  SharedFlag saving;                     // its main thread waits for its checkpoint
+  std::atomic<double> beat_s{0};         // of the control thread, monotonic clock
+  std::atomic<double> lease_s{0};        // until then it may run, boot_s(); 0: without limit
+  std::atomic<uint64_t> operators{0};    // of LibTorch
+  std::atomic<uint64_t> collectives{0};  // of all ranks
+  std::atomic<uint64_t> group_collectives{0};
+  std::atomic<uint64_t> reports{0};
+  std::atomic<uint64_t> batches{0};  // of loaders
+  std::atomic<uint64_t> bytes{0};    // copied to storage
+  std::atomic<int> program{0};       // the process of the user's program, where the rank runs one
+  PageCell<BlockedCall> blocked;
+  PageCell<BusyCall> busy;
+  PageCell<DeviceWait> device;
+  std::array<PageCell<CollectiveCall>, kCollectives> calls;  // by sequence % kCollectives
+  std::array<PageCell<GroupCall>, kGroupCalls> group_calls;  // by group_collectives % kGroupCalls
+  Crash crash;                                               // complete when crash.signal is set
+
+  // The rank's collective of that number; nothing when it is not there yet or no longer.
+  std::optional<CollectiveCall> call(uint64_t sequence) const {
+    const auto found = calls[sequence % kCollectives].read();
+    return found && found->sequence == sequence ? found : std::nullopt;
+  }
+  // The same of a group's.
+  std::optional<CollectiveCall> group_call(uint64_t group, uint64_t sequence) const {
+    for (const auto& cell : group_calls) {
+      const auto found = cell.read();
+      if (found && found->group == group && found->call.sequence == sequence) return found->call;
+    }
+    return std::nullopt;
+  }
+  // The number of its latest one; UINT64_MAX where others have replaced all of them here.
+  uint64_t group_count(uint64_t group) const {
+    const bool is_full = group_collectives.load(std::memory_order_acquire) > kGroupCalls;
+    uint64_t out = 0;
+    for (const auto& cell : group_calls) {
+      const auto found = cell.read();
+      if (found && found->group == group && found->call.sequence > out) {
+        out = found->call.sequence;
+      }
+    }
+    return out == 0 && is_full ? UINT64_MAX : out;
+  }
+};
+
+// Something that has moved since, whatever it was.
+inline uint64_t progress_of(const ProgressPage& page) {
+  return page.operators.load(std::memory_order_relaxed) +
+         page.collectives.load(std::memory_order_relaxed) +
+         page.group_collectives.load(std::memory_order_relaxed) +
+         page.reports.load(std::memory_order_relaxed) +
+         page.batches.load(std::memory_order_relaxed) + page.bytes.load(std::memory_order_relaxed);
+}
+
+}  // namespace rtrain

@@ -1,0 +1,22 @@
+// host/store/checkpoints/checkpoint_status.h: how far a reported checkpoint is: Ray's
+// ReportedCheckpointStatus.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace rtrain {
+
+enum class CheckpointStatus {
+  kCommitted,  // nobody has asked for a validation
+  kPendingValidation,
+  kValidated,
+  kValidationFailed,
+  kValidationTimeout,
+};
+
+// "PENDING_VALIDATION"
+std::string_view status_name(CheckpointStatus status);
+std::optional<CheckpointStatus> status_from_name(std::string_view name);
+
+}  // namespace rtrain

@@ -1,0 +1,33 @@
+// host/store/claim/run_lock.h: who owns a run: an open-file-description lock on <run>/lock, held
+// for the controller's life.
+//
+// The kernel drops it with the last descriptor, however the process ends. The owner in the file is
+// for messages only.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "host/store/claim/run_owner.h"
+#include "host/store/files/file.h"
+
+namespace rtrain {
+
+class RunLock {
+ public:
+  // Takes the lock of the run's folder without waiting; nothing when another process has it.
+  static std::optional<RunLock> try_take(const std::string& run_path);
+  // True while a process owns the run.
+  static bool is_held(const std::string& run_path);
+  // Who took it last.
+  static RunOwner owner(const std::string& run_path);
+
+  // For a run that did not begin. Whoever waits for this file notices that it is gone.
+  void remove_file() const;
+
+ private:
+  explicit RunLock(OpenFile file) : file_(std::move(file)) {}
+  OpenFile file_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,14 @@
+// host/store/claim/run_status.h: the statuses with which a run has ended.
+#pragma once
+
+#include <string_view>
+
+namespace rtrain {
+
+// Any other status is that of a run which goes on, or whose controller was lost.
+inline bool is_final_status(std::string_view status) {
+  return status == "FINISHED" || status == "ERRORED" || status == "ABORTED" ||
+         status == "PREEMPTED";
+}
+
+}  // namespace rtrain

@@ -1,0 +1,60 @@
+// host/store/files/patience.h: how long a run waits for its store: for room on a full disk, for
+// another program's lock.
+//
+// Copies share one count of the time, so that an outage is waited for once. One thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <type_traits>
+
+#include "host/store/files/storage_error.h"
+
+namespace rtrain {
+
+// RTRAIN_STORE_PATIENCE_S in the environment (0: not at all), else 60 s. Throws Error(kConfig)
+// where that is not a number of seconds.
+std::chrono::milliseconds store_patience();
+
+class Patience {
+ public:
+  using OnWaiting = std::function<void(const Error& error)>;
+
+  Patience();
+  // Called with the first failure of each outage, before the wait.
+  void set_on_waiting(OnWaiting on_waiting);
+
+  // Calls `work` until it returns. Throws what it throws: at once where waiting does not help
+  // (StorageError::may_pass), else when nothing has succeeded for store_patience().
+  template <class Work>
+  auto operator()(Work work) const {
+    while (true) {
+      try {
+        return ended(work);
+      } catch (const StorageError& e) {
+        if (!wait_after(e)) throw;
+      }
+    }
+  }
+
+ private:
+  struct State;
+  template <class Work>
+  auto ended(Work& work) const {
+    if constexpr (std::is_void_v<std::invoke_result_t<Work&>>) {
+      work();
+      end_outage();
+    } else {
+      auto result = work();
+      end_outage();
+      return result;
+    }
+  }
+  void end_outage() const;
+  bool wait_after(const StorageError& error) const;
+
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace rtrain

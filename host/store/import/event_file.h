@@ -1,0 +1,46 @@
+// host/store/import/event_file.h: scalars, images, histograms and texts as TensorBoard reads them:
+// records with checksums, each an Event of its protocol buffers.
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rtrain {
+
+class EventFile {
+ public:
+  // Writes to `out`, which must outlive it and whose owner looks for its errors.
+  // `began_ms`: the time of the first record, which says what the file is.
+  EventFile(std::ostream& out, int64_t began_ms);
+
+  // As a 32 bit float: TensorBoard has no others.
+  void add_scalar(std::string_view tag, int64_t step, int64_t time_ms, double value);
+
+  // A PNG. Error(kArgument) for anything else.
+  void add_image(std::string_view tag, int64_t step, int64_t time_ms, std::string_view png);
+
+  struct Histogram {
+    double min = 0;
+    double max = 0;
+    double num = 0;
+    double sum = 0;
+    double sum_squares = 0;
+    std::vector<double> limits;  // the upper end of each bin
+    std::vector<double> counts;
+  };
+  void add_histogram(std::string_view tag, int64_t step, int64_t time_ms,
+                     const Histogram& histogram);
+  void add_text(std::string_view tag, int64_t step, int64_t time_ms, std::string_view text);
+
+ private:
+  // `value`: the fields of a Summary.Value but its tag.
+  void add_value(std::string_view tag, int64_t step, int64_t time_ms, std::string_view value);
+  void add_record(const std::string& event);
+
+  std::ostream& out_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,35 @@
+// host/store/read/newest_lines.h: the last lines of many.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <string>
+
+#include "host/base/value.h"
+#include "host/store/read/run_logs.h"
+
+namespace rtrain {
+
+class NewestLines {
+ public:
+  explicit NewestLines(size_t most) : most_(most) {}
+
+  void add(const RunLogLine& line);
+  // The oldest first; none is left.
+  void take(const std::function<void(const RunLogLine& line)>& use);
+
+ private:
+  struct Kept {
+    RunLogLine line;
+    std::string text;  // of the line
+  };
+
+  size_t most_;
+  std::deque<Kept> lines_;
+};
+
+// All of them, each as describe_log_line has it; none is left.
+List describe_log_lines(NewestLines& lines);
+
+}  // namespace rtrain

@@ -1,0 +1,89 @@
+// host/store/read/report_charts.h: what the ranks of runs have reported, as columns for drawing,
+// for a process that draws again and again.
+//
+// The first look at a rank reads all of its reports, once for all metrics, and keeps a summary of
+// each kReportsTogether of them; the next ones read what has come since. So a chart of a million
+// reports looks at a few thousand summaries, and unpacks the reports that a column cuts. Exact as
+// host/store/series/series_chart.h is. What is kept is bounded: of more than some megabytes the
+// runs that were asked for longest ago go, and the last one stays. Any thread.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "host/store/db/database.h"
+#include "host/store/series/series_chart.h"
+
+namespace rtrain {
+
+inline constexpr size_t kReportsTogether = 256;
+
+class ReportCharts {
+ public:
+  explicit ReportCharts(size_t max_bytes = size_t{6} << 20) : max_bytes_(max_bytes) {}
+
+  // At most query.columns of what the rank reported under that name, by steps: those are the
+  // reports' indices. Nothing where it has reported no such number.
+  std::optional<std::vector<SeriesSummary>> columns(Database& database, const std::string& run_id,
+                                                    const std::string& metric, int64_t rank,
+                                                    const ChartQuery& query);
+  // The names of all numbers that a rank has reported, sorted.
+  std::vector<std::string> names(Database& database, const std::string& run_id);
+
+ private:
+  using ByName = std::map<std::string, std::vector<SeriesSummary>, std::less<>>;
+
+  struct Rank {
+    int64_t next_index = 0;  // of the first report that was not read
+    ByName summaries;        // by name as it stands in JSON, with its quotes
+    // How many reports there were below an index, at a time: more since then came late.
+    int64_t checked_index = 0;
+    int64_t checked_reports = 0;
+    double checked_at_s = 0;
+  };
+  struct Run {
+    std::mutex mutex;
+    int64_t attempts = 0;
+    std::map<int64_t, Rank> ranks;
+    std::set<std::string, std::less<>> other_names;  // of ranks above 0
+    int64_t next_other_index = 0;
+    std::atomic<size_t> bytes = 0;
+  };
+
+  std::shared_ptr<Run> run_of(const std::string& run_id);
+  void drop_unused();
+  static void forget_superseded(Database& database, const std::string& run_id, Run& run);
+  static void forget_late(Database& database, const std::string& run_id, Run& run, int64_t rank);
+  static Rank& read_rank(Database& database, const std::string& run_id, Run& run, int64_t rank);
+  static void read_other_names(Database& database, const std::string& run_id, Run& run);
+
+  size_t max_bytes_;
+  std::mutex mutex_;
+  // The one that was asked for last is the last.
+  std::vector<std::pair<std::string, std::shared_ptr<Run>>> runs_;
+};
+
+// The numbers that the rank reported under that name, in order; steps of reports are their indices.
+// What was superseded is left out.
+std::vector<SeriesPoint> reported_points(Database& database, const std::string& run_id,
+                                         const std::string& metric, int64_t rank,
+                                         int64_t from = std::numeric_limits<int64_t>::min(),
+                                         int64_t to = std::numeric_limits<int64_t>::max());
+
+// The ranks that have reported a number there, sorted. Reads all reports.
+std::vector<int64_t> reporting_ranks(Database& database, const std::string& run_id,
+                                     const std::string& metric);
+
+}  // namespace rtrain

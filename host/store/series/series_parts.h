@@ -1,0 +1,27 @@
+// host/store/series/series_parts.h: the parts of a series in the store, one for each attempt of
+// each rank, and what of them counts.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/store/db/database.h"
+
+namespace rtrain {
+
+struct SeriesPart {
+  int64_t series_id = 0;
+  int64_t rank = 0;
+  int64_t attempt = 0;
+  // From this step on a later attempt of the rank has logged again: those points do not count.
+  int64_t end = std::numeric_limits<int64_t>::max();
+};
+
+// By rank and attempt; of all ranks where none is given.
+std::vector<SeriesPart> series_parts(Database& database, const std::string& run_id,
+                                     const std::string& key, std::optional<int64_t> rank);
+
+}  // namespace rtrain

@@ -1,0 +1,215 @@
+#include "host/train/record/checkpoint_manager.h"
+
+#include <algorithm>
+
+#include "host/base/clock.h"
+#include "host/base/codec/codec.h"
+#include "host/base/fault.h"
+#include "host/base/text/text.h"
+#include "host/store/db/stored_metrics.h"
+#include "host/store/files/file.h"
+
+namespace rtrain {
+namespace {
+
+// The name wanted by the lowest rank that has one: rank 0's where it has an opinion.
+std::string checkpoint_name(const std::vector<Report>& reports) {
+  for (const Report& report : reports) {
+    if (!report.directory_name.empty()) return report.directory_name;
+  }
+  return CheckpointFiles::default_name(reports.front().index);
+}
+
+// The validation wanted by the lowest rank that wants one.
+Value wanted_validation(const std::vector<Report>& reports) {
+  for (const Report& report : reports) {
+    if (!report.validation.is_nil()) return report.validation;
+  }
+  return {};
+}
+
+}  // namespace
+
+Value CheckpointInfo::to_value() const {
+  return Map{{"path", path},
+             {"name", name},
+             {"metrics", metrics},
+             {"index", index},
+             {"status", status_name(status)}};
+}
+
+CheckpointManager::CheckpointManager(RunStore& store, RetentionPolicy policy)
+    : store_(store),
+      files_(store.run_path(), store.claim().patience),
+      rows_(store.claim(), std::move(policy)) {}
+
+CheckpointInfo CheckpointManager::info(const CheckpointRow& row) const {
+  return {.path = files_.checkpoint_path(row.name),
+          .name = row.name,
+          .metrics = row.metrics,
+          .index = row.index,
+          .attempt = row.attempt,
+          .status = row.status,
+          .validation = row.validation};
+}
+
+void CheckpointManager::verify(const CheckpointInfo& candidate) {
+  const std::pair key(candidate.name, candidate.attempt);
+  verify_files(candidate.path, Manifest::read(candidate.path), !verified_.contains(key));
+  verified_.insert(key);
+}
+
+// Why nothing can begin from it. A store that does not answer says nothing about the checkpoint,
+// and ends the start instead.
+std::optional<std::string> CheckpointManager::problem_of(const CheckpointInfo& candidate) {
+  try {
+    files_.fetch(candidate.name);
+  } catch (const Error& e) {
+    if (e.code() != Code::kCheckpoint) throw;
+    return e.message();
+  }
+  try {
+    verify(candidate);
+  } catch (const Error& e) {
+    // A disk that cannot read the files (EIO) is as bad as files that have changed.
+    if (e.code() != Code::kCheckpoint && e.code() != Code::kEnvironment) throw;
+    return e.message();
+  }
+  return std::nullopt;
+}
+
+CheckpointManager::Start CheckpointManager::choose_start(bool can_fetch) {
+  Start out;
+  const auto rows = rows_.kept();
+  for (auto row = rows.rbegin(); row != rows.rend() && !out.checkpoint; ++row) {
+    const CheckpointInfo candidate = info(*row);
+    if (can_fetch && row->mirrored && !path_exists(candidate.path)) {
+      out.wanted = candidate;
+      return out;
+    }
+    if (const auto problem = problem_of(candidate)) {
+      out.notices.push_back(cat("checkpoint ", candidate.path, " cannot be used: ", *problem));
+      rows_.set_missing(candidate.name, *problem);
+    } else {
+      out.checkpoint = candidate;
+    }
+  }
+  return out;
+}
+
+std::string CheckpointManager::make_fetch_folder() const { return files_.make_tempdir(0, "fetch"); }
+
+void CheckpointManager::restore(const CheckpointInfo& wanted, const std::string& folder) {
+  const Manifest manifest = CheckpointFiles::verify(folder);
+  if (manifest.run_id != store_.run_id() || manifest.name != wanted.name ||
+      manifest.attempt != wanted.attempt) {
+    throw Error(Code::kCheckpoint, cat("storage_filesystem gave the checkpoint ", manifest.name,
+                                       " of run ", manifest.run, " for ", wanted.name));
+  }
+  files_.put_back(folder, wanted.name);
+  verified_.insert({wanted.name, wanted.attempt});
+}
+
+void CheckpointManager::give_up(const CheckpointInfo& wanted, std::string_view problem) {
+  rows_.set_missing(wanted.name, problem);
+}
+
+void CheckpointManager::set_damaged(const std::string& path, std::string_view problem) {
+  for (const CheckpointInfo& each : kept()) {
+    if (each.path == path) rows_.set_missing(each.name, problem);
+  }
+}
+
+CheckpointManager::Committed CheckpointManager::commit(int64_t attempt, const std::string& nonce,
+                                                       const std::vector<Report>& reports) {
+  check_score(rows_.policy(), reports.front().metrics);
+  // A rename cannot be fenced: an owner that came since would find a directory it knows nothing of.
+  store_.claim().check();
+  Manifest manifest;
+  manifest.run = store_.name();
+  manifest.run_id = store_.run_id();
+  manifest.attempt = attempt;
+  manifest.owner_epoch = store_.owner_epoch();
+  manifest.index = reports.front().index;
+  manifest.name = checkpoint_name(reports);
+  manifest.created_at_ms = now_ms();
+  manifest.metrics = reports.front().metrics;
+  manifest.validation = wanted_validation(reports);
+  std::vector<StagedRank> staged;
+  for (const Report& report : reports) {
+    if (report.has_checkpoint) staged.push_back(StagedRank::from_value(report.files));
+  }
+  const auto done = files_.commit({attempt, nonce, manifest.index}, manifest, staged);
+  verified_.insert({done.manifest.name, attempt});
+  CheckpointRow row{.name = done.manifest.name,
+                    .attempt = attempt,
+                    .index = done.manifest.index,
+                    .metrics = done.manifest.metrics,
+                    .size_bytes = done.manifest.size_bytes(),
+                    .created_at_ms = done.manifest.created_at_ms,
+                    .validation = done.manifest.validation};
+  if (!row.validation.is_nil()) row.status = CheckpointStatus::kPendingValidation;
+  Committed out{.checkpoint = info(row), .dropped = {}, .warnings = done.warnings};
+  // A validation may bring the score.
+  const std::string missing = missing_score(rows_.policy(), row.metrics);
+  if (!missing.empty() && row.validation.is_nil()) {
+    out.warnings.push_back(cat("checkpoint ", row.name, ": ", missing));
+  }
+  fault_point("ckpt.row");
+  out.dropped = rows_.add(row);
+  return out;
+}
+
+CheckpointManager::Validated CheckpointManager::end_validation(const CheckpointInfo& checkpoint,
+                                                               const ValidationResult& result) {
+  Validated out{.result = result, .dropped = {}, .warnings = {}};
+  const size_t bytes = encode(checkpoint.metrics).size() + encode(result.metrics).size();
+  if (bytes > kMaxMetricsBytes) {
+    out.result = {CheckpointStatus::kValidationFailed,
+                  {},
+                  cat("the metrics of its report and of the validation have ", bytes,
+                      " bytes, the limit is ", kMaxMetricsBytes)};
+  }
+  auto dropped = rows_.end_validation(checkpoint.name, checkpoint.attempt, out.result);
+  if (!dropped) {
+    out.warnings.push_back(cat("checkpoint ", checkpoint.name,
+                               " waits for no validation: the result of this one is left out"));
+    return out;
+  }
+  out.dropped = std::move(*dropped);
+  return out;
+}
+
+std::vector<CheckpointInfo> CheckpointManager::kept() {
+  std::vector<CheckpointInfo> out;
+  for (const CheckpointRow& row : rows_.kept()) out.push_back(info(row));
+  return out;
+}
+
+std::vector<CheckpointInfo> CheckpointManager::unmirrored() {
+  std::vector<CheckpointInfo> out;
+  for (const CheckpointRow& row : rows_.kept()) {
+    if (!row.mirrored) out.push_back(info(row));
+  }
+  return out;
+}
+
+std::vector<CheckpointInfo> CheckpointManager::mirrored_leftovers() {
+  std::vector<CheckpointInfo> out;
+  for (const CheckpointRow& row : rows_.mirrored_leftovers()) out.push_back(info(row));
+  return out;
+}
+
+CheckpointManager::Ranked CheckpointManager::ranked() {
+  const auto all = kept();
+  std::vector<Value> metrics;
+  for (const CheckpointInfo& each : all) metrics.push_back(each.metrics);
+  Ranked out;
+  for (const size_t position : rank_checkpoints(rows_.policy(), metrics)) {
+    out.best.push_back(all[position]);
+  }
+  if (!all.empty()) out.latest = all.back();
+  return out;
+}
+
+}  // namespace rtrain

@@ -1,0 +1,69 @@
+// host/train/record/io_calls.h: work on the io thread whose result comes back as a task of the
+// loop.
+//
+// Belongs to the control thread. Whoever makes a call outlives it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "host/base/error.h"
+#include "host/loop/loop.h"
+#include "host/loop/task_thread.h"
+#include "host/train/record/run_record.h"
+
+namespace rtrain {
+
+class IoCalls {
+ public:
+  using OnWriteError = std::function<void(const Error& error)>;
+
+  IoCalls(TaskThread& io, Loop& loop, RunRecord& record, OnWriteError on_write_error)
+      : io_(io), loop_(loop), record_(record), on_write_error_(std::move(on_write_error)) {}
+
+  // Calls work(record) there, then done(result, error) here; exactly one of the two is there.
+  template <class Work, class Done>
+  void call(Work work, Done done) {
+    using Result = std::invoke_result_t<Work, RunRecord&>;
+    io_.post([this, work = std::move(work), done = std::move(done)] {
+      std::optional<Result> result;
+      std::optional<Error> error;
+      try {
+        result = work(record_);
+      } catch (const Error& e) {
+        error = e;
+      } catch (const std::exception& e) {
+        error = error_of(e);
+      }
+      loop_.post([done, result = std::move(result), error = std::move(error)]() mutable {
+        done(std::move(result), std::move(error));
+      });
+    });
+  }
+
+  // The same for work without a result, whose error goes to on_write_error.
+  template <class Work>
+  void write(Work work) {
+    call(
+        [work = std::move(work)](RunRecord& record) {
+          work(record);
+          return true;
+        },
+        [this](const auto&, const std::optional<Error>& error) {
+          if (error) fail(*error);
+        });
+  }
+
+  // An error of a call() that is to end where those of write() do.
+  void fail(const Error& error) { on_write_error_(error); }
+
+ private:
+  TaskThread& io_;
+  Loop& loop_;
+  RunRecord& record_;
+  OnWriteError on_write_error_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,31 @@
+// host/train/record/run_context.h: what the classes that serve one run share.
+//
+// Belongs to the control thread; everything in it outlives those classes.
+#pragma once
+
+#include <string>
+
+#include "host/loop/messages/to_worker.h"
+#include "host/node/local_node.h"
+#include "host/train/record/io_calls.h"
+#include "host/train/record/run_events.h"
+#include "host/train/run/run_spec.h"
+#include "host/train/run/script_calls.h"
+
+namespace rtrain {
+
+struct RunContext {
+  const RunSpec& spec;
+  Loop& loop;
+  IoCalls& io;
+  RunEvents& events;
+  ScriptCalls& calls;
+  std::string run_id;
+  std::string run_path;
+  NodeFiles files = {};  // validations inherit them too
+
+  // What a worker or a validation of that attempt gets, less what is its own.
+  WorkerContext worker_context(int attempt) const;
+};
+
+}  // namespace rtrain

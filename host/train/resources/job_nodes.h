@@ -1,0 +1,115 @@
+// host/train/resources/job_nodes.h: the hosts of a job as one run uses them: waits until all are
+// there, brings them what workers inherit, makes sure that they see the run's folder and are
+// healthy, and is the way to the nodes of an attempt.
+//
+// Belongs to the control thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/decide/placement.h"
+#include "host/loop/messages/routes.h"
+#include "host/loop/timer.h"
+#include "host/node/node_server.h"
+#include "host/node/remote_node.h"
+#include "host/node/workers/allotted_places.h"
+#include "host/store/checkpoints/object_storage.h"
+#include "host/train/record/run_context.h"
+#include "host/train/resources/late_reports.h"
+#include "host/train/resources/node_judge.h"
+#include "host/train/resources/node_roster.h"
+#include "host/train/resources/resources.h"
+
+namespace rtrain {
+
+class JobNodesDelegate : public LateReportsDelegate {
+ public:
+  // The run cannot go on: a host does not come, or does not see the run's folder.
+  virtual void on_hosts_failed(const Error& error) = 0;
+  virtual void on_forwarded_signal(int number) = 0;
+  virtual void on_command(Value request, OperatorLinks::Reply reply) = 0;
+  // What speaks against a host; `decided` is called when what is to be done has been done.
+  virtual void on_evidence(Evidence evidence, std::function<void()> decided) = 0;
+};
+
+class JobNodes : public Resources, public NodeServerDelegate, public NodeJudgeDelegate {
+ public:
+  // `gpus`: those of this host that the job has.
+  JobNodes(NodeServer& nodes, const RunContext& run, std::vector<WorkerGpu> gpus,
+           JobNodesDelegate& delegate);
+  ~JobNodes() override;
+
+  void request(std::function<void(int workers)> on_granted) override;
+  void cancel() override;
+  double waited_s() const override;
+  void look(std::function<void(int workers)> on_seen) override;
+  void end_run() override;
+  NodeGroup nodes(const NodeOrder& order, NodeDelegate& delegate) override;
+  std::string evict(int node, const std::string& reason) override;
+  std::string start_ingest(const message::StartIngest& wanted) override;
+  void tell_end(const message::Ended& ended) override;
+
+  // Who receives what an agent says of its host.
+  static const Routes<message::FromAgent, JobNodes, int> kRoutes;
+
+ private:
+  void on_node(const message::AgentInfo& info) override;
+  void on_node_message(int node, Value message) override;
+  void on_node_lost(int node, const std::string& reason) override;
+  void on_node_refused(const std::string& text) override;
+  void on_command(Value request, OperatorLinks::Reply reply) override;
+  void send_health(int node, Value message) override { nodes_.send(node, message); }
+  void on_evidence(Evidence evidence) override;
+
+  void publish_contact();
+  void send_functions(int node);
+  void write_marker();
+  void check_folders();
+  void on_folder_seen(int node, const message::FolderSeen& seen);
+  bool is_usable(int node) const;
+  bool check_health();
+  void grant_if_ready();
+  bool goes_on() const;
+  void grant();
+  // How many workers the hosts that are there are for.
+  int workers_now() const;
+  // The numbers of those that are there, this one first, and what they have room for.
+  std::vector<int> ready_nodes() const;
+  std::vector<NodeCapacity> rooms() const;
+  std::string missing() const;
+  std::string why_not_ready(const RosterHost& host) const;
+  void tell_ranks();
+  void fail(const Error& error);
+  void on_deadline();
+
+  NodeServer& nodes_;
+  const RunContext& run_;
+  AllottedPlaces places_;
+  Placement placement_;
+  JobNodesDelegate& delegate_;
+  Rendezvous contact_;  // for commands from other hosts
+  double wait_s_;       // for the hosts
+  std::string marker_;  // a file in the run's folder, and what it holds
+  std::string marker_text_;
+  std::optional<ObjectStorage> objects_;  // where the storage is one
+  bool has_marker_ = false;
+  std::string marker_problem_;  // why it could not be written, last time
+  NodeRoster roster_;
+  LateReports late_reports_;
+  NodeJudge health_;
+  int undecided_ = 0;                  // evidence that nobody has decided on
+  std::map<int, RemoteNode*> remote_;  // of the attempt, by node; owned by it
+  std::map<int, int64_t> ingest_;      // of the attempt: ingest workers started, by node
+  std::optional<Error> lost_ranks_;    // processes of the launcher that have gone do not come back
+  std::function<void(int)> on_granted_;
+  std::optional<double> waiting_since_s_;
+  double waited_s_ = 0;
+  bool has_begun_ = false;
+  Timer deadline_;
+  Timer check_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,300 @@
+#include "host/train/resources/node_judge.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "host/base/clock.h"
+#include "host/base/random.h"
+#include "host/base/text/text.h"
+#include "host/node/health/host_checks.h"
+#include "host/store/runs/node_store.h"
+#include "host/train/record/run_record.h"
+
+namespace rtrain {
+namespace {
+
+constexpr int64_t kExchangeBytes = int64_t{1} << 20;
+// Of each side, around a ring: every host is watched by others, and none watches all.
+constexpr int kNeighbours = 2;
+// For the answers themselves, on top of the time that the checks have.
+constexpr double kAnswerS = 3;
+constexpr double kIntervalS = 5;
+constexpr std::chrono::milliseconds kLook{250};
+
+}  // namespace
+
+NodeJudge::NodeJudge(const RunContext& run, const std::vector<WorkerGpu>& gpus, int port,
+                     NodeJudgeDelegate& delegate)
+    : run_(run),
+      delegate_(delegate),
+      port_(port),
+      key_(random_hex(static_cast<int>(kEchoKeyBytes))),
+      own_(run.loop, gpus, [this](Value message) { receive(0, std::move(message)); }),
+      deadline_(run.loop, [this] { finish(); }),
+      timer_(run.loop, [this] { look(); }) {}
+
+const Routes<message::FromHealth, NodeJudge, int> NodeJudge::kRoutes{
+    on<message::HostChecked>(
+        [](NodeJudge& h, int node, auto m) { h.on_checked(node, std::move(m)); }),
+    on<message::LinksChecked>([](NodeJudge& h, int node, const auto& m) { h.on_links(node, m); }),
+    on<message::LinkSeen>([](NodeJudge& h, int node, const auto& m) { h.on_link(node, m); }),
+    on<message::HostSeen>([](NodeJudge& h, int node, const auto& m) { h.on_host(node, m); }),
+};
+
+void NodeJudge::add(int node, const std::string& host, const std::string& address) {
+  hosts_[node] = {.name = host, .address = address};
+}
+
+void NodeJudge::drop(int node) {
+  if (hosts_.erase(node) == 0) return;
+  links_.drop(node);
+  take_answer(node);
+  if (!is_checking()) watch();
+}
+
+void NodeJudge::stop() {
+  timer_.stop();
+  for (const auto& [node, host] : hosts_) send(node, to_value(message::WatchHost{.interval_s = 0}));
+}
+
+void NodeJudge::dismiss(int node) {
+  if (hosts_.contains(node)) send(node, to_value(message::WatchHost{.interval_s = 0}));
+  drop(node);
+}
+
+bool NodeJudge::is_checked(int node) const {
+  const auto host = hosts_.find(node);
+  return host != hosts_.end() && host->second.is_checked;
+}
+
+void NodeJudge::send(int node, Value message) {
+  if (node == 0) return own_.receive(std::move(message));
+  delegate_.send_health(node, std::move(message));
+}
+
+// Answers may come before the last host was asked.
+void NodeJudge::check(Done done) {
+  done_ = std::move(done);
+  has_links_ = false;
+  const double timeout_s = run_.spec.health.preflight_timeout_s;
+  deadline_.start(to_ms(2 * timeout_s + kAnswerS));
+  std::vector<int> asked;
+  for (auto& [node, host] : hosts_) {
+    host.is_new = !host.is_checked;
+    if (host.is_new) asked.push_back(node);
+  }
+  waiting_.insert(asked.begin(), asked.end());
+  for (const int node : asked) {
+    send(node, to_value(message::CheckHost{.address = hosts_[node].address,
+                                           // Node 0 asks, and its port is the run's.
+                                           .port = node == 0 ? 0 : port_,
+                                           .key = key_,
+                                           .folder = run_.run_path,
+                                           .uses_devices = run_.spec.gpus_per_worker > 0,
+                                           .timeout_s = timeout_s}));
+  }
+  if (asked.empty()) finish();
+}
+
+void NodeJudge::on_checked(int node, message::HostChecked checked) {
+  const auto host = hosts_.find(node);
+  if (host == hosts_.end()) return;
+  host->second.port = checked.port;
+  host->second.results = std::move(checked.results);
+  take_answer(node);
+}
+
+void NodeJudge::take_answer(int node) {
+  if (waiting_.erase(node) == 0 || !waiting_.empty() || !is_checking()) return;
+  has_links_ ? finish() : check_links();
+}
+
+LinkPeer NodeJudge::peer(int node) const {
+  const Host& host = hosts_.at(node);
+  return {.node = node, .host = host.name, .address = host.address, .port = host.port};
+}
+
+// Those that the host is to try: each pair of which one is new is tried once, by its first.
+std::vector<LinkPeer> NodeJudge::new_peers(int node) const {
+  std::vector<LinkPeer> out;
+  const Host& own = hosts_.at(node);
+  for (const auto& [other, host] : hosts_) {
+    if (other <= node || host.port == 0) continue;
+    if (host.is_new || own.is_new) out.push_back(peer(other));
+  }
+  return out;
+}
+
+void NodeJudge::check_links() {
+  has_links_ = true;
+  std::map<int, std::vector<LinkPeer>> asked;
+  for (const auto& [node, host] : hosts_) {
+    if (auto peers = new_peers(node); !peers.empty()) asked[node] = std::move(peers);
+  }
+  for (const auto& [node, peers] : asked) waiting_.insert(node);
+  for (const auto& [node, peers] : asked) {
+    send(node, to_value(message::CheckLinks{.peers = peers,
+                                            .size_bytes = kExchangeBytes,
+                                            .timeout_s = run_.spec.health.preflight_timeout_s}));
+  }
+  if (asked.empty()) finish();
+}
+
+// Both ends have the result.
+void NodeJudge::on_links(int node, const message::LinksChecked& checked) {
+  for (const message::LinkResult& each : checked.results) {
+    const auto one = hosts_.find(node);
+    const auto other = hosts_.find(each.node);
+    if (one == hosts_.end() || other == hosts_.end()) continue;
+    CheckResult result{.check = "link",
+                       .peer = other->second.name,
+                       .seconds = each.seconds,
+                       .problem = each.problem,
+                       .is_conclusive = !each.problem.empty() && !is_lack(each.problem)};
+    one->second.results.push_back(result);
+    result.peer = one->second.name;
+    other->second.results.push_back(result);
+    if (!result.is_conclusive) continue;
+    one->second.failed_links[each.node] = other->second.failed_links[node] = each.problem;
+  }
+  take_answer(node);
+}
+
+// Hosts that have not answered in their time are used: what is wrong with them will be seen.
+void NodeJudge::finish() {
+  if (!is_checking()) return;
+  deadline_.stop();
+  waiting_.clear();
+  judge();
+  record();
+  for (auto& [node, host] : hosts_) host.is_checked = true;
+  tell_all();
+  watch();
+  const Done done = std::exchange(done_, nullptr);
+  done();
+}
+
+void NodeJudge::judge() {
+  std::vector<std::pair<int, CheckResult>> found;
+  for (auto& [node, host] : hosts_) {
+    if (!host.is_new) continue;
+    for (const CheckResult& result : host.results) {
+      if (result.problem.empty() || result.check == "link") continue;
+      if (result.check == "storage") host.fails_storage = true;
+      found.emplace_back(node, result);
+    }
+  }
+  for (const auto& [node, result] : found) {
+    const bool is_own = result.check != "storage" || is_storage_fine_elsewhere(node);
+    tell(node, result.check, result.problem, result.is_conclusive && is_own);
+  }
+  blame_links();
+}
+
+void NodeJudge::blame_links() {
+  std::map<std::pair<int, int>, std::string> problems;
+  for (const auto& [node, host] : hosts_) {
+    for (const auto& [peer, problem] : host.failed_links) problems[{node, peer}] = problem;
+  }
+  std::set<std::pair<int, int>> failed;
+  for (const auto& [link, problem] : problems) failed.insert(link);
+  for (const auto& [node, peer] : at_fault(failed)) {
+    tell(node, "link", cat("link to host ", hosts_.at(peer).name, ": ", problems[{node, peer}]),
+         true);
+  }
+}
+
+bool NodeJudge::is_storage_fine_elsewhere(int node) const {
+  return std::any_of(hosts_.begin(), hosts_.end(), [node](const auto& each) {
+    return each.first != node && !each.second.fails_storage;
+  });
+}
+
+void NodeJudge::tell(int node, const std::string& kind, const std::string& text,
+                     bool is_conclusive) {
+  const Host& host = hosts_.at(node);
+  evidence_.push_back({.node = node,
+                       .host = host.name,
+                       .kind = kind,
+                       .text = text,
+                       .is_conclusive = is_conclusive,
+                       .is_preflight = !host.is_checked});
+}
+
+void NodeJudge::tell_all() {
+  for (Evidence& each : std::exchange(evidence_, {})) delegate_.on_evidence(std::move(each));
+}
+
+void NodeJudge::record() const {
+  for (const auto& [node, host] : hosts_) {
+    List checks;
+    for (const CheckResult& result : host.results) {
+      checks.push_back(Map{{"check", result.check},
+                           {"peer", result.peer.empty() ? Value() : Value(result.peer)},
+                           {"seconds", result.seconds},
+                           {"problem", result.problem.empty() ? Value() : Value(result.problem)}});
+    }
+    run_.io.write([row = NodeRow{node, host.name, host.address, std::move(checks)}](
+                      RunRecord& record) { record.set_node(row); });
+  }
+}
+
+std::vector<LinkPeer> NodeJudge::neighbours(int node) const {
+  std::vector<int> ring;
+  for (const auto& [each, host] : hosts_) ring.push_back(each);
+  const auto size = static_cast<int>(ring.size());
+  const auto own = static_cast<int>(std::find(ring.begin(), ring.end(), node) - ring.begin());
+  std::set<int> chosen;
+  for (int step = 1; step <= kNeighbours; ++step) {
+    chosen.insert(ring[static_cast<size_t>((own + step) % size)]);
+    chosen.insert(ring[static_cast<size_t>((own - step % size + size) % size)]);
+  }
+  chosen.erase(node);
+  std::vector<LinkPeer> out;
+  for (const int each : chosen) {
+    if (hosts_.at(each).port != 0) out.push_back(peer(each));
+  }
+  return out;
+}
+
+void NodeJudge::watch() {
+  if (!run_.spec.health.monitor || hosts_.size() < 2) return;
+  for (const auto& [node, host] : hosts_) {
+    if (!host.is_checked) continue;
+    send(node, to_value(message::WatchHost{.peers = neighbours(node), .interval_s = kIntervalS}));
+  }
+  timer_.start(kLook);
+}
+
+void NodeJudge::on_link(int node, const message::LinkSeen& seen) {
+  if (!hosts_.contains(node) || !hosts_.contains(seen.node)) return;
+  const SeenLink link{.peer = seen.node,
+                      .num_slow = seen.num_slow,
+                      .num_answers = seen.num_answers,
+                      .silent_s = seen.silent_s};
+  links_.add(node, link, monotonic_s());
+}
+
+void NodeJudge::on_host(int node, const message::HostSeen& seen) {
+  const auto host = hosts_.find(node);
+  if (host == hosts_.end()) return;
+  const CheckResult& result = seen.result;
+  const bool is_storage = result.check == "storage";
+  if (is_storage) host->second.fails_storage = !result.problem.empty();
+  if (result.problem.empty()) return;
+  const bool is_conclusive =
+      result.is_conclusive && (!is_storage || is_storage_fine_elsewhere(node));
+  tell(node, result.check, result.problem, is_conclusive);
+  tell_all();
+}
+
+void NodeJudge::look() {
+  timer_.start(kLook);
+  const auto found = links_.decide(monotonic_s());
+  if (!found || !hosts_.contains(found->node) || !hosts_.contains(found->peer)) return;
+  tell(found->node, "link", cat("the link to host ", hosts_.at(found->peer).name, " ", found->text),
+       true);
+  tell_all();
+}
+
+}  // namespace rtrain

@@ -1,0 +1,60 @@
+// host/train/run/event_queue.h: events from the control thread to the thread that called fit().
+//
+// The reader may be far behind: a terminal that does not scroll, a callback that takes its time.
+// Then lines of output are dropped (and counted), since they are in the run's logs, and reports,
+// since they are in the store. Where the user's code is to see every report they are kept instead,
+// and waiting_bytes() tells the sender to hold the ranks back. Everything else is kept.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+
+#include "host/base/value.h"
+
+namespace rtrain {
+
+class EventQueue {
+ public:
+  struct Options {
+    bool keeps_reports = false;
+    // Called by the reader's thread when it has caught up after more than kMuch bytes waited.
+    std::function<void()> on_caught_up = {};
+  };
+  static constexpr size_t kMuch = size_t{4} << 20;
+
+  EventQueue() = default;
+  explicit EventQueue(Options options) : options_(std::move(options)) {}
+
+  void add(Value event);
+  // An event that shows a line of output.
+  void add_output(Value event);
+  void add_report(Value event);
+  // The next event; nothing when none comes within the time.
+  std::optional<Value> next(double timeout_s);
+
+  // About what the waiting lines and reports take.
+  size_t waiting_bytes() const;
+
+ private:
+  struct Waiting {
+    Value event;
+    size_t bytes = 0;  // of a line or report
+  };
+  void add_droppable(Value event, bool keep, size_t& dropped);
+  void push(Value event, size_t bytes);
+
+  Options options_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Waiting> events_;
+  size_t waiting_bytes_ = 0;
+  bool behind_ = false;
+  bool is_dropping_ = false;  // until half of them are taken: few gaps, rather than many small ones
+  size_t dropped_lines_ = 0;
+  size_t dropped_reports_ = 0;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,24 @@
+// host/worker/report/controller_lost.h: the errors of a worker that needs its controller, which is
+// gone or silent.
+#pragma once
+
+#include <string_view>
+
+#include "host/base/error.h"
+#include "host/base/text/text.h"
+
+namespace rtrain {
+
+inline Error controller_lost() {
+  return Error(Code::kPeerLost, "the connection to the controller is closed");
+}
+
+// It has waited that long for `what` ("report() number 3").
+inline Error controller_silent(std::string_view what, double seconds) {
+  return Error(Code::kTimeout,
+               cat(what, ": the run's controller has neither read nor answered for ", seconds,
+                   " s (timeout_s): its process is stopped (SIGSTOP, "
+                   "Ctrl-Z) or hangs"));
+}
+
+}  // namespace rtrain

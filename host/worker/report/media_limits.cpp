@@ -1,0 +1,35 @@
+#include "host/worker/report/media_limits.h"
+
+#include "host/base/error.h"
+#include "host/base/text/text.h"
+
+namespace rtrain {
+
+void MediaLimits::add(const message::Media& media) {
+  const std::string call = cat("log_", media.kind, ": ");
+  if (media.data.size() > kMaxItemBytes) {
+    const char* form = media.kind == "image" ? " as a PNG" : media.kind == "text" ? "" : " as JSON";
+    throw Error(Code::kArgument,
+                cat(call, "'", media.name, "' has ", media.data.size(), " bytes", form,
+                    ", at most ", kMaxItemBytes, " are allowed: ",
+                    media.kind == "image" ? "log a smaller image" : "log less of it"));
+  }
+  if (items_ == kMaxItems) {
+    throw Error(Code::kArgument,
+                cat(call, "this rank has logged ", kMaxItems,
+                    " images, histograms, tables and texts, and no more are allowed in one "
+                    "attempt: log them every few steps"));
+  }
+  if (bytes_ + media.data.size() > kMaxBytes) {
+    throw Error(
+        Code::kArgument,
+        cat(call, "with '", media.name,
+            "' the images, histograms, tables and texts of this "
+            "rank would have more than ",
+            kMaxBytes >> 20, " MiB, which is what one attempt may log: log them less often"));
+  }
+  ++items_;
+  bytes_ += media.data.size();
+}
+
+}  // namespace rtrain

@@ -1,0 +1,38 @@
+// host/worker/report/uploader.h: the thread on which a worker stages the files of its checkpoints.
+//
+// Made at the first checkpoint. post() may be called by any thread; tasks run one after the other
+// and must not throw. How many may wait is the reporter's business: one upload is under way, and
+// for a folder that is staged on demand one more.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "host/base/background_thread.h"
+#include "host/loop/task_thread.h"
+
+namespace rtrain {
+
+class Uploader {
+ public:
+  void post(std::function<void()> task) {
+    const std::lock_guard lock(mutex_);
+    if (!thread_) {
+      thread_ = std::make_unique<TaskThread>("rtrain-upload");
+      thread_->post(&enter_background);
+    }
+    thread_->post(std::move(task));
+  }
+  // Runs what was posted.
+  void finish() {
+    const std::lock_guard lock(mutex_);
+    thread_.reset();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unique_ptr<TaskThread> thread_;
+};
+
+}  // namespace rtrain

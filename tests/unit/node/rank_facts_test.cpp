@@ -1,0 +1,75 @@
+// Pages that a worker has written over: what is read of them has bounds.
+#include "host/decide/rank_facts.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <random>
+
+#include "host/base/clock.h"
+#include "host/node/workers/last_moments.h"
+#include "host/node/workers/page_facts.h"
+#include "host/pages/progress_board.h"
+
+namespace rtrain {
+namespace {
+
+constexpr size_t kMostCalls = 9;  // the latest eight, and the device's
+
+void expect_bounds(const ProgressPage& page) {
+  const RankFacts facts = read_facts(page, getpid());
+  const double now_s = monotonic_s();
+  EXPECT_LE(facts.calls.size(), kMostCalls);
+  for (const CollectiveFacts& call : facts.calls) EXPECT_LE(call.time_s, now_s);
+  EXPECT_LE(facts.beat_s, now_s);
+  if (facts.device) {
+    EXPECT_LE(facts.device->since_s, now_s);
+  }
+  if (facts.wait) {
+    EXPECT_LE(facts.wait->kind, kLastOf<WaitKind>);
+    EXPECT_LE(facts.wait->since_s, now_s);
+    EXPECT_LE(facts.wait->frames.size(), size_t{kPageFrames});
+  }
+  const LastMoments last = read_last_moments(page.crash);
+  EXPECT_LE(last.native.size(), size_t{kNativeFrames});
+}
+
+TEST(RankFacts, APageOfAnyBytesIsReadInBounds) {
+  ProgressBoard board(1);
+  ProgressPage& page = board.page(0);
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 200; ++round) {
+    auto* bytes = reinterpret_cast<unsigned char*>(&page);
+    for (size_t i = 0; i < sizeof(page); ++i) {
+      bytes[i] = round == 0 ? 0xff : static_cast<unsigned char>(random());
+    }
+    expect_bounds(page);
+    // Cells whose writer seems to be done.
+    page.collectives = round % 2 == 0 ? UINT64_MAX : random() % 3;
+    page.blocked.update([&](BlockedCall& call) {
+      std::memset(static_cast<void*>(&call), static_cast<int>(random() % 256), sizeof(call));
+      call.depth = 1;
+    });
+    page.device.write({random(), 1e300});
+    expect_bounds(page);
+  }
+}
+
+TEST(RankFacts, TheLatestCallsAreInTheirOrder) {
+  ProgressBoard board(1);
+  ProgressPage& page = board.page(0);
+  for (uint64_t sequence = 1; sequence <= 10; ++sequence) {
+    CollectiveCall call;
+    call.sequence = sequence;
+    page.calls[sequence % ProgressPage::kCollectives].write(call);
+    page.collectives = sequence;
+    const auto calls = read_facts(page, getpid()).calls;
+    ASSERT_EQ(calls.size(), std::min(sequence, uint64_t{8}));
+    EXPECT_EQ(calls.back().sequence, sequence);
+    EXPECT_EQ(calls.front().sequence, sequence - calls.size() + 1);
+  }
+}
+
+}  // namespace
+}  // namespace rtrain

@@ -1,0 +1,143 @@
+// Links over connections that break: nothing is lost, nothing comes twice, nothing out of order.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "host/base/codec/hash.h"
+#include "tests/unit/cutting_proxy.h"
+#include "tests/unit/run_until.h"
+#include "tests/unit/wire_ends.h"
+
+namespace rtrain {
+namespace {
+
+using Break = CuttingProxy::Break;
+
+// The n-th frame of a random sequence; both sides know all of them.
+class Frames {
+ public:
+  explicit Frames(uint64_t seed) : seed_(seed) {}
+  std::string at(uint64_t n) const {
+    std::minstd_rand random(static_cast<uint32_t>(hash64(std::to_string(seed_ + n))));
+    const bool is_large = random() % 100 == 0;
+    std::string out(random() % (is_large ? 60000 : 200), '\0');
+    const auto first = static_cast<char>(random());
+    for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<char>(first + i);
+    return std::to_string(n) + ":" + out;
+  }
+
+ private:
+  uint64_t seed_;
+};
+
+// Compares what comes with what was to come.
+struct Checker : LinkRecord {
+  explicit Checker(uint64_t seed) : expected(seed) {}
+  void on_frame(std::string_view payload) override {
+    if (payload != expected.at(count)) ++num_wrong;
+    ++count;
+  }
+  Frames expected;
+  uint64_t count = 0;
+  uint64_t num_wrong = 0;
+};
+
+// A client and a server with one link, and what breaks their connections between them.
+class Breaking : WireServerDelegate {
+ public:
+  Breaking(uint64_t seed, std::vector<Break> kinds)
+      : kinds_(std::move(kinds)),
+        seed_(seed),
+        random_(static_cast<uint32_t>(seed)),
+        near_(seed + 1),
+        far_(seed) {
+    LinkOptions options{.heartbeat = std::chrono::milliseconds(20),
+                        .silence = std::chrono::milliseconds(100)};
+    far_link_.emplace(loop_, "a", options, far_);
+    WireClientOptions client = client_options(
+        {.hosts = {"127.0.0.1"}, .port = proxy_.port(), .more_ports = 0, .secret = secret_});
+    client.first_backoff = std::chrono::milliseconds(0);
+    client.longest_backoff = std::chrono::milliseconds(0);
+    client.timeout = std::chrono::seconds(30);
+    client.connect_timeout = client.handshake_timeout = std::chrono::milliseconds(100);
+    client.link_options = options;
+    client_.emplace(loop_, client, near_);
+  }
+
+  // Both sides send until that many connections have broken, and then all arrives.
+  void run(int num_breaks) {
+    Timer sends(loop_, [&] {
+      send_some(client_->link(), seed_, sent_near_);
+      send_some(*far_link_, seed_ + 1, sent_far_);
+      sends.start(std::chrono::milliseconds(1));
+    });
+    sends.start(std::chrono::milliseconds(0));
+    // Each of them in time: all together take a busy machine as long as they take.
+    while (proxy_.num_breaks() < num_breaks && !::testing::Test::HasFailure()) {
+      run_until(loop_,
+                [&, next = proxy_.num_breaks() + 10] { return proxy_.num_breaks() >= next; });
+    }
+    sends.stop();
+    breaks_ = false;
+    run_until(loop_, [&] { return near_.count >= sent_far_ && far_.count >= sent_near_; });
+    EXPECT_EQ(near_.count, sent_far_);
+    EXPECT_EQ(far_.count, sent_near_);
+    EXPECT_EQ(near_.num_wrong + far_.num_wrong, 0U);
+    EXPECT_EQ(near_.num_restarts + far_.num_restarts, 0);
+    EXPECT_FALSE(near_.end || far_.end);
+  }
+
+ private:
+  Admission on_hello(const WirePeer&, const LinkHello&) override {
+    return {.link = &*far_link_, .refusal = ""};
+  }
+  void on_refused(const std::string&) override {}
+
+  void send_some(Link& link, uint64_t seed, uint64_t& sent) {
+    if (link.is_full()) return;
+    for (auto n = random_() % 20; n > 0; --n) link.send(Frames(seed).at(sent++));
+  }
+
+  // From the first byte of the handshake to far behind the hello.
+  CuttingProxy::Plan next_plan() {
+    if (!breaks_) return {.bytes = UINT64_MAX, .how = Break::kClose};
+    // A first handshake that is damaged looks like another secret, which ends a client.
+    if (near_.num_connected == 0) return {.bytes = 10000, .how = Break::kClose};
+    constexpr std::array kScales = {1000U, 3000U, 100000U};
+    return {.bytes = random_() % kScales[random_() % kScales.size()],
+            .how = kinds_[random_() % kinds_.size()]};
+  }
+
+  std::vector<Break> kinds_;
+  uint64_t seed_;
+  std::minstd_rand random_;
+  bool breaks_ = true;
+  uint64_t sent_near_ = 0;
+  uint64_t sent_far_ = 0;
+  Loop loop_;
+  Secret secret_ = Secret::generate();
+  Checker near_;
+  Checker far_;
+  WireServer server_{loop_, server_options(secret_), *this};
+  CuttingProxy proxy_{loop_, server_.address(), [this] { return next_plan(); }};
+  std::optional<Link> far_link_;
+  std::optional<WireClient> client_;
+};
+
+class WireReconnect : public ::testing::Test {
+ protected:
+  uint64_t seed_ = std::random_device()();
+  ::testing::ScopedTrace trace_{__FILE__, __LINE__, "seed " + std::to_string(seed_)};
+};
+
+TEST_F(WireReconnect, FramesArriveOnceAndInOrderWhereverConnectionsEnd) {
+  Breaking(seed_, {Break::kClose, Break::kReset}).run(2000);
+}
+
+// What is not noticed at once: these wait for a deadline.
+TEST_F(WireReconnect, FramesArriveOnceAndInOrderWhenBytesAreDamagedOrNothingComes) {
+  Breaking(seed_, {Break::kDamage, Break::kDamage, Break::kSilence}).run(25);
+}
+
+}  // namespace
+}  // namespace rtrain
