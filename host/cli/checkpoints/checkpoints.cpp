@@ -1,8 +1,7 @@
-// rtrain checkpoints RUN: the checkpoints of a run, and what can be done with them.
+// rtrain checkpoint ls|verify|export|prune RUN: the checkpoints of a run.
 #include "host/cli/checkpoints/checkpoints.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <memory>
 
@@ -43,71 +42,14 @@ void print_checkpoints(const List& checkpoints, size_t width) {
               rows, width);
 }
 
+}  // namespace
+
 void list_checkpoints(const CheckpointsOptions& options) {
   OpenRun run = options.open_run();
   const List checkpoints = run.reader.checkpoints(run.ref, options.all);
   if (options.for_programs()) return options.print(checkpoints);
   print_checkpoints(checkpoints, options.width());
 }
-
-struct Action {
-  const char* name;
-  void (*call)(const CheckpointsOptions& options);
-};
-
-constexpr std::array kActions = {
-    Action{"list", list_checkpoints}, Action{"verify", verify_checkpoints},
-    Action{"export", export_checkpoint}, Action{"prune", prune_checkpoints}};
-
-const Action* find_action(const std::string& name) {
-  const auto* found = std::find_if(kActions.begin(), kActions.end(),
-                                   [&](const Action& each) { return each.name == name; });
-  return found == kActions.end() ? nullptr : found;
-}
-
-// RUN [ACTION [NAME]], or with the action in front.
-const Action& read_words(CheckpointsOptions& options, std::vector<std::string> words) {
-  const bool in_front =
-      words.size() > 1 && find_action(words[0]) != nullptr && find_action(words[1]) == nullptr;
-  if (in_front) std::swap(words[0], words[1]);
-  options.run = words[0];
-  const std::string action = words.size() > 1 ? words[1] : "list";
-  const Action* found = find_action(action);
-  if (found == nullptr) {
-    std::vector<std::string> names;
-    for (const Action& each : kActions) names.emplace_back(each.name);
-    throw Error(Code::kUsage, cat("checkpoints: unknown action '", action, "'",
-                                  suggestion(action, names), " (", join(names, ", "), ")"));
-  }
-  options.action = action;
-  if (words.size() > 2) options.name = words[2];
-  if (words.size() > 3 || (words.size() > 2 && (action == "list" || action == "prune"))) {
-    throw Error(Code::kUsage, cat("checkpoints ", action, ": unexpected '", words.back(), "'"));
-  }
-  return *found;
-}
-
-// Refuses an option that another action has.
-void check_options(const CheckpointsOptions& options) {
-  const auto check = [&](bool given, const char* option, const char* action) {
-    if (!given || options.action == action) return;
-    throw Error(Code::kUsage, cat(option, " is for `rtrain checkpoints RUN ", action, "`"));
-  };
-  check(options.all, "--all", "list");
-  check(!options.output.empty(), "-o", "export");
-  check(options.safetensors, "--safetensors", "export");
-  check(options.keep >= 0, "--keep", "prune");
-  check(options.yes, "--yes", "prune");
-  check(options.dry_run, "--dry-run", "prune");
-  const bool of_tensors = options.action == "export" && options.safetensors;
-  if (!of_tensors && !(options.file.empty() && options.part.empty())) {
-    throw Error(Code::kUsage,
-                "--file and --part are for `rtrain checkpoints RUN export "
-                "--safetensors`");
-  }
-}
-
-}  // namespace
 
 Value find_checkpoint(OpenRun& run, const std::string& name) {
   const List checkpoints = run.reader.checkpoints(run.ref, false);
@@ -126,56 +68,91 @@ Value find_checkpoint(OpenRun& run, const std::string& name) {
                   names.empty() ? ": none is kept" : cat(" (kept are ", join(names, ", "), ")")));
 }
 
-void add_checkpoints(Parser& parser) {
-  struct Parsed {
-    CheckpointsOptions options;
-    std::vector<std::string> words;
-  };
-  auto parsed = std::make_shared<Parsed>();
-  CheckpointsOptions& options = parsed->options;
-  Command command =
-      parser.command("checkpoints", "List the checkpoints of a run; verify, export, prune them");
-  command
-      .argument("RUN", &parsed->words,
-                cat(kRunHelp,
-                    "; then nothing, verify [NAME], export [NAME] or prune. NAME is a "
-                    "checkpoint's, best (export without a NAME) or latest"))
-      .required()
-      .then_offers({.words = {"list", "verify", "export", "prune"}})
-      .then_offers({.sources = {Source::kCheckpoints}});
-  command.flag("--all", &options.all, "also those that were dropped");
-  command.option("-o,--output", &options.output, "export: the folder to make, or the file")
-      .value_name("PATH");
-  command.flag("--safetensors", &options.safetensors,
-               "export: the tensors of its state dict as one safetensors file");
-  command.option("--file", &options.file, "of the checkpoint, where several hold tensors");
-  command.option("--part", &options.part,
-                 "of the file, as optimizer or parts.model; else the state dict that it is, or has "
-                 "as model, model_state_dict or state_dict; else all tensors");
-  command
-      .option("--keep", &options.keep,
-              "prune: the best N by the run's score (default 1), and the latest")
-      .value_name("N")
-      .at_least(0);
-  command.flag("-y,--yes", &options.yes, "prune: do not ask; needed without a terminal");
-  command.flag("--dry-run", &options.dry_run, "prune: say what would be removed");
-  add_listing_options(command, options);
-  add_wide_option(command, options);
+namespace {
+
+void add_name(Command& command, CheckpointsOptions& options, const std::string& without) {
+  command.argument("NAME", &options.name, cat("a checkpoint's name, best or latest; ", without))
+      .offers({.sources = {Source::kCheckpoints}});
+}
+
+void add_ls(Command& checkpoint) {
+  auto options = std::make_shared<CheckpointsOptions>();
+  Command command = checkpoint.command("ls", "List the checkpoints of a run");
+  add_run_argument(command, *options);
+  command.flag("--dropped", &options->all, "also those that were dropped");
+  add_listing_options(command, *options);
+  add_wide_option(command, *options);
   command.footer(
       "Keys of --json, for each checkpoint: name, path, uri (in an object store), index, attempt,\n"
       "metrics, size_bytes, created_at, status (of its validation: COMMITTED,\n"
       "PENDING_VALIDATION, VALIDATED, VALIDATION_FAILED, VALIDATION_TIMEOUT), latest, best;\n"
-      "problem where the validation failed; with --all: kept, state. Of verify: name, path, "
-      "files,\n"
-      "size_bytes, ok, problems (file, problem). Of export: run, name, output, files; with\n"
-      "--safetensors file, part, tensors, left_out. Of prune: name, path, size_bytes, best, "
-      "latest,\n"
-      "keep, removed. verify exits with 4 when a file differs from what was saved");
-  command.action([parsed] {
-    const Action& action = read_words(parsed->options, parsed->words);
-    check_options(parsed->options);
-    action.call(parsed->options);
-  });
+      "problem where the validation failed; with --dropped: kept, state");
+  command.action([options] { list_checkpoints(*options); });
+}
+
+void add_verify(Command& checkpoint) {
+  auto options = std::make_shared<CheckpointsOptions>();
+  Command command =
+      checkpoint.command("verify", "Compare every file with the hash in its manifest");
+  add_run_argument(command, *options);
+  add_name(command, *options, "without it: all");
+  add_listing_options(command, *options);
+  command.footer(
+      "Keys of --json, for each checkpoint: name, path, files, size_bytes, ok, problems (file,\n"
+      "problem). The exit code is 4 when a file differs from what was saved");
+  command.action([options] { verify_checkpoints(*options); });
+}
+
+void add_export(Command& checkpoint) {
+  auto options = std::make_shared<CheckpointsOptions>();
+  Command command =
+      checkpoint.command("export", "Copy a checkpoint, or write its tensors as one file");
+  add_run_argument(command, *options);
+  add_name(command, *options, "without it: best");
+  command.option("-o,--output", &options->output, "the folder to make, or the file")
+      .value_name("PATH")
+      .required();
+  Option safetensors = command.flag("--safetensors", &options->safetensors,
+                                    "the tensors of its state dict as one safetensors file");
+  command.option("--file", &options->file, "of the checkpoint, where several hold tensors")
+      .needs(safetensors);
+  command
+      .option("--part", &options->part,
+              "of the file, as optimizer or parts.model; else the state dict that it is, or has "
+              "as model, model_state_dict or state_dict; else all tensors")
+      .value_name("NAME")
+      .needs(safetensors);
+  add_listing_options(command, *options);
+  command.footer(
+      "Keys of --json: run, name, output, files; with --safetensors file, part, tensors, left_out");
+  command.action([options] { export_checkpoint(*options); });
+}
+
+void add_prune(Command& checkpoint) {
+  auto options = std::make_shared<CheckpointsOptions>();
+  Command command = checkpoint.command("prune", "Remove all but the best ones and the latest");
+  add_run_argument(command, *options);
+  command
+      .option("--keep", &options->keep, "the best N by the run's score (default 1), and the latest")
+      .value_name("N")
+      .at_least(0);
+  command.flag("-y,--yes", &options->yes, "do not ask; needed without a terminal");
+  command.flag("--dry-run", &options->dry_run, "say what would be removed");
+  add_listing_options(command, *options);
+  command.footer(
+      "Keys of --json, for each checkpoint: name, path, size_bytes, best, latest, keep, removed");
+  command.action([options] { prune_checkpoints(*options); });
+}
+
+}  // namespace
+
+void add_checkpoint(Parser& parser) {
+  Command checkpoint =
+      parser.command("checkpoint", "The checkpoints of a run: list, verify, export, prune");
+  add_ls(checkpoint);
+  add_verify(checkpoint);
+  add_export(checkpoint);
+  add_prune(checkpoint);
 }
 
 }  // namespace rtrain

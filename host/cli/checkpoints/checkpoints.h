@@ -1,5 +1,5 @@
-// host/cli/checkpoints/checkpoints.h: what `rtrain checkpoints RUN ACTION` does with a run's
-// checkpoints, one file per action.
+// host/cli/checkpoints/checkpoints.h: what `rtrain checkpoint` does with a run's checkpoints, one
+// file per sub-command.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace rtrain {
 
 struct CheckpointsOptions : ListingOptions {
-  std::string action;  // "": list
+  std::string action;  // of `rtrain checkpoints`
   std::string name;    // of one checkpoint, "best" or "latest"; "": what the action takes
   bool all = false;
   std::string output;
@@ -26,6 +26,7 @@ struct CheckpointsOptions : ListingOptions {
 // there are.
 Value find_checkpoint(OpenRun& run, const std::string& name);
 
+void list_checkpoints(const CheckpointsOptions& options);
 // Compares every file with the manifest: Error(kCheckpoint) after the listing when one differs.
 void verify_checkpoints(const CheckpointsOptions& options);
 // Copies a checkpoint's files, or makes one safetensors file of its tensors.

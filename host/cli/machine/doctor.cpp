@@ -145,8 +145,7 @@ Check check_training() {
 
 void add_self_check(Parser& parser) {
   auto json = std::make_shared<bool>(false);
-  Command command =
-      parser.command("self-check", "Say what this machine lacks, of what training needs");
+  Command command = parser.old_command("self-check", "doctor");
   command.flag("--json", json.get(), "one JSON document");
   command.footer(
       "The checks of rtrain doctor that are about libraries and the machine, without your "

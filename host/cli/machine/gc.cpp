@@ -1,4 +1,7 @@
-// rtrain gc: removes files that no row of the store refers to.
+// rtrain gc: removes files that no row of the store refers to, and what bundles have unpacked;
+// rebuilds a damaged store.
+#include "host/cli/machine/gc.h"
+
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -6,16 +9,18 @@
 #include "host/base/text/counted.h"
 #include "host/base/text/text.h"
 #include "host/cli/parser/command.h"
-#include "host/cli/screen/listing.h"
 #include "host/store/db/schema.h"
 #include "host/store/files/file.h"
 #include "host/store/upkeep/garbage.h"
+#include "host/store/upkeep/repair.h"
 
 namespace rtrain {
 namespace {
 
 struct Options : ListingOptions {
   bool dry_run = false;
+  bool bundles = false;
+  bool rebuild = false;
 };
 
 std::string reason_text(Garbage::Kind kind) {
@@ -68,20 +73,44 @@ void collect(const Options& options) {
             << ", " << human_size(total) << "\n";
 }
 
+void run_gc(const Options& options) {
+  if (options.rebuild) return rebuild_store(options);
+  if (options.bundles) return collect_bundles(options, options.dry_run);
+  collect(options);
+}
+
 }  // namespace
+
+void rebuild_store(const ListingOptions& options) {
+  const std::vector<std::string> lines = repair_store(options.storage_path());
+  if (options.for_programs()) return options.print(List(lines.begin(), lines.end()));
+  for (const std::string& line : lines) std::cout << line << '\n';
+}
 
 void add_gc(Parser& parser) {
   auto options = std::make_shared<Options>();
-  Command command = parser.command("gc", "Remove files that no run of the store refers to");
-  command.flag("-n,--dry-run", &options->dry_run, "list them, remove nothing");
+  Command command = parser.command(
+      "gc", "Remove files that no run refers to, or unpacked bundles; rebuild a damaged store");
+  Option dry_run = command.flag("--dry-run", &options->dry_run, "list them, remove nothing");
+  Option bundles = command.flag("--bundles", &options->bundles,
+                                "what bundles have unpacked on this machine and no process uses");
+  command
+      .flag("--rebuild", &options->rebuild,
+            "write a damaged store again, from its rows and its checkpoints; nothing is removed")
+      .excludes(bundles)
+      .excludes(dry_run);
+  command.old_flag("-n", &options->dry_run, "--dry-run");
   add_listing_options(command, *options);
   command.footer(
       "Looks for what killed processes have left: files of removed runs, staged files, "
       "checkpoints\n"
       "of a run that it does not list, folders of runs that are not in the store and have no\n"
       "checkpoint. Leaves alone what a live run owns, and all that rtrain has not made.\n"
-      "Keys of --json, for each item: path, reason, size_bytes, removed");
-  command.action([options] { collect(*options); });
+      "A bundle (FILE.run) unpacks itself at its first start, and again once that was removed.\n"
+      "Keys of --json, for each item: path, reason, size_bytes, removed; with --bundles path,\n"
+      "bundle, size_bytes, last_used, state (unused, in use, incomplete), removed; with --rebuild\n"
+      "a list of lines");
+  command.action([options] { run_gc(*options); });
 }
 
 }  // namespace rtrain

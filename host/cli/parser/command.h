@@ -10,50 +10,55 @@
 namespace rtrain {
 
 // `command_line` is the whole of it, for the run's record.
+void add_init(Parser& parser);
+void add_check(Parser& parser);
 void add_run(Parser& parser, const std::vector<std::string>& command_line);
 void add_launch(Parser& parser, const std::vector<std::string>& command_line);
 void add_sweep(Parser& parser, const std::vector<std::string>& command_line);
-void add_check(Parser& parser);
-void add_lr_find(Parser& parser);
-void add_estimate(Parser& parser);
-void add_agent(Parser& parser);
+void add_submit(Parser& parser);
 void add_exec(Parser& parser);
 void add_repl(Parser& parser);
-void add_init(Parser& parser);
-void add_submit(Parser& parser);
+void add_bundle(Parser& parser);
 void add_ls(Parser& parser);
 void add_show(Parser& parser);
 void add_metrics(Parser& parser);
 void add_diff(Parser& parser);
 void add_plot(Parser& parser);
+void add_logs(Parser& parser);
+void add_sql(Parser& parser);
 void add_export(Parser& parser);
 void add_import(Parser& parser);
-void add_checkpoints(Parser& parser);
+void add_edit(Parser& parser);
+void add_rm(Parser& parser);
+void add_gc(Parser& parser);
+void add_checkpoint(Parser& parser);
 void add_predict(Parser& parser);
 void add_watch(Parser& parser);
 void add_dash(Parser& parser);
-void add_logs(Parser& parser);
-void add_sql(Parser& parser);
+void add_stop(Parser& parser);
+void add_stack(Parser& parser);
+void add_profile(Parser& parser);
+void add_resources(Parser& parser);
+void add_doctor(Parser& parser);
+void add_env(Parser& parser);
+void add_doc(Parser& parser);
+void add_peek(Parser& parser);
+void add_completion(Parser& parser);
+// Hidden: started by programs, or at packaging.
+void add_agent(Parser& parser);
+void add_man(Parser& parser);
+// By the names that they had before (host/cli/old).
+void add_lr_find(Parser& parser);
+void add_estimate(Parser& parser);
+void add_checkpoints(Parser& parser);
+void add_data(Parser& parser);
 void add_tag(Parser& parser);
 void add_note(Parser& parser);
 void add_rename(Parser& parser);
 void add_archive(Parser& parser);
-void add_rm(Parser& parser);
-void add_gc(Parser& parser);
-void add_data(Parser& parser);
-void add_stop(Parser& parser);
-void add_stack(Parser& parser);
-void add_profile(Parser& parser);
 void add_repair(Parser& parser);
-void add_resources(Parser& parser);
-void add_env(Parser& parser);
-void add_doctor(Parser& parser);
-void add_self_check(Parser& parser);
 void add_cache(Parser& parser);
-void add_bundle(Parser& parser);
-void add_doc(Parser& parser);
-void add_completion(Parser& parser);
-void add_man(Parser& parser);
+void add_self_check(Parser& parser);
 
 // The process of one rank, `rtrain --worker RANK PARENT_PID`: started by a controller only. Returns
 // its exit code.

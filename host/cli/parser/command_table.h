@@ -40,6 +40,7 @@ struct CommandRow {
   bool leaves_the_rest = false;  // what follows the first argument belongs to a script
   std::vector<ArgumentRow> arguments;
   std::vector<OptionRow> options;
+  std::vector<CommandRow> commands = {};  // below it; then it has nothing else
 };
 
 struct CommandTable {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <climits>
 #include <iostream>
+#include <type_traits>
 
 #include "host/base/error.h"
 #include "host/base/text/text.h"
@@ -12,20 +13,20 @@
 namespace rtrain {
 namespace {
 
-// "--json", "-f", as they are typed.
-std::vector<std::string> option_names(const CLI::App& command) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : command.get_options()) {
+bool is_hidden(const CLI::Option& option) { return option.get_group().empty(); }
+
+bool is_hidden(const CLI::App& command) { return command.get_group().empty(); }
+
+KnownNames known_names(const CLI::App& app) {
+  KnownNames known{.name = app.get_name(), .is_hidden = is_hidden(app)};
+  for (const CLI::Option* option : app.get_options()) {
+    auto& names = is_hidden(*option) ? known.hidden_options : known.options;
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
     for (const std::string& name : option->get_snames()) names.push_back("-" + name);
   }
-  return names;
-}
-
-KnownNames known_names(const CLI::App& app) {
-  KnownNames known{option_names(app), {}};
-  for (const CLI::App* command : app.get_subcommands({}))
-    known.commands.emplace_back(command->get_name(), option_names(*command));
+  for (const CLI::App* command : app.get_subcommands({})) {
+    known.commands.push_back(known_names(*command));
+  }
   return known;
 }
 
@@ -45,7 +46,10 @@ std::vector<Offer> offers_for(const CLI::Option& option, const std::string& valu
   return found == offers.end() ? std::vector{offer_of(value)} : found->second;
 }
 
-bool is_hidden(const CLI::Option& option) { return option.get_group().empty(); }
+template <class T>
+constexpr bool is_text =
+    std::is_same_v<T, std::string> || std::is_same_v<T, std::vector<std::string>> ||
+    std::is_same_v<T, std::optional<std::string>>;
 
 std::vector<OptionRow> option_rows(const CLI::App& command, const OfferMap& offers) {
   std::vector<OptionRow> rows;
@@ -99,7 +103,7 @@ Option& Option::at_least(int least) {
 }
 
 Option& Option::within(double least, double most) {
-  option_->check(CLI::Range(least, most));
+  option_->check(CLI::Range(least, most).description(""));
   return *this;
 }
 
@@ -121,6 +125,11 @@ Option& Option::excludes(const Option& other) {
   return *this;
 }
 
+Option& Option::needs(const Option& other) {
+  option_->needs(other.option_);
+  return *this;
+}
+
 Option& Option::offers(const Offer& offer) {
   (*offers_)[option_] = {offer};
   return *this;
@@ -139,7 +148,12 @@ Option Command::argument(const std::string& name, OptionTarget target, const std
 
 Option Command::option(const std::string& names, OptionTarget target, const std::string& help) {
   return std::visit(
-      [&](auto* value) { return Option(app_->add_option(names, *value, help), offers_); }, target);
+      [&](auto* value) {
+        CLI::Option* option = app_->add_option(names, *value, help);
+        if constexpr (!is_text<std::decay_t<decltype(*value)>>) option->type_name("N");
+        return Option(option, offers_);
+      },
+      target);
 }
 
 Option Command::flag(const std::string& names, bool* target, const std::string& help) {
@@ -151,9 +165,49 @@ Option Command::flag(const std::string& names, const std::function<void()>& call
   return Option(app_->add_flag_callback(names, call, help), offers_);
 }
 
+namespace {
+
+void say_new_name(const std::string& old, const std::string& now) {
+  std::cerr << "rtrain: " << old << " is " << now
+            << " now; the old name goes with the next version\n";
+}
+
+}  // namespace
+
+void Command::old_flag(const std::string& names, bool* target, const std::string& now) {
+  app_->add_flag_callback(names,
+                          [names, target, now] {
+                            *target = true;
+                            say_new_name(names, now);
+                          })
+      ->group("");
+}
+
+Option Command::old_option(const std::string& names, OptionTarget target, const std::string& now) {
+  return std::visit(
+      [&](auto* value) {
+        CLI::Option* option = app_->add_option(names, *value)->group("");
+        option->each([names, now](const std::string&) { say_new_name(names, now); });
+        return Option(option, offers_);
+      },
+      target);
+}
+
+Option Command::flag_or_value(const std::string& names, std::string* target,
+                              const std::string& help) {
+  return Option(app_->add_flag(names, *target, help), offers_);
+}
+
 void Command::leave_the_rest() { app_->positionals_at_end(); }
 
 void Command::footer(const std::string& text) { app_->footer(text); }
+
+Command Command::command(const std::string& name, const std::string& summary) {
+  app_->require_subcommand(1);
+  return Command(app_->add_subcommand(name, summary)->group("Commands"), offers_);
+}
+
+void Command::hide() { app_->group(""); }
 
 void Command::action(const std::function<void()>& run) {
   if (!explain_) {
@@ -171,9 +225,12 @@ void Command::action(const std::function<void()>& run) {
 
 Parser::Parser(const std::string& program, const std::string& summary, const std::string& version,
                const std::function<std::string()>& licenses)
-    : app_(std::make_unique<CLI::App>(summary, program)), offers_(std::make_unique<OfferMap>()) {
+    : app_(std::make_unique<CLI::App>(summary, program)),
+      offers_(std::make_unique<OfferMap>()),
+      program_(program) {
   app_->require_subcommand(1);
   app_->get_formatter()->label("REQUIRED", "");
+  app_->get_formatter()->label("SUBCOMMAND", "COMMAND");
   // Before --version: of two flags that print a text, the first one does.
   app_->add_flag_callback(
       "--licenses", [licenses] { throw CLI::CallForVersion(licenses(), 0); },
@@ -184,18 +241,40 @@ Parser::Parser(const std::string& program, const std::string& summary, const std
 Parser::~Parser() = default;
 
 Command Parser::command(const std::string& name, const std::string& summary) {
-  return Command(app_->add_subcommand(name, summary), offers_.get());
+  return Command(app_->add_subcommand(name, summary)->group(heading_), offers_.get());
 }
 
-CommandTable Parser::table() const {
-  CommandTable table{
-      app_->get_name(), app_->get_description(), app_->version(), option_rows(*app_, *offers_), {}};
-  for (const CLI::App* command : app_->get_subcommands({})) {
-    table.commands.push_back({command->get_name(), command->get_description(),
-                              command->get_footer(), command->get_positionals_at_end(),
-                              argument_rows(*command, *offers_), option_rows(*command, *offers_)});
+Command Parser::old_command(const std::string& name, const std::string& now) {
+  CLI::App* command = app_->add_subcommand(name, cat("Now `", program_, " ", now, "`"));
+  command->group("");
+  command->parse_complete_callback([program = program_, name, now] {
+    say_new_name(cat("`", program, " ", name, "`"), cat("`", program, " ", now, "`"));
+  });
+  return Command(command, offers_.get());
+}
+
+namespace {
+
+std::vector<CommandRow> command_rows(const CLI::App& app, const OfferMap& offers) {
+  std::vector<CommandRow> rows;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (is_hidden(*command)) continue;
+    rows.push_back({.name = command->get_name(),
+                    .summary = command->get_description(),
+                    .footer = command->get_footer(),
+                    .leaves_the_rest = command->get_positionals_at_end(),
+                    .arguments = argument_rows(*command, offers),
+                    .options = option_rows(*command, offers),
+                    .commands = command_rows(*command, offers)});
   }
-  return table;
+  return rows;
+}
+
+}  // namespace
+
+CommandTable Parser::table() const {
+  return {app_->get_name(), app_->get_description(), app_->version(), option_rows(*app_, *offers_),
+          command_rows(*app_, *offers_)};
 }
 
 void Parser::footer(const std::string& text) { app_->footer(text); }
@@ -204,27 +283,34 @@ std::string Parser::help() const { return app_->help(); }
 
 namespace {
 
-bool has_command(const CLI::App& app, const std::string& name) {
-  const auto commands = app.get_subcommands({});
-  return std::any_of(commands.begin(), commands.end(),
-                     [&](const CLI::App* command) { return command->get_name() == name; });
+const CLI::App* find_command(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == name) return command;
+  }
+  return nullptr;
+}
+
+// The commands that the words name: "", " ls", " checkpoint verify".
+std::string named_commands(const CLI::App& app, const std::vector<std::string>& args) {
+  std::string out;
+  const CLI::App* at = &app;
+  for (const std::string& arg : args) {
+    if (arg.starts_with("-")) continue;
+    at = find_command(*at, arg);
+    if (at == nullptr) break;
+    out += cat(" ", arg);
+  }
+  return out;
 }
 
 // `help` and `help COMMAND`, as other programs have them.
 std::vector<std::string> without_help_command(const CLI::App& app,
                                               const std::vector<std::string>& args) {
   if (args.empty() || args.front() != "help") return args;
-  if (args.size() == 1) return {"--help"};
-  if (!has_command(app, args[1])) return {args[1]};  // an error
-  return {args[1], "--help"};
-}
-
-// The command whose help says how it is used; the program's own where none was named.
-std::string help_command(const CLI::App& app, const std::vector<std::string>& args) {
-  const auto name = std::find_if(args.begin(), args.end(),
-                                 [](const std::string& arg) { return !arg.starts_with("-"); });
-  if (name == args.end() || !has_command(app, *name)) return "rtrain --help";
-  return cat("rtrain ", *name, " --help");
+  std::vector<std::string> out(args.begin() + 1, args.end());
+  // An unknown command is an error.
+  if (args.size() == 1 || find_command(app, args[1]) != nullptr) out.emplace_back("--help");
+  return out;
 }
 
 }  // namespace
@@ -239,8 +325,8 @@ std::string Parser::parse(const std::vector<std::string>& typed) {
       return "";
     }
     const std::string unknown = explain_unknown_name(known_names(*app_), args);
-    throw Error(Code::kUsage, cat(unknown.empty() ? e.what() : unknown, "\nRun `",
-                                  help_command(*app_, args), "`."));
+    throw Error(Code::kUsage, cat(unknown.empty() ? e.what() : unknown, "\nRun `", program_,
+                                  named_commands(*app_, args), " --help`."));
   }
   return app_->get_subcommands().front()->get_name();
 }

@@ -24,7 +24,7 @@ namespace rtrain {
 // Where a value goes. It outlives the parser: a command keeps its values in what its action holds.
 using OptionTarget =
     std::variant<bool*, int*, int64_t*, double*, std::string*, std::vector<std::string>*,
-                 std::optional<int>*, std::optional<std::string>*>;
+                 std::optional<int>*, std::optional<double>*, std::optional<std::string>*>;
 
 // What shells offer for the values of an option, or for the words of an argument.
 using OfferMap = std::map<const CLI::Option*, std::vector<Offer>>;
@@ -45,6 +45,8 @@ class Option {
   // `message` returns what is wrong with a value, or "".
   Option& check(const std::function<std::string(const std::string&)>& message);
   Option& excludes(const Option& other);
+  // Is refused without the other one.
+  Option& needs(const Option& other);
   // What a shell offers, where neither one_of() nor the value's name says it (FILE, FOLDER, RUN,
   // TAG and METRIC do). then_offers: for the next word of an argument that takes several; the last
   // one stands for all that follow.
@@ -68,10 +70,20 @@ class Command {
   Option flag(const std::string& names, bool* target, const std::string& help);
   // A flag that calls a function.
   Option flag(const std::string& names, const std::function<void()>& call, const std::string& help);
+  // A flag by the name that it had before: it is hidden, works, and names `now` on stderr.
+  void old_flag(const std::string& names, bool* target, const std::string& now);
+  // The same of an option.
+  Option old_option(const std::string& names, OptionTarget target, const std::string& now);
+  // A flag that may have a value, behind a "=".
+  Option flag_or_value(const std::string& names, std::string* target, const std::string& help);
   // What follows the first argument belongs to the script, also when it looks like an option.
   void leave_the_rest();
   // The text below the help.
   void footer(const std::string& text);
+  // A command below this one, `checkpoint verify`, of which one has to be given.
+  Command command(const std::string& name, const std::string& summary);
+  // Neither the help nor shells name it.
+  void hide();
   // What the action throws comes out as what this makes of it. Before action().
   void explain_errors(std::function<Error(const Error&)> explain) { explain_ = std::move(explain); }
   // What the command does, once everything is parsed and checked. Its errors leave parse().
@@ -90,7 +102,12 @@ class Parser {
          const std::function<std::string()>& licenses);
   ~Parser();
 
+  // The heading in the help of the commands that follow.
+  void group(const std::string& heading) { heading_ = heading; }
   Command command(const std::string& name, const std::string& summary);
+  // A command by the name that it had before: it is hidden, works, and names `now`, what to type
+  // instead, on stderr.
+  Command old_command(const std::string& name, const std::string& now);
   // Below the list of commands.
   void footer(const std::string& text);
   std::string help() const;
@@ -104,6 +121,8 @@ class Parser {
  private:
   std::unique_ptr<CLI::App> app_;
   std::unique_ptr<OfferMap> offers_;  // commands and their options point to it
+  std::string program_;
+  std::string heading_;
 };
 
 }  // namespace rtrain

@@ -4,18 +4,20 @@
 
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace rtrain {
 
+// The names of a program, or of a command.
 struct KnownNames {
-  std::vector<std::string> options;  // of the program itself
-  // Each command with its options, as they are typed.
-  std::vector<std::pair<std::string, std::vector<std::string>>> commands;
+  std::string name;
+  bool is_hidden = false;                 // known, and not what to suggest
+  std::vector<std::string> options = {};  // as they are typed
+  std::vector<std::string> hidden_options = {};
+  std::vector<KnownNames> commands = {};
 };
 
 // "unknown command 'lss'. did you mean 'ls'?", the same for options; "" when all names are known.
-std::string explain_unknown_name(const KnownNames& known, std::span<const std::string> args);
+std::string explain_unknown_name(const KnownNames& program, std::span<const std::string> args);
 
 }  // namespace rtrain

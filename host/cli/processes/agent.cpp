@@ -40,6 +40,7 @@ namespace {
 void add_agent(Parser& parser) {
   auto launcher = std::make_shared<std::string>();
   Command command = parser.command("agent", "Serve a run on node 0 of a job with this host");
+  command.hide();
   command
       .option(
           "--launcher", launcher.get(),

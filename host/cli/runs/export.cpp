@@ -235,9 +235,10 @@ void add_export(Parser& parser) {
               "this file or folder; csv, json and --html go to stdout without it")
       .value_name("PATH");
   command
-      .flag("--series", &options->series,
+      .flag("--logged", &options->series,
             "what train.log recorded instead; tensorboard has both, and media")
       .excludes(html);
+  command.old_flag("--series", &options->series, "--logged");
   command.flag("--escape-formulas", &options->escape_formulas,
                "in CSV: write a ' before a text that a spreadsheet would compute (= + - @)");
   command
@@ -246,7 +247,7 @@ void add_export(Parser& parser) {
       .value_name("FOLDER");
   command.footer(
       "A row for each report: run, index, attempt, time, and a column for each metric; in JSON\n"
-      "lines the metrics are a map, as in `rtrain metrics --json`. With --series a row for each\n"
+      "lines the metrics are a map, as in `rtrain metrics --json`. With --logged a row for each\n"
       "point: run, key, rank, step, time, value. Values are exact, but for TensorBoard's, which\n"
       "are 32 bit floats. --html needs no server and asks no network: `rtrain doc "
       "guide/dashboard`\n"

@@ -147,15 +147,18 @@ void add_logs(Parser& parser) {
   command.option("--attempt", &options->attempt, "of this attempt (else the last)").at_least(0);
   command.option("--grep", &options->pattern, "lines that match, as for grep -E")
       .value_name("PATTERN");
-  command.option("-n,--tail", &options->tail, "the last N lines alone").at_least(1);
+  command.option("--tail", &options->tail, "the last N lines alone").value_name("N").at_least(1);
+  command.old_option("-n", &options->tail, "--tail").at_least(1);
   command.flag("-t,--times", &options->times, "with the time (UTC) at which it was printed");
-  const Option follow_flag =
-      command.flag("-f,--follow", &options->follow, "go on until the run ends");
+  command.flag("-f,--follow", &options->follow, "until the run ends");
   command.footer(
       "Lines of all ranks in the order in which they were printed.\n"
       "Keys of --json, for each line: attempt, rank, time (of runs that have it), line");
-  add_listing_options(command, *options).excludes(follow_flag);
+  add_listing_options(command, *options);
   command.action([options] {
+    if (options->follow && options->json == "true") {
+      throw Error(Code::kUsage, "logs --follow: one JSON document has an end: say --json=lines");
+    }
     OpenRun run = options->open_run();
     check_asked(run, *options);
     RunLogs logs(run.ref, choice_of(*options));
@@ -163,7 +166,7 @@ void add_logs(Parser& parser) {
                             : options->times        ? print_timed_line
                                                     : print_line;
     if (options->follow) return follow(logs, run, options->tail, print);
-    if (options->json) return print_as_json(logs, options->tail);
+    if (options->json == "true") return print_as_json(logs, options->tail);
     print_new_lines(logs, true, options->tail, print);
   });
 }

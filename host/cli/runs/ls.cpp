@@ -78,7 +78,8 @@ void add_ls(Parser& parser) {
       .value_name("TAG")
       .repeatable();
   command.flag("--all", &options->filter.archived, "also archived runs");
-  command.flag("-q,--names", &options->names, "names alone, one a line");
+  command.flag("--names", &options->names, "names alone, one a line");
+  command.old_flag("-q", &options->names, "--names");
   add_listing_options(command, *options);
   add_wide_option(command, *options);
   command.footer(

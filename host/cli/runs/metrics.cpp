@@ -97,7 +97,8 @@ void add_metrics(Parser& parser) {
   Command command = parser.command("metrics", "Show the metrics that a run reported");
   add_run_argument(command, *options);
   command.flag("--ranks", &options->ranks, "every rank's metrics, not rank 0's alone");
-  command.flag("--all", &options->all, "also reports that a later attempt superseded");
+  command.flag("--superseded", &options->all, "also reports that a later attempt superseded");
+  command.old_flag("--all", &options->all, "--superseded");
   command.option("--series", &options->series, "the points that train.log recorded under this key")
       .value_name("KEY")
       .offers({.sources = {Source::kMetrics}});
@@ -105,9 +106,8 @@ void add_metrics(Parser& parser) {
   add_wide_option(command, *options);
   command.footer(
       "Keys of --json, for each report: index, attempt, time, metrics; with --ranks: ranks (their\n"
-      "metrics); with --all: superseded. Of --series, for each point: step, time, rank, value; "
-      "with\n"
-      "--all: attempt, superseded");
+      "metrics); with --superseded: superseded. Of --series, for each point: step, time, rank,\n"
+      "value; with --superseded: attempt, superseded");
   command.action([options] {
     OpenRun run = options->open_run();
     if (!options->series.empty()) {

@@ -139,7 +139,7 @@ Error no_points(RunReader& reader, const std::vector<RunRef>& runs, const std::s
           runs.size() == 1 ? runs.front().name : counted(runs.size(), "run"));
   for (const RunRef& run : runs) {
     const std::vector<int64_t> ranks = reader.ranks_with(run, metric);
-    if (ranks.empty() || std::ranges::count(ranks, options.rank) > 0) continue;  // without --series
+    if (ranks.empty() || std::ranges::count(ranks, options.rank) > 0) continue;  // without --logged
     return Error(Code::kUsage,
                  cat(problem, ": ", runs.size() == 1 ? "" : cat("in ", run.name, " "),
                      rank_ranges(ranks), ranks.size() == 1 ? " has some" : " have some"));
@@ -229,9 +229,10 @@ void print_points(RunReader& reader, const CurveSource& source, const Options& o
 
 void print_documents(RunReader& reader, const std::vector<CurveSource>& sources,
                      const Options& options) {
-  if (options.json) std::cout << "[";
+  const bool is_document = options.json == "true";
+  if (is_document) std::cout << "[";
   for (const CurveSource& source : sources) {
-    if (options.json && &source != &sources.front()) std::cout << ",\n";
+    if (is_document && &source != &sources.front()) std::cout << ",\n";
     std::string document = to_json(Map{{"name", source.run.name},
                                        {"run_id", source.run.run_id},
                                        {"metric", source.metric},
@@ -239,9 +240,9 @@ void print_documents(RunReader& reader, const std::vector<CurveSource>& sources,
     document.pop_back();  // its end comes behind the points
     std::cout << document << ",\"points\":[";
     print_points(reader, source, options);
-    std::cout << "]}" << (options.json ? "" : "\n");
+    std::cout << "]}" << (is_document ? "" : "\n");
   }
-  if (options.json) std::cout << "]\n";
+  if (is_document) std::cout << "]\n";
 }
 
 void write_picture(const Chart& chart, const Options& options) {
@@ -303,7 +304,8 @@ void add_plot(Parser& parser) {
       .within(0, 0.9999);
   command.flag("--log-x", &options->log_x, "logarithmic x axis");
   command.flag("--log-y", &options->log_y, "logarithmic y axis");
-  command.flag("--series", &options->series, "what train.log recorded, where both are there");
+  command.flag("--logged", &options->series, "what train.log recorded, where both are there");
+  command.old_flag("--series", &options->series, "--logged");
   command.option("--rank", &options->rank, "of this rank (default 0)").value_name("R").at_least(0);
   command.option("-o,--output", &options->output, "write this file, .svg or .png")
       .value_name("FILE");

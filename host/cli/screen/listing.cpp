@@ -72,7 +72,7 @@ std::vector<RunRef> ListingOptions::find_runs(const std::vector<std::string>& na
 }
 
 void ListingOptions::print(const Value& document) const {
-  if (json) return print_json(document);
+  if (json != "lines" && json != "json") return print_json(document);
   if (!document.is_list()) {
     std::cout << to_json(document) << "\n";
     return;
@@ -94,21 +94,28 @@ Error reading_error(const Error& error) {
   if (error.code() != Code::kArgument && !is_malformed) return error;
   return Error(Code::kEnvironment,
                cat("the store is damaged, or another program has written into it (",
-                   error.message(), "): `rtrain repair` says what can be read"));
+                   error.message(), "): `rtrain gc --rebuild` says what can be read"));
 }
 
-Option add_listing_options(Command& command, ListingOptions& options) {
+Option add_json_option(Command& command, ListingOptions& options) {
+  Option json = command.flag_or_value("--json", &options.json,
+                                      "one JSON document; --json=lines: a line for each row");
+  return json.check([](const std::string& form) {
+    return form == "true" || form == "lines" ? "" : cat("--json=", form, ": expected lines");
+  });
+}
+
+void add_listing_options(Command& command, ListingOptions& options) {
   command.explain_errors(&reading_error);
   command
       .option("--storage", &options.storage,
               "folder or URI of the store (else $RTRAIN_STORAGE, else ~/rtrain_results)")
       .value_name("FOLDER");
-  Option json = command.flag("--json", &options.json, "one JSON document");
-  command.option("--format", &options.format, "text, or json: JSON lines, one for each row")
-      .value_name("FORMAT")
-      .one_of({"text", "json"})
-      .excludes(json);
-  return json;
+  add_json_option(command, options);
+  command.old_option("--format", &options.json, "--json=lines").check([](const std::string& form) {
+    return form == "json" || form == "text" ? ""
+                                            : cat("--format ", form, ": expected json or text");
+  });
 }
 
 void add_wide_option(Command& command, ListingOptions& options) {

@@ -15,8 +15,7 @@ namespace rtrain {
 
 struct ListingOptions {
   std::string storage;
-  bool json = false;            // one document
-  std::string format = "text";  // or "json": a document a line
+  std::string json;  // "": for people; "true": one document; "lines", "json": one for each row
   bool wide = false;
   std::string run;
 
@@ -29,8 +28,8 @@ struct ListingOptions {
   // The same for several; one that is named twice comes once.
   std::vector<RunRef> find_runs(const std::vector<std::string>& names) const;
   // Whether a program reads the output, and the answer for it: with --json one document, with
-  // --format json each item of a list as a line.
-  bool for_programs() const { return json || format == "json"; }
+  // --json=lines each item of a list as a line.
+  bool for_programs() const { return !json.empty() && json != "text"; }
   void print(const Value& document) const;
   // The columns that output may take: those of the terminal, in a pipe $COLUMNS, else any number.
   size_t width() const;
@@ -40,8 +39,10 @@ struct ListingOptions {
 // JSON or a value of another type is damage. Error(kEnvironment) then.
 Error reading_error(const Error& error);
 
-// Adds --storage, --format and --json, the option that it returns.
-Option add_listing_options(Command& command, ListingOptions& options);
+// Adds --json, which may be --json=lines.
+Option add_json_option(Command& command, ListingOptions& options);
+// Adds --storage and --json.
+void add_listing_options(Command& command, ListingOptions& options);
 // Adds --wide.
 void add_wide_option(Command& command, ListingOptions& options);
 // What RUN may be, for help texts.

@@ -1,6 +1,8 @@
 // rtrain completion SHELL: the script that makes a shell complete rtrain's command lines.
 #include <iostream>
 #include <memory>
+#include <set>
+#include <utility>
 
 #include "host/base/error.h"
 #include "host/cli/parser/command.h"
@@ -26,6 +28,36 @@ std::string source_name(Source source) {
   RT_CHECK(false);
 }
 
+namespace {
+
+CommandRow flattened(const CommandRow& command) {
+  CommandRow out = command;
+  if (command.commands.empty()) return out;
+  ArgumentRow name{.name = "COMMAND", .help = command.summary, .required = true};
+  name.places.emplace_back();
+  std::set<std::vector<std::string>> known;  // names of options
+  for (const OptionRow& option : command.options) known.insert(option.names);
+  std::vector<ArgumentRow> longest;
+  for (const CommandRow& below : command.commands) {
+    name.places.front().words.push_back(below.name);
+    if (below.arguments.size() > longest.size()) longest = below.arguments;
+    for (const OptionRow& option : below.options) {
+      if (known.insert(option.names).second) out.options.push_back(option);
+    }
+  }
+  out.arguments = {std::move(name)};
+  out.arguments.insert(out.arguments.end(), longest.begin(), longest.end());
+  return out;
+}
+
+}  // namespace
+
+CommandTable flattened(const CommandTable& table) {
+  CommandTable out = table;
+  for (CommandRow& command : out.commands) command = flattened(command);
+  return out;
+}
+
 void add_completion(Parser& parser) {
   auto shell = std::make_shared<std::string>();
   Command command =
@@ -40,7 +72,7 @@ void add_completion(Parser& parser) {
       "Names of runs, metrics, tags and checkpoints come from the store that --storage or\n"
       "RTRAIN_STORAGE names.");
   command.action([shell, &parser] {
-    const CommandTable table = parser.table();
+    const CommandTable table = flattened(parser.table());
     if (*shell == "bash") std::cout << bash_completion(table);
     if (*shell == "zsh") std::cout << zsh_completion(table);
     if (*shell == "fish") std::cout << fish_completion(table);

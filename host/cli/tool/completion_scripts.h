@@ -14,6 +14,10 @@ std::string bash_completion(const CommandTable& table);
 std::string zsh_completion(const CommandTable& table);
 std::string fish_completion(const CommandTable& table);
 
+// The table with commands of two words as one word and its argument: all options of those below it
+// are offered.
+CommandTable flattened(const CommandTable& table);
+
 // "runs", as a script asks for it.
 std::string source_name(Source source);
 

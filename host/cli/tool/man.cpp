@@ -56,6 +56,7 @@ void print_pages(const CommandTable& table, const ManOptions& options) {
 void add_man(Parser& parser) {
   auto options = std::make_shared<ManOptions>();
   Command command = parser.command("man", "Print a manual page: rtrain man run | man -l -");
+  command.hide();
   Option name = command.argument("COMMAND", &options->command,
                                  "whose page; without it: the list of commands, exit statuses and "
                                  "environment variables");

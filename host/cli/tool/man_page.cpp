@@ -89,23 +89,32 @@ std::string option_entries(const std::vector<OptionRow>& options) {
   return out;
 }
 
-// "[OPTIONS] FILE [ARGS...]"
-std::string synopsis(const CommandTable& table, const CommandRow& command) {
-  std::string out = cat(bold(cat(table.program, " ", command.name)), " [", italic("OPTIONS"), "]");
+// "rtrain run [OPTIONS] FILE [ARGS...]"
+std::string synopsis(const std::string& name, const CommandRow& command) {
+  std::string out = cat(bold(name), " [", italic("OPTIONS"), "]");
+  if (!command.commands.empty()) out += cat(" ", italic("COMMAND"));
   for (const ArgumentRow& argument : command.arguments) {
-    const std::string name = cat(italic(argument.name), argument.repeats ? "..." : "");
-    out += argument.required ? cat(" ", name) : cat(" [", name, "]");
+    const std::string word = cat(italic(argument.name), argument.repeats ? "..." : "");
+    out += argument.required ? cat(" ", word) : cat(" [", word, "]");
   }
   return out + "\n";
 }
 
 // Its lines as they are.
 std::string note(const std::string& footer) {
-  std::string out = ".SH NOTES\n.nf\n";
+  std::string out = ".nf\n";
   for (const std::string& line : split(footer, '\n')) {
     out += line.empty() ? ".PP\n" : cat(roff(line), "\n");
   }
   return out + ".fi\n";
+}
+
+std::string argument_entries(const CommandRow& command) {
+  std::string out;
+  for (const ArgumentRow& argument : command.arguments) {
+    out += entry(italic(argument.name), argument.help);
+  }
+  return out;
 }
 
 std::string environment() {
@@ -138,14 +147,19 @@ std::string man_page(const CommandTable& table) {
 }
 
 std::string man_page(const CommandTable& table, const CommandRow& command) {
+  const std::string name = cat(table.program, " ", command.name);
   std::string out = header(table, page_name(table, command), command.summary);
-  out += cat(".SH SYNOPSIS\n", synopsis(table, command));
+  out += cat(".SH SYNOPSIS\n", synopsis(name, command));
   if (!command.arguments.empty()) out += ".SH ARGUMENTS\n";
-  for (const ArgumentRow& argument : command.arguments) {
-    out += entry(italic(argument.name), argument.help);
-  }
+  out += argument_entries(command);
   out += cat(".SH OPTIONS\n", option_entries(command.options));
-  if (!command.footer.empty()) out += note(command.footer);
+  for (const CommandRow& below : command.commands) {
+    out += cat(".SH \"", roff(upper(below.name)), "\"\n", roff(below.summary), "\n.PP\n",
+               synopsis(cat(name, " ", below.name), below), argument_entries(below),
+               option_entries(below.options));
+    if (!below.footer.empty()) out += note(below.footer);
+  }
+  if (!command.footer.empty()) out += cat(".SH NOTES\n", note(command.footer));
   return cat(out, ".SH \"SEE ALSO\"\n", reference(table.program), "\n");
 }
 

@@ -1,12 +1,15 @@
-// rtrain check FILE: two batches of a training script on every rank, and what its model needs; no
-// run is recorded.
+// rtrain check FILE: two batches of a training script on every rank, and what its model needs; with
+// --lr its learning rate, with --memory the memory of its training. No run is recorded.
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "host/base/text/counted.h"
 #include "host/base/text/text.h"
 #include "host/cli/parser/command.h"
 #include "host/cli/screen/listing.h"
+#include "host/cli/train/estimate.h"
+#include "host/cli/train/lr_find.h"
 #include "host/cli/train/tryout.h"
 
 namespace rtrain {
@@ -14,6 +17,9 @@ namespace {
 
 struct CheckOptions : TryoutOptions {
   int64_t batches = 2;
+  bool lr = false;
+  LrOptions lr_options;
+  std::optional<double> memory_gb;
 };
 
 void print_model(const Value& model) {
@@ -84,12 +90,18 @@ void check(const CheckOptions& options) {
   print_ranks(document["ranks"]);
 }
 
+void run_check(const CheckOptions& options) {
+  if (options.lr) return find_lr(options, options.lr_options);
+  if (options.memory_gb) return estimate(options, *options.memory_gb);
+  check(options);
+}
+
 }  // namespace
 
 void add_check(Parser& parser) {
   auto options = std::make_shared<CheckOptions>();
   Command command = parser.command(
-      "check", "Try a training script out: two batches on every rank; no run is recorded");
+      "check", "Try a training script out: two batches on every rank, its learning rate, memory");
   add_tryout_options(command, *options);
   command
       .option("--batches", &options->batches,
@@ -97,17 +109,43 @@ void add_check(Parser& parser) {
               "at its Nth report, without a loader after N steps of its optimizer (default 2)")
       .value_name("N")
       .within(1, 1000000);
+  Option lr = command.flag("--lr", &options->lr,
+                           "find a learning rate: train with one that grows with each step");
+  add_lr_options(command, options->lr_options, lr);
+  command
+      .option("--memory", &options->memory_gb,
+              "the memory of the training by dtype, and the largest batch for a device of GB, on "
+              "one rank")
+      .value_name("GB")
+      .within(0.001, 1e6)
+      .excludes(lr);
   command.footer(
       "The model is the first that prepare_model is given. What the script prints goes to stderr;\n"
-      "its reports, checkpoints and callbacks are dropped.\n"
+      "its reports, checkpoints and callbacks are dropped; no run is recorded.\n"
       "Keys of --json: script, num_workers, model (class, parameters, trainable, layers: name,\n"
       "class, output_shape, parameters of its own), memory (bytes: parameters, gradients,\n"
       "optimizer, buffers, activations), ranks (rank, device, batches: without a loader steps of\n"
       "the optimizer, forward, backward: passes of training, peak_bytes of the process)\n"
+      "\n"
+      "--lr: the learning rate of every step() is set, whatever the script's schedule says; "
+      "groups\n"
+      "of an optimizer keep their ratio. The loss is the number that backward() begins with, of\n"
+      "rank 0. The search ends at four times the smallest averaged loss.\n"
+      "Keys of --json: script, suggestion, steps (lr, loss, smoothed)\n"
+      "\n"
+      "--memory: measured in one step of the script as it is: parameters, gradients, the\n"
+      "optimizer's state, buffers, and the outputs of the layers, which backward() needs. The\n"
+      "other dtypes are worked out: autocast has parameters and their gradients in float32, a "
+      "cast\n"
+      "of the parameters and half of the activations. A library's own work space, and what a\n"
+      "script keeps, come on top.\n"
+      "Keys of --json: script, model, parameters, batch_size, dtype, rows (dtype, parameters,\n"
+      "gradients, optimizer, buffers, activations, total: bytes; largest_batch)\n"
+      "\n"
       "Exit codes: 0 it works; 1 the script fails, calls no fit(), or has neither a loop over a\n"
-      "loader nor a step of an optimizer; 2 wrong usage; 3 wrong configuration; 6 no loader within "
-      "--wait");
-  command.action([options] { check(*options); });
+      "loader nor a step of an optimizer, with --lr also when no learning rate lowers the loss;\n"
+      "2 wrong usage; 3 wrong configuration; 6 no loader within --wait");
+  command.action([options] { run_check(*options); });
 }
 
 }  // namespace rtrain

@@ -1,31 +1,21 @@
-// rtrain lr-find FILE: trains with a learning rate that grows with each step, and says at which one
-// the loss falls fastest; no run is recorded.
+#include "host/cli/train/lr_find.h"
+
 #include <unistd.h>
 
 #include <algorithm>
 #include <iostream>
-#include <memory>
 
 #include "host/base/error.h"
 #include "host/base/text/counted.h"
 #include "host/base/text/text.h"
-#include "host/cli/parser/command.h"
 #include "host/cli/screen/chart_file.h"
 #include "host/cli/screen/colour.h"
 #include "host/cli/screen/listing.h"
-#include "host/cli/train/tryout.h"
 #include "host/machine/terminal_size.h"
 #include "host/plot/terminal_chart.h"
 
 namespace rtrain {
 namespace {
-
-struct LrFindOptions : TryoutOptions {
-  int64_t steps = 100;
-  double min_lr = 1e-8;
-  double max_lr = 1;
-  std::string output;
-};
 
 Chart chart_of(const Value& steps) {
   Curve curve{.name = "loss", .points = {}, .faint = {}};
@@ -45,22 +35,24 @@ void print_chart(const Chart& chart) {
   }
 }
 
-void find(const LrFindOptions& options) {
+}  // namespace
+
+void find_lr(const TryoutOptions& tryout, const LrOptions& options) {
   if (options.min_lr >= options.max_lr) {
-    throw Error(Code::kUsage, cat("lr-find: --min-lr ", options.min_lr, " is not below --max-lr ",
-                                  options.max_lr));
+    throw Error(Code::kUsage,
+                cat("--min-lr ", options.min_lr, " is not below --max-lr ", options.max_lr));
   }
   if (!options.output.empty()) check_chart_path(options.output);
   const Value document = try_out(
-      options,
-      {.command = "lr-find",
+      tryout,
+      {.command = "check",
        .probe = "lr_probe",
        .document = "lr_find",
        .asked = {{"steps", options.steps}, {"min_lr", options.min_lr}, {"max_lr", options.max_lr}},
        .limit_batches = {}});
   const Chart chart = chart_of(document["steps"]);
   if (!options.output.empty()) write_chart(chart, options.output);
-  if (options.json) return print_json(document);
+  if (tryout.json) return print_json(document);
   print_chart(chart);
   std::cout << "\nthe loss falls fastest at a learning rate of "
             << human_number(document["suggestion"]) << " ("
@@ -68,35 +60,18 @@ void find(const LrFindOptions& options) {
             << human_number(options.min_lr) << " to " << human_number(options.max_lr) << ")\n";
 }
 
-}  // namespace
-
-void add_lr_find(Parser& parser) {
-  auto options = std::make_shared<LrFindOptions>();
-  Command command = parser.command(
-      "lr-find", "Find a learning rate: train with one that grows; no run is recorded");
-  add_tryout_options(command, *options);
-  command.option("--steps", &options->steps, "steps of the optimizer (default 100)")
-      .value_name("N")
-      .within(20, 1000000);
-  command.option("--min-lr", &options->min_lr, "of the first step (default 1e-8)")
-      .value_name("LR")
-      .within(1e-30, 1e30);
-  command.option("--max-lr", &options->max_lr, "of the last step (default 1)")
-      .value_name("LR")
-      .within(1e-30, 1e30);
-  command.option("-o,--output", &options->output, "draw the losses into this file, .svg or .png")
-      .value_name("FILE");
-  command.footer(
-      "The learning rate of every step() is set, whatever the script's schedule says; groups of "
-      "an\n"
-      "optimizer keep their ratio. The loss is the number that backward() begins with, of rank 0.\n"
-      "The search ends at four times the smallest averaged loss. What the script prints goes to\n"
-      "stderr; its reports, checkpoints and callbacks are dropped.\n"
-      "Keys of --json: script, suggestion, steps (lr, loss, smoothed)\n"
-      "Exit codes: 0 found; 1 the script fails, makes too few steps, or no learning rate lowers "
-      "the\n"
-      "loss; 2 wrong usage; 3 wrong configuration; 6 no loader within --wait");
-  command.action([options] { find(*options); });
+void add_lr_options(Command& command, LrOptions& options, std::optional<Option> needed) {
+  Option steps = command.option("--steps", &options.steps, "--lr: steps of the optimizer (100)");
+  steps.value_name("N").within(20, 1000000);
+  Option min_lr = command.option("--min-lr", &options.min_lr, "--lr: of the first step (1e-8)");
+  min_lr.value_name("LR").within(1e-30, 1e30);
+  Option max_lr = command.option("--max-lr", &options.max_lr, "--lr: of the last step (1)");
+  max_lr.value_name("LR").within(1e-30, 1e30);
+  Option output = command.option("-o,--output", &options.output,
+                                 "--lr: draw the losses into this file, .svg or .png");
+  output.value_name("FILE");
+  if (!needed) return;
+  for (Option* option : {&steps, &min_lr, &max_lr, &output}) option->needs(*needed);
 }
 
 }  // namespace rtrain

@@ -168,7 +168,8 @@ void add_data_options(Command& command, PredictOptions& options) {
   command.option("--batch-size", &options.batch_size, "rows at a time (default 256)")
       .value_name("N")
       .within(1, 1 << 24);
-  command.option("--limit", &options.limit, "the first N rows alone").value_name("N").at_least(1);
+  command.option("--rows", &options.limit, "the first N rows alone").value_name("N").at_least(1);
+  command.old_option("--limit", &options.limit, "--rows").at_least(1);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
-// rtrain cache ls|clean: what bundles have unpacked on this machine.
+// rtrain gc --bundles: what bundles have unpacked on this machine.
 #include <iostream>
-#include <memory>
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
@@ -8,17 +7,10 @@
 #include "host/base/text/text.h"
 #include "host/bundle/bundle_cache.h"
 #include "host/bundle/bundle_folder.h"
-#include "host/cli/parser/command.h"
-#include "host/cli/screen/listing.h"
+#include "host/cli/machine/gc.h"
 
 namespace rtrain {
 namespace {
-
-struct CacheOptions {
-  std::string action = "ls";
-  bool dry_run = false;
-  bool json = false;
-};
 
 std::string state_text(UnpackedBundle::State state) {
   switch (state) {
@@ -50,10 +42,12 @@ Map to_map(const UnpackedBundle& bundle) {
              {"state", state_text(bundle.state)}};
 }
 
-void list_cache(const CacheOptions& options) {
+}  // namespace
+
+void list_bundles(const ListingOptions& options) {
   List rows;
   for (const UnpackedBundle& bundle : unpacked_bundles(folder())) rows.push_back(to_map(bundle));
-  if (options.json) return print_json(rows);
+  if (options.for_programs()) return options.print(rows);
   if (rows.empty()) {
     std::cerr << "nothing is unpacked in " << folder() << "\n";
     return;
@@ -69,54 +63,24 @@ void list_cache(const CacheOptions& options) {
       table);
 }
 
-void clean_cache(const CacheOptions& options) {
+void collect_bundles(const ListingOptions& options, bool dry_run) {
   List rows;
   int64_t total = 0;
   size_t count = 0;
   for (const UnpackedBundle& bundle : unpacked_bundles(folder())) {
     const bool is_free = bundle.state != UnpackedBundle::State::kInUse;
-    const bool goes = is_free && (options.dry_run || remove_bundle(bundle));
+    const bool goes = is_free && (dry_run || remove_bundle(bundle));
     Map row = to_map(bundle);
-    row.set("removed", goes && !options.dry_run);
+    row.set("removed", goes && !dry_run);
     rows.emplace_back(std::move(row));
     if (goes) total += bundle.size_bytes, ++count;
-    if (options.json) continue;
+    if (options.for_programs()) continue;
     std::cout << bundle.path << "  " << human_size(bundle.size_bytes)
               << (goes ? "" : ": in use, left alone") << "\n";
   }
-  if (options.json) return print_json(rows);
-  std::cerr << (options.dry_run ? "would remove " : "removed ") << counted(count, "bundle") << ", "
+  if (options.for_programs()) return options.print(rows);
+  std::cerr << (dry_run ? "would remove " : "removed ") << counted(count, "bundle") << ", "
             << human_size(total) << "\n";
-}
-
-void run_cache(const CacheOptions& options) {
-  const std::vector<std::string> actions = {"ls", "clean"};
-  if (options.action == "clean") return clean_cache(options);
-  if (options.action != "ls") {
-    throw Error(Code::kUsage, cat("cache: unknown action '", options.action, "'",
-                                  suggestion(options.action, actions), " (ls, clean)"));
-  }
-  if (options.dry_run) throw Error(Code::kUsage, "--dry-run is for `rtrain cache clean`");
-  list_cache(options);
-}
-
-}  // namespace
-
-void add_cache(Parser& parser) {
-  auto options = std::make_shared<CacheOptions>();
-  Command command =
-      parser.command("cache", "List what bundles have unpacked here, and remove what is unused");
-  command.argument("ACTION", &options->action, "ls (what is there) or clean (remove it)")
-      .offers({.sources = {}, .words = {"ls", "clean"}});
-  command.flag("-n,--dry-run", &options->dry_run, "clean: say what would be removed");
-  command.flag("--json", &options->json, "one JSON document");
-  command.footer(
-      "A bundle (FILE.run) unpacks itself at its first start. clean removes what no running "
-      "process\n"
-      "came out of; a bundle that is started again unpacks again.\n"
-      "Keys of --json, for each: path, bundle, size_bytes, last_used, state (unused, in use,\n"
-      "incomplete), with clean also removed");
-  command.action([options] { run_cache(*options); });
 }
 
 }  // namespace rtrain

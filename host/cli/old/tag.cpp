@@ -1,4 +1,4 @@
-// rtrain tag RUN TAG…: words by which runs are found.
+// rtrain tag: `rtrain edit` as it was typed before.
 #include <iostream>
 #include <memory>
 
@@ -36,7 +36,7 @@ void tag_run(const Options& options) {
 
 void add_tag(Parser& parser) {
   auto options = std::make_shared<Options>();
-  Command command = parser.command("tag", "Add tags to a run, remove them, or print them");
+  Command command = parser.old_command("tag", "edit RUN --tag TAG --untag TAG");
   add_run_argument(command, *options);
   command.argument("TAG", &options->added, "tags to add; without any the run's tags are printed")
       .check(&new_tag_error);

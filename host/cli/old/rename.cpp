@@ -1,4 +1,4 @@
-// rtrain rename RUN NAME: another name for a run and its folder.
+// rtrain rename: `rtrain edit` as it was typed before.
 #include <iostream>
 #include <memory>
 
@@ -30,7 +30,7 @@ void rename_run(const Options& options) {
 
 void add_rename(Parser& parser) {
   auto options = std::make_shared<Options>();
-  Command command = parser.command("rename", "Give a run, and its folder, another name");
+  Command command = parser.old_command("rename", "edit RUN --name NAME");
   add_run_argument(command, *options);
   command.argument("NAME", &options->name, "the new name").required();
   add_listing_options(command, *options);

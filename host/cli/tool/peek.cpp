@@ -1,4 +1,4 @@
-// rtrain data peek FILE: what a file of data holds (modules/rtrain/data/peek.lua).
+// rtrain peek FILE: what a file of data holds (modules/rtrain/data/peek.lua).
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -136,12 +136,7 @@ void peek(const Options& options) {
   if (document["pictures"].is_list()) print_pictures(document["pictures"].as_list(), form);
 }
 
-}  // namespace
-
-void add_data(Parser& parser) {
-  auto options = std::make_shared<Options>();
-  Command command = parser.command("data", "Show what a file of data holds");
-  command.argument("ACTION", &options->action, "peek").required().one_of({"peek"});
+void add_arguments(Command& command, const std::shared_ptr<Options>& options) {
   command
       .argument("FILE", &options->path,
                 "Parquet, CSV, JSON lines, text, idx (also .gz), NumPy, safetensors, .pt, an image")
@@ -153,7 +148,7 @@ void add_data(Parser& parser) {
       .value_name("FORMAT")
       .one_of({"csv", "idx", "image", "json", "numpy", "parquet", "pt", "safetensors", "text"});
   add_images_option(command, options->images);
-  command.flag("--json", &options->json, "one JSON document");
+  add_json_option(command, *options);
   add_wide_option(command, *options);
   command.footer(
       "A terminal that has colours shows images too: columns of images, and arrays of bytes that\n"
@@ -162,6 +157,20 @@ void add_data(Parser& parser) {
       "of a tensor with more than 16 elements shape and dtype); of tensors: tensors (name, shape,\n"
       "dtype), values (all else), metadata; of an image: shape (height, width, channels), dtype");
   command.action([options] { peek(*options); });
+}
+
+}  // namespace
+
+void add_peek(Parser& parser) {
+  Command command = parser.command("peek", "Show what a file of data holds");
+  add_arguments(command, std::make_shared<Options>());
+}
+
+void add_data(Parser& parser) {
+  auto options = std::make_shared<Options>();
+  Command command = parser.old_command("data", "peek FILE");
+  command.argument("ACTION", &options->action, "peek").required().one_of({"peek"});
+  add_arguments(command, options);
 }
 
 }  // namespace rtrain

@@ -1,4 +1,4 @@
-// rtrain note RUN TEXT: what a person has to say about a run.
+// rtrain note: `rtrain edit` as it was typed before.
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -40,7 +40,7 @@ void note_run(const Options& options) {
 
 void add_note(Parser& parser) {
   auto options = std::make_shared<Options>();
-  Command command = parser.command("note", "Write a note about a run, or print it");
+  Command command = parser.old_command("note", "edit RUN --note TEXT");
   add_run_argument(command, *options);
   command.argument("TEXT", &options->text,
                    "the note; \"\" removes it, without TEXT the run's note is printed");

@@ -1,4 +1,4 @@
-// rtrain archive RUN…: hides runs from `rtrain ls`.
+// rtrain archive: `rtrain edit` as it was typed before.
 #include <iostream>
 #include <memory>
 
@@ -32,8 +32,7 @@ void archive_runs(const Options& options) {
 
 void add_archive(Parser& parser) {
   auto options = std::make_shared<Options>();
-  Command command =
-      parser.command("archive", "Hide runs from `rtrain ls`; nothing of them is removed");
+  Command command = parser.old_command("archive", "edit RUN --archive");
   add_runs_argument(command, options->runs).required();
   command.flag("--undo", &options->undo, "list them again");
   add_listing_options(command, *options);

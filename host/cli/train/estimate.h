@@ -1,0 +1,13 @@
+// host/cli/train/estimate.h: `rtrain check --memory`: the memory that training a script's model
+// takes, by dtype; no run is recorded.
+#pragma once
+
+#include "host/cli/train/tryout.h"
+
+namespace rtrain {
+
+// Prints a row for each dtype, or the document of --json; with a device's memory, in gigabytes,
+// also the largest batch that fits. 0: that is not asked.
+void estimate(const TryoutOptions& options, double memory_gb);
+
+}  // namespace rtrain

@@ -1,0 +1,27 @@
+// host/cli/train/lr_find.h: `rtrain check --lr`: trains with a learning rate that grows with each
+// step, and says at which one the loss falls fastest; no run is recorded.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "host/cli/parser/parser.h"
+#include "host/cli/train/tryout.h"
+
+namespace rtrain {
+
+struct LrOptions {
+  int64_t steps = 100;
+  double min_lr = 1e-8;
+  double max_lr = 1;
+  std::string output;
+};
+
+// --steps, --min-lr, --max-lr, -o; each is refused without `needed`.
+void add_lr_options(Command& command, LrOptions& options, std::optional<Option> needed = {});
+
+// Prints a chart and the learning rate, or the document of --json.
+void find_lr(const TryoutOptions& tryout, const LrOptions& options);
+
+}  // namespace rtrain
