@@ -32,17 +32,18 @@ end
 
 local function shard_of(state, entry, ingest)
   local context = state.context
-  require('rtrain.data.context').apply(entry.context)
+  require('rtrain.data.executor.context').apply(entry.context)
   local dataset = made(entry)
   local is_dealt = entry.is_split and context.world_size > 1
   local threads = entry.execution.threads or entry.context.num_threads or WORKER_THREADS
-  local feed = require 'rtrain.data.feed'(dataset._plan, {
+  local feed = require 'rtrain.data.executor.feed'(dataset._plan, {
     seed = entry.seed, may_count = entry.is_split,
     options = {num_threads = threads, memory_bytes = entry.execution.memory_bytes, ingest = ingest}})
-  return require 'rtrain.data.iterator' {
+  return require 'rtrain.data.loop.iterator' {
     feed = feed, name = entry.name, seed = entry.seed,
     world_size = is_dealt and context.world_size or 1, rank = is_dealt and context.world_rank or 0,
     device = function() return device_of(state) end,
+    from_blocks = require('rtrain.data.dataset').from_blocks,
     agreement = {store = require 'rtrain._worker', name = entry.name, rank = context.world_rank,
                  world_size = context.world_size, timeout_s = context.timeout_s,
                  attempt = function() return state.context.attempt end},

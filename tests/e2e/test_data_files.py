@@ -90,7 +90,7 @@ local ds = data.read_parquet('{rtrain.folder}')
 local row = ds:random_shuffle{{seed = 1}}:filter(function(row) return row.label == 3 end):sort('x'):take(1)[1]
 local words = ds:unique('word')
 table.sort(words)
-print(require('rtrain.data.json_text').of{{
+print(require('rtrain.data.files.json_text').of{{
   count = ds:count(), mean = ds:mean('x'), std = ds:std('x'), low = ds:min('x'), sum = ds:sum('label'), words = words,
   x = row.x, a = row.nested.a, b = row.nested.b, total = ds:select_columns{{'at'}}:sum('at')}})
 """,
@@ -145,7 +145,7 @@ def test_patterns_mean_what_they_mean_in_python(rtrain):
     found = lua(
         rtrain,
         f"""
-local glob, fnmatch = require 'rtrain.data.glob', require 'base.fnmatch'
+local glob, fnmatch = require 'rtrain.data.files.glob', require 'base.fnmatch'
 local names = {{{", ".join(f"'{name}'" for name in names)}}}
 for pattern in io.lines '{rtrain.folder}/patterns' do
   local files, same = glob.files('{tree}/' .. pattern), {{}}

@@ -124,7 +124,7 @@ def test_different_ids_stay_different(rtrain, nulls):
         rtrain,
         """
 local ds = data.read_parquet 'in.parquet'
-local text = require('rtrain.data.json_text').of
+local text = require('rtrain.data.files.json_text').of
 print(text(ds:unique 'id'))
 print(text(ds:aggregate(data.aggregate.Unique('id'), data.aggregate.Count('id'))))
 ds:groupby('id'):sum('x'):write_parquet 'groups'
@@ -498,7 +498,7 @@ def test_counts_leave_out_null_of_every_type(rtrain):
             rtrain,
             f"""
 local A = data.aggregate
-print(require('rtrain.data.json_text').of(data.read_parquet('in.parquet'):aggregate(A.Count(){names})))
+print(require('rtrain.data.files.json_text').of(data.read_parquet('in.parquet'):aggregate(A.Count(){names})))
 """,
         )
     )

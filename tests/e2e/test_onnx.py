@@ -12,7 +12,7 @@ EXPORT = """
     local torch = require 'torch'
     local vision = require 'vision'
     local nn, F = torch.nn, torch.nn.functional
-    local json = require 'rtrain.data.json_text'
+    local json = require 'rtrain.data.files.json_text'
     torch.manual_seed(7)
     torch.set_num_threads(2)
     local folder = arg[1]

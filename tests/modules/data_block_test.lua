@@ -1,10 +1,10 @@
 -- Blocks: rows in columns.
 local lu = require 'luaunit'
 local torch = require 'torch'
-local Block = require 'rtrain.data.block'
-local column = require 'rtrain.data.column'
-local Masked = require 'rtrain.data.masked'
-local Objects = require 'rtrain.data.objects'
+local Block = require 'rtrain.data.blocks.block'
+local column = require 'rtrain.data.columns.column'
+local Masked = require 'rtrain.data.columns.masked'
+local Objects = require 'rtrain.data.columns.objects'
 local Strings = require 'torch.utils.data.strings'
 
 local message_of = require('refusal').message_of

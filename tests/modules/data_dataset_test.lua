@@ -168,7 +168,7 @@ TestRows.test_the_sign_of_zero = with_and_without_threads(function()
   os.remove(path)
   -- Among integers it is one of them: `-i` makes no other column.
   lu.assertEquals(data.from_items{{x = -0.0}, {x = 1}}:schema().types, {'int64'})
-  local json = require 'rtrain.data.json_text'
+  local json = require 'rtrain.data.files.json_text'
   lu.assertEquals(json.of{-0.0, 0, 2}, '[-0.0,0,2]')
 end)
 

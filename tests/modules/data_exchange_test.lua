@@ -1,10 +1,10 @@
 -- random_shuffle and sort: in memory, through files, by any column.
 local lu = require 'luaunit'
 local torch = require 'torch'
-local Block = require 'rtrain.data.block'
-local column = require 'rtrain.data.column'
+local Block = require 'rtrain.data.blocks.block'
+local column = require 'rtrain.data.columns.column'
 local exchange = require 'rtrain.data.exchange'
-local Objects = require 'rtrain.data.objects'
+local Objects = require 'rtrain.data.columns.objects'
 local Strings = require 'torch.utils.data.strings'
 
 -- Blocks of the given sizes made by `make(first, count)`.

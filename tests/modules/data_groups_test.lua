@@ -146,7 +146,7 @@ TestJoins.test_types = with_and_without_threads(function()
   for name, count in next, counts do
     lu.assertEquals(people():join(sizes(), name):count(), count)
     local ds = people():join(sizes(), name)
-    lu.assertEquals(ds:schema().types, require 'rtrain.data.schema'(ds:materialize()._plan).types)
+    lu.assertEquals(ds:schema().types, require 'rtrain.data.executor.schema'(ds:materialize()._plan).types)
   end
   lu.assertEquals(people():join(sizes(), 'left_anti'):take_all(), {{id = 1, name = 'a'}, {id = 4, name = 'd'}})
   lu.assertEquals(people():join(sizes(), 'right_semi'):take_all(), {{id = 2, size = 20}, {id = 2, size = 21}})

@@ -5,7 +5,7 @@ local message_of = require('refusal').message_of
 local numbers = require('lists').numbers
 local range = require('lists').range
 local sorted = require('lists').sorted
-local Turns = require 'rtrain.data.turns'
+local Turns = require 'rtrain.data.rows.turns'
 
 local context = data.DataContext.get_current()
 
@@ -177,7 +177,7 @@ end
 
 -- A rank's part of rows that nobody can count has the shares too.
 function TestMix.test_the_part_of_a_rank_has_the_shares()
-  local feed = require 'rtrain.data.feed'
+  local feed = require 'rtrain.data.executor.feed'
   local ds = uncounted(rows(0, 60, 4)):mix(uncounted(rows(100, 120)), {weights = {3, 1}})
   local seen = {}
   for rank = 0, 1 do

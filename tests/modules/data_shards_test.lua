@@ -2,11 +2,11 @@
 -- out by the rule, and all ranks take equal steps. Ranks are iterators of one process over a feed without files.
 local lu = require 'luaunit'
 local torch = require 'torch'
-local Block = require 'rtrain.data.block'
+local Block = require 'rtrain.data.blocks.block'
 local class = require 'rtrain.class'
-local DataIterator = require 'rtrain.data.iterator'
+local DataIterator = require 'rtrain.data.loop.iterator'
 local exchange = require 'rtrain.data.exchange'
-local intervals = require 'rtrain.data.intervals'
+local intervals = require 'rtrain.data.rows.intervals'
 
 -- Rows 0 … n - 1 in blocks of the given sizes; in another order for each epoch where `shuffled`. With `keeps` it is a plan
 -- that filters: the number of rows is not known, and a rank takes its part of what goes in.
@@ -429,7 +429,7 @@ local function over(block)
 end
 
 function TestLoops.test_torch_batches()
-  local Strings, Objects = require 'torch.utils.data.strings', require 'rtrain.data.objects'
+  local Strings, Objects = require 'torch.utils.data.strings', require 'rtrain.data.columns.objects'
   local x = torch.arange(6):view({3, 2})
   local block = Block({'x', 'word', 'same'}, {x, Strings.from_list({'a', nil, 'c'}, 3),
     Objects({torch.ones(2), torch.zeros(2), torch.ones(2)}, 3)})
@@ -449,7 +449,7 @@ function TestLoops.test_torch_batches()
 end
 
 function TestLoops.test_refusals()
-  local Objects = require 'rtrain.data.objects'
+  local Objects = require 'rtrain.data.columns.objects'
   local iterator = over(Block({'tokens', 'x'}, {Objects({{1}, {1, 2}}, 2), torch.ones(2)}))
   local function message(f, ...)
     local ok, err = pcall(f, ...)

@@ -1,11 +1,11 @@
 -- The pieces under the shards of a dataset: intervals of rows, orders of shuffles, batches, the local shuffle.
 local lu = require 'luaunit'
 local torch = require 'torch'
-local batches = require 'rtrain.data.batches'
-local Block = require 'rtrain.data.block'
-local intervals = require 'rtrain.data.intervals'
-local LocalShuffle = require 'rtrain.data.local_shuffle'
-local Permutation = require 'rtrain.data.permutation'
+local batches = require 'rtrain.data.blocks.batches'
+local Block = require 'rtrain.data.blocks.block'
+local intervals = require 'rtrain.data.rows.intervals'
+local LocalShuffle = require 'rtrain.data.loop.local_shuffle'
+local Permutation = require 'rtrain.data.rows.permutation'
 
 -- A stream of the rows first … first + count - 1 in blocks of the given sizes, over and over.
 local function stream(count, sizes, first)

@@ -99,8 +99,8 @@ end
 -- As get_dataset_shard makes them.
 local function shard_of(rank, world_size)
   local store = {}
-  return require 'rtrain.data.iterator' {
-    feed = require 'rtrain.data.feed'(rows.range(50)._plan, {seed = 1, may_count = true, options = {num_threads = 1}}),
+  return require 'rtrain.data.loop.iterator' {
+    feed = require 'rtrain.data.executor.feed'(rows.range(50)._plan, {seed = 1, may_count = true, options = {num_threads = 1}}),
     name = 'train', seed = 1, world_size = world_size, rank = rank,
     agreement = {store = store, name = 'train', rank = rank, world_size = world_size, timeout_s = 1}}
 end

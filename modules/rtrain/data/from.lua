@@ -1,17 +1,17 @@
 -- rtrain/data/from.lua: datasets of what is there already: from_items, from_torch, from_tensors, range.
 
 local args = require 'base.args'
-local Block = require 'rtrain.data.block'
-local checks = require 'rtrain.data.checks'
+local Block = require 'rtrain.data.blocks.block'
+local checks = require 'rtrain.data.dataset.checks'
 local class = require 'base.class'
 local Dataset = require 'rtrain.data.dataset'
-local DatasetSource = require 'rtrain.data.dataset_source'
+local DatasetSource = require 'rtrain.data.sources.dataset_source'
 local errors = require 'base.errors'
 local list_length = require 'base.list_length'
-local MemorySource = require 'rtrain.data.memory_source'
+local MemorySource = require 'rtrain.data.sources.memory_source'
 local ordered = require 'base.ordered'
-local Plan = require 'rtrain.data.plan'
-local RangeSource = require 'rtrain.data.range_source'
+local Plan = require 'rtrain.data.executor.plan'
+local RangeSource = require 'rtrain.data.sources.range_source'
 local torch = require 'torch'
 
 local from = {}

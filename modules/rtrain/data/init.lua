@@ -9,11 +9,11 @@ return require 'base.namespace'('data', {
   },
   modules = {
     Dataset = 'rtrain.data.dataset',
-    DataIterator = 'rtrain.data.iterator',
-    FileShuffleConfig = 'rtrain.data.file_shuffle_config',
-    MixStoppingCondition = 'rtrain.data.mix_stopping_condition',
-    DataContext = 'rtrain.data.context',
-    GroupedData = 'rtrain.data.grouped_data',
+    DataIterator = 'rtrain.data.loop.iterator',
+    FileShuffleConfig = 'rtrain.data.sources.file_shuffle_config',
+    MixStoppingCondition = 'rtrain.data.dataset.mix_stopping_condition',
+    DataContext = 'rtrain.data.executor.context',
+    GroupedData = 'rtrain.data.dataset.grouped_data',
     aggregate = 'rtrain.data.aggregate',
   },
 })

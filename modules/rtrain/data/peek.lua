@@ -1,7 +1,7 @@
 -- rtrain/data/peek.lua: what a file of data holds, as plain data: for `rtrain data peek`.
 
 local errors = require 'base.errors'
-local formats = require 'rtrain.data.formats'
+local formats = require 'rtrain.data.files.formats'
 local is_list = require 'base.is_list'
 local number = require 'base.number'
 local ordered = require 'base.ordered'

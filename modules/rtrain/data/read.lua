@@ -2,17 +2,17 @@
 -- read_idx, read_numpy.
 
 local args = require 'base.args'
-local ArraySource = require 'rtrain.data.array_source'
-local binary = require 'rtrain.data.binary_sources'
-local checks = require 'rtrain.data.checks'
+local ArraySource = require 'rtrain.data.sources.array_source'
+local binary = require 'rtrain.data.sources.binary_sources'
+local checks = require 'rtrain.data.dataset.checks'
 local Dataset = require 'rtrain.data.dataset'
 local errors = require 'base.errors'
-local images = require 'rtrain.data.images'
+local images = require 'rtrain.data.columns.images'
 local ordered = require 'base.ordered'
-local ParquetSource = require 'rtrain.data.parquet_source'
-local paths = require 'rtrain.data.paths'
-local Plan = require 'rtrain.data.plan'
-local text = require 'rtrain.data.text_sources'
+local ParquetSource = require 'rtrain.data.sources.parquet_source'
+local paths = require 'rtrain.data.files.paths'
+local Plan = require 'rtrain.data.executor.plan'
+local text = require 'rtrain.data.sources.text_sources'
 
 local read = {}
 

@@ -3,7 +3,7 @@
 local class = require 'base.class'
 local errors = require 'base.errors'
 local files = require 'rtrain.data.files'
-local formats = require 'rtrain.data.formats'
+local formats = require 'rtrain.data.files.formats'
 local index_of = require 'base.index_of'
 local inputs = require 'rtrain.predict.inputs'
 local model_source = require 'rtrain.predict.model_source'
@@ -13,7 +13,7 @@ local script_transform = require 'rtrain.predict.script_transform'
 local state_part = require 'rtrain.results.state_part'
 local tensor_file = require 'rtrain.results.tensor_file'
 local torch = require 'torch'
-local to_column = require('rtrain.data.values').to_column
+local to_column = require('rtrain.data.columns.values').to_column
 
 local predict = {}
 

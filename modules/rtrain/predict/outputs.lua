@@ -1,10 +1,10 @@
 -- rtrain/predict/outputs.lua: what a model returns as columns, and the files that they go to.
 
-local Block = require 'rtrain.data.block'
+local Block = require 'rtrain.data.blocks.block'
 local errors = require 'base.errors'
-local formats = require 'rtrain.data.formats'
+local formats = require 'rtrain.data.files.formats'
 local ordered = require 'base.ordered'
-local part_writers = require 'rtrain.data.part_writers'
+local part_writers = require 'rtrain.data.files.part_writers'
 local torch = require 'torch'
 
 local outputs = {}

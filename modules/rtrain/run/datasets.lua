@@ -78,7 +78,7 @@ function datasets.for_workers(list, config, num_cpus)
     out[i] = {
       name = entry.name, value = entry.value, is_split = is_split, execution = config:execution(entry.name),
       ingest = ingest_of(config, num_cpus), seed = seeds.of(seed, i),
-      context = require('rtrain.data.context').settings()}
+      context = require('rtrain.data.executor.context').settings()}
   end
   return out
 end

@@ -4,11 +4,11 @@
 -- the next block has its two states merged. States are blocks, so that they are cut and joined like rows.
 
 local args = require 'base.args'
-local Block = require 'rtrain.data.block'
+local Block = require 'rtrain.data.blocks.block'
 local class = require 'base.class'
-local column = require 'rtrain.data.column'
+local column = require 'rtrain.data.columns.column'
 local errors = require 'base.errors'
-local Masked = require 'rtrain.data.masked'
+local Masked = require 'rtrain.data.columns.masked'
 local torch = require 'torch'
 
 ---Base of the aggregates of rtrain.data.aggregate.

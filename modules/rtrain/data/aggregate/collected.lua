@@ -1,9 +1,9 @@
 -- rtrain/data/aggregate/collected.lua: Quantile and Unique, which hold the values of a group.
 
 local AggregateFn = require 'rtrain.data.aggregate.base'
-local column = require 'rtrain.data.column'
+local column = require 'rtrain.data.columns.column'
 local errors = require 'base.errors'
-local Objects = require 'rtrain.data.objects'
+local Objects = require 'rtrain.data.columns.objects'
 local torch = require 'torch'
 
 -- The first row of each group, and the end of the last.

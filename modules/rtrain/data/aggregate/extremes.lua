@@ -1,11 +1,11 @@
 -- rtrain/data/aggregate/extremes.lua: Min, Max, AbsMax.
 
 local AggregateFn = require 'rtrain.data.aggregate.base'
-local Block = require 'rtrain.data.block'
-local column = require 'rtrain.data.column'
+local Block = require 'rtrain.data.blocks.block'
+local column = require 'rtrain.data.columns.column'
 local Strings = require 'torch.utils.data.strings'
 local torch = require 'torch'
-local unsigned = require 'rtrain.data.unsigned'
+local unsigned = require 'rtrain.data.columns.unsigned'
 
 -- The smallest or largest value of each group, and how many there are: what Min, Max and AbsMax share.
 local Extreme = AggregateFn:extend('Extreme')

@@ -2,7 +2,7 @@
 
 local AggregateFn = require 'rtrain.data.aggregate.base'
 local args = require 'base.args'
-local Block = require 'rtrain.data.block'
+local Block = require 'rtrain.data.blocks.block'
 local torch = require 'torch'
 
 -- The sum of some values in each group.

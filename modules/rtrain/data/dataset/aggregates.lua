@@ -2,10 +2,10 @@
 
 local aggregates = require 'rtrain.data.aggregate'
 local args = require 'base.args'
-local checks = require 'rtrain.data.checks'
-local column = require 'rtrain.data.column'
+local checks = require 'rtrain.data.dataset.checks'
+local column = require 'rtrain.data.columns.column'
 local errors = require 'base.errors'
-local GroupedData = require 'rtrain.data.grouped_data'
+local GroupedData = require 'rtrain.data.dataset.grouped_data'
 local ordered = require 'base.ordered'
 local torch = require 'torch'
 

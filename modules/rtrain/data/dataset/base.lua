@@ -2,7 +2,7 @@
 
 local class = require 'base.class'
 local executor = require 'rtrain.data.executor'
-local Plan = require 'rtrain.data.plan'
+local Plan = require 'rtrain.data.executor.plan'
 
 ---Rows with named columns. Lazy: methods that transform give a new dataset at once, and nothing is read before rows are asked
 ---for; then they stream through threads, bounded by bytes. Made by rtrain.data's functions from_items, read_parquet, …, not

@@ -1,16 +1,16 @@
 -- rtrain/data/dataset/consume.lua: Dataset: what runs it: take, count, iterators, materialize, stats.
 
 local args = require 'base.args'
-local Block = require 'rtrain.data.block'
-local checks = require 'rtrain.data.checks'
+local Block = require 'rtrain.data.blocks.block'
+local checks = require 'rtrain.data.dataset.checks'
 local errors = require 'base.errors'
 local executor = require 'rtrain.data.executor'
-local MemorySource = require 'rtrain.data.memory_source'
-local Plan = require 'rtrain.data.plan'
-local PlanFeed = require 'rtrain.data.feed'
-local row_text = require 'rtrain.data.rows_text'
+local MemorySource = require 'rtrain.data.sources.memory_source'
+local Plan = require 'rtrain.data.executor.plan'
+local PlanFeed = require 'rtrain.data.executor.feed'
+local row_text = require 'rtrain.data.blocks.rows_text'
 local sampler = require 'torch.utils.data.sampler'
-local schema_of = require 'rtrain.data.schema'
+local schema_of = require 'rtrain.data.executor.schema'
 
 ---@class rtrain.data.Dataset
 local Dataset = require 'rtrain.data.dataset.base'
@@ -159,15 +159,16 @@ function Dataset.from_blocks(list, options) return Dataset(Plan(MemorySource(lis
 ---@return rtrain.data.DataIterator
 function Dataset:iterator()
   local seed = sampler.draw_seed():bitwise_and(0xFFFFFFFF):item()
-  local DataIterator = require 'rtrain.data.iterator'
-  return DataIterator{feed = PlanFeed(self._plan, {seed = seed}), name = 'dataset', seed = seed}
+  local DataIterator = require 'rtrain.data.loop.iterator'
+  local feed = PlanFeed(self._plan, {seed = seed})
+  return DataIterator{feed = feed, name = 'dataset', seed = seed, from_blocks = Dataset.from_blocks}
 end
 
 -- Loops over a dataset do not end each other; each is an epoch of its own.
 local function own_iterator(self)
   local seed = sampler.draw_seed():bitwise_and(0xFFFFFFFF):item()
   local feed = PlanFeed(self._plan, {seed = seed, counter = self._epochs, on_stats = function(stats) self._stats = stats end})
-  return require 'rtrain.data.iterator'{feed = feed, name = 'dataset', seed = seed}
+  return require 'rtrain.data.loop.iterator'{feed = feed, name = 'dataset', seed = seed}
 end
 
 ---Iterates over the rows as tables. Ray equivalent: Dataset.iter_rows.

@@ -1,8 +1,8 @@
 -- rtrain/data/dataset/groups.lua: Dataset: groupby and aggregate.
 
 local args = require 'base.args'
-local checks = require 'rtrain.data.checks'
-local GroupedData = require 'rtrain.data.grouped_data'
+local checks = require 'rtrain.data.dataset.checks'
+local GroupedData = require 'rtrain.data.dataset.grouped_data'
 local ordered = require 'base.ordered'
 local SelectColumns = require('rtrain.data.operators.columns').SelectColumns
 

@@ -1,10 +1,10 @@
 -- rtrain/data/dataset/join.lua: Dataset: join.
 
 local args = require 'base.args'
-local checks = require 'rtrain.data.checks'
+local checks = require 'rtrain.data.dataset.checks'
 local errors = require 'base.errors'
 local Join = require 'rtrain.data.operators.join'
-local join_columns = require 'rtrain.data.join_columns'
+local join_columns = require 'rtrain.data.exchange.join_columns'
 local SelectColumns = require('rtrain.data.operators.columns').SelectColumns
 
 ---@class rtrain.data.Dataset

@@ -1,8 +1,8 @@
 -- rtrain/data/dataset/mix.lua: Dataset: mix.
 
 local args = require 'base.args'
-local checks = require 'rtrain.data.checks'
-local conditions = require 'rtrain.data.mix_stopping_condition'
+local checks = require 'rtrain.data.dataset.checks'
+local conditions = require 'rtrain.data.dataset.mix_stopping_condition'
 local errors = require 'base.errors'
 local Mix = require 'rtrain.data.operators.mix'
 

@@ -1,10 +1,10 @@
 -- rtrain/data/dataset/splits.lua: Dataset: parts of the rows: split, train_test_split.
 
 local args = require 'base.args'
-local checks = require 'rtrain.data.checks'
+local checks = require 'rtrain.data.dataset.checks'
 local errors = require 'base.errors'
 local sampler = require 'torch.utils.data.sampler'
-local sources = require 'rtrain.data.derived_sources'
+local sources = require 'rtrain.data.sources.derived_sources'
 
 ---@class rtrain.data.Dataset
 local Dataset = require 'rtrain.data.dataset.base'

@@ -2,15 +2,15 @@
 
 local args = require 'base.args'
 local batch_operators = require 'rtrain.data.operators.batches'
-local checks = require 'rtrain.data.checks'
+local checks = require 'rtrain.data.dataset.checks'
 local column_operators = require 'rtrain.data.operators.columns'
 local combine = require 'rtrain.data.operators.combine'
 local errors = require 'base.errors'
-local functions = require 'rtrain.data.function_options'
+local functions = require 'rtrain.data.operators.function_options'
 local Limit = require 'rtrain.data.operators.limit'
 local order = require 'rtrain.data.operators.order'
 local row_operators = require 'rtrain.data.operators.rows'
-local sources = require 'rtrain.data.derived_sources'
+local sources = require 'rtrain.data.sources.derived_sources'
 
 ---@class rtrain.data.Dataset
 local Dataset = require 'rtrain.data.dataset.base'
@@ -260,7 +260,7 @@ function Dataset:union(...)
     list[#list + 1] = as_source(other)
   end
   if #plans == 0 then return self end
-  if #list == #plans + 1 then return Dataset(require 'rtrain.data.plan'(sources.UnionSource(list))) end
+  if #list == #plans + 1 then return Dataset(require 'rtrain.data.executor.plan'(sources.UnionSource(list))) end
   return self:_with(combine.Union(plans))
 end
 

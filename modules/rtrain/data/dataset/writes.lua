@@ -3,10 +3,10 @@
 -- Each file appears whole under its name. When the dataset fails in the middle, the files that this call wrote are removed.
 
 local args = require 'base.args'
-local checks = require 'rtrain.data.checks'
+local checks = require 'rtrain.data.dataset.checks'
 local errors = require 'base.errors'
 local files = require 'rtrain.data.files'
-local part_writers = require 'rtrain.data.part_writers'
+local part_writers = require 'rtrain.data.files.part_writers'
 local system = require 'base._system'
 
 ---@class rtrain.data.Dataset

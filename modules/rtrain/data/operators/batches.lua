@@ -1,10 +1,10 @@
 -- rtrain/data/operators/batches.lua: map_batches and add_column: a function of the user for each batch.
 
-local batches = require 'rtrain.data.batches'
-local Block = require 'rtrain.data.block'
+local batches = require 'rtrain.data.blocks.batches'
+local Block = require 'rtrain.data.blocks.block'
 local errors = require 'base.errors'
-local once = require 'rtrain.data.once'
-local Operator = require 'rtrain.data.operator'
+local once = require 'rtrain.data.blocks.once'
+local Operator = require 'rtrain.data.operators.operator'
 local torch = require 'torch'
 
 ---Batches for batches. The function gets {column = tensor or list} and returns the same, or an iterator of such (then it

@@ -1,7 +1,7 @@
 -- rtrain/data/operators/columns.lua: select_columns, drop_columns, rename_columns.
 
 local errors = require 'base.errors'
-local Operator = require 'rtrain.data.operator'
+local Operator = require 'rtrain.data.operators.operator'
 
 -- Base of what changes columns alone.
 local ColumnOperator = Operator:extend('ColumnOperator')

@@ -1,9 +1,9 @@
 -- rtrain/data/operators/combine.lua: union and zip with other plans, repartition.
 
-local batches = require 'rtrain.data.batches'
-local Block = require 'rtrain.data.block'
+local batches = require 'rtrain.data.blocks.batches'
+local Block = require 'rtrain.data.blocks.block'
 local errors = require 'base.errors'
-local Operator = require 'rtrain.data.operator'
+local Operator = require 'rtrain.data.operators.operator'
 
 ---The rows of other plans behind those of the stream.
 ---@class data.Union: data.Operator

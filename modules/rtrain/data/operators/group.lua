@@ -4,13 +4,13 @@
 -- group is held besides a block.
 
 local AggregateFn = require 'rtrain.data.aggregate.base'
-local Block = require 'rtrain.data.block'
-local column = require 'rtrain.data.column'
+local Block = require 'rtrain.data.blocks.block'
+local column = require 'rtrain.data.columns.column'
 local errors = require 'base.errors'
 local exchange = require 'rtrain.data.exchange'
-local groups = require 'rtrain.data.groups'
+local groups = require 'rtrain.data.blocks.groups'
 local MapBatches = require('rtrain.data.operators.batches').MapBatches
-local Operator = require 'rtrain.data.operator'
+local Operator = require 'rtrain.data.operators.operator'
 
 local function in_order(upstream, keys, execution)
   if #keys == 0 then return upstream end

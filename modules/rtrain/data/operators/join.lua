@@ -4,9 +4,9 @@
 -- key are in memory, besides a block of each side.
 
 local exchange = require 'rtrain.data.exchange'
-local join_columns = require 'rtrain.data.join_columns'
-local MergeJoin = require 'rtrain.data.merge_join'
-local Operator = require 'rtrain.data.operator'
+local join_columns = require 'rtrain.data.exchange.join_columns'
+local MergeJoin = require 'rtrain.data.exchange.merge_join'
+local Operator = require 'rtrain.data.operators.operator'
 
 ---The rows of the stream and of another plan with equal keys. Arguments: plan; {join_type, on, right_on, left_suffix,
 ---right_suffix, schemas}: `schemas` has those of the two sides, as far as they are known.

@@ -1,6 +1,6 @@
 -- rtrain/data/operators/limit.lua: limit: the first rows.
 
-local Operator = require 'rtrain.data.operator'
+local Operator = require 'rtrain.data.operators.operator'
 
 ---The first rows of the stream; what comes after them is not computed.
 ---@class data.Limit: data.Operator

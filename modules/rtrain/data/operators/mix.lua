@@ -2,16 +2,16 @@
 --
 -- Where the numbers of rows are known, a part of the mix is a part of each input, and only that part is run.
 
-local Block = require 'rtrain.data.block'
+local Block = require 'rtrain.data.blocks.block'
 local class = require 'base.class'
 local errors = require 'base.errors'
-local intervals = require 'rtrain.data.intervals'
-local Operator = require 'rtrain.data.operator'
-local parts = require 'rtrain.data.parts'
-local RowQueue = require 'rtrain.data.row_queue'
-local Selection = require 'rtrain.data.selection'
+local intervals = require 'rtrain.data.rows.intervals'
+local Operator = require 'rtrain.data.operators.operator'
+local parts = require 'rtrain.data.rows.parts'
+local RowQueue = require 'rtrain.data.blocks.row_queue'
+local Selection = require 'rtrain.data.rows.selection'
 local torch = require 'torch'
-local Turns = require 'rtrain.data.turns'
+local Turns = require 'rtrain.data.rows.turns'
 
 -- Rows of one block that is given.
 local MOST_ROWS = 4096

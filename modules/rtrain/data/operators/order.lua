@@ -1,7 +1,7 @@
 -- rtrain/data/operators/order.lua: random_shuffle, sort and randomize_block_order where the rows are only known as a stream.
 
 local exchange = require 'rtrain.data.exchange'
-local Operator = require 'rtrain.data.operator'
+local Operator = require 'rtrain.data.operators.operator'
 local seeds = require 'base.seed'
 local torch = require 'torch'
 

@@ -1,8 +1,8 @@
 -- rtrain/data/operators/rows.lua: map, flat_map, filter: a function of the user for each row.
 
-local Block = require 'rtrain.data.block'
+local Block = require 'rtrain.data.blocks.block'
 local errors = require 'base.errors'
-local Operator = require 'rtrain.data.operator'
+local Operator = require 'rtrain.data.operators.operator'
 local torch = require 'torch'
 
 -- Base: calls the function for each row of a block; subclasses say what becomes of its results.

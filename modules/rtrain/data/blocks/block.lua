@@ -1,0 +1,423 @@
+-- rtrain/data/blocks/block.lua: Block: some rows of a dataset, kept by columns.
+--
+-- A block is never changed: each method gives a new one, which shares the columns where it can.
+
+local class = require 'base.class'
+local column = require 'rtrain.data.columns.column'
+local dtype_names = require 'torch.dtypes'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
+local origins = require 'rtrain.data.blocks.origins'
+local values = require 'rtrain.data.columns.values'
+local torch = require 'torch'
+
+---Rows in columns. Arguments: names, a list; columns, a list of the same length, each a tensor whose first dimension is
+---the rows, Masked, Strings or Objects; num_rows (default: that of the first column).
+---
+---```lua
+---local Block = require 'rtrain.data.blocks.block'
+---local torch = require 'torch'
+---local block = Block({'id', 'square'}, {torch.arange(4), torch.arange(4):pow(2)})
+---assert(block:num_rows() == 4 and block:row(3).square == 9)
+---assert(block:narrow(1, 2):column('id'):tolist()[1] == 1)
+---```
+---@class data.Block
+---@overload fun(names: string[], columns: data.Column[], num_rows?: integer): data.Block
+local Block = class('Block')
+
+local function check_kind(name, of)
+  if not column.is(of) then
+    errors.raise('argument', ("column '%s' is a %s: expected a Tensor, Masked, Strings or Objects"):format(name, type(of)))
+  end
+  if column.is_tensor(of) and of:dim() == 0 then
+    errors.raise('argument', ("column '%s' is a Tensor without dimensions: the first one is the rows"):format(name))
+  end
+end
+
+local function check_length(name, of, num_rows)
+  if column.len(of) ~= num_rows then
+    errors.raise('argument', ("column '%s' has %d rows, others have %d"):format(name, column.len(of), num_rows))
+  end
+end
+
+function Block:init(names, columns, num_rows)
+  self._names, self._columns, self._place = names, columns, {}
+  for i, name in ipairs(names) do check_kind(name, columns[i]) end
+  self._num_rows = num_rows or (columns[1] and column.len(columns[1])) or 0
+  for i, name in ipairs(names) do
+    if self._place[name] then errors.raise('argument', ("two columns are named '%s'"):format(name)) end
+    self._place[name] = i
+    check_length(name, columns[i], self._num_rows)
+  end
+end
+
+---@return integer
+function Block:num_rows() return self._num_rows end
+
+---@return string[] names of the columns, in order; a new list
+function Block:names()
+  local out = {}
+  for i, name in ipairs(self._names) do out[i] = name end
+  return out
+end
+
+---Whether there is such a column.
+---@param name string
+---@return boolean
+function Block:has(name) return self._place[name] ~= nil end
+
+local function place_of(self, name)
+  local place = self._place[name]
+  if place then return place end
+  local hint = errors.suggestion(tostring(name), self._names)
+  errors.raise('argument', ("no column '%s'%s; there are: %s"):format(tostring(name), hint,
+    table.concat(self._names, ', ')))
+end
+
+---The column of that name.
+---@param name string
+---@return data.Column
+function Block:column(name) return self._columns[place_of(self, name)] end
+
+local function map_columns(self, num_rows, fn)
+  local out = {}
+  for i, of in ipairs(self._columns) do out[i] = fn(of) end
+  return Block(self._names, out, num_rows)
+end
+
+---The same rows, with where they come from: see origin.
+---@param label string the file, or its row group
+---@param first integer the first row's number there, from 0
+---@return data.Block
+function Block:from(label, first)
+  local out = self:select(self._names)
+  out._origins = {{n = self._num_rows, label = label, first = first}}
+  return out
+end
+
+---Where a row comes from, for messages: 'row 3 of /data/a.csv'; nil where that is not known, as behind a shuffle.
+---@param row integer from 0
+---@return string?
+function Block:origin(row) return origins.of_row(self._origins, row) end
+
+-- A block with other columns of the same rows.
+local function of_same_rows(block, like)
+  if like and like._num_rows == block._num_rows then block._origins = like._origins end
+  return block
+end
+
+---Rows start … start + length - 1, without a copy.
+---@param start integer from 0
+---@param length integer
+---@return data.Block
+function Block:narrow(start, length)
+  if start == 0 and length == self._num_rows then return self end
+  if start < 0 or length < 0 or start + length > self._num_rows then
+    errors.raise('argument', ('rows %d … %d of a block of %d rows'):format(start, start + length - 1, self._num_rows))
+  end
+  local out = map_columns(self, length, function(of) return column.narrow(of, start, length) end)
+  out._origins = origins.narrow(self._origins, start, length)
+  return out
+end
+
+---A block that may be written to without changing this one.
+---@return data.Block
+function Block:copy() return of_same_rows(map_columns(self, self._num_rows, column.copy), self) end
+
+---The rows at the given places, in that order.
+---@param indices torch.Tensor int64 (n), from 0
+---@return data.Block
+function Block:take(indices)
+  local count = indices:size(0)
+  if count > 0 and (indices:min():item() < 0 or indices:max():item() >= self._num_rows) then
+    errors.raise('argument', ('a row to take is not one of 0 … %d'):format(self._num_rows - 1))
+  end
+  return map_columns(self, count, function(of) return column.take(of, indices) end)
+end
+
+---The columns of these names, in this order.
+---@param names string[]
+---@return data.Block
+function Block:select(names)
+  local columns = {}
+  for i, name in ipairs(names) do columns[i] = self:column(name) end
+  return of_same_rows(Block(names, columns, self._num_rows), self)
+end
+
+---The same columns under other names.
+---@param names string[] of all of them, in order
+---@return data.Block
+function Block:renamed(names) return of_same_rows(Block(names, self._columns, self._num_rows), self) end
+
+---A block with one more column, or with another one of that name.
+---@param name string
+---@param of data.Column
+---@return data.Block
+function Block:with(name, of)
+  local names, columns = self:names(), {}
+  for i, own in ipairs(self._columns) do columns[i] = own end
+  local place = self._place[name] or #names + 1
+  names[place], columns[place] = name, of
+  return of_same_rows(Block(names, columns, #self._names > 0 and self._num_rows or nil), self)
+end
+
+---All columns but these.
+---@param names string[]
+---@return data.Block
+function Block:drop(names)
+  local dropped, kept = {}, {}
+  for _, name in ipairs(names) do dropped[place_of(self, name)] = true end
+  for i, name in ipairs(self._names) do
+    if not dropped[i] then kept[#kept + 1] = name end
+  end
+  return self:select(kept)
+end
+
+---@return integer bytes of all columns
+function Block:size_bytes()
+  local bytes = 0
+  for _, of in ipairs(self._columns) do bytes = bytes + column.size_bytes(of) end
+  return bytes
+end
+
+---One row as a table: column → Lua number, boolean, string, table, or tensor; absent where it is null.
+---@param i integer from 0
+---@return table<string, any>
+function Block:row(i)
+  if i < 0 or i >= self._num_rows then
+    errors.raise('argument', ('row %d is not one of 0 … %d'):format(i, self._num_rows - 1))
+  end
+  local out = {}
+  for k, name in ipairs(self._names) do out[name] = column.value(self._columns[k], i) end
+  return out
+end
+
+---All rows, see `row`.
+---@return table<string, any>[]
+function Block:rows()
+  local out = {}
+  for i = 1, self._num_rows do out[i] = {} end
+  for k, name in ipairs(self._names) do
+    local of = column.values(self._columns[k])
+    for i = 1, self._num_rows do out[i][name] = of[i] end
+  end
+  return out
+end
+
+---The columns as a table: name → tensor, or a list for strings, objects, and integers and booleans some of which are null
+---(torch.none where a row is null).
+---@param options? {nan: boolean} nan: integers and booleans some of which are null are float64 with NaN instead
+---@return table<string, torch.Tensor|any[]>
+function Block:to_batch(options)
+  local out = ordered.new()
+  for k, name in ipairs(self._names) do
+    local of = self._columns[k]
+    local as_floats = options and options.nan and column.is_masked(of)
+    out[name] = as_floats and of:to_float 'float64' or column.to_batch(of)
+  end
+  return out
+end
+
+---The type of each column in words, in order.
+---@return {name: string, type: string}[]
+function Block:schema()
+  local out = {}
+  for k, name in ipairs(self._names) do out[k] = {name = name, type = column.type_of(self._columns[k])} end
+  return out
+end
+
+local function check_same_columns(first, other)
+  local same = #first._names == #other._names
+  for _, name in ipairs(first._names) do same = same and other._place[name] ~= nil end
+  if same then return end
+  errors.raise('argument', ('blocks with different columns cannot be joined: %s and %s; where a function leaves a column out '
+    .. "since no row of a block has a value, dtypes = {column = 'int64'} or another type keeps it"):format(
+    table.concat(first._names, ', '), table.concat(other._names, ', ')))
+end
+
+---The rows of several blocks behind each other; all have the same columns.
+---@param list data.Block[]
+---@return data.Block
+function Block.concat(list)
+  if #list == 0 then return Block({}, {}, 0) end
+  local first, num_rows = list[1], 0
+  if #list == 1 then return first end
+  for _, block in ipairs(list) do
+    check_same_columns(first, block)
+    num_rows = num_rows + block._num_rows
+  end
+  local columns = {}
+  for k, name in ipairs(first._names) do
+    local parts = {}
+    for i, block in ipairs(list) do parts[i] = block:column(name) end
+    columns[k] = column.concat(parts, name)
+  end
+  local out, lists, rows = Block(first._names, columns, num_rows), {}, {}
+  for i, block in ipairs(list) do lists[i], rows[i] = block._origins or false, block._num_rows end
+  out._origins = origins.concat(lists, rows)
+  return out
+end
+
+-- The names of `like` that are used, in its order, then the others: in their order where they have one, else sorted.
+local function ordered_names(used, others, like)
+  local names = {}
+  for _, name in ipairs(like and like._names or {}) do
+    if used[name] then names[#names + 1] = name end
+  end
+  for _, name in ipairs(others) do
+    if not (like and like._place[name]) then names[#names + 1] = name end
+  end
+  return names
+end
+
+local function check_name(name)
+  if type(name) ~= 'string' then
+    errors.raise('argument', ('a column is named by a string, got %s %s'):format(type(name), tostring(name)))
+  end
+end
+
+local function names_of_rows(rows, like)
+  local used, others, is_ordered = {}, {}, false
+  for i, row in ipairs(rows) do
+    if type(row) ~= 'table' then
+      errors.raise('argument', ('row %d is a %s: expected a table {column = value, …}'):format(i - 1, type(row)))
+    end
+    is_ordered = is_ordered or ordered.is(row)
+    for _, name in ipairs(ordered.is(row) and ordered.keys(row) or {}) do
+      if not used[name] then others[#others + 1], used[name] = name, true end
+    end
+    for name in next, row do
+      if not used[name] then
+        check_name(name)
+        others[#others + 1], used[name] = name, true
+      end
+    end
+  end
+  if not is_ordered then table.sort(others) end
+  return ordered_names(used, others, like)
+end
+
+-- Columns without a value before and after, which rows as tables do not show: they stay where `keeps` says so, and where
+-- dtypes names them.
+local function add_null_columns(names, like, options)
+  local used, out = {}, {}
+  for _, name in ipairs(names) do used[name] = true end
+  for i, name in ipairs(like._names) do
+    local wanted = options.keeps or options.dtypes and options.dtypes[name]
+    if used[name] or wanted and column.is_null(like._columns[i]) then out[#out + 1], used[name] = name, false end
+  end
+  for _, name in ipairs(names) do
+    if used[name] then out[#out + 1] = name end
+  end
+  return out
+end
+
+-- How a column's Lua values get their dtype back.
+local function kind_of(name, like, options)
+  local before = like and like._place[name] and like._columns[like._place[name]] or nil
+  local dtype = dtype_names.own_name(options.dtypes and options.dtypes[name] or nil)
+  return {name = name, like = before, dtype = dtype, default = options.default_dtype}
+end
+
+---A block of row tables. A column of numbers keeps the dtype that it has in `like`; a new one becomes float32, int64
+---where all are integral and one is int64 cdata. Tensors of one shape are stacked; other values stay Lua values.
+---@param rows table<string, any>[]
+---@param like? data.Block the block the rows came from
+---@param options? {dtypes: table<string, string>, default_dtype: string, keeps: boolean} default_dtype = 'number' takes
+---  int64 where all numbers are integral, else float64; keeps: columns of `like` without any value stay
+---@return data.Block
+function Block.from_rows(rows, like, options)
+  local names, columns = names_of_rows(rows, like), {}
+  if like then names = add_null_columns(names, like, options or {}) end
+  for k, name in ipairs(names) do
+    local list = {}
+    for i, row in ipairs(rows) do list[i] = row[name] end
+    columns[k] = values.to_column(list, #rows, kind_of(name, like, options or {}))
+  end
+  if #rows == 0 and like then return like:narrow(0, 0) end
+  return of_same_rows(Block(names, columns, #rows), like)
+end
+
+-- A column's list may have holes, but no other keys.
+local function check_places(name, list)
+  for key in next, list do
+    if type(key) ~= 'number' or key < 1 or key > #list or key % 1 ~= 0 then
+      errors.raise('argument', ("column '%s': a list of rows has no place %s"):format(name, tostring(key)))
+    end
+  end
+end
+
+local function names_of_batch(batch, like)
+  local used, others = {}, {}
+  for _, name in ipairs(ordered.keys_of(batch)) do
+    check_name(name)
+    used[name], others[#others + 1] = true, name
+  end
+  return ordered_names(used, others, like)
+end
+
+---A block of a batch: a table name → tensor (first dimension: rows) | list | column.
+---@param batch table<string, torch.Tensor|any[]>
+---@param like? data.Block the block the batch came from
+---@param options? {dtypes: table<string, string>}
+---@return data.Block
+function Block.from_batch(batch, like, options)
+  if type(batch) ~= 'table' then
+    errors.raise('argument', ('a batch is a table {column = tensor or list, …}, got a %s'):format(type(batch)))
+  end
+  local names, columns = names_of_batch(batch, like), {}
+  for k, name in ipairs(names) do
+    local given = batch[name]
+    if type(given) == 'table' and not column.is(given) then
+      check_places(name, given)
+      given = values.to_column(given, #given, kind_of(name, like, options or {}))
+    end
+    columns[k] = given
+  end
+  return of_same_rows(Block(names, columns), like)
+end
+
+---A plain table that crosses threads, for `unpack`.
+---@return table
+function Block:pack()
+  local columns = {}
+  for k, of in ipairs(self._columns) do columns[k] = column.pack(of) end
+  return {names = torch.list(self:names()), columns = torch.list(columns), num_rows = self._num_rows, origins = self._origins}
+end
+
+---The block that `pack` took apart.
+---@param packed table
+---@return data.Block
+function Block.unpack(packed)
+  local columns = {}
+  for k, of in ipairs(packed.columns) do columns[k] = column.unpack(of) end
+  local out = Block(packed.names, columns, packed.num_rows)
+  out._origins = packed.origins
+  return out
+end
+
+---The block of a batch that a reader of base._arrow gave. Columns of images stay encoded.
+---@param batch userdata
+---@return data.Block
+function Block.from_arrow(batch)
+  local names, packed = require('torch._C').data.from_arrow(batch)
+  local columns = {}
+  for k, of in ipairs(packed) do columns[k] = column.unpack(of) end
+  return Block(names, columns)
+end
+
+---The block as a batch for a writer of base._arrow.
+---@return userdata batch
+function Block:to_arrow()
+  local columns = {}
+  for k, of in ipairs(self._columns) do columns[k] = column.to_arrow(of) end
+  return require('torch._C').data.to_arrow(self._names, columns)
+end
+
+function Block:__tostring()
+  local parts = {}
+  for k, entry in ipairs(self:schema()) do parts[k] = entry.name .. ': ' .. entry.type end
+  return ('Block(num_rows=%d, {%s})'):format(self._num_rows, table.concat(parts, ', '))
+end
+
+return Block

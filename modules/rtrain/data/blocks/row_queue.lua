@@ -1,0 +1,51 @@
+-- rtrain/data/blocks/row_queue.lua: RowQueue: rows of a stream that were read and not yet used, however they lie in blocks.
+
+local Block = require 'rtrain.data.blocks.block'
+local class = require 'base.class'
+
+---Argument: next_block, the stream.
+---@class data.RowQueue
+---@overload fun(next_block: fun(): data.Block|nil): data.RowQueue
+local RowQueue = class('RowQueue')
+
+function RowQueue:init(next_block)
+  self._next_block, self._list, self._start, self._rows = next_block, {}, 0, 0
+end
+
+---How many rows are there.
+---@return integer
+function RowQueue:num_rows() return self._rows end
+
+---Reads on, up to a block that has rows.
+---@return data.Block|nil block nil at the end of the stream
+function RowQueue:pull()
+  while true do
+    local block = self._next_block()
+    if block == nil then return nil end
+    if block:num_rows() > 0 then
+      self._list[#self._list + 1], self._rows = block, self._rows + block:num_rows()
+      return block
+    end
+  end
+end
+
+---Takes the first rows.
+---@param count integer at most num_rows()
+---@return data.Block
+function RowQueue:take(count)
+  local parts, missing = {}, count
+  while missing > 0 do
+    local front = self._list[1]
+    local here = math.min(missing, front:num_rows() - self._start)
+    parts[#parts + 1] = front:narrow(self._start, here)
+    self._start, missing = self._start + here, missing - here
+    if self._start == front:num_rows() then
+      table.remove(self._list, 1)
+      self._start = 0
+    end
+  end
+  self._rows = self._rows - count
+  return Block.concat(parts)
+end
+
+return RowQueue

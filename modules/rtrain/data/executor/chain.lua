@@ -1,0 +1,129 @@
+-- rtrain/data/executor/chain.lua: the fused operators of a plan over one fragment: what a thread of the pool runs.
+
+local Block = require 'rtrain.data.blocks.block'
+local class = require 'base.class'
+local count = require 'rtrain.data.executor.count'
+local once = require 'rtrain.data.blocks.once'
+local Selection = require 'rtrain.data.rows.selection'
+
+---A request: {fragment, number, name} of the chain's source, or {block, first_row, number, name}.
+---@class data.Request
+---@field fragment? table
+---@field block? table what Block:pack() gave
+---@field first_row? integer of the block
+---@field number integer of the fragment
+---@field name string where the rows lie, for messages; '' where there is nothing to say
+
+---Reads a fragment and applies fused operators. Arguments: source (nil: requests carry blocks), operators, {seed, max_bytes,
+---max_rows}.
+---@class data.Chain
+---@overload fun(source: data.Source|nil, operators: data.Operator[], options: table): data.Chain
+local Chain = class('Chain')
+
+function Chain:init(source, operators, options)
+  self.source, self.operators, self._options = source, operators, options
+end
+
+---@return string[] names of what the stats count, in order
+function Chain:names()
+  local out = {}
+  if self.source then out[1] = self.source.name end
+  for _, operator in ipairs(self.operators) do out[#out + 1] = operator.name end
+  return out
+end
+
+-- Leaves out the rows before `skip` and ends behind `wanted` more.
+local function cut(next_block, skip, wanted)
+  local missing = wanted
+  return function()
+    while missing > 0 do
+      local block = next_block()
+      if block == nil then return nil end
+      local rows = block:num_rows()
+      local from = math.min(skip, rows)
+      local length = math.min(rows - from, missing)
+      skip, missing = skip - from, missing - length
+      if length > 0 then return block:narrow(from, length) end
+    end
+  end
+end
+
+-- Rows in memory are the source's own: what a function of the user writes must not reach them.
+local function copies(next_block)
+  return function()
+    local block = next_block()
+    return block and block:copy()
+  end
+end
+
+-- The blocks of a file with where their rows are in it.
+local function with_origins(next_block, name)
+  local first = 0
+  return function()
+    local block = next_block()
+    if block == nil then return nil end
+    first = first + block:num_rows()
+    return block:from(name, first - block:num_rows())
+  end
+end
+
+local function input(self, request)
+  if request.block then return once(Block.unpack(request.block)) end
+  local fragment = request.fragment
+  local next_block = self.source:read(fragment, self._options)
+  if self.source.in_memory then next_block = copies(next_block) end
+  if request.name ~= '' then next_block = with_origins(next_block, request.name) end
+  if fragment.count then next_block = cut(next_block, fragment.skip, fragment.count) end
+  return fragment.keep and Selection(fragment.keep):blocks(next_block) or next_block
+end
+
+---The blocks that become of a request.
+---@param request data.Request
+---@return fun(): data.Block|nil
+---@return table[] counts one for each name of `names`, complete at the end: rows, blocks, bytes, total_s (with all before it)
+function Chain:run(request)
+  local counts, next_block = {}, input(self, request)
+  if self.source then
+    counts[1] = count.new()
+    next_block = count.stream(counts[1], next_block)
+  end
+  local fragment = request.fragment or request
+  local position = {label = request.name, number = request.number, seed = self._options.seed,
+                    first_row = (fragment.first_row or fragment.start or 0) + (fragment.skip or 0)}
+  for _, operator in ipairs(self.operators) do
+    local entry = count.new()
+    counts[#counts + 1] = entry
+    next_block = count.stream(entry, operator:stream(next_block, position))
+  end
+  return next_block, counts
+end
+
+-- A thread's blocks are garbage as soon as they were handed over, and would keep their memory until the next collection,
+-- which Lua alone, seeing a few bytes of each, puts off. A thread's heap is small: this takes a millisecond.
+local COLLECT_BYTES = 16 * 2 ^ 20
+
+---The chain as a function for torch._C.data.Pool: each request is a stream of {block}, and {counts} at its end.
+---@return fun(request: data.Request): fun(): table|nil
+function Chain:worker()
+  local made_bytes = 0
+  return function(request)
+    local next_block, counts = self:run(request)
+    local is_done = false
+    return function()
+      if is_done then return nil end
+      if made_bytes >= COLLECT_BYTES then
+        made_bytes = 0
+        collectgarbage()
+      end
+      local block = next_block()
+      if block then
+        made_bytes = made_bytes + block:size_bytes()
+        return {block = block:pack()}
+      end
+      is_done = true
+      return {counts = counts}
+    end
+  end
+end
+
+return Chain

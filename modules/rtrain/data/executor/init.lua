@@ -1,0 +1,326 @@
+-- rtrain/data/executor/init.lua: runs a plan: fragments on the threads of a pool, blocks out in order, bounded by bytes.
+--
+-- A plan is cut at its global operators into stages. A stage's fused operators run on the pool, or where the blocks are used
+-- when there is nothing to gain: without threads, or for rows in memory that no function of the user touches. A function of
+-- the user runs on a copy of what it captured, in both cases, so that what it writes there is never seen outside.
+
+local Block = require 'rtrain.data.blocks.block'
+local Chain = require 'rtrain.data.executor.chain'
+local class = require 'base.class'
+local context = require 'rtrain.data.executor.context'
+local count = require 'rtrain.data.executor.count'
+local errors = require 'base.errors'
+local fragments = require 'rtrain.data.rows.fragments'
+local monotonic = require('base._system').monotonic
+local sampler = require 'torch.utils.data.sampler'
+local seeds = require 'base.seed'
+local Selection = require 'rtrain.data.rows.selection'
+local Stats = require 'rtrain.data.executor.stats'
+
+local executor = {}
+
+---@class data.ExecutionOptions
+---@field slices? data.Interval[] only these rows: of the source, or of what the last global operator gives
+---@field part? {rank: integer, world_size: integer} each world_size-th row instead, where their number is not known
+---@field epoch? integer default 0
+---@field seed? integer of shuffles and random transforms; default: drawn from the default generator
+---@field threads? integer default DataContext's num_threads; 0: all runs where it is used
+---@field memory_bytes? integer default DataContext's
+---@field ingest? data.IngestPool runs what `threads` would run, unless they are 0
+---@field max_rows? integer of a block that a source gives, where only a few are wanted
+
+---An execution: an iterator over blocks. Its threads end when it is closed, exhausted or, by the pool's finaliser, collected.
+---Arguments: plan, data.ExecutionOptions.
+---@class data.Execution
+---@overload fun(plan: data.Plan, options?: data.ExecutionOptions): data.Execution
+local Execution = class('Execution')
+
+local function draw_seed() return sampler.draw_seed():bitwise_and(0xFFFFFFFF):item() end
+
+function Execution:init(plan, options)
+  local current = context.get_current()
+  self.epoch, self.seed = options.epoch or 0, options.seed or draw_seed()
+  self.threads = options.threads or current.num_threads
+  self.memory_bytes = options.memory_bytes or current.memory_bytes
+  self._max_bytes = math.min(current.target_max_block_size, math.max(2 ^ 10, self.memory_bytes / 8))
+  self._max_rows, self._ingest = options.max_rows, options.ingest
+  self._stats, self._closers = Stats(), {}
+  self._next = self:run(plan, options.slices, options.part)
+end
+
+local function calls_user(operators)
+  for _, operator in ipairs(operators) do
+    if operator.calls_user then return true end
+  end
+  return false
+end
+
+-- Operators, or a source, with copies of the user's functions and what they captured.
+local function isolated(value)
+  local closure = require 'base._closure'
+  return closure.load((closure.dump(value)))
+end
+
+local function named(err, name)
+  if name ~= '' then err.message = ('%s: %s'):format(name, err.message) end
+  return err
+end
+
+-- Everything in this thread.
+local function inline_stage(self, chain, requests, entries)
+  local next_block, counts, name
+  -- What a request that is left early has counted.
+  local function merge()
+    if counts then self._stats:merge(entries, counts) end
+    counts = nil
+  end
+  self._closers[#self._closers + 1] = merge
+  return function()
+    while true do
+      if next_block then
+        local ok, block = xpcall(next_block, errors.wrap)
+        if not ok then error(named(block, name), 0) end
+        if block then return block end
+        merge()
+      end
+      local request = requests()
+      if request == nil then return nil end
+      next_block, counts = chain:run(request)
+      name = request.name
+    end
+  end
+end
+
+-- Threads, or a stage of the rank's ingest workers.
+local function new_pool(self, chain)
+  local pool = self._ingest and self._ingest:stage {fn = chain:worker(), capacity_bytes = self.memory_bytes}
+  pool = pool or require('torch._C').data.Pool{
+    fn = chain:worker(), name = 'rtrain.data', num_workers = self.threads, capacity = 2 * self.threads,
+    capacity_bytes = self.memory_bytes}
+  self._closers[#self._closers + 1] = function() pool:close() end
+  return pool
+end
+
+-- Blocks that the loop is done with are garbage that Lua, seeing a few bytes of each, is slow to collect: whenever
+-- as much was taken as may wait, it is made to.
+local function collected(self, block)
+  self._taken_bytes = (self._taken_bytes or 0) + block:size_bytes()
+  if self._taken_bytes >= self.memory_bytes then
+    self._taken_bytes = 0
+    collectgarbage()
+  end
+  return block
+end
+
+local function pooled_stage(self, chain, requests, entries)
+  local pool, waiting, is_drained
+  local function fill()
+    while not is_drained do
+      waiting = waiting or requests()
+      is_drained = waiting == nil
+      if is_drained or not pool:submit(waiting) then return end
+      waiting = nil
+    end
+  end
+  return function()
+    pool = pool or new_pool(self, chain)
+    fill()
+    while pool:in_flight() > 0 do
+      local result = pool:next()
+      fill()
+      if result and result.block then return collected(self, Block.unpack(result.block)) end
+      if result then self._stats:merge(entries, result.counts) end
+    end
+  end
+end
+
+local function run_stage(self, stage)
+  local uses_user = calls_user(stage.operators)
+  local threads = (stage.is_in_memory and not uses_user) and 0 or self.threads
+  local source, operators = stage.source, stage.operators
+  if threads == 0 and uses_user then operators = isolated(operators) end
+  if threads == 0 and source and source.calls_user then source = isolated(source) end
+  local chain = Chain(source, operators, {
+    seed = seeds.of(self.seed, self.epoch), max_bytes = self._max_bytes, max_rows = self._max_rows})
+  local entries = self._stats:add_stage(chain:names(), true)
+  return (threads == 0 and inline_stage or pooled_stage)(self, chain, stage.requests, entries)
+end
+
+-- A request for each fragment.
+local function of_fragments(source, list)
+  local i = 0
+  return function()
+    i = i + 1
+    return list[i] and {fragment = list[i], number = i - 1, name = source:describe(list[i])}
+  end
+end
+
+-- The blocks of a stream, each with the number that its first row has among the rows of which the stream gives `slices`, so
+-- that random numbers do not depend on which of them these are. A block ends where a slice does.
+local function numbered(next_block, slices)
+  local list, k, given, rest = slices or {{0, math.huge}}, 1, 0, nil
+  return function()
+    local block = rest or next_block()
+    while block and block:num_rows() == 0 do block = next_block() end
+    if block == nil then return nil end
+    local first, rows = list[k][1] + given, block:num_rows()
+    local taken = math.min(rows, list[k][2] - first)
+    rest = taken < rows and block:narrow(taken, rows - taken) or nil
+    given = given + taken
+    if first + taken == list[k][2] then k, given = k + 1, 0 end
+    return rest and block:narrow(0, taken) or block, first
+  end
+end
+
+-- A request for each block of `numbered`. Rows in memory are copied before a function of the user may write to them.
+local function of_blocks(next_block, options)
+  return function()
+    local block, first_row = next_block()
+    if block == nil then return nil end
+    return {block = (options.copies and block:copy() or block):pack(), first_row = first_row,
+            number = options.number or 0, name = ''}
+  end
+end
+
+-- The blocks of fragments in memory, read here.
+local function in_memory_requests(self, source, list, copies)
+  local entry = self._stats:add_stage{source.name}[1]
+  local i, next_block, seed = 0, nil, seeds.of(self.seed, self.epoch)
+  local function read()
+    while true do
+      local block = next_block and next_block()
+      if block then return block end
+      i = i + 1
+      if list[i] == nil then return nil end
+      next_block = source:read(list[i], {max_bytes = self._max_bytes, max_rows = self._max_rows, seed = seed})
+    end
+  end
+  local counted = count.stream(entry, read)
+  local j, first = 0, nil
+  return of_blocks(function()
+    local block = counted()
+    if block == nil then return nil end
+    -- Where the block lies in its source, so that random numbers do not depend on how the rows were cut.
+    if i ~= j then j, first = i, list[i].start or 0 end
+    local at = first
+    first = first + block:num_rows()
+    return block, at
+  end, {copies = copies})
+end
+
+local function first_stage(self, plan, last, slices)
+  local source, operators = plan.source, {}
+  for i = 1, last do operators[i] = plan.operators[i] end
+  local list = source:fragments{seed = self.seed, epoch = self.epoch}
+  if slices then list = fragments.cut(source, list, slices) end
+  if not source.in_memory then
+    return run_stage(self, {source = source, operators = operators, requests = of_fragments(source, list)})
+  end
+  local requests = in_memory_requests(self, source, list, calls_user(operators))
+  return run_stage(self, {operators = operators, requests = requests, is_in_memory = true})
+end
+
+-- `of`: which of the rows that the operator before gives these are, {slices, part}.
+local function later_stage(self, plan, first, last, next_block, of)
+  if first > last then return next_block end
+  local operators = {}
+  for i = first, last do operators[#operators + 1] = plan.operators[i] end
+  -- Rows of a part without slices have no numbers in the whole: each rank counts its own.
+  local requests = of_blocks(numbered(next_block, of.slices), {number = of.part and of.part.rank})
+  return run_stage(self, {operators = operators, requests = requests, is_in_memory = true})
+end
+
+-- A global operator's stream; `slices` chooses among its rows.
+local function global_stage(self, plan, place, next_block, slices)
+  local operator = plan.operators[place]
+  local options = {num_rows = plan:num_rows(false, place - 1), keep = slices}
+  local out = operator:stream(next_block, self, options)
+  local is_kept = operator.selects and options.num_rows
+  if slices and not is_kept then out = Selection(slices):blocks(out) end
+  return count.stream(self._stats:add_stage{operator.name}[1], out)
+end
+
+-- The stream of an operator that runs what comes before it.
+local function combined_stage(self, plan, place, options)
+  local operator = plan.operators[place]
+  local out = operator:stream_of(plan:first(place - 1), self, options)
+  return count.stream(self._stats:add_stage{operator.name}[1], out)
+end
+
+-- The place of the last operator that runs its inputs, 0 when there is none.
+local function last_combined(operators)
+  for i = #operators, 1, -1 do
+    if operators[i].runs_inputs then return i end
+  end
+  return 0
+end
+
+-- The place of the next global operator, one past the end when there is none.
+local function next_global(operators, from)
+  for i = from, #operators do
+    if operators[i].is_global then return i end
+  end
+  return #operators + 1
+end
+
+---The blocks of a plan, with the seed and the epoch of this execution: operators that combine plans call it.
+---@param plan data.Plan
+---@param slices? data.Interval[]
+---@param part? {rank: integer, world_size: integer}
+---@return fun(): data.Block|nil
+function Execution:run(plan, slices, part)
+  local last, combined = plan:last_global(), last_combined(plan.operators)
+  local place = next_global(plan.operators, combined + 1)
+  local next_block
+  local function of(global) return global == last and {slices = slices, part = part} or {} end
+  if combined > 0 then
+    next_block = combined_stage(self, plan, combined, of(combined))
+    next_block = later_stage(self, plan, combined + 1, place - 1, next_block, of(combined))
+  else
+    next_block = first_stage(self, plan, place - 1, of(0).slices)
+  end
+  while place <= #plan.operators do
+    next_block = global_stage(self, plan, place, next_block, of(place).slices)
+    if part and place == last then next_block = Selection.strided(next_block, part.world_size, part.rank) end
+    local following = next_global(plan.operators, place + 1)
+    next_block = later_stage(self, plan, place + 1, following - 1, next_block, of(place))
+    place = following
+  end
+  return next_block
+end
+
+---The next block, nil at the end.
+---@return data.Block|nil
+function Execution:next()
+  if not self._next then return nil end
+  local start = monotonic()
+  local ok, block = xpcall(self._next, errors.wrap)
+  self._stats.wait_s = self._stats.wait_s + monotonic() - start
+  if not ok or block == nil then self:close() end
+  if not ok then error(block, 0) end
+  return block
+end
+
+function Execution:__call() return self:next() end
+
+---Ends the threads and removes temporary files; again has no effect.
+function Execution:close()
+  if self._next then self._stats:finish() end
+  self._next = nil
+  local closers = self._closers
+  self._closers = {}
+  -- Of an execution that is being collected the pool may be gone already.
+  for _, close in ipairs(closers) do pcall(close) end
+end
+
+---What the operators did so far.
+---@return data.Stats
+function Execution:stats() return self._stats end
+
+---Runs a plan.
+---@param plan data.Plan
+---@param options? data.ExecutionOptions
+---@return data.Execution
+function executor.execute(plan, options) return Execution(plan, options or {}) end
+
+return executor

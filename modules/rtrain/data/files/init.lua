@@ -1,0 +1,236 @@
+-- rtrain/data/files/init.lua: files that datasets are read from and written into: of this machine by path, and of object stores
+-- by URI (s3://, gs://, abfs://, hdfs://).
+
+local errors = require 'base.errors'
+local real_path = require 'base.real_path'
+local system = require 'base._system'
+
+local files = {}
+
+local function arrow() return require 'base._arrow' end
+
+---Whether a path is the URI of an object.
+---@param path string
+---@return boolean
+function files.is_object(path) return system.is_object_uri(path) end
+
+---Where a relative path was looked for, for a message; '' for another one.
+---@param path string
+---@return string text " (in the current folder, /home/me)", and whether it is in the folder of the script
+function files.looked_in(path)
+  if path:sub(1, 1) == '/' or path:match '^%a[%w+.-]*://' then return '' end
+  local script = (rawget(_G, 'arg') or {})[0]
+  local home = type(script) == 'string' and script:match '^(.*)/[^/]*$'
+  local is_next_to_it = home and system.path_kind(home .. '/' .. path)
+  return (' (in the current folder, %s%s)'):format(system.absolute '.', is_next_to_it and
+    ('; it is in the folder of the script, %s: start there, or give the whole path'):format(home) or '')
+end
+
+---The absolute path; a URI as it is, without the '/' at its end.
+---@param path string
+---@return string
+function files.absolute(path)
+  if files.is_object(path) then return (path:gsub('/+$', '')) end
+  return system.absolute((path:gsub('^file://', '')))
+end
+
+---What is there: 'file', 'folder' or 'other'; nil where there is nothing.
+---@param path string
+---@return string?
+function files.kind(path)
+  if files.is_object(path) then return arrow().object_kind(path) end
+  return system.path_kind(path)
+end
+
+---Whether a name begins with '.' or '_', as files do that hold no rows: '_SUCCESS', '.part.crc'.
+---@param name string
+---@return boolean
+function files.is_hidden(name) return name:match '^[._]' ~= nil end
+
+---Which files below a folder are meant. A state is a set, {[place] = true}; it says all that the names between the folder and
+---an entry say about what is below that entry.
+---@class data.FileFilter
+---@field start table<any, true> the state of the folder itself
+---@field step fun(state: table<any, true>, name: string): table<any, true> of an entry; empty: neither it nor what is below it
+---@field accepts fun(state: table<any, true>): boolean whether a file of that state is meant
+
+local ALL = {start = {all = true}, accepts = function() return true end,
+             step = function(state, name) return files.is_hidden(name) and {} or state end}
+
+local function covers(state, other)
+  for place in next, other do
+    if not state[place] then return false end
+  end
+  return true
+end
+
+local function state_below(filter, names)
+  local state = filter.start
+  for name in names:gmatch '[^/]+' do state = filter.step(state, name) end
+  return state
+end
+
+-- Whether the files behind a link are met by another path: it leads back to a folder around it, or to one that is read anyway.
+local function is_read_elsewhere(walk, real, state)
+  if walk.around[real] and covers(walk.around[real], state) then return true end
+  local below = real:sub(1, #walk.root + 1) == walk.root .. '/' and real:sub(#walk.root + 1)
+  return below and covers(state_below(walk.filter, below), state)
+end
+
+local function walk_folder(walk, path, real, state)
+  local before = walk.around[real]
+  walk.around[real] = state
+  for _, name in ipairs(system.list_folder(path)) do
+    local entry, found = path .. '/' .. name, walk.filter.step(state, name)
+    local kind = next(found) ~= nil and system.path_kind(entry)
+    if kind == 'folder' then
+      local target = real_path(entry) or entry
+      local is_link = target ~= real .. '/' .. name
+      if not (is_link and is_read_elsewhere(walk, target, found)) then walk_folder(walk, entry, target, found) end
+    elseif kind == 'file' and walk.filter.accepts(found) then
+      walk.out[#walk.out + 1] = entry
+    end
+  end
+  walk.around[real] = before
+end
+
+---"s3://bucket/a.csv" of "s3://bucket/a.csv?region=eu-west-1"; a '?' in the name of a local file stays.
+---@param path string
+---@return string
+function files.without_query(path) return files.is_object(path) and path:match '^[^?]*' or path end
+
+---The last part of a path or URI.
+---@param path string
+---@return string
+function files.name(path) return files.without_query(path):match '[^/]*$' end
+
+---The files below a folder, in the order of their names; by default all but what begins with '.' or '_'. A link to a folder
+---that is read anyway is left out, so that a file comes once.
+---@param folder string
+---@param filter? data.FileFilter
+---@return string[]
+function files.below(folder, filter)
+  filter = filter or ALL
+  local out = {}
+  if not files.is_object(folder) then
+    local real = real_path(folder) or folder
+    walk_folder({filter = filter, around = {}, root = real == '/' and '' or real, out = out}, folder, real, filter.start)
+    return out
+  end
+  local base = files.without_query(folder)
+  for _, uri in ipairs(arrow().list_objects(folder)) do
+    local state = state_below(filter, files.without_query(uri):sub(#base + 1))
+    if next(state) ~= nil and filter.accepts(state) then out[#out + 1] = uri end
+  end
+  return out
+end
+
+local function open_local(path)
+  local file, why = io.open(path, 'rb')
+  if not file then errors.raise('not_found', ('cannot read %s'):format(why)) end
+  return file
+end
+
+---The bytes of a file.
+---@param path string
+---@param most? integer of its beginning, at most that many bytes
+---@return string
+---Errors: 'not_found', 'environment'.
+function files.read(path, most)
+  if files.is_object(path) then return arrow().read_object(path, most) end
+  local file = open_local(path)
+  local bytes = file:read(most or '*a')
+  file:close()
+  if bytes == nil and most == nil then errors.raise('environment', ("cannot read '%s'"):format(path)) end
+  return bytes or ''
+end
+
+---A file of Lua to read from. An object is held in an unnamed file of this machine.
+---@param path string
+---@return file* file
+---Errors: 'not_found', 'environment'.
+function files.open(path)
+  if files.is_object(path) then
+    local copy = assert(io.tmpfile())
+    assert(copy:write(files.read(path)))
+    copy:seek('set', 0)
+    return copy
+  end
+  return open_local(path)
+end
+
+-- What base._arrow.open_text gives, with the methods of a file of Lua that readers of texts call.
+local Unpacked = {}
+Unpacked.__index = Unpacked
+
+-- Of an object each piece is a request.
+local PIECE, OBJECT_PIECE = 2 ^ 16, 2 ^ 20
+
+-- Reads until there are that many bytes, or until `mark` is among them; fewer at the end.
+local function fill(self, wanted, mark)
+  while #self._rest < wanted and not (mark and self._rest:find(mark, 1, true)) do
+    local more = self._text:read(math.max(math.min(wanted, OBJECT_PIECE) - #self._rest, self._piece))
+    if more == nil then return end
+    self._rest = self._rest .. more
+  end
+end
+
+---The next bytes or, for '*l', the rest of the line without its end; nil at the end.
+---@param what integer|'*l'
+---@return string?
+function Unpacked:read(what)
+  fill(self, what == '*l' and math.huge or what, what == '*l' and '\n' or nil)
+  local bytes = self._rest
+  if bytes == '' then return nil end
+  local last = what == '*l' and (bytes:find('\n', 1, true) or #bytes) or what
+  self._rest = bytes:sub(last + 1)
+  bytes = bytes:sub(1, last)
+  return what == '*l' and (bytes:gsub('\n$', '')) or bytes
+end
+
+---The file is not used any more.
+function Unpacked:close() self._text:release() end
+
+local function unpacked(path)
+  return setmetatable({_text = arrow().open_text(path), _rest = '',
+                       _piece = files.is_object(path) and OBJECT_PIECE or PIECE}, Unpacked)
+end
+
+---A text file, which is unpacked on the way where it is packed with gzip, Zstandard, bzip2 or xz.
+---@param path string
+---@return file* file with read(number), read '*l' and close
+---Errors: 'not_found', 'environment'; 'argument' where what is packed is damaged.
+function files.open_text(path)
+  if files.is_object(path) then return unpacked(path) end
+  local file = open_local(path)
+  local head = file:read(16) or ''
+  file:seek('set', 0)
+  if head == '' or not system.is_packed(path, head) then return file end
+  file:close()
+  return unpacked(path)
+end
+
+---Makes a folder; an object store has none.
+---@param path string
+function files.make_folder(path)
+  if not files.is_object(path) then system.make_folders(path) end
+end
+
+---The path of a file in a folder.
+---@param folder string
+---@param name string
+---@return string
+function files.join(folder, name)
+  local base, query = folder:match '^([^?]*)(%?.*)$'
+  if base and files.is_object(folder) then return ('%s/%s%s'):format(base, name, query) end
+  return ('%s/%s'):format(folder, name)
+end
+
+---Removes a file that may not be there.
+---@param path string
+function files.remove(path)
+  if files.is_object(path) then return pcall(arrow().remove_object, path) end
+  os.remove(path)
+end
+
+return files

@@ -1,0 +1,113 @@
+-- rtrain/data/loop/agreement.lua: equally many rows on all ranks where no rank can know how many there will be.
+--
+-- A plan that filters gives each rank a different number of rows. The ranks synchronize in rounds over the attempt's key-value
+-- store: each says how many rows it has ready, or that it has no more, and all go on to the smallest of these numbers.
+-- When the rank with the smallest number has no more rows the epoch ends there for all; what others have left is dropped.
+-- A rank that does not come to a round is named after the deadline.
+
+local class = require 'base.class'
+local errors = require 'base.errors'
+local monotonic = require('base._system').monotonic
+
+-- Batches that a rank gathers before it asks again: few at first, so that the first batch is there soon.
+local FIRST_BATCHES, MOST_BATCHES = 1, 8
+local MOST_BYTES = 64 * 2 ^ 20
+
+---@class data.AgreementOptions
+---@field store {store_set: function, store_get: function, store_delete: function}
+---@field name string of the dataset
+---@field rank integer
+---@field world_size integer
+---@field timeout_s number
+---@field attempt? fun(): integer the attempt whose store it is
+
+---Arguments: options; on_wait, a function that is called with the seconds that each round took.
+---@class data.Agreement
+---@overload fun(options: data.AgreementOptions, on_wait?: fun(seconds: number)): data.Agreement
+local Agreement = class('Agreement')
+
+function Agreement:init(options, on_wait)
+  for name, value in next, options do self['_' .. name] = value end
+  self._loops, self._on_wait = 0, on_wait
+end
+
+---Counts with another number of ranks, or as another one of them, from the next loop on.
+---@param share {world_size: integer, rank: integer}
+function Agreement:set_place(share) self._world_size, self._rank = share.world_size, share.rank end
+
+local function key_of(self, loop, round, rank) return ('data/%s/%d/%d/%d'):format(self._name, loop, round, rank) end
+
+local function told_by(self, loop, round, rank)
+  local ok, value = pcall(self._store.store_get, key_of(self, loop, round, rank), self._timeout_s)
+  if ok then return value end
+  local err = errors.wrap(value)
+  if err.code ~= 'timeout' then error(err, 0) end
+  errors.raise('timeout', ("dataset '%s': rank %d has not asked for more batches of loop %d within %g s "
+    .. '(TorchConfig.timeout_s), rank %d waits for it: every rank loops over the dataset equally often and as far'):format(
+    self._name, rank, loop, self._timeout_s, self._rank))
+end
+
+-- One round: the number of rows that every rank can give, and whether there are no more.
+local function synchronize(self, state)
+  local before = monotonic()
+  state.round = state.round + 1
+  local own_key = key_of(self, state.loop, state.round, self._rank)
+  self._store.store_set(own_key, ('%d %s'):format(state.ready, state.ended and 'last' or 'more'))
+  local least, is_last = math.huge, false
+  for rank = 0, self._world_size - 1 do
+    local rows, word = told_by(self, state.loop, state.round, rank):match('^(%d+) (%l+)$')
+    rows = tonumber(rows)
+    if rows < least then least, is_last = rows, false end
+    if rows == least then is_last = is_last or word == 'last' end
+  end
+  -- All ranks have written this round, so that all have read the one before.
+  if self._previous_key then self._store.store_delete(self._previous_key) end
+  self._previous_key = own_key
+  state.limit, state.is_last = least, is_last
+  if self._on_wait then self._on_wait(monotonic() - before) end
+end
+
+local function gather(state, rows)
+  local bytes = 0
+  while not state.ended and (state.ready < state.limit + rows) and (bytes < MOST_BYTES or state.ready <= state.limit) do
+    local block = state.next_block()
+    if block == nil then
+      state.ended = true
+    elseif block:num_rows() > 0 then
+      state.queue[#state.queue + 1] = block
+      state.ready, bytes = state.ready + block:num_rows(), bytes + block:size_bytes()
+    end
+  end
+end
+
+local function hand_out(state)
+  local front = table.remove(state.queue, 1)
+  local rows = math.min(front:num_rows(), state.limit - state.given)
+  state.given = state.given + rows
+  if rows < front:num_rows() then table.insert(state.queue, 1, front:narrow(rows, front:num_rows() - rows)) end
+  return front:narrow(0, rows)
+end
+
+---A stream cut to the number of rows that all ranks can give. Every rank calls this equally often.
+---@param next_block fun(): data.Block|nil
+---@param batch_size integer how many rows the ranks take at a time
+---@return fun(): data.Block|nil
+function Agreement:blocks(next_block, batch_size)
+  -- A rank that goes on in another attempt counts with the process that has taken a lost one's place.
+  local attempt = self._attempt and self._attempt()
+  if attempt ~= self._counted_in then self._loops, self._counted_in, self._previous_key = 0, attempt, nil end
+  self._loops = self._loops + 1
+  local state = {next_block = next_block, loop = self._loops, round = 0, queue = {}, ready = 0, given = 0, limit = 0}
+  local batches = FIRST_BATCHES
+  return function()
+    while state.given >= state.limit do
+      if state.is_last then return nil end
+      gather(state, batches * batch_size)
+      batches = math.min(2 * batches, MOST_BATCHES)
+      synchronize(self, state)
+    end
+    return hand_out(state)
+  end
+end
+
+return Agreement

@@ -1,0 +1,47 @@
+-- rtrain/data/operators/function_options.lua: Ray's options of methods that call a function of the user.
+
+local args = require 'base.args'
+local errors = require 'base.errors'
+local UserFunction = require 'rtrain.data.operators.user_function'
+
+local functions = {}
+
+-- Threads are shared by all operators, so that those about resources change nothing.
+local OPTIONS = {{'fn_args'}, {'fn_kwargs'}, {'fn_constructor_args'}, {'fn_constructor_kwargs'}, {'compute'}, {'num_cpus'},
+                 {'num_gpus'}, {'memory'}, {'concurrency'}, {'dtypes'}}
+
+---The parameters of a method, followed by these options.
+---@param name string
+---@param parameters (string|table)[]
+---@return table signature as args.signature gives it
+function functions.signature(name, parameters)
+  for _, option in ipairs(OPTIONS) do parameters[#parameters + 1] = option end
+  return args.signature(name, parameters)
+end
+
+---The function that the arguments describe.
+---@param name string the method
+---@param a table what the signature bound
+---@return data.UserFunction
+function functions.made(name, a)
+  if a.num_gpus and a.num_gpus ~= 0 then
+    errors.raise('unsupported', ('%s: num_gpus: functions of a dataset run on the CPU'):format(name))
+  end
+  if a.dtypes ~= nil and type(a.dtypes) ~= 'table' then
+    errors.raise('argument', ("%s: dtypes is a table {column = 'float32', …}, got a %s"):format(name, type(a.dtypes)))
+  end
+  return UserFunction(a.fn, {operator = name, fn_args = a.fn_args, fn_kwargs = a.fn_kwargs,
+    fn_constructor_args = a.fn_constructor_args, fn_constructor_kwargs = a.fn_constructor_kwargs})
+end
+
+---Raises for a form of batches that there is not.
+---@param owner string the method
+---@param format string
+function functions.check_format(owner, format)
+  if format == 'pandas' or format == 'pyarrow' then
+    errors.raise('unsupported', ("%s: batch_format = '%s': a batch is a table of tensors and lists"):format(owner, format))
+  end
+  args.one_of(owner .. ': batch_format', format, {'default', 'torch', 'numpy'})
+end
+
+return functions

@@ -1,0 +1,109 @@
+-- rtrain/data/rows/turns.lua: Turns: which of several datasets the next row of a mix comes from.
+--
+-- With each row every dataset is credited with its weight. The one with the most credit gives the row, and pays the sum of
+-- all weights for it. The sequence repeats itself after as many rows as this sum, and up to there each dataset has given
+-- exactly its weight in rows. In between none is a whole row ahead of its share. A dataset that has no row left when it is
+-- its turn drops out, and the others begin again among themselves.
+--
+-- All numbers are whole, so that the sequence is the same everywhere: a function of the weights and of the datasets' rows.
+
+local class = require 'base.class'
+
+---Arguments: weights, whole numbers from 1 on, one for each dataset; stops_on_shortest: the mix ends where a dataset would drop
+---out.
+---
+---```lua
+---local Turns = require 'rtrain.data.rows.turns'
+---local turns, order = Turns({3, 1}), {}
+---for i = 1, 8 do order[i] = turns:next(function() return true end) end
+---assert(table.concat(order) == '11211121')
+---```
+---@class data.Turns
+---@overload fun(weights: integer[], stops_on_shortest?: boolean): data.Turns
+local Turns = class('Turns')
+
+local function common_divisor(a, b)
+  while b > 0 do a, b = b, a % b end
+  return a
+end
+
+-- Nobody is ahead of the others.
+local function begin(self)
+  local divisor = 0
+  for _, weight in ipairs(self._weights) do divisor = common_divisor(divisor, weight) end
+  self._credits, self._total, self._step = {}, 0, 0
+  for i, weight in ipairs(self._weights) do
+    if weight > 0 then self._weights[i] = weight / divisor end
+    self._credits[i], self._total = 0, self._total + self._weights[i]
+  end
+end
+
+function Turns:init(weights, stops_on_shortest)
+  self._weights, self._stops_on_shortest = {unpack(weights)}, stops_on_shortest
+  begin(self)
+end
+
+local function pick(self)
+  local credits, best = self._credits, nil
+  for i, weight in ipairs(self._weights) do
+    if weight > 0 then
+      credits[i] = credits[i] + weight
+      if not best or credits[i] > credits[best] then best = i end
+    end
+  end
+  if not best then return nil end
+  credits[best] = credits[best] - self._total
+  self._step = (self._step + 1) % self._total
+  return best
+end
+
+-- Weight 0 is out.
+local function drop(self, i)
+  self._weights[i] = 0
+  if self._stops_on_shortest then
+    for k = 1, #self._weights do self._weights[k] = 0 end
+  end
+  begin(self)
+end
+
+---The dataset that gives the next row; nil at the end.
+---@param has_row fun(i: integer): boolean whether dataset i has a row left; where it has, it gives that row
+---@return integer|nil i from 1
+function Turns:next(has_row)
+  while true do
+    local i = pick(self)
+    if i == nil or has_row(i) then return i end
+    drop(self, i)
+  end
+end
+
+-- The rows of whole repetitions that every dataset has left, taken at once.
+local function skip_repetitions(self, rows, left)
+  local count = math.floor(rows / self._total)
+  for i, weight in ipairs(self._weights) do
+    if weight > 0 then count = math.min(count, math.floor(left[i] / weight)) end
+  end
+  for i, weight in ipairs(self._weights) do left[i] = left[i] - count * weight end
+  return count * self._total
+end
+
+---Goes on by that many rows, or to the end.
+---@param rows number
+---@param left integer[] how many rows each dataset has left; counted down
+---@return integer rows fewer at the end
+function Turns:skip(rows, left)
+  local function has_row(i)
+    if left[i] == 0 then return false end
+    left[i] = left[i] - 1
+    return true
+  end
+  local skipped = 0
+  while skipped < rows do
+    if self._step == 0 and self._total > 0 then skipped = skipped + skip_repetitions(self, rows - skipped, left) end
+    if skipped == rows or not self:next(has_row) then break end
+    skipped = skipped + 1
+  end
+  return skipped
+end
+
+return Turns

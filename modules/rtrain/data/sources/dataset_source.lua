@@ -1,0 +1,81 @@
+-- rtrain/data/sources/dataset_source.lua: the samples of a torch.utils.data.Dataset as rows: data.from_torch.
+
+local Block = require 'rtrain.data.blocks.block'
+local errors = require 'base.errors'
+local ffi = require 'ffi'
+local Source = require 'rtrain.data.sources.source'
+local torch = require 'torch'
+local worker = require 'torch.utils.data.worker'
+
+local ROWS = 256
+
+---Samples of a map-style dataset in the column `item`.
+---@class data.DatasetSource: data.Source
+---@overload fun(dataset: data.Dataset): data.DatasetSource
+local DatasetSource = Source:extend('DatasetSource')
+DatasetSource.name = 'FromTorch'
+DatasetSource.random_access = true
+
+function DatasetSource:init(dataset) self._dataset = dataset end
+
+function DatasetSource:num_rows() return self._dataset:len() end
+
+function DatasetSource:fragments()
+  local out, total = {}, self:num_rows()
+  for start = 0, total - 1, ROWS do out[#out + 1] = {start = start, rows = math.min(ROWS, total - start)} end
+  return out
+end
+
+function DatasetSource:cut(fragment, skip, count) return {start = fragment.start + skip, rows = count} end
+
+local function packed(...) return select('#', ...), {...} end
+
+-- A label that the dataset declares as int64 keeps that type on its way into a column of its own.
+local function typed(value, dtype)
+  if dtype == 'int64' and type(value) == 'number' then return ffi.new('int64_t', value) end
+  return value
+end
+
+local function item_of(dataset, i)
+  local count, values = packed(dataset:get(i))
+  local dtypes = dataset.dtypes or {}
+  for k = 1, count do values[k] = typed(values[k], dtypes[k]) end
+  if count == 1 then return values[1] end
+  return values
+end
+
+local function samples(self, indices, seed)
+  local rows, making = {}, {seed = seed}
+  for k, i in ipairs(indices) do
+    worker.begin(making, i)
+    local ok, item = xpcall(item_of, errors.wrap, self._dataset, i)
+    worker.finish()
+    if not ok then
+      item.message = ('sample %d: %s'):format(i, item.message)
+      error(item, 0)
+    end
+    rows[k] = {item = item}
+  end
+  return rows
+end
+
+---The samples at the given places. What they draw from data.sample_generator() depends on the seed and the sample alone.
+---@param indices torch.Tensor int64
+---@param options? table as of read
+---@return data.Block
+function DatasetSource:take(indices, options)
+  return Block.from_rows(samples(self, indices:tolist(), options and options.seed or 0))
+end
+
+function DatasetSource:read(fragment, options)
+  local at, last = fragment.start, fragment.start + fragment.rows
+  local step = math.min(options.max_rows or 32, 32)
+  return function()
+    if at >= last then return nil end
+    local first = at
+    at = math.min(at + step, last)
+    return self:take(torch.arange(first, at), options)
+  end
+end
+
+return DatasetSource
