@@ -16,18 +16,21 @@ export const mayWrite = async () => {
 };
 
 /** Asks before something is done: true for yes. Escape is no; the focus goes back to where it was. */
-export const confirmed = (question, yes, fields = []) => new Promise((resolve) => {
-  const dialog = el('dialog', {'aria-label': question}, el('p', {}, question), fields.length ? el('div', {class: 'bar'}, fields) : '',
-    el('div', {class: 'bar'},
-      el('button', {type: 'button', autofocus: true, onclick: () => dialog.close('')}, 'Cancel'),
-      el('button', {type: 'button', class: 'danger', onclick: () => dialog.close('yes')}, yes)));
-  dialog.addEventListener('close', () => {
-    dialog.remove();
-    resolve(dialog.returnValue === 'yes');
+const confirmed = (question, yes, fields = []) =>
+  new Promise((resolve) => {
+    const dialog = el('dialog', {'aria-label': question},
+      el('p', {}, question),
+      fields.length ? el('div', {class: 'bar'}, fields) : '',
+      el('div', {class: 'bar'},
+        el('button', {type: 'button', autofocus: true, onclick: () => dialog.close('')}, 'Cancel'),
+        el('button', {type: 'button', class: 'danger', onclick: () => dialog.close('yes')}, yes)));
+    dialog.addEventListener('close', () => {
+      dialog.remove();
+      resolve(dialog.returnValue === 'yes');
+    });
+    document.body.append(dialog);
+    dialog.showModal();
   });
-  document.body.append(dialog);
-  dialog.showModal();
-});
 
 /** Where the outcome of what was done stands. `during` says so while it goes on, and shows what was refused. */
 export class Outcome {
@@ -59,12 +62,13 @@ const action = (run, outcome, {label, question, yes, path, body, fields, during 
 
 const stopActions = (run, outcome) => [
   action(run, outcome, {
-    label: 'Stop…', question: `Stop ${run.name} at its next checkpoint?`, yes: 'Stop the run', path: 'stop', body: () => ({}),
+    label: 'Stop…', question: `Stop ${run.name} at its next checkpoint?`, yes: 'Stop the run', path: 'stop',
+    body: () => ({}),
     does: ({grace_s: grace}) => `It stops at its next checkpoint, at the latest in ${duration(grace)}.`,
   }),
   action(run, outcome, {
-    label: 'Stop now…', question: `Kill the workers of ${run.name} now, without another checkpoint?`, yes: 'Kill the workers', path: 'stop',
-    body: () => ({now: true}), does: () => 'Its workers are killed.',
+    label: 'Stop now…', question: `Kill the workers of ${run.name} now, without another checkpoint?`,
+    yes: 'Kill the workers', path: 'stop', body: () => ({now: true}), does: () => 'Its workers are killed.',
   }),
 ];
 
@@ -74,10 +78,13 @@ const profileText = ({profiles}) => profiles.map((each) => (each.error
 
 /** Records where ranks spend their time; without a rank: all of them. */
 export const profileAction = (run, rank, outcome) => {
-  const seconds = el('input', {type: 'number', name: 'seconds', min: 0.1, max: 60, step: 'any', value: 5, required: true});
+  const seconds = el('input', {
+    type: 'number', name: 'seconds', min: 0.1, max: 60, step: 'any', value: 5, required: true,
+  });
   const shapes = el('input', {type: 'checkbox', name: 'shapes'});
+  const whose = rank === undefined ? 'all ranks do' : `rank ${rank} does`;
   return action(run, outcome, {
-    label: 'Profile…', question: `Record what ${rank === undefined ? 'all ranks do' : `rank ${rank} does`}? Its steps are slower meanwhile.`,
+    label: 'Profile…', question: `Record what ${whose}? Its steps are slower meanwhile.`,
     yes: 'Record', path: 'profile', during: 'recording',
     fields: [el('label', {}, 'Seconds', seconds), el('label', {class: 'inline'}, shapes, 'with the shapes of inputs')],
     body: () => ({rank, seconds: Number(seconds.value), shapes: shapes.checked}), does: profileText,
@@ -86,10 +93,13 @@ export const profileAction = (run, rank, outcome) => {
 
 /** Records who has the memory of a rank's tensors. `shown()` shows what is recorded. */
 export const memoryAction = (run, rank, outcome, shown) => {
-  const seconds = el('input', {type: 'number', name: 'seconds', min: 0.1, max: 60, step: 'any', value: 5, required: true});
+  const seconds = el('input', {
+    type: 'number', name: 'seconds', min: 0.1, max: 60, step: 'any', value: 5, required: true,
+  });
   return action(run, outcome, {
-    label: 'Memory…', question: `Record who has the memory of rank ${rank}? Its steps are slower meanwhile.`, yes: 'Record', path: 'profile',
-    during: 'recording', fields: [el('label', {}, 'Seconds', seconds)], body: () => ({rank, seconds: Number(seconds.value), memory: true}),
+    label: 'Memory…', question: `Record who has the memory of rank ${rank}? Its steps are slower meanwhile.`,
+    yes: 'Record', path: 'profile', during: 'recording', fields: [el('label', {}, 'Seconds', seconds)],
+    body: () => ({rank, seconds: Number(seconds.value), memory: true}),
     does: async ({profiles: [profile]}) => {
       if (profile.error) return profile.error;
       await shown();
@@ -99,17 +109,21 @@ export const memoryAction = (run, rank, outcome, shown) => {
 };
 
 const archiveAction = (run, outcome, again) => action(run, outcome, run.archived ? {
-  label: 'List again…', question: `List ${run.name} among the runs again?`, yes: 'List it', path: 'archived', body: () => ({archived: false}), does: again,
+  label: 'List again…', question: `List ${run.name} among the runs again?`, yes: 'List it',
+  path: 'archived', body: () => ({archived: false}), does: again,
 } : {
-  label: 'Archive…', question: `Hide ${run.name} from the list of runs? Nothing of it is removed.`, yes: 'Archive', path: 'archived',
-  body: () => ({archived: true}), does: again,
+  label: 'Archive…', question: `Hide ${run.name} from the list of runs? Nothing of it is removed.`, yes: 'Archive',
+  path: 'archived', body: () => ({archived: true}), does: again,
 });
 
 /** All of them for a run. `again` shows the run as it is then. */
 export const runActions = (run, again) => {
   const outcome = new Outcome();
-  return section('Actions', el('div', {class: 'bar'}, run.live ? [...stopActions(run, outcome), profileAction(run, undefined, outcome)] : '',
-    archiveAction(run, outcome, again)), outcome.node);
+  return section('Actions',
+    el('div', {class: 'bar'},
+      run.live ? [...stopActions(run, outcome), profileAction(run, undefined, outcome)] : '',
+      archiveAction(run, outcome, again)),
+    outcome.node);
 };
 
 /** Note and tags; only to be read by those who may not write. */
@@ -126,10 +140,16 @@ export const noteView = (run, writes, again) => {
   }}, ...children);
   return section('Note and tags',
     form('note', (values) => ({note: values.get('note')}),
-      el('label', {}, 'Note', el('textarea', {name: 'note', cols: 48, rows: 2}, run.note)), el('button', {}, 'Save the note')),
-    run.tags.length ? el('div', {class: 'bar'}, run.tags.map((tag) => el('button', {type: 'button', onclick: async () => {
-      if (await confirmed(`Remove the tag ${tag}?`, 'Remove')) send('tags', {remove: [tag]});
-    }}, `Remove the tag ${tag}…`))) : '',
+      el('label', {}, 'Note', el('textarea', {name: 'note', cols: 48, rows: 2}, run.note)),
+      el('button', {}, 'Save the note')),
+    run.tags.length
+      ? el('div', {class: 'bar'},
+        run.tags.map((tag) => el('button', {type: 'button', onclick: async () => {
+          if (await confirmed(`Remove the tag ${tag}?`, 'Remove')) send('tags', {remove: [tag]});
+        }}, `Remove the tag ${tag}…`)))
+      : '',
     form('tags', (values) => ({add: [values.get('tag')]}),
-      el('label', {}, 'Another tag', el('input', {name: 'tag', size: 16, required: true})), el('button', {}, 'Add the tag')), outcome.node);
+      el('label', {}, 'Another tag', el('input', {name: 'tag', size: 16, required: true})),
+      el('button', {}, 'Add the tag')),
+    outcome.node);
 };

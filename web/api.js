@@ -1,4 +1,4 @@
-// Requests to the server: documents, changes and events. Addresses are relative, so that a base path needs no care here.
+// Requests to the server: documents, changes and events. Addresses are relative: a base path needs no care here.
 // A page without a server has the answers in itself.
 import {storedAnswer, storedAt, storedLines} from './stored.js';
 
@@ -30,7 +30,8 @@ const checked = async (response) => {
 
 export const runPath = (run) => `api/runs/${encodeURIComponent(run)}`;
 
-const ask = async (path, query, signal) => checked(await fetch(path + queryOf(query), {signal, credentials: 'same-origin'}));
+const ask = async (path, query, signal) =>
+  checked(await fetch(path + queryOf(query), {signal, credentials: 'same-origin'}));
 
 const inThisFile = (path, query) => {
   const answer = storedAnswer(path, query);
@@ -39,10 +40,12 @@ const inThisFile = (path, query) => {
 };
 
 /** The document at a path below the base. An aborted signal rejects with AbortError. */
-export const get = async (path, query = {}, signal = undefined) => (storedAt ? inThisFile(path, query) : (await ask(path, query, signal)).json());
+export const get = async (path, query = {}, signal = undefined) =>
+  (storedAt ? inThisFile(path, query) : (await ask(path, query, signal)).json());
 
 /** The same for what is a text. */
-export const getText = async (path, query = {}, signal = undefined) => (storedAt ? inThisFile(path, query) : (await ask(path, query, signal)).text());
+export const getText = async (path, query = {}, signal = undefined) =>
+  (storedAt ? inThisFile(path, query) : (await ask(path, query, signal)).text());
 
 /** The address of a file of the server. */
 export const fileUrl = (path, query = {}) => path + queryOf(query);

@@ -15,7 +15,8 @@ const roundStep = (least) => {
 const finestStep = (from, to) => Math.max(LEAST, Math.max(Math.abs(from), Math.abs(to)) * Number.EPSILON);
 
 /** The logarithm of to / from, where that is no double either. */
-const logRatio = (from, to) => (to / from >= LEAST && to / from <= MOST ? Math.log(to / from) : Math.log(to) - Math.log(from));
+const logRatio = (from, to) =>
+  (to / from >= LEAST && to / from <= MOST ? Math.log(to / from) : Math.log(to) - Math.log(from));
 
 export class Axis {
   constructor(from, to, log) {

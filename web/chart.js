@@ -1,5 +1,6 @@
-// One chart on a canvas: curves with a band from the least to the largest value of each part, so that a spike among a million
-// points is seen. Charts of a page share a Zoom. With the keyboard: arrows move the cursor, + and - zoom, Escape shows all.
+// One chart on a canvas: curves with a band from the least to the largest value of each part, so that a spike among a
+// million points is seen. Charts of a page share a Zoom. With the keyboard: arrows move the cursor, + and - zoom,
+// Escape shows all.
 import {Axis, boundsOf, smoothed} from './axis.js';
 import {el, number} from './view.js';
 
@@ -29,10 +30,14 @@ export class Zoom extends EventTarget {
 }
 
 /** What tells curves apart, by their places in a list. */
-export const legend = (names) => el('ul', {class: 'legend'}, names.map((name, index) => el('li', {},
-  el('svg', {viewBox: '0 0 18 8', 'aria-hidden': 'true'}, el('path', {
-    d: 'M0 4h18', fill: 'none', stroke: colourOf(index), 'stroke-width': 2, 'stroke-dasharray': dashOf(index).join(' ') || undefined,
-  })), name)));
+export const legend = (names) => el('ul', {class: 'legend'},
+  names.map((name, index) => el('li', {},
+    el('svg', {viewBox: '0 0 18 8', 'aria-hidden': 'true'},
+      el('path', {
+        d: 'M0 4h18', fill: 'none', stroke: colourOf(index), 'stroke-width': 2,
+        'stroke-dasharray': dashOf(index).join(' ') || undefined,
+      })),
+    name)));
 
 export class Chart {
   #canvas = el('canvas', {role: 'img', tabindex: 0});
@@ -304,7 +309,8 @@ export class Chart {
       const at = this.#nearest(this.#xs(curve), value);
       if (at < 0) return '';
       const middle = number((curve.mean ?? curve.min)[at]);
-      const band = curve.max && curve.max[at] !== curve.min[at] ? ` (${number(curve.min[at])} … ${number(curve.max[at])})` : '';
+      const isBand = curve.max && curve.max[at] !== curve.min[at];
+      const band = isBand ? ` (${number(curve.min[at])} … ${number(curve.max[at])})` : '';
       const bad = curve.nonfinite?.[at] ? ` ${curve.nonfinite[at]} not finite` : '';
       return `${middle}${band}${bad}`;
     });
@@ -330,7 +336,8 @@ export class Chart {
     const moves = {ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: xs.length - 1};
     if (event.key in moves) this.#point(xs[Math.min(xs.length - 1, Math.max(0, moves[event.key]))]);
     else if (event.key === 'Escape') this.zoom.set(undefined, undefined);
-    else if (event.key === '+' || event.key === '-') this.#zoomBy(event.key === '+' ? 0.5 : 2, this.#cursor ?? xs[xs.length >> 1]);
+    else if (event.key === '+') this.#zoomBy(0.5, this.#cursor ?? xs[xs.length >> 1]);
+    else if (event.key === '-') this.#zoomBy(2, this.#cursor ?? xs[xs.length >> 1]);
     else return;
     event.preventDefault();
   }

@@ -1,4 +1,4 @@
-// Several runs next to each other: their curves in one chart each, and the values of config and environment that differ.
+// Several runs next to each other: their curves in one chart each, and values of config and environment that differ.
 import {get, runPath} from './api.js';
 import {Chart, Zoom, legend} from './chart.js';
 import {controls, optionsOf} from './controls.js';
@@ -9,13 +9,17 @@ import {briefName, el, flattened, number, runLink, section, status, table} from 
 
 const MOST_RUNS = 16;
 
-const chooser = () => el('form', {class: 'bar', onsubmit: (event) => {
-  event.preventDefault();
-  const names = new FormData(event.target).get('runs').split(/[\s,]+/).filter(Boolean);
-  location.hash = `#/compare?${names.map((name) => `run=${encodeURIComponent(name)}`).join('&')}`;
-}}, el('label', {}, 'Runs, by name', el('input', {name: 'runs', size: 40, placeholder: 'wide narrow'})), el('button', {}, 'Compare'));
+const chooser = () => el('form',
+  {class: 'bar', onsubmit: (event) => {
+    event.preventDefault();
+    const names = new FormData(event.target).get('runs').split(/[\s,]+/).filter(Boolean);
+    location.hash = `#/compare?${names.map((name) => `run=${encodeURIComponent(name)}`).join('&')}`;
+  }},
+  el('label', {}, 'Runs, by name', el('input', {name: 'runs', size: 40, placeholder: 'wide narrow'})),
+  el('button', {}, 'Compare'));
 
-const plain = (value) => (value === undefined ? '–' : typeof value === 'object' ? JSON.stringify(value) : String(value));
+const plain = (value) =>
+  (value === undefined ? '–' : typeof value === 'object' ? JSON.stringify(value) : String(value));
 
 /** A row for each dotted key whose values are not all the same. */
 const differences = (title, runs, pick) => {
@@ -29,21 +33,25 @@ const differences = (title, runs, pick) => {
 
 const lastMetrics = (runs) => {
   const keys = [...new Set(runs.flatMap((run) => Object.keys(run.metrics ?? {})))];
-  return section('Last metrics', table('Last metrics', [{title: 'Metric'}, ...runs.map((run) => ({title: run.name, number: true}))],
-    keys.map((key) => [briefName(key), ...runs.map((run) => number(run.metrics?.[key] ?? null))])));
+  return section('Last metrics',
+    table('Last metrics',
+      [{title: 'Metric'}, ...runs.map((run) => ({title: run.name, number: true}))],
+      keys.map((key) => [briefName(key), ...runs.map((run) => number(run.metrics?.[key] ?? null))])));
 };
 
 const curveCharts = async (runs, query, signal) => {
   const zoom = new Zoom();
   const box = el('div', {class: 'charts'});
-  const named = await Promise.all(runs.map(async (run) => (await get(`${runPath(run.name)}/curves`, {}, signal)).names));
+  const namesOf = async (run) => (await get(`${runPath(run.name)}/curves`, {}, signal)).names;
+  const named = await Promise.all(runs.map(namesOf));
   const names = [...new Set(named.flat())].filter((each) => !each.includes('/operators/')).slice(0, 24);
   const charts = names.map((name) => new Chart(name, zoom, signal));
   box.append(...charts.map((chart) => chart.node));
   const load = async () => Promise.all(charts.map(async (chart) => {
     const curves = await Promise.all(runs.map(async (run, at) => {
       if (!named[at].includes(chart.title)) return {name: run.name, steps: [], times: [], min: []};
-      const curve = await get(`${runPath(run.name)}/curve`, {name: chart.title, points: 600, from: zoom.from, to: zoom.to}, signal);
+      const asked = {name: chart.title, points: 600, from: zoom.from, to: zoom.to};
+      const curve = await get(`${runPath(run.name)}/curve`, asked, signal);
       return {...curve, name: run.name};
     }));
     chart.show(curves, optionsOf(query));
@@ -72,13 +80,19 @@ export const showCompare = async ({query}, main, signal) => {
   const names = query.getAll('run').slice(0, MOST_RUNS);
   main.replaceChildren(el('h1', {}, 'Compare'), chooser());
   if (names.length < 2) {
-    main.append(el('p', {class: 'quiet'}, 'Choose two runs or more: here by name, or with the boxes on the page Runs.'));
+    main.append(el('p', {class: 'quiet'},
+      'Choose two runs or more: here by name, or with the boxes on the page Runs.'));
     return;
   }
   const runs = await Promise.all(names.map((name) => get(runPath(name), {}, signal)));
-  main.append(table('Runs', [{title: 'Run'}, {title: 'Status'}], runs.map((run) => [runLink(run.name), status(run.status)])),
-    await curveCharts(runs, query, signal), await mediaView(runs, signal), runs.length > 2 ? spaceView(runs, query) : '', lastMetrics(runs),
-    differences('Config', runs, (run) => run.config), differences('Scaling', runs, (run) => run.scaling),
+  main.append(
+    table('Runs', [{title: 'Run'}, {title: 'Status'}], runs.map((run) => [runLink(run.name), status(run.status)])),
+    await curveCharts(runs, query, signal),
+    await mediaView(runs, signal),
+    runs.length > 2 ? spaceView(runs, query) : '',
+    lastMetrics(runs),
+    differences('Config', runs, (run) => run.config),
+    differences('Scaling', runs, (run) => run.scaling),
     differences('Environment', runs, ({environment: {command, job, ...rest}}) => rest));
   if (runs.length === 2) main.append(await codeDifference(runs, signal));
 };

@@ -24,13 +24,15 @@ export const controls = (query, zoom, redraw) => {
   const {smooth} = optionsOf(query);
   const shown = el('output', {}, smooth ? smooth.toFixed(2) : 'off');
   return el('div', {class: 'bar'},
-    el('label', {class: 'inline'}, 'Smoothing', el('input', {type: 'range', name: 'smooth', min: 0, max: 0.99, step: 0.01, value: smooth,
-      oninput: (event) => {
+    el('label', {class: 'inline'}, 'Smoothing',
+      el('input', {type: 'range', name: 'smooth', min: 0, max: 0.99, step: 0.01, value: smooth, oninput: (event) => {
         const value = Number(event.target.value);
         shown.textContent = value ? value.toFixed(2) : 'off';
         change('smooth', value || '');
-      }}), shown),
-    box('logarithmic y', 'logy', '1'), box('logarithmic x', 'logx', '1'),
+      }}),
+      shown),
+    box('logarithmic y', 'logy', '1'),
+    box('logarithmic x', 'logx', '1'),
     box('by time', 'by', 'time', () => zoom.set(undefined, undefined)),
     el('button', {onclick: () => zoom.set(undefined, undefined)}, 'Show all'));
 };

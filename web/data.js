@@ -4,46 +4,63 @@ import {Chart, Zoom} from './chart.js';
 import {controls, optionsOf} from './controls.js';
 import {bytes, duration, el, facts, isOver, later, linkTo, number, section, table} from './view.js';
 
-const PHASES = {wait_s: 'waiting for rows', ranks_s: 'waiting for other ranks', batching_s: 'batching', collate_s: 'collating', body_s: "the loop's body"};
+const PHASES = {
+  wait_s: 'waiting for rows', ranks_s: 'waiting for other ranks', batching_s: 'batching', collate_s: 'collating',
+  body_s: "the loop's body",
+};
 const LITTLE_STALL = 5;
 
 const sum = (values) => values.reduce((all, value) => all + (value ?? 0), 0);
-const most = (list, value) => list.reduce((best, each) => (best === undefined || value(each) > value(best) ? each : best), undefined);
+const most = (list, value) =>
+  list.reduce((best, each) => (best === undefined || value(each) > value(best) ? each : best), undefined);
 
 /** Each operator over all ranks, in order. */
 const operatorsOf = (ranks) => (ranks[0]?.times.operators ?? []).map((first, at) => {
   const all = ranks.map(({times}) => times.operators?.[at]).filter(Boolean);
-  return {operator: first.operator, ...Object.fromEntries(['rows', 'bytes', 'time_s', 'wait_s'].map((key) => [key, sum(all.map((each) => each[key]))]))};
+  return {
+    operator: first.operator,
+    ...Object.fromEntries(['rows', 'bytes', 'time_s', 'wait_s'].map((key) => [key, sum(all.map((each) => each[key]))])),
+  };
 });
 
 /** What holds the loops up, as a sentence. */
 const limitText = (ranks, operators) => {
   const stall = sum(ranks.map(({times}) => times.stall_percent)) / ranks.length;
   if (stall < LITTLE_STALL) return `Nothing: the loops stood still for data in ${number(stall, 2)} % of their time.`;
-  const totals = Object.keys(PHASES).filter((phase) => phase !== 'body_s').map((phase) => [phase, sum(ranks.map(({times}) => times[phase]))]);
+  const totals = Object.keys(PHASES).filter((phase) => phase !== 'body_s')
+    .map((phase) => [phase, sum(ranks.map(({times}) => times[phase]))]);
   const [phase] = most(totals, ([, seconds]) => seconds);
   const slowest = phase === 'wait_s' ? most(operators, (each) => each.time_s) : undefined;
-  return `The loops stood still for data in ${number(stall, 3)} % of their time, most of it ${PHASES[phase]}${slowest ? `: ${slowest.operator} takes longest` : ''}.`;
+  const who = slowest ? `: ${slowest.operator} takes longest` : '';
+  return `The loops stood still for data in ${number(stall, 3)} % of their time, most of it ${PHASES[phase]}${who}.`;
 };
 
 const operatorTable = (name, operators) => {
   if (!operators.length) return '';
   const all = sum(operators.map((each) => each.time_s));
   const slowest = most(operators, (each) => each.time_s);
-  return table(`Operators of ${name}`, [{title: 'Operator', long: true}, {title: 'Rows', number: true}, {title: 'Bytes', number: true}, {title: 'Own time', number: true},
-    {title: 'Share', number: true}, {title: 'Rows a second of it', number: true}, {title: 'Waited for input', number: true}, {title: ''}],
-  operators.map((each) => [each.operator, number(each.rows), bytes(each.bytes), duration(each.time_s), all ? `${(100 * each.time_s / all).toFixed(1)} %` : '',
-    each.time_s > 0 ? number(each.rows / each.time_s, 3) : '', duration(each.wait_s), each === slowest && all ? 'the slowest' : '']));
+  return table(`Operators of ${name}`,
+    [{title: 'Operator', long: true}, {title: 'Rows', number: true}, {title: 'Bytes', number: true},
+      {title: 'Own time', number: true}, {title: 'Share', number: true}, {title: 'Rows a second of it', number: true},
+      {title: 'Waited for input', number: true}, {title: ''}],
+    operators.map((each) => [each.operator, number(each.rows), bytes(each.bytes), duration(each.time_s),
+      all ? `${(100 * each.time_s / all).toFixed(1)} %` : '', each.time_s > 0 ? number(each.rows / each.time_s, 3) : '',
+      duration(each.wait_s), each === slowest && all ? 'the slowest' : '']));
 };
 
-const rankTable = (run, name, ranks) => table(`Loops over ${name}`, [{title: 'Rank', number: true}, {title: 'Data stall', number: true},
-  ...Object.values(PHASES).map((title) => ({title, number: true})), {title: 'Ingest workers', number: true}],
-ranks.map(({rank, times}) => [linkTo(`run/${encodeURIComponent(run)}/rank/${rank}`, `rank ${rank}`), times.stall_percent == null ? '' : `${number(times.stall_percent, 3)} %`,
-  ...Object.keys(PHASES).map((phase) => duration(times[phase])), times.ingest_workers ?? '']));
+const rankTable = (run, name, ranks) => table(`Loops over ${name}`,
+  [{title: 'Rank', number: true}, {title: 'Data stall', number: true},
+    ...Object.values(PHASES).map((title) => ({title, number: true})), {title: 'Ingest workers', number: true}],
+  ranks.map(({rank, times}) => [linkTo(`run/${encodeURIComponent(run)}/rank/${rank}`, `rank ${rank}`),
+    times.stall_percent == null ? '' : `${number(times.stall_percent, 3)} %`,
+    ...Object.keys(PHASES).map((phase) => duration(times[phase])), times.ingest_workers ?? '']));
 
 const datasetView = (run, name, ranks) => {
   const operators = operatorsOf(ranks);
-  return section(`Dataset ${name}`, facts([['What limits it', limitText(ranks, operators)]]), operatorTable(name, operators), rankTable(run, name, ranks));
+  return section(`Dataset ${name}`,
+    facts([['What limits it', limitText(ranks, operators)]]),
+    operatorTable(name, operators),
+    rankTable(run, name, ranks));
 };
 
 const content = (run) => {
@@ -69,10 +86,12 @@ export const showData = async ({parts: [, name], query}, main, signal) => {
   main.replaceChildren(el('h1', {}, 'Data of ', linkTo(`run/${encodeURIComponent(run.name)}`, run.name)), box,
     section('Over time, rank 0', controls(query, zoom, redraw), charts));
   const {names} = await get(`${runPath(name)}/curves`, {}, signal);
-  shown = names.filter((each) => each.startsWith('data/') && !each.includes('/operators/')).map((each) => new Chart(each, zoom, signal));
+  shown = names.filter((each) => each.startsWith('data/') && !each.includes('/operators/'))
+    .map((each) => new Chart(each, zoom, signal));
   charts.replaceChildren(...shown.map((chart) => chart.node));
   const load = async () => Promise.all(shown.map(async (chart) => {
-    const curve = await get(`${runPath(name)}/curve`, {name: chart.title, points: 600, from: zoom.from, to: zoom.to}, signal);
+    const asked = {name: chart.title, points: 600, from: zoom.from, to: zoom.to};
+    const curve = await get(`${runPath(name)}/curve`, asked, signal);
     chart.show([curve], optionsOf(query));
   }));
   zoom.addEventListener('change', () => load().catch(() => {}), {signal});

@@ -6,52 +6,70 @@ import {el, linkTo, section, table, time} from './view.js';
 
 const textOf = (call) => (call ? `#${call.sequence} ${call.operation}(${call.tensors})` : '');
 const sameCall = (a, b) => a.operation === b.operation && a.tensors === b.tensors;
-const lastOf = (rank) => rank.collectives?.reduce((last, call) => (last && last.sequence > call.sequence ? last : call), undefined);
+const lastOf = (rank) =>
+  rank.collectives?.reduce((last, call) => (last && last.sequence > call.sequence ? last : call), undefined);
 
 /** Ranks that have not come to the last collective of this one, and those that called another one in its place. */
 const awaited = (rank, ranks) => {
   const last = lastOf(rank);
   if (!last) return {missing: [], different: []};
   const others = ranks.filter((each) => each.rank !== rank.rank);
+  const isOther = (call) => call.sequence === last.sequence && !sameCall(call, last);
   return {
     missing: others.filter((each) => (lastOf(each)?.sequence ?? 0) < last.sequence).map((each) => each.rank),
-    different: others.filter((each) => each.collectives?.some((call) => call.sequence === last.sequence && !sameCall(call, last))).map((each) => each.rank),
+    different: others.filter((each) => each.collectives?.some(isOther)).map((each) => each.rank),
   };
 };
 
 const waitText = (rank, ranks) => {
   const {missing, different} = awaited(rank, ranks);
-  return [missing.length && `rank ${missing.join(', ')}`, different.length && `rank ${different.join(', ')}: calls another one`].filter(Boolean).join('; ');
+  return [
+    missing.length && `rank ${missing.join(', ')}`,
+    different.length && `rank ${different.join(', ')}: calls another one`,
+  ].filter(Boolean).join('; ');
 };
 
-const waits = (run, ranks) => table('Who waits for whom', [{title: 'Rank', number: true}, {title: 'What it does', long: true}, {title: 'Last collective', long: true},
-  {title: 'At'}, {title: 'Waits for'}], ranks.map((rank) => {
-  const last = lastOf(rank);
-  return [linkTo(`run/${encodeURIComponent(run)}/rank/${rank.rank}`, `rank ${rank.rank}`), rank.phase || rank.state, textOf(last), last?.line ?? '',
-    el('strong', {}, waitText(rank, ranks))];
-}));
+const waits = (run, ranks) => table('Who waits for whom',
+  [{title: 'Rank', number: true}, {title: 'What it does', long: true}, {title: 'Last collective', long: true},
+    {title: 'At'}, {title: 'Waits for'}],
+  ranks.map((rank) => {
+    const last = lastOf(rank);
+    return [linkTo(`run/${encodeURIComponent(run)}/rank/${rank.rank}`, `rank ${rank.rank}`), rank.phase || rank.state,
+      textOf(last), last?.line ?? '', el('strong', {}, waitText(rank, ranks))];
+  }));
 
 /** A row for each of the last collectives, a column for each rank: what differs or is missing stands out. */
 const order = (ranks) => {
-  const sequences = [...new Set(ranks.flatMap((rank) => (rank.collectives ?? []).map((call) => call.sequence)))].sort((a, b) => b - a);
+  const all = ranks.flatMap((rank) => (rank.collectives ?? []).map((call) => call.sequence));
+  const sequences = [...new Set(all)].sort((a, b) => b - a);
   if (!sequences.length) return '';
-  return section('The order of collectives', table('The order of collectives', [{title: 'Collective', number: true}, ...ranks.map((rank) => ({title: `rank ${rank.rank}`}))],
-    sequences.map((sequence) => {
-      const calls = ranks.map((rank) => rank.collectives?.find((call) => call.sequence === sequence));
-      const first = calls.find(Boolean);
-      return [`#${sequence}`, ...calls.map((call, at) => {
-        if (!call) return el('span', {class: 'quiet'}, (lastOf(ranks[at])?.sequence ?? 0) < sequence ? 'not called' : '–');
-        return el('span', {class: sameCall(call, first) ? undefined : 'differs'}, `${call.operation}(${call.tensors}) ${call.line}`);
-      })];
-    })));
+  return section('The order of collectives',
+    table('The order of collectives',
+      [{title: 'Collective', number: true}, ...ranks.map((rank) => ({title: `rank ${rank.rank}`}))],
+      sequences.map((sequence) => {
+        const calls = ranks.map((rank) => rank.collectives?.find((call) => call.sequence === sequence));
+        const first = calls.find(Boolean);
+        return [`#${sequence}`, ...calls.map((call, at) => {
+          if (!call) {
+            return el('span', {class: 'quiet'}, (lastOf(ranks[at])?.sequence ?? 0) < sequence ? 'not called' : '–');
+          }
+          const text = `${call.operation}(${call.tensors}) ${call.line}`;
+          return el('span', {class: sameCall(call, first) ? undefined : 'differs'}, text);
+        })];
+      })));
 };
 
-const stacks = (ranks) => section('Where they were', ranks.map((rank) => el('details', {open: ranks.length <= 4},
-  el('summary', {}, `rank ${rank.rank}, pid ${rank.pid}`), el('pre', {tabindex: 0}, (rank.lua ?? []).join('\n') || 'no line of Lua'))));
+const stacks = (ranks) => section('Where they were',
+  ranks.map((rank) => el('details', {open: ranks.length <= 4},
+    el('summary', {}, `rank ${rank.rank}, pid ${rank.pid}`),
+    el('pre', {tabindex: 0}, (rank.lua ?? []).join('\n') || 'no line of Lua'))));
 
 const moment = (run, hang, isNewest) => el('details', {open: isNewest},
   el('summary', {}, `${time(hang.time)} UTC, attempt ${hang.attempt}`),
-  el('p', {class: 'error', role: isNewest ? 'alert' : undefined}, hang.verdict), waits(run, hang.ranks), order(hang.ranks), stacks(hang.ranks));
+  el('p', {class: 'error', role: isNewest ? 'alert' : undefined}, hang.verdict),
+  waits(run, hang.ranks),
+  order(hang.ranks),
+  stacks(hang.ranks));
 
 export const showHang = async ({parts: [, name]}, main, signal) => {
   const run = await get(runPath(name), {}, signal);
@@ -59,7 +77,9 @@ export const showHang = async ({parts: [, name]}, main, signal) => {
   main.replaceChildren(
     el('h1', {}, 'Hangs of ', linkTo(`run/${encodeURIComponent(run.name)}`, run.name)),
     hangs.length ? '' : el('p', {class: 'quiet'}, 'No rank of this run was found to hang.'),
-    total > hangs.length ? el('p', {class: 'quiet'}, `The newest ${hangs.length} of ${total}; all are in the run's folder, in diag/.`) : '',
+    total > hangs.length
+      ? el('p', {class: 'quiet'}, `The newest ${hangs.length} of ${total}; all are in the run's folder, in diag/.`)
+      : '',
     run.live && await mayWrite() ? stackView(run) : '',
     ...hangs.map((hang, at) => moment(run.name, hang, at === 0)));
 };

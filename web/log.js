@@ -10,7 +10,9 @@ export const logView = (run, {rank, attempt} = {}, signal) => {
   let stop = () => {};
   const add = (lines) => {
     const atEnd = text.scrollTop + text.clientHeight >= text.scrollHeight - 8;
-    text.append(...lines.map((line) => el('span', {}, el('span', {class: 'rank'}, `${line.time ? line.time.slice(11, 23) : ''} [rank ${line.rank}] `), `${line.line}\n`)));
+    text.append(...lines.map((line) => el('span', {},
+      el('span', {class: 'rank'}, `${line.time ? line.time.slice(11, 23) : ''} [rank ${line.rank}] `),
+      `${line.line}\n`)));
     while (text.childNodes.length > MOST_LINES) text.firstChild.remove();
     if (atEnd) text.scrollTop = text.scrollHeight;
     state.textContent = 'live';
@@ -22,13 +24,18 @@ export const logView = (run, {rank, attempt} = {}, signal) => {
       lines: add,
       end: ({stored_at: storedAt}) => {
         stop();
-        state.textContent = storedAt ? `the last lines as of ${time(storedAt)} UTC` : text.childNodes.length ? 'the run has ended' : 'nothing was printed';
+        const ended = text.childNodes.length ? 'the run has ended' : 'nothing was printed';
+        state.textContent = storedAt ? `the last lines as of ${time(storedAt)} UTC` : ended;
       },
     }, signal);
   };
   const filter = later(250, begin);
   begin('');
-  return section(rank === undefined ? 'Output of all ranks' : 'Output',
-    el('div', {class: 'bar'}, el('label', {}, 'Lines with', el('input', {name: 'contains', size: 24, oninput: (event) => filter(event.target.value)})), state),
+  return section(
+    rank === undefined ? 'Output of all ranks' : 'Output',
+    el('div', {class: 'bar'},
+      el('label', {}, 'Lines with',
+        el('input', {name: 'contains', size: 24, oninput: (event) => filter(event.target.value)})),
+      state),
     text);
 };

@@ -1,5 +1,5 @@
-// Which page an address shows. Addresses are #/PAGE/PART?name=value; each page is a function of (place, main, signal) that
-// fills main and ends what it has begun when the signal aborts.
+// Which page an address shows. Addresses are #/PAGE/PART?name=value; each page is a function of (place, main, signal)
+// that fills main and ends what it has begun when the signal aborts.
 import {ApiError} from './api.js';
 import {placeOf} from './place.js';
 import {el, time} from './view.js';
@@ -29,8 +29,12 @@ const pageOf = ([page, , part]) => {
 
 const fail = (error) => {
   if (error.name === 'AbortError') return;
-  const hint = error.status === 401 ? 'Open the address that rtrain dash has printed: it has another token after each start.' : '';
-  main.replaceChildren(el('h1', {}, 'This page cannot be shown'), el('p', {class: 'error', role: 'alert'}, `${error.message} ${hint}`));
+  const hint = error.status === 401
+    ? 'Open the address that rtrain dash has printed: it has another token after each start.'
+    : '';
+  main.replaceChildren(
+    el('h1', {}, 'This page cannot be shown'),
+    el('p', {class: 'error', role: 'alert'}, `${error.message} ${hint}`));
 };
 
 const show = async () => {

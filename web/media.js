@@ -25,13 +25,19 @@ const histogram = ({edges, counts, min, max, num, nonfinite}, title) => {
   const highest = Math.max(1, ...counts);
   const [from, to] = boundsOf([edges]) ?? [0, 1];
   const place = (value) => (value - from) / (to - from || 1) * WIDTH;
-  return el('figure', {}, el('svg', {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: 'bars', role: 'img', 'aria-label': title},
-    counts.map((count, at) => el('rect', {
-      x: place(edges[at]), y: HEIGHT - count / highest * HEIGHT, width: Math.max(1, place(edges[at + 1]) - place(edges[at]) - 1), height: count / highest * HEIGHT,
-    }))), el('p', {class: 'quiet'}, `${number(min)} to ${number(max)}, ${number(num)} numbers${nonfinite ? ` and ${number(nonfinite)} not finite` : ''}`));
+  const others = nonfinite ? ` and ${number(nonfinite)} not finite` : '';
+  return el('figure', {},
+    el('svg', {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: 'bars', role: 'img', 'aria-label': title},
+      counts.map((count, at) => el('rect', {
+        x: place(edges[at]), y: HEIGHT - count / highest * HEIGHT,
+        width: Math.max(1, place(edges[at + 1]) - place(edges[at]) - 1), height: count / highest * HEIGHT,
+      }))),
+    el('p', {class: 'quiet'}, `${number(min)} to ${number(max)}, ${number(num)} numbers${others}`));
 };
 
-const loggedTable = ({columns, rows}, title) => [table(title, columns.map((column) => ({title: String(column)})), rows.slice(0, TABLE_ROWS).map((row) => row.map((cell) => number(cell)))),
+const loggedTable = ({columns, rows}, title) => [
+  table(title, columns.map((column) => ({title: String(column)})),
+    rows.slice(0, TABLE_ROWS).map((row) => row.map((cell) => number(cell)))),
   rows.length > TABLE_ROWS ? el('p', {class: 'quiet'}, `and ${rows.length - TABLE_ROWS} rows more`) : ''];
 
 /** The node for one row; what cannot be had says why. */
@@ -67,13 +73,20 @@ const oneName = (rows, signal) => {
     const shown = shownAt(rows, steps[at]);
     const nodes = await Promise.all(shown.map((row) => contentOf(row, signal)));
     if (mine !== turn || signal.aborted) return;
-    box.replaceChildren(...shown.map((row, place) => el('div', {}, el('p', {class: 'quiet'},
-      [severalRuns && row.run, `rank ${row.rank}`, `step ${row.step}`, bytes(row.bytes)].filter(Boolean).join(', ')), nodes[place])));
+    box.replaceChildren(...shown.map((row, place) => {
+      const parts = [severalRuns && row.run, `rank ${row.rank}`, `step ${row.step}`, bytes(row.bytes)];
+      return el('div', {}, el('p', {class: 'quiet'}, parts.filter(Boolean).join(', ')), nodes[place]);
+    }));
   };
   const last = steps.length - 1;
-  const slider = el('input', {type: 'range', name: 'step', min: 0, max: last, value: last, 'aria-label': `Step of ${name}`,
-    oninput: (event) => draw(Number(event.target.value)).catch(() => {})});
-  const node = el('details', {open: true}, el('summary', {}, `${name} (${kind})`), el('div', {class: 'bar'}, last ? slider : '', said), box);
+  const slider = el('input', {
+    type: 'range', name: 'step', min: 0, max: last, value: last, 'aria-label': `Step of ${name}`,
+    oninput: (event) => draw(Number(event.target.value)).catch(() => {}),
+  });
+  const node = el('details', {open: true},
+    el('summary', {}, `${name} (${kind})`),
+    el('div', {class: 'bar'}, last ? slider : '', said),
+    box);
   return {node, ready: draw(last)};
 };
 
@@ -84,5 +97,7 @@ export const mediaView = async (runs, signal) => {
   const groups = [...Map.groupBy(rows, (row) => `${row.kind}\n${row.name}`).values()];
   const shown = groups.slice(0, MOST_NAMES).map((each) => oneName(each, signal));
   await Promise.all(shown.map((each) => each.ready));
-  return section('Media', groups.length > MOST_NAMES ? el('p', {class: 'quiet'}, `The first ${MOST_NAMES} of ${groups.length} names.`) : '', shown.map((each) => each.node));
+  return section('Media',
+    groups.length > MOST_NAMES ? el('p', {class: 'quiet'}, `The first ${MOST_NAMES} of ${groups.length} names.`) : '',
+    shown.map((each) => each.node));
 };

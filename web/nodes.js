@@ -5,26 +5,39 @@ import {controls, optionsOf} from './controls.js';
 import {duration, el, isOver, linkTo, number, runLink, section, status, table, time} from './view.js';
 
 const stateOf = (node) => (node.evicted_at ? 'left out' : isOver(node.status) ? 'idle' : 'in use');
-const ranksOf = (node) => node.ranks.map((rank) => [linkTo(`run/${encodeURIComponent(node.name)}/rank/${rank}`, String(rank)), ' ']);
-const exitText = ({rank, exit_code: code, signal}) => `rank ${rank} ${signal != null ? `signal ${signal}` : `exit ${code}`}`;
+const ranksOf = (node) =>
+  node.ranks.map((rank) => [linkTo(`run/${encodeURIComponent(node.name)}/rank/${rank}`, String(rank)), ' ']);
+const exitText = ({rank, exit_code: code, signal}) =>
+  `rank ${rank} ${signal != null ? `signal ${signal}` : `exit ${code}`}`;
 const reasonOf = (node) => [node.exits.map(exitText).join(', '), node.reason].filter(Boolean).join(': ');
-const nodeLink = (host, run) => linkTo(`nodes?host=${encodeURIComponent(host)}${run ? `&run=${encodeURIComponent(run)}` : ''}`, host);
+const nodeLink = (host, run) =>
+  linkTo(`nodes?host=${encodeURIComponent(host)}${run ? `&run=${encodeURIComponent(run)}` : ''}`, host);
 
 /** A row for each host: its newest run counts. */
-const hostTable = (nodes) => table('Hosts', [{title: 'Host'}, {title: 'State'}, {title: 'Runs', number: true}, {title: 'Last run'}, {title: 'Ranks'}, {title: 'Devices', long: true},
-  {title: 'Last reason', long: true}],
-[...Map.groupBy(nodes, (node) => node.host)].map(([host, uses]) => {
-  const now = uses.find((node) => !isOver(node.status) && !node.evicted_at) ?? uses[0];
-  return [nodeLink(host), stateOf(now), uses.length, runLink(now.name), ranksOf(now), now.devices.join(' '), uses.map(reasonOf).find(Boolean) ?? ''];
-}));
+const hostTable = (nodes) => table('Hosts',
+  [{title: 'Host'}, {title: 'State'}, {title: 'Runs', number: true}, {title: 'Last run'}, {title: 'Ranks'},
+    {title: 'Devices', long: true}, {title: 'Last reason', long: true}],
+  [...Map.groupBy(nodes, (node) => node.host)].map(([host, uses]) => {
+    const now = uses.find((node) => !isOver(node.status) && !node.evicted_at) ?? uses[0];
+    return [nodeLink(host), stateOf(now), uses.length, runLink(now.name), ranksOf(now), now.devices.join(' '),
+      uses.map(reasonOf).find(Boolean) ?? ''];
+  }));
 
-const useTable = (nodes) => table('Runs and hosts', [{title: 'Run'}, {title: 'Status'}, {title: 'Started (UTC)', time: true}, {title: 'Host'}, {title: 'Node', number: true},
-  {title: 'Address', wide: true}, {title: 'State'}, {title: 'Ranks'}, {title: 'Devices', long: true}, {title: 'Reason', long: true}],
-nodes.map((node) => [runLink(node.name), status(node.status), time(node.started_at), nodeLink(node.host, node.name), node.node ?? '', node.address ?? '', stateOf(node), ranksOf(node),
-  node.devices.join(' '), el('span', {class: reasonOf(node) ? 'error' : undefined}, reasonOf(node))]));
+const useTable = (nodes) => table('Runs and hosts',
+  [{title: 'Run'}, {title: 'Status'}, {title: 'Started (UTC)', time: true}, {title: 'Host'},
+    {title: 'Node', number: true}, {title: 'Address', wide: true}, {title: 'State'}, {title: 'Ranks'},
+    {title: 'Devices', long: true}, {title: 'Reason', long: true}],
+  nodes.map((node) => [runLink(node.name), status(node.status), time(node.started_at), nodeLink(node.host, node.name),
+    node.node ?? '', node.address ?? '', stateOf(node), ranksOf(node), node.devices.join(' '),
+    el('span', {class: reasonOf(node) ? 'error' : undefined}, reasonOf(node))]));
 
-const checkTable = ({host, checks}) => (checks?.length ? section(`How ${host} was checked`, table('Checks', [{title: 'Check'}, {title: 'With'}, {title: 'Took', number: true}, {title: 'Problem', long: true}],
-  checks.map((each) => [each.check, each.peer ?? '', duration(each.seconds), each.problem ?? '']))) : '');
+const checkTable = ({host, checks}) =>
+  (checks?.length
+    ? section(`How ${host} was checked`,
+      table('Checks',
+        [{title: 'Check'}, {title: 'With'}, {title: 'Took', number: true}, {title: 'Problem', long: true}],
+        checks.map((each) => [each.check, each.peer ?? '', duration(each.seconds), each.problem ?? ''])))
+    : '');
 
 /** What the host's lowest rank has recorded of it. */
 const hostCharts = async (node, query, signal) => {
@@ -32,16 +45,22 @@ const hostCharts = async (node, query, signal) => {
   const path = runPath(node.name);
   const {names} = await get(`${path}/curves`, {}, signal);
   const zoom = new Zoom();
-  const charts = names.filter((name) => name.startsWith('host/') || name.startsWith('gpu/')).map((name) => new Chart(name, zoom, signal));
-  if (!charts.length || !node.ranks.length) return el('p', {class: 'quiet'}, `The run ${node.name} has recorded nothing of ${node.host}.`);
+  const charts = names.filter((name) => name.startsWith('host/') || name.startsWith('gpu/'))
+    .map((name) => new Chart(name, zoom, signal));
+  if (!charts.length || !node.ranks.length) {
+    return el('p', {class: 'quiet'}, `The run ${node.name} has recorded nothing of ${node.host}.`);
+  }
   const load = async () => Promise.all(charts.map(async (chart) => {
-    const curve = await get(`${path}/curve`, {name: chart.title, rank, points: 600, from: zoom.from, to: zoom.to}, signal);
+    const asked = {name: chart.title, rank, points: 600, from: zoom.from, to: zoom.to};
+    const curve = await get(`${path}/curve`, asked, signal);
     if (!curve.total && zoom.from === undefined) chart.node.remove();
     chart.show([curve], optionsOf(query));
   }));
   zoom.addEventListener('change', () => load().catch(() => {}), {signal});
   const redraw = () => charts.forEach((chart) => chart.configure(optionsOf(query)));
-  const out = section(`${node.host} during ${node.name}, by rank ${number(rank)}`, controls(query, zoom, redraw), el('div', {class: 'charts'}, charts.map((chart) => chart.node)));
+  const out = section(`${node.host} during ${node.name}, by rank ${number(rank)}`,
+    controls(query, zoom, redraw),
+    el('div', {class: 'charts'}, charts.map((chart) => chart.node)));
   await load();
   return out;
 };
@@ -56,9 +75,12 @@ export const showNodes = async ({query}, main, signal) => {
   const {nodes, total, limit} = await get('api/nodes', {run}, signal);
   const shown = host ? nodes.filter((node) => node.host === host) : nodes;
   main.replaceChildren(
-    el('h1', {}, host ? `Host ${host}` : run ? 'Hosts of ' : 'Hosts', run && !host ? linkTo(`run/${encodeURIComponent(run)}`, run) : ''),
+    el('h1', {},
+      host ? `Host ${host}` : run ? 'Hosts of ' : 'Hosts',
+      run && !host ? linkTo(`run/${encodeURIComponent(run)}`, run) : ''),
     shown.length ? '' : el('p', {class: 'quiet'}, 'No run has had a rank here.'),
-    shown.length && !host ? hostTable(shown) : '', shown.length ? section('Runs', useTable(shown)) : '',
+    shown.length && !host ? hostTable(shown) : '',
+    shown.length ? section('Runs', useTable(shown)) : '',
     total > limit ? el('p', {class: 'quiet'}, `Of the newest ${limit} of ${total} runs.`) : '');
   if (host && shown.length) main.append(...await oneHost(shown, query, signal));
 };

@@ -1,12 +1,12 @@
 // Runs as points and lines over their parameters and metrics: a scatter of two, and parallel coordinates of many.
 import {Axis} from './axis.js';
-import {el, number} from './view.js';
+import {brief, el, number} from './view.js';
 
 const WIDTH = 1000;
 const isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
 const textOf = (value) => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** Where the values of one name lie, from 0 to 1: numbers as they are, by powers where they differ a lot; other values in order. */
+/** Where values of a name lie, from 0 to 1: numbers as they are, by powers where they differ a lot, others in order. */
 class Scale {
   constructor(name, values) {
     this.name = name;
@@ -23,14 +23,18 @@ class Scale {
   /** undefined for what has no place. */
   place(value) {
     if (value === undefined || value === null) return undefined;
-    if (!this.isNumeric) return this.texts.length < 2 ? 0.5 : this.texts.indexOf(textOf(value)) / (this.texts.length - 1);
+    if (!this.isNumeric) {
+      return this.texts.length < 2 ? 0.5 : this.texts.indexOf(textOf(value)) / (this.texts.length - 1);
+    }
     const at = isNumber(value) ? this.axis.place(value) : NaN;
     return Number.isNaN(at) ? undefined : at;
   }
 
   ticks(most) {
-    if (this.isNumeric) return this.axis.ticks(most).map((value) => ({at: this.axis.place(value), text: number(value, 4)}));
-    return this.texts.slice(0, 12).map((text) => ({at: this.place(text), text: text.length > 14 ? `${text.slice(0, 13)}…` : text}));
+    if (this.isNumeric) {
+      return this.axis.ticks(most).map((value) => ({at: this.axis.place(value), text: number(value, 4)}));
+    }
+    return this.texts.slice(0, 12).map((text) => ({at: this.place(text), text: brief(text, 14)}));
   }
 }
 
@@ -50,34 +54,42 @@ export const scatter = (xName, yName, items) => {
   const px = (at) => left + at * (WIDTH - left - 20);
   const py = (at) => height - bottom - at * (height - bottom - top);
   const seen = items.filter((item) => x.place(item.x) !== undefined && y.place(item.y) !== undefined);
-  return el('figure', {class: 'plane'}, el('figcaption', {}, `${yName} against ${xName}`), el('svg', {
-    viewBox: `0 0 ${WIDTH} ${height}`, role: 'group', 'aria-label': `${yName} against ${xName}: ${seen.length} runs`,
-  },
-  line(left, height - bottom, WIDTH - 20, height - bottom), line(left, top, left, height - bottom),
-  x.ticks(8).map((tick) => text(px(tick.at), height - bottom + 16, tick.text, {'text-anchor': 'middle'})),
-  y.ticks(6).map((tick) => text(left - 6, py(tick.at) + 4, tick.text, {'text-anchor': 'end'})),
-  text((left + WIDTH) / 2, height - 4, xName, {'text-anchor': 'middle'}),
-  seen.map((item) => linked(item, el('circle', {cx: px(x.place(item.x)), cy: py(y.place(item.y)), r: 5, class: 'point'})))));
+  const title = `${yName} against ${xName}: ${seen.length} runs`;
+  return el('figure', {class: 'plane'},
+    el('figcaption', {}, `${yName} against ${xName}`),
+    el('svg', {viewBox: `0 0 ${WIDTH} ${height}`, role: 'group', 'aria-label': title},
+      line(left, height - bottom, WIDTH - 20, height - bottom),
+      line(left, top, left, height - bottom),
+      x.ticks(8).map((tick) => text(px(tick.at), height - bottom + 16, tick.text, {'text-anchor': 'middle'})),
+      y.ticks(6).map((tick) => text(left - 6, py(tick.at) + 4, tick.text, {'text-anchor': 'end'})),
+      text((left + WIDTH) / 2, height - 4, xName, {'text-anchor': 'middle'}),
+      seen.map((item) =>
+        linked(item, el('circle', {cx: px(x.place(item.x)), cy: py(y.place(item.y)), r: 5, class: 'point'})))));
 };
 
 // From pale to full, by the value on the last axis: the largest stands out most.
 const opacityOf = (at) => (at === undefined ? 0.15 : 0.25 + 0.75 * at);
 
-/** names: of the axes; items: {title, href, values: {name: value}}. Lines are as strong as their value on the last axis. */
+/** names: of the axes; items: {title, href, values: {name: value}}. A line is as strong as its last value. */
 export const parallel = (names, items) => {
   const [height, top, bottom] = [300, 26, 12];
   const scales = names.map((name) => new Scale(name, items.map((item) => item.values[name])));
   const px = (at) => 60 + (names.length < 2 ? 0 : at * (WIDTH - 140) / (names.length - 1));
   const py = (at) => height - bottom - at * (height - bottom - top);
-  const pathOf = (item) => scales.map((scale, at) => [px(at), scale.place(item.values[scale.name])])
-    .filter(([, place]) => place !== undefined).map(([x, place], at) => `${at ? 'L' : 'M'}${x.toFixed(1)} ${py(place).toFixed(1)}`).join('');
-  return el('figure', {class: 'plane'}, el('figcaption', {}, 'Parameters and metrics of all runs'), el('svg', {
-    viewBox: `0 0 ${WIDTH} ${height}`, role: 'group', 'aria-label': `${names.join(', ')}: ${items.length} runs`,
-  },
-  items.map((item) => linked(item, el('path', {
-    d: pathOf(item), class: 'line', 'stroke-opacity': opacityOf(scales.at(-1).place(item.values[names.at(-1)])).toFixed(2),
-  }))),
-  scales.map((scale, at) => el('g', {}, line(px(at), top, px(at), height - bottom),
-    text(px(at), 14, scale.name.length > 22 ? `${scale.name.slice(0, 21)}…` : scale.name, {'text-anchor': 'middle', class: 'name'}),
-    scale.ticks(5).map((tick) => text(px(at) + 5, py(tick.at) + 4, tick.text))))));
+  const pathOf = (item) =>
+    scales.map((scale, at) => [px(at), scale.place(item.values[scale.name])])
+      .filter(([, place]) => place !== undefined)
+      .map(([x, place], at) => `${at ? 'L' : 'M'}${x.toFixed(1)} ${py(place).toFixed(1)}`).join('');
+  return el('figure', {class: 'plane'},
+    el('figcaption', {}, 'Parameters and metrics of all runs'),
+    el('svg',
+      {viewBox: `0 0 ${WIDTH} ${height}`, role: 'group', 'aria-label': `${names.join(', ')}: ${items.length} runs`},
+      items.map((item) => linked(item, el('path', {
+        d: pathOf(item), class: 'line',
+        'stroke-opacity': opacityOf(scales.at(-1).place(item.values[names.at(-1)])).toFixed(2),
+      }))),
+      scales.map((scale, at) => el('g', {},
+        line(px(at), top, px(at), height - bottom),
+        text(px(at), 14, brief(scale.name, 22), {'text-anchor': 'middle', class: 'name'}),
+        scale.ticks(5).map((tick) => text(px(at) + 5, py(tick.at) + 4, tick.text))))));
 };

@@ -14,19 +14,27 @@ const timeTable = (timing) => {
   if (!timing) return '';
   const all = Object.values(timing).reduce((sum, seconds) => sum + seconds, 0);
   if (!all) return '';
-  return section('Time of the train function', table('Time', [{title: 'Phase'}, {title: 'Time', number: true}, {title: 'Share', number: true}],
-    Object.entries(timing).map(([phase, seconds]) => [phase.replace(/_s$/, ''), duration(seconds), `${(100 * seconds / all).toFixed(1)} %`])));
+  return section('Time of the train function',
+    table('Time',
+      [{title: 'Phase'}, {title: 'Time', number: true}, {title: 'Share', number: true}],
+      Object.entries(timing).map(([phase, seconds]) =>
+        [phase.replace(/_s$/, ''), duration(seconds), `${(100 * seconds / all).toFixed(1)} %`])));
 };
 
-const device = (gpu) => (gpu ? section('Device', facts(Object.entries(gpu).map(([key, value]) => [key.replaceAll('_', ' '), number(value)]))) : '');
+/** [[name, value]] of numbers by name. */
+const factsOf = (numbers) => facts(numbers.map(([key, value]) => [key.replaceAll('_', ' '), number(value)]));
 
-const data = (datasets) => Object.entries(datasets ?? {}).map(([name, times]) => section(`Dataset ${name}`,
-  facts(Object.entries(times).filter(([key]) => key !== 'operators').map(([key, value]) => [key.replaceAll('_', ' '), number(value)]))));
+const device = (gpu) => (gpu ? section('Device', factsOf(Object.entries(gpu))) : '');
+
+const data = (datasets) =>
+  Object.entries(datasets ?? {}).map(([name, times]) =>
+    section(`Dataset ${name}`, factsOf(Object.entries(times).filter(([key]) => key !== 'operators'))));
 
 /** What a live rank can be asked. */
 const questions = (run, rank) => {
   const outcome = new Outcome();
-  return [stackView(run, rank), section('Profile', el('div', {class: 'bar'}, profileAction(run, rank, outcome)), outcome.node)];
+  return [stackView(run, rank),
+    section('Profile', el('div', {class: 'bar'}, profileAction(run, rank, outcome)), outcome.node)];
 };
 
 export const showRank = async ({parts: [, name, , rankText], query}, main, signal) => {
@@ -36,9 +44,11 @@ export const showRank = async ({parts: [, name, , rankText], query}, main, signa
   const zoom = new Zoom();
   const box = el('div', {class: 'charts'});
   const {names} = await get(`${runPath(name)}/curves`, {}, signal);
-  const charts = names.filter((each) => !each.includes('/operators/')).slice(0, MOST_CHARTS).map((metric) => new Chart(metric, zoom, signal));
+  const charts = names.filter((each) => !each.includes('/operators/')).slice(0, MOST_CHARTS)
+    .map((metric) => new Chart(metric, zoom, signal));
   const load = async () => Promise.all(charts.map(async (chart) => {
-    const curve = await get(`${runPath(name)}/curve`, {name: chart.title, rank, points: 600, from: zoom.from, to: zoom.to}, signal);
+    const asked = {name: chart.title, rank, points: 600, from: zoom.from, to: zoom.to};
+    const curve = await get(`${runPath(name)}/curve`, asked, signal);
     if (!curve.total && zoom.from === undefined) chart.node.remove();
     else if (!chart.node.isConnected) box.append(chart.node);
     chart.show([curve], optionsOf(query));
@@ -48,11 +58,20 @@ export const showRank = async ({parts: [, name, , rankText], query}, main, signa
   const memory = await memoryView(run, rank, writes, signal);
   main.replaceChildren(
     el('h1', {}, `Rank ${rank} of `, linkTo(`run/${encodeURIComponent(run.name)}`, run.name)),
-    worker ? facts([['Host', worker.host], ['Process', worker.pid], ['Device', worker.device],
-      ['Exit', worker.signal != null ? `signal ${worker.signal}` : worker.exit_code ?? '']]) : el('p', {class: 'quiet'}, 'The last attempt has no such rank.'),
-    ...(run.live && writes ? questions(run, rank) : []), memory,
-    timeTable(worker?.timing), device(worker?.gpu), ...data(worker?.data),
-    section('Curves of this rank', controls(query, zoom, () => charts.forEach((chart) => chart.configure(optionsOf(query)))), box),
+    worker
+      ? facts([
+        ['Host', worker.host], ['Process', worker.pid], ['Device', worker.device],
+        ['Exit', worker.signal != null ? `signal ${worker.signal}` : worker.exit_code ?? ''],
+      ])
+      : el('p', {class: 'quiet'}, 'The last attempt has no such rank.'),
+    ...(run.live && writes ? questions(run, rank) : []),
+    memory,
+    timeTable(worker?.timing),
+    device(worker?.gpu),
+    ...data(worker?.data),
+    section('Curves of this rank',
+      controls(query, zoom, () => charts.forEach((chart) => chart.configure(optionsOf(query)))),
+      box),
     logView(run.name, {rank}, signal));
   await load();
 };

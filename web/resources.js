@@ -28,19 +28,42 @@ const coreRanges = (cores) => {
   return ranges.map(([first, last]) => (first === last ? first : `${first}-${last}`)).join(' ');
 };
 
+const holders = (gpu, leases) =>
+  leases.filter((lease) => lease.gpus.some(({uuid}) => uuid === gpu.uuid)).map((lease) => [runLink(lease.run), ' ']);
+
 const content = ({cpus, gpus, leases, waiting}, {runs: queued, total}) => [
   el('p', {}, `${cpus.offered} of ${cpus.host} cores are offered to runs, ${cpus.free} are free.`),
-  gpus.length ? section('GPUs', table('GPUs', [{title: 'GPU', number: true}, {title: 'Name'}, {title: 'Free', number: true}, {title: 'Held by', long: true}, {title: 'State'}],
-    gpus.map((gpu) => [gpu.index, gpu.name, gpu.free, leases.filter((lease) => lease.gpus.some(({uuid}) => uuid === gpu.uuid)).map((lease) => [runLink(lease.run), ' ']), gpuState(gpu.state)]))) : '',
-  section('Held', leases.length ? table('Held', [{title: 'Run'}, {title: 'Process', number: true}, {title: 'Number of cores', number: true}, {title: 'Cores', long: true}, {title: 'GPUs', long: true}],
-    leases.map((lease) => [runLink(lease.run), lease.pid, lease.cores.length, coreRanges(lease.cores), gpuShares(lease.gpus, gpus)]))
-    : el('p', {class: 'quiet'}, 'No run holds cores or GPUs of this host.')),
-  section('Waiting for this host', waiting.length ? table('Waiting for this host', [{title: 'Place', number: true}, {title: 'Run'}, {title: 'Process', number: true}],
-    waiting.map((run, at) => [at + 1, runLink(run.run), run.pid])) : el('p', {class: 'quiet'}, 'No run waits.')),
-  section('Queued by a launcher', queued.length ? [table('Queued by a launcher', [{title: 'Run'}, {title: 'Submitted (UTC)', time: true}, {title: 'Workers', number: true}, {title: 'Script', long: true}],
-    queued.map((run) => [runLink(run.name), time(run.started_at), run.num_workers, run.script])),
-  total > queued.length ? el('p', {class: 'quiet'}, `The first ${queued.length} of ${total}.`) : '']
-    : el('p', {class: 'quiet'}, 'No run of this store waits in a queue.')),
+  gpus.length
+    ? section('GPUs',
+      table('GPUs',
+        [{title: 'GPU', number: true}, {title: 'Name'}, {title: 'Free', number: true}, {title: 'Held by', long: true},
+          {title: 'State'}],
+        gpus.map((gpu) => [gpu.index, gpu.name, gpu.free, holders(gpu, leases), gpuState(gpu.state)])))
+    : '',
+  section('Held',
+    leases.length
+      ? table('Held',
+        [{title: 'Run'}, {title: 'Process', number: true}, {title: 'Number of cores', number: true},
+          {title: 'Cores', long: true}, {title: 'GPUs', long: true}],
+        leases.map((lease) => [runLink(lease.run), lease.pid, lease.cores.length, coreRanges(lease.cores),
+          gpuShares(lease.gpus, gpus)]))
+      : el('p', {class: 'quiet'}, 'No run holds cores or GPUs of this host.')),
+  section('Waiting for this host',
+    waiting.length
+      ? table('Waiting for this host',
+        [{title: 'Place', number: true}, {title: 'Run'}, {title: 'Process', number: true}],
+        waiting.map((run, at) => [at + 1, runLink(run.run), run.pid]))
+      : el('p', {class: 'quiet'}, 'No run waits.')),
+  section('Queued by a launcher',
+    queued.length
+      ? [
+        table('Queued by a launcher',
+          [{title: 'Run'}, {title: 'Submitted (UTC)', time: true}, {title: 'Workers', number: true},
+            {title: 'Script', long: true}],
+          queued.map((run) => [runLink(run.name), time(run.started_at), run.num_workers, run.script])),
+        total > queued.length ? el('p', {class: 'quiet'}, `The first ${queued.length} of ${total}.`) : '',
+      ]
+      : el('p', {class: 'quiet'}, 'No run of this store waits in a queue.')),
 ];
 
 export const showResources = async (place, main, signal) => {
@@ -48,7 +71,10 @@ export const showResources = async (place, main, signal) => {
   main.replaceChildren(el('h1', {}, 'Resources of this host'), box);
   let shown = '';
   while (!signal.aborted) {
-    const [resources, queued] = await Promise.all([get('api/resources', {}, signal), get('api/runs', {where: "status = 'QUEUED'", sort: 'started_at'}, signal)]);
+    const [resources, queued] = await Promise.all([
+      get('api/resources', {}, signal),
+      get('api/runs', {where: "status = 'QUEUED'", sort: 'started_at'}, signal),
+    ]);
     const text = JSON.stringify([resources, queued]);
     if (text !== shown) box.replaceChildren(...content(resources, queued));
     shown = text;

@@ -9,7 +9,8 @@ import {mediaView} from './media.js';
 import {stackView} from './stack.js';
 import {storedAt} from './stored.js';
 import {timeline} from './timeline.js';
-import {brief, briefName, bytes, duration, el, errorText, facts, flattened, isOver, linkTo, metricsText, number, section, status, table, time} from './view.js';
+import {brief, briefName, bytes, duration, el, errorText, facts, flattened, isOver, linkTo} from './view.js';
+import {metricsText, number, section, status, table, time} from './view.js';
 
 const MOST_CHARTS = 60;
 const MOST_METRICS = 20;
@@ -86,42 +87,74 @@ const summary = (run, metrics) => facts([
   ['Result', run.return_value === null ? '' : JSON.stringify(run.return_value)],
 ]);
 
+const endOf = (worker) => {
+  if (worker.signal != null) return `signal ${worker.signal}`;
+  return worker.exit_code != null ? `exit ${worker.exit_code}` : '';
+};
+
+const outputLink = (run, attempt, {rank}) => {
+  if (storedAt) return '';
+  const href = fileUrl(`${runPath(run.name)}/logs/file`, {rank, attempt: attempt.attempt});
+  return el('a', {href, 'aria-label': `Output of rank ${rank}`}, 'as text');
+};
+
 const ranks = (run) => {
   const last = run.attempts.at(-1);
   if (!last?.workers.length) return '';
-  return section('Ranks', el('p', {}, linkTo(`nodes?run=${encodeURIComponent(run.name)}`, 'Their hosts')), table('Ranks', [{title: 'Rank', number: true}, {title: 'Host'}, {title: 'Process', number: true}, {title: 'Device'}, {title: 'Ended'}, {title: storedAt ? '' : 'Output'}],
-    last.workers.map((worker) => [linkTo(`run/${encodeURIComponent(run.name)}/rank/${worker.rank}`, `rank ${worker.rank}`), worker.host, worker.pid, worker.device,
-      worker.signal != null ? `signal ${worker.signal}` : worker.exit_code != null ? `exit ${worker.exit_code}` : '',
-      storedAt ? '' : el('a', {href: fileUrl(`${runPath(run.name)}/logs/file`, {rank: worker.rank, attempt: last.attempt}), 'aria-label': `Output of rank ${worker.rank}`}, 'as text')])));
+  return section('Ranks',
+    el('p', {}, linkTo(`nodes?run=${encodeURIComponent(run.name)}`, 'Their hosts')),
+    table('Ranks',
+      [{title: 'Rank', number: true}, {title: 'Host'}, {title: 'Process', number: true}, {title: 'Device'},
+        {title: 'Ended'}, {title: storedAt ? '' : 'Output'}],
+      last.workers.map((worker) => [
+        linkTo(`run/${encodeURIComponent(run.name)}/rank/${worker.rank}`, `rank ${worker.rank}`),
+        worker.host, worker.pid, worker.device, endOf(worker), outputLink(run, last, worker),
+      ])));
 };
 
 const checkpoints = (run) => {
   if (!run.checkpoints.length) return '';
-  return section('Checkpoints', table('Checkpoints', [{title: 'Name'}, {title: 'Report', number: true}, {title: 'Created (UTC)', time: true}, {title: 'Size', number: true}, {title: ''}, {title: 'Metrics', wide: true}],
-    run.checkpoints.map((each) => [each.name, each.index, time(each.created_at), bytes(each.size_bytes),
-      [each.best && 'best', each.latest && 'latest', each.status !== 'COMMITTED' && each.status.toLowerCase()].filter(Boolean).join(' '), metricsText(each.metrics)])));
+  return section('Checkpoints',
+    table('Checkpoints',
+      [{title: 'Name'}, {title: 'Report', number: true}, {title: 'Created (UTC)', time: true},
+        {title: 'Size', number: true}, {title: ''}, {title: 'Metrics', wide: true}],
+      run.checkpoints.map((each) => [each.name, each.index, time(each.created_at), bytes(each.size_bytes),
+        [each.best && 'best', each.latest && 'latest', each.status !== 'COMMITTED' && each.status.toLowerCase()]
+          .filter(Boolean).join(' '),
+        metricsText(each.metrics)])));
 };
 
 const traces = async (run, signal) => {
   if (storedAt) return '';
   const {traces: rows} = await get(`${runPath(run.name)}/traces`, {}, signal);
-  return rows.length ? section('Traces', table('Traces', [{title: 'File'}, {title: 'Recorded (UTC)', time: true}, {title: 'Size', number: true}],
-    rows.map(({name, time: at, bytes: size}) => [el('a', {href: fileUrl(`${runPath(run.name)}/traces/file`, {name}), download: name}, name), time(at), bytes(size)]))) : '';
+  return rows.length
+    ? section('Traces',
+      table('Traces',
+        [{title: 'File'}, {title: 'Recorded (UTC)', time: true}, {title: 'Size', number: true}],
+        rows.map(({name, time: at, bytes: size}) => {
+          const href = fileUrl(`${runPath(run.name)}/traces/file`, {name});
+          return [el('a', {href, download: name}, name), time(at), bytes(size)];
+        })))
+    : '';
 };
 
 const notes = (run) => {
   if (!run.annotations.length) return '';
-  return section('Annotations', table('Annotations', [{title: 'Time (UTC)', time: true}, {title: 'Rank', number: true}, {title: 'Severity'}, {title: 'Text'}],
-    run.annotations.map((note) => [time(note.time), note.rank, note.severity, note.text])));
+  return section('Annotations',
+    table('Annotations',
+      [{title: 'Time (UTC)', time: true}, {title: 'Rank', number: true}, {title: 'Severity'}, {title: 'Text'}],
+      run.annotations.map((note) => [time(note.time), note.rank, note.severity, note.text])));
 };
 
 const events = (run) => {
   if (!run.events.length) return '';
-  return section('Controller', el('pre', {tabindex: 0}, run.events.map((event) => `${time(event.time)} ${event.level}  ${event.text}\n`)));
+  return section('Controller',
+    el('pre', {tabindex: 0}, run.events.map((event) => `${time(event.time)} ${event.level}  ${event.text}\n`)));
 };
 
 const values = (title, map) => {
-  const rows = Object.entries(flattened(map)).map(([key, value]) => [briefName(key), brief(typeof value === 'object' ? JSON.stringify(value) : String(value))]);
+  const textOf = (value) => brief(typeof value === 'object' ? JSON.stringify(value) : String(value));
+  const rows = Object.entries(flattened(map)).map(([key, value]) => [briefName(key), textOf(value)]);
   return rows.length ? section(title, table(title, [{title: 'Key'}, {title: 'Value'}], rows)) : '';
 };
 
@@ -141,25 +174,49 @@ export const showRun = async ({parts: [, name], query}, main, signal) => {
     run = await get(path, {}, signal);
     const error = errorText(run.error);
     metrics.textContent = metricsText(run.metrics, MOST_METRICS);
-    head.replaceChildren(el('h1', {}, run.name), error ? el('p', {class: 'error', role: 'alert'}, error) : '',
+    head.replaceChildren(
+      el('h1', {}, run.name),
+      error ? el('p', {class: 'error', role: 'alert'}, error) : '',
       run.problem ? el('p', {class: 'error', role: 'status'}, `Shown as it was: ${run.problem}`) : '',
-      run.hangs ? el('p', {}, linkTo(`run/${encodeURIComponent(run.name)}/hang`, `Who waited for whom (${run.hangs})`)) : '', run.attempts.at(-1)?.workers.some((worker) => worker.data) ? el('p', {}, linkTo(`run/${encodeURIComponent(run.name)}/data`, 'What its datasets do')) : '',
+      run.hangs
+        ? el('p', {}, linkTo(`run/${encodeURIComponent(run.name)}/hang`, `Who waited for whom (${run.hangs})`))
+        : '',
+      run.attempts.at(-1)?.workers.some((worker) => worker.data)
+        ? el('p', {}, linkTo(`run/${encodeURIComponent(run.name)}/data`, 'What its datasets do'))
+        : '',
       summary(run, metrics),
-      writes ? runActions(run, fill) : '', timeline(run));
-    rest.replaceChildren(ranks(run), writes && run.live ? stackView(run) : '', checkpoints(run), await traces(run, signal), notes(run), events(run), noteView(run, writes, fill));
+      writes ? runActions(run, fill) : '',
+      timeline(run));
+    rest.replaceChildren(
+      ranks(run),
+      writes && run.live ? stackView(run) : '',
+      checkpoints(run),
+      await traces(run, signal),
+      notes(run),
+      events(run),
+      noteView(run, writes, fill));
   };
   await fill();
   const curves = new Curves(run, query, signal);
   const {sources} = await get(`${path}/sources`, {}, signal);
-  main.replaceChildren(head, curves.node(), media, logView(run.name, {}, signal), rest, values('Config', run.config), values('Scaling', run.scaling),
-    values('Environment', run.environment), sources.length ? section('Code', sources.map(sourceView)) : '');
+  main.replaceChildren(
+    head,
+    curves.node(),
+    media,
+    logView(run.name, {}, signal),
+    rest,
+    values('Config', run.config),
+    values('Scaling', run.scaling),
+    values('Environment', run.environment),
+    sources.length ? section('Code', sources.map(sourceView)) : '');
   await curves.find();
   await curves.load();
   media.replaceChildren(await mediaView([run], signal));
   if (isOver(run.status)) return;
   let state = `${run.status} ${run.attempts.length}`;
   const stop = follow(`${path}/events`, {}, {runs: ([now]) => {
-    live.textContent = isOver(now.status) ? '' : `live: ${now.reports} reports${now.reports_per_s ? `, ${number(now.reports_per_s, 3)}/s` : ''}`;
+    const rate = now.reports_per_s ? `, ${number(now.reports_per_s, 3)}/s` : '';
+    live.textContent = isOver(now.status) ? '' : `live: ${now.reports} reports${rate}`;
     metrics.textContent = metricsText(now.metrics, MOST_METRICS);
     curves.reload(Object.keys({...now.metrics, ...now.logged}));
     const next = `${now.status} ${now.attempt}`;

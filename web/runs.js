@@ -3,12 +3,14 @@ import {follow, get} from './api.js';
 import {spark} from './chart.js';
 import {setQuery} from './place.js';
 import {storedAt} from './stored.js';
-import {briefName, duration, el, later, linkTo, metricsText, number, runLink, status, time} from './view.js';
+import {briefName, duration, el, later, metricsText, number, runLink, status, time} from './view.js';
 
 const ROWS = 100;
 
 const field = (label, name, query, attributes, change) => el('label', {}, label,
-  el('input', {name, value: query.get(name) ?? '', ...attributes, onchange: (event) => change(name, event.target.value.trim())}));
+  el('input', {
+    name, value: query.get(name) ?? '', ...attributes, onchange: (event) => change(name, event.target.value.trim()),
+  }));
 
 class RunsPage {
   constructor(query, main, signal) {
@@ -26,20 +28,25 @@ class RunsPage {
   open() {
     const change = (name, value) => this.change(name, value);
     this.compare = el('button', {disabled: true, onclick: () => this.openComparison()}, 'Compare the chosen');
+    const archived = el('input', {
+      type: 'checkbox', name: 'archived', checked: this.query.get('archived') === '1',
+      onchange: (event) => change('archived', event.target.checked ? '1' : ''),
+    });
+    const where = {placeholder: 'loss < 0.3 AND config.lr > 0.01', size: 34};
     this.main.replaceChildren(
       el('h1', {}, 'Runs'),
       el('form', {class: 'bar', onsubmit: (event) => event.preventDefault()},
-        storedAt ? '' : field('Where', 'where', this.query, {placeholder: "loss < 0.3 AND config.lr > 0.01", size: 34}, change),
+        storedAt ? '' : field('Where', 'where', this.query, where, change),
         field('Tag', 'tag', this.query, {size: 10}, change),
         field('Metric', 'spark', this.query, {placeholder: 'loss', size: 12}, change),
-        storedAt ? '' : el('label', {class: 'inline'}, el('input', {
-          type: 'checkbox', name: 'archived', checked: this.query.get('archived') === '1',
-          onchange: (event) => change('archived', event.target.checked ? '1' : ''),
-        }), 'archived'),
+        storedAt ? '' : el('label', {class: 'inline'}, archived, 'archived'),
         this.compare),
-      this.problem, this.damaged,
-      el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Runs'}, el('table', {}, this.head(), this.body)),
-      this.pages(), this.count);
+      this.problem,
+      this.damaged,
+      el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Runs'},
+        el('table', {}, this.head(), this.body)),
+      this.pages(),
+      this.count);
   }
 
   head() {
@@ -49,13 +56,21 @@ class RunsPage {
       const order = sorted === key ? 'ascending' : sorted === `-${key}` ? 'descending' : undefined;
       const next = sorted === `-${key}` ? key : `-${key}`;
       return el('th', {scope: 'col', 'aria-sort': order, ...attributes},
-        el('button', {onclick: () => this.change('sort', next)}, title, order === 'ascending' ? ' ↑' : order ? ' ↓' : ''));
+        el('button', {onclick: () => this.change('sort', next)}, title,
+          order === 'ascending' ? ' ↑' : order ? ' ↓' : ''));
     };
     const metric = this.query.get('spark');
-    return el('thead', {}, el('tr', {},
-      el('th', {scope: 'col'}, el('span', {class: 'hidden'}, 'Choose')), column('Name', 'name'), column('Status', 'status'), column('Started (UTC)', 'started_at', {class: 'wide'}),
-      column('Ran', 'running_s', {class: 'number'}), column('Workers', 'num_workers', {class: 'number wide'}), column('Tags', ''),
-      metric ? column(metric, metric) : '', column('Last metrics', '', {class: 'wide'})));
+    return el('thead', {},
+      el('tr', {},
+        el('th', {scope: 'col'}, el('span', {class: 'hidden'}, 'Choose')),
+        column('Name', 'name'),
+        column('Status', 'status'),
+        column('Started (UTC)', 'started_at', {class: 'wide'}),
+        column('Ran', 'running_s', {class: 'number'}),
+        column('Workers', 'num_workers', {class: 'number wide'}),
+        column('Tags', ''),
+        metric ? column(metric, metric) : '',
+        column('Last metrics', '', {class: 'wide'})));
   }
 
   pages() {
@@ -94,7 +109,8 @@ class RunsPage {
   }
 
   show({runs, total, offset, problems = []}) {
-    this.damaged.replaceChildren(...problems.map(({name, problem}) => el('p', {class: 'error'}, `${name} is shown as it was: ${problem}`)));
+    this.damaged.replaceChildren(
+      ...problems.map(({name, problem}) => el('p', {class: 'error'}, `${name} is shown as it was: ${problem}`)));
     this.body.replaceChildren(...runs.map((run) => this.row(run)));
     this.before.disabled = offset === 0;
     this.after.disabled = offset + runs.length >= total;
@@ -110,7 +126,10 @@ class RunsPage {
     const metric = this.query.get('spark');
     const value = metric ? run.metrics?.[metric] : undefined;
     return el('tr', {},
-      el('td', {}, el('input', {type: 'checkbox', 'aria-label': `Choose ${run.name}`, checked: this.chosen.has(run.name), onchange: choose})),
+      el('td', {},
+        el('input', {
+          type: 'checkbox', 'aria-label': `Choose ${run.name}`, checked: this.chosen.has(run.name), onchange: choose,
+        })),
       el('td', {}, runLink(run.name)),
       el('td', {}, status(run.status), run.archived ? ' archived' : ''),
       el('td', {class: 'time wide'}, time(run.started_at)),

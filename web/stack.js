@@ -3,7 +3,8 @@ import {Outcome} from './actions.js';
 import {post, runPath} from './api.js';
 import {el, section} from './view.js';
 
-const textOf = ({ranks}) => ranks.map((rank) => rank.text.trimEnd()).join('\n\n') || 'The run has no worker at the moment.';
+const textOf = ({ranks}) =>
+  ranks.map((rank) => rank.text.trimEnd()).join('\n\n') || 'The run has no worker at the moment.';
 
 /** Without a rank: of all. */
 export const stackView = (run, rank) => {
@@ -16,7 +17,11 @@ export const stackView = (run, rank) => {
     text.hidden = false;
     return `attempt ${answer.attempt}, ${answer.state}, ${new Date().toISOString().slice(11, 19)} UTC`;
   });
-  return section('Where it is now', el('div', {class: 'bar'},
-    el('button', {type: 'button', onclick: ask}, rank === undefined ? 'Show the stacks of all ranks' : 'Show the stack'),
-    el('label', {class: 'inline'}, native, 'with native frames'), outcome.node), text);
+  return section('Where it is now',
+    el('div', {class: 'bar'},
+      el('button', {type: 'button', onclick: ask},
+        rank === undefined ? 'Show the stacks of all ranks' : 'Show the stack'),
+      el('label', {class: 'inline'}, native, 'with native frames'),
+      outcome.node),
+    text);
 };

@@ -5,11 +5,13 @@ const stored = box ? JSON.parse(box.textContent) : undefined;
 /** When it was made; undefined where there is a server to ask. */
 export const storedAt = stored?.made_at;
 
-const answerOf = (path, query = {}) => stored.answers[[path, ...Object.entries(query).map(([name, value]) => `${name}=${value}`)].join('\n')];
+const answerOf = (path, query = {}) =>
+  stored.answers[[path, ...Object.entries(query).map(([name, value]) => `${name}=${value}`)].join('\n')];
 
 const valueOf = (run, key) => {
   const parts = key.split('.');
-  return run[key] ?? run.metrics?.[key] ?? (parts[0] === 'config' ? parts.slice(1).reduce((value, part) => value?.[part], run.config) : undefined);
+  return run[key] ?? run.metrics?.[key]
+    ?? (parts[0] === 'config' ? parts.slice(1).reduce((value, part) => value?.[part], run.config) : undefined);
 };
 
 /** What has no value comes last, as the server has it. */
@@ -30,16 +32,22 @@ const sparkOf = (run, name) => {
   return curve?.mean ?? curve?.min ?? [];
 };
 
-const pageOf = (name, rows, {offset = 0, limit = 100}) => ({[name]: rows.slice(offset, offset + limit), total: rows.length, offset, limit});
+const pageOf = (name, rows, {offset = 0, limit = 100}) => ({
+  [name]: rows.slice(offset, offset + limit), total: rows.length, offset, limit,
+});
 
 const runs = (query) => {
   const tags = [query.tag ?? []].flat().filter(Boolean);
-  const page = pageOf('runs', sorted(answerOf('api/runs').filter((run) => tags.every((tag) => run.tags.includes(tag))), query.sort), query);
+  const page = pageOf('runs',
+    sorted(answerOf('api/runs').filter((run) => tags.every((tag) => run.tags.includes(tag))), query.sort),
+    query);
   return query.spark ? {...page, runs: page.runs.map((run) => ({...run, spark: sparkOf(run, query.spark)}))} : page;
 };
 
-const tags = (query) => pageOf('tags', [...Map.groupBy(answerOf('api/runs').flatMap((run) => run.tags.map((tag) => ({tag, run}))), ({tag}) => tag)]
-  .map(([tag, uses]) => ({tag, runs: uses.length, started_at: uses.map(({run}) => run.started_at).sort().at(-1)})), query);
+const tags = (query) => pageOf('tags',
+  [...Map.groupBy(answerOf('api/runs').flatMap((run) => run.tags.map((tag) => ({tag, run}))), ({tag}) => tag)]
+    .map(([tag, uses]) => ({tag, runs: uses.length, started_at: uses.map(({run}) => run.started_at).sort().at(-1)})),
+  query);
 
 const nodes = ({run, ...query}) => pageOf('nodes', answerOf('api/runs').filter((each) => !run || each.name === run)
   .flatMap(({name}) => answerOf('api/nodes', {run: name}).nodes), query);
@@ -53,7 +61,8 @@ const curve = (path, {name, rank = 0, from, to}) => {
   if (from === undefined) return whole;
   const isIn = (step, at) => (whole.steps[at + 1] ?? Infinity) > from && step <= to;
   const places = [...whole.steps.keys()].filter((at) => isIn(whole.steps[at], at));
-  return {...whole, ...Object.fromEntries(LISTS.filter((list) => whole[list]).map((list) => [list, places.map((at) => whole[list][at])]))};
+  const lists = LISTS.filter((list) => whole[list]).map((list) => [list, places.map((at) => whole[list][at])]);
+  return {...whole, ...Object.fromEntries(lists)};
 };
 
 /** The answer to a GET of the path; undefined for what the file does not have. */
@@ -70,5 +79,8 @@ export const storedAnswer = (coded, query) => {
 };
 
 /** The last lines that the path's stream of lines would begin with. */
-export const storedLines = (coded, {rank, attempt, contains = '', tail = 100}) => (answerOf(decodeURIComponent(coded).replace(/\/events$/, ''))?.lines ?? [])
-  .filter((line) => (rank ?? line.rank) === line.rank && (attempt ?? line.attempt) === line.attempt && line.line.includes(contains)).slice(-tail);
+export const storedLines = (coded, {rank, attempt, contains = '', tail = 100}) =>
+  (answerOf(decodeURIComponent(coded).replace(/\/events$/, ''))?.lines ?? [])
+    .filter((line) =>
+      (rank ?? line.rank) === line.rank && (attempt ?? line.attempt) === line.attempt && line.line.includes(contains))
+    .slice(-tail);

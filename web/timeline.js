@@ -10,7 +10,8 @@ const exitText = (worker) => {
   return worker.exit_code ? `rank ${worker.rank} exit ${worker.exit_code}` : '';
 };
 
-const causeText = (attempt) => [errorText(attempt.error), attempt.workers.map(exitText).filter(Boolean).join(', ')].filter(Boolean).join('\n');
+const causeText = (attempt) =>
+  [errorText(attempt.error), attempt.workers.map(exitText).filter(Boolean).join(', ')].filter(Boolean).join('\n');
 
 const picture = (attempts, from, to) => {
   const place = (at) => (at - from) / Math.max(1, to - from) * WIDTH;
@@ -24,7 +25,9 @@ const picture = (attempts, from, to) => {
         fill: 'none', stroke: COLOURS[statusKind(attempt.status)], 'stroke-width': 2}),
       el('text', {x: Math.min(begin + 6, WIDTH - 150), y: row * HEIGHT + 17}, label));
   });
-  return el('svg', {class: 'timeline', viewBox: `0 0 ${WIDTH} ${attempts.length * HEIGHT + 4}`, 'aria-hidden': 'true'}, bars);
+  return el('svg', {
+    class: 'timeline', viewBox: `0 0 ${WIDTH} ${attempts.length * HEIGHT + 4}`, 'aria-hidden': 'true',
+  }, bars);
 };
 
 export const timeline = (run) => {
@@ -32,9 +35,14 @@ export const timeline = (run) => {
   if (!attempts.length) return section('Attempts', el('p', {class: 'quiet'}, 'None has begun.'));
   const from = Date.parse(run.started_at ?? attempts[0].started_at);
   const to = run.ended_at ? Date.parse(run.ended_at) : Date.now();
-  const seconds = (attempt) => ((attempt.ended_at ? Date.parse(attempt.ended_at) : to) - Date.parse(attempt.started_at)) / 1000;
-  return section('Attempts', attempts.length <= 40 ? picture(attempts, from, to) : '',
-    table('Attempts', [{title: 'Attempt', number: true}, {title: 'State'}, {title: 'Started (UTC)', time: true}, {title: 'Took', number: true}, {title: 'Cause of its end', long: true}],
-      attempts.map((attempt) => [attempt.attempt, status(attempt.status), time(attempt.started_at), duration(seconds(attempt)),
+  const seconds = (attempt) =>
+    ((attempt.ended_at ? Date.parse(attempt.ended_at) : to) - Date.parse(attempt.started_at)) / 1000;
+  return section('Attempts',
+    attempts.length <= 40 ? picture(attempts, from, to) : '',
+    table('Attempts',
+      [{title: 'Attempt', number: true}, {title: 'State'}, {title: 'Started (UTC)', time: true},
+        {title: 'Took', number: true}, {title: 'Cause of its end', long: true}],
+      attempts.map((attempt) => [attempt.attempt, status(attempt.status), time(attempt.started_at),
+        duration(seconds(attempt)),
         el('span', {class: causeText(attempt) ? 'error' : 'quiet'}, causeText(attempt) || '–')])));
 };

@@ -2,9 +2,11 @@
 
 const isSvg = new Set(['svg', 'g', 'rect', 'line', 'text', 'title', 'path', 'circle', 'svg:a']);
 
-/** An element. Attributes: on… are listeners, `data` a map, true and false as HTML has them. Children: nodes and texts. */
+/** An element. Attributes: on… are listeners, `data` a map, true and false as in HTML. Children: nodes and texts. */
 export const el = (name, attributes = {}, ...children) => {
-  const node = isSvg.has(name) ? document.createElementNS('http://www.w3.org/2000/svg', name.replace('svg:', '')) : document.createElement(name);
+  const node = isSvg.has(name)
+    ? document.createElementNS('http://www.w3.org/2000/svg', name.replace('svg:', ''))
+    : document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
     if (key.startsWith('on')) node.addEventListener(key.slice(2), value);
@@ -30,7 +32,8 @@ export const brief = (text, most = LONGEST) => {
 export const briefName = (text, most = LONGEST) => {
   const characters = text.length > most ? [...text] : [];
   const half = Math.floor((most - 1) / 2);
-  return characters.length > most ? `${characters.slice(0, half).join('')}…${characters.slice(-half).join('')}` : text;
+  if (characters.length <= most) return text;
+  return `${characters.slice(0, half).join('')}…${characters.slice(-half).join('')}`;
 };
 
 export const number = (value, digits = 5) => {
@@ -89,17 +92,21 @@ export const flattened = (value, prefix = '', out = {}) => {
   return out;
 };
 
-/** A table. Columns: {title}, and number, time, long (a text), wide (not on a phone); rows: lists of nodes and texts. */
-export const table = (caption, columns, rows) => el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption},
-  el('table', {},
-    el('thead', {}, el('tr', {}, columns.map((column) => el('th', {scope: 'col', class: classOf(column)}, column.title)))),
-    el('tbody', {}, rows.map((row) => el('tr', {}, row.map((cell, at) => el('td', {class: classOf(columns[at])}, cell)))))));
+/** A table. Columns: {title}, number, time, long (a text), wide (not on a phone). Rows: lists of nodes and texts. */
+export const table = (caption, columns, rows) => {
+  const head = columns.map((column) => el('th', {scope: 'col', class: classOf(column)}, column.title));
+  const rowOf = (row) => el('tr', {}, row.map((cell, at) => el('td', {class: classOf(columns[at])}, cell)));
+  return el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption},
+    el('table', {}, el('thead', {}, el('tr', {}, head)), el('tbody', {}, rows.map(rowOf))));
+};
 
-const classOf = (column) => [column.number && 'number', column.wide && 'wide', column.time && 'time', column.long && 'long'].filter(Boolean).join(' ') || undefined;
+const CLASSES = ['number', 'wide', 'time', 'long'];
+const classOf = (column) => CLASSES.filter((name) => column[name]).join(' ') || undefined;
 
 /** A list of what is known; without what is empty. */
-export const facts = (pairs) => el('dl', {}, pairs.filter(([, value]) => value !== '' && value !== undefined && value !== null)
-  .map(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]));
+export const facts = (pairs) => el('dl', {},
+  pairs.filter(([, value]) => value !== '' && value !== undefined && value !== null)
+    .map(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]));
 
 export const section = (title, ...children) => el('section', {'aria-label': title}, el('h2', {}, title), ...children);
 

@@ -252,6 +252,39 @@ def test_texts_that_are_right_are_clean(lint):
     ) == (0, "")
 
 
+WEB = {
+    "web/a.js": "import {b} from './b.js';\n\nconst [c, {d: e}] = b(`${() => `}`}`, /[/}]/);\nc(e);\n",
+    "web/b.js": "// not used: `f`\nexport const b = (value) => value;\n",
+    "web/style.css": ".used { margin: .5em; }\n",
+    "web/index.html": '<p class="used"></p>\n',
+}
+
+
+@pytest.mark.parametrize(
+    "path, text, wrong",
+    [
+        ("web/a.js", "b; // " + "x" * 115, "5: a line of 121 columns, at most 120"),
+        ("web/style.css", "x" * 121, "2: a line of 121 columns, at most 120"),
+        ("web/a.js", "import {g} from './b.js';\ng();", "5: imports g, which b.js does not export"),
+        ("web/b.js", "export const h = 1;", "3: exports h, which no file imports"),
+        ("web/c.js", "c(`${b(1)}`);", "1: calls b of b.js and does not import it"),
+        ("web/b.js", "import {c} from './a.js';", "3: imports c and does not use it"),
+        ("web/a.js", "const i = {i: 'i', j: a.i, k: `i`}; // i", "5: declares i and does not use it"),
+        ("web/a.js", "const {i: j} = c;", "5: declares j and does not use it"),
+        ("web/a.js", "class A { #l = 1; }\nc(A);", "5: declares #l and does not use it"),
+        ("web/style.css", "p.gone b { margin: 0; }", "2: describes the class gone, which no element has"),
+    ],
+)
+def test_what_is_wrong_in_a_page_is_named(lint, path, text, wrong):
+    code, said = lint("lint-web", {**WEB, path: f"{WEB.get(path, '')}{text}\n"})
+    assert code == 1
+    assert f"{path}:{wrong}\n" in said
+
+
+def test_pages_that_are_right_are_clean(lint):
+    assert lint("lint-web", WEB) == (0, "")
+
+
 @pytest.fixture
 def lint_cpp(lint, tmp_path):
     """Runs lint-cpp over a tree whose sources a build compiles: exit code, (file:line, check) of what it finds."""
