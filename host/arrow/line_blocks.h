@@ -25,8 +25,6 @@ class LineBlocks {
   // Error(kArgument) with the line for a record longer than 256 MiB, and what the file throws.
   std::shared_ptr<arrow::Buffer> next();
 
-  // The number, from 1, of the line that the last block begins with.
-  int64_t first_line() const { return first_line_; }
   // The line of a place in the last block.
   int64_t line_of(int64_t offset) const;
   // True once the last block was the file's last.
@@ -41,7 +39,7 @@ class LineBlocks {
   FindRecordsEnd find_end_;
   std::shared_ptr<arrow::Buffer> rest_;   // read, and not given yet
   std::shared_ptr<arrow::Buffer> block_;  // the last one given
-  int64_t first_line_ = 1;
+  int64_t first_line_ = 1;                // of the last block
   bool started_ = false;
   bool end_ = false;
 };

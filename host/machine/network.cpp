@@ -48,6 +48,14 @@ std::vector<Address> all_addresses() {
   return out;
 }
 
+// The interface that has the numeric address: "eth0"; empty where none has it.
+std::string interface_of(const std::string& address) {
+  for (const Address& each : all_addresses()) {
+    if (each.text == address) return each.interface;
+  }
+  return "";
+}
+
 }  // namespace
 
 std::vector<std::string> own_addresses() {
@@ -58,13 +66,6 @@ std::vector<std::string> own_addresses() {
     }
   }
   return out;
-}
-
-std::string interface_of(const std::string& address) {
-  for (const Address& each : all_addresses()) {
-    if (each.text == address) return each.interface;
-  }
-  return "";
 }
 
 std::vector<std::pair<std::string, std::string>> interface_settings(const std::string& address) {

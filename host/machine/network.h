@@ -11,9 +11,6 @@ namespace rtrain {
 // link-local ones.
 std::vector<std::string> own_addresses();
 
-// The interface that has the numeric address: "eth0"; empty where none has it.
-std::string interface_of(const std::string& address);
-
 // Environment variables, name and value, that bind Gloo and NCCL to the interface with that
 // address; none where no interface has it.
 std::vector<std::pair<std::string, std::string>> interface_settings(const std::string& address);

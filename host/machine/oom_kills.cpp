@@ -1,11 +1,14 @@
 #include "host/machine/oom_kills.h"
 
 #include <sstream>
+#include <string>
 
 #include "host/machine/cgroup.h"
 
 namespace rtrain {
+namespace {
 
+// The number in the text of a memory.events or memory.oom_control file.
 std::optional<int64_t> oom_kills_in(const std::string& text) {
   std::istringstream words(text);
   std::string name;
@@ -15,6 +18,8 @@ std::optional<int64_t> oom_kills_in(const std::string& text) {
   }
   return std::nullopt;
 }
+
+}  // namespace
 
 std::optional<int64_t> oom_kills() {
   if (const auto folder = cgroup_folder("memory")) {

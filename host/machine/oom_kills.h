@@ -3,14 +3,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 namespace rtrain {
 
 // Of this process's cgroup, from the beginning; nothing where that is not known.
 std::optional<int64_t> oom_kills();
-
-// The number in the text of a memory.events or memory.oom_control file.
-std::optional<int64_t> oom_kills_in(const std::string& text);
 
 }  // namespace rtrain

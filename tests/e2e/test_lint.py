@@ -252,6 +252,59 @@ def test_texts_that_are_right_are_clean(lint):
     ) == (0, "")
 
 
+ALIVE = {
+    "README.md": "See `data.txt` and `Embed.cmake`.\n",
+    "data.txt": "",
+    "modules/torch/nn.lua": "",
+    "packaging/cmake/Embed.cmake": "",
+    "host/base/a.h": "// unused() is in a comment alone\nint a(int x);\nclass A {\n public:\n  int b() { return 1; }\n};\n",
+    "host/base/a.cpp": '#include "host/base/a.h"\n\nint a(int x) { return x; }\n',
+    "host/base/b.cpp": '#include "host/base/a.h"\n\nint b() { return a(1) + A().b(); }\n',
+    "tests/CMakeLists.txt": "",
+}
+
+
+@pytest.fixture
+def lint_dead(lint, tmp_path):
+    """Runs lint-dead over a repository of the given files: exit code, output."""
+
+    def run(files):
+        lint("lint-web", files)
+        subprocess.run(["git", "init", "-q", tmp_path], check=True)
+        subprocess.run(["git", "-C", tmp_path, "add", "."], check=True)
+        return lint("lint-dead", {})
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "path, text, wrong",
+    [
+        ("data/gone.txt", "gone.txt", "data/gone.txt:1: nothing refers to this file"),
+        ("host/base/gone.h", "", "host/base/gone.h:1: nothing refers to this file"),
+        ("scripts/gone", "", "scripts/gone:1: nothing refers to this file"),
+        ("tests/e2e/programs/gone.lua", "", "tests/e2e/programs/gone.lua:1: nothing refers to this file"),
+        (
+            "host/base/a.cpp",
+            '#include "host/base/a.h"\n\nint gone(int x) { return x; }\nint c() { return gone(1); }\n',
+            "host/base/a.h:7: only host/base/a.cpp calls gone: it belongs there alone",
+        ),
+        ("host/base/a.cpp", '#include "host/base/a.h"\n', "host/base/a.h:7: nothing calls gone"),
+    ],
+)
+def test_what_is_dead_is_named(lint_dead, path, text, wrong):
+    files = {**ALIVE, path: text}
+    if path == "host/base/a.cpp":
+        files["host/base/a.h"] += "int gone(int x);\n"
+    code, said = lint_dead(files)
+    assert code == 1
+    assert wrong + "\n" in said
+
+
+def test_what_is_in_use_is_clean(lint_dead):
+    assert lint_dead(ALIVE) == (0, "")
+
+
 WEB = {
     "web/a.js": "import {b} from './b.js';\n\nconst [c, {d: e}] = b(`${() => `}`}`, /[/}]/);\nc(e);\n",
     "web/b.js": "// not used: `f`\nexport const b = (value) => value;\n",

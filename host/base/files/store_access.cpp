@@ -22,13 +22,14 @@ bool is_shared(const std::string& folder) {
   return ::stat(folder.c_str(), &info) == 0 && (info.st_mode & kShared) == kShared;
 }
 
+// Permissions of a new entry of the folder.
+mode_t store_file_mode(const std::string& folder) { return is_shared(folder) ? 0660 : 0600; }
+mode_t store_folder_mode(const std::string& folder) { return is_shared(folder) ? 02770 : 0700; }
+
 // Whoever may read it may execute it.
 mode_t executable(mode_t mode) { return mode | (mode & 0444) >> 2; }
 
 }  // namespace
-
-mode_t store_file_mode(const std::string& folder) { return is_shared(folder) ? 0660 : 0600; }
-mode_t store_folder_mode(const std::string& folder) { return is_shared(folder) ? 02770 : 0700; }
 
 int open_in_store(const std::string& path, int flags) {
   if ((flags & O_CREAT) == 0) return ::open(path.c_str(), flags | O_CLOEXEC);

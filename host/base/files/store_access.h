@@ -5,15 +5,9 @@
 // sharing, any other was not.
 #pragma once
 
-#include <sys/types.h>
-
 #include <string>
 
 namespace rtrain {
-
-// Permissions of a new entry of the folder.
-mode_t store_file_mode(const std::string& folder);
-mode_t store_folder_mode(const std::string& folder);
 
 // As open(2) with O_CLOEXEC and mkdir(2), errno included. What they make has those permissions; a
 // file of the user's that O_CREAT finds gets them. O_CREAT follows no symlink (ELOOP).

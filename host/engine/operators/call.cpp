@@ -295,6 +295,14 @@ int method_function(lua_State* L) {
   return call_op(L, op);
 }
 
+// Pushes a C function that calls the operator; where there is a typed fast path, one that tries it
+// first.
+void push_op(lua_State* L, Op& op) {
+  lua_CFunction fast = op.family->check == nullptr ? find_fast_op(op.family->name) : nullptr;
+  lua_pushlightuserdata(L, &op);
+  lua_pushcclosure(L, fast != nullptr ? fast : &guarded<&op_function, TorchTranslate>, 1);
+}
+
 int op(lua_State* L) {
   size_t size = 0;
   const char* name = luaL_checklstring(L, 1, &size);
@@ -410,12 +418,6 @@ int call_op(lua_State* L, Op& op) {
     }
   }
   return 0;
-}
-
-void push_op(lua_State* L, Op& op) {
-  lua_CFunction fast = op.family->check == nullptr ? find_fast_op(op.family->name) : nullptr;
-  lua_pushlightuserdata(L, &op);
-  lua_pushcclosure(L, fast != nullptr ? fast : &guarded<&op_function, TorchTranslate>, 1);
 }
 
 void push_method(lua_State* L, Op& op) {

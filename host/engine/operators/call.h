@@ -21,12 +21,9 @@ Op* find_op(Vm& vm, const std::string& name);
 // operator, argument, shapes and dtypes.
 int call_op(lua_State* L, Op& op);
 
-// Pushes a C function that calls the operator; where there is a typed fast path, one that tries it
-// first.
-void push_op(lua_State* L, Op& op);
-
-// The same for a method of tensors: its first argument becomes the parameter `self`, which is not
-// always the first.
+// Pushes a C function that calls the operator as a method of tensors: its first argument becomes
+// the parameter `self`, which is not always the first. Where there is a typed fast path, the
+// function tries it first.
 void push_method(lua_State* L, Op& op);
 
 // The error of an operator: its name, LibTorch's text and the arguments on the stack.

@@ -20,8 +20,6 @@ namespace {
 
 std::string settings_path() { return runtime_folder() + "/resources.json"; }
 
-}  // namespace
-
 std::optional<int> cpus_setting() {
   const std::string path = settings_path();
   std::ifstream file(path);
@@ -36,6 +34,8 @@ std::optional<int> cpus_setting() {
                                         "): set it again with `rtrain resources --set cpus=N`"));
   }
 }
+
+}  // namespace
 
 void set_cpus_setting(std::optional<int> cpus) {
   const std::string path = settings_path();

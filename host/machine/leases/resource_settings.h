@@ -6,12 +6,12 @@
 
 namespace rtrain {
 
-// What was set; nothing: the host's own number counts. Throws kEnvironment without a runtime folder
-// or for a file that cannot be read.
-std::optional<int> cpus_setting();
+// Nothing: the host's own number counts. Throws kEnvironment without a runtime folder or for a file
+// that cannot be written.
 void set_cpus_setting(std::optional<int> cpus);
 
-// The cores that runs may use together: the setting, else available_cores().
+// The cores that runs may use together: the setting, else available_cores(). Throws kEnvironment
+// without a runtime folder or for a file that cannot be read.
 int offered_cores();
 
 }  // namespace rtrain

@@ -25,6 +25,13 @@ std::string path_below(const std::string& path, const std::string& parent) {
   return path.substr(parent.size() + 1);
 }
 
+// Whether the folder is one of the run's committed checkpoints.
+bool is_committed(const std::string& folder, const std::string& run_path) {
+  const std::string below = path_below(real_path(folder), real_path(run_path) + "/checkpoints");
+  if (below.empty() || below.find('/') != std::string::npos) return false;
+  return path_exists(cat(folder, "/", kManifestName));
+}
+
 }  // namespace
 
 void check_is_folder(const std::string& folder) {
@@ -35,12 +42,6 @@ void check_is_folder(const std::string& folder) {
                 cat("no checkpoint folder ", folder, ": No such file or directory"));
   }
   throw Error(Code::kCheckpoint, cat("the checkpoint ", folder, " is not a folder"));
-}
-
-bool is_committed(const std::string& folder, const std::string& run_path) {
-  const std::string below = path_below(real_path(folder), real_path(run_path) + "/checkpoints");
-  if (below.empty() || below.find('/') != std::string::npos) return false;
-  return path_exists(cat(folder, "/", kManifestName));
 }
 
 std::string folder_inside_run(const std::string& folder, const std::string& run_path,

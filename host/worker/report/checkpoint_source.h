@@ -19,7 +19,4 @@ std::string folder_inside_run(const std::string& folder, const std::string& run_
 // Throws kArgument when deleting the folder would take files of the run with it.
 void check_deletable(const std::string& folder, const std::string& run_path);
 
-// Whether the folder is one of the run's committed checkpoints.
-bool is_committed(const std::string& folder, const std::string& run_path);
-
 }  // namespace rtrain
