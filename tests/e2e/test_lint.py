@@ -305,6 +305,52 @@ def test_what_is_in_use_is_clean(lint_dead):
     assert lint_dead(ALIVE) == (0, "")
 
 
+@pytest.fixture
+def lint_commits(tmp_path):
+    """Runs lint-commits over a repository with commits of these first lines behind its start: exit code, output."""
+
+    def git(*arguments):
+        command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", tmp_path, *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    def run(*lines, start=None):
+        git("init", "-q")
+        git("commit", "-q", "--allow-empty", "-m", "A start that no rule allows; it is old.")
+        start = start or git("rev-parse", "HEAD")
+        for line in lines:
+            git("commit", "-q", "--allow-empty", "-m", line, "-m", "Problem: a long body. " + "x" * 100)
+        done = subprocess.run(
+            [SOURCE / "scripts" / "lint-commits", tmp_path, start], capture_output=True, text=True, timeout=60
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "line, wrong",
+    [
+        ("cli: " + "x" * 68, "has 73 characters, at most 72"),
+        ("a summary without its area", "does not begin with `area: `"),
+        ("Area: a summary", "does not begin with `area: `"),
+        ("cli: a summary.", "ends with a full stop"),
+        ("cli: one thing; another one", "has two topics: make two commits of it"),
+    ],
+)
+def test_a_first_line_that_is_wrong_is_named(lint_commits, line, wrong):
+    code, said = lint_commits("cli: right", line)
+    assert code == 1
+    assert re.fullmatch(rf"[0-9a-f]{{7,}} {re.escape(wrong)}: {re.escape(line)}\n", said)
+
+
+def test_first_lines_that_are_right_are_clean(lint_commits):
+    assert lint_commits("cli: " + "x" * 67, "tests, host/store: two areas, Words.lua", "lint: v1.2 is read") == (0, "")
+
+
+def test_commits_that_are_not_there_are_not_checked(lint_commits):
+    assert lint_commits("wrong", start="0" * 40) == (0, "")
+
+
 WEB = {
     "web/a.js": "import {b} from './b.js';\n\nconst [c, {d: e}] = b(`${() => `}`}`, /[/}]/);\nc(e);\n",
     "web/b.js": "// not used: `f`\nexport const b = (value) => value;\n",
