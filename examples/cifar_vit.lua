@@ -1,7 +1,7 @@
 -- VisionTransformer on CIFAR-10 with a DataLoader, on two workers: rtrain run examples/cifar_vit.lua
 --
--- Counterpart: step 2 of "Distributing your PyTorch Training Code with Ray Train and Ray Data". The marks [1] … [3] are the
--- original's: what differs from examples/single_machine.lua.
+-- Ray equivalent: step 2 of "Distributing your PyTorch Training Code with Ray Train and Ray Data". The marks [1] … [3] are
+-- the original's: what differs from examples/single_machine.lua.
 --
 -- Images: $RTRAIN_DATA/cifar10; `-- --download` fetches them from the mirror $RTRAIN_DATA_URL, --set dataset=shapes10
 -- needs no files. Shorter: --set limit=2000 --set test_limit=1000.

@@ -1,6 +1,6 @@
 -- VisionTransformer on CIFAR-10's Parquet files with rtrain.data: rtrain run examples/cifar_vit_data.lua [-- FOLDER [COUNT]]
 --
--- Counterpart: step 3 of "Distributing your PyTorch Training Code with Ray Train and Ray Data": read_parquet, map and
+-- Ray equivalent: step 3 of "Distributing your PyTorch Training Code with Ray Train and Ray Data": read_parquet, map and
 -- iter_torch_batches instead of a DataLoader. The marks [1] and [2] are the original's: what differs from
 -- examples/cifar_vit.lua.
 --

@@ -1,8 +1,8 @@
 -- A convolutional network on MNIST, fed from a Dataset: rtrain run examples/mnist_convnet.lua [-- IMAGES [COUNT] [--download]]
 --
--- Counterpart: "PyTorch distributed training, a complete example" (Ray Train deep dive, 6.1): Dataset shards, Adadelta, resume
--- from checkpoint.pt, checkpoints of rank 0, the best two by accuracy kept, two failures allowed; the best model reads new
--- images at the end. A worker that is killed is replaced, and the run goes on from the latest checkpoint.
+-- Ray equivalent: "PyTorch distributed training, a complete example" (Ray Train deep dive, 6.1): Dataset shards, Adadelta,
+-- resume from checkpoint.pt, checkpoints of rank 0, the best two by accuracy kept, two failures allowed; the best model
+-- reads new images at the end. A worker that is killed is replaced, and the run goes on from the latest checkpoint.
 --
 -- IMAGES is mnist ($RTRAIN_DATA/mnist; default) or fashion-mnist (Debian's package dataset-fashion-mnist), COUNT how many of
 -- them to train on; --download fetches what is missing from the mirror $RTRAIN_DATA_URL. Three epochs (--set epochs=3) are

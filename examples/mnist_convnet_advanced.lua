@@ -1,6 +1,6 @@
 -- What a longer run adds to mnist_convnet.lua: rtrain run examples/mnist_convnet_advanced.lua [-- IMAGES [COUNT] [--download]]
 --
--- Counterpart: "Advanced features" and "Best practices for performance" (Ray Train deep dive, 6.1.5 to 6.2), one program
+-- Ray equivalent: "Advanced features" and "Best practices for performance" (Ray Train deep dive, 6.1.5 to 6.2), one program
 -- instead of nine pieces. Each part has a key of train_loop_config: amp (autocast in bfloat16 and a GradScaler), gamma
 -- (StepLR), patience (early stopping), accumulation_steps (gradient accumulation), compress (gradients travel as float16).
 --
@@ -85,7 +85,7 @@ local function validate(training)
   return (sums[0] / sums[2]):item(), (sums[1] / sums[2]):item()
 end
 
--- What the machine does, beside the metrics of the training.
+-- Figures of the machine, next to the metrics of the training.
 local function system_metrics(start_time)
   return train.time.monotonic() - start_time, train.psutil.virtual_memory().percent, train.psutil.cpu_percent(),
     torch.cuda.is_available() and torch.cuda.memory_allocated() or 0
@@ -107,7 +107,7 @@ local function train_loop_per_worker(config)
   local training = {
     config = config, model = model, criterion = nn.NLLLoss(), optimizer = optimizer,
     scaler = torch.amp.GradScaler('cpu', {enabled = config.amp}),
-    -- Prepared once and kept; shuffled anew in each epoch.
+    -- Prepared once and kept; shuffled again in each epoch.
     train_loader = train.get_dataset_shard('train'):materialize():iter_torch_batches {
       batch_size = config.batch_size, local_shuffle_buffer_size = 2000},
     valid_loader = train.get_dataset_shard('valid'):iter_torch_batches {batch_size = 500},

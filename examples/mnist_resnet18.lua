@@ -1,6 +1,6 @@
 -- ResNet-18 on MNIST: rtrain run examples/mnist_resnet18.lua
 --
--- Counterpart: the notebook "Introduction to Ray Train" (PyTorch, ResNet-18, MNIST). Two workers share each global batch of
+-- Ray equivalent: the notebook "Introduction to Ray Train" (PyTorch, ResNet-18, MNIST). Two workers share each global batch of
 -- 128 images; rank 0 reports and saves. Then this script, outside the workers, prints the table of the metrics, loads the
 -- checkpoint into a model of its own and lets it read images that it has not seen.
 --

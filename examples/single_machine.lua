@@ -1,6 +1,6 @@
 -- VisionTransformer on CIFAR-10, one process, no Train API: rtrain exec examples/single_machine.lua
 --
--- Counterpart: step 1 of "Distributing your PyTorch Training Code with Ray Train and Ray Data", the plain loop that
+-- Ray equivalent: step 1 of "Distributing your PyTorch Training Code with Ray Train and Ray Data", the plain loop that
 -- cifar_vit.lua and cifar_vit_data.lua distribute.
 --
 -- Images: $RTRAIN_DATA/cifar10; --download fetches them from the mirror $RTRAIN_DATA_URL, and `rtrain exec

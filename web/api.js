@@ -24,7 +24,7 @@ const checked = async (response) => {
   let message = `${response.status} ${response.statusText}`;
   try {
     message = (await response.json()).error.message;
-  } catch { /* it was no document of ours */ }
+  } catch { /* it was not a document of ours */ }
   throw new ApiError(response.status, message);
 };
 

@@ -14,7 +14,7 @@ const roundStep = (least) => {
 /** No step is finer: numbers of that size are so far from their neighbours. */
 const finestStep = (from, to) => Math.max(LEAST, Math.max(Math.abs(from), Math.abs(to)) * Number.EPSILON);
 
-/** The logarithm of to / from, where that is no double either. */
+/** The logarithm of to / from, where that is not a double either. */
 const logRatio = (from, to) =>
   (to / from >= LEAST && to / from <= MOST ? Math.log(to / from) : Math.log(to) - Math.log(from));
 

@@ -54,7 +54,7 @@ const nodes = ({run, ...query}) => pageOf('nodes', answerOf('api/runs').filter((
 
 const LISTS = ['steps', 'times', 'min', 'max', 'mean', 'counts', 'nonfinite'];
 
-/** The parts within the steps: a part of the file is no finer than the whole. */
+/** The parts within the steps: a part of the file is not finer than the whole. */
 const curve = (path, {name, rank = 0, from, to}) => {
   const whole = answerOf(path, {name, rank});
   if (!whole) return {name, rank, total: 0, steps: [], times: [], min: [], nonfinite: []};

@@ -95,7 +95,7 @@ foreach(lib arrow parquet)
   target_include_directories(arrow::${lib} SYSTEM INTERFACE ${ARROW_ROOT}/include)
 endforeach()
 
-# Headers of the CUDA 13 toolkit for host/cuda/: its own folder, or what the wheels of NVIDIA brought beside LibTorch. Its
+# Headers of the CUDA 13 toolkit for host/cuda/: its own folder, or files of NVIDIA's wheels next to LibTorch. Its
 # libraries are not linked: LibTorch's CUDA library brings them when it is loaded. Of several toolkits that of the release
 # which LibTorch was built with ("13.0") is taken, where there is one.
 file(STRINGS ${TORCH_ROOT}/version.py torch_cuda REGEX "^cuda: .*= '")
@@ -126,7 +126,7 @@ rtrain_cuda_version("${CUDA_INCLUDE}" cuda_version)
 find_path(NCCL_INCLUDE nccl.h HINTS ${TORCH_ROOT}/../nvidia/nccl/include ${CUDA_INCLUDE} NO_DEFAULT_PATH)
 if(NOT NCCL_INCLUDE AND cuda_version GREATER_EQUAL 13000)
   set(RTRAIN_CUDA OFF)
-  message(NOTICE "CUDA is left out: no nccl.h in the toolkit (${CUDA_INCLUDE}) or beside LibTorch")
+  message(NOTICE "CUDA is left out: no nccl.h in the toolkit (${CUDA_INCLUDE}) or next to LibTorch")
 elseif(cuda_version GREATER_EQUAL 13000 AND cuda_version LESS 14000)
   set(RTRAIN_CUDA ON)
   add_library(cuda_headers INTERFACE)

@@ -10,7 +10,7 @@ import tempfile
 import archive
 
 PLACE = "opt/rtrain"
-# What a run needs beside rtrain: the C library, and certificates for object stores. Of documentation the licences stay.
+# A run needs, besides rtrain: the C library, and certificates for object stores. Of documentation the licences stay.
 BASE = [
     "mmdebstrap",
     "--quiet",

@@ -8,7 +8,7 @@ import queue
 import socket
 import threading
 
-_AT_ONCE = 16384  # bytes: the kernel takes so many whole or not at all
+_AT_ONCE = 16384  # bytes: the kernel takes that many whole or not at all
 _LONGEST = 1 << 20  # bytes: the worker reads no longer line
 _LOCK = threading.RLock()
 _link = None
@@ -144,5 +144,5 @@ def _text(value, where):
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            raise TypeError(f"{where}: {value!r} is no text that UTF-8 has") from error
+            raise TypeError(f"{where}: {value!r} is not text that UTF-8 can hold") from error
     return value

@@ -1,4 +1,4 @@
--- Two workers that meet in a collective at every step; the driver stops one of them for ever.
+-- Two workers that call a collective at every step; the driver stops one of them for ever.
 local torch = require 'torch'
 local train = require 'rtrain'
 

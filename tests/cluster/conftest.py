@@ -104,7 +104,7 @@ class SlurmUser:
         return self.start(*command).wait(timeout)
 
     def srun(self, *args, tasks=1):
-        """`srun rtrain …` on both hosts, with so many tasks on each."""
+        """`srun rtrain …` on both hosts, with that many tasks on each."""
         shape = [f"--ntasks-per-node={tasks}", f"--cpus-per-task={2 // tasks}"]
         return self.start("srun", "-K", "-N2", *shape, e2e.RTRAIN, *args)
 

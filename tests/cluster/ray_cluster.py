@@ -46,7 +46,7 @@ class RayCluster:
             subprocess.Popen(host.command(*words), env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
 
     def _wait(self, nodes):
-        """Until so many nodes are alive."""
+        """Until that many nodes are alive."""
         script = (
             f"import ray; ray.init('{self.address}', log_to_driver=False); "
             "print(sum(node['Alive'] for node in ray.nodes()))"

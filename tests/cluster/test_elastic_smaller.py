@@ -31,7 +31,7 @@ def hosts(three_hosts):
 
 
 def start(rtrain, job, num_workers, nodes, cores, limits="", **places):
-    """A job of so many cores on each host, whose ranks all wait; what they have reported has come to node 0."""
+    """A job of that many cores on each host, whose ranks all wait; their reports have come to node 0."""
     text = smaller(num_workers, limits=f"node_timeout_s = 2{limits}", **{"at_step": WAIT, **places})
     running = job(
         "run", rtrain.script(text), nodes=nodes, counts=(1,) * len(nodes), env={"SLURM_CPUS_ON_NODE": str(cores)}

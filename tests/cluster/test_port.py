@@ -40,7 +40,7 @@ def derived_key(secret, identity):
 
 
 class Strangers:
-    """What a host that is no part of the run does to its port."""
+    """A host outside the run connects to its port."""
 
     def __init__(self, host, contact, folder):
         self.host, self.folder = host, folder

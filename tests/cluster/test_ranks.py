@@ -18,7 +18,7 @@ PLACES = """
 
 
 def places_of(counts):
-    """What the ranks print in that script, with so many of them on each host."""
+    """The output of the ranks in that script, with that many of them on each host."""
     total, sizes = sum(counts), list(enumerate(counts))
     ranks = [(node, local, size) for node, size in sizes for local in range(size)]
     return [

@@ -312,7 +312,7 @@ def wait_until(condition, timeout_s=60, message="the condition"):
 
 
 def set_cpus(rtrain, cpus):
-    """So many cores are offered to its runs."""
+    """That many cores are offered to its runs."""
     result = rtrain("resources", "--set", f"cpus={cpus}")
     assert result.returncode == 0, result.stderr
 

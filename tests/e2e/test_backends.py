@@ -1,4 +1,4 @@
-"""A Backend of one's own: what it does with the workers around the train function, and how its errors are told."""
+"""A Backend of a user: its calls to workers before and after the train function, and how its errors are reported."""
 
 import pytest
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-# Prints what it is told.
+# Prints the arguments of each call.
 TRACE = """
 local train = require 'rtrain'
 local Trace = train.UserCallback:extend('Trace')

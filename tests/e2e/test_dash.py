@@ -313,8 +313,8 @@ def test_every_action_needs_the_right_to_write(dash, trained):
             "those who only look": (403, {"Cookie": looks, "Origin": own}),
             "their token": (403, {"Authorization": f"Bearer {server.viewer()}"}),
         }
-        for who, (status, headers) in attacks.items():
-            assert server.post(path, body, token=False, **headers).status == status, (name, who)
+        for attacker, (status, headers) in attacks.items():
+            assert server.post(path, body, token=False, **headers).status == status, (name, attacker)
         in_address = server.post(f"{path}?token={server.token}", body, token=False, Origin=own)
         assert in_address.status == 401, "a link must not change anything"
         assert server.ask(path).status == 405, "nor a picture's address"
@@ -1186,7 +1186,7 @@ def test_a_long_recording_holds_up_nobody(endless):
     """Neither other requests, nor the end of the server."""
     body = json.dumps({"rank": 0, "seconds": 60})
     connections = []
-    for _ in range(4):  # the first one records, the others are told so
+    for _ in range(4):  # the first one records, the others get that answer
         connections.append(http.client.HTTPConnection("127.0.0.1", endless.port, timeout=60))
         connections[-1].request(
             "POST",
@@ -1324,7 +1324,7 @@ def test_metrics_are_open_metrics_to_prometheus(rtrain, families):
     assert server.stop().returncode == 0
 
 
-# Names of PromQL that are followed by what is no series.
+# Names of PromQL; a word that follows one of them is not a series.
 WORDS = {"delta", "deriv", "and", "on", "instance", "max_over_time", "min_over_time", "predict_linear", "label_values"}
 
 

@@ -286,7 +286,7 @@ end), {batch_size = 8}):gsub('\\n', ' ')))
     shapes, null, filtered = lua(rtrain, text).splitlines()
     folder = rtrain.folder / "in"
     assert (
-        "column 'x' make no tensor, since they differ in shape or are no tensors: row 0 of the batch (row 0 "
+        "column 'x' make no tensor, since they differ in shape or are not tensors: row 0 of the batch (row 0 "
         f"of {folder}/a.jsonl) "
         f"is float32 [2], row 4 of the batch (row 1 of {folder}/b.jsonl) is float32 [3]" in shapes
     )

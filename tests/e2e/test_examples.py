@@ -29,7 +29,7 @@ def write_images(folder, name, count):
 
 
 def with_images(rtrain, count, test_count):
-    """rtrain with an MNIST and a FashionMNIST of so many training and test images."""
+    """rtrain with an MNIST and a FashionMNIST of that many training and test images."""
     for name in ("mnist", "fashion-mnist"):
         folder = rtrain.folder / "data" / name
         folder.mkdir(parents=True)

@@ -502,7 +502,7 @@ def test_a_disk_too_small_for_the_checkpoint(rtrain, small_disk, save):
     disk = small_disk("4m")
     result = rtrain.run(CHECKPOINT_OF_8_MB.replace("@SAVE@", save), "--storage", disk)
     assert result.returncode == 4, result.stderr
-    # Whichever meets the full disk first: the worker with its file, or the controller with its database.
+    # Whichever finds the full disk first: the worker with its file, or the controller with its database.
     assert str(disk) in result.stderr and re.search("No space left|is full", result.stderr), result.stderr
     assert rtrain.json("checkpoints", "large", "--storage", disk) == []
     assert rtrain.json("show", "large", "--storage", disk)["status"] == "ERRORED"

@@ -16,7 +16,8 @@ from fake_driver import FAKE_DRIVER, simulate_gpus
 
 KILLS = pathlib.Path(__file__).resolve().parent.parent / "random_kills" / "elastic.py"
 
-# The gradients meet on the devices, where the parameters are; the optimizer computes on the CPU. Prints each rank's parameters.
+# The gradients are reduced on the devices, where the parameters are; the optimizer computes on the CPU. Prints the
+# parameters of each rank.
 TRAINING = """
 local files = require 'files'
 local torch, train = require 'torch', require 'rtrain'

@@ -233,7 +233,7 @@ def test_the_shard_of_a_dataset_is_dealt_out_again(rtrain):
 
 
 def test_train_loop_goes_on_with_fewer_ranks(rtrain):
-    """Gradients are gathered over two batches, and what is left of the epoch is no multiple of that."""
+    """Gradients are gathered over two batches, and the rest of the epoch is not a multiple of that."""
     set_cpus(rtrain, 3)
     rtrain.env["RTRAIN_FAULT"] = NO_FOURTH
     result = rtrain.run_ok("""

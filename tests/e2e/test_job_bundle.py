@@ -39,7 +39,7 @@ def project(rtrain):
         "unused.lua": "error 'nobody requires it'",
         "data/deep/words.txt": "a few words",
         "data/empty": "",
-        "beside.txt": "not asked for",
+        "other.txt": "not asked for",
     }.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)

@@ -94,7 +94,7 @@ def add_times(document, times):
         times[line["line"]] = (own + line["self_s"] - line["waiting_s"], total + line["total_s"])
 
 
-# Of so many samples, some are of other threads, and do not count. What is left errs by chance less often than
+# Some of these samples are of other threads, and do not count. The rest errs by chance less often than
 # once in a million tests: a sixth of the time is of the second line.
 ENOUGH, COUNTING = 100, 60
 

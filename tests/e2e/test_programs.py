@@ -323,7 +323,7 @@ def test_what_python_cannot_report_is_told_at_its_line(rtrain, python):
     "metrics, words",
     [
         ("{'a': [1, None]}", "TypeError: metrics['a'][1] is None"),
-        ("{'a': chr(0xd800)}", "TypeError: metrics['a']: '\\ud800' is no text that UTF-8 has"),
+        ("{'a': chr(0xd800)}", "TypeError: metrics['a']: '\\ud800' is not text that UTF-8 can hold"),
         ("{'a': 'x' * 2 ** 20}", "ValueError: report: 1048613 bytes as JSON, at most 1048576 are read"),
     ],
 )

@@ -226,7 +226,7 @@ def test_edit_runs_what_the_editor_has_written(piped, rtrain):
     editor.write_text('#!/bin/sh\ncat "$1" > seen\nprintf "local edited = 6\\nedited * 7\\n" > "$1"\n')
     editor.chmod(0o755)
     result = piped("base = 1\n%edit\nedited\n", EDITOR=str(editor), VISUAL="")
-    assert result.returncode == 1, "two statements are no expression"
+    assert result.returncode == 1, "two statements are not an expression"
     editor.write_text('#!/bin/sh\ncat "$1" > seen\nprintf "local edited = 6\\nprint(edited * 7)\\n" > "$1"\n')
     result = piped("base = 1\n%edit\nedited\n", EDITOR=str(editor))
     assert lines_of(result) == ["42", "6"] and result.returncode == 0, result.stderr

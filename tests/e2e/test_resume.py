@@ -59,7 +59,7 @@ def paused(rtrain, *args, epoch=3):
 
 
 def kill(running):
-    """As the machine's death ends a controller: nothing is told to anybody."""
+    """As the death of the machine ends a controller: no other process gets a message."""
     running.send(signal.SIGKILL)
     running.process.wait()
 
@@ -151,7 +151,7 @@ def stopped_before_the_lock(rtrain, *args):
     return running
 
 
-# Who begins is told that the name is taken, who goes on that the run is live: whenever the other one was first.
+# A new run says that the name is taken, a resumed one that the run is live: whichever was second.
 CODE_OF_A_TAKEN_NAME = {"never": 3, "auto": 4, "must": 4}
 
 

@@ -1,4 +1,5 @@
-"""The memory that the processes of a run share, written over by one of them: the controller goes on and does as it is told."""
+"""The memory that the processes of a run share, written over by one of them: the controller still
+obeys commands."""
 
 import os
 import pathlib

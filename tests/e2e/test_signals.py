@@ -15,7 +15,7 @@ import pytest
 
 from conftest import RTRAIN, Running, leftovers, processes_of, wait_until
 
-# Two ranks that meet between two calls of stop_requested(): one that was told earlier than the other would hang it.
+# Two ranks with a collective between two calls of stop_requested(): an answer to one that comes a call earlier would hang it.
 TRAIN = """
 local epochs, files, train = require 'epochs', require 'files', require 'rtrain'
 local trainer = train.DataParallelTrainer{

@@ -76,4 +76,4 @@ end
 """)
     told = told_at(result)
     assert len(told) == 36
-    assert len(set(told)) == 12, "each run's ranks were told at one step"
+    assert len(set(told)) == 12, "each run's ranks got the request at one step"

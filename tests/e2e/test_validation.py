@@ -1,4 +1,4 @@
-"""Checkpoints validated next to the training, and what ranks are told about all of them."""
+"""Checkpoints validated next to the training, and what ranks can ask about all of them."""
 
 import os
 import signal

@@ -43,7 +43,7 @@ train.TorchTrainer {
 
 
 class Stepped:
-    """A run that goes on as far as it is told."""
+    """A run that makes as many steps as a test asks for."""
 
     def __init__(self, rtrain, name):
         self._rtrain, self._file, self.name = rtrain, rtrain.folder / f"{name}.steps", name

@@ -11,7 +11,7 @@ import pytest
 
 from conftest import RTRAIN, wait_until
 
-# Two ranks that meet at every step; rank 1 does something else at step 20, and leaves a file `odd` before.
+# Two ranks that call a collective at every step; rank 1 does something else at step 20, and leaves a file `odd` before.
 MEETING = """
 local torch = require 'torch'
 local train = require 'rtrain'

@@ -1,5 +1,5 @@
 """A worker that sends what makes no sense is ended with an error; its controller lives on. Each message of the channel between
-them, with fields that are missing, of another type, out of range and deeply nested, and frames that are no message."""
+them, with fields that are missing, of another type, out of range and deeply nested, and frames without a message."""
 
 import itertools
 import os
@@ -141,7 +141,7 @@ def broken(name, fields):
 
 
 def no_messages():
-    """Frames whose body is no message."""
+    """Frames whose body is not a message."""
     yield frame(b"")
     yield frame(b"\xdd\xff\xff\xff\xff")
     yield frame(b"\xdf\xff\xff\xff\xff")

@@ -3,7 +3,7 @@
 
   sweep.py points                 killed at every fault point, in the controller and in either worker
   sweep.py io [--errno ENOSPC]    every system call on the storage fails once; also short writes and EINTR
-  sweep.py kills [--kills 10000]  killed at every system call of the saves, again and again until so many are done
+  sweep.py kills [--kills 10000]  killed at every system call of the saves, again and again until that many are done
 
 The tests of tests/e2e/test_fault_sweep.py do a sample of each. Prints a line a thousand kills and what broke; status 1 then.
 """
@@ -77,7 +77,7 @@ def check_after_error(saver, rules):
 
 
 def at_syscalls(saver, tally, kills):
-    """SIGKILL at each system call of the saves, again and again: the threads never meet twice in the same order."""
+    """SIGKILL at each system call of the saves, again and again: the threads never run twice in the same order."""
     while tally.tried < kills:
         for role in ("controller", "worker"):
             for n in itertools.count(1):
@@ -110,7 +110,7 @@ def kill_at_syscall(saver, tally, role, n):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("sweep", choices=("points", "io", "kills"))
-    parser.add_argument("--every", type=int, default=1, help="points, io: only each so many-th place")
+    parser.add_argument("--every", type=int, default=1, help="points, io: only each n-th place")
     parser.add_argument("--errno", action="append", help="for io; ENOSPC and EIO")
     parser.add_argument("--kills", type=int, default=10000)
     options = parser.parse_args()

@@ -1,4 +1,4 @@
--- Streams and events of a true GPU: work overlaps, waits are kept, times are measured. gpu: at most 60 s
+-- Streams and events of a real GPU: work overlaps, waits are kept, times are measured. gpu: at most 60 s
 local lu = require 'luaunit'
 local torch = require 'torch'
 

@@ -1,4 +1,4 @@
--- train.async_save: the values of the moment, written by a thread; what goes wrong is told by whoever waits.
+-- train.async_save: the values of the moment, written by a thread; wait() raises the errors.
 
 local lu = require 'luaunit'
 local torch = require 'torch'

@@ -1,4 +1,4 @@
--- What whoever watches a loop over batches is told: of a DataLoader and of a dataset.
+-- The calls to a watcher of a loop over batches: of a DataLoader and of a dataset.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local data = torch.utils.data

@@ -83,7 +83,7 @@ function TestMethodCall:test_a_forward_that_does_not_use_its_self_is_told_too()
   local unbound = Activation.forward
   Softer.forward = unbound
   lu.assertEquals(Softer()(x):item(), 1)
-  -- Where a class is no module, forward is a name like others: autograd.Function's has a context first.
+  -- Where a class is not a module, forward is a name like others: autograd.Function's has a context first.
   local Twice = torch.autograd.Function:extend('Twice')
   function Twice.forward(self, value) self:save_for_backward(value) return value * 2 end
   function Twice.backward(_, grad) return grad * 2 end

@@ -83,7 +83,7 @@ function TestSafetensors.test_views_are_saved_as_contiguous_copies()
   lu.assertEquals(out:tolist(), {{0, 3}, {1, 4}, {2, 5}})
   lu.assertTrue(out:is_contiguous())
   lu.assertEquals(#read() % 64, 24)
-  torch.save_safetensors({row = x[0], other = x[1], none = x[torch.slice(0, 0)]}, path)  -- parts that do not meet
+  torch.save_safetensors({row = x[0], other = x[1], none = x[torch.slice(0, 0)]}, path)  -- parts that do not touch
   lu.assertEquals(torch.load_safetensors(path).other:tolist(), {3, 4, 5})
   lu.assertEquals(torch.load_safetensors(path).none.shape[2], 3)
   torch.save_safetensors({c = torch.ones(2):to 'complex64':conj()}, path)

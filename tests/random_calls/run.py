@@ -59,7 +59,7 @@ class Run:
                 return late
 
     def part(self, seed, calls):
-        """Makes up to so many calls; the number that were made."""
+        """Makes up to that many calls; the number that were made."""
         self.progress.unlink(missing_ok=True)
         environment = {**os.environ, "LUA_PATH": f"{HERE}/?.lua;;", "OMP_NUM_THREADS": "1"}
         command = [os.environ["RTRAIN"], "exec", str(HERE / "calls.lua"), str(seed), str(calls), str(self.progress)]

@@ -109,7 +109,7 @@ class ElasticRun:
         return [], False
 
     def harass(self, choice):
-        """Kills as often as it is told to, or until the run has ended."""
+        """Kills as often as asked for, or until the run has ended."""
         spared, kills_of_a_heal = None, 0
         while len(self.killed) < self.options.kills and self.process.poll() is None:
             pids, is_whole = self.newest()

@@ -7,8 +7,8 @@
 
 namespace rtrain {
 
-// Serves node 0 as all other nodes of the job until each of them was told to leave. On a SimBoard's
-// `kill` the ranks of the nodes up to that one die.
+// Serves node 0 as all other nodes of the job until each of them was asked to leave. On a
+// SimBoard's `kill` the ranks of the nodes up to that one die.
 void run_sim_agents(const JobSpec& job, int last_killed_node);
 
 }  // namespace rtrain

@@ -461,7 +461,7 @@ void RunWorld::act(const action::EndAttempt& a) {
   demand(num_alive() == 0, "2: an attempt ends while a process lives");
   demand(!is_writing(Row::kEnd), "an attempt ends twice");
   demand(begun_ == machine_.attempt, "an attempt ends whose row is not open");
-  demand(a.status >= RunState::kErrored, "an attempt ends in a state that is no end");
+  demand(a.status >= RunState::kErrored, "an attempt ends in a state that is not an end");
   demand((a.status == RunState::kFinished) == !a.error,
          "an attempt ends with an error and without one");
   if (a.error && a.error->cause.code() == Code::kPeerLost) {
@@ -492,7 +492,7 @@ void RunWorld::act(const action::EndRun& a) {
   demand(num_alive() == 0, "the run ends while a process lives");
   demand(!is_writing(Row::kRun), "the run ends twice");
   demand(!begun_, "the run ends while the row of an attempt is open");
-  demand(a.status >= RunState::kErrored, "the run ends in a state that is no end");
+  demand(a.status >= RunState::kErrored, "the run ends in a state that is not an end");
   demand(a.status != RunState::kAborted || is_stopped_ || is_terminated_,
          "a run is aborted that nobody stopped");
   demand(a.status != RunState::kPreempted || is_terminated_,

@@ -1,9 +1,9 @@
 // tests/sim/stop_world.h: ranks that are asked to stop at the same call, simulated, around
 // host/decide/stop_agreement.h.
 //
-// Each rank calls train.stop_requested() in a loop and meets the others in a collective between two
-// calls. Orders and answers take their time, each rank's in order; ranks leave, and processes stand
-// still for a while.
+// Each rank calls train.stop_requested() in a loop and calls a collective with the others between
+// two calls. Orders and answers take their time, each rank's in order; ranks leave, and processes
+// stand still for a while.
 #pragma once
 
 #include <deque>

@@ -3,7 +3,7 @@
 //
 //   echo      says hello, then sends every message back; leaves at `exit` with the code 3
 //   print     prints "one", "two" on stdout, "three" on stderr, says hello; leaves at `exit`
-//   nonsense  writes bytes that are no message, and stays
+//   nonsense  writes bytes that are not a message, and stays
 //   daemon    starts a process in a session of its own that holds descriptor 7, and says hello
 //   flood     says hello, prints 1 MiB, and says `printed`
 //   validate  a validation: returns {acc = 0.75} for its `start`

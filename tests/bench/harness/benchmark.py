@@ -42,7 +42,7 @@ class Benchmark:
     goals: list
     sides: dict  # name -> function() -> {metric: value}
     warm_up: bool = False
-    rounds: int = 0  # at most so many, where one takes minutes; 0: as many as asked for
+    rounds: int = 0  # at most that many, where one takes minutes; 0: as many as asked for
     skipped: dict = field(default_factory=dict)  # side -> why
     notes: list = field(default_factory=list)
 

@@ -96,7 +96,7 @@ def rtrain_environment(config):
 
 
 def start_torchrun(config, script, settings, max_failures=0, environment=None, name="torchrun"):
-    """With failures a rendezvous of its own: plain torchrun's restarts meet the addresses of the dead group."""
+    """With failures a rendezvous of its own: plain torchrun's restarts find the addresses of the dead group."""
     if max_failures:
         rendezvous = ["--standalone", "--max-restarts", str(max_failures)]
     else:

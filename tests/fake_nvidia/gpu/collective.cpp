@@ -1,4 +1,4 @@
-// NCCL on the fake device: processes meet in a file of /dev/shm and really exchange and reduce.
+// NCCL on the fake device: processes share a file of /dev/shm and really exchange and reduce.
 // Each collective runs on the thread of its stream and, like the real one, waits for ever for a
 // rank that does not come. FAKE_NCCL_HANG=all_reduce,…: those never end. FAKE_NCCL_ASYNC_ERROR=N:
 // what ncclCommGetAsyncError answers after the first collective. FAKE_NCCL_SEES_DEATHS=1: it
@@ -67,7 +67,7 @@ bool wait(const Communicator& comm, Condition condition) {
 }
 
 // False where the communicator was aborted.
-bool meet(const Communicator& comm) {
+bool wait_for_all(const Communicator& comm) {
   Board& board = *comm.board;
   const int round = board.round;
   if (++board.arrived == comm.ranks) {
@@ -188,15 +188,15 @@ void reduce_slots(const Communicator& comm, void* out, size_t count, ncclDataTyp
 }
 
 // Calls publish(at, size) to fill this rank's slot and take(at, size) when all slots are filled,
-// for each chunk of so many bytes.
+// for each chunk of that many bytes.
 template <typename Publish, typename Take>
 void in_chunks(const Communicator& comm, size_t bytes, Publish publish, Take take) {
   for (size_t at = 0; at < bytes; at += kChunk) {
     const size_t size = std::min(kChunk, bytes - at);
     publish(at, size);
-    if (!meet(comm)) return;
+    if (!wait_for_all(comm)) return;
     take(at, size);
-    if (!meet(comm)) return;
+    if (!wait_for_all(comm)) return;
   }
 }
 

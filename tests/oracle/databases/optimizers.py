@@ -36,7 +36,7 @@ def trained(cls, name, kwargs, dtype, sparse):
 
 
 def cases(info, dtype):
-    """(what rtrain is told, what Python is told, whether every bit counts)"""
+    """(options for rtrain, options for Python, whether every bit counts)"""
     name = info.optim_cls.__name__
     for sample in info.optim_inputs_func(device="cpu"):
         told = {k: plain(v) for k, v in sample.kwargs.items()}

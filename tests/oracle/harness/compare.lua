@@ -48,7 +48,7 @@ local function sums(numbers, tolerance)
       for k = 0, 2 do
         local term = weight(i - 1, k) * x
         out[k + 2] = out[k + 2] + term
-        -- 1e-6: the sum is kept with so many digits.
+        -- 1e-6: the sum is kept with that many digits.
         slack[k + 2] = slack[k + 2] + math.abs(term) * (tolerance[1] + 1e-6) + tolerance[2]
       end
     end

@@ -86,13 +86,13 @@ TEST_F(Fault, FiltersChooseTheProcess) {
 }
 
 TEST_F(Fault, SignalsAndExitsEndTheProcess) {
-  const auto meet = [](const char* action) {
+  const auto reach = [](const char* action) {
     set_fault_plan(cat("ckpt.rename:1:", action));
     fault_point("ckpt.rename");
   };
-  EXPECT_EXIT(meet("kill"), ::testing::KilledBySignal(SIGKILL), "");
-  EXPECT_EXIT(meet("abort"), ::testing::KilledBySignal(SIGABRT), "");
-  EXPECT_EXIT(meet("exit"), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(reach("kill"), ::testing::KilledBySignal(SIGKILL), "");
+  EXPECT_EXIT(reach("abort"), ::testing::KilledBySignal(SIGABRT), "");
+  EXPECT_EXIT(reach("exit"), ::testing::ExitedWithCode(0), "");
 }
 
 TEST_F(Fault, RefusesWhatItCannotUnderstand) {

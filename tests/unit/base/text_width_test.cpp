@@ -15,7 +15,7 @@ TEST(TextWidth, CountsColumns) {
   EXPECT_EQ(text_width("한국어"), 6U);
   EXPECT_EQ(text_width("🚀 go"), 5U);
   EXPECT_EQ(text_width("e\xCC\x81"), 1U) << "an accent of its own";
-  EXPECT_EQ(text_width("\xFF\x80 \xE6\x9D"), 5U) << "bytes that are no text";
+  EXPECT_EQ(text_width("\xFF\x80 \xE6\x9D"), 5U) << "bytes that are not text";
 }
 
 TEST(TextWidth, CutsBetweenCharacters) {

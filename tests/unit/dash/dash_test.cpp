@@ -157,7 +157,7 @@ TEST_F(Accessible, TheViewersTokenOnlyReads) {
     write.method = "POST";
     EXPECT_EQ(status(write), key == std::string("Bearer secret") ? 200 : key[7] == 'l' ? 403 : 401);
   }
-  // Whoever has both may write; a cookie of the viewer beside the token does not take that away.
+  // Whoever has both may write; a cookie of the viewer next to the token does not take that away.
   HttpRequest both = request({{"authorization", "Bearer secret"},
                               {"cookie", "name=crumb"},
                               {"content-type", "application/json"}});

@@ -16,7 +16,7 @@ struct Group {
     for (RankFacts& rank : ranks) rank.is_started = true;
   }
 
-  // What is found within so many seconds, while the ranks of `moving` make progress.
+  // The finding within that many seconds, while the ranks of `moving` make progress.
   std::vector<HangFinding> run(double seconds, const std::vector<size_t>& moving = {}) {
     std::vector<HangFinding> out;
     for (double t = 0; t < seconds; t += kStepS) {

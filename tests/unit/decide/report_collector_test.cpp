@@ -264,7 +264,7 @@ TEST(ReportFlow, TellsWhatWasAskedForWhenThereIsRoom) {
   EXPECT_FALSE(flow.take(7, 0, ReportFlow::kMaxPending + 1));
   EXPECT_EQ(flow.take(4, 0, 0), 4);
   EXPECT_EQ(flow.take(7, 0, 0), 7);
-  EXPECT_FALSE(flow.take(8, 0, 0)) << "more than was asked for is told already";
+  EXPECT_FALSE(flow.take(8, 0, 0)) << "more than was asked for was answered already";
 }
 
 }  // namespace

@@ -756,7 +756,7 @@ TEST(StateMachine, ATerminationWhileTheRanksOfAResizeLeaveWaitsForTheirEnd) {
   EXPECT_EQ(d.state(), RunState::kShuttingDown);
   EXPECT_FALSE(d.has_acted());
   d.die(0);
-  EXPECT_FALSE(d.find<action::ReportDeath>()) << "it was told to leave";
+  EXPECT_FALSE(d.find<action::ReportDeath>()) << "it was asked to leave";
   d.die(1).feed(event::AttemptEnded{true});
   EXPECT_EQ(d.find<action::EndRun>()->error->kind, FailureKind::kPreemption);
 }

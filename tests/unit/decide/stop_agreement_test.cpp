@@ -95,7 +95,7 @@ class Collective {
  public:
   explicit Collective(int ranks) : ranks_(ranks) {}
 
-  bool meet() {
+  bool synchronize() {
     std::unique_lock lock(mutex_);
     const int64_t round = round_;
     if (++waiting_ == ranks_) {
@@ -123,8 +123,8 @@ class Collective {
   std::condition_variable changed_;
 };
 
-// Ranks that ask, meet, ask, meet … as threads; the test's thread is controller and control
-// threads.
+// Ranks that ask, synchronize, ask, synchronize … as threads; the test's thread is controller and
+// control threads.
 class Stop {
  public:
   explicit Stop(unsigned seed) : random_(seed) {}
@@ -150,7 +150,7 @@ class Stop {
         ended_[rank] = calls;
         return collective_.leave();
       }
-      if (!collective_.meet()) return;
+      if (!collective_.synchronize()) return;
     }
   }
 

@@ -14,7 +14,7 @@
 namespace rtrain {
 namespace {
 
-// Ranks that are processes of their own; each takes its page and then does as it is told.
+// Ranks that are processes of their own; each takes its page and then obeys commands.
 class DeathWatchTest : public ::testing::Test {
  protected:
   static constexpr int kRanks = 3;

@@ -81,7 +81,7 @@ TEST_F(GracefulShutdownTest, AFunctionThatAsksStopsBehindTheCheckpointOfTheRankT
   on_seen(2);
   course_->on_committed(1);
   run_for(loop_, milliseconds(20));
-  EXPECT_EQ(delegate_.num_complete, 0) << "those were reported before a rank was told";
+  EXPECT_EQ(delegate_.num_complete, 0) << "those were reported before a rank got the request";
   course_->on_committed(2);
   EXPECT_EQ(delegate_.num_complete, 0) << "the ranks have time to return";
   run_until(loop_, [&] { return delegate_.num_complete > 0; });

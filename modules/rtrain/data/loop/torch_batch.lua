@@ -77,7 +77,7 @@ local function values_of(block, name, dtype)
     end
     if not same_kind(value, values[1]) then
       errors.raise('argument', ("iter_torch_batches: the rows of column '%s' make no tensor, since they differ in shape or are "
-        .. 'no tensors: %s%s is %s: pass collate_fn = function(batch) … end, or map them to one shape'):format(name,
+        .. 'not tensors: %s%s is %s: pass collate_fn = function(batch) … end, or map them to one shape'):format(name,
         i > 1 and ('%s is %s, '):format(at_row(block, 0), kind_text(values[1])) or '', at_row(block, i - 1), kind_text(value)))
     end
   end
