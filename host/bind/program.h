@@ -11,7 +11,7 @@
 //   status:url(), status:token_path(), status:waiting_fd()
 //   status:take() → connection, body; nothing while none waits
 //   status:accept(connection), status:refuse(connection, why)
-//   free_port() → a TCP port that nobody listens at now
+//   free_port() → a TCP port at which no process listens now
 //   python_folder() → the folder that has the Python package of the executable, for PYTHONPATH
 #pragma once
 

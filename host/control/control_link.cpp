@@ -96,7 +96,7 @@ std::unique_ptr<ControlWay> control_link(const std::string& run_path, const std:
   const Rendezvous contact(OperatorLinks::contact_path(run_path), run_id);
   std::string why;
   auto found = contact.find(why);
-  if (found) found->may_change = false;  // nobody else takes this controller's place
+  if (found) found->may_change = false;  // no other process takes this controller's place
   return found ? std::make_unique<ControlLink>(*found, run_id) : nullptr;
 }
 

@@ -23,7 +23,7 @@ class ControlWay {
   virtual std::optional<int> pid() const = 0;
 };
 
-// Null when nobody listens there; `errno` says why.
+// Null when no process listens there; `errno` says why.
 std::unique_ptr<ControlWay> control_socket(const std::string& run_id);
 
 // By the contact in the run's folder; null when there is none. Throws Error(kEnvironment) when the

@@ -15,7 +15,7 @@
 
 namespace rtrain {
 
-// What an address has, and what that is exchanged for. None: nobody has it.
+// The token in an address, and the one that it is exchanged for. None: no viewer has it.
 struct AccessKey {
   std::string token;
   std::string cookie;

@@ -15,7 +15,7 @@ namespace {
 constexpr int kNumThreads = 4;
 constexpr size_t kMostOfOne = kNumThreads - 1;
 constexpr std::chrono::milliseconds kBetweenEvents{100};
-// After an answer: when nobody has asked for so long, its memory is given back.
+// After an answer: when no request has come for that long, its memory is given back.
 constexpr std::chrono::milliseconds kQuiet{1000};
 // A proxy ends a connection on which nothing comes.
 constexpr double kBeatS = 15;

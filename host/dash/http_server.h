@@ -4,7 +4,7 @@
 // other each, so that a long answer does not hold up the others; viewers (an address, with or
 // without the right to write) take turns for these. Events are computed by a thread of their own,
 // and so what waits for a live run: one at a time on each of a few threads, else it is refused.
-// What answers have used of memory goes back to the kernel when nobody has asked for a second.
+// Memory that answers have used goes back to the kernel when no request has come for a second.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 // The file has the scripts of web/, and under the text of each request that they would make its
 // answer (web/stored.js finds it). It is bounded: curves in parts, logs' last lines, media up to a
 // number of bytes. No text of a run can become markup or script: texts are JSON without "<", in an
-// element that is not run, and what is run has to have a number that nobody knew before.
+// element that is not run, and a script that runs has to have a number that was not known before.
 #pragma once
 
 #include <cstddef>

@@ -25,8 +25,8 @@ class RequestTurns {
   explicit RequestTurns(size_t most_of_one) : most_of_one_(most_of_one) {}
 
   void add(WaitingRequest request);
-  // Whose turn it is; it is under way until end(). Nothing: nobody waits who may have another one
-  // under way.
+  // Whose turn it is; it is under way until end(). Nothing: no request waits that may have another
+  // one under way.
   std::optional<WaitingRequest> next();
   void end(const std::string& viewer);
 

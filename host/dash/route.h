@@ -16,8 +16,8 @@ struct ApiRequest {
   const HttpRequest& request;
   std::string run;  // what stands for {run} in its path; empty without
 
-  // The number under that name in the query, else the fallback. Error(kUsage) for what is none and
-  // for one below `least`.
+  // The number under that name in the query, else the fallback. Error(kUsage) for a text that is
+  // not a number and for one below `least`.
   int64_t number(const char* name, int64_t fallback, int64_t least = 0) const;
   // Without one: false. "1" and "true" are true.
   bool flag(const char* name) const;

@@ -100,7 +100,7 @@ FailureDecision FailurePolicy::decide(const Failure& failure) {
   last_user_error_ = is_users(failure.error.code()) ? identity(failure.error) : "";
   const bool may_pass = failure.transient || is_full_disk(failure.error);
   if (is_final(failure.error.code()) && !may_pass) {
-    if (limits_.max_failures == 0) return {};  // nobody has asked for retries
+    if (limits_.max_failures == 0) return {};  // the user has not asked for retries
     return {.reason =
                 cat("an error of kind '", code_name(failure.error.code()), "' is not retried")};
   }
@@ -113,7 +113,7 @@ FailureDecision FailurePolicy::decide(const Failure& failure) {
   return {.retry = true, .delay_s = next_delay(), .reason = cat("retry ", budget.count, limit)};
 }
 
-// Nobody has asked for retries where max_failures is 0: there is nothing to say.
+// The user has not asked for retries where max_failures is 0: there is nothing to say.
 std::string FailurePolicy::used_up(const Budget& budget) const {
   if (budget.limit == 0 && &budget.count == &counts_.worker_group) return "";
   const std::string what = budget.limit == 0   ? "no retry is allowed"

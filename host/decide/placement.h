@@ -1,8 +1,8 @@
 // host/decide/placement.h: how many workers each host of a job gets
 // (ScalingConfig.placement_strategy). Pure.
 //
-// The cores or devices that a job has on a host are for some number of workers. Where nobody said
-// what a worker needs (`may_share`), more workers than that share the cores.
+// The cores or devices that a job has on a host are for some number of workers. Where the launcher
+// did not say what a worker needs (`may_share`), more workers than that share the cores.
 #pragma once
 
 #include <optional>

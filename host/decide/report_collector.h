@@ -102,7 +102,7 @@ class ReportCollector {
   // too: the first one begins the notice time.
   std::optional<double> next_due() const;
 
-  // The reports below that number that are not complete, of the ranks that have made them: nobody
+  // The reports below that number that are not complete, of the ranks that have made them: no rank
   // will add to them (train.elastic). Their checkpoints are left out.
   std::vector<std::vector<Report>> take_below(int64_t index);
 
@@ -111,8 +111,8 @@ class ReportCollector {
   // Reports that some rank has made and that are not complete.
   size_t num_pending() const { return pending_.size(); }
 
-  // What nobody will add to: the reports below this number have come from every rank that may still
-  // make one, and what they brought was given away as complete.
+  // To these no rank will add: the reports below this number have come from every rank that may
+  // still make one, and what they brought was given away as complete.
   int64_t complete_below() const;
   // "rank 1 (3 reports)": the ranks that have made the fewest.
   std::string slowest() const;

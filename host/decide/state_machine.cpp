@@ -164,7 +164,8 @@ class Transition {
     check_unwound();
   }
 
-  // Ranks that have gone back to their last commit, and nobody has died: what they say is an error.
+  // Ranks that have gone back to their last commit, and no rank has died: what they say is an
+  // error.
   void on(const event::VerdictDue& e) {
     if (e.attempt != m_.attempt || !m_.failing) return;
     if (!m_.awaits_loss && may_be_loss()) {
@@ -419,7 +420,7 @@ class Transition {
 
   bool can_heal() const { return rtrain::can_heal(m_.ranks, least_workers()); }
 
-  // Ranks of a heal that nobody can take the place of, and why. False where the group cannot do
+  // Ranks of a heal whose place no worker can take, and why. False where the group cannot do
   // without them.
   bool go_on_without(const std::vector<std::pair<int, Error>>& ranks) {
     for (const auto& [rank, error] : ranks) rank_of(rank).is_replaceable = false;
@@ -525,7 +526,7 @@ class Transition {
     fail_start(Error(Code::kTimeout, cat("the group cannot become larger: ", reason)), 0);
   }
 
-  // As if nobody could be replaced.
+  // As if no rank could be replaced.
   void give_up_heal() {
     m_.heal = HealStage::kNone;
     m_.failing = true;
@@ -609,7 +610,7 @@ class Transition {
     } else if (m_.failing && !was_taken()) {
       m_.error = first_cause(m_.ranks);
     } else if (m_.stop && all_returned(m_.ranks) && !m_.stop->seen) {
-      m_.stop.reset();  // nobody took notice of it: the train function is done
+      m_.stop.reset();  // no rank saw it: the train function is done
     }
     add(attempt_outcome());
   }
@@ -623,7 +624,7 @@ class Transition {
     return {RunState::kAborted, GroupError{.cause = stop_error(*m_.stop)}};
   }
 
-  // A failed attempt: another one where its budget allows and nobody outside wants the run stopped.
+  // A failed attempt: another one where its budget allows and no one outside wants the run stopped.
   void charge(const GroupError& error, const event::AttemptEnded& end) {
     const FailureDecision decision =
         m_.policy.decide({error.cause, end.new_checkpoint, error.kind, m_.transient, end.ran_s});

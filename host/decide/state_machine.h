@@ -10,7 +10,7 @@
 // A **heal** (train.elastic) replaces lost ranks while the others live: they go back to their last
 // commit (TellLost, Unwound), the attempt's row is closed (EndHealed) and one for the next attempt
 // written, which takes them over (HealGroup). The state is RUNNING, then RESTARTING and SCHEDULING
-// with processes; no budget is charged but max_heals. Where nobody can take a lost rank's place
+// with processes; no budget is charged but max_heals. Where no worker can take a lost rank's place
 // (its host is gone, its process does not start) an elastic group goes on without it, down to its
 // least number of workers; the ranks get new numbers then.
 //
@@ -160,7 +160,7 @@ struct StopComplete {
 struct GracePassed {
   int attempt;
 };
-// A second signal, rtrain stop --now: nobody is asked.
+// A second signal, rtrain stop --now: no rank is asked.
 struct StopNow {
   StopKind kind;
   std::string by = {};
@@ -238,7 +238,7 @@ struct ReportDeath {
   DeathEffect effect = DeathEffect::kEnds;
   std::string because = {};  // of the effect, or empty
 };
-// Nobody takes a lost rank's place, because of that: the others go on without it.
+// No worker takes a lost rank's place, because of that: the others continue without it.
 struct ReportLeftOut {
   int rank;
   Error error;

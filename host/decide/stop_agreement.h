@@ -4,7 +4,7 @@
 // Ranks synchronize in a collective between two calls, so a rank that leaves one call earlier than
 // the others hangs them. Hence two phases: `prepare` holds each rank's next call and brings back
 // how many calls it has made; `release` says at which one to stop: the one after the highest count,
-// which nobody has made yet. Both are answered by the ranks' control threads, whatever Lua does.
+// which no rank has made yet. Both are answered by the ranks' control threads, whatever Lua does.
 //
 // Pure: no clock, no channel. The caller sends the orders to all ranks that have not left, and
 // tells when the deadline of a round has passed: a rank whose process is stopped or stuck in the

@@ -54,7 +54,7 @@ class SyncBoard {
   std::vector<Answer> expire(double now_s);
   // A line about who has waited for whom, when it is time for one.
   std::optional<std::string> warning(double now_s);
-  // When expire or warning should be called next; nothing while nobody waits.
+  // When expire or warning should be called next; nothing while no rank waits.
   std::optional<double> next_due() const;
 
  private:

@@ -53,7 +53,7 @@ void HttpConnection::on_ready(int events) {
   if (!is_closed()) watch();
 }
 
-// False: the peer has gone, or sends what nobody waits for.
+// False: the peer has gone, or sends bytes that no request waits for.
 bool HttpConnection::read() {
   char buffer[kReadBytes];
   const ssize_t count = ::recv(poll_.fd(), buffer, sizeof(buffer), 0);

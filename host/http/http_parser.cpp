@@ -63,7 +63,7 @@ struct HttpParser::State {
       if (++fields > kMaxFields) refused = 431;
       const std::string name = lower_case(view(field.name_string()));
       const bool is_new = out.headers.emplace(name, view(field.value())).second;
-      // Two different ones, and nobody knows which a proxy has gone by.
+      // Two different ones, and it is not known which a proxy has used.
       if (!is_new && name == "host") refused = 400;
     }
     if (refused != 0) return std::nullopt;
@@ -96,7 +96,7 @@ std::optional<HttpRequest> HttpParser::next() {
       return std::nullopt;
     }
     if (state.parser->is_header_done() && state.parser->chunked()) {
-      // Nobody needs to send us chunks, and Beast 1.74 fails an assertion over some wrong ones.
+      // No client needs to send us chunks, and Beast 1.74 fails an assertion over some wrong ones.
       state.refused = 400;
       return std::nullopt;
     }

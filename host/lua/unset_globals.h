@@ -18,7 +18,7 @@ struct ScriptText {
 // module next to it that it requires, reads such globals. The chunk stays.
 void refuse_unset_globals(lua_State* L, const ScriptText& script);
 
-// The same of None, True and False alone, which nobody means to be nil: for lines that are tried
+// The same of None, True and False alone, which no script means to be nil: for lines that are tried
 // one by one.
 void refuse_python_constants(lua_State* L);
 

@@ -26,7 +26,7 @@ class JoinServer : public WorkerEndpoints {
  public:
   // Throws kEnvironment.
   JoinServer(Loop& loop, const JoinSpec& spec);
-  // What nobody took is closed.
+  // A connection that was not taken is closed.
   ~JoinServer() override;
 
   // Takes processes at that fit() of the script.

@@ -179,7 +179,7 @@ std::string NodeServer::address() const {
 WireContact NodeServer::attach(const std::string& run_id, Loop& loop,
                                NodeServerDelegate& delegate) {
   run_on_loop([&] {
-    pass_on();  // to whoever has detached: nobody
+    pass_on();  // drops them: the last delegate has detached
     {
       const std::lock_guard lock(audience_->mutex);
       audience_->loop = &loop;
@@ -275,7 +275,7 @@ void NodeServer::on_host_done() {
   all_done_.reset();
 }
 
-// Why that agent is none of this job's; empty: it may be.
+// Why that agent is not one of this job's; empty: it may be one.
 std::string NodeServer::refusal(const message::AgentInfo& info) const {
   if (info.node < 1 || info.node >= spec_.num_tasks) {
     return cat("host ", info.host, " says it is node ", info.node,

@@ -41,7 +41,7 @@ BioPointer reader(const std::string& bytes) {
   return out;
 }
 
-// A server that starts by itself has nobody to ask.
+// A server that starts by itself cannot ask a user.
 int no_password(char*, int, int, void*) { return -1; }
 
 CertificatePointer next_certificate(BIO* bio) {

@@ -51,7 +51,7 @@ class ControlServer {
 // The file name of the run's socket in the runtime folder.
 std::string control_socket_name(const std::string& run_id);
 
-// Connects to a socket of the runtime folder; -1 when nobody listens there. `errno` says why.
+// Connects to a socket of the runtime folder; -1 when no process listens there. `errno` says why.
 int connect_control_socket(const std::string& name);
 
 }  // namespace rtrain

@@ -129,7 +129,7 @@ bool Controller::abandons_function() {
   return true;
 }
 
-// A checkpoint on its way to the disk is none that a rank could ask for.
+// A rank cannot ask for a checkpoint that is on its way to the disk.
 CheckpointProgress Controller::progress() const {
   if (!attempt_) return {};
   CheckpointProgress out = attempt_->progress();

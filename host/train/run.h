@@ -28,7 +28,7 @@ class Run {
   // The next event; nothing when none comes within the time. The last one is `finished`.
   std::optional<Value> next_event(double timeout_s);
   // Answers the event `call` of that id: with a value, or with what the script raised. Nothing
-  // happens when nobody waits for it any more.
+  // happens when no caller waits for it any more.
   void answer(int64_t id, Value value);
   void answer_error(int64_t id, const Error& error);
   // Asks the run to end in order. `by`: who or what asks, for people.

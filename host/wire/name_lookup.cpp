@@ -12,7 +12,7 @@ struct NameLookup::Request {
   uv_getaddrinfo_t uv{};
   Loop* loop;
   int port;
-  OnDone done;                    // empty once nobody waits for it
+  OnDone done;                    // empty once no caller waits for it
   std::shared_ptr<Request> self;  // while libuv has it
 
   void finish(const addrinfo* found, int status) {

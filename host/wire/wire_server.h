@@ -72,7 +72,7 @@ class WireServer {
   const SocketAddress& address() const { return address_; }
   // Peers may also ask for this run.
   void add_run_id(std::string run_id) { options_.run_ids.push_back(std::move(run_id)); }
-  // Accepts nobody from here on; links keep their connections.
+  // Accepts no connection from here on; links keep theirs.
   void close();
 
  private:

@@ -23,7 +23,7 @@ class CommitClient {
 
   // Why lost ranks cannot be replaced here, or empty.
   std::string refusal() const;
-  // There is nobody who could start the ranks again, not even all of them.
+  // No process is left that could start the ranks again, not even all of them.
   bool ends_with_rank() const;
   // The ranks train on GPUs.
   bool has_devices() const;

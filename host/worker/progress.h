@@ -26,7 +26,7 @@ class Progress {
  public:
   // Maps the board behind the descriptor and marks the rank as alive. Throws Error(kInternal).
   Progress(int fd, int rank);
-  // A board of its own, which nobody looks at: for the train function in the controller's process.
+  // A board of its own, which no process reads: for the train function in the controller's process.
   Progress();
   // On the thread that made it.
   ~Progress();

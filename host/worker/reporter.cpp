@@ -429,7 +429,7 @@ void Reporter::set_answer(int64_t index, const std::optional<std::string>& path,
   changed_.notify_all();
 }
 
-// Nobody waits for this upload: what went wrong is this rank's failure at once.
+// No call waits for this upload: an error is this rank's failure at once.
 void Reporter::fail_async(int64_t index, const std::string& call_site, const Error& error) {
   const std::string where = call_site.empty() ? "" : call_site + ": ";
   const Error named(error.code(),

@@ -83,8 +83,8 @@ WorkerProcess::WorkerProcess(int rank, int parent_pid) : place_(rank) {
   install_stack_signal();
   setvbuf(stdout, nullptr, _IOLBF,
           0);  // a pipe: lines would come in blocks of 4 KiB, and be lost by a signal
-  // Whatever the train function is doing: without a controller nobody will ever take its results.
-  // The processes that it has started are in this one's group.
+  // Whatever the train function is doing: without a controller no process will ever take its
+  // results. The processes that it has started are in this one's group.
   begin(kChannelFd, [](const std::string&) { kill(0, SIGKILL); });
 }
 
@@ -233,7 +233,7 @@ void WorkerProcess::send_profile(const message::AskProfile& asked) {
 }
 
 // An answer made by a thread of its own. It sends nothing once the channel is closed; without a
-// thread to spare, or where the answer is too long for a message, nobody answers.
+// thread to spare, or where the answer is too long for a message, no answer is sent.
 void WorkerProcess::send_aside(const char* thread, std::function<message::ToController()> make) {
   const auto work = [this, thread, make = std::move(make)] {
     pthread_setname_np(pthread_self(), thread);
@@ -388,7 +388,7 @@ void WorkerProcess::send_failure(const Error& error, bool stays) {
   series_log_->flush(kFailFlushTimeout);
   tell(message::Failed{.error = error, .time_s = monotonic_s(), .stays = stays});
   if (channel_->flush(to_ms(context_.timeout_s)) == Channel::Flushed::kAll) return;
-  // Nobody reads: its last words, for whoever looks into the log.
+  // The controller does not read: these are for whoever looks into the log.
   std::fprintf(stderr, "rtrain: %s\n", error.message().c_str());
 }
 

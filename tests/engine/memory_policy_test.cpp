@@ -135,7 +135,8 @@ TEST(AdmissionRule, SmallPartsOfTheRestGoBy) {
   EXPECT_TRUE(rule.must_ask(kGiB, 0));  // large ones never go by
 }
 
-// What tensors had before is still the process's; what nobody has written to is not taken yet.
+// Memory that tensors had before is still the process's; pages that were not written to are not
+// taken yet.
 TEST(AdmissionRule, TheProcessHoldsFreedAndUntouchedMemory) {
   EXPECT_EQ(AdmissionRule::own_free(2 * kGiB, 10 * kGiB, kGiB, 9 * kGiB), 10 * kGiB);
   EXPECT_EQ(AdmissionRule::own_free(2 * kGiB, 10 * kGiB, kGiB, 3 * kGiB), 4 * kGiB);

@@ -102,7 +102,7 @@ TEST(ShmMessages, OfAnyRankSaysWhoHasSentIt) {
   });
 }
 
-// Each rank sends more than a ring holds before it receives: without a thread nobody would get on.
+// Each rank sends more than a ring holds before it receives: without a thread no rank would get on.
 TEST(ShmMessages, MoveOnBesideOtherWork) {
   run_ranks(3, [](int rank, ShmMessages& messages, ShmSegment&) {
     std::vector<std::string> sent, received;
@@ -127,7 +127,7 @@ TEST(ShmMessages, MoveOnBesideOtherWork) {
   });
 }
 
-// Nobody holds the message or its bytes but the messages themselves.
+// Only the messages themselves hold the message and its bytes.
 TEST(ShmMessages, WhatNobodyHoldsArrives) {
   run_ranks(2, [](int rank, ShmMessages& messages, ShmSegment&) {
     if (rank == 1) {

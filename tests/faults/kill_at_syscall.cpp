@@ -5,9 +5,9 @@
 //
 // Counts the calls of the controller or of the workers (all threads together) between the first
 // attempt by any of the processes to open a file whose name ends in `window-opens` and the first to
-// open `window-closes`. With N = 0 nobody is killed. Prints one line of JSON: how many calls were
-// counted, the call at which it killed, and how the program ended. Status 0; 77 where the machine
-// forbids ptrace.
+// open `window-closes`. With N = 0 no process is killed. Prints one line of JSON: how many calls
+// were counted, the call at which it killed, and how the program ended. Status 0; 77 where the
+// machine forbids ptrace.
 #include <fcntl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>

@@ -132,7 +132,7 @@ class RunWorld : public World {
   bool is_terminated_ = false;  // by a kTerminate
   bool is_disk_full_ = false;
   bool is_run_ending_ = false;   // EndRun has come
-  bool is_resizing_ = false;     // ReportResize has come, nobody else has stopped the run
+  bool is_resizing_ = false;     // ReportResize has come, nothing else has stopped the run
   bool is_growing_ = false;      // to a larger group
   bool has_saved_ = false;       // since the group was asked to stop
   bool is_out_of_time_ = false;  // likewise

@@ -26,7 +26,7 @@ class CuttingProxy {
     kClose,    // both ends see its end
     kReset,    // both ends see an error, and lose what was on its way
     kDamage,   // a byte arrives as another one
-    kSilence,  // nothing arrives any more, and nobody is notified
+    kSilence,  // nothing arrives any more, and neither side is notified
   };
   struct Plan {
     uint64_t bytes;

@@ -14,7 +14,7 @@ constexpr int kMemoryAllocation = 2;
 constexpr std::array kUnusable = {3, 35, 46, 100, 101, 802, 803, 804};
 
 // Memory or a link of the device is broken (214, 220, 226), a kernel has gone wrong (700 to 719),
-// or nobody knows (999), as where a device has fallen off the bus.
+// or the driver does not know (999), as where a device has fallen off the bus.
 constexpr std::array kLost = {214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999};
 
 // "cudaErrorIllegalAddress" of LibTorch's advice to look it up; "" if there is none.

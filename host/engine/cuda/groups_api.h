@@ -33,7 +33,7 @@ struct NcclOptions {
 };
 
 struct CudaGroupsApi {
-  // Synchronizes with nobody yet.
+  // Does not synchronize yet.
   c10::intrusive_ptr<c10d::Backend> (*create)(const c10::intrusive_ptr<c10d::Store>& store,
                                               NcclOptions options) = nullptr;
   // The sequence of the oldest collective that the device has not finished, 0 when there is none;

@@ -9,8 +9,8 @@
 // it. Trees that were handed over belong to the board, and to the one that takes them afterwards.
 //
 // Memory: while `capacity_bytes` or more lie here no result is begun, except one that the owner is
-// bound to wait for. So at most capacity_bytes and one result of each worker are held, and nobody
-// waits for ever.
+// bound to wait for. So at most capacity_bytes and one result of each worker are held, and no
+// worker waits for ever.
 #pragma once
 
 #include <chrono>
@@ -59,7 +59,7 @@ struct Job {
   std::deque<Item> items_;  // made and not taken
   std::optional<int> worker_;
   bool is_finished_ = false;   // no result follows those in `items_`
-  bool is_forgotten_ = false;  // by clear(): nobody wants its results
+  bool is_forgotten_ = false;  // by clear(): no reader wants its results
 };
 
 struct WorkerStats {
@@ -120,12 +120,12 @@ class JobBoard {
 
   // Waits for a job that may begin; nothing once the board was stopped.
   std::shared_ptr<Job> take(int worker);
-  // Adds a result. False when nobody wants more of them.
+  // Adds a result. False when no reader wants more of them.
   bool publish(Job& job, Values values);
   // The same for the last one: a result, or an error in the place of one.
   void publish_last(Job& job, Values values);
   void publish_last(Job& job, Error error);
-  // Waits until the next result of the job may be made; false when nobody wants it.
+  // Waits until the next result of the job may be made; false when no reader wants it.
   bool has_room(Job& job, int worker);
   // No result follows those published.
   void finish(Job& job);

@@ -14,7 +14,7 @@ namespace rtrain {
 
 struct GivenCollective {
   uint64_t sequence = 0;  // in the group
-  uint64_t number = 0;    // in the order of this rank's calls; 0 where nobody counts
+  uint64_t number = 0;    // in the order of this rank's calls; 0 where they are not counted
   double at_s = 0;
   std::string text;  // "all_reduce(float32 [4])"
 };

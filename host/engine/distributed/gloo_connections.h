@@ -3,7 +3,7 @@
 //
 // Gloo itself offers no such thing: a rank that waits for one whose host is gone would wait for its
 // deadline, and so would those that wait for it. A socket that is shut down looks to Gloo like a
-// peer that has gone. Gloo tells nobody which sockets are its own: they are those that are
+// peer that has gone. Gloo does not say which sockets are its own: they are those that are
 // connected between begin() and end(), one of another thread that connects meanwhile too. A second
 // descriptor holds each, so that no other file can come in its place.
 //

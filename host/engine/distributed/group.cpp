@@ -75,7 +75,7 @@ c10::intrusive_ptr<Gloo> make_gloo(const GroupOptions& group,
 }
 
 // The same in a thread of its own, which is left to itself when the connections are cut: Gloo waits
-// for its deadline for one that nobody makes any more. Throws Error(kPeerLost) then.
+// for its deadline for one that no peer makes any more. Throws Error(kPeerLost) then.
 template <class Gloo, class... Before>
 c10::intrusive_ptr<Gloo> connect_gloo(const std::shared_ptr<GlooConnections>& connections,
                                       const GroupOptions& group,
@@ -375,7 +375,7 @@ void Group::guard(const char* operation, const std::function<void()>& body) {
     if (!cause) throw;
   }
   if (!cause) return;
-  // Gloo waits for its deadline for a connection that nobody makes any more.
+  // Gloo waits for its deadline for a connection that no peer makes any more.
   if (connections_->is_cut()) cause = Error(Code::kPeerLost, cause->message());
   failure_ = located(operation, *cause, monotonic_s() - start_s);
   throw Error(*failure_);

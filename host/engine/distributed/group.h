@@ -105,7 +105,7 @@ class Group {
   // Runs something that communicates inside LibTorch, with this group's errors.
   void call(const char* operation, const std::function<void()>& body,
             WaitKind kind = WaitKind::kCollective);
-  // The same of something that waits for nobody: it is not shown as a wait.
+  // The same of a call that waits for no other rank: it is not shown as a wait.
   void guard(const char* operation, const std::function<void()>& body);
 
   // Waits until what this rank has given its device over NCCL is done; does nothing without NCCL.

@@ -22,7 +22,7 @@ struct NcclFailure {
   int world_size = 1;
   double waited_s = 0;
   std::optional<GivenCollective> collective;  // the oldest that has not ended
-  std::optional<std::string> absent;          // who has not called it; nothing: nobody knows
+  std::optional<std::string> absent;          // who has not called it; nothing: not known
   std::string detail;                         // NCCL's or LibTorch's own words
 };
 

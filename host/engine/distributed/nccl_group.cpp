@@ -40,7 +40,7 @@ bool ends_within(
     try {
       body();
     } catch (const std::exception&) {
-      // The group is being given up: what it failed of was reported before, or hurts nobody.
+      // The group is being given up: its error was reported before, or does no harm.
     }
     body = nullptr;
     ended->set_value();
@@ -218,7 +218,8 @@ NcclFailure NcclGroup::State::describe(NcclFailure::Kind kind, std::string detai
   out.rank = options.rank;
   out.world_size = options.world_size;
   out.detail = std::move(detail);
-  // While the group ends, LibTorch's watchdog lets nobody look: what was given last is waited for.
+  // While the group ends, LibTorch's watchdog lets no thread look: the last collective is waited
+  // for.
   out.collective = oldest == 0 ? given.latest() : given.find(oldest);
   if (!out.collective) return out;
   out.waited_s = monotonic_s() - out.collective->at_s;

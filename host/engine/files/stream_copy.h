@@ -1,4 +1,4 @@
-// host/engine/files/stream_copy.h: memcpy for a target that nobody reads soon.
+// host/engine/files/stream_copy.h: memcpy for a target that is not read soon.
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 // profile --memory`: each allocation with the line of the script that called for it.
 //
 // The CPU's allocator tells of all its allocations. Memory of other devices is recorded where a
-// tensor becomes a Lua value, and is known as freed once nobody has its storage. What was there
+// tensor becomes a Lua value, and is known as freed once no tensor has its storage. What was there
 // before, and the names of tensors, are found by a search through the script's values: the main
 // thread makes it at the next operator that it calls, at the beginning and at the end. It collects
 // its garbage before: what is counted then is what the script still has.

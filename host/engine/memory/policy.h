@@ -86,8 +86,8 @@ class AdmissionRule {
   }
 
   // The machine's `free` bytes, corrected by what this process holds: memory that tensors had and
-  // that is still `resident` may be used again; memory that they have and nobody has written to yet
-  // is still to be taken.
+  // that is still `resident` may be used again; memory that they have and that was not written to
+  // yet is still to be taken.
   static int64_t own_free(int64_t free, int64_t resident, int64_t live, int64_t peak) {
     return free + std::min(resident - live, peak - live);
   }

@@ -14,7 +14,7 @@
 
 namespace rtrain {
 
-// The tensor at the index; null when it is none. A released one is an undefined tensor.
+// The tensor at the index; null when it is not a tensor. A released one is an undefined tensor.
 at::Tensor* test_tensor(lua_State* L, int index);
 at::Tensor* test_tensor(const Vm& vm, lua_State* L, int index);
 
@@ -22,7 +22,8 @@ at::Tensor* test_tensor(const Vm& vm, lua_State* L, int index);
 // it was released.
 at::Tensor& check_tensor(lua_State* L, int index);
 
-// The tensors of the list at the index. Throws Error(kArgument) naming the item that is none.
+// The tensors of the list at the index. Throws Error(kArgument) naming the item that is not a
+// tensor.
 std::vector<at::Tensor> check_tensors(lua_State* L, int index);
 
 // "float32 [2, 3]": how messages name a tensor.

@@ -7,7 +7,7 @@
 
 namespace rtrain {
 
-// The generator at the index; null when it is none or was released.
+// The generator at the index; null when it is not a generator or was released.
 at::Generator* test_generator(lua_State* L, int index);
 
 // A seed as PyTorch takes it: an integer from -2^63 up to 2^64 - 1; a negative one counts from 2^64

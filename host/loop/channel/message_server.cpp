@@ -53,7 +53,7 @@ std::optional<Value> decode_packet(const std::string& bytes) {
   }
 }
 
-// False: nobody reads there any more.
+// False: the peer does not read any more.
 bool send_packet(int fd, const std::string& bytes) {
   while (send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) {
     if (!is_of_the_moment(errno)) return false;

@@ -46,7 +46,7 @@ class MessageServer {
 
 class MessageClient {
  public:
-  // Throws kEnvironment when nobody listens there.
+  // Throws kEnvironment when no process listens there.
   explicit MessageClient(const std::string& name);
 
   // Waits for the answer without end. Throws kEnvironment when the server has ended, kArgument for

@@ -27,7 +27,7 @@ class Descendants {
   std::pair<std::string, std::string> variable() const;
   // A worker that has just been started.
   void add(int pid) const;
-  // SIGKILL to all of them, the workers included. Waits for nobody.
+  // SIGKILL to all of them, the workers included. Does not wait for them.
   void kill() const { kill(mark_, cgroup_); }
 
   // What another process needs to end them in this one's place: two arguments.

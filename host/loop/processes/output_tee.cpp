@@ -144,7 +144,7 @@ class Copier {
  public:
   Copier(OutputTee::Page& page, LogFile log) : page_(page), log_(std::move(log)) {}
 
-  // Until nobody can write any more.
+  // Until no process can write any more.
   void run() {
     std::array<pollfd, 2> pipes{{{kOutFd, POLLIN, 0}, {kErrFd, POLLIN, 0}}};
     if (fcntl(kErrFd, F_GETFD) < 0) pipes[1].fd = -1;

@@ -49,7 +49,7 @@ struct ExitStatus {
 // "killed by signal 9 (SIGKILL)" or "exited with code 3".
 std::string to_text(const ExitStatus& status);
 
-// Starts a process and returns its pid: nobody watches, ends or reaps it but the caller. Throws
+// Starts a process and returns its pid: only the caller watches, ends or reaps it. Throws
 // SpawnError (kEnvironment). The descriptors stay the caller's.
 int spawn(const ProcessOptions& options);
 

@@ -2,12 +2,12 @@
 // by side share them.
 //
 // A core is a file in the runtime folder, holding it is an flock on that file; a part of a GPU is
-// one too. Workers inherit the descriptor, and nobody ever unlocks: a core or a device is free
+// one too. Workers inherit the descriptor, and no process ever unlocks: a core or a device is free
 // exactly when the last process that uses it is gone, however its controller has ended.
 //
 // They are taken all or nothing, and a run that waits holds none: no two runs can wait for each
 // other. Those that wait are served in the order in which they came: each holds a ticket, a locked
-// file too, so that the dead keep nobody waiting. Only who waits for a GPU is overtaken, by runs
+// file too, so that the dead keep no run waiting. Only who waits for a GPU is overtaken, by runs
 // that want none. Everything below happens under one lock of the folder, held for a moment.
 #pragma once
 
@@ -57,7 +57,7 @@ struct LeaseTable {
   std::vector<LeaseHolder> waiting;
 
   std::vector<LeaseShare> shares() const;
-  // Cores that nobody holds; 0 where fewer are offered than are held.
+  // Cores that no run holds; 0 where fewer are offered than are held.
   int free() const;
 };
 // Throws kEnvironment without a runtime folder, kTimeout when its lock is held for a second.

@@ -161,7 +161,7 @@ Fd LeaseFolder::take_core(int core, const LeaseHolder& holder) const {
   return take(cat(kCore, core), content_for(holder));
 }
 
-// Any file that nobody holds: what it stands for is written in it.
+// Any file that no run holds: its text says what it stands for.
 Fd LeaseFolder::take_gpu(const HeldGpu& gpu) const {
   Map content = content_for(gpu.holder);
   content.set("gpu", gpu.uuid);

@@ -31,7 +31,7 @@ class RuntimeSocket {
 // The next connection of this user that waits; -1 when none does.
 int accept_runtime_socket(int listener);
 
-// Connects to a socket of the runtime folder; -1 when nobody listens there. `errno` says why.
+// Connects to a socket of the runtime folder; -1 when no process listens there. `errno` says why.
 int connect_runtime_socket(const std::string& name, int type);
 
 }  // namespace rtrain

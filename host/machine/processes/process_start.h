@@ -12,7 +12,7 @@ namespace rtrain {
 void begin_process();
 
 // From here on a write to a pipe without a reader fails (EPIPE) and ends nothing: who trains does
-// not stop because nobody looks on. Programs that this process starts are not concerned.
+// not stop because its terminal is closed. Programs that this process starts are not concerned.
 void outlive_readers();
 
 }  // namespace rtrain

@@ -13,7 +13,7 @@ namespace rtrain {
 
 class EchoClient {
  public:
-  // Throws Error(kPeerLost): nobody accepts the connection, or not within the time;
+  // Throws Error(kPeerLost): no process accepts the connection, or not within the time;
   // Error(kEnvironment) where this process has no descriptor, memory or port for it.
   EchoClient(const EchoAddress& peer, std::chrono::milliseconds timeout);
 

@@ -3,8 +3,8 @@
 //
 // A client sends the key, and then any number of requests: four bytes with a number in network
 // order, and that many bytes. It receives as many. Nothing of it is kept. Who sends another key is
-// cut off; without one nobody has more than a few seconds, and all of them together no more than a
-// few hundred of this process's descriptors. With the key a request has two minutes.
+// cut off; without one no client has more than a few seconds, and all of them together no more than
+// a few hundred of this process's descriptors. With the key a request has two minutes.
 //
 // Belongs to the loop's thread.
 #pragma once

@@ -14,7 +14,7 @@ namespace rtrain {
 
 struct TimedCheck::Shared {
   std::mutex mutex;
-  Loop* loop;  // null once nobody waits: then it may be gone
+  Loop* loop;  // null once no caller waits: then it may be gone
   Done done;   // the loop's thread alone
   double begun_s = monotonic_s();
 };

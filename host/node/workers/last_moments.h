@@ -12,7 +12,7 @@ namespace rtrain {
 struct LastMoments {
   int signal = 0;                        // 0: nothing is known
   std::string thread = {};               // in which it came, where that is not the main thread
-  std::string reason = {};               // the text of an exception that nobody caught
+  std::string reason = {};               // the text of an exception that was not caught
   std::vector<std::string> lua = {};     // the innermost line first
   std::vector<std::string> native = {};  // "at::native::add(…) (libtorch_cpu.so+0x1f20)"
 

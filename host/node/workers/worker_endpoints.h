@@ -9,7 +9,7 @@ class WorkerEndpoints {
   virtual ~WorkerEndpoints() = default;
   // The socket of that worker, counted on the node alone. Owns the descriptor.
   virtual void offer(int local_rank, int fd) = 0;
-  // Closes what nobody has taken.
+  // Closes endpoints that were not taken.
   virtual void withdraw() = 0;
 };
 

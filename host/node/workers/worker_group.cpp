@@ -132,7 +132,7 @@ class WorkerGroup::Worker {
     }
   }
 
-  // From the executable, with a channel and pipes that nobody else has seen.
+  // From the executable, with a channel and pipes that no other process has seen.
   void start_alone() {
     if (is_killed_) throw Error(Code::kWorkerLost, "it was killed before it was started");
     start(nullptr);
@@ -217,7 +217,7 @@ class WorkerGroup::Worker {
   std::optional<FrameChannel> channel_;
   std::optional<PipeReader> out_;
   std::optional<PipeReader> err_;
-  std::optional<Process> process_;  // last: its destructor kills, and calls nobody
+  std::optional<Process> process_;  // last: its destructor kills, and calls no callback
 };
 
 WorkerGroup::WorkerGroup(Loop& loop, const WorkerGroupOptions& options,

@@ -29,7 +29,7 @@ struct WorkerGroupOptions {
   // Whoever takes a rank's place calls its take_endpoint().
   bool local = false;
   int functions_fd = -1;
-  int progress_fd = -1;  // of a ProgressBoard; -1: one that nobody looks at
+  int progress_fd = -1;  // of a ProgressBoard; -1: one that is not read
   int engine_fd = -1;
   int commits_fd = -1;       // of a CommitBoard; -1: none
   Zygote* zygote = nullptr;  // that the processes are forked from, if any; outlives the group

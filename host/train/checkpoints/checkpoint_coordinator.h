@@ -36,7 +36,7 @@ class CheckpointCoordinator : public ValidationDelegate {
 
   // Validations that an earlier controller left are done again.
   void begin_run();
-  // Of a new worker group: nobody waits any more.
+  // Of a new worker group: no rank waits any more.
   void begin_attempt();
   void committed(const CheckpointInfo& checkpoint);
   // Brings a checkpoint back whose folder is gone, or gives it up; then calls `done`.

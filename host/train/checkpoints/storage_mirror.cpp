@@ -85,7 +85,7 @@ void StorageMirror::start(const Copy& copy) {
                    [this, copy](const std::optional<Value>& value,
                                 const std::optional<Error>& error) { ended(copy, value, error); });
   } catch (const Error&) {
-    // Nobody answers any more: the run was closed. A later controller goes on.
+    // No answer comes any more: the run was closed. A later controller continues.
     copies_.clear();
     look_again_ = false;
     start_next();

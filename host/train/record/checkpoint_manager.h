@@ -54,7 +54,7 @@ class CheckpointManager {
   void restore(const CheckpointInfo& wanted, const std::string& folder);
   // The wanted one cannot be had.
   void give_up(const CheckpointInfo& wanted, std::string_view problem);
-  // A reader has found the files damaged: nobody begins from it any more.
+  // A reader has found the files damaged: no attempt begins from it any more.
   void set_damaged(const std::string& path, std::string_view problem);
 
   struct Committed {

@@ -104,7 +104,7 @@ void ReportReceiver::answer(ReportCollector::Progress progress) {
 // Waits that cannot come true any more end in their error.
 void ReportReceiver::look_at_clock() {
   const auto due = collector_.next_due();
-  if (!due) return timer_.stop();  // nobody waits
+  if (!due) return timer_.stop();  // no report waits
   const double now = monotonic_s();
   const uint64_t copied = delegate_.copied_bytes();
   if (std::exchange(copied_bytes_, copied) != copied || stood_still(*due, now)) {

@@ -100,7 +100,7 @@ class JobNodes : public Resources, public NodeServerDelegate, public NodeJudgeDe
   NodeRoster roster_;
   LateReports late_reports_;
   NodeJudge health_;
-  int undecided_ = 0;                  // evidence that nobody has decided on
+  int undecided_ = 0;                  // evidence without a decision
   std::map<int, RemoteNode*> remote_;  // of the attempt, by node; owned by it
   std::map<int, int64_t> ingest_;      // of the attempt: ingest workers started, by node
   std::optional<Error> lost_ranks_;    // processes of the launcher that have gone do not come back

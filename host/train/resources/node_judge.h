@@ -46,7 +46,7 @@ class NodeJudge {
   void drop(int node);
   // It is not used any more: nothing more is heard of it.
   void dismiss(int node);
-  // The run is over: nobody looks after its hosts any more.
+  // The run is over: its hosts are not watched any more.
   void stop();
 
   // Checks the hosts that were not, and calls back when all have said how they are, or have had

@@ -43,10 +43,10 @@ class ScriptCalls {
   // script raised, with kTimeout, or with kInterrupted. Never from inside this call.
   void ask(Loop& loop, const ScriptQuestion& question, Done done);
 
-  // The answer; nothing happens when nobody waits for it any more.
+  // The answer; nothing happens when no call waits for it any more.
   void answer(int64_t id, Value value);
   void answer_error(int64_t id, const Error& error);
-  // Nobody will answer from now on: waits end.
+  // No answer will come from now on: waits end.
   void close();
 
  private:

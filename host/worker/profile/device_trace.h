@@ -6,7 +6,7 @@
 
 namespace rtrain {
 
-// Who answers; any thread. Null: nobody.
+// The recorder that answers; any thread. Null: none.
 void set_device_trace(std::string (*trace)());
 
 // Writes nccl-rank-RANK.json where there is something to tell. Waits a second for the driver, which

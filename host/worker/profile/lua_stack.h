@@ -16,7 +16,7 @@ namespace rtrain {
 
 struct LuaFrame {
   std::array<char, LUA_IDSIZE> source{};  // "train.lua"
-  std::array<char, 44> name{};            // as the caller calls the function; "" where nobody knows
+  std::array<char, 44> name{};  // as the caller calls the function; "" where it is not known
   int line = 0;
 };
 

@@ -31,7 +31,7 @@ class Replies {
   std::optional<Value> wait(
       const std::string& key, std::chrono::milliseconds timeout,
       const std::function<bool()>& moves = [] { return false; });
-  // Nothing happens when nobody waits for the key.
+  // Nothing happens when no call waits for the key.
   void set(const std::string& key, Value value, std::optional<Error> error = {});
   void close();
   // Ends every wait, and every further one, with that error, until resume().

@@ -59,7 +59,7 @@ TEST_F(ChildCommandTest, ASignalReachesIt) {
   child.send(SIGTERM);
   const ExitStatus status = child.end(kLong);
   EXPECT_EQ(status.signal, SIGTERM);
-  child.send(SIGTERM);  // to nobody: its number may be another's by now
+  child.send(SIGTERM);  // to no process: its number may be another's by now
 }
 
 TEST_F(ChildCommandTest, WhatStillRunsAfterTheTimeIsKilled) {

@@ -143,7 +143,7 @@ TEST_F(LocalNodeTest, AfterAWorkerThatCannotBeStartedNoneIs) {
   spawn("echo");
   EXPECT_EQ(delegate_.log, Texts{"rank 4 is not spawned"});
   EXPECT_NE(delegate_.problem, "");
-  node_->send(5, to_frame(message::Exit{}));  // nobody is there
+  node_->send(5, to_frame(message::Exit{}));  // no worker is there
 }
 
 TEST_F(LocalNodeTest, KillingEndsAllOfThem) {

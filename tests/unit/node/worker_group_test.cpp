@@ -107,7 +107,7 @@ TEST_F(WorkerGroupTest, MessagesGoBothWaysAndAnEndComesLast) {
     EXPECT_EQ(end.status.exit_code, 3);
     EXPECT_EQ(end.broken, "");
   }
-  send_all(message::Exit{});  // nobody is there
+  send_all(message::Exit{});  // no worker is there
 }
 
 TEST_F(WorkerGroupTest, EveryRankIsTheProcessItSaysItIs) {

@@ -147,7 +147,7 @@ TEST_F(WireServerTest, ANameThatDoesNotResolveIsNamed) {
   EXPECT_TRUE(contains(text, "no such host:") && contains(text, "the name has no address")) << text;
 }
 
-// A client asks a port at which nobody answers as rtrain does.
+// A client asks a port at which another program than rtrain answers.
 TEST_F(WireServerTest, AStrangeServerIsNamed) {
   Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const SocketAddress any = *SocketAddress::parse("127.0.0.1", 0);

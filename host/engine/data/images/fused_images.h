@@ -24,7 +24,7 @@ struct ImagePlan {
 
 // images: uint8 (n, h, w) or (n, h, w, c) with any strides; indices: int64 (batch), from 0.
 // Gives (batch, c, height, width) of the dtype of `levels`. Throws Error(kArgument) when shapes or
-// dtypes are others, for an index out of range, a step that is none and a place beyond 2^31.
+// dtypes are others, for an index out of range, a step of 0 and a place beyond 2^31.
 at::Tensor gather_images(const at::Tensor& images, const at::Tensor& indices,
                          const ImagePlan& plan);
 

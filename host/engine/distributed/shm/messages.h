@@ -2,7 +2,7 @@
 //
 // Messages of two ranks go through their ring in the order of the calls, as far as there is room in
 // it. A receiver chooses by tag: what comes before the message with its tag waits in its memory.
-// Nothing is taken from a ring while nobody wants to receive from it, so a sender that is ahead
+// Nothing is taken from a ring while no call receives from it, so a sender that is ahead
 // waits. Of two that want the same, the earlier one gets the earlier message.
 //
 // Any thread. Who waits moves whatever can be moved; a thread of its own does it for those who do
@@ -58,15 +58,15 @@ class ShmMessages {
 
   void set_timeout(std::chrono::milliseconds timeout);
 
-  // `owner` keeps the bytes until the message has ended, also where nobody waits for it; those that
-  // are sent are not changed until then.
+  // `owner` keeps the bytes until the message has ended, also where no call waits for it; those
+  // that are sent are not changed until then.
   MessagePtr send(Bytes data, int to, int tag, std::shared_ptr<const void> owner);
   // `from` below 0: of any other rank.
   MessagePtr receive(Bytes data, int from, int tag, std::shared_ptr<const void> owner);
   bool has_ended(const ShmMessage& message);
   // Until it has ended. Throws what it has failed of.
   void wait(const ShmMessage& message);
-  // From now on a thread moves what nobody waits for.
+  // From now on a thread moves the messages that no call waits for.
   void move_on_thread();
   // What is under way fails, and whatever is called later.
   void close();

@@ -3,7 +3,7 @@
 // Each rank has counters, slots through which its data go to the others, a ring of bytes to each
 // other rank, and an arena for tensors that the others read where they lie. It is a memory file
 // without a name: one rank makes it, the others open it through /proc, and it is gone with the last
-// of them, however they end. Pages that nobody touches cost nothing.
+// of them, however they end. Pages that no rank touches cost nothing.
 //
 // Counters only grow, and wrap. A rank that waits for another one's counter spins for a moment
 // where every rank has a core, and sleeps in the kernel then; it notices the death of a rank within
@@ -87,7 +87,7 @@ class ShmSegment {
   std::byte* arena(int rank);
   // Where a rank says that its tensor lies. Throws what damaged() is where it cannot lie there.
   std::byte* in_arena(int rank, uint64_t place, size_t bytes);
-  // A counter, place or size of that rank, which is none: somebody has written over it.
+  // A counter, place or size of that rank, which cannot be one: a process has written over it.
   Error damaged(int rank, std::string_view what) const;
   size_t arena_bytes() const { return arena_bytes_; }
   // Gives the pages of this part of this rank's arena back.
