@@ -3,8 +3,8 @@
 //   refusal() → why lost ranks cannot be replaced here, or nil; whether the run ends with one
 //   has_devices() → whether the ranks train on GPUs
 //   next_report() → the number of this rank's next report
-//   growth() → the folder for this rank's last commit, since a larger group goes on from it; or nil
-//   num_collectives() → how many this rank has called in this attempt, over the controller too
+//   growth() → the folder for this rank's last commit, since a larger group continues from it; or
+//   nil num_collectives() → how many this rank has called in this attempt, over the controller too
 //   enter(step)                  this rank holds that step; 0: it will get one
 //   prepare(step, small)         keeps the bytes, and waits until all ranks have come as far
 //   commit(step, small)
@@ -12,7 +12,7 @@
 //   committed(step) → bytes or nil  in commit()
 //   set_healable(is)
 //   leave()                      the others do not wait for this rank any more
-//   go_back(step, index, error)  behind it; returns when this rank goes on in another attempt
+//   go_back(step, index, error)  behind it; returns when this rank continues in another attempt
 // In a process that is not a worker each of them raises `argument`, but for num_collectives: 0.
 #pragma once
 

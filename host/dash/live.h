@@ -1,4 +1,4 @@
-// host/dash/live.h: streams of what is going on, from the store and the logs. All of a process are
+// host/dash/live.h: streams of events, from the store and the logs. All of a process are
 // asked on one thread.
 #pragma once
 
@@ -30,7 +30,7 @@ class LiveFeed {
       : storage_path_(std::move(storage_path)), live_(std::nullopt) {}
 
   const std::string& storage_path() const { return storage_path_; }
-  // The runs that go on, and the last ones that have ended since the first look.
+  // The runs that are not over, and the last ones that have ended since the first look.
   const std::vector<SeenRun>& look();
 
  private:

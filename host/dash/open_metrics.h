@@ -1,5 +1,5 @@
-// host/dash/open_metrics.h: the runs that go on, in the text that Prometheus and its like collect
-// (OpenMetrics 1.0). Pure.
+// host/dash/open_metrics.h: the runs that are not over, in the text that Prometheus and its like
+// collect (OpenMetrics 1.0). Pure.
 #pragma once
 
 #include <string>

@@ -44,7 +44,7 @@ struct RankState {
   // Of train.elastic. It holds a committed step; it has gone back to it (a rank that has is not
   // `healable` before the new group is complete).
   bool healable = false;
-  std::string fixed = {};  // why it cannot go on in a smaller group, or empty
+  std::string fixed = {};  // why it cannot continue in a smaller group, or empty
   std::optional<Unwinding> unwound = {};
 
   bool is_superfluous = false;  // ended by us, since it had no state
@@ -56,7 +56,7 @@ struct RankState {
 // What kind of failure ends an attempt; each has a retry budget of its own.
 enum class FailureKind {
   kWorkerGroup,  // a worker raised or died: max_failures
-  kController,   // the group did not start, or the controller could not go on:
+  kController,   // the group did not start, or the controller could not continue:
                  // controller_failure_limit
   kPreemption,   // cores or the whole process were taken away: max_preemption_failures
 };
@@ -84,7 +84,7 @@ bool all_healable(const std::vector<RankState>& ranks);
 bool all_gone(const std::vector<RankState>& ranks);
 // Those that are there, or can be replaced.
 int num_kept(const std::vector<RankState>& ranks);
-// Lost ranks can be replaced or left out while the others go on: one of these holds the state of
+// Lost ranks can be replaced or left out while the others continue: one of these holds the state of
 // all, no rank has returned or failed for another reason, and at least that many are kept.
 bool can_heal(const std::vector<RankState>& ranks, int least_workers);
 // The step that all ranks that are left have gone back to; null where one of them has not, or

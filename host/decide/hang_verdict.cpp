@@ -133,7 +133,7 @@ bool HangVerdict::is_exempt(const RankFacts& rank) const {
   return rank.is_busy || !takes_part(rank);
 }
 
-// It waits, and takes no processor time: what it waits for does not go on inside it either.
+// It waits, and takes no processor time: the work that it waits for does not run inside it either.
 bool HangVerdict::is_idle(const Ranks& ranks, size_t i) const {
   const double used_s = ranks[i].cpu_s - tracks_[i].cpu_then_s;
   return used_s <= kIdleShare * quiet_s(i);

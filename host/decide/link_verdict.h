@@ -2,7 +2,7 @@
 // the links between them. Pure.
 //
 // A link is bad when it drops packets: for many of the last answers over it some had to be sent
-// again. Or when the hosts at both its ends say, and go on saying, that nothing comes through: then
+// again. Or when the hosts at both its ends say, and keep saying, that nothing comes through: then
 // both live. Where nothing at all is heard of a host, node_timeout_s decides.
 //
 // Of the two ends that one is at fault which has more bad links. Where both have as many it is not

@@ -48,7 +48,8 @@ struct WaitFacts {
       optional("sequence", &WaitFacts::sequence), optional("frames", &WaitFacts::frames)};
 };
 
-// A collective over NCCL, which the rank's device has not finished. Its thread may go on meanwhile.
+// A collective over NCCL, which the rank's device has not finished. Its thread may continue
+// meanwhile.
 struct DeviceFacts {
   uint64_t sequence = 0;
   double since_s = 0;

@@ -44,7 +44,7 @@ struct Report {
   Value files;                  // of kStaged, as host/store wrote them down
   std::optional<Error> error;   // of kFailed
   std::string directory_name;   // the name wanted for the checkpoint, or empty
-  bool asks_name = false;       // the rank goes on when it knows the agreed name
+  bool asks_name = false;       // the rank continues when it knows the agreed name
   Value validation;         // {fn_kwargs, timeout_s} of the validation that is asked for, or nil
   double deadline_s = 0;    // of the wait, on the caller's clock
   std::string call_site;    // "train.lua:12", or empty: as with the rank's report before

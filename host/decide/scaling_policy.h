@@ -23,8 +23,8 @@ class ScalingPolicy {
 
   // The size to start with when that many workers fit; nothing: wait.
   std::optional<int> start_size(int capacity) const;
-  // The size to go on with when `running` workers run and there is capacity for `capacity`, their
-  // own included; nothing: as it is.
+  // The size to continue with when `running` workers run and there is capacity for `capacity`,
+  // their own included; nothing: as it is.
   std::optional<int> resize(int running, int capacity) const;
 
  private:

@@ -397,7 +397,7 @@ class Transition {
     m_.barren_heals = 0;
   }
 
-  // Why the others do not go on without a rank that cannot be replaced; empty for other ranks.
+  // Why the others do not continue without a rank that cannot be replaced; empty for other ranks.
   std::string why_not_without(const RankState& lost) const {
     if (!m_.can_replace || lost.is_replaceable) return "";
     if (!m_.scaling.is_elastic()) {

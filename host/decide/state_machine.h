@@ -11,7 +11,7 @@
 // commit (TellLost, Unwound), the attempt's row is closed (EndHealed) and one for the next attempt
 // written, which takes them over (HealGroup). The state is RUNNING, then RESTARTING and SCHEDULING
 // with processes; no budget is charged but max_heals. Where no worker can take a lost rank's place
-// (its host is gone, its process does not start) an elastic group goes on without it, down to its
+// (its host is gone, its process does not start) an elastic group continues without it, down to its
 // least number of workers; the ranks get new numbers then.
 //
 // Invariants: 1 a group is spawned only after its resources are held and its attempt's row is on
@@ -120,7 +120,7 @@ struct CheckpointCommitted {
 struct Healable {
   int rank;
   bool is;
-  std::string fixed = {};  // why it cannot go on in a smaller group, or empty
+  std::string fixed = {};  // why it cannot continue in a smaller group, or empty
 };
 // Asked for by LookAgain.
 struct HealDue {
@@ -194,9 +194,9 @@ struct RequestResources {
 struct BeginAttempt {
   int attempt;
   int num_workers;
-  // Of a heal, and of an attempt that goes on from a commit: of its first report.
+  // Of a heal, and of an attempt that continues from a commit: of its first report.
   std::optional<int64_t> first_index = {};
-  bool carries = false;  // it goes on from what the ranks have written at a commit
+  bool carries = false;  // it continues from what the ranks have written at a commit
 };
 struct SpawnGroup {
   int attempt;
@@ -255,8 +255,8 @@ struct EndHealed {
   GroupError error;
   int64_t next_index;  // of the first report of the next one
 };
-// The processes that are left go on in this attempt: what was rank kept[i] is rank i. Of these the
-// lost ones are replaced.
+// The processes that are left continue in this attempt: what was rank kept[i] is rank i. Of these
+// the lost ones are replaced.
 struct HealGroup {
   int attempt;
   std::vector<int> kept;
@@ -339,7 +339,7 @@ struct Machine {
   bool killed = false;            // SIGKILL went to the group
   HealStage heal = HealStage::kNone;
   bool can_replace = false;     // all ranks of the group have been in train.elastic together
-  bool can_shrink = false;      // it can go on with fewer of them
+  bool can_shrink = false;      // it can continue with fewer of them
   bool is_growing = false;      // AskToGrow was given
   bool carries = false;         // the next attempt, or this one, begins with a written commit
   int num_heals = 0;            // of the run

@@ -85,7 +85,7 @@ class HttpConnection {
   SentResponse rest_;  // of a file that is being sent: what is not read yet
   bool has_bytes_ = false;
   bool has_answered_ = false;
-  double deadline_s_;  // of what is going on: a request, or what is to be sent
+  double deadline_s_;  // of the work at hand: a request, or bytes to send
   Poll poll_;
 };
 

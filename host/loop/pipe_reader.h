@@ -19,7 +19,7 @@ class PipeReader {
   bool drain();
   // While held it reads nothing of itself, and a writer waits once the pipe is full.
   void hold(bool held);
-  // A writer that goes on (a grandchild) gets SIGPIPE.
+  // A writer that continues (a grandchild) gets SIGPIPE.
   void close();
 
  private:

@@ -1,7 +1,7 @@
 // host/loop/runtime_listener.h: takes the connections to a socket of the runtime folder.
 //
 // While this process has no descriptor left for a connection it waits in the kernel's queue, and
-// the loop goes on with its other work. Belongs to the loop's thread.
+// the loop continues with its other work. Belongs to the loop's thread.
 #pragma once
 
 #include <functional>

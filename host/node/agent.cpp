@@ -199,7 +199,7 @@ void Agent::on_signal(int number) {
 void Agent::send(const Value& message) { client_.link().send(encode(message)); }
 
 // A new controller knows nothing of the workers that the one before has started; nor does one that
-// goes on without them.
+// continues without them.
 void Agent::on_peer_restarted() {
   health_.stop();
   client_.link().drop_unacknowledged();

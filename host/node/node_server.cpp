@@ -87,7 +87,7 @@ class NodeServer::Host : public LinkDelegate {
       owner_.on_host_done();
     });
   }
-  // Its agent ends the workers before the controller goes on without them. One that still lives
+  // Its agent ends the workers before the controller continues without them. One that still lives
   // connects again, and begins again.
   void look(double timeout_s) {
     if (!is_here_ || link_.silent_s() < timeout_s + kLook.count()) return;

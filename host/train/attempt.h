@@ -83,7 +83,7 @@ class Attempt : public CollectiveServiceDelegate,
   void spawn();
   // Whether lost ranks can be replaced while the others live.
   bool can_replace() const;
-  // Of a heal: starts these ranks, and lets the others go on.
+  // Of a heal: starts these ranks, and lets the others continue.
   void heal(const std::vector<int>& lost);
   // Lets a rank begin.
   void send_start(int rank);
@@ -109,7 +109,7 @@ class Attempt : public CollectiveServiceDelegate,
 
   // A checkpoint was committed, with the report of that number.
   void on_committed(int64_t index) { graceful_shutdown_.on_committed(index); }
-  // Reports were written, or events taken: ranks that were held back may go on.
+  // Reports were written, or events taken: ranks that were held back may continue.
   void on_written() {
     reports_.on_written();
     extras_.on_written();

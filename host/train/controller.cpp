@@ -176,7 +176,7 @@ void Controller::start() {
   feed(event::Started{});
 }
 
-// A run goes on without them.
+// A run continues without them.
 void Controller::open_commands() {
   try {
     commands_ = std::make_unique<OperatorCommands>(run_, machine_, *this);
@@ -265,7 +265,7 @@ void Controller::feed(Event event) {
   };
   waiting_.push_back(std::move(event));
   if (feeding_) return;
-  const Feeding feeding(feeding_);  // also where an action throws: the next event goes on
+  const Feeding feeding(feeding_);  // also where an action throws: the next event is handled
   while (!waiting_.empty()) {
     const RunState before = machine_.state;
     Step next = step(std::move(machine_), waiting_.front());
@@ -525,7 +525,7 @@ void Controller::perform(const action::ReportFailure& a) {
                 {"next_attempt", a.decision.retry ? Value(machine_.attempt + 1) : Value()}});
 }
 
-// Validations go on after the training, but not after a run that was stopped.
+// Validations continue after the training, but not after a run that was stopped.
 void Controller::perform(const action::EndRun& a) {
   resources_->cancel();
   if (a.status == RunState::kFinished || a.status == RunState::kErrored) {

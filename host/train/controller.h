@@ -67,7 +67,7 @@ class Controller : public AttemptDelegate,
   void request_stop(StopKind kind, const std::string& by = {});
   // Ends it without asking anybody, as the second does.
   void stop_now(StopKind kind, const std::string& by = {});
-  // The user's thread has caught up: ranks that were held back may go on.
+  // The user's thread has caught up: ranks that were held back may continue.
   void events_taken();
   // The run is over, but not the train function, which runs in the script's process and did not end
   // when it had to: the process is to end with this code. Nothing in every other case.
@@ -182,7 +182,7 @@ class Controller : public AttemptDelegate,
   std::unique_ptr<OperatorCommands> commands_;
   std::unique_ptr<RuntimeWatch> runtime_watch_;
   RunRecord::AttemptStart start_;     // of the attempt that is about to be spawned
-  std::string carried_;               // the folder of a commit that a larger group goes on from
+  std::string carried_;               // the folder of a commit that a larger group continues from
   std::unique_ptr<Attempt> attempt_;  // the last one that was; uses all of the above
 };
 

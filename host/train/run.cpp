@@ -155,7 +155,7 @@ void Run::end_process(int code) {
   // Who reads our stderr may have stopped to.
   pollfd writable{STDERR_FILENO, POLLOUT, 0};
   if (poll(&writable, 1, 1000) == 1 && write(STDERR_FILENO, text.data(), text.size()) < 0) {
-    // No process is there to be told.
+    // Its reader has gone too.
   }
   _exit(code);
 }

@@ -18,7 +18,7 @@ class Run {
   // Takes the run's name. Raises kConfig when the name is taken, kEnvironment when the storage
   // cannot be written.
   explicit Run(RunSpec spec);
-  // Stops a run that still goes on, kills its workers and waits for that.
+  // Stops a run that still continues, kills its workers and waits for that.
   ~Run();
 
   const std::string& run_id() const;

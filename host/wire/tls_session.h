@@ -40,7 +40,7 @@ class TlsSession {
   virtual ~TlsSession() = default;
 
   // Takes bytes of the peer, which stay the caller's and must stay as they are until read() has
-  // returned 0. Goes on with the handshake.
+  // returned 0. Continues with the handshake.
   virtual void feed(std::string_view bytes) = 0;
   // Copies out decrypted bytes; 0 when there are no more for now, or after a failure.
   virtual size_t read(char* to, size_t size) = 0;

@@ -23,8 +23,8 @@ class CheckpointClient {
   explicit CheckpointClient(WorkerProcess& worker) : worker_(worker) {}
 
   // The kept checkpoints of the reports that this rank has made, the same on every rank: waits
-  // until none of them is on its way and, when `validated`, until no validation of theirs goes on.
-  // After timeout_s it gives what is there; without it, it throws kTimeout after the run's
+  // until none of them is on its way and, when `validated`, until no validation of theirs is under
+  // way. After timeout_s it gives what is there; without it, it throws kTimeout after the run's
   // timeout_s.
   List reported(bool validated, std::optional<double> timeout_s);
   // Tells the controller that the files of a checkpoint are not those of its commit.

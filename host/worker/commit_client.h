@@ -39,16 +39,16 @@ class CommitClient {
   // it.
   std::optional<std::string> read(CommitBoard::Part part, uint64_t step);
 
-  // All ranks have come to a step that this one has not committed: it can only go on to that.
+  // All ranks have come to a step that this one has not committed: it can only continue to that.
   bool is_between() const { return prepared_ > committed_; }
   // It does not come to any further step of this attempt: others that wait for it do no longer,
   // also in collectives.
   void leave();
   // From now on this rank goes back to its last commit when others are lost; or no longer.
-  // `fixed`: why it cannot go on in a smaller group, or empty.
+  // `fixed`: why it cannot continue in a smaller group, or empty.
   void set_healable(bool is, std::string_view fixed);
   // Behind leave(): it has gone back to that step, 0 where it cannot, since others are lost;
-  // `index`: of its first report after that. Returns when it goes on in another attempt. Throws
+  // `index`: of its first report after that. Returns when it continues in another attempt. Throws
   // kTimeout.
   void go_back(uint64_t step, int64_t index, const Error& error);
 

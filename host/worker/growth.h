@@ -1,5 +1,5 @@
 // host/worker/growth.h: the folder into which this rank writes its part of the last commit, since a
-// larger group is to go on from that (train.elastic).
+// larger group is to continue from that (train.elastic).
 //
 // The control thread sets it, the main thread asks.
 #pragma once

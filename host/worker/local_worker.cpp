@@ -89,7 +89,7 @@ void LocalWorker::leave() {
   worker_.reset();
 }
 
-// Training goes on without a log, which the user sees on the screen.
+// Training continues without a log, which the user sees on the screen.
 void LocalWorker::keep_output() {
   const WorkerContext& context = worker_->context();
   try {

@@ -71,12 +71,12 @@ class Progress {
   Error explain(const Error& error) const;
 
   uint64_t num_collectives() const { return page_.collectives.load(std::memory_order_relaxed); }
-  // The rank goes on in another attempt, whose collectives are counted from the first.
+  // The rank continues in another attempt, whose collectives are counted from the first.
   void renew();
 
   void beat();
   // The agent of this host has not renewed the rank's lease in time: it is stopped, or is cut off
-  // from the controller, which goes on without this rank.
+  // from the controller, which continues without this rank.
   bool lease_has_ended() const;
   void count_report() { add(page_.reports, 1); }
   void add_bytes(uint64_t count) { add(page_.bytes, count); }

@@ -41,7 +41,7 @@ constexpr std::chrono::milliseconds kFailFlushTimeout{500};  // the others wait 
 // The controller has its own, shorter deadlines and names who is late; these are for the case that
 // it cannot.
 constexpr std::chrono::milliseconds kGrace{30000};
-// For a worker that cannot go on: the controller asks it for its stacks, and kills it.
+// For a worker that cannot continue: the controller asks it for its stacks, and kills it.
 constexpr std::chrono::milliseconds kEndPatience{10000};
 constexpr std::chrono::milliseconds kHeartbeat{1000};
 constexpr std::chrono::milliseconds kMemoryDelay{10000};
@@ -329,7 +329,7 @@ void WorkerProcess::send_stored(Message message, size_t bytes, const std::string
 }
 
 bool WorkerProcess::stop_requested() {
-  // Others are lost, and this rank goes on to its commit first.
+  // Others are lost, and this rank continues to its commit first.
   if (attempt_->stop_gate.is_closed() && commits_.is_between()) return false;
   const auto timeout = std::chrono::duration<double>(context_.timeout_s) + kGrace;
   const WaitScope waits(*progress_, WaitKind::kBounded, "stop_requested()");
@@ -372,7 +372,7 @@ void WorkerProcess::fail(const Error& raised) {
   if (!is_local()) std::this_thread::sleep_for(kEndPatience);  // another thread is at it
 }
 
-// Nothing of what the train function still does may count: it goes on where the device left off.
+// Nothing of what the train function still does may count: it continues where the device left off.
 void WorkerProcess::end(const Error& error) {
   if (!has_failed_.exchange(true)) {
     attempt_->reporter.close();

@@ -49,7 +49,7 @@ class WorkerProcess {
   // is not the given one.
   WorkerProcess(int rank, int parent_pid);
   // For the thread that runs the train function in the controller's own process. Everything is as
-  // in a process of its own, but for signals, and for the end: the process goes on.
+  // in a process of its own, but for signals, and for the end: the process continues.
   explicit WorkerProcess(LocalEndpoint endpoint);
   ~WorkerProcess();
 
@@ -130,7 +130,7 @@ class WorkerProcess {
   CommitClient& commits() { return commits_; }
   // The folder of message::Grow, or empty.
   std::string growth() { return attempt_->growth.folder(); }
-  // Ends what belongs to this attempt, tells the controller, and returns when the rank goes on in
+  // Ends what belongs to this attempt, tells the controller, and returns when the rank continues in
   // another one. Main thread. Throws kTimeout.
   void change_attempt(message::Unwound unwound);
   // Sends a message without an answer; silent when the channel is closed.
@@ -152,7 +152,7 @@ class WorkerProcess {
   static const Routes<message::ToWorker, WorkerProcess> kRoutes;
 
  private:
-  // Made again where the rank goes on in another attempt (train.elastic).
+  // Made again where the rank continues in another attempt (train.elastic).
   struct OfAttempt {
     explicit OfAttempt(WorkerProcess& worker);
 

@@ -107,7 +107,7 @@ class Slurm:
         self._start(host, "slurmd", "-D", "-N", host.name)
 
     def kill_slurmd(self, host):
-        """What it has started goes on, as on a host whose daemon alone is lost."""
+        """What it has started continues, as on a host whose daemon alone is lost."""
         run(*host.command("kill", "-KILL", (self.folder / f"slurmd-{host.name}.pid").read_text().strip()))
         self.daemons["slurmd", host.name].wait()
 

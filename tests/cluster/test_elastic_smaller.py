@@ -1,4 +1,4 @@
-"""train.elastic over several hosts, one of which is lost: an elastic group goes on without it, in the same processes."""
+"""train.elastic over several hosts, one of which is lost: an elastic group continues without it, in the same processes."""
 
 import os
 import signal
@@ -49,7 +49,7 @@ def start(rtrain, job, num_workers, nodes, cores, limits="", **places):
 
 
 def lose(rtrain, running, host):
-    """The result of node 0, which goes on without that host."""
+    """The result of node 0, which continues without that host."""
     running.processes[host].kill()
     wait_until(lambda: "has not been heard of for 2 s" in running.processes[0].stderr, message="the loss of the host")
     (rtrain.folder / "go").touch()

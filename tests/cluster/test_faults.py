@@ -43,7 +43,7 @@ def cut_the_link_for_5_s(run):
 
 
 def cut_the_link_and_forget_the_host(run):
-    """The run goes on without it; then it comes back."""
+    """The run continues without it; then it comes back."""
     before = run.pids("n1")
     run.hosts[1].set_link("down")
     run.wait_for("attempt 2 begins")

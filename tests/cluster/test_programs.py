@@ -1,4 +1,4 @@
-"""rtrain launch over two hosts: programs that find each other, and go on when one is killed."""
+"""rtrain launch over two hosts: programs that find each other, and continue when one is killed."""
 
 import signal
 

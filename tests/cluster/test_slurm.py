@@ -190,7 +190,7 @@ class SavingJob:
         return self.rtrain.json("show", self.name)
 
     def finish(self, timeout_s=60):
-        """Waits until Slurm has started the job again. Returns why its first attempt ended; the second goes on with the run."""
+        """Waits until Slurm has started the job again. Returns the cause of the first end; the second attempt runs."""
         wait_until(lambda: len(self.show()["attempts"]) == 2, timeout_s, "the second attempt")
         (self.rtrain.folder / "go").touch()
         state, output = wait_for_job(self.user, self.job)

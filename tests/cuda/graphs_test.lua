@@ -151,7 +151,7 @@ function TestTrainGraph:test_another_shape_runs_without_the_graph()
   lu.assertEquals({step.state, calls()}, {'captured', 2})
   local y = step(torch.tensor{{1, 0}, {0, 1}}:to('cuda'), {z = on_gpu(1, 2, 3), name = 'n'})
   lu.assertEquals({numbers(y), step.state, calls()}, {{{3, 0}, {0, 3}}, 'captured', 3})
-  -- The graph goes on where the eager call ended.
+  -- The graph continues where the eager call ended.
   lu.assertEquals(numbers((step(batch(5, 1)))), {{5, 0}, {0, 5}})
   lu.assertEquals(calls(), 3)
 end

@@ -1,6 +1,6 @@
 """What a terminal shows of the bytes that it gets: rows of text, with all that has scrolled off above.
 
-It knows the movements that rtrain makes, and fails at any other one. A line that is wider than the terminal goes on in the
+It knows the movements that rtrain makes, and fails at any other one. A line that is wider than the terminal continues in the
 next row, and takes other rows when the terminal gets another width, as most terminals do it today.
 """
 

@@ -1,4 +1,4 @@
-"""The user's callbacks and stop conditions: called in the script's process while a run goes on."""
+"""The user's callbacks and stop conditions: called in the script's process while a run continues."""
 
 import pytest
 

@@ -22,7 +22,7 @@ train.DataParallelTrainer{
 }:fit()
 """
 
-# Each rank notes the world size; rank 0 keeps the step. Goes on until the file `enough`.
+# Each rank notes the world size; rank 0 keeps the step. Continues until the file `enough`.
 ELASTIC = """
 local epochs, files, train = require 'epochs', require 'files', require 'rtrain'
 train.DataParallelTrainer{

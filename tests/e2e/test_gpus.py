@@ -11,7 +11,7 @@ from conftest import wait_until
 from fake_driver import simulate_driver, use_libtorch, uuid
 from test_torchrun import Job
 
-# Tells what each worker has got, and goes on when the file is there.
+# Tells what each worker has got, and continues when the file is there.
 TRAIN = """
 local train = require 'rtrain'
 local function step()
@@ -134,7 +134,7 @@ def test_visible_devices_of_the_workers_are_not_the_scripts_matter(host):
 
 @contextlib.contextmanager
 def holding(rtrain, scaling, name):
-    """A run that goes on until the block is left."""
+    """A run that continues until the block is left."""
     go = rtrain.folder / f"{name}.go"
     running = rtrain.started("run", rtrain.script(script(scaling, name, f"'{go}'"), f"{name}.lua"))
     try:

@@ -1,4 +1,4 @@
-"""train.elastic where nobody can take a lost rank's place: an elastic group goes on without it, in the same processes. Lost
+"""train.elastic where nobody can take a lost rank's place: an elastic group continues without it, in the same processes. Lost
 hosts: tests/cluster/test_elastic.py."""
 
 import re
@@ -12,7 +12,7 @@ from test_heal import attempts, ends, statuses, training
 LOSE = "if rank == @RANK@ and state.step == 5 and files.once 'lost' then os.execute 'kill -9 $PPID' end"
 NO_FOURTH = "group.spawn:4:errno=EAGAIN:controller"
 REPORT = "train.report {step = state.step, size = train.get_context():get_world_size(), rows = batch[2]:tolist()}"
-# A run that ends at its fifth step, and one of 2 that goes on from there.
+# A run that ends at its fifth step, and one of 2 that continues from there.
 REFERENCE = """
 local first = train.TorchTrainer {
   train_loop_per_worker = train_func, train_loop_config = {until_step = 5},

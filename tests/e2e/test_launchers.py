@@ -128,7 +128,7 @@ def test_a_script_that_srun_has_not_started_says_so(slurm):
     )
 
 
-# Counts over the starts of a run: each goes on where the one before was.
+# Counts over the starts of a run: each continues where the one before was.
 COUNTS = """
 local epochs, files, train = require 'epochs', require 'files', require 'rtrain'
 for i = 1, tonumber(arg[1] or 1) do

@@ -13,7 +13,7 @@ DRAWN = rb"log  lr=0"
 
 @contextlib.contextmanager
 def live(rtrain, text, *args, columns):
-    """A run on a terminal, which goes on once `seen` is there; with it, the run is ended."""
+    """A run on a terminal, which continues once `seen` is there; with it, the run is ended."""
     run = OnTerminal(rtrain, "run", rtrain.script(text), *args, columns=columns)
     try:
         yield run

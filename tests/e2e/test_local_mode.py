@@ -286,7 +286,7 @@ def test_a_reader_that_takes_its_time_loses_nothing(rtrain):
     assert log_of(rtrain).count("x" * 1000 + "\n") == 3000
 
 
-# In C, where nothing can be raised; and one that takes the error and goes on.
+# In C, where nothing can be raised; and one that takes the error and continues.
 @pytest.mark.parametrize(
     "body, number, code",
     [

@@ -1,4 +1,4 @@
-"""train.torch.prepare_model and prepare_data_loader in the workers of a run, and a loader that another run goes on with."""
+"""train.torch.prepare_model and prepare_data_loader in the workers of a run, and a loader that another run continues with."""
 
 PREPARE = """
 local torch = require 'torch'

@@ -198,7 +198,7 @@ def test_what_stays_and_what_get_checkpoint_says(rtrain):
 
 
 def test_async_returns_while_the_files_are_still_uploaded(rtrain):
-    """The upload of report 0 is held up: metrics go on and are stored, the checkpoint is not yet there."""
+    """The upload of report 0 is held up: metrics continue and are stored, the checkpoint is not yet there."""
     rtrain.env["RTRAIN_FAULT"] = "ckpt.stage:1:sleep=2000"
     rtrain.run_ok(
         script(

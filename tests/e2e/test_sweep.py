@@ -210,7 +210,7 @@ def test_what_is_wrong_with_an_option_is_said(rtrain, options, expected):
     assert result.returncode in (2, 3) and expected in result.stderr, result.stderr
 
 
-# Reports and saves, and goes on when it is asked to stop only if it may.
+# Reports and saves, and continues when it is asked to stop only if it may.
 SLOW = """
 local torch, train = require 'torch', require 'rtrain'
 train.TorchTrainer({

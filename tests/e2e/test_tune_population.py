@@ -1,4 +1,4 @@
-"""PopulationBasedTraining: bad trials go on from the checkpoints of good ones, with a configuration near theirs."""
+"""PopulationBasedTraining: bad trials continue from the checkpoints of good ones, with a configuration near theirs."""
 
 import json
 import os

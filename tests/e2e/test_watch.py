@@ -1,4 +1,4 @@
-"""rtrain watch: the runs that go on, on a terminal and as lines."""
+"""rtrain watch: the runs that are not over, on a terminal and as lines."""
 
 import contextlib
 import fcntl

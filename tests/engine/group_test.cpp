@@ -196,7 +196,7 @@ TEST_P(GroupOver, MessagesBetweenTwoRanks) {
   });
 }
 
-// The ranks' collectives go on while the message, larger than what lies between them, is moved.
+// The ranks' collectives continue while the message, larger than what lies between them, is moved.
 TEST_P(GroupOver, AMessageThatNobodyWaitsForMovesOn) {
   run(2, [](const std::shared_ptr<Group>& group) {
     const at::Tensor data = at::full({1 << 20}, group->rank() + 1.0);

@@ -112,7 +112,7 @@ int call_number(const char* name, size_t size) {
   return -1;
 }
 
-// The part of the text up to one of the separators; the text goes on behind it.
+// The part of the text up to one of the separators; the text continues behind it.
 struct Part {
   const char* text;
   size_t size;

@@ -1,4 +1,4 @@
-"""NCCL on a device that does not go on: the worker ends with the first cause, and the device is free again."""
+"""NCCL on a device that makes no progress: the worker ends with the first cause, and the device is free again."""
 
 import json
 

@@ -92,7 +92,7 @@ function TestIngest.test_an_error_names_the_line_the_row_and_the_worker()
     while execution:next() do lu.assertNotNil(execution) end
   end)
   lu.assertStrMatches(message, '.*rtrain%.data ingest worker [01].*: map: row 7: .*data_ingest_test%.lua:%d+: no seven.*')
-  -- The workers go on.
+  -- The workers continue.
   lu.assertEquals(#text_of(data.range(3):map(function(row) return row end), {threads = 1, ingest = pool}), 14)
   lu.assertStrContains(message_of(function()
     text_of(data.range(3):map(function() return torch.rand({1}) end), {threads = 1, ingest = pool})

@@ -12,7 +12,7 @@ for _, file in ipairs(files) do text_of[file.path] = file.text end
 local NAME, MEMBER, FUNCTION = '\1', '\2', '\3'
 local RESULT = FUNCTION .. '%(\4?%): ' .. NAME
 
--- Another result of a function, unless the type goes on behind it.
+-- Another result of a function, unless the type continues behind it.
 local function more_results(after)
   if after:match '[%[?|<]' then return nil end
   return FUNCTION .. '(): ' .. NAME .. after

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs calls.lua in processes of its own and goes on behind a crash.
+"""Runs calls.lua in processes of its own and continues behind a crash.
 
     run.py [--seed S] [--calls N | --seconds T] [--memory-mib M] [--call-seconds C]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs that are killed at random moments and go on end with the bits of a run that was not.
+"""Runs that are killed at random moments and continue end with the bits of a run that was not.
 
     run.py [--runs N] [--seed S] [--kills K] [--workers W] [--threads T] [--keep]
 

@@ -133,7 +133,7 @@ class ScaleTest : public ::testing::Test {
   int num_failures_ = 0;
 };
 
-// From the arrival of the last rank until the last one may go on.
+// From the arrival of the last rank until the last one may continue.
 double ScaleTest::seconds_of_a_barrier(int64_t which) {
   board_.barrier = which;
   wait_until([&] { return board_.num_released == which * num_workers(); });

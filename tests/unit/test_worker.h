@@ -8,7 +8,7 @@
 //   flood     says hello, prints 1 MiB, and says `printed`
 //   validate  a validation: returns {acc = 0.75} for its `start`
 //   hang      takes its progress page, says hello and no more; at `exit` its main thread ends, and
-//             another one goes on
+//             another one continues
 #pragma once
 
 namespace rtrain {

@@ -153,7 +153,7 @@ bool JobBoard::has_left(int worker) const {
   return left_[static_cast<size_t>(worker)];
 }
 
-// Whether the owner, in next(), cannot go on before this job has another result.
+// Whether the owner, in next(), cannot continue before this job has another result.
 bool JobBoard::is_awaited(const Job& job) const {
   if (!job.items_.empty()) return false;
   if (options_.in_order) return !jobs_.empty() && jobs_.begin()->first == job.number;

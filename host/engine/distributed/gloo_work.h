@@ -2,8 +2,8 @@
 // connections are cut.
 //
 // Gloo's own do not all end: it forgets a send that its kernel has taken in part when the
-// connection goes, and waits for it up to the deadline. Such a one goes on in Gloo's thread, which
-// finds its sockets shut; whoever waits for it here gets Error(kPeerLost). Any thread.
+// connection goes, and waits for it up to the deadline. Such a one continues in Gloo's thread,
+// which finds its sockets shut; whoever waits for it here gets Error(kPeerLost). Any thread.
 #pragma once
 
 #include <ATen/core/ivalue.h>

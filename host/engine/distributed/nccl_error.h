@@ -1,5 +1,5 @@
-// host/engine/distributed/nccl_error.h: the error of a group over NCCL whose devices do not go on.
-// Pure.
+// host/engine/distributed/nccl_error.h: the error of a group over NCCL whose devices make no
+// progress. Pure.
 #pragma once
 
 #include <optional>

@@ -29,7 +29,7 @@ constexpr std::chrono::milliseconds kAbortPatience{10000};
 constexpr std::chrono::milliseconds kCutPatience{1000};
 
 // Runs it on a thread of its own, for as long as `wants` says. False: it has not ended in time, and
-// goes on.
+// continues.
 bool ends_within(
     std::chrono::milliseconds patience, std::function<void()> body,
     const std::function<bool()>& wants = [] { return true; }) {

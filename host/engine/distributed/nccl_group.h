@@ -5,7 +5,7 @@
 // own thread is stuck in the driver, and LibTorch would abort the process. Here the thread ends the
 // worker with the first cause instead: which collective, since when, and who has not come. In a
 // process that cannot be ended (local mode) it aborts the communicators, so that the stuck thread
-// comes back. The same where another rank is lost, and this one goes on without it (cut). It
+// comes back. The same where another rank is lost, and this one continues without it (cut). It
 // touches neither Lua nor a tensor.
 //
 // Made, used and closed by the thread of a Lua state. Nothing waits without a deadline: what NCCL

@@ -1,4 +1,4 @@
-// host/engine/files/background_save.h: a `.pt` file that is written while training goes on.
+// host/engine/files/background_save.h: a `.pt` file that is written while training continues.
 //
 // start() copies the value's bytes and returns; one thread writes them to the file as save_archive
 // does. The copy lies in memory that is kept for the next save: a fresh 400 MB takes as long to get

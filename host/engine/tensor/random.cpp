@@ -103,7 +103,7 @@ struct Class<at::Generator> {
     push_tensor(L, state_of(*check<at::Generator>(L, 1)));
     return 1;
   }
-  // To other processes and threads: a generator of its own that goes on from here.
+  // To other processes and threads: a generator of its own that continues from here.
   static int pack(lua_State* L) {
     const at::Generator& self = *check<at::Generator>(L, 1);
     if (self.device().is_cuda()) {

@@ -35,7 +35,7 @@ struct Endpoint {
   static constexpr std::tuple<> kFields{};
 };
 
-// The process cannot be of this run, or the run cannot go on with it.
+// The process cannot be of this run, or the run cannot continue with it.
 struct Refused {
   static constexpr std::string_view kType = "refused";
   Error error{Code::kInternal, ""};

@@ -188,7 +188,7 @@ struct Annotation {
   int64_t time_ms = 0;
   std::string severity;
   std::string text;
-  int64_t id = 0;  // not 0: the rank waits for a reply, which says that it may go on
+  int64_t id = 0;  // not 0: the rank waits for a reply, which says that it may continue
 
   static constexpr std::tuple kFields{
       required("time", &Annotation::time_ms), required("severity", &Annotation::severity),
@@ -350,7 +350,7 @@ struct StopSeen {
 };
 
 // The rank holds a committed step of train.elastic and goes back to it when others are lost; or it
-// no longer does. `fixed`: why it cannot go on in a smaller group, or empty.
+// no longer does. `fixed`: why it cannot continue in a smaller group, or empty.
 struct Healable {
   static constexpr std::string_view kType = "healable";
   bool is = true;
@@ -372,7 +372,7 @@ struct HostReady {
 // The rank is back at its last commit, because another one is lost, and waits for `start`.
 struct Unwound {
   static constexpr std::string_view kType = "unwound";
-  int64_t step = 0;   // that it holds; 0: none, it cannot go on
+  int64_t step = 0;   // that it holds; 0: none, it cannot continue
   int64_t index = 0;  // the number of the first report after that commit
   Error error{Code::kInternal, ""};
   double time_s = 0;  // as Failed has it
@@ -390,7 +390,7 @@ struct Returned {
   static constexpr std::tuple kFields{required("value", &Returned::value)};
 };
 
-// The train function raised, or cannot go on.
+// The train function raised, or cannot continue.
 struct Failed {
   static constexpr std::string_view kType = "failed";
   Error error{Code::kInternal, ""};

@@ -1,7 +1,7 @@
 // host/loop/messages/to_worker.h: what the controller says to a worker.
 //
 // Plain data. A channel belongs to one attempt, so no message but `start` carries its number: what
-// an older attempt says cannot arrive. Where a rank goes on in another attempt (train.elastic) a
+// an older attempt says cannot arrive. Where a rank continues in another attempt (train.elastic) a
 // second `start` follows when it has said Unwound, the last it says of the older one. Who receives
 // what: WorkerProcess::kRoutes.
 #pragma once
@@ -39,8 +39,8 @@ struct WorkerContext {
   std::vector<int> gpus;      // its devices, as this process numbers them
   int64_t first_index = 0;    // the number of the attempt's first report
   Value starting_checkpoint;  // {path, metrics, index} or nil
-  // The attempt is a heal (train.elastic): the ranks of the one before go on where they were, and
-  // this process has taken a dead one's place. They get the message too.
+  // The attempt is a heal (train.elastic): the ranks of the one before continue where they were,
+  // and this process has taken a dead one's place. They get the message too.
   bool is_replacement = false;
   // The run's number of workers is a range, and this attempt has not the most of it.
   bool can_grow = false;
@@ -182,7 +182,7 @@ struct StopPrepare {
   static constexpr std::tuple kFields{required("round", &StopPrepare::round)};
 };
 
-// Calls of stop_requested() go on.
+// Calls of stop_requested() continue.
 struct StopRelease {
   static constexpr std::string_view kType = "stop_release";
   int round = 0;
@@ -201,8 +201,8 @@ struct PeerLost {
   static constexpr std::tuple kFields{required("text", &PeerLost::text)};
 };
 
-// A larger group is to go on from the next commit of train.elastic, which the ranks write into that
-// folder: rank 0 decides which one it is, and comes to no further step. Empty: no longer.
+// A larger group is to continue from the next commit of train.elastic, which the ranks write into
+// that folder: rank 0 decides which one it is, and comes to no further step. Empty: no longer.
 struct Grow {
   static constexpr std::string_view kType = "grow";
   std::string folder;

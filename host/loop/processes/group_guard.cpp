@@ -39,7 +39,7 @@ GroupGuard::~GroupGuard() { close(socket_); }
 void GroupGuard::add(int group) { write(group); }
 void GroupGuard::del(int group) { write(-group); }
 
-// A guard that is gone or stopped guards nothing; the run goes on.
+// A guard that is gone or stopped guards nothing; the run continues.
 void GroupGuard::write(int number) {
   constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
   while (::send(socket_, &number, sizeof(number), kFlags) < 0 && errno == EINTR) {

@@ -21,7 +21,7 @@ class OutputTee {
   // Begins. `file`: the executable that has --tee. The log is bounded (host/base/files/log_file.h).
   // Throws Error(kEnvironment).
   OutputTee(const std::string& file, const std::string& log_path, int64_t log_bytes);
-  // Ends as pause() does. What processes that were started meanwhile go on to write is still
+  // Ends as pause() does. Output that processes started meanwhile write later is still
   // copied.
   ~OutputTee();
   OutputTee(const OutputTee&) = delete;

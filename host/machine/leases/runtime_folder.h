@@ -9,9 +9,9 @@
 namespace rtrain {
 
 // $RTRAIN_RUNTIME_DIR, else /tmp/rtrain-<uid>; made with mode 0700 where missing. It does not
-// depend on the login session: a session's folder is removed at its end, while runs go on. Throws
-// kEnvironment when it cannot be made, is a symbolic link, belongs to another user or is open to
-// others.
+// depend on the login session: a session's folder is removed at its end, while runs continue.
+// Throws kEnvironment when it cannot be made, is a symbolic link, belongs to another user or is
+// open to others.
 std::string runtime_folder();
 
 // The folder as it is now: to see later whether it is still the same one. Any thread.

@@ -14,7 +14,7 @@ namespace {
 
 // Pairs that a host tries at a time: many at once would take each other's time.
 constexpr size_t kLinksAtOnce = 8;
-// A disk or a driver that is busy takes its time; before the run nothing else is going on.
+// A disk or a driver that is busy takes its time; before the run nothing else happens.
 constexpr double kWatchTimeoutS = 10;
 
 }  // namespace

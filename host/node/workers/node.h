@@ -93,16 +93,16 @@ class Node {
   // The attempt is over: nothing more is said of its devices.
   virtual void close() = 0;
 
-  // Whether a process that is gone can be replaced while the others of the node go on.
+  // Whether a process that is gone can be replaced while the others of the node continue.
   virtual bool replaces() const { return false; }
-  // The workers that are there go on in another attempt, and the delegate is another one.
+  // The workers that are there continue in another attempt, and the delegate is another one.
   virtual void hand_over(NodeDelegate& /*delegate*/) { RT_CHECK(false); }
   // Starts the rank's process again, whose last one is gone. Not from inside a call of the
   // delegate.
   virtual void replace(int /*rank*/) { RT_CHECK(false); }
   // SIGKILL to one worker and what it has started.
   virtual void kill(int /*rank*/) { RT_CHECK(false); }
-  // The others go on without the rank, whose process is gone: no commit waits for it.
+  // The others continue without the rank, whose process is gone: no commit waits for it.
   virtual void leave_out(int /*rank*/) { RT_CHECK(false); }
   // As CommitBoard has it, where other nodes have ranks too.
   virtual void set_others_ready(uint64_t /*step*/) {}

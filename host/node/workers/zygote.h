@@ -31,7 +31,7 @@ class Zygote {
   // nevertheless is killed.
   using Request = std::shared_ptr<OnForked>;
 
-  // Starts the process, with the workers' environment; it loads LibTorch while this one goes on.
+  // Starts the process, with the workers' environment; it loads LibTorch while this one continues.
   // Throws SpawnError.
   Zygote(Loop& loop, std::vector<std::pair<std::string, std::string>> env, int engine_fd);
   ~Zygote();

@@ -1,8 +1,8 @@
 // host/train/group/node_group.h: the nodes of one attempt, and which of them has which rank.
 //
 // Ranks are dense by node, in the order of the nodes. A node knows a process by its **place**, the
-// rank with which it was started: where a group goes on with fewer ranks (train.elastic) these get
-// new numbers, and keep their places. Belongs to the control thread.
+// rank with which it was started: where a group continues with fewer ranks (train.elastic) these
+// get new numbers, and keep their places. Belongs to the control thread.
 #pragma once
 
 #include <memory>
@@ -30,10 +30,10 @@ class NodeGroup {
   // The rank's node.
   const Member& of(int rank) const;
   int place(int rank) const;
-  // Nothing for a rank that the group goes on without.
+  // Nothing for a rank that the group continues without.
   std::optional<int> rank_at(int place) const;
   void add(Member member);
-  // Goes on with these ranks: what was rank ranks[i] is rank i. Ascending. The processes of the
+  // Continues with these ranks: what was rank ranks[i] is rank i. Ascending. The processes of the
   // others are gone.
   void keep(const std::vector<int>& ranks);
   // Node::hand_over of all of them, those included that have no rank any more.

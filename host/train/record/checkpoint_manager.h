@@ -1,5 +1,5 @@
 // host/train/record/checkpoint_manager.h: the checkpoints of one run: committed, ranked,
-// chosen to go on from, dropped.
+// chosen to continue from, dropped.
 //
 // Belongs to the io thread, as the RunStore next to it. Errors are those of host/store.
 #pragma once

@@ -112,7 +112,7 @@ void RunRecord::begin(int64_t attempt, int num_workers, AttemptStart& start) {
   std::optional<int64_t> resumed;
   if (start.first_index > 0) resumed = start.first_index - 1;
   start.nonce = nonce_ = store_->begin_attempt(attempt, num_workers, resumed);
-  put_rows();  // who goes on elsewhere counts this attempt
+  put_rows();  // a later controller counts this attempt
   store_->claim().patience([&] { ensure_folder(cat(run_path(), "/logs/attempt-", attempt)); });
 }
 

@@ -56,7 +56,7 @@ class RunRecord {
   // The row is on the disk when this returns. Starts from the latest checkpoint whose files are all
   // there.
   AttemptStart begin_attempt(int64_t attempt, int num_workers, bool can_fetch = false);
-  // The same of one that replaces lost workers while the others go on: its first report has that
+  // The same of one that replaces lost workers while the others continue: its first report has that
   // number.
   AttemptStart begin_healed(int64_t attempt, int num_workers, int64_t first_index);
   void set_heal(int64_t attempt, double seconds) { store_->set_heal(attempt, seconds); }

@@ -23,7 +23,7 @@ class ExtrasReceiver {
 
   void add(int attempt, int rank, message::Annotation note);
   void add(int attempt, int rank, message::Media media);
-  // Something was written: ranks that were held back may go on.
+  // Something was written: ranks that were held back may continue.
   void on_written();
 
  private:

@@ -50,10 +50,10 @@ class ReportReceiver {
   void on_files(int rank, message::Files sent);
   void on_uploaded(int rank, message::Uploaded sent);
   void on_returned(int rank);
-  // The ranks go on in another attempt, whose first report has that number: what they have made
+  // The ranks continue in another attempt, whose first report has that number: what they have made
   // before counts without the lost ranks.
   void close_below(int64_t index);
-  // Something was written: ranks that were held back may go on.
+  // Something was written: ranks that were held back may continue.
   void on_written() { acknowledge(); }
 
   std::string uneven() const { return collector_.uneven(); }

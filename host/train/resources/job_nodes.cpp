@@ -56,7 +56,7 @@ JobNodes::JobNodes(NodeServer& nodes, const RunContext& run, std::vector<WorkerG
   publish_contact();
 }
 
-// A run goes on without it.
+// A run continues without it.
 void JobNodes::publish_contact() {
   const WireContact contact = nodes_.attach(run_.run_id, run_.loop, *this);
   try {
@@ -97,7 +97,7 @@ double JobNodes::waited_s() const {
 
 void JobNodes::end_run() { late_reports_.forget(std::numeric_limits<int>::max()); }
 
-// A run of fixed size needs all of its hosts; an elastic one goes on with those that are there.
+// A run of fixed size needs all of its hosts; an elastic one continues with those that are there.
 void JobNodes::look(std::function<void(int)> on_seen) { on_seen(workers_now()); }
 
 int JobNodes::workers_now() const {
@@ -275,7 +275,7 @@ void JobNodes::write_marker() {
 }
 
 // Again and again: a disk that is full may get room, and a network file system may show a new file
-// late. A host that comes back while the run goes on is one more that it could have.
+// late. A host that comes back while the run continues is one more that it could have.
 void JobNodes::check_folders() {
   if (!has_marker_) {
     if (!marker_problem_.empty()) check_.start(kCheckAgain);
@@ -297,7 +297,7 @@ void JobNodes::on_folder_seen(int node, const message::FolderSeen& seen) {
   if (host == nullptr || seen.path != marker_) return;
   host->problem = seen.problem;
   host->is_ready = seen.problem.empty();
-  if (!on_granted_) check_health();  // the run goes on, and could have it
+  if (!on_granted_) check_health();  // the run continues, and could have it
   grant_if_ready();
 }
 

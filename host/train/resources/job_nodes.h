@@ -27,7 +27,7 @@ namespace rtrain {
 
 class JobNodesDelegate : public LateReportsDelegate {
  public:
-  // The run cannot go on: a host does not come, or does not see the run's folder.
+  // The run cannot continue: a host does not come, or does not see the run's folder.
   virtual void on_hosts_failed(const Error& error) = 0;
   virtual void on_forwarded_signal(int number) = 0;
   virtual void on_command(Value request, OperatorLinks::Reply reply) = 0;

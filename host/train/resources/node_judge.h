@@ -70,7 +70,7 @@ class NodeJudge {
     std::string address;
     int port = 0;  // of its EchoServer; 0: it has none, as node 0
     bool is_checked = false;
-    bool is_new = false;  // of the check that goes on
+    bool is_new = false;  // of the check that is under way
     std::vector<CheckResult> results = {};
     std::map<int, std::string> failed_links = {};  // the problem, by the host at the other end
     bool fails_storage = false;

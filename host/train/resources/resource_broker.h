@@ -4,7 +4,7 @@
 // Belongs to the control thread; the files of the leases are touched on the io thread. A run of
 // fixed size keeps what it has to the end; an elastic one asks again for each attempt. Where leases
 // do not work (no runtime folder), or the run is to take none (RunSpec.oversubscribe), a notice
-// says so and the run goes on without.
+// says so and the run continues without.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// host/train/watch/runtime_watch.h: keeps the runtime folder's files young while a run goes on, and
-// says when the folder is gone.
+// host/train/watch/runtime_watch.h: keeps the runtime folder's files young while a run continues,
+// and says when the folder is gone.
 //
 // Belongs to the control thread; the folder is looked at on the io thread.
 #pragma once

@@ -13,7 +13,7 @@ namespace rtrain {
 double clock_s(clockid_t clock);
 // Processor time; -1 where the thread has ended.
 double thread_cpu_s(int tid);
-// Whether a processor runs it just now: its clock goes on between two looks.
+// Whether a processor runs it just now: its clock advances between two looks.
 bool has_processor(int tid);
 // How long it could have run while others had the processors, up to when it was last given one;
 // nothing where it has ended, or the kernel does not count that.

@@ -2,7 +2,7 @@
 //
 // In local mode the thread that runs the train function is also the one that shows the run, calls
 // callbacks and answers the controller's questions: while it waits in report() and its like, it
-// goes on with that.
+// continues with that.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 """kill -9 of a worker in train.elastic: time until both ranks have made a new step, next to a restart, the peers' restarts, and
-torchft, which goes on without a restart too."""
+torchft, which continues without a restart too."""
 
 import os
 import signal

@@ -67,8 +67,8 @@ Stream& stream_of(cudaStream_t handle);
 std::shared_ptr<Event>& event_of(cudaEvent_t handle);
 void wait_for_device(int device);
 
-// What the driver forbids while a capture goes on, since it would order work of the device: fails
-// with cudaErrorStreamCaptureUnsupported and spoils the capture.
+// What the driver forbids while a capture is under way, since it would order work of the device:
+// fails with cudaErrorStreamCaptureUnsupported and spoils the capture.
 cudaError_t forbid_in_capture();
 
 int current_device();

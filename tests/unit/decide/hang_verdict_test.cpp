@@ -9,7 +9,7 @@ using Kind = HangFinding::Kind;
 constexpr double kStepS = 0.25;
 constexpr HangLimits kLimits{.threshold_s = 10, .busy_s = 60, .silent_s = 20};
 
-// Ranks whose facts a test changes; time goes on in quarters of a second.
+// Ranks whose facts a test changes; time advances in quarters of a second.
 struct Group {
   explicit Group(int num_ranks = 2)
       : ranks(static_cast<size_t>(num_ranks)), verdict(kLimits, num_ranks) {
@@ -254,7 +254,7 @@ TEST(HangVerdict, UploadIsNeverAHang) {
   EXPECT_TRUE(group.run(200).empty());
 }
 
-// A collective over NCCL: the rank's thread goes on, or spins in the driver.
+// A collective over NCCL: the rank's thread continues, or spins in the driver.
 void wait_on_device(Group& group, size_t rank, uint64_t sequence) {
   group.ranks[rank].collectives = sequence;
   group.ranks[rank].device = DeviceFacts{sequence, group.now_s};

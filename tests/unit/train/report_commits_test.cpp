@@ -24,7 +24,7 @@ class FakeDelegate : public ReportCommitsDelegate {
     const auto& answer = std::get<message::Reported>(message);
     log.push_back(cat("answer ", answer.index));
     answers.push_back(answer);
-    // What a rank that goes on now may rely on.
+    // What a rank that continues now may rely on.
     if (!answer.path.empty()) {
       EXPECT_TRUE(fs::exists(answer.path));
       EXPECT_NE(run_.cell("SELECT count(*) FROM checkpoints"), "0");
