@@ -1,8 +1,9 @@
 -- lightgbm/library.lua: the C interface of lib_lightgbm.so, which is loaded at the first call.
 --
--- PyPI's wheel holds the library; host/machine/libraries/tree_library.h says where it is looked for. It has a C library of its own, for
--- the sake of its malloc: up to 4.7 (https://github.com/lightgbm-org/LightGBM/issues/5222) a rank that has no row in a leaf
--- reads the four bytes before an array, and needs zeros there. With glibc's malloc they are the upper half of a length.
+-- PyPI's wheel holds the library; host/machine/libraries/tree_library.h says where it is looked for. It has a C library of
+-- its own, for the sake of its malloc: up to 4.7 (https://github.com/lightgbm-org/LightGBM/issues/5222) a rank that has no row
+-- in a leaf reads the four bytes before an array, and needs zeros there. With glibc's malloc they are the upper half of a
+-- length.
 
 local ffi = require 'ffi'
 local ForeignLibrary = require 'base.foreign_library'

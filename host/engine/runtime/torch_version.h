@@ -1,7 +1,7 @@
 // host/engine/runtime/torch_version.h: what differs between the LibTorch versions that an engine is
 // built against, from 2.11 on. Each difference is found in what the headers declare, so that code
-// elsewhere is the same for all of them. The collectives' names: distributed/collective_names.h;
-// CUDA graphs: host/cuda/graphs.cpp.
+// elsewhere is the same for all of them. The collectives' names:
+// distributed/shm/collective_names.h; CUDA graphs: host/cuda/graphs.cpp.
 #pragma once
 
 #include <torch/csrc/autograd/custom_function.h>

@@ -1,7 +1,7 @@
 -- rtrain/metrics/at_path.lua: one metric of a report.
 
----The metric of that name, or at that path: 'val/loss' of {val = {loss = 0.5}}. As in host/base/codec/metric_path.h the very name
----comes first, then the map with the shorter name.
+---The metric of that name, or at that path: 'val/loss' of {val = {loss = 0.5}}. As in host/base/codec/metric_path.h the very
+---name comes first, then the map with the shorter name.
 ---@param metrics table
 ---@param name string
 ---@return any value nil: there is none

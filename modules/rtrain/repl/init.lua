@@ -1,5 +1,5 @@
--- rtrain/repl/init.lua: a session of `rtrain repl`: what its lines mean. host/cli/train/repl.cpp reads them and runs what read()
--- gives.
+-- rtrain/repl/init.lua: a session of `rtrain repl`: what its lines mean. host/cli/train/repl.cpp reads them and runs what
+-- read() gives.
 
 local class = require 'base.class'
 local commands = require 'rtrain.repl.commands'
