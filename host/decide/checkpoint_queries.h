@@ -33,7 +33,8 @@ struct CheckpointQuery {
   CheckpointQuestion question;
   double asked_s = 0;
   double timeout_s = 0;
-  // When it has passed: an answer of what is there (the caller gave the time), else an error.
+  // When it has passed: an answer with the checkpoints that are there (the caller gave the time),
+  // else an error.
   bool takes_partial = false;
 };
 
@@ -54,7 +55,7 @@ class CheckpointQueries {
   std::vector<CheckpointQuestion> take_due(const CheckpointProgress& progress, double now_s);
   // Who waits for that answer.
   std::vector<CheckpointQuery> answer(const CheckpointQuestion& question, const List& checkpoints);
-  // Who has waited too long, and what the call raises.
+  // Who has waited too long, and the error that the call raises.
   std::vector<std::pair<CheckpointQuery, Error>> take_late(const CheckpointProgress& progress,
                                                            double now_s);
   // When to look again although nothing has happened.

@@ -1,4 +1,4 @@
-// host/decide/evidence.h: what speaks against a host of a run, and what may be done about it.
+// host/decide/evidence.h: the evidence against a host of a run, and the decisions about it.
 #pragma once
 
 #include <optional>
@@ -30,7 +30,7 @@ struct Evidence {
   int rank = -1;               // whose it is; -1: none's in particular
   bool is_preflight = false;
 
-  // What is done where the script has no evaluators: EVICT for conclusive evidence, else NOOP.
+  // The decision where the script has no evaluators: EVICT for conclusive evidence, else NOOP.
   HealthAction default_action() const;
   // As evaluators get it: node, host, kind, text, is_conclusive, rank, is_preflight, default.
   Value to_value() const;

@@ -28,13 +28,13 @@ bool is_final(Code code) {
   }
 }
 
-// What the same program on the same data does again.
+// Errors that the same program raises again on the same data.
 bool is_users(Code code) {
   return code == Code::kUser || code == Code::kArgument || code == Code::kOutOfMemory;
 }
 
 // Somebody may make room. Such errors come from the store, from LibTorch and from the user's own
-// files: the system's words are what they have in common.
+// files: they have the system's words in common.
 bool is_full_disk(const Error& error) {
   const auto says = [&error](std::string_view text) {
     return error.message().find(text) != std::string::npos;
@@ -84,7 +84,7 @@ FailurePolicy::Budget FailurePolicy::budget(FailureKind kind) {
   }
 }
 
-// What went wrong before has nothing to do with a failure after a long time without any.
+// Earlier failures have nothing to do with a failure after a long time without any.
 void FailurePolicy::forgive() {
   counts_ = {};
   failures_since_progress_ = 0;

@@ -22,11 +22,11 @@ std::optional<Phase> phase_from_name(std::string_view name);
 struct Unwinding {
   int64_t step = 0;                  // that it holds; 0: none
   int64_t index = 0;                 // of its first report after that
-  Error error{Code::kInternal, ""};  // what has brought it back
+  Error error{Code::kInternal, ""};  // that has brought it back
   double time_s = 0;
 };
 
-// What a death means for the other ranks.
+// The effect of a death on the other ranks.
 enum class DeathEffect {
   kEnds,      // they are ended
   kReplaced,  // they live on, and another process takes its place
@@ -53,7 +53,7 @@ struct RankState {
   bool is_lost() const { return gone || dying_s.has_value(); }
 };
 
-// What kind of failure ends an attempt; each has a retry budget of its own.
+// The kind of failure that ends an attempt; each has a retry budget of its own.
 enum class FailureKind {
   kWorkerGroup,  // a worker raised or died: max_failures
   kController,   // the group did not start, or the controller could not continue:
@@ -64,8 +64,8 @@ enum class FailureKind {
 // Ray's name of the error: "WorkerGroupError".
 std::string_view error_kind_name(FailureKind kind);
 
-// One failed attempt: the cause, the rank it came from (-1: none in particular), and what each rank
-// said.
+// One failed attempt: the cause, the rank it came from (-1: none in particular), and the error of
+// each rank said.
 struct GroupError {
   Error cause{Code::kInternal, ""};
   int rank = -1;
@@ -95,8 +95,8 @@ bool all_accounted_for(const std::vector<RankState>& ranks);
 // The phase that every rank has reached.
 Phase slowest_phase(const std::vector<RankState>& ranks);
 
-// The cause among what the ranks said: the earliest error that is not peer_lost, else the earliest.
-// A death before the train function began is a failed start.
+// The cause among the errors of the ranks: the earliest error that is not peer_lost, else the
+// earliest. A death before the train function began is a failed start.
 GroupError first_cause(const std::vector<RankState>& ranks);
 
 }  // namespace rtrain

@@ -15,7 +15,7 @@ constexpr double kPauses = 10;
 // Longer between two moments: this process was stopped itself, nothing is known about that time.
 constexpr double kLongestStepS = 5;
 constexpr double kProofS = 2;
-// Of a core: what heartbeats and a library's threads take while nothing is done.
+// Of a core: the share of heartbeats and a library's threads while nothing is done.
 constexpr double kIdleShare = 0.1;
 // A rank is slow when it waits for the others in less than a tenth of the moments, and each of
 // them waits in more than half.
@@ -198,8 +198,8 @@ void HangVerdict::find_mismatch(const Ranks& ranks) {
   }
 }
 
-// Rank i waits for what can never come: from a rank that has returned, or from one that waits for
-// i.
+// Rank i waits for a message that can never come: from a rank that has returned, or from one that
+// waits for i.
 void HangVerdict::find_endless_waits(const Ranks& ranks) {
   for (size_t i = 0; i < ranks.size(); ++i) {
     if (is_exempt(ranks[i]) || !ranks[i].wait) continue;

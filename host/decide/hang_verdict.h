@@ -1,4 +1,4 @@
-// host/decide/hang_verdict.h: tells from what the ranks show whether the group hangs, and
+// host/decide/hang_verdict.h: tells from the facts of the ranks whether the group hangs, and
 // through which rank.
 //
 // Pure: facts of one moment go in, in the order of time; findings come out. It *names* a rank that
@@ -56,14 +56,14 @@ class HangVerdict {
  public:
   HangVerdict(HangLimits limits, int num_ranks);
 
-  // What is new at this moment. A rank is named once until it moves again.
+  // The new findings of this moment. A rank is named once until it moves again.
   std::vector<HangFinding> decide(double now_s, const std::vector<RankFacts>& given);
 
  private:
   struct Track {
     uint64_t progress = 0;
     double moved_at = 0;    // when the progress changed last
-    double cpu_then_s = 0;  // what it had had by then
+    double cpu_then_s = 0;  // processor time up to then
     double beat_s = 0;
     double beat_at = 0;
     double longest_pause_s = 0;

@@ -11,9 +11,9 @@ namespace {
 // hundred.
 constexpr int kSlowAnswers = 5;
 constexpr double kSilentS = 5;
-// What was said longer ago says nothing of now.
+// Older reports say nothing of now.
 constexpr double kFreshS = 3;
-// For what the other links have to say.
+// For the reports about the other links.
 constexpr double kSettleS = 1;
 
 }  // namespace

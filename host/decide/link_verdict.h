@@ -1,4 +1,4 @@
-// host/decide/link_verdict.h: which host a bad link speaks against, from what the hosts say of
+// host/decide/link_verdict.h: which host a bad link speaks against, from reports of the hosts on
 // the links between them. Pure.
 //
 // A link is bad when it drops packets: for many of the last answers over it some had to be sent
@@ -18,7 +18,7 @@
 
 namespace rtrain {
 
-// What a host says of its link to another one: of its last answers, how many came only after
+// The report of a host on its link to another one: of its last answers, how many came only after
 // packets had been sent again, and how long the one that is due has not come.
 struct SeenLink {
   int peer = 0;
@@ -42,7 +42,7 @@ class LinkVerdict {
   void add(int node, const SeenLink& link, double now_s);
   // Nothing that was said of it counts.
   void drop(int node);
-  // Once for each link, as soon as what other links have to say about it has had time to come.
+  // Once for each link, as soon as reports about other links have had time to come.
   std::optional<LinkFinding> decide(double now_s);
 
  private:

@@ -2,7 +2,7 @@
 // (ScalingConfig.placement_strategy). Pure.
 //
 // The cores or devices that a job has on a host are for some number of workers. Where the launcher
-// did not say what a worker needs (`may_share`), more workers than that share the cores.
+// did not say how many a worker needs (`may_share`), more workers than that share the cores.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// host/decide/rank_facts.h: what a rank shows of itself at one moment.
+// host/decide/rank_facts.h: the facts about a rank at one moment.
 //
 // Times are of the monotonic clock of whoever has the facts: only compared, or taken from now.
 #pragma once
@@ -69,7 +69,7 @@ struct RankFacts {
   std::optional<WaitFacts> wait = {};
   std::optional<DeviceFacts> device = {};
   std::vector<CollectiveFacts> calls = {};  // the latest
-  // What the controller adds.
+  // The controller adds these.
   bool is_started = false;  // its train function has begun
   bool has_returned = false;
   std::string line = {};  // where it was seen last, outside of waits

@@ -198,7 +198,7 @@ ReportCollector::Progress ReportCollector::take_stuck(double now_s) {
       auto error = hopeless(*report, now_s);
       if (!error) continue;
       if (report->upload == Upload::kRunning) given_up_.emplace(report->rank, index);
-      report->upload = Upload::kFailed;  // what the others still bring is not a whole checkpoint
+      report->upload = Upload::kFailed;  // the shards of the others are not a whole checkpoint
       report->error = *error;
       progress.stuck.push_back({report->rank, index, std::move(*error)});
     }

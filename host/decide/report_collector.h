@@ -23,7 +23,7 @@ namespace rtrain {
 // How many reports one rank may be ahead of the slowest.
 inline constexpr int64_t kMaxReportsAhead = 1024;
 
-// What a rank brings with a report.
+// The parts of a rank's report.
 enum class Upload {
   kNone,      // no checkpoint
   kRunning,   // its files are not staged yet
@@ -72,7 +72,7 @@ class ReportCollector {
     int64_t index;
     Error error;
   };
-  // What a call has brought about.
+  // The effects of a call.
   struct Progress {
     std::vector<Named> named;
     std::vector<Seal> seals;
@@ -90,7 +90,7 @@ class ReportCollector {
   Progress add_upload(Report outcome, double deadline_s);
   void set_returned(int rank);
 
-  // What is waited for has moved: all deadlines become this one.
+  // The ranks that are waited for have made progress: all deadlines become this one.
   void postpone(double deadline_s);
 
   // The waits that have become hopeless, each once, and the reports that are complete without what

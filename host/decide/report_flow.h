@@ -1,9 +1,9 @@
 // host/decide/report_flow.h: when the ranks' reports are acknowledged, so that they may send
 // more. Pure.
 //
-// A worker holds itself back while much of what it sent is not acknowledged, and asks for an
+// A worker holds itself back while many of its reports are not acknowledged, and asks for an
 // acknowledgement now and then. It comes when every rank has made those reports, and not while too
-// much waits to be written or to become complete: what is on its way stays bounded.
+// much waits to be written or to become complete: the reports on their way stay bounded.
 #pragma once
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 namespace rtrain {
 namespace {
 
-// How long a failed group is left alive so that the other ranks can say what they know.
+// How long a failed group is left alive so that the other ranks can send their errors.
 constexpr double kVerdictS = 0.5;
 // Teardown of a worker after its train function has returned.
 constexpr double kExitTimeoutS = 5;
@@ -140,7 +140,7 @@ class Transition {
     rank.healable = e.is;
     rank.fixed = e.fixed;
     if (!e.is) leave_elastic();
-    // What a rank says that is lost, or is being ended with the others, comes too late.
+    // The message of a rank that is lost, or is being ended with the others, comes too late.
     if (m_.heal != HealStage::kNone || m_.killed || !all_healable(m_.ranks)) return;
     m_.can_replace = m_.heal_limits.max_heals != 0;
     m_.can_shrink = m_.scaling.is_elastic() &&
@@ -237,7 +237,7 @@ class Transition {
   void on(const event::NodeUnhealthy& e) {
     if (m_.killed || m_.state == RunState::kShuttingDown) return;
     m_.group_error = GroupError{.cause = e.error, .rank = e.rank, .kind = e.kind, .ranks = {}};
-    m_.transient = e.kind == FailureKind::kPreemption;  // another host may do what this one cannot
+    m_.transient = e.kind == FailureKind::kPreemption;  // another host may be able to
     kill();
   }
 
@@ -506,7 +506,7 @@ class Transition {
     add(action::TellLost{rank});
   }
 
-  // All have. What is large is the first rank's.
+  // All have. The large value is the first rank's.
   void end_to_grow() {
     const RankState& first = m_.ranks.front();
     if (!first.unwound || first.unwound->step == 0) {
@@ -615,7 +615,7 @@ class Transition {
     add(attempt_outcome());
   }
 
-  // A rank that is lost while the run is being stopped from outside went with what stops it.
+  // A rank that is lost while the run is being stopped from outside went by the same cause.
   bool was_taken() const { return m_.stop && is_from_outside(m_.stop->kind) && any_died(m_.ranks); }
 
   action::EndAttempt attempt_outcome() const {
@@ -711,7 +711,7 @@ class Transition {
   std::vector<Action> actions_;
 };
 
-// What holds between any two events, whatever they are.
+// The invariants between any two events.
 void check(const Machine& m) {
   const bool is_running = m.state == RunState::kRunning || m.state == RunState::kPreempting;
   const bool is_over = m.state >= RunState::kErrored;

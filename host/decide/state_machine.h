@@ -1,4 +1,4 @@
-// host/decide/state_machine.h: what a run does next: step(state, event) → (state, actions).
+// host/decide/state_machine.h: the next actions of a run: step(state, event) → (state, actions).
 //
 // Pure: no clock, process or file. The controller performs the actions and feeds back what
 // happened.
@@ -63,7 +63,7 @@ std::string_view state_name(RunState state);
 namespace event {
 // The run's row is on disk.
 struct Started {};
-// What RequestResources asked for is held.
+// The resources of RequestResources are held.
 struct ResourcesGranted {
   int num_workers;
 };
@@ -152,7 +152,7 @@ struct StopRequested {
 };
 // stop_requested() has returned true to a rank.
 struct StopSeen {};
-// What AskToStop began has brought a checkpoint: the group is to end.
+// The stop that AskToStop began has brought a checkpoint: the group is to end.
 struct StopComplete {
   int attempt;
 };
@@ -196,7 +196,7 @@ struct BeginAttempt {
   int num_workers;
   // Of a heal, and of an attempt that continues from a commit: of its first report.
   std::optional<int64_t> first_index = {};
-  bool carries = false;  // it continues from what the ranks have written at a commit
+  bool carries = false;  // it continues from a commit of the ranks
 };
 struct SpawnGroup {
   int attempt;
@@ -230,7 +230,7 @@ struct ReportResize {
 struct AskToGrow {
   bool is = true;
 };
-// All ranks of the larger group hold what the smaller one has written.
+// All ranks of the larger group hold the state that the smaller one has written.
 struct DropCarried {};
 // A rank has died, and the group is ended for it, or healed.
 struct ReportDeath {
@@ -331,7 +331,7 @@ struct Machine {
   bool requesting = false;  // RequestResources is not answered
   int attempt = 0;
   int num_workers = 0;            // of the attempt
-  int resize_to = 0;              // what a stop of kind kResize is for
+  int resize_to = 0;              // the size that a stop of kind kResize is for
   std::vector<RankState> ranks;   // of the attempt; empty while there is no group
   Phase slowest = Phase::kSpawn;  // the phase that every rank has reached
   bool ran = false;               // every rank of the attempt reached its train function

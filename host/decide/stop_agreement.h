@@ -29,7 +29,7 @@ enum class StopKind {
 };
 std::string_view stop_name(StopKind kind);
 
-// What to tell the ranks.
+// The orders to the ranks.
 struct StopOrder {
   enum class Type { kPrepare, kRelease };
   Type type = Type::kPrepare;

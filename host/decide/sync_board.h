@@ -48,7 +48,7 @@ class SyncBoard {
   std::vector<Answer> arrive(SyncArrival arrival, double now_s);
   // The rank's train function has returned: whoever waits for it waits in vain.
   std::vector<Answer> leave(int rank);
-  // What is waited for has moved: the deadline begins again.
+  // The ranks that are waited for have made progress: the deadline begins again.
   void postpone(double now_s) { moving_s_ = now_s; }
   // The waits whose deadline has passed.
   std::vector<Answer> expire(double now_s);

@@ -16,8 +16,8 @@ namespace rtrain {
 
 class FileBody {
  public:
-  // Of paths "<folder>/…". Throws Error(kNotFound) for what is not a regular file; no symlink below
-  // the folder is followed.
+  // Of paths "<folder>/…". Throws Error(kNotFound) for any other entry than a regular file; no
+  // symlink below the folder is followed.
   FileBody(const std::string& folder, const std::vector<std::string>& paths);
 
   int64_t size() const { return size_; }
@@ -44,9 +44,9 @@ struct ByteRange {
   int64_t end = 0;
 };
 
-// What "bytes=2-5", "bytes=2-" or "bytes=-3" asks of a body of that size; {0, 0} where the body has
-// none of it. Nothing for a header that asks for all, for several parts, or is wrong: those are
-// answered with all of it, as RFC 9110 says.
+// The part that "bytes=2-5", "bytes=2-" or "bytes=-3" asks of a body of that size; {0, 0} where the
+// body has none of it. Nothing for a header that asks for all, for several parts, or is wrong:
+// those are answered with all of it, as RFC 9110 says.
 std::optional<ByteRange> parse_range(std::string_view header, int64_t size);
 
 }  // namespace rtrain

@@ -21,7 +21,7 @@ constexpr double kIdleS = 60;
 constexpr double kSendS = 20;
 constexpr size_t kMaxBacklog = size_t{256} << 10;
 constexpr size_t kReadBytes = size_t{16} << 10;
-// A large file is sent in turn with what other connections want.
+// A large file is sent in turn with the answers to other connections.
 constexpr size_t kFileBytes = size_t{64} << 10;
 constexpr size_t kWriteBytes = size_t{1} << 20;
 // Of requests that come before the last one was answered.

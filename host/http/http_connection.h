@@ -3,7 +3,7 @@
 //
 // Belongs to the loop's thread. Reads no request while one is being answered. Time and memory are
 // bounded: a file is read as it is sent, a request has to be whole, and an answer read, within some
-// seconds; what a slow reader of events leaves lying is at most kMaxBacklog. With a TlsSession all
+// seconds; events that a slow reader has not taken are at most kMaxBacklog. With a TlsSession all
 // bytes pass through it.
 #pragma once
 
@@ -45,7 +45,7 @@ class HttpConnection {
   // Sends a head, then events as they come, without end.
   void begin_events();
   void add_events(std::string_view events);
-  // The connection ends when the peer has what was added.
+  // The connection ends when the peer has all that was added.
   void end_events();
   // Events would only pile up.
   bool is_behind();
@@ -68,7 +68,7 @@ class HttpConnection {
   void take_request();
   void refuse(int status);
   void write();
-  // Takes the next bytes of what is left of a file; false: there is nothing, or no more now.
+  // Takes the next bytes of the rest of a file; false: there is nothing, or no more now.
   bool take_from_file();
   void end_file();
   bool has_more() { return !unsent().empty() || rest_.file; }
@@ -82,7 +82,7 @@ class HttpConnection {
   HttpRequest request_;
   std::unique_ptr<TlsSession> tls_;
   ByteQueue output_;   // without TLS
-  SentResponse rest_;  // of a file that is being sent: what is not read yet
+  SentResponse rest_;  // of a file that is being sent: the bytes that are not read yet
   bool has_bytes_ = false;
   bool has_answered_ = false;
   double deadline_s_;  // of the work at hand: a request, or bytes to send

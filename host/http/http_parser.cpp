@@ -44,7 +44,7 @@ struct HttpParser::State {
     parser->body_limit(kMaxBodyBytes);
   }
 
-  // Nothing, and refused, for what Beast lets through and we do not.
+  // Nothing, and refused, for requests that Beast lets through and we do not.
   std::optional<HttpRequest> taken() {
     const auto message = parser->release();
     const auto target = parse_target(view(message.target()));

@@ -23,8 +23,8 @@ class HttpParser {
   void feed(std::string_view bytes);
   // The next whole request among them; nothing while there is none, and after a refusal.
   std::optional<HttpRequest> next();
-  // The status that what was fed is refused with, 400, 413, 431: nothing can follow it. 0: it is
-  // fine.
+  // The status of the refusal of the bytes fed so far, 400, 413, 431: nothing can follow it. 0: it
+  // is fine.
   int refused() const;
   // How many bytes were fed that no request has used yet.
   size_t pending_bytes() const;

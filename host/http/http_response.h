@@ -24,7 +24,7 @@ struct HttpResponse {
   std::shared_ptr<const FileBody> file = nullptr;  // in place of the body
 };
 
-// What is sent of an answer: its bytes, then a part of a file.
+// The data of an answer: its bytes, then a part of a file.
 struct SentResponse {
   std::string bytes;
   std::shared_ptr<const FileBody> file = nullptr;  // null where the part is empty

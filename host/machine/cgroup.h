@@ -21,7 +21,7 @@ std::vector<std::string> cgroup_folders(std::string_view controller = {});
 // The folder's text file of that name; empty where there is none.
 std::string cgroup_text(const std::string& folder, std::string_view file);
 
-// What the processes of a folder may still take of memory: its limit less what is in use, page
+// Memory that the processes of a folder may still take: its limit less the memory in use, page
 // cache that can be dropped not counted; and of swap, at most `swap_free`. Either version's files.
 // Nothing where the folder sets no limit.
 std::optional<int64_t> cgroup_free_memory(const std::string& folder, int64_t swap_free);

@@ -51,7 +51,7 @@ void read_memory(const std::string& root, HostFacts& out) {
   if (total && available) out.memory_used_bytes = *total - *available;
 }
 
-// Partitions, and what is stacked on a disk, would count its bytes again: they have no device.
+// Partitions, and devices stacked on a disk, would count its bytes again: they have no device.
 void read_disks(const std::string& root, HostFacts& out) {
   std::ifstream file(cat(root, "/proc/diskstats"));
   std::string line;

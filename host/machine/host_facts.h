@@ -1,4 +1,5 @@
-// host/machine/host_facts.h: what /proc says of this host: its processors, memory, disks, network.
+// host/machine/host_facts.h: the figures of /proc about this host: processors, memory, disks,
+// network.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,7 @@
 
 namespace rtrain {
 
-// All but the memory counted since the host's start; what /proc does not say is not there.
+// All but the memory counted since the host's start; figures that /proc lacks are not there.
 struct HostFacts {
   std::optional<double> cpu_s;  // busy time of all cores together
   std::optional<int64_t> memory_used_bytes;

@@ -1,4 +1,4 @@
-// host/machine/machine.h: what this machine offers: cores and memory. host/machine/libraries/nvml.h
+// host/machine/machine.h: the cores and memory of this machine. host/machine/libraries/nvml.h
 // tells of its GPUs.
 #pragma once
 
@@ -10,7 +10,7 @@ namespace rtrain {
 
 std::string hostname();
 
-// Cores that this process may use: its affinity mask, less what a cgroup's quota takes away; at
+// Cores that this process may use: its affinity mask, bounded by a cgroup's quota; at
 // least 1.
 int available_cores();
 // The processors of the affinity mask, where no quota makes some of them unusable; else none.
@@ -18,10 +18,10 @@ std::vector<int> own_processors();
 
 // Memory this process may use: the machine's, or the cgroup's limit where that is lower.
 int64_t memory_bytes();
-// Memory that could be taken now without swapping: what the machine has left, or the cgroup where
-// that is less.
+// Memory that could be taken now without swapping: the rest of the machine's, or of the cgroup's
+// where that is less.
 int64_t available_memory_bytes();
-// The same and what could be swapped out.
+// The same and memory that could be swapped out.
 int64_t free_memory_bytes();
 
 }  // namespace rtrain

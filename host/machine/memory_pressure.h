@@ -38,8 +38,8 @@ class MemoryPressure {
   std::thread thread_;
 };
 
-// Gives the kernel back what the allocator keeps for later. False: another allocator is in use,
-// which keeps little. Any thread.
+// Gives the kernel back the memory that the allocator keeps for later. False: another allocator is
+// in use, which keeps little. Any thread.
 bool give_back_cached_memory();
 
 }  // namespace rtrain

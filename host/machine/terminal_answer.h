@@ -1,4 +1,4 @@
-// host/machine/terminal_answer.h: what a terminal says of itself when it is asked.
+// host/machine/terminal_answer.h: the answer of a terminal to a question about itself.
 #pragma once
 
 namespace rtrain {

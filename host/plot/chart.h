@@ -1,4 +1,4 @@
-// host/plot/chart.h: curves to be drawn, and what becomes of their points before that. Pure.
+// host/plot/chart.h: curves to be drawn, and the selection of their points before that. Pure.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct PlotPoint {
 struct Curve {
   std::string name;
   std::vector<PlotPoint> points;      // by x
-  std::vector<PlotPoint> faint = {};  // drawn below it: what was smoothed
+  std::vector<PlotPoint> faint = {};  // drawn below it: the points before smoothing
 };
 
 struct Chart {
@@ -35,7 +35,7 @@ std::vector<PlotPoint> smoothed(const std::vector<PlotPoint>& points, double wei
 // ones. How many.
 size_t drop_unplaceable(Chart& chart);
 
-// What can be seen of the points in that many columns of equal width between the first x and the
+// The visible part of the points in that many columns of equal width between the first x and the
 // last: of each column its first, smallest, largest and last point. Extrema stay exact.
 std::vector<PlotPoint> thinned(const std::vector<PlotPoint>& points, bool log_x, size_t columns);
 

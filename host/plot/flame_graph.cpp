@@ -175,7 +175,7 @@ constexpr const char* kScript = R"js(
       var hit = pattern !== null && pattern.test(item.name);
       item.rect.style.fill = hit ? '#b040d0' : '';
       if (!hit) return;
-      // Boxes come with those above them first: what lies below a hit is counted already.
+      // Boxes come with those above them first: the boxes below a hit are counted already.
       var inside = covered.some(function (other) {
         return item.y > other.y && item.x >= other.x - 0.02 &&
           item.x + item.w <= other.x + other.w + 0.02;

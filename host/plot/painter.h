@@ -1,4 +1,4 @@
-// host/plot/painter.h: what a picture of a chart is made of: lines and short texts.
+// host/plot/painter.h: the parts of a picture of a chart: lines and short texts.
 #pragma once
 
 #include <cstdint>

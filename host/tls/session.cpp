@@ -195,7 +195,7 @@ TlsFailure OpenSslSession::failure_of(int reason) const {
       return TlsFailure::kWrongKey;
     case SSL_R_DECRYPTION_FAILED_OR_BAD_RECORD_MAC:
       // A server without the key that acts as if it had it. A client's key is known to be right by
-      // then: somebody repeats or changes what it has sent.
+      // then: somebody repeats or changes its bytes.
       return is_server || established_ ? TlsFailure::kBroken : TlsFailure::kWrongKey;
     case SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM:
     case SSL_R_NO_SHARED_CIPHER:

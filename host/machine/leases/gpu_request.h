@@ -17,7 +17,7 @@ namespace rtrain {
 // All of one device.
 inline constexpr int kWholeGpu = 1000;
 
-// What is free of each device that the run may use.
+// The free part of each device that the run may use.
 using FreeGpus = std::vector<int>;
 // For each worker the devices it uses, by number; several workers may share one.
 using GpuPlaces = std::vector<std::vector<int>>;
@@ -37,7 +37,7 @@ class GpuRequest {
   int workers(const FreeGpus& free) const;
   // Parts of a device fill it before another one is begun; nothing: that many do not fit.
   std::optional<GpuPlaces> place(const FreeGpus& free, int workers) const;
-  // The error of a request for more than these devices, with what there is.
+  // The error of a request for more than these devices, with the devices that there are.
   std::optional<Error> impossible(const std::vector<std::string>& names,
                                   std::string_view why_none) const;
 

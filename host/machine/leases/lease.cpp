@@ -134,7 +134,7 @@ void HostLease::resize(const LeaseFolder& folder, int count) {
   }
 }
 
-// What is held already stays: a worker of the attempt before may still have it.
+// Cores and devices that are held already stay: a worker of the attempt before may still have it.
 void HostLease::take_gpus(const LeaseFolder& folder, const std::vector<GpuPart>& parts) {
   std::vector<TakenGpu> out;
   for (const GpuPart& part : parts) {

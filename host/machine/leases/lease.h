@@ -49,7 +49,7 @@ struct LeaseShare {
   std::vector<HeldGpu> gpus;
 };
 
-// Who has what, and who waits, the first first.
+// The holders with their cores and devices, and who waits, the first first.
 struct LeaseTable {
   int offered = 0;
   std::vector<HeldCore> held;
@@ -63,8 +63,8 @@ struct LeaseTable {
 // Throws kEnvironment without a runtime folder, kTimeout when its lock is held for a second.
 LeaseTable read_lease_table();
 
-// What a run could hold now, what it holds included; somebody who waits has a better right to the
-// rest.
+// The cores and devices that a run could hold now, with those that it holds; somebody who waits has
+// a better right to the rest.
 struct LeaseCapacity {
   int cores = 0;
   std::vector<int> gpus;  // thousandths of each device that it may use
@@ -78,7 +78,7 @@ struct GpuPart {
   bool operator==(const GpuPart&) const = default;
 };
 
-// What a run wants to hold.
+// The request of a run.
 struct LeaseRequest {
   int cores = 0;
   std::vector<GpuPart> gpus;
@@ -90,11 +90,11 @@ class HostLease {
   // folder.
   explicit HostLease(LeaseHolder self, std::vector<std::string> gpus = {});
 
-  // Says what it wants where there is this capacity; nothing: not enough.
+  // The request where there is this capacity; nothing: not enough.
   using Choice = std::function<std::optional<LeaseRequest>(const LeaseCapacity& capacity)>;
-  // Holds what was chosen. Where the capacity is not enough, or somebody came earlier, everything
+  // Holds the choice. Where the capacity is not enough, or somebody came earlier, everything
   // held is given up and this one stands in the queue (false): ask again. A run that was started by
-  // a process of another run works with what that one holds, and holds nothing. Throws as
+  // a process of another run works with the lease of that one, and holds nothing. Throws as
   // read_lease_table.
   bool try_take(const Choice& choose);
   // As many cores as possible between min and max.

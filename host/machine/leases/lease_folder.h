@@ -25,7 +25,7 @@ class LeaseFolder {
   std::vector<HeldCore> held() const;
   // Parts of devices that somebody holds.
   std::vector<HeldGpu> held_gpus() const;
-  // What the run waits for decides who may overtake it.
+  // The resource that the run waits for decides who may overtake it.
   struct Request {
     bool wants_gpus = false;
     bool lacks_gpus = false;  // with all cores of the host too

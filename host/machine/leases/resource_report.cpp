@@ -15,7 +15,7 @@ namespace {
 
 double of_whole(int share) { return static_cast<double>(share) / kWholeGpu; }
 
-// What the management library says about the device of that UUID; nil where it says nothing.
+// The answers of the management library about the device of that UUID; nil where it says nothing.
 Value describe_state(const Nvml& nvml, const std::string& uuid) {
   const GpuState state = nvml.state(uuid);
   return state.used_bytes ? Value(describe_gpu_state(state)) : Value();

@@ -23,7 +23,7 @@ class RuntimeFolderMark {
   const std::string& path() const { return path_; }
   // Whether it was removed, or another one has its name.
   bool is_gone() const;
-  // Sets the times of everything in it to now: what cleans /tmp removes files that are old.
+  // Sets the times of everything in it to now: programs that clean /tmp remove files that are old.
   void touch_files() const;
 
  private:

@@ -11,7 +11,7 @@ namespace rtrain {
 
 class RuntimeSocket {
  public:
-  // Listens, and takes the place of what had that name. `type`: SOCK_STREAM or SOCK_SEQPACKET.
+  // Listens, and replaces a socket or file of that name. `type`: SOCK_STREAM or SOCK_SEQPACKET.
   // Throws kEnvironment.
   RuntimeSocket(const std::string& name, int type);
   // Removes the name, unless another process has taken it meanwhile.

@@ -19,7 +19,7 @@ using ArrowLibrarySearch = LibrarySearch<ArrowLibrary>;
 
 ArrowLibrarySearch find_arrow_library();
 
-// The refusal: every place and what was there, and what to do.
+// The refusal: every place with its finding, and the remedy.
 std::string arrow_library_refusal(const ArrowLibrarySearch& search);
 
 }  // namespace rtrain

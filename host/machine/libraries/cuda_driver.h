@@ -18,7 +18,7 @@ struct CudaDevice {
 };
 
 struct CudaDriver {
-  std::vector<CudaDevice> devices;  // number 0 is what this process calls 'cuda:0'
+  std::vector<CudaDevice> devices;  // number 0 is 'cuda:0' of this process
   std::string reason;  // why there are none: "no NVIDIA driver: libcuda.so.1 is not there"
 };
 

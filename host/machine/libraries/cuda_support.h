@@ -23,7 +23,7 @@ struct CudaFacts {
   bool is_built = false;     // its engine in this executable has a librtrain_cuda.so
 };
 
-// What stands in the way first is the reason: driver, LibTorch, this build.
+// The first obstacle is the reason: driver, LibTorch, this build.
 CudaSupport judge_cuda(const CudaFacts& facts);
 
 }  // namespace rtrain

@@ -1,4 +1,4 @@
-// host/machine/libraries/gpu_state.h: what a GPU does now, as a document.
+// host/machine/libraries/gpu_state.h: the state of a GPU now, as a document.
 #pragma once
 
 #include "host/base/value.h"
@@ -7,7 +7,7 @@
 namespace rtrain {
 
 // {used_bytes, utilization_percent, power_w, power_limit_w, temperature_c, slowed_by, processes};
-// nothing for what the device does not say.
+// nothing for values that the device does not give.
 Map describe_gpu_state(const GpuState& state);
 
 }  // namespace rtrain

@@ -8,7 +8,7 @@ namespace rtrain {
 
 inline constexpr int kNoFunction = -1;
 
-// What the C function gives; kNoFunction where the library lacks it, or is not there (null). The
+// The result of the C function; kNoFunction where the library lacks it, or is not there (null). The
 // arguments have to be of the function's own types.
 template <class... Args>
 int call_library(void* library, const char* name, Args... args) {

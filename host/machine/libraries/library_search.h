@@ -16,7 +16,7 @@
 
 namespace rtrain {
 
-// A place that was looked at, and what was there: "no libtorch_cpu.so", "version 2.9.1, need 2.11".
+// A place that was looked at, and the finding: "no libtorch_cpu.so", "version 2.9.1, need 2.11".
 struct LibraryPlace {
   std::string path;
   std::string source;  // why we looked: "RTRAIN_LIBTORCH", "recorded at build", "VIRTUAL_ENV", …
@@ -29,7 +29,7 @@ struct LibraryKind {
   const char* python_package;  // its folder in site-packages
 };
 
-// What a place holds.
+// The content of a place.
 struct LibraryProbe {
   bool usable = false;
   std::string finding;
@@ -62,7 +62,7 @@ LibrarySearch<Library> find_library(const LibraryKind& kind,
 std::filesystem::path folder_with(const std::filesystem::path& folder,
                                   std::initializer_list<const char*> below, const char* file);
 
-// The refusal: `what` was not found, every place and what was there.
+// The refusal: `what` was not found, every place with its finding.
 std::string library_refusal(std::string_view what, const std::vector<LibraryPlace>& places);
 
 }  // namespace rtrain

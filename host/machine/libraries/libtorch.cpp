@@ -63,7 +63,8 @@ std::string_view release_of(std::string_view version) {
 }
 
 // Whether it is a release as PyTorch builds it. A later one of a minor keeps the interface of that
-// minor, which is why it is taken too; what only calls itself a known one is somebody's own build.
+// minor, which is why it is taken too; one that only calls itself a known one is a user's own
+// build.
 bool is_release(std::string_view version, std::string_view commit) {
   const std::string_view release = release_of(version);
   const auto* known = std::ranges::find(kTested, release, &Release::version);

@@ -39,7 +39,7 @@ std::string engine_minors_text();
 // The command that brings a LibTorch which is taken: "pip install torch~=2.15.0".
 std::string libtorch_install_command();
 
-// The refusal: every place and what was there, and what to do.
+// The refusal: every place with its finding, and the remedy.
 std::string libtorch_refusal(const LibTorchSearch& search);
 
 }  // namespace rtrain

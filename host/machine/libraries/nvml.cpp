@@ -35,7 +35,7 @@ struct Event {
   unsigned gpu_instance, compute_instance;
 };
 
-// What NVML calls GPU_IS_LOST, RESET_REQUIRED and UNKNOWN; other answers may be of its version.
+// NVML's GPU_IS_LOST, RESET_REQUIRED and UNKNOWN; other answers may be of its version.
 constexpr std::pair<int, const char*> kDeviceFailures[] = {
     {15, "the driver has lost it: it has fallen off the bus, or is gone in another way"},
     {16, "it has to be reset"},

@@ -1,6 +1,6 @@
-// host/machine/libraries/nvml.h: what NVIDIA's management library tells of the devices of this
-// host: what they are, what they do, who uses them, and their errors. Makes no CUDA context and
-// takes no memory of a device.
+// host/machine/libraries/nvml.h: the answers of NVIDIA's management library about the devices of
+// this host: their names, state, processes and errors. Makes no CUDA context and takes no memory of
+// a device.
 //
 // The library comes with the driver and is loaded by name. It shows all devices of the host, in the
 // order of their bus numbers, whatever CUDA_VISIBLE_DEVICES says: a device is known by its UUID.
@@ -27,7 +27,7 @@ struct GpuProcess {
   std::optional<int64_t> memory_bytes;
 };
 
-// What a device does now; nothing where it does not say.
+// The state of a device now; nothing where it does not say.
 struct GpuState {
   std::optional<int64_t> used_bytes;
   std::optional<int> utilization_percent;  // of the last second: time in which a kernel ran

@@ -18,7 +18,7 @@ struct TreeLibraryKind {
   const char* file;          // "libxgboost.so"
   const char* version_file;  // "VERSION", next to lib/
   const char* version;       // "3.": how a version must begin
-  const char* wheel;         // what pip installs: "xgboost-cpu"
+  const char* wheel;         // the name for pip: "xgboost-cpu"
 };
 
 struct TreeLibrary {
@@ -37,7 +37,7 @@ TreeLibrarySearch find_tree_library(const TreeLibraryKind& kind);
 std::string tree_library_mend(const TreeLibraryKind& kind);
 
 // The library that the Lua module of that name calls. Throws Error, code environment, with every
-// place and what was there, and what to do; code internal for another name.
+// place with its finding, and the remedy; code internal for another name.
 TreeLibrary require_tree_library(std::string_view name);
 
 }  // namespace rtrain

@@ -1,4 +1,4 @@
-// host/machine/processes/full_stack.h: what is said when the main thread's stack is full.
+// host/machine/processes/full_stack.h: the message when the main thread's stack is full.
 //
 // Lua notices an endless recursion of its own functions. One that passes through C each time
 // (string.gsub with a function, a coroutine that makes the next one) fills the thread's stack

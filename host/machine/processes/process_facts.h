@@ -1,4 +1,4 @@
-// host/machine/processes/process_facts.h: what /proc says of a process of this user.
+// host/machine/processes/process_facts.h: the figures of /proc about a process of this user.
 #pragma once
 
 #include <cstdint>
