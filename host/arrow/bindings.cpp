@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "host/arrow/memory.h"
-#include "host/arrow/type_name.h"
+#include "host/arrow/types/memory.h"
+#include "host/arrow/types/type_name.h"
 #include "host/base/text/text.h"
 #include "host/lua/libraries/arrow_batch.h"
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "host/arrow/table_cursor.h"
+#include "host/arrow/readers/table_cursor.h"
 #include "host/lua/class.h"
 
 namespace rtrain {

@@ -7,9 +7,9 @@
 #include <memory>
 
 #include "host/arrow/bindings.h"
-#include "host/arrow/object_store.h"
-#include "host/arrow/output.h"
-#include "host/arrow/status.h"
+#include "host/arrow/objects/object_store.h"
+#include "host/arrow/objects/output.h"
+#include "host/arrow/types/status.h"
 
 namespace rtrain {
 namespace {

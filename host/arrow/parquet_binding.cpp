@@ -1,7 +1,7 @@
 // host/arrow/parquet_binding.cpp: open_parquet and its two classes for Lua.
 #include "host/arrow/bindings.h"
 #include "host/arrow/cursor_class.h"
-#include "host/arrow/parquet_reader.h"
+#include "host/arrow/readers/parquet_reader.h"
 
 namespace rtrain {
 template <>

@@ -1,6 +1,6 @@
 // host/arrow/writer_binding.cpp: parquet_writer, csv_writer and ipc_writer for Lua.
 #include "host/arrow/bindings.h"
-#include "host/arrow/table_writer.h"
+#include "host/arrow/writers/table_writer.h"
 #include "host/base/text/text.h"
 #include "host/lua/libraries/arrow_batch.h"
 #include "host/lua/options.h"

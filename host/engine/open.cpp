@@ -6,7 +6,7 @@
 
 #include "host/base/text/text.h"
 #include "host/engine/cuda/device_error.h"
-#include "host/engine/distributed/peer_error.h"
+#include "host/engine/distributed/gloo/peer_error.h"
 #include "host/engine/memory/allocator.h"
 #include "host/engine/memory/out_of_memory.h"
 #include "host/engine/runtime/guard.h"

@@ -14,7 +14,7 @@
 #include <fstream>
 #include <thread>
 
-#include "host/engine/distributed/gloo_connections.h"
+#include "host/engine/distributed/gloo/gloo_connections.h"
 #include "tests/engine/ranks.h"
 
 namespace rtrain {

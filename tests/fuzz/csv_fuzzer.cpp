@@ -1,5 +1,5 @@
 // base._arrow.open_csv, with blocks so small that records cross them.
-#include "host/arrow/csv_reader.h"
+#include "host/arrow/readers/csv_reader.h"
 
 #include "tests/fuzz/table_reader.h"
 

@@ -1,5 +1,5 @@
 // base._arrow.open_ipc: files and streams.
-#include "host/arrow/ipc_reader.h"
+#include "host/arrow/readers/ipc_reader.h"
 
 #include "tests/fuzz/table_reader.h"
 

@@ -1,5 +1,5 @@
 // base._arrow.open_json, with blocks so small that lines cross them.
-#include "host/arrow/json_reader.h"
+#include "host/arrow/readers/json_reader.h"
 
 #include "tests/fuzz/table_reader.h"
 

@@ -1,5 +1,5 @@
 // base._arrow.open_parquet: the metadata and every row group.
-#include "host/arrow/parquet_reader.h"
+#include "host/arrow/readers/parquet_reader.h"
 
 #include "tests/fuzz/table_reader.h"
 

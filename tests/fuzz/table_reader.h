@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-#include "host/arrow/table_cursor.h"
+#include "host/arrow/readers/table_cursor.h"
 #include "host/base/text/text.h"
 #include "host/engine/data/arrow/arrow_array.h"
 #include "tests/fuzz/run_reader.h"

@@ -13,7 +13,7 @@
 #include "host/engine/memory/collector.h"
 #include "host/engine/memory/history_frames.h"
 #include "host/engine/memory/out_of_memory.h"
-#include "host/engine/operators/call.h"
+#include "host/engine/operators/boxed/call.h"
 #include "host/engine/runtime/blocking.h"
 #include "host/engine/runtime/comm_hook.h"
 #include "host/engine/runtime/guard.h"

@@ -22,7 +22,7 @@
 #include "host/api/host_api.h"
 #include "host/base/error.h"
 #include "host/engine/cuda/notify_collective.h"
-#include "host/engine/distributed/gloo_connections.h"
+#include "host/engine/distributed/gloo/gloo_connections.h"
 
 namespace c10d {
 class Backend;

@@ -15,8 +15,8 @@
 #include "host/base/clock.h"
 #include "host/base/text/text.h"
 #include "host/engine/distributed/given_collectives.h"
+#include "host/engine/distributed/gloo/peer_error.h"
 #include "host/engine/distributed/nccl_error.h"
-#include "host/engine/distributed/peer_error.h"
 #include "host/engine/distributed/tensor_texts.h"
 
 namespace rtrain {

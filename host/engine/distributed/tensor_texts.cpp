@@ -6,7 +6,7 @@
 namespace rtrain {
 namespace {
 
-std::string describe(const at::Tensor& tensor) {
+std::string short_text(const at::Tensor& tensor) {
   std::string out = cat(dtype_name(tensor.scalar_type()), " [");
   for (int64_t i = 0; i < tensor.dim(); ++i) out += cat(i == 0 ? "" : ", ", tensor.size(i));
   return out + "]";
@@ -16,10 +16,10 @@ std::string describe(const at::Tensor& tensor) {
 
 std::string describe_tensors(const std::vector<at::Tensor>& tensors) {
   if (tensors.empty()) return "";
-  if (tensors.size() == 1) return describe(tensors[0]);
+  if (tensors.size() == 1) return short_text(tensors[0]);
   int64_t elements = 0;
   for (const at::Tensor& tensor : tensors) elements += tensor.numel();
-  return cat(describe(tensors[0]), " and ", tensors.size() - 1, " more, ", elements, " elements");
+  return cat(short_text(tensors[0]), " and ", tensors.size() - 1, " more, ", elements, " elements");
 }
 
 }  // namespace rtrain

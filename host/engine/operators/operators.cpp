@@ -12,7 +12,7 @@
 #include <c10/util/Exception.h>
 
 #include "host/engine/memory/retry.h"
-#include "host/engine/operators/call.h"
+#include "host/engine/operators/boxed/call.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/negative_zero.h"
 #include "host/engine/runtime/scalars.h"

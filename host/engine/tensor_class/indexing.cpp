@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "host/engine/operators/call.h"
+#include "host/engine/operators/boxed/call.h"
 #include "host/engine/runtime/chunk.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/scalars.h"

@@ -3,7 +3,8 @@
 #include <string>
 
 #include "host/base/text/text.h"
-#include "host/engine/operators/call.h"
+#include "host/engine/operators/boxed/call.h"
+#include "host/engine/operators/functions.h"
 #include "host/engine/operators/operators.h"
 #include "host/engine/runtime/chunk.h"
 #include "host/engine/runtime/guard.h"

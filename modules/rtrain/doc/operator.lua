@@ -16,7 +16,7 @@ local operator = {}
 ---@field results DocItem[]
 ---@field takes_many? boolean its one list of integers may be written without braces
 
--- Words that Lua reserves, as host/engine/operators/overloads.cpp spells them.
+-- Words that Lua reserves, as host/engine/operators/boxed/overloads.cpp spells them.
 local RESERVED = {['and'] = true, ['end'] = true, ['for'] = true, ['function'] = true, ['if'] = true, ['in'] = true,
                   ['not'] = true, ['or'] = true, ['repeat'] = true, ['until'] = true, ['while'] = true}
 

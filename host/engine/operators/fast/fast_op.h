@@ -15,7 +15,7 @@
 
 #include "host/engine/memory/history_frames.h"
 #include "host/engine/memory/out_of_memory.h"
-#include "host/engine/operators/call.h"
+#include "host/engine/operators/boxed/call.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/line_range.h"
 #include "host/engine/runtime/negative_zero.h"

@@ -1,0 +1,196 @@
+#include "host/arrow/readers/json_reader.h"
+
+#include <arrow/json/options.h>
+#include <arrow/json/reader.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <algorithm>
+
+#include "host/arrow/readers/line_blocks.h"
+#include "host/arrow/types/plain_columns.h"
+#include "host/arrow/types/status.h"
+#include "host/base/error.h"
+#include "host/base/text/text.h"
+
+namespace rtrain {
+namespace {
+
+using arrow::json::UnexpectedFieldBehavior;
+
+int64_t last_line_end(const std::shared_ptr<arrow::Buffer>& text) {
+  return static_cast<int64_t>(std::string_view(*text).rfind('\n') + 1);
+}
+
+// Behind the end of the line that holds this place.
+int64_t line_end(std::string_view text, int64_t place) {
+  const size_t end = text.find('\n', static_cast<size_t>(place));
+  return static_cast<int64_t>(end == text.npos ? text.size() : end + 1);
+}
+
+bool is_blank(const arrow::Buffer& text) {
+  return std::string_view(text).find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+// What Arrow reads by recursion: a thread's stack has room for many times that.
+constexpr int kMaxDepth = 100;
+
+// Behind the object that the line begins with; npos when it begins with something else, or the
+// object does not end in it or is nested too deeply.
+size_t object_end(std::string_view line) {
+  int depth = 0;
+  int lists = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      if (c == '"') quoted = false;
+      continue;
+    }
+    if (c == '{') ++depth;
+    if (c == '[') ++lists;
+    if (c == ']') --lists;
+    if (depth == 0 || depth + lists > kMaxDepth) return line.npos;
+    if (c == '"') quoted = true;
+    if (c == '}' && --depth == 0) return i + 1;
+  }
+  return line.npos;
+}
+
+// Where the first line begins that is neither blank nor exactly one object; -1 without one. Arrow's
+// parser takes values of other kinds for rows, and does not survive null as the first one.
+int64_t find_no_object(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r";
+  for (size_t begin = 0; begin < text.size();) {
+    const auto end = static_cast<size_t>(line_end(text, static_cast<int64_t>(begin)));
+    std::string_view line = text.substr(begin, end - begin);
+    if (line.ends_with('\n')) line.remove_suffix(1);
+    line.remove_prefix(std::min(line.find_first_not_of(kBlank), line.size()));
+    const size_t rest = line.empty() ? 0 : object_end(line);
+    if (rest == line.npos || line.find_first_not_of(kBlank, rest) != line.npos) {
+      return static_cast<int64_t>(begin);
+    }
+    begin = end;
+  }
+  return -1;
+}
+
+class JsonCursor final : public TableCursor {
+ public:
+  JsonCursor(const std::string& path, const JsonOptions& options)
+      : task_{"read", path}, blocks_(path, options.block_bytes, last_line_end) {
+    arrow::FieldVector fields;
+    for (const auto& [name, type] : options.column_types)
+      fields.push_back(arrow::field(name, type));
+    options_.explicit_schema = arrow::schema(fields);
+    in_file(task_, [&] { first_ = read(); });
+    over_ = first_ == nullptr;
+    options_.explicit_schema = over_ ? arrow::schema({}) : first_->schema();
+    options_.unexpected_field_behavior = UnexpectedFieldBehavior::Error;
+  }
+
+  const arrow::Schema& schema() const override { return *options_.explicit_schema; }
+
+  std::shared_ptr<ArrowBatch> next() override {
+    if (over_) return nullptr;
+    over_ = true;  // unless it goes well
+    return in_file(task_, [&]() -> std::shared_ptr<ArrowBatch> {
+      const auto batch = first_ != nullptr ? std::exchange(first_, nullptr) : read();
+      if (batch == nullptr) return nullptr;
+      over_ = false;
+      return to_plain(*batch, task_);
+    });
+  }
+
+ private:
+  std::shared_ptr<arrow::RecordBatch> read() {
+    while (const auto block = blocks_.next()) {
+      if (is_blank(*block)) continue;
+      const int64_t bad = find_no_object(std::string_view(*block));
+      if (bad >= 0) {
+        throw Error(Code::kArgument,
+                    failure_text(task_.with(cat("line ", blocks_.line_of(bad))),
+                                 cat("it is not one JSON object of at most ", kMaxDepth,
+                                     " levels, with nothing behind it")));
+      }
+      auto batch = arrow::json::ParseOne(options_, block);
+      if (batch.ok()) return *batch;
+      fail_at(batch.status(), block);
+    }
+    return nullptr;
+  }
+
+  arrow::Status try_parse(const std::shared_ptr<arrow::Buffer>& text) const {
+    return is_blank(*text) ? arrow::Status::OK() : arrow::json::ParseOne(options_, text).status();
+  }
+
+  // Of a line, what the first rows of the file have no column for; empty when that is not why the
+  // line cannot be read.
+  std::string new_key(const std::shared_ptr<arrow::Buffer>& line) const {
+    auto options = options_;
+    options.unexpected_field_behavior = UnexpectedFieldBehavior::InferType;
+    const auto row = arrow::json::ParseOne(options, line);
+    if (!row.ok()) return "";
+    return new_field(options_.explicit_schema->fields(), (*row)->schema()->fields());
+  }
+
+  // A column's type cannot be given in part.
+  static std::string advice(const std::string& key) {
+    if (key.find('.') != key.npos) return ": have it in the first row too";
+    return cat(": give the column's type with column_types = {['", key,
+               "'] = 'string'} or another");
+  }
+
+  static std::string new_field(const arrow::FieldVector& known, const arrow::FieldVector& fields) {
+    for (const auto& field : fields) {
+      const auto same = std::find_if(known.begin(), known.end(), [&](const auto& other) {
+        return other->name() == field->name();
+      });
+      if (same == known.end()) return field->name();
+      const std::string inner = new_field((*same)->type()->fields(), field->type()->fields());
+      if (!inner.empty()) return cat(field->name(), ".", inner);
+    }
+    return "";
+  }
+
+  // The first line with which the block cannot be read; found by halving.
+  [[noreturn]] void fail_at(arrow::Status reason, const std::shared_ptr<arrow::Buffer>& block) {
+    const std::string_view text(*block);
+    int64_t good = 0;
+    int64_t bad = block->size();
+    while (true) {
+      int64_t cut = line_end(text, (good + bad) / 2);
+      if (cut >= bad) cut = line_end(text, good);
+      if (cut >= bad) break;
+      const arrow::Status status = try_parse(arrow::SliceBuffer(block, 0, cut));
+      (status.ok() ? good : bad) = cut;
+      if (!status.ok()) reason = status;
+    }
+    const FileTask task = task_.with(cat("line ", blocks_.line_of(good)));
+    const std::string key = new_key(arrow::SliceBuffer(block, good, line_end(text, good) - good));
+    if (!key.empty()) {
+      throw Error(
+          Code::kArgument,
+          failure_text(task, cat("it has a key '", key,
+                                 "', which the file's first rows do not have", advice(key))));
+    }
+    // Arrow counts the rows of the block.
+    const std::string text_of_reason = reason.message();
+    fail(reason.WithMessage(text_of_reason.substr(0, text_of_reason.rfind(" in row "))), task);
+  }
+
+  FileTask task_;
+  LineBlocks blocks_;
+  arrow::json::ParseOptions options_ = arrow::json::ParseOptions::Defaults();
+  std::shared_ptr<arrow::RecordBatch> first_;
+  bool over_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<TableCursor> open_json(const std::string& path, const JsonOptions& options) {
+  return std::make_unique<JsonCursor>(path, options);
+}
+
+}  // namespace rtrain

@@ -1,0 +1,34 @@
+// host/arrow/readers/unpacker.h: gzip, Zstandard, bzip2 and xz, a piece at a time.
+#pragma once
+
+#include <arrow/result.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "host/base/codec/packing.h"
+
+namespace rtrain {
+
+// Used by one thread at a time. Takes at most 256 MiB, whatever the packed bytes ask for.
+class Unpacker {
+ public:
+  struct Step {
+    int64_t read = 0;
+    int64_t written = 0;
+  };
+
+  virtual ~Unpacker() = default;
+
+  // Reads packed bytes and writes unpacked ones, as far as there is room for them. A status for
+  // bytes that are damaged; NotImplemented for those that need more memory.
+  virtual arrow::Result<Step> run(const uint8_t* from, int64_t from_size, uint8_t* to,
+                                  int64_t to_size) = 0;
+  // Whether the end has come; `restart` begins with what is packed behind it.
+  virtual bool is_finished() = 0;
+  virtual arrow::Status restart() = 0;
+};
+
+std::unique_ptr<Unpacker> make_unpacker(Packing packing);
+
+}  // namespace rtrain
