@@ -1,4 +1,4 @@
-// host/dash/api.h: what /api/ answers: the documents of `rtrain ls`, `show`, `metrics`, `logs`,
+// host/dash/api.h: the answers of /api/: the documents of `rtrain ls`, `show`, `metrics`, `logs`,
 // `checkpoints`, `diff` and `resources`, from the same readers, a page at a time; and what `note`,
 // `tag`, `archive`, `stop`, `stack` and `profile` do.
 //
@@ -32,14 +32,14 @@ class Api {
 
   HttpReply answer(const HttpRequest& request) const;
   bool may_take_long(const HttpRequest& request) const;
-  // Ends what waits for live runs. Any thread.
+  // Ends answers that wait for live runs. Any thread.
   void stop() { stop_.request_stop(); }
 
   std::stop_token stopping() const { return stop_.get_token(); }
   const std::string& storage_path() const { return storage_path_; }
   // For streams alone.
   std::shared_ptr<LiveFeed> feed() const { return feed_; }
-  // What it knows of long runs.
+  // Facts about long runs.
   ReportCharts& report_charts() const { return *report_charts_; }
   // The store, or nothing as long as there is none.
   std::optional<RunReader> reader() const { return RunReader::open(storage_path_); }

@@ -1,7 +1,7 @@
-// host/dash/dashboard.h: the whole of what the port answers: pages, the API and /metrics, to those
+// host/dash/dashboard.h: all answers of the port: pages, the API and /metrics, to those
 // who may ask.
 //
-// It knows pages as files with names, types and bytes: what is in them is not its business. A path
+// It knows pages as files with names, types and bytes: their content is not its business. A path
 // is looked up among those names and routes, and nowhere else.
 #pragma once
 
@@ -31,7 +31,7 @@ class Dashboard : public HttpService {
   std::optional<HttpResponse> refuse(HttpRequest& request) override;
   bool may_take_long(const HttpRequest& request) const override;
   HttpReply answer(const HttpRequest& request) override;
-  // Ends what waits for live runs: the server's threads are joined soon.
+  // Ends answers that wait for live runs: the server's threads are joined soon.
   void stop() { api_.stop(); }
 
  private:

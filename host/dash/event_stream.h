@@ -1,4 +1,4 @@
-// host/dash/event_stream.h: what one viewer gets as it happens: server-sent events.
+// host/dash/event_stream.h: the server-sent events for one viewer, as they happen.
 #pragma once
 
 #include <string>

@@ -7,9 +7,9 @@
 
 namespace rtrain {
 
-// What one rank has printed in an attempt, as far as its log keeps it.
+// The output of one rank in an attempt, as far as its log keeps it.
 HttpReply answer_log_file(const Api& api, const ApiRequest& request);
-// A page of {name, bytes, time}: what `rtrain profile` has written, the newest first.
+// A page of {name, bytes, time}: the files of `rtrain profile`, the newest first.
 HttpReply answer_traces(const Api& api, const ApiRequest& request);
 // One of them by its `name`, to be saved.
 HttpReply answer_trace_file(const Api& api, const ApiRequest& request);

@@ -1,6 +1,6 @@
 // host/dash/http_server.h: a port, and the threads that answer its requests.
 //
-// Belongs to the loop's thread. What a request asks for is computed by a few threads, one after the
+// Belongs to the loop's thread. Answers are computed by a few threads, one after the
 // other each, so that a long answer does not hold up the others; viewers (an address, with or
 // without the right to write) take turns for these. Events are computed by a thread of their own,
 // and so what waits for a live run: one at a time on each of a few threads, else it is refused.
@@ -61,7 +61,7 @@ class HttpServer : public HttpPortDelegate {
   struct Thread {
     explicit Thread(const char* name) : tasks(name) {}
     TaskThread tasks;
-    bool is_busy = false;  // until what was posted has come back
+    bool is_busy = false;  // until the posted work has come back
   };
   using Threads = std::list<Thread>;
 

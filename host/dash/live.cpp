@@ -22,7 +22,7 @@ constexpr double kPartOfACore = 0.05;
 constexpr size_t kMostEnded = 100;
 
 SeenRun seen(const Value& run) {
-  // Without what a look at /proc says each time.
+  // Without the figures that each look at /proc gives.
   std::string state = cat(run["status"].as_string(), " ", run["attempt"].as_int(), " ",
                           run["reports"].as_int(), " ", to_json(run["logged"]));
   return {.run_id = run["run_id"].as_string(),

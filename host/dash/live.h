@@ -22,8 +22,8 @@ struct SeenRun {
   std::string json;   // the keys of `rtrain watch`
 };
 
-// What LiveRuns sees, once for all viewers: the store is read when its files have changed, and once
-// a second; a large one less often, so that looking takes a twentieth of a core at most.
+// The view of LiveRuns, once for all viewers: the store is read when its files have changed, and
+// once a second; a large one less often, so that looking takes a twentieth of a core at most.
 class LiveFeed {
  public:
   explicit LiveFeed(std::string storage_path)
@@ -49,7 +49,7 @@ class LiveFeed {
 // `run_id`: the only one that is asked for, with whose end the stream ends; empty: all.
 std::shared_ptr<EventStream> follow_runs(std::shared_ptr<LiveFeed> feed, std::string run_id);
 
-// "lines": what the workers have printed since the last event, as a list of describe_log_line;
+// "lines": the output of the workers since the last event, as a list of describe_log_line;
 // first the choice's last_lines. "end": the run has ended, and nothing comes any more.
 std::shared_ptr<EventStream> follow_logs(const RunRef& run, LogChoice choice);
 

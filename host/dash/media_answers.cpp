@@ -9,7 +9,7 @@
 namespace rtrain {
 namespace {
 
-// What a run calls text is never more than that to a browser.
+// The text of a run is never more than text to a browser.
 const char* type_of(std::string_view kind) {
   if (kind == "image") return "image/png";
   return kind == "text" ? kTextType : kJsonType;

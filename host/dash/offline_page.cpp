@@ -62,7 +62,7 @@ class Answers {
     write_json(path, query, to_json(answer));
   }
 
-  // What the API answers.
+  // The answers of the API.
   std::string ask(const std::string& path, const Pairs& query) const {
     HttpRequest request;
     request.method = "GET";

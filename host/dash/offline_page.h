@@ -26,7 +26,7 @@ struct OfflineLimits {
   size_t compared = 12;  // runs; of more, none has its code compared with another's
 };
 
-// What is not in it.
+// Parts that it lacks.
 struct OfflineOmissions {
   size_t curves = 0;
   size_t media = 0;

@@ -13,7 +13,7 @@ inline constexpr const char* kOpenMetricsType =
 
 // `runs`: as LiveRuns has them. `by_status`: {status: number} of all runs of the store.
 // `resources`: as read_resources has them, or nil. Metrics of a report have labels, not names, of
-// their own: what a script calls them need not be a name there.
+// their own: their names in a script need not be names there.
 std::string open_metrics_text(const List& runs, const Map& by_status, const Value& resources);
 
 }  // namespace rtrain

@@ -9,7 +9,8 @@ namespace rtrain {
 inline constexpr int64_t kMostRows = 1000;
 inline constexpr int64_t kFewRows = 100;
 
-// What a request asks for with `offset` and `limit`; a limit above kMostRows is kMostRows.
+// The part of a list that a request asks for with `offset` and `limit`; a limit above kMostRows is
+// kMostRows.
 struct PageChoice {
   int64_t offset = 0;
   int64_t limit = kFewRows;

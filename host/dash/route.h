@@ -14,7 +14,7 @@ class Api;
 // A request that a route takes.
 struct ApiRequest {
   const HttpRequest& request;
-  std::string run;  // what stands for {run} in its path; empty without
+  std::string run;  // the text for {run} in its path; empty without
 
   // The number under that name in the query, else the fallback. Error(kUsage) for a text that is
   // not a number and for one below `least`.

@@ -24,7 +24,7 @@ std::vector<std::string> texts_of(const Value& body, const char* name) {
   return out;
 }
 
-// What a body may say: `known`, and nothing else.
+// The fields of a body: `known`, and no other.
 Value body_of(const ApiRequest& request, const std::vector<std::string>& known) {
   Value body = request.body();
   for (const auto& [key, value] : body.as_map()) {

@@ -1,4 +1,4 @@
-// host/dash/run_actions.h: what changes a run, and what is asked of a live one: one function for
+// host/dash/run_actions.h: changes of a run, and questions to a live one: one function for
 // each POST of /api/runs. They do what the commands of these names do, through the same code.
 // Errors leave them; Api makes answers of these.
 #pragma once

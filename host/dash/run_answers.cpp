@@ -22,10 +22,10 @@ constexpr size_t kSparkParts = 60;
 constexpr size_t kMostHangs = 20;
 constexpr size_t kMostProblems = 20;
 
-// Above what 10,000 runs take: a filter that never ends would hold a thread of the dashboard.
+// More than 10,000 runs take: a filter that never ends would hold a thread of the dashboard.
 constexpr double kFilterLimitS = 5;
 
-// What the rank reported under that name, else what it logged.
+// The values that the rank reported under that name, else those that it logged.
 std::vector<SeriesSummary> columns_of(const Api& api, RunReader& reader, const RunRef& run,
                                       const std::string& name, int64_t rank,
                                       const ChartQuery& query) {
@@ -52,7 +52,7 @@ Value last_memory_report(const RunRef& run, int64_t rank) {
   const std::string ending = cat("-rank", rank, kMemoryReportEnding);
   const std::string folder = run.path + "/profiles";
   std::string last;
-  if (is_symlink(folder)) return {};  // what a link leads to is not the run's
+  if (is_symlink(folder)) return {};  // the target of a link is not the run's
   for (const std::string& name : folder_entries(folder)) {
     if (name.ends_with(ending)) last = name;
   }

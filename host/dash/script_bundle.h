@@ -1,7 +1,7 @@
 // host/dash/script_bundle.h: the modules of web/ as one script, for a page that has no server to
 // ask for them. Pure.
 //
-// Understands what web/ writes and nothing else: imports of names from files next to it, one a
+// Understands only the forms that web/ uses: imports of names from files next to it, one a
 // line, and exports of a const or class at the beginning of a line.
 #pragma once
 

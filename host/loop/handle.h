@@ -33,7 +33,7 @@ class Handle {
     box_ = nullptr;
   }
 
-  // What the C callback of libuv calls.
+  // The C callback of libuv calls it.
   static void call(Uv* uv, Args... args) {
     auto* box = static_cast<Box*>(uv->data);
     box->loop->guard([&] { box->callback(args...); });

@@ -21,7 +21,7 @@ class Loop {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  // Runs callbacks until stop(). Rethrows what left a callback.
+  // Runs callbacks until stop(). Rethrows an exception of a callback.
   void run();
   // Makes run() return after the callbacks of this round.
   void stop();

@@ -7,7 +7,7 @@
 
 namespace rtrain {
 namespace {
-// One reader may not keep the loop from the others: what is left comes in the next round.
+// One reader may not keep the loop from the others: the rest comes in the next round.
 constexpr size_t kMaxBytesARound = 1 << 20;
 }  // namespace
 

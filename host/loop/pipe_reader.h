@@ -1,4 +1,4 @@
-// host/loop/pipe_reader.h: reads what a process writes into a pipe.
+// host/loop/pipe_reader.h: reads the output of a process from a pipe.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ class PipeReader {
   // Owns the descriptor.
   PipeReader(Loop& loop, int fd, OnBytes on_bytes);
 
-  // Reads what is there without waiting. False once the other end is closed.
+  // Reads all that is there without waiting. False once the other end is closed.
   bool drain();
   // While held it reads nothing of itself, and a writer waits once the pipe is full.
   void hold(bool held);

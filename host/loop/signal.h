@@ -9,7 +9,7 @@
 
 namespace rtrain {
 
-// What a run takes as a request to end: by a hand, a scheduler or a batch system.
+// The signals that a run takes as a request to end: by a hand, a scheduler or a batch system.
 inline constexpr std::array kStopSignals = {SIGINT,  SIGTERM, SIGHUP, SIGUSR1,
                                             SIGUSR2, SIGXCPU, SIGQUIT};
 

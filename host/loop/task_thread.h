@@ -13,7 +13,7 @@ namespace rtrain {
 class TaskThread {
  public:
   explicit TaskThread(const char* name);
-  // Runs what was posted, then joins.
+  // Runs all posted work, then joins.
   ~TaskThread();
   TaskThread(const TaskThread&) = delete;
   TaskThread& operator=(const TaskThread&) = delete;

@@ -14,7 +14,7 @@
 
 namespace rtrain {
 
-// Marks a table as a list (registry metatable); what torch.list returns.
+// Marks a table as a list (registry metatable); torch.list returns one.
 inline constexpr const char* kListMeta = "rtrain.list";
 // Marks a table as a map with integer keys.
 inline constexpr const char* kIntMapMeta = "rtrain.intmap";

@@ -1,4 +1,4 @@
-// host/lua/print.h: print, which shows what a table holds.
+// host/lua/print.h: print, which shows the contents of tables.
 #pragma once
 
 #include "host/lua/lua.h"

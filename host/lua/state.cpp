@@ -172,7 +172,7 @@ Error with_excerpt(lua_State* L, const Error& error) {
     lua_pushlstring(L, error.message().data(), error.message().size());
     if (lua_pcall(L, 1, 1, 0) == 0 && lua_isstring(L, -1) != 0) excerpt = lua_tostring(L, -1);
   } catch (const Error&) {
-    // Without memory, say. The error itself is what matters.
+    // Without memory, say. The error itself matters.
   }
   lua_settop(L, top);
   if (excerpt.empty()) return error;

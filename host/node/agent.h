@@ -49,7 +49,7 @@ class Agent : public LinkDelegate {
   // As soon as node 0 knows of it, after a few seconds at most. Any thread, once.
   void leave();
 
-  // Who receives what the controller says of the host as a whole.
+  // The receiver of the controller's messages about the host as a whole.
   static const Routes<message::ToAgent, Agent> kRoutes;
 
  private:
@@ -82,7 +82,7 @@ class Agent : public LinkDelegate {
   JobSpec spec_;
   Loop loop_;
   std::optional<JoinServer> joins_;  // with JobSpec.join
-  std::string functions_;            // what has come of them
+  std::string functions_;            // the part that has come
   int functions_fd_ = -1;
   int engine_fd_;
   NodeAgent host_;

@@ -20,7 +20,7 @@ class HostSpool {
 
   // Throws Error(kEnvironment) where this host has no runtime folder.
   void set_run(const std::string& run_id);
-  // What ranks that are gone have left. REQUIRES: set_run().
+  // The reports of ranks that are gone. REQUIRES: set_run().
   std::vector<SpooledReport> read() const { return read_spools(folder_); }
   // As remove_spools().
   void forget(int below_attempt);

@@ -1,4 +1,4 @@
-// host/node/job_spec.h: what a launcher (Slurm, mpirun, …) allotted to the job of this
+// host/node/job_spec.h: the allotment of a launcher (Slurm, mpirun, …) to the job of this
 // process: several hosts, and on each one process or one for each rank. modules/rtrain/launch/
 // reads it from the launcher's variables.
 #pragma once

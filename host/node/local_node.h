@@ -19,7 +19,7 @@
 
 namespace rtrain {
 
-// What the workers of a node get.
+// The equipment of the workers of a node.
 struct NodeFiles {
   int functions_fd = -1;  // the train function and its config, serialized
   int engine_fd = -1;

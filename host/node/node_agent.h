@@ -27,9 +27,9 @@ class NodeAgent : public NodeDelegate {
   NodeAgent(Loop& loop, NodeFiles files, std::vector<WorkerGpu> gpus, Send send,
             std::chrono::milliseconds facts = std::chrono::seconds(1));
 
-  // What the controller has said. Throws Error(kArgument) for what makes no sense.
+  // A message of the controller. Throws Error(kArgument) for one that makes no sense.
   void receive(Value message);
-  // What workers inherit from here on.
+  // The descriptors that workers inherit from here on.
   void set_files(const NodeFiles& files) { files_ = files; }
   // While held the workers' output stays with them, whatever the controller says.
   void hold_output(bool held);
@@ -44,7 +44,7 @@ class NodeAgent : public NodeDelegate {
   // How often workers were started: those of the time before are gone.
   int num_starts() const { return num_starts_; }
 
-  // Who receives what the controller says.
+  // The receivers of the controller's messages.
   static const Routes<message::ToNode, NodeAgent> kRoutes;
 
  private:

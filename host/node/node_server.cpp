@@ -240,7 +240,8 @@ void NodeServer::pass_on() {
   });
 }
 
-// What is too large is the caller's error, and not that of the thread that all runs share.
+// A message that is too large is the caller's error, and not that of the thread that all runs
+// share.
 void NodeServer::send(int node, const Value& message) {
   std::string bytes = encode(message);
   SendQueue::check_size(bytes);

@@ -51,7 +51,7 @@ class NodeServer : public WireServerDelegate {
   NodeServer(const NodeServer&) = delete;
   NodeServer& operator=(const NodeServer&) = delete;
 
-  // What the launcher allotted. Its node_timeout_s is not looked at here.
+  // The allotment of the launcher. Its node_timeout_s is not looked at here.
   const JobSpec& spec() const { return spec_; }
   // Of this host that the job has.
   int cores() const;

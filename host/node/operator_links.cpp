@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::chrono::seconds kFinishTime{5};
 
-// What is larger than a frame may be is an error instead.
+// An answer that is larger than a frame may be is an error instead.
 std::string encode_reply(const Value& reply) {
   std::string out = encode(reply);
   if (out.size() <= kMaxPayloadBytes) return out;

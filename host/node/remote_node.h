@@ -1,7 +1,7 @@
 // host/node/remote_node.h: the node that the agent of another host is, as the controller sees it.
 //
-// It passes orders on to the agent, and to its delegate what the agent says: a NodeAgent is at
-// the other end. Facts are the agent's last ones, times on this host's clock.
+// It passes orders on to the agent, and to its delegate the messages of the agent: a NodeAgent is
+// at the other end. Facts are the agent's last ones, times on this host's clock.
 //
 // Belongs to the control thread. It must not be destroyed from inside a call of its delegate.
 #pragma once
@@ -23,7 +23,7 @@ class RemoteNode : public Node {
 
   RemoteNode(NodeOrder order, Send send, NodeDelegate& delegate);
 
-  // What the agent has said. Throws Error(kArgument) for what makes no sense.
+  // A message of the agent. Throws Error(kArgument) for one that makes no sense.
   void receive(Value message);
   // Whether one of its workers was started and is not gone.
   bool is_running() const;
@@ -33,7 +33,7 @@ class RemoteNode : public Node {
   void spawn() override;
   void send(int rank, std::string_view frame) override;
   void set_attached(int rank, int pid) override;
-  // What has arrived is with the delegate already.
+  // The delegate has all messages that have arrived.
   void drain() override {}
   void hold_output(bool held) override;
   void kill() override { send_(message::KillWorkers{.attempt = order_.attempt}); }
@@ -49,7 +49,7 @@ class RemoteNode : public Node {
   uint64_t copied_bytes() const override { return copied_bytes_; }
   double clock_offset_s() const override { return clock_offset_s_; }
 
-  // Who receives what the agent says.
+  // The receivers of the agent's messages.
   static const Routes<message::FromNode, RemoteNode> kRoutes;
 
  private:

@@ -432,8 +432,8 @@ void Attempt::tell_death(int rank, DeathEffect effect, const std::string& becaus
                      .because = because}));
 }
 
-// What one node has heard all hear: all ranks that are left come to that step. Once a rank is lost
-// there is no further one.
+// All nodes hear the messages of one: all ranks that are left come to that step. Once a rank is
+// lost there is no further one.
 void Attempt::on_host_ready(int rank, int64_t step) {
   const auto& members = nodes_.members();
   const auto all = commits_.on_host_ready(nodes_.of(rank).node_rank, step, members.size());

@@ -40,7 +40,7 @@
 
 namespace rtrain {
 
-// What all attempts of a run work with; it outlives them.
+// All attempts of a run use it; it outlives them.
 struct AttemptContext {
   const RunContext& run;
   RecordWriter& writer;
@@ -93,7 +93,7 @@ class Attempt : public CollectiveServiceDelegate,
   // As GracefulShutdown::start.
   void ask_to_stop(double grace_s) { graceful_shutdown_.start(grace_s); }
   bool is_asked_to_stop() const { return graceful_shutdown_.is_started(); }
-  // Says at once that a rank has died, and what comes of it.
+  // Says at once that a rank has died, and the consequences.
   void tell_death(int rank, DeathEffect effect, const std::string& because);
   // The other ranks are to go back to their last commit.
   void tell_lost(int rank);
@@ -133,7 +133,7 @@ class Attempt : public CollectiveServiceDelegate,
   // Of rank 0's train function.
   const Value& return_value() const { return return_value_; }
 
-  // Who receives what a rank says.
+  // The receivers of a rank's messages.
   static const Routes<message::ToController, Attempt, int> kRoutes;
 
  private:

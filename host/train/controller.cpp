@@ -401,7 +401,7 @@ void Controller::perform(const action::DropCarried&) {
   io_.write([folder = std::exchange(carried_, "")](RunRecord&) { remove_tree(folder); });
 }
 
-// What failed is reported in an event before this: the user's callbacks see it before the next
+// The failure is reported in an event before this: the user's callbacks see it before the next
 // attempt.
 void Controller::perform(const action::SetRetryTimer& a) {
   const auto delay = to_ms(a.seconds);

@@ -1,4 +1,4 @@
-// host/train/controller.h: performs what the state machine decides: resources, attempts, timers,
+// host/train/controller.h: performs the actions of the state machine: resources, attempts, timers,
 // the run's rows and its end.
 //
 // Lives on the control thread, which it may not block: what touches the disk goes to the io thread
@@ -32,7 +32,7 @@
 
 namespace rtrain {
 
-// What the controller works with; all of it outlives it.
+// The dependencies of the controller; all of them outlive it.
 struct ControllerContext {
   const RunSpec& spec;
   Loop& loop;

@@ -1,4 +1,4 @@
-// host/train/health_control.h: what is done about evidence against the hosts of a run.
+// host/train/health_control.h: the decisions on evidence against the hosts of a run.
 //
 // The evaluators of the script decide where it has some, asked on its own thread; else, or when
 // they do not answer, Evidence::default_action(). The same evidence counts once.

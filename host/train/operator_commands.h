@@ -1,5 +1,5 @@
-// host/train/operator_commands.h: what commands ask of a live run: `rtrain stop`, `rtrain stack`,
-// `rtrain profile`.
+// host/train/operator_commands.h: the questions of commands to a live run: `rtrain stop`, `rtrain
+// stack`, `rtrain profile`.
 //
 // Belongs to the control thread.
 #pragma once

@@ -10,7 +10,7 @@
 namespace rtrain {
 namespace {
 
-// What has come is acknowledged when that much of it has, or after that time.
+// Frames are acknowledged when that many bytes have come, or after that time.
 constexpr size_t kBytesAnAck = size_t{256} << 10;
 constexpr uint64_t kFramesAnAck = 64;
 constexpr std::chrono::milliseconds kAckDelay{250};
@@ -156,7 +156,7 @@ void Link::on_finish(uint64_t last) {
 
 void Link::on_beat() {
   const double now_s = monotonic_s();
-  // After this process has stood still, what the other side said may lie unread.
+  // After this process has stood still, messages of the other side may lie unread.
   const bool is_late = beat_due_s_ > 0 && stood_still(beat_due_s_, now_s);
   if (is_connected() && !is_late && to_ms(silent_s()) > options_.silence) {
     return disconnect(cat("nothing was heard for ", format_double(silent_s()), " s"));

@@ -1,10 +1,10 @@
 // host/wire/link.h: an ordered, reliable sequence of frames in both directions between two
 // processes, which outlives its connections.
 //
-// Each frame that is sent has a number. What the other side has not acknowledged is kept, and sent
-// again after a new connection: nothing is lost, nothing comes twice, nothing out of order. A
-// WireServer or a WireClient brings the connections: the client's side connects again by itself,
-// the server's side waits for that.
+// Each frame that is sent has a number. Frames that the other side has not acknowledged are kept,
+// and sent again after a new connection: nothing is lost, nothing comes twice, nothing out of
+// order. A WireServer or a WireClient brings the connections: the client's side connects again by
+// itself, the server's side waits for that.
 //
 // Belongs to the loop's thread. send() never waits; all that is sent in one turn of the loop goes
 // out together. No callback may destroy the link; send(), finish() and close() are allowed.
@@ -79,7 +79,7 @@ class Link : private ConnectionDelegate {
   bool is_full() const { return sequence_.queue().is_full(); }
   // Why, for a message.
   const std::string& full_reason() const { return sequence_.queue().full_reason(); }
-  // Sends no more what is not acknowledged yet.
+  // Does not send again frames that are not acknowledged yet.
   void drop_unacknowledged();
 
   bool is_connected() const { return connection_ != nullptr && connection_->is_open(); }

@@ -1,8 +1,9 @@
 // host/wire/link_sequence.h: which frames of a link have gone out and which have come in, over all
 // its connections. Pure.
 //
-// What the other side has not acknowledged is kept, and sent again on a new connection. There both
-// sides compare their positions first: neither sends what the other has, nor leaves a gap.
+// Frames that the other side has not acknowledged are kept, and sent again on a new connection.
+// There both sides compare their positions first: neither sends a frame that the other has, nor
+// leaves a gap.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ class LinkSequence {
   LinkSequence(size_t memory_bytes, std::function<void()> on_full)
       : queue_(memory_bytes, std::move(on_full)) {}
 
-  // What is to be sent.
+  // The frames to be sent.
   SendQueue& queue() { return queue_; }
   const SendQueue& queue() const { return queue_; }
   // All up to that one have come.

@@ -13,13 +13,13 @@
 
 namespace rtrain {
 
-// What an identity says: for which run a peer has come, and as what.
+// The content of an identity: the run and the role of a peer.
 struct WireIdentity {
   std::string role;
   std::string run_id;
 
   std::string text() const;
-  // Nothing for what this version does not write.
+  // Nothing for a text that this version does not write.
   static std::optional<WireIdentity> parse(std::string_view text);
 };
 

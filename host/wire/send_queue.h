@@ -1,5 +1,5 @@
-// host/wire/send_queue.h: what a link has to send: frames that are not yet acknowledged, and which
-// of them goes out next.
+// host/wire/send_queue.h: the frames that a link has to send: those that are not yet acknowledged,
+// and which of them goes out next.
 //
 // Belongs to the loop's thread. Sequences run without a gap.
 #pragma once

@@ -25,7 +25,7 @@ class TlsTunnel {
   // Throws Error(kArgument) for an address that is not numeric, Error(kEnvironment).
   static std::unique_ptr<TlsTunnel> connect(const std::string& address, int port, WireKey key,
                                             std::chrono::milliseconds timeout);
-  // Closes what is left of it.
+  // Closes both ends.
   ~TlsTunnel();
   TlsTunnel(const TlsTunnel&) = delete;
   TlsTunnel& operator=(const TlsTunnel&) = delete;

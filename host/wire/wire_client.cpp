@@ -75,7 +75,7 @@ void WireClient::begin_round() {
   for (const std::string& host : contact_->hosts) {
     for (int i = 0; i <= contact_->more_ports; ++i) targets_.push_back({host, contact_->port + i});
   }
-  // What was the server before is asked first.
+  // The last server is asked first.
   std::stable_partition(targets_.begin(), targets_.end(),
                         [this](const Target& target) { return target == last_good_; });
   next_target();

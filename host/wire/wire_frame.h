@@ -1,4 +1,4 @@
-// host/wire/wire_frame.h: what two ends of a link say to each other: frames, the greeting and its
+// host/wire/wire_frame.h: the messages between two ends of a link: frames, the greeting and its
 // answer.
 //
 // A frame is a 4-byte length, a type, an 8-byte number (both little-endian) and a payload. The

@@ -124,7 +124,7 @@ WireServer::WireServer(Loop& loop, WireServerOptions options, WireServerDelegate
       delegate_(delegate),
       turn_end_(loop, [this] { sweep(); }),
       sweep_timer_(loop, [this] { sweep(); }) {
-  tls_api();  // loaded now: what is missing is an error here
+  tls_api();  // loaded now: a missing library is an error here
   Fd fd = listen_at(checked_address(options_), options_.more_ports);
   address_ = SocketAddress::near(fd.get());
   listener_.emplace(loop, fd.release(), [this](int) { accept(); });

@@ -10,7 +10,7 @@ namespace rtrain {
 
 class WorkerProcess;
 
-// What a broadcast may carry: a message of the control channel, not a tensor.
+// The content of a broadcast: a message of the control channel, not a tensor.
 inline constexpr size_t kMaxBroadcastBytes = size_t{256} << 10;
 
 class CollectiveClient {

@@ -1,4 +1,5 @@
-// host/worker/crash_handler.h: writes into the worker's page what a fatal signal interrupts.
+// host/worker/crash_handler.h: writes into the worker's page the code that a fatal signal
+// interrupts.
 //
 // The signal then takes its usual way: the exit status and a core file are as without the handler.
 // The text of an exception that is not caught is kept too.

@@ -2,7 +2,7 @@
 // its connection to the process of its host that knows of the run, which is rank 0's or the host's
 // agent.
 //
-// What is said: host/loop/messages/join.h.
+// The messages: host/loop/messages/join.h.
 #pragma once
 
 #include <chrono>
@@ -41,7 +41,7 @@ class JoinClient {
   // what it refuses.
   Next next();
 
-  // Who receives what that process says.
+  // The receivers of that process's messages.
   static const Routes<message::ToJoined, Next> kRoutes;
 
  private:

@@ -1,4 +1,4 @@
-// host/worker/profile_recording.h: records what this worker does, for `rtrain profile`.
+// host/worker/profile_recording.h: records the work of this worker, for `rtrain profile`.
 //
 // Either a trace of operators, by LibTorch's profiler, or what a sampler sees of the stacks, or who
 // takes the memory of tensors.
@@ -13,7 +13,7 @@
 
 namespace rtrain {
 
-// Records what is asked for; the answer is without the request's id. Takes as long as the request
+// Records as the request asks; the answer is without the request's id. Takes as long as the request
 // says; for a thread of its own.
 message::Profile record_profile(Progress& progress, const message::AskProfile& asked,
                                 const WorkerContext& context);

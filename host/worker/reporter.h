@@ -82,7 +82,7 @@ class Reporter {
   void finish();
   int64_t num_reports() const { return made_; }
 
-  // What the controller says about reports.
+  // The messages of the controller about reports.
   void on_acknowledged(const message::Acknowledged& acknowledged);
   void on_named(const message::Named& named);
   void on_seal(const message::Seal& seal);
@@ -98,7 +98,7 @@ class Reporter {
  private:
   // A checkpoint of this rank that is not registered yet.
   struct Attached {
-    std::string folder;  // what is staged
+    std::string folder;  // the staged files
     bool moves = false;  // rather than copied
     std::string source;  // what is deleted when it is committed, or empty
     std::string call_site;

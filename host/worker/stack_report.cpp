@@ -17,10 +17,10 @@ namespace rtrain {
 namespace {
 
 constexpr std::chrono::milliseconds kHookWait{400};
-// Half of what a message may have: names and Lua lines take no more than the rest.
+// Half of the size of a message: names and Lua lines take no more than the rest.
 constexpr size_t kMaxFramesBytes = kMaxFrameBytes / 2;
 
-// What the main thread writes and the asking thread reads once `done`.
+// The data that the main thread writes and the asking thread reads once `done`.
 LuaStack sample;
 
 // In the signal handler, on the main thread.

@@ -70,7 +70,7 @@ void StatusEndpoint::on_request(HttpConnection& connection, HttpRequest request)
   eventfd_write(waiting_fd_.get(), 1);
 }
 
-// What it has posted counts all the same.
+// Its posts count all the same.
 void StatusEndpoint::on_closed(int64_t) {}
 
 std::optional<StatusEndpoint::Posted> StatusEndpoint::take() {

@@ -1,8 +1,8 @@
 // host/worker/status_endpoint.h: a port of loopback at which a program of this rank says how far it
 // is, as one in a job of Kubeflow does (KEP-2779): a POST with a bearer token and a body of JSON.
 //
-// A thread, "rtrain-status", reads requests and refuses what has not the token. Bodies wait for the
-// main thread, which makes what they say its own before they are answered. One waits at most on
+// A thread, "rtrain-status", reads requests and refuses those without the token. Bodies wait for
+// the main thread, which makes what they say its own before they are answered. One waits at most on
 // each connection, of which there are few.
 #pragma once
 

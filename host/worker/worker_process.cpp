@@ -265,7 +265,7 @@ int64_t WorkerProcess::num_collectives() const {
   return static_cast<int64_t>(progress_->num_collectives()) + attempt_->collectives.count();
 }
 
-// What is under way still belongs to the attempt that ends.
+// Work that is under way still belongs to the attempt that ends.
 void WorkerProcess::change_attempt(message::Unwound unwound) {
   const WaitScope waits(*progress_, WaitKind::kBounded, "train.elastic");
   attempt_->close();

@@ -68,7 +68,7 @@ class WorkerProcess {
   // It is a thread of the controller's process.
   bool is_local() const { return held_open_ >= 0; }
 
-  // What this process shows of itself to the controller.
+  // The facts of this process for the controller.
   Progress& progress() { return *progress_; }
 
   void set_phase(std::string_view name);
@@ -148,7 +148,7 @@ class WorkerProcess {
     return wait_call(request(std::move(call)), timeout, keys);
   }
 
-  // Who receives what the controller says.
+  // The receivers of the controller's messages.
   static const Routes<message::ToWorker, WorkerProcess> kRoutes;
 
  private:

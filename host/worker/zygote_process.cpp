@@ -60,7 +60,7 @@ void become_worker(message::Fork fork, std::vector<Fd> fds, int parent_pid, char
   place_descriptors(std::move(fds), fork.places);
   set_environment(fork.env);
   if (!fork.cpus.empty()) bind_all_threads(fork.cpus);
-  // What `ps` shows, with blanks where the argument was longer.
+  // The name in `ps`, with blanks where the argument was longer.
   const size_t size = std::strlen(rank_argument);
   std::snprintf(rank_argument, size + 1, "%-*d", static_cast<int>(size), fork.rank);
 }

@@ -28,7 +28,7 @@ class ByteQueue {
 
  private:
   std::string buffer_;
-  size_t begin_ = 0;  // what lies before it is gone
+  size_t begin_ = 0;  // bytes before it are gone
 };
 
 }  // namespace rtrain

@@ -20,7 +20,7 @@ bool send_descriptor_message(int socket, const Value& value, const std::vector<i
 
 enum class Received { kMessage, kNothing, kEnd };
 
-// Does not wait. What does not decode counts as the end.
+// Does not wait. Bytes that do not decode count as the end.
 Received receive_descriptor_message(int socket, DescriptorMessage& out);
 
 // The same, as long as it takes. Nothing at the end.

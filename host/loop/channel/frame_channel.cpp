@@ -25,7 +25,7 @@ constexpr size_t kBytesARound = size_t{256} << 10;
 
 }  // namespace
 
-// What waits to be written. Shared with tasks posted to the loop, which may run after the channel
+// The bytes to be written. Shared with tasks posted to the loop, which may run after the channel
 // is gone.
 class FrameChannel::Output {
  public:
@@ -120,7 +120,7 @@ FrameChannel::Flushed FrameChannel::flush(std::chrono::milliseconds timeout) {
   return output_->flush(timeout);
 }
 
-// Not what comes meanwhile: the other end may send for ever.
+// Not frames that come meanwhile: the other end may send for ever.
 void FrameChannel::drain() {
   int waiting = 0;
   if (input_->ended || ioctl(input_->poll.fd(), FIONREAD, &waiting) != 0) return;

@@ -35,7 +35,7 @@ class FrameChannel {
   // kLate when the time passed before, kClosed when the channel did. Not for the loop's thread,
   // unless it waits for no time.
   Flushed flush(std::chrono::milliseconds timeout);
-  // Reads and delivers what has arrived by now, without waiting.
+  // Reads and delivers all that has arrived by now, without waiting.
   void drain();
   // Stops both directions and closes the descriptor; on_close is not called. Calling it again does
   // nothing.

@@ -1,5 +1,5 @@
-// host/loop/messages/commands.h: what commands ask the controller of a live run, and its answers
-// (host/train/control_server.h).
+// host/loop/messages/commands.h: questions of commands to the controller of a live run, and its
+// answers (host/train/control_server.h).
 //
 // Plain data. Commands and runs may be of different versions of rtrain.
 #pragma once
@@ -51,7 +51,7 @@ struct RankStack {
                                       optional("threads_left_out", &RankStack::threads_left_out)};
 };
 
-// What one rank has recorded: a file, or why there is none.
+// The recording of one rank: a file, or why there is none.
 struct RankProfile {
   int rank = 0;
   std::string path = {};
@@ -129,7 +129,7 @@ struct RecordProfiles {
   bool record_shapes = false;
   double rate = 0;  // samples of the stacks a second instead of a trace of operators; 0: the trace
   bool is_idle_wanted = false;       // samples of all threads that wait
-  bool is_memory = false;            // what takes the memory of tensors, instead
+  bool is_memory = false;            // the owners of the memory of tensors, instead
   std::optional<int64_t> rank = {};  // none: all
 
   static constexpr std::tuple kFields{required("seconds", &RecordProfiles::seconds),

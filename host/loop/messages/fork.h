@@ -1,5 +1,5 @@
-// host/loop/messages/fork.h: what is said to the process that workers are forked from
-// (host/node/workers/zygote.h), and what it answers.
+// host/loop/messages/fork.h: the messages to the process that workers are forked from
+// (host/node/workers/zygote.h), and its answers.
 //
 // Plain data, one packet each.
 #pragma once

@@ -1,4 +1,4 @@
-// host/loop/messages/to_controller.h: what a worker says to the controller.
+// host/loop/messages/to_controller.h: the messages of a worker to the controller.
 //
 // Plain data. A message with an `id` is a request: it is answered by message::Reply with that id.
 // Who receives what: Attempt::kRoutes; of a process that validates a checkpoint,
@@ -120,7 +120,7 @@ struct Uploaded {
       optional("folder", &Uploaded::folder), optional("error", &Uploaded::error)};
 };
 
-// train.log(): a chunk of what was logged under one key. An unfinished chunk comes again with more
+// train.log(): a chunk of the points of one key. An unfinished chunk comes again with more
 // points under its number.
 struct Series {
   static constexpr std::string_view kType = "series";
@@ -241,7 +241,7 @@ struct Checkpoints {
   bool validated = false;
   int64_t repeat = 0;  // how often the same was asked before
   double timeout_s = 0;
-  bool partial = false;  // after the time: what is there, rather than an error
+  bool partial = false;  // after the time: the checkpoints that are there, rather than an error
 
   static constexpr std::tuple kFields{required("id", &Checkpoints::id),
                                       required("reports", &Checkpoints::reports),

@@ -1,4 +1,4 @@
-// host/loop/messages/to_worker.h: what the controller says to a worker.
+// host/loop/messages/to_worker.h: the messages of the controller to a worker.
 //
 // Plain data. A channel belongs to one attempt, so no message but `start` carries its number: what
 // an older attempt says cannot arrive. Where a rank continues in another attempt (train.elastic) a
@@ -16,7 +16,7 @@
 
 namespace rtrain {
 
-// What a worker knows about its run; the answer to `hello`.
+// The facts for a worker about its run; the answer to `hello`.
 struct WorkerContext {
   static constexpr std::string_view kType = "start";
   int world_size = 1;
@@ -44,7 +44,7 @@ struct WorkerContext {
   bool is_replacement = false;
   // The run's number of workers is a range, and this attempt has not the most of it.
   bool can_grow = false;
-  // The folder of what a smaller group had at its last commit (train.elastic); empty: none.
+  // The folder of the state of a smaller group at its last commit (train.elastic); empty: none.
   std::string carried = {};
   // {checkpoint, fn_kwargs, timeout_s}: the process is not a rank, it validates that checkpoint.
   Value validation;
@@ -119,7 +119,7 @@ struct AskProfile {
   bool record_shapes = false;
   double rate = 0;  // samples of the stacks a second instead of a trace of operators; 0: the trace
   bool is_idle_wanted = false;  // samples of all threads that wait
-  bool is_memory = false;       // what takes the memory of tensors, instead
+  bool is_memory = false;       // the owners of the memory of tensors, instead
 
   static constexpr std::tuple kFields{
       required("id", &AskProfile::id),

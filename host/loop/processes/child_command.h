@@ -22,14 +22,14 @@ class ChildCommand {
  public:
   // Throws kEnvironment.
   explicit ChildCommand(const ChildCommandOptions& options);
-  // Kills what still runs.
+  // Kills the process if it still runs.
   ~ChildCommand();
   ChildCommand(const ChildCommand&) = delete;
   ChildCommand& operator=(const ChildCommand&) = delete;
 
   int pid() const { return pid_; }
   bool is_running() const;
-  // To the process alone, while it runs: what it has started is its own business.
+  // To the process alone, while it runs: its children are its own business.
   void send(int signal) const;
   // Waits for its end, and kills it with its group when the time has passed. Again gives the same.
   ExitStatus end(double timeout_s);

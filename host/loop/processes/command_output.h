@@ -1,4 +1,4 @@
-// host/loop/processes/command_output.h: what a shell command prints, waited for no longer than is
+// host/loop/processes/command_output.h: the output of a shell command, waited for no longer than is
 // allowed.
 //
 // The command runs from the start on, in a session of its own, without input; its stderr goes
@@ -24,7 +24,7 @@ class CommandOutput {
   // Waits until the command has closed its stdout, or the time has passed, also where it prints
   // without end. True: it has closed it.
   bool finish(double timeout_s);
-  // What it has printed; where that is more, at least the last kMostBytes.
+  // Its output; where that is more, at least the last kMostBytes.
   static constexpr size_t kMostBytes = size_t{256} << 10;
   std::string_view text() const { return text_; }
 

@@ -18,19 +18,19 @@ namespace rtrain {
 class Descendants {
  public:
   Descendants();
-  // Kills what is left.
+  // Kills those that are left.
   ~Descendants();
   Descendants(const Descendants&) = delete;
   Descendants& operator=(const Descendants&) = delete;
 
-  // What a worker's environment needs.
+  // The variables for a worker's environment.
   std::pair<std::string, std::string> variable() const;
   // A worker that has just been started.
   void add(int pid) const;
   // SIGKILL to all of them, the workers included. Does not wait for them.
   void kill() const { kill(mark_, cgroup_); }
 
-  // What another process needs to end them in this one's place: two arguments.
+  // The two arguments with which another process ends them in this one's place.
   std::vector<std::string> to_args() const { return {mark_, cgroup_}; }
   static void end(const std::string& mark, const std::string& cgroup);
 

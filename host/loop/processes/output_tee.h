@@ -34,7 +34,7 @@ class OutputTee {
   // Why the log could not be written, an errno; 0: it could.
   int log_error() const;
 
-  // What both processes see.
+  // The state that both processes see.
   struct Page {
     // The tee holds bytes that it has not yet written. Set before it reads: bytes are in the pipe,
     // or this is set, or they are written.

@@ -147,7 +147,7 @@ Program::Event Program::next(double timeout_s, std::string& line, int other_fd) 
     if (places[1].revents != 0) pass_stderr();
     if (places[3].revents != 0) return take_line(line) ? Event::kLine : Event::kNothing;
     const bool is_quiet = places[0].revents == 0 && places[1].revents == 0;
-    // What it has started may still hold the other ends.
+    // Its children may still hold the other ends.
     if (is_quiet && places[2].revents != 0) return Event::kEnded;
   }
   return Event::kLine;

@@ -1,8 +1,8 @@
-// host/loop/processes/program.h: a program of the user's as a child, and what it says over a
-// socket.
+// host/loop/processes/program.h: a program of the user's as a child, and its messages
+// over a socket.
 //
 // It runs in a session of its own, in this process's folder; its standard output is this process's.
-// What it writes to stderr goes to this process's stderr, and its end is kept. Descriptor 3 of the
+// Its stderr goes to this process's stderr, and its end is kept. Descriptor 3 of the
 // program is a stream of lines in both directions, descriptor 4 takes its stacks. For one thread,
 // without a loop.
 #pragma once
@@ -54,7 +54,7 @@ class Program {
   void send(int signal);
   // Waits for its end, and kills it with its group when the time has passed. Again gives the same.
   ExitStatus end(double timeout_s);
-  // What it has written to stderr last, whole lines.
+  // The last lines of its stderr, whole ones.
   std::string last_words() const;
 
  private:

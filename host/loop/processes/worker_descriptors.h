@@ -1,5 +1,5 @@
-// host/loop/processes/worker_descriptors.h: what a worker process starts with: descriptors, and the
-// rank on its command line.
+// host/loop/processes/worker_descriptors.h: the equipment of a worker process at its start:
+// descriptors, and the rank on its command line.
 #pragma once
 
 namespace rtrain {

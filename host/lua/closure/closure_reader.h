@@ -1,5 +1,5 @@
-// host/lua/closure/closure_reader.h: rebuilds in this state what a closure writer wrote. Used once,
-// by load_closure.
+// host/lua/closure/closure_reader.h: rebuilds in this state the values of a closure writer. Used
+// once, by load_closure.
 //
 // First every table and function exists and every upvalue cell is shared as it was, then contents
 // are filled in the written order; what refers to a packed object that is not made yet is filled

@@ -121,7 +121,7 @@ struct LinkSeen {
       required("num_answers", &LinkSeen::num_answers), required("silent", &LinkSeen::silent_s)};
 };
 
-// What the monitor sees of the host itself.
+// The facts of the monitor about the host itself.
 struct HostSeen {
   static constexpr std::string_view kType = "host_seen";
   CheckResult result;

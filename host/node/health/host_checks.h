@@ -1,8 +1,8 @@
-// host/node/health/host_checks.h: what is asked of a host before it is used, and while it is: that
+// host/node/health/host_checks.h: the checks of a host before it is used, and while it is: that
 // its storage writes, that its devices answer, that another host is reached. Each call may take
 // long, or never return: see host/node/health/timed_check.h.
 //
-// Each gives what is wrong, or "".
+// Each gives the problem, or "".
 #pragma once
 
 #include <chrono>

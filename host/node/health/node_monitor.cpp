@@ -40,7 +40,7 @@ void NodeMonitor::start(TimedCheck::Work work, double timeout_s, TimedCheck::Don
                                         });
 }
 
-// With a load a fsync may wait for what others write.
+// With a load a fsync may wait for writes of others.
 void NodeMonitor::check_storage(double timeout_s, bool has_load, const Done& done) {
   start([folder = host_.folder] { return storage_problem(folder); }, timeout_s,
         [has_load, done](const CheckOutcome& outcome) {

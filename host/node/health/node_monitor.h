@@ -33,7 +33,7 @@ class NodeMonitor : public GpuSamplerDelegate {
   // `gpus`: of this host.
   NodeMonitor(Loop& loop, const std::vector<WorkerGpu>& gpus, Send send);
 
-  // What the controller has said.
+  // The messages of the controller.
   void receive(Value message) { kRoutes.deliver(*this, std::move(message)); }
   // Looks after nothing any more.
   void stop();

@@ -1,5 +1,5 @@
-// host/node/series/gpu_series.h: what the devices of an attempt's ranks do, as series in the store.
-// Pure.
+// host/node/series/gpu_series.h: the activity of the devices of an attempt's ranks, as series in
+// the store. Pure.
 //
 // The keys are "gpu/utilization_percent", "gpu/memory_used_bytes", "gpu/memory_own_bytes" (what the
 // rank's own process holds), "gpu/power_w", "gpu/temperature_c" and "gpu/slowed" (1 while the

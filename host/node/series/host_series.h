@@ -1,5 +1,5 @@
-// host/node/series/host_series.h: what the processes of an attempt's ranks and their host do, as
-// series in the store. Pure.
+// host/node/series/host_series.h: the activity of the processes of an attempt's ranks and of their
+// host, as series in the store. Pure.
 //
 // Of each rank "process/cpu_percent" (100: one core), "process/memory_bytes",
 // "process/disk_read_bytes_per_s" and "process/disk_written_bytes_per_s". Of the host, under its

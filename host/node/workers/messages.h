@@ -1,5 +1,4 @@
-// host/node/workers/messages.h: what the controller and the agent of another host say to each
-// other.
+// host/node/workers/messages.h: the messages between the controller and the agent of another host.
 //
 // A message about workers names its attempt: what is late belongs to none and is dropped. What
 // workers and the controller say to each other is passed on as it is, in `frame`. Who receives
@@ -238,7 +237,7 @@ struct Gone {
   };
 };
 
-// What all ranks of the node show, in their order.
+// The facts of all ranks of the node, in their order.
 struct NodeFacts {
   static constexpr std::string_view kType = "facts";
   int attempt = 1;
@@ -274,7 +273,7 @@ struct DeviceFailed {
 using FromNode = std::variant<Spawned, SpawnFailed, FromRank, Printed, Dying, Gone, NodeFacts,
                               DeviceSeries, DeviceFailed>;
 
-// What an agent says of its host as it comes.
+// The facts of an agent about its host as it comes.
 struct AgentInfo {
   static constexpr std::string_view kType = "agent";
   int node = 1;   // its number: of its process among those that the launcher has started
@@ -360,7 +359,7 @@ struct AskSpool {
   static constexpr std::tuple kFields{required("run_id", &AskSpool::run_id)};
 };
 
-// The store has what ranks of attempts below that one have reported.
+// The store has the reports of attempts below that one.
 struct ForgetSpool {
   static constexpr std::string_view kType = "forget_spool";
   int below_attempt = 0;

@@ -19,7 +19,7 @@
 
 namespace rtrain {
 
-// What a node is to start.
+// The workers that a node is to start.
 struct NodeOrder {
   int attempt = 1;
   int first_rank = 0;
@@ -70,7 +70,7 @@ class NodeDelegate {
   virtual void on_dying(int rank) = 0;
   // All that the worker had sent was given to the calls above.
   virtual void on_gone(int rank, const WorkerEnd& end) = 0;
-  // What the rank's devices do.
+  // The activity of the rank's devices.
   virtual void on_series(SeriesChunk chunk) = 0;
   virtual void on_device_fault(const DeviceFault& fault) = 0;
 };
@@ -88,7 +88,7 @@ class Node {
   virtual void drain() = 0;
   // While held the workers' output stays with them: who prints more waits.
   virtual void hold_output(bool held) = 0;
-  // SIGKILL to every worker and what it has started.
+  // SIGKILL to every worker and its descendants.
   virtual void kill() = 0;
   // The attempt is over: nothing more is said of its devices.
   virtual void close() = 0;
@@ -100,7 +100,7 @@ class Node {
   // Starts the rank's process again, whose last one is gone. Not from inside a call of the
   // delegate.
   virtual void replace(int /*rank*/) { RT_CHECK(false); }
-  // SIGKILL to one worker and what it has started.
+  // SIGKILL to one worker and its descendants.
   virtual void kill(int /*rank*/) { RT_CHECK(false); }
   // The others continue without the rank, whose process is gone: no commit waits for it.
   virtual void leave_out(int /*rank*/) { RT_CHECK(false); }
@@ -111,7 +111,7 @@ class Node {
   virtual RankFacts facts(int rank) const = 0;
   // Of checkpoints, by its ranks so far.
   virtual uint64_t copied_bytes() const = 0;
-  // What turns a time of its monotonic clock into one of this process's.
+  // The offset that turns a time of its monotonic clock into one of this process's.
   virtual double clock_offset_s() const = 0;
 };
 

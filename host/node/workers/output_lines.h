@@ -1,4 +1,4 @@
-// host/node/workers/output_lines.h: what one process prints, in lines. Pure.
+// host/node/workers/output_lines.h: the output of one process, in lines. Pure.
 #pragma once
 
 #include <array>

@@ -82,7 +82,7 @@ class WorkerGroup::Worker {
   }
 
  private:
-  // Our ends of what the worker's process inherits.
+  // Our ends of the descriptors that the worker's process inherits.
   struct Ends {
     Fd channel, out, err;
   };

@@ -42,7 +42,7 @@ struct WorkerEnd {
   bool is_child = true;  // else there is no `status`
   ExitStatus status;
   std::string broken;  // why its channel was closed by us ("a message of … bytes …"), else empty
-  // What its node knows of its last moments.
+  // The facts of its node about its last moments.
   LastMoments last = {};
   int64_t oom_kills = 0;  // processes that the kernel has killed for want of memory in this cgroup
                           // since the attempt began
@@ -66,7 +66,7 @@ class WorkerGroupDelegate {
 class WorkerGroup {
  public:
   WorkerGroup(Loop& loop, const WorkerGroupOptions& options, WorkerGroupDelegate& delegate);
-  // Kills what still runs.
+  // Kills workers that still run.
   ~WorkerGroup();
 
   // Starts the next rank's process. Throws Error(kEnvironment), a SpawnError where the system
@@ -86,7 +86,7 @@ class WorkerGroup {
   void drain();
   // A message, encoded. Nothing when that worker's channel is closed.
   void send(int rank, std::string_view frame);
-  // The worker has sent what makes no sense: it is killed, and its end says so.
+  // The worker has sent a message that makes no sense: it is killed, and its end says so.
   void refuse(int rank, const std::string& reason);
   // While held the workers' output stays in their pipes: who prints more waits.
   void hold_output(bool held);

@@ -10,7 +10,7 @@
 namespace rtrain {
 namespace {
 
-// Well below what one message may have.
+// Well below the size of a message.
 constexpr size_t kPartBytes = size_t{256} << 10;
 
 }  // namespace

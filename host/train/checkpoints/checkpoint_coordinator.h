@@ -1,4 +1,4 @@
-// host/train/checkpoints/checkpoint_coordinator.h: what happens to checkpoints once they are
+// host/train/checkpoints/checkpoint_coordinator.h: the work on checkpoints once they are
 // committed: validations, copies in storage_filesystem, and the ranks' questions about them.
 //
 // Belongs to the control thread. The controller tells it of commits and of progress; it sees to it

@@ -42,7 +42,7 @@ void StorageMirror::cancel() {
   if (done_) std::exchange(done_, nullptr)();
 }
 
-// What the store says is left to do.
+// The work that is left, by the store.
 void StorageMirror::look() {
   busy_ = true;
   look_again_ = false;

@@ -1,8 +1,8 @@
 // host/train/checkpoints/storage_mirror.h: copies of the checkpoints in the user's
 // storage_filesystem.
 //
-// Belongs to the control thread. What is to be done stands in the store: kept checkpoints without a
-// copy are put, copies of dropped ones deleted, one after the other, by the script's own thread.
+// Belongs to the control thread. The work to be done stands in the store: kept checkpoints without
+// a copy are put, copies of dropped ones deleted, one after the other, by the script's own thread.
 // What fails is a warning and is done again when the run ends; a later controller of the run goes
 // on where this one stopped.
 #pragma once
@@ -22,10 +22,10 @@ class StorageMirror {
 
   // Checkpoints were committed or dropped.
   void sync();
-  // Tries again what has failed, and calls `done` when nothing is left to do.
+  // Tries failed work again, and calls `done` when nothing is left to do.
   void finish(std::function<void()> done);
   bool is_finishing() const { return static_cast<bool>(done_); }
-  // Leaves what is not done to a later controller. Nothing is begun afterwards.
+  // Leaves the rest of the work to a later controller. Nothing is begun afterwards.
   void cancel();
 
   // Brings a checkpoint back whose folder is gone, or gives it up; then calls `done`.

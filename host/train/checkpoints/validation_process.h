@@ -31,7 +31,7 @@ class ValidationDelegate {
 
 class ValidationProcess : public WorkerGroupDelegate {
  public:
-  // What is validated, and how.
+  // The checkpoint to be validated, and how.
   struct Job {
     CheckpointInfo checkpoint;
     WorkerContext context;
@@ -44,7 +44,7 @@ class ValidationProcess : public WorkerGroupDelegate {
   // As WorkerGroup::hold_output.
   void hold_output(bool held) { group_.hold_output(held); }
 
-  // Who receives what it says; it has no use for the rest.
+  // The receivers of its messages; it has no use for the rest.
   using Messages = std::variant<message::Hello, message::Returned, message::Failed>;
   static const Routes<Messages, ValidationProcess, int> kRoutes;
 

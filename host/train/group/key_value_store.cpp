@@ -71,7 +71,8 @@ std::vector<KeyValueStore::Answer> KeyValueStore::call(int rank,
   return one(rank, asked.id, values_.size());
 }
 
-// A missing key is set when nothing was expected; the answer is what the key holds after the call.
+// A missing key is set when nothing was expected; the answer is the value of the key after the
+// call.
 std::vector<KeyValueStore::Answer> KeyValueStore::call(int rank,
                                                        const message::StoreCompareSet& call) {
   const auto found = values_.find(call.key);

@@ -1,4 +1,4 @@
-// host/train/group/worker_output.h: what the workers of one attempt print: to their logs, to the
+// host/train/group/worker_output.h: the output of the workers of one attempt: to their logs, to the
 // terminal, and the last words of each.
 //
 // Belongs to the control thread.

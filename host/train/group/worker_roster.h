@@ -1,7 +1,7 @@
 // host/train/group/worker_roster.h: the workers of one attempt as the store knows them: who ran
 // where, and how each ended.
 //
-// Belongs to the control thread. What changes is written at the end of the loop's turn, together:
+// Belongs to the control thread. Changes are written at the end of the loop's turn, together:
 // many ranks may end at once.
 #pragma once
 
@@ -31,7 +31,7 @@ class WorkerRoster {
   // 0 where it is not known.
   int pid(int rank) const { return at(rank).row ? at(rank).row->pid : 0; }
   int size() const { return static_cast<int>(workers_.size()); }
-  // What has changed, now: later work on the io thread finds it written.
+  // Writes the changes now: later work on the io thread finds it written.
   void write();
 
  private:

@@ -36,7 +36,7 @@ class CheckpointManager {
  public:
   CheckpointManager(RunStore& store, RetentionPolicy policy);
 
-  // What an attempt begins with: the latest checkpoint whose files are all as they were committed.
+  // The beginning of an attempt: the latest checkpoint whose files are all as they were committed.
   // Others become missing, with a notice that names the file. Hashes are compared once for each
   // checkpoint that this controller has not made itself, sizes always.
   struct Start {
@@ -62,8 +62,8 @@ class CheckpointManager {
     std::vector<std::string> dropped;  // names whose directories are to go: drop() them
     std::vector<std::string> warnings;
   };
-  // Commits what the ranks staged for one report. Throws kArgument for a score that is not a
-  // number.
+  // Commits the files that the ranks staged for one report. Throws kArgument for a score that is
+  // not a number.
   Committed commit(int64_t attempt, const std::string& nonce, const std::vector<Report>& reports);
   void drop(std::span<const std::string> names) { files_.drop(names); }
 

@@ -1,4 +1,4 @@
-// host/train/record/run_context.h: what the classes that serve one run share.
+// host/train/record/run_context.h: the dependencies that the classes of one run share.
 //
 // Belongs to the control thread; everything in it outlives those classes.
 #pragma once

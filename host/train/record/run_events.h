@@ -1,5 +1,5 @@
-// host/train/record/run_events.h: what a run tells: events for the thread that called fit(), and
-// lines in its record.
+// host/train/record/run_events.h: the messages of a run: events for the thread that called fit(),
+// and lines in its record.
 //
 // Belongs to the control thread.
 #pragma once
@@ -21,7 +21,7 @@ class RunEvents {
  public:
   RunEvents(EventQueue& queue, IoCalls& io) : queue_(queue), io_(io) {}
 
-  // What every event and line from here on belongs to.
+  // The attempt that every event and line from here on belongs to.
   void set_attempt(int attempt) { attempt_ = attempt; }
 
   void emit(std::string_view type, Map fields);

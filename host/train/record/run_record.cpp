@@ -67,7 +67,7 @@ void RunRecord::put_rows() {
   if (objects_) objects_->put_rows(store_->claim().database, store_->name(), owner_);
 }
 
-// What they say is in the run's folder, too.
+// Their contents are in the run's folder, too.
 void RunRecord::try_put_rows() {
   try {
     put_rows();

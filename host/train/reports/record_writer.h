@@ -1,4 +1,4 @@
-// host/train/reports/record_writer.h: gathers what the ranks report and print (rows, points,
+// host/train/reports/record_writer.h: gathers the reports and output of the ranks (rows, points,
 // annotations, media, log text) and writes it together, a few times a second.
 //
 // Belongs to the control thread; the writing happens on the io thread. A report is visible to other
@@ -41,7 +41,7 @@ class RecordWriter {
     int64_t time_ms;
     std::string text;
   };
-  // What waits to be written.
+  // The records that wait to be written.
   struct Gathered {
     std::vector<ReportRow> rows;
     std::vector<Log> logs;

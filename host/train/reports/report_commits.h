@@ -1,4 +1,4 @@
-// host/train/reports/report_commits.h: what follows when all ranks have made a report: the commit
+// host/train/reports/report_commits.h: the steps after all ranks have made a report: the commit
 // of its checkpoint, the answer to the ranks, its event.
 //
 // Belongs to the control thread; the commit itself is done on the io thread. Events come in the

@@ -45,7 +45,7 @@ class ReportReceiver {
 
   ReportReceiver(Loop& loop, const Options& options, ReportReceiverDelegate& delegate);
 
-  // Throw Error(kArgument) for what makes no sense.
+  // Throw Error(kArgument) for a message that makes no sense.
   void on_report(int rank, message::Report sent);
   void on_files(int rank, message::Files sent);
   void on_uploaded(int rank, message::Uploaded sent);

@@ -31,7 +31,7 @@ class JobNodesDelegate : public LateReportsDelegate {
   virtual void on_hosts_failed(const Error& error) = 0;
   virtual void on_forwarded_signal(int number) = 0;
   virtual void on_command(Value request, OperatorLinks::Reply reply) = 0;
-  // What speaks against a host; `decided` is called when what is to be done has been done.
+  // The evidence against a host; `decided` is called when the decision has been carried out.
   virtual void on_evidence(Evidence evidence, std::function<void()> decided) = 0;
 };
 
@@ -52,7 +52,7 @@ class JobNodes : public Resources, public NodeServerDelegate, public NodeJudgeDe
   std::string start_ingest(const message::StartIngest& wanted) override;
   void tell_end(const message::Ended& ended) override;
 
-  // Who receives what an agent says of its host.
+  // The receivers of an agent's messages about its host.
   static const Routes<message::FromAgent, JobNodes, int> kRoutes;
 
  private:

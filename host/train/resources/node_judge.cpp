@@ -160,7 +160,7 @@ void NodeJudge::on_links(int node, const message::LinksChecked& checked) {
   take_answer(node);
 }
 
-// Hosts that have not answered in their time are used: what is wrong with them will be seen.
+// Hosts that have not answered in their time are used: their problems will be seen.
 void NodeJudge::finish() {
   if (!is_checking()) return;
   deadline_.stop();

@@ -1,5 +1,5 @@
 // host/train/resources/node_judge.h: the health of a run's hosts, as their monitors see it: checks
-// each host before it is used, and gathers what speaks against one while it is.
+// each host before it is used, and gathers the evidence against one while it is.
 //
 // Before: its storage writes, its devices answer, and it exchanges 1 MB with every other host. What
 // has come of that is in the run's record. While it is used: host/node/health/node_monitor.h says
@@ -58,7 +58,7 @@ class NodeJudge {
 
   // Whether a monitor sends messages of that type.
   static bool knows(const std::string& type) { return kRoutes.has(type); }
-  // What the monitor of the host has said.
+  // A message of the monitor of the host.
   void receive(int node, Value message) { kRoutes.deliver(*this, node, std::move(message)); }
 
   // Who receives it.

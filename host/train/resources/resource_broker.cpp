@@ -57,7 +57,7 @@ std::string in_use_text(const LeaseTable& table) {
   return table.held.empty() ? "" : cat("; in use by ", holders_text(table));
 }
 
-// What a user can do who does not want to wait. More cores on offer do not help a run that waits
+// The options of a user who does not want to wait. More cores on offer do not help a run that waits
 // for a GPU.
 std::string ways_out(const ResourceRequest& request, const LeaseTable& table) {
   const int needed = request.cores().amount(table.offered).min;

@@ -61,7 +61,7 @@ class ResourceBroker : public Resources, public WorkerPlaces {
     std::string without = {};  // why the run takes no lease
   };
   Answer take();
-  // What the run has where nothing is shared with others.
+  // The resources of the run where nothing is shared with others.
   ResourceRequest::Grant whole_host(int offered) const;
   LeaseCapacity all_gpus(int cores) const;
   void ask();

@@ -1,5 +1,5 @@
-// host/train/resources/resource_request.h: what a run asks of its host, cores and GPUs together.
-// Pure.
+// host/train/resources/resource_request.h: the request of a run to its host, cores and GPUs
+// together. Pure.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// host/train/resources/resources.h: what a run computes with: cores and devices of this machine, or
+// host/train/resources/resources.h: the resources of a run: cores and devices of this machine, or
 // the hosts that a launcher allotted.
 //
 // Belongs to the control thread.

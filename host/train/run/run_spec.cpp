@@ -42,7 +42,7 @@ FailureLimits limits_of(const Value& config) {
   return out;
 }
 
-// What an operator sets for all runs goes before what the script says.
+// The settings of an operator for all runs go before those of the script.
 void take_settings(RunSpec& s) {
   HangLimits& hang = s.hang_limits;
   hang.threshold_s = seconds_setting("RTRAIN_HANG_THRESHOLD_S", hang.threshold_s);

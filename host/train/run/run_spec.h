@@ -1,4 +1,4 @@
-// host/train/run/run_spec.h: what a run is to do, as rtrain._controller.open() got it.
+// host/train/run/run_spec.h: the specification of a run, as rtrain._controller.open() got it.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@
 
 namespace rtrain {
 
-// What the run does with checkpoints that are to be validated.
+// The validation of checkpoints.
 struct ValidationSpec {
   bool has_function = false;  // the trainer has a validation_config
   int max_concurrent = 1;
@@ -27,7 +27,7 @@ struct ValidationSpec {
   static ValidationSpec from_value(const Value& value);
 };
 
-// What is done about hosts that may be bad.
+// The treatment of hosts that may be bad.
 struct HealthSpec {
   bool preflight = true;           // hosts are checked before they are used
   double preflight_timeout_s = 2;  // of each check
@@ -77,7 +77,7 @@ struct RunSpec {
   SyncSettings collectives;
   double report_notice_s = 60;    // how long a checkpoint may wait for a rank before a line says so
   double resource_notice_s = 30;  // between lines about cores that are waited for
-  double gpu_sample_s = 5;        // between two looks at what the devices do; 0: none
+  double gpu_sample_s = 5;        // between two looks at the activity of the devices; 0: none
   double host_sample_s = 5;       // the same of the ranks' processes and their hosts
   double callback_timeout_s = 60;  // of the user's callbacks before a retry
   double start_timeout_s = 60;     // of each phase of the start-up

@@ -1,5 +1,5 @@
-// host/train/stop/stop_signals.h: what signals ask of a run: SIGINT, SIGTERM, SIGHUP, SIGUSR1,
-// SIGUSR2, SIGXCPU and SIGQUIT.
+// host/train/stop/stop_signals.h: the requests of signals to a run: SIGINT, SIGTERM, SIGHUP,
+// SIGUSR1, SIGUSR2, SIGXCPU and SIGQUIT.
 //
 // The first asks for a stop, the second kills, the third leaves at once. SIGQUIT (Ctrl-\) shows
 // where all ranks are and then counts as the second. A signal for the whole job

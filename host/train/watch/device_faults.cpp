@@ -10,7 +10,7 @@
 namespace rtrain {
 namespace {
 
-// What a device has had longer ago did not end its rank.
+// Older faults of a device did not end its rank.
 constexpr double kRecentS = 60;
 // One that fails over and over.
 constexpr size_t kMostFaults = 1000;

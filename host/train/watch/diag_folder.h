@@ -1,4 +1,4 @@
-// host/train/watch/diag_folder.h: a folder of a run that holds what was seen at a hang.
+// host/train/watch/diag_folder.h: a folder of a run with the findings at a hang.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ struct ProfilePlan {
   bool record_shapes = false;
   double rate = 0;  // samples of the stacks a second instead of a trace of operators; 0: the trace
   bool is_idle_wanted = false;
-  bool is_memory = false;  // what takes the memory of tensors, instead
+  bool is_memory = false;  // the owners of the memory of tensors, instead
   // The files are "<stem>-rank0.json", of samples "<stem>-rank0.speedscope.json", of memory
   // "<stem>-rank0.memory.json".
   std::string stem;

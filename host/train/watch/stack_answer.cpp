@@ -8,7 +8,7 @@
 namespace rtrain {
 namespace {
 
-// What is around the list in its message.
+// The bytes around the list in its message.
 constexpr size_t kBesides = size_t{64} << 10;
 
 }  // namespace

@@ -26,7 +26,7 @@ class WatchdogDelegate {
  public:
   virtual ~WatchdogDelegate() = default;
   virtual void send(int rank, message::ToWorker message) = 0;
-  // What the rank shows now.
+  // The facts of the rank now.
   virtual RankFacts facts(int rank) const = 0;
   virtual void warn(const std::string& text) = 0;
   // The others keep waiting for this rank.

@@ -21,7 +21,7 @@ struct Death {
   std::string because = {};  // of the effect, or empty
 };
 
-// What the user sees at once, while how it ended is not known yet.
+// The message to the user at once, while how it ended is not known yet.
 std::string death_notice(const Death& death);
 
 }  // namespace rtrain

@@ -15,7 +15,7 @@ constexpr int kAnyEvent = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCO
 
 // Of one thread; its handlers and its hook alone use it.
 struct Hooked {
-  lua_Hook hook = nullptr;  // what was there before
+  lua_Hook hook = nullptr;  // the hook before
   int mask = 0;
   int count = 0;
   volatile bool is_running = false;

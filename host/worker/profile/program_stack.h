@@ -18,7 +18,7 @@ namespace rtrain {
 // a time.
 std::vector<ThreadStack> program_stack(int pid);
 
-// What faulthandler writes, as stacks with frames "train.py:12 in step".
+// The output of faulthandler, as stacks with frames "train.py:12 in step".
 std::vector<ThreadStack> parse_faulthandler(std::string_view text);
 
 }  // namespace rtrain

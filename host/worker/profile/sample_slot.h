@@ -12,7 +12,7 @@
 
 namespace rtrain {
 
-// What a handler writes on its thread and the sampler reads once `done`.
+// The data that a handler writes on its thread and the sampler reads once `done`.
 struct SampleSlot {
   enum class Where : uint8_t {
     kNative,    // no Lua is below, or it is not known

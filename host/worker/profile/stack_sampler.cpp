@@ -324,7 +324,7 @@ std::vector<int> StackSampler::name_frames(SampledStacks& out) const {
   return shown;
 }
 
-// What is not taken and counted yet.
+// The samples that are not taken and counted yet.
 void StackSampler::close(Thread& thread) {
   const double cpu_s = thread_cpu_s(thread.tid);
   if (cpu_s < 0) return;

@@ -46,7 +46,7 @@ class StackSampler {
   void tick(double interval_s);
   int64_t num_samples() const { return samples_; }
   SamplingCost cost() const;
-  // What was seen, with names instead of addresses. Once, behind the last tick.
+  // The samples, with names instead of addresses. Once, behind the last tick.
   SampledStacks finish();
 
  private:

@@ -19,7 +19,7 @@ std::string real_path(const std::string& path) {
   return failure ? absolute_path(path) : found.string();
 }
 
-// What follows `parent` in `path`; empty when it does not lie below.
+// The rest of `path` behind `parent`; empty when it does not lie below.
 std::string path_below(const std::string& path, const std::string& parent) {
   if (!path.starts_with(parent + "/")) return "";
   return path.substr(parent.size() + 1);

@@ -1,4 +1,4 @@
-// host/worker/report/idle.h: what the main thread does while it waits.
+// host/worker/report/idle.h: the work of the main thread while it waits.
 //
 // In local mode the thread that runs the train function is also the one that shows the run, calls
 // callbacks and answers the controller's questions: while it waits in report() and its like, it

@@ -1,4 +1,4 @@
-// host/worker/report/replies.h: where threads wait for what the controller answers, by key.
+// host/worker/report/replies.h: where threads wait for answers of the controller, by key.
 //
 // Any thread. A wait holds no lock and ends with its answer, at its deadline, or when the channel
 // closes.

@@ -24,7 +24,7 @@ class Uploader {
     }
     thread_->post(std::move(task));
   }
-  // Runs what was posted.
+  // Runs the posted work.
   void finish() {
     const std::lock_guard lock(mutex_);
     thread_.reset();
