@@ -50,7 +50,7 @@ def test_a_flame_graph_is_looked_through(rtrain, browser, screenshot):
     window.run(ESCAPE)
     assert window.run(BOXES) == everything
 
-    # A search marks what it finds; a pattern that is none is looked for as it stands.
+    # A search marks what it finds; a text that is not a pattern is looked for as it stands.
     found, marked = window.run(SEARCH, "train.lua:")
     assert (
         found.startswith("found: ")

@@ -63,7 +63,7 @@ class Host:
         run("nsenter", f"--net=/proc/{self.holder.pid}/ns/net", "ip", *args)
 
     def set_link(self, state):
-        """'down': nobody reaches it, nor it anybody."""
+        """'down': no host reaches it, nor it any other."""
         self.ip("link", "set", "eth0", state)
 
     def drop(self, percent, *others):

@@ -191,7 +191,7 @@ class Rtrain:
             connection.close()
 
     def query(self, sql, *parameters):
-        """Rows of the store; none as long as nobody has made it."""
+        """Rows of the store; none as long as no command has made it."""
         try:
             with self.database() as db:
                 return db.execute(sql, parameters).fetchall()

@@ -133,7 +133,7 @@ function Mine:on_start(group)
   local single = group:execute_single_async(0, function() return rank() + 10 end)
   print(later[1]:wait(), single:wait(), pcall(later[2].wait, later[2]))
   while not later[2]:done() do end
-  -- Nobody waits for these here: the train function begins behind them.
+  -- No call waits for these here: the train function begins behind them.
   self.left = group:execute_async(function()
     os.execute('sleep 0.' .. rank())
     _G.DONE = true

@@ -124,7 +124,7 @@ def whole_libtorch(rtrain):
 @without_driver
 def test_the_cuda_library_loads_and_computing_goes_on_without_a_device(rtrain, driver, whole_libtorch):
     assert cuda_of(rtrain) == {"available": True, "devices": 2, "reason": None, "allocator": None}
-    # Our library asks CUDA's runtime, which finds that this driver is none.
+    # Our library asks CUDA's runtime, which finds that this is not a driver.
     available, name, zeros, total = answers(rtrain)
     assert available.split() == ["true", "2"]
     assert "CUDA driver version is insufficient" in name and "Search for" not in name

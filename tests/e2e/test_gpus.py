@@ -164,7 +164,7 @@ def test_runs_side_by_side_share_the_devices_and_wait_for_them(host):
         waiting = rtrain.start("run", rtrain.script(script("num_workers = 2, use_gpu = true", "both"), "both.lua"))
         wait_until(lambda: "waiting for 2 cores and 2 GPUs" in waiting.stderr, message="the notice")
         assert "1.5 of 2 GPUs are free; in use by 'half'" in waiting.stderr
-        rtrain.run_ok(script("num_workers = 1", "plain"))  # needs no device: nobody keeps it
+        rtrain.run_ok(script("num_workers = 1", "plain"))  # needs no device: no lease keeps it waiting
     assert waiting.wait().returncode == 0
     assert [devices for devices, _ in told(rtrain, "both")] == ["cuda:0", "cuda:1"]
     assert rtrain.json("resources")["leases"] == []

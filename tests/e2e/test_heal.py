@@ -174,7 +174,7 @@ def test_a_rank_that_is_killed_in_a_commit_or_on_its_way_back(rtrain, point, ran
     if other is None:
         assert attempts(rtrain) == [(1, "HEALED", 0), (2, "FINISHED", 1)]
         assert ends(result) == wanted
-    else:  # nobody is left: from the beginning
+    else:  # no rank is left: from the beginning
         assert statuses(rtrain) == ["ERRORED", "FINISHED"]
         assert ends(result) == wanted
 
@@ -183,7 +183,7 @@ TWICE = "loss:backward(); optimizer:step(); optimizer:zero_grad(); loss = model(
 
 
 def test_two_steps_of_an_optimizer_in_a_commit(rtrain):
-    """Lost behind the second of them a rank has kept what it had there; between them nobody can go back."""
+    """Lost behind the second of them a rank has kept what it had there; between them no rank can go back."""
     wanted = ends(rtrain.run_ok(training(at_step=TWICE), "--name", "calm"))
     rtrain.env["RTRAIN_FAULT"] = "elastic.commit:9:kill:rank=1:attempt=1"
     result = rtrain.run_ok(training(at_step=TWICE))

@@ -1,5 +1,5 @@
-"""train.elastic where nobody can take a lost rank's place: an elastic group continues without it, in the same processes. Lost
-hosts: tests/cluster/test_elastic.py."""
+"""train.elastic where no worker can take a lost rank's place: an elastic group continues without it, in the same processes.
+Lost hosts: tests/cluster/test_elastic.py."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""torch.distributed in a run: groups of some ranks, messages between two, collectives that nobody waits for."""
+"""torch.distributed in a run: groups of some ranks, messages between two, collectives that no rank waits for."""
 
 import re
 

@@ -107,7 +107,7 @@ def test_closed_standard_streams(rtrain, closed):
 
 @pytest.fixture
 def broken_pipe():
-    """The end for writing of a pipe that nobody reads."""
+    """The end for writing of a pipe that no process reads."""
     read, write = os.pipe()
     os.close(read)
     yield write

@@ -15,7 +15,7 @@ function TestOutOfMemory:tearDown()
   torch.cuda.synchronize()
 end
 
--- Three times what the device has, in tensors that nobody holds.
+-- Three times what the device has, in tensors that are not held.
 function TestOutOfMemory:test_garbage_is_collected_before_memory_is_short()
   local size = math.floor(total_memory() / 20)
   for i = 1, 60 do

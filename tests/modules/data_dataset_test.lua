@@ -500,7 +500,7 @@ function TestRunning.test_random_numbers_of_rows_behind_a_global_operator()
     end
     lu.assertEquals(parts, whole)
   end
-  -- Where nobody knows the number of rows.
+  -- Where the number of rows is not known.
   local seen, count = {}, 0
   for rank = 0, 1 do
     local uncounted = plain:filter(function() return true end):sort('id')

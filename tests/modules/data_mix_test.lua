@@ -17,7 +17,7 @@ local function rows(first, last, blocks)
   end)
 end
 
--- The same rows where nobody knows how many there are.
+-- The same rows where their number is not known.
 local function uncounted(ds) return ds:filter(function() return true end) end
 
 local function ids(ds)
@@ -175,7 +175,7 @@ function TestMix.test_every_batch_has_the_shares_and_a_restored_iterator_gives_e
   end
 end
 
--- A rank's part of rows that nobody can count has the shares too.
+-- A rank's part of rows that cannot be counted has the shares too.
 function TestMix.test_the_part_of_a_rank_has_the_shares()
   local feed = require 'rtrain.data.executor.feed'
   local ds = uncounted(rows(0, 60, 4)):mix(uncounted(rows(100, 120)), {weights = {3, 1}})

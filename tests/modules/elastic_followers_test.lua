@@ -32,7 +32,7 @@ end
 
 TestFollowers = {}
 
--- Samplers of other tests, which nobody uses any more.
+-- Samplers of other tests, which are not in use any more.
 function TestFollowers:setUp() collectgarbage(); collectgarbage() end
 
 local function check_dealt_again(options)

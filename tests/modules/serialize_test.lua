@@ -228,7 +228,7 @@ function TestSerialize:test_a_path_that_is_no_file()
   local path = temporary()
   os.remove(path)
   os.execute('mkfifo ' .. path)
-  lu.assertErrorMsgContains('not a regular file', torch.load, path)  -- and nobody waits for its writer
+  lu.assertErrorMsgContains('not a regular file', torch.load, path)  -- and the call does not wait for its writer
   os.remove(path)
   lu.assertErrorMsgContains("missing argument 'f'", torch.load)
   lu.assertErrorMsgContains('expected a path, got number', torch.load, 7)

@@ -93,7 +93,7 @@ def _sampler(start, duration, every, figures=None):
             job.wait_for(lambda: all(job.mark(rank, "step") for rank in range(2)), "the first steps", TIMEOUT_S)
             begin = time.monotonic()
             kills = []
-            for window in range(1, int(duration / every)):  # nobody is killed in the first one
+            for window in range(1, int(duration / every)):  # no worker is killed in the first one
                 _keep_running(job, begin + (window + chance.uniform(0.1, 0.9)) * every)
                 if _kill(job.events(chance.randrange(2))[-1].pid):
                     kills.append(time.monotonic())

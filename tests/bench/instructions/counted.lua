@@ -7,7 +7,7 @@ void count_end(const char *name);
 int usleep(unsigned microseconds);
 ]]
 
--- The other rank, which nobody counts, is where it waits for this one long before.
+-- The other rank, which is not counted, is where it waits for this one long before.
 local HEAD_START_US = 1000
 
 ---@param library string the path of libcounted.so

@@ -12,7 +12,7 @@ FEW = (torch.int64, torch.bool, torch.complex64, torch.bfloat16, torch.uint8)
 SAMPLES_OF_FEW = 3
 # Seeded as wrapper_set_seed of the database does it inside of some calls.
 SEED = 42
-# What nobody has written.
+# Their results are memory without values: only the shape is compared.
 SHAPE_ONLY = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
 # How many samples of an op a sample of the database has, and one in how many beyond these.
 FIRST, ONE_IN = 1, 40
