@@ -3,7 +3,7 @@
 local default_group = require 'torch.default_group'
 local dist = require 'torch.distributed'
 local errors = require 'base.errors'
-local session = require 'rtrain.worker.session'
+local session = require 'rtrain.session'
 
 local ranks = {}
 

@@ -2,7 +2,7 @@
 
 local args = require 'base.args'
 local errors = require 'base.errors'
-local session = require 'rtrain.worker.session'
+local session = require 'rtrain.session'
 
 local MAX_TEXT_BYTES = 4096
 

@@ -54,7 +54,7 @@ function TestRandom:test_fork_rng_brings_the_devices_back()
 end
 
 function TestRandom:test_a_runs_state_has_the_devices()
-  local random_state = require 'rtrain.worker.random_state'
+  local random_state = require 'rtrain.session.random_state'
   torch.manual_seed(7)
   local state = random_state.get()
   torch.manual_seed(8)
@@ -68,7 +68,7 @@ function TestRandom:test_a_runs_state_has_the_devices()
 end
 
 function TestRandom:test_a_state_of_a_run_without_a_device_gives_the_device_the_same_seed_each_time()
-  local random_state = require 'rtrain.worker.random_state'
+  local random_state = require 'rtrain.session.random_state'
   local state = random_state.get()
   state.cuda = nil
   random_state.set(state)

@@ -38,7 +38,7 @@ function TestRandom:test_a_generator_of_its_own()
 end
 
 function TestRandom:test_the_state_of_a_run_has_the_device()
-  local random_state = require 'rtrain.worker.random_state'
+  local random_state = require 'rtrain.session.random_state'
   draw()
   local state = random_state.get()
   local first = draw()

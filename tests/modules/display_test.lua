@@ -2,7 +2,7 @@
 local lu = require 'luaunit'
 local Display = require 'rtrain.display'
 local Eta = require 'rtrain.display.eta'
-local failure = require 'rtrain.run.failure'
+local failure = require 'rtrain.results.failure'
 local FirstLoop = require 'rtrain.run.first_loop'
 local metrics_text = require 'rtrain.metrics.text'
 

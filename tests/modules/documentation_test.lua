@@ -127,10 +127,7 @@ end
 
 -- What is behind train's names is in folders of its own: the root of modules/rtrain holds what a script can name.
 function TestDocumentation.test_the_root_of_rtrain_holds_its_public_names()
-  -- Modules that are required by name, and classes whose objects a script is given.
-  local public = {
-    ['rtrain.class'] = true, ['rtrain.ordered'] = true, ['rtrain.data_frame'] = true, ['rtrain.run_context'] = true,
-  }
+  local public = {['rtrain.class'] = true, ['rtrain.ordered'] = true}  -- required by name
   local train, others = require 'rtrain', {}
   local meta = getmetatable(train)
   for _, name in ipairs(catalog.names(train)) do public[meta.__place(name)] = true end

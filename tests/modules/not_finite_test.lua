@@ -1,12 +1,12 @@
--- rtrain.worker.not_finite_place: which parameter or layer is named; the engine's watch of losses.
+-- rtrain.session.not_finite_place: which parameter or layer is named; the engine's watch of losses.
 
 local lu = require 'luaunit'
 local torch = require 'torch'
 local engine = require 'torch._C'
 local last_arguments = require 'torch.nn.module.last_arguments'
-local not_finite = require 'rtrain.worker.not_finite'
-local place = require 'rtrain.worker.not_finite_place'
-local session = require 'rtrain.worker.session'
+local not_finite = require 'rtrain.session.not_finite'
+local place = require 'rtrain.session.not_finite_place'
+local session = require 'rtrain.session'
 
 local nn = torch.nn
 

@@ -35,7 +35,7 @@ local message_of = require('refusal').message_of
 TestBatchSize = {}
 
 local function sizes_with(workers, batch)
-  local session = require 'rtrain.worker.session'
+  local session = require 'rtrain.session'
   session.begin {context = {world_size = workers}}
   local ok, size, all = pcall(require('rtrain').torch.local_batch_size, batch)
   session.finish()

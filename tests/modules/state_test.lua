@@ -2,7 +2,7 @@
 local lu = require 'luaunit'
 local torch = require 'torch'
 local train = require 'rtrain'
-local random_state = require 'rtrain.worker.random_state'
+local random_state = require 'rtrain.session.random_state'
 local data = torch.utils.data
 
 local message_of = require('refusal').message_of

@@ -208,7 +208,7 @@ function TestResult.test_rows_to_csv_and_the_best_checkpoint()
 end
 
 function TestResult.test_a_data_frame_as_csv()
-  local frame = require 'rtrain.data_frame'.of {{loss = 0.5, name = 'a "b", c'}, {loss = 2, extra = {x = 1}}}
+  local frame = require 'rtrain.results.data_frame'.of {{loss = 0.5, name = 'a "b", c'}, {loss = 2, extra = {x = 1}}}
   lu.assertEquals(#frame, 2)
   lu.assertEquals(frame:to_csv(), 'extra/x,loss,name\n,0.5,"a ""b"", c"\n1,2,\n')
   local ok, err = pcall(frame.to_csv, frame, '/dev/full')

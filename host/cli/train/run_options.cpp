@@ -151,7 +151,7 @@ void run_with(const RunOptions& options, const std::vector<std::string>& command
   lua_setfield(state, -2, "rtrain._flags");
   lua_pop(state, 1);
   if (getenv("RTRAIN_TRIAL") != nullptr) {
-    push_module_function(state, "rtrain.tune.link", "begin");
+    push_module_function(state, "rtrain.trial", "begin");
     protected_call(state, 0, 0);
   }
   if (const auto job = find_job(state, options.launcher)) {

@@ -1,5 +1,5 @@
 // rtrain submit LAUNCHER FILE: runs a training script on the hosts of Slurm, Kubernetes, Ray or
-// mpirun. What is written and submitted is rtrain.launch.submit's, in Lua.
+// mpirun. What is written and submitted is rtrain.submit's, in Lua.
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 namespace rtrain {
 namespace {
 
-// An option that rtrain.launch.submit gets by its name, with underscores.
+// An option that rtrain.submit gets by its name, with underscores.
 struct SubmitOption {
   const char* name;
   const char* value;
@@ -137,7 +137,7 @@ void run_submit(const SubmitOptions& options) {
     State state;
     add_host_modules(state);
     lua_getglobal(state, "require");
-    lua_pushstring(state, "rtrain.launch.submit");
+    lua_pushstring(state, "rtrain.submit");
     protected_call(state, 1, 1);
     lua_getfield(state, -1, "run");
     push_value(state, request_of(options));

@@ -66,6 +66,6 @@ function BackendConfig:init(fields)
 end
 
 ---@return table class a subclass of train.Backend; the default does nothing
-function BackendConfig:backend_cls() return require 'rtrain.backend' end  -- luacheck: no self
+function BackendConfig:backend_cls() return require 'rtrain.backends.backend' end  -- luacheck: no self
 
 return BackendConfig

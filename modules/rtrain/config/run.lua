@@ -1,13 +1,13 @@
 -- rtrain/config/run.lua: RunConfig: the run's name, where its results go, and what is kept of it.
 
-local Callbacks = require 'rtrain.run.callbacks'
+local Callbacks = require 'rtrain.callbacks.callbacks'
 local CheckpointConfig = require 'rtrain.config.checkpoint'
 local FailureConfig = require 'rtrain.config.failure'
 local HealthConfig = require 'rtrain.config.health'
 local LoggingConfig = require 'rtrain.config.logging'
 local schema = require 'rtrain.config.schema'
-local storage = require 'rtrain.run.storage'
-local StopCondition = require 'rtrain.run.stop_condition'
+local storage = require 'rtrain.results.storage'
+local StopCondition = require 'rtrain.callbacks.stop_condition'
 local system = require 'base._system'
 local worker_env = require 'rtrain.config.worker_env'
 

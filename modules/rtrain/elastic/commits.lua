@@ -14,8 +14,8 @@ local class = require 'base.class'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
 local parts = require 'rtrain.state.parts'
-local random_state = require 'rtrain.worker.random_state'
-local session = require 'rtrain.worker.session'
+local random_state = require 'rtrain.session.random_state'
+local session = require 'rtrain.session'
 local torch = require 'torch'
 
 local Commits = class('Commits')

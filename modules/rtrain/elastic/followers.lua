@@ -48,7 +48,7 @@ function followers.move(before, state)
   for each in each_sampler() do
     if each.num_replicas > 1 then each:set_place(now.world_size, now.world_rank) end
   end
-  require('rtrain.dataset_shards').set_place(state)
+  require('rtrain.functions.dataset_shards').set_place(state)
 end
 
 return followers

@@ -5,8 +5,8 @@ local class = require 'base.class'
 local Commits = require 'rtrain.elastic.commits'
 local errors = require 'base.errors'
 local followers = require 'rtrain.elastic.followers'
-local session = require 'rtrain.worker.session'
-local variables = require 'rtrain.worker.variables'
+local session = require 'rtrain.session'
+local variables = require 'rtrain.session.variables'
 
 -- Where a loss cannot be healed commits are nothing.
 local NONE = {commit = function() end, close = function() end}
@@ -55,7 +55,7 @@ local function go_back(self, err)
   local folder = step > 0 and self.host.growth()
   self.host.leave()
   capture.forget_connections()
-  require 'rtrain.worker.process_group'.destroy()
+  require 'rtrain.session.process_group'.destroy()
   local index = self.commits.index or 0
   if folder then self.commits:write(folder) end
   self.host.go_back(step, index, err)

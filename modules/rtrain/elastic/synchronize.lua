@@ -5,7 +5,7 @@
 local ddp = require 'torch.nn.parallel.distributed'
 local errors = require 'base.errors'
 local followers = require 'rtrain.elastic.followers'
-local session = require 'rtrain.worker.session'
+local session = require 'rtrain.session'
 local torch = require 'torch'
 
 -- The others may still load their data.

@@ -22,7 +22,7 @@ local allocation = require 'rtrain.launch.allocation'
 local errors = require 'base.errors'
 local Facts = require 'rtrain.launch.facts'
 local ordered = require 'base.ordered'
-local places = require 'rtrain.run.place'
+local places = require 'rtrain.launch.place'
 local site = require 'rtrain.launch.site'
 
 local launch = {}

@@ -30,7 +30,7 @@ local namespace = require 'base.namespace'
 ---assert(result.return_value < 50 and result.metrics.loss < 1e-3 and result.checkpoint)
 ---```
 local function run(options)
-  require('rtrain.worker.session').get('train.loop')
+  require('rtrain.session').get('train.loop')
   return require 'rtrain.loop.loop'(require 'rtrain.loop.options'(options)):run()
 end
 

@@ -3,16 +3,23 @@
 -- Everything that decides how the loop goes on is the same on every rank: counts of batches, means over all ranks,
 -- stop_requested(). Where a rank went its own way the others would wait in a collective.
 
+local Checkpoint = require 'rtrain.results.checkpoint'
 local class = require 'base.class'
 local errors = require 'base.errors'
+local get_context = require('rtrain.functions.context').get_context
+local log = require('rtrain.functions.log').log
 local MeanMetrics = require 'rtrain.loop.mean_metrics'
-local not_finite = require 'rtrain.worker.not_finite'
 local ModelCheckpoint = require 'rtrain.loop.model_checkpoint'
+local not_finite = require 'rtrain.session.not_finite'
 local ordered = require 'base.ordered'
 local Precision = require 'rtrain.loop.precision'
 local Progress = require 'rtrain.loop.progress'
+local report = require 'rtrain.functions.report'
+local stop_requested = require('rtrain.functions.stop').stop_requested
+local tempdir = require 'rtrain.functions.tempdir'
 local torch = require 'torch'
-local train = require 'rtrain'
+local train_state = require('rtrain.state').state
+local train_torch = require 'rtrain.torch'
 
 ---What callbacks get, in addition to its own fields those of its progress.
 ---@class train.loop.Loop
@@ -37,10 +44,10 @@ local function made(given, ...)
   return given
 end
 
-local function is_wrapped(model) return train.torch.unwrap(model) ~= model end
+local function is_wrapped(model) return train_torch.unwrap(model) ~= model end
 
 local function prepared_loader(loader)
-  if class.is(loader, require('torch.utils.data').DataLoader) then return train.torch.prepare_data_loader(loader) end
+  if class.is(loader, require('torch.utils.data').DataLoader) then return train_torch.prepare_data_loader(loader) end
   return loader
 end
 
@@ -76,15 +83,15 @@ end
 
 ---@param options train.loop.Options
 function Loop:init(options)
-  self._options, self._context = options, train.get_context()
+  self._options, self._context = options, get_context()
   self._saving = saving_of(options)
-  self.model = is_wrapped(options.model) and options.model or train.torch.prepare_model(options.model)
+  self.model = is_wrapped(options.model) and options.model or train_torch.prepare_model(options.model)
   self.optimizer = made(options.optimizer, self.model)
   self.lr_scheduler = made(options.lr_scheduler, self.optimizer)
   self._train_loader = prepared_loader(options.train_dataloader)
   self:_prepare_validation(options.val_dataloader)
   self.num_training_batches = length_of(self._train_loader, options.limit_train_batches)
-  self._precision = Precision(options.precision, train.torch.get_device())
+  self._precision = Precision(options.precision, train_torch.get_device())
   self._sums = MeanMetrics()
   self._progress = Progress(options.callbacks)
   self.is_global_zero = self._context:get_world_rank() == 0
@@ -110,14 +117,14 @@ function Loop:_make_state()
   if self.lr_scheduler then parts.scheduler = self.lr_scheduler end
   if self._precision.scaler then parts.scaler = self._precision.scaler end
   if class.of(self._train_loader).state then parts.loader = self._train_loader end
-  return train.state(parts)
+  return train_state(parts)
 end
 
 function Loop:_report(metrics, has_checkpoint)
-  if not has_checkpoint then return train.report(metrics) end
-  train.tempdir(function(dir)
+  if not has_checkpoint then return report.report(metrics) end
+  tempdir(function(dir)
     self._train_state:save(dir)
-    train.report(metrics, {checkpoint = train.Checkpoint.from_directory(dir),
+    report.report(metrics, {checkpoint = Checkpoint.from_directory(dir),
                            checkpoint_upload_mode = self._saving.checkpoint_upload_mode})
   end)
 end
@@ -240,7 +247,7 @@ function Loop:_train_batch(batch, batch_idx)
     not_finite.see_kept_losses()
   end
   self:_call('on_train_batch_end', outputs, batch, batch_idx)
-  if is_logged then train.log(self.step_metrics, {step = self.global_step}) end
+  if is_logged then log(self.step_metrics, {step = self.global_step}) end
   return is_step
 end
 
@@ -251,7 +258,7 @@ end
 -- In the middle of an epoch: a checkpoint that is due, or the end because somebody asked for it. Only after a step of the
 -- optimizer: gradients are in no checkpoint.
 function Loop:_is_left_after_step()
-  local is_stopped = train.stop_requested()
+  local is_stopped = stop_requested()
   local is_due = self._saving ~= nil and (is_stopped or self._saving:is_due_at_step(self))
   if is_due then self:_report(self:_counted(plain(self.step_metrics)), true) end
   if is_stopped then self.should_stop, self.stop_reason = true, 'stop requested' end
@@ -391,7 +398,7 @@ end
 ---Trains to the end. The loss of a rank costs no more than the step that it cut (train.elastic).
 ---@return {epochs: integer, steps: integer, reason: string, metrics: table}
 function Loop:run()
-  self._train_state:load(train.get_checkpoint())
+  self._train_state:load(report.get_checkpoint())
   self:_go_on()
   self:_call('on_fit_start')
   self._progress.should_stop, self._progress.stop_reason = self.should_stop, self.stop_reason

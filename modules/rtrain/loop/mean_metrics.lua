@@ -1,11 +1,12 @@
 -- rtrain/loop/mean_metrics.lua: MeanMetrics: weighted means over the batches of all ranks.
 
 local class = require 'base.class'
+local collective = require 'rtrain.functions.collective'
 local errors = require 'base.errors'
+local get_context = require('rtrain.functions.context').get_context
 local number = require 'base.number'
 local ordered = require 'base.ordered'
 local torch = require 'torch'
-local train = require 'rtrain'
 
 local MeanMetrics = class('MeanMetrics')
 
@@ -43,14 +44,14 @@ local function as_number(sum) return type(sum) == 'number' and sum or sum:item()
 function MeanMetrics:state()
   local sums = ordered.new()
   for key, entry in ordered.items(self._sums) do sums[key] = {sum = as_number(entry.sum), weight = entry.weight} end
-  return {rank = train.get_context():get_world_rank(), sums = sums}
+  return {rank = get_context():get_world_rank(), sums = sums}
 end
 
 ---Another rank's sums, of a checkpoint with another number of workers, are left out: they count once.
 ---@param state table what state() gave
 function MeanMetrics:load_state(state)
   self:reset()
-  if state.rank ~= train.get_context():get_world_rank() then return end
+  if state.rank ~= get_context():get_world_rank() then return end
   for key, entry in ordered.items(state.sums) do self._sums[key] = {sum = entry.sum, weight = entry.weight} end
 end
 
@@ -58,7 +59,7 @@ end
 local function agreed_keys(self, context)
   local own = ordered.keys(self._sums)
   if context:get_world_size() == 1 then return own end
-  local keys = require('rtrain.collective').broadcast_from_rank_zero(own)
+  local keys = collective.broadcast_from_rank_zero(own)
   local known = {}
   for _, key in ipairs(keys) do known[key] = true end
   for _, key in ipairs(own) do
@@ -73,7 +74,7 @@ end
 ---The means over all ranks, which call it together.
 ---@return table means ordered, by key
 function MeanMetrics:reduce()
-  local context = train.get_context()
+  local context = get_context()
   local keys, numbers = agreed_keys(self, context), {}
   for i, key in ipairs(keys) do
     local entry = self._sums[key] or {sum = 0, weight = 0}

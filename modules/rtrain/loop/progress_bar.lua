@@ -4,8 +4,8 @@ local args = require 'base.args'
 local Callback = require 'rtrain.loop.callback'
 local errors = require 'base.errors'
 local metrics_text = require 'rtrain.metrics.text'
+local monotonic = require('base._system').monotonic
 local plain = require 'rtrain.metrics.plain'
-local time = require 'rtrain.time'
 
 ---Rank 0 prints a line every `refresh_rate` batches: `epoch 0  50/469  12.3 it/s  loss=0.41`. Workers have no terminal of
 ---their own, so a bar is a line. Lightning equivalent: lightning.pytorch.callbacks.TQDMProgressBar.
@@ -24,12 +24,12 @@ function ProgressBar:init(options)
 end
 
 ---@param loop train.loop.Loop
-function ProgressBar:on_train_epoch_start(loop) self._first, self._since = loop.batch_idx, time.monotonic() end
+function ProgressBar:on_train_epoch_start(loop) self._first, self._since = loop.batch_idx, monotonic() end
 
 ---@param loop train.loop.Loop
 function ProgressBar:on_train_batch_end(loop)
   if not loop.is_global_zero or loop.batch_idx % self.refresh_rate ~= 0 then return end
-  local elapsed = time.monotonic() - self._since
+  local elapsed = monotonic() - self._since
   print(('epoch %d  %d%s  %.1f it/s  %s'):format(loop.current_epoch, loop.batch_idx,
     loop.num_training_batches and '/' .. loop.num_training_batches or '',
     elapsed > 0 and (loop.batch_idx - self._first) / elapsed or 0, metrics_text.line(plain(loop.step_metrics, 'ProgressBar'))))

@@ -1,6 +1,6 @@
 -- rtrain/program/backends.lua: what the programs of a framework find in their environment besides torchrun's variables.
 
-local Backend = require 'rtrain.backend'
+local Backend = require 'rtrain.backends.backend'
 local system = require 'base._system'
 
 local backends = {}

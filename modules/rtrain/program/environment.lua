@@ -1,6 +1,6 @@
 -- rtrain/program/environment.lua: the variables that a program's ranks are given, in place of those of whoever started rtrain.
 
-local address_of = require 'rtrain.worker.address'
+local address_of = require 'rtrain.session.address'
 
 local environment = {}
 
@@ -28,7 +28,7 @@ local function devices_of_host(host, context)
 end
 
 ---torchrun's, which PyTorch, Lightning, Accelerate, DeepSpeed and others read. The address is the worker's own
----(rtrain.worker.variables).
+---(rtrain.session.variables).
 ---@param host table rtrain._worker
 ---@param context table of this rank
 ---@return table<string, string> env

@@ -4,7 +4,7 @@
 local environment = require 'rtrain.program.environment'
 local errors = require 'base.errors'
 local requests = require 'rtrain.program.requests'
-local session = require 'rtrain.worker.session'
+local session = require 'rtrain.session'
 local status = require 'rtrain.program.status'
 local system = require 'base._system'
 

@@ -1,6 +1,8 @@
 -- rtrain/program/launch.lua: what `rtrain launch` runs.
 
 local errors = require 'base.errors'
+local ProgramTrainer = require('rtrain.program.program_trainer').ProgramTrainer
+local RunConfig = require 'rtrain.config.run'
 local system = require 'base._system'
 
 local launch = {}
@@ -15,11 +17,10 @@ function launch.run(command, env, options)
     if system.path_kind(command[1]) ~= 'file' then errors.raise('usage', ('there is no file %s'):format(command[1])) end
     table.insert(command, 1, os.getenv 'RTRAIN_PYTHON' or 'python3')
   end
-  local train = require 'rtrain'
-  train.ProgramTrainer({
+  ProgramTrainer({
     command = command, env = next(env) and env or nil, backend_config = options.backend,
     status_endpoint = options.status_endpoint,
-    run_config = options.checkpoint_config and train.RunConfig {checkpoint_config = options.checkpoint_config},
+    run_config = options.checkpoint_config and RunConfig {checkpoint_config = options.checkpoint_config},
   }):fit()
 end
 

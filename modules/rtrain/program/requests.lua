@@ -4,9 +4,9 @@
 -- message}}. One without is not answered: its error ends the program. JSON has no NaN and no infinities: {"$float": "nan"} and
 -- the like stand for them.
 
-local Checkpoint = require 'rtrain.checkpoint'
+local Checkpoint = require 'rtrain.results.checkpoint'
 local errors = require 'base.errors'
-local session = require 'rtrain.worker.session'
+local session = require 'rtrain.session'
 
 -- status_endpoint: whether the run's reports come from there. run_config: what the run's configs say.
 local requests = {status_endpoint = false, run_config = {}}
@@ -48,22 +48,22 @@ local function on_report(request)
       delete_local_checkpoint_after_upload = request.delete_local_checkpoint_after_upload,
     }
   end
-  require('rtrain.report').report(with_floats(request.metrics), options)
+  require('rtrain.functions.report').report(with_floats(request.metrics), options)
 end
 
 local function on_get_checkpoint()
-  local checkpoint = require('rtrain.report').get_checkpoint()
+  local checkpoint = require('rtrain.functions.report').get_checkpoint()
   return checkpoint and checkpoint.path
 end
 
-local function on_stop_requested() return require('rtrain.stop').stop_requested() end
+local function on_stop_requested() return require('rtrain.functions.stop').stop_requested() end
 
 local function on_log(request)
-  require('rtrain.log').log(with_floats(request.metrics), request.step and {step = request.step} or nil)
+  require('rtrain.functions.log').log(with_floats(request.metrics), request.step and {step = request.step} or nil)
 end
 
 local function on_annotate(request)
-  require('rtrain.log').annotate(request.text, {severity = request.severity})
+  require('rtrain.functions.log').annotate(request.text, {severity = request.severity})
 end
 
 local CALLS = {

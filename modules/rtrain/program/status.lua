@@ -4,7 +4,7 @@
 local errors = require 'base.errors'
 local number = require 'base.number'
 local ordered = require 'base.ordered'
-local report = require 'rtrain.report'
+local report = require 'rtrain.functions.report'
 local system = require 'base._system'
 
 local status = {}

@@ -2,7 +2,7 @@
 --
 -- They travel with the train function: plans, not rows, except for what lies in memory. The seed of what has no seed of its
 -- own is drawn at fit(), so that all ranks and attempts of a run see the same order. In the workers they are
--- rtrain.dataset_shards.
+-- rtrain.functions.dataset_shards.
 
 local class = require 'base.class'
 local errors = require 'base.errors'

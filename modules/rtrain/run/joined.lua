@@ -3,9 +3,9 @@
 -- The process of rank 0 is the controller: it keeps the run, shows it and writes the store. This one runs the train function
 -- in each attempt, and ends as the run does. On another host than rank 0's it speaks to the agent there.
 
-local failure = require 'rtrain.run.failure'
+local failure = require 'rtrain.results.failure'
 local local_worker = require 'rtrain.run.local_worker'
-local Result = require 'rtrain.result'
+local Result = require 'rtrain.results.result'
 
 local joined = {}
 

@@ -2,8 +2,8 @@
 --
 -- The flags of `rtrain run` override the script; they are in package.loaded['rtrain._flags'], absent under `rtrain exec`.
 
-local BackendHooks = require 'rtrain.run.backend_hooks'
-local Callbacks = require 'rtrain.run.callbacks'
+local BackendHooks = require 'rtrain.backends.backend_hooks'
+local Callbacks = require 'rtrain.callbacks.callbacks'
 local class = require 'base.class'
 local closure = require 'base._closure'
 local datasets = require 'rtrain.run.datasets'
@@ -21,16 +21,16 @@ local FirstLoop = require 'rtrain.run.first_loop'
 local find_allocation = require('rtrain.launch').find
 local Git = require 'rtrain.run.git'
 local overrides = require 'base.overrides'
-local places = require 'rtrain.run.place'
-local Result = require 'rtrain.result'
+local places = require 'rtrain.launch.place'
+local Result = require 'rtrain.results.result'
 local run_flags = require 'rtrain.worker.run_flags'
-local run_name = require 'rtrain.run.name'
-local session = require 'rtrain.worker.session'
+local run_name = require 'rtrain.launch.run_name'
+local session = require 'rtrain.session'
 local sources = require 'rtrain.run.sources'
-local storage = require 'rtrain.run.storage'
-local StopCondition = require 'rtrain.run.stop_condition'
+local storage = require 'rtrain.results.storage'
+local StopCondition = require 'rtrain.callbacks.stop_condition'
 local TimeLimit = require 'rtrain.run.time_limit'
-local TrainRunContext = require 'rtrain.run_context'
+local TrainRunContext = require 'rtrain.callbacks.run_context'
 local Watch = require 'rtrain.run.watch'
 local worker_env = require 'rtrain.config.worker_env'
 
@@ -337,7 +337,7 @@ function launch.fit(trainer)
   local flags = flags_of_command()
   flags.fitted = true
   if flags.on_fit then return flags.on_fit(trainer) end
-  if os.getenv 'RTRAIN_TRIAL' then require('rtrain.tune.link').begin() end
+  if os.getenv 'RTRAIN_TRIAL' then require('rtrain.trial').begin() end
   local job = job_of(trainer, flags)
   job.worker_datasets = datasets.for_workers(job.datasets, job.dataset_config, own_cpus(job))
   if job.place and job.place.rank > 0 then return require('rtrain.run.joined').fit(job) end

@@ -12,13 +12,13 @@ local Watch = class('Watch')
 ---@param run table of rtrain._controller
 ---@param parts {display: Display, callbacks: table, stop: table?, time_limit: TimeLimit?, evictions: table?, serve: function}
 ---  first_loop: FirstLoop?
----  `stop` is a rtrain.run.stop_condition, `serve(fd, pump)` runs the train function in local mode
+---  `stop` is a rtrain.callbacks.stop_condition, `serve(fd, pump)` runs the train function in local mode
 function Watch:init(run, parts)
   self._serve_attempt = parts.serve
   self._run, self._display, self._callbacks, self._stop = run, parts.display, parts.callbacks, parts.stop
   self._time_limit, self._evictions, self._first_loop = parts.time_limit, parts.evictions, parts.first_loop
   self.attempt = 0
-  ---@type table? a rtrain.run.backend_hooks, of a trainer with a Backend
+  ---@type table? a rtrain.backends.backend_hooks, of a trainer with a Backend
   self.backend = nil
   ---What the controller may ask by name.
   self.calls = ScriptCalls()

@@ -4,11 +4,11 @@
 -- train_state-rank-R.pt, what each rank has for itself: random generators, buffers, plain values, positions in data.
 
 local args = require 'base.args'
-local Checkpoint = require 'rtrain.checkpoint'
+local Checkpoint = require 'rtrain.results.checkpoint'
 local class = require 'base.class'
 local errors = require 'base.errors'
 local parts = require 'rtrain.state.parts'
-local session = require 'rtrain.worker.session'
+local session = require 'rtrain.session'
 local warnings = require 'base.warnings'
 
 local VERSION = 1
@@ -72,10 +72,10 @@ function TrainState:save(dir, options)
   -- Small, and at once: a second save would wait until the first is written.
   torch.save({version = VERSION, parts = parts.states(self, parts.names_of(self, true)),
               values = parts.values(self), buffers = parts.buffers(self),
-              random = require('rtrain.worker.random_state').get()}, dir .. '/' .. own_file(rank))
+              random = require('rtrain.session.random_state').get()}, dir .. '/' .. own_file(rank))
   if rank > 0 then return nil end
   local shared = {version = VERSION, world_size = world_size, parts = parts.states(self, parts.names_of(self, false))}
-  if is_async then return require 'rtrain.async_save'(shared, dir .. '/' .. SHARED) end
+  if is_async then return require 'rtrain.functions.async_save'(shared, dir .. '/' .. SHARED) end
   torch.save(shared, dir .. '/' .. SHARED)
   return nil
 end
@@ -144,7 +144,7 @@ local function load_files(self, dir)
   parts.set_values(self, own.values)
   parts.set_buffers(self, own.buffers)
   -- Last: making and loading the parts may have drawn numbers.
-  local random_state = require 'rtrain.worker.random_state'
+  local random_state = require 'rtrain.session.random_state'
   if is_foreign then
     local _, rank = place()
     random_state.derive(own.random, rank)

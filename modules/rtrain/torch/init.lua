@@ -4,7 +4,7 @@ local args = require 'base.args'
 local class = require 'base.class'
 local errors = require 'base.errors'
 local number = require 'base.number'
-local session = require 'rtrain.worker.session'
+local session = require 'rtrain.session'
 
 ---@class rtrain.torch
 local train_torch = {}
@@ -62,9 +62,9 @@ function train_torch.prepare_model(model, options)
   options = args.options(options, {'move_to_device', 'parallel_strategy', 'parallel_strategy_kwargs'}, 'prepare_model')
   local strategy = check_strategy(options.parallel_strategy)
   if #state.gpus > 0 and options.move_to_device ~= false then model:to(train_torch.get_device()) end
-  require('rtrain.worker.not_finite').add_model(model)
+  require('rtrain.session.not_finite').add_model(model)
   if state.probe then state.probe:add_model(model) end
-  if strategy == 'none' then require('rtrain.worker.replicas').finish() end
+  if strategy == 'none' then require('rtrain.session.replicas').finish() end
   if strategy == 'none' or state.context.world_size == 1 then return model end
   return require('torch.nn.parallel.distributed')(model, options.parallel_strategy_kwargs)
 end

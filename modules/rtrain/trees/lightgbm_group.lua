@@ -2,7 +2,7 @@
 
 local errors = require 'base.errors'
 local network = require 'lightgbm.network'
-local session = require 'rtrain.worker.session'
+local session = require 'rtrain.session'
 
 local group = {}
 

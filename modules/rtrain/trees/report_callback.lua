@@ -1,7 +1,7 @@
 -- rtrain/trees/report_callback.lua: what the callbacks of both libraries of trees report of a round, and when they save.
 
 local args = require 'base.args'
-local Checkpoint = require 'rtrain.checkpoint'
+local Checkpoint = require 'rtrain.results.checkpoint'
 local class = require 'base.class'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
@@ -58,9 +58,9 @@ end
 
 -- Rank 0 saves: all ranks have the same model. The others report without a checkpoint.
 local function send(options, metrics, save)
-  local report = require('rtrain.report').report
-  if save == nil or require('rtrain.context').get_context():get_world_rank() ~= 0 then return report(metrics) end
-  require 'rtrain.tempdir'(function(folder)
+  local report = require('rtrain.functions.report').report
+  if save == nil or require('rtrain.functions.context').get_context():get_world_rank() ~= 0 then return report(metrics) end
+  require 'rtrain.functions.tempdir'(function(folder)
     save(folder .. '/' .. options.filename)
     report(metrics, {
       checkpoint = Checkpoint.from_directory(folder), checkpoint_upload_mode = options.checkpoint_upload_mode,
@@ -77,7 +77,7 @@ end
 function report_callback.report(name, options, round, is_last)
   local metrics = chosen(name, round.metrics, options.metrics)
   if options.results_postprocessing_fn then metrics = options.results_postprocessing_fn(metrics) end
-  local is_stopping = require('rtrain.stop').stop_requested()
+  local is_stopping = require('rtrain.functions.stop').stop_requested()
   local is_due = options.frequency > 0 and (round.index + 1) % options.frequency == 0
   local is_end = is_last and options.checkpoint_at_end
   send(options, metrics, (is_due or is_end or is_stopping) and round.save or nil)

@@ -1,10 +1,10 @@
 -- rtrain/trees/xgboost_group.lua: the ranks of an XGBoostTrainer as a group of XGBoost, which has sockets of its own.
 
-local address_of = require 'rtrain.worker.address'
+local address_of = require 'rtrain.session.address'
 local collective = require 'xgboost.collective'
 local errors = require 'base.errors'
 local RabitTracker = require('xgboost.tracker').RabitTracker
-local session = require 'rtrain.worker.session'
+local session = require 'rtrain.session'
 local system = require 'base._system'
 
 local group = {}

@@ -3,7 +3,7 @@
 
 local closure = require 'base._closure'
 local errors = require 'base.errors'
-local link = require 'rtrain.tune.link'
+local link = require 'rtrain.trial'
 local read_file = require 'base.read_file'
 local space = require 'rtrain.tune.space'
 local write_file = require 'base.write_file'

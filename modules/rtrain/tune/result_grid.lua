@@ -2,7 +2,7 @@
 
 local at_path = require 'rtrain.metrics.at_path'
 local class = require 'base.class'
-local DataFrame = require 'rtrain.data_frame'
+local DataFrame = require 'rtrain.results.data_frame'
 local errors = require 'base.errors'
 local number = require 'base.number'
 local Objective = require 'rtrain.tune.objective'

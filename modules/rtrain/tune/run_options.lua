@@ -5,7 +5,7 @@ local class = require 'base.class'
 local errors = require 'base.errors'
 local random_hex = require 'base.random_hex'
 local resume_command = require 'rtrain.run.resume_command'
-local run_name = require 'rtrain.run.name'
+local run_name = require 'rtrain.launch.run_name'
 local system = require 'base._system'
 
 local RunOptions = class('SweepRunOptions')

@@ -5,7 +5,7 @@
 
 local class = require 'base.class'
 local errors = require 'base.errors'
-local link = require 'rtrain.tune.link'
+local link = require 'rtrain.trial'
 local trial_log = require 'rtrain.tune.trial_log'
 local tune = require 'rtrain._tune'
 

@@ -5,12 +5,12 @@ local child = require 'rtrain.tune.child'
 local class = require 'base.class'
 local errors = require 'base.errors'
 local Experiment = require 'rtrain.tune.experiment'
-local failure = require 'rtrain.run.failure'
+local failure = require 'rtrain.results.failure'
 local FIFOScheduler = require 'rtrain.tune.schedulers.scheduler'
-local link = require 'rtrain.tune.link'
+local link = require 'rtrain.trial'
 local Objective = require 'rtrain.tune.objective'
 local ordered = require 'base.ordered'
-local Result = require 'rtrain.result'
+local Result = require 'rtrain.results.result'
 local ResultGrid = require 'rtrain.tune.result_grid'
 local RunConfig = require 'rtrain.config.run'
 local RunOptions = require 'rtrain.tune.run_options'
@@ -18,7 +18,7 @@ local schema = require 'rtrain.config.schema'
 local space = require 'rtrain.tune.space'
 local SweepDisplay = require 'rtrain.tune.display'
 local system = require 'base._system'
-local trainers = require 'rtrain.trainer'
+local trainers = require 'rtrain.trainers.trainer'
 local TuneConfig = require 'rtrain.tune.config'
 local TrialRunner = require 'rtrain.tune.trial_runner'
 local Variants = require 'rtrain.tune.variants'
@@ -71,7 +71,7 @@ end
 local function reporting(fn)
   return function(config)
     local returned = fn(config)
-    if type(returned) == 'table' then require('rtrain').report(returned) end
+    if type(returned) == 'table' then require('rtrain.functions.report').report(returned) end
     return returned
   end
 end

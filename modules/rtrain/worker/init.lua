@@ -3,24 +3,24 @@
 -- LibTorch is loaded at the first use of a tensor and the process group formed at the first collective or prepare_model, so
 -- that a train function without either starts at once.
 
-local backend_tasks = require 'rtrain.worker.backend_tasks'
-local Checkpoint = require 'rtrain.checkpoint'
-local dataset_shards = require 'rtrain.dataset_shards'
+local backend_tasks = require 'rtrain.backends.backend_tasks'
+local Checkpoint = require 'rtrain.results.checkpoint'
+local dataset_shards = require 'rtrain.functions.dataset_shards'
 local loop_progress = require 'rtrain.worker.loop_progress'
-local not_finite = require 'rtrain.worker.not_finite'
-local process_group = require 'rtrain.worker.process_group'
-local replicas = require 'rtrain.worker.replicas'
+local not_finite = require 'rtrain.session.not_finite'
+local process_group = require 'rtrain.session.process_group'
+local replicas = require 'rtrain.session.replicas'
 local run_flags = require 'rtrain.worker.run_flags'
-local session = require 'rtrain.worker.session'
-local timing = require 'rtrain.worker.timing'
-local variables = require 'rtrain.worker.variables'
+local session = require 'rtrain.session'
+local timing = require 'rtrain.session.timing'
+local variables = require 'rtrain.session.variables'
 
 local worker = {}
 
 local function begin_session(host, job, pump)
   process_group.form_at_first_use()
   local starting, context = host.starting_checkpoint(), host.context()
-  local trial = os.getenv 'RTRAIN_TRIAL' and require('rtrain.tune.session').begin(context, starting) or nil
+  local trial = os.getenv 'RTRAIN_TRIAL' and require('rtrain.trial.session').begin(context, starting) or nil
   session.begin {
     context = context,
     gpus = job.gpus or context.gpus,
@@ -73,7 +73,7 @@ function worker.validate(host, wanted)
   session.begin_validation()
   local job = require('base._closure').load(host.functions())
   add_search_path()
-  return require('rtrain.worker.validation').run(job, wanted)
+  return require('rtrain.functions.validation').run(job, wanted)
 end
 
 ---Runs a train function as this process's part of the attempt. An error is the rank's error.

@@ -7,7 +7,7 @@ local Block = require 'rtrain.data.blocks.block'
 local class = require 'base.class'
 local column = require 'rtrain.data.columns.column'
 local Objects = require 'rtrain.data.columns.objects'
-local session = require 'rtrain.worker.session'
+local session = require 'rtrain.session'
 local Strings = require 'torch.utils.data.strings'
 
 ---A set of runs. Each run is a list of blocks, written at once and read once, in order.

@@ -3,7 +3,7 @@
 local errors = require 'base.errors'
 local host_list = require 'rtrain.launch.host_list'
 local program = require 'rtrain.launch.submit.program'
-local run_name = require 'rtrain.run.name'
+local run_name = require 'rtrain.launch.run_name'
 local shell = require 'rtrain.launch.submit.shell'
 local slurm_job = require 'rtrain.launch.slurm_job'
 local slurm_script = require 'rtrain.launch.submit.slurm_script'

@@ -1,0 +1,56 @@
+-- rtrain/functions/collective.lua: a barrier, and one value from rank 0 to all, for the train function.
+--
+-- Over the controller, not the process group: it works before there is one, and without one. For tensors use
+-- torch.distributed.
+
+local closure = require 'base._closure'
+local session = require 'rtrain.session'
+
+local collective = {}
+
+---Waits until every worker is here. The first rank's wait is reported each minute (`$RTRAIN_COLLECTIVE_WARN_INTERVAL_S`), with
+---the ranks that are missing. Ray equivalent: ray.train.collective.barrier.
+---Raises code 'timeout' after TorchConfig.timeout_s (or `$RTRAIN_COLLECTIVE_TIMEOUT_S`), 'user' when the workers are in
+---different collectives or one has returned.
+---
+---```lua
+---local train = require 'rtrain'
+---train.DataParallelTrainer({
+---  train_loop_per_worker = function()
+---    local rank = train.get_context():get_world_rank()
+---    if rank == 0 then io.open('prepared', 'w'):close() end
+---    train.collective.barrier()
+---    assert(io.open 'prepared')
+---  end,
+---  scaling_config = train.ScalingConfig {num_workers = 2},
+---}):fit()
+---```
+function collective.barrier()
+  session.get('train.collective.barrier()')
+  require('rtrain._worker').synchronize('train.collective.barrier()', '')
+end
+
+---Gives every worker rank 0's value; also a barrier. For small values, up to 256 KiB: it travels as a train function does.
+---Ray equivalent: ray.train.collective.broadcast_from_rank_zero.
+---@param data any the value on rank 0; the others' is ignored
+---@return any data rank 0's
+---Raises as `barrier`, and code 'argument' for a value that is too large.
+---
+---```lua
+---local train = require 'rtrain'
+---local result = train.TorchTrainer({
+---  train_loop_per_worker = function()
+---    local rank = train.get_context():get_world_rank()
+---    train.report {name = train.collective.broadcast_from_rank_zero('from rank ' .. rank)}
+---  end,
+---  scaling_config = train.ScalingConfig {num_workers = 2},
+---}):fit()
+---assert(result.metrics.name == 'from rank 0')
+---```
+function collective.broadcast_from_rank_zero(data)
+  local state = session.get('train.collective.broadcast_from_rank_zero()')
+  local bytes = state.context.world_rank == 0 and closure.dump(data) or ''
+  return closure.load(require('rtrain._worker').synchronize('train.collective.broadcast_from_rank_zero()', bytes))
+end
+
+return collective

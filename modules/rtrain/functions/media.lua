@@ -1,0 +1,280 @@
+-- rtrain/functions/media.lua: train.log_image, log_histogram, log_table, log_text: what a rank records in addition to numbers.
+--
+-- A rank may log 10,000 of them in one attempt, each of at most 1,000,000 bytes and 256 MiB together
+-- (host/worker/report/media_limits.h); what is beyond that raises.
+
+local args = require 'base.args'
+local errors = require 'base.errors'
+local list_length = require 'base.list_length'
+local number = require 'base.number'
+local ordered = require 'base.ordered'
+local session = require 'rtrain.session'
+
+local media = {}
+
+local MAX_NAME_BYTES = 256
+local MAX_BINS = 512
+local MAX_SIDE = 8192
+local FORMATS = {'CHW', 'HWC', 'HW'}
+
+local function fail(format, ...) errors.raise('argument', format:format(...)) end
+
+local function check_name(call, name)
+  if type(name) ~= 'string' or name == '' then
+    fail('%s: the name: expected a string, got %s', call, name == '' and 'an empty one' or type(name))
+  end
+  if #name > MAX_NAME_BYTES then fail('%s: the name has %d bytes, at most %d are allowed', call, #name, MAX_NAME_BYTES) end
+end
+
+local function is_step(step) return type(step) == 'number' and step % 1 == 0 and math.abs(step) <= 2 ^ 53 end
+
+-- Sends it. Without a step it is one more than that of the last one of its name.
+local function record(call, name, step, data)
+  local state = session.get(('train.%s()'):format(call))
+  local kind = call:match '^log_(.*)$'
+  state.media_steps = state.media_steps or {}
+  local key = kind .. ' ' .. name
+  if step == nil then step = state.media_steps[key] or 0 end
+  if not is_step(step) then fail('%s: step = %s: expected an integer', call, tostring(step)) end
+  require('rtrain._worker').log_media(kind, name, step, data)
+  state.media_steps[key] = step + 1
+end
+
+-- The checks that all of them begin with.
+local function begin(call, name, options, allowed)
+  session.get(('train.%s()'):format(call))
+  check_name(call, name)
+  return args.options(options, allowed, call)
+end
+
+local function is_tensor(value) return type(value) == 'userdata' and require('torch').is_tensor(value) end
+
+local function shape_text(tensor) return '{' .. table.concat(tensor.shape, ', ') .. '}' end
+
+-- (c, h, w), whatever it came as.
+local function planes_of(image, format)
+  if image:dim() == 2 then image = image:unsqueeze(0) end
+  if image:dim() ~= 3 then
+    fail('log_image: the tensor has the shape %s: expected {h, w} or %s', shape_text(image),
+      format == 'HWC' and '{h, w, c}' or '{c, h, w}')
+  end
+  local shape = shape_text(image)
+  if format == 'HWC' then image = image:permute(2, 0, 1) end
+  local channels, height, width = image.shape[1], image.shape[2], image.shape[3]
+  if channels < 1 or channels > 4 then
+    local other = format == 'HWC' and 'CHW' or 'HWC'
+    fail("log_image: the tensor of shape %s would have %d channels, expected 1 to 4: is it {dataformats = '%s'}?", shape,
+      channels, other)
+  end
+  if math.min(height, width) < 1 or math.max(height, width) > MAX_SIDE then
+    fail('log_image: the image has %d x %d pixels, expected 1 to %d on each side', height, width, MAX_SIDE)
+  end
+  return image
+end
+
+-- Bytes of it: floating point from 0 to 1.
+local function pixels_of(image)
+  if image.dtype == 'uint8' then return image end
+  if image.dtype == 'bool' then return image:to('uint8'):mul(255) end
+  if not image:is_floating_point() then
+    fail('log_image: the dtype is %s: expected uint8, bool, or floating point from 0 to 1', tostring(image.dtype))
+  end
+  return image:float():nan_to_num(0):clamp(0, 1):mul(255):add(0.5):floor():to('uint8')
+end
+
+---Records an image: `rtrain show RUN --media` shows it. PyTorch equivalent: SummaryWriter.add_image.
+---
+---It is stored as a PNG of at most 1,000,000 bytes, once for all steps with the same pixels. Any rank may log; no other rank
+---is waited for. It waits for the disk where much is logged.
+---
+---Without `step` it is one more than the step before of that name, from 0 in each attempt; without `dataformats` 'CHW'.
+---@param name string at most 256 bytes, such as 'samples/digit'
+---@param img_tensor torch.Tensor uint8, bool, or floating point from 0 to 1 (what is outside is cut off); {c, h, w} with 1 to
+---  4 channels, or {h, w}
+---@param options? {step: integer, dataformats: 'CHW'|'HWC'|'HW'}
+---Errors: 'argument' for other tensors, and beyond the limits: 10,000 images, histograms, tables and texts and 256 MiB for
+---each rank in an attempt.
+---
+---```lua
+---local train, torch = require 'rtrain', require 'torch'
+---train.TorchTrainer({
+---  train_loop_per_worker = function()
+---    train.log_image('samples', torch.rand(3, 8, 8), {step = 1})
+---    train.report {epoch = 1}
+---  end,
+---}):fit()
+---```
+function media.log_image(name, img_tensor, options)
+  options = begin('log_image', name, options, {'step', 'dataformats'})
+  local format = args.one_of('log_image: dataformats', options.dataformats or 'CHW', FORMATS)
+  if not is_tensor(img_tensor) then fail('log_image: expected a tensor, got %s', type(img_tensor)) end
+  local image = pixels_of(planes_of(img_tensor:detach():cpu(), format)):contiguous()
+  local png = require('torch._C').data.encode_png(image, 6)
+  record('log_image', name, options.step, require 'torch.tensor_bytes'(png))
+end
+
+---Records a text, such as what a model has written: `rtrain show RUN --media` prints it. PyTorch equivalent:
+---SummaryWriter.add_text.
+---@param name string at most 256 bytes
+---@param text string UTF-8, at most 1,000,000 bytes
+---@param options? {step: integer} default one more than the step before of that name, from 0 in each attempt
+---Errors: those of log_image.
+---
+---```lua
+---local train = require 'rtrain'
+---train.TorchTrainer({
+---  train_loop_per_worker = function()
+---    train.log_text('sample', 'once upon a time', {step = 1})
+---    train.report {epoch = 1}
+---  end,
+---}):fit()
+---```
+function media.log_text(name, text, options)
+  options = begin('log_text', name, options, {'step'})
+  if type(text) ~= 'string' then fail('log_text: expected a string, got %s', type(text)) end
+  record('log_text', name, options.step, text)
+end
+
+local function flat_values(values)
+  local torch = require 'torch'
+  if is_tensor(values) then
+    if values:is_complex() then fail('log_histogram: the tensor is complex: log its :abs() or its parts') end
+    return values:detach():cpu():flatten():double()
+  end
+  if type(values) ~= 'table' then fail('log_histogram: expected a tensor or a list of numbers, got %s', type(values)) end
+  for i, value in ipairs(values) do
+    if not number.of(value) then fail('log_histogram: value %d is a %s: expected a number', i, type(value)) end
+  end
+  if #values == 0 then return torch.zeros({0}, {dtype = 'float64'}) end
+  return torch.tensor(values, {dtype = 'float64'})
+end
+
+-- Plain data of it: `edges` has one more than `counts`.
+local function histogram_of(values, bins)
+  local torch = require 'torch'
+  local finite = values:masked_select(values:isfinite())
+  local num = finite:numel()
+  if num == 0 then fail('log_histogram: there is no finite number among the %d values', values:numel()) end
+  local min, max = finite:min():item(), finite:max():item()
+  local low, high = min, max
+  if low == high then low, high = low - 0.5, high + 0.5 end
+  local width = (high - low) / bins
+  local edges = {}
+  for i = 0, bins do edges[i + 1] = i == bins and high or low + i * width end
+  return ordered.new {
+    {'edges', edges}, {'counts', torch.histc(finite, bins, low, high):tolist()}, {'num', num}, {'min', min}, {'max', max},
+    {'sum', finite:sum():item()}, {'sum_squares', finite:square():sum():item()}, {'nonfinite', values:numel() - num},
+  }
+end
+
+---Records how numbers are distributed, such as weights or gradients: `rtrain show RUN --media` draws it. PyTorch equivalent:
+---SummaryWriter.add_histogram.
+---
+---Bins of the same width from the smallest to the largest number are stored, and their counts. NaN and the infinities are
+---counted apart.
+---
+---Without `step` it is one more than the step before of that name, from 0 in each attempt; `bins` is 64, at most 512.
+---@param name string at most 256 bytes
+---@param values torch.Tensor|number[] of any shape
+---@param options? {step: integer, bins: integer}
+---Errors: those of log_image; 'argument' where no number is finite.
+---
+---```lua
+---local train, torch = require 'rtrain', require 'torch'
+---train.TorchTrainer({
+---  train_loop_per_worker = function()
+---    train.log_histogram('fc.weight', torch.randn(100), {step = 1, bins = 10})
+---    train.report {epoch = 1}
+---  end,
+---}):fit()
+---```
+function media.log_histogram(name, values, options)
+  options = begin('log_histogram', name, options, {'step', 'bins'})
+  local bins = options.bins or 64
+  if type(bins) ~= 'number' or bins % 1 ~= 0 or bins < 1 or bins > MAX_BINS then
+    fail('log_histogram: bins = %s: expected an integer from 1 to %d', tostring(bins), MAX_BINS)
+  end
+  record('log_histogram', name, options.step, histogram_of(flat_values(values), bins))
+end
+
+local function cell_of(value, row, column)
+  local kind = type(value)
+  if kind == 'number' or kind == 'string' or kind == 'boolean' then return value end
+  if is_tensor(value) and value:dim() == 0 then return value:item() end
+  fail("log_table: row %d, column '%s' is a %s: expected a number, string or boolean", row, column, kind)
+end
+
+local function rows_of(columns, rows)
+  local out = {}
+  for i = 1, list_length('log_table: rows', rows) do
+    local row = rows[i]
+    if type(row) ~= 'table' or #row > #columns then
+      fail('log_table: row %d: expected a list of %d cells, got %s', i, #columns,
+        type(row) == 'table' and #row .. ' cells' or type(row))
+    end
+    out[i] = {}
+    for j, column in ipairs(columns) do out[i][j] = cell_of(row[j], i, column) end
+  end
+  return out
+end
+
+local function named_columns(given)
+  local names, lists, num_rows = {}, {}, nil
+  for _, name in ipairs(ordered.keys_of(given)) do
+    if type(name) ~= 'string' then fail('log_table: the column %s: expected a name', tostring(name)) end
+    local values = given[name]
+    if is_tensor(values) then values = values:tolist() end
+    if type(values) ~= 'table' then fail("log_table: the column '%s' is a %s: expected a list", name, type(values)) end
+    if num_rows and num_rows ~= #values then
+      fail("log_table: the column '%s' has %d rows, '%s' has %d", name, #values, names[1], num_rows)
+    end
+    names[#names + 1], lists[#lists + 1], num_rows = name, values, #values
+  end
+  local rows = {}
+  for i = 1, num_rows or 0 do
+    rows[i] = {}
+    for j, values in ipairs(lists) do rows[i][j] = values[i] end
+  end
+  return names, rows
+end
+
+-- {columns = names, rows = lists} (W&B's `data` is another name of rows), or {name = list, …}.
+local function table_parts(given)
+  local rows = rawget(given, 'rows') or rawget(given, 'data')
+  local columns = rawget(given, 'columns')
+  if type(columns) ~= 'table' or type(rows) ~= 'table' then return named_columns(given) end
+  args.options(given, {'columns', 'rows', 'data'}, 'log_table')
+  for i, column in ipairs(columns) do
+    if type(column) ~= 'string' then fail('log_table: columns[%d] is a %s: expected a name', i, type(column)) end
+  end
+  return columns, rows
+end
+
+---Records a table: `rtrain show RUN --media` prints it. W&B equivalent: wandb.Table.
+---@param name string at most 256 bytes
+---@param table table {columns = {'digit', 'said'}, rows = {{7, 9}, {1, 1}}}, where W&B's `data` stands for rows too, or a table
+---  of columns {digit = {7, 1}, said = {9, 1}}, sorted by name; cells are numbers, strings and booleans
+---@param options? {step: integer} default one more than the step before of that name, from 0 in each attempt
+---Errors: those of log_image; 'argument' for another cell, with its row and column.
+---
+---```lua
+---local train = require 'rtrain'
+---train.TorchTrainer({
+---  train_loop_per_worker = function()
+---    train.log_table('wrong', {columns = {'digit', 'said'}, rows = {{7, 9}, {1, 4}}}, {step = 1})
+---    train.log_table('wrong', {digit = {7, 1}, said = {9, 4}})
+---    train.report {epoch = 1}
+---  end,
+---}):fit()
+---```
+function media.log_table(name, table, options)
+  options = begin('log_table', name, options, {'step'})
+  if type(table) ~= 'table' then fail('log_table: expected a table, got %s', type(table)) end
+  local columns, rows = table_parts(table)
+  if #columns == 0 then fail('log_table: the table has no column') end
+  rows = rows_of(columns, rows)
+  if #rows == 0 then rows = require('torch').list {} end
+  record('log_table', name, options.step, ordered.new {{'columns', columns}, {'rows', rows}})
+end
+
+return media

@@ -1,0 +1,224 @@
+-- rtrain/functions/report.lua: report() and get_checkpoint(), for the train function.
+
+local args = require 'base.args'
+local Checkpoint = require 'rtrain.results.checkpoint'
+local class = require 'base.class'
+local dataset_shards = require 'rtrain.functions.dataset_shards'
+local errors = require 'base.errors'
+local not_finite = require 'rtrain.session.not_finite'
+local phases = require 'base.phases'
+local plain_metrics = require 'rtrain.metrics.plain'
+local script_order = require 'rtrain.metrics.script_order'
+local session = require 'rtrain.session'
+local timing = require 'rtrain.session.timing'
+local validation = require 'rtrain.functions.validation'
+
+local report = {}
+
+local OPTIONS = {'checkpoint', 'checkpoint_dir_name', 'checkpoint_upload_mode', 'delete_local_checkpoint_after_upload',
+                 'checkpoint_upload_fn', 'validation'}
+
+local MODES = {'SYNC', 'ASYNC', 'NO_UPLOAD'}
+
+local function check_types(options)
+  if options.checkpoint ~= nil and not class.is(options.checkpoint, Checkpoint) then
+    errors.raise('argument', 'report: checkpoint is not a Checkpoint: use train.Checkpoint.from_directory(dir)')
+  end
+  local fn = options.checkpoint_upload_fn
+  if fn ~= nil and type(fn) ~= 'function' then
+    errors.raise('argument', ('report: checkpoint_upload_fn is a %s: expected a function(checkpoint, dir_name) that returns '
+      .. 'a Checkpoint'):format(type(fn)))
+  end
+  local delete = options.delete_local_checkpoint_after_upload
+  if delete ~= nil and type(delete) ~= 'boolean' then
+    errors.raise('argument', ('report: delete_local_checkpoint_after_upload is a %s: expected true or false')
+      :format(type(delete)))
+  end
+  if options.checkpoint_upload_mode ~= nil then
+    args.one_of('report: checkpoint_upload_mode', options.checkpoint_upload_mode, MODES)
+  end
+end
+
+local function check_options(options)
+  options = args.options(options, OPTIONS, 'report')
+  check_types(options)
+  if options.validation and options.checkpoint == nil then
+    errors.raise('argument', 'report: validation without a checkpoint: there is nothing to validate')
+  end
+  return options
+end
+
+-- Whether the folder is one of train.tempdir, which an upload may have as its own.
+local function is_temporary(state, path)
+  local known = state.tempdirs[path]
+  if known ~= 'taken' then return known == true end
+  errors.raise('argument', ('report: %s is being uploaded as the checkpoint of an earlier report of mode ASYNC'):format(path))
+end
+
+-- With ASYNC the folder outlives the function of train.tempdir.
+local function give_away(state, path, options)
+  if options.checkpoint_upload_mode == 'ASYNC' and is_temporary(state, path) then state.tempdirs[path] = 'taken' end
+end
+
+-- The trainer's metadata in the checkpoint's, as far as that has no value of its own.
+local function add_metadata(state, checkpoint)
+  if checkpoint == nil or checkpoint.filesystem or next(state.metadata) == nil then return end
+  local own = checkpoint:get_metadata()
+  local merged, is_changed = own, false
+  for name, value in next, state.metadata do
+    if own[name] == nil then merged[name], is_changed = value, true end
+  end
+  if is_changed then checkpoint:set_metadata(merged) end
+end
+
+-- What the host is given.
+local function host_options(state, options)
+  local mode = options.checkpoint_upload_mode or 'SYNC'
+  local delete = options.delete_local_checkpoint_after_upload
+  if delete == nil then delete = mode == 'ASYNC' end
+  local path = options.checkpoint and options.checkpoint.path
+  return {
+    checkpoint = path,
+    temporary = path ~= nil and is_temporary(state, path) and mode ~= 'NO_UPLOAD',
+    checkpoint_dir_name = options.checkpoint_dir_name,
+    checkpoint_upload_mode = mode,
+    delete_local_checkpoint_after_upload = delete,
+    validation = validation.spec(options.validation, state.validation_config),
+  }
+end
+
+local function check_uploaded(uploaded)
+  if class.is(uploaded, Checkpoint) then return uploaded end
+  errors.raise('argument', ('report: checkpoint_upload_fn must return a Checkpoint, the one that is to be registered; it '
+    .. 'returned %s'):format(uploaded == nil and 'nil' or 'a ' .. type(uploaded)))
+end
+
+-- Calls the user's function between the two halves of a report; the other ranks learn when it fails.
+local function upload_with(fn, worker, state, metrics, options, checkpoint)
+  local name = worker.begin_upload(metrics, options)
+  local temporary
+  local ok, uploaded = xpcall(function()
+    local given = check_uploaded(fn(checkpoint, name))
+    temporary = is_temporary(state, given.path)
+    return given
+  end, errors.wrap)
+  if not ok then
+    worker.fail_upload(uploaded)
+    error(uploaded, 0)
+  end
+  worker.end_upload(uploaded.path, temporary)
+  give_away(state, uploaded.path, options)
+end
+
+local function send(state, metrics, options)
+  local worker = require 'rtrain._worker'
+  if options == nil then return worker.report(metrics) end
+  options = check_options(options)
+  add_metadata(state, options.checkpoint)
+  local fn = options.checkpoint_upload_fn
+  if fn and options.checkpoint and options.checkpoint_upload_mode ~= 'NO_UPLOAD' then
+    return upload_with(fn, worker, state, metrics, host_options(state, options), options.checkpoint)
+  end
+  options = host_options(state, options)
+  worker.report(metrics, options)
+  if options.checkpoint then give_away(state, options.checkpoint, options) end
+end
+
+---@class ReportOptions
+---@field checkpoint? Checkpoint
+---@field checkpoint_dir_name? string the folder under checkpoints/, else checkpoint_000000 and so on; rank 0's name counts
+---@field checkpoint_upload_mode? 'SYNC'|'ASYNC'|'NO_UPLOAD' default SYNC
+---@field delete_local_checkpoint_after_upload? boolean default true for ASYNC, else false; without effect with NO_UPLOAD
+---@field checkpoint_upload_fn? fun(checkpoint: Checkpoint, dir_name: string): Checkpoint called in place of the copying, by the
+---  train function's own thread in every mode, since no other one may run Lua; it returns the Checkpoint to register, a folder
+---  inside the run's. Without effect with NO_UPLOAD
+---@field validation? boolean|ValidationTaskConfig have it validated alongside the training, by the trainer's validation_config
+
+---Reports metrics, and a checkpoint if there is one. Every rank calls it equally often; rank 0's metrics are the run's.
+---Without a checkpoint it returns at once. With one, the checkpoint is committed when every rank has made the report of this
+---number and all that they brought is staged; in the modes SYNC and NO_UPLOAD report() returns then, in ASYNC at once. One
+---upload is under way at a time: the next report with a checkpoint waits for the one before. Uploads that still run when the
+---train function returns are waited for.
+---
+---A rank's files are copied (SYNC, ASYNC) before they count; a folder of train.tempdir is moved instead, and is not there any
+---more afterwards. Files of all ranks are merged into one folder; of files with the same name the lowest rank's is kept, with
+---a warning when they differ.
+---@param metrics table plain data; 0-dim tensors are converted. They are shown in the order in which the script writes them
+---@param options? ReportOptions
+---Ray equivalent: ray.train.report. Raises code 'argument' for what is not plain data and 'checkpoint', 'environment' or
+---'timeout' when the checkpoint cannot be committed; an upload of mode ASYNC that fails ends the attempt with that error.
+---
+---```lua
+---local torch, train = require 'torch', require 'rtrain'
+---local result = train.TorchTrainer({
+---  train_loop_per_worker = function(config)
+---    for epoch = 1, config.epochs do
+---      train.tempdir(function(dir)
+---        torch.save({epoch = epoch}, dir .. '/state.pt')
+---        train.report({epoch = epoch}, {checkpoint = train.Checkpoint.from_directory(dir)})
+---      end)
+---    end
+---  end,
+---  train_loop_config = {epochs = 3},
+---}):fit()
+---assert(result.metrics.epoch == 3 and #result.metrics_dataframe == 3)
+---assert(torch.load(result.checkpoint.path .. '/state.pt').epoch == 3)
+---```
+function report.report(metrics, options)
+  local state = session.get('train.report()')
+  local plain = plain_metrics(metrics, 'report')
+  not_finite.see_metrics(plain)
+  local depth = phases.enter(phases.CHECKPOINT)
+  send(state, script_order(plain, 2), options)
+  phases.leave(depth)
+  dataset_shards.record(state)
+  timing.record(state)
+  if state.pump then state.pump() end
+  if state.trial then state.trial:after_report(plain, options ~= nil and options.checkpoint ~= nil) end
+  if state.probe then state.probe:after_report() end
+end
+
+---A report of rank 0 that counts as one of every rank; none of them makes one of its own. Without a checkpoint.
+---@param metrics table plain data, in its order
+---Raises code 'argument' for what is too large.
+function report.report_for_all(metrics)
+  local state = session.get('a status')
+  not_finite.see_metrics(metrics)
+  require('rtrain._worker').report(metrics, {is_for_all = true})
+  if state.trial then state.trial:after_report(metrics, false) end
+end
+
+---The checkpoint to go on from: the one the attempt started with, then the last one that this rank attached itself and that
+---is committed. Behind a report of mode ASYNC that may still be the one before.
+---Ray equivalent: ray.train.get_checkpoint.
+---@return Checkpoint? checkpoint nil when there is none
+---
+---```lua
+---local torch, train = require 'torch', require 'rtrain'
+---local result = train.TorchTrainer({
+---  train_loop_per_worker = function()
+---    local first = 1
+---    local checkpoint = train.get_checkpoint()
+---    if checkpoint then
+---      first = checkpoint:with_directory(function(dir) return torch.load(dir .. '/state.pt').epoch end) + 1
+---    end
+---    for epoch = first, 3 do
+---      if epoch == 3 and first == 1 then error('lost half way') end
+---      train.tempdir(function(dir)
+---        torch.save({epoch = epoch}, dir .. '/state.pt')
+---        train.report({epoch = epoch, first = first}, {checkpoint = train.Checkpoint.from_directory(dir)})
+---      end)
+---    end
+---  end,
+---  run_config = train.RunConfig {failure_config = train.FailureConfig {max_failures = 1}},
+---}):fit()
+---assert(result.metrics.epoch == 3 and result.metrics.first == 3)
+---```
+function report.get_checkpoint()
+  local state = session.get('train.get_checkpoint()')
+  local own = require('rtrain._worker').last_checkpoint()
+  if own and not (state.checkpoint and state.checkpoint.path == own) then state.checkpoint = Checkpoint(own) end
+  return state.checkpoint
+end
+
+return report

@@ -1,0 +1,45 @@
+-- rtrain/functions/validation.lua: what report() asks for, and the process that validates one checkpoint.
+
+local Checkpoint = require 'rtrain.results.checkpoint'
+local class = require 'base.class'
+local errors = require 'base.errors'
+
+local validation = {}
+
+local function merged(defaults, given)
+  local out = {}
+  for key, value in next, defaults or {} do out[key] = value end
+  for key, value in next, given or {} do out[key] = value end
+  return out
+end
+
+---What the validation of a report is called with, as plain data; nil for none.
+---@param wanted boolean|table|nil the option `validation` of report(): true or a ValidationTaskConfig
+---@param config? table the trainer's validation_config
+---@return table? spec {fn_kwargs, timeout_s}
+function validation.spec(wanted, config)
+  if not wanted then return nil end
+  local ValidationTaskConfig = require('rtrain.config.validation').ValidationTaskConfig
+  if config == nil then
+    errors.raise('argument', 'report: validation: the trainer has no validation_config = train.ValidationConfig {fn = …}')
+  end
+  if wanted == true then return {fn_kwargs = merged(config.task_config.fn_kwargs), timeout_s = config.task_config.timeout_s} end
+  if not class.is(wanted, ValidationTaskConfig) then
+    errors.raise('argument', 'report: validation is true or a train.ValidationTaskConfig')
+  end
+  return {fn_kwargs = merged(config.task_config.fn_kwargs, wanted.fn_kwargs), timeout_s = wanted.timeout_s}
+end
+
+---Validates the checkpoint that the process was started for.
+---@param job table what travelled with the train function
+---@param wanted {checkpoint: string, fn_kwargs: table}
+---@return table metrics plain data
+function validation.run(job, wanted)
+  local metrics = job.validation_config.fn(Checkpoint(wanted.checkpoint), wanted.fn_kwargs or {})
+  if type(metrics) ~= 'table' then
+    errors.raise('user', ('the validation function returned %s, expected a table of metrics'):format(type(metrics)))
+  end
+  return require 'rtrain.metrics.plain'(metrics, 'the validation function')
+end
+
+return validation

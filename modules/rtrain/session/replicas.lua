@@ -1,0 +1,36 @@
+-- rtrain/session/replicas.lua: says that the ranks of a run train a model each, where nothing is exchanged between them.
+--
+-- Looks at the first step of an optimizer, and where there were collectives before it at that optimizer's second one; then at
+-- nothing any more.
+
+local hooks = require 'torch.optim.hooks'
+local warnings = require 'base.warnings'
+
+local replicas = {}
+
+local function warn(world_size)
+  warnings.warn(('no gradient was exchanged between the ranks before this step: each of the %d trains a model of its own. '
+    .. 'Write model = train.torch.prepare_model(model), and give the optimizer that one\'s parameters'):format(world_size))
+end
+
+---Begins to watch the train function's optimizers.
+---@param state table the session's
+function replicas.begin(state)
+  local context = state.context
+  if state.kind ~= 'torch' or context.world_size == 1 or context.world_rank ~= 0 or state.is_joining then return end
+  local num_collectives = require('rtrain._elastic').num_collectives
+  local first, before
+  hooks.watch_steps(function(optimizer)
+    local count = num_collectives()
+    if first == nil then first, before = optimizer, 0 elseif first ~= optimizer then return end
+    local is_alone, is_decided = count == before, before > 0
+    before = count
+    if is_alone or is_decided then replicas.finish() end
+    if is_alone then warn(context.world_size) end
+  end)
+end
+
+---Looks at no further step: the script wants a model for each rank, or it is over.
+function replicas.finish() hooks.watch_steps(nil) end
+
+return replicas

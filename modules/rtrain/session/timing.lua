@@ -1,0 +1,37 @@
+-- rtrain/session/timing.lua: what this rank's train function spends its time on, among the series of its run.
+
+local monotonic = require('base._system').monotonic
+
+local timing = {}
+
+-- Seconds between two records, so that a report costs no more.
+local RECORD_S = 0.5
+
+local NAMES = {'data', 'forward', 'backward', 'optimizer', 'communication', 'checkpoint', 'other'}
+
+local recorded = setmetatable({}, {__mode = 'k'})  -- state → when
+
+-- Nothing of a train function that has none of these phases.
+local function points_of(seconds)
+  local points, is_training = {}, false
+  for _, name in ipairs(NAMES) do
+    points[('time/%s_s'):format(name)] = seconds[name]
+    is_training = is_training or name ~= 'other' and name ~= 'checkpoint' and seconds[name] > 0
+  end
+  return is_training and points or nil
+end
+
+---Writes where the time went so far into the run's record, unless it was done a moment ago.
+---@param state table the session's
+---@param is_last? boolean it is done in any case
+function timing.record(state, is_last)
+  local now = monotonic()
+  if not (is_last or now >= (recorded[state] or 0) + RECORD_S) then return end
+  recorded[state] = now
+  local host = require 'rtrain._worker'
+  local seconds, steps = host.phase_seconds()
+  local points = points_of(seconds)
+  if points then host.log_own(points, steps) end
+end
+
+return timing
