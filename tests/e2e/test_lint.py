@@ -110,6 +110,49 @@ def test_a_room_that_is_not_in_the_table_is_named(lint, readme):
     )
 
 
+LUA_ROOMS = """# modules/torch: rooms
+
+## Rooms
+
+Each may include those above it.
+
+| folder | holds |
+|---|---|
+| `tensor/` | what may require nothing of the others |
+| `nn/` | what may require tensor/ |
+| (here) | what may require both |
+| `tools/` | what may require all |
+"""
+
+
+def test_a_room_of_lua_that_requires_one_below_it_is_named(lint):
+    modules = {
+        "init.lua": "local tools = {shown = 'torch.tools.shown'}\nreturn {name = 'torch', tools = tools}",
+        "nn.lua": "return require 'torch.nn.linear'",
+        "nn/linear.lua": "require 'torch.tensor.size'\nreturn {owner = 'torch'}",
+        "tensor/size.lua": "return function() return require('torch.nn') end",
+        "tensor/init.lua": "require 'torch.tensor.size'\nlocal torch = require 'torch'",
+        "tools/shown.lua": "require 'torch'\nrequire 'torch.nn'\nrequire 'torch.tensor'",
+    }
+    found = wrong_lines(
+        lint, {"modules/torch/README.md": LUA_ROOMS, **{f"modules/torch/{name}": text for name, text in modules.items()}}
+    )
+    by_table = "by the table of modules/torch/README.md it may require only"
+    assert found == {
+        "modules/torch/init.lua": (1, f"requires 'torch.tools.shown': {by_table} tensor nn (here)"),
+        "modules/torch/tensor/size.lua": (1, f"requires 'torch.nn': {by_table} tensor"),
+        "modules/torch/tensor/init.lua": (2, f"requires 'torch': {by_table} tensor"),
+    }
+
+
+def test_a_room_of_lua_that_is_not_in_the_table_is_named(lint):
+    files = {"modules/torch/README.md": LUA_ROOMS, "modules/torch/late/a.lua": "return {}\n"}
+    assert lint("lint-layers", files) == (
+        1,
+        "modules/torch/late/a.lua:1: modules/torch/late is not in the table of rooms of modules/torch/README.md\n",
+    )
+
+
 LIBRARIES = [
     ("lua", "ATen/Tensor.h"),
     ("cli", "torch/csrc/autograd/engine.h"),
