@@ -75,7 +75,7 @@ local function print_files(folder, files, num_stubs)
 end
 
 ---Runs the command: writes the files and prints them. Raises code 'usage' where the folder has one of them, before anything
----is written.
+---is written; 'environment' where one cannot be written, and removes the others.
 ---@param request {template: string, folder: string}
 function project.run(request)
   local folder = request.folder:match '^(.-)/*$'
@@ -83,9 +83,18 @@ function project.run(request)
   local title = system.absolute(folder):match '([^/]+)/*$' or 'rtrain'
   local files = project.files(request.template, title)
   refuse_files(folder, files)
-  system.make_folders(folder)
-  for _, file in ipairs(files) do write_file(folder .. '/' .. file.path, file.text) end
-  print_files(folder, files, require('rtrain.doc.stubs').write(folder .. '/' .. STUBS))
+  local had_stubs, stubs = system.path_kind(folder .. '/' .. STUBS), require 'rtrain.doc.stubs'
+  local written, num_stubs = xpcall(function()
+    system.make_folders(folder)
+    for _, file in ipairs(files) do write_file(folder .. '/' .. file.path, file.text) end
+    return stubs.write(folder .. '/' .. STUBS)
+  end, errors.wrap)
+  if not written then
+    for _, file in ipairs(files) do os.remove(folder .. '/' .. file.path) end
+    if not had_stubs then system.remove_tree(folder .. '/' .. STUBS) end
+    error(num_stubs, 0)
+  end
+  print_files(folder, files, num_stubs)
 end
 
 return project

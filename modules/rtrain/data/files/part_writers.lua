@@ -44,9 +44,11 @@ end
 ---Gives the file its name.
 function Part:publish()
   if self.file == io.stdout then return check_write(self.path, io.stdout:flush()) end
-  check_write(self.path, self.file:close())
+  local ok, why = self.file:close()
   self.file = nil
-  if self.hidden then check_write(self.path, os.rename(self.hidden, self.path)) end
+  if ok and self.hidden then ok, why = os.rename(self.hidden, self.path) end
+  if not ok and self.hidden then os.remove(self.hidden) end
+  check_write(self.path, ok, why)
 end
 
 local JsonPart = setmetatable({}, {__index = Part})

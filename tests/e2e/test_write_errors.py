@@ -1,0 +1,127 @@
+"""Whoever writes a file to a disk that is full, or fails, gets an error with the file's name, and what was there stays.
+
+The store, checkpoints and logs of a run are in test_fault_storage.py and test_fault_sweep.py.
+"""
+
+import os
+import shutil
+
+import pytest
+
+from conftest import Rtrain, leftovers
+
+TRAINED = """
+local torch, train = require 'torch', require 'rtrain'
+train.TorchTrainer {
+  train_loop_per_worker = function()
+    local model = torch.nn.Linear(3, 1)
+    for i = 1, 3 do
+      train.tempdir(function(dir)
+        torch.save({model = model:state_dict()}, dir .. '/model.pt')
+        train.report({loss = 1 / i}, {checkpoint = train.Checkpoint.from_directory(dir)})
+      end)
+    end
+  end,
+  run_config = train.RunConfig {name = 'run'},
+}:fit()
+"""
+
+# What fails: by day one of them for each writer, all of them with RTRAIN_TEST_WRITES=all.
+CALLS = ["write|pwrite|copy_file_range", "rename", "fsync|fdatasync"]
+ALL = os.environ.get("RTRAIN_TEST_WRITES") == "all"
+
+LUA = {
+    "x.pt": "torch.save({x = torch.zeros(5000)}, path)",
+    "x.safetensors": "torch.save_safetensors({x = torch.zeros(5000)}, path)",
+    "async.pt": "require('rtrain').async_save({x = torch.zeros(5000)}, path):result()",
+    "x.png": "vision.io.write_png(torch.zeros({3, 80, 80}, {dtype = 'uint8'}):random_(0, 255), path)",
+    "parquet/": "data.range(5000):write_parquet(path)",
+    "csv/": "data.range(5000):write_csv(path)",
+    "json/": "data.range(5000):write_json(path)",
+    "numpy/": "data.range(5000):write_numpy(path, {column = 'id'})",
+}
+
+COMMANDS = {
+    "x.csv": ("export", "run", "-o"),
+    "x.jsonl": ("export", "run", "--format", "json", "-o"),
+    "x.parquet": ("export", "run", "--format", "parquet", "-o"),
+    "x.html": ("export", "run", "--html", "-o"),
+    "events/": ("export", "run", "--format", "tensorboard", "-o"),
+    "x.svg": ("plot", "run", "loss", "-o"),
+    "plot.png": ("plot", "run", "loss", "-o"),
+    "model.safetensors": ("checkpoints", "export", "run", "--safetensors", "-o"),
+    "bundled": ("bundle", "train.lua", "-o"),
+    "project/": ("init", "blank"),
+}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    rtrain = Rtrain(tmp_path_factory.mktemp("results"))
+    rtrain.run_ok(TRAINED, "-q")
+    shutil.rmtree(rtrain.runtime)
+    return rtrain.storage
+
+
+def write(rtrain, name, path):
+    """Runs the writer of that name."""
+    if name in COMMANDS:
+        rtrain.script(TRAINED)
+        return rtrain(*COMMANDS[name], path)
+    head = "local torch, data, vision = require 'torch', require 'rtrain.data', require 'vision' local path = arg[1]\n"
+    return rtrain("exec", rtrain.script(head + LUA[name], "write.lua"), path)
+
+
+def check_refused(result, reason, path, name):
+    told = result.stdout + result.stderr
+    assert result.returncode == 4, told
+    assert reason in result.stderr and str(path) in result.stderr, told
+    assert "bug of rtrain" not in told
+    if name in LUA:
+        assert "write.lua:2" in result.stderr, told
+
+
+# fault: disk full for what a script or a command writes
+@pytest.mark.parametrize("name", [*LUA, *COMMANDS])
+def test_a_full_disk(trained, small_disk, name):
+    rtrain, disk = trained, small_disk("64k")
+    path = disk / name.rstrip("/")
+    if not name.endswith("/"):
+        path.write_text("old")
+    with open(disk / "filler", "wb", buffering=0) as file, pytest.raises(OSError):
+        while True:
+            file.write(bytes(4096))
+    check_refused(write(rtrain, name, path), "No space left on device", path, name)
+    left = [each for each in leftovers(disk) if each != "filler"]
+    if name.endswith("/"):
+        assert [each for each in left if (disk / each).is_file()] == []
+    else:
+        assert left == [name] and path.read_text() == "old"
+
+
+# fault: the disk fails under what a script or a command writes
+@pytest.mark.parametrize("name", [*LUA, *COMMANDS])
+def test_a_disk_that_fails(trained, name):
+    rtrain, folder = trained, trained.folder / "broken"
+    folder.mkdir()
+    path = folder / name.rstrip("/")
+    if not name.endswith("/"):
+        path.write_text("old")
+    for call in CALLS if ALL else [CALLS[[*LUA, *COMMANDS].index(name) % len(CALLS)]]:
+        log = rtrain.folder / "faults"
+        log.unlink(missing_ok=True)
+        rtrain.fail_calls(f"{call}:1+:EIO:path=/broken/", RTRAIN_FAULTIO_LOG=str(log))
+        result = write(rtrain, name, path)
+        if not log.exists():
+            assert result.returncode == 0, result.stderr  # it makes no such call
+            if name.endswith("/"):
+                shutil.rmtree(path)
+            else:
+                path.write_text("old")
+            continue
+        check_refused(result, "Input/output error", path, name)
+        if name.endswith("/"):
+            assert [each for each in leftovers(folder) if (folder / each).is_file()] == [], call
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            assert leftovers(folder) == [name] and path.read_text() == "old", call
