@@ -216,3 +216,94 @@ def test_a_sweep_stops_a_trial_that_posts(rtrain, python):
     assert "reports\t1\t9\nreports\t2\t3\n" in result.stdout, result.stdout + result.stderr
     result = rtrain.run(text, "--", "2")
     assert "only rank 0 reports, and the scheduler of this sweep needs all 2 ranks to" in result.stderr, result.stderr
+
+
+ATTACKS = """
+    import socket, threading, time
+    from urllib.parse import urlparse
+
+    ADDRESS = (urlparse(URL).hostname, urlparse(URL).port)
+    PATH = urlparse(URL).path
+    TOKEN = open(os.environ["KUBEFLOW_TRAINER_SERVER_TOKEN"]).read().strip()
+
+    def request(body, *headers, method="POST", target=PATH, version="1.1"):
+        lines = [f"{method} {target} HTTP/{version}", "Host: x", f"Authorization: Bearer {TOKEN}", *headers]
+        lines.append(f"Content-Length: {len(body)}")
+        return ("\\r\\n".join(lines) + "\\r\\n\\r\\n").encode() + body
+
+    def connect():
+        peer = socket.create_connection(ADDRESS, timeout=30)
+        return peer
+
+    def answer(data, wait_for=b"HTTP/1.1 "):
+        with connect() as peer:
+            try:
+                peer.sendall(data)
+                received = b""
+                while more := peer.recv(65536):
+                    received += more
+            except ConnectionResetError:
+                pass
+            return received
+
+    def body_of(step):
+        metrics = [{"name": "step", "value": str(step)}]
+        return json.dumps({"trainerStatus": {"metrics": metrics}}).encode()
+
+"""
+
+
+# fault: hostile clients of a status endpoint
+def test_clients_that_mean_harm_disturb_nobody(rtrain, python):
+    """Slow ones, floods, headers without end, requests one behind the other: each has an answer or an end."""
+    script = python(
+        textwrap.dedent(ATTACKS)
+        + textwrap.dedent("""
+        close = "Connection: close"
+        for status, data in [
+            (431, request(b"", "X: " + "x" * 100000)), (431, request(b"", *["X: y"] * 101)), (431, b"GET /" + b"x" * 100000),
+            (400, b"\\x00" * 100 + b"\\r\\n\\r\\n"),
+            (400, b"\\x16\\x03\\x01\\x02\\x00\\x01" * 20 + b"\\r\\n\\r\\n"),
+            (405, request(b"", close, method="GET")),
+            (405, request(b"", close, method="DELETE")), (404, request(b"", close, target="/")),
+            (400, request(b"0\\r\\n\\r\\n", "Transfer-Encoding: chunked")), (400, request(b"", version="1.0")),
+            (400, request(b"", "Host: other")), (413, request(b"", close).replace(b"Length: 0", b"Length: 99999999999")),
+            (400, request(b"", close).replace(b"Length: 0", b"Length: -1")),
+            (400, request(b"", close).replace(b"Length: 0", b"Length: 99999999999999999999999")),
+            (401, request(b"", close).replace(TOKEN.encode(), b"x" * 5000)),
+        ]:
+            received = answer(data)
+            assert received.startswith(f"HTTP/1.1 {status} ".encode()), (status, data[:80], received[:200])
+
+        # More than it takes at a time, and they only wait; some say a byte now and then.
+        idle = [connect() for _ in range(60)]
+        assert post(1, {"step": 0}) == 200
+        slow = connect()
+        begun = time.monotonic()
+        try:
+            for byte in request(b""):
+                slow.sendall(bytes([byte]))
+                time.sleep(0.1)
+            slow.recv(100)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        assert time.monotonic() - begun < 15
+        assert post(2, {"step": 1}) == 200
+
+        # Ten in one piece, each answered, in their order.
+        received = answer(b"".join(request(body_of(step)) for step in range(2, 11)) + request(body_of(11), close))
+        assert received.count(b"HTTP/1.1 200 ") == 10, received
+
+        # Nobody waits for the answer: what is accepted is a report, the rest is refused, and nothing piles up.
+        for round in range(40):
+            peers = [connect() for _ in range(10)]
+            for peer in peers:
+                peer.sendall(request(body_of(12) + b" " * 60000))
+            for peer in peers:
+                peer.close()
+        assert post(100, {"step": 13}) == 200
+    """)
+    )
+    launched(rtrain, script)
+    steps = [report["step"] for report in rtrain.reports("run") if "step" in report]
+    assert steps[:12] == list(range(12)) and 13 in steps and set(steps[12:]) <= {12, 13}
