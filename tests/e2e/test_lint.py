@@ -135,7 +135,8 @@ def test_a_room_of_lua_that_requires_one_below_it_is_named(lint):
         "tools/shown.lua": "require 'torch'\nrequire 'torch.nn'\nrequire 'torch.tensor'",
     }
     found = wrong_lines(
-        lint, {"modules/torch/README.md": LUA_ROOMS, **{f"modules/torch/{name}": text for name, text in modules.items()}}
+        lint,
+        {"modules/torch/README.md": LUA_ROOMS, **{f"modules/torch/{name}": text for name, text in modules.items()}},
     )
     by_table = "by the table of modules/torch/README.md it may require only"
     assert found == {
