@@ -2,7 +2,7 @@
 
 local closure = require 'base._closure'
 local collectives = require 'horovod.collectives'
-local bytes_of = require 'torch.tensor_bytes'
+local bytes_of = require 'torch.tensor.tensor_bytes'
 local class = require 'base.class'
 local errors = require 'base.errors'
 local is_list = require 'base.is_list'

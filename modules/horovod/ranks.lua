@@ -1,6 +1,6 @@
 -- horovod/ranks.lua: who this process is among the ranks.
 
-local default_group = require 'torch.default_group'
+local default_group = require 'torch.distributed.default_group'
 local dist = require 'torch.distributed'
 local errors = require 'base.errors'
 local session = require 'rtrain.session'

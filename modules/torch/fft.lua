@@ -1,2 +1,2 @@
 -- torch/fft.lua: torch.fft: every operator that ATen calls fft_….
-return require 'torch.prefixed'('torch.fft', 'fft_')
+return require 'torch.functions.prefixed'('torch.fft', 'fft_')

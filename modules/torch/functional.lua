@@ -5,8 +5,8 @@
 
 local args = require 'base.args'
 local errors = require 'base.errors'
-local aten = require 'torch.aten'
-local checks = require 'torch.checks'
+local aten = require 'torch.functions.aten'
+local checks = require 'torch.functions.checks'
 local C = require 'torch._C'
 
 local functional = {}
@@ -196,9 +196,9 @@ function functional.to_sparse_coo(input) return aten.to_sparse(input) end
 
 return require 'base.namespace'('torch.functional', {
   files = {
-    {'torch.products', 'chain_matmul', 'einsum', 'tensordot'},
-    {'torch.unique', 'unique', 'unique_consecutive'},
-    {'torch.spectrogram', 'stft'},
-    {'torch.factorizations', 'svd_lowrank', 'pca_lowrank', 'lu'},
+    {'torch.functions.products', 'chain_matmul', 'einsum', 'tensordot'},
+    {'torch.functions.unique', 'unique', 'unique_consecutive'},
+    {'torch.functions.spectrogram', 'stft'},
+    {'torch.functions.factorizations', 'svd_lowrank', 'pca_lowrank', 'lu'},
   },
 }, functional)

@@ -5,12 +5,12 @@
 
 local errors = require 'base.errors'
 
-errors.locals = require 'torch.local_tensors'
+errors.locals = require 'torch.tensor.local_tensors'
 
 local torch = {}
 
 -- A dtype is its name.
-local dtypes = require 'torch.dtypes'
+local dtypes = require 'torch.tensor.dtypes'
 for _, list in ipairs{dtypes.NAMES, dtypes.CONSTANTS} do
   for _, name in ipairs(list) do torch[name] = name end
 end
@@ -46,24 +46,24 @@ local SUBMODULES = {
 local FILES = {
   {'torch.functional', 'broadcast_tensors', 'broadcast_shapes', 'atleast_1d', 'atleast_2d', 'atleast_3d', 'meshgrid',
    'cartesian_prod', 'block_diag', 'cdist', 'norm', 'nonzero', 'split', 'unravel_index'},
-  {'torch.products', 'chain_matmul', 'einsum', 'tensordot'},
-  {'torch.sparse_products', 'spmm', 'dsmm', 'hsmm', 'saddmm'},
-  {'torch.unique', 'unique', 'unique_consecutive'},
-  {'torch.spectrogram', 'stft'},
-  {'torch.factorizations', 'svd_lowrank', 'pca_lowrank', 'lu'},
-  {'torch.creation', 'as_tensor', 'asarray', 'frombuffer'},
-  {'torch.sparse_tensors', 'sparse_coo_tensor', 'sparse_csr_tensor', 'sparse_csc_tensor', 'sparse_bsr_tensor',
+  {'torch.functions.products', 'chain_matmul', 'einsum', 'tensordot'},
+  {'torch.functions.sparse_products', 'spmm', 'dsmm', 'hsmm', 'saddmm'},
+  {'torch.functions.unique', 'unique', 'unique_consecutive'},
+  {'torch.functions.spectrogram', 'stft'},
+  {'torch.functions.factorizations', 'svd_lowrank', 'pca_lowrank', 'lu'},
+  {'torch.functions.creation', 'as_tensor', 'asarray', 'frombuffer'},
+  {'torch.functions.sparse_tensors', 'sparse_coo_tensor', 'sparse_csr_tensor', 'sparse_csc_tensor', 'sparse_bsr_tensor',
    'sparse_bsc_tensor', 'sparse_compressed_tensor'},
-  {'torch.dtypes', 'finfo', 'iinfo', 'typename'},
-  {'torch.printing', 'set_printoptions', 'get_printoptions'},
-  {'torch.memory', 'memory_summary'},
+  {'torch.tensor.dtypes', 'finfo', 'iinfo', 'typename'},
+  {'torch.tensor.printing', 'set_printoptions', 'get_printoptions'},
+  {'torch.functions.memory', 'memory_summary'},
   {'torch.amp.grad_scaler', 'GradScaler'},
   {'torch.amp.autocast', 'autocast', 'is_autocast_enabled', 'set_autocast_enabled', 'get_autocast_dtype',
    'set_autocast_dtype', 'is_autocast_cache_enabled', 'set_autocast_cache_enabled', 'clear_autocast_cache'},
-  {'torch.deepcopy', 'deepcopy'},
-  {'torch.items', 'items', 'keys'},
+  {'torch.tensor.deepcopy', 'deepcopy'},
+  {'torch.tensor.items', 'items', 'keys'},
   {'torch.serialization', 'save', 'load', 'save_safetensors', 'load_safetensors', 'load_numpy'},
-  {'torch.settings', 'set_deterministic_debug_mode', 'get_deterministic_debug_mode', 'set_default_device',
+  {'torch.functions.settings', 'set_deterministic_debug_mode', 'get_deterministic_debug_mode', 'set_default_device',
    'get_default_device'},
 }
 local file_of = {}

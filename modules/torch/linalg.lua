@@ -1,2 +1,2 @@
 -- torch/linalg.lua: torch.linalg: every operator that ATen calls linalg_….
-return require 'torch.prefixed'('torch.linalg', 'linalg_')
+return require 'torch.functions.prefixed'('torch.linalg', 'linalg_')

@@ -4,14 +4,14 @@ local methods = {}
 
 local FILES = {
   {'torch.functional', 'norm', 'nonzero', 'to_sparse_coo'},
-  {'torch.rows', 'iter', 'len'},
-  {'torch.unique', 'unique', 'unique_consecutive'},
-  {'torch.spectrogram', 'stft'},
-  {'torch.factorizations', 'lu'},
-  {'torch.creation', 'new_tensor'},
-  {'torch.dtypes', 'type'},
-  {'torch.elementwise', 'apply_', 'map_', 'map2_'},
-  {'torch.storages', 'storage', 'untyped_storage'},
+  {'torch.tensor.rows', 'iter', 'len'},
+  {'torch.functions.unique', 'unique', 'unique_consecutive'},
+  {'torch.functions.spectrogram', 'stft'},
+  {'torch.functions.factorizations', 'lu'},
+  {'torch.functions.creation', 'new_tensor'},
+  {'torch.tensor.dtypes', 'type'},
+  {'torch.functions.elementwise', 'apply_', 'map_', 'map2_'},
+  {'torch.tensor.storages', 'storage', 'untyped_storage'},
   {'torch.cuda.streams', 'record_stream'},
 }
 

@@ -2,7 +2,7 @@
 -- x:to_sparse_csr() and torch.sparse_coo_tensor(indices, values, size).
 
 local args = require 'base.args'
-local aten = require 'torch.aten'
+local aten = require 'torch.functions.aten'
 
 local sparse = {}
 

@@ -3,7 +3,7 @@
 local args = require 'base.args'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
-local aten = require 'torch.aten'
+local aten = require 'torch.functions.aten'
 local C = require 'torch._C'
 
 local testing = {}

@@ -163,7 +163,7 @@ function TestDtypes:test_type_names()
 end
 
 function TestDtypes:test_every_dtype_converts_both_ways()
-  for _, name in ipairs(require('torch.dtypes').NAMES) do
+  for _, name in ipairs(require('torch.tensor.dtypes').NAMES) do
     local x = torch.ones(2):to(name)
     lu.assertEquals(x.dtype, name)
     lu.assertEquals((x:is_complex() and x.real or x):to(torch.float64):tolist(), {1, 1})

@@ -81,7 +81,7 @@ local function picture_of(tensor, size)
     planes = torch.nn.functional.interpolate(planes, {size = {rows, columns}, mode = 'area'})
     image = planes:squeeze(0):permute(1, 2, 0):round():clamp(0, 255):to('uint8')
   end
-  return {width = columns, height = rows, pixels = require 'torch.tensor_bytes'(image)}
+  return {width = columns, height = rows, pixels = require 'torch.tensor.tensor_bytes'(image)}
 end
 
 -- Columns, rows and pictures of a dataset.

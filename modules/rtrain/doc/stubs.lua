@@ -37,7 +37,7 @@ local function first_line(path)
 end
 
 local is_dtype = {}
-for _, name in ipairs(require('torch.dtypes').NAMES) do is_dtype[name] = true end
+for _, name in ipairs(require('torch.tensor.dtypes').NAMES) do is_dtype[name] = true end
 
 local function value_type(thing)
   local value = thing.value

@@ -110,7 +110,7 @@ function media.log_image(name, img_tensor, options)
   if not is_tensor(img_tensor) then fail('log_image: expected a tensor, got %s', type(img_tensor)) end
   local image = pixels_of(planes_of(img_tensor:detach():cpu(), format)):contiguous()
   local png = require('torch._C').data.encode_png(image, 6)
-  record('log_image', name, options.step, require 'torch.tensor_bytes'(png))
+  record('log_image', name, options.step, require 'torch.tensor.tensor_bytes'(png))
 end
 
 ---Records a text, such as what a model has written: `rtrain show RUN --media` prints it. PyTorch equivalent:

@@ -3,7 +3,7 @@
 -- It costs as much as a forward, once in a run.
 
 local class = require 'base.class'
-local default_group = require 'torch.default_group'
+local default_group = require 'torch.distributed.default_group'
 local last_arguments = require 'torch.nn.module.last_arguments'
 local torch = require 'torch'
 

@@ -1,7 +1,7 @@
 -- rtrain/session/process_group.lua: the process group of a TorchTrainer's workers, formed at its first use, of this rank's
 -- current device.
 
-local default_group = require 'torch.default_group'
+local default_group = require 'torch.distributed.default_group'
 local errors = require 'base.errors'
 local session = require 'rtrain.session'
 

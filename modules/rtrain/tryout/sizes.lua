@@ -63,6 +63,6 @@ end
 
 ---The most memory of the host that this process has had.
 ---@return integer bytes
-function sizes.peak_of_process() return require('torch.memory').process_bytes 'VmHWM' or 0 end
+function sizes.peak_of_process() return require('torch.functions.memory').process_bytes 'VmHWM' or 0 end
 
 return sizes

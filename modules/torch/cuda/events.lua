@@ -4,7 +4,6 @@ local args = require 'base.args'
 local class = require 'base.class'
 local engine = require 'torch.cuda.engine'
 local errors = require 'base.errors'
-local streams = require 'torch.cuda.streams'
 
 ---A mark in the work of a stream: to wait for, or to measure the time between two of them. PyTorch equivalent:
 ---torch.cuda.Event. Arguments: {enable_timing = false, blocking = false, interprocess = false}: with blocking who waits sleeps,
@@ -47,9 +46,12 @@ local function of(name, event)
   return event._event
 end
 
+-- The device and the number of a stream, without a need for the class, whose record_event makes events.
 local function numbers(name, stream)
-  stream = stream or streams.current_stream()
-  if not class.is(stream, streams.Stream) then
+  if stream == nil then
+    return engine.functions('current_stream', 'cuda_streams').current_stream(engine.index_of('current_stream'))
+  end
+  if type(stream) ~= 'table' or rawget(stream, 'stream_id') == nil then
     errors.raise('argument', ('torch.cuda.Event.%s: expected a torch.cuda.Stream, got %s'):format(name, type(stream)))
   end
   return stream.device_index, stream.stream_id

@@ -3,7 +3,7 @@
 local args = require 'base.args'
 local engine = require 'torch.cuda.engine'
 local memory = require 'torch.cuda.memory'
-local size_text = require('torch.memory').size_text
+local size_text = require('torch.functions.memory').size_text
 
 local memory_summary = {}
 

@@ -4,6 +4,7 @@ local args = require 'base.args'
 local class = require 'base.class'
 local engine = require 'torch.cuda.engine'
 local errors = require 'base.errors'
+local events = require 'torch.cuda.events'
 
 local streams = {}
 
@@ -80,7 +81,7 @@ function Stream:wait_stream(stream) self:wait_event(check('Stream.wait_stream', 
 ---@param event? torch.cuda.Event a new one without
 ---@return torch.cuda.Event event
 function Stream:record_event(event)
-  event = event or require('torch.cuda.events').Event()
+  event = event or events.Event()
   event:record(self)
   return event
 end

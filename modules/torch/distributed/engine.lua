@@ -1,6 +1,6 @@
 -- torch/distributed/engine.lua: the engine's process groups, and who takes part in a call.
 
-local default_group = require 'torch.default_group'
+local default_group = require 'torch.distributed.default_group'
 local errors = require 'base.errors'
 local warnings = require 'base.warnings'
 

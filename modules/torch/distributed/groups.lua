@@ -1,7 +1,7 @@
 -- torch/distributed/groups.lua: the process group of all ranks, and groups of some of them.
 
 local args = require 'base.args'
-local default_group = require 'torch.default_group'
+local default_group = require 'torch.distributed.default_group'
 local engine = require 'torch.distributed.engine'
 local errors = require 'base.errors'
 

@@ -4,7 +4,7 @@
 -- counts, so that the gradients are those of the sum of the losses of all ranks.
 
 local args = require 'base.args'
-local checks = require 'torch.checks'
+local checks = require 'torch.functions.checks'
 local collectives = require 'torch.distributed.collectives'
 local errors = require 'base.errors'
 local groups = require 'torch.distributed.groups'

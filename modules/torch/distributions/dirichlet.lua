@@ -3,7 +3,7 @@
 local ExponentialFamily = require 'torch.distributions.exponential_family'
 local F = require 'torch.nn.functional'
 local args = require 'base.args'
-local checks = require 'torch.checks'
+local checks = require 'torch.functions.checks'
 local constraints = require 'torch.distributions.constraints'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'

@@ -4,7 +4,7 @@
 -- underscore: sample → _sample, log_prob → _log_prob. Fields such as mean are properties (properties.lua).
 
 local args = require 'base.args'
-local checks = require 'torch.checks'
+local checks = require 'torch.functions.checks'
 local class = require 'base.class'
 local errors = require 'base.errors'
 local properties = require 'torch.distributions.properties'

@@ -2,7 +2,7 @@
 
 local Distribution = require 'torch.distributions.distribution'
 local args = require 'base.args'
-local checks = require 'torch.checks'
+local checks = require 'torch.functions.checks'
 local constraints = require 'torch.distributions.constraints'
 local errors = require 'base.errors'
 local matrices = require 'torch.distributions.matrices'

@@ -1,6 +1,6 @@
 -- torch/distributions/scale_matrix.lua: the scale of a distribution, given as covariance, as precision or as Cholesky factor.
 
-local checks = require 'torch.checks'
+local checks = require 'torch.functions.checks'
 local errors = require 'base.errors'
 local matrices = require 'torch.distributions.matrices'
 local torch = require 'torch'

@@ -17,7 +17,7 @@ local take = inputs{'input'}
 local Norm = Module:extend('Norm')
 
 function Norm:_set_up(a)
-  require('torch.checks').counts(class.of(self).__name, a, 'num_features')
+  require('torch.functions.checks').counts(class.of(self).__name, a, 'num_features')
   local like = {dtype = a.dtype, device = a.device}
   self.num_features, self.eps, self.affine = a.num_features, a.eps, a.affine
   self.momentum, self.track_running_stats = a.momentum, a.track_running_stats

@@ -93,7 +93,7 @@ local function conv_class(dims)
 
   function Conv:init(...)
     local a = signature:bind(...)
-    require('torch.checks').counts(name, a, 'in_channels', 'out_channels', 'groups')
+    require('torch.functions.checks').counts(name, a, 'in_channels', 'out_channels', 'groups')
     args.one_of(name .. ': padding_mode', a.padding_mode, {'circular', 'reflect', 'replicate', 'zeros'})
     if type(a.padding) == 'string' then args.one_of(name .. ': padding', a.padding, {'same', 'valid'}) end
     set_up(self, a, function() return {a.out_channels, a.in_channels / a.groups} end)
@@ -152,7 +152,7 @@ local function transposed_class(dims)
 
   function Conv:init(...)
     local a = signature:bind(...)
-    require('torch.checks').counts(name, a, 'in_channels', 'out_channels', 'groups')
+    require('torch.functions.checks').counts(name, a, 'in_channels', 'out_channels', 'groups')
     if a.padding_mode ~= 'zeros' then
       errors.raise('argument', name .. ": padding_mode can only be 'zeros'")
     end

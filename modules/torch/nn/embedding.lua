@@ -22,7 +22,7 @@ local function check_given_weight(self, a)
 end
 
 function Table:_set_up(a)
-  require('torch.checks').counts(class.of(self).__name, a, 'num_embeddings', 'embedding_dim')
+  require('torch.functions.checks').counts(class.of(self).__name, a, 'num_embeddings', 'embedding_dim')
   self.num_embeddings, self.embedding_dim = a.num_embeddings, a.embedding_dim
   self.max_norm, self.norm_type = a.max_norm, a.norm_type
   self.scale_grad_by_freq, self.sparse = a.scale_grad_by_freq, a.sparse

@@ -4,7 +4,7 @@
 -- and what is not a tensor where a tensor belongs are errors. The call by position costs nothing but a look at the types.
 
 local args = require 'base.args'
-local checks = require 'torch.checks'
+local checks = require 'torch.functions.checks'
 local class = require 'base.class'
 
 -- Reads the inputs of the slow calls; messages carry the name of the module's class.

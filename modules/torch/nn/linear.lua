@@ -28,7 +28,7 @@ local linear_signature = args.signature('Linear', {'in_features', 'out_features'
 ---Arguments: in_features, out_features, {bias = true, device, dtype}.
 function Linear:init(...)
   local a = linear_signature:bind(...)
-  require('torch.checks').counts('Linear', a, 'in_features', 'out_features')
+  require('torch.functions.checks').counts('Linear', a, 'in_features', 'out_features')
   self.in_features, self.out_features = a.in_features, a.out_features
   local like = {dtype = a.dtype, device = a.device}
   self.weight = Parameter(torch.empty({a.out_features, a.in_features}, like))
@@ -66,7 +66,7 @@ local bilinear_signature = args.signature('Bilinear', {'in1_features', 'in2_feat
 ---Arguments: in1_features, in2_features, out_features, {bias = true, device, dtype}.
 function Bilinear:init(...)
   local a = bilinear_signature:bind(...)
-  require('torch.checks').counts('Bilinear', a, 'in1_features', 'in2_features', 'out_features')
+  require('torch.functions.checks').counts('Bilinear', a, 'in1_features', 'in2_features', 'out_features')
   self.in1_features, self.in2_features, self.out_features = a.in1_features, a.in2_features, a.out_features
   local like = {dtype = a.dtype, device = a.device}
   self.weight = Parameter(torch.empty({a.out_features, a.in1_features, a.in2_features}, like))

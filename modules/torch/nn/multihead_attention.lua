@@ -1,7 +1,7 @@
 -- torch/nn/multihead_attention.lua: MultiheadAttention.
 
 local args = require 'base.args'
-local checks = require 'torch.checks'
+local checks = require 'torch.functions.checks'
 local errors = require 'base.errors'
 local init = require 'torch.nn.init'
 local NonDynamicallyQuantizableLinear = require('torch.nn.linear').NonDynamicallyQuantizableLinear

@@ -110,7 +110,7 @@ local group_signature = args.signature('GroupNorm', {'num_groups', 'num_channels
 
 function GroupNorm:init(...)
   local a = group_signature:bind(...)
-  require('torch.checks').counts('GroupNorm', a, 'num_groups', 'num_channels')
+  require('torch.functions.checks').counts('GroupNorm', a, 'num_groups', 'num_channels')
   if a.num_channels % a.num_groups ~= 0 then
     errors.raise('argument', ('GroupNorm: num_groups = %d must divide num_channels = %d'):format(a.num_groups,
       a.num_channels))

@@ -2,7 +2,7 @@
 
 local args = require 'base.args'
 local class = require 'base.class'
-local checks = require 'torch.checks'
+local checks = require 'torch.functions.checks'
 local errors = require 'base.errors'
 local init = require 'torch.nn.init'
 local inputs = require 'torch.nn.inputs'
@@ -52,7 +52,7 @@ end
 
 -- Fields and parameters from bound arguments.
 function RNNBase:_set_up(mode, a)
-  require('torch.checks').counts(class.of(self).__name, a, 'input_size', 'hidden_size', 'num_layers')
+  require('torch.functions.checks').counts(class.of(self).__name, a, 'input_size', 'hidden_size', 'num_layers')
   check_arguments(self, a)
   self.mode, self.input_size, self.hidden_size, self.num_layers = mode, a.input_size, a.hidden_size, a.num_layers
   self.bias, self.batch_first, self.dropout = a.bias, a.batch_first, a.dropout

@@ -2,7 +2,7 @@
 
 local args = require 'base.args'
 local class = require 'base.class'
-local checks = require 'torch.checks'
+local checks = require 'torch.functions.checks'
 local errors = require 'base.errors'
 local init = require 'torch.nn.init'
 local inputs = require 'torch.nn.inputs'
@@ -18,7 +18,7 @@ local take = inputs{'input', {'hx'}}
 local RNNCellBase = Module:extend('RNNCellBase')
 
 function RNNCellBase:_set_up(a, gates)
-  require('torch.checks').counts(class.of(self).__name, a, 'input_size', 'hidden_size')
+  require('torch.functions.checks').counts(class.of(self).__name, a, 'input_size', 'hidden_size')
   local like = {dtype = a.dtype, device = a.device}
   self.input_size, self.hidden_size, self.bias = a.input_size, a.hidden_size, a.bias
   self.weight_ih = Parameter(torch.empty({gates * a.hidden_size, a.input_size}, like))

@@ -5,7 +5,7 @@
 -- padded places differ from it, all others agree.
 
 local args = require 'base.args'
-local checks = require 'torch.checks'
+local checks = require 'torch.functions.checks'
 local errors = require 'base.errors'
 local class = require 'base.class'
 local init = require 'torch.nn.init'

@@ -2,7 +2,7 @@
 
 local args = require 'base.args'
 local errors = require 'base.errors'
-local checks = require 'torch.checks'
+local checks = require 'torch.functions.checks'
 local torch = require 'torch'
 
 local ops = {}

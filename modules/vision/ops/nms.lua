@@ -3,7 +3,7 @@
 local args = require 'base.args'
 local errors = require 'base.errors'
 local ffi = require 'ffi'
-local checks = require 'torch.checks'
+local checks = require 'torch.functions.checks'
 local torch = require 'torch'
 
 local suppression = {}

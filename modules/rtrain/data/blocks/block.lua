@@ -4,7 +4,7 @@
 
 local class = require 'base.class'
 local column = require 'rtrain.data.columns.column'
-local dtype_names = require 'torch.dtypes'
+local dtype_names = require 'torch.tensor.dtypes'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
 local origins = require 'rtrain.data.blocks.origins'

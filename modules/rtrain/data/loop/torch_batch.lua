@@ -2,7 +2,7 @@
 -- device.
 
 local column = require 'rtrain.data.columns.column'
-local dtype_names = require 'torch.dtypes'
+local dtype_names = require 'torch.tensor.dtypes'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
 local torch = require 'torch'

@@ -1,7 +1,7 @@
 -- torch/nn/functional/attention.lua: attention with several heads on sequences (L, N, E).
 
 local errors = require 'base.errors'
-local checks = require 'torch.checks'
+local checks = require 'torch.functions.checks'
 local torch = require 'torch'
 
 local attention = {}

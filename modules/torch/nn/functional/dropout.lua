@@ -1,7 +1,7 @@
 -- torch/nn/functional/dropout.lua: dropout of elements and of whole channels.
 
 local errors = require 'base.errors'
-local checks = require 'torch.checks'
+local checks = require 'torch.functions.checks'
 local torch = require 'torch'
 
 local dropout = {}

@@ -1,7 +1,7 @@
 -- torch/nn/functional/fold.lua: sliding blocks of images as columns, and back.
 
 local tuple = require 'torch.nn.tuple'
-local checks = require 'torch.checks'
+local checks = require 'torch.functions.checks'
 local torch = require 'torch'
 
 local fold = {}

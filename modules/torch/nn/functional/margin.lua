@@ -2,7 +2,7 @@
 
 local errors = require 'base.errors'
 local reduction = require 'torch.nn.functional.reduction'
-local checks = require 'torch.checks'
+local checks = require 'torch.functions.checks'
 local torch = require 'torch'
 
 local margin = {}

@@ -1,8 +1,8 @@
 -- torch/nn/functional/matrix.lua: products of groups of matrices.
 
 local args = require 'base.args'
-local aten = require 'torch.aten'
-local checks = require 'torch.checks'
+local aten = require 'torch.functions.aten'
+local checks = require 'torch.functions.checks'
 local errors = require 'base.errors'
 
 local matrix = {}

@@ -1,7 +1,7 @@
 -- torch/nn/functional/normalization.lua: normalization over batches, channels, groups, neighbours and vectors.
 
 local errors = require 'base.errors'
-local checks = require 'torch.checks'
+local checks = require 'torch.functions.checks'
 local torch = require 'torch'
 
 local normalization = {}

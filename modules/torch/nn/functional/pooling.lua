@@ -2,7 +2,7 @@
 
 local errors = require 'base.errors'
 local tuple = require 'torch.nn.tuple'
-local checks = require 'torch.checks'
+local checks = require 'torch.functions.checks'
 local torch = require 'torch'
 
 local pooling = {}

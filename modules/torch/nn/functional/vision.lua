@@ -3,7 +3,7 @@
 local args = require 'base.args'
 local errors = require 'base.errors'
 local tuple = require 'torch.nn.tuple'
-local checks = require 'torch.checks'
+local checks = require 'torch.functions.checks'
 local torch = require 'torch'
 
 local vision = {}

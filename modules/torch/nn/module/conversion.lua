@@ -131,6 +131,6 @@ end
 ---local copy = layer:deepcopy()
 ---assert(torch.equal(copy.weight, layer.weight) and copy.weight ~= layer.weight)
 ---```
-function Module:deepcopy() return require('torch.deepcopy').deepcopy(self) end
+function Module:deepcopy() return require('torch.tensor.deepcopy').deepcopy(self) end
 
 return Module

@@ -3,7 +3,7 @@
 local args = require 'base.args'
 local capture = require 'torch.cuda.capture'
 local class = require 'base.class'
-local default_group = require 'torch.default_group'
+local default_group = require 'torch.distributed.default_group'
 local errors = require 'base.errors'
 local Module = require('torch.nn').Module
 local ordered = require 'base.ordered'

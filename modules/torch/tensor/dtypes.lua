@@ -1,4 +1,4 @@
--- torch/dtypes.lua: dtypes and the other names that stand for themselves; torch.finfo, torch.iinfo, torch.typename.
+-- torch/tensor/dtypes.lua: dtypes and the other names that stand for themselves; torch.finfo, torch.iinfo, torch.typename.
 --
 -- A dtype, a layout and a memory format are strings.
 

@@ -1,9 +1,9 @@
--- torch/creation.lua: tensors from data: torch.as_tensor, torch.asarray, torch.frombuffer, x:new_tensor.
+-- torch/functions/creation.lua: tensors from data: torch.as_tensor, torch.asarray, torch.frombuffer, x:new_tensor.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
-local aten = require 'torch.aten'
-local checks = require 'torch.checks'
+local aten = require 'torch.functions.aten'
+local checks = require 'torch.functions.checks'
 local C = require 'torch._C'
 
 local creation = {}

@@ -1,4 +1,4 @@
--- torch/deepcopy.lua: Python's copy.deepcopy.
+-- torch/tensor/deepcopy.lua: Python's copy.deepcopy.
 
 local class = require 'base.class'
 local errors = require 'base.errors'

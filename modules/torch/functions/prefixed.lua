@@ -1,4 +1,4 @@
--- torch/prefixed.lua: torch.linalg, torch.fft, torch.special: ATen's operators of one prefix as a table of functions.
+-- torch/functions/prefixed.lua: torch.linalg, torch.fft, torch.special: ATen's operators of one prefix as a table of functions.
 
 local args = require 'base.args'
 

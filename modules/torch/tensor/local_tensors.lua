@@ -1,5 +1,5 @@
--- torch/local_tensors.lua: what an operator's error says about the script's function that called it: the tensors among its
--- variables, 'with x float32 [8, 16], batch[1] int64 [8]'.
+-- torch/tensor/local_tensors.lua: what an operator's error says about the script's function that called it: the tensors among
+-- its variables, 'with x float32 [8, 16], batch[1] int64 [8]'.
 
 local frame = require 'base.errors.frame'
 

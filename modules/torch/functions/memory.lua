@@ -1,4 +1,4 @@
--- torch/memory.lua: what tensors hold, as text.
+-- torch/functions/memory.lua: what tensors hold, as text.
 
 local memory = {}
 

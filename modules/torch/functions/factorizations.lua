@@ -1,12 +1,12 @@
--- torch/factorizations.lua: torch.svd_lowrank, torch.pca_lowrank, torch.lu.
+-- torch/functions/factorizations.lua: torch.svd_lowrank, torch.pca_lowrank, torch.lu.
 --
 -- The first two: Halko, Martinsson and Tropp, "Finding structure with randomness", SIAM Review 53 (2011), algorithms 4.4 and
 -- 5.1. They draw from the default random generator, the same numbers as PyTorch's.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
-local aten = require 'torch.aten'
-local checks = require 'torch.checks'
+local aten = require 'torch.functions.aten'
+local checks = require 'torch.functions.checks'
 
 local factorizations = {}
 

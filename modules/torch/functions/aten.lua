@@ -1,4 +1,4 @@
--- torch/aten.lua: ATen's operators by name, without the functions of torch that stand before some of them.
+-- torch/functions/aten.lua: ATen's operators by name, without the functions of torch that stand before some of them.
 
 local C = require 'torch._C'
 

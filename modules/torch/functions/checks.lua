@@ -1,4 +1,4 @@
--- torch/checks.lua: what functions of torch ask of single arguments; each raises at the caller's line.
+-- torch/functions/checks.lua: what functions of torch ask of single arguments; each raises at the caller's line.
 
 local args = require 'base.args'
 local errors = require 'base.errors'

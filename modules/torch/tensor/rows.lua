@@ -1,7 +1,7 @@
--- torch/rows.lua: x:iter() and x:len(): a tensor as the list of its rows.
+-- torch/tensor/rows.lua: x:iter() and x:len(): a tensor as the list of its rows.
 
 local errors = require 'base.errors'
-local checks = require 'torch.checks'
+local checks = require 'torch.functions.checks'
 
 local rows = {}
 

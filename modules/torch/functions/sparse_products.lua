@@ -1,7 +1,7 @@
--- torch/sparse_products.lua: torch.spmm and the other short names of products with a sparse matrix.
+-- torch/functions/sparse_products.lua: torch.spmm and the other short names of products with a sparse matrix.
 
 local args = require 'base.args'
-local aten = require 'torch.aten'
+local aten = require 'torch.functions.aten'
 
 local products = {}
 

@@ -1,6 +1,6 @@
--- torch/storages.lua: the memory behind a tensor: x:untyped_storage(), x:storage().
+-- torch/tensor/storages.lua: the memory behind a tensor: x:untyped_storage(), x:storage().
 
-local checks = require 'torch.checks'
+local checks = require 'torch.functions.checks'
 local class = require 'base.class'
 local errors = require 'base.errors'
 

@@ -1,4 +1,4 @@
--- torch/tensor_bytes.lua: the bytes of a tensor as a string, row by row, in the order of this machine.
+-- torch/tensor/tensor_bytes.lua: the bytes of a tensor as a string, row by row, in the order of this machine.
 
 local ffi = require 'ffi'
 

@@ -1,8 +1,8 @@
--- torch/elementwise.lua: x:apply_, x:map_ and x:map2_: a Lua function for each element of a CPU tensor. Slow: for small
--- tensors and for trying things out.
+-- torch/functions/elementwise.lua: x:apply_, x:map_ and x:map2_: a Lua function for each element of a CPU tensor. Slow: for
+-- small tensors and for trying things out.
 
 local errors = require 'base.errors'
-local checks = require 'torch.checks'
+local checks = require 'torch.functions.checks'
 local C = require 'torch._C'
 
 local elementwise = {}

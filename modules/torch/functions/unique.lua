@@ -1,7 +1,7 @@
--- torch/unique.lua: torch.unique and torch.unique_consecutive.
+-- torch/functions/unique.lua: torch.unique and torch.unique_consecutive.
 
 local args = require 'base.args'
-local aten = require 'torch.aten'
+local aten = require 'torch.functions.aten'
 
 local unique = {}
 

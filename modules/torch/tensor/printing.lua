@@ -1,4 +1,4 @@
--- torch/printing.lua: how tensors are printed: torch.set_printoptions.
+-- torch/tensor/printing.lua: how tensors are printed: torch.set_printoptions.
 
 local args = require 'base.args'
 local errors = require 'base.errors'

@@ -1,4 +1,4 @@
--- torch/settings.lua: torch.set_deterministic_debug_mode, torch.set_default_device and their answers.
+-- torch/functions/settings.lua: torch.set_deterministic_debug_mode, torch.set_default_device and their answers.
 
 local args = require 'base.args'
 local C = require 'torch._C'

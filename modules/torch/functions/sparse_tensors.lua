@@ -1,9 +1,10 @@
--- torch/sparse_tensors.lua: torch.sparse_coo_tensor, torch.sparse_csr_tensor and the others: sparse tensors from their parts.
+-- torch/functions/sparse_tensors.lua: torch.sparse_coo_tensor, torch.sparse_csr_tensor and the others: sparse tensors from
+-- their parts.
 
 local args = require 'base.args'
-local aten = require 'torch.aten'
+local aten = require 'torch.functions.aten'
 local C = require 'torch._C'
-local creation = require 'torch.creation'
+local creation = require 'torch.functions.creation'
 local errors = require 'base.errors'
 
 local tensors = {}

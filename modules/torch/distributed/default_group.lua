@@ -1,4 +1,4 @@
--- torch/default_group.lua: how the default process group is formed at its first use.
+-- torch/distributed/default_group.lua: how the default process group is formed at its first use.
 --
 -- Where a trainer's train function runs, the ranks are known but no group is formed before a collective needs one. Who knows
 -- the ranks enters itself here; torch itself does not know trainers.

@@ -1,7 +1,7 @@
--- torch/spectrogram.lua: torch.stft: the short-time Fourier transform.
+-- torch/functions/spectrogram.lua: torch.stft: the short-time Fourier transform.
 
 local args = require 'base.args'
-local aten = require 'torch.aten'
+local aten = require 'torch.functions.aten'
 
 local spectrogram = {}
 

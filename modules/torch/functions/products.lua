@@ -1,9 +1,9 @@
--- torch/products.lua: torch.einsum, torch.tensordot, torch.chain_matmul.
+-- torch/functions/products.lua: torch.einsum, torch.tensordot, torch.chain_matmul.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
-local aten = require 'torch.aten'
-local checks = require 'torch.checks'
+local aten = require 'torch.functions.aten'
+local checks = require 'torch.functions.checks'
 local C = require 'torch._C'
 
 local products = {}

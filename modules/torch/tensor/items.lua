@@ -1,6 +1,6 @@
--- torch/items.lua: walking maps in their order: state_dict, what torch.load gives.
+-- torch/tensor/items.lua: walking maps in their order: state_dict, what torch.load gives.
 
-local checks = require 'torch.checks'
+local checks = require 'torch.functions.checks'
 local ordered = require 'base.ordered'
 
 local items = {}
