@@ -95,7 +95,7 @@ end
 
 local function floating_state(net)
   local state = {}
-  for _, value in require('rtrain.ordered').items(net:state_dict()) do
+  for _, value in require('base.ordered').items(net:state_dict()) do
     if value:is_floating_point() then state[#state + 1] = value end
   end
   return state

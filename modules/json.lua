@@ -249,7 +249,7 @@ function encode_value(value, state, path, indent)
     class and class.__name or kind))
 end
 
----The JSON text of plain data: strings, numbers, booleans, json.null, lists, maps (keys sorted; those of an rtrain.ordered map
+---The JSON text of plain data: strings, numbers, booleans, json.null, lists, maps (keys sorted; those of a base.ordered map
 ---in its order). An empty table is `{}`, marked with torch.list `[]`. NaN and Infinity are written as Python writes them.
 ---Python equivalent: json.dumps.
 ---@param value any

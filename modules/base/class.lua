@@ -139,7 +139,7 @@ local function new_table(of) return setmetatable({}, of) end
 ---@return table class
 ---
 ---```lua
----local class = require 'rtrain.class'
+---local class = require 'base.class'
 ---local Animal = class('Animal')
 ---function Animal:init(name) self.name = name end
 ---local Dog = Animal:extend('Dog')
@@ -211,7 +211,7 @@ function class.is_class(value) return type(value) == 'table' and getmetatable(va
 ---Errors: 'argument' when `wanted` is not a class.
 ---
 ---```lua
----local class, nn = require 'rtrain.class', require 'torch'.nn
+---local class, nn = require 'base.class', require 'torch'.nn
 ---local layer = nn.Conv2d(1, 8, 3)
 ---assert(class.is(layer, nn.Module) and not class.is(layer, nn.Linear))
 ---assert(layer.__class__ == nn.Conv2d and layer.__class__.__name__ == 'Conv2d')

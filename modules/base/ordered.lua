@@ -39,7 +39,7 @@ end
 ---@return table map
 ---
 ---```lua
----local ordered = require 'rtrain.ordered'
+---local ordered = require 'base.ordered'
 ---local m = ordered.new{{'b', 1}, {'a', 2}}
 ---m.c = 3
 ---assert(table.concat(ordered.keys(m)) == 'bac')

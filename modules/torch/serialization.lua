@@ -35,7 +35,7 @@ end
 ---Saves tensors and plain values in a file that Python's `torch.load(path, weights_only=True)` reads.
 ---
 ---A value is nil, a boolean, a number, an int64, uint64 or complex number of LuaJIT's, a string, a tensor (dense or sparse), a
----list, a map with string keys, or a map with integer keys that torch.load gave. Maps of `rtrain.ordered` and state dicts
+---list, a map with string keys, or a map with integer keys that torch.load gave. Maps of `base.ordered` and state dicts
 ---become OrderedDicts, other tables dicts and lists. Tensors that share memory share it again after loading; a view
 ---brings its whole storage along, so save `x:clone()` for a small part of a large tensor. The file is written next to
 ---`f`, synced and renamed: a failed save leaves the older file.
@@ -136,7 +136,7 @@ end
 ---Errors: 'not_found' without such a file; 'argument' for another or a damaged file, naming the tensor.
 ---
 ---```lua
----local ordered, torch = require 'rtrain.ordered', require 'torch'
+---local ordered, torch = require 'base.ordered', require 'torch'
 ---local path = os.tmpname()
 ---torch.save_safetensors(ordered.new{{'w', torch.ones(2, 3)}, {'b', torch.zeros(2)}}, path)
 ---local state = torch.load_safetensors(path, {mmap = true})

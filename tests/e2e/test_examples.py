@@ -218,7 +218,7 @@ VIT = ["limit=16", "test_limit=8", "dataset=shapes10"]
 def assert_saved_transformer(rtrain):
     (checkpoint,) = rtrain.json("checkpoints", "last")
     script = rtrain.script(f"""
-        local torch, ordered = require 'torch', require 'rtrain.ordered'
+        local torch, ordered = require 'torch', require 'base.ordered'
         local state = torch.load('{checkpoint["path"]}/model.pt')
         local names = ordered.keys(state)
         print(#names, names[1], names[#names], state['encoder.pos_embedding'].shape[2])

@@ -125,7 +125,7 @@ for i = 1, #whole do
     file:close()
     local ok, out = pcall(torch.load_numpy, 'damaged.npz')
     if ok then
-      local names = require('rtrain.ordered').is(out) and require('rtrain.ordered').keys(out)
+      local names = require('base.ordered').is(out) and require('base.ordered').keys(out)
       if names and names[1] then assert(torch.equal(out[names[1]], expected), i) end
     else
       assert(tostring(out):find('damaged.npz', 1, true), tostring(out))

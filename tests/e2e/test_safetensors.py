@@ -138,7 +138,7 @@ def test_both_take_and_refuse_the_same_headers(rtrain, name):
           return print 'null'
         end
         local parts = {}
-        for key, tensor in require('rtrain.ordered').items(value) do
+        for key, tensor in require('base.ordered').items(value) do
           parts[#parts + 1] = ('"%s": [%s]'):format(key, table.concat(tensor:tolist(), ','))
         end
         print('{' .. table.concat(parts, ',') .. '}')

@@ -58,7 +58,7 @@ def test_python_reads_what_rtrain_saves(rtrain):
     execute(
         rtrain,
         """
-        local ordered = require 'rtrain.ordered'
+        local ordered = require 'base.ordered'
         local torch = require 'torch'
         local nn = require 'torch.nn'
         local x = torch.arange(6, {dtype = 'float32'}):view(2, 3)
@@ -160,7 +160,7 @@ def test_rtrain_reads_what_python_saves(rtrain):
         rtrain,
         """
         local lu = require 'luaunit'
-        local ordered = require 'rtrain.ordered'
+        local ordered = require 'base.ordered'
         local torch = require 'torch'
         local value = torch.load(arg[1])
         lu.assertEquals(ordered.keys(value.model), {'0.weight', '0.bias', '1.weight', '1.bias', '1.running_mean',
@@ -202,7 +202,7 @@ def test_rtrain_reads_what_python_saves(rtrain):
         lu.assertIs(value.inside[1], torch.none)
         lu.assertEquals(value.inside[3].deep[1]:tolist(), {7, 7, 7})
         local mapped = torch.load(arg[1], {mmap = true})
-        for name, tensor in require('rtrain.ordered').items(mapped.model) do
+        for name, tensor in require('base.ordered').items(mapped.model) do
           lu.assertTrue(tensor:equal(value.model[name]))
         end
         torch.save(value, arg[2])

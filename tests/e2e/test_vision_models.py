@@ -143,7 +143,7 @@ local given = torch.load('theirs.pt')
 torch.manual_seed(11)
 local model = @MODEL@
 local ours = {first = {}}
-for key, value in require('rtrain.ordered').items(model:state_dict()) do
+for key, value in require('base.ordered').items(model:state_dict()) do
   ours.first[#ours.first + 1] = {key, value:clone()}
 end
 model:load_state_dict(given.state)
@@ -188,7 +188,7 @@ def test_parameters_logits_and_trained_states_are_those_of_python(rtrain, name, 
 
 # Memory that nothing writes costs nothing: ViT-H/14 would take 2.5 GB.
 SHAPES = """
-local nn, ordered = torch.nn, require 'rtrain.ordered'
+local nn, ordered = torch.nn, require 'base.ordered'
 for _, name in ipairs{'kaiming_uniform_', 'kaiming_normal_', 'normal_', 'trunc_normal_', 'uniform_', 'xavier_uniform_',
                       'ones_', 'zeros_', 'constant_'} do
   nn.init[name] = function(tensor) return tensor end

@@ -1,5 +1,5 @@
 -- seeds.lua FOLDER: small valid files for the fuzz targets, in FOLDER/<target>/. Run by tests/fuzz/run.
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 local vision_io = require 'vision.io'
 

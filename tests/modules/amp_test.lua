@@ -1,6 +1,6 @@
 -- Autocast and GradScaler. What they compute is compared with PyTorch's in tests/oracle.
 local lu = require 'luaunit'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 
 local message_of = require('refusal').message_of

@@ -1,6 +1,6 @@
 -- Classes: instances, inheritance, userdata instances.
 local lu = require 'luaunit'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 
 TestClass = {}
 

@@ -1,7 +1,7 @@
 -- How functions travel: each test sends a value through bytes; the last group reads it in another process.
 local lu = require 'luaunit'
 local closure = require 'base._closure'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 
 local function travel(value)
   return closure.load((closure.dump(value)))

@@ -41,7 +41,7 @@ function TestDefaults.test_run_config_makes_its_parts()
 end
 
 function TestDefaults.test_the_record_keeps_the_order_of_fields()
-  local ordered = require 'rtrain.ordered'
+  local ordered = require 'base.ordered'
   local keys = ordered.keys(train.ScalingConfig {num_workers = 2}:to_table())
   lu.assertEquals({keys[1], keys[2]}, {'num_workers', 'use_gpu'})
 end

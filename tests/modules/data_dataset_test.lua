@@ -84,7 +84,7 @@ function TestRows.test_a_class_is_made_once_in_each_thread()
     highest = math.max(highest, row.calls)
   end
   lu.assertTrue(highest >= 50)
-  local Class = require 'rtrain.class'('Class')
+  local Class = require 'base.class'('Class')
   function Class:init(by) self.by = by end
   function Class:call(row) return {sum = row.id * self.by} end
   lu.assertEquals(values(data.range(3):map(Class, {fn_constructor_args = {3}}), 'sum'), {0, 3, 6})

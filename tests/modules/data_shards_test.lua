@@ -3,7 +3,7 @@
 local lu = require 'luaunit'
 local torch = require 'torch'
 local Block = require 'rtrain.data.blocks.block'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local DataIterator = require 'rtrain.data.loop.iterator'
 local exchange = require 'rtrain.data.exchange'
 local intervals = require 'rtrain.data.rows.intervals'

@@ -1,7 +1,7 @@
 -- torch.deepcopy: memory that tensors share is shared by their copies; torch.items and torch.keys walk maps in order.
 local lu = require 'luaunit'
 local torch = require 'torch'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 
 TestDeepcopy = {}
 

@@ -1,6 +1,6 @@
 -- rtrain doc --stubs: the declarations are valid Lua and valid LuaCATS, and declare exactly what there is.
 local lu = require 'luaunit'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local stubs = require 'rtrain.doc.stubs'
 local torch = require 'torch'
 

@@ -1,6 +1,6 @@
 -- Calling ATen operators: overloads, keywords, defaults, results, error texts.
 local lu = require 'luaunit'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 local C = require 'torch._C'
 local zeros, ones, arange, full = C.op 'zeros', C.op 'ones', C.op 'arange', C.op 'full'

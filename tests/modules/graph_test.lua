@@ -4,7 +4,7 @@ local torch = require 'torch'
 local train = require 'rtrain'
 local arguments = require 'rtrain.graph.arguments'
 local GraphPolicy = require 'rtrain.graph.policy'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 
 local message_of = require('refusal').message_of
 

@@ -1,7 +1,7 @@
 -- require 'json'.
 local json = require 'json'
 local lu = require 'luaunit'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 
 TestJson = {}

@@ -1,6 +1,6 @@
 -- Schedules of the learning rate. What they compute is compared with PyTorch's in tests/oracle.
 local lu = require 'luaunit'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 local optim = torch.optim
 local lr_scheduler = optim.lr_scheduler

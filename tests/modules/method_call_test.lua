@@ -1,6 +1,6 @@
 -- A dot for a colon: methods say that they are methods, and what to write.
 local lu = require 'luaunit'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local message_of = require('refusal').message_of
 local torch = require 'torch'
 local train = require 'rtrain'
@@ -105,7 +105,7 @@ local NAMESPACES = {
   require 'vision.transforms', require 'vision.datasets', require 'vision.models',
 }
 
-local stranger = require 'rtrain.class'('Stranger')()  -- an object of a class that has nothing to do with the method's
+local stranger = require 'base.class'('Stranger')()  -- an object of a class that has nothing to do with the method's
 
 function TestMethodCall:test_every_method_of_every_public_class_checks_its_self()
   local classes, methods = 0, 0

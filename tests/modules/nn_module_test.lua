@@ -1,6 +1,6 @@
 -- nn.Module: what every module can do: registration, walking, state, hooks, conversions, copies, containers.
 local lu = require 'luaunit'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 local nn = torch.nn
 

@@ -1,6 +1,6 @@
 -- Modules: registration, state, printing, layers, losses.
 local lu = require 'luaunit'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 local nn, F = torch.nn, torch.nn.functional
 

@@ -1,7 +1,7 @@
 -- Optimizers against their formulas in plain numbers, and their dictionaries.
 local class = require 'base.class'
 local lu = require 'luaunit'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 local optim = torch.optim
 

@@ -1,6 +1,6 @@
 -- The insertion-ordered map.
 local lu = require 'luaunit'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 
 TestOrdered = {}
 

@@ -29,7 +29,7 @@ function TestSerialization.test_an_object_among_the_values_is_refused()
   local net = torch.nn.Linear(2, 1)
   local optimizer = torch.optim.SGD(net:parameters(), {lr = 0.1})
   local loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.ones(4, 1)))
-  local Point = require 'rtrain.class' 'Point'
+  local Point = require 'base.class' 'Point'
   local path = os.tmpname()
   for _, case in ipairs{
     {{model = net, epoch = 3}, 'value.model: a Linear cannot be saved: save its state_dict()'},

@@ -1,5 +1,5 @@
 local lu = require 'luaunit'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 
 local function temporary() return os.tmpname() end

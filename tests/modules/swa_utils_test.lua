@@ -1,6 +1,6 @@
 -- Averages of weights. What they compute is compared with PyTorch's in tests/oracle.
 local lu = require 'luaunit'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 local nn, swa_utils = torch.nn, torch.optim.swa_utils
 

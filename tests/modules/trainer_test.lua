@@ -1,6 +1,6 @@
 -- Trainers as they are made, --set, and the parts of the train function when it is called outside a worker.
 local lu = require 'luaunit'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local number = require 'base.number'
 local overrides = require 'base.overrides'
 local train = require 'rtrain'
@@ -77,7 +77,7 @@ function TestTrainer.test_a_trainer_of_ones_own_has_a_training_loop()
 end
 
 function TestTrainer.test_all_trainers_are_base_trainers()
-  local class = require 'rtrain.class'
+  local class = require 'base.class'
   for _, name in ipairs {'DataParallelTrainer', 'TorchTrainer', 'XGBoostTrainer', 'LightGBMTrainer'} do
     lu.assertTrue(class.is(train[name](print), train.BaseTrainer))
   end

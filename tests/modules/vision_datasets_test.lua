@@ -1,7 +1,7 @@
 -- Data sets of images: files in folders, CIFAR's formats, drawn shapes.
 local lu = require 'luaunit'
 local io_ = require 'vision.io'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local system = require 'base._system'
 local torch = require 'torch'
 local data, nn = torch.utils.data, torch.nn

@@ -11,7 +11,7 @@ local function count(model)
   return total
 end
 
-local function keys(model) return require 'rtrain.ordered'.keys(model:state_dict()) end
+local function keys(model) return require 'base.ordered'.keys(model:state_dict()) end
 
 local message_of = require('refusal').message_of
 

@@ -22,7 +22,7 @@ end
 
 local function write_last(path, state)
   local tensors = {}
-  for name, tensor in require('rtrain.ordered').items(train.torch.unwrap(state.model):state_dict()) do
+  for name, tensor in require('base.ordered').items(train.torch.unwrap(state.model):state_dict()) do
     tensors['model.' .. name] = tensor
   end
   for index, of_param in next, state.optimizer:state_dict().state do

@@ -36,7 +36,7 @@ struct TreeList {
 // Keys are unique.
 struct TreeMap {
   std::vector<std::pair<Key, Tree>> entries;
-  bool ordered = false;  // a Lua `rtrain.ordered`, a Python OrderedDict
+  bool ordered = false;  // a Lua `base.ordered`, a Python OrderedDict
 };
 
 // Registry key of torch.none, which stands for nil inside a list.
@@ -46,7 +46,7 @@ inline constexpr const char* kNoneKey = "rtrain.torch.none";
 // that names the path to what cannot be stored; `what` begins that path.
 Tree to_tree(lua_State* L, int index, std::string_view what);
 
-// Pushes the value; ordered maps become `rtrain.ordered`, maps with integer keys the marked integer
+// Pushes the value; ordered maps become `base.ordered`, maps with integer keys the marked integer
 // map.
 void push_tree(lua_State* L, const Tree& tree);
 

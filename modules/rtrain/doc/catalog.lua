@@ -15,8 +15,8 @@ local ROOTS = {'rtrain', 'torch', 'vision', 'xgboost', 'lightgbm', 'horovod', 'a
 local is_root = {}
 for _, name in ipairs(ROOTS) do is_root[name] = true end
 
--- What a script requires by its own name: its parent does not hand it out.
-local REQUIRED = {['rtrain.class'] = true}
+-- What a script requires by its own name: no root hands it out.
+local REQUIRED = {['base.class'] = true}
 
 ---Whether a path begins with the name.
 ---@param name string
@@ -137,6 +137,7 @@ end
 ---@param path string
 ---@return DocThing
 function catalog.module(path)
+  if REQUIRED[path] then return thing(nil, path, 'module', require(path)) end
   local found
   for part in path:gmatch '[^.]+' do
     local value = found and found.value[part] or require(part)

@@ -66,7 +66,10 @@ return function(text)
   local parts, is_object = written_name(text)
   if #parts == 0 then errors.raise('usage', 'expected the name of a function, class or module') end
   local found, owner, name
-  if catalog.is_root(parts[1]) then
+  local path = table.concat(parts, '.', 1, math.min(2, #parts))
+  if catalog.is_required(path) then
+    found, owner, name = walk(catalog.module(path), parts, 3)
+  elseif catalog.is_root(parts[1]) then
     found, owner, name = walk(catalog.module(parts[1]), parts, 2)
   else
     found, owner, name = search(parts)

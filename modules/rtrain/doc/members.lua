@@ -105,8 +105,6 @@ function members.find(owner, name)
   end
   if owner.kind ~= 'module' then return nil end
   if catalog.has(owner.value, name) then return catalog.member(owner, name) end
-  local path = owner.path .. '.' .. name
-  if catalog.is_required(path) then return thing(owner, name, 'module', require(path)) end
   return owner.path == 'torch' and members.operator(owner, name) or nil
 end
 

@@ -29,7 +29,7 @@ local page = {}
 ---@field notes? string[] what the lists leave out
 
 local SHORT = {
-  {'torch.nn.functional.', 'F.'}, {'torch.nn.', 'nn.'}, {'torch.Tensor.', 'x:'}, {'rtrain.class.', 'class.'},
+  {'torch.nn.functional.', 'F.'}, {'torch.nn.', 'nn.'}, {'torch.Tensor.', 'x:'}, {'base.class.', 'class.'},
   {'rtrain.', 'train.'},
 }
 

@@ -6,7 +6,7 @@ local ALIASES = {
   dist = 'torch.distributed', init = 'torch.nn.init', lr_scheduler = 'torch.optim.lr_scheduler',
   autograd = 'torch.autograd', cuda = 'torch.cuda', train = 'rtrain', torchvision = 'vision',
   transforms = 'vision.transforms', datasets = 'vision.datasets', models = 'vision.models', Tensor = 'torch.Tensor',
-  x = 'torch.Tensor', class = 'rtrain.class', T = 'vision.transforms',
+  x = 'torch.Tensor', class = 'base.class', T = 'vision.transforms',
 }
 
 -- Names that scripts give to objects → their class, where a member follows: 'trainer:fit', 'result.metrics'.

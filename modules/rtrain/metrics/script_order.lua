@@ -88,7 +88,7 @@ end
 ---@return table
 ---
 ---```lua
----local ordered, script_order = require 'rtrain.ordered', require 'rtrain.metrics.script_order'
+---local ordered, script_order = require 'base.ordered', require 'rtrain.metrics.script_order'
 ---local function names(map) return table.concat(ordered.keys(script_order(map, 2)), ' ') end
 ---local x = 1
 ---assert(names {loss = x, accuracy = x, epoch = x} .. '' == 'loss accuracy epoch')

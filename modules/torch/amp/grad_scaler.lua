@@ -273,7 +273,7 @@ function GradScaler:set_growth_interval(interval) self._growth_interval = interv
 function GradScaler:is_enabled() return self._enabled end
 
 ---What a resumed run needs, as Python's; empty when disabled. To be taken after update().
----@return table state rtrain.ordered map
+---@return table state base.ordered map
 function GradScaler:state_dict()
   if not self._enabled then return ordered.new() end
   return ordered.new{

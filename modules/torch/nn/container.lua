@@ -43,7 +43,7 @@ local function check_pair(pair, index)
   if not fits then errors.raise('argument', ("Sequential: item %d is not {'name', module}"):format(index)) end
 end
 
----@param ... nn.Module modules, one list of modules, a list of {name, module}, or an rtrain.ordered map of named ones
+---@param ... nn.Module modules, one list of modules, a list of {name, module}, or a base.ordered map of named ones
 function Sequential:init(...)
   local first = ...
   if select('#', ...) == 1 and type(first) == 'table' and not class.of(first) and is_named(first) then
@@ -121,13 +121,13 @@ function ModuleList.__add(left, right) return ModuleList():extend(left):extend(r
 ---@overload fun(modules?: any[][]): nn.ModuleDict
 local ModuleDict = Module:extend('ModuleDict')
 
----@param modules? any[][] list of {name, module}, or an rtrain.ordered map
+---@param modules? any[][] list of {name, module}, or a base.ordered map
 function ModuleDict:init(modules)
   if modules ~= nil then self:update(modules) end
 end
 
 ---Adds or replaces modules.
----@param modules any[][]|table list of {name, module}, an rtrain.ordered map, or a ModuleDict
+---@param modules any[][]|table list of {name, module}, a base.ordered map, or a ModuleDict
 function ModuleDict:update(modules)
   local map = modules
   if class.is(modules, ModuleDict) then

@@ -80,7 +80,7 @@ function ParameterDict.__new(of)
   return object
 end
 
----@param parameters? any[][] list of {name, tensor}, or an rtrain.ordered map
+---@param parameters? any[][] list of {name, tensor}, or a base.ordered map
 function ParameterDict:init(parameters)
   if parameters ~= nil then self:update(parameters) end
 end
@@ -105,7 +105,7 @@ function ParameterDict.__newindex(self, name, value)
 end
 
 ---Adds or replaces parameters.
----@param parameters any[][]|table list of {name, tensor}, an rtrain.ordered map, a ParameterDict; a plain table is taken in
+---@param parameters any[][]|table list of {name, tensor}, a base.ordered map, a ParameterDict; a plain table is taken in
 ---  the order of its sorted names, as in PyTorch
 function ParameterDict:update(parameters)
   if class.is(parameters, ParameterDict) then

@@ -79,7 +79,7 @@ local warnings = require 'base.warnings'
 ---assert(optimizer:state_dict().state[0].mean:item() > 1.8)
 ---```
 ---@class optim.Optimizer
----@field defaults table rtrain.ordered map: the options of groups that do not have their own
+---@field defaults table base.ordered map: the options of groups that do not have their own
 ---@field param_groups table[] 1-based; each has its options and `params`
 ---@field state table<torch.Tensor, table>
 local Optimizer = class('Optimizer')
@@ -357,7 +357,7 @@ function Optimizer:register_load_state_dict_post_hook(fn, options)
 end
 
 ---State and options, in the layout of Python's: parameters are numbered from 0 over all groups.
----@return table state rtrain.ordered map {state, param_groups}; its tensors are the optimizer's own
+---@return table state base.ordered map {state, param_groups}; its tensors are the optimizer's own
 function Optimizer:state_dict()
   hooks.run(self, 'state_dict_pre')
   return hooks.run(self, 'state_dict_post', state_dict.pack(self))

@@ -120,7 +120,7 @@ end
 
 ---The arguments of a constructor.
 ---@param ... any what it was called with
----@return any params, table defaults rtrain.ordered map of the options
+---@return any params, table defaults base.ordered map of the options
 function Options:bind(...)
   local bound = self.signature:bind(...)
   local defaults = ordered.new()

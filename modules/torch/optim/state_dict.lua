@@ -60,7 +60,7 @@ local function with_names(packed, state, count)
 end
 
 ---@param optimizer optim.Optimizer
----@return table state rtrain.ordered map {state, param_groups}
+---@return table state base.ordered map {state, param_groups}
 function state_dict.pack(optimizer)
   local state, groups, count = setmetatable({}, torch._intmap_meta), {}, 0
   for i, group in ipairs(optimizer.param_groups) do

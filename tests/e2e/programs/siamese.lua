@@ -2,7 +2,7 @@
 local argparse, torch = require 'argparse', require 'torch'
 local nn, data, optim = torch.nn, torch.utils.data, torch.optim
 local models = require 'vision.models'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 
 local args = argparse.of_config {
   batch_size = 8, test_batch_size = 16, epochs = 2, lr = 1, gamma = 0.7, seed = 1, log_interval = 1, train = 32, test = 32,

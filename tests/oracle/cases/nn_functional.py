@@ -690,7 +690,7 @@ PROTOCOL = [
     listed("named_children", "named_children()", lambda m: m.named_children()),
     plain(
         "state_dict_prefix",
-        f"table.concat(require('rtrain.ordered').keys({NET}:state_dict{{prefix = 'net.'}}), ' ')",
+        f"table.concat(require('base.ordered').keys({NET}:state_dict{{prefix = 'net.'}}), ' ')",
         lambda: " ".join(net().state_dict(prefix="net.")),
     ),
     plain(

@@ -1,6 +1,6 @@
 -- Networks under autocast, sequences of a GradScaler, averages of weights: harness/amp.py.
 
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 
 local F = torch.nn.functional

@@ -14,7 +14,7 @@ function Module.read(line) return setmetatable(Case.read(line), Module) end
 
 local function state_of(module)
   local names, tensors = {}, {}
-  for name, tensor in require('rtrain.ordered').items(module:state_dict()) do
+  for name, tensor in require('base.ordered').items(module:state_dict()) do
     if torch.is_tensor(tensor) then
       names[#names + 1] = ('%s[%s]%s'):format(name, table.concat(tensor:size(), ','), tensor.dtype)
       tensors[#tensors + 1] = {name, tensor}

@@ -1,6 +1,6 @@
 -- Fifty rates of a schedule, with a change of hands in the middle, and its dictionary: harness/schedules.py.
 
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 local training = require 'harness.training'
 

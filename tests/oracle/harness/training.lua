@@ -1,6 +1,6 @@
 -- Twenty steps of training on a small network, and what an optimizer's dictionary looks like: harness/training.py.
 
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 
 local training = {}

@@ -3,7 +3,7 @@
 local torch = require 'torch'
 local fill = require 'harness.fill'
 local models = require 'vision.models'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 
 local vision = {}
 

@@ -218,7 +218,7 @@ function ZeroRedundancyOptimizer:consolidate_state_dict(to)
 end
 
 ---The state of the whole optimizer, as it was at consolidate_state_dict.
----@return table state rtrain.ordered map {state, param_groups}
+---@return table state base.ordered map {state, param_groups}
 ---Errors: 'argument' on a rank to which it was not consolidated.
 function ZeroRedundancyOptimizer:state_dict()
   if not self._consolidated then

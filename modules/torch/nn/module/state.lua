@@ -70,8 +70,8 @@ end
 ---assert(torch.equal(a.weight, b.weight))
 ---```
 ---@param options? {destination: table, prefix: string, keep_vars: boolean} prefix includes its dot, as in PyTorch;
----  destination: an rtrain.ordered map to add to
----@return table<string, torch.Tensor> state an rtrain.ordered map
+---  destination: a base.ordered map to add to
+---@return table<string, torch.Tensor> state a base.ordered map
 function Module:state_dict(options)
   options = args.options(options, {'destination', 'prefix', 'keep_vars'}, 'state_dict')
   return collect(self, options.destination or ordered.new(), options.prefix or '', options.keep_vars)

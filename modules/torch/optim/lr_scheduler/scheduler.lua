@@ -215,7 +215,7 @@ end
 ---second:load_state_dict(first:state_dict())
 ---assert(second.last_epoch == 1)  -- the rate itself is in the optimizer's state_dict
 ---```
----@return table state rtrain.ordered map
+---@return table state base.ordered map
 function LRScheduler:state_dict()
   local names, state = {}, ordered.new()
   for name in next, self do
