@@ -63,6 +63,20 @@ std::vector<int> pack_strictly(int num_workers, const Rooms& rooms) {
   return counts;
 }
 
+// One to each host, those without room last.
+std::vector<int> spread_strictly(int num_workers, const Rooms& rooms) {
+  std::vector<int> counts(rooms.size(), 0);
+  int left = num_workers;
+  for (const bool has_room : {true, false}) {
+    for (size_t i = 0; i < rooms.size() && left > 0; ++i) {
+      if ((rooms[i].workers > 0) != has_room) continue;
+      counts[i] = 1;
+      --left;
+    }
+  }
+  return counts;
+}
+
 std::string text_of(const Rooms& rooms) {
   std::vector<std::string> parts;
   for (const NodeCapacity& room : rooms) parts.push_back(cat(room.host, ": ", room.workers));
@@ -103,8 +117,9 @@ std::vector<int> Placement::counts(int num_workers, const Rooms& rooms) const {
       return pack(num_workers, rooms);
     case PlacementStrategy::kStrictPack:
       return pack_strictly(num_workers, rooms);
-    case PlacementStrategy::kSpread:
     case PlacementStrategy::kStrictSpread:
+      return spread_strictly(num_workers, rooms);
+    case PlacementStrategy::kSpread:
       break;
   }
   return spread(num_workers, rooms, std::vector<int>(rooms.size(), 0));

@@ -52,6 +52,11 @@ TEST(Placement, StrictSpreadGivesEachHostOne) {
   EXPECT_EQ(placed(PlacementStrategy::kStrictSpread, 2, {4, 4, 4}), (Counts{1, 1, 0}));
 }
 
+TEST(Placement, StrictSpreadTakesAHostWithoutRoomRatherThanOneTwice) {
+  EXPECT_EQ(placed(PlacementStrategy::kStrictSpread, 2, {3, 0}), (Counts{1, 1}));
+  EXPECT_EQ(placed(PlacementStrategy::kStrictSpread, 1, {0, 3}), (Counts{0, 1}));
+}
+
 TEST(Placement, TheMostWorkersOfEachStrategy) {
   const auto room = rooms({4, 2});
   EXPECT_EQ(Placement(PlacementStrategy::kSpread, false).most(room, 100), 6);
