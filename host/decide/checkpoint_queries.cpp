@@ -1,6 +1,7 @@
 #include "host/decide/checkpoint_queries.h"
 
 #include <algorithm>
+#include <set>
 
 #include "host/base/text/text.h"
 
@@ -37,15 +38,19 @@ std::optional<List> CheckpointQueries::add(const CheckpointQuery& query) {
 std::vector<CheckpointQuestion> CheckpointQueries::take_due(const CheckpointProgress& progress,
                                                             double now_s) {
   std::vector<CheckpointQuestion> out;
+  std::set<CheckpointQuestion> due;  // now or before
+  for (const Waiting& each : waiting_) {
+    if (each.due) due.insert(each.query.question);
+  }
   for (const Waiting& each : waiting_) {
     const CheckpointQuery& query = each.query;
-    if (each.due || std::find(out.begin(), out.end(), query.question) != out.end()) continue;
+    if (due.contains(query.question)) continue;
     const bool enough = query.takes_partial && now_s >= query.asked_s + query.timeout_s;
-    if (enough || is_ready(query.question, progress)) out.push_back(query.question);
+    if (!enough && !is_ready(query.question, progress)) continue;
+    out.push_back(query.question);
+    due.insert(query.question);
   }
-  for (Waiting& each : waiting_) {
-    if (std::find(out.begin(), out.end(), each.query.question) != out.end()) each.due = true;
-  }
+  for (Waiting& each : waiting_) each.due = due.contains(each.query.question);
   return out;
 }
 

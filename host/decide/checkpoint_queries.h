@@ -51,7 +51,8 @@ class CheckpointQueries {
   bool is_empty() const { return waiting_.empty(); }
   // The answer, when the same question was answered before.
   std::optional<List> add(const CheckpointQuery& query);
-  // Questions whose answer is due now, each once: look it up and give it to answer().
+  // Questions whose answer is due now: look it up and give it to answer(). Each once, whoever asks
+  // until then.
   std::vector<CheckpointQuestion> take_due(const CheckpointProgress& progress, double now_s);
   // Who waits for that answer.
   std::vector<CheckpointQuery> answer(const CheckpointQuestion& question, const List& checkpoints);

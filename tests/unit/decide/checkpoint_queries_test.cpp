@@ -55,6 +55,16 @@ TEST(CheckpointQueries, RanksGetTheSameAnswerWheneverTheyAsk) {
   EXPECT_FALSE(queries.add(query(2, 1, false, 1))) << "who asks again";
 }
 
+TEST(CheckpointQueries, WhoAsksWhileTheAnswerIsLookedUpIsAnsweredWithTheOthers) {
+  CheckpointQueries queries;
+  queries.add(query(0, 1));
+  const auto due = queries.take_due({.complete = 1}, 0);
+  ASSERT_EQ(due.size(), 1u);
+  queries.add(query(1, 1));
+  EXPECT_TRUE(queries.take_due({.complete = 1}, 0).empty());
+  EXPECT_EQ(ranks(queries.answer(due[0], {})), (std::vector{0, 1}));
+}
+
 TEST(CheckpointQueries, AGivenTimeEndsInWhatIsThere) {
   CheckpointQueries queries;
   CheckpointQuery patient = query(0, 5);
