@@ -96,7 +96,8 @@ std::optional<LinkFinding> LinkVerdict::decide(double now_s) {
   const auto [one, other] = *bad;
   const double of_one = weight(one, now_s);
   const double of_other = weight(other, now_s);
-  const bool is_one = other == 0 || (one != 0 && of_one > of_other);
+  const bool is_one =
+      other == 0 || (one != 0 && std::pair(of_one, one) > std::pair(of_other, other));
   LinkFinding out{.node = is_one ? one : other, .peer = is_one ? other : one, .text = {}};
   const SeenLink& last = seen_.at(*bad).last;
   out.text = drops(*bad, now_s)

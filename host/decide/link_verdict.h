@@ -5,8 +5,8 @@
 // again. Or when the hosts at both its ends say, and keep saying, that nothing comes through: then
 // both live. Where nothing at all is heard of a host, node_timeout_s decides.
 //
-// Of the two ends that one is at fault which has more bad links. Where both have as many it is not
-// node 0, which the run cannot do without, else the later one.
+// Of the two ends that one is at fault which has more bad links; where both have as many the later
+// one. It is never node 0, which the run cannot do without: then the other end is named.
 #pragma once
 
 #include <map>

@@ -56,6 +56,13 @@ TEST(LinkVerdict, NodeZeroIsNeverAtFault) {
   EXPECT_NE(found->node, 0);
 }
 
+TEST(LinkVerdict, OfAsManyTheLaterIsAtFaultWhoeverSaysIt) {
+  LinkVerdict verdict;
+  const auto found = found_by(verdict, 5, [&](double now_s) { verdict.add(2, slow(1, 9), now_s); });
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->node, 2);
+}
+
 TEST(LinkVerdict, AFewPacketsThatWereSentAgainAreNothing) {
   LinkVerdict verdict;
   EXPECT_FALSE(found_by(verdict, 30, [&](double now_s) { verdict.add(0, slow(1, 4), now_s); }));
