@@ -103,6 +103,7 @@ void HangVerdict::follow(const Ranks& ranks) {
     const RankFacts& rank = ranks[i];
     Track& track = tracks_[i];
     if (rank.state != 'T') track.not_stopped_at = clock_s_;
+    if (rank.has_returned && !track.returned_at) track.returned_at = clock_s_;
     if (rank.beat_s != track.beat_s) {
       track.beat_s = rank.beat_s;
       track.beat_at = clock_s_;
@@ -231,6 +232,8 @@ void HangVerdict::find_all_waiting(const Ranks& ranks) {
   std::optional<size_t> odd;
   bool any_for_peers = false;
   for (size_t i = 0; i < ranks.size(); ++i) {
+    // Whoever has waited for it may not run yet.
+    if (ranks[i].has_returned && clock_s_ - *tracks_[i].returned_at < kProofS) return;
     if (ranks[i].has_returned) continue;
     if (is_exempt(ranks[i]) || !ranks[i].wait || waits_on_device(ranks[i])) return;
     if (quiet_s(i) < threshold_s(i) || !is_idle(ranks, i)) return;

@@ -68,8 +68,9 @@ class HangVerdict {
     double beat_at = 0;
     double longest_pause_s = 0;
     double not_stopped_at = 0;
-    int samples = 0;  // moments since the last look at who is slow
-    int waits = 0;    // of these, those in a wait for peers
+    std::optional<double> returned_at = {};  // when that was seen first
+    int samples = 0;                         // moments since the last look at who is slow
+    int waits = 0;                           // of these, those in a wait for peers
   };
   using Ranks = std::vector<RankFacts>;
 

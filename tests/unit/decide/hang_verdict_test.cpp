@@ -123,6 +123,18 @@ TEST(HangVerdict, AllWaitingWithNothingMovingIsProofAtTheThreshold) {
   expect_one(group.run(2), Kind::kAllWait, 0, true);
 }
 
+// The rank that came last has returned, and the one that waited for it does not run yet.
+TEST(HangVerdict, ARankThatHasNotWokenYetWhenTheOthersReturnIsNoHang) {
+  Group group;
+  group.wait(0, WaitKind::kCollective, "barrier()", 1);
+  for (const HangFinding& each : group.run(12, {1})) EXPECT_FALSE(each.fatal) << each.text;
+  group.ranks[1].collectives = 1;
+  group.ranks[1].has_returned = true;
+  EXPECT_TRUE(group.run(1.5).empty());
+  group.ranks[0].wait.reset();
+  EXPECT_TRUE(group.run(3, {0}).empty());
+}
+
 // behaviour: counts that differ for a moment
 TEST(HangVerdict, CountsThatDifferAndAdvanceAreNothing) {
   Group group;
