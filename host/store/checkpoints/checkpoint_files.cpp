@@ -18,6 +18,7 @@
 #include "host/base/random.h"
 #include "host/base/text/terminal_text.h"
 #include "host/base/text/text.h"
+#include "host/decide/commit_plan.h"
 #include "host/store/checkpoints/merged_files.h"
 #include "host/store/files/file.h"
 
@@ -70,6 +71,19 @@ void check_is_own(const std::string& folder) {
   if (!is_symlink(folder)) return;
   throw Error(Code::kEnvironment,
               cat(folder, " is a symlink, and no folder of the run: nothing is done there"));
+}
+
+void write_manifest(const std::string& folder, const Manifest& manifest) {
+  fault_point("ckpt.manifest");
+  OpenFile file(cat(folder, "/", kManifestName), O_WRONLY | O_CREAT | O_TRUNC);
+  file.write(manifest.to_text());
+  file.sync_data();
+}
+
+void sync_merged(const std::string& folder) {
+  fault_point("ckpt.sync");
+  sync_folder_tree(folder);
+  fault_point("ckpt.rename");
 }
 
 Error used_before(const std::string& name, const std::string& by = "") {
@@ -199,6 +213,9 @@ std::string CheckpointFiles::set_aside(const std::string& name) const {
   while (!rename_to_free(checkpoint_path(name), target)) {
     target = cat(parent, "/", name, "~", random_hex(6));
   }
+  // Before another one gets the name: no crash may leave that one and not this rename.
+  sync_folder(parent);
+  sync_folder(run_path_ + "/checkpoints");
   return target;
 }
 
@@ -213,18 +230,23 @@ bool CheckpointFiles::publish(const std::string& merged, const Manifest& manifes
   if (existing && existing->run_id != manifest.run_id) {
     problem = cat("the checkpoint ", target, " belongs to another run");
   }
-  if (problem.empty() && existing->attempt >= manifest.attempt) {
-    throw used_before(manifest.name, cat(", by report ", existing->index, " of this attempt"));
+  NamedFolder there{.has_manifest = problem.empty()};
+  if (there.has_manifest) there.attempt = existing->attempt;
+  std::optional<OpenFile> unused;  // locked, so that nobody begins to read it
+  there.is_held = path_kind(target) == "folder" && !(unused = try_lock_folder(target));
+  switch (choose_name(there, manifest.attempt)) {
+    case NameChoice::kRefuse:
+      throw used_before(manifest.name, cat(", by report ", existing->index, " of this attempt"));
+    case NameChoice::kOther:
+      return false;
+    case NameChoice::kSetAside:
+      warnings.push_back(cat(problem, "; moved to ", set_aside(manifest.name)));
+      return rename_to_free(merged, target);
+    default:
+      if (rename_with(merged, target, RENAME_EXCHANGE)) return true;
+      if (errno != EINVAL && errno != ENOSYS) throw file_error("write", target);
+      return false;
   }
-  std::optional<OpenFile> unused;
-  if (path_kind(target) == "folder" && !(unused = try_lock_folder(target))) return false;
-  if (!problem.empty()) {
-    warnings.push_back(cat(problem, "; moved to ", set_aside(manifest.name)));
-    return rename_to_free(merged, target);
-  }
-  if (rename_with(merged, target, RENAME_EXCHANGE)) return true;
-  if (errno != EINVAL && errno != ENOSYS) throw file_error("write", target);
-  return false;
 }
 
 CommittedCheckpoint CheckpointFiles::commit(const StageKey& key, Manifest manifest,
@@ -257,32 +279,43 @@ void CheckpointFiles::commit_here(const StageKey& key, const MergedFiles& files,
                                   CommittedCheckpoint& out) {
   const std::string staging = staging_path(key);
   make_own_folder("checkpoints");
-  const std::string merged = gather(files, staging);
-  const auto write_manifest = [&] {
-    fault_point("ckpt.manifest");
-    OpenFile file(cat(merged, "/", kManifestName), O_WRONLY | O_CREAT | O_TRUNC);
-    file.write(manifest.to_text());
-    file.sync_data();
-    fault_point("ckpt.sync");
-    sync_folder_tree(merged);
-    fault_point("ckpt.rename");
-  };
-  patience_(write_manifest);
-  const bool name_is_free = !path_exists(checkpoint_path(manifest.name));
-  if (publish(merged, manifest, out.warnings)) {
-    out.replaced = !name_is_free;
-  } else {
-    manifest.name = cat(manifest.name, "~", manifest.attempt);
-    patience_(write_manifest);
-    if (!rename_to_free(merged, checkpoint_path(manifest.name))) {
-      throw Error(Code::kCheckpoint,
-                  cat("the checkpoint ", checkpoint_path(manifest.name), " exists already"));
+  std::string merged;
+  bool is_named = true;
+  for (auto step = CommitStep::kMerge; step != CommitStep::kClearStaging;
+       step = *next_step(step, is_named)) {
+    is_named = true;
+    switch (step) {
+      case CommitStep::kMerge:
+        merged = gather(files, staging);
+        break;
+      case CommitStep::kWriteManifest:
+        patience_([&] { write_manifest(merged, manifest); });
+        break;
+      case CommitStep::kSyncTree:
+        patience_([&] { sync_merged(merged); });
+        break;
+      case CommitStep::kRename:
+        is_named = try_name(merged, manifest, out);
+        break;
+      default:
+        fault_point("ckpt.sync_parents");
+        sync_folder(run_path_ + "/checkpoints");
+        sync_folder(staging);
     }
   }
   std::erase(pending_drops_, manifest.name);  // what was to go under this name is gone
-  fault_point("ckpt.sync_parents");
-  sync_folder(run_path_ + "/checkpoints");
-  sync_folder(staging);
+}
+
+// False where the checkpoint has to have another name, which the manifest then has.
+bool CheckpointFiles::try_name(const std::string& merged, Manifest& manifest,
+                               CommittedCheckpoint& out) const {
+  const bool is_free = !path_exists(checkpoint_path(manifest.name));
+  if (publish(merged, manifest, out.warnings)) {
+    out.replaced = !is_free;
+    return true;
+  }
+  manifest.name = cat(manifest.name, "~", manifest.attempt);
+  return false;
 }
 
 // No copy here has the name that the store is to have it under.

@@ -138,6 +138,7 @@ class CheckpointFiles {
   bool has_staged(const StageKey& key, std::span<const StagedRank> ranks) const;
   void commit_here(const StageKey& key, const MergedFiles& files, Manifest& manifest,
                    CommittedCheckpoint& out);
+  bool try_name(const std::string& merged, Manifest& manifest, CommittedCheckpoint& out) const;
   void clear_name(Manifest& manifest, CommittedCheckpoint& out);
   void forget_old_copies() const;
   bool publish(const std::string& merged, const Manifest& manifest,

@@ -7,6 +7,7 @@
 #include "host/base/codec/json.h"
 #include "host/base/fault.h"
 #include "host/base/text/text.h"
+#include "host/decide/sweep_verdict.h"
 #include "host/store/checkpoints/checkpoint_files.h"
 #include "host/store/claim/fenced_write.h"
 #include "host/store/db/row_values.h"
@@ -189,22 +190,24 @@ void CheckpointStore::add_report(const CheckpointRow& row) {
       row.index, row.created_at_ms, stored.json, stored.nonfinite, claim_.run_id, row.attempt);
 }
 
-// One directory without a kept row: left by a crash between the rename and the row, or between the
-// row and the drop.
-CheckpointStore::Leftover CheckpointStore::sweep_directory(const std::string& name,
-                                                           const std::string& path,
-                                                           const Manifest& manifest) {
+SweepVerdict CheckpointStore::judge(const std::string& name,
+                                    const std::optional<Manifest>& manifest,
+                                    const CheckpointRow* kept) {
+  FoundRows rows;
+  if (kept != nullptr) rows.kept_attempt = kept->attempt;
+  if (!manifest) return judge_folder(std::nullopt, rows);
+  const bool is_own = manifest->run_id == claim_.run_id;
+  rows.was_dropped = was_dropped(name, manifest->attempt);
+  rows.was_left_behind = was_left_behind(*manifest);
+  return judge_folder(
+      FoundManifest{is_own && manifest->owner_epoch <= claim_.owner_epoch, manifest->attempt},
+      rows);
+}
+
+// One directory whose row a crash has prevented.
+std::string CheckpointStore::adopt(const std::string& name, const std::string& path,
+                                   const Manifest& manifest) {
   try {
-    if (was_dropped(name, manifest.attempt)) {
-      return {true, cat("deleted the dropped checkpoint ", name)};
-    }
-    if (manifest.run_id != claim_.run_id || manifest.owner_epoch > claim_.owner_epoch) {
-      return {false, cat("left alone ", path, ": it belongs to another run")};
-    }
-    if (was_left_behind(manifest)) {
-      return {true, cat("deleted the checkpoint ", name, " of attempt ", manifest.attempt,
-                        ", which a later attempt did not start from")};
-    }
     verify_files(path, manifest, true);
     fault_point("sweep.adopt");
     CheckpointRow row{.name = name,
@@ -217,10 +220,10 @@ CheckpointStore::Leftover CheckpointStore::sweep_directory(const std::string& na
     if (!row.validation.is_nil()) row.status = CheckpointStatus::kPendingValidation;
     insert(row);
     add_report(row);
-    return {false, cat("adopted the checkpoint ", name, ", committed as its controller ended")};
+    return cat("adopted the checkpoint ", name, ", committed as its controller ended");
   } catch (const Error& e) {
     if (e.code() != Code::kCheckpoint) throw;
-    return {false, cat("left alone ", path, ": ", e.message())};
+    return cat("left alone ", path, ": ", e.message());
   }
 }
 
@@ -276,23 +279,39 @@ std::vector<std::string> CheckpointStore::sweep(CheckpointFiles& files) {
   for (const CheckpointRow& row : kept()) rows.emplace(row.name, row);
   for (const std::string& name : files.committed_names()) {
     const std::string path = files.checkpoint_path(name);
-    const auto row = rows.find(name);
+    const auto found = rows.find(name);
+    const CheckpointRow* row = found == rows.end() ? nullptr : &found->second;
     std::string problem;
     const std::optional<Manifest> manifest = Manifest::try_read(path, problem);
-    if (!manifest) {
-      findings.push_back(row == rows.end() ? cat("left alone ", path, ": ", problem)
-                                           : set_aside(files, row->second, problem));
-      continue;
-    }
-    const bool is_own = manifest->run_id == claim_.run_id;
-    if (is_own && row != rows.end() && row->second.attempt == manifest->attempt) continue;
-    Leftover leftover = sweep_directory(name, path, *manifest);
-    if (leftover.drop) {
-      const auto found = stored.find(name);
-      if (found != stored.end() && found->second.is_of(*manifest)) drop_stored.push_back(name);
+    const auto drop = [&](const std::string& finding) {
+      const auto there = stored.find(name);
+      if (there != stored.end() && there->second.is_of(*manifest)) drop_stored.push_back(name);
       drop_here.push_back(name);
+      findings.push_back(finding);
+    };
+    switch (judge(name, manifest, row)) {
+      case SweepVerdict::kKnown:
+        break;
+      case SweepVerdict::kDamaged:
+        if (manifest) problem = "it belongs to another run";
+        findings.push_back(set_aside(files, *row, problem));
+        break;
+      case SweepVerdict::kUnknown:
+        findings.push_back(cat("left alone ", path, ": ", problem));
+        break;
+      case SweepVerdict::kForeign:
+        findings.push_back(cat("left alone ", path, ": it belongs to another run"));
+        break;
+      case SweepVerdict::kDropped:
+        drop(cat("deleted the dropped checkpoint ", name));
+        break;
+      case SweepVerdict::kLeftBehind:
+        drop(cat("deleted the checkpoint ", name, " of attempt ", manifest->attempt,
+                 ", which a later attempt did not start from"));
+        break;
+      case SweepVerdict::kUnrecorded:
+        findings.push_back(adopt(name, path, *manifest));
     }
-    findings.push_back(std::move(leftover.finding));
   }
   for (const CheckpointRow& row : kept()) {
     if (row.mirrored || is_stored(row)) continue;

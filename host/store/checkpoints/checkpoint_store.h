@@ -15,6 +15,7 @@
 
 #include "host/base/value.h"
 #include "host/decide/retention.h"
+#include "host/decide/sweep_verdict.h"
 #include "host/store/checkpoints/checkpoint_status.h"
 #include "host/store/checkpoints/manifest.h"
 #include "host/store/checkpoints/object_checkpoints.h"
@@ -82,12 +83,9 @@ class CheckpointStore {
                                                            const ValidationResult& result);
   static void try_fetch(const CheckpointFiles& files, const std::string& name,
                         std::vector<std::string>& findings);
-  struct Leftover {
-    bool drop;
-    std::string finding;
-  };
-  Leftover sweep_directory(const std::string& name, const std::string& path,
-                           const Manifest& manifest);
+  SweepVerdict judge(const std::string& name, const std::optional<Manifest>& manifest,
+                     const CheckpointRow* kept);
+  std::string adopt(const std::string& name, const std::string& path, const Manifest& manifest);
   std::string set_aside(const CheckpointFiles& files, const CheckpointRow& row,
                         std::string_view problem);
   bool is_kept(const std::string& name, int64_t attempt);
