@@ -18,7 +18,6 @@
 namespace rtrain {
 namespace {
 
-constexpr uint64_t kTurnBytes = uint64_t{256} << 10;
 constexpr mode_t kUserAlone = 0600;
 
 struct RecordHead {
@@ -120,24 +119,17 @@ ReportSpool::ReportSpool(const std::string& folder, int attempt, int rank) {
 }
 
 void ReportSpool::add(int64_t index, std::string_view report) {
-  if (files_[current_].size >= kTurnBytes) begin_other_file();
-  File& file = files_[current_];
+  const SpoolTurns::Place place = turns_.next(acknowledged_);
+  const File& file = files_.at(place.file);
+  if (place.is_begun_again && ::ftruncate(file.fd.get(), 0) != 0) {
+    throw file_error("cut", file.path);
+  }
   const RecordHead head{.hash = hash64(report), .size = report.size()};
   std::string record(sizeof(head), '\0');
   std::memcpy(record.data(), &head, sizeof(head));
   record += report;
-  write_at(file.fd.get(), file.path, record, file.size);
-  file.size += record.size();
-  file.last_index = index;
-}
-
-// Unless something in it may still be needed.
-void ReportSpool::begin_other_file() {
-  File& other = files_[1 - current_];
-  if (other.last_index >= acknowledged_) return;
-  if (::ftruncate(other.fd.get(), 0) != 0) throw file_error("cut", other.path);
-  other.size = 0;
-  current_ = 1 - current_;
+  write_at(file.fd.get(), file.path, record, place.at);
+  turns_.add(place, index, record.size());
 }
 
 std::string spool_folder(const std::string& run_id) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "host/base/files/fd.h"
+#include "host/decide/spool_turns.h"
 
 namespace rtrain {
 
@@ -34,13 +35,10 @@ class ReportSpool {
   struct File {
     std::string path;
     Fd fd;
-    uint64_t size = 0;
-    int64_t last_index = -1;
   };
-  void begin_other_file();
 
   std::array<File, 2> files_;
-  size_t current_ = 0;
+  SpoolTurns turns_;
   std::atomic<int64_t> acknowledged_ = 0;
 };
 
