@@ -1,37 +1,35 @@
 #!/usr/bin/env python3
 """Checks the worlds of tests/sim: makes faults in host/decide, one after the other, and each must break a life.
 
-    tests/sim/mutations.py [FILE …] [--number 30] [--seed 1] [--events 1000000]
+    tests/sim/mutations.py                          # the faults of faults.py, over all of host/decide
+    tests/sim/mutations.py FILE … [--number 30]     # faults at random in these files of host/decide
+    options: [--seed 1] [--events 1000000] [--jobs 2]
 
-A fault is a statement or an early return that is left out, a condition that is turned round, or another operator. FILE: of
-host/decide, state_machine.cpp without one. Prints the faults that no life has shown, which are for a reader: the lines are
-equivalent, or an invariant is missing. Ends with 1 where there are any. Needs g++; takes some seconds for each fault.
+A fault at random is a statement or an early return that is left out, a condition that is turned round, or another operator.
+Prints the faults that no life has shown, which are for a reader: the lines are equivalent, or an invariant is missing. Ends
+with 1 where there are any. Needs g++; takes some seconds for each fault.
 """
 
 import argparse
+import concurrent.futures
 import pathlib
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
+from faults import FAULTS
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-COMPILE = ["g++", "-std=c++20", "-O1", "-w", f"-I{ROOT}", "-c"]
-# What the worlds and host/decide call.
-OTHERS = [
-    "host/wire/send_queue",
-    "host/wire/link_sequence",
-    "host/wire/wire_frame",
-    "host/loop/frame",
-    *(
-        f"host/base/{name}"
-        for name in (
-            "error text value record metric_path json_scan json utf8 hash codec random clock hex "
-            "terminal_text text_width"
-        ).split()
-    ),
-]
+DECIDE = ROOT / "host/decide"
+COMPILE = [*(["ccache"] if shutil.which("ccache") else []), "g++", "-std=c++20", "-O1", "-w", f"-I{ROOT}", "-c"]
+# What the worlds and host/decide call: of host/wire, host/loop and host/base.
+OTHERS = (
+    "send_queue link_sequence wire_frame frame error text value record metric_path json_scan json utf8 hash codec "
+    "random clock hex terminal_text text_width"
+).split()
 
 STATEMENT = re.compile(r"^ +(?:add\(.*\)|m_\.[\w.>-]+ = [^=].*|\w+\(\)|\+\+m_\.\w+|[\w.]+\.reset\(\));$")
 EARLY_RETURN = re.compile(r"^ +if \(.*\) return.*;$")
@@ -39,19 +37,46 @@ CONDITION = re.compile(r"\bif \((?!constexpr)(.*)\)(?= return| \{|$| \w+\()")
 OPERATORS = [(" && ", " || "), (" || ", " && "), (" < ", " <= "), (" >= ", " > "), (" == ", " != "), (" != ", " == ")]
 
 
-def faults_of(source):
-    """(line number, what the line becomes) of every fault that can be made in the text of a file."""
-    for number, line in enumerate(source.split("\n")):
-        if STATEMENT.match(line) or EARLY_RETURN.match(line):
-            yield number, ""
-        condition = CONDITION.search(line)
-        if condition and condition[1].count("(") == condition[1].count(")"):
-            yield number, line.replace(f"({condition[1]})", f"(!({condition[1]}))", 1)
-        if line.lstrip().startswith(("//", "template", "#")):
-            continue
-        for operator, other in OPERATORS:
-            if operator in line:
-                yield number, line.replace(operator, other, 1)
+def random_faults(path):
+    """The text of the file with each fault that can be made in it, and what was changed."""
+    lines = path.read_text().split("\n")
+    for number, line in enumerate(lines):
+        for becomes in changes_of(line):
+            yield (
+                path,
+                "\n".join([*lines[:number], becomes, *lines[number + 1 :]]),
+                f"{number + 1}: {line.strip()} -> {becomes.strip()}",
+            )
+
+
+def changes_of(line):
+    if STATEMENT.match(line) or EARLY_RETURN.match(line):
+        yield ""
+    condition = CONDITION.search(line)
+    if condition and condition[1].count("(") == condition[1].count(")"):
+        yield line.replace(f"({condition[1]})", f"(!({condition[1]}))", 1)
+    if line.lstrip().startswith(("//", "template", "#")):
+        return
+    for operator, other in OPERATORS:
+        if operator in line:
+            yield line.replace(operator, other, 1)
+
+
+def listed_faults():
+    for name, before, after in FAULTS:
+        path = DECIDE / name
+        text = path.read_text()
+        if text.count(before) != 1:
+            sys.exit(f"mutations: {name} has {text.count(before)} times: {before}")
+        yield path, text.replace(before, after), f"{before.strip()} -> {after.strip()}"
+
+
+def source_named(name):
+    folders = ("base", "wire", "loop")
+    found = [path for folder in folders for path in (ROOT / "host" / folder).rglob(f"{name}.cpp")]
+    if len(found) != 1:
+        sys.exit(f"mutations: {len(found)} files have the name {name}.cpp")
+    return found[0]
 
 
 def compiled(source, folder):
@@ -60,55 +85,90 @@ def compiled(source, folder):
     return made if subprocess.run([*COMPILE, source, "-o", made], capture_output=True).returncode == 0 else None
 
 
-def is_found(objects, folder, events):
+def is_header(path):
+    return path.suffix == ".h"
+
+
+def break_of(objects, folder, events):
+    """How a life breaks; None where none does."""
     program = folder / "sim"
     subprocess.run(["g++", "-o", program, *objects], check=True)
     try:
-        return subprocess.run([program, "--events", str(events)], capture_output=True, timeout=120).returncode != 0
-    except subprocess.TimeoutExpired:  # a step that never ends
-        return True
+        done = subprocess.run(
+            [program, "--events", str(events), "--brief", "yes"], capture_output=True, text=True, timeout=300
+        )
+    except subprocess.TimeoutExpired:
+        return "a step that never ends"
+    if done.returncode == 0:
+        return None
+    return done.stdout.strip().split("\n")[-1] if done.returncode == 1 else f"a crash, {done.returncode}"
+
+
+def changed_objects(path, text, objects, folder):
+    """The objects with the fault; None where it does not compile. A header is changed for all who include it."""
+    if not is_header(path):
+        changed = folder / path.name
+        changed.write_text(text)
+        mutant = compiled(changed, folder)
+        return mutant and [mutant if source == path else made for source, made in objects.items()]
+    place = folder / "host/decide"
+    place.mkdir(parents=True, exist_ok=True)
+    (place / path.name).write_text(text)
+    include = f"host/decide/{path.name}"
+    out = []
+    for source, made in objects.items():
+        header = source.with_suffix(".h")
+        if include in source.read_text() or (header.exists() and include in header.read_text()):
+            mutant = folder / f"{source.stem}-{source.parts[-2]}.o"
+            command = [*COMPILE[:-2], f"-I{folder}", *COMPILE[-2:], source, "-o", mutant]
+            if subprocess.run(command, capture_output=True).returncode != 0:
+                return None
+            made = mutant
+        out.append(made)
+    return out
+
+
+def judge(fault, objects, events):
+    """(what was changed, how a life breaks), or nothing where the fault does not compile."""
+    path, text, change = fault
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        mutants = changed_objects(path, text, objects, folder)
+        return mutants and (f"{path.name}: {change}", break_of(mutants, folder, events))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="*", default=["state_machine.cpp"])
+    parser.add_argument("files", nargs="*")
     parser.add_argument("--number", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--events", type=int, default=1_000_000)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--show", action="store_true", help="how each fault was shown, too")
     options = parser.parse_args()
-    texts = {ROOT / "host/decide" / name: (ROOT / "host/decide" / name).read_text() for name in options.files}
-    faults = [(path, *fault) for path, text in texts.items() for fault in faults_of(text)]
-    random.Random(options.seed).shuffle(faults)
-    survived = made = 0
-    with tempfile.TemporaryDirectory() as temporary:
+    if options.files:
+        faults = [fault for name in options.files for fault in random_faults(DECIDE / name)]
+        random.Random(options.seed).shuffle(faults)
+        faults = faults[: options.number]
+    else:
+        faults = list(listed_faults())
+    made = survived = 0
+    with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         folder = pathlib.Path(temporary)
-        sources = [
-            *(ROOT / "tests/sim").glob("*.cpp"),
-            *(ROOT / "host/decide").glob("*.cpp"),
-            *(ROOT / f"{name}.cpp" for name in OTHERS),
-        ]
-        objects = {source: compiled(source, folder) for source in sources}
-        if is_found(objects.values(), folder, options.events):
-            sys.exit("mutations: a life breaks without a fault: run sim")
-        for path, number, becomes in faults:
-            if made == options.number:
-                break
-            lines = texts[path].split("\n")
-            changed = folder / path.name
-            changed.write_text("\n".join([*lines[:number], becomes, *lines[number + 1 :]]))
-            mutant = compiled(changed, folder)
-            if mutant is None:
+        sources = [*(ROOT / "tests/sim").glob("*.cpp"), *DECIDE.glob("*.cpp"), *map(source_named, OTHERS)]
+        objects = dict(zip(sources, pool.map(lambda source: compiled(source, folder), sources)))
+        if broken := break_of(objects.values(), folder, options.events):
+            sys.exit(f"mutations: a life breaks without a fault: {broken}")
+        for judged in pool.map(lambda fault: judge(fault, objects, options.events), faults):
+            if judged is None:
                 continue
+            change, broken = judged
             made += 1
-            if not is_found(
-                [mutant if source == path else made_of for source, made_of in objects.items()], folder, options.events
-            ):
+            if broken is None:
                 survived += 1
-                print(
-                    f"{path.relative_to(ROOT)}:{number + 1}: not shown by a life:\n- "
-                    f"{lines[number].strip()}\n+ {becomes.strip()}",
-                    flush=True,
-                )
+                print(f"not shown by a life: {change}", flush=True)
+            elif options.show:
+                print(f"{change}\n    {broken}", flush=True)
     print(f"{made} faults, {made - survived} shown")
     sys.exit(1 if survived else 0)
 

@@ -1,8 +1,10 @@
-// tests/sim/reports_world.h: ranks that report, simulated, around host/decide/report_collector.h.
+// tests/sim/reports_world.h: ranks that report, simulated, around
+// host/decide/report_collector.h and report_flow.h.
 //
-// Ranks make reports with and without checkpoints, each in its own time. Uploads take their time
-// and fail, deadlines pass, a rank returns early. Every report must come out once, in order, and no
-// rank may wait for ever.
+// Ranks make reports with and without checkpoints, each in its own time, and some ask which name
+// the checkpoint gets. Uploads take their time and fail, deadlines pass, a rank returns early.
+// Every report must come out once, in order, and no rank may wait for ever. Ranks that are far
+// ahead ask for acknowledgements (report_flow.h).
 #pragma once
 
 #include <cstdint>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "host/decide/report_collector.h"
+#include "host/decide/report_flow.h"
 #include "tests/sim/world.h"
 
 namespace rtrain::sim {
@@ -25,18 +28,27 @@ class ReportsWorld : public World {
     int64_t num_reports;  // that it will make
     int64_t made = 0;
     bool has_returned = false;
-    std::set<int64_t> uploading;  // numbers of reports whose files it has to send
-    std::set<int64_t> waiting;    // that it was not answered about
+    std::set<int64_t> uploading;             // numbers of reports whose files it has to send
+    std::set<int64_t> waiting;               // that it was not answered about
+    std::map<int64_t, std::string> asking;   // for the name of a checkpoint; its own wish
+    std::map<int64_t, std::string> folders;  // of reports that are in a folder
   };
   struct Faults {
-    bool fails_uploads, is_uneven, passes_deadlines;
+    bool fails_uploads, is_uneven, passes_deadlines, ends_early;
   };
 
   void step_on();
   void report(int rank);
+  void report_for_all();
+  void ask_to_acknowledge();
+  void take_seals(const std::vector<ReportCollector::Seal>& seals);
+  void take_names(const std::vector<ReportCollector::Named>& named);
+  void check_complete_below() const;
+  void end_early();
   void finish_upload(int rank);
   void pass_time();
   void take(const ReportCollector::Progress& progress);
+  static std::string folder_of(const Rank& rank, int64_t index);
   void take_complete(const std::vector<Report>& reports);
   void check_end();
   bool is_done() const;
@@ -47,6 +59,11 @@ class ReportsWorld : public World {
   int64_t first_index_;
   ReportCollector collector_;
   int64_t next_complete_;
+  ReportFlow flow_;
+  int64_t wanted_, acknowledged_;
+  std::map<int64_t, std::string> names_;  // that rank 0 wants, by report
+  std::set<int64_t> uploads_;             // reports that somebody has brought a checkpoint with
+  std::set<std::pair<int64_t, std::string>> sealed_;  // folders that a rank has to stage
   bool is_calm_ = false;  // everybody has a turn, nothing new goes wrong
   int turn_ = 0;
   double now_s_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "host/base/text/text.h"
 #include "tests/sim/event_code.h"
@@ -41,8 +42,9 @@ Machine RunWorld::make_machine(Draws& draws, const FailureLimits& limits) {
 RunWorld::Faults RunWorld::make_faults(Draws& draws) {
   const auto may = [&draws] { return draws.chance(0.4); };
   Faults out;
-  for (bool* each : {&out.raise, &out.die, &out.lose_host, &out.spawn, &out.refuse, &out.stop,
-                     &out.storage, &out.health, &out.leave_elastic, &out.deadline}) {
+  for (bool* each :
+       {&out.raise, &out.die, &out.lose_host, &out.spawn, &out.refuse, &out.stop, &out.storage,
+        &out.health, &out.leave_elastic, &out.deadline, &out.late, &out.disagree}) {
     *each = may();
   }
   return out;
@@ -75,10 +77,16 @@ void RunWorld::live() {
 
 void RunWorld::feed(const Event& event) {
   tell([&] { return cat("d.feed(", to_code(event), ");"); });
+  has_just_raised_ = std::holds_alternative<event::Failed>(event);
+  is_unwinding_ = std::holds_alternative<event::Unwound>(event) &&
+                  std::ranges::any_of(
+                      processes_, [](const Process& it) { return it.is_told_lost && it.is_alive; });
   now_s_ += 1;
   note(event);
+  const int attempt = machine_.attempt;
   Step next = step(std::move(machine_), event);
   machine_ = std::move(next.machine);
+  check_late(event, attempt, next.actions);
   demand(!is_finished_ || next.actions.empty(), "5: an action comes after Finish");
   for (const Action& action : next.actions) std::visit([this](const auto& a) { act(a); }, action);
   check_machine();
@@ -86,18 +94,48 @@ void RunWorld::feed(const Event& event) {
 
 void RunWorld::note(const Event& event) {
   if (std::holds_alternative<event::StorageFailed>(event)) is_disk_full_ = true;
-  if (std::holds_alternative<event::CheckpointCommitted>(event)) has_saved_ = true;
-  if (std::holds_alternative<event::GracePassed>(event)) is_out_of_time_ = true;
-  std::optional<StopKind> kind;
-  if (const auto* stop = std::get_if<event::StopRequested>(&event)) kind = stop->kind;
-  if (const auto* stop = std::get_if<event::StopNow>(&event)) kind = stop->kind;
+  if (const auto* saved = std::get_if<event::CheckpointCommitted>(&event))
+    has_saved_ = has_saved_ || saved->attempt == machine_.attempt;
+  if (const auto* passed = std::get_if<event::GracePassed>(&event))
+    is_out_of_time_ = is_out_of_time_ || passed->attempt == machine_.attempt;
+  if (const auto* healable = std::get_if<event::Healable>(&event)) {
+    note_healable();
+    were_all_healable_ = were_all_healable_ && healable->is;
+  }
+  if (const auto* raised = std::get_if<event::Failed>(&event))
+    note_error(raised->rank, raised->time_s);
+  if (const auto* dying = std::get_if<event::Dying>(&event)) note_error(dying->rank, dying->time_s);
+  if (const auto* stop = std::get_if<event::StopRequested>(&event)) note_stop(stop->kind);
+  if (const auto* stop = std::get_if<event::StopNow>(&event)) note_stop(stop->kind);
+}
+
+void RunWorld::note_error(int rank, double time_s) {
+  if (rank >= static_cast<int>(processes_.size())) return;
+  Process& it = process(rank);
+  it.may_have_error = true;
+  if (!it.error_s) it.error_s = time_s;
+}
+
+void RunWorld::note_stop(StopKind kind) {
   const bool is_done =
-      !processes_.empty() &&
+      begun_ && !processes_.empty() &&
       std::ranges::all_of(processes_, [](const Process& it) { return it.has_returned; });
-  if (!kind || is_run_ending_) return;
+  if (is_run_ending_) return;
   is_resizing_ = false;
-  is_terminated_ = is_terminated_ || *kind == StopKind::kTerminate;
-  is_stopped_ = is_stopped_ || (is_from_outside(*kind) && !is_done);
+  is_terminated_ = is_terminated_ || kind == StopKind::kTerminate;
+  is_stopped_ = is_stopped_ || (is_from_outside(kind) && !is_done);
+}
+
+// What was meant for an attempt that is over.
+void RunWorld::check_late(const Event& event, int attempt,
+                          const std::vector<Action>& actions) const {
+  const bool is_late = std::visit(
+      [&](const auto& e) {
+        if constexpr (requires { e.attempt; }) return e.attempt != attempt;
+        return false;
+      },
+      event);
+  demand(!is_late || actions.empty(), "6: something is done for an attempt that is over");
 }
 
 bool RunWorld::step_on() {
@@ -121,6 +159,7 @@ std::vector<RunWorld::Choice> RunWorld::choices() {
   add_ranks(out);
   add_stop(out);
   add_timers(out);
+  if (!is_calm_ && faults_.late && machine_.attempt > 1) add_late_timers(out);
   if (!is_calm_) add_faults(out);
   return out;
 }
@@ -203,10 +242,15 @@ void RunWorld::add_train_function(std::vector<Choice>& out, int rank) {
   const bool sees_loss = (it.is_healable && num_lost() > 0) || grows || is_behind_first;
   if ((it.is_told_lost || sees_loss) && !it.is_unwound) {
     out.push_back({it.is_told_lost ? 6 : 1, [this, rank] {
-                     process(rank).is_unwound = true;
-                     process(rank).is_healable = false;
-                     const Unwinding back{.step = 5,
-                                          .index = 3,
+                     Process& process = this->process(rank);
+                     process.is_unwound = true;
+                     process.is_healable = false;
+                     process.may_have_error = true;
+                     if (!process.error_s) process.error_s = now_s_;
+                     const bool is_other = !is_calm_ && faults_.disagree && draws_.chance(0.1);
+                     process.unwound_step = 5 + last_attempt_ + (is_other ? 1 : 0);
+                     const Unwinding back{.step = *process.unwound_step,
+                                          .index = 3 + last_attempt_,
                                           .error = Error(Code::kPeerLost, "a peer is lost"),
                                           .time_s = now_s_};
                      feed(event::Unwound{rank, back});
@@ -248,7 +292,14 @@ Error RunWorld::error_of_user() {
 }
 
 void RunWorld::end_process(int rank, const char* why, bool has_host) {
-  process(rank).is_alive = false;
+  Process& it = process(rank);
+  it.is_alive = false;
+  it.has_host = has_host;
+  const bool is_by_us = it.is_killed || it.is_told_exit;
+  if (!is_by_us || it.is_dying) {
+    note_error(rank, now_s_);
+    it.has_died = !it.has_raised;
+  }
   feed(event::Gone{rank, Error(Code::kWorkerLost, why), now_s_, has_host});
 }
 
@@ -272,6 +323,31 @@ void RunWorld::add_timers(std::vector<Choice>& out) {
     });
   if (faults_.deadline || out.empty())
     add(1, deadline_, [](int attempt) { return event::DeadlinePassed{attempt}; });
+}
+
+// Timers, and what ranks have said, of the attempt before.
+void RunWorld::add_late_timers(std::vector<Choice>& out) {
+  out.push_back({1, [this] {
+                   const int attempt = machine_.attempt - 1;
+                   switch (draws_.below(8)) {
+                     case 0:
+                       return feed(event::VerdictDue{attempt});
+                     case 1:
+                       return feed(event::DeadlinePassed{attempt});
+                     case 2:
+                       return feed(event::HealDue{attempt});
+                     case 3:
+                       return feed(event::RetryDue{attempt});
+                     case 4:
+                       return feed(event::GracePassed{attempt});
+                     case 5:
+                       return feed(event::StopComplete{attempt});
+                     case 6:
+                       return feed(event::CheckpointCommitted{attempt});
+                     default:
+                       return feed(event::ResourcesSeen{attempt, 1 + draws_.below(6)});
+                   }
+                 }});
 }
 
 // What a group does that was asked to stop.
@@ -336,6 +412,7 @@ void RunWorld::act(const action::RequestResources& a) {
   demand(!is_requesting_, "resources are asked for twice");
   demand(a.min_workers >= 1 && a.min_workers <= a.max_workers, "no number of workers fits");
   demand(!is_stopped_, "resources are asked for though the run was stopped");
+  demand(!is_disk_full_, "resources are asked for though nothing can be recorded");
   demand(!is_resizing_ || !is_out_of_time_ || has_saved_,
          "a group that could not save goes on as if it had");
   is_resizing_ = false;
@@ -353,6 +430,10 @@ void RunWorld::act(const action::BeginAttempt& a) {
   demand(a.num_workers >= machine_.scaling.min_workers() &&
              a.num_workers <= machine_.scaling.max_workers(),
          "the group has a size that nobody asked for");
+  if (a.carries && !is_carrying_) next_index_ = 3 + last_attempt_;
+  if (a.first_index)
+    demand(*a.first_index == next_index_, "a group goes on from another report than its commit's");
+  is_carrying_ = a.carries;
   last_attempt_ = a.attempt;
   writing_.push_back({Row::kBegin, a.attempt});
 }
@@ -364,6 +445,7 @@ void RunWorld::act(const action::SpawnGroup& a) {
   demand(!is_stopped_, "a group is spawned though the run was stopped");
   demand(!is_disk_full_, "a group is spawned though nothing can be recorded");
   processes_.assign(static_cast<size_t>(a.num_workers), {});
+  is_healing_ = were_all_healable_ = false;
   is_asked_ = false;
 }
 
@@ -373,10 +455,13 @@ void RunWorld::act(const action::SendStart& a) {
 }
 
 void RunWorld::act(const action::AskToStop&) {
+  demand(std::ranges::none_of(processes_, [](const Process& it) { return it.is_told_lost; }),
+         "a group is asked to stop that waits for a lost rank");
   demand(num_alive() > 0, "nobody is there who could stop");
   demand(begun_ == machine_.attempt, "a group is asked to stop whose row is not open");
+  has_saved_ = has_saved_ && is_asked_;  // since the first request
   is_asked_ = true;
-  has_saved_ = is_out_of_time_ = false;
+  is_out_of_time_ = false;
 }
 
 void RunWorld::act(const action::ReportResize& a) {
@@ -397,16 +482,58 @@ void RunWorld::act(const action::AskToGrow& a) {
 void RunWorld::act(const action::DropCarried&) {
   demand(std::ranges::all_of(processes_, [](const Process& it) { return it.is_healable; }),
          "a commit is dropped that not all ranks hold");
+  demand(std::exchange(is_carrying_, false), "a commit is dropped that there is not");
   mark("grew at a commit");
 }
 
+// All ranks hold a commit at one time, and none leaves train.elastic since.
+void RunWorld::note_healable() {
+  const auto holds = [](const Process& it) { return it.is_healable && it.is_alive; };
+  were_all_healable_ =
+      were_all_healable_ || (!processes_.empty() && std::ranges::all_of(processes_, holds));
+}
+
+// Nothing from outside has a say in what becomes of the group.
+bool RunWorld::is_undisturbed() const {
+  return !machine_.stop && !is_disk_full_ && num_heals_ < 15 && !is_asked_to_grow_;
+}
+
+// By what the machine's header says: the others hold a commit, and the rank's host is there.
+bool RunWorld::may_be_healed(int lost) const {
+  const int most = machine_.heal_limits.max_heals;
+  const bool is_left = most < 0 || machine_.num_heals < most;
+  if (!were_all_healable_ || !is_left || is_healing_ || !is_undisturbed()) return false;
+  if (!process(lost).has_host) return false;
+  for (int rank = 0; rank < static_cast<int>(processes_.size()); ++rank) {
+    const Process& it = process(rank);
+    const bool is_whole = it.is_alive && !it.is_dying && it.is_healable && !it.has_raised &&
+                          !it.is_killed && !it.has_returned;
+    if (rank != lost && !is_whole) return false;
+  }
+  return !process(lost).has_raised && processes_.size() > 1;
+}
+
+// All who live have gone back to the same step, and all others can be replaced.
+bool RunWorld::are_all_back() const {
+  std::set<int64_t> steps;
+  for (const Process& it : processes_) {
+    if (it.has_raised || it.has_returned || it.is_dying || it.is_killed) return false;
+    if (!it.is_alive && !it.has_host) return false;
+    if (it.is_alive) steps.insert(it.unwound_step.value_or(-1));
+  }
+  return steps.size() == 1 && *steps.begin() > 0;
+}
+
 void RunWorld::act(const action::ReportDeath& a) {
+  demand(a.effect != DeathEffect::kEnds || !may_be_healed(a.rank),
+         "a group is ended that could be healed");
   demand(!process(a.rank).is_alive || process(a.rank).is_dying,
          "a rank that lives is reported dead");
 }
 
 void RunWorld::act(const action::ReportLeftOut& a) {
   demand(a.rank < static_cast<int>(processes_.size()), "a rank is left out that there is not");
+  process(a.rank).may_have_error = true;
   mark("went on without a rank");
 }
 
@@ -416,7 +543,17 @@ void RunWorld::act(const action::TellLost& a) {
   }
 }
 
-void RunWorld::act(const action::EndHealed&) {
+void RunWorld::act(const action::EndHealed& a) {
+  if (!std::exchange(is_healing_, true)) ++num_fresh_heals_;
+  demand(machine_.heal_limits.max_heals < 0 || num_fresh_heals_ <= machine_.heal_limits.max_heals,
+         "a group is healed more often than it may be");
+  std::set<int64_t> steps;
+  for (const Process& each : processes_) {
+    if (each.is_alive) steps.insert(each.unwound_step.value_or(0));
+  }
+  demand(steps.size() == 1 && *steps.begin() > 0, "ranks go on that have gone back to other steps");
+  next_index_ = 3 + last_attempt_;
+  demand(a.next_index == next_index_, "a heal goes on from another report than its commit's");
   demand(begun_.has_value(), "a row is closed that is not open");
   writing_.push_back({Row::kHealed, machine_.attempt});
 }
@@ -433,7 +570,11 @@ void RunWorld::act(const action::HealGroup& a) {
            "a heal leaves a process out that lives");
   }
   std::vector<Process> next;
-  for (const int rank : a.kept) next.push_back(process(rank));
+  for (const int rank : a.kept) {
+    demand(process(rank).is_alive || process(rank).has_host,
+           "a rank is replaced on a host that is gone");
+    next.push_back(process(rank));
+  }
   processes_ = std::move(next);
   for (const int rank : a.lost) {
     demand(!process(rank).is_alive, "a heal replaces a process that lives");
@@ -441,19 +582,26 @@ void RunWorld::act(const action::HealGroup& a) {
   }
   for (Process& each : processes_) {
     demand(each.is_alive, "a heal keeps a process that is gone");
-    each.is_told_lost = each.is_unwound = false;
+    each.is_told_lost = each.is_unwound = each.may_have_error = false;
+    each.error_s.reset();
+    each.unwound_step.reset();
     each.is_healable = each.phase == Phase::kRunning;
   }
   demand(++num_heals_ <= kMostCalm, "heals never end");
 }
 
-void RunWorld::act(const action::ReportHealed&) { mark("healed"); }
+void RunWorld::act(const action::ReportHealed&) {
+  is_healing_ = false;
+  mark("healed");
+}
 
 void RunWorld::act(const action::SendExit&) {
   for (Process& each : processes_) each.is_told_exit = true;
 }
 
 void RunWorld::act(const action::KillGroup&) {
+  const bool is_back = is_unwinding_ && are_all_back() && is_undisturbed();
+  demand(!is_back, "a heal is given up though all ranks are back at one step");
   for (Process& each : processes_) each.is_killed = true;
 }
 
@@ -464,14 +612,34 @@ void RunWorld::act(const action::EndAttempt& a) {
   demand(a.status >= RunState::kErrored, "an attempt ends in a state that is not an end");
   demand((a.status == RunState::kFinished) == !a.error,
          "an attempt ends with an error and without one");
-  if (a.error && a.error->cause.code() == Code::kPeerLost) {
-    for (const auto& [rank, error] : a.error->ranks) {
-      demand(error.code() == Code::kPeerLost,
-             "3: peer_lost is the cause though a rank has another error");
-    }
-  }
+  if (a.error) check_cause(*a.error);
+  const auto died = [](const Process& it) { return it.has_died; };
+  if (a.error && a.status == RunState::kErrored && a.error->kind == FailureKind::kWorkerGroup)
+    demand(!is_stopped_ || std::ranges::none_of(processes_, died) || is_terminated_,
+           "a rank that went with what stops the run has failed");
   ended_with_ = a.status == RunState::kErrored ? a.error : std::nullopt;
   writing_.push_back({Row::kEnd, machine_.attempt});
+}
+
+void RunWorld::check_cause(const GroupError& error) {
+  const bool is_peer_lost = error.cause.code() == Code::kPeerLost;
+  demand(error.cause.code() != Code::kInternal, "an attempt fails for no reason");
+  for (const auto& [rank, each] : error.ranks) {
+    demand(!is_peer_lost || each.code() == Code::kPeerLost,
+           "3: peer_lost is the cause though a rank has another error");
+    demand(process(rank).may_have_error, "a rank that was ended with the others has an error");
+  }
+  const auto said = error.ranks.find(error.rank);
+  if (said == error.ranks.end() || said->second.message() != error.cause.message()) return;
+  const Process& first = process(error.rank);
+  if (error.cause.code() == Code::kWorkerLost && error.kind != FailureKind::kPreemption)
+    demand((error.kind == FailureKind::kController) == (first.phase < Phase::kRunning),
+           "a death before the train function is charged to the ranks, or one after it is not");
+  for (const auto& [rank, each] : error.ranks) {
+    if (is_peer_lost != (each.code() == Code::kPeerLost) || !process(rank).error_s) continue;
+    if (!first.error_s || error.kind == FailureKind::kPreemption) continue;
+    demand(*first.error_s <= *process(rank).error_s, "the cause is an error that came later");
+  }
 }
 
 void RunWorld::act(const action::ReportFailure& a) {
@@ -497,6 +665,11 @@ void RunWorld::act(const action::EndRun& a) {
          "a run is aborted that nobody stopped");
   demand(a.status != RunState::kPreempted || is_terminated_,
          "a run is preempted that nobody terminated");
+  const bool has_budget = limits_.max_preemption_failures < 0 && machine_.stop &&
+                          machine_.stop->kind == StopKind::kTerminate && is_asked_;
+  demand(a.status != RunState::kAborted || !has_saved_ || !has_budget,
+         "a run that was terminated and has saved is not worth another start");
+  demand(a.status != RunState::kPreempted || has_saved_, "a run is preempted that has not saved");
   is_requesting_ = false;
   is_run_ending_ = true;
   writing_.push_back({Row::kRun, 0});
@@ -520,6 +693,21 @@ void RunWorld::check_machine() const {
   demand(m.heal == HealStage::kNone || !m.killed, "a group is healed that was killed");
   demand(!m.attempt_ending || num_alive() == 0, "an attempt is ending while a process lives");
   demand(m.requesting == is_requesting_, "the machine waits for resources that nobody looks for");
+  if (m.killed || m.ranks.empty()) return;
+  const auto has_said = [](const Process& it) {
+    return !it.is_alive || it.has_raised || it.has_returned;
+  };
+  demand(!m.failing || !has_just_raised_ || m.kill_is_due ||
+             !std::ranges::all_of(processes_, has_said),
+         "a verdict is waited for though all ranks have said what they know");
+  const auto is_waiting = [](const Process& it) {
+    return it.is_alive && it.phase >= Phase::kHello && !it.is_started;
+  };
+  demand(std::ranges::none_of(processes_, is_waiting), "a rank is there and is not started");
+  const bool all_hold =
+      std::ranges::all_of(processes_, [](const Process& it) { return it.is_healable; });
+  demand(!is_carrying_ || !all_hold || m.heal != HealStage::kNone,
+         "all ranks hold the commit that they began with, and it stays on the disk");
 }
 
 void RunWorld::check_end() const {

@@ -36,6 +36,11 @@ class RunWorld : public World {
     bool is_told_lost = false;
     bool is_unwound = false;
     bool is_healable = false;
+    bool has_host = true;
+    bool has_died = false;          // by itself, and has said nothing before
+    bool may_have_error = false;    // it raised, died by itself, or was ended alone
+    std::optional<double> error_s;  // when it raised, or died
+    std::optional<int64_t> unwound_step;
     Phase phase = Phase::kSpawn;
   };
   // A row that is being written.
@@ -46,7 +51,8 @@ class RunWorld : public World {
   };
   // What can go wrong in this life. Few at a time: where all do, none gets far.
   struct Faults {
-    bool raise, die, lose_host, spawn, refuse, stop, storage, health, leave_elastic, deadline;
+    bool raise, die, lose_host, spawn, refuse, stop, storage, health, leave_elastic, deadline, late,
+        disagree;
   };
   // One thing that can happen now; a heavier one comes more often.
   struct Choice {
@@ -59,6 +65,15 @@ class RunWorld : public World {
 
   void feed(const Event& event);
   void note(const Event& event);
+  void note_stop(StopKind kind);
+  void note_error(int rank, double time_s);
+  void check_late(const Event& event, int attempt, const std::vector<Action>& actions) const;
+  void check_cause(const GroupError& error);
+  void note_healable();
+  bool may_be_healed(int lost) const;
+  bool are_all_back() const;
+  bool is_undisturbed() const;
+  void add_late_timers(std::vector<Choice>& out);
   bool step_on();  // false: nothing can happen
   std::vector<Choice> choices();
   void add_answers(std::vector<Choice>& out);
@@ -88,7 +103,9 @@ class RunWorld : public World {
   void act(const action::ReportDeath& a);
   void act(const action::ReportLeftOut& a);
   void act(const action::TellLost& a);
-  void act(const action::KillRank& a) { process(a.rank).is_killed = true; }
+  void act(const action::KillRank& a) {
+    process(a.rank).is_killed = process(a.rank).may_have_error = true;
+  }
   void act(const action::EndHealed& a);
   void act(const action::HealGroup& a);
   void act(const action::LookAgain&) { heal_due_ = machine_.attempt; }
@@ -102,6 +119,7 @@ class RunWorld : public World {
   void act(const action::Finish& a);
 
   Process& process(int rank) { return processes_.at(static_cast<size_t>(rank)); }
+  const Process& process(int rank) const { return processes_.at(static_cast<size_t>(rank)); }
   int num_alive() const;
   int num_lost() const;
   bool is_writing(Row row) const;
@@ -137,8 +155,15 @@ class RunWorld : public World {
   bool has_saved_ = false;       // since the group was asked to stop
   bool is_out_of_time_ = false;  // likewise
 
+  bool is_carrying_ = false;  // the attempt began with what ranks had written at a commit
   int last_attempt_ = 0;
+  int64_t next_index_ = 0;  // of the first report behind the last commit that was gone back to
   int num_heals_ = 0;
+  int num_fresh_heals_ = 0;  // of groups that held the state before
+  bool has_just_raised_ = false;
+  bool is_unwinding_ = false;       // the event says that a rank is back because of a lost one
+  bool is_healing_ = false;         // until all ranks hold it again
+  bool were_all_healable_ = false;  // at one time in this attempt, and none has left train.elastic
   std::map<FailureKind, int> retries_;    // by their budget
   std::optional<GroupError> ended_with_;  // the last attempt, where it failed
 };

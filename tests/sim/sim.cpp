@@ -6,10 +6,20 @@
 #include <string>
 
 #include "host/base/text/text.h"
+#include "tests/sim/commits_world.h"
+#include "tests/sim/disk_world.h"
+#include "tests/sim/failures_world.h"
+#include "tests/sim/hosts_world.h"
 #include "tests/sim/link_world.h"
+#include "tests/sim/places_world.h"
+#include "tests/sim/queries_world.h"
 #include "tests/sim/reports_world.h"
+#include "tests/sim/retention_world.h"
 #include "tests/sim/run_world.h"
+#include "tests/sim/spool_world.h"
 #include "tests/sim/stop_world.h"
+#include "tests/sim/sync_world.h"
+#include "tests/sim/watch_world.h"
 #include "tests/sim/world.h"
 
 namespace rtrain::sim {
@@ -18,7 +28,9 @@ namespace {
 struct Options {
   uint64_t seed = 1;
   size_t events = 1'000'000;
-  double hours = 0;  // 0: until that many events
+  double hours = 0;       // 0: until that many events
+  std::string world;      // that one alone, or empty
+  bool is_brief = false;  // the first break ends it, and is not shrunk
 };
 
 // What is looked at, and how the marks of all its lives add up.
@@ -30,14 +42,27 @@ struct Subject {
   size_t num_events = 0;
 };
 
-std::vector<Subject> subjects() {
-  return {{"run", [](Draws& draws) { return std::make_unique<RunWorld>(draws); }},
-          {"reports", [](Draws& draws) { return std::make_unique<ReportsWorld>(draws); }},
-          {"link", [](Draws& draws) { return std::make_unique<LinkWorld>(draws); }},
-          {"stop", [](Draws& draws) { return std::make_unique<StopWorld>(draws); }}};
+template <class Made>
+Subject subject(const char* name) {
+  return {name, [](Draws& draws) { return std::make_unique<Made>(draws); }};
 }
 
-void show(const Subject& subject, uint64_t seed, const Life& broken) {
+std::vector<Subject> subjects() {
+  return {subject<RunWorld>("run"),           subject<ReportsWorld>("reports"),
+          subject<LinkWorld>("link"),         subject<StopWorld>("stop"),
+          subject<SyncWorld>("sync"),         subject<CommitsWorld>("commits"),
+          subject<FailuresWorld>("failures"), subject<PlacesWorld>("places"),
+          subject<QueriesWorld>("queries"),   subject<RetentionWorld>("retention"),
+          subject<HostsWorld>("hosts"),       subject<WatchWorld>("watch"),
+          subject<DiskWorld>("disk"),         subject<SpoolWorld>("spool")};
+}
+
+void show(const Subject& subject, uint64_t seed, const Life& broken, bool is_brief) {
+  if (is_brief) {
+    std::printf("%s, seed %llu: %s\n", subject.name, static_cast<unsigned long long>(seed),
+                broken.broken.c_str());
+    return;
+  }
   const Life shortest = shrink(subject.make, broken);
   std::printf("%s, seed %llu: %s\n%zu events, of %zu:\n", subject.name,
               static_cast<unsigned long long>(seed), shortest.broken.c_str(), shortest.num_events,
@@ -60,7 +85,7 @@ bool explore(Subject& subject, const Options& options) {
     subject.num_events += life.num_events;
     for (const std::string& mark : life.marks) ++subject.marks[mark];
     if (life.broken.empty()) continue;
-    show(subject, seed, life);
+    show(subject, seed, life, options.is_brief);
     return false;
   }
   std::printf("%s: %zu lives, %zu events\n", subject.name, subject.num_lives, subject.num_events);
@@ -75,9 +100,15 @@ int main(int argc, char** argv) {
     if (name == "--seed") options.seed = std::strtoull(argv[i + 1], nullptr, 10);
     if (name == "--events") options.events = std::strtoull(argv[i + 1], nullptr, 10);
     if (name == "--hours") options.hours = std::strtod(argv[i + 1], nullptr);
+    if (name == "--world") options.world = argv[i + 1];
+    if (name == "--brief") options.is_brief = std::string(argv[i + 1]) == "yes";
   }
   bool holds = true;
-  for (Subject& subject : subjects()) holds = explore(subject, options) && holds;
+  for (Subject& subject : subjects()) {
+    if (!options.world.empty() && options.world != subject.name) continue;
+    holds = explore(subject, options) && holds;
+    if (!holds && options.is_brief) break;
+  }
   return holds ? 0 : 1;
 }
 

@@ -1,0 +1,43 @@
+// tests/sim/places_world.h: hosts that come and go below a run, simulated, around
+// host/decide/placement.h, core_request.h and scaling_policy.h.
+//
+// After each change the run is placed again, as its strategy and its range of workers want it.
+#pragma once
+
+#include <vector>
+
+#include "host/decide/core_request.h"
+#include "host/decide/placement.h"
+#include "host/decide/scaling_policy.h"
+#include "tests/sim/world.h"
+
+namespace rtrain::sim {
+
+class PlacesWorld : public World {
+ public:
+  explicit PlacesWorld(Draws& draws);
+  void live() override;
+
+ private:
+  static ScalingPolicy make_scaling(Draws& draws);
+  void change_hosts();
+  void place();
+  void check_most(int most) const;
+  void check_scaling(int capacity);
+  void check_counts(int num_workers, const std::vector<int>& counts) const;
+  void check_strict(int num_workers, const std::vector<int>& counts) const;
+  void check_request(int offered);
+  int room_of_all() const;
+
+  Draws& draws_;
+  PlacementStrategy strategy_;
+  bool may_share_;
+  Placement placement_;
+  ScalingPolicy scaling_;
+  CoreRequest request_;
+  int cores_per_worker_;
+  std::vector<NodeCapacity> rooms_;
+  int running_ = 0;  // workers
+};
+
+}  // namespace rtrain::sim

@@ -1,0 +1,56 @@
+// tests/sim/queries_world.h: ranks that ask for all reported checkpoints, simulated, around
+// host/decide/checkpoint_queries.h.
+//
+// Ranks report and ask, reports become complete, validations take their time, waits run out. Every
+// question must be answered once, not before its checkpoints are there, and for all ranks alike.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "host/decide/checkpoint_queries.h"
+#include "tests/sim/world.h"
+
+namespace rtrain::sim {
+
+class QueriesWorld : public World {
+ public:
+  explicit QueriesWorld(Draws& draws);
+  void live() override;
+
+ private:
+  struct Rank {
+    int64_t reports = 0;
+    std::map<std::pair<int64_t, bool>, int64_t> asked;  // how often it has asked what
+    std::optional<CheckpointQuery> waits;
+  };
+
+  void step_on();
+  void ask(int rank);
+  void complete();
+  void validate();
+  void look();
+  void answer(const CheckpointQuestion& question);
+  void take(const CheckpointQuery& query, const char* how);
+  bool is_ready(const CheckpointQuestion& question) const;
+  CheckpointProgress progress() const;
+
+  Draws& draws_;
+  bool may_be_late_;
+  std::vector<Rank> ranks_;
+  CheckpointQueries queries_;
+  int64_t complete_ = 0;
+  std::set<int64_t> validating_;
+  std::vector<CheckpointQuestion> asked_for_;  // due, and not looked up yet
+  std::map<CheckpointQuestion, int64_t> answers_;
+  int64_t last_call_ = 0;
+  int64_t last_answer_ = 0;
+  double now_s_ = 0;
+  bool is_calm_ = false;  // everybody has a turn, nothing new goes wrong
+  int turn_ = 0;
+};
+
+}  // namespace rtrain::sim

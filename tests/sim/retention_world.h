@@ -1,0 +1,44 @@
+// tests/sim/retention_world.h: checkpoints that come with scores, simulated, around
+// host/decide/retention.h.
+//
+// Each comes with metrics, which may lack the score or have one that is no number; some wait for
+// their validation, which may bring another score. After each change what is dropped is judged.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "host/decide/retention.h"
+#include "tests/sim/world.h"
+
+namespace rtrain::sim {
+
+class RetentionWorld : public World {
+ public:
+  explicit RetentionWorld(Draws& draws);
+  void live() override;
+
+ private:
+  struct Checkpoint {
+    Value metrics;
+    std::optional<double> score;  // the larger, the better; nothing: the worst
+    bool is_pinned = false;
+  };
+
+  static RetentionPolicy make_policy(Draws& draws);
+  Value make_metrics(std::optional<double>& score);
+  void add();
+  void end_validation();
+  void look();
+  void check_order(const std::vector<size_t>& order) const;
+  void check_drop(const std::vector<size_t>& order, const std::vector<size_t>& drop) const;
+  std::vector<Value> all_metrics() const;
+
+  Draws& draws_;
+  RetentionPolicy policy_;
+  std::vector<Checkpoint> kept_;
+};
+
+}  // namespace rtrain::sim

@@ -1,0 +1,63 @@
+// tests/sim/spool_world.h: a rank on another host than the controller, simulated, around
+// host/decide/spool_turns.h and host/wire/link_sequence.h.
+//
+// Each report goes into the spool of its host and over the link of the agent. The agent dies and
+// comes back, hosts are cut off, the controller is replaced; it acknowledges what is in its store
+// and, after the rank's end, asks the host for what the spool has. Every report must be in the
+// store in the end, once, and the spool stays short.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "host/decide/spool_turns.h"
+#include "host/wire/link_sequence.h"
+#include "tests/sim/world.h"
+
+namespace rtrain::sim {
+
+class SpoolWorld : public World {
+ public:
+  explicit SpoolWorld(Draws& draws);
+  void live() override;
+
+ private:
+  struct Record {
+    int64_t index;
+    uint64_t at, bytes;
+  };
+
+  void step_on();
+  void report();
+  void carry();
+  void connect();
+  void acknowledge();
+  void write();
+  void check_spool() const;
+  void end_attempt(bool is_controller);
+  void begin_attempt();
+
+  Draws& draws_;
+  // The host: the rank's spool outlives all but its disk.
+  SpoolTurns turns_;
+  std::array<std::vector<Record>, 2> files_;
+  int64_t num_reports_ = 0;
+  int64_t acknowledged_ = 0;  // as far as the rank knows
+  // The two ends of the link, and the frames that are on their way.
+  std::unique_ptr<LinkSequence> agent_, controller_;
+  std::deque<std::string> coming_;
+  bool is_connected_ = false;
+  // The controller, and its store.
+  std::deque<int64_t> unwritten_;
+  int64_t num_received_ = 0;
+  int64_t sent_ = 0;  // that it has acknowledged
+  std::set<int64_t> stored_;
+  std::deque<int64_t> acknowledgements_;  // on their way to the rank
+};
+
+}  // namespace rtrain::sim

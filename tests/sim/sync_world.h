@@ -1,0 +1,64 @@
+// tests/sim/sync_world.h: ranks in train.collective, simulated, around host/decide/sync_board.h.
+//
+// Each rank goes through the same collectives, in its own time. Ranks call another one, return
+// early, take the group for one of another size, or wait in a second thread; deadlines pass. Every
+// wait must end once: with rank 0's data when all have come, with an error where that cannot be.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "host/decide/sync_board.h"
+#include "tests/sim/world.h"
+
+namespace rtrain::sim {
+
+class SyncWorld : public World {
+ public:
+  explicit SyncWorld(Draws& draws);
+  void live() override;
+
+ private:
+  struct Rank {
+    int64_t sequence = 0;
+    std::optional<SyncArrival> waits;
+    bool has_left = false;
+  };
+  // What can go wrong in this life.
+  struct Faults {
+    bool mismatch, leave, size, thread, deadline;
+  };
+
+  void step_on();
+  void arrive(int rank);
+  void leave(int rank);
+  void pass_time();
+  void look();
+  void take(const std::vector<SyncBoard::Answer>& answers);
+  void take_data(const std::vector<SyncBoard::Answer>& answers);
+  void take_error(const SyncBoard::Answer& answer);
+  void refuse(const std::vector<SyncBoard::Answer>& answers, int rank, int64_t id);
+  bool is_anybody_waiting() const;
+  bool is_anybody_left() const;
+  bool do_waits_differ() const;
+  int num_waiting() const;
+
+  Draws& draws_;
+  Faults faults_;
+  SyncSettings settings_;
+  std::vector<Rank> ranks_;
+  SyncBoard board_;
+  std::set<int64_t> open_;  // ids of waits
+  int64_t last_id_ = 0;
+  int64_t num_rounds_;  // collectives of each rank
+  double now_s_ = 1;
+  double deadline_s_ = 0;  // of those who wait
+  double quiet_s_ = 0;     // no warning before
+  bool is_calm_ = false;   // everybody has a turn, nothing new goes wrong
+  int turn_ = 0;
+};
+
+}  // namespace rtrain::sim
