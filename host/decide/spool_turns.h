@@ -1,5 +1,5 @@
 // host/decide/spool_turns.h: which of a rank's two spool files its next report goes into
-// (host/store/report_spool.h). Pure.
+// (host/store/runs/report_spool.h). Pure.
 //
 // The files take turns. One is begun again only when the controller has all that is in it, so what
 // it does not have is in the two; and as soon as the other one is long enough, so both stay short.
