@@ -64,7 +64,8 @@ FAULTS = [
     ("failure_policy.cpp", 'return line.starts_with("  with ");', "return false;"),
     # scaling_policy, placement, core_request: how many workers, and where
     ("scaling_policy.cpp", "if (capacity < min_workers_) return std::nullopt;", ""),
-    ("scaling_policy.cpp", "if (!elastic_) return std::nullopt;", ""),
+    # "if (!elastic_)" left out changes nothing: a group of a fixed size has the only one that start_size() gives.
+    ("scaling_policy.cpp", "return std::min(capacity, max_workers_);", "return capacity;"),
     (
         "scaling_policy.cpp",
         "if (!wanted || *wanted == running) return std::nullopt;",

@@ -130,6 +130,8 @@ void ReportsWorld::pass_time() {
   for (const ReportCollector::Stuck& stuck : progress.stuck) {
     demand(ranks_.at(static_cast<size_t>(stuck.rank)).waiting.erase(stuck.index) == 1,
            "a wait ends twice, or there was none");
+    demand(faults_.fails_uploads || faults_.is_uneven || faults_.passes_deadlines,
+           "a wait ends in an error though nothing went wrong");
     mark("a wait ended in an error");
   }
   take(progress);

@@ -84,9 +84,12 @@ void RunWorld::feed(const Event& event) {
   now_s_ += 1;
   note(event);
   const int attempt = machine_.attempt;
+  const std::optional<StopProgress> stop = machine_.stop;
   Step next = step(std::move(machine_), event);
   machine_ = std::move(next.machine);
   check_late(event, attempt, next.actions);
+  if (stop && machine_.stop && is_from_outside(stop->kind))
+    demand(machine_.stop->kind == stop->kind, "of two orders from outside the later one holds");
   demand(!is_finished_ || next.actions.empty(), "5: an action comes after Finish");
   for (const Action& action : next.actions) std::visit([this](const auto& a) { act(a); }, action);
   check_machine();
