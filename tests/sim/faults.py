@@ -22,7 +22,7 @@ FAULTS = [
     ("state_machine.cpp", "m_.next_index = step_of(m_.ranks)->index;", ""),
     ("state_machine.cpp", "if (std::exchange(m_.carries, false)) add(action::DropCarried{});", ""),
     ("state_machine.cpp", "return m_.stop && is_from_outside(m_.stop->kind) && any_died(m_.ranks);", "return false;"),
-    ("state_machine.cpp", "m_.stop.reset();  // nobody took notice", "// nobody took notice"),
+    ("state_machine.cpp", "m_.stop.reset();  //", "//"),
     ("state_machine.cpp", "if (m_.storage_error) return end_without_storage();", ""),
     ("state_machine.cpp", "m_.stop->out_of_time = true;", ""),
     ("state_machine.cpp", "m_.stop->saved = true;", ""),
@@ -132,7 +132,7 @@ FAULTS = [
     ),
     ("report_collector.cpp", "if (!progress.stuck.empty()) take_complete(progress);", ""),
     ("report_collector.cpp", "report->asks_name = false;", ""),
-    ("report_collector.cpp", "report->upload = Upload::kFailed;  // what", "// what"),
+    ("report_collector.cpp", "report->upload = Upload::kFailed;", ""),
     (
         "report_collector.cpp",
         "if (counts_[rank]++ != least_count_ || --num_least_ > 0) return;",
