@@ -215,7 +215,7 @@ def take(desk):
     desk.picture("show", "show", "last")
     desk.picture("plot", "plot", "slow", "middle", "fast", "loss")
     desk.picture("diff", "diff", "slow", "fast")
-    desk.picture("lr-find", "lr-find", "train.lua", "-n", "2")
+    desk.picture("lr-find", "check", "train.lua", "--lr", "-n", "2")
 
 
 def main():

@@ -1,4 +1,4 @@
--- rtrain/data/peek.lua: what a file of data holds, as plain data: for `rtrain data peek`.
+-- rtrain/data/peek.lua: what a file of data holds, as plain data: for `rtrain peek`.
 
 local errors = require 'base.errors'
 local formats = require 'rtrain.data.files.formats'
@@ -163,7 +163,7 @@ local NAMES = {'csv', 'idx', 'image', 'json', 'numpy', 'parquet', 'pt', 'safeten
 local function format_of(path)
   local found = formats.of(path)
   if found then return found end
-  errors.raise('usage', ('data peek: cannot tell from its name what %s is: say --as, one of %s'):format(path,
+  errors.raise('usage', ('peek: cannot tell from its name what %s is: say --as, one of %s'):format(path,
     table.concat(NAMES, ', ')))
 end
 

@@ -1,4 +1,4 @@
--- rtrain/results/checkpoint_export.lua: a checkpoint's tensors as one safetensors file, for `rtrain checkpoints RUN export`.
+-- rtrain/results/checkpoint_export.lua: a checkpoint's tensors as one safetensors file, for `rtrain checkpoint export`.
 
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
@@ -7,7 +7,7 @@ local tensor_file = require 'rtrain.results.tensor_file'
 
 local checkpoint_export = {}
 
-local function raise(...) errors.raise('usage', 'checkpoints export: ' .. (...):format(select(2, ...))) end
+local function raise(...) errors.raise('usage', 'checkpoint export: ' .. (...):format(select(2, ...))) end
 
 -- Every tensor below `value` as an entry of `tensors`, names joined by dots; names of other values go to `left_out`.
 local function collect(value, name, tensors, left_out)

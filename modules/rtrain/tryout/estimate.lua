@@ -1,4 +1,4 @@
--- rtrain/tryout/estimate.lua: what `rtrain estimate` says: the memory that a model's training takes, by dtype.
+-- rtrain/tryout/estimate.lua: what `rtrain check --memory` says: the memory that a model's training takes, by dtype.
 
 local errors = require 'base.errors'
 local files = require 'rtrain.tryout.files'

@@ -1,4 +1,4 @@
--- rtrain/tryout/lr_find.lua: what `rtrain lr-find` says: the learning rate at which the loss falls fastest, as PyTorch
+-- rtrain/tryout/lr_find.lua: what `rtrain check --lr` says: the learning rate at which the loss falls fastest, as PyTorch
 -- Lightning's lr_find chooses it.
 
 local errors = require 'base.errors'
@@ -60,16 +60,16 @@ end
 function lr_find.document(folder, script)
   local steps = files.first(folder, script).steps
   if #steps == 0 then
-    errors.raise('user', 'no optimizer made a step in the train function: lr-find changes the learning rate in step()')
+    errors.raise('user', 'no optimizer made a step in the train function: check --lr changes the learning rate in step()')
   end
   if not steps[#steps].loss then
-    errors.raise('user', 'the train function called no backward() of a loss with one number: lr-find looks at that loss')
+    errors.raise('user', 'the train function called no backward() of a loss with one number: check --lr looks at that loss')
   end
   local smoothed = lr_find.smoothed(steps)
   local i = lr_find.steepest(smoothed)
   if not i then
     errors.raise('user', #steps <= SKIP_BEGIN + SKIP_END + 1
-      and ('the train function made %d steps: lr-find needs more, give it more epochs (--set epochs=N)'):format(#steps)
+      and ('the train function made %d steps: check --lr needs more, give it more epochs (--set epochs=N)'):format(#steps)
       or ('the loss falls at none of the learning rates from %g to %g: see --min-lr and --max-lr'):format(steps[1].lr,
         steps[#steps].lr))
   end

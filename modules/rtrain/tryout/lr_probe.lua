@@ -1,4 +1,4 @@
--- rtrain/tryout/lr_probe.lua: what a rank of `rtrain lr-find` does: it sets a larger learning rate before each step of the
+-- rtrain/tryout/lr_probe.lua: what a rank of `rtrain check --lr` does: it sets a larger learning rate before each step of the
 -- optimizers and keeps the loss (Smith 2017, "Cyclical Learning Rates for Training Neural Networks", section 3.3).
 --
 -- The steps are those of the first optimizer that steps; others have its learning rate meanwhile. Groups keep their ratio to

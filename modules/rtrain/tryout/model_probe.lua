@@ -1,4 +1,4 @@
--- rtrain/tryout/model_probe.lua: what a rank of `rtrain check` and `rtrain estimate` sees of its train function: batches, the
+-- rtrain/tryout/model_probe.lua: what a rank of `rtrain check`, with --memory too, sees of its train function: batches, the
 -- first model that prepare_model is given, its forward and backward passes, and the optimizers.
 --
 -- The train function ends at the report whose number is that of the batches: ranks report equally often, so all end there. One
