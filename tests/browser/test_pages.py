@@ -345,7 +345,7 @@ def test_a_note_is_written_from_the_page(page, trained):
     go(page, "run")
     page.run("document.querySelector('textarea[name=note]').value = 'from the page'")
     page.run("[...document.querySelectorAll('button')].find((each) => each.textContent === 'Save the note').click()")
-    wait_until(lambda: trained.json("note", "two")["note"] == "from the page", message="the note")
+    wait_until(lambda: trained.json("show", "two")["note"] == "from the page", message="the note")
 
 
 CLICK = (
@@ -406,11 +406,11 @@ def test_a_rank_says_where_it_is_at_a_click(watched, screenshot):
 def test_tags_and_the_archive_change_behind_a_question(page, trained):
     go(page, "run")
     page.type("input[name=tag]", "kept" + KEYS["Enter"])
-    wait_until(lambda: trained.json("tag", "two")["tags"] == ["a&b", "kept"], message="the tag")
+    wait_until(lambda: trained.json("show", "two")["tags"] == ["a&b", "kept"], message="the tag")
     shows(page, "Remove the tag kept…")
     page.run(CLICK, "Remove the tag a&b…")
     page.run(ANSWER, "Remove")
-    wait_until(lambda: trained.json("tag", "two")["tags"] == ["kept"], message="one tag")
+    wait_until(lambda: trained.json("show", "two")["tags"] == ["kept"], message="one tag")
     page.run(CLICK, "Archive…")
     page.run(ANSWER, "Archive")
     shows(page, "List again…")

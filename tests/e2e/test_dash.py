@@ -272,9 +272,9 @@ def test_writing_needs_the_page_or_the_token_itself(dash, trained):
     assert server.post(note + f"?token={server.token}", {"note": "csrf"}, token=False, Origin=own).status == 401
     answer = server.post(note, {"note": "csrf"}, token=False, Cookie=cookie, Origin=own, Content_Type="text/plain")
     assert answer.status == 415
-    assert trained.json("note", "one")["note"] == ""
+    assert trained.json("show", "one")["note"] == ""
     assert server.post(note, {"note": "mine"}, token=False, Cookie=cookie, Origin=own).status == 200
-    assert trained.json("note", "one")["note"] == "mine"
+    assert trained.json("show", "one")["note"] == "mine"
     assert server.post(note, {"note": "by hand"}).status == 200
 
 
@@ -338,7 +338,7 @@ def test_read_only_changes_nothing(dash, trained):
         assert answer.status == 403 and json.loads(answer.body)["error"]["code"] == "read_only", name
     assert server.json("/api/")["may_write"] is False and "who only look" not in server.running.stderr
     assert server.json("/api/runs")["total"] == 2
-    assert trained.json("note", "one")["note"] == ""
+    assert trained.json("show", "one")["note"] == ""
 
 
 def test_only_loopback(rtrain):
@@ -709,10 +709,10 @@ def test_reports_checkpoints_sources_and_lines(dash, trained):
     reports = server.json("/api/runs/two/metrics", ranks=1)
     assert reports["rows"] == trained.json("metrics", "two", "--ranks") and reports["total"] == 5
     assert [row["index"] for row in server.json("/api/runs/two/metrics", offset=3, limit=1)["rows"]] == [3]
-    every = trained.json("metrics", "two", "--ranks", "--all")
+    every = trained.json("metrics", "two", "--ranks", "--superseded")
     some = server.json("/api/runs/two/metrics", ranks=1, all=1, offset=2, limit=2)
     assert some["rows"] == every[2:4] and some["total"] == len(every)
-    assert server.json("/api/runs/two/checkpoints")["checkpoints"] == trained.json("checkpoints", "two")
+    assert server.json("/api/runs/two/checkpoints")["checkpoints"] == trained.json("checkpoint", "ls", "two")
     sources = server.json("/api/runs/two/sources")["sources"]
     assert sources[0]["kind"] == "script" and "the first attempt fails" in sources[0]["text"]
     lines = server.json("/api/runs/two/logs")
@@ -997,7 +997,7 @@ def test_notes_tags_and_the_archive(dash, trained):
     server = dash()
     assert server.post("/api/runs/one/tags", {"add": ["x", "y"], "remove": []}).status == 200
     answer = server.post("/api/runs/one/tags", {"add": ["z"], "remove": ["x"]})
-    assert json.loads(answer.body)["tags"] == ["y", "z"] == trained.json("tag", "one")["tags"]
+    assert json.loads(answer.body)["tags"] == ["y", "z"] == trained.json("show", "one")["tags"]
     assert server.post("/api/runs/one/tags", {"add": [""]}).status == 400
     assert server.post("/api/runs/one/archived", {"archived": True}).status == 200
     assert [run["name"] for run in server.json("/api/runs")["runs"]] == ["two"]

@@ -382,8 +382,8 @@ void add_show(Parser& parser) {
   command.footer(
       "Keys of --json: name, run_id, status, num_workers, started_at, ended_at, duration_s,\n"
       "waiting_s (for cores and GPUs), running_s (all attempts), script, metrics (of the last\n"
-      "report), tags, config, scaling, last_report, attempts, checkpoints, best_checkpoints,\n"
-      "annotations, nodes, path, uri (in an object store), environment.\n"
+      "report), tags, note, config, scaling, last_report, attempts, checkpoints,\n"
+      "best_checkpoints, annotations, nodes, path, uri (in an object store), environment.\n"
       "last_report: training_iteration, time_total_s (of all attempts), timestamp, pid, hostname,\n"
       "node_ip.\n"
       "attempts: attempt, status (HEALED: lost workers were replaced in the next one, while the\n"
@@ -406,7 +406,7 @@ void add_show(Parser& parser) {
       "(image, histogram, table, text), name, step, rank, attempt, time, bytes, hash (XXH3-64), "
       "path\n"
       "(of the file that -o wrote: .png, .json, .csv, .txt).\n"
-      "checkpoints, best_checkpoints: as those of `rtrain checkpoints`");
+      "checkpoints, best_checkpoints: as those of `rtrain checkpoint ls`");
   command.action([options] {
     if (!options->output.empty() && !options->media) {
       throw Error(Code::kUsage, "show -o FOLDER writes media: say --media too");
@@ -421,9 +421,13 @@ void add_show(Parser& parser) {
     if (options->media) return show_media(*options, run, media_output(*options));
     const List sources = run.reader.sources(run.ref);
     if (options->diff || options->script) return print_source(*options, run, sources);
-    const Value document = run.reader.run(run.ref);
-    if (options->for_programs()) return options->print(document);
-    print_run(Page(options->width()), document, run.reader.details(run.ref), sources);
+    Value document = run.reader.run(run.ref);
+    const Value details = run.reader.details(run.ref);
+    if (!options->for_programs()) {
+      return print_run(Page(options->width()), document, details, sources);
+    }
+    document.as_map().set("note", details["note"]);
+    options->print(document);
   });
 }
 
