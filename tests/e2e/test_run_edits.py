@@ -1,6 +1,7 @@
 """What people change about runs: tags, notes, names, the archive, and whether they are there at all."""
 
 import contextlib
+import json
 import os
 import pty
 import shutil
@@ -41,21 +42,61 @@ def names(rtrain, *args):
     return [run["name"] for run in rtrain.json("ls", *args)]
 
 
+def edited(rtrain, run, *args):
+    (row,) = rtrain.json("edit", run, *args)
+    return row
+
+
+def test_several_changes_of_several_runs(trained):
+    many = trained.json("edit", "a", "b", "--tag", "kept", "--untag", "demo", "--note", "seen", "--archive")
+    assert many == [
+        {
+            "name": name,
+            "run_id": trained.json("show", name)["run_id"],
+            "tags": ["kept"],
+            "note": "seen",
+            "archived": True,
+        }
+        for name in "ab"
+    ]
+    shown = trained("edit", "a", "--unarchive", "--append-note", "twice", "--tag", "new", "--name", "d")
+    assert (shown.returncode, shown.stdout) == (0, "")
+    assert (
+        shown.stderr
+        == "run d: tags kept, new; noted; listed again; was a, its folder is " + f"{trained.storage / 'd'}\n"
+    )
+    refused(trained("edit", "b", "c", "--untag", "kept"), "the run 'c' has no tag 'kept'")
+    assert trained.json("show", "b")["tags"] == ["kept"], "the run in front of the one that is refused is as it was"
+    lines = trained("edit", "b", "c", "--note", "", "--json=lines").stdout.splitlines()
+    assert [json.loads(line)["name"] for line in lines] == ["b", "c"]
+
+
+def test_an_edit_that_is_refused_changes_nothing(trained):
+    before = trained.json("show", "a")
+    refused(trained("edit", "a"), "nothing to change: give --tag, --untag, --note, ", "`rtrain show RUN`")
+    refused(trained("edit", "--tag", "x"), "RUN is required")
+    refused(trained("edit", "a", "b", "--name", "c", "--tag", "x"), "one run can have the name, 2 are given")
+    refused(trained("edit", "a", "--name", "b", "--tag", "x", "--note", "y"), "taken by another run")
+    refused(trained("edit", "a", "--name", "new", "--untag", "none"), "has no tag 'none'")
+    refused(trained("edit", "a", "--archive", "--unarchive"), "--archive", "--unarchive")
+    refused(trained("edit", "a", "none", "--tag", "x"), "none")
+    assert trained.json("show", "a") == before
+
+
 def test_tags_come_and_go(trained):
-    assert trained.json("tag", "a", "red", "demo", "blue")["tags"] == ["demo", "red", "blue"]
-    assert trained("tag", "a").stdout == "demo\nred\nblue\n"
-    assert trained.json("tag", "a", "-d", "demo", "green")["tags"] == ["red", "blue", "green"]
+    assert edited(trained, "a", "--tag", "red", "--tag", "demo", "--tag", "blue")["tags"] == ["demo", "red", "blue"]
+    assert edited(trained, "a", "--untag", "demo", "--tag", "green")["tags"] == ["red", "blue", "green"]
     assert trained.json("show", "a")["tags"] == ["red", "blue", "green"]
     assert names(trained, "--tag", "green") == ["a"] and names(trained, "--tag", "demo") == ["c", "b"]
-    refused(trained("tag", "a", "-d", "gren"), "has no tag 'gren'", "did you mean 'green'?")
+    refused(trained("edit", "a", "--untag", "gren"), "has no tag 'gren'", "did you mean 'green'?")
     refused(trained("plot", "--tag", "gren", "loss"), "no run has the tag gren: did you mean 'green'?")
     refused(trained("export", "--tag", "gren"), "no run has the tag gren: did you mean 'green'?")
     listed = trained("ls", "--tag", "gren")
     assert listed.returncode == 0 and "no run has the tag gren: did you mean 'green'?" in listed.stderr
     assert "no run has the tags red and demo" in trained("ls", "--tag", "red", "--tag", "demo").stderr
-    refused(trained("tag", "a", "x,y"), "'x,y' cannot be a tag: it has a ','")
-    refused(trained("tag", "a", ""), "it is empty")
-    assert trained("tag", "a").stdout == "red\nblue\ngreen\n", "a refused change changes nothing"
+    refused(trained("edit", "a", "--tag", "x,y"), "'x,y' cannot be a tag: it has a ','")
+    refused(trained("edit", "a", "--tag", ""), "it is empty")
+    assert trained.json("show", "a")["tags"] == ["red", "blue", "green"], "a refused change changes nothing"
 
 
 @pytest.mark.parametrize(
@@ -77,7 +118,7 @@ def test_what_cannot_be_a_tag_is_refused_alike_everywhere(rtrain, tag, problem):
         ["run", script, "--tag"],
         ["sweep", script, "--grid", "lr=1,2", "--tag"],
         ["import", "none.csv", "--tag"],
-        ["tag", "none"],
+        ["edit", "none", "--tag"],
     ):
         refused(rtrain(*command, tag), "cannot be a tag: ", problem)
     assert not rtrain.storage.exists()
@@ -90,41 +131,46 @@ def test_a_sweep_whose_runs_could_not_have_its_tag_is_refused(rtrain):
 
 
 def test_a_note_is_written_added_to_and_removed(trained):
-    assert trained("note", "a", "the first").returncode == 0
-    assert trained.json("note", "a", "--append", "and more") == {
+    assert trained("edit", "a", "--note", "the first").returncode == 0
+    assert edited(trained, "a", "--append-note", "and more") == {
         "name": "a",
         "run_id": trained.json("show", "a")["run_id"],
+        "tags": ["demo"],
         "note": "the first\nand more",
     }
-    assert trained("note", "a").stdout == "the first\nand more\n"
+    assert trained.json("show", "a")["note"] == "the first\nand more"
     assert "and more" in trained("show", "a").stdout
     assert names(trained, "--where", "note LIKE '%first%'") == ["a"]
-    assert trained("note", "a", "").returncode == 0 and trained("note", "a").stdout == ""
-    refused(trained("note", "a", "--append"), "give a TEXT")
+    assert edited(trained, "a", "--note", "")["note"] == trained.json("show", "a")["note"] == ""
+    refused(trained("edit", "a", "--append-note"), "--append-note")
+    refused(trained("edit", "a", "--note", "x", "--append-note", "y"), "--note excludes --append-note")
 
 
 def test_notes_that_are_added_at_the_same_time_are_all_there(trained):
-    adding = [trained.start("note", "a", "--append", f"line {i}") for i in range(8)]
+    adding = [trained.start("edit", "a", "--append-note", f"line {i}") for i in range(8)]
     assert [process.wait().returncode for process in adding] == [0] * 8
-    assert sorted(trained.json("note", "a")["note"].splitlines()) == [f"line {i}" for i in range(8)]
+    assert sorted(trained.json("show", "a")["note"].splitlines()) == [f"line {i}" for i in range(8)]
 
 
 def test_a_live_run_takes_tags_and_notes_and_keeps_its_name(rtrain):
     running = rtrain.started("run", rtrain.script(ENDLESS))
-    assert rtrain.json("tag", "endless", "watched")["tags"] == ["watched"]
-    assert rtrain("note", "endless", "going well").returncode == 0
-    refused(rtrain("rename", "endless", "other"), "is being run by pid", "rtrain stop endless")
+    assert edited(rtrain, "endless", "--tag", "watched")["tags"] == ["watched"]
+    assert rtrain("edit", "endless", "--note", "going well").returncode == 0
+    refused(
+        rtrain("edit", "endless", "--note", "lost", "--name", "other"), "is being run by pid", "rtrain stop endless"
+    )
     refused(rtrain("rm", "endless", "--yes"), "is being run by pid", "rtrain stop endless")
     assert rtrain("gc").stdout == "", "what a live run has staged is not garbage"
     assert rtrain("stop", "endless").returncode == 0
     running.wait()
     show = rtrain.json("show", "endless")
-    assert show["tags"] == ["watched"] and rtrain("note", "endless").stdout == "going well\n"
+    assert (show["tags"], show["note"]) == (["watched"], "going well")
 
 
 def test_an_archived_run_is_listed_with_all_only(trained):
-    assert trained.json("archive", "b", "c") == [
-        {"name": name, "run_id": trained.json("show", name)["run_id"], "archived": True} for name in "bc"
+    assert [(row["name"], row["archived"]) for row in trained.json("edit", "b", "c", "--archive")] == [
+        ("b", True),
+        ("c", True),
     ]
     assert names(trained) == ["a"]
     assert [(run["name"], run["archived"]) for run in trained.json("ls", "--all")] == [
@@ -135,17 +181,19 @@ def test_an_archived_run_is_listed_with_all_only(trained):
     assert "FINISHED archived" in trained("ls", "--all").stdout
     assert trained.json("show", "last")["name"] == "a" and trained.json("show", "best:loss:min")["name"] == "a"
     assert trained.json("show", "c")["name"] == "c", "by its name it is found"
-    trained("archive", "a")
+    trained("edit", "a", "--archive")
     refused(trained("show", "last"), "all are archived")
-    assert trained("archive", "--undo", "c").returncode == 0 and names(trained) == ["c"]
+    assert trained("edit", "--unarchive", "c").returncode == 0 and names(trained) == ["c"]
 
 
 def test_a_renamed_run_has_its_folder_and_goes_on_under_its_name(trained):
     before = trained.json("show", "a")
-    renamed = trained.json("rename", "a", "better name")
+    renamed = edited(trained, "a", "--name", "better name")
     assert renamed == {
         "name": "better name",
         "run_id": before["run_id"],
+        "tags": ["demo"],
+        "note": "",
         "old_name": "a",
         "path": str(trained.storage / "better name"),
     }
@@ -167,7 +215,7 @@ def test_a_name_that_cannot_be_is_refused(trained):
         ("x/y", "it has a '/'"),
         ("last", "commands call the newest run that"),
     ):
-        refused(trained("rename", "a", name), word)
+        refused(trained("edit", "a", "--name", name), word)
         assert trained.json("show", "a")["path"] == str(trained.storage / "a")
         assert (trained.storage / "a/checkpoints/checkpoint_000000").is_dir()
     assert sorted(path.name for path in trained.storage.iterdir() if not path.name.startswith("rtrain.db")) == [
@@ -185,16 +233,16 @@ def test_a_name_that_cannot_be_is_refused(trained):
 )
 def test_a_rename_that_is_killed_leaves_one_whole_run(trained, point, name, left):
     trained.env["RTRAIN_FAULT"] = f"{point}:kill"
-    assert trained("rename", "a", "new").returncode == -9
+    assert trained("edit", "a", "--name", "new").returncode == -9
     del trained.env["RTRAIN_FAULT"]
     assert names(trained) == ["c", "b", name]
-    (checkpoint,) = trained.json("checkpoints", name)
+    (checkpoint,) = trained.json("checkpoint", "ls", name)
     assert open(f"{checkpoint['path']}/weights").read() == "weights"
     found = trained.json("gc")
     assert [os.path.basename(item["path"]) for item in found] == left and all(item["removed"] for item in found)
     trained.run_ok(TRAINED, "--name", name, "--resume", "must")
-    assert trained("rename", name, "newest").returncode == 0
-    assert len(trained.json("checkpoints", "newest")) == 2 and trained.json("gc") == []
+    assert trained("edit", name, "--name", "newest").returncode == 0
+    assert len(trained.json("checkpoint", "ls", "newest")) == 2 and trained.json("gc") == []
 
 
 def test_rm_asks_and_removes_all_of_a_run(trained):
@@ -275,8 +323,8 @@ def test_a_run_whose_row_names_another_place_is_left_alone(trained, outside, col
     named = text if column == "name" else "a"
     for command in (
         ["rm", named, "--yes"],
-        ["rename", named, "new"],
-        ["checkpoints", named, "prune", "--yes"],
+        ["edit", named, "--name", "new"],
+        ["checkpoint", "prune", named, "--yes"],
         ["show", named],
         ["logs", named],
     ):
@@ -288,8 +336,8 @@ def test_a_run_whose_row_names_another_place_is_left_alone(trained, outside, col
 def test_a_checkpoint_whose_row_names_another_place_is_left_alone(trained, outside):
     name = "../../../victim/checkpoints/checkpoint_000000"
     outside("UPDATE checkpoints SET name = ? WHERE run_id = (SELECT run_id FROM runs WHERE name = 'a')", name)
-    for command in (["prune", "--keep", "1", "--yes"], [], ["verify"], ["export", name, "-o", "out"]):
-        left_alone(trained("checkpoints", "a", *command), "leads out of its folder")
+    for command, *args in (["prune", "--keep", "1", "--yes"], ["ls"], ["verify"], ["export", name, "-o", "out"]):
+        left_alone(trained("checkpoint", command, "a", *args), "leads out of its folder")
     left_alone(trained("run", trained.script(TRAINED), "--name", "a", "--resume", "must"), "leads out of its folder")
 
 
@@ -300,7 +348,7 @@ def test_folders_that_are_links_are_not_the_runs(trained, outside):
     (run / "checkpoints").symlink_to(trained.storage.parent / "victim" / "checkpoints")
     shutil.rmtree(run / "staging", ignore_errors=True)
     (run / "staging").symlink_to(trained.storage.parent / "victim")
-    for command in (["checkpoints", "a", "prune", "--keep", "1", "--yes"], ["gc", "--yes"], ["rm", "a", "--yes"]):
+    for command in (["checkpoint", "prune", "a", "--keep", "1", "--yes"], ["gc", "--yes"], ["rm", "a", "--yes"]):
         trained(*command)
     assert sorted(names(trained)) == ["b", "c"]
 
@@ -344,7 +392,7 @@ def test_gc_removes_what_no_row_refers_to_and_nothing_else(trained):
         path for path in left if "rtrain.db" not in path
     ]
     assert trained.json("gc") == []
-    assert len(trained.json("checkpoints", "b")) == 1
+    assert len(trained.json("checkpoint", "ls", "b")) == 1
 
 
 def test_checkpoints_of_a_lost_run_are_left_to_its_next_start(rtrain):
@@ -366,12 +414,12 @@ def test_a_store_of_an_older_rtrain_gets_its_columns(trained):
         )
     assert names(trained) == ["c", "b", "a"], "a reader changes nothing, and does without"
     assert trained.query("PRAGMA user_version") == [(4,)]
-    assert trained("archive", "a").returncode == 0
+    assert trained("edit", "a", "--archive").returncode == 0
     assert names(trained) == ["c", "b"]
 
 
 def test_nothing_is_made_where_there_is_no_store(rtrain):
-    for command in (["tag", "x", "y"], ["note", "x"], ["rename", "x", "y"], ["archive", "x"], ["rm", "x", "--yes"]):
+    for command in (["edit", "x", "--tag", "y"], ["edit", "x", "--name", "y"], ["rm", "x", "--yes"]):
         refused(rtrain(*command), "there are no runs")
     assert rtrain.json("gc") == []
     assert not rtrain.storage.exists()

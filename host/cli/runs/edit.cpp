@@ -42,6 +42,11 @@ Map row_of(RunEditor& editor, const RunRef& run, const Options& options) {
           {"tags", List(tags.begin(), tags.end())},
           {"note", editor.note(run)}};
   if (options.archive || options.unarchive) row.set("archived", options.archive);
+  if (options.name) {
+    row.set("name", *options.name);
+    row.set("old_name", run.name);
+    row.set("path", cat(options.storage_path(), "/", *options.name));
+  }
   return row;
 }
 
@@ -78,17 +83,13 @@ void edit(const Options& options) {
                 cat("edit --name: one run can have the name, ", runs.size(), " are given"));
   }
   RunEditor editor(options.storage_path());
+  // What can be refused comes first: then nothing is changed.
+  for (const RunRef& run : runs) editor.check_has_tags(run, options.removed);
+  if (options.name) editor.rename(runs.front(), *options.name);
   List rows;
   for (const RunRef& run : runs) {
     change(editor, run, options);
-    Map row = row_of(editor, run, options);
-    if (options.name) {
-      editor.rename(run, *options.name);
-      row.set("name", *options.name);
-      row.set("old_name", run.name);
-      row.set("path", cat(options.storage_path(), "/", *options.name));
-    }
-    rows.emplace_back(std::move(row));
+    rows.emplace_back(row_of(editor, run, options));
   }
   if (options.for_programs()) return options.print(rows);
   for (const Value& row : rows) print_changes(row.as_map(), options);

@@ -123,11 +123,8 @@ std::vector<std::string> RunEditor::change_tags(const RunRef& run,
   }
   std::vector<std::string> now;
   update(run, "tags", [&] {
+    check_has_tags(run, removed);
     now = tags(run);
-    for (const std::string& tag : removed) {
-      if (has(now, tag)) continue;
-      throw usage(cat("the run '", run.name, "' has no tag '", tag, "'", suggestion(tag, now)));
-    }
     std::erase_if(now, [&](const std::string& tag) { return has(removed, tag); });
     for (const std::string& tag : added) {
       if (!has(now, tag)) now.push_back(tag);
@@ -135,6 +132,14 @@ std::vector<std::string> RunEditor::change_tags(const RunRef& run,
     return to_json(List(now.begin(), now.end()));
   });
   return now;
+}
+
+void RunEditor::check_has_tags(const RunRef& run, std::span<const std::string> removed) {
+  const std::vector<std::string> there = tags(run);
+  for (const std::string& tag : removed) {
+    if (has(there, tag)) continue;
+    throw usage(cat("the run '", run.name, "' has no tag '", tag, "'", suggestion(tag, there)));
+  }
 }
 
 std::string RunEditor::note(const RunRef& run) { return cell(run, "note"); }

@@ -35,6 +35,8 @@ class RunEditor {
   // Adds tags that it does not have, removes tags that it has; returns what it has then.
   std::vector<std::string> change_tags(const RunRef& run, std::span<const std::string> added,
                                        std::span<const std::string> removed);
+  // Throws for a tag that the run does not have, as change_tags does when it is to remove it.
+  void check_has_tags(const RunRef& run, std::span<const std::string> removed);
   std::string note(const RunRef& run);
   void set_note(const RunRef& run, const std::string& note);
   // Adds a line, returns the whole note.
