@@ -1,4 +1,4 @@
-"""rtrain checkpoints RUN verify, export and prune."""
+"""rtrain checkpoint: ls, verify, export and prune."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def results(tmp_path_factory):
 
 
 def kept(rtrain):
-    return [row["name"] for row in rtrain.json("checkpoints", "run")]
+    return [row["name"] for row in rtrain.json("checkpoint", "ls", "run")]
 
 
 def read_safetensors(path):
@@ -63,12 +63,12 @@ def read_safetensors(path):
 
 
 def test_checkpoints_that_are_whole_are_verified(trained):
-    rows = trained.json("checkpoints", "run", "verify")
+    rows = trained.json("checkpoint", "verify", "run")
     assert [(row["name"], row["files"], row["ok"], row["problems"]) for row in rows] == [
         (name, 2, True, []) for name in NAMES
     ]
-    assert trained("checkpoints", "run", "verify").stdout.count("  ok\n") == 4
-    assert [row["name"] for row in trained.json("checkpoints", "verify", "run", "best")] == NAMES[1:2]
+    assert trained("checkpoint", "verify", "run").stdout.count("  ok\n") == 4
+    assert [row["name"] for row in trained.json("checkpoint", "verify", "run", "best")] == NAMES[1:2]
 
 
 def test_what_differs_is_named_file_by_file(trained):
@@ -78,7 +78,7 @@ def test_what_differs_is_named_file_by_file(trained):
     (folder / NAMES[0] / "model.pt").write_bytes(b"short")
     (folder / NAMES[2] / ".rtrain-checkpoint.json").write_text("{}")
     (folder / NAMES[3] / "notes.txt").unlink()
-    result = trained("checkpoints", "run", "verify", "--json")
+    result = trained("checkpoint", "verify", "run", "--json")
     assert result.returncode == 4 and "3 of 4 checkpoints of the run 'run' differ" in result.stderr, result.stderr
     rows = json.loads(result.stdout)
     assert [row["ok"] for row in rows] == [False, True, False, False]
@@ -87,22 +87,22 @@ def test_what_differs_is_named_file_by_file(trained):
     assert problems[NAMES[0], "model.pt"].startswith("5 bytes, the manifest says")
     assert "not a manifest of format 1" in problems[NAMES[2], ".rtrain-checkpoint.json"]
     assert problems[NAMES[3], "notes.txt"] == "it is missing"
-    damaged = trained("checkpoints", "run", "export", NAMES[0], "-o", "out")
+    damaged = trained("checkpoint", "export", "run", NAMES[0], "-o", "out")
     assert damaged.returncode == 4 and "is damaged" in damaged.stderr and not (trained.folder / "out").exists()
 
 
 def test_a_checkpoint_is_exported_as_a_folder(trained):
-    row = trained.json("checkpoints", "run", "export", "-o", "out")
+    row = trained.json("checkpoint", "export", "run", "-o", "out")
     assert row == {"run": "run", "name": NAMES[1], "output": "out", "files": 2}
     assert (trained.folder / "out/notes.txt").read_text() == "epoch 2"
-    refused(trained("checkpoints", "run", "export", "-o", "out"), "it is there already")
-    refused(trained("checkpoints", "run", "export"), "-o PATH is required")
-    assert trained("checkpoints", "run", "export", "latest", "-o", "last").returncode == 0
+    refused(trained("checkpoint", "export", "run", "-o", "out"), "it is there already")
+    refused(trained("checkpoint", "export", "run"), "--output is required")
+    assert trained("checkpoint", "export", "run", "latest", "-o", "last").returncode == 0
     assert (trained.folder / "last/notes.txt").read_text() == "epoch 4"
 
 
 def test_the_model_is_exported_as_safetensors(trained):
-    row = trained.json("checkpoints", "run", "export", "--safetensors", "-o", "model.safetensors")
+    row = trained.json("checkpoint", "export", "run", "--safetensors", "-o", "model.safetensors")
     assert row == {
         "run": "run",
         "name": NAMES[1],
@@ -114,7 +114,7 @@ def test_the_model_is_exported_as_safetensors(trained):
     tensors, metadata = read_safetensors(trained.folder / "model.safetensors")
     assert tensors == {"weight": ([2, 3], [2.0] * 6), "tied": ([2, 3], [2.0] * 6), "bias": ([2], [1.0, 1.0])}
     assert metadata["rtrain_run"] == "run" and json.loads(metadata["rtrain_metrics"]) == {"accuracy": 0.9}
-    part = trained.json("checkpoints", "run", "export", NAMES[0], "--safetensors", "--part", "optimizer", "-o", "part")
+    part = trained.json("checkpoint", "export", "run", NAMES[0], "--safetensors", "--part", "optimizer", "-o", "part")
     assert part["tensors"] == 1 and part["left_out"] == ["lr"]
     assert list(read_safetensors(trained.folder / "part")[0]) == ["state.0"]
 
@@ -142,7 +142,7 @@ def test_the_state_of_every_parameter_is_exported_under_its_number(rtrain):
     )
 
     def names(*args):
-        rtrain.json("checkpoints", "run", "export", "--safetensors", "-o", "out", *args)
+        rtrain.json("checkpoint", "export", "run", "--safetensors", "-o", "out", *args)
         found = sorted(read_safetensors(rtrain.folder / "out")[0])
         (rtrain.folder / "out").unlink()
         return found
@@ -155,7 +155,7 @@ def test_the_state_of_every_parameter_is_exported_under_its_number(rtrain):
 
 def test_what_cannot_be_exported_as_safetensors_is_refused(trained):
     def export(*args):
-        return trained("checkpoints", "run", "export", "--safetensors", "-o", "out", *args)
+        return trained("checkpoint", "export", "run", "--safetensors", "-o", "out", *args)
 
     refused(export("--part", "modl"), "model.pt has no part 'modl', it has epoch, model, optimizer")
     refused(export("--file", "notes.txt"), "notes.txt is none of .pt")
@@ -166,28 +166,28 @@ def test_what_cannot_be_exported_as_safetensors_is_refused(trained):
 
 def test_the_best_and_the_latest_are_left(trained):
     refused(
-        trained("checkpoints", "run", "prune"),
+        trained("checkpoint", "prune", "run"),
         "remove 2 checkpoints of the run run",
         "and keep 2 checkpoints",
         "say --yes",
     )
-    dry = trained.json("checkpoints", "run", "prune", "--dry-run")
+    dry = trained.json("checkpoint", "prune", "run", "--dry-run")
     assert [row["keep"] for row in dry] == [False, True, False, True] and not any(row["removed"] for row in dry)
     assert kept(trained) == NAMES
-    done = trained("checkpoints", "run", "prune", "--keep", 2, "--yes")
+    done = trained("checkpoint", "prune", "run", "--keep", 2, "--yes")
     assert done.returncode == 0 and done.stdout.startswith(NAMES[0]) and "3 checkpoints kept" in done.stderr
     assert kept(trained) == NAMES[1:]
-    assert [row["removed"] for row in trained.json("checkpoints", "prune", "run", "-y")] == [False, True, False]
+    assert [row["removed"] for row in trained.json("checkpoint", "prune", "run", "-y")] == [False, True, False]
     assert kept(trained) == [NAMES[1], NAMES[3]]
     assert sorted(os.listdir(trained.run_folder("run") / "checkpoints")) == [NAMES[1], NAMES[3]]
     assert trained.json("show", "run")["best_checkpoints"][0]["name"] == NAMES[1]
-    assert trained.json("checkpoints", "run", "prune", "--yes")[0]["keep"] and trained.json("gc") == []
+    assert trained.json("checkpoint", "prune", "run", "--yes")[0]["keep"] and trained.json("gc") == []
 
 
-# fault: SIGKILL in the middle of checkpoints prune
+# fault: SIGKILL in the middle of checkpoint prune
 def test_a_prune_that_is_killed_leaves_rows_and_files_that_agree(trained):
     trained.env["RTRAIN_FAULT"] = "db.committed:1:kill"
-    assert trained("checkpoints", "run", "prune", "--yes").returncode == -9
+    assert trained("checkpoint", "prune", "run", "--yes").returncode == -9
     del trained.env["RTRAIN_FAULT"]
     assert kept(trained) == [NAMES[1], NAMES[3]]
     found = trained.json("gc")
@@ -197,21 +197,41 @@ def test_a_prune_that_is_killed_leaves_rows_and_files_that_agree(trained):
 
 def test_a_live_run_is_not_pruned(rtrain):
     running = rtrain.started("run", rtrain.script(ENDLESS))
-    refused(rtrain("checkpoints", "endless", "prune", "--yes"), "a live run cannot be pruned", "rtrain stop endless")
+    refused(rtrain("checkpoint", "prune", "endless", "--yes"), "a live run cannot be pruned", "rtrain stop endless")
     assert rtrain("stop", "endless").returncode == 0
     running.wait()
 
 
 def test_wrong_words_are_refused(trained):
-    refused(trained("checkpoints", "run", "verfy"), "unknown action 'verfy'", "did you mean 'verify'?")
     refused(
-        trained("checkpoints", "run", "verify", "checkpoint_000009"),
+        trained("checkpoint"),
+        "checkpoint: give a command: ls, verify, export, prune",
+        "Run `rtrain checkpoint --help`.",
+    )
+    refused(trained("checkpoint", "verfy", "run"), "unknown command 'verfy': did you mean 'verify'?")
+    refused(trained("checkpoint", "run"), "unknown command 'run'", "ls, verify, export, prune")
+    refused(trained("checkpoint", "ls"), "RUN is required", "Run `rtrain checkpoint ls --help`.")
+    refused(
+        trained("checkpoint", "verify", "run", "checkpoint_000009"),
         "has no checkpoint 'checkpoint_000009'",
         "kept are checkpoint_000000, ",
     )
-    refused(trained("checkpoints", "run", "prune", "best"), "unexpected 'best'")
-    refused(trained("checkpoints", "run", "--keep", "2"), "--keep is for `rtrain checkpoints RUN prune`")
-    refused(
-        trained("checkpoints", "run", "verify", "--safetensors"), "--safetensors is for `rtrain checkpoints RUN export`"
-    )
-    refused(trained("checkpoints", "run", "export", "-o", "x", "--part", "model"), "--file and --part are for")
+    refused(trained("checkpoint", "prune", "run", "best"), "best")
+    refused(trained("checkpoint", "ls", "run", "--keep", "2"), "unknown option '--keep'")
+    refused(trained("checkpoint", "verify", "run", "--safetensors"), "unknown option '--safetensors'")
+    refused(trained("checkpoint", "export", "run", "-o", "x", "--part", "model"), "--part requires --safetensors")
+
+
+def test_the_help_of_the_commands_below(rtrain):
+    listed = rtrain("checkpoint", "--help").stdout
+    assert [line.split()[0] for line in listed[listed.index("Commands:") :].splitlines()[1:] if line] == [
+        "ls",
+        "verify",
+        "export",
+        "prune",
+    ]
+    verify = rtrain("checkpoint", "verify", "--help")
+    assert verify.returncode == 0 and "rtrain checkpoint verify [OPTIONS] RUN [NAME]" in verify.stdout
+    assert rtrain("help", "checkpoint").stdout == listed
+    assert rtrain("help", "checkpoint", "verify").stdout == verify.stdout
+    refused(rtrain("help", "checkpoint", "verfy"), "unknown command 'verfy': did you mean 'verify'?")

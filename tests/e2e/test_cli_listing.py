@@ -183,8 +183,7 @@ def test_ls_selects_and_sorts(store, options, names):
             ["--where", "run_id IN (SELECT run_id FROM checkpoint)"],
             "no such table: checkpoint: did you mean 'checkpoints'?",
         ),
-        (["--format", "xml"], "xml"),
-        (["--format", "json", "--json"], "--json"),
+        (["--json=xml"], "--json: unknown form 'xml': say lines"),
     ],
 )
 def test_a_wrong_expression_is_wrong_usage(store, options, hint):
@@ -294,8 +293,8 @@ def keys_in(value):
     [
         ["ls"],
         ["show", "alpha"],
-        ["metrics", "alpha", "--all", "--ranks"],
-        ["checkpoints", "alpha", "--all"],
+        ["metrics", "alpha", "--superseded", "--ranks"],
+        ["checkpoint", "ls", "alpha", "--dropped"],
         ["logs", "alpha"],
     ],
 )
@@ -303,7 +302,8 @@ def test_the_help_names_every_key_of_json(store, command):
     folder = store.storage / "alpha/logs/attempt-1"
     folder.mkdir(parents=True)
     (folder / "rank-0.log").write_text("line\n")
-    documented = store(command[0], "--help").stdout.split("Keys of --json")[1]
+    words = command[: 2 if command[0] == "checkpoint" else 1]
+    documented = store(*words, "--help").stdout.split("Keys of --json")[1]
     found = keys_in(store.json(*command))
     assert found and found <= set(re.findall("[a-z_]+", documented)), "undocumented keys"
 
@@ -313,23 +313,23 @@ def test_metrics_are_those_that_count(store):
     assert [(row["index"], row["attempt"]) for row in rows] == [(0, 1), (1, 2)]
     assert set(rows[0]) == {"index", "attempt", "time", "metrics"}
     assert rows[1]["metrics"] == {"accuracy": 0.6, "loss": "NaN", "low": "-Infinity", "rank": 0}
-    every = store.json("metrics", "alpha", "--all", "--ranks")
+    every = store.json("metrics", "alpha", "--superseded", "--ranks")
     assert [(row["index"], row["attempt"], row["superseded"]) for row in every] == [
         (0, 1, False),
         (1, 1, True),
         (1, 2, False),
     ]
     assert [[metrics["rank"] for metrics in row["ranks"]] for row in every] == [[0, 1]] * 3
-    assert "superseded" in store("metrics", "alpha", "--all").stdout
+    assert "superseded" in store("metrics", "alpha", "--superseded").stdout
 
 
 def test_checkpoints_mark_best_and_latest(store):
-    rows = store.json("checkpoints", "alpha")
+    rows = store.json("checkpoint", "ls", "alpha")
     assert [(row["index"], row["best"], row["latest"]) for row in rows] == [(0, True, False), (2, False, True)]
     assert rows[0]["path"] == str(store.storage / "alpha/checkpoints/checkpoint_000000")
-    every = store.json("checkpoints", "alpha", "--all")
+    every = store.json("checkpoint", "ls", "alpha", "--dropped")
     assert [row["kept"] for row in every] == [True, False, True]
-    assert "1.2 kB" in store("checkpoints", "alpha").stdout
+    assert "1.2 kB" in store("checkpoint", "ls", "alpha").stdout
 
 
 def test_a_run_is_found_by_name_beginning_and_last(store):
@@ -435,10 +435,10 @@ def test_an_ambiguous_beginning_lists_the_newest(store):
     assert "'many' is the beginning of 20 runs: many-19, many-18" in stderr and "and 12 more" in stderr, stderr
 
 
-def test_format_json_is_a_document_a_line(store):
-    lines = store("ls", "--format", "json").stdout.splitlines()
+def test_json_lines_are_a_document_a_line(store):
+    lines = store("ls", "--json=lines").stdout.splitlines()
     assert [json.loads(line) for line in lines] == store.json("ls")
-    (line,) = store("show", "alpha", "--format", "json").stdout.splitlines()
+    (line,) = store("show", "alpha", "--json=lines").stdout.splitlines()
     assert json.loads(line) == store.json("show", "alpha")
     assert store("ls", "--names", "--sort", "name").stdout == "alpha\nalphabet\nbeta\n"
 
@@ -506,7 +506,7 @@ def test_logs_of_the_last_attempt_or_one_rank(store):
     assert store.json("logs", "alpha", "--rank", "1")[0] == {"attempt": 2, "rank": 1, "line": "one of 2.1"}
     assert store("logs", "alpha", "--grep", "^(one|two) of 2\\.[1-9]$").stdout == "[rank 1] one of 2.1\n"
     assert [line["line"] for line in store.json("logs", "alpha", "--grep", "l.st")] == ["last", "last"]
-    lines = store("logs", "alpha", "--rank", "0", "--format", "json").stdout.splitlines()
+    lines = store("logs", "alpha", "--rank", "0", "--json=lines").stdout.splitlines()
     assert [json.loads(line)["line"] for line in lines] == ["one of 2.0", "last"]
     assert "one of 1.0" in store("logs", "alpha", "-f").stdout, "a run that has ended is not waited for"
     assert store("logs", "beta").stdout == ""
@@ -552,7 +552,7 @@ def test_the_storage_option_goes_before_the_environment(store):
         (["show", "--storge=x", "y"], "did you mean '--storage'?"),
         (["show"], "RUN"),
         (["completion", "bsh"], "unknown 'bsh': did you mean 'bash'?"),
-        (["ls", "--format", "xml"], "--format: unknown 'xml': valid names: text, json"),
+        (["run", "x", "--resume", "yes"], "--resume: unknown 'yes': valid names: "),
         ([], "List the runs"),
     ],
 )

@@ -39,8 +39,8 @@ SCRIPT = """
 @pytest.fixture
 def runs(rtrain):
     rtrain.run_ok(SCRIPT)
-    assert rtrain("tag", "baseline", "good", "two words").returncode == 0
-    assert rtrain("archive", "old").returncode == 0
+    assert rtrain("edit", "baseline", "--tag", "good", "--tag", "two words").returncode == 0
+    assert rtrain("edit", "old", "--archive").returncode == 0
 
 
 class Bash:
@@ -200,7 +200,9 @@ def listed(rtrain, *command):
     """What --help lists: names of commands, or of options."""
     text = rtrain(*command, "--help").stdout
     if not command:
-        return set(re.findall(r"^  ([a-z-]+)  ", text[text.index("Subcommands:") :], re.M))
+        return set(re.findall(r"^  ([a-z][a-z-]*)  ", text, re.M))
+    if "Commands:\n" in text:  # one of two words has the options of all below it
+        return set().union(*(listed(rtrain, *command, name) for name in re.findall(r"^  ([a-z][a-z-]*)  ", text, re.M)))
     return set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", "\n".join(re.findall(r"^  (-\S+)", text, re.M))))
 
 
@@ -211,7 +213,8 @@ def plain(names):
 
 def test_every_command_and_option_of_the_help_is_offered(rtrain, offered):
     commands = sorted(listed(rtrain))
-    assert {"run", "ls", "completion", "man"} <= set(commands)
+    assert {"run", "ls", "completion", "checkpoint", "edit"} <= set(commands)
+    assert not {"man", "agent", "tag", "repair"} & set(commands)
     lines = [[""]] + [[command, "--"] for command in commands] + [[command, "-"] for command in commands]
     answers = offered(lines)
     assert answers[0] == set(commands)
@@ -231,7 +234,7 @@ def test_values_of_a_fixed_set(offered):
             ["completion", ""],
             ["submit", "k"],
             ["export", "--format", "j"],
-            ["ls", "--format=j"],
+            ["run", "--resume=a"],
         ]
     )
     assert answers[0] == {"never", "auto", "must"}
@@ -239,7 +242,7 @@ def test_values_of_a_fixed_set(offered):
     assert answers[2] == {"bash", "zsh", "fish"}
     assert answers[3] == {"k8s"}
     assert answers[4] == {"json"}
-    assert {name.removeprefix("--format=") for name in answers[5]} == {"json"}
+    assert {name.removeprefix("--resume=") for name in answers[5]} == {"auto"}
 
 
 def test_files_and_folders(rtrain, offered):
@@ -255,16 +258,19 @@ def test_runs_metrics_tags_and_checkpoints_come_from_the_store(rtrain, runs, off
         [
             ["show", ""],
             ["show", "my"],
-            ["archive", ""],
+            ["edit", ""],
             ["metrics", "baseline", "--series", ""],
             ["plot", "baseline", "l"],
             ["run", "--tag", "g"],
-            ["tag", "baseline", "-d", "t"],
-            ["checkpoints", "baseline", ""],
-            ["checkpoints", "baseline", "export", "checkpoint_0"],
+            ["edit", "baseline", "--untag", "t"],
+            ["checkpoint", ""],
+            ["checkpoint", "export", "baseline", "checkpoint_0"],
             ["show", "best:l"],
             ["show", "best:loss:m"],
             ["plot", "baseline", "loss,sp"],
+            ["checkpoint", "verify", "my"],
+            ["checkpoint", "prune", "--yes", "base"],
+            ["checkpoint", "verify", "baseline", ""],
         ]
     )
     names = [{name.replace("\\", "").removeprefix("best:") for name in each} for each in answers]
@@ -275,11 +281,13 @@ def test_runs_metrics_tags_and_checkpoints_come_from_the_store(rtrain, runs, off
     assert names[4] == {"last", "loss"}
     assert names[5] == {"good"}
     assert names[6] == {"two words"}
-    assert names[7] == {"list", "verify", "export", "prune"}
+    assert names[7] == {"ls", "verify", "export", "prune"}
     assert names[8] == {"checkpoint_000000", "checkpoint_000001"}
     assert names[9] == {"loss"}
     assert {name.removeprefix("loss:") for name in names[10]} == {"min", "max"}
     assert names[11] == {"loss,speed"}
+    assert (names[12], names[13]) == ({"my run"}, {"baseline"})
+    assert names[14] == {"best", "latest", "checkpoint_000000", "checkpoint_000001"}
     assert not (rtrain.folder / "pwned").exists()
 
 
@@ -325,7 +333,7 @@ def test_readline_inserts_what_follows_a_colon(rtrain, runs):
     try:
         os.write(master, b"source <(rtrain completion bash); complete -p rtrain; stty -echo\n")
         read_until(master, b"-F _rtrain rtrain")
-        os.write(master, b"rtrain metrics best:val/acc:mi\t --format=js\t | wc -l\n")
+        os.write(master, b"rtrain metrics best:val/acc:mi\t --json=li\t | wc -l\n")
         assert b"\n2" in read_until(master, rb"\n\d+\r?\n")
     finally:
         shell.kill()

@@ -1,4 +1,4 @@
-"""rtrain estimate: the memory that training takes, by dtype."""
+"""rtrain check --memory: the memory that training takes, by dtype."""
 
 import json
 
@@ -8,14 +8,14 @@ from test_check import NUMBERS, SCRIPT
 OUTPUTS = 8 * (2 * 8 * 26 * 26 + 2 * 8 * 13 * 13 + 10)  # numbers that the layers give for a batch of 8
 
 
-def estimated(rtrain, *args):
-    result = rtrain("estimate", rtrain.script(SCRIPT), "--json", *args)
+def estimated(rtrain, memory_gb):
+    result = rtrain("check", rtrain.script(SCRIPT), "--json", "--memory", memory_gb)
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)
 
 
 def test_rows_follow_from_what_was_measured(rtrain):
-    document = estimated(rtrain)
+    document = estimated(rtrain, 80)
     assert (document["model"], document["parameters"], document["batch_size"], document["dtype"]) == (
         "Sequential",
         NUMBERS,
@@ -40,18 +40,16 @@ def test_rows_follow_from_what_was_measured(rtrain):
 
 
 def test_the_largest_batch_that_fits(rtrain):
-    row = estimated(rtrain, "--memory", "1")["rows"][0]
+    row = estimated(rtrain, 1)["rows"][0]
     per_sample = row["activations"] / 8
     fixed = row["total"] - row["activations"]
     assert row["largest_batch"] == int((1e9 - fixed) / per_sample)
     assert fixed + row["largest_batch"] * per_sample <= 1e9 < fixed + (row["largest_batch"] + 1) * per_sample
-    assert next(row["largest_batch"] for row in estimated(rtrain, "--memory", "0.001")["rows"]) == int(
-        (1e6 - fixed) / per_sample
-    )
+    assert next(row["largest_batch"] for row in estimated(rtrain, 0.001)["rows"]) == int((1e6 - fixed) / per_sample)
 
 
 def test_what_a_person_reads(rtrain):
-    result = rtrain("estimate", rtrain.script(SCRIPT), "--memory", "80")
+    result = rtrain("check", rtrain.script(SCRIPT), "--memory", "80")
     assert result.returncode == 0, result.stderr
     lines = result.stdout.splitlines()
     assert lines[0] == f"Sequential, {NUMBERS} parameters, batches of 8 on each rank"
@@ -60,7 +58,9 @@ def test_what_a_person_reads(rtrain):
 
 def test_a_script_without_a_model_is_told(rtrain):
     result = rtrain(
-        "estimate",
+        "check",
+        "--memory",
+        "80",
         rtrain.script("""
         local train, torch = require 'rtrain', require 'torch'
         train.TorchTrainer{train_loop_per_worker = function()

@@ -1,4 +1,4 @@
-"""rtrain lr-find: the learning rate at which the loss falls fastest, as PyTorch Lightning's lr_find chooses it."""
+"""rtrain check --lr: the learning rate at which the loss falls fastest, as PyTorch Lightning's lr_find chooses it."""
 
 import json
 import math
@@ -36,7 +36,7 @@ SCRIPT = """
 
 
 def found(rtrain, *args, script=SCRIPT):
-    result = rtrain("lr-find", rtrain.script(script), "--json", *args)
+    result = rtrain("check", rtrain.script(script), "--lr", "--json", *args)
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)
 
@@ -91,7 +91,7 @@ def test_groups_keep_their_ratio_and_schedules_do_not_matter(rtrain):
 
 
 def test_what_a_person_reads(rtrain):
-    result = rtrain("lr-find", rtrain.script(SCRIPT), "-n", "0", "--max-lr", "10", "-o", "lr.svg")
+    result = rtrain("check", rtrain.script(SCRIPT), "--lr", "-n", "0", "--max-lr", "10", "-o", "lr.svg")
     assert result.returncode == 0, result.stderr
     assert "the loss falls fastest at a learning rate of " in result.stdout.splitlines()[-1]
     assert "learning rate" in (rtrain.folder / "lr.svg").read_text()
@@ -100,7 +100,8 @@ def test_what_a_person_reads(rtrain):
 @pytest.mark.parametrize(
     "change, args, code, words",
     [
-        (("epochs = 50", "epochs = 1"), ["--batches"], 2, ["--batches"]),
+        (("epochs = 50", "epochs = 1"), ["--batches", "3"], 2, ["--lr", "excludes", "--batches"]),
+        (("epochs = 50", "epochs = 1"), ["--memory", "80"], 2, ["--memory", "excludes", "--lr"]),
         (("epochs = 50", "epochs = 0"), [], 1, ["no optimizer made a step"]),
         (("batch_size = 16", "batch_size = 256"), ["--set", "epochs=4"], 1, ["made 8 steps", "more epochs"]),
         (("mse_loss(model(a), b)", "mse_loss(model(a) * 0 + 1, b * 0)"), [], 1, ["the loss falls at none", "--max-lr"]),
@@ -110,8 +111,15 @@ def test_what_a_person_reads(rtrain):
     ],
 )
 def test_what_does_not_work(rtrain, change, args, code, words):
-    result = rtrain("lr-find", rtrain.script(SCRIPT.replace(*change)), "-n", "0", *args)
+    result = rtrain("check", rtrain.script(SCRIPT.replace(*change)), "--lr", "-n", "0", *args)
     assert result.returncode == code and result.stdout == "", result.stderr
     for word in words:
         assert word in result.stderr
     assert leftovers(rtrain.temp) == []
+
+
+@pytest.mark.parametrize("option", [["--steps", "30"], ["--min-lr", "1"], ["--max-lr", "1"], ["-o", "lr.svg"]])
+def test_options_of_the_search_need_lr(rtrain, option):
+    result = rtrain("check", rtrain.script(SCRIPT), *option)
+    name = "--output" if option[0] == "-o" else option[0]
+    assert result.returncode == 2 and f"{name} requires --lr" in result.stderr, result.stderr

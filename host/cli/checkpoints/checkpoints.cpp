@@ -115,6 +115,7 @@ void add_export(Command& checkpoint) {
   Option safetensors = command.flag("--safetensors", &options->safetensors,
                                     "the tensors of its state dict as one safetensors file");
   command.option("--file", &options->file, "of the checkpoint, where several hold tensors")
+      .value_name("NAME")
       .needs(safetensors);
   command
       .option("--part", &options->part,

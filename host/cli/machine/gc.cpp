@@ -94,12 +94,11 @@ void add_gc(Parser& parser) {
   Option dry_run = command.flag("--dry-run", &options->dry_run, "list them, remove nothing");
   Option bundles = command.flag("--bundles", &options->bundles,
                                 "what bundles have unpacked on this machine and no process uses");
-  command
-      .flag("--rebuild", &options->rebuild,
-            "write a damaged store again, from its rows and its checkpoints; nothing is removed")
-      .excludes(bundles)
-      .excludes(dry_run);
-  command.old_flag("-n", &options->dry_run, "--dry-run");
+  Option rebuild = command.flag(
+      "--rebuild", &options->rebuild,
+      "write a damaged store again, from its rows and its checkpoints; nothing is removed");
+  rebuild.excludes(bundles).excludes(dry_run);
+  command.old_flag("-n", &options->dry_run, "--dry-run").excludes(rebuild);
   add_listing_options(command, *options);
   command.footer(
       "Looks for what killed processes have left: files of removed runs, staged files, "

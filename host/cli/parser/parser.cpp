@@ -13,9 +13,23 @@
 namespace rtrain {
 namespace {
 
-bool is_hidden(const CLI::Option& option) { return option.get_group().empty(); }
+// The group of options by the names that they had before. An option without a group would be hidden
+// by CLI11 itself, which then leaves its name out of messages too.
+constexpr const char* kOldNames = "Old names";
+
+bool is_hidden(const CLI::Option& option) {
+  return option.get_group().empty() || option.get_group() == kOldNames;
+}
 
 bool is_hidden(const CLI::App& command) { return command.get_group().empty(); }
+
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_group(std::string group, bool is_positional,
+                         std::vector<const CLI::Option*> options) const override {
+    return group == kOldNames ? "" : CLI::Formatter::make_group(group, is_positional, options);
+  }
+};
 
 KnownNames known_names(const CLI::App& app) {
   KnownNames known{.name = app.get_name(), .is_hidden = is_hidden(app)};
@@ -62,6 +76,9 @@ std::vector<OptionRow> option_rows(const CLI::App& command, const OfferMap& offe
     if (option->get_items_expected_max() > 0) {
       row.value = split(option->get_type_name(), ':').front();  // a range may follow
       row.repeats = option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+    }
+    // A flag may have a value too, behind a "=".
+    if (!row.value.empty() || offers.contains(option)) {
       row.offer = offers_for(*option, row.value, offers).front();
     }
     rows.push_back(std::move(row));
@@ -174,19 +191,18 @@ void say_new_name(const std::string& old, const std::string& now) {
 
 }  // namespace
 
-void Command::old_flag(const std::string& names, bool* target, const std::string& now) {
-  app_->add_flag_callback(names,
-                          [names, target, now] {
-                            *target = true;
-                            say_new_name(names, now);
-                          })
-      ->group("");
+Option Command::old_flag(const std::string& names, bool* target, const std::string& now) {
+  CLI::Option* option = app_->add_flag_callback(names, [names, target, now] {
+    *target = true;
+    say_new_name(names, now);
+  });
+  return Option(option->group(kOldNames), offers_);
 }
 
 Option Command::old_option(const std::string& names, OptionTarget target, const std::string& now) {
   return std::visit(
       [&](auto* value) {
-        CLI::Option* option = app_->add_option(names, *value)->group("");
+        CLI::Option* option = app_->add_option(names, *value)->group(kOldNames);
         option->each([names, now](const std::string&) { say_new_name(names, now); });
         return Option(option, offers_);
       },
@@ -229,6 +245,7 @@ Parser::Parser(const std::string& program, const std::string& summary, const std
       offers_(std::make_unique<OfferMap>()),
       program_(program) {
   app_->require_subcommand(1);
+  app_->formatter(std::make_shared<HelpFormatter>());
   app_->get_formatter()->label("REQUIRED", "");
   app_->get_formatter()->label("SUBCOMMAND", "COMMAND");
   // Before --version: of two flags that print a text, the first one does.
@@ -308,8 +325,13 @@ std::vector<std::string> without_help_command(const CLI::App& app,
                                               const std::vector<std::string>& args) {
   if (args.empty() || args.front() != "help") return args;
   std::vector<std::string> out(args.begin() + 1, args.end());
-  // An unknown command is an error.
-  if (args.size() == 1 || find_command(app, args[1]) != nullptr) out.emplace_back("--help");
+  const CLI::App* at = &app;
+  for (const std::string& word : out) {
+    if (at->get_subcommands({}).empty()) break;
+    at = find_command(*at, word);
+    if (at == nullptr) return out;  // an unknown command is an error
+  }
+  out.emplace_back("--help");
   return out;
 }
 

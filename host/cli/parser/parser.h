@@ -71,7 +71,7 @@ class Command {
   // A flag that calls a function.
   Option flag(const std::string& names, const std::function<void()>& call, const std::string& help);
   // A flag by the name that it had before: it is hidden, works, and names `now` on stderr.
-  void old_flag(const std::string& names, bool* target, const std::string& now);
+  Option old_flag(const std::string& names, bool* target, const std::string& now);
   // The same of an option.
   Option old_option(const std::string& names, OptionTarget target, const std::string& now);
   // A flag that may have a value, behind a "=".

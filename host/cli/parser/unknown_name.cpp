@@ -31,6 +31,12 @@ std::string unknown_command(const KnownNames& known, const std::string& name) {
   return cat("unknown command '", name, "'", suggestion(name, names));
 }
 
+std::string missing_command(const KnownNames& known) {
+  std::vector<std::string> names;
+  for (const KnownNames& command : known.commands) names.push_back(command.name);
+  return cat(known.name, ": give a command: ", join(names, ", "));
+}
+
 }  // namespace
 
 std::string explain_unknown_name(const KnownNames& program, std::span<const std::string> args) {
@@ -47,6 +53,8 @@ std::string explain_unknown_name(const KnownNames& program, std::span<const std:
     ++word;
   }
   const std::string option = unknown_option(*known, args);
+  const bool needs_command = known != &program && !known->commands.empty();
+  if (option.empty() && needs_command) return missing_command(*known);
   if (option.empty()) return {};
   return cat("unknown option '", option, "'", suggestion(option, known->options));
 }

@@ -17,7 +17,8 @@ struct KnownNames {
   std::vector<KnownNames> commands = {};
 };
 
-// "unknown command 'lss'. did you mean 'ls'?", the same for options; "" when all names are known.
+// "unknown command 'lss': did you mean 'ls'?", the same for options. Where a command of two words
+// is given as one, the words that may follow. "" when all names are known.
 std::string explain_unknown_name(const KnownNames& program, std::span<const std::string> args);
 
 }  // namespace rtrain

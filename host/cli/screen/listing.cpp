@@ -100,9 +100,10 @@ Error reading_error(const Error& error) {
 Option add_json_option(Command& command, ListingOptions& options) {
   Option json = command.flag_or_value("--json", &options.json,
                                       "one JSON document; --json=lines: a line for each row");
-  return json.check([](const std::string& form) {
-    return form == "true" || form == "lines" ? "" : cat("--json=", form, ": expected lines");
+  json.check([](const std::string& form) {
+    return form == "true" || form == "lines" ? "" : cat("unknown form '", form, "': say lines");
   });
+  return json.offers({.words = {"lines"}});
 }
 
 void add_listing_options(Command& command, ListingOptions& options) {
@@ -111,11 +112,10 @@ void add_listing_options(Command& command, ListingOptions& options) {
       .option("--storage", &options.storage,
               "folder or URI of the store (else $RTRAIN_STORAGE, else ~/rtrain_results)")
       .value_name("FOLDER");
-  add_json_option(command, options);
-  command.old_option("--format", &options.json, "--json=lines").check([](const std::string& form) {
-    return form == "json" || form == "text" ? ""
-                                            : cat("--format ", form, ": expected json or text");
-  });
+  const Option json = add_json_option(command, options);
+  command.old_option("--format", &options.json, "--json=lines")
+      .one_of({"text", "json"})
+      .excludes(json);
 }
 
 void add_wide_option(Command& command, ListingOptions& options) {

@@ -11,6 +11,7 @@
 #include <exception>
 #include <iostream>
 #include <optional>
+#include <span>
 
 #include "host/base/codec/json.h"
 #include "host/base/codec/metric_path.h"
@@ -70,10 +71,16 @@ std::vector<RunRef> newest_runs(RunReader& reader) {
   return out;
 }
 
+// The words between the command, with the one below it, and the word that is typed.
+std::span<const std::string> arguments(const Request& request) {
+  const bool has_two_words = request.command == "checkpoint" && !request.words.empty();
+  return std::span(request.words).subspan(has_two_words ? 1 : 0);
+}
+
 // Those that the words name; words that name none are something else.
 std::vector<RunRef> named_runs(RunReader& reader, const Request& request) {
   std::vector<RunRef> out;
-  for (const std::string& word : request.words) {
+  for (const std::string& word : arguments(request)) {
     try {
       out.push_back(reader.find(word));
     } catch (const std::exception&) {
@@ -128,7 +135,7 @@ void offer_runs(RunReader& reader, const Request& request) {
   if (length > 0) {
     filter.where = cat("substr(name, 1, ", length, ") = ", in_quotes(current, '\''));
   }
-  filter.archived = request.command == "archive" || request.command == "rm";
+  filter.archived = request.command == "edit" || request.command == "rm";
   for (const Value& run : reader.runs(filter)) {
     offer(run["name"].as_string(), current,
           cat(run["status"].as_string(), "  ", human_time(run["started_at"])));

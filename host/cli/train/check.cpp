@@ -103,14 +103,14 @@ void add_check(Parser& parser) {
   Command command = parser.command(
       "check", "Try a training script out: two batches on every rank, its learning rate, memory");
   add_tryout_options(command, *options);
-  command
-      .option("--batches", &options->batches,
-              "every loop over a loader or dataset shard ends after N batches, the train function "
-              "at its Nth report, without a loader after N steps of its optimizer (default 2)")
-      .value_name("N")
-      .within(1, 1000000);
+  Option batches = command.option(
+      "--batches", &options->batches,
+      "every loop over a loader or dataset shard ends after N batches, the train function at its "
+      "Nth report, without a loader after N steps of its optimizer (default 2)");
+  batches.value_name("N").within(1, 1000000);
   Option lr = command.flag("--lr", &options->lr,
                            "find a learning rate: train with one that grows with each step");
+  lr.excludes(batches);
   add_lr_options(command, options->lr_options, lr);
   command
       .option("--memory", &options->memory_gb,
@@ -118,6 +118,7 @@ void add_check(Parser& parser) {
               "one rank")
       .value_name("GB")
       .within(0.001, 1e6)
+      .excludes(batches)
       .excludes(lr);
   command.footer(
       "The model is the first that prepare_model is given. What the script prints goes to stderr;\n"
