@@ -1,5 +1,5 @@
 // host/bundle/bundle_folder.h: where bundles unpack themselves. For the program that a bundle
-// begins with, which links nothing of rtrain, and for `rtrain cache`.
+// begins with, which links nothing of rtrain, and for `rtrain gc --bundles`.
 #pragma once
 
 #include <cstdlib>

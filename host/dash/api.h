@@ -1,6 +1,6 @@
 // host/dash/api.h: the answers of /api/: the documents of `rtrain ls`, `show`, `metrics`, `logs`,
-// `checkpoints`, `diff` and `resources`, from the same readers, a page at a time; and what `note`,
-// `tag`, `archive`, `stop`, `stack` and `profile` do.
+// `checkpoints`, `diff` and `resources`, from the same readers, a page at a time; and what `edit`,
+// `stop`, `stack` and `profile` do.
 //
 // For any thread: each answer opens the store for itself. What cannot be answered is {error: {code,
 // message}} with a status: 400 for wrong parameters, 404 for a run that is not there, 500.

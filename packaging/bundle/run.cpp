@@ -207,7 +207,7 @@ fs::path cache_folder() {
   return folder;
 }
 
-// The lock of an unpacked bundle. `rtrain cache clean` removes its file.
+// The lock of an unpacked bundle. `rtrain gc --bundles` removes its file.
 class Lock {
  public:
   explicit Lock(std::string path) : path_(std::move(path)) {}

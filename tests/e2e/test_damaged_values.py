@@ -45,7 +45,7 @@ def test_a_value_of_another_kind_is_damage(run, column, value):
         result = rtrain(*args)
         assert result.returncode in (0, 4), (args, result.stderr)
         if result.returncode == 4:
-            assert "the store is damaged" in result.stderr and "rtrain repair" in result.stderr
+            assert "the store is damaged" in result.stderr and "rtrain gc --rebuild" in result.stderr
             failed += 1
     assert failed > 0
 

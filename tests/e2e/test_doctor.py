@@ -81,22 +81,6 @@ def test_a_line_for_each(rtrain):
     assert lines[-1].startswith("nothing fails")
 
 
-def test_self_check_says_what_the_machine_lacks_and_nothing_else(rtrain):
-    result = rtrain("self-check")
-    assert result.returncode == 0, result.stderr
-    *lacks, last = [line for line in result.stdout.splitlines() if not line.startswith(" ")]
-    assert all(line.startswith("warning") for line in lacks) and last.startswith(
-        "this machine has what training needs: "
-    )
-    document = rtrain.json("self-check")
-    names = [check["name"] for check in document["checks"]]
-    assert "LibTorch" in names and "memory" in names and "storage" not in names and "loopback" not in names
-    rtrain.env["RTRAIN_LIBTORCH"] = str(rtrain.folder)
-    result = rtrain("self-check")
-    assert result.returncode == 4 and result.stderr == "rtrain: what fails: LibTorch\n"
-    assert result.stdout.startswith("failure  LibTorch") and "pip install torch" in result.stdout
-
-
 def test_two_ranks_train_in_a_store_that_is_removed(doctor, rtrain):
     checks, _, result = doctor("--train")
     assert result.returncode == 0, result.stdout
@@ -159,7 +143,7 @@ def test_a_storage_folder_that_cannot_be_written(doctor, rtrain):
 def test_a_damaged_store(doctor, rtrain):
     rtrain.storage.mkdir()
     (rtrain.storage / "rtrain.db").write_bytes(b"no database" * 1000)
-    assert_fails(doctor, "runs", "rtrain.db", "rtrain repair")
+    assert_fails(doctor, "runs", "rtrain.db", "rtrain gc --rebuild")
 
 
 def test_a_disk_with_little_space(doctor, small_disk):

@@ -95,7 +95,9 @@ def killed_at(rtrain, epoch):
     running = rtrain.start("run", rtrain.script(SCRIPT), "--set", f"wait_at={epoch}")
     here = rtrain.env["HOME"]
     rtrain.env["HOME"] = f"{here}/other"  # a machine that knows what is in the store
-    wait_until(lambda: [row["name"] for row in known(rtrain, "checkpoints", "run")][-1:] == [f"checkpoint_{epoch:06}"])
+    wait_until(
+        lambda: [row["name"] for row in known(rtrain, "checkpoint", "ls", "run")][-1:] == [f"checkpoint_{epoch:06}"]
+    )
     rtrain.env["HOME"] = here
     running.send(signal.SIGKILL)
     running.wait()
@@ -145,12 +147,12 @@ def test_an_empty_disk_goes_on_where_a_killed_run_was(rtrain, s3):
 
 def test_what_people_change_reaches_the_store(rtrain, s3):
     ended(rtrain)
-    assert known(rtrain, "tag", "run", "kept")["tags"] == ["kept"]
-    assert rtrain("note", "run", "good", "--storage", URI).returncode == 0
+    assert known(rtrain, "edit", "run", "--tag", "kept")[0]["tags"] == ["kept"]
+    assert rtrain("edit", "run", "--note", "good", "--storage", URI).returncode == 0
     empty_disk(rtrain)
     assert known(rtrain, "ls", "--tag", "kept")[0]["name"] == "run"
-    assert rtrain("note", "run", "--storage", URI).stdout == "good\n"
-    result = rtrain("rename", "run", "other", "--storage", URI)
+    assert known(rtrain, "show", "run")["note"] == "good"
+    result = rtrain("edit", "run", "--name", "other", "--storage", URI)
     assert result.returncode == 3 and "keeps its name" in result.stderr
     assert rtrain("rm", "run", "--yes", "--storage", URI).returncode == 0
     assert known(rtrain, "ls") == [] and files(s3, "results/") == []
@@ -163,12 +165,15 @@ def test_an_empty_disk_lists_and_shows(rtrain, s3):
     empty_disk(rtrain)
     (run,) = known(rtrain, "ls")
     assert (run["name"], run["status"], run["metrics"]) == ("run", "FINISHED", {"epoch": 3})
-    assert [row["name"] for row in known(rtrain, "checkpoints", "run")] == ["checkpoint_000002", "checkpoint_000003"]
+    assert [row["name"] for row in known(rtrain, "checkpoint", "ls", "run")] == [
+        "checkpoint_000002",
+        "checkpoint_000003",
+    ]
     read = rtrain(
         "exec",
         rtrain.script(f"""
         local train = require 'rtrain'
-        local path = {json.dumps(known(rtrain, "checkpoints", "run")[0]["path"])}
+        local path = {json.dumps(known(rtrain, "checkpoint", "ls", "run")[0]["path"])}
         train.Checkpoint(path):with_directory(function(dir) print(io.open(dir .. '/deep/rank-1'):read '*n') end)
     """),
     )
@@ -243,7 +248,7 @@ def test_old_copies_give_way_to_what_the_store_has(rtrain, s3):
         "exec",
         rtrain.script(f"""
         local train = require 'rtrain'
-        local path = {json.dumps(known(rtrain, "checkpoints", "run")[0]["path"])}
+        local path = {json.dumps(known(rtrain, "checkpoint", "ls", "run")[0]["path"])}
         train.Checkpoint(path):with_directory(function(dir) print(#io.open(dir .. '/deep/rank-1'):read '*a') end)
     """),
     )
@@ -323,7 +328,7 @@ def test_copies_of_an_earlier_run_of_that_name_are_not_read(rtrain, s3):
         "exec",
         rtrain.script(f"""
         local train = require 'rtrain'
-        local path = {json.dumps(known(rtrain, "checkpoints", "run")[-1]["path"])}
+        local path = {json.dumps(known(rtrain, "checkpoint", "ls", "run")[-1]["path"])}
         train.Checkpoint(path):with_directory(function(dir) print(#io.open(dir .. '/deep/rank-1'):read '*a') end)
     """),
     )
@@ -373,7 +378,7 @@ def test_the_dashboard_shows_the_snapshots_of_another_machine(rtrain, s3):
     assert server.json("/api/runs/run/curve", name="epoch")["min"] == [0, 1, 2, 3]
     assert server.ask("/api/runs/run/logs").status == 200, "logs are on the other machine's disk"
     rtrain.env["HOME"] = here
-    assert rtrain("note", "run", "seen", "--storage", URI).returncode == 0
+    assert rtrain("edit", "run", "--note", "seen", "--storage", URI).returncode == 0
     ended(rtrain, "--name", "second")
     wait_until(lambda: server.json("/api/runs/run")["note"] == "seen", message="the note")
     wait_until(lambda: server.json("/api/runs")["total"] == 2, message="the second run")
@@ -405,7 +410,7 @@ def test_damaged_snapshots_of_runs_do_not_hide_the_others(rtrain, s3):
     assert list(problems) == list(damaged)
     for name, problem in problems.items():
         assert f"{URI}/.rtrain/{name}/1-1-ab.db, cannot be read: " in problem, problem
-        assert "rtrain repair" not in problem and ".rows-" not in problem, problem
+        assert "rtrain gc --rebuild" not in problem and ".rows-" not in problem, problem
     assert "no run of that name" in problems["b-empty"] and "no run of that name" in problems["c-other"]
     refused = server.ask("/api/runs/a-cut")
     assert refused.status == 404 and problems["a-cut"] in json.loads(refused.body)["error"]["message"]

@@ -1,4 +1,4 @@
-"""A store with damaged pages is named, and `rtrain repair` brings back what the checkpoints say."""
+"""A store with damaged pages is named, and `rtrain gc --rebuild` brings back what the checkpoints say."""
 
 import contextlib
 import os
@@ -20,13 +20,13 @@ def damage(rtrain, pages):
 # fault: damaged database
 def test_a_damaged_store_is_repaired_from_its_checkpoints(rtrain):
     rtrain.run_ok(COUNTING)
-    assert rtrain("repair").returncode == 0, "a sound store stays one"
+    assert rtrain("gc", "--rebuild").returncode == 0, "a sound store stays one"
     assert [run["name"] for run in rtrain.json("ls")] == ["run"] and len(rtrain.reports("run")) == 4
     damage(rtrain, [0])
     refused = rtrain("ls")
-    assert refused.returncode == 4 and "rtrain repair --storage" in refused.stderr
+    assert refused.returncode == 4 and "rtrain gc --rebuild --storage" in refused.stderr
     assert rtrain("run", "train.lua", "--resume", "auto").returncode == 4
-    repaired = rtrain("repair")
+    repaired = rtrain("gc", "--rebuild")
     assert repaired.returncode == 0, repaired.stderr
     assert "run run: 2 checkpoints brought back" in repaired.stdout
     assert len(list(rtrain.storage.glob("rtrain.db.damaged-*"))) >= 1
@@ -39,7 +39,7 @@ def test_a_damaged_store_is_repaired_from_its_checkpoints(rtrain):
 def test_rows_beside_the_damage_are_saved(rtrain):
     rtrain.run_ok(COUNTING, "--set", "epochs=30")
     damage(rtrain, [0.6, 0.8])
-    repaired = rtrain("repair")
+    repaired = rtrain("gc", "--rebuild")
     assert repaired.returncode == 0, repaired.stderr
     assert rtrain("ls").returncode == 0
     assert [c["index"] for c in rtrain.json("show", "run")["checkpoints"]][-2:] == [28, 29]
@@ -59,14 +59,14 @@ def files_of(storage):
 def test_a_sound_store_stays_in_its_place(rtrain):
     rtrain.run_ok(COUNTING)
     before = (rtrain.storage / "rtrain.db").stat().st_ino
-    repaired = rtrain("repair")
+    repaired = rtrain("gc", "--rebuild")
     assert repaired.returncode == 0 and "is sound: nothing to repair" in repaired.stdout
     assert files_of(rtrain.storage) == ["rtrain.db"]
     assert (rtrain.storage / "rtrain.db").stat().st_ino == before
 
     with contextlib.closing(sqlite3.connect(rtrain.storage / "rtrain.db", isolation_level=None)) as db:
         db.execute("DELETE FROM checkpoints")
-    assert "run run: 2 checkpoints brought back" in rtrain("repair").stdout
+    assert "run run: 2 checkpoints brought back" in rtrain("gc", "--rebuild").stdout
     assert files_of(rtrain.storage) == ["rtrain.db"]
     assert [c["index"] for c in rtrain.json("show", "run")["checkpoints"]] == [2, 3]
 
@@ -77,7 +77,7 @@ def test_a_file_of_another_program_is_left_alone(rtrain):
     with contextlib.closing(sqlite3.connect(path)) as db:
         db.execute("CREATE TABLE mine(x)")
     before = path.read_bytes()
-    refused = rtrain("repair")
+    refused = rtrain("gc", "--rebuild")
     assert refused.returncode == 4 and "database of another program" in refused.stderr
     assert path.read_bytes() == before and files_of(rtrain.storage) == ["rtrain.db"]
 
@@ -118,7 +118,7 @@ def test_rows_without_their_run_go_and_those_of_a_run_that_is_back_stay(rtrain):
     with contextlib.closing(sqlite3.connect(rtrain.storage / "rtrain.db", isolation_level=None)) as db:
         before = {table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables}
         db.execute("DELETE FROM runs")  # without foreign keys, as damage does
-    repaired = rtrain("repair").stdout.splitlines()
+    repaired = rtrain("gc", "--rebuild").stdout.splitlines()
     assert repaired == ["run kept: brought back", f"{sum(before.values()) // 2} rows of runs that are lost deleted"]
     with rtrain.database() as db:
         assert db.execute("PRAGMA foreign_key_check").fetchall() == []
@@ -140,7 +140,7 @@ def test_points_are_bytes_also_when_they_were_copied(rtrain):
     with open(rtrain.storage / "rtrain.db", "r+b") as file:
         file.seek((page - 1) * size)
         file.write(b"\xff" * size)
-    repaired = rtrain("repair")
+    repaired = rtrain("gc", "--rebuild")
     assert repaired.returncode == 0 and "the damaged file is" in repaired.stdout
     with rtrain.database() as db:
         assert db.execute("SELECT DISTINCT typeof(data) FROM series_chunks").fetchall() == [("blob",)]

@@ -121,8 +121,8 @@ def test_a_store_that_is_cut_short_ends_the_run_and_repair_saves_the_rest(rtrain
         file.truncate(size * 3 // 4 // 4096 * 4096)
     result = running.wait()
     assert result.returncode == 4, result.stderr
-    assert "is damaged" in result.stderr and "rtrain repair" in result.stderr, result.stderr
-    repaired = rtrain("repair")
+    assert "is damaged" in result.stderr and "rtrain gc --rebuild" in result.stderr, result.stderr
+    repaired = rtrain("gc", "--rebuild")
     assert repaired.returncode == 0, repaired.stderr
     assert {run["name"] for run in rtrain.json("ls")} == {"a", "b", "c", "saving"}, repaired.stdout
     assert sum(len(rtrain.reports(name)) for name in "abc") > 0
@@ -195,7 +195,7 @@ def test_the_end_of_a_run_on_a_full_disk_is_stored_by_the_next(rtrain, run_on_a_
 
 
 def test_the_end_of_a_run_on_a_full_disk_is_stored_by_repair(rtrain, run_on_a_full_disk):
-    repaired = rtrain("repair")
+    repaired = rtrain("gc", "--rebuild")
     assert repaired.returncode == 0 and "run saving: ERRORED" in repaired.stdout, repaired.stdout + repaired.stderr
     check_end(rtrain)
 

@@ -1,4 +1,4 @@
-// rtrain checkpoints RUN export: a checkpoint's files as a folder, or its tensors as one
+// rtrain checkpoint export: a checkpoint's files as a folder, or its tensors as one
 // safetensors file (modules/rtrain/results/checkpoint_export.lua, which loads LibTorch).
 #include <iostream>
 
@@ -67,7 +67,7 @@ void print_exported(const Map& row) {
 }  // namespace
 
 void export_checkpoint(const CheckpointsOptions& options) {
-  if (options.output.empty()) throw Error(Code::kUsage, "checkpoints export: -o PATH is required");
+  if (options.output.empty()) throw Error(Code::kUsage, "checkpoint export: -o PATH is required");
   OpenRun run = options.open_run();
   const Value checkpoint =
       find_checkpoint(run, options.name.empty() ? std::string("best") : options.name);

@@ -1,4 +1,4 @@
-// rtrain checkpoints RUN prune: removes all checkpoints but the best and the latest.
+// rtrain checkpoint prune: removes all checkpoints but the best and the latest.
 #include <algorithm>
 #include <iostream>
 #include <set>

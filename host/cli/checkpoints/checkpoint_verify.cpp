@@ -1,4 +1,4 @@
-// rtrain checkpoints RUN verify: every file of the checkpoints against their manifests.
+// rtrain checkpoint verify: every file of the checkpoints against their manifests.
 #include <iostream>
 
 #include "host/base/error.h"

@@ -118,7 +118,8 @@ std::optional<Check> check_existing_store(const std::string& storage) {
     count.next();
     return Check{name, CheckStatus::kOk, cat(count.integer(0), " in ", storage)};
   } catch (const Error& e) {
-    return Check{name, CheckStatus::kFailure, e.message(), "rtrain repair, with a copy at hand"};
+    return Check{name, CheckStatus::kFailure, e.message(),
+                 "rtrain gc --rebuild, with a copy at hand"};
   }
 }
 

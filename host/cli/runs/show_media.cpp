@@ -55,7 +55,7 @@ std::vector<MediaRow> newest_of(const std::vector<MediaRow>& rows) {
   return out;
 }
 
-// Needs LibTorch, as `rtrain data peek` does.
+// Needs LibTorch, as `rtrain peek` does.
 class Pictures {
  public:
   Pictures(PictureForm form, size_t width) : form_(form), size_(picture_size(form, width)) {

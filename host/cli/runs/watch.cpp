@@ -259,7 +259,7 @@ void add_watch(Parser& parser) {
   command.footer(
       "On a terminal a table that is drawn again and again; q or Ctrl-C ends it. Elsewhere a line\n"
       "for each change. With RUN it ends by itself when the run does.\n"
-      "--json and --format json print a document as a line for each change: the keys of\n"
+      "--json and --json=lines print a document as a line for each change: the keys of\n"
       "`rtrain ls`, attempt (the last one's number), reports (their number), reports_per_s (of\n"
       "the last few), logged (the newest values of train.log, and their step), ranks (rank, pid,\n"
       "host, device, gpu, metrics of its last report, cpu_percent of a core and memory_bytes,\n"

@@ -116,7 +116,7 @@ void print_tensors(const Value& document, size_t width) {
 
 void peek(const Options& options) {
   if (path_kind(options.path) != "file") {
-    throw Error(Code::kUsage, cat("data peek: ", options.path, ": there is no such file"));
+    throw Error(Code::kUsage, cat("peek: ", options.path, ": there is no such file"));
   }
   const PictureForm form =
       options.for_programs() ? PictureForm::kNone : picture_form(options.images);

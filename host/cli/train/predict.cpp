@@ -143,7 +143,7 @@ void add_model_options(Command& command, PredictOptions& options) {
       .value_name("NAME");
   command
       .option("--part", &options.part,
-              "of the file, the model's state dict; else as for checkpoints export")
+              "of the file, the model's state dict; else as for checkpoint export")
       .value_name("NAME");
 }
 

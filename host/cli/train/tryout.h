@@ -1,5 +1,5 @@
-// host/cli/train/tryout.h: what `rtrain check`, `lr-find` and `estimate` share: a training script
-// that is tried out, on the workers that `rtrain run` would start, and no run is recorded
+// host/cli/train/tryout.h: what `rtrain check` does, with --lr and --memory too: it tries a
+// training script out, on the workers that `rtrain run` would start, and no run is recorded
 // (modules/rtrain/tryout/).
 #pragma once
 

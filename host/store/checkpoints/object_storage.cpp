@@ -124,7 +124,7 @@ struct UnreadableRows : Error {
 
 // Without the name of the copy, and without the advice for a folder's own store.
 std::string reason_of(const Error& e, const std::string& path) {
-  std::string out = e.message().substr(0, e.message().find(": `rtrain repair"));
+  std::string out = e.message().substr(0, e.message().find(": `rtrain gc --rebuild"));
   for (const std::string& name : {"the store " + path, path}) {
     for (size_t at = out.find(name); at != std::string::npos; at = out.find(name)) {
       out.replace(at, name.size(), "the file");

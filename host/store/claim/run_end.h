@@ -1,7 +1,7 @@
 // host/store/claim/run_end.h: the end of a run whose store could not be written: `<run>/end`, a
 // file whose room on the disk was taken as the run began.
 //
-// The next controller that opens the store enters it there, or `rtrain repair`.
+// The next controller that opens the store enters it there, or `rtrain gc --rebuild`.
 #pragma once
 
 #include <string>

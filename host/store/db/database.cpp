@@ -175,7 +175,7 @@ Error Database::damaged(std::string_view finding) const {
   const std::string folder = fs::path(path_).parent_path();
   return Error(
       Code::kEnvironment,
-      cat("the store ", path_, " is damaged (", finding, "): `rtrain repair --storage ",
+      cat("the store ", path_, " is damaged (", finding, "): `rtrain gc --rebuild --storage ",
           shell_word(folder), "` saves what can be read and brings back what the checkpoints say"));
 }
 

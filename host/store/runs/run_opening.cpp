@@ -134,11 +134,11 @@ void check_leftover(const NewRun& run, const std::string& run_path, const std::s
   if (run.resume == ResumeMode::kNever) {
     throw name_taken(run.name, cat("the folder ", run_path, " exists"));
   }
-  throw Error(
-      Code::kConfig,
-      cat("the folder ", run_path, " exists, and the store ", run.storage_path,
-          "/rtrain.db knows no such run: `rtrain repair --storage ", shell_word(run.storage_path),
-          "` brings a run back from its checkpoints; else take another name"));
+  throw Error(Code::kConfig,
+              cat("the folder ", run_path, " exists, and the store ", run.storage_path,
+                  "/rtrain.db knows no such run: `rtrain gc --rebuild --storage ",
+                  shell_word(run.storage_path),
+                  "` brings a run back from its checkpoints; else take another name"));
 }
 
 // True when the folder was not there before.

@@ -213,7 +213,8 @@ bool enter(Database& database, const std::string& run, const Manifest& manifest,
   const int64_t new_runs = database.run(
       "INSERT OR IGNORE INTO runs(run_id, name, status, num_workers, script, note, command, tags, "
       "config, scaling, checkpoint_config, environment, started_at, updated_at, owner_epoch) "
-      "VALUES(?, ?, 'RUNNING', 1, '', 'brought back by rtrain repair', '[]', '[]', '{}', '{}', "
+      "VALUES(?, ?, 'RUNNING', 1, '', 'brought back by rtrain gc --rebuild', '[]', '[]', '{}', "
+      "'{}', "
       "'{}', '{}', ?, ?, ?)",
       manifest.run_id, run, time, time, manifest.owner_epoch);
   if (new_runs > 0) lines.push_back(cat("run ", run, ": brought back"));

@@ -181,8 +181,9 @@ void RunRecord::keep_end(std::string_view status, const Value& error, const Erro
     return;
   const std::string& path = store_->claim().end.path();
   if (!path_exists(path)) return;  // with the folder that was moved
-  on_warning_(cat("the run's end is kept in ", path,
-                  ": the next run of this storage enters it into the store, or `rtrain repair`"));
+  on_warning_(
+      cat("the run's end is kept in ", path,
+          ": the next run of this storage enters it into the store, or `rtrain gc --rebuild`"));
 }
 
 }  // namespace rtrain
