@@ -39,6 +39,6 @@ class FashionMnist:
 
     def _state(self, run):
         """A hash of the newest checkpoint's file."""
-        newest = next(each for each in self.rtrain.json("checkpoints", run) if each["latest"])
+        newest = next(each for each in self.rtrain.json("checkpoint", "ls", run) if each["latest"])
         path = self.rtrain.run_folder(run) / "checkpoints" / newest["name"] / "model.pt"
         return hashlib.sha256(path.read_bytes()).hexdigest()

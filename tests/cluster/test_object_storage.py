@@ -84,7 +84,7 @@ def known(rtrain, host, command, *args):
 
 
 def names(rtrain, host):
-    return [row["name"] for row in known(rtrain, host, "checkpoints", "run")]
+    return [row["name"] for row in known(rtrain, host, "checkpoint", "ls", "run")]
 
 
 def ended(job):
@@ -95,7 +95,9 @@ def ended(job):
 def test_a_checkpoint_has_the_files_of_all_hosts(rtrain, job, store, hosts):
     ended(job("run", rtrain.script(SCRIPT)))
     assert names(rtrain, hosts.switch) == ["checkpoint_000002", "checkpoint_000003"]
-    (path,) = [row["path"] for row in known(rtrain, hosts.switch, "checkpoints", "run") if row["name"].endswith("3")]
+    (path,) = [
+        row["path"] for row in known(rtrain, hosts.switch, "checkpoint", "ls", "run") if row["name"].endswith("3")
+    ]
     read = rtrain.script(f"""
         local files, train = require 'files', require 'rtrain'
         train.Checkpoint({json.dumps(path)}):with_directory(function(dir)

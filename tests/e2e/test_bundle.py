@@ -147,10 +147,10 @@ def test_a_full_disk_is_said_and_nothing_is_left(made, small_disk):
     assert names(cache) == [".lock"]
 
 
-def cache_command(cache, *args):
+def gc_command(cache, *args):
     """(exit code, what --json says, by the last parts of the paths)."""
     done = subprocess.run(
-        [RTRAIN, "cache", *args, "--json"],
+        [RTRAIN, "gc", "--bundles", *args, "--json"],
         env={**os.environ, "XDG_CACHE_HOME": str(cache.parents[1])},
         capture_output=True,
         text=True,
@@ -181,55 +181,59 @@ def in_use(made, cache, tmp_path):
 
 
 def test_the_cache_is_listed_and_what_is_unused_is_removed(made, cache):
-    assert cache_command(cache) == []
+    assert gc_command(cache, "--dry-run") == []
     assert outcome(start(made, cache)) == RAN
-    (row,) = cache_command(cache, "ls")
+    (row,) = gc_command(cache, "--dry-run")
     assert row["bundle"] == "rtrain-1.2.3-cpu.run" and row["state"] == "unused" and row["size_bytes"] > 64 << 20
     assert row["last_used"][:2] == "20" and (cache / row["path"]).is_dir()
-    (would,) = cache_command(cache, "clean", "--dry-run")
-    assert would["removed"] is False and names(cache) == [".lock", "whole"]
-    (removed,) = cache_command(cache, "clean")
+    assert row["removed"] is False and names(cache) == [".lock", "whole"]
+    (removed,) = gc_command(cache)
     assert removed["removed"] is True and names(cache) == []
     assert outcome(start(made, cache)) == RAN
 
 
 def test_what_a_process_uses_is_left_alone(cache, in_use):
-    (row,) = cache_command(cache)
+    (row,) = gc_command(cache, "--dry-run")
     assert row["state"] == "in use"
-    (row,) = cache_command(cache, "clean")
+    (row,) = gc_command(cache)
     assert row["removed"] is False and names(cache) == [".lock", "whole"]
     in_use.communicate("end\n")
-    (row,) = cache_command(cache, "clean")
+    (row,) = gc_command(cache)
     assert row["removed"] is True and names(cache) == []
 
 
 def test_what_a_killed_unpacking_left_is_removed(made, cache):
     process = start(made, cache)
     wait_until(lambda: list(cache.glob("*.partial/data/many")), message="a file of the bundle")
-    (row,) = cache_command(cache)
+    (row,) = gc_command(cache, "--dry-run")
     assert row["state"] == "in use"
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    (row,) = cache_command(cache, "clean")
+    (row,) = gc_command(cache)
     assert row["state"] == "incomplete" and row["removed"] is True and names(cache) == []
 
 
 def test_bundles_that_start_while_the_cache_is_cleaned_run(made, cache):
     running = [start(made, cache) for _ in range(8)]
     while any(process.poll() is None for process in running):
-        cache_command(cache, "clean")
+        gc_command(cache)
     assert [outcome(process) for process in running] == [RAN] * 8
 
 
-def test_the_cache_as_a_table(made, cache):
+def test_what_is_removed_is_listed(made, cache):
     env = {**os.environ, "XDG_CACHE_HOME": str(cache.parents[1])}
     assert outcome(start(made, cache)) == RAN
-    listed = subprocess.run([RTRAIN, "cache"], env=env, capture_output=True, text=True).stdout
-    assert listed.splitlines()[0].split()[0] == "BUNDLE" and "rtrain-1.2.3-cpu.run" in listed and "unused" in listed
-    wrong = subprocess.run([RTRAIN, "cache", "clear"], env=env, capture_output=True, text=True)
-    assert wrong.returncode == 2 and "unknown action 'clear': did you mean 'clean'?" in wrong.stderr
-    cleaned = subprocess.run([RTRAIN, "cache", "clean"], env=env, capture_output=True, text=True)
-    assert cleaned.stderr.startswith("removed 1 bundle, ")
+
+    def listed(*args):
+        done = subprocess.run([RTRAIN, "gc", "--bundles", *args], env=env, capture_output=True, text=True)
+        (line,) = done.stdout.splitlines()
+        assert line.startswith(str(cache)) and line.endswith(" MB"), line
+        return done.stderr
+
+    assert listed("--dry-run").startswith("would remove 1 bundle, ")
+    assert listed().startswith("removed 1 bundle, ")
+    refused = subprocess.run([RTRAIN, "gc", "--bundles", "--rebuild"], env=env, capture_output=True, text=True)
+    assert refused.returncode == 2 and "--bundles" in refused.stderr
 
 
 def test_only_its_user_may_change_what_was_unpacked(made, cache):

@@ -56,7 +56,7 @@ def test_a_resumed_run_takes_the_checkpoint_before(rtrain, name):
     result = rtrain.run_ok(script(), "--resume", "must")
     assert starts(rtrain)[-1] == 2
     assert "checkpoint_000003" in result.stderr and reason in result.stderr
-    rows = {row["index"]: row for row in rtrain.json("checkpoints", "run", "--all")}
+    rows = {row["index"]: row for row in rtrain.json("checkpoint", "ls", "run", "--dropped")}
     assert not rows[3]["kept"] and rows[3]["problem"]
 
 
@@ -80,7 +80,7 @@ def test_a_damaged_manifest_does_not_keep_a_run_from_going_on(rtrain, how):
     assert (rtrain.run_folder("run") / "damaged" / "checkpoint_000003" / "epoch").read_text() == "4"
     again = rtrain("run", rtrain.script(COUNTING), "--resume", "auto", "--set", "epochs=6")
     assert again.returncode == 0 and "cannot be used" not in again.stderr, "it is said once"
-    assert [row["index"] for row in rtrain.json("checkpoints", "run", "--all") if row.get("problem")] == [3]
+    assert [row["index"] for row in rtrain.json("checkpoint", "ls", "run", "--dropped") if row.get("problem")] == [3]
 
 
 def test_a_manifest_that_is_damaged_within_the_run_is_survived_by_a_retry(rtrain):
@@ -101,7 +101,7 @@ def test_a_manifest_that_is_damaged_within_the_run_is_survived_by_a_retry(rtrain
     )
     assert result.returncode == 0, result.stderr
     assert "rows\t1 2 3 4" in result.stdout
-    assert [row["index"] for row in rtrain.json("checkpoints", "run")] == [2, 3]
+    assert [row["index"] for row in rtrain.json("checkpoint", "ls", "run")] == [2, 3]
 
 
 # fault: bit flip
@@ -260,7 +260,7 @@ def test_a_run_whose_folder_was_copied_elsewhere_keeps_its_checkpoints(rtrain):
         (rtrain.run_folder("run") / "checkpoints" / "checkpoint_000001" / ".rtrain-checkpoint.json").read_text()
     )
     shutil.move(rtrain.storage, rtrain.folder / "moved")
-    rows = rtrain.json("checkpoints", "run", "--storage", rtrain.folder / "moved")
+    rows = rtrain.json("checkpoint", "ls", "run", "--storage", rtrain.folder / "moved")
     assert [row["index"] for row in rows] == [1, 2, 3] and manifest["checkpoint"]["index"] == 1
     for row in rows:
         assert row["path"].startswith(str(rtrain.folder / "moved"))

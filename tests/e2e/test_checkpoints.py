@@ -40,7 +40,7 @@ def test_the_manifest_lists_every_file_of_every_rank(rtrain):
         """
         + fit()
     )
-    (row,) = rtrain.json("checkpoints", "run")
+    (row,) = rtrain.json("checkpoint", "ls", "run")
     directory = rtrain.run_folder("run") / "checkpoints" / "mine"
     assert row["name"] == "mine" and row["path"] == str(directory)
     assert row["latest"] and row["best"] and row["metrics"] == {"loss": 0.5}
@@ -83,7 +83,7 @@ SCORE = "checkpoint_score_attribute = 'accuracy', checkpoint_score_order = "
 # behaviour: `num_to_keep = 1` by score
 def test_retention_keeps_the_best_and_the_latest(rtrain, config, kept, best):
     rtrain.run_ok(SCORED + fit(config))
-    rows = rtrain.json("checkpoints", "run")
+    rows = rtrain.json("checkpoint", "ls", "run")
     assert sorted(row["index"] for row in rows) == kept
     assert [row["index"] for row in rows if row["latest"]] == [5]
     if config:
@@ -92,7 +92,7 @@ def test_retention_keeps_the_best_and_the_latest(rtrain, config, kept, best):
     assert sorted(path.name for path in folder.iterdir()) == sorted(row["name"] for row in rows)
     for row in rows:
         checker.verified_manifest(folder / row["name"])
-    every = rtrain.json("checkpoints", "run", "--all")
+    every = rtrain.json("checkpoint", "ls", "run", "--dropped")
     assert sorted(row["index"] for row in every) == [0, 1, 2, 3, 4, 5]
     assert sorted(row["index"] for row in every if row.get("kept", True)) == kept
 
@@ -134,7 +134,7 @@ def test_a_plain_folder_is_copied_and_stays_the_users(rtrain):
         """
         + fit()
     )
-    (row,) = rtrain.json("checkpoints", "run")
+    (row,) = rtrain.json("checkpoint", "ls", "run")
     directory = rtrain.run_folder("run") / "checkpoints" / row["name"]
     assert (directory / "data").read_text() == "before"
     assert (directory / "link").is_symlink()
@@ -165,7 +165,7 @@ def test_a_folder_that_cannot_be_a_checkpoint_is_an_error(rtrain, what, reason):
     )
     assert result.returncode != 0
     assert reason in result.stderr and "train.lua" in result.stderr
-    assert rtrain.json("checkpoints", "run") == []
+    assert rtrain.json("checkpoint", "ls", "run") == []
     assert leftovers(rtrain.run_folder("run") / "staging") == []
 
 

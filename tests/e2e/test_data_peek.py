@@ -1,4 +1,4 @@
-"""`rtrain data peek FILE`: what a file of data holds."""
+"""`rtrain peek FILE`: what a file of data holds."""
 
 import gzip
 import json
@@ -40,7 +40,7 @@ def files(rtrain):
 
 
 def peek(rtrain, *args):
-    result = rtrain("data", "peek", *args)
+    result = rtrain("peek", *args)
     assert result.returncode == 0, result.stderr
     return result.stdout
 
@@ -120,15 +120,15 @@ def test_images_are_shown_where_there_are_colours(files):
     assert peek(files, "i.png") == "i.png  image, uint8 (10, 20, 3)\n"
     del files.env["NO_COLOR"]
     files.env.update(TERM="xterm", COLORTERM="truecolor")
-    lines = OnTerminal(files, "data", "peek", "i.png").end().decode().splitlines()
+    lines = OnTerminal(files, "peek", "i.png").end().decode().splitlines()
     assert lines[2:] == ["i.png"] + ["\x1b[38;2;255;0;0;48;2;255;0;0m" + "▀" * 20 + "\x1b[0m"] * 5
     del files.env["COLORTERM"]
-    screen = OnTerminal(files, "data", "peek", "train-images-idx3-ubyte.gz", "--rows", 2).end().decode()
+    screen = OnTerminal(files, "peek", "train-images-idx3-ubyte.gz", "--rows", 2).end().decode()
     assert screen.count("▀") == 2 * 28 * 14 and "row 1, data" in screen and "\x1b[38;5;" in screen
-    narrow = OnTerminal(files, "data", "peek", "i.png", columns=11).end().decode()
+    narrow = OnTerminal(files, "peek", "i.png", columns=11).end().decode()
     assert narrow.count("▀") == 10 * 3, "ten pixels wide and five high"
     files.env["NO_COLOR"] = "1"
-    assert b"\x1b" not in OnTerminal(files, "data", "peek", "i.png").end()
+    assert b"\x1b" not in OnTerminal(files, "peek", "i.png").end()
 
 
 def test_what_cannot_be_read_is_said(files):
@@ -138,9 +138,9 @@ def test_what_cannot_be_read_is_said(files):
         (["t.csv", "--as", "xls"], "xls"),
         (["t.csv", "--rows", "-1"], "--rows"),
     ):
-        result = files("data", "peek", *args)
+        result = files("peek", *args)
         assert result.returncode == 2 and words in result.stderr, result.stderr
-    result = files("data", "peek", "t.csv", "--as", "parquet")
+    result = files("peek", "t.csv", "--as", "parquet")
     assert result.returncode != 0 and "t.csv" in result.stderr
     (files.folder / "plain").write_text("a,b\n1,2\n")
     assert "plain  csv, 1 row, 2 columns" in peek(files, "plain", "--as", "csv")

@@ -250,12 +250,12 @@ def test_an_elastic_run_waits_starts_at_min_grows_and_shrinks(rtrain):
     assert show["status"] == "FINISHED"
     assert group_sizes(rtrain) == [2, 3, 2]
     assert {attempt["status"] for attempt in show["attempts"]} == {"FINISHED"}, "a resize is not a failure"
-    rows = rtrain.json("metrics", "elastic", "--all")
+    rows = rtrain.json("metrics", "elastic", "--superseded")
     # Never a size outside of the range; nothing is lost or done twice.
     assert {row["metrics"]["size"] for row in rows} == {2, 3}
     steps = [row["metrics"]["step"] for row in rtrain.json("metrics", "elastic")]
     assert steps == list(range(1, len(steps) + 1))
-    (latest,) = [row for row in rtrain.json("checkpoints", "elastic") if row["latest"]]
+    (latest,) = [row for row in rtrain.json("checkpoint", "ls", "elastic") if row["latest"]]
     assert int((rtrain.folder / latest["path"] / "epoch").read_text()) == steps[-1]
 
 
@@ -322,7 +322,7 @@ def test_a_schedule_of_cores_loses_no_row_and_repeats_none(rtrain):
         running.kill()
     assert result.returncode == 0, result.stderr
     assert group_sizes(rtrain) == [2, 1, 3]
-    rows = rtrain.json("metrics", "elastic", "--ranks", "--all")
+    rows = rtrain.json("metrics", "elastic", "--ranks", "--superseded")
     assert not any(row["superseded"] for row in rows), "no step is done twice"
     for epoch in (0, 1):
         seen = [x for row in rows for rank in row["ranks"] if rank["epoch"] == epoch for x in rank["rows"]]

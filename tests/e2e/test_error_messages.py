@@ -161,7 +161,7 @@ UNSET = """
 def test_globals_that_nothing_sets_are_listed_before_the_first_line(rtrain):
     rtrain.script("rate_of_module = 2\nprint(rate_of_modul)", "settings.lua")
     script = rtrain.script(UNSET)
-    for command in (["run"], ["check"], ["exec"], ["lr-find"], ["sweep", "--grid", "lr=1,2"]):
+    for command in (["run"], ["check"], ["exec"], ["check", "--lr"], ["sweep", "--grid", "lr=1,2"]):
         result = rtrain(command[0], script, *command[1:])
         assert result.returncode == 1 and result.stdout == "", (command, result.stdout, result.stderr)
         lines = result.stderr.splitlines()

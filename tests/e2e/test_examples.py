@@ -100,7 +100,7 @@ def test_fashion_mnist_learns_and_keeps_two_checkpoints(small, workers):
     assert [row["epoch"] for row in rows] == [0, 1, 2]
     assert rows[-1]["accuracy"] > 0.5
     assert f"test accuracy {rows[-1]['accuracy']:.4f}" in result.stdout
-    assert 2 <= len(small.json("checkpoints", "last")) <= 3
+    assert 2 <= len(small.json("checkpoint", "ls", "last")) <= 3
 
 
 def test_fit_loop_learns_and_ends_with_its_epochs(small):
@@ -111,7 +111,7 @@ def test_fit_loop_learns_and_ends_with_its_epochs(small):
     assert {"loss", "val_loss", "accuracy", "lr-Adadelta"} < set(rows[-1])
     assert rows[-1]["accuracy"] > 0.9 and rows[-1]["val_loss"] < rows[0]["val_loss"]
     assert f"test accuracy {rows[-1]['accuracy']:.4f}" in result.stdout
-    assert len(small.json("checkpoints", "last")) == 2
+    assert len(small.json("checkpoint", "ls", "last")) == 2
 
 
 def killed_after_its_first_checkpoint(rtrain, running):
@@ -165,7 +165,7 @@ def test_mnist_convnet_learns_and_keeps_the_best_two(small, workers, images):
     rows = small.reports()
     assert [row["epoch"] for row in rows] == [0, 1, 2]
     assert accuracy_on_new_images(result.stdout) > 0.5
-    best = sorted((row["metrics"]["accuracy"] for row in small.json("checkpoints", "last")), reverse=True)
+    best = sorted((row["metrics"]["accuracy"] for row in small.json("checkpoint", "ls", "last")), reverse=True)
     assert best[0] == max(row["accuracy"] for row in rows) and len(best) >= 2
 
 
@@ -216,7 +216,7 @@ VIT = ["limit=16", "test_limit=8", "dataset=shapes10"]
 
 
 def assert_saved_transformer(rtrain):
-    (checkpoint,) = rtrain.json("checkpoints", "last")
+    (checkpoint,) = rtrain.json("checkpoint", "ls", "last")
     script = rtrain.script(f"""
         local torch, ordered = require 'torch', require 'base.ordered'
         local state = torch.load('{checkpoint["path"]}/model.pt')

@@ -127,11 +127,11 @@ def test_json_lines_are_the_rows_of_metrics(store):
 
 
 def test_series_have_a_row_for_each_point(store):
-    rows = list(csv.DictReader(io.StringIO(store("export", "a", "--series").stdout)))
+    rows = list(csv.DictReader(io.StringIO(store("export", "a", "--logged").stdout)))
     assert {row["key"] for row in rows} == {"grad", "loss"} and len(rows) == 30
     wanted = [(point["step"], point["value"]) for point in store.json("metrics", "a", "--series", "loss")]
     assert [(int(row["step"]), float(row["value"])) for row in rows if row["key"] == "loss"] == wanted
-    lines = [json.loads(line) for line in store("export", "a", "--series", "--format", "json").stdout.splitlines()]
+    lines = [json.loads(line) for line in store("export", "a", "--logged", "--format", "json").stdout.splitlines()]
     assert [(line["step"], line["value"]) for line in lines if line["key"] == "loss"] == wanted
 
 
@@ -189,7 +189,7 @@ def test_a_run_without_reports_has_the_columns_of_all(rtrain):
         "local train = require 'rtrain' train.DataParallelTrainer(function() end):fit()", "--name", "bare", "-q"
     )
     assert rtrain("export", "bare").stdout == "run,index,attempt,time\n"
-    assert rtrain("export", "bare", "--series").stdout == "run,key,rank,step,time,value\n"
+    assert rtrain("export", "bare", "--logged").stdout == "run,key,rank,step,time,value\n"
     parquet = pytest.importorskip("pyarrow.parquet")
     assert rtrain("export", "bare", "--format", "parquet", "-o", "m.parquet").returncode == 0
     table = parquet.read_table(rtrain.folder / "m.parquet")
@@ -209,7 +209,7 @@ def test_parquet_of_series_is_written_in_pieces(rtrain):
         "-q",
     )
     parquet = pytest.importorskip("pyarrow.parquet")
-    assert rtrain("export", "run", "--series", "--format", "parquet", "-o", "s.parquet").returncode == 0
+    assert rtrain("export", "run", "--logged", "--format", "parquet", "-o", "s.parquet").returncode == 0
     table = parquet.read_table(rtrain.folder / "s.parquet")
     assert table["step"].to_pylist() == list(range(1, 100001))
     assert table["value"].to_pylist() == [step / 8 for step in range(1, 100001)]

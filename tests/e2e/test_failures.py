@@ -234,7 +234,7 @@ def test_a_gradient_of_nan_on_one_rank_leaves_the_last_good_checkpoint_the_best(
           for _, weight in pairs(torch.load(dir .. '/rank-1.pt')) do assert(weight:isfinite():all():item()) end
         end)
         """)
-    rows = rtrain.json("checkpoints", "nan")
+    rows = rtrain.json("checkpoint", "ls", "nan")
     assert [row["index"] for row in rows if row["best"]] == [1], rows
     assert [row["index"] for row in rows if row["latest"]] == [4], rows
     assert "best\tcheckpoint_000001" in result.stdout
@@ -270,7 +270,7 @@ def test_two_failures_in_the_middle_leave_no_gap(rtrain):
         "@LOSE@", "if epoch % 2 == 0 and rank == 1 and once('failed-' .. epoch) then error('again') end"
     )
     rtrain.run_ok(script, "--max-failures", "2")
-    rows = rtrain.json("metrics", "resuming", "--all")
+    rows = rtrain.json("metrics", "resuming", "--superseded")
     assert [(row["metrics"]["epoch"], row["metrics"]["first"], row["attempt"]) for row in rows] == [
         (1, 1, 1),
         (2, 2, 2),
@@ -329,7 +329,7 @@ def test_work_after_the_latest_checkpoint_is_done_again_and_superseded(rtrain):
         """)
     rows = rtrain.json("metrics", "again")
     assert [(row["metrics"]["epoch"], row["attempt"]) for row in rows] == [(1, 1), (2, 1), (3, 2), (4, 2)]
-    every = rtrain.json("metrics", "again", "--all")
+    every = rtrain.json("metrics", "again", "--superseded")
     assert sorted((row["metrics"]["epoch"], row["attempt"]) for row in every) == [
         (1, 1),
         (2, 1),
@@ -373,7 +373,7 @@ def test_a_report_that_a_returned_rank_will_never_make_is_an_error(rtrain):
         """)
     assert result.returncode != 0
     assert "rank 1" in result.stderr and "returned" in result.stderr and "train.lua:7" in result.stderr
-    assert rtrain.json("checkpoints", "uneven") == []
+    assert rtrain.json("checkpoint", "ls", "uneven") == []
     assert_nothing_left(rtrain, "uneven")
 
 
@@ -504,7 +504,7 @@ def test_a_disk_too_small_for_the_checkpoint(rtrain, small_disk, save):
     assert result.returncode == 4, result.stderr
     # Whichever finds the full disk first: the worker with its file, or the controller with its database.
     assert str(disk) in result.stderr and re.search("No space left|is full", result.stderr), result.stderr
-    assert rtrain.json("checkpoints", "large", "--storage", disk) == []
+    assert rtrain.json("checkpoint", "ls", "large", "--storage", disk) == []
     assert rtrain.json("show", "large", "--storage", disk)["status"] == "ERRORED"
     assert leftovers(disk / "large" / "staging") == []
 

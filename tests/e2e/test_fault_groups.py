@@ -115,7 +115,7 @@ def test_a_failure_while_recovering_counts_once_and_the_next_begins_at_the_same_
         """)
     assert (rtrain.folder / "lost").exists() and "SIGKILL" in result.stderr
     assert rtrain.statuses() == ["ERRORED", "ERRORED", "FINISHED"], "two failures, as many as max_failures allows"
-    rows = rtrain.json("metrics", "recovering", "--all")
+    rows = rtrain.json("metrics", "recovering", "--superseded")
     assert [(row["metrics"]["epoch"], row["metrics"]["first"], row["attempt"]) for row in rows] == [
         (1, 1, 1),
         (2, 1, 1),

@@ -101,7 +101,10 @@ def test_an_empty_disk_goes_on_where_a_killed_run_was(rtrain, store):
     assert result.returncode == 0, result.stderr
     shutil.rmtree(rtrain.folder / ".local")
     assert [attempt["status"] for attempt in known(rtrain, "show", "run")["attempts"]] == ["LOST", "FINISHED"]
-    assert [row["name"] for row in known(rtrain, "checkpoints", "run")] == ["checkpoint_000002", "checkpoint_000003"]
+    assert [row["name"] for row in known(rtrain, "checkpoint", "ls", "run")] == [
+        "checkpoint_000002",
+        "checkpoint_000003",
+    ]
     assert [run["name"] for run in known(rtrain, "ls")] == ["run"]
     (manifest,) = store.keys("results/run/checkpoints/checkpoint_000003/")
     stage = json.loads(store.get(manifest))["stage"]

@@ -281,7 +281,7 @@ def test_a_checkpoint_that_a_lost_rank_has_no_part_in_is_left_out(rtrain):
     assert ends(result) == calm(rtrain)
     assert statuses(rtrain) == ["HEALED", "FINISHED"]
     assert "report 5 has no checkpoint: a rank was lost before its part was there" in result.stderr
-    kept = [each["index"] for each in rtrain.json("checkpoints", "healed")]
+    kept = [each["index"] for each in rtrain.json("checkpoint", "ls", "healed")]
     assert sorted(kept) == [1, 3, 7, 9, 11, 13, 15, 17, 19, 21, 23]
     reports = rtrain.query(
         "SELECT idx, rank FROM reports JOIN runs USING(run_id) WHERE name = 'healed' AND superseded = 0"
@@ -293,7 +293,7 @@ def test_an_asynchronous_upload_of_a_lost_rank_is_left_out(rtrain):
     lose = LOSE.format(rank=1, step=6)
     result = rtrain.run_ok(training(after_step=SAVE.replace("@MODE@", "ASYNC") + lose))
     assert ends(result) == calm(rtrain)
-    kept = [each["index"] for each in rtrain.json("checkpoints", "healed")]
+    kept = [each["index"] for each in rtrain.json("checkpoint", "ls", "healed")]
     assert {1, 3, 7, 9, 23} <= set(kept)
 
 

@@ -25,7 +25,7 @@ def check_grown(rtrain, result, sizes):
     )
     assert [size for (size,) in found] == sizes
     # Each sample once in each epoch, whatever the size of the group was.
-    rows = [row for row in rtrain.json("metrics", "healed", "--ranks", "--all") if not row["superseded"]]
+    rows = [row for row in rtrain.json("metrics", "healed", "--ranks", "--superseded") if not row["superseded"]]
     assert [row["index"] for row in rows] == list(range(len(rows)))
     assert [row["ranks"][0]["step"] for row in rows] == list(range(1, len(rows) + 1)), "no step twice, none left out"
     samples = [x for row in rows for rank in row["ranks"] if rank for x in rank["rows"]]

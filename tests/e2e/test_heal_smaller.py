@@ -59,7 +59,7 @@ def end_of_reference(result):
 
 def seen(rtrain, epoch_steps):
     """The samples of each epoch, of the steps that count."""
-    rows = rtrain.json("metrics", "healed", "--ranks", "--all")
+    rows = rtrain.json("metrics", "healed", "--ranks", "--superseded")
     kept = [row for row in rows if not row["superseded"]]
     assert [row["index"] for row in kept] == list(range(len(kept)))
     out, first = [], 0
@@ -223,7 +223,7 @@ def test_the_shard_of_a_dataset_is_dealt_out_again(rtrain):
     for epoch in (0, 1):
         rows = [
             x
-            for row in rtrain.json("metrics", "healed", "--ranks", "--all")
+            for row in rtrain.json("metrics", "healed", "--ranks", "--superseded")
             if not row["superseded"]
             for rank in row["ranks"]
             if rank["epoch"] == epoch

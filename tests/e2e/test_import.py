@@ -78,7 +78,7 @@ def test_what_was_exported_as_csv_is_the_same_run(rtrain, other, fail):
 
 def test_exported_series_are_the_same_series(rtrain, other):
     rtrain.run_ok(SCRIPT, "--name", "a", "-q")
-    assert rtrain("export", "a", "--series", "-o", "s.csv").returncode == 0
+    assert rtrain("export", "a", "--logged", "-o", "s.csv").returncode == 0
     assert imported(other, "s.csv") == ["imported a, 2 logged series"]
     for key in ("grad", "lr"):
         assert document(other("metrics", "a", "--series", key, "--json")) == rtrain.json(
@@ -106,7 +106,7 @@ def test_an_imported_run_is_a_run_like_others(rtrain, other):
     assert document(other("show", "best:loss:min", "--json"))["name"] == "wide"
     points = document(other("plot", "wide", "loss", "--json"))[0]["points"]
     assert points == [[0.0, 1.0], [10.0, 0.5], [20.0, 0.25]]
-    assert other("rename", "wide", "slim").returncode == 0 and other("logs", "slim").stdout == ""
+    assert other("edit", "wide", "--name", "slim").returncode == 0 and other("logs", "slim").stdout == ""
     assert other("gc", "--dry-run").returncode == 0
     assert other("rm", "slim", "--yes").returncode == 0 and document(other("ls", "--json")) == []
 

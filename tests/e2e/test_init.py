@@ -44,7 +44,7 @@ def test_a_template_trains_as_it_is(rtrain, project, template, workers):
     rows = rtrain.reports()
     assert len(rows) == (2 if template in ("gpt", "blank") else 1)
     assert all(0 < row["loss"] < 10 for row in rows)
-    (*_, newest) = rtrain.json("checkpoints", "last")
+    (*_, newest) = rtrain.json("checkpoint", "ls", "last")
     saved = "train_state.pt" if template == "cifar" else "model.pt"
     assert saved in [path.name for path in (rtrain.storage / newest["path"]).iterdir()]
     if workers == "1":

@@ -67,8 +67,8 @@ def test_local_mode_and_one_worker_leave_the_same_run(rtrain):
     for name, run in runs.items():
         assert run["status"] == "FINISHED" and [a["status"] for a in run["attempts"]] == ["ERRORED", "FINISHED"]
         assert run["num_workers"] == 1
-        kept = [row["name"] for row in rtrain.json("checkpoints", name)]
-        assert kept == [row["name"] for row in rtrain.json("checkpoints", "one")] and len(kept) == 2
+        kept = [row["name"] for row in rtrain.json("checkpoint", "ls", name)]
+        assert kept == [row["name"] for row in rtrain.json("checkpoint", "ls", "one")] and len(kept) == 2
         assert sorted(path.name for path in (rtrain.run_folder(name) / "checkpoints").iterdir()) == sorted(kept)
     assert rtrain.json("show", "local")["attempts"][0]["error"]["message"].count("once") == 1
 

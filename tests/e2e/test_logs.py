@@ -62,12 +62,12 @@ def test_the_last_lines(rtrain):
         shown = rtrain("logs", "run", "--tail", count)
         assert shown.stdout.splitlines() == everything[-count:] and shown.stderr == ""
     own = [line for line in everything if line.startswith("[rank 1]") and " 0000" in line]
-    shown = rtrain("logs", "run", "-n", 2, "--rank", 1, "--grep", " 0000", "-t").stdout.splitlines()
+    shown = rtrain("logs", "run", "--tail", 2, "--rank", 1, "--grep", " 0000", "-t").stdout.splitlines()
     assert [line.split(" ", 1)[1] for line in shown] == own[-2:]
-    assert [line["line"] for line in rtrain.json("logs", "run", "-n", 5000)] == [
+    assert [line["line"] for line in rtrain.json("logs", "run", "--tail", 5000)] == [
         line.split("] ", 1)[1] for line in everything
     ]
-    assert rtrain("logs", "run", "-f", "-n", 4).stdout.splitlines() == everything[-4:]
+    assert rtrain("logs", "run", "-f", "--tail", 4).stdout.splitlines() == everything[-4:]
     refused = rtrain("logs", "run", "--tail", 0)
     assert refused.returncode == 2 and "--tail" in refused.stderr
 

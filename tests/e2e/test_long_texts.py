@@ -57,7 +57,7 @@ def nameless(rtrain):
         ("diff", "old", "old"),
         ("export", "old", "--html", "-o", "page.html"),
         ("export", "old", "-o", "table.csv"),
-        ("export", "old", "--series"),
+        ("export", "old", "--logged"),
         ("export", "old", "--format", "parquet", "-o", "table.parquet"),
         ("export", "old", "--format", "tensorboard", "-o", "events"),
     ],

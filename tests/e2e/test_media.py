@@ -85,7 +85,7 @@ def test_everything_is_listed_and_stored_once(store):
     assert all(row["path"] is None and row["attempt"] == 1 for row in rows)
     stored = store.query("SELECT hash, length(data) FROM media_contents")
     assert dict(stored) == {row["hash"]: row["bytes"] for row in rows} and len(stored) == len(dict(stored))
-    lines = store("show", "run", "--media", "--format", "json").stdout.splitlines()
+    lines = store("show", "run", "--media", "--json=lines").stdout.splitlines()
     assert [json.loads(line) for line in lines] == rows
 
 
@@ -195,11 +195,7 @@ def test_the_form_can_be_said(store):
     image.write_bytes((store.folder / path).read_bytes())
     store.env["NO_COLOR"] = "1"
     peeked = subprocess.run(
-        [RTRAIN, "data", "peek", image, "--images", "sixel"],
-        cwd=store.folder,
-        env=store.env,
-        capture_output=True,
-        check=True,
+        [RTRAIN, "peek", image, "--images", "sixel"], cwd=store.folder, env=store.env, capture_output=True, check=True
     ).stdout
     assert len(sixel.pictures(peeked)) == 1
     assert store("show", "run", "--images", "sixel").returncode == 2
@@ -378,7 +374,7 @@ def test_contents_go_with_their_run_and_gc_leaves_them(rtrain):
     rtrain.run_ok(LOGGING)
     rtrain.run_ok(LOGGING, "--name", "other")
     assert rtrain.json("gc") == [] and len(media(rtrain)) == 24
-    rtrain.json("rename", "run", "new name")
+    rtrain.json("edit", "run", "--name", "new name")
     assert len(rtrain.json("show", "new name", "--media")) == 24
     assert rtrain("rm", "new name", "--yes").returncode == 0
     other = rtrain.json("show", "other")["run_id"]

@@ -66,7 +66,7 @@ def test_a_manifest_of_brackets_is_a_damaged_one(rtrain, bytes):
         read.stdout.startswith("false\tcheckpoint checkpoint manifest")
         and "is damaged: nested deeper than 100" in read.stdout
     )
-    repaired = rtrain("repair")
+    repaired = rtrain("gc", "--rebuild")
     assert repaired.returncode == 0, repaired.stderr
     assert "left alone" in repaired.stdout and "checkpoint_000001: checkpoint manifest" in repaired.stdout
 
@@ -74,4 +74,4 @@ def test_a_manifest_of_brackets_is_a_damaged_one(rtrain, bytes):
 def test_what_a_lock_says_of_its_owner_is_not_trusted(rtrain):
     rtrain.run_ok(SAVING)
     (rtrain.run_folder("run") / "lock").write_text("[" * 10**6)
-    assert rtrain("repair").returncode == 0 and rtrain("run", "train.lua", "--resume", "auto").returncode == 0
+    assert rtrain("gc", "--rebuild").returncode == 0 and rtrain("run", "train.lua", "--resume", "auto").returncode == 0

@@ -224,7 +224,7 @@ def test_a_position_in_a_packed_file_is_gone_on_from(rtrain):
 def test_peek_shows_what_is_packed(rtrain):
     for ending, pack in PACKERS.items():
         (rtrain.folder / f"a.csv.{ending}").write_bytes(pack(csv_bytes(count=5)))
-        document = rtrain.json("data", "peek", f"a.csv.{ending}")
+        document = rtrain.json("peek", f"a.csv.{ending}")
         assert document["format"] == "csv" and document["num_rows"] == 5
         assert document["rows"][1] == {"id": 1, "name": "row 1 7919"}
 

@@ -67,14 +67,14 @@ def test_runs_are_chosen_by_tag_and_by_every_kind_of_name(store):
 
 def test_points_are_reports_or_what_was_logged(store):
     assert points(store, "a", "loss")["a"] == [[float(x), 1 / (x + 1)] for x in range(10)]
-    logged = points(store, "a", "loss", "--series")["a"]
+    logged = points(store, "a", "loss", "--logged")["a"]
     assert logged == [[float(x), 1 / (x + 1)] for x in range(100)]
     seconds = [x for x, _ in points(store, "a", "loss", "--by", "time")["a"]]
     assert seconds[0] == 0 and seconds == sorted(seconds)
     assert points(store, "a", "odd")["a"][:3] == [[0.0, "NaN"], [1.0, 1.0], [2.0, "NaN"]]
     smooth = points(store, "a", "acc", "--smooth", "0.5")["a"]
     assert smooth[0][1] == 0 and abs(smooth[1][1] - 0.1 * 2 / 3) < 1e-12
-    (line,) = store("plot", "a", "loss", "--format", "json").stdout.splitlines()
+    (line,) = store("plot", "a", "loss", "--json=lines").stdout.splitlines()
     assert json.loads(line)["metric"] == "loss"
 
 
@@ -127,7 +127,7 @@ def test_the_ranks_that_have_points_are_named(rtrain):
         (["a", "loss", "--smooth", "2"], ["--smooth"]),
         (["a", "loss", "--rank", "3"], ["no points of 'loss' of rank 3 in a: rank 0 has some"]),
         (["a", "b", "loss", "--rank", "3"], ["no points of 'loss' of rank 3 in 2 runs: in a rank 0 has some"]),
-        (["a", "acc", "--series"], ["no points of 'acc' of rank 0 in a: valid names: loss"]),
+        (["a", "acc", "--logged"], ["no points of 'acc' of rank 0 in a: valid names: loss"]),
     ],
 )
 def test_what_cannot_be_drawn_is_said(store, args, words):

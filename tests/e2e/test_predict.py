@@ -74,7 +74,7 @@ def trained(rtrain):
     result = rtrain("run", script, "--", rtrain.folder)
     assert result.returncode == 0, result.stdout + result.stderr
     script.unlink()
-    best = next(row for row in json.loads(rtrain("checkpoints", "shapes", "--json").stdout) if row["best"])
+    best = next(row for row in json.loads(rtrain("checkpoint", "ls", "shapes", "--json").stdout) if row["best"])
     return best["metrics"]["right"]
 
 
@@ -126,7 +126,7 @@ def test_every_format_and_way_to_name_the_model_gives_the_same(rtrain, trained):
         "label",
         "-o",
         rtrain.folder / "out.csv",
-        "--limit",
+        "--rows",
         "40",
     )
     rows = list(csv.DictReader(io.StringIO((rtrain.folder / "out.csv").read_text())))
@@ -134,7 +134,7 @@ def test_every_format_and_way_to_name_the_model_gives_the_same(rtrain, trained):
     assert [int(row["label"]) for row in rows] == [row["label"] for row in wanted[:40]]
     assert float(rows[7]["prediction_3"]) == pytest.approx(wanted[7]["prediction"][3], abs=1e-5)
     # A checkpoint's folder, with the script that makes its model.
-    path = next(row["path"] for row in json.loads(rtrain("checkpoints", "shapes", "--json").stdout) if row["best"])
+    path = next(row["path"] for row in json.loads(rtrain("checkpoint", "ls", "shapes", "--json").stdout) if row["best"])
     script = rtrain.script(SCRIPT)
     result = predict(
         rtrain,
@@ -216,7 +216,7 @@ def test_images_of_a_folder(rtrain, trained):
     wanted = [
         json.loads(row)
         for row in predict(
-            rtrain, "shapes", rtrain.folder / "test", "--keep", "label", "--limit", "12"
+            rtrain, "shapes", rtrain.folder / "test", "--keep", "label", "--rows", "12"
         ).stdout.splitlines()
     ]
     # The function of the script is for other images than (h, w, c).
@@ -311,7 +311,7 @@ def test_an_error_in_the_middle_leaves_no_file(rtrain, trained):
             "      seen = seen + 1\n      if seen > 3 then error('no more') end\n     ",
         )
     )
-    path = next(row["path"] for row in json.loads(rtrain("checkpoints", "shapes", "--json").stdout) if row["best"])
+    path = next(row["path"] for row in json.loads(rtrain("checkpoint", "ls", "shapes", "--json").stdout) if row["best"])
     out = rtrain.folder / "out.json"
     result = rtrain(
         "predict",
@@ -358,7 +358,7 @@ def test_a_checkpoint_of_trees_needs_no_script(rtrain):
     result = predict(rtrain, "trees", table, "--keep", "id")
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     assert "Booster on cpu: 100 rows" in result.stderr and [row["id"] for row in rows] == [f"n{i}" for i in range(100)]
-    path = next(row["path"] for row in json.loads(rtrain("checkpoints", "trees", "--json").stdout) if row["best"])
+    path = next(row["path"] for row in json.loads(rtrain("checkpoint", "ls", "trees", "--json").stdout) if row["best"])
     booster = xgboost.Booster(model_file=f"{path}/model.ubj")
     features = numpy.array([[i % 37 if i % 10 else numpy.nan, i % 11] for i in range(100)], dtype="float32")
     wanted = booster.predict(xgboost.DMatrix(features, feature_names=["a", "b"]))

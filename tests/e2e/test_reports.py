@@ -42,7 +42,7 @@ def script(body, workers=2):
 
 def checkpoints(rtrain):
     """Of the run, by the number of their report: name and files."""
-    return {row["index"]: row for row in rtrain.json("checkpoints", "run")}
+    return {row["index"]: row for row in rtrain.json("checkpoint", "ls", "run")}
 
 
 def files_of(rtrain, name):

@@ -80,7 +80,7 @@ def test_the_result_and_its_copy_from_the_store(rtrain):
         "127.0.0.1",
     )
     assert 0 < float(seconds) < 600 and abs(time.time() - float(timestamp)) < 600
-    by_index = {row["index"]: row for row in rtrain.json("checkpoints", "mine")}
+    by_index = {row["index"]: row for row in rtrain.json("checkpoint", "ls", "mine")}
     assert printed["checkpoint"] == [by_index[2]["path"]]
     assert printed["best"] == [by_index[1]["path"]]
 

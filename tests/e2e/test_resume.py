@@ -86,7 +86,7 @@ def test_a_killed_controller_leaves_a_lost_run_that_goes_on_unbroken(rtrain):
     assert (show["status"], show["run_id"]) == ("FINISHED", run_id)
     assert [(a["attempt"], a["status"]) for a in show["attempts"]] == [(1, "LOST"), (2, "FINISHED")]
     assert all(a["ended_at"] for a in show["attempts"])
-    rows = rtrain.json("metrics", "run", "--all")
+    rows = rtrain.json("metrics", "run", "--superseded")
     assert [(row["index"], row["attempt"], row["superseded"]) for row in rows] == [
         (0, 1, False),
         (1, 1, False),
@@ -398,7 +398,7 @@ def test_other_numbers_of_workers_see_the_rest_of_the_epoch_once(rtrain):
     script = rtrain.script(SEEN)
     for args, steps in (((), 3), (("-n", "1", "--resume", "must", "--set", "wait_after=6"), 6)):
         running = rtrain.started("run", script, *args, reports=steps)
-        wait_until(lambda: len(rtrain.json("checkpoints", "seen")) == steps, message=f"checkpoint {steps}")
+        wait_until(lambda: len(rtrain.json("checkpoint", "ls", "seen")) == steps, message=f"checkpoint {steps}")
         kill(running)
     result = rtrain("run", script, "--resume", "must", "-n", "3", "--set", "wait_after=0")
     assert result.returncode == 0, result.stderr

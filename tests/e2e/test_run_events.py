@@ -75,7 +75,9 @@ def test_a_run_that_goes_well(rtrain):
     assert [report["metrics"] for report in reports] == rtrain.reports("mine")
     assert [(report["index"], report["metrics"]["loss"]) for report in reports] == [(0, 1), (1, 0.5)]
     assert [[ranks["rank"] for ranks in report["ranks"]] for report in reports] == [[0, 1], [0, 1]]
-    assert [report["checkpoint"] for report in reports] == [row["path"] for row in rtrain.json("checkpoints", "mine")]
+    assert [report["checkpoint"] for report in reports] == [
+        row["path"] for row in rtrain.json("checkpoint", "ls", "mine")
+    ]
     assert sorted((line["rank"], line["stream"], line["text"]) for line in of(events, "output")) == [
         (0, "stdout", "a worker prints"),
         (1, "stdout", "a worker prints"),

@@ -249,7 +249,7 @@ def test_a_signal_that_reaches_a_worker_first_counts_once(rtrain):
     (rtrain.folder / "go").touch()
     result = running.wait()
     assert result.returncode == 75, result.stderr
-    assert len(rtrain.json("checkpoints", "stopped")) == 1
+    assert len(rtrain.json("checkpoint", "ls", "stopped")) == 1
 
 
 # fault: SIGHUP
@@ -343,7 +343,7 @@ def test_the_checkpoint_of_survivors_alone_is_not_committed(rtrain):
     os.kill(rank_1, signal.SIGKILL)
     result = running.wait()
     assert result.returncode == 143, result.stderr
-    assert rtrain.json("checkpoints", "stopped") == []
+    assert rtrain.json("checkpoint", "ls", "stopped") == []
     assert leftovers(rtrain.run_folder("stopped") / "checkpoints") == []
 
 

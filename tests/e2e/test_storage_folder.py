@@ -54,7 +54,7 @@ def test_a_url_is_no_storage(rtrain, url):
         ["run", script, "--storage", url],
         ["run", script, "--", url],
         ["ls", "--storage", url],
-        ["repair", "--storage", url],
+        ["gc", "--rebuild", "--storage", url],
     ]
     for command in commands:
         refused = rtrain(*command)
@@ -92,7 +92,7 @@ def test_the_command_of_the_end_can_be_typed(rtrain):
         ["metrics", "run"],
         ["logs", "run"],
         ["sql", "SELECT * FROM runs"],
-        ["checkpoints", "run"],
+        ["checkpoint", "ls", "run"],
         ["env"],
         ["--help"],
         ["run", "--help"],

@@ -104,7 +104,7 @@ def test_the_documents_have_the_promised_keys(rtrain):
     ranks = rtrain.json("metrics", "first", "--ranks")
     assert [[metrics["rank"] for metrics in row["ranks"]] for row in ranks] == [[0, 1]] * 3
 
-    (checkpoint,) = rtrain.json("checkpoints", "first")
+    (checkpoint,) = rtrain.json("checkpoint", "ls", "first")
     assert set(checkpoint) == CHECKPOINT_KEYS
     assert (checkpoint["index"], checkpoint["latest"]) == (2, True)
     assert show["checkpoints"] == [checkpoint]
@@ -223,7 +223,7 @@ def test_only_processes_that_compute_map_libtorch(rtrain):
         ["ls"],
         ["show", "first"],
         ["metrics", "first"],
-        ["checkpoints", "first"],
+        ["checkpoint", "ls", "first"],
         ["logs", "first"],
         ["sql", "SELECT name FROM runs"],
         ["env"],

@@ -221,7 +221,7 @@ def test_own_data_and_own_model(story, in_project):
     assert in_project("exec", "-e", write).returncode == 0
     [path] = (in_project.folder / "table").iterdir()
     path.rename(in_project.folder / "my.parquet")
-    told.type("data", "peek", "my.parquet")
+    told.type("peek", "my.parquet")
     told.type("check", "train.lua", "-n", "2")
     assert in_project.json("ls") == [], "no run is recorded"
     script = in_project.folder / "train.lua"

@@ -118,7 +118,7 @@ def test_a_run_and_every_command_that_shows_it(rtrain):
         ["ls"],
         ["show", "mine"],
         ["metrics", "mine"],
-        ["checkpoints", "mine"],
+        ["checkpoint", "ls", "mine"],
         ["logs", "mine"],
         ["logs", "mine", "-f"],
         ["sql", "SELECT metrics, error FROM reports, attempts"],
@@ -161,7 +161,7 @@ MANY = """
       run_config = train.RunConfig {name = 'a_run_with_quite_a_long_name'},
     }):fit()
     """
-COMMANDS = (["ls"], ["show", "last"], ["metrics", "last"], ["metrics", "last", "--ranks"], ["checkpoints", "last"])
+COMMANDS = (["ls"], ["show", "last"], ["metrics", "last"], ["metrics", "last", "--ranks"], ["checkpoint", "ls", "last"])
 
 
 def rows_of(output):
@@ -209,7 +209,7 @@ def test_metrics_are_in_the_scripts_order_everywhere(rtrain):
     names = ["zeta", "step", "alpha", "a_metric_with_a_long_name", "validation_accuracy", "beta"]
     pattern = ".*".join(rf"\b{name}\b" for name in names)
     assert re.search(r"report 0  " + pattern, result.stderr), result.stderr
-    for command in (["ls"], ["show", "last"], ["metrics", "last"], ["checkpoints", "last"]):
+    for command in (["ls"], ["show", "last"], ["metrics", "last"], ["checkpoint", "ls", "last"]):
         assert re.search(pattern, rtrain(*command).stdout), command
     assert list(rtrain.reports()[0])[:6] == names
 

@@ -102,7 +102,7 @@ def test_each_attempt_has_its_own(rtrain):
     assert len(attempts) == 2
     for mean, _ in attempts:
         assert mean["forward_s"] >= 4 * NAP_S
-    series = rtrain.json("metrics", "run", "--series", "time/forward_s", "--all")
+    series = rtrain.json("metrics", "run", "--series", "time/forward_s", "--superseded")
     assert {point["attempt"] for point in series} == {1, 2} and series[-1]["step"] == 4, "steps of the optimizer"
 
 

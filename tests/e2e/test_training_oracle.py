@@ -80,7 +80,7 @@ def test_python_finds_the_same_accuracy_in_the_saved_model(rtrain):
     labels = idx("t10k-labels-idx1-ubyte.gz").long()
     rtrain.run_ok(SCRIPT, timeout=200)
     (metrics,) = rtrain.reports()
-    (checkpoint,) = rtrain.json("checkpoints", "last")
+    (checkpoint,) = rtrain.json("checkpoint", "ls", "last")
 
     saved = torch.load(pathlib.Path(checkpoint["path"]) / "state.pt", weights_only=True)
     assert saved["samples"] == 4096

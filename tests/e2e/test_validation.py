@@ -58,7 +58,7 @@ BY_SCORE = "num_to_keep = 1, checkpoint_score_attribute = 'score'"
 
 
 def checkpoints(rtrain, *args):
-    return {row["index"]: row for row in rtrain.json("checkpoints", "run", *args)}
+    return {row["index"]: row for row in rtrain.json("checkpoint", "ls", "run", *args)}
 
 
 # behaviour: validation rescues a checkpoint
@@ -302,7 +302,7 @@ def test_what_cannot_be_validated_is_refused(rtrain, train, reason):
     result = rtrain.run(script(train, "return {}", BY_SCORE))
     assert result.returncode == 1
     assert reason in result.stderr and "train.lua" in result.stderr
-    assert rtrain.json("checkpoints", "run") == []
+    assert rtrain.json("checkpoint", "ls", "run") == []
 
 
 def test_validation_needs_a_validation_config(rtrain):

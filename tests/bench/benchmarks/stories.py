@@ -166,6 +166,6 @@ def _own(typist):
         "exec", "-e", "require('rtrain.data').from_items({{x = 0.5, y = 1}, {x = -1.5, y = 0}}):write_parquet('table')"
     )
     [part] = os.listdir(os.path.join(typist.folder, "table"))
-    typist.type("data", "peek", f"table/{part}", shows="2 rows")
+    typist.type("peek", f"table/{part}", shows="2 rows")
     typist.type("check", "train.lua", "-n", "2", shows="works")
     typist.type("run", "train.lua", "--name", "own", shows="FINISHED")
