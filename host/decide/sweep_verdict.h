@@ -16,9 +16,9 @@ struct FoundManifest {
 
 // What the rows say of its name.
 struct FoundRows {
-  std::optional<int64_t> kept_attempt;  // of the kept row; nothing: there is none
-  bool was_dropped = false;             // a row of the manifest's attempt, by retention or another
-  bool was_left_behind = false;         // a later attempt began from an earlier report
+  std::optional<int64_t> kept_attempt = {};  // of the kept row; nothing: there is none
+  bool was_dropped = false;      // a row of the manifest's attempt, by retention or another
+  bool was_left_behind = false;  // a later attempt began from an earlier report
 };
 
 enum class SweepVerdict {
