@@ -5,7 +5,7 @@ local data, torch, train = require 'rtrain.data', require 'torch', require 'rtra
 local RANK_CORE, INGEST_CORE, CROP = 0, 1, 224
 
 local config = {ingest = 1, step_ms = 100, batches = 60, batch = 20, size = 512, warm_batches = 20, events = '.'}
-for _, flag in ipairs(package.loaded['rtrain._flags'].set) do
+for _, flag in ipairs(require('rtrain.run.command_flags').get().set) do
   local key, value = flag:match '^([^=]+)=(.*)$'
   if config[key] ~= nil then config[key] = tonumber(value) or value end
 end

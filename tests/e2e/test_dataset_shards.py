@@ -44,7 +44,7 @@ end
 torch = require 'torch'
 local config = {rows = 47, epochs = 2, batch_size = 5, kind = 'range', shuffle = 'none', names = {'train'}, split = 'all',
                 threads = 1}
-for _, flag in ipairs(package.loaded['rtrain._flags'].set) do
+for _, flag in ipairs(require('rtrain.run.command_flags').get().set) do
   local key, value = flag:match '^([^=]+)=(.*)$'
   if config[key] ~= nil and key ~= 'names' and key ~= 'split' then config[key] = tonumber(value) or value end
 end

@@ -12,13 +12,11 @@
 namespace rtrain {
 namespace {
 
-// rtrain.run.launch leaves a mark in the flags.
 bool has_trained(lua_State* L) {
-  lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
-  lua_getfield(L, -1, "rtrain._flags");
-  lua_getfield(L, -1, "fitted");
+  push_module_function(L, "rtrain.run.command_flags", "has_fitted");
+  protected_call(L, 0, 1);
   const bool out = lua_toboolean(L, -1) != 0;
-  lua_pop(L, 3);
+  lua_pop(L, 1);
   return out;
 }
 

@@ -54,7 +54,7 @@ std::string check_gpus(const std::string& text) {
 
 List to_list(const std::vector<std::string>& texts) { return List(texts.begin(), texts.end()); }
 
-// What rtrain.run.launch reads as package.loaded['rtrain._flags'].
+// What rtrain.run.command_flags keeps for fit().
 Map flags_of(const RunOptions& options, const std::vector<std::string>& command) {
   Map flags{{"script", options.file},
             {"set", to_list(options.set)},
@@ -79,15 +79,13 @@ Map flags_of(const RunOptions& options, const std::vector<std::string>& command)
   return flags;
 }
 
-void set_flag(lua_State* L, const char* name) {
-  lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
-  lua_getfield(L, -1, "rtrain._flags");
-  lua_pushboolean(L, 1);
-  lua_setfield(L, -2, name);
-  lua_pop(L, 2);
-}
-
 }  // namespace
+
+void set_command_flags(lua_State* L, const Map& flags) {
+  push_module_function(L, "rtrain.run.command_flags", "set");
+  push_value(L, flags);
+  protected_call(L, 1, 0);
+}
 
 void add_run_options(Command& command, RunOptions& options) {
   command
@@ -146,10 +144,7 @@ void run_with(const RunOptions& options, const std::vector<std::string>& command
   outlive_readers();
   State state;
   add_host_modules(state);
-  lua_getfield(state, LUA_REGISTRYINDEX, "_LOADED");
-  push_value(state, flags_of(options, command_line));
-  lua_setfield(state, -2, "rtrain._flags");
-  lua_pop(state, 1);
+  Map flags = flags_of(options, command_line);
   if (getenv("RTRAIN_TRIAL") != nullptr) {
     push_module_function(state, "rtrain.trial", "begin");
     protected_call(state, 0, 0);
@@ -157,8 +152,9 @@ void run_with(const RunOptions& options, const std::vector<std::string>& command
   if (const auto job = find_job(state, options.launcher)) {
     if (job->task > 0 && !job->join) std::exit(run_agent(*job));
     begin_job(*job);
-    set_flag(state, "has_agents");
+    flags.set("has_agents", true);
   }
+  set_command_flags(state, flags);
   // Before the agents end: their launcher may end a job whose processes end.
   requeue_when_preempted(find_requeue_command(state, options.launcher));
   train(state);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "host/base/value.h"
 #include "host/cli/parser/parser.h"
 #include "host/lua/state.h"
 
@@ -37,7 +38,11 @@ struct RunOptions {
 // Those that both commands have, but for FILE and its arguments.
 void add_run_options(Command& command, RunOptions& options);
 
-// `train` is called with a state that has the flags for rtrain.run.launch, in the process that
+// What fit() takes over what the script says; the fields are those of
+// modules/rtrain/run/command_flags.lua, others raise.
+void set_command_flags(lua_State* L, const Map& flags);
+
+// `train` is called with a state that has the command's flags, in the process that
 // trains; a process of a job that serves another one's run ends in here.
 void run_with(const RunOptions& options, const std::vector<std::string>& command_line,
               const std::function<void(State& state)>& train);

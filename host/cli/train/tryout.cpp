@@ -9,6 +9,7 @@
 #include "host/bind/modules.h"
 #include "host/cli/parser/script_arguments.h"
 #include "host/cli/screen/listing.h"
+#include "host/cli/train/run_options.h"
 #include "host/lua/convert.h"
 #include "host/lua/guard.h"
 #include "host/lua/require.h"
@@ -52,7 +53,7 @@ class OutputToStderr {
 
 List to_list(const std::vector<std::string>& texts) { return List(texts.begin(), texts.end()); }
 
-// What rtrain.run.launch reads as package.loaded['rtrain._flags'].
+// What rtrain.run.command_flags keeps for fit().
 Map flags_of(const TryoutOptions& options, const Tryout& tryout, const std::string& folder) {
   Map asked = tryout.asked;
   asked.set("probe", tryout.probe);
@@ -106,10 +107,7 @@ Value try_out(const TryoutOptions& options, const Tryout& tryout) {
   const TemporaryFolder folder;
   State state;
   add_host_modules(state);
-  lua_getfield(state, LUA_REGISTRYINDEX, "_LOADED");
-  push_value(state, flags_of(options, tryout, folder.path()));
-  lua_setfield(state, -2, "rtrain._flags");
-  lua_pop(state, 1);
+  set_command_flags(state, flags_of(options, tryout, folder.path()));
   {
     const OutputToStderr redirected;
     run_file(state, options.file, unmarked(options.args));

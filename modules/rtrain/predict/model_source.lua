@@ -4,6 +4,7 @@
 -- names, and among those that its train function uses, and the functions that this one uses.
 
 local class = require 'base.class'
+local command_flags = require 'rtrain.run.command_flags'
 local errors = require 'base.errors'
 local frame = require 'base.errors.frame'
 local Module = require('torch.nn.module').Module
@@ -52,7 +53,7 @@ local function run_script(path, arguments)
   local chunk, problem = loadfile(path)
   if not chunk then raise('%s', problem) end
   local trainer, variables = nil, {}
-  package.loaded['rtrain._flags'] = {set = {}, tags = {}, on_fit = function(given)
+  command_flags.set {set = {}, tags = {}, on_fit = function(given)
     trainer, variables = given, variables_of(chunk)
     errors.raise('interrupted', 'fit() does not train here: the script is asked for its model')
   end}
@@ -60,7 +61,7 @@ local function run_script(path, arguments)
   rawset(_G, 'arg', {[0] = path, unpack(arguments)})
   local ok, returned = xpcall(chunk, errors.wrap, unpack(arguments))
   rawset(_G, 'arg', kept)
-  package.loaded['rtrain._flags'] = nil
+  command_flags.set(nil)
   if not ok and not trainer then error(returned, 0) end
   return ok and returned or nil, trainer, variables
 end

@@ -4,6 +4,7 @@ local args = require 'base.args'
 local Backend = require 'rtrain.backends.backend'
 local backends = require 'rtrain.program.backends'
 local class = require 'base.class'
+local command_flags = require 'rtrain.run.command_flags'
 local errors = require 'base.errors'
 local DataParallelTrainer = require('rtrain.trainers.trainer').DataParallelTrainer
 
@@ -74,7 +75,7 @@ end
 
 -- What a program's own configs are compared with: the run's settings, as the flags of the command leave them.
 local function settings_of(run_config)
-  local flags = package.loaded['rtrain._flags'] or {}
+  local flags = command_flags.get()
   local run = run_config or {}
   local checkpoints, failures = run.checkpoint_config or {}, run.failure_config or {}
   return {

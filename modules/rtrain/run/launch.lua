@@ -1,11 +1,12 @@
 -- rtrain/run/launch.lua: fit(): what the controller is given, and the loop over its events.
 --
--- The flags of `rtrain run` override the script; they are in package.loaded['rtrain._flags'], absent under `rtrain exec`.
+-- The flags of `rtrain run` override the script; rtrain.run.command_flags has them.
 
 local BackendHooks = require 'rtrain.backends.backend_hooks'
 local Callbacks = require 'rtrain.callbacks.callbacks'
 local class = require 'base.class'
 local closure = require 'base._closure'
+local command_flags = require 'rtrain.run.command_flags'
 local datasets = require 'rtrain.run.datasets'
 local Display = require 'rtrain.display'
 local errors = require 'base.errors'
@@ -38,8 +39,6 @@ local launch = {}
 
 local unnamed_fits = 0  -- of this process, in a job: each has a name of its own
 local local_fits = 0  -- of this process: its number tells the processes of another launcher that they are at the same one
-
-local function flags_of_command() return package.loaded['rtrain._flags'] or {set = {}, tags = {}} end
 
 local function script_path(flags)
   local arg = rawget(_G, 'arg')
@@ -334,8 +333,8 @@ function launch.fit(trainer)
   if session.peek() or session.is_validation() then
     errors.raise('user', 'fit() inside a train or validation function: a worker cannot start a run')
   end
-  local flags = flags_of_command()
-  flags.fitted = true
+  local flags = command_flags.get()
+  command_flags.mark_fit()
   if flags.on_fit then return flags.on_fit(trainer) end
   if os.getenv 'RTRAIN_TRIAL' then require('rtrain.trial').begin() end
   local job = job_of(trainer, flags)

@@ -2,6 +2,7 @@
 -- sweep, and calls fit().
 
 local closure = require 'base._closure'
+local command_flags = require 'rtrain.run.command_flags'
 local errors = require 'base.errors'
 local link = require 'rtrain.trial'
 local read_file = require 'base.read_file'
@@ -44,7 +45,7 @@ function child.fit(folder)
   local answer = require('rtrain._tune').connect(place.socket):ask {type = 'config', trial = place.number}
   local job = closure.load(read(folder .. '/trainer'))
   local trainer, config = job.trainer, answer.config
-  package.loaded['rtrain._flags'].script = job.script
+  command_flags.set_script(job.script)
   trainer.train_loop_config = space.joined(trainer.train_loop_config, config.train_loop_config or {})
   if config.scaling_config then trainer.scaling_config = trainer.scaling_config:with(config.scaling_config) end
   trainer:fit()

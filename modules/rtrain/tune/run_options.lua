@@ -2,6 +2,7 @@
 -- trials: the name and the storage are the sweep's, the rest each trial's.
 
 local class = require 'base.class'
+local command_flags = require 'rtrain.run.command_flags'
 local errors = require 'base.errors'
 local random_hex = require 'base.random_hex'
 local resume_command = require 'rtrain.run.resume_command'
@@ -10,7 +11,7 @@ local system = require 'base._system'
 
 local RunOptions = class('SweepRunOptions')
 
----@param flags table as rtrain.run.launch reads them
+---@param flags CommandFlags
 function RunOptions:init(flags)
   self._flags = flags
   self.quiet, self.terminal = flags.quiet, flags.terminal
@@ -21,9 +22,8 @@ end
 ---Those of this process's command; none under `rtrain exec`.
 ---@return table
 function RunOptions.of_command()
-  local flags = package.loaded['rtrain._flags'] or {set = {}, tags = {}}
-  flags.fitted = true
-  return RunOptions(flags)
+  command_flags.mark_fit()
+  return RunOptions(command_flags.get())
 end
 
 ---@param run_config RunConfig

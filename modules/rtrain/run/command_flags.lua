@@ -1,0 +1,59 @@
+-- rtrain/run/command_flags.lua: what the command that runs this script was given: it comes before what the script says.
+--
+-- `rtrain run` and others set it once, before the script; under `rtrain exec`, and in workers, nothing was given.
+
+local args = require 'base.args'
+
+local command_flags = {}
+
+---@class CommandFlags
+---@field script? string path of the script
+---@field command? string[] the command, as typed
+---@field set string[] 'KEY=VALUE': values of train_loop_config
+---@field tags string[] of the run
+---@field note? string of the run
+---@field name? string of the run
+---@field storage? string folder or URI
+---@field resume? 'never'|'auto'|'must'
+---@field num_workers? integer
+---@field gpus? string 'all' or a number
+---@field max_failures? integer
+---@field seed? integer
+---@field deterministic? boolean
+---@field limit_batches? integer
+---@field overfit? integer
+---@field launcher? string
+---@field oversubscribe? boolean
+---@field quiet? boolean
+---@field terminal? boolean stderr is one
+---@field events_fd? integer where the run's events go as JSON lines
+---@field has_agents? boolean the other hosts of the job have agents of this run
+---@field tryout? table of `rtrain check` and the like: RunFlags says what is in it
+---@field on_fit? fun(trainer: DataParallelTrainer): any what fit() does in place of a training
+
+local NAMES = {
+  'script', 'command', 'set', 'tags', 'note', 'name', 'storage', 'resume', 'num_workers', 'gpus', 'max_failures', 'seed',
+  'deterministic', 'limit_batches', 'overfit', 'launcher', 'oversubscribe', 'quiet', 'terminal', 'events_fd', 'has_agents',
+  'tryout', 'on_fit',
+}
+
+local given, has_fitted
+
+---@param flags? CommandFlags nil: nothing was given
+---Raises code 'argument' for a name that no command gives.
+function command_flags.set(flags) given = flags and args.options(flags, NAMES, 'flags of a command') end
+
+---@return CommandFlags
+function command_flags.get() return given or {set = {}, tags = {}} end
+
+---The process of a trial: its script is the one of its sweep.
+---@param path string
+function command_flags.set_script(path) command_flags.get().script = path end
+
+---The script has called fit().
+function command_flags.mark_fit() has_fitted = true end
+
+---@return boolean whether the script has called fit()
+function command_flags.has_fitted() return has_fitted == true end
+
+return command_flags
