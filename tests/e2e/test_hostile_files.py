@@ -1,5 +1,6 @@
 """Small files that ask for much: an error that names the file, or values, within bounded memory, and never a crash."""
 
+import gzip
 import struct
 import zipfile
 
@@ -98,6 +99,8 @@ PICKLES = {
     "a_sparse_tensor_that_overflows": (sparse([1 << 40, 1 << 40]), ""),
     "a_device_that_is_not_here": (tensor(storage(location="cuda:99")), "'cuda:99' cannot be used here"),
     "a_device_without_memory": (tensor(storage(location="meta")), "'meta' cannot be used here"),
+    "a_device_of_a_long_name": (tensor(storage(location="x" * 100000)), "has more than 200 bytes"),
+    "a_storage_of_a_long_name": (tensor(storage(key="../" * 100000)), "has more than 200 bytes"),
     "deep_dicts": ((b"}" + text("a")) * 300000 + b"N" + b"s" * 300000, "nested too deeply"),
     "deep_tuples": (b")" + b"\x85" * 1000000, "nested too deeply"),
     "lists_twice_in_lists": (b"]q\0000" + b"](h\0h\0eq\0000" * 90 + b"h\0", "nested too deeply"),
@@ -120,6 +123,53 @@ def write_archive(path, body, packing=zipfile.ZIP_STORED):
         archive.writestr("x/data/1", bytes(8))
 
 
+def write_sparse_archive(path, records, hole, size):
+    """With zip64; the last record, of that size, is a hole of the file."""
+    with open(path, "wb") as file:
+        entries = b""
+        for name, data in [*records.items(), (hole, None)]:
+            at, length, name = file.tell(), size if data is None else len(data), name.encode()
+            extra = struct.pack("<HHQQ", 1, 16, length, length)
+            file.write(
+                struct.pack("<IHHHHHIIIHH", 0x04034B50, 45, 0, 0, 0, 0, 0, 2**32 - 1, 2**32 - 1, len(name), len(extra))
+            )
+            file.write(name + extra)
+            if data is None:
+                file.seek(size, 1)
+            else:
+                file.write(data)
+            entries += (
+                struct.pack(
+                    "<IHHHHHHIIIHHHHHII",
+                    0x02014B50,
+                    45,
+                    45,
+                    0,
+                    0,
+                    0,
+                    0,
+                    0,
+                    2**32 - 1,
+                    2**32 - 1,
+                    len(name),
+                    len(extra),
+                    0,
+                    0,
+                    0,
+                    0,
+                    at,
+                )
+                + name
+                + extra
+            )
+        begin = file.tell()
+        file.write(entries)
+        end, count = file.tell(), len(records) + 1
+        file.write(struct.pack("<IQHHIIQQQQ", 0x06064B50, 44, 45, 45, 0, 0, count, count, end - begin, begin))
+        file.write(struct.pack("<IIQI", 0x07064B50, 0, end, 1))
+        file.write(struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, 0xFFFF, 0xFFFF, 2**32 - 1, 2**32 - 1, 0))
+
+
 # fault: a hostile .pt
 def test_archives_that_ask_for_much(rtrain):
     paths = []
@@ -138,9 +188,149 @@ def test_archives_that_ask_for_much(rtrain):
     assert peak_mb < 900
 
 
+# fault: a hostile .pt
+def test_archives_that_are_packed_or_have_holes(rtrain):
+    packed, pickle, values = (rtrain.folder / f"{name}.pt" for name in ("packed", "pickle", "values"))
+    write_archive(packed, b"]" * (1 << 26), zipfile.ZIP_DEFLATED)
+    write_sparse_archive(pickle, {"x/version": b"3"}, "x/data.pkl", 1 << 40)
+    numel = 1 << 40
+    body = b"\x80\x02" + tensor(storage(numel=numel), sizes=(numel,)) + b"."
+    write_sparse_archive(values, {"x/version": b"3", "x/data.pkl": body}, "x/data/0", 4 * numel)
+    found, peak_mb = read(rtrain, "return torch.load(path)", packed, pickle, values)
+    assert (
+        found["packed.pt"][0] == "argument"
+        and "data.pkl is compressed, which torch.save never does" in found["packed.pt"][1]
+    )
+    assert found["pickle.pt"][0] == "argument" and "data.pkl has 1099511627776 bytes: at most" in found["pickle.pt"][1]
+    assert found["values.pt"][0] == "out_of_memory" and "Tried to allocate 4.00 TiB" in found["values.pt"][1]
+    for name, (_, message) in found.items():
+        assert f"cannot load '{rtrain.folder / name}'" in message, message
+    assert peak_mb < 300
+    result = rtrain("exec", rtrain.script("require('torch').load(arg[1])"), pickle)
+    assert result.returncode == 1 and f"cannot load '{pickle}'" in result.stderr
+    result = rtrain("exec", rtrain.script("require('torch').load(arg[1])"), values)
+    assert result.returncode == 4 and f"cannot load '{values}'" in result.stderr
+    # Mapped it takes no memory, and what is looked at is read.
+    found, peak_mb = read(rtrain, "return torch.load(path, {mmap = true})[numel_of or 7]:item()", values)
+    assert found["values.pt"] == ("value", "0") and peak_mb < 300
+    result = rtrain("data", "peek", values, "--json")
+    assert result.returncode == 0 and "1099511627776" in result.stdout, result.stderr
+
+
+# fault: a hostile NumPy file
+def test_arrays_that_unpack_to_more_than_there_is(rtrain):
+    """A .npz says how much it holds: what the machine has no room for is refused before it is unpacked."""
+    path = rtrain.folder / "x.npz"
+    header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (%d,), }" % (1 << 42)
+    header = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header) + 1) + header + b"\n"
+    size = len(header) + (1 << 42)
+    write_sparse_archive(path, {}, "x.npy", 1 << 32)
+    data = path.read_bytes()[:60]
+    assert data  # the head of the record
+    with open(path, "r+b") as file:  # deflated, and 1,024 times as large as it is
+        content = file.read(30)
+        file.seek(0)
+        file.write(content[:8] + b"\x08" + content[9:])
+        at = data.index(struct.pack("<HH", 1, 16))
+        file.seek(at + 4)
+        file.write(struct.pack("<Q", size))
+        file.seek(-(22 + 20 + 56), 2)
+        end = file.tell()
+        entry_size = 46 + len("x.npy") + 20
+        file.seek(end - entry_size + 10)
+        file.write(b"\x08")
+        file.seek(end - entry_size + 46 + len("x.npy") + 4)
+        file.write(struct.pack("<Q", size))
+    found, peak_mb = read(rtrain, "return torch.load_numpy(path)", path)
+    code, message = found["x.npz"]
+    assert code == "out_of_memory" and f"cannot read '{path}'" in message and "Tried to allocate 4.00 TiB" in message
+    assert peak_mb < 300
+
+
+def peak_of_peek(rtrain, path, *args):
+    result = rtrain(
+        "exec",
+        rtrain.script("""
+        local document = require('rtrain.data.peek').look {path = arg[1], rows = 3}
+        print(document.num_rows, #document.rows, document.columns[1].type)
+        print(io.open('/proc/self/status'):read('*a'):match('VmHWM:%s*(%d+) kB'))
+    """),
+        path,
+    )
+    assert result.returncode == 0, result.stderr
+    shown, peak_kb = result.stdout.splitlines()
+    return shown.split("\t"), int(peak_kb) / 1024
+
+
+def test_peek_unpacks_what_it_shows(rtrain):
+    """Of a packed idx file, or a .npy, no more than the first rows."""
+    count = 400_000
+    path = rtrain.folder / "train-images-idx3-ubyte.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(struct.pack(">BBBBIII", 0, 0, 8, 3, count, 28, 28))
+        for _ in range(count // 10000):
+            file.write(bytes(784 * 10000))
+    (rows, shown, _), peak_mb = peak_of_peek(rtrain, path)
+    assert (int(rows), int(shown)) == (count, 3) and peak_mb < 250, peak_mb
+    path = rtrain.folder / "x.npy"
+    header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (%d, 784), }\n" % (1 << 30)
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
+        file.seek(784 << 30, 1)
+        file.truncate()
+    (rows, shown, _), peak_mb = peak_of_peek(rtrain, path)
+    assert (int(rows), int(shown)) == (1 << 30, 3) and peak_mb < 250, peak_mb
+
+
+def test_a_short_idx_file_is_shown_as_before(rtrain):
+    path = rtrain.folder / "x-idx1-ubyte"
+    path.write_bytes(struct.pack(">BBBBI", 0, 0, 8, 1, 2) + b"ab")
+    assert peak_of_peek(rtrain, path)[0][:2] == ["2", "2"]
+    path.write_bytes(struct.pack(">BBBBI", 0, 0, 8, 1, 2) + b"abc")
+    result = rtrain("data", "peek", path)
+    assert result.returncode == 1 and f"cannot read '{path}': it is longer than its header says" in result.stderr
+
+
 @pytest.fixture
 def parquet():
     return pytest.importorskip("pyarrow.parquet", reason="pyarrow is not here: scripts/test --oracle installs it")
+
+
+# fault: a hostile Parquet file
+@pytest.mark.parametrize("is_dictionary", [False, True], ids=["strings", "dictionary"])
+def test_a_dictionary_that_makes_gigabytes(rtrain, parquet, is_dictionary):
+    """A megabyte of file, 100 GB of values: they come in batches of few rows, all of them."""
+    import pyarrow as pa
+
+    path = rtrain.folder / "x.parquet"
+    values = pa.array(["x" * (1 << 20), "short"])
+    indices = pa.array(([1] * 5000 + [0] * 100_000), pa.int32())
+    parquet.write_table(
+        pa.table({"n": pa.array(range(len(indices))), "s": pa.DictionaryArray.from_arrays(indices, values)}),
+        path,
+        compression="none",
+        store_schema=is_dictionary,
+        row_group_size=200_000,
+    )
+    assert path.stat().st_size < 2 << 20
+    found, peak_mb = read(
+        rtrain,
+        """
+        local rows, last = 0, -1
+        for batch in data.read_parquet(path):iter_batches {batch_size = 100} do
+          for i = 1, #batch.s do
+            local n = batch.n[i - 1]
+            n = type(n) == 'number' and n or n:item()
+            assert(n == last + 1 and #batch.s[i] == (n < 5000 and 5 or 2 ^ 20), n)
+            last = n
+          end
+          if last > 5500 then return last end
+        end
+        """,
+        path,
+    )
+    assert found["x.parquet"][0] == "value", found
+    assert peak_mb < 4000
 
 
 # fault: a hostile Parquet file

@@ -1,12 +1,12 @@
 // host/engine/data/arrays.cpp: torch._C.read_idx and torch._C.data.read_npy, read_npz.
 #include <array>
+#include <cstdint>
 #include <string>
 
-#include "host/base/error.h"
 #include "host/base/files/input_file.h"
-#include "host/base/text/text.h"
 #include "host/engine/data/idx.h"
 #include "host/engine/data/npy.h"
+#include "host/engine/files/named_file.h"
 #include "host/engine/runtime/checks.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/open.h"
@@ -15,19 +15,20 @@
 namespace rtrain {
 namespace {
 
+// (path, most) → tensor, number of rows; at most that many rows where that is given
 int read_idx_file(lua_State* L) {
-  push_tensor(L, read_idx(std::string(check_text(L, 1, "read_idx: path"))));
-  return 1;
+  const std::string path(check_text(L, 1, "read_idx: path"));
+  const int64_t most = luaL_optinteger(L, 2, INT64_MAX);
+  const IdxRows rows = in_named_file("read", path, [&] { return read_idx(path, most); });
+  push_tensor(L, rows.values);
+  lua_pushnumber(L, static_cast<lua_Number>(rows.count));
+  return 2;
 }
 
 template <class Reader>
 auto read_array_file(const std::string& path, bool map, const Reader& reader) {
   const InputFile file(path, map ? InputFile::Access::kMap : InputFile::Access::kCopy);
-  try {
-    return reader(file);
-  } catch (const Error& error) {
-    throw Error(error.code(), cat("cannot read '", path, "': ", error.message()));
-  }
+  return in_named_file("read", path, [&] { return reader(file); });
 }
 
 // (path, map) → tensor

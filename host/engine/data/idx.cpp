@@ -50,7 +50,7 @@ class IdxFile {
     struct stat status;
     if (stat(path.c_str(), &status) == 0) file_ = gzopen(path.c_str(), "rb");
     if (file_ == nullptr) {
-      throw Error(Code::kNotFound, cat("cannot read '", path, "': ", std::strerror(errno)));
+      throw Error(Code::kNotFound, std::strerror(errno));
     }
     size_bytes_ = status.st_size;
     gzbuffer(file_, kChunkBytes);
@@ -59,12 +59,14 @@ class IdxFile {
   IdxFile(const IdxFile&) = delete;
   IdxFile& operator=(const IdxFile&) = delete;
 
-  at::Tensor read_all() {
-    const Header header = read_header();
-    std::optional<at::Tensor> at_once = gzdirect(file_) == 0 ? read_at_once(header) : std::nullopt;
-    at::Tensor out = at_once ? *std::move(at_once) : read_in_chunks(header);
+  IdxRows read_rows(int64_t most) {
+    Header header = read_header();
+    const int64_t count = header.shape[0];
+    if (count <= most) return {read_all(header), count};
+    header.shape[0] = std::max<int64_t>(most, 0);
+    at::Tensor out = read_values(header);
     swap_bytes(out.mutable_data_ptr(), static_cast<size_t>(out.numel()), out.element_size());
-    return out;
+    return {out, count};
   }
 
  private:
@@ -72,6 +74,13 @@ class IdxFile {
     at::ScalarType dtype;
     std::vector<int64_t> shape;
   };
+
+  at::Tensor read_all(const Header& header) {
+    std::optional<at::Tensor> at_once = gzdirect(file_) == 0 ? read_at_once(header) : std::nullopt;
+    at::Tensor out = at_once ? *std::move(at_once) : read_in_chunks(header);
+    swap_bytes(out.mutable_data_ptr(), static_cast<size_t>(out.numel()), out.element_size());
+    return out;
+  }
 
   // A compressed file; nothing where it is damaged, and reading in chunks says how.
   std::optional<at::Tensor> read_at_once(const Header& header) {
@@ -86,9 +95,14 @@ class IdxFile {
     return out;
   }
 
-  at::Tensor read_in_chunks(const Header& header) {
+  at::Tensor read_values(const Header& header) {
     at::Tensor out = empty_tensor(header.shape, at::TensorOptions().dtype(header.dtype));
     read(static_cast<uint8_t*>(out.mutable_data_ptr()), static_cast<int64_t>(out.nbytes()));
+    return out;
+  }
+
+  at::Tensor read_in_chunks(const Header& header) {
+    at::Tensor out = read_values(header);
     uint8_t extra = 0;
     const int rest = gzread(file_, &extra, 1);
     if (rest < 0) fail_read();
@@ -97,7 +111,7 @@ class IdxFile {
   }
 
   [[noreturn]] void fail(std::string_view what) {
-    throw Error(Code::kArgument, cat("cannot read '", path_, "': ", what));
+    throw Error(Code::kArgument, std::string(what));
   }
 
   Header read_header() {
@@ -160,6 +174,6 @@ class IdxFile {
 
 }  // namespace
 
-at::Tensor read_idx(const std::string& path) { return IdxFile(path).read_all(); }
+IdxRows read_idx(const std::string& path, int64_t most) { return IdxFile(path).read_rows(most); }
 
 }  // namespace rtrain

@@ -1,10 +1,11 @@
 #include "host/engine/data/npz_records.h"
 
+#include <c10/core/CPUAllocator.h>
 #include <zlib.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "host/base/codec/stored_zip.h"
@@ -37,15 +38,12 @@ class Part final : public ByteSource {
   uint64_t offset_, size_;
 };
 
-// Bytes of its own. Those who ask for its mapping share them.
+// Bytes of its own, where the machine has room for them. Those who ask for its mapping share them.
 class Memory final : public ByteSource {
  public:
-  explicit Memory(uint64_t size)
-      : bytes_(static_cast<char*>(std::malloc(std::max<uint64_t>(size, 1))), std::free),
-        size_(size) {
-    if (bytes_ == nullptr) {
-      throw Error(Code::kOutOfMemory, cat("no memory for an array of ", size, " bytes"));
-    }
+  explicit Memory(uint64_t size) : size_(size) {
+    auto data = std::make_shared<c10::DataPtr>(c10::GetCPUAllocator()->allocate(size));
+    bytes_ = std::shared_ptr<char>(data, static_cast<char*>(data->mutable_get()));
   }
 
   uint64_t size() const override { return size_; }

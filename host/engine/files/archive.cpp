@@ -20,6 +20,9 @@ namespace {
 // The formats that LibTorch 2.11 reads (caffe2/serialize/versions.h).
 constexpr int kOldestFormat = 1, kNewestFormat = 10;
 constexpr size_t kMaxShortRecord = 64;
+// Of what is not in tensors: names, numbers, texts. A file with holes may promise more than the
+// machine has.
+constexpr uint64_t kMaxPickleBytes = uint64_t{2} << 30;
 // What torch.save wrote before the zip archive, since 1.6 only on demand: a pickled magic number, a
 // tar archive before that.
 constexpr std::string_view kLegacyMagic = "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19.";
@@ -81,6 +84,10 @@ class ArchiveReader {
     }
     check_version();
     const StoredZip::Record* pickle = find("data.pkl");
+    if (pickle->size > kMaxPickleBytes) {
+      throw Error(Code::kArgument, cat("its record data.pkl has ", pickle->size,
+                                       " bytes: at most ", kMaxPickleBytes, " are read"));
+    }
     return unpickle(source_.text(pickle->offset, pickle->size),
                     [this](const StorageRequest& request) { return storage(request); });
   }

@@ -1,7 +1,5 @@
 // host/engine/files/files.cpp: torch._C.save, async_save, load, save_safetensors, load_safetensors
 // and _write_file.
-#include <c10/util/Exception.h>
-
 #include <array>
 
 #include "host/base/error.h"
@@ -10,6 +8,7 @@
 #include "host/base/text/text.h"
 #include "host/engine/files/archive.h"
 #include "host/engine/files/background_save.h"
+#include "host/engine/files/named_file.h"
 #include "host/engine/files/safetensors.h"
 #include "host/engine/files/tree.h"
 #include "host/engine/runtime/blocking.h"
@@ -86,16 +85,7 @@ auto read_file(lua_State* L, int path_index, int mmap_index, const Reader& reade
   const std::string path(check_text(L, path_index, "load: path"));
   const bool map = lua_toboolean(L, mmap_index) != 0;
   const InputFile file(path, map ? InputFile::Access::kMap : InputFile::Access::kCopy);
-  try {
-    return reader(file);
-  } catch (const Error& error) {
-    throw Error(error.code(), cat("cannot load '", path, "': ", error.message()));
-  } catch (const c10::OutOfMemoryError&) {
-    throw;
-  } catch (const c10::Error& error) {
-    throw Error(Code::kArgument, cat("cannot load '", path, "': it is damaged (",
-                                     split(error.what_without_backtrace(), '\n').front(), ")"));
-  }
+  return in_named_file("load", path, [&] { return reader(file); });
 }
 
 // Nothing, a device, or a table from the device that a tensor was saved on to its new one.

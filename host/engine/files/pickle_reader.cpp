@@ -284,6 +284,9 @@ class Unpickler {
     }
     const c10::ScalarType type = storage_type(id[1]);
     const StorageRequest request{text_of(id[2]), type, integer_of(id[4]), text_of(id[3])};
+    if (std::max(request.key.size(), request.location.size()) > kMaxNameBytes) {
+      malformed("a storage whose name or device has more than 200 bytes");
+    }
     const auto [entry, fresh] = storages_.try_emplace(request.key);
     if (fresh) {
       if (request.numel < 0 || request.numel > INT64_MAX / 16) malformed("a storage's size");

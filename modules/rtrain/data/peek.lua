@@ -84,8 +84,8 @@ local function picture_of(tensor, size)
   return {width = columns, height = rows, pixels = require 'torch.tensor.tensor_bytes'(image)}
 end
 
--- Columns, rows and pictures of a dataset.
-local function table_of(dataset, format, request)
+-- Columns, rows and pictures of a dataset, which may be the first rows of `num_rows`.
+local function table_of(dataset, format, request, num_rows)
   local schema = dataset:schema()
   local columns, rows, pictures = {}, {}, {}
   for i, name in ipairs(schema and schema.names or {}) do columns[i] = {name = name, type = schema.types[i]} end
@@ -102,7 +102,7 @@ local function table_of(dataset, format, request)
     end
     rows[i] = out
   end
-  return {format = format, num_rows = dataset:count(), columns = list_of(columns), rows = list_of(rows),
+  return {format = format, num_rows = num_rows or dataset:count(), columns = list_of(columns), rows = list_of(rows),
           pictures = list_of(pictures)}
 end
 
@@ -110,6 +110,31 @@ local function of_reader(name)
   return function(path, format, request)
     return table_of(require('rtrain.data')[name](path, {file_extensions = request.extensions}), format, request)
   end
+end
+
+-- Of the arrays no more than what is shown is unpacked or read: `first(path, rows)` gives these rows and the number of all.
+local function of_array(first)
+  return function(path, format, request)
+    local rows, num_rows = first(path, math.max(request.rows, 1))
+    local ArraySource, Dataset = require 'rtrain.data.sources.array_source', require 'rtrain.data.dataset'
+    local source = ArraySource({{'data', {path}}}, {name = 'Peek', load = function() return rows end})
+    return table_of(Dataset(require 'rtrain.data.executor.plan'(source)), format, request, num_rows)
+  end
+end
+
+local read_idx = of_array(function(path, rows) return require('torch._C').read_idx(path, rows) end)
+
+local read_npy = of_array(function(path, rows)
+  local array = require('torch').load_numpy(path, {mmap = true})
+  if array:dim() == 0 then return array, 1 end
+  return array:narrow(0, 0, math.min(rows, array:size(0))), array:size(0)
+end)
+
+local read_npz = of_reader 'read_numpy'
+
+local function read_numpy(path, format, request)
+  local is_array = not path:find '%.npz$' and is_tensor(require('torch').load_numpy(path, {mmap = true}))
+  return (is_array and read_npy or read_npz)(path, format, request)
 end
 
 -- Every tensor below `value` by its name, and what else there is.
@@ -155,7 +180,7 @@ end
 
 local READERS = {
   parquet = of_reader 'read_parquet', csv = of_reader 'read_csv', json = of_reader 'read_json', text = of_reader 'read_text',
-  idx = of_reader 'read_idx', numpy = of_reader 'read_numpy', safetensors = read_safetensors, pt = read_pt, image = read_image,
+  idx = read_idx, numpy = read_numpy, safetensors = read_safetensors, pt = read_pt, image = read_image,
 }
 
 local NAMES = {'csv', 'idx', 'image', 'json', 'numpy', 'parquet', 'pt', 'safetensors', 'text'}

@@ -1,0 +1,41 @@
+// host/engine/files/named_file.h: what goes wrong while a file is read says which file it is.
+#pragma once
+
+#include <c10/util/Exception.h>
+
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "host/base/error.h"
+#include "host/base/text/text.h"
+#include "host/engine/runtime/guard.h"
+
+namespace rtrain {
+
+// "cannot load 'x.pt': …" with the code of the error.
+inline Error error_of_file(std::string_view verb, const std::string& path,
+                           const std::exception& error) {
+  const Error own = TorchTranslate::from(error);
+  return Error(own.code(), cat("cannot ", verb, " '", path, "': ", own.message()));
+}
+
+// Calls the reader. Throws what it throws as an Error with the verb and the path: no memory is
+// kOutOfMemory, what LibTorch refuses kArgument, since the file is damaged then.
+template <class Reader>
+auto in_named_file(std::string_view verb, const std::string& path, const Reader& reader) {
+  try {
+    return reader();
+  } catch (const Error& error) {
+    throw error_of_file(verb, path, error);
+  } catch (const std::bad_alloc& error) {
+    throw error_of_file(verb, path, error);
+  } catch (const c10::OutOfMemoryError& error) {
+    throw error_of_file(verb, path, error);
+  } catch (const c10::Error& error) {
+    throw Error(Code::kArgument, cat("cannot ", verb, " '", path, "': it is damaged (",
+                                     split(error.what_without_backtrace(), '\n').front(), ")"));
+  }
+}
+
+}  // namespace rtrain
