@@ -16,6 +16,7 @@
 #include "host/arrow/types/status.h"
 #include "host/base/error.h"
 #include "host/base/text/text.h"
+#include "host/machine/machine.h"
 
 namespace rtrain {
 namespace {
@@ -24,6 +25,9 @@ constexpr int64_t kKiB = 1024;
 constexpr int64_t kMiB = 1024 * kKiB;
 constexpr int64_t kBatchBytes = 8 * kMiB;  // where the caller does not say how many rows
 constexpr int64_t kMaxBatchRows = 64 * kKiB;
+// What making a batch may take before it is tried with fewer rows.
+constexpr int64_t kBatchBudget = 512 * kMiB;
+constexpr int64_t kFewerRows = 16;
 // Columns that are no larger in the file are read whole, which saves a copy; larger ones through
 // buffers of that size together.
 constexpr int64_t kReadBufferBytes = 16 * kMiB;
@@ -194,20 +198,47 @@ ParquetCursor::ParquetCursor(std::shared_ptr<ParquetReader> reader, int group,
       fields_(std::move(fields)),
       batch_rows_(batch_rows),
       rows_left_(file_->row_group_rows(group)) {
-  std::vector<int> leaves;
   arrow::FieldVector chosen;
   for (const int field : fields_) {
     chosen.push_back(file_->schema().field(field));
     const auto& more = file_->leaves_[static_cast<size_t>(field)];
-    leaves.insert(leaves.end(), more.begin(), more.end());
+    leaves_.insert(leaves_.end(), more.begin(), more.end());
   }
   schema_ = arrow::schema(chosen);
+  open();
+}
+
+void ParquetCursor::open() {
   const FileTask task = reading(file_->path()).with(group_text(group_));
   in_file(task, [&] {
-    reader_ = file_->open(leaves, group_, batch_rows_);
-    batches_ = take(reader_->GetRecordBatchReader({group_}, leaves), task);
+    reader_ = file_->open(leaves_, group_, batch_rows_);
+    batches_ = take(reader_->GetRecordBatchReader({group_}, leaves_), task);
     open_int96();
   });
+}
+
+void ParquetCursor::open_again() {
+  batches_.reset();
+  int96_batches_.reset();
+  rest_.reset();
+  open();
+  int64_t given = file_->row_group_rows(group_) - rows_left_;
+  while (given > 0) {
+    const auto batch = read_next();
+    check_int96();
+    if (batch == nullptr || batch->num_rows() == 0) return;  // next() says that rows are missing
+    if (batch->num_rows() > given) rest_ = batch->Slice(given);
+    given -= batch->num_rows();
+  }
+}
+
+// Dictionaries and pages are held anyway, however few the rows: what the columns take by the file's
+// own word counts too, within the machine's limits.
+int64_t ParquetCursor::budget_bytes() const {
+  static const int64_t most = std::max(kBatchBudget, memory_bytes() / 4);
+  if (batch_rows_ == 1) return std::numeric_limits<int64_t>::max();
+  const int64_t held = std::clamp<int64_t>(file_->row_group_bytes(group_), 0, most / 4);
+  return std::clamp(4 * held, kBatchBudget, most);
 }
 
 void ParquetCursor::open_int96() {
@@ -238,17 +269,13 @@ void ParquetCursor::check_int96() {
 }
 
 std::shared_ptr<arrow::RecordBatch> ParquetCursor::read_next() {
+  if (rest_ != nullptr) return std::exchange(rest_, nullptr);
   const FileTask task = reading(file_->path()).with(group_text(group_));
-  try {
-    return in_file(task, [&] {
-      std::shared_ptr<arrow::RecordBatch> batch;
-      check(batches_->ReadNext(&batch), task);
-      return batch;
-    });
-  } catch (const Error&) {
-    blame_column();
-    throw;
-  }
+  return in_file(task, [&] {
+    std::shared_ptr<arrow::RecordBatch> batch;
+    check(batches_->ReadNext(&batch), task);
+    return batch;
+  });
 }
 
 void ParquetCursor::blame_column() const {
@@ -268,10 +295,29 @@ void ParquetCursor::blame_column() const {
 }
 
 std::shared_ptr<ArrowBatch> ParquetCursor::next() {
+  bool is_again = false;
+  while (true) {
+    MemoryBudget budget(budget_bytes());
+    try {
+      if (is_again) open_again();
+      return next_within_budget();
+    } catch (const Error&) {
+      if (!budget.is_spent()) {
+        if (batches_ != nullptr) blame_column();
+        throw;
+      }
+    }
+    batch_rows_ = std::max<int64_t>(batch_rows_ / kFewerRows, 1);
+    is_again = true;
+  }
+}
+
+std::shared_ptr<ArrowBatch> ParquetCursor::next_within_budget() {
   const FileTask task = reading(file_->path()).with(group_text(group_));
   if (batches_ == nullptr) return nullptr;
+  const bool is_rest = rest_ != nullptr;  // whose INT96 values were checked with the rest of it
   const auto batch = read_next();
-  check_int96();
+  if (!is_rest) check_int96();
   if (batch == nullptr || batch->num_rows() == 0) {
     batches_.reset();
     reader_.reset();
@@ -281,8 +327,7 @@ std::shared_ptr<ArrowBatch> ParquetCursor::next() {
     throw Error(Code::kArgument,
                 failure_text(task, cat("it is damaged: ", rows_left_, " rows are missing")));
   }
-  rows_left_ -= batch->num_rows();
-  return in_file(task, [&] {
+  auto out = in_file(task, [&] {
     // Columns come in the file's order.
     arrow::ArrayVector arrays;
     for (const auto& field : schema_->fields()) {
@@ -290,6 +335,8 @@ std::shared_ptr<ArrowBatch> ParquetCursor::next() {
     }
     return to_plain(*arrow::RecordBatch::Make(schema_, batch->num_rows(), arrays), task);
   });
+  rows_left_ -= batch->num_rows();
+  return out;
 }
 
 }  // namespace rtrain

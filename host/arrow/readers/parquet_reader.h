@@ -1,8 +1,9 @@
 // host/arrow/readers/parquet_reader.h: a Parquet file and cursors over its row groups.
 //
 // Everything happens in the caller's thread. A cursor holds one page of each column, the batch
-// being made, and at most 16 MiB of the file, whatever the row group's size. Errors name the file,
-// the row group and, where it is known, the column.
+// being made, and at most 16 MiB of the file, whatever the row group's size. A dictionary may make
+// gigabytes of a few rows: a batch that turns out to be that large is made again with fewer rows.
+// Errors name the file, the row group and, where it is known, the column.
 #pragma once
 
 #include <arrow/record_batch.h>
@@ -70,7 +71,12 @@ class ParquetCursor final : public TableCursor {
   ParquetCursor(std::shared_ptr<ParquetReader> reader, int group, std::vector<int> fields,
                 int64_t batch_rows);
 
+  void open();
+  // Once more from the first row that was not given on, with smaller batches.
+  void open_again();
+  std::shared_ptr<ArrowBatch> next_within_budget();
   std::shared_ptr<arrow::RecordBatch> read_next();
+  int64_t budget_bytes() const;
   // The column that cannot be read; throws its error.
   void blame_column() const;
   void open_int96();
@@ -81,11 +87,13 @@ class ParquetCursor final : public TableCursor {
   std::shared_ptr<ParquetReader> file_;
   int group_;
   std::vector<int> fields_;
+  std::vector<int> leaves_;
   std::shared_ptr<arrow::Schema> schema_;
   int64_t batch_rows_;
   int64_t rows_left_;
   std::unique_ptr<parquet::arrow::FileReader> reader_;
   std::unique_ptr<arrow::RecordBatchReader> batches_;
+  std::shared_ptr<arrow::RecordBatch> rest_;  // of a batch whose first rows were given before
   // INT96 columns in microseconds; null without such columns.
   std::unique_ptr<parquet::arrow::FileReader> int96_reader_;
   std::unique_ptr<arrow::RecordBatchReader> int96_batches_;

@@ -12,6 +12,10 @@
 namespace rtrain {
 namespace {
 
+thread_local MemoryBudget* budget = nullptr;  // of this thread; mostly there is none
+
+}  // namespace
+
 // Arrow's own pool over the system's allocator copies whenever a buffer grows; jemalloc, which the
 // process allocates with, can often make large ones larger where they are.
 class ProcessPool final : public arrow::MemoryPool {
@@ -27,6 +31,7 @@ class ProcessPool final : public arrow::MemoryPool {
     if (size < 0) return arrow::Status::Invalid("a buffer of ", size, " bytes");
     ARROW_RETURN_NOT_OK(check_limit(size, size));
     ARROW_RETURN_NOT_OK(allocate(size, alignment, out));
+    if (budget != nullptr) budget->take(size);
     stats_.DidAllocateBytes(size);
     return arrow::Status::OK();
   }
@@ -38,12 +43,14 @@ class ProcessPool final : public arrow::MemoryPool {
     const bool large = std::min(old_size, new_size) >= kLarge;
     ARROW_RETURN_NOT_OK(large ? resize(old_size, new_size, alignment, data)
                               : move(old_size, new_size, alignment, data));
+    if (budget != nullptr) budget->take(new_size - old_size);
     stats_.DidReallocateBytes(old_size, new_size);
     return arrow::Status::OK();
   }
 
   void Free(uint8_t* data, int64_t size, int64_t) override {
     if (size > 0) std::free(data);
+    if (budget != nullptr) budget->take(-size);
     stats_.DidFreeBytes(size);
   }
 
@@ -61,8 +68,9 @@ class ProcessPool final : public arrow::MemoryPool {
   static constexpr int64_t kAlwaysAllowed = int64_t{2} << 30;
 
   arrow::Status check_limit(int64_t size, int64_t more) const {
+    if (more <= 0) return arrow::Status::OK();
     const bool fits = size <= largest_ && more <= limit_ - stats_.bytes_allocated();
-    if (more <= 0 || fits) return arrow::Status::OK();
+    if (fits && (budget == nullptr || budget->allows(more))) return arrow::Status::OK();
     return arrow::Status::OutOfMemory("it asks for ", size, " bytes at once, and ",
                                       bytes_allocated(), " are in use already");
   }
@@ -110,7 +118,8 @@ class ProcessPool final : public arrow::MemoryPool {
   arrow::internal::MemoryPoolStats stats_;
 };
 
-}  // namespace
+MemoryBudget::MemoryBudget(int64_t bytes) : left_(bytes) { budget = this; }
+MemoryBudget::~MemoryBudget() { budget = nullptr; }
 
 arrow::MemoryPool* memory_pool() {
   static auto* const pool = new ProcessPool(memory_bytes());
