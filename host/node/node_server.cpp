@@ -91,14 +91,21 @@ class NodeServer::Host : public LinkDelegate {
   // connects again, and begins again.
   void look(double timeout_s) {
     if (!is_here_ || link_.silent_s() < timeout_s + kLook.count()) return;
-    lose(cat("host ", info_.host, " has not been heard of for ", timeout_s, " s (node_timeout_s)"));
+    give_up(
+        cat("host ", info_.host, " has not been heard of for ", timeout_s, " s (node_timeout_s)"));
+  }
+  void give_up(const std::string& reason) {
+    lose(reason);
     link_.close();
   }
 
-  void on_frame(std::string_view payload) override {
+  void on_frame(std::string_view payload) override try {
     if (!is_here_) return;  // it was given up
     owner_.tell([node = info_.node, message = std::make_shared<Value>(decode(payload))](
                     NodeServerDelegate& d) { d.on_node_message(node, std::move(*message)); });
+  } catch (const Error& e) {
+    // Not thrown on: the agent would connect again, and bring the same frame.
+    give_up(cat("host ", info_.host, " has sent what makes no sense: ", e.message()));
   }
   void on_connected() override { owner_.set_address(link_.near().host()); }
   void on_disconnected(const std::string&) override {}
@@ -248,6 +255,13 @@ void NodeServer::send(int node, const Value& message) {
   loop_.post([this, node, payload = std::move(bytes)] {
     const auto host = hosts_.find(node);
     if (host != hosts_.end() && host->second->is_here()) host->second->link().send(payload);
+  });
+}
+
+void NodeServer::give_up(int node, const std::string& reason) {
+  loop_.post([this, node, reason] {
+    const auto host = hosts_.find(node);
+    if (host != hosts_.end()) host->second->give_up(reason);
   });
 }
 

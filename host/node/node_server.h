@@ -67,6 +67,9 @@ class NodeServer : public WireServerDelegate {
   // Nothing for a node that is not there. Throws Error(kArgument) for a message above
   // kMaxPayloadBytes.
   void send(int node, const Value& message);
+  // That node is lost, for that reason, and its link ends: its agent has sent what makes no sense.
+  // One that still lives comes again, as another one.
+  void give_up(int node, const std::string& reason);
   // A host that has not been heard of for that long is lost; agents do the same with this one.
   void set_node_timeout(double seconds);
   // Ends every agent with that code, and waits until all of them know or have ended, for a few

@@ -5,6 +5,7 @@
 
 #include "host/base/clock.h"
 #include "host/base/text/text.h"
+#include "host/store/series/series_store.h"
 
 namespace rtrain {
 
@@ -113,12 +114,15 @@ const Routes<message::FromNode, RemoteNode> RemoteNode::kRoutes{
       if (n.is_mine(m.attempt)) n.on_facts(std::move(m));
     }),
     on<message::DeviceSeries>([](RemoteNode& n, auto m) {
-      if (n.is_mine(m.attempt)) {
-        n.delegate_->on_series(SeriesChunk{std::move(m.series), m.attempt, m.rank});
-      }
+      if (!n.is_mine(m.attempt)) return;
+      n.check_rank(m.rank);
+      check_key(m.series);
+      n.delegate_->on_series(SeriesChunk{std::move(m.series), m.attempt, m.rank});
     }),
     on<message::DeviceFailed>([](RemoteNode& n, const auto& m) {
-      if (n.is_mine(m.attempt)) n.delegate_->on_device_fault(m.fault);
+      if (!n.is_mine(m.attempt)) return;
+      n.check_rank(m.fault.rank);
+      n.delegate_->on_device_fault(m.fault);
     }),
 };
 

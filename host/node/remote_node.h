@@ -62,6 +62,8 @@ class RemoteNode : public Node {
   const Rank& at(int rank) const;
   Rank& at(int rank);
   bool is_mine(int attempt) const { return attempt == order_.attempt; }
+  // Throws Error(kArgument) for a rank of another node.
+  void check_rank(int rank) const { at(rank); }
   // Nothing more is heard of a rank that is gone. Throws Error(kArgument) for one of another node.
   template <class RankMessage>
   bool is_of_live_rank(const RankMessage& message) const {

@@ -1,0 +1,383 @@
+"""An agent that knows the run's secret and sends what makes no sense: its link ends with a message, and the run lives on.
+
+Each message of an agent with fields that are missing or of another type, frames that are no message, numbers that were used
+before. The agent is the test's own: openssl, and frames of host/wire/wire_frame.h.
+"""
+
+import itertools
+import json
+import os
+import pathlib
+import queue
+import re
+import struct
+import subprocess
+import threading
+
+from conftest import e2e, wait_until
+from faulted_run import Run, reporting
+from test_port import derived_key
+from test_worker_messages import pack
+
+MESSAGES = e2e.SOURCE / "host/node"
+ALL = os.environ.get("RTRAIN_TEST_MESSAGES") == "all"
+VALUES = [None, True, -1, 2**63 - 1, 1e300, "x", [], {}, [0] * 3000, {"a": {"a": [[{}]]}}]
+
+
+def unpack(data, at=0):
+    """(value, end) of what rtrain writes of MessagePack."""
+    head = data[at]
+    at += 1
+    if head <= 0x7F:
+        return head, at
+    if head >= 0xE0:
+        return head - 256, at
+    if head <= 0x8F:
+        return unpack_items(data, at, (head & 15) * 2, True)
+    if head <= 0x9F:
+        return unpack_items(data, at, head & 15, False)
+    if head <= 0xBF:
+        return data[at : at + (head & 31)], at + (head & 31)
+    if head in (0xC0, 0xC2, 0xC3):
+        return {0xC0: None, 0xC2: False, 0xC3: True}[head], at
+    sized = {
+        0xCC: ">B",
+        0xCD: ">H",
+        0xCE: ">I",
+        0xCF: ">Q",
+        0xD0: ">b",
+        0xD1: ">h",
+        0xD2: ">i",
+        0xD3: ">q",
+        0xCA: ">f",
+        0xCB: ">d",
+    }
+    if head in sized:
+        (value,) = struct.unpack_from(sized[head], data, at)
+        return value, at + struct.calcsize(sized[head])
+    form = {
+        0xD9: ">B",
+        0xDA: ">H",
+        0xDB: ">I",
+        0xC4: ">B",
+        0xC5: ">H",
+        0xC6: ">I",
+        0xDC: ">H",
+        0xDD: ">I",
+        0xDE: ">H",
+        0xDF: ">I",
+    }[head]
+    (size,) = struct.unpack_from(form, data, at)
+    at += struct.calcsize(form)
+    if head >= 0xDC:
+        return unpack_items(data, at, size * (2 if head >= 0xDE else 1), head >= 0xDE)
+    return data[at : at + size], at + size
+
+
+def unpack_items(data, at, count, is_map):
+    items = []
+    for _ in range(count):
+        item, at = unpack(data, at)
+        items.append(item)
+    return (dict(zip(items[::2], items[1::2], strict=True)) if is_map else items), at
+
+
+def wire_frame(kind, number=0, payload=b""):
+    return struct.pack("<IcQ", 9 + len(payload), kind, number) + payload
+
+
+class Agent:
+    """It says hello as node 1, answers what a host is asked before it gets workers, and sends what the test wants."""
+
+    names = itertools.count(1)
+
+    def __init__(self, host, contact, build, about=None):
+        identity = f"rtrain1/agent/{contact['start']}"
+        self.process = subprocess.Popen(
+            host.command(
+                "openssl",
+                "s_client",
+                "-connect",
+                f"{contact['hosts'][0]}:{contact['port']}",
+                "-tls1_3",
+                "-psk",
+                derived_key(contact["secret"], identity),
+                "-psk_identity",
+                identity,
+                "-quiet",
+            ),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        self.sent, self.attempt, self.is_over = 0, None, False
+        self.pongs, self.refusal, self.has_workers = queue.Queue(), None, threading.Event()
+        if about is None:
+            about = pack(
+                {
+                    "type": "agent",
+                    "node": 1,
+                    "tasks": 1,
+                    "host": "n1",
+                    "address": host.address,
+                    "cores": 2,
+                    "gpus": [],
+                    "pid": os.getpid(),
+                    "libtorch": "",
+                }
+            )
+        self._lock = threading.Lock()
+        self.write(
+            wire_frame(
+                b"h",
+                0,
+                pack(
+                    {
+                        "version": 1,
+                        "build": build,
+                        "link": f"agent-{next(self.names)}",
+                        "about": about,
+                        "position": {
+                            "stream": "0123456789abcdef",
+                            "first": 1,
+                            "peer_stream": "",
+                            "received": 0,
+                            "dropped": 0,
+                        },
+                    }
+                ),
+            )
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def write(self, data):
+        with self._lock:
+            try:
+                self.process.stdin.write(data)
+                self.process.stdin.flush()
+            except (BrokenPipeError, OSError):
+                self.is_over = True
+
+    def send(self, payload, number=None):
+        self.sent += 1
+        self.write(wire_frame(b"d", number or self.sent, payload))
+
+    def is_heard(self):
+        """Whether it still has its link when what it has sent was looked at."""
+        for turn in range(2):  # what one thread receives, another one looks at
+            self.write(wire_frame(b"p", turn))
+            wait_until(lambda: self.is_over or not self.pongs.empty(), message="an answer, or the end")
+            if self.is_over:
+                return False
+            self.pongs.get()
+            self._reader.join(0.1)
+        return not self.is_over
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        self._reader.join()
+
+    def _read(self):
+        stream = self.process.stdout
+        while len(head := stream.read(4)) == 4:
+            (size,) = struct.unpack("<I", head)
+            body = stream.read(size)
+            kind, (number,), payload = body[:1], struct.unpack("<Q", body[1:9]), body[9:]
+            if kind == b"r":
+                self.refusal = payload.decode()
+            if kind == b"q":
+                self.pongs.put(number)
+            if kind == b"d":
+                self.write(wire_frame(b"a", number))
+                self._answer(unpack(payload)[0])
+        self.is_over = True
+
+    def _answer(self, message):
+        kind = message[b"type"]
+        if kind == b"check_folder":
+            self.send(pack({"type": "folder_seen", "path": message[b"path"], "problem": ""}))
+        if kind == b"ask_spool":
+            self.send(pack({"type": "spool_end", "problem": ""}))
+        if kind == b"start_workers":
+            self.attempt = message[b"attempt"]
+            self.has_workers.set()
+
+
+PLAUSIBLE = {
+    "path": "/x",
+    "problem": "",
+    "report": b"\x80",
+    "frame": b"x",
+    "bytes": "x",
+    "stream": 0,
+    "broken": "",
+    "lost": "",
+    "error": {"code": "user", "message": "x"},
+    "worker": {"pid": 1, "threads": 1, "gpus": []},
+    "is_child": True,
+    "is_known": True,
+    "is_transient": False,
+    "last": {},
+    "ranks": [],
+    "series": {},
+    "fault": {},
+    "text": "x",
+}
+
+
+def messages_of(header, variant):
+    """By type: the fields of those that the variant lists."""
+    text = (MESSAGES / header).read_text()
+    names = re.search(rf"using {variant} = std::variant<([^>]+)>", text).group(1).replace("\n", " ").split(",")
+    found = {}
+    for name in map(str.strip, names):
+        body = re.search(rf"struct {name} {{(.*?)\n}};", text, re.S).group(1)
+        found[re.search(r'kType = "(\w+)"', body).group(1)] = re.findall(r'(?:required|optional)\("(\w+)"', body)
+    return found
+
+
+def broken(fields_of, turns):
+    """(type, fields): of each message one wrong value of one field, and one field less; all of them with
+    RTRAIN_TEST_MESSAGES=all."""
+    for kind, fields in fields_of.items():
+        whole = {field: PLAUSIBLE.get(field, 1) for field in fields if field not in ("attempt", "rank")}
+        if "rank" in fields:
+            whole["rank"] = None  # one of the node's own
+        wrong = [
+            {**whole, field: value}
+            for field in fields
+            if field != "attempt"
+            for value in (VALUES if ALL else [next(turns)])
+        ]
+        less = [{key: value for key, value in whole.items() if key != field} for field in fields if field != "attempt"]
+        for each in (wrong + less) if ALL else [*wrong[:1], *wrong[-1:], *less[:1]]:
+            yield kind, each
+
+
+NO_MESSAGES = [
+    b"",
+    b"\xdd\xff\xff\xff\xff",
+    b"\xdb\xff\xff\xff\xff",
+    b"\xc1",
+    b"\x91" * 200 + b"\xc0",
+    pack({}),
+    pack([]),
+    pack({"type": 3}),
+    b"\xcf" + b"\xff" * 8,
+]
+# Of no message that an agent sends: a later version may have it.
+UNKNOWN = [pack({"type": "no such message"}), pack({"type": "start_workers"}), pack({"type": "leave", "code": 0})]
+
+
+class Attack:
+    def __init__(self, run, host):
+        self.run, self.host = run, host
+        wait_until(run.job.rendezvous.exists, message="the rendezvous file")
+        self.contact = json.loads(run.job.rendezvous.read_text())
+        stranger = Agent(host, self.contact, "none")
+        wait_until(lambda: stranger.refusal, message="a refusal")
+        self.build = re.search(r"the server (\w+)", stranger.refusal).group(1)
+        stranger.end()
+        self.agent, self.ended = None, 0
+
+    def agent_with(self, has_workers):
+        if self.agent is None or self.agent.is_over:
+            if self.agent:
+                self.agent.end()
+            self.agent = Agent(self.host, self.contact, self.build)
+            wait_until(lambda: self.agent.refusal or self.agent.is_over or self.agent.is_heard(), message="a welcome")
+            assert not self.agent.refusal and not self.agent.is_over, self.agent.refusal
+        if has_workers:
+            wait_until(
+                lambda: self.agent.is_over or self.agent.has_workers.is_set(), message="an order to start workers"
+            )
+        return self.agent
+
+    def send(self, payload, has_workers=False):
+        """Whether the link outlives it."""
+        agent = self.agent_with(has_workers)
+        before = self.run.stderr.count("makes no sense")
+        agent.send(payload(agent) if callable(payload) else payload)
+        if agent.is_heard():
+            return True
+        wait_until(lambda: self.run.stderr.count("makes no sense") > before, message="what is said of it")
+        self.ended += 1
+        assert self.run.controller.running, self.run.said()
+        return False
+
+
+def survives(run, rtrain):
+    """The real agent comes, the run goes on with it and ends well."""
+    run.job.add(1)
+    run.wait_for_steps(3, workers=4)
+    run.let_go()
+    for result in run.job.wait():
+        assert result.returncode == 0, result.stderr
+    for wrong in ("bug of rtrain", "constraint failed", "internal"):
+        assert wrong not in run.stderr, run.said()[-3000:]
+    run.assert_no_report_is_lost()
+
+
+def peak_mb(pid):
+    return int(re.search(r"VmHWM:\s*(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text()).group(1)) / 1024
+
+
+# fault: an agent that sends what makes no sense
+def test_what_a_host_says_of_itself(rtrain, job, hosts):
+    run = Run(rtrain, job, hosts, reporting(), nodes=[0])
+    attack = Attack(run, hosts[1])
+    for payload in NO_MESSAGES:
+        assert not attack.send(payload), payload
+    assert attack.ended == len(NO_MESSAGES)
+    for payload in UNKNOWN:
+        attack.send(payload)
+    turns = itertools.cycle(VALUES)
+    kinds = {**messages_of("messages.h", "FromAgent"), **messages_of("health_messages.h", "FromHealth")}
+    for kind, fields in broken(kinds, turns):
+        attack.send(pack({"type": kind, **fields}))
+    # What is numbered as something before, and what acknowledges what was never sent.
+    for data in (
+        wire_frame(b"d", 1, pack({"type": "spool_end"})),
+        wire_frame(b"a", 2**63),
+        wire_frame(b"d", 2**64 - 1, b"x"),
+        wire_frame(b"z"),
+        b"\x00\x00\x00\x00",
+        b"\xff\xff\xff\xff",
+    ):
+        attack.agent_with(False)
+        attack.agent.send(pack({"type": "spool_end"}))
+        attack.agent.write(data)
+        assert not attack.agent.is_heard()
+    for about in (
+        b"",
+        b"\xc1",
+        pack([]),
+        pack({"type": "agent"}),
+        pack({"type": "agent", "node": -1, "tasks": 2**40, "host": "x" * 9000, "cores": -1, "gpus": [1], "pid": 0}),
+    ):
+        agent = Agent(hosts[1], attack.contact, attack.build, about)
+        wait_until(lambda agent=agent: agent.is_over, message="the end of a link without an agent")
+        agent.end()
+    assert run.controller.running
+    assert peak_mb(run.controller.pid) < 500
+    attack.agent.end()
+    survives(run, rtrain)
+
+
+# fault: an agent that sends what makes no sense
+def test_what_it_says_of_its_workers(rtrain, job, hosts):
+    text = reporting().replace("max_failures = 5", "max_failures = -1")
+    run = Run(rtrain, job, hosts, text, nodes=[0])
+    attack = Attack(run, hosts[1])
+    for kind, fields in broken(messages_of("messages.h", "FromNode"), itertools.cycle(VALUES)):
+
+        def payload(agent, kind=kind, fields=fields):
+            rank = {"rank": 2} if fields.get("rank", 1) is None else {}
+            return pack({"type": kind, "attempt": agent.attempt, **fields, **rank})
+
+        attack.send(payload, has_workers=True)
+    assert attack.ended > 10
+    attack.agent.end()
+    survives(run, rtrain)
