@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kTokenDigits = 32;
 constexpr size_t kMaxConnections = 16;
+constexpr size_t kMostWaiting = 64;
 // Where a trainer of Kubeflow's posts it; its namespace and name mean nothing here.
 constexpr const char* kPath =
     "/apis/trainer.kubeflow.org/v1alpha1/namespaces/rtrain/trainjobs/run/status";
@@ -66,6 +67,11 @@ void StatusEndpoint::on_request(HttpConnection& connection, HttpRequest request)
                        "$KUBEFLOW_TRAINER_SERVER_TOKEN has"));
   }
   const std::lock_guard lock(mutex_);
+  // Only of clients that do not wait for their answers.
+  if (posted_.size() >= kMostWaiting) {
+    return connection.answer(
+        error_response(503, "busy", cat(kMostWaiting, " statuses wait already")));
+  }
   posted_.push_back({connection.number(), std::move(request.body)});
   eventfd_write(waiting_fd_.get(), 1);
 }
