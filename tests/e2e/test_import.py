@@ -233,6 +233,41 @@ def test_what_cannot_be_imported_is_said(rtrain, other, text, args, words):
     assert not rtrain.query("SELECT 1 FROM runs")
 
 
+# fault: a hostile CSV table or event file
+def test_tables_that_ask_for_much(rtrain, other):
+    """Each refusal names its file; what is read takes memory like the file."""
+    tables = {
+        "quote": (b'step,a\n1,"' + b"x\n" * 4_000_000, "line 2: a quoted cell has no end"),
+        "step": (
+            b"step,a\n99999999999999999999999,1\n",
+            "line 2: step is '99999999999999999999999': expected an integer",
+        ),
+        "same": (b"step,a,a\n1,2,3\n", "two columns are called 'a'"),
+        "columns": (
+            b"step" + b"".join(b",c%d" % i for i in range(50_000)) + b"\n" + b",".join([b"1"] * 50_001) + b"\n",
+            None,
+        ),
+        "cell": (b"step,a\n1," + b"x" * 10_000_000 + b"\n", None),
+        "zeros": (b"step,a\n1,\0\0\n2,\xff\xfe\n", None),
+        "nested": (b'step,a\n1,"' + b"[" * 1_000_000 + b'"\n', None),
+        "large": (b"step,a\n1,1e400\n2,-1e400\n3,1e-400\n", None),
+    }
+    for name, (text, refusal) in tables.items():
+        (rtrain.folder / f"{name}.csv").write_bytes(text)
+        result = other("import", f"{name}.csv")
+        if refusal:
+            assert result.returncode == 2 and f"import: {name}.csv: " in result.stderr, result.stderr
+            assert refusal in result.stderr and len(result.stderr) < 500
+        else:
+            assert result.returncode == 0, f"{name}: {result.stderr[:500]}"
+    for name, record in {"length": b"\xff" * 8 + bytes(100), "zeros": bytes(1000), "nothing": b""}.items():
+        (rtrain.folder / f"events.out.tfevents.1.{name}").write_bytes(record)
+        result = other("import", f"events.out.tfevents.1.{name}")
+        assert result.returncode == 2 and f"events.out.tfevents.1.{name}: " in result.stderr, result.stderr
+    names = {run["name"] for run in document(other("ls", "--json"))}
+    assert names == {name for name, (_, refusal) in tables.items() if refusal is None}
+
+
 def test_a_name_that_is_taken_and_all_or_none(rtrain, other):
     (rtrain.folder / "one.csv").write_text("loss\n1\n")
     (rtrain.folder / "two.csv").write_text("loss\n1\n")

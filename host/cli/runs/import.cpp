@@ -46,12 +46,25 @@ int64_t time_of(const std::string& path) {
   return int64_t{facts.st_mtim.tv_sec} * kMsPerSecond;
 }
 
+// What is wrong with a table says which one it is.
+ImportedCsv read_table(const std::string& path, const CsvOptions& options) {
+  const std::string text = read_text(path);
+  try {
+    return read_imported_csv(text, options);
+  } catch (const Error& e) {
+    constexpr std::string_view kWho = "import: ";
+    std::string_view what = e.message();
+    if (what.starts_with(kWho)) what.remove_prefix(kWho.size());
+    throw Error(e.code(), cat(kWho, path, ": ", what));
+  }
+}
+
 // With --name the one run of a table is called that, whatever the table says.
 std::vector<ImportedRun> runs_of_table(const std::string& path, const Options& options) {
   const CsvOptions csv{.name = options.name.empty() ? fs::path(path).stem().string() : options.name,
                        .step_column = options.step,
                        .time_ms = time_of(path)};
-  ImportedCsv table = read_imported_csv(read_text(path), csv);
+  ImportedCsv table = read_table(path, csv);
   std::vector<ImportedRun> out = std::move(table.runs);
   if (!options.name.empty() && out.size() > 1) {
     throw Error(Code::kUsage, cat("import: --name is for one run, and ", path, " has ",
