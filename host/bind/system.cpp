@@ -10,6 +10,7 @@
 #include "host/base/codec/hash.h"
 #include "host/base/codec/json.h"
 #include "host/base/codec/packing.h"
+#include "host/base/files/new_file.h"
 #include "host/base/files/write_all.h"
 #include "host/base/object_uri.h"
 #include "host/base/text/shell_word.h"
@@ -132,6 +133,15 @@ int user_folders(lua_State* L) {
 
 int copy_folder(lua_State* L) {
   copy_tree(luaL_checkstring(L, 1), luaL_checkstring(L, 2));
+  return 0;
+}
+
+int write_text_file(lua_State* L) {
+  size_t size = 0;
+  const char* text = luaL_checklstring(L, 2, &size);
+  NewFile file(luaL_checkstring(L, 1));
+  file.write(text, size);
+  file.commit(NewFile::Durability::kUnsynced);
   return 0;
 }
 
@@ -306,6 +316,7 @@ int open_system(lua_State* L) {
       method<&remove_folder>("remove_tree"),
       method<&user_folders>("make_folders"),
       method<&copy_folder>("copy_tree"),
+      method<&write_text_file>("write_file"),
       method<&kind_of_path>("path_kind"),
       method<&is_uri_of_object>("is_object_uri"),
       method<&is_packed>("is_packed"),

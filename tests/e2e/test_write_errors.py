@@ -49,6 +49,7 @@ COMMANDS = {
     "events/": ("export", "run", "--format", "tensorboard", "-o"),
     "x.svg": ("plot", "run", "loss", "-o"),
     "plot.png": ("plot", "run", "loss", "-o"),
+    "checkpoint/": ("checkpoints", "export", "run", "-o"),
     "model.safetensors": ("checkpoints", "export", "run", "--safetensors", "-o"),
     "bundled": ("bundle", "train.lua", "-o"),
     "project/": ("init", "blank"),

@@ -1,5 +1,8 @@
 #include "host/store/files/folder_copy.h"
 
+#include <unistd.h>
+
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
@@ -8,15 +11,51 @@
 
 namespace rtrain {
 
-void copy_tree(const std::string& from, const std::string& to) {
-  namespace fs = std::filesystem;
-  make_user_folders(to);
+namespace {
+
+namespace fs = std::filesystem;
+
+// `to`: for the message.
+void copy_contents(const std::string& from, const std::string& target, const std::string& to) {
+  make_user_folders(target);
   std::error_code failure;
-  fs::copy(from, to,
+  fs::copy(from, target,
            fs::copy_options::recursive | fs::copy_options::overwrite_existing |
                fs::copy_options::copy_symlinks,
            failure);
   if (failure) throw file_error(cat("copy ", from, " to"), to, failure.value());
+}
+
+// A new folder next to the one that it becomes; removed where it does not.
+class NewFolder {
+ public:
+  explicit NewFolder(const std::string& target)
+      : path_(cat(target, ".tmp-", static_cast<int>(getpid()))) {}
+  ~NewFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  NewFolder(const NewFolder&) = delete;
+  NewFolder& operator=(const NewFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+  void rename_to(const std::string& target) {
+    if (::rename(path_.c_str(), target.c_str()) != 0) throw file_error("write", target);
+    path_.clear();
+  }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+void copy_tree(const std::string& from, const std::string& to) {
+  if (path_exists(to)) return copy_contents(from, to, to);
+  const std::string target(to.substr(0, to.find_last_not_of('/') + 1));
+  NewFolder folder(target);
+  copy_contents(from, folder.path(), to);
+  folder.rename_to(target);
 }
 
 void make_user_folders(const std::string& path) {

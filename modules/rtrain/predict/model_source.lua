@@ -11,6 +11,7 @@ local Module = require('torch.nn.module').Module
 local ordered = require 'base.ordered'
 local read_file = require 'base.read_file'
 local system = require 'base._system'
+local write_file = require 'base.write_file'
 
 local model_source = {}
 
@@ -27,9 +28,7 @@ local function write_sources(sources, folder)
       local path = folder .. '/' .. source.path
       local within = source.path:match '^(.*)/[^/]*$'
       if within then system.make_folders(folder .. '/' .. within) end
-      local file = assert(io.open(path, 'wb'))
-      file:write(source.text)
-      file:close()
+      write_file(path, source.text)
       if source.kind == 'script' then script = path end
     end
   end

@@ -4,6 +4,7 @@ local class = require 'base.class'
 local errors = require 'base.errors'
 local read_file = require 'base.read_file'
 local system = require 'base._system'
+local write_file = require 'base.write_file'
 
 local print = print
 
@@ -94,9 +95,7 @@ local function edit(session, path)
   if path ~= '' then return run_text(session, edit_file(path)) end
   local folder = system.make_temp 'repl'
   local done, text = pcall(function()
-    local file = assert(io.open(folder .. '/input.lua', 'wb'))
-    file:write(session.last_input or '', '\n')
-    file:close()
+    write_file(folder .. '/input.lua', (session.last_input or '') .. '\n')
     return edit_file(folder .. '/input.lua')
   end)
   system.remove_tree(folder)

@@ -4,6 +4,7 @@
 local closure = require 'base._closure'
 local errors = require 'base.errors'
 local read_file = require 'base.read_file'
+local write_file = require 'base.write_file'
 
 local files = {}
 
@@ -23,12 +24,7 @@ end
 ---@param value table plain data
 function files.write(folder, name, value)
   if files.exists(folder, name) then return end
-  local path = path_of(folder, name)
-  local file, problem = io.open(path .. '.new', 'wb')
-  if not file then errors.raise('environment', problem) end
-  file:write(closure.dump(value))
-  file:close()
-  os.rename(path .. '.new', path)
+  write_file(path_of(folder, name), closure.dump(value))
 end
 
 ---@param folder string
