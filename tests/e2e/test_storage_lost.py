@@ -172,6 +172,9 @@ def run_on_a_full_disk(rtrain):
     assert result.returncode == 4, result.stderr
     assert "database or disk is full" in result.stderr
     assert f"the run's end is kept in {rtrain.storage}/saving/end" in result.stderr, result.stderr
+    # Who only reads finds it there, too.
+    assert [run["status"] for run in rtrain.json("ls")] == ["ERRORED"] and rtrain.statuses("saving") == ["ERRORED"]
+    assert rtrain.json("ls", "--status", "LOST") == []
     return result
 
 

@@ -103,6 +103,12 @@ void RunEnd::write(std::string_view run_id, int64_t owner_epoch, std::string_vie
 
 void RunEnd::remove() const { ::unlink(file_.path().c_str()); }
 
+std::optional<std::string> run_end_status(const std::string& run_path, std::string_view run_id) {
+  const auto end = read_end(run_path);
+  if (!end || (*end)["run_id"] != Value(run_id)) return std::nullopt;
+  return (*end)["status"].as_string();
+}
+
 std::vector<std::string> enter_run_ends(Database& database, const std::string& storage_path) {
   std::vector<std::string> lines;
   for (const OpenRunRow& run : runs_without_end(database)) {

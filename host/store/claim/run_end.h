@@ -4,6 +4,7 @@
 // The next controller that opens the store enters it there, or `rtrain gc --rebuild`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,10 @@ class RunEnd {
  private:
   OpenFile file_;
 };
+
+// The status that such a file of the run has; nothing where there is none. Whether the run lives is
+// for the caller to know. Throws kEnvironment.
+std::optional<std::string> run_end_status(const std::string& run_path, std::string_view run_id);
 
 // Enters what such files say about runs that have not ended in the store and that no process owns,
 // and removes the files. Returns one line for each.

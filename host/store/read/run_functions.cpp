@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "host/base/error.h"
 #include "host/base/files/inner_file.h"
 #include "host/base/text/text.h"
+#include "host/store/claim/run_end.h"
 #include "host/store/claim/run_lock.h"
 #include "host/store/claim/run_status.h"
 
@@ -38,10 +40,6 @@ void sql_is_final(sqlite3_context* context, int, sqlite3_value** values) {
   sqlite3_result_int(context, status != nullptr && is_final_status(status) ? 1 : 0);
 }
 
-void sql_now_ms(sqlite3_context* context, int, sqlite3_value**) {
-  sqlite3_result_int64(context, now_ms());
-}
-
 std::string_view text_of(sqlite3_value* value) {
   const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(value));
   if (text == nullptr) return {};
@@ -50,6 +48,23 @@ std::string_view text_of(sqlite3_value* value) {
 
 void set_text(sqlite3_context* context, std::string_view text) {
   sqlite3_result_text64(context, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+// (name, run_id): of a run that nobody owns and that has no end in the store.
+void sql_lost_status(sqlite3_context* context, int, sqlite3_value** values) {
+  const auto* storage = static_cast<const std::string*>(sqlite3_user_data(context));
+  const std::string_view name = text_of(values[0]);
+  std::optional<std::string> status;
+  try {
+    if (is_inner_name(name)) status = run_end_status(cat(*storage, "/", name), text_of(values[1]));
+  } catch (const Error&) {
+    // What cannot be read says nothing.
+  }
+  set_text(context, status.value_or("LOST"));
+}
+
+void sql_now_ms(sqlite3_context* context, int, sqlite3_value**) {
+  sqlite3_result_int64(context, now_ms());
 }
 
 void set_number(sqlite3_context* context, std::string_view text) {
@@ -110,6 +125,7 @@ void add_run_functions(Database& database, const std::string& storage_path) {
   };
   add("run_is_live", 1, &sql_run_is_live);
   add("is_final", 1, &sql_is_final);
+  add("lost_status", 2, &sql_lost_status);
   add("now_ms", 0, &sql_now_ms);
   add("config_value", -1, &sql_config_value);
   add("metric_value", 2, &sql_metric_value);

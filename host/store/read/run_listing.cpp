@@ -18,7 +18,7 @@ namespace {
 // computes only the columns that a query names.
 constexpr std::string_view kColumns = R"sql(
        name, runs.run_id AS run_id,
-       CASE WHEN is_final(status) OR status = 'QUEUED' OR run_is_live(name) THEN status ELSE 'LOST' END AS status,
+       CASE WHEN is_final(status) OR status = 'QUEUED' OR run_is_live(name) THEN status ELSE lost_status(name, runs.run_id) END AS status,
        num_workers, started_at, ended_at, (until - started_at) / 1000.0 AS duration_s,
        max(0, coalesce((SELECT min(a.started_at) FROM attempts AS a
                         WHERE a.run_id = runs.run_id AND a.started_at >= begun), until) - begun)
