@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <map>
 
 #include "host/base/clock.h"
@@ -38,8 +39,12 @@ class RunEvents : public EventStream {
 
   std::string next() override {
     try {
-      if (!run_id_.empty() && shown_.empty()) return first_look();
-      return changes(feed_->look());
+      if (run_id_.empty()) return changes(feed_->look());
+      if (shown_.empty()) return own_look();
+      const std::vector<SeenRun>& runs = feed_->look();
+      const bool is_there = std::ranges::find(runs, run_id_, &SeenRun::run_id) != runs.end();
+      // Else it is newer than that look, or has ended and was removed, which is an error.
+      return is_there ? changes(runs) : own_look();
     } catch (const Error& e) {
       over_ = true;
       return event_text("error", Map{{"message", e.message()}});
@@ -49,8 +54,8 @@ class RunEvents : public EventStream {
   bool is_over() const override { return over_; }
 
  private:
-  // The feed has no run that had ended before.
-  std::string first_look() {
+  // The feed has no run that had ended before. Throws Error(kUsage) for one that was removed.
+  std::string own_look() {
     std::vector<SeenRun> runs;
     for (const Value& run : LiveRuns(run_id_).look(RunReader::open(feed_->storage_path()))) {
       runs.push_back(seen(run));

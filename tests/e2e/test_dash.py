@@ -1227,6 +1227,27 @@ def test_a_run_is_followed_as_it_goes_on(rtrain):
     assert server.stop().returncode == 0
 
 
+def test_streams_of_a_run_that_was_removed_end(rtrain):
+    """Also where it has ended and was removed before anybody looked."""
+    from test_watch import Stepped
+
+    server = Dash(rtrain)
+    run = Stepped(rtrain, "live")
+    with server.events("/api/runs/live/events") as events, server.events("/api/runs/live/logs/events") as lines:
+        assert next(events)[1][0]["name"] == "live"
+        server.running.send(signal.SIGSTOP)
+        run.go_to(-1)
+        assert run.running.wait().returncode == 0
+        assert rtrain("rm", "live", "--yes").returncode == 0
+        server.running.send(signal.SIGCONT)
+        [*_, (name, told)] = events
+        assert (name == "error" and "live" in told["message"]) or "no run" in told["message"], told
+        assert list(lines)[-1][0] in ("end", "error")
+    with server.events("/api/events"):
+        assert server.json("/api/runs")["total"] == 0
+    assert server.stop().returncode == 0
+
+
 def test_lines_are_followed(rtrain):
     server = Dash(rtrain)
     running = rtrain.started(
