@@ -174,7 +174,7 @@ def run_on_a_full_disk(rtrain):
     assert f"the run's end is kept in {rtrain.storage}/saving/end" in result.stderr, result.stderr
     # Who only reads finds it there, too.
     assert [run["status"] for run in rtrain.json("ls")] == ["ERRORED"] and rtrain.statuses("saving") == ["ERRORED"]
-    assert rtrain.json("ls", "--status", "LOST") == []
+    assert rtrain.json("ls", "--where", "status = 'LOST'") == []
     return result
 
 

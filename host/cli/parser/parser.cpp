@@ -347,8 +347,10 @@ std::string Parser::parse(const std::vector<std::string>& typed) {
       return "";
     }
     const std::string unknown = explain_unknown_name(known_names(*app_), args);
-    throw Error(Code::kUsage, cat(unknown.empty() ? e.what() : unknown, "\nRun `", program_,
-                                  named_commands(*app_, args), " --help`."));
+    std::string text = unknown.empty() ? e.what() : unknown;
+    if (text.starts_with(": ")) text.erase(0, 2);  // a hidden option has no name there
+    throw Error(Code::kUsage,
+                cat(text, "\nRun `", program_, named_commands(*app_, args), " --help`."));
   }
   return app_->get_subcommands().front()->get_name();
 }
