@@ -20,6 +20,7 @@
 //   now_ms() → milliseconds since 1970, time_text(ms) → '2026-11-26T13:17:02.031Z'
 //   to_json(value) → text, from_json(text) → value
 //   write(fd, text) → whether all of it arrived
+//   write_file(path, text)             the file is whole or as it was
 //   cores() → the cores that runs may use here
 //   cuda() → number of devices, why there are none
 //   gpu_state(uuid) → what NVIDIA's management library says about a device, or nil, reason

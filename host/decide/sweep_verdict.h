@@ -23,7 +23,7 @@ struct FoundRows {
 
 enum class SweepVerdict {
   kKnown,       // it is what its row names
-  kDamaged,     // a row names it, and it is no checkpoint of this run: to be moved away
+  kDamaged,     // a row names it, and it is not a checkpoint of this run: to be moved away
   kUnknown,     // no row names it, and it has no manifest: whoever made it may want it
   kForeign,     // no row names it, and it is of another run: likewise
   kDropped,     // its row was dropped: to be deleted

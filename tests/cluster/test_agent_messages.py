@@ -1,6 +1,6 @@
 """An agent that knows the run's secret and sends what makes no sense: its link ends with a message, and the run lives on.
 
-Each message of an agent with fields that are missing or of another type, frames that are no message, numbers that were used
+Each message of an agent with fields that are missing or of another type, frames that are not messages, numbers that were used
 before. The agent is the test's own: openssl, and frames of host/wire/wire_frame.h.
 """
 

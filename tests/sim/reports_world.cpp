@@ -256,7 +256,7 @@ void ReportsWorld::end_early() {
     const bool is_for_all = reports.size() == 1 && reports[0].is_for_all;
     demand(is_for_all || reports.size() == made, "a report that a rank has made is not taken");
     for (const Report& report : reports) {
-      demand(report.index == index && index < below, "reports are taken out of their order");
+      demand(report.index == index && index < below, "reports become complete out of their order");
       demand(report.upload == Upload::kNone, "half a checkpoint is taken");
     }
     ++index;

@@ -28,9 +28,10 @@ class ReportsWorld : public World {
     int64_t num_reports;  // that it will make
     int64_t made = 0;
     bool has_returned = false;
-    std::set<int64_t> uploading;             // numbers of reports whose files it has to send
-    std::set<int64_t> waiting;               // that it was not answered about
-    std::map<int64_t, std::string> asking;   // for the name of a checkpoint; its own wish
+    std::set<int64_t> uploading;  // numbers of reports whose files it has to send
+    std::set<int64_t> waiting;    // that it was not answered about
+    std::map<int64_t, std::string>
+        asking;  // for the name of a checkpoint; the name that it asks for
     std::map<int64_t, std::string> folders;  // of reports that are in a folder
   };
   struct Faults {

@@ -1,7 +1,7 @@
 // tests/sim/retention_world.h: checkpoints that come with scores, simulated, around
 // host/decide/retention.h.
 //
-// Each comes with metrics, which may lack the score or have one that is no number; some wait for
+// Each comes with metrics, which may lack the score or have one that is not a number; some wait for
 // their validation, which may bring another score. After each change what is dropped is judged.
 #pragma once
 
