@@ -11,7 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rtrain;
   const int file = memfd_create("idx", MFD_CLOEXEC);
   RT_CHECK(file >= 0 && write(file, data, size) == static_cast<ssize_t>(size));
-  const int result = run_reader([&] { touch(read_idx("/proc/self/fd/" + std::to_string(file)).values); });
+  const int result =
+      run_reader([&] { touch(read_idx("/proc/self/fd/" + std::to_string(file)).values); });
   close(file);
   return result;
 }

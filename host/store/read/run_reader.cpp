@@ -177,8 +177,10 @@ Value last_report(Database& database, const std::string& run_id) {
 List RunReader::attempts(const RunRef& run) {
   // An attempt without an end is that of a live controller, or of one that was lost.
   Statement query = database_.prepare(
-      "SELECT attempt, CASE WHEN a.ended_at IS NULL AND NOT run_is_live(name) THEN lost_status(name, "
-      "run_id) ELSE a.status END, a.error, a.started_at, a.ended_at, a.heal_s FROM attempts AS a JOIN runs "
+      "SELECT attempt, CASE WHEN a.ended_at IS NULL AND NOT run_is_live(name) THEN "
+      "lost_status(name, "
+      "run_id) ELSE a.status END, a.error, a.started_at, a.ended_at, a.heal_s FROM attempts AS a "
+      "JOIN runs "
       "USING(run_id) "
       "WHERE run_id = ? ORDER BY attempt");
   query.add(run.run_id);

@@ -214,7 +214,8 @@ void JobNodes::on_node_message(int node, Value message) try {
     remote->second->receive(std::move(message));
   }
 } catch (const std::exception& e) {
-  nodes_.give_up(node, cat("host ", roster_.name(node), " has sent what makes no sense: ", e.what()));
+  nodes_.give_up(node,
+                 cat("host ", roster_.name(node), " has sent what makes no sense: ", e.what()));
 }
 
 void JobNodes::on_node_lost(int node, const std::string& reason) {
