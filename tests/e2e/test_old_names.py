@@ -151,9 +151,8 @@ def test_what_an_old_command_prints_of_a_run(rtrain, results):
         ("cache ls --dry-run", ["--dry-run is for `rtrain cache clean`"]),
         ("data pek x", ["unknown 'pek': did you mean 'peek'?"]),
         ("ls --format xml", ["--format: unknown 'xml': valid names: text, json"]),
-        ("ls --format json --json", ["--format", "--json"]),
         ("logs a -n 0", ["-n"]),
-        ("gc -n --rebuild", ["-n", "--rebuild"]),
+        ("gc -n --rebuild", ["--dry-run", "--rebuild"]),
     ],
 )
 def test_what_an_old_name_refused_it_refuses(rtrain, results, line, words):

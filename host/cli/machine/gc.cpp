@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "host/base/error.h"
 #include "host/base/text/counted.h"
 #include "host/base/text/text.h"
 #include "host/cli/parser/command.h"
@@ -74,6 +75,10 @@ void collect(const Options& options) {
 }
 
 void run_gc(const Options& options) {
+  // Also by its old name, which the help of --rebuild does not list.
+  if (options.rebuild && options.dry_run) {
+    throw Error(Code::kUsage, "--rebuild excludes --dry-run");
+  }
   if (options.rebuild) return rebuild_store(options);
   if (options.bundles) return collect_bundles(options, options.dry_run);
   collect(options);
@@ -98,7 +103,7 @@ void add_gc(Parser& parser) {
       "--rebuild", &options->rebuild,
       "write a damaged store again, from its rows and its checkpoints; nothing is removed");
   rebuild.excludes(bundles).excludes(dry_run);
-  command.old_flag("-n", &options->dry_run, "--dry-run").excludes(rebuild);
+  command.old_flag("-n", &options->dry_run, "--dry-run");
   add_listing_options(command, *options);
   command.footer(
       "Looks for what killed processes have left: files of removed runs, staged files, "
