@@ -12,8 +12,8 @@ namespace rtrain {
 // may ask for anything. Never destroyed; any thread.
 arrow::MemoryPool* memory_pool();
 
-// While one lives, what this thread takes from the pool may grow by that many bytes; the pool refuses
-// what goes beyond. One at a time in a thread.
+// While one lives, what this thread takes from the pool may grow by that many bytes; the pool
+// refuses what goes beyond. One at a time in a thread.
 class MemoryBudget {
  public:
   explicit MemoryBudget(int64_t bytes);

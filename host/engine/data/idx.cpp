@@ -110,9 +110,7 @@ class IdxFile {
     return out;
   }
 
-  [[noreturn]] void fail(std::string_view what) {
-    throw Error(Code::kArgument, std::string(what));
-  }
+  [[noreturn]] void fail(std::string_view what) { throw Error(Code::kArgument, std::string(what)); }
 
   Header read_header() {
     uint8_t magic[4];

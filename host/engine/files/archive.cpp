@@ -85,8 +85,8 @@ class ArchiveReader {
     check_version();
     const StoredZip::Record* pickle = find("data.pkl");
     if (pickle->size > kMaxPickleBytes) {
-      throw Error(Code::kArgument, cat("its record data.pkl has ", pickle->size,
-                                       " bytes: at most ", kMaxPickleBytes, " are read"));
+      throw Error(Code::kArgument, cat("its record data.pkl has ", pickle->size, " bytes: at most ",
+                                       kMaxPickleBytes, " are read"));
     }
     return unpickle(source_.text(pickle->offset, pickle->size),
                     [this](const StorageRequest& request) { return storage(request); });

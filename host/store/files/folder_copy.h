@@ -7,7 +7,8 @@
 namespace rtrain {
 
 // Copies the folder's contents into the target, made where missing; files that are there are
-// replaced, symlinks copied as links. A target that was missing appears as a whole. Throws Error(kEnvironment) naming the paths.
+// replaced, symlinks copied as links. A target that was missing appears as a whole. Throws
+// Error(kEnvironment) naming the paths.
 void copy_tree(const std::string& from, const std::string& to);
 
 // Makes the folder and its missing parents as any program of the user's does: by the umask.
