@@ -61,7 +61,7 @@ std::vector<Offer> offers_for(const CLI::Option& option, const std::string& valu
 }
 
 template <class T>
-constexpr bool is_text =
+constexpr bool kIsText =
     std::is_same_v<T, std::string> || std::is_same_v<T, std::vector<std::string>> ||
     std::is_same_v<T, std::optional<std::string>>;
 
@@ -167,7 +167,7 @@ Option Command::option(const std::string& names, OptionTarget target, const std:
   return std::visit(
       [&](auto* value) {
         CLI::Option* option = app_->add_option(names, *value, help);
-        if constexpr (!is_text<std::decay_t<decltype(*value)>>) option->type_name("N");
+        if constexpr (!kIsText<std::decay_t<decltype(*value)>>) option->type_name("N");
         return Option(option, offers_);
       },
       target);
