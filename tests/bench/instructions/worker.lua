@@ -47,4 +47,5 @@ train.TorchTrainer{
   train_loop_per_worker = train_func,
   train_loop_config = {library = '', warm = 20, calls = 15, operators = 50},
   scaling_config = train.ScalingConfig{num_workers = 2, resources_per_worker = {CPU = 1}},
+  torch_config = train.TorchConfig{timeout_s = 600},  -- callgrind takes its time where a machine is busy
 }:fit()
