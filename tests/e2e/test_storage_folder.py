@@ -98,7 +98,7 @@ def test_the_command_of_the_end_can_be_typed(rtrain):
         ["run", "--help"],
         ["--version"],
         ["doc", "train.report"],
-        ["repair"],
+        ["gc", "--rebuild"],
         ["resources"],
         ["exec", "print.lua"],
     ],

@@ -48,6 +48,7 @@ RUN_KEYS = {
 }
 SHOW_KEYS = RUN_KEYS | {
     "config",
+    "note",
     "scaling",
     "attempts",
     "checkpoints",
