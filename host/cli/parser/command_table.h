@@ -1,6 +1,5 @@
-// host/cli/parser/command_table.h: the commands with their arguments and options as plain data:
-// what
-// --help, shell completion and man pages are made of.
+// host/cli/parser/command_table.h: the commands with their arguments and options as plain data,
+// of which --help, shell completion and man pages are made.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // rtrain doc [NAME]: what a function, class or method of the library does, a guide, or what the
-// documentation has about some words. Lua
-// (rtrain.doc) finds the docstrings and guides; LibTorch is loaded only for operators.
+// documentation has about some words. Lua (rtrain.doc) finds the docstrings and guides; LibTorch is
+// loaded only for operators.
 #include <sys/ioctl.h>
 #include <unistd.h>
 

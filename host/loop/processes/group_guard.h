@@ -2,9 +2,9 @@
 // has died.
 //
 // PDEATHSIG ends a worker whose controller is gone, but not what the worker has started (see
-// descendants.h). The guard
-// waits at one end of a socket whose other end only this process holds: the kernel closes it,
-// however the process ends. A group's number stays its own while one of its processes is there.
+// descendants.h). The guard waits at one end of a socket whose other end only this process holds:
+// the kernel closes it, however the process ends. A group's number stays its own while one of its
+// processes is there.
 //
 // Belongs to the loop's thread.
 #pragma once

@@ -19,8 +19,8 @@ Value recorded_variables();
 
 // Map: version, platform, luajit, libuv, sqlite, libtorch, arrow, cuda, hostname, cores,
 // memory_bytes, available_memory_bytes, gpus, gpu_driver, gpu_reason, storage (nil with
-// storage_reason), network. Looks at
-// files and asks NVIDIA's driver; loads neither LibTorch nor Arrow.
+// storage_reason), network. Looks at files and asks NVIDIA's driver; loads neither LibTorch nor
+// Arrow.
 Value describe_environment();
 
 }  // namespace rtrain
