@@ -246,3 +246,16 @@ def test_programs_that_read_stdout_see_no_notice(rtrain, results):
     shutil.copytree(results, rtrain.storage)
     both = rtrain.popen("ls", "-q", stderr=subprocess.DEVNULL).communicate(timeout=60)[0]
     assert both in (b"b\na\n", "b\na\n")
+
+
+@pytest.mark.parametrize(
+    "words, other",
+    [
+        (["ls", "--format", "json", "--json"], "--format excludes --json"),
+        (["gc", "-n", "--rebuild"], "-n excludes --rebuild"),
+        (["export", "run", "--series", "--html"], "--series excludes --html"),
+    ],
+)
+def test_an_old_option_excludes_what_its_new_one_does(rtrain, words, other):
+    result = rtrain(*words)
+    assert result.returncode == 2 and other in result.stderr, result.stderr

@@ -75,10 +75,6 @@ void collect(const Options& options) {
 }
 
 void run_gc(const Options& options) {
-  // Also by its old name, which the help of --rebuild does not list.
-  if (options.rebuild && options.dry_run) {
-    throw Error(Code::kUsage, "--rebuild excludes --dry-run");
-  }
   if (options.rebuild) return rebuild_store(options);
   if (options.bundles) return collect_bundles(options, options.dry_run);
   collect(options);
@@ -103,7 +99,7 @@ void add_gc(Parser& parser) {
       "--rebuild", &options->rebuild,
       "write a damaged store again, from its rows and its checkpoints; nothing is removed");
   rebuild.excludes(bundles).excludes(dry_run);
-  command.old_flag("-n", &options->dry_run, "--dry-run");
+  command.old_flag("-n", &options->dry_run, "--dry-run").excludes(rebuild);
   add_listing_options(command, *options);
   command.footer(
       "Looks for what killed processes have left: files of removed runs, staged files, "

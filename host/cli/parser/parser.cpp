@@ -139,6 +139,8 @@ Option& Option::check(const std::function<std::string(const std::string&)>& mess
 
 Option& Option::excludes(const Option& other) {
   option_->excludes(other.option_);
+  // CLI11 makes it mutual, and the other one's help would list an old name.
+  if (is_hidden(*option_)) other.option_->remove_excludes(option_);
   return *this;
 }
 

@@ -238,7 +238,7 @@ void add_export(Parser& parser) {
       .flag("--logged", &options->series,
             "what train.log recorded instead; tensorboard has both, and media")
       .excludes(html);
-  command.old_flag("--series", &options->series, "--logged");
+  command.old_flag("--series", &options->series, "--logged").excludes(html);
   command.flag("--escape-formulas", &options->escape_formulas,
                "in CSV: write a ' before a text that a spreadsheet would compute (= + - @)");
   command

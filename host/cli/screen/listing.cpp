@@ -112,8 +112,10 @@ void add_listing_options(Command& command, ListingOptions& options) {
       .option("--storage", &options.storage,
               "folder or URI of the store (else $RTRAIN_STORAGE, else ~/rtrain_results)")
       .value_name("FOLDER");
-  add_json_option(command, options);
-  command.old_option("--format", &options.json, "--json=lines").one_of({"text", "json"});
+  const Option json = add_json_option(command, options);
+  command.old_option("--format", &options.json, "--json=lines")
+      .one_of({"text", "json"})
+      .excludes(json);
 }
 
 void add_wide_option(Command& command, ListingOptions& options) {
