@@ -106,6 +106,95 @@ print(require('rtrain.data.files.json_text').of{{
     assert out["total"] == pytest.approx(total, rel=1e-6)
 
 
+def dictionary_columns(rows):
+    """Columns of dictionaries, with each type of value that has one: as Arrow types and their values."""
+    words = [f"c{i % 5}" for i in range(rows)]
+
+    def encode(values, dtype):
+        return pa.array(values, dtype).dictionary_encode()
+
+    out = {
+        "word": encode(words, pa.string()),
+        "small_index": encode(words, pa.string()).cast(pa.dictionary(pa.int8(), pa.string())),
+        "ordered": pa.DictionaryArray.from_arrays(
+            pa.array([i % 3 for i in range(rows)], pa.int8()), ["low", "mid", "high"], ordered=True
+        ),
+        "absent": encode([None if i % 7 == 3 else f"c{i % 5}" for i in range(rows)], pa.string()),
+        "large": encode(words, pa.large_string()),
+        "bytes": encode([word.encode() for word in words], pa.binary()),
+        "many": encode(
+            [f"{i * 7919 % rows:040d}" for i in range(rows)], pa.string()
+        ),  # the writer gives up its dictionary
+        "int": encode([i % 5 * 7 for i in range(rows)], pa.int64()),
+        "int_absent": encode([None if i % 7 == 3 else i % 5 for i in range(rows)], pa.int16()),
+        "float": encode([i % 5 / 4 for i in range(rows)], pa.float32()),
+        "list": pa.ListArray.from_arrays(pa.array(range(rows + 1), pa.int32()), encode(words, pa.string())),
+        "struct": pa.StructArray.from_arrays([encode(words, pa.string())], ["k"]),
+        "map": pa.MapArray.from_arrays(pa.array(range(rows + 1), pa.int32()), words, encode(words, pa.string())),
+    }
+    return pa.table({"id": pa.array(range(rows)), **out})
+
+
+def test_columns_of_dictionaries_are_columns_of_their_values(rtrain):
+    """However the rows are asked for: each reading gives rows, which pyarrow's are compared with by their id."""
+    rows = 3000
+    table = dictionary_columns(rows)
+    expected = table.set_column(
+        table.column_names.index("bytes"), "bytes", table["bytes"].cast(pa.binary()).cast(pa.string())
+    ).to_pylist()
+    for row in expected:
+        row["map"] = [{"key": key, "value": value} for key, value in row["map"]]
+    path = rtrain.folder / "x.parquet"
+    pq.write_table(table, path, row_group_size=1000, dictionary_pagesize_limit=4096, data_page_size=2048)
+    assert pq.read_schema(path).field("word").type == pa.dictionary(pa.int32(), pa.string())
+    out = lua(
+        rtrain,
+        f"""
+        local text_of = require('rtrain.data.files.json_text').of
+        local context = data.DataContext.get_current()
+        local read = function() return data.read_parquet('{path}') end
+        local function tell(name, rows)
+          for _, row in ipairs(rows) do print(name, text_of(row)) end
+        end
+        tell('schema', {{read():schema().types}})
+        tell('all', read():take_all())
+        tell('take', read():take(3))
+        tell('limit', read():limit(1100):take_all())
+        tell('shuffle', read():random_shuffle{{seed = 1}}:take_all())
+        for _, shard in ipairs(read():split(3)) do tell('split', shard:take_all()) end
+        tell('columns', read():select_columns{{'id', 'absent', 'list'}}:take(5))
+        tell('filter', read():filter(function(row) return row.word == 'c3' end):take_all())
+        context.target_max_block_size = 4096
+        tell('blocks', read():take_all())
+        for batch in read():iter_batches{{batch_size = 17}} do
+          local ids, words, ints = batch.id:tolist(), batch.word, batch.int:tolist()
+          for i, id in ipairs(ids) do tell('batches', {{{{id = id, word = words[i], int = ints[i]}}}}) end
+        end
+        """,
+    )
+    found = {}
+    for line in out.splitlines():
+        name, row = line.split("\t")
+        found.setdefault(name, []).append(json.loads(row))
+    types = found.pop("schema")[0]
+    assert types[:5] == ["int64"] + ["string"] * 4 and types[-2:] == ["struct<k: string>", "map<string, string>"]
+    counts = {name: len(of) for name, of in found.items()}
+    assert counts == dict(
+        all=rows, take=3, limit=1100, shuffle=rows, split=rows, columns=5, filter=rows // 5, blocks=rows, batches=rows
+    )
+    for name, of in found.items():
+        assert len({row["id"] for row in of}) == len(of), name
+        for row in of:
+            # What is absent in an object may be left out.
+            right = {key: value for key, value in expected[row["id"]].items() if value is not None or key in row}
+            if name in ("columns", "batches"):
+                right = {key: right[key] for key in row}
+            assert row == right, name
+    shown = rtrain("peek", path, "--rows", "3", "--json")
+    assert shown.returncode == 0, shown.stderr
+    assert "c2" in shown.stdout and "high" in shown.stdout
+
+
 def test_patterns_mean_what_they_mean_in_python(rtrain):
     random = np.random.default_rng(3)
     pieces = [

@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "host/arrow/readers/input.h"
+#include "host/arrow/readers/stored_schema.h"
 #include "host/arrow/types/memory.h"
 #include "host/arrow/types/plain_columns.h"
 #include "host/arrow/types/status.h"
@@ -90,6 +91,7 @@ ParquetReader::ParquetReader(std::string path) : path_(std::move(path)) {
     auto file = parquet::ParquetFileReader::Open(file_, file_properties(0, 1));
     metadata_ = file->metadata();
     check_metadata();
+    read_dictionaries_as_values(*metadata_);
     const auto reader = arrow_reader(std::move(file), 1, task);
     check(reader->GetSchema(&schema_), task);
     for (const auto& field : reader->manifest().schema_fields) {
