@@ -24,6 +24,7 @@ import pytest
 
 # In all that a test starts and in Python's torch: threads that wait for each other are slow next to other tests.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # where a test asks for more of them
 
 # What started the tests may ignore signals (nohup, a job in the background of a shell): rtrain would, too. Python itself
 # ignores SIGPIPE and SIGXFSZ, and Popen puts them back.
