@@ -148,7 +148,7 @@ def test_of_two_hosts_that_do_not_reach_each_other_one_is_evicted(rtrain, job, h
 
 # fault: an endless loop in the script
 def test_an_endless_loop_evicts_nobody(rtrain, job):
-    rtrain.env["RTRAIN_BUSY_THRESHOLD_S"] = "1"
+    rtrain.env.update(RTRAIN_HANG_THRESHOLD_S="1", RTRAIN_BUSY_THRESHOLD_S="1")
     loop = "while context:get_world_rank() == 1 do end\n    torch.distributed.all_reduce(torch.ones(1))"
     running = start(rtrain, job, loop)
     for process in running.processes:

@@ -147,8 +147,8 @@ def test_a_worker_elsewhere_that_is_killed_goes_on_from_the_store(rtrain, job, s
 
 
 def test_a_host_that_does_not_reach_the_store_is_named(rtrain, job, store, hosts):
-    nowhere = {"AWS_ENDPOINT_URL": f"http://{hosts.switch.address}:9", "RTRAIN_JOIN_TIMEOUT_S": "30"}
-    rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = "30"
+    nowhere = {"AWS_ENDPOINT_URL": f"http://{hosts.switch.address}:9", "RTRAIN_STORE_PATIENCE_S": "1"}
+    rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = "15"
     running = job("run", rtrain.script(SCRIPT), env_of={1: nowhere})
     results = running.wait()
     assert [result.returncode for result in results] == [4, 4], [result.stderr for result in results]

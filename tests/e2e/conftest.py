@@ -54,7 +54,8 @@ def script_module(name):
     return module
 
 
-# Reports for ever, one epoch after the other, and waits for the other ranks in between.
+# Reports for ever, one epoch after the other, and waits for the other ranks in between. It makes no checkpoint that a stop
+# could wait for.
 ENDLESS = """
 local torch = require 'torch'
 local train = require 'rtrain'
@@ -67,7 +68,7 @@ train.TorchTrainer{
     end
   end,
   scaling_config = train.ScalingConfig{num_workers = 2},
-  run_config = train.RunConfig{name = 'endless'},
+  run_config = train.RunConfig{name = 'endless', failure_config = train.FailureConfig{preemption_grace_s = 0.5}},
 }:fit()
 """
 

@@ -500,6 +500,7 @@ FROM_ANOTHER_DISK = """os.execute('mkdir -p mine')
 @pytest.mark.parametrize("save", [FROM_THE_STORAGE, FROM_ANOTHER_DISK], ids=["tempdir", "copied"])
 def test_a_disk_too_small_for_the_checkpoint(rtrain, small_disk, save):
     disk = small_disk("4m")
+    rtrain.env["RTRAIN_STORE_PATIENCE_S"] = "1"
     result = rtrain.run(CHECKPOINT_OF_8_MB.replace("@SAVE@", save), "--storage", disk)
     assert result.returncode == 4, result.stderr
     # Whichever finds the full disk first: the worker with its file, or the controller with its database.
