@@ -9,7 +9,7 @@ from test_examples import example, with_images
 
 class FashionMnist:
     def __init__(self, rtrain):
-        self.rtrain = with_images(rtrain, 512, 200)
+        self.rtrain = with_images(rtrain, 192, 40)
         text = pathlib.Path(example("fashion_mnist")).read_text()
         trainer = "train.TorchTrainer {"
         assert text.count(trainer) == 1

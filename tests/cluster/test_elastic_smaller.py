@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from conftest import wait_until
+from conftest import ALL, wait_until
 from test_heal import ends, statuses
 from test_heal_smaller import end_of_reference, reference, seen, smaller
 
@@ -62,11 +62,15 @@ def workers(rtrain):
     return [[(worker["host"], worker["pid"]) for worker in attempt["workers"]] for attempt in attempts]
 
 
-@pytest.mark.parametrize("wait", [WAIT, WAIT_FOR_OTHERS], ids=["computing", "waiting"])
-@pytest.mark.parametrize(
-    "torch", ["", "torch_config = train.TorchConfig {backend = 'gloo'},"], ids=["hierarchy", "gloo"]
-)
-def test_the_others_go_on_without_a_lost_host(rtrain, job, torch, wait):
+WAITS = {"computing": WAIT, "waiting": WAIT_FOR_OTHERS}
+BACKENDS = {"hierarchy": "", "gloo": "torch_config = train.TorchConfig {backend = 'gloo'},"}
+ALL_LOSSES = [(backend, wait) for backend in BACKENDS for wait in WAITS]
+LOSSES = ALL_LOSSES if ALL else [("hierarchy", "computing"), ("gloo", "waiting")]
+
+
+@pytest.mark.parametrize("backend, wait", LOSSES)
+def test_the_others_go_on_without_a_lost_host(rtrain, job, backend, wait):
+    torch, wait = BACKENDS[backend], WAITS[wait]
     path = rtrain.script(reference(4, torch), "reference.lua")
     calm = job("run", path, env={"SLURM_CPUS_ON_NODE": "2"}).wait()
     assert [each.returncode for each in calm] == [0, 0], calm[0].stderr

@@ -33,6 +33,15 @@ for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
+# scripts/test --nightly: also what is no news after each change, of which each change has a sample.
+ALL = os.environ.get("RTRAIN_TEST_ALL") == "1"
+
+
+def sample(*cases):
+    """For parametrize, of cases that take the same way: the last one, and all of them by night."""
+    return cases if ALL else cases[-1:]
+
+
 RTRAIN = os.path.abspath(os.environ.get("RTRAIN", "build/rtrain"))
 SOURCE = pathlib.Path(os.environ.get("RTRAIN_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(SOURCE / "tests" / "faults"))

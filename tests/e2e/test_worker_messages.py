@@ -2,13 +2,12 @@
 them, with fields that are missing, of another type, out of range and deeply nested, and frames without a message."""
 
 import itertools
-import os
 import re
 import struct
 
 import pytest
 
-from conftest import SOURCE
+from conftest import ALL, SOURCE
 
 # Sends the frames of the file `frames` one after the other over its channel. Who is killed for one begins with the next.
 SENDER = """
@@ -40,7 +39,6 @@ train.DataParallelTrainer {
 
 HEADER = SOURCE / "host/loop/messages/to_controller.h"
 MOST = 2**63 - 1
-ALL = os.environ.get("RTRAIN_TEST_MESSAGES") == "all"
 VALUES = [None, True, -1, MOST, 1e300, "x", b"\xff", [], {}, [0] * 3000, {"a": {"a": [[{}]]}}]
 
 
@@ -127,7 +125,7 @@ def plausible(field):
     return OTHERS.get(field, "x" if field in TEXTS else 1)
 
 
-# Of each field one wrong value, of the next field the next one; all of them with RTRAIN_TEST_MESSAGES=all.
+# Of each field one wrong value, of the next field the next one; all of them by night.
 turns = itertools.cycle(VALUES)
 
 

@@ -3,12 +3,11 @@
 The store, checkpoints and logs of a run are in test_fault_storage.py and test_fault_sweep.py.
 """
 
-import os
 import shutil
 
 import pytest
 
-from conftest import Rtrain, leftovers
+from conftest import ALL, Rtrain, leftovers
 
 TRAINED = """
 local torch, train = require 'torch', require 'rtrain'
@@ -26,9 +25,8 @@ train.TorchTrainer {
 }:fit()
 """
 
-# What fails: by day one of them for each writer, all of them with RTRAIN_TEST_WRITES=all.
+# What fails: by day one of them for each writer, all of them by night.
 CALLS = ["write|pwrite|copy_file_range", "rename", "fsync|fdatasync"]
-ALL = os.environ.get("RTRAIN_TEST_WRITES") == "all"
 
 LUA = {
     "x.pt": "torch.save({x = torch.zeros(5000)}, path)",
