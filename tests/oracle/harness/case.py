@@ -57,6 +57,7 @@ class Case:
         self.says = options.pop("says", None)  # the case fails: parts of rtrain's message
         self.shape_only = options.pop("shape_only", False)  # answers that no two builds share: shape and dtype count
         self.may_be_same = options.pop("same", True)
+        self.is_long = options.pop("is_long", False)  # of Python's answer: generate.py --check asks for it by night
         self.fields = options
         self.tensors = []
         for t in tensors_of(list(args) + [kwargs]):
