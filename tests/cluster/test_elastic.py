@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from conftest import RTRAIN, wait_until
+from conftest import ALL, RTRAIN, wait_until
 from test_heal import LOSE, SAVE, attempts, ends, statuses, training
 
 KILLS = pathlib.Path(__file__).resolve().parent.parent / "random_kills" / "elastic.py"
@@ -26,10 +26,17 @@ def run(rtrain, job, *args, **options):
     return first
 
 
+CALM = {}
+
+
 def calm(rtrain, job, **options):
-    found = ends(run(rtrain, job, "--name", "calm", **options))
-    assert len(found) == options.get("workers", 4)
-    return found
+    """How such a run ends that loses nobody: always the same."""
+    key = tuple(sorted(options.items()))
+    if key not in CALM:
+        found = ends(run(rtrain, job, "--name", "calm", **options))
+        assert len(found) == options.get("workers", 4)
+        CALM[key] = found
+    return CALM[key]
 
 
 def pids(rtrain, attempt):
@@ -70,7 +77,7 @@ def test_the_only_rank_of_a_host_is_replaced(rtrain, job):
 
 
 def test_workers_killed_at_random_moments_leave_the_bits_alone(hosts, tmp_path):
-    command = [sys.executable, KILLS, "--kills", "12", "--hosts", "2"]
+    command = [sys.executable, KILLS, "--kills", "12" if ALL else "4", "--hosts", "2"]
     result = subprocess.run(
         command,
         env={**os.environ, "RTRAIN": str(RTRAIN), "TMPDIR": str(tmp_path)},

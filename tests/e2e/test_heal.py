@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from conftest import RTRAIN, wait_until
+from conftest import ALL, RTRAIN, wait_until
 
 KILLS = pathlib.Path(__file__).resolve().parent.parent / "random_kills" / "elastic.py"
 
@@ -84,11 +84,15 @@ def ends(result):
     return sorted(re.findall(r"\[rank (\d)\] END (.*)", result.stdout + result.stderr))
 
 
+CALM = []
+
+
 def calm(rtrain):
-    result = rtrain.run_ok(training(), "--name", "calm")
-    found = ends(result)
-    assert len(found) == 2
-    return found
+    """How a run ends that loses nobody: always the same."""
+    if not CALM:
+        CALM.extend(ends(rtrain.run_ok(training(), "--name", "calm")))
+        assert len(CALM) == 2
+    return CALM
 
 
 def attempts(rtrain, name="healed"):
@@ -105,7 +109,7 @@ def statuses(rtrain, name="healed"):
 
 def test_workers_killed_at_random_moments_leave_the_bits_alone(tmp_path):
     result = subprocess.run(
-        [sys.executable, KILLS, "--kills", "15"],
+        [sys.executable, KILLS, "--kills", "15" if ALL else "5"],
         env={**os.environ, "RTRAIN": str(RTRAIN), "TMPDIR": str(tmp_path)},
         capture_output=True,
         text=True,

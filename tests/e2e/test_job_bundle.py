@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import refused
+from conftest import ALL, Rtrain, refused
 
 TRAIN = """
     local model = require 'parts.model'
@@ -28,10 +28,8 @@ TRAIN = """
 """
 
 
-@pytest.fixture
-def project(rtrain):
+def make_project(folder):
     """A folder with a script, a module that requires another one, and data."""
-    folder = rtrain.folder / "project"
     for name, text in {
         "train.lua": TRAIN,
         "parts/model/init.lua": "return {scale = require('numbers').three}",
@@ -39,6 +37,8 @@ def project(rtrain):
         "unused.lua": "error 'nobody requires it'",
         "data/deep/words.txt": "a few words",
         "data/empty": "",
+        "data/  two blanks ": "here",
+        "data/\ttab": "here",
         "other.txt": "not asked for",
     }.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -47,38 +47,62 @@ def project(rtrain):
 
 
 @pytest.fixture
-def job(rtrain, project):
-    """The bundle, made from elsewhere and moved away from the script, and what --json says of it."""
+def project(rtrain):
+    return make_project(rtrain.folder / "project")
+
+
+@pytest.fixture(scope="module")
+def bundled(tmp_path_factory):
+    """The bundle of a project that is gone, and what --json says of it: it takes a while to make."""
+    rtrain = Rtrain(tmp_path_factory.mktemp("bundled"))
+    project = make_project(rtrain.folder / "project")
     made = rtrain.json("bundle", project / "train.lua", project / "data", "-o", rtrain.folder / "job.run")
+    shutil.rmtree(project)
+    shutil.rmtree(rtrain.runtime)
+    return rtrain.folder / "job.run", made
+
+
+@pytest.fixture
+def job(rtrain, bundled):
+    """The bundle, at another place than where it was made, and what --json says of it."""
     moved = rtrain.folder / "elsewhere" / "moved.run"
     moved.parent.mkdir()
-    shutil.move(rtrain.folder / "job.run", moved)
-    shutil.rmtree(project)
+    os.link(bundled[0], moved)
     libtorch = rtrain.json("env")["libtorch"]["path"]
     env = {**rtrain.env, "XDG_CACHE_HOME": str(rtrain.folder / "cache"), "RTRAIN_LIBTORCH": libtorch}
 
     def run(*args):
         return subprocess.run([moved, *args], cwd=moved.parent, env=env, capture_output=True, text=True, timeout=120)
 
-    return run, made
+    return run, bundled[1]
+
+
+def unpacked(rtrain, name):
+    """A file of the job, as the bundle has unpacked it."""
+    (found,) = (rtrain.folder / "cache" / "rtrain" / "bundles").glob("*/job/" + name)
+    return found.read_text()
 
 
 def test_it_trains_where_the_script_is_not(rtrain, job):
     run, made = job
-    assert made["files"] == ["train.lua", "parts/model/init.lua", "numbers.lua", "data/deep/words.txt", "data/empty"]
+    names = ["data/\ttab", "data/  two blanks ", "data/deep/words.txt", "data/empty"]
+    assert made["files"] == ["train.lua", "parts/model/init.lua", "numbers.lua", *names]
     assert made["libtorch"] is False
     result = run("--num-workers", "1", "--set", "factor=5", "--", "made-here")
     assert result.returncode == 0, result.stderr
     assert (rtrain.folder / "elsewhere" / "made-here").exists(), "the current folder is the caller's"
     (row,) = json.loads(run("--rtrain", "metrics", "job", "--json").stdout)
     assert row["metrics"]["words"] == 11 and row["metrics"]["scale"] == 15
+    assert unpacked(rtrain, "data/  two blanks ") == unpacked(rtrain, "data/\ttab") == "here"
 
 
-def test_the_same_files_give_the_same_bytes(rtrain, project):
-    for name in ("one", "two"):
-        assert rtrain("bundle", project / "train.lua", "-o", name).returncode == 0
-    assert (rtrain.folder / "one").read_bytes() == (rtrain.folder / "two").read_bytes()
-    assert os.access(rtrain.folder / "one", os.X_OK)
+def test_the_same_files_give_the_same_bytes_and_are_named(rtrain, project, bundled):
+    result = rtrain("bundle", project / "train.lua", project / "data", "-o", "again.run")
+    assert result.returncode == 0, result.stderr
+    assert (rtrain.folder / "again.run").read_bytes() == bundled[0].read_bytes()
+    assert os.access(rtrain.folder / "again.run", os.X_OK)
+    assert "  parts/model/init.lua" in result.stdout.splitlines()
+    assert "without LibTorch: a machine that runs it needs version 2." in result.stdout
 
 
 def test_a_script_alone_is_a_job_too(rtrain):
@@ -91,31 +115,13 @@ def test_a_script_alone_is_a_job_too(rtrain):
     assert result.stdout == "alone\n", result.stderr
 
 
-def test_names_with_blanks_arrive_and_line_breaks_are_refused(rtrain, project):
-    (project / "data" / "  two blanks ").write_text("here")
-    (project / "data" / "\ttab").write_text("here")
-    made = rtrain.json("bundle", project / "train.lua", project / "data", "-o", "job.run")
-    assert {"data/  two blanks ", "data/\ttab"} < set(made["files"])
-    env = {**rtrain.env, "XDG_CACHE_HOME": str(rtrain.folder / "cache")}
-    assert (
-        subprocess.run([rtrain.folder / "job.run", "--rtrain", "--version"], env=env, capture_output=True).returncode
-        == 0
-    )
-    for name in ("  two blanks ", "\ttab"):
-        (unpacked,) = (rtrain.folder / "cache" / "rtrain" / "bundles").glob("*/job/data/" + name)
-        assert unpacked.read_text() == "here"
+def test_a_line_break_in_a_name_is_refused(rtrain, project):
     (project / "data" / "a\nb").write_text("")
     refused(
         rtrain("bundle", project / "train.lua", project / "data", "-o", "again.run"),
         r"data/a\x0ab has a line break in its name",
     )
     assert not (rtrain.folder / "again.run").exists()
-
-
-def test_its_lines_name_the_files_and_what_is_missing(rtrain, project):
-    result = rtrain("bundle", project / "train.lua", "-o", "job.run")
-    assert "  parts/model/init.lua" in result.stdout.splitlines()
-    assert "without LibTorch: a machine that runs it needs version 2." in result.stdout
 
 
 def test_data_that_the_script_would_not_find_are_refused(rtrain, project):
@@ -129,6 +135,35 @@ def test_data_that_the_script_would_not_find_are_refused(rtrain, project):
     assert not (rtrain.folder / "job.run").exists()
 
 
+PACKED = "*[0-9a-f]/bin/lib/torch/lib"
+
+
+def test_with_libtorch_its_libraries_are_in_it(rtrain, project):
+    """Of a LibTorch and an Arrow whose libraries are short texts."""
+    installed = pathlib.Path(rtrain.json("env")["libtorch"]["path"])
+    libraries = {name: f"in place of {name}" for name in ("libtorch_cpu.so", "libc10.so", "libgomp.so.1")}
+    lib = rtrain.folder / "torch" / "lib"
+    lib.mkdir(parents=True)
+    shutil.copy(installed.parent / "version.py", lib.parent)
+    for name, text in {**libraries, "libtorch_cuda.so": "of the other half"}.items():
+        (lib / name).write_text(text)
+    of_arrow = {f"lib{name}.so.2600": f"in place of {name}" for name in ("arrow", "parquet", "arrow_s3")}
+    (rtrain.folder / "pyarrow").mkdir()
+    for name, text in of_arrow.items():
+        (rtrain.folder / "pyarrow" / name).write_text(text)
+    rtrain.env.update(RTRAIN_LIBTORCH=str(lib), RTRAIN_ARROW=str(rtrain.folder / "pyarrow"))
+    made = rtrain.json("bundle", project / "train.lua", "-o", "job.run", "--with-libtorch")
+    assert made["libtorch"] is True
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(rtrain.folder), "XDG_CACHE_HOME": str(rtrain.folder / "cache")}
+    shown = subprocess.run([rtrain.folder / "job.run", "--rtrain", "--version"], env=env, capture_output=True)
+    assert shown.returncode == 0, shown.stderr
+    (packed,) = (rtrain.folder / "cache" / "rtrain" / "bundles").glob(PACKED)
+    assert {path.name: path.read_text() for path in packed.iterdir()} == libraries
+    assert {path.name: path.read_text() for path in (packed / "../../pyarrow").iterdir()} == of_arrow
+    assert (packed / "../version.py").read_bytes() == (installed / "../version.py").read_bytes()
+
+
+@pytest.mark.skipif(not ALL, reason="packing LibTorch itself takes half a minute: scripts/test --nightly")
 def test_with_libtorch_it_needs_nothing_of_the_machine(rtrain, project):
     assert rtrain("bundle", project / "train.lua", project / "data", "-o", "job.run", "--with-libtorch").returncode == 0
     env = {"PATH": "/usr/bin:/bin", "HOME": str(rtrain.folder), "XDG_CACHE_HOME": str(rtrain.folder / "cache")}
@@ -136,7 +171,7 @@ def test_with_libtorch_it_needs_nothing_of_the_machine(rtrain, project):
         [rtrain.folder / "job.run", "--rtrain", "env", "--json"], env=env, capture_output=True, text=True
     )
     libtorch = json.loads(shown.stdout)["libtorch"]
-    packed = pathlib.Path(*(rtrain.folder / "cache" / "rtrain" / "bundles").glob("*[0-9a-f]/bin/lib/torch/lib"))
+    packed = pathlib.Path(*(rtrain.folder / "cache" / "rtrain" / "bundles").glob(PACKED))
     assert libtorch["found"] and (packed / "libtorch_cpu.so").exists()
     env["RTRAIN_LIBTORCH"] = str(packed)
     done = subprocess.run(

@@ -2,9 +2,12 @@
 
 import json
 import os
+import shutil
 import signal
 
-from conftest import wait_until
+import pytest
+
+from conftest import Rtrain, wait_until
 
 # A weight grows by the rate at each step; who has made it grow is in `by`. One trial at a time: they take turns, always alike.
 POPULATION = """
@@ -68,10 +71,18 @@ def exploits(rtrain, name):
     ]
 
 
-def test_a_bad_trial_takes_a_good_ones_weights_and_another_configuration(rtrain):
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory):
+    """A sweep that nothing happens to: where it ran, its outcome and its exploits."""
+    rtrain = Rtrain(tmp_path_factory.mktemp("calm"))
     result = rtrain("run", script_of(rtrain, "calm"))
     assert result.returncode == 0, result.stderr
-    found = exploits(rtrain, "calm")
+    yield rtrain, result, exploits(rtrain, "calm")
+    shutil.rmtree(rtrain.runtime)
+
+
+def test_a_bad_trial_takes_a_good_ones_weights_and_another_configuration(calm):
+    rtrain, result, found = calm
     assert found and {donor for _, donor, _ in found} <= {2, 3} and {number for number, _, _ in found} <= {0, 1, 2}
     number, donor, config = found[0]
     rates = {1, 2, 50, 100}
@@ -91,8 +102,7 @@ def test_a_bad_trial_takes_a_good_ones_weights_and_another_configuration(rtrain)
 
 
 # fault: SIGKILL of a sweep with population based training
-def test_a_killed_sweep_goes_on_to_the_same_decisions(rtrain):
-    calm = rtrain("run", script_of(rtrain, "calm"))
+def test_a_killed_sweep_goes_on_to_the_same_decisions(rtrain, calm):
     script = script_of(rtrain, "killed", f"'{rtrain.folder}'")
     running = rtrain.start("run", script)
     wait_until(lambda: (rtrain.folder / "waits").exists())
@@ -103,8 +113,8 @@ def test_a_killed_sweep_goes_on_to_the_same_decisions(rtrain):
     (rtrain.folder / "go").touch()
     result = rtrain("run", script, "--resume", "auto")
     assert result.returncode == 0, result.stderr
-    assert exploits(rtrain, "killed") == exploits(rtrain, "calm")
-    assert result.stdout == calm.stdout
+    assert exploits(rtrain, "killed") == calm[2]
+    assert result.stdout == calm[1].stdout
 
 
 def test_ranks_of_a_trial_go_on_together(rtrain):
