@@ -33,7 +33,7 @@ for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
-# scripts/test --nightly: also what is no news after each change, of which each change has a sample.
+# Set by scripts/test --nightly: all cases of which a change has a sample.
 ALL = os.environ.get("RTRAIN_TEST_ALL") == "1"
 
 
