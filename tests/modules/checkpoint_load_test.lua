@@ -45,7 +45,7 @@ function TestCheckpointLoad.test_of_several_one_is_named()
   lu.assertEquals(loaded(files, {file = 'optimizer.pt'}).epoch, 2)
   lu.assertStrContains(problem(files), 'say {file = …}: model.pt, optimizer.pt')
   lu.assertStrContains(problem(files, {file = 'modle.pt'}), "no file 'modle.pt', the checkpoint has model.pt, optimizer.pt")
-  lu.assertStrContains(problem({['notes.txt'] = 'x'}), 'no file of tensors (.pt, .pth, .safetensors) among notes.txt')
+  lu.assertStrContains(problem({['notes.txt'] = 'x'}), 'no file of tensors (.pt, .pth, .safetensors): it has notes.txt')
   lu.assertStrContains(problem({['notes.txt'] = 'x'}, {file = 'notes.txt'}), 'notes.txt is none of .pt')
   lu.assertStrContains(problem(files, {fil = 'model.pt'}), "did you mean 'file'")
 end

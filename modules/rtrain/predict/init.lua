@@ -39,6 +39,10 @@ local function open_data(path, format)
   local kind = files.kind(files.absolute(path))
   if not kind then raise('%s: there is no such file or folder%s', path, files.looked_in(path)) end
   format = format or (kind == 'folder' and format_of_folder(path) or formats.of(path))
+  if not READERS[format] and kind == 'folder' then
+    raise('%s: no file in the folder has a name that says what it is: say --as, one of parquet, csv, json, idx, numpy, image, '
+      .. 'text', path)
+  end
   if not READERS[format] then
     raise('cannot tell from its name what %s is: say --as, one of parquet, csv, json, idx, numpy, image, text', path)
   end
@@ -75,7 +79,10 @@ local function load_weights(model, request)
   local value = tensor_file.load(request.folder .. '/' .. file, {map_location = 'cpu', mmap = true})
   local part = state_part.choose(value, request.part, file, raise)
   if type(part) ~= 'table' then raise('%s is not a state dict: name the part of %s that is, --part', tostring(part), file) end
-  model:load_state_dict(named_as(model, part))
+  local ok, err = xpcall(model.load_state_dict, errors.wrap, model, named_as(model, part))
+  if ok then return end
+  err.message = ('cannot load %s/%s: %s'):format(request.folder, file, err.message)
+  error(err, 0)
 end
 
 local function dtype_of(model)
@@ -108,12 +115,30 @@ local function kept_columns(batch, request, columns)
   return out
 end
 
+-- Of the columns of a wide table.
+local MOST_NAMES = 8
+
+-- 'rows 0 to 255 of test.parquet, which has the columns x, y and 3 more'
+local function place_of(batch, first_row, request)
+  local names = ordered.names_of(batch)
+  local more = #names > MOST_NAMES and (' and %d more'):format(#names - MOST_NAMES) or ''
+  return ('rows %d to %d of %s, which has the column%s %s%s'):format(first_row, first_row + rows_of(batch) - 1, request.data,
+    #names == 1 and '' or 's', table.concat(names, ', ', 1, math.min(MOST_NAMES, #names)), more)
+end
+
+-- What the model says about a batch; an error tells which rows they are.
+local function predicted(batch, first_row, request, fn)
+  local ok, columns = xpcall(fn, errors.wrap, batch)
+  if ok then return columns end
+  columns.message = ('%s\n(%s)'):format(columns.message, place_of(batch, first_row, request))
+  error(columns, 0)
+end
+
 -- Every batch through fn, and into the output; how many rows there were.
 local function each_batch(dataset, request, output, fn)
   local rows = 0
   for batch in dataset:iter_batches{batch_size = request.batch_size} do
-    local columns = fn(batch)
-    output:write(kept_columns(batch, request, columns))
+    output:write(kept_columns(batch, request, predicted(batch, rows, request, fn)))
     rows = rows + rows_of(batch)
   end
   return rows
@@ -189,6 +214,11 @@ function predict.run(request)
         rows.message, transform)
     end
     error(rows, 0)
+  end
+  if rows == 0 and not output:can_be_empty() then
+    output:abort()
+    raise('%s has no rows, and without one the columns of %s are not known: JSON lines can be empty', request.data,
+      request.output)
   end
   output:close()
   return {rows = rows, model = model, device = device, output = request.output, transform = transform}

@@ -87,7 +87,7 @@ function Output:init(path, format)
   format = format or path and formats.of(path) or 'json'
   if not WRITERS[format] then raise('-o %s: predictions are written as JSON lines, CSV or Parquet, say --format', path) end
   if not path and format ~= 'json' then raise('--format %s needs a file, -o PATH', format) end
-  self._path = path
+  self._path, self._format = path, format
   self._writer, self._convert = WRITERS[format](path)
 end
 
@@ -96,6 +96,9 @@ end
 function Output:write(columns)
   self._writer:write(self._convert(Block.from_batch(columns, nil, {default_dtype = 'number'})))
 end
+
+---@return boolean can_be_empty whether it can be complete without a row
+function Output:can_be_empty() return self._format == 'json' end
 
 ---Completes the file.
 function Output:close()

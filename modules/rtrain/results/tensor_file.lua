@@ -39,7 +39,8 @@ function tensor_file.choose(files, wanted, raise, option)
   end
   if #found == 1 then return found[1] end
   if #found == 0 then
-    raise('no file of tensors (.pt, .pth, .safetensors) among %s', #files > 0 and table.concat(files, ', ') or 'none')
+    raise('the checkpoint has no file of tensors (.pt, .pth, .safetensors): it %s',
+      #files > 0 and 'has ' .. table.concat(files, ', ') or 'is empty')
   end
   raise('several files may be meant, say %s: %s', option, table.concat(found, ', '))
 end

@@ -233,6 +233,12 @@ function Module:load_state_dict(...)
   -- A state_dict with string keys alone would pass for keywords.
   local options = select('#', ...) > 1 and load_signature:bind('', select(2, ...)) or {strict = true, assign = false}
   local keys = ordered.keys_of(first)
+  for _, key in ipairs(keys) do
+    if type(key) ~= 'string' then
+      errors.raise('argument', ('load_state_dict: expected a state_dict, whose keys are names, got a %s with the key %s')
+        :format(#first > 0 and 'list' or 'table', tostring(key)))
+    end
+  end
   local load = {state = copy_of(first, keys), missing = {}, unexpected = {}, problems = {}, plan = {}, hooked = {}}
   plan_module(load, self, '', keys)
   raise_incompatible(self, load, options.strict and #load.hooked == 0)
