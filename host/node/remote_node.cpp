@@ -1,6 +1,7 @@
 #include "host/node/remote_node.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "host/base/clock.h"
@@ -8,6 +9,21 @@
 #include "host/store/series/series_store.h"
 
 namespace rtrain {
+namespace {
+
+void check_finite(double number, std::string_view what) {
+  if (!std::isfinite(number)) throw Error(Code::kArgument, cat(what, " is ", number));
+}
+
+void check_times(const RankFacts& facts) {
+  check_finite(facts.cpu_s, "cpu");
+  check_finite(facts.beat_s, "beat");
+  if (facts.wait) check_finite(facts.wait->since_s, "since");
+  if (facts.device) check_finite(facts.device->since_s, "since");
+  for (const CollectiveFacts& call : facts.calls) check_finite(call.time_s, "time");
+}
+
+}  // namespace
 
 RemoteNode::RemoteNode(NodeOrder order, Send send, NodeDelegate& delegate)
     : order_(std::move(order)),
@@ -130,6 +146,14 @@ void RemoteNode::receive(Value message) { kRoutes.deliver(*this, std::move(messa
 
 // The offset stays what it is for the attempt: times of one wait are compared with each other.
 void RemoteNode::on_spawned(const message::Spawned& spawned) {
+  check_finite(spawned.now_s, "now");
+  if (spawned.worker.pid < 0 || spawned.worker.threads < 0) {
+    throw Error(Code::kArgument, cat("rank ", spawned.rank, " is process ", spawned.worker.pid,
+                                     " with ", spawned.worker.threads, " threads"));
+  }
+  if (at(spawned.rank).is_spawned) {
+    throw Error(Code::kArgument, cat("rank ", spawned.rank, " was started before"));
+  }
   if (!has_clock_) clock_offset_s_ = monotonic_s() - spawned.now_s;
   has_clock_ = true;
   at(spawned.rank).is_spawned = true;
@@ -173,6 +197,11 @@ void RemoteNode::lose(const std::string& reason) {
 }
 
 void RemoteNode::on_facts(message::NodeFacts facts) {
+  if (facts.copied_bytes < 0) {
+    throw Error(Code::kArgument, cat(facts.copied_bytes, " bytes copied"));
+  }
+  check_finite(facts.now_s, "now");
+  for (const RankFacts& rank : facts.ranks) check_times(rank);
   if (facts.ranks.size() != ranks_.size()) {
     throw Error(Code::kArgument,
                 cat("facts of ", facts.ranks.size(), " ranks, the node has ", ranks_.size()));

@@ -14,6 +14,8 @@ import struct
 import subprocess
 import threading
 
+import pytest
+
 from conftest import ALL, e2e, wait_until
 from faulted_run import Run, reporting
 from test_port import derived_key
@@ -90,7 +92,8 @@ class Agent:
 
     names = itertools.count(1)
 
-    def __init__(self, host, contact, build, about=None):
+    def __init__(self, host, contact, build, about=None, gets_workers=False):
+        self.gets_workers = gets_workers
         identity = f"rtrain1/agent/{contact['start']}"
         self.process = subprocess.Popen(
             host.command(
@@ -109,7 +112,7 @@ class Agent:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        self.sent, self.attempt, self.is_over = 0, None, False
+        self.sent, self.attempt, self.first_rank, self.is_over = 0, None, None, False
         self.pongs, self.refusal, self.has_workers = queue.Queue(), None, threading.Event()
         if about is None:
             about = pack(
@@ -188,6 +191,8 @@ class Agent:
                 self.refusal = payload.decode()
             if kind == b"q":
                 self.pongs.put(number)
+            if kind == b"p":
+                self.write(wire_frame(b"q", number))
             if kind == b"d":
                 self.write(wire_frame(b"a", number))
                 self._answer(unpack(payload)[0])
@@ -197,10 +202,12 @@ class Agent:
         kind = message[b"type"]
         if kind == b"check_folder":
             self.send(pack({"type": "folder_seen", "path": message[b"path"], "problem": ""}))
+        if kind == b"check_host" and self.gets_workers:
+            self.send(pack({"type": "host_checked", "port": 0, "results": []}))
         if kind == b"ask_spool":
             self.send(pack({"type": "spool_end", "problem": ""}))
         if kind == b"start_workers":
-            self.attempt = message[b"attempt"]
+            self.attempt, self.first_rank = message[b"attempt"], message[b"first_rank"]
             self.has_workers.set()
 
 
@@ -270,8 +277,8 @@ UNKNOWN = [pack({"type": "no such message"}), pack({"type": "start_workers"}), p
 
 
 class Attack:
-    def __init__(self, run, host):
-        self.run, self.host = run, host
+    def __init__(self, run, host, gets_workers=False):
+        self.run, self.host, self.gets_workers = run, host, gets_workers
         wait_until(run.job.rendezvous.exists, message="the rendezvous file")
         self.contact = json.loads(run.job.rendezvous.read_text())
         stranger = Agent(host, self.contact, "none")
@@ -280,24 +287,24 @@ class Attack:
         stranger.end()
         self.agent, self.ended = None, 0
 
-    def agent_with(self, has_workers):
+    def connected(self):
         if self.agent is None or self.agent.is_over:
             if self.agent:
                 self.agent.end()
-            self.agent = Agent(self.host, self.contact, self.build)
+            self.agent = Agent(self.host, self.contact, self.build, gets_workers=self.gets_workers)
             wait_until(lambda: self.agent.refusal or self.agent.is_over or self.agent.is_heard(), message="a welcome")
-            assert not self.agent.refusal and not self.agent.is_over, self.agent.refusal
-        if has_workers:
+            assert not self.agent.refusal and not self.agent.is_over, (self.agent.refusal, self.run.said())
+        if self.gets_workers:
             wait_until(
                 lambda: self.agent.is_over or self.agent.has_workers.is_set(), message="an order to start workers"
             )
         return self.agent
 
-    def send(self, payload, has_workers=False):
+    def send(self, payload):
         """Whether the link outlives it."""
-        agent = self.agent_with(has_workers)
+        agent = self.connected()
         before = self.run.stderr.count("makes no sense")
-        agent.send(payload(agent) if callable(payload) else payload)
+        agent.send(payload)
         if agent.is_heard():
             return True
         wait_until(lambda: self.run.stderr.count("makes no sense") > before, message="what is said of it")
@@ -344,7 +351,7 @@ def test_what_a_host_says_of_itself(rtrain, job, hosts):
         b"\x00\x00\x00\x00",
         b"\xff\xff\xff\xff",
     ):
-        attack.agent_with(False)
+        attack.connected()
         attack.agent.send(pack({"type": "spool_end"}))
         attack.agent.write(data)
         assert not attack.agent.is_heard()
@@ -360,5 +367,74 @@ def test_what_a_host_says_of_itself(rtrain, job, hosts):
         agent.end()
     assert run.controller.running
     assert peak_mb(run.controller.pid) < 500
+    attack.agent.end()
+    survives(run, rtrain)
+
+
+WORKER = {"pid": 1, "threads": 1, "gpus": []}
+FACTS = {"state": 83, "cpu": 0.0, "progress": 0, "collectives": 0, "reports": 0, "beat": 0.0}
+GONE = {"pid": 1, "is_child": True, "exit_code": 0, "signal": 9, "is_known": True, "last": {"signal": 9}}
+REPORT = {"index": 0, "time": 1, "metrics": {"x": 1}}
+
+
+def about_workers(agent):
+    """(messages, what ends the link) of an agent that has ranks 2 and 3 of 4; None: the link stays."""
+    now, first = {"attempt": agent.attempt}, agent.first_rank
+    spawned = {"type": "spawned", **now, "rank": first, "now": 1.0, "worker": WORKER}
+    facts = {"type": "facts", **now, "now": 1.0, "copied_bytes": 0, "ranks": [FACTS, FACTS]}
+    late = {"attempt": agent.attempt + 1}
+    frame = pack({"type": "gpus", "gpus": [0]})
+    return [
+        ([{**spawned, "rank": 0}], "rank 0 is of another node"),
+        ([{**spawned, "rank": 4}], "rank 4 is of another node"),
+        ([{**spawned, "rank": -1}], "rank -1 is of another node"),
+        ([{**spawned, "rank": 2**40}], "makes no sense"),
+        ([spawned, spawned], f"rank {first} was started before"),
+        ([{**spawned, "worker": {**WORKER, "pid": -5}}], f"rank {first} is process -5"),
+        ([{**spawned, "now": float("inf")}], "now is inf"),
+        ([{"type": "from_rank", **now, "rank": 1, "frame": frame}], "rank 1 is of another node"),
+        ([{"type": "printed", **now, "rank": 0, "stream": 0, "bytes": "x"}], "rank 0 is of another node"),
+        ([{"type": "gone", **now, "rank": 0, **GONE}], "rank 0 is of another node"),
+        ([{**facts, "ranks": [FACTS]}], "facts of 1 ranks, the node has 2"),
+        ([{**facts, "ranks": [FACTS, {**FACTS, "beat": float("nan")}]}], "beat is nan"),
+        ([{**facts, "copied_bytes": -1}], "-1 bytes copied"),
+        ([{"type": "device_failed", **now, "fault": {"rank": 0, "gpu": {}, "xid": 79}}], "makes no sense"),
+        ([{"type": "spooled", **now, "rank": -1, "report": pack({"type": "report", **REPORT})}], "report 0 of rank -1"),
+        # Of another attempt, and of a rank that was not started.
+        ([{**spawned, **late}, {**facts, **late}, {"type": "gone", **late, "rank": 0, **GONE}], None),
+        ([{"type": "from_rank", **late, "rank": 0, "frame": pack({"type": "report", **REPORT})}], None),
+        ([{"type": "from_rank", **now, "rank": first, "frame": frame}], None),
+        (
+            [{"type": "from_rank", **now, "rank": first, "frame": pack({"type": "report", **REPORT, "index": 2**62})}],
+            None,
+        ),
+    ]
+
+
+# Attempts that fail one after the other begin later each time: so a run has a third of the messages.
+# fault: an agent that says of its workers what makes no sense
+@pytest.mark.parametrize("third", range(3))
+def test_what_a_host_says_of_its_workers(rtrain, job, hosts, third):
+    run = Run(
+        rtrain,
+        job,
+        hosts,
+        reporting().replace("max_failures", "controller_failure_limit = -1, max_failures"),
+        nodes=[0],
+    )
+    attack = Attack(run, hosts[1], gets_workers=True)
+    first = attack.connected()
+    assert first.attempt, (first.refusal, run.said())
+    count = len(about_workers(first))
+    for number in range(third, count, 3):
+        agent = attack.connected()
+        messages, reason = about_workers(agent)[number]
+        before = run.stderr.count(reason or "makes no sense")
+        for message in messages:
+            agent.send(pack(message))
+        assert agent.is_heard() == (reason is None), messages
+        if reason:
+            wait_until(lambda: run.stderr.count(reason) > before, message=f"what is said of {messages}")
+        assert run.controller.running, run.said()
     attack.agent.end()
     survives(run, rtrain)

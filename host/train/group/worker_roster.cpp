@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "host/base/error.h"
 #include "host/base/text/text.h"
 
 namespace rtrain {
@@ -24,6 +25,7 @@ WorkerRoster::WorkerRoster(Loop& loop, IoCalls& io, int attempt, int num_workers
       turn_end_(loop, [this] { write(); }) {}
 
 WorkerRow& WorkerRoster::change(int rank) {
+  if (!at(rank).row) throw Error(Code::kArgument, cat("rank ", rank, " was not started"));
   changed_.insert(rank);
   turn_end_.ask();
   return *at(rank).row;

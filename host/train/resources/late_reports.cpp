@@ -33,6 +33,10 @@ void LateReports::ask(int node, const std::string& host) {
 
 void LateReports::on_report(int node, const message::Spooled& spooled) {
   auto report = from_value<message::Report>(decode(spooled.report));
+  if (spooled.attempt < 1 || spooled.rank < 0 || report.index < 0) {
+    throw Error(Code::kArgument, cat("report ", report.index, " of rank ", spooled.rank,
+                                     " in attempt ", spooled.attempt));
+  }
   spools_[node].rows.push_back({.attempt = spooled.attempt,
                                 .index = report.index,
                                 .rank = spooled.rank,
