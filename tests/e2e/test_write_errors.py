@@ -11,9 +11,12 @@ from conftest import ALL, Rtrain, leftovers
 
 TRAINED = """
 local torch, train = require 'torch', require 'rtrain'
+local function build_model() return torch.nn.Linear(3, 1) end
 train.TorchTrainer {
   train_loop_per_worker = function()
-    local model = torch.nn.Linear(3, 1)
+    local model = build_model()
+    train.log_image('noise', torch.zeros({3, 90, 90}, {dtype = 'uint8'}):random_(0, 255), {step = 1})
+    train.log_text('words', ('word '):rep(3000), {step = 1})
     for i = 1, 3 do
       train.tempdir(function(dir)
         torch.save({model = model:state_dict()}, dir .. '/model.pt')
@@ -49,6 +52,11 @@ COMMANDS = {
     "plot.png": ("plot", "run", "loss", "-o"),
     "checkpoint/": ("checkpoints", "export", "run", "-o"),
     "model.safetensors": ("checkpoints", "export", "run", "--safetensors", "-o"),
+    "media/": ("show", "run", "--media", "-o"),
+    "predict.jsonl": ("predict", "run", "in.csv", "-o"),
+    "predict.csv": ("predict", "run", "in.csv", "-o"),
+    "predict.parquet": ("predict", "run", "in.csv", "-o"),
+    "man/": ("man", "-o"),
     "bundled": ("bundle", "train.lua", "-o"),
     "project/": ("init", "blank"),
 }
@@ -66,6 +74,7 @@ def write(rtrain, name, path):
     """Runs the writer of that name."""
     if name in COMMANDS:
         rtrain.script(TRAINED)
+        (rtrain.folder / "in.csv").write_text("a,b,c\n" + "".join(f"{i},{i / 7},{i / 3}\n" for i in range(9000)))
         return rtrain(*COMMANDS[name], path)
     head = "local torch, data, vision = require 'torch', require 'rtrain.data', require 'vision' local path = arg[1]\n"
     return rtrain("exec", rtrain.script(head + LUA[name], "write.lua"), path)
