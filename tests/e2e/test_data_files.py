@@ -353,6 +353,37 @@ print(json.encode {
     assert out["paths"] == ["x", "year", "path"]
 
 
+def test_rows_of_files_that_do_not_go_together_are_named(rtrain):
+    folder = rtrain.folder
+    np.save(folder / "a.npy", np.zeros((3, 4), np.float32))
+    np.save(folder / "b.npy", np.zeros((3, 5), np.float32))
+    np.save(folder / "y.npy", np.zeros(3))
+    (folder / "a.csv").write_text("x,y\n1,2\n3,4\n")
+    (folder / "b.csv").write_text("x,y\n5,six\n")
+    (folder / "c.jsonl").write_text('{"x": 1, "y": 2.5}\n{"x": 2, "y": "three"}\n')
+    text = """
+local function message(ds)
+  local ok, err = pcall(function() for _ in ds:iter_torch_batches{batch_size = 8} do end end)
+  print((not ok and tostring(err) or 'no error'):gsub('\\n', ' '), '')
+end
+message(data.read_numpy{'a.npy', 'b.npy'})
+message(data.read_numpy{x = {'a.npy', 'b.npy'}, y = {'y.npy', 'y.npy'}})
+message(data.read_csv{'a.csv', 'b.csv'})
+message(data.read_json 'c.jsonl')
+"""
+    arrays, pairs, kinds, changed = lua(rtrain, text).splitlines()
+    assert "column 'data' make no tensor" in arrays, arrays
+    assert f"row 0 of the batch (row 0 of {folder}/a.npy) is float32 [4]" in arrays, arrays
+    assert f"row 3 of the batch (row 0 of {folder}/b.npy) is float32 [5]" in arrays, arrays
+    assert f"(row 0 of {folder}/b.npy and {folder}/y.npy) is float32 [5]" in pairs, pairs
+    assert (
+        f"column 'y' make no tensor: row 0 of the batch (row 0 of {folder}/a.csv) is a number, row 2 of the " in kinds
+    )
+    assert f"batch (row 0 of {folder}/b.csv) is a string: give the column one type" in kinds, kinds
+    assert f"cannot read '{folder}/c.jsonl', line 2: " in changed and "first rows do not have" not in changed, changed
+    assert "/y" in changed and "from number to string" in changed, changed
+
+
 def test_what_makes_no_tensor_names_its_file_row_and_column(rtrain):
     (rtrain.folder / "in").mkdir()
     for name, rows in {"a": [[1, 2]] * 3, "b": [[3, 4], [5, 6, 7]], "c": [[8, 9]] * 3}.items():

@@ -1,5 +1,7 @@
 """A loss, gradient or metric that becomes NaN or infinite is found out: FailureConfig.on_nan."""
 
+import json
+
 import pytest
 
 # Two ranks. In step 3 rank 1's layer fc2 gives NaN; through the gradients all ranks have it in step 4.
@@ -189,3 +191,76 @@ def test_another_value_is_refused(rtrain):
     result = rtrain("exec", "-e", "require('rtrain').FailureConfig {on_nan = 'stop'}")
     assert result.returncode == 3
     assert "FailureConfig.on_nan = 'stop': expected 'warn' or 'error' or 'ignore'" in result.stderr
+
+
+DATASET = """
+    local torch, train = require 'torch', require 'rtrain'
+    local data = train.data
+    local function train_func()
+      local model = train.torch.prepare_model(torch.nn.Linear(1, 1))
+      local shard = train.get_dataset_shard 'train'
+      for batch in shard:iter_torch_batches {batch_size = 4, dtypes = 'float32'} do
+        local loss = (model(batch.x:reshape(-1, 1)) - batch.y:reshape(-1, 1)):pow(2):mean()
+        loss:backward()
+        train.report {loss = loss}
+      end
+    end
+    train.TorchTrainer({
+      train_loop_per_worker = train_func,
+      datasets = {train = SOURCE},
+      scaling_config = train.ScalingConfig {num_workers = 1},
+      run_config = train.RunConfig {name = 'mine'},
+    }):fit()
+"""
+
+
+def write_csv(folder, columns):
+    path = folder / "a.csv"
+    path.write_text("x,y\n" + "".join(f"{x},{y}\n" for x, y in zip(*columns.values())))
+    return f"data.read_csv '{path}'", str(path)
+
+
+def write_json(folder, columns):
+    """JSON has no NaN: null becomes it where floats are asked for."""
+    path = folder / "a.jsonl"
+    rows = [{"x": x, "y": y if y == y else None} for x, y in zip(*columns.values())]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return f"data.read_json '{path}'", str(path)
+
+
+def write_parquet(folder, columns):
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not here: scripts/test --oracle installs it")
+    import pyarrow
+
+    path = folder / "a.parquet"
+    parquet.write_table(pyarrow.table(columns), path)
+    return f"data.read_parquet '{path}'", f"{path}, row group 0"
+
+
+def write_numpy(folder, columns):
+    numpy = pytest.importorskip("numpy", reason="numpy is not here: scripts/test --oracle installs it")
+    paths = [folder / f"{name}.npy" for name in columns]
+    for path, values in zip(paths, columns.values()):
+        numpy.save(path, numpy.array(values))
+    return f"data.read_numpy {{x = '{paths[0]}', y = '{paths[1]}'}}", f"{paths[0]} and {paths[1]}"
+
+
+@pytest.mark.parametrize("write", [write_csv, write_json, write_parquet, write_numpy], ids=lambda fn: fn.__name__[6:])
+def test_the_column_and_the_file_of_a_value_are_named(rtrain, write):
+    columns = {"x": [i / 2 for i in range(12)], "y": [float("nan") if i in (6, 7) else i / 4 for i in range(12)]}
+    source, label = write(rtrain.folder, columns)
+    result = rtrain.run_ok(DATASET.replace("SOURCE", source))
+    assert (
+        "on rank 0: the parameters and the output of Linear are finite, and column 'y' of the last batch is nan in row 2 "
+        f"(row 6 of {label}) and in 1 more (FailureConfig" in result.stderr
+    ), result.stderr
+    columns["x"][9] = columns["y"][9] = float("inf")
+    columns["y"][6] = columns["y"][7] = 0.5
+    if write is write_json:
+        return  # which has no infinity
+    source, label = write(rtrain.folder, columns)
+    result = rtrain.run_ok(DATASET.replace("SOURCE", source).replace("'mine'", "'infinite'"))
+    assert (
+        "what Linear was called with is not finite, and column 'x' of the last batch is inf in row 1 "
+        f"(row 9 of {label}) (FailureConfig" in result.stderr
+    ), result.stderr

@@ -128,6 +128,8 @@ class JsonCursor final : public TableCursor {
   // Of a line, what the first rows of the file have no column for; empty when that is not why the
   // line cannot be read.
   std::string new_key(const std::shared_ptr<arrow::Buffer>& line) const {
+    // The first block says what the keys are.
+    if (options_.unexpected_field_behavior != UnexpectedFieldBehavior::Error) return "";
     auto options = options_;
     options.unexpected_field_behavior = UnexpectedFieldBehavior::InferType;
     const auto row = arrow::json::ParseOne(options, line);

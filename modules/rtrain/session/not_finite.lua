@@ -37,17 +37,31 @@ end
 ---@param on_nan? string FailureConfig.on_nan
 function not_finite.begin(state, on_nan)
   if (on_nan or 'warn') == 'ignore' then return end
-  state.not_finite = {on_nan = on_nan or 'warn', models = setmetatable({}, {__mode = 'v'}), num_models = 0, steps_before = 0}
+  state.not_finite = {on_nan = on_nan or 'warn', models = setmetatable({}, {__mode = 'v'}), num_models = 0, steps_before = 0,
+                      last_batch = setmetatable({}, {__mode = 'v'})}
 end
 
--- Where it is: looked for when it is found, since later it is everywhere.
-local function place_of(watch, kind)
+-- What the data of the last batch say, where the train function still has it.
+local function fault_of_batch(watch)
+  local batch = watch.last_batch[1]
+  if batch == nil then return nil end
+  local ok, text = pcall(watch.fault_of, batch)
+  return ok and text or nil
+end
+
+local function place_in_models(watch, kind)
   local models = {}
   for i = 1, watch.num_models do models[#models + 1] = watch.models[i] end
   if #models == 0 then return nil end
   local place = require 'rtrain.session.not_finite_place'
   local ok, text = pcall(kind == 'gradients' and place.of_gradients or place.of_loss, models)
   return ok and text or nil
+end
+
+-- Where it is: looked for when it is found, since later it is everywhere.
+local function place_of(watch, kind)
+  local place, fault = place_in_models(watch, kind), fault_of_batch(watch)
+  return place and fault and ('%s, and %s'):format(place, fault) or place or fault
 end
 
 -- Says what was found, once; with 'error' it does not return.
@@ -93,6 +107,17 @@ function not_finite.add_model(model)
   watch.num_models = watch.num_models + 1
   watch.models[watch.num_models] = model
   require('torch.nn.module.last_arguments').keep(model)
+end
+
+---@return boolean is_watching whether a batch is worth showing
+function not_finite.is_watching() return watch_of() ~= nil end
+
+---The batch of a dataset that the train function gets now. It is not kept from being collected.
+---@param batch any
+---@param fault_of fun(batch: any): string? what is not finite in it
+function not_finite.see_batch(batch, fault_of)
+  local watch = watch_of()
+  watch.last_batch[1], watch.fault_of = batch, fault_of
 end
 
 -- The first of the losses on a device, where one is not finite.

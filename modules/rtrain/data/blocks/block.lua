@@ -100,6 +100,13 @@ end
 ---@return string?
 function Block:origin(row) return origins.of_row(self._origins, row) end
 
+---The same as a function that does not keep the block.
+---@return fun(row: integer): string?
+function Block:origin_of_rows()
+  local list = self._origins
+  return function(row) return origins.of_row(list, row) end
+end
+
 -- A block with other columns of the same rows.
 local function of_same_rows(block, like)
   if like and like._num_rows == block._num_rows then block._origins = like._origins end

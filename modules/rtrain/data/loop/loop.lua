@@ -1,10 +1,12 @@
 -- rtrain/data/loop/loop.lua: what `for batch in shard:iter_batches{…} do` runs over: batches of an iterator, epoch by epoch.
 
+local batch_faults = require 'rtrain.data.loop.batch_faults'
 local class = require 'base.class'
 local errors = require 'base.errors'
 local loop_limit = require 'torch.utils.data.loop_limit'
 local loop_watch = require 'torch.utils.data.loop_watch'
 local monotonic = require('base._system').monotonic
+local not_finite = require 'rtrain.session.not_finite'
 local phases = require 'base.phases'
 
 ---Batches of a dataset. Each `for` over it is a new epoch and ends the one before, as does any other loop over the same
@@ -39,6 +41,7 @@ function Loop:_begin()
     local batch = convert(block)
     times:hand_out(block:num_rows(), fetched - before, monotonic() - fetched)
     epoch.advance(block:num_rows())
+    if not_finite.is_watching() then not_finite.see_batch(batch, batch_faults.of(block)) end
     return batch
   end)
 end

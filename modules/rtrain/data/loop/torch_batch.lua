@@ -63,6 +63,21 @@ local function kind_text(value)
   return ('%s [%s]'):format(value.dtype, table.concat(value.shape, ', '))
 end
 
+-- Rows without a value have no kind.
+local function refuse_two_kinds(block, name, values)
+  local first
+  for i, value in ipairs(values) do
+    if value ~= torch.none then
+      first = first or i
+      if type(value) ~= type(values[first]) then
+        errors.raise('argument', ("iter_torch_batches: the rows of column '%s' make no tensor: %s is %s, %s is %s: give the "
+          .. 'column one type, as by column_types of read_csv or map, or pass collate_fn = function(batch) … end'):format(name,
+          at_row(block, first - 1), kind_text(values[first]), at_row(block, i - 1), kind_text(value)))
+      end
+    end
+  end
+end
+
 -- Tensors of one shape are stacked, strings stay a list.
 local function values_of(block, name, dtype)
   local of = block:column(name)
@@ -70,6 +85,7 @@ local function values_of(block, name, dtype)
   if column.is_masked(of) then return unmasked(block, name, dtype) end
   if column.is_null(of) then return of_nulls(name, of, dtype) end
   local values = column.to_batch(of)
+  refuse_two_kinds(block, name, values)
   for i, value in ipairs(values) do
     if value == torch.none then
       errors.raise('argument', ("iter_torch_batches: column '%s': %s is null: leave such rows out with "

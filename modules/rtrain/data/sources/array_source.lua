@@ -38,6 +38,13 @@ local function file_block(self, name, path)
   error(block, 0)
 end
 
+-- The files that a row is made of, for messages.
+local function files_of_row(self, i)
+  local paths = {}
+  for k, entry in ipairs(self._columns) do paths[k] = entry[2][i] end
+  return table.concat(paths, ' and ')
+end
+
 -- The files of the first column decide on the blocks; other columns follow them.
 local function load(self)
   local first = self._columns[1]
@@ -58,7 +65,7 @@ local function load(self)
       for row = 1, block:num_rows() do list[row] = path end
       block = block:with('path', Strings.from_list(list, #list))
     end
-    blocks[i] = block
+    blocks[i] = block:from(files_of_row(self, i), 0)
   end
   return blocks
 end
