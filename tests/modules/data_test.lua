@@ -327,6 +327,16 @@ function TestLoader:test_options_make_an_equal_loader()
   lu.assertEquals(#data.DataLoader(data.DataLoader(Squares(6), {batch_sampler = batches}):options()), 2)
 end
 
+function TestLoader:test_samples_of_two_shapes_name_their_field()
+  local function message(...) return select(2, pcall(data.default_collate, {...})).message end
+  local two, three = torch.zeros(2), torch.zeros(3)
+  lu.assertStrContains(message({x = two, y = 1}, {x = three, y = 2}), "default_collate: field 'x': stack: stack expects each "
+    .. 'tensor to be equal size, but got [2] at entry 0 and [3] at entry 1')
+  lu.assertStrContains(message({a = {b = two}}, {a = {b = three}}), "default_collate: field 'a.b': stack")
+  lu.assertStrContains(message({a = {b = two}}, {a = {c = three}}),
+    "default_collate: field 'a': only some samples have the field 'b'")
+end
+
 function TestLoader:test_collate()
   local Rows = Squares:extend('Rows')
   function Rows:get(i) return {x = torch.ones(2) * i, name = 'row' .. i, deep = {i, i > 1}} end

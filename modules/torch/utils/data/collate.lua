@@ -22,6 +22,17 @@ local function check_lengths(values)
   end
 end
 
+-- Of samples that do not go together the error names the field.
+local function in_field(name, fn, ...)
+  local ok, out = xpcall(fn, errors.wrap, ...)
+  if ok then return out end
+  local text = out.message:gsub('^default_collate: ', '')
+  local rest = text:match "^field '(.*)$"
+  out.message = rest and ("default_collate: field '%s.%s"):format(tostring(name), rest)
+    or ("default_collate: field '%s': %s"):format(tostring(name), text)
+  error(out, 0)
+end
+
 local function collate_maps(values, dtype)
   local first = values[1]
   local keys, out = {}, {}
@@ -37,7 +48,7 @@ local function collate_maps(values, dtype)
     if #column ~= #values then
       errors.raise('argument', ("default_collate: only some samples have the field '%s'"):format(tostring(key)))
     end
-    out[key] = collate_values(column, type(dtype) == 'table' and dtype[key] or dtype)
+    out[key] = in_field(key, collate_values, column, type(dtype) == 'table' and dtype[key] or dtype)
   end
   return out
 end
