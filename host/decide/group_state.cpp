@@ -47,6 +47,10 @@ bool all_returned(const std::vector<RankState>& ranks) {
          std::all_of(ranks.begin(), ranks.end(), [](const auto& r) { return r.returned; });
 }
 
+bool any_returned(const std::vector<RankState>& ranks) {
+  return std::any_of(ranks.begin(), ranks.end(), [](const auto& r) { return r.returned; });
+}
+
 bool any_died(const std::vector<RankState>& ranks) {
   return std::any_of(ranks.begin(), ranks.end(), [](const auto& r) { return r.died; });
 }

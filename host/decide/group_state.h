@@ -78,6 +78,7 @@ struct GroupError {
 Value to_value(const std::optional<GroupError>& error);
 
 bool all_returned(const std::vector<RankState>& ranks);
+bool any_returned(const std::vector<RankState>& ranks);
 // A process has ended by itself.
 bool any_died(const std::vector<RankState>& ranks);
 bool all_healable(const std::vector<RankState>& ranks);

@@ -17,6 +17,7 @@ struct StopProgress {
   bool seen = false;         // a rank was notified
   bool saved = false;        // a checkpoint was committed since the request
   bool out_of_time = false;  // the grace period passed
+  int resize_to = 0;         // of kResize: the size that the group gets
 };
 
 // Whether a request of kind `next` counts where one of kind `current` is under way: an order from

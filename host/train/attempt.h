@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "host/decide/commit_agreement.h"
+#include "host/decide/checkpoints/commit_agreement.h"
 #include "host/decide/evidence.h"
-#include "host/decide/state_machine.h"
+#include "host/decide/run/state_machine.h"
 #include "host/loop/messages/routes.h"
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"

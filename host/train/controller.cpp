@@ -155,8 +155,7 @@ HealLimits Controller::heal_limits() const {
 
 // A failure that came before stays the run's error: this one is reported at least.
 void Controller::on_storage_error(const Error& error) {
-  const bool has_cause = machine_.failing || machine_.error || machine_.group_error;
-  if (has_cause && !machine_.storage_error) {
+  if (machine_.has_cause() && !machine_.storage_error) {
     events_.emit("notice", {{"level", "warning"}, {"text", error.message()}});
   }
   feed(event::StorageFailed{error});
@@ -170,7 +169,7 @@ void Controller::start() {
     events_.emit("notice", {{"level", "info"}, {"text", text}});
   }
   checkpoints_.begin_run();
-  events_.emit("state", {{"state", state_name(machine_.state)}});
+  events_.emit("state", {{"state", state_name(machine_.state())}});
   open_commands();
   watch_runtime_folder();
   feed(event::Started{});
@@ -236,7 +235,7 @@ void Controller::stop_now(StopKind kind, const std::string& by) {
 
 // A train function in the script's own process has no thread that could be asked.
 void Controller::show_stacks(std::function<void()> then) {
-  if (context_.spec.local || machine_.ranks.empty()) return then();
+  if (context_.spec.local || machine_.group.ranks.empty()) return then();
   attempt_->ask_stacks([this, then = std::move(then)](const std::vector<RankStack>& stacks) {
     std::string text;
     for (const RankStack& stack : stacks) text += stack_text(stack);
@@ -267,12 +266,12 @@ void Controller::feed(Event event) {
   if (feeding_) return;
   const Feeding feeding(feeding_);  // also where an action throws: the next event is handled
   while (!waiting_.empty()) {
-    const RunState before = machine_.state;
+    const RunState before = machine_.state();
     Step next = step(std::move(machine_), waiting_.front());
     waiting_.pop_front();
     machine_ = std::move(next.machine);
     events_.set_attempt(machine_.attempt);
-    if (machine_.state != before) tell_state();
+    if (machine_.state() != before) tell_state();
     for (const Action& action : next.actions) {
       std::visit([this](const auto& a) { perform(a); }, action);
     }
@@ -280,10 +279,10 @@ void Controller::feed(Event event) {
 }
 
 void Controller::tell_state() {
-  const std::string name(state_name(machine_.state));
-  if (machine_.state == RunState::kRunning) running_since_s_ = monotonic_s();
+  const std::string name(state_name(machine_.state()));
+  if (machine_.state() == RunState::kRunning) running_since_s_ = monotonic_s();
   events_.emit("state", {{"state", name}, {"num_workers", machine_.num_workers}});
-  if (!is_recorded(machine_.state)) return;
+  if (!is_recorded(machine_.state())) return;
   io_.write([name](RunRecord& record) { record.set_status(name); });
 }
 
@@ -357,11 +356,11 @@ void Controller::on_evidence(Evidence evidence) {
 }
 
 void Controller::diagnose(const std::string& text) {
-  if (attempt_ && !machine_.ranks.empty()) attempt_->diagnose(text);
+  if (attempt_ && !machine_.group.ranks.empty()) attempt_->diagnose(text);
 }
 
 std::optional<int> Controller::rank_on(int node) const {
-  if (!attempt_ || machine_.ranks.empty()) return std::nullopt;
+  if (!attempt_ || machine_.group.ranks.empty()) return std::nullopt;
   return attempt_->rank_on(node);
 }
 
@@ -385,7 +384,7 @@ void Controller::look_for_room() {
   });
 }
 
-void Controller::perform(const action::ReportResize& a) {
+void Controller::perform(const action::TellResize& a) {
   events_.notice(
       "info",
       cat("the group goes on with ", a.to, a.to == 1 ? " worker" : " workers", " instead of ",
@@ -420,7 +419,8 @@ void Controller::perform(const action::AskToStop& a) {
       a.kind == StopKind::kInterrupt ? kInterruptGraceS : context_.spec.preemption_grace_s;
   const double grace_s = std::min(most, context_.spec.preemption_grace_s);
   // A group that only grows may take as long as its next checkpoint does.
-  const bool has_end = a.kind != StopKind::kResize || machine_.resize_to < machine_.num_workers;
+  const bool has_end =
+      a.kind != StopKind::kResize || machine_.stop->resize_to < machine_.num_workers;
   tell_stopping(a.kind, has_end ? grace_s : 0);
   attempt_->ask_to_stop(grace_s);
 }
@@ -463,12 +463,12 @@ void Controller::perform(const action::EndAttempt& a) {
       });
 }
 
-void Controller::perform(const action::ReportDeath& a) {
+void Controller::perform(const action::TellDeath& a) {
   if (a.effect != DeathEffect::kEnds && !lost_since_s_) lost_since_s_ = monotonic_s();
   attempt_->tell_death(a.rank, a.effect, a.because);
 }
 
-void Controller::perform(const action::ReportLeftOut& a) {
+void Controller::perform(const action::TellLeftOut& a) {
   events_.notice("warning", cat("rank ", a.rank, " cannot be replaced: ", a.error.message(),
                                 ": the others go on without it"));
 }
@@ -504,7 +504,7 @@ void Controller::perform(const action::LookAgain&) {
   context_.loop.post([this, attempt = machine_.attempt] { feed(event::HealDue{attempt}); });
 }
 
-void Controller::perform(const action::ReportHealed&) {
+void Controller::perform(const action::TellHealed&) {
   const double seconds = monotonic_s() - std::exchange(lost_since_s_, std::nullopt).value_or(0);
   events_.notice("info", cat("all ranks go on from their last commit, ",
                              std::llround(seconds * 1000), " ms after the loss"));
@@ -513,7 +513,7 @@ void Controller::perform(const action::ReportHealed&) {
   });
 }
 
-void Controller::perform(const action::ReportFailure& a) {
+void Controller::perform(const action::TellFailure& a) {
   io_.write([counts = machine_.policy.counts().to_value()](RunRecord& record) {
     record.set_failures(counts);
   });

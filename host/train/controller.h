@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "host/decide/state_machine.h"
+#include "host/decide/run/state_machine.h"
 #include "host/loop/task_thread.h"
 #include "host/loop/timer.h"
 #include "host/train/attempt.h"
@@ -120,21 +120,21 @@ class Controller : public AttemptDelegate,
   void perform(const action::SetVerdictTimer& a);
   void perform(const action::SetResizeTimer& a);
   void perform(const action::AskToStop& a);
-  void perform(const action::ReportResize& a);
-  void perform(const action::ReportDeath& a);
-  void perform(const action::ReportLeftOut& a);
-  void perform(const action::TellLost& a) { attempt_->tell_lost(a.rank); }
+  void perform(const action::TellResize& a);
+  void perform(const action::TellDeath& a);
+  void perform(const action::TellLeftOut& a);
+  void perform(const action::Unwind& a) { attempt_->tell_lost(a.rank); }
   void perform(const action::AskToGrow& a);
   void perform(const action::DropCarried&);
   void perform(const action::KillRank& a) { attempt_->kill(a.rank); }
   void perform(const action::EndHealed& a);
   void perform(const action::HealGroup& a);
   void perform(const action::LookAgain& a);
-  void perform(const action::ReportHealed& a);
+  void perform(const action::TellHealed& a);
   void perform(const action::SendExit& a);
   void perform(const action::KillGroup& a);
   void perform(const action::EndAttempt& a);
-  void perform(const action::ReportFailure& a);
+  void perform(const action::TellFailure& a);
   void perform(const action::SetRetryTimer& a);
   void perform(const action::EndRun& a);
   void perform(const action::Finish& a);

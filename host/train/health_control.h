@@ -11,7 +11,7 @@
 #include <string>
 
 #include "host/decide/evidence.h"
-#include "host/decide/state_machine.h"
+#include "host/decide/run/state_machine.h"
 #include "host/train/record/run_context.h"
 #include "host/train/resources/resources.h"
 

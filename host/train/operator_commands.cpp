@@ -50,7 +50,7 @@ void OperatorCommands::answer(Value request, std::function<void(const Value& rep
 
 // By the ranks that run the train function; throws kUsage for one that does not.
 std::vector<int> OperatorCommands::profiled_ranks(std::optional<int64_t> asked) const {
-  const std::vector<RankState>& ranks = machine_.ranks;
+  const std::vector<RankState>& ranks = machine_.group.ranks;
   if (ranks.empty()) throw Error(Code::kUsage, "the run has no worker at the moment");
   check_asked_rank(asked, ranks.size());
   std::vector<int> out;
@@ -109,13 +109,13 @@ void OperatorCommands::show_stacks(const message::ShowStacks& asked,
   }
   const auto answer = [&machine = machine_, reply](std::vector<RankStack> ranks) {
     reply(to_value(message::Stacks{.attempt = machine.attempt,
-                                   .state = std::string(state_name(machine.state)),
+                                   .state = std::string(state_name(machine.state())),
                                    .ranks = std::move(ranks)}));
   };
-  if (machine_.ranks.empty()) return answer({});
-  check_asked_rank(asked.rank, machine_.ranks.size());
+  if (machine_.group.ranks.empty()) return answer({});
+  check_asked_rank(asked.rank, machine_.group.ranks.size());
   delegate_.ask_stacks([&machine = machine_, rank = asked.rank, answer](const auto& stacks) {
-    answer(stack_answer(rank, stacks, machine.ranks));
+    answer(stack_answer(rank, stacks, machine.group.ranks));
   });
 }
 

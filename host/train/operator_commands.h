@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "host/decide/state_machine.h"
+#include "host/decide/run/state_machine.h"
 #include "host/loop/messages/commands.h"
 #include "host/loop/messages/routes.h"
 #include "host/train/control_server.h"

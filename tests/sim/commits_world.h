@@ -1,5 +1,5 @@
 // tests/sim/commits_world.h: hosts in train.elastic, simulated, around
-// host/decide/commit_agreement.h.
+// host/decide/checkpoints/commit_agreement.h.
 //
 // On each host some ranks come to step after step, one step ahead of what is agreed at most; who
 // sees that all of its host are ready says so, and what is said is read in any order.
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/decide/commit_agreement.h"
+#include "host/decide/checkpoints/commit_agreement.h"
 #include "tests/sim/world.h"
 
 namespace rtrain::sim {

@@ -1,5 +1,5 @@
 // tests/sim/disk_world.h: the checkpoints of a run on a disk that loses what was not synced,
-// simulated, around host/decide/commit_plan.h, sweep_verdict.h and retention.h.
+// simulated, around host/decide/checkpoints/commit_plan.h, sweep_verdict.h and retention.h.
 //
 // Controllers follow each other. Each looks at what is there (CheckpointStore::sweep), begins from
 // the newest checkpoint and commits further ones, step by step as the plan says. Between any two
@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "host/decide/commit_plan.h"
-#include "host/decide/retention.h"
-#include "host/decide/sweep_verdict.h"
+#include "host/decide/checkpoints/commit_plan.h"
+#include "host/decide/checkpoints/retention.h"
+#include "host/decide/checkpoints/sweep_verdict.h"
 #include "tests/sim/disk_model.h"
 #include "tests/sim/world.h"
 

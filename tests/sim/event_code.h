@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "host/decide/state_machine.h"
+#include "host/decide/run/state_machine.h"
 
 namespace rtrain::sim {
 

@@ -111,10 +111,9 @@ def changed_objects(path, text, objects, folder):
         changed.write_text(text)
         mutant = compiled(changed, folder)
         return mutant and [mutant if source == path else made for source, made in objects.items()]
-    place = folder / "host/decide"
-    place.mkdir(parents=True, exist_ok=True)
-    (place / path.name).write_text(text)
-    include = f"host/decide/{path.name}"
+    include = path.relative_to(ROOT).as_posix()
+    (folder / include).parent.mkdir(parents=True, exist_ok=True)
+    (folder / include).write_text(text)
     out = []
     for source, made in objects.items():
         header = source.with_suffix(".h")
@@ -134,7 +133,7 @@ def judge(fault, objects, events):
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         mutants = changed_objects(path, text, objects, folder)
-        return mutants and (f"{path.name}: {change}", break_of(mutants, folder, events))
+        return mutants and (f"{path.relative_to(DECIDE)}: {change}", break_of(mutants, folder, events))
 
 
 def main():
@@ -155,7 +154,7 @@ def main():
     made = survived = 0
     with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         folder = pathlib.Path(temporary)
-        sources = [*(ROOT / "tests/sim").glob("*.cpp"), *DECIDE.glob("*.cpp"), *map(source_named, OTHERS)]
+        sources = [*(ROOT / "tests/sim").glob("*.cpp"), *DECIDE.rglob("*.cpp"), *map(source_named, OTHERS)]
         objects = dict(zip(sources, pool.map(lambda source: compiled(source, folder), sources)))
         if broken := break_of(objects.values(), folder, options.events):
             sys.exit(f"mutations: a life breaks without a fault: {broken}")

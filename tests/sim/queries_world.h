@@ -1,5 +1,5 @@
 // tests/sim/queries_world.h: ranks that ask for all reported checkpoints, simulated, around
-// host/decide/checkpoint_queries.h.
+// host/decide/checkpoints/checkpoint_queries.h.
 //
 // Ranks report and ask, reports become complete, validations take their time, waits run out. Every
 // question must be answered once, not before its checkpoints are there, and for all ranks alike.
@@ -11,7 +11,7 @@
 #include <set>
 #include <vector>
 
-#include "host/decide/checkpoint_queries.h"
+#include "host/decide/checkpoints/checkpoint_queries.h"
 #include "tests/sim/world.h"
 
 namespace rtrain::sim {

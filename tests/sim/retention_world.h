@@ -1,5 +1,5 @@
 // tests/sim/retention_world.h: checkpoints that come with scores, simulated, around
-// host/decide/retention.h.
+// host/decide/checkpoints/retention.h.
 //
 // Each comes with metrics, which may lack the score or have one that is not a number; some wait for
 // their validation, which may bring another score. After each change what is dropped is judged.
@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "host/decide/retention.h"
+#include "host/decide/checkpoints/retention.h"
 #include "tests/sim/world.h"
 
 namespace rtrain::sim {

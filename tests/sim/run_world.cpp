@@ -72,7 +72,7 @@ void RunWorld::live() {
   check_end();
   feed(event::Gone{0, Error(Code::kWorkerLost, "late"), now_s_, true});
   feed(event::Returned{0});
-  mark(cat("ended ", state_name(machine_.state)));
+  mark(cat("ended ", state_name(machine_.state())));
 }
 
 void RunWorld::feed(const Event& event) {
@@ -107,7 +107,8 @@ void RunWorld::note(const Event& event) {
   }
   if (const auto* raised = std::get_if<event::Failed>(&event))
     note_error(raised->rank, raised->time_s);
-  if (const auto* dying = std::get_if<event::Dying>(&event)) note_error(dying->rank, dying->time_s);
+  const auto* dying = std::get_if<event::Dying>(&event);
+  if (dying != nullptr) note_error(dying->rank, dying->time_s);
   if (const auto* stop = std::get_if<event::StopRequested>(&event)) note_stop(stop->kind);
   if (const auto* stop = std::get_if<event::StopNow>(&event)) note_stop(stop->kind);
 }
@@ -122,7 +123,8 @@ void RunWorld::note_error(int rank, double time_s) {
 void RunWorld::note_stop(StopKind kind) {
   const bool is_done =
       begun_ && !processes_.empty() &&
-      std::ranges::all_of(processes_, [](const Process& it) { return it.has_returned; });
+      std::ranges::all_of(processes_, [](const Process& it) { return it.has_returned; }) &&
+      !(machine_.stop && machine_.stop->seen);
   if (is_run_ending_) return;
   is_resizing_ = false;
   is_terminated_ = is_terminated_ || kind == StopKind::kTerminate;
@@ -249,7 +251,7 @@ void RunWorld::add_train_function(std::vector<Choice>& out, int rank) {
                      process.is_unwound = true;
                      process.is_healable = false;
                      process.may_have_error = true;
-                     if (!process.error_s) process.error_s = now_s_;
+                     process.unwound_s = now_s_;
                      const bool is_other = !is_calm_ && faults_.disagree && draws_.chance(0.1);
                      process.unwound_step = 5 + last_attempt_ + (is_other ? 1 : 0);
                      const Unwinding back{.step = *process.unwound_step,
@@ -418,7 +420,7 @@ void RunWorld::act(const action::RequestResources& a) {
   demand(!is_disk_full_, "resources are asked for though nothing can be recorded");
   demand(!is_resizing_ || !is_out_of_time_ || has_saved_,
          "a group that could not save goes on as if it had");
-  is_resizing_ = false;
+  is_resizing_ = is_asked_ = false;
   is_requesting_ = true;
 }
 
@@ -467,7 +469,7 @@ void RunWorld::act(const action::AskToStop&) {
   is_out_of_time_ = false;
 }
 
-void RunWorld::act(const action::ReportResize& a) {
+void RunWorld::act(const action::TellResize& a) {
   demand(a.to != a.from && a.to >= machine_.scaling.min_workers() &&
              a.to <= machine_.scaling.max_workers(),
          "a resize to a size that nobody asked for");
@@ -527,20 +529,20 @@ bool RunWorld::are_all_back() const {
   return steps.size() == 1 && *steps.begin() > 0;
 }
 
-void RunWorld::act(const action::ReportDeath& a) {
+void RunWorld::act(const action::TellDeath& a) {
   demand(a.effect != DeathEffect::kEnds || !may_be_healed(a.rank),
          "a group is ended that could be healed");
   demand(!process(a.rank).is_alive || process(a.rank).is_dying,
          "a rank that lives is reported dead");
 }
 
-void RunWorld::act(const action::ReportLeftOut& a) {
+void RunWorld::act(const action::TellLeftOut& a) {
   demand(a.rank < static_cast<int>(processes_.size()), "a rank is left out that there is not");
   process(a.rank).may_have_error = true;
   mark("went on without a rank");
 }
 
-void RunWorld::act(const action::TellLost& a) {
+void RunWorld::act(const action::Unwind& a) {
   for (int rank = 0; rank < static_cast<int>(processes_.size()); ++rank) {
     if (rank != a.rank) process(rank).is_told_lost = true;
   }
@@ -587,13 +589,14 @@ void RunWorld::act(const action::HealGroup& a) {
     demand(each.is_alive, "a heal keeps a process that is gone");
     each.is_told_lost = each.is_unwound = each.may_have_error = false;
     each.error_s.reset();
+    each.unwound_s.reset();
     each.unwound_step.reset();
     each.is_healable = each.phase == Phase::kRunning;
   }
   demand(++num_heals_ <= kMostCalm, "heals never end");
 }
 
-void RunWorld::act(const action::ReportHealed&) {
+void RunWorld::act(const action::TellHealed&) {
   is_healing_ = false;
   mark("healed");
 }
@@ -639,15 +642,17 @@ void RunWorld::check_cause(const GroupError& error) {
     demand((error.kind == FailureKind::kController) == (first.phase < Phase::kRunning),
            "a death before the train function is charged to the ranks, or one after it is not");
   for (const auto& [rank, each] : error.ranks) {
-    if (is_peer_lost != (each.code() == Code::kPeerLost) || !process(rank).error_s) continue;
-    if (!first.error_s || error.kind == FailureKind::kPreemption) continue;
-    demand(*first.error_s <= *process(rank).error_s, "the cause is an error that came later");
+    const std::optional<double> time_s = process(rank).said_s();
+    if (is_peer_lost != (each.code() == Code::kPeerLost) || !time_s) continue;
+    if (!first.said_s() || error.kind == FailureKind::kPreemption) continue;
+    demand(*first.said_s() <= *time_s, "the cause is an error that came later");
   }
 }
 
-void RunWorld::act(const action::ReportFailure& a) {
+void RunWorld::act(const action::TellFailure& a) {
   is_resizing_ = false;
   if (!a.decision.retry) return;
+  is_asked_ = false;
   ended_with_.reset();
   const std::map<FailureKind, int> limits = {
       {FailureKind::kWorkerGroup, limits_.max_failures},
@@ -681,7 +686,7 @@ void RunWorld::act(const action::EndRun& a) {
 void RunWorld::act(const action::Finish& a) {
   demand(!is_finished_, "the run finishes twice");
   demand(num_alive() == 0, "the run finishes while a process lives");
-  demand(a.status == machine_.state, "the run finishes in another state than its machine");
+  demand(a.status == machine_.state(), "the run finishes in another state than its machine");
   demand((a.status == RunState::kErrored) <= a.error.has_value(),
          "the run has an error that nobody knows");
   is_finished_ = true;
@@ -690,17 +695,19 @@ void RunWorld::act(const action::Finish& a) {
 // What holds between any two events.
 void RunWorld::check_machine() const {
   const Machine& m = machine_;
-  if (!m.ranks.empty())
-    demand(m.ranks.size() == processes_.size(),
-           "the machine has more or fewer ranks than the group");
-  demand(m.heal == HealStage::kNone || !m.killed, "a group is healed that was killed");
-  demand(!m.attempt_ending || num_alive() == 0, "an attempt is ending while a process lives");
-  demand(m.requesting == is_requesting_, "the machine waits for resources that nobody looks for");
-  if (m.killed || m.ranks.empty()) return;
+  const std::vector<RankState>& ranks = m.group.ranks;
+  if (!ranks.empty())
+    demand(ranks.size() == processes_.size(), "the machine has more or fewer ranks than the group");
+  demand(!is_any<stage::Closing>(m.stage) || num_alive() == 0,
+         "an attempt is ending while a process lives");
+  demand(is_any<stage::Requesting>(m.stage) == is_requesting_,
+         "the machine waits for resources that nobody looks for");
+  if (is_any<stage::Killed>(m.stage) || ranks.empty()) return;
   const auto has_said = [](const Process& it) {
     return !it.is_alive || it.has_raised || it.has_returned;
   };
-  demand(!m.failing || !has_just_raised_ || m.kill_is_due ||
+  const bool is_writing = is_any<stage::Recording, stage::Reopening>(m.stage);
+  demand(m.group.verdict == Verdict::kNone || !has_just_raised_ || is_writing ||
              !std::ranges::all_of(processes_, has_said),
          "a verdict is waited for though all ranks have said what they know");
   const auto is_waiting = [](const Process& it) {
@@ -709,16 +716,16 @@ void RunWorld::check_machine() const {
   demand(std::ranges::none_of(processes_, is_waiting), "a rank is there and is not started");
   const bool all_hold =
       std::ranges::all_of(processes_, [](const Process& it) { return it.is_healable; });
-  demand(!is_carrying_ || !all_hold || m.heal != HealStage::kNone,
+  demand(!is_carrying_ || !all_hold || is_regrouping(m.stage) || m.group.verdict != Verdict::kNone,
          "all ranks hold the commit that they began with, and it stays on the disk");
 }
 
 void RunWorld::check_end() const {
   demand(writing_.empty(), "the run has ended, a row is still being written");
   demand(!is_requesting_, "the run has ended, resources are still asked for");
-  if (machine_.state == RunState::kErrored && ended_with_ &&
+  if (machine_.state() == RunState::kErrored && ended_with_ &&
       !is_from_outside_of_ranks(ended_with_->cause.code())) {
-    demand(machine_.error->cause.message() == ended_with_->cause.message(),
+    demand(machine_.error()->cause.message() == ended_with_->cause.message(),
            "4: a failure that came first is not the run's error");
   }
 }

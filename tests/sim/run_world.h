@@ -1,5 +1,5 @@
 // tests/sim/run_world.h: a run, simulated: processes, disk, resources and operators around
-// host/decide/state_machine.h.
+// host/decide/run/state_machine.h.
 //
 // The world answers what the machine asks for, in any order and after any delay, and does what a
 // cluster does: ranks raise and die, hosts go, disks fill up, people stop runs. After each event it
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "host/decide/state_machine.h"
+#include "host/decide/run/state_machine.h"
 #include "tests/sim/world.h"
 
 namespace rtrain::sim {
@@ -37,11 +37,14 @@ class RunWorld : public World {
     bool is_unwound = false;
     bool is_healable = false;
     bool has_host = true;
-    bool has_died = false;          // by itself, and has said nothing before
-    bool may_have_error = false;    // it raised, died by itself, or was ended alone
-    std::optional<double> error_s;  // when it raised, or died
+    bool has_died = false;            // by itself, and has said nothing before
+    bool may_have_error = false;      // it raised, died by itself, or was ended alone
+    std::optional<double> error_s;    // when it raised, or died
+    std::optional<double> unwound_s;  // when it was back
     std::optional<int64_t> unwound_step;
     Phase phase = Phase::kSpawn;
+
+    std::optional<double> said_s() const { return error_s ? error_s : unwound_s; }
   };
   // A row that is being written.
   enum class Row { kBegin, kEnd, kHealed, kRun };
@@ -97,23 +100,23 @@ class RunWorld : public World {
   void act(const action::SetVerdictTimer&) { verdict_ = machine_.attempt; }
   void act(const action::SetResizeTimer&) { resize_ = machine_.attempt; }
   void act(const action::AskToStop& a);
-  void act(const action::ReportResize& a);
+  void act(const action::TellResize& a);
   void act(const action::AskToGrow& a);
   void act(const action::DropCarried&);
-  void act(const action::ReportDeath& a);
-  void act(const action::ReportLeftOut& a);
-  void act(const action::TellLost& a);
+  void act(const action::TellDeath& a);
+  void act(const action::TellLeftOut& a);
+  void act(const action::Unwind& a);
   void act(const action::KillRank& a) {
     process(a.rank).is_killed = process(a.rank).may_have_error = true;
   }
   void act(const action::EndHealed& a);
   void act(const action::HealGroup& a);
   void act(const action::LookAgain&) { heal_due_ = machine_.attempt; }
-  void act(const action::ReportHealed&);
+  void act(const action::TellHealed&);
   void act(const action::SendExit&);
   void act(const action::KillGroup&);
   void act(const action::EndAttempt& a);
-  void act(const action::ReportFailure& a);
+  void act(const action::TellFailure& a);
   void act(const action::SetRetryTimer&) { retry_ = machine_.attempt; }
   void act(const action::EndRun& a);
   void act(const action::Finish& a);
@@ -150,7 +153,7 @@ class RunWorld : public World {
   bool is_terminated_ = false;  // by a kTerminate
   bool is_disk_full_ = false;
   bool is_run_ending_ = false;   // EndRun has come
-  bool is_resizing_ = false;     // ReportResize has come, nothing else has stopped the run
+  bool is_resizing_ = false;     // TellResize has come, nothing else has stopped the run
   bool is_growing_ = false;      // to a larger group
   bool has_saved_ = false;       // since the group was asked to stop
   bool is_out_of_time_ = false;  // likewise

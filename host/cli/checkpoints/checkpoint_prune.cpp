@@ -7,7 +7,7 @@
 #include "host/base/text/text.h"
 #include "host/cli/checkpoints/checkpoints.h"
 #include "host/cli/screen/confirm.h"
-#include "host/decide/retention.h"
+#include "host/decide/checkpoints/retention.h"
 #include "host/store/upkeep/run_editor.h"
 
 namespace rtrain {

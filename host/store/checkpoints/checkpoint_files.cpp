@@ -18,7 +18,7 @@
 #include "host/base/random.h"
 #include "host/base/text/terminal_text.h"
 #include "host/base/text/text.h"
-#include "host/decide/commit_plan.h"
+#include "host/decide/checkpoints/commit_plan.h"
 #include "host/store/checkpoints/merged_files.h"
 #include "host/store/files/file.h"
 

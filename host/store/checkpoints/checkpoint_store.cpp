@@ -7,7 +7,7 @@
 #include "host/base/codec/json.h"
 #include "host/base/fault.h"
 #include "host/base/text/text.h"
-#include "host/decide/sweep_verdict.h"
+#include "host/decide/checkpoints/sweep_verdict.h"
 #include "host/store/checkpoints/checkpoint_files.h"
 #include "host/store/claim/fenced_write.h"
 #include "host/store/db/row_values.h"

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "host/base/value.h"
-#include "host/decide/retention.h"
-#include "host/decide/sweep_verdict.h"
+#include "host/decide/checkpoints/retention.h"
+#include "host/decide/checkpoints/sweep_verdict.h"
 #include "host/store/checkpoints/checkpoint_status.h"
 #include "host/store/checkpoints/manifest.h"
 #include "host/store/checkpoints/object_checkpoints.h"

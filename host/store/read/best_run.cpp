@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "host/decide/retention.h"
+#include "host/decide/checkpoints/retention.h"
 #include "host/store/db/row_values.h"
 
 namespace rtrain {

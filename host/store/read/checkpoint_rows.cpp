@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "host/base/text/text.h"
-#include "host/decide/retention.h"
+#include "host/decide/checkpoints/retention.h"
 #include "host/store/db/row_values.h"
 #include "host/store/db/stored_metrics.h"
 #include "host/store/files/file.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "host/base/text/text.h"
-#include "host/decide/retention.h"
+#include "host/decide/checkpoints/retention.h"
 #include "host/store/checkpoints/object_storage.h"
 #include "host/store/claim/run_lock.h"
 #include "host/store/db/row_values.h"

@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-#include "host/decide/checkpoint_queries.h"
+#include "host/decide/checkpoints/checkpoint_queries.h"
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"

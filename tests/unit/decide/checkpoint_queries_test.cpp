@@ -1,4 +1,4 @@
-#include "host/decide/checkpoint_queries.h"
+#include "host/decide/checkpoints/checkpoint_queries.h"
 
 #include <gtest/gtest.h>
 

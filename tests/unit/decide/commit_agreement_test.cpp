@@ -1,4 +1,4 @@
-#include "host/decide/commit_agreement.h"
+#include "host/decide/checkpoints/commit_agreement.h"
 
 #include <gtest/gtest.h>
 

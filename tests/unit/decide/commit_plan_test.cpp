@@ -1,4 +1,4 @@
-#include "host/decide/commit_plan.h"
+#include "host/decide/checkpoints/commit_plan.h"
 
 #include <gtest/gtest.h>
 

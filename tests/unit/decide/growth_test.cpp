@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "host/decide/state_machine.h"
+#include "host/decide/run/state_machine.h"
 
 namespace rtrain {
 namespace {
@@ -11,9 +11,9 @@ namespace {
 class Growing {
  public:
   // Two of at most four workers, which hold a commit.
-  explicit Growing(int max_failures = 0)
+  explicit Growing(int max_failures = 0, int max_heals = -1)
       : machine_(ScalingPolicy::elastic(1, 4, 60), FailurePolicy({.max_failures = max_failures}, 1),
-                 60, {.max_heals = -1}) {
+                 60, {.max_heals = max_heals}) {
     feed(event::Started{});
     begin(2);
     hold(2);
@@ -54,10 +54,7 @@ class Growing {
     return nullptr;
   }
   // Its row is being closed.
-  bool may_end() const {
-    const bool is_over = machine_.attempt_ending && !machine_.ranks.empty();
-    return is_over || machine_.heal == HealStage::kWriting;
-  }
+  bool may_end() const { return is_any<stage::Closing, stage::Recording>(machine_.stage); }
   const action::BeginAttempt& begun() const { return begun_; }
   const Machine& machine() const { return machine_; }
 
@@ -72,18 +69,18 @@ TEST(Growth, AGroupThatHoldsACommitGoesOnFromItWithMoreWorkers) {
   Growing d;
   d.see(4);
   ASSERT_TRUE(d.find<action::AskToGrow>());
-  EXPECT_TRUE(d.find<action::ReportResize>()->at_commit);
+  EXPECT_TRUE(d.find<action::TellResize>()->at_commit);
   EXPECT_FALSE(d.find<action::AskToStop>()) << "no checkpoint is waited for";
   d.unwind(0);
-  EXPECT_EQ(d.find<action::TellLost>()->rank, 0) << "the others wait for it no longer";
+  EXPECT_EQ(d.find<action::Unwind>()->rank, 0) << "the others wait for it no longer";
   EXPECT_FALSE(d.find<action::KillGroup>());
   d.unwind(1, 7, 4);
   ASSERT_TRUE(d.find<action::KillGroup>());
   d.gone(0).gone(1);
   EXPECT_EQ(d.find<action::EndAttempt>()->status, RunState::kFinished);
   d.feed(event::AttemptEnded{false});
-  EXPECT_EQ(d.machine().state, RunState::kResizing);
-  EXPECT_FALSE(d.find<action::ReportFailure>());
+  EXPECT_EQ(d.machine().state(), RunState::kResizing);
+  EXPECT_FALSE(d.find<action::TellFailure>());
   d.begin(4);
   EXPECT_EQ(d.begun().num_workers, 4);
   EXPECT_EQ(d.begun().first_index, 3) << "what rank 0 has reported behind its commit comes again";
@@ -110,7 +107,7 @@ TEST(Growth, AGroupThatBecomesSmallerStopsAsBefore) {
 TEST(Growth, ARankThatIsLostMeanwhileIsHealedAndTheCapacityLookedAtAgain) {
   Growing d;
   d.see(4).feed(event::Dying{1, 1});
-  EXPECT_EQ(d.find<action::ReportDeath>()->effect, DeathEffect::kReplaced);
+  EXPECT_EQ(d.find<action::TellDeath>()->effect, DeathEffect::kReplaced);
   d.gone(1).unwind(0);
   ASSERT_TRUE(d.find<action::EndHealed>());
   d.feed(event::AttemptEnded{false}).feed(event::AttemptBegun{});
@@ -135,7 +132,7 @@ TEST(Growth, WhatWasWrittenStaysUntilAllRanksHoldIt) {
   d.gone(2);
   for (const int rank : {0, 1, 3}) d.gone(rank);
   d.feed(event::AttemptEnded{false});
-  ASSERT_TRUE(d.find<action::ReportFailure>());
+  ASSERT_TRUE(d.find<action::TellFailure>());
   d.feed(event::RetryDue{d.machine().attempt}).begin(3);
   EXPECT_TRUE(d.begun().carries);
   EXPECT_EQ(d.begun().first_index, 3);
@@ -148,9 +145,50 @@ TEST(Growth, RanksThatDoNotComeBackAreAFailure) {
   d.see(4).unwind(0).feed(event::DeadlinePassed{1});
   EXPECT_TRUE(d.find<action::KillGroup>());
   d.gone(0).gone(1).feed(event::AttemptEnded{false});
-  ASSERT_TRUE(d.find<action::ReportFailure>());
-  EXPECT_NE(d.find<action::ReportFailure>()->error.cause.message().find("cannot become larger"),
+  ASSERT_TRUE(d.find<action::TellFailure>());
+  EXPECT_NE(d.find<action::TellFailure>()->error.cause.message().find("cannot become larger"),
             std::string::npos);
+}
+
+// behaviour: a stop that takes over from a growth knows of no checkpoint
+TEST(Growth, ATerminationWhileTheRanksOfAGrowthEndHasSavedNothing) {
+  Growing d;
+  d.see(4).unwind(0).unwind(1).gone(0);
+  d.feed(event::StopNow{StopKind::kTerminate, "somebody"}).gone(1).feed(event::AttemptEnded{false});
+  ASSERT_TRUE(d.find<action::EndRun>());
+  EXPECT_EQ(d.find<action::EndRun>()->status, RunState::kAborted);
+}
+
+TEST(Growth, AHealMeanwhileIsChargedToMaxHeals) {
+  Growing d(0, 1);
+  d.feed(event::Dying{1, 1}).gone(1).unwind(0).feed(event::AttemptEnded{false});
+  d.feed(event::AttemptBegun{}).feed(event::PhaseReached{1, Phase::kRunning}).hold(2).see(4);
+  ASSERT_TRUE(d.find<action::AskToGrow>());
+  d.unwind(0).feed(event::Dying{1, 2});
+  EXPECT_EQ(d.find<action::TellDeath>()->effect, DeathEffect::kEnds);
+  EXPECT_TRUE(d.find<action::KillGroup>());
+}
+
+TEST(Growth, ARankThatHasReturnedComesToNoCommit) {
+  Growing before;
+  before.feed(event::Returned{1}).see(4);
+  EXPECT_FALSE(before.find<action::AskToGrow>());
+  EXPECT_TRUE(before.find<action::SetResizeTimer>());
+  Growing asked;
+  asked.see(4).feed(event::Returned{1});
+  ASSERT_TRUE(asked.find<action::AskToGrow>());
+  EXPECT_FALSE(asked.find<action::AskToGrow>()->is);
+  Growing gathering;
+  gathering.see(4).unwind(0).feed(event::Returned{1});
+  EXPECT_TRUE(gathering.find<action::KillGroup>()) << "rank 0 would wait for the whole timeout";
+}
+
+TEST(Growth, WhatWasWrittenStaysWhereARankHasFailed) {
+  Growing d(1);
+  d.see(4).unwind(0).unwind(1).gone(0).gone(1).feed(event::AttemptEnded{false}).begin(3);
+  d.feed(event::Healable{0, true}).feed(event::Failed{0, Error(Code::kUser, "boom"), 2}).gone(0);
+  d.feed(event::Healable{1, true}).feed(event::Healable{2, true});
+  EXPECT_FALSE(d.find<action::DropCarried>());
 }
 
 // Whatever comes between, in any order: a group ends, or runs with all its ranks.
@@ -179,7 +217,7 @@ TEST(Growth, RandomRunsEnd) {
           if (d.find<action::BeginAttempt>()) d.feed(event::AttemptBegun{});
           break;
         case 4:
-          if (m.requesting) d.begin(1 + rank);
+          if (is_any<stage::Requesting>(m.stage)) d.begin(1 + rank);
           break;
         case 5:
           d.feed(event::Healable{rank, random() % 4 != 0});
@@ -188,10 +226,11 @@ TEST(Growth, RandomRunsEnd) {
           d.feed(event::RetryDue{m.attempt});
           break;
         default:
-          if (m.heal == HealStage::kUnwinding) d.feed(event::DeadlinePassed{m.attempt});
+          if (is_any<stage::Unwinding, stage::Gathering>(m.stage)) {
+            d.feed(event::DeadlinePassed{m.attempt});
+          }
       }
-      EXPECT_LE(d.machine().ranks.size(), 4U) << "seed " << seed;
-      EXPECT_FALSE(d.machine().is_growing && d.machine().killed) << "seed " << seed;
+      EXPECT_LE(d.machine().group.ranks.size(), 4U) << "seed " << seed;
     }
   }
 }

@@ -2,7 +2,7 @@
 // live.
 #include <gtest/gtest.h>
 
-#include "host/decide/state_machine.h"
+#include "host/decide/run/state_machine.h"
 
 namespace rtrain {
 namespace {
@@ -65,7 +65,7 @@ class Driver {
     }
     return nullptr;
   }
-  RunState state() const { return machine_.state; }
+  RunState state() const { return machine_.state(); }
   int attempt() const { return machine_.attempt; }
   int num_workers() const { return machine_.num_workers; }
 
@@ -84,12 +84,34 @@ TEST(Heal, TheRowOfAGroupThatCannotGoOnSaysTheNumberThatWasAskedFor) {
   EXPECT_TRUE(d.find<action::KillGroup>());
 }
 
+// A rank that has returned does not go back: waiting would take the whole timeout.
+TEST(Heal, IsGivenUpAtOnceWhereARankReturns) {
+  Driver d(2);
+  d.all_hold().dying(1);
+  ASSERT_TRUE(d.find<action::Unwind>());
+  d.feed(event::Returned{0});
+  EXPECT_TRUE(d.find<action::KillGroup>());
+}
+
+TEST(Heal, KeepsItsDeadlineWhenAnotherRankComesToItsTrainFunction) {
+  Driver d(3);
+  d.all_hold().lose_first().write_rows();
+  ASSERT_TRUE(d.find<action::HealGroup>());
+  d.dying(1);
+  ASSERT_TRUE(d.find<action::SetDeadline>());
+  d.feed(event::PhaseReached{0, Phase::kHello});
+  EXPECT_FALSE(d.find<action::SetDeadline>());
+  d.feed(event::PhaseReached{0, Phase::kRunning});
+  EXPECT_FALSE(d.find<action::ClearDeadline>());
+  EXPECT_EQ(d.state(), RunState::kScheduling);
+}
+
 TEST(Heal, ReplacesTheLostRankAndLetsTheOthersLive) {
   Driver d(3);
   d.all_hold().dying(1);
-  ASSERT_TRUE(d.find<action::ReportDeath>());
-  EXPECT_EQ(d.find<action::ReportDeath>()->effect, DeathEffect::kReplaced);
-  EXPECT_EQ(d.find<action::TellLost>()->rank, 1);
+  ASSERT_TRUE(d.find<action::TellDeath>());
+  EXPECT_EQ(d.find<action::TellDeath>()->effect, DeathEffect::kReplaced);
+  EXPECT_EQ(d.find<action::Unwind>()->rank, 1);
   EXPECT_FALSE(d.find<action::KillGroup>());
   d.unwind(0).unwind(2);
   EXPECT_FALSE(d.find<action::EndHealed>()) << "its process has not ended";
@@ -105,9 +127,9 @@ TEST(Heal, ReplacesTheLostRankAndLetsTheOthersLive) {
   EXPECT_EQ(d.find<action::HealGroup>()->lost, std::vector{1});
   d.reach(1);
   EXPECT_EQ(d.state(), RunState::kRunning);
-  EXPECT_FALSE(d.find<action::ReportHealed>());
+  EXPECT_FALSE(d.find<action::TellHealed>());
   d.hold(1);
-  EXPECT_TRUE(d.find<action::ReportHealed>());
+  EXPECT_TRUE(d.find<action::TellHealed>());
 }
 
 TEST(Heal, IsCountedButNoFailure) {
@@ -117,8 +139,8 @@ TEST(Heal, IsCountedButNoFailure) {
   d.dying(1);
   EXPECT_TRUE(d.find<action::KillGroup>()) << "max_heals = 1";
   d.gone(1).gone(0).feed(event::AttemptEnded{false});
-  ASSERT_TRUE(d.find<action::ReportFailure>());
-  EXPECT_FALSE(d.find<action::ReportFailure>()->decision.retry) << "max_failures = 0";
+  ASSERT_TRUE(d.find<action::TellFailure>());
+  EXPECT_FALSE(d.find<action::TellFailure>()->decision.retry) << "max_failures = 0";
 }
 
 TEST(Heal, NeedsAllRanksInTheFunction) {
@@ -143,7 +165,7 @@ TEST(Heal, AnErrorOfTheScriptIsNotHealed) {
   Driver d(2);
   d.all_hold().feed(event::Failed{0, Error(Code::kUser, "boom"), 1}).dying(1);
   EXPECT_TRUE(d.find<action::KillGroup>());
-  EXPECT_FALSE(d.find<action::TellLost>());
+  EXPECT_FALSE(d.find<action::Unwind>());
 }
 
 TEST(Heal, ARankThatRaisesAndEndsMeanwhileIsNotReplaced) {
@@ -160,7 +182,7 @@ TEST(Heal, ARankMayLearnOfALossBeforeTheController) {
   EXPECT_TRUE(d.find<action::SetVerdictTimer>());
   EXPECT_FALSE(d.find<action::KillGroup>());
   d.dying(1);
-  EXPECT_TRUE(d.find<action::TellLost>());
+  EXPECT_TRUE(d.find<action::Unwind>());
   d.gone(1);
   EXPECT_TRUE(d.find<action::EndHealed>());
 }
@@ -224,7 +246,7 @@ TEST(Heal, WhatAReplacementWithoutTheStateSaysDoesNotCount) {
 TEST(Heal, AReplacementThatGetsTheStateAsAnotherRankIsLostIsTooLate) {
   Driver d(3);
   d.all_hold().lose_first().write_rows().reach(0).dying(2).unwind(1).hold(0);
-  EXPECT_FALSE(d.find<action::ReportHealed>());
+  EXPECT_FALSE(d.find<action::TellHealed>());
   d.gone(2).gone(0);
   EXPECT_TRUE(d.find<action::EndHealed>()) << "rank 1 is back";
   d.write_rows();
@@ -235,9 +257,9 @@ TEST(Heal, ALostHostCannotTakeItsRanksBack) {
   Driver d(3, -1, 1);
   d.all_hold();
   d.lose_host_of(2);
-  EXPECT_FALSE(d.find<action::TellLost>());
+  EXPECT_FALSE(d.find<action::Unwind>());
   EXPECT_TRUE(d.find<action::KillGroup>());
-  EXPECT_NE(d.find<action::ReportDeath>()->because.find("num_workers is a fixed number"),
+  EXPECT_NE(d.find<action::TellDeath>()->because.find("num_workers is a fixed number"),
             std::string::npos);
   Driver meanwhile(3, -1, 1);
   meanwhile.all_hold().lose_first();
@@ -249,8 +271,8 @@ TEST(Heal, ALostHostCannotTakeItsRanksBack) {
 TEST(Heal, AnElasticGroupGoesOnWithoutALostHost) {
   Driver d(1, 4, "");
   d.lose_host_of(2);
-  EXPECT_EQ(d.find<action::ReportDeath>()->effect, DeathEffect::kLeftOut);
-  EXPECT_EQ(d.find<action::TellLost>()->rank, 2);
+  EXPECT_EQ(d.find<action::TellDeath>()->effect, DeathEffect::kLeftOut);
+  EXPECT_EQ(d.find<action::Unwind>()->rank, 2);
   d.lose_host_of(1).unwind(0).unwind(3);
   ASSERT_TRUE(d.find<action::EndHealed>());
   EXPECT_EQ(d.find<action::EndHealed>()->error.rank, 1) << "the first of those lost at once";
@@ -262,7 +284,7 @@ TEST(Heal, AnElasticGroupGoesOnWithoutALostHost) {
   EXPECT_EQ(d.find<action::HealGroup>()->lost, std::vector<int>{});
   EXPECT_EQ(d.state(), RunState::kRunning) << "nobody has to be started";
   d.hold(1);
-  EXPECT_TRUE(d.find<action::ReportHealed>());
+  EXPECT_TRUE(d.find<action::TellHealed>());
   EXPECT_FALSE(d.feed(event::Returned{2}).find<action::SendExit>()) << "there is no such rank";
   d.feed(event::Returned{0}).feed(event::Returned{1});
   EXPECT_TRUE(d.find<action::SendExit>());
@@ -290,21 +312,21 @@ TEST(Heal, ALostHostAndALostRankOfAnotherOne) {
   EXPECT_EQ(d.find<action::HealGroup>()->kept, (std::vector{1, 2, 3}));
   EXPECT_EQ(d.find<action::HealGroup>()->lost, std::vector{1}) << "as it is numbered now";
   d.reach(1).hold(1);
-  EXPECT_TRUE(d.find<action::ReportHealed>());
+  EXPECT_TRUE(d.find<action::TellHealed>());
 }
 
 TEST(Heal, AGroupDoesNotBecomeSmallerThanItsLeast) {
   Driver d(3, 4, "");
   d.lose_host_of(3);
-  EXPECT_TRUE(d.find<action::TellLost>());
+  EXPECT_TRUE(d.find<action::Unwind>());
   d.lose_host_of(2);
   EXPECT_TRUE(d.find<action::KillGroup>());
-  EXPECT_EQ(d.find<action::ReportDeath>()->because,
+  EXPECT_EQ(d.find<action::TellDeath>()->because,
             "its host is gone and fewer than 3 workers, the least of num_workers, are left");
   Driver restarts(1, 2, "the sweep knows them");
   restarts.lose_host_of(1);
   EXPECT_TRUE(restarts.find<action::KillGroup>());
-  EXPECT_EQ(restarts.find<action::ReportDeath>()->because,
+  EXPECT_EQ(restarts.find<action::TellDeath>()->because,
             "its host is gone and a smaller group is not possible: the sweep knows them");
 }
 
@@ -324,8 +346,8 @@ TEST(Heal, ARankThatCannotBeStartedAgainIsLeftOut) {
   Driver d(1, 3, "");
   d.lose_first().write_rows();
   d.feed(event::SpawnFailed{Error(Code::kEnvironment, "no memory"), 0, 1});
-  ASSERT_TRUE(d.find<action::ReportLeftOut>());
-  EXPECT_EQ(d.find<action::ReportLeftOut>()->error.message(), "no memory");
+  ASSERT_TRUE(d.find<action::TellLeftOut>());
+  EXPECT_EQ(d.find<action::TellLeftOut>()->error.message(), "no memory");
   EXPECT_FALSE(d.find<action::KillGroup>());
   d.unwind(1).unwind(2);
   ASSERT_TRUE(d.find<action::EndHealed>());
@@ -345,7 +367,7 @@ TEST(Heal, ARankThatDoesNotStartInTimeIsLeftOut) {
   d.feed(event::PhaseReached{0, Phase::kHello}).feed(event::DeadlinePassed{2});
   ASSERT_TRUE(d.find<action::KillRank>());
   EXPECT_EQ(d.find<action::KillRank>()->rank, 0);
-  EXPECT_EQ(d.find<action::ReportLeftOut>()->error.code(), Code::kTimeout);
+  EXPECT_EQ(d.find<action::TellLeftOut>()->error.code(), Code::kTimeout);
   d.unwind(1).unwind(2);
   EXPECT_FALSE(d.find<action::EndHealed>()) << "it is being ended";
   d.gone(0);
@@ -360,8 +382,8 @@ TEST(Heal, WhenAllThatHeldTheStateAreLostTheGroupBeginsAgain) {
   d.all_hold().lose_first().dying(1).gone(1).write_rows();
   EXPECT_TRUE(d.find<action::EndAttempt>());
   d.feed(event::AttemptEnded{false});
-  ASSERT_TRUE(d.find<action::ReportFailure>());
-  EXPECT_TRUE(d.find<action::ReportFailure>()->decision.retry);
+  ASSERT_TRUE(d.find<action::TellFailure>());
+  EXPECT_TRUE(d.find<action::TellFailure>()->decision.retry);
   EXPECT_EQ(d.state(), RunState::kRestarting);
 }
 

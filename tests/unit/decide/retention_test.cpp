@@ -1,4 +1,4 @@
-#include "host/decide/retention.h"
+#include "host/decide/checkpoints/retention.h"
 
 #include <gtest/gtest.h>
 

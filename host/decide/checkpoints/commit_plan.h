@@ -1,5 +1,5 @@
-// host/decide/commit_plan.h: the order in which a checkpoint comes to the disk, and what is done
-// with a name that is taken. Pure.
+// host/decide/checkpoints/commit_plan.h: the order in which a checkpoint comes to the disk, and
+// what is done with a name that is taken. Pure.
 //
 // A crash between two steps leaves the old state or the new one, even where the disk loses or
 // reorders what was not synced: the folder is on the disk with all that is in it before it has its

@@ -1,4 +1,5 @@
-// host/decide/commit_agreement.h: how far all hosts of an attempt have come in train.elastic.
+// host/decide/checkpoints/commit_agreement.h: how far all hosts of an attempt have come in
+// train.elastic.
 //
 // On each host the last rank that is ready for a step says so. Of several that see it each says it,
 // and what they say is read in any order: the one that was first may be a step further by then. So

@@ -1,5 +1,5 @@
-// host/decide/retention.h: which checkpoints are dropped (Ray's rules; a missing or NaN score is
-// always the worst).
+// host/decide/checkpoints/retention.h: which checkpoints are dropped (Ray's rules; a missing or NaN
+// score is always the worst).
 #pragma once
 
 #include <cstdint>

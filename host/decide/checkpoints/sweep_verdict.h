@@ -1,6 +1,6 @@
-// host/decide/sweep_verdict.h: what a folder below checkpoints/ is, as a controller finds it when
-// it starts: one that its row knows, or what a crash or a controller that had lost its run left.
-// Pure.
+// host/decide/checkpoints/sweep_verdict.h: what a folder below checkpoints/ is, as a controller
+// finds it when it starts: one that its row knows, or what a crash or a controller that had lost
+// its run left. Pure.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// host/decide/checkpoint_queries.h: who asks for all reported checkpoints, and when
+// host/decide/checkpoints/checkpoint_queries.h: who asks for all reported checkpoints, and when
 // there is an answer. Pure; times come from the caller.
 //
 // A rank that has made n reports asks about the checkpoints of those. The answer is due when no

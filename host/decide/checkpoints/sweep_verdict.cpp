@@ -1,4 +1,4 @@
-#include "host/decide/sweep_verdict.h"
+#include "host/decide/checkpoints/sweep_verdict.h"
 
 namespace rtrain {
 

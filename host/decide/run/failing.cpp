@@ -1,0 +1,162 @@
+// Which failure of a group is its end, and which is the cause.
+#include "host/base/text/text.h"
+#include "host/decide/run/transition.h"
+
+namespace rtrain {
+namespace {
+
+// How long a failed group is left alive so that the other ranks can send their errors.
+constexpr double kVerdictS = 0.5;
+
+}  // namespace
+
+void Transition::on(const event::Failed& e) {
+  RankState& rank = rank_of(e.rank);
+  if (rank.error) return;
+  rank.error = e.error;
+  rank.error_time_s = e.time_s;
+  start_verdict();
+}
+
+// Waiting for its status would only keep the others from being ended. A rank that has returned
+// does nothing any more: its status says whether that was an error.
+void Transition::on(const event::Dying& e) {
+  RankState& rank = rank_of(e.rank);
+  const bool over = is<stage::Killed, stage::Returning>();
+  if (over || rank.is_lost() || rank.error) return;
+  rank.dying_s = e.time_s;
+  if (!rank.is_superfluous && !rank.returned) lose(e.rank);
+}
+
+void Transition::on(const event::Gone& e) {
+  RankState& rank = rank_of(e.rank);
+  rank.gone = true;
+  rank.is_replaceable = rank.is_replaceable && e.has_host;
+  // A death that we brought about, or after the train function has returned everywhere, is no
+  // failure.
+  const bool over = is<stage::Killed, stage::Returning>();
+  const bool expected = over && !rank.dying_s;
+  if (!expected && !rank.error) {
+    rank.error = e.error;
+    rank.died = true;
+    rank.error_time_s = rank.dying_s.value_or(e.time_s);
+    const bool is_known = rank.dying_s && !rank.returned;
+    if (!over && !is_known && !rank.is_superfluous) lose(e.rank);
+  }
+  check_all_gone();
+  check_unwound();
+  if (is<stage::Replacing>()) add(action::LookAgain{});
+}
+
+// Ranks that have gone back to their last commit, and no rank has died: what they say is an error.
+void Transition::on(const event::VerdictDue& e) {
+  if (e.attempt != m_.attempt || !is_failing()) return;
+  if (m_.group.verdict == Verdict::kDue && may_be_loss()) {
+    m_.group.verdict = Verdict::kAwaitsLoss;
+    return add(action::SetVerdictTimer{m_.heal_limits.loss_timeout_s});
+  }
+  for (RankState& rank : m_.group.ranks) {
+    if (!rank.unwound || rank.error) continue;
+    rank.error = rank.unwound->error;
+    rank.error_time_s = rank.unwound->time_s;
+  }
+  kill();
+}
+
+// A rank that has failed before, of the same cause, would be charged to another budget.
+void Transition::on(const event::NodeUnhealthy& e) {
+  if (is<stage::Killed, stage::Returning>()) return;
+  m_.group.error = GroupError{.cause = e.error, .rank = e.rank, .kind = e.kind, .ranks = {}};
+  m_.group.is_transient = e.kind == FailureKind::kPreemption;  // another host may be able to
+  kill();
+}
+
+// Once writing has failed nothing more can be recorded: the run ends, with that error unless it had
+// another one before.
+void Transition::on(const event::StorageFailed& e) {
+  if (m_.storage_error || is<stage::Over>()) return;
+  m_.storage_error = controller_error(e.error);
+  if (auto* ending = as<stage::Ending>()) {
+    if (!ending->error) *ending = {RunState::kErrored, m_.storage_error};
+    return;
+  }
+  if (is_between_attempts(m_.stage)) return end_without_storage();
+  if (!is_failing() && !m_.error() && !m_.group.error) m_.group.error = m_.storage_error;
+  if (!m_.group.ranks.empty()) kill();
+}
+
+void Transition::start_verdict() {
+  if (is<stage::Killed>()) return;
+  if (!is_failing()) {
+    m_.group.verdict = Verdict::kDue;
+    add(action::SetVerdictTimer{kVerdictS});
+  }
+  check_verdict();
+}
+
+void Transition::check_verdict() {
+  RT_CHECK(is_failing());
+  if (all_accounted_for(m_.group.ranks)) kill();
+}
+
+// A death is a cause by itself: nothing that the other ranks have yet to say would be an earlier
+// one.
+void Transition::lose(int rank) {
+  check_barren(rank_of(rank));
+  if (may_heal()) {
+    const bool is_replaced = rank_of(rank).is_replaceable;
+    add(action::TellDeath{rank, is_replaced ? DeathEffect::kReplaced : DeathEffect::kLeftOut});
+    return heal(rank);
+  }
+  if (!is_failing()) m_.group.verdict = Verdict::kDue;
+  add(action::TellDeath{rank, DeathEffect::kEnds, why_not_without(rank_of(rank))});
+  kill();
+}
+
+// Why the others do not continue without a rank that cannot be replaced; empty for other ranks.
+std::string Transition::why_not_without(const RankState& lost) const {
+  if (!m_.group.can_replace || lost.is_replaceable) return "";
+  if (!m_.scaling.is_elastic()) {
+    return "its host is gone and num_workers is a fixed number (with a range, {min, max}, the "
+           "others would go on)";
+  }
+  for (const RankState& rank : m_.group.ranks) {
+    if (!rank.fixed.empty()) {
+      return cat("its host is gone and a smaller group is not possible: ", rank.fixed);
+    }
+  }
+  if (num_kept(m_.group.ranks) >= least_workers()) return "";
+  return cat("its host is gone and fewer than ", least_workers(),
+             " workers, the least of num_workers, are left");
+}
+
+// Rows that are being written are written first.
+void Transition::kill() {
+  if (auto* recording = as<stage::Recording>()) {
+    recording->kill_is_due = true;
+  } else if (auto* reopening = as<stage::Reopening>()) {
+    reopening->kill_is_due = true;
+  } else if (has_group(m_.stage) && !is<stage::Killed>()) {
+    end_group();
+  }
+}
+
+bool Transition::is_kill_due() const {
+  const auto* recording = std::get_if<stage::Recording>(&m_.stage);
+  const auto* reopening = std::get_if<stage::Reopening>(&m_.stage);
+  return (recording != nullptr && recording->kill_is_due) ||
+         (reopening != nullptr && reopening->kill_is_due);
+}
+
+void Transition::end_group() {
+  m_.stage = stage::Killed{};
+  add(action::ClearDeadline{});
+  add(action::KillGroup{});
+  check_all_gone();
+}
+
+void Transition::check_all_gone() {
+  if (is<stage::Killed, stage::Returning>() && all_gone(m_.group.ranks)) end_attempt();
+}
+
+}  // namespace rtrain

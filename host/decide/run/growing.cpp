@@ -1,0 +1,56 @@
+// How a healthy group gets another size: at its next checkpoint, or larger at a commit of
+// train.elastic.
+#include "host/base/text/text.h"
+#include "host/decide/run/transition.h"
+
+namespace rtrain {
+
+void Transition::on(const event::ResourcesSeen& e) {
+  if (e.attempt != m_.attempt || !is<stage::Running>() || m_.stop || is_failing()) return;
+  const std::optional<int> wanted = m_.scaling.resize(m_.num_workers, e.capacity);
+  if (!wanted || m_.group.is_healed || any_returned(m_.group.ranks)) {
+    return add(action::SetResizeTimer{m_.scaling.resize_interval_s()});
+  }
+  const bool is_larger = *wanted > m_.num_workers;
+  const bool at_commit = is_larger && m_.group.can_replace && m_.group.can_shrink;
+  add(action::TellResize{m_.num_workers, *wanted, at_commit});
+  if (!at_commit) return ask_to_stop({.kind = StopKind::kResize, .resize_to = *wanted});
+  m_.stage = stage::Growing{*wanted};
+  add(action::AskToGrow{});
+}
+
+// There is no further commit to grow at: a rank has left train.elastic, or has returned.
+void Transition::stop_growing() {
+  if (!is<stage::Growing>()) return;
+  m_.stage = stage::Running{};
+  add(action::AskToGrow{false});
+  add(action::SetResizeTimer{m_.scaling.resize_interval_s()});
+}
+
+// The first rank has gone back to its commit; the others come to no further one.
+void Transition::gather(int rank) {
+  m_.stage = stage::Gathering{as<stage::Growing>()->to};
+  add(action::SetDeadline{m_.heal_limits.unwind_timeout_s});
+  add(action::Unwind{rank});
+}
+
+// All have. The large value is the first rank's.
+void Transition::begin_larger_group() {
+  const RankState& first = m_.group.ranks.front();
+  if (!first.unwound || first.unwound->step == 0) {
+    return fail_growth("rank 0 has no commit to go on from");
+  }
+  m_.carried = first.unwound->index;
+  // Whoever has asked for a stop meanwhile gets it.
+  if (!m_.stop) {
+    m_.stop = StopProgress{
+        .kind = StopKind::kResize, .seen = true, .resize_to = as<stage::Gathering>()->to};
+  }
+  kill();
+}
+
+void Transition::fail_growth(const std::string& reason) {
+  fail_start(Error(Code::kTimeout, cat("the group cannot become larger: ", reason)), 0);
+}
+
+}  // namespace rtrain

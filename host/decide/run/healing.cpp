@@ -1,0 +1,193 @@
+// How lost ranks are replaced while the others live.
+#include <algorithm>
+
+#include "host/decide/run/transition.h"
+
+namespace rtrain {
+namespace {
+
+// Replacements that follow each other before all ranks hold the state again: then something else is
+// wrong.
+constexpr int kMaxBarrenHeals = 20;
+
+RankState surviving(const RankState& before) {
+  RankState out;
+  out.phase = Phase::kRunning;
+  out.healable = true;
+  out.fixed = before.fixed;
+  return out;
+}
+
+}  // namespace
+
+void Transition::on(const event::Healable& e) {
+  RankState& rank = rank_of(e.rank);
+  rank.healable = e.is;
+  rank.fixed = e.fixed;
+  if (!e.is) {
+    m_.group.can_replace = false;
+    stop_growing();
+  }
+  // The message of a rank that is lost, or is being ended with the others, comes too late. Where a
+  // verdict is due a rank may be lost already.
+  Group& group = m_.group;
+  if (is_regrouping(m_.stage) || is<stage::Killed>() || is_failing()) return;
+  if (!all_healable(group.ranks)) return;
+  group.can_replace = m_.heal_limits.max_heals != 0;
+  group.can_shrink = m_.scaling.is_elastic() && std::ranges::all_of(group.ranks, [](const auto& r) {
+                       return r.fixed.empty();
+                     });
+  m_.barren_heals = 0;
+  for (RankState& each : group.ranks) each.unwound.reset();
+  const bool was_healed = std::exchange(group.is_healed, false);
+  if (was_healed) add(action::TellHealed{});
+  if (std::exchange(m_.carried, std::nullopt)) add(action::DropCarried{});
+  if (was_healed && m_.stop && may_ask()) ask_to_stop(*m_.stop);
+}
+
+// A rank may learn of a death before it is known here.
+void Transition::on(const event::Unwound& e) {
+  rank_of(e.rank).unwound = e.unwinding;
+  if (is<stage::Killed>()) return;
+  const bool may_grow = is<stage::Growing>() && m_.group.can_replace && !is_failing();
+  if (!is_regrouping(m_.stage) && !may_grow) return start_verdict();
+  if (may_grow) gather(e.rank);
+  check_unwound();
+}
+
+void Transition::on(const event::HealDue& e) {
+  if (is<stage::Replacing>() && e.attempt == m_.attempt) heal_group();
+}
+
+int Transition::least_workers() const {
+  return m_.group.can_shrink ? m_.scaling.min_workers() : static_cast<int>(m_.group.ranks.size());
+}
+
+bool Transition::can_heal() const { return rtrain::can_heal(m_.group.ranks, least_workers()); }
+
+// A run that is being stopped takes its last checkpoint with it.
+bool Transition::may_heal() const {
+  const HealLimits& limits = m_.heal_limits;
+  const bool is_counted = is_healing() && !is<stage::Gathering>();
+  const bool is_left = limits.max_heals < 0 || m_.num_heals < limits.max_heals || is_counted;
+  const bool is_stopping = m_.stop && !is_healing();
+  return m_.group.can_replace && is_left && !is_stopping && !m_.storage_error && !is_kill_due() &&
+         m_.barren_heals < kMaxBarrenHeals && can_heal();
+}
+
+// Ranks of a host that is gone say nothing; the others have gone back because of them.
+bool Transition::may_be_loss() const {
+  const auto is_silent = [](const RankState& r) {
+    return !r.unwound && !r.error && !r.returned && !r.is_lost();
+  };
+  return m_.heal_limits.loss_timeout_s > 0 && may_heal() &&
+         std::ranges::any_of(m_.group.ranks, is_silent);
+}
+
+// A smaller group does without a process that is never there for long enough.
+void Transition::check_barren(RankState& rank) {
+  if (!m_.group.is_healed || rank.healable || !m_.group.can_shrink) return;
+  if (m_.barren_heals < kMaxBarrenHeals) return;
+  rank.is_replaceable = false;
+  m_.barren_heals = 0;
+}
+
+// Ranks of a heal whose place no worker can take, and why. False where the group cannot do without
+// them.
+bool Transition::continue_without(const LateRanks& ranks) {
+  for (const auto& [rank, error] : ranks) rank_of(rank).is_replaceable = false;
+  if (ranks.empty() || !may_heal()) {
+    for (const auto& [rank, error] : ranks) rank_of(rank).is_replaceable = true;
+    return false;
+  }
+  for (const auto& [rank, error] : ranks) {
+    rank_of(rank).error = error;
+    rank_of(rank).died = true;
+    add(action::TellLeftOut{rank, error});
+  }
+  heal(ranks.front().first);
+  check_unwound();
+  return true;
+}
+
+// One heal for all that are lost until the rest is back at the last commit. A replacement that has
+// not got the state yet has nothing to go back to.
+void Transition::heal(int lost) {
+  m_.group.verdict = Verdict::kNone;
+  if (!is_regrouping(m_.stage) || is<stage::Gathering>()) {
+    m_.stage = stage::Unwinding{m_.state()};
+    ++m_.num_heals;
+    ++m_.barren_heals;
+    add(action::SetDeadline{m_.heal_limits.unwind_timeout_s});
+  }
+  if (is<stage::Unwinding>()) add(action::Unwind{lost});
+  for (size_t i = 0; i < m_.group.ranks.size(); ++i) {
+    RankState& rank = m_.group.ranks[i];
+    if (rank.is_lost() || rank.healable || rank.is_superfluous) continue;
+    rank.is_superfluous = true;
+    add(action::KillRank{static_cast<int>(i)});
+  }
+}
+
+void Transition::check_unwound() {
+  if (!is<stage::Unwinding, stage::Gathering>()) return;
+  const auto is_awaited = [](const RankState& r) {
+    return !r.gone && (!r.unwound || r.dying_s || r.is_superfluous);
+  };
+  if (std::ranges::any_of(m_.group.ranks, is_awaited)) return;
+  if (is<stage::Gathering>()) return begin_larger_group();
+  record_heal();
+}
+
+void Transition::record_heal() {
+  const Unwinding* step = step_of(m_.group.ranks);
+  if (step == nullptr || !can_heal()) return give_up_heal();
+  m_.stage = stage::Recording{.next_index = step->index};
+  add(action::ClearDeadline{});
+  add(action::EndHealed{first_cause(m_.group.ranks), step->index});
+}
+
+// Where the group cannot be healed any more, replace_lost() gives up.
+void Transition::reopen(const stage::Recording& recorded) {
+  m_.stage = stage::Reopening{recorded.kill_is_due};
+  if (can_heal()) m_.num_workers = num_kept(m_.group.ranks);
+  add(action::BeginAttempt{++m_.attempt, m_.num_workers, recorded.next_index});
+}
+
+void Transition::replace_lost() {
+  if (is_kill_due() || m_.storage_error) return give_up_heal();
+  m_.stage = stage::Replacing{};
+  heal_group();
+}
+
+// A host that is lost behind the row is one worker less than this says.
+void Transition::heal_group() {
+  std::vector<RankState>& before = m_.group.ranks;
+  if (!can_heal() || num_kept(before) != m_.num_workers) return give_up_heal();
+  const auto is_dying = [](const RankState& r) { return r.is_lost() && !r.gone; };
+  if (std::ranges::any_of(before, is_dying)) return;
+  action::HealGroup next{m_.attempt, {}, {}};
+  std::vector<RankState> ranks;
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (!before[i].is_replaceable) continue;
+    next.kept.push_back(static_cast<int>(i));
+    if (before[i].gone) next.lost.push_back(static_cast<int>(ranks.size()));
+    ranks.push_back(before[i].gone ? RankState{} : surviving(before[i]));
+  }
+  before = std::move(ranks);
+  m_.stage = stage::Starting{};
+  m_.group.is_healed = true;
+  m_.group.slowest = Phase::kSpawn;
+  add(std::move(next));
+  add(action::SetDeadline{m_.start_timeout_s});
+  update_slowest();
+}
+
+// As if no rank could be replaced.
+void Transition::give_up_heal() {
+  RT_CHECK(is_regrouping(m_.stage));
+  if (!is_failing()) m_.group.verdict = Verdict::kDue;
+  end_group();
+}
+
+}  // namespace rtrain

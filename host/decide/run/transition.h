@@ -1,0 +1,147 @@
+// host/decide/run/transition.h: one step of the state machine, as a class: its overloads of on()
+// change the machine and collect the actions. Only state_machine.cpp makes one.
+//
+// It has a method for each event; the parts of a run are in starting.cpp, failing.cpp, healing.cpp,
+// growing.cpp, stopping.cpp and ending.cpp.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/decide/run/state_machine.h"
+
+namespace rtrain {
+
+class Transition {
+ public:
+  explicit Transition(Machine machine) : m_(std::move(machine)) {}
+
+  Step take() { return {std::move(m_), std::move(actions_)}; }
+
+  // starting.cpp
+  void on(const event::Started& e);
+  void on(const event::ResourcesGranted& e);
+  void on(const event::ResourcesRefused& e);
+  void on(const event::AttemptBegun& e);
+  void on(const event::SpawnFailed& e);
+  void on(const event::PhaseReached& e);
+  void on(const event::DeadlinePassed& e);
+
+  // failing.cpp
+  void on(const event::Failed& e);
+  void on(const event::Dying& e);
+  void on(const event::Gone& e);
+  void on(const event::VerdictDue& e);
+  void on(const event::NodeUnhealthy& e);
+  void on(const event::StorageFailed& e);
+
+  // healing.cpp
+  void on(const event::Healable& e);
+  void on(const event::Unwound& e);
+  void on(const event::HealDue& e);
+
+  // growing.cpp
+  void on(const event::ResourcesSeen& e);
+
+  // stopping.cpp
+  void on(const event::StopRequested& e);
+  void on(const event::StopSeen& e);
+  void on(const event::CheckpointCommitted& e);
+  void on(const event::StopComplete& e);
+  void on(const event::GracePassed& e);
+  void on(const event::StopNow& e);
+
+  // ending.cpp
+  void on(const event::Returned& e);
+  void on(const event::AttemptEnded& e);
+  void on(const event::RetryDue& e);
+  void on(const event::RunEnded& e);
+
+ private:
+  using LateRanks = std::vector<std::pair<int, Error>>;
+
+  template <class T>
+  void add(T action) {
+    actions_.emplace_back(std::move(action));
+  }
+  template <class... Stages>
+  bool is() const {
+    return is_any<Stages...>(m_.stage);
+  }
+  template <class T>
+  T* as() {
+    return std::get_if<T>(&m_.stage);
+  }
+  RankState& rank_of(int rank) { return m_.group.ranks.at(static_cast<size_t>(rank)); }
+  bool is_failing() const { return m_.group.verdict != Verdict::kNone; }
+  // Until the new group is complete.
+  bool is_healing() const { return is_regrouping(m_.stage) || m_.group.is_healed; }
+  // Of rows that are being written.
+  bool is_kill_due() const;
+  // There are ranks that can take notice of a stop.
+  bool may_ask() const { return is_running(m_.stage) && !is_failing(); }
+
+  // starting.cpp
+  void request_resources(RunState state, std::optional<GroupError> error = {});
+  void begin_attempt(int num_workers);
+  void update_slowest();
+  LateRanks late_ranks();
+  Error lateness(int rank);
+  void fail_late_start();
+  void fail_start(const Error& error, int rank, bool is_transient = false);
+
+  // failing.cpp
+  void start_verdict();
+  void check_verdict();
+  void lose(int rank);
+  std::string why_not_without(const RankState& lost) const;
+  void kill();
+  void end_group();
+  void check_all_gone();
+
+  // healing.cpp
+  int least_workers() const;
+  bool can_heal() const;
+  bool may_heal() const;
+  bool may_be_loss() const;
+  void check_barren(RankState& rank);
+  bool continue_without(const LateRanks& ranks);
+  void heal(int lost);
+  void check_unwound();
+  void record_heal();
+  void reopen(const stage::Recording& recorded);
+  void replace_lost();
+  void heal_group();
+  void give_up_heal();
+
+  // growing.cpp
+  void stop_growing();
+  void gather(int rank);
+  void begin_larger_group();
+  void fail_growth(const std::string& reason);
+
+  // stopping.cpp
+  bool accept(StopKind kind, const std::string& by);
+  void ask_to_stop(const StopProgress& stop);
+  void stop_at_once();
+  void finish_stop(const event::AttemptEnded& end);
+  void finish_resize(const StopProgress& stop, const event::AttemptEnded& end);
+  void finish_preemption(const StopProgress& stop, const event::AttemptEnded& end);
+
+  // ending.cpp
+  void end_attempt();
+  bool was_taken() const;
+  action::EndAttempt outcome(const std::optional<GroupError>& error) const;
+  void charge(const GroupError& error, const event::AttemptEnded& end);
+  void end_without_storage();
+  void end_run(RunState outcome, std::optional<GroupError> error);
+
+  Machine m_;
+  std::vector<Action> actions_;
+};
+
+// A failure that no rank has caused, or that one whose start failed.
+GroupError controller_error(const Error& error, int rank = -1);
+
+}  // namespace rtrain
