@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 import struct
 import zipfile
 import zlib
@@ -366,6 +367,16 @@ def test_a_checkpoint_of_trees_needs_no_script(rtrain):
     features = numpy.array([[i % 37 if i % 10 else numpy.nan, i % 11] for i in range(100)], dtype="float32")
     wanted = booster.predict(xgboost.DMatrix(features, feature_names=["a", "b"]))
     assert [row["prediction"] for row in rows] == pytest.approx(wanted.tolist(), abs=1e-5)
+    # A copy is another checkpoint whose files have to be those of its manifest: XGBoost itself may crash over damage.
+    copy = rtrain.folder / "copy"
+    shutil.copytree(path, copy)
+    assert predict(rtrain, "./copy/", table, "--keep", "id").stdout == result.stdout
+    model = bytearray((copy / "model.ubj").read_bytes())
+    model[len(model) // 2] ^= 0xFF
+    (copy / "model.ubj").write_bytes(model)
+    damaged = rtrain("predict", "./copy/", table, "--keep", "id", "-o", "out.jsonl")
+    assert damaged.returncode == 4 and "model.ubj" in damaged.stderr and "damaged" in damaged.stderr, damaged.stderr
+    assert not (rtrain.folder / "out.jsonl").exists()
 
 
 # A model of two features, and the checkpoints that are made of its state dict, by the name of their folder.

@@ -178,6 +178,8 @@ end
 
 -- A function from a batch to the columns of its predictions; the names of the model, its device and its transform.
 local function predictor(request)
+  -- Of a run it was done when the checkpoint was found. XGBoost does not survive damage of every kind.
+  if not request.files then require('base._system').verify(request.folder) end
   local trees = tree_file(request)
   if trees then return tree_predictor(request, trees) end
   local model, script = model_source.load(request)
