@@ -190,12 +190,13 @@ def test_a_signal_ends_the_run_in_order(rtrain, ranks, whom):
 
 
 @pytest.mark.parametrize(
-    "absent, text",
-    [([3], "rank 3"), ([2, 3], "hosts with 2 of the 4 ranks have not come: there are n0 of n0, n1")],
+    "absent, timeout, text",
+    # The other ranks have to come meanwhile, where it is one.
+    [([3], "6", "rank 3"), ([2, 3], "1", "hosts with 2 of the 4 ranks have not come: there are n0 of n0, n1")],
     ids=["a rank", "a host"],
 )
-def test_a_rank_that_does_not_come_is_named(rtrain, ranks, absent, text):
-    rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = "1"
+def test_a_rank_that_does_not_come_is_named(rtrain, ranks, absent, timeout, text):
+    rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = timeout
     results = ranks("run", script(rtrain, "train.report{step = 1}"), without=absent).wait(60)
     assert text in results[0].stderr, results[0].stderr
     assert len(set(codes(results))) == 1 and results[0].returncode > 0, "\n".join(result.stderr for result in results)
@@ -209,7 +210,7 @@ def test_a_first_process_that_does_not_come_is_named(rtrain, ranks):
 
 
 def test_a_storage_that_hosts_do_not_share_is_refused(rtrain, ranks):
-    rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = "3"
+    rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = "6"
     results = ranks("run", script(rtrain, "train.report{step = 1}"), "--storage", "/srv/disk/results").wait()
     assert codes(results) == [4] * 4, "\n".join(result.stderr for result in results)
     assert "host n1 does not see /srv/disk/results/nodes of host n0" in results[0].stderr
