@@ -479,6 +479,45 @@ def test_csv_has_integers_beyond_int64(rtrain):
     assert table["x"].type == pa.int64()
 
 
+def test_json_has_integers_beyond_int64(rtrain):
+    """As CSV has them: all digits where uint64 holds all of a column, else floats."""
+    rows = [
+        {
+            "u": 2**64 - 1,
+            "x": 1,
+            "list": [2**63, 1],
+            "struct": {"k": 2**63 + 1},
+            "low": -1,
+            "far": 2**64,
+            "float": 1e19,
+        },
+        {"u": None, "x": 2, "list": [], "struct": {"k": 2}, "low": 2**63, "far": 1, "float": 1.0},
+        {"u": 7, "x": 3, "list": [2**53 + 1], "struct": None, "low": 1, "far": 2, "float": 2.0},
+    ]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (rtrain.folder / "in.jsonl").write_text(text)
+    (rtrain.folder / "array.json").write_text(json.dumps(rows))
+    for name in ("in.jsonl", "array.json"):
+        lua(rtrain, f"data.read_json('{name}'):write_parquet '{name}-out'")
+        table = read(rtrain.folder / f"{name}-out")
+        for column in ("u", "x", "list", "struct"):
+            assert table[column].to_pylist() == [row[column] for row in rows], column
+        assert table["u"].type == pa.uint64() and table["x"].type == pa.int64()
+        assert table["list"].type.value_type == pa.uint64()
+        for column in ("low", "far", "float"):
+            assert table[column].type == pa.float64(), column
+            assert table[column].to_pylist() == [float(row[column]) for row in rows], column
+    # The first rows say the type, for all of the file.
+    for first, later in ((1, 2**63), (2**63, -1), (2**63, 2**64)):
+        lines = [f'{{"x": {first}}}\n'] * 150_000 + [f'{{"x": {later}}}\n']
+        (rtrain.folder / "late.jsonl").write_text("".join(lines))
+        out = lua(
+            rtrain, "print(select(2, pcall(function() return data.read_json('late.jsonl'):materialize() end)).message)"
+        )
+        assert f"cannot read '{rtrain.folder}/late.jsonl', line 150001: " in out and str(later) in out, out
+        assert "column_types" in out, out
+
+
 def test_counts_leave_out_null_of_every_type(rtrain):
     table = pa.table(
         {

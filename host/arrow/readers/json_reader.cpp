@@ -1,15 +1,18 @@
 #include "host/arrow/readers/json_reader.h"
 
+#include <arrow/array.h>
 #include <arrow/json/options.h>
 #include <arrow/json/reader.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "host/arrow/readers/line_blocks.h"
 #include "host/arrow/types/plain_columns.h"
 #include "host/arrow/types/status.h"
+#include "host/arrow/types/type_name.h"
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
@@ -76,6 +79,45 @@ int64_t find_no_object(std::string_view text) {
   return -1;
 }
 
+// Whether these numbers may all be integers from 0 on that uint64 holds and int64 does not. Arrow
+// reads them as float64, which rounds them.
+bool may_be_uint64(const arrow::DoubleArray& numbers) {
+  constexpr double kAboveInt64 = 0x1p63;
+  constexpr double kAboveUint64 = 0x1p64;  // what 2^64 - 1 is rounded to
+  bool has_large = false;
+  for (int64_t i = 0; i < numbers.length(); ++i) {
+    if (numbers.IsNull(i)) continue;
+    const double number = numbers.Value(i);
+    if (!(number >= 0 && number <= kAboveUint64) || std::floor(number) != number) return false;
+    has_large |= number >= kAboveInt64;
+  }
+  return has_large;
+}
+
+// The type of a column that Arrow has guessed, with uint64 for such numbers in it.
+std::shared_ptr<arrow::DataType> with_uint64(const arrow::Array& array) {
+  switch (array.type_id()) {
+    case arrow::Type::DOUBLE:
+      return may_be_uint64(static_cast<const arrow::DoubleArray&>(array)) ? arrow::uint64()
+                                                                          : array.type();
+    case arrow::Type::LIST: {
+      const auto& field = array.type()->field(0);
+      return arrow::list(
+          field->WithType(with_uint64(*static_cast<const arrow::ListArray&>(array).values())));
+    }
+    case arrow::Type::STRUCT: {
+      arrow::FieldVector fields = array.type()->fields();
+      for (size_t i = 0; i < fields.size(); ++i) {
+        const auto& values = static_cast<const arrow::StructArray&>(array);
+        fields[i] = fields[i]->WithType(with_uint64(*values.field(static_cast<int>(i))));
+      }
+      return arrow::struct_(fields);
+    }
+    default:
+      return array.type();
+  }
+}
+
 class JsonCursor final : public TableCursor {
  public:
   JsonCursor(const std::string& path, const JsonOptions& options)
@@ -84,7 +126,11 @@ class JsonCursor final : public TableCursor {
     for (const auto& [name, type] : options.column_types)
       fields.push_back(arrow::field(name, type));
     options_.explicit_schema = arrow::schema(fields);
-    in_file(task_, [&] { first_ = read(); });
+    in_file(task_, [&] {
+      std::shared_ptr<arrow::Buffer> block;
+      first_ = read(&block);
+      if (first_ != nullptr) keep_digits(block);
+    });
     over_ = first_ == nullptr;
     options_.explicit_schema = over_ ? arrow::schema({}) : first_->schema();
     options_.unexpected_field_behavior = UnexpectedFieldBehavior::Error;
@@ -104,7 +150,7 @@ class JsonCursor final : public TableCursor {
   }
 
  private:
-  std::shared_ptr<arrow::RecordBatch> read() {
+  std::shared_ptr<arrow::RecordBatch> read(std::shared_ptr<arrow::Buffer>* read_from = nullptr) {
     while (const auto block = blocks_.next()) {
       if (is_blank(*block)) continue;
       const int64_t bad = find_no_object(std::string_view(*block));
@@ -115,10 +161,27 @@ class JsonCursor final : public TableCursor {
                                      " levels, with nothing behind it")));
       }
       auto batch = arrow::json::ParseOne(options_, block);
-      if (batch.ok()) return *batch;
+      if (batch.ok()) {
+        if (read_from != nullptr) *read_from = block;
+        return *batch;
+      }
       fail_at(batch.status(), block);
     }
     return nullptr;
+  }
+
+  // Reads a column of the first block again where Arrow may have rounded its integers. What is not
+  // all written as integers of uint64 stays as it is.
+  void keep_digits(const std::shared_ptr<arrow::Buffer>& block) {
+    for (int i = 0; i < first_->num_columns(); ++i) {
+      const auto& field = first_->schema()->field(i);
+      const auto type = with_uint64(*first_->column(i));
+      if (type->Equals(field->type())) continue;
+      if (options_.explicit_schema->GetFieldByName(field->name()) != nullptr) continue;
+      auto options = options_;
+      options.explicit_schema = take(first_->schema()->SetField(i, field->WithType(type)), task_);
+      if (const auto again = arrow::json::ParseOne(options, block); again.ok()) first_ = *again;
+    }
   }
 
   arrow::Status try_parse(const std::shared_ptr<arrow::Buffer>& text) const {
@@ -135,6 +198,22 @@ class JsonCursor final : public TableCursor {
     const auto row = arrow::json::ParseOne(options, line);
     if (!row.ok()) return "";
     return new_field(options_.explicit_schema->fields(), (*row)->schema()->fields());
+  }
+
+  // The column that has another type in the line than in the file's first rows, and what to do; ""
+  // in the first block, which says the types.
+  std::string other_type(const std::shared_ptr<arrow::Buffer>& line) const {
+    if (options_.unexpected_field_behavior != UnexpectedFieldBehavior::Error) return "";
+    auto options = options_;
+    options.unexpected_field_behavior = UnexpectedFieldBehavior::Ignore;
+    for (const auto& field : options_.explicit_schema->fields()) {
+      options.explicit_schema = arrow::schema({field});
+      if (arrow::json::ParseOne(options, line).ok()) continue;
+      return cat(": column '", field->name(), "' is ", type_name(*field->type()),
+                 " in the file's first rows",
+                 field->type()->num_fields() > 0 ? "" : advice(field->name()));
+    }
+    return "";
   }
 
   // A column's type cannot be given in part.
@@ -170,7 +249,8 @@ class JsonCursor final : public TableCursor {
       if (!status.ok()) reason = status;
     }
     const FileTask task = task_.with(cat("line ", blocks_.line_of(good)));
-    const std::string key = new_key(arrow::SliceBuffer(block, good, line_end(text, good) - good));
+    const auto line = arrow::SliceBuffer(block, good, line_end(text, good) - good);
+    const std::string key = new_key(line);
     if (!key.empty()) {
       throw Error(
           Code::kArgument,
@@ -179,7 +259,9 @@ class JsonCursor final : public TableCursor {
     }
     // Arrow counts the rows of the block.
     const std::string text_of_reason = reason.message();
-    fail(reason.WithMessage(text_of_reason.substr(0, text_of_reason.rfind(" in row "))), task);
+    fail(reason.WithMessage(text_of_reason.substr(0, text_of_reason.rfind(" in row ")),
+                            other_type(line)),
+         task);
   }
 
   FileTask task_;

@@ -18,8 +18,9 @@ struct JsonOptions {
 };
 
 // The types of columns that the options do not name come from the first block, and hold for the
-// whole file: another type or name later is an error with the line. A file without an object has no
-// columns and no rows.
+// whole file: another type or name later is an error with the line. Integers of which one is beyond
+// int64 are uint64 where that holds all of them, else float64, as in CSV. A file without an object
+// has no columns and no rows.
 std::unique_ptr<TableCursor> open_json(const std::string& path, const JsonOptions& options);
 
 }  // namespace rtrain
