@@ -79,6 +79,21 @@ def test_stacks_that_cannot_be_saved_are_told_and_change_nothing(impatient):
     assert impatient.json("show", "meeting")["status"] == "ERRORED"
 
 
+# fault: the disk fails, or is full, under the stacks of a hang
+@pytest.mark.parametrize("error, text", [("EIO", "Input/output error"), ("ENOSPC", "No space left on device")])
+def test_stacks_that_a_disk_does_not_take_leave_no_half_file(impatient, error, text):
+    impatient.fail_calls(f"write:1:short:path=/diag/,write:1+:{error}:path=/diag/")
+    running = impatient.started("run", impatient.script(meeting()))
+    os.kill(pid_of(impatient, 1), signal.SIGSTOP)
+    result = running.wait()
+    assert result.returncode == 6, result.stderr
+    assert re.search(rf"^rtrain: the stacks are not saved: .*/diag/.*\.txt.*: {text}$", result.stderr, re.M), (
+        result.stderr
+    )
+    folder = impatient.run_folder("meeting") / "diag"
+    assert [path for path in folder.rglob("*") if path.is_file()] == []
+
+
 # behaviour: a rank stuck outside of a collective
 # fault: endless Lua loop
 def test_compiled_loop_is_named_with_its_line(impatient):

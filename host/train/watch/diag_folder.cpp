@@ -1,7 +1,5 @@
 #include "host/train/watch/diag_folder.h"
 
-#include <fcntl.h>
-
 #include "host/base/clock.h"
 #include "host/base/text/text.h"
 #include "host/store/files/file.h"
@@ -21,7 +19,7 @@ void DiagFolder::write(const std::string& folder,
                        const std::vector<std::pair<std::string, std::string>>& files) {
   make_folders(folder);
   for (const auto& [name, text] : files) {
-    OpenFile(cat(folder, "/", name), O_WRONLY | O_CREAT | O_TRUNC).write(text);
+    replace_text(cat(folder, "/", name), text);
   }
 }
 
