@@ -84,6 +84,14 @@ TEST_F(RunStoreTest, LateReportsAreAddedOnceToTheirAttempt) {
       << "report 1 is the last that attempt 2 goes on from";
 }
 
+TEST_F(RunStoreTest, ARanksOwnReportReplacesALateOne) {
+  auto store = RunStore::open(new_run("late"));
+  store->begin_attempt(1, 2, std::nullopt);
+  EXPECT_EQ(store->add_late_reports(std::vector<ReportRow>{{1, 0, 1, 5, Map{{"loss", 9}}}}), 1);
+  store->add_reports(std::vector<ReportRow>{{1, 0, 1, 5, Map{{"loss", 0.5}}}});
+  EXPECT_EQ(cell("SELECT group_concat(json_extract(metrics, '$.loss')) FROM reports"), "0.5");
+}
+
 TEST_F(RunStoreTest, ATakenNameIsRefusedWithBothWaysOut) {
   { RunStore::open(new_run("same"))->end_run("FINISHED", {}); }
   const Error refused = failure_of_open(new_run("same"));
