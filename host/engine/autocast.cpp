@@ -1,5 +1,5 @@
-// Autocast: operators choose a lower precision by themselves. The state is LibTorch's, one for each
-// thread; modules/torch/amp.lua checks the arguments and says what they mean.
+// Autocast: operators choose a lower precision by themselves. LibTorch keeps the state, one for
+// each thread; modules/torch/amp.lua checks the arguments and documents them.
 #include <ATen/autocast_mode.h>
 
 #include "host/engine/runtime/checks.h"
@@ -18,7 +18,8 @@ at::DeviceType device_type(lua_State* L, int index) {
   return check_device(L, index, "autocast: device_type").type();
 }
 
-// What one autocast() changes, put back when it ends: also when a Lua error unwinds through it.
+// Changes the state for one autocast() call and restores it at the end, also when a Lua error
+// unwinds.
 class AutocastGuard {
  public:
   struct Mode {
@@ -35,7 +36,8 @@ class AutocastGuard {
     ac::increment_nesting();
   }
   ~AutocastGuard() {
-    // The cache holds casts of the parameters, which an optimizer changes after the outermost end.
+    // The cache holds casts of parameters. The optimizer changes those after the outermost autocast
+    // ends.
     if (ac::decrement_nesting() == 0) ac::clear_cache();
     apply(before_);
   }
@@ -52,7 +54,7 @@ class AutocastGuard {
   Mode before_;
 };
 
-// autocast(device, dtype, enabled, cache_enabled, fn, …): the results of fn(…).
+// autocast(device, dtype, enabled, cache_enabled, fn, …) → the results of fn(…).
 int autocast(lua_State* L) {
   constexpr int kFunction = 5;
   const AutocastGuard::Mode mode{device_type(L, 1), check_dtype(L, 2, "autocast: dtype"),
@@ -69,7 +71,7 @@ int is_autocast_available(lua_State* L) {
 }
 
 int is_autocast_enabled(lua_State* L) {
-  // Without a device the question is about CUDA, as in Python.
+  // Without an argument the device is CUDA, as in Python.
   const at::DeviceType device = lua_isnoneornil(L, 1) ? at::kCUDA : device_type(L, 1);
   lua_pushboolean(L, ac::is_autocast_enabled(device) ? 1 : 0);
   return 1;

@@ -1,5 +1,5 @@
 // torch._C.backends: LibTorch's switches of cuBLAS, cuDNN and scaled_dot_product_attention. They
-// are there without a GPU too: a script sets them before it asks for one.
+// also exist without a GPU, because scripts set them before they ask for a GPU.
 #include <ATen/Context.h>
 
 #include "host/base/error.h"
@@ -25,7 +25,7 @@ bool is_reduced(CuBLASReductionOption option) {
   return option == CuBLASReductionOption::AllowReducedPrecisionWithSplitK;
 }
 
-// The names are torch.backends' with dots.
+// Names as in torch.backends, with dots.
 constexpr Switch kSwitches[] = {
     {"cudnn.enabled", [](const at::Context& c) { return c.userEnabledCuDNN(); },
      [](at::Context& c, bool on) { c.setUserEnabledCuDNN(on); }},
@@ -94,7 +94,7 @@ int set_benchmark_limit(lua_State* L) {
   return 0;
 }
 
-// cuDNN's version as a number, 91900; nothing where there is none.
+// cuDNN's version as a number, for example 91900; nil without cuDNN.
 int cudnn_version(lua_State* L) {
   if (!at::Context::hasCuDNN()) return 0;
   lua_pushinteger(L, static_cast<lua_Integer>(at::Context::versionCuDNN()));

@@ -17,7 +17,7 @@
 
 namespace {
 
-// Before anything else of the struct is read.
+// Runs first: with another version the other members of the struct may not be read.
 void check_version(const rtrain::HostApi& host) {
   using rtrain::HostApi;
   if (host.version == HostApi::kVersion) return;
@@ -43,7 +43,7 @@ extern "C" __attribute__((visibility("default"))) int rtrain_engine_open(
   install_allocator();
   static std::once_flag once;
   std::call_once(once, add_error_translators);
-  // Backward, hooks and custom functions run on this thread, never on one that Lua does not know.
+  // Backward, hooks and custom functions run on this thread: other threads have no Lua state.
   c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
   create_vm(L, host);
   open_scalars(L);

@@ -1,5 +1,5 @@
-// host/engine/precompiled.h: what nearly every file of the engine includes, compiled once for all
-// of them. Files still include what they use: the dev build goes without this one.
+// host/engine/precompiled.h: headers that nearly every file of the engine includes, compiled once
+// for all. Files still include what they use, because the dev build has no precompiled header.
 #pragma once
 
 #include <ATen/Context.h>

@@ -1,5 +1,5 @@
-// Process-wide settings of LibTorch: threads, default dtype, deterministic algorithms, what the
-// build offers.
+// Process-wide settings of LibTorch: threads, default dtype, deterministic algorithms, and the
+// features of this build.
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <c10/core/DefaultDtype.h>
@@ -85,7 +85,7 @@ int set_num_interop_threads(lua_State* L) {
   return 0;
 }
 
-// True when the processor can do it.
+// Returns whether the processor supports it.
 int set_flush_denormal(lua_State* L) {
   const bool mode = check_boolean(L, 1, "set_flush_denormal");
   lua_pushboolean(L, at::globalContext().setFlushDenormal(mode) ? 1 : 0);

@@ -1,4 +1,4 @@
-// LibTorch's warnings as lines of the host, without LibTorch's own source positions.
+// Prints LibTorch's warnings through the host, without LibTorch's own source positions.
 #include <c10/util/Exception.h>
 
 #include <memory>
@@ -25,7 +25,7 @@ class HostWarnings final : public c10::WarningHandler {
 void open_warnings(lua_State* L) {
   const HostApi& api = host(L);
   if (api.warn == nullptr) return;
-  // LibTorch keeps one handler for each thread.
+  // LibTorch keeps one handler per thread.
   thread_local std::unique_ptr<HostWarnings> handler;
   handler = std::make_unique<HostWarnings>(api);
   c10::WarningUtils::set_warning_handler(handler.get());

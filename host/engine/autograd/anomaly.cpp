@@ -1,5 +1,5 @@
-// Anomaly detection: a backward that gives NaN, or that fails, is an error that names the line of
-// the forward call.
+// Anomaly detection: when backward gives NaN or fails, the error names the line of the forward
+// call.
 #include <torch/csrc/autograd/anomaly_mode.h>
 
 #include "host/engine/autograd/autograd.h"
@@ -34,7 +34,7 @@ class Detection {
   lua_State* state_;
 };
 
-// detect_anomaly(check_nan, fn, …): calls the function and passes its results through.
+// detect_anomaly(check_nan, fn, …): calls the function and returns its results.
 int detect_anomaly(lua_State* L) {
   check_callable(L, 2, "detect_anomaly: fn");
   const Detection detection(L, true, lua_toboolean(L, 1) != 0);

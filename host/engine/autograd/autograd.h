@@ -1,7 +1,8 @@
-// host/engine/autograd/autograd.h: what the files of this folder add to tensors and to `torch._C`.
+// host/engine/autograd/autograd.h: the methods of tensors and functions of `torch._C` from this
+// folder.
 //
-// LibTorch's own threads are off for autograd (open.cpp), so hooks and custom functions run on the
-// Lua thread.
+// open.cpp turns off LibTorch's own autograd threads, so hooks and custom functions run on the Lua
+// thread.
 #pragma once
 
 #include <span>
@@ -29,14 +30,14 @@ std::span<const Method> transforms_functions();     // _with_vmap, _add_batch_di
 
 void register_hook_class(lua_State* L);
 
-// One tensor, or a list of them, or nothing, at the index. In a list torch.none stands for an
+// Reads one tensor, a list of tensors, or nothing at the index. In a list, torch.none stands for an
 // undefined tensor.
 std::vector<at::Tensor> read_tensors(lua_State* L, int index);
 
-// Pushes the tensor; torch.none for an undefined one, so that it can stand in a list.
+// Pushes the tensor, or torch.none for an undefined one, so that a list has no holes.
 void push_or_none(lua_State* L, const at::Tensor& tensor);
 
-// Names the state that hooks run on while backward() is under way.
+// Sets the Lua state that hooks run on, for the time of a backward().
 class Running {
  public:
   Running(Vm& vm, lua_State* L) : vm_(vm), before_(vm.running) { vm.running = L; }

@@ -1,4 +1,4 @@
-// backward() and grad(): gradients of tensors, with the engine's errors in the user's words.
+// backward() and grad(): gradients of tensors. LibTorch's errors are rewritten for users of Lua.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -67,7 +67,7 @@ bool is_keywords(lua_State* L, int index) {
   return out;
 }
 
-// Gradients at `first` if they are not keywords, keywords after them.
+// Reads the gradients at `first`, unless it holds keywords, and then the keywords.
 Options read_options(lua_State* L, int first) {
   Options out;
   int keywords = first;
@@ -85,7 +85,8 @@ Options read_options(lua_State* L, int first) {
   return out;
 }
 
-// LibTorch's text with the lines that anomaly detection knows, or the advice to ask it.
+// LibTorch's text followed by the lines that anomaly detection recorded, or by advice to turn it
+// on.
 std::string engine_text(std::string text) {
   const std::string found = take_anomaly_text();
   const size_t hint = text.find(" Hint: ");
@@ -95,7 +96,7 @@ std::string engine_text(std::string text) {
   return text + " torch.autograd.detect_anomaly(fn) names the line of that operation.";
 }
 
-// Runs the engine: hooks run on this state, and what it throws names `name`.
+// Runs the autograd engine. Hooks run on this Lua state, and errors name the function `name`.
 template <class Body>
 auto run_engine(lua_State* L, const char* name, Body body) {
   check_outside_comm_hook(L, name);
@@ -103,7 +104,7 @@ auto run_engine(lua_State* L, const char* name, Body body) {
   const CollectableCall call(vm(L), L);
   const FrameScope frames(L);
   const PhaseRegion phase(*vm(L).host, TrainPhase::kBackward);
-  // DDP exchanges gradients in there.
+  // DDP exchanges gradients during backward.
   const BlockingRegion region(*vm(L).host, WaitKind::kCollective, name);
   std::optional<OutOfMemory> failure;
   try {
@@ -116,12 +117,12 @@ auto run_engine(lua_State* L, const char* name, Body body) {
     const Error error = operator_error(name, e, "");
     throw Error(error.code(), engine_text(error.message()));
   } catch (const std::runtime_error& e) {
-    // Anomaly detection: "Function 'LogBackward0' returned nan values in its 0th output."
+    // Thrown by anomaly detection: "Function 'LogBackward0' returned nan values in its 0th output."
     const std::string found = take_anomaly_text();
     if (found.empty()) throw;
     throw Error(Code::kArgument, cat(name, ": ", e.what(), found));
   }
-  // Not tried again: parts of the graph are freed by now.
+  // Backward cannot be repeated: parts of the graph are freed by now.
   throw out_of_memory_error(L, *failure, name, "");
 }
 

@@ -1,8 +1,8 @@
 // Operations whose forward and backward are Lua functions: torch.autograd.Function.
 //
-// A node of the graph holds the Lua function that computes its gradients. What `ctx` saves goes
-// into SavedVariables and not into Lua tables, so that an output which it saves makes no cycle
-// between the graph and Lua, and so that a change in place is noticed.
+// A node of the graph holds the Lua function that computes its gradients. Tensors that `ctx` saves
+// are kept in SavedVariables, not in Lua tables: so a saved output makes no cycle between the graph
+// and Lua, and autograd notices a change in place.
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/csrc/autograd/saved_variable.h>
@@ -24,7 +24,7 @@ using torch::autograd::SavedVariable;
 using torch::autograd::variable_list;
 using Impls = std::unordered_set<at::TensorImpl*>;
 
-// What forward left in its context.
+// What forward() stored in its `ctx`.
 struct Marks {
   variable_list to_save;
   variable_list dirty;
@@ -32,8 +32,8 @@ struct Marks {
   bool materialize_grads = true;
 };
 
-// Takes the tensors out of the field: the node holds the context, so an output that stayed there
-// would hold the node, and with it itself.
+// Takes the tensors out of the field. The node holds the context, so an output that stayed in the
+// context would hold the node and therefore itself.
 variable_list take_field(lua_State* L, int context, const char* name) {
   lua_pushstring(L, name);
   lua_pushvalue(L, -1);
@@ -63,7 +63,7 @@ Marks take_marks(lua_State* L, int context) {
   return out;
 }
 
-// The node of one call.
+// The autograd node of one call.
 class LuaNode final : public torch::autograd::Node {
  public:
   LuaNode(std::string name, std::vector<bool> is_tensor)
@@ -73,7 +73,7 @@ class LuaNode final : public torch::autograd::Node {
 
   void set_backward(std::unique_ptr<Callback> backward) { backward_ = std::move(backward); }
 
-  // Keeps what forward saved. `self` is this node.
+  // Keeps the tensors that forward saved. `self` is this node.
   void save(const Marks& marks, const NodePtr& self) {
     materialize_grads_ = marks.materialize_grads;
     for (const at::Tensor& tensor : marks.to_save) {
@@ -114,7 +114,8 @@ class LuaNode final : public torch::autograd::Node {
     return input_metadata(i).zeros_like();
   }
 
-  // One gradient for each argument of forward; those of tensors are the node's.
+  // Reads one result for each argument of forward, and keeps the gradients of those that are
+  // tensors.
   variable_list read_results(lua_State* L, int base) const {
     const int count = lua_gettop(L) - base;
     const int wanted = static_cast<int>(is_tensor_.size());
@@ -154,7 +155,7 @@ class LuaNode final : public torch::autograd::Node {
 constexpr int kContext = 2;
 constexpr int kForward = 3;
 constexpr int kBackward = 4;
-constexpr int kFirst = 5;  // the arguments of forward
+constexpr int kFirst = 5;  // the first argument of forward
 
 // ctx.needs_input_grad
 void set_needs_input_grad(lua_State* L, const LuaNode* node, const std::vector<bool>& is_tensor) {
@@ -170,7 +171,8 @@ void set_needs_input_grad(lua_State* L, const LuaNode* node, const std::vector<b
   lua_rawset(L, kContext);
 }
 
-// Calls forward(ctx, …) without recording; its results lie behind the arguments.
+// Calls forward(ctx, …) without recording the graph. The results lie behind the arguments on the
+// stack.
 void call_forward(lua_State* L, int count) {
   const at::NoGradGuard guard;
   luaL_checkstack(L, count + 8, "too many arguments");
@@ -180,7 +182,7 @@ void call_forward(lua_State* L, int count) {
   lua_call(L, count + 1, LUA_MULTRET);
 }
 
-// Puts the tensors that are part of the graph in the place of the results from `first` on.
+// Replaces the results from `first` on by tensors that are part of the graph.
 void connect_results(lua_State* L, int first, const variable_list& inputs, const Marks& marks,
                      const NodePtr& node) {
   std::vector<std::optional<at::Tensor>> raw;
@@ -207,9 +209,9 @@ void connect_results(lua_State* L, int first, const variable_list& inputs, const
   }
 }
 
-// apply_function(name, ctx, forward, backward, …) → what forward(ctx, …) returned, part of the
-// graph. backward(saved, …) takes the list of saved tensors and a gradient for each Tensor that
-// forward returned, and gives one for each argument.
+// apply_function(name, ctx, forward, backward, …) → the results of forward(ctx, …), as part of the
+// graph. backward(saved, …) gets the list of saved tensors and one gradient for each tensor that
+// forward returned. It returns one gradient for each argument of forward.
 int apply_function(lua_State* L) {
   const std::string name = luaL_checkstring(L, 1);
   luaL_checktype(L, kContext, LUA_TTABLE);

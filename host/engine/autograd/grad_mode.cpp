@@ -1,4 +1,4 @@
-// The guards that switch recording on and off, around a function call.
+// no_grad, enable_grad and inference_mode: guards around a function call.
 #include <ATen/core/grad_mode.h>
 #include <c10/core/InferenceMode.h>
 
@@ -9,14 +9,14 @@
 namespace rtrain {
 namespace {
 
-// Calls the function at 1 with the arguments after it and passes its results through.
+// Calls the function at index 1 with the arguments after it and returns its results.
 int call_through(lua_State* L, const char* what) {
   check_callable(L, 1, what);
   lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
   return lua_gettop(L);
 }
 
-// The guards are C++ objects: a Lua error unwinds through here and restores the mode.
+// The guards are C++ objects, so a Lua error that unwinds restores the mode.
 int no_grad(lua_State* L) {
   const at::NoGradGuard guard;
   return call_through(L, "no_grad: fn");

@@ -1,4 +1,4 @@
-// Hooks of tensors: functions that see a gradient on its way.
+// Hooks of tensors: functions that get a gradient during backward.
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
@@ -13,7 +13,7 @@
 namespace rtrain {
 namespace {
 
-// Calls the hook with the gradient; what it returns, if anything, takes the gradient's place.
+// Calls the hook with the gradient. If the hook returns a tensor, that replaces the gradient.
 at::Tensor call_hook(const Callback& callback, const at::Tensor& gradient) {
   lua_State* L = callback.push();
   push_tensor(L, gradient);
@@ -29,11 +29,11 @@ at::Tensor call_hook(const Callback& callback, const at::Tensor& gradient) {
   return out;
 }
 
-// All post-accumulate hooks of one leaf: LibTorch keeps a single one for each.
+// All post-accumulate hooks of one leaf, because LibTorch keeps only one for each leaf.
 class AfterAccumulation final : public torch::autograd::PostAccumulateGradHook {
  public:
   void operator()(const at::Tensor& leaf) override {
-    // A hook may remove itself, or add others.
+    // A copy, because a hook may remove itself or add others.
     const auto callbacks = callbacks_;
     for (const auto& callback : callbacks) {
       lua_State* L = callback->push();
@@ -54,7 +54,7 @@ AfterAccumulation* after_accumulation(const at::Tensor& leaf) {
 
 }  // namespace
 
-// A registered hook, to be removed.
+// A registered hook, which remove() removes.
 class HookHandle {
  public:
   HookHandle(at::Tensor tensor, unsigned position)

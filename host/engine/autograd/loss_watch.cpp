@@ -33,7 +33,7 @@ double number_of(const at::Tensor& loss) {
 }
 
 void keep(Vm& vm, const at::Tensor& loss) {
-  if (is_capturing()) return;  // its memory belongs to the graph
+  if (is_capturing()) return;  // the capture's memory belongs to the graph
   auto& newest = vm.kept_losses->newest;
   newest.push_back({loss.detach(), vm.num_steps});
   if (newest.size() > kMostLosses) newest.pop_front();

@@ -1,11 +1,11 @@
-// host/engine/autograd/loss_watch.h: sees the losses that backward() begins with, and calls Lua for
-// one that is not finite, before its gradients are computed.
+// host/engine/autograd/loss_watch.h: checks the loss that backward() starts from, and calls Lua
+// before any gradient is computed when the loss is not finite.
 //
-// What it costs: a loss on the CPU is read, one comparison. One on a device is not read, which
-// would wait for the device: the newest 256 are kept, at 512 bytes each, until Lua asks for them at
-// a moment when it waits for the device anyway.
-// Whoever asks for every loss is called for each one, and waits for the device.
-// Belongs to the state's thread.
+// Cost: a loss on the CPU is read and compared. Reading a loss on a device would wait
+// for the device, so the newest 256 are kept, 512 bytes each, until Lua asks for them
+// at a time when it waits for the device anyway. With `is_every` the function is
+// called for every loss, which waits for the device. Belongs to the Lua state's
+// thread.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,7 +14,7 @@
 
 namespace rtrain {
 
-// Raises what the function raises. Without watch_losses it does nothing.
+// Rethrows errors of the function. Does nothing without watch_losses.
 void see_loss(Vm& vm, lua_State* L, const at::Tensor& loss);
 
 }  // namespace rtrain

@@ -19,7 +19,7 @@ thread_local lua_State* anomaly_state = nullptr;
 thread_local std::string anomaly_text;
 thread_local std::vector<SavedTensorHooks> saved_tensor_hooks;
 
-// Remembers the user's line that made a node.
+// Remembers the line of the user's script that created a node.
 class LuaMetadata final : public torch::autograd::AnomalyMetadata {
  public:
   void store_stack() override {
@@ -46,7 +46,7 @@ class LuaMetadata final : public torch::autograd::AnomalyMetadata {
   NodePtr parent_;
 };
 
-// One saved tensor in the form that the pack function gave it.
+// One saved tensor, as the value that the pack function returned.
 class LuaSavedTensor final : public torch::autograd::SavedVariableHooks {
  public:
   explicit LuaSavedTensor(SavedTensorHooks hooks) : hooks_(std::move(hooks)) {}
@@ -90,7 +90,7 @@ class LuaEngine final : public torch::autograd::Engine {
 };
 
 torch::autograd::Engine& lua_engine() {
-  // Never destroyed: graphs may outlive every static object.
+  // Never destroyed, because graphs may outlive all static objects.
   static auto* engine = new LuaEngine;
   return *engine;
 }

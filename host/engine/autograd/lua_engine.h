@@ -1,6 +1,6 @@
-// host/engine/autograd/lua_engine.h: the two questions that LibTorch's autograd engine asks the
-// language it is used from: where a node was made (anomaly detection), and how a tensor that a node
-// saves is to be kept (saved-tensor hooks).
+// host/engine/autograd/lua_engine.h: the two hooks through which LibTorch's autograd engine asks
+// its host language: where a node was created (anomaly detection), and how to keep a tensor that a
+// node saves (saved-tensor hooks).
 #pragma once
 
 #include <memory>
@@ -10,24 +10,24 @@
 
 namespace rtrain {
 
-// Makes LibTorch use this engine. First call of the process; later ones do nothing.
+// Makes LibTorch use this engine. Only the first call in the process has an effect.
 void install_lua_engine();
 
-// The state whose lines anomaly detection names on this thread; null turns that off.
-// Returns what was set before.
+// Sets the Lua state whose lines anomaly detection names on this thread; null turns it off. Returns
+// the previous one.
 lua_State* set_anomaly_state(lua_State* L);
 
-// Where the forward calls were made whose backward raised since the last call, as text that follows
-// the error's message; "" if none.
+// The forward calls whose backward raised since the last call, as text to append to the error's
+// message; "" if there are none.
 std::string take_anomaly_text();
 
-// Functions that replace a tensor which a node saves by any Lua value, and that back into a tensor.
+// Lua functions that turn a saved tensor into any Lua value (pack) and back (unpack).
 struct SavedTensorHooks {
   std::shared_ptr<Callback> pack;
   std::shared_ptr<Callback> unpack;
 };
 
-// Applies the hooks, to what this thread's operators save, for its lifetime. Null pack: no hooks.
+// While it exists, applies the hooks to what operators save on this thread. Null pack: no hooks.
 class SavedTensorHooksGuard {
  public:
   explicit SavedTensorHooksGuard(SavedTensorHooks hooks);

@@ -1,4 +1,4 @@
-// saved_tensors_hooks: how the tensors that backward needs are kept until then.
+// saved_tensors_hooks: how tensors that backward needs are stored until then.
 #include <string>
 #include <utility>
 
@@ -10,10 +10,10 @@
 namespace rtrain {
 namespace {
 
-// Why hooks are an error on this thread now; empty where they are not.
+// Error message for hooks on this thread while they are disabled, else empty.
 thread_local std::string refusal;
 
-// Hooks are refused, and none are in force, for its lifetime.
+// While it exists, no hooks are in force and setting hooks is an error.
 class Disabled {
  public:
   explicit Disabled(std::string message)
@@ -27,8 +27,8 @@ class Disabled {
   SavedTensorHooksGuard no_hooks_;
 };
 
-// saved_tensors_hooks(pack, unpack, fn, …): calls the function with the hooks in force and passes
-// its results through.
+// saved_tensors_hooks(pack, unpack, fn, …): calls fn(…) with the hooks in force and returns its
+// results.
 int saved_tensors_hooks(lua_State* L) {
   check_callable(L, 1, "saved_tensors_hooks: pack");
   check_callable(L, 2, "saved_tensors_hooks: unpack");
@@ -44,8 +44,8 @@ int saved_tensors_hooks(lua_State* L) {
   return lua_gettop(L) - 2;
 }
 
-// disable_saved_tensors_hooks(message, fn, …): calls the function, in which hooks are an error with
-// that message.
+// disable_saved_tensors_hooks(message, fn, …): calls fn(…); setting hooks inside raises an error
+// with that message.
 int disable_saved_tensors_hooks(lua_State* L) {
   const std::string_view message = check_text(L, 1, "disable_saved_tensors_hooks: message");
   check_callable(L, 2, "disable_saved_tensors_hooks: fn");

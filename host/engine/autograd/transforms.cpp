@@ -1,8 +1,8 @@
-// The layers of torch.func: vmap, grad and jvp around a function call, and tensors that enter and
-// leave them.
+// Layers of torch.func: vmap, grad and jvp around a function call, and the functions that wrap and
+// unwrap tensors at a layer.
 //
-// Each call to Lua runs within one layer of LibTorch's stack. The layers are C++ objects: a Lua
-// error unwinds through here and takes them off.
+// Each call of a Lua function runs within one layer of LibTorch's stack. The layers are C++
+// objects, so a Lua error that unwinds removes them.
 #include <ATen/functorch/BatchedTensorImpl.h>
 #include <ATen/functorch/DynamicLayer.h>
 #include <ATen/functorch/TensorWrapper.h>
@@ -37,7 +37,7 @@ class Layer {
   int64_t level_;
 };
 
-// Forward gradients have one level, which the outermost jvp opens.
+// LibTorch has one level of forward-mode AD. The outermost jvp opens it.
 class DualLevel {
  public:
   DualLevel() {
@@ -56,7 +56,7 @@ class DualLevel {
   }
 };
 
-// Calls the function at `fn` with the level and the arguments behind it.
+// Calls the function at index `fn` with the level and the arguments after it.
 int call_in(lua_State* L, int fn, const Layer& layer) {
   check_callable(L, fn, "torch.func: fn");
   lua_pushinteger(L, static_cast<lua_Integer>(layer.level()));
@@ -77,7 +77,7 @@ int64_t check_integer(lua_State* L, int index) {
   return static_cast<int64_t>(luaL_checkinteger(L, index));
 }
 
-// (batch_size, randomness, fn, …) → what fn(level, …) returns
+// (batch_size, randomness, fn, …) → results of fn(level, …)
 int with_vmap(lua_State* L) {
   const int64_t size = check_integer(L, 1);
   const auto randomness = randomness_of(check_text(L, 2, "torch.func.vmap: randomness"));
@@ -114,7 +114,7 @@ ft::BatchedTensorImpl* batched_at(const at::Tensor& tensor, int64_t level) {
   return batched != nullptr && batched->level() >= level ? batched : nullptr;
 }
 
-// (tensor, level, batch_size, dim): a tensor that does not depend on the batch is repeated.
+// (tensor, level, batch_size, dim). A tensor that does not depend on the batch is expanded to it.
 int remove_batch_dim(lua_State* L) {
   const at::Tensor tensor = check_tensor(L, 1);
   const int64_t size = check_integer(L, 3);
@@ -141,7 +141,7 @@ int is_batched(lua_State* L) {
   return 1;
 }
 
-// (tensor, level, is_leaf): a leaf is what is differentiated by.
+// (tensor, level, is_leaf). Leaves are the tensors to differentiate with respect to.
 int wrap_for_grad(lua_State* L) {
   at::Tensor wrapped = ft::makeTensorWrapper(check_tensor(L, 1), check_integer(L, 2));
   if (lua_toboolean(L, 3) != 0) {

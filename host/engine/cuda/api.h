@@ -1,10 +1,10 @@
-// host/engine/cuda/api.h: what librtrain_cuda.so (host/cuda/) offers to the engine: one versioned
-// struct of function pointers, a member for each of its files.
+// host/engine/cuda/api.h: the interface of librtrain_cuda.so (host/cuda/) for the engine: one
+// versioned struct of function pointers, with one member for each of its files.
 //
-// The engine itself runs without CUDA and links nothing of it. Where the host has found a driver
-// and LibTorch's CUDA library it loads librtrain_cuda.so too and gives its struct to the engine.
-// What LibTorch answers without its CUDA headers (c10::Stream, c10::Event, c10::DeviceAllocator)
-// the engine asks itself.
+// The engine itself runs without CUDA and does not link it. Where the host finds a driver and
+// LibTorch's CUDA library, it also loads librtrain_cuda.so and passes its struct to the engine.
+// What LibTorch offers without CUDA headers (c10::Stream, c10::Event, c10::DeviceAllocator) the
+// engine calls directly.
 #pragma once
 
 #include <cstdint>

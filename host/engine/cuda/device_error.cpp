@@ -14,7 +14,7 @@
 namespace rtrain {
 namespace {
 
-// With the CUDA half in place the first text speaks of one operator, which has no kernel there.
+// If librtrain_cuda.so is loaded, the first text means only that one operator has no CUDA kernel.
 bool lacks_cuda(std::string_view text) {
   return (cuda_api() == nullptr &&
           text.find("from the 'CUDA' backend") != std::string_view::npos) ||
@@ -26,7 +26,7 @@ std::string current_device() {
   try {
     return c10::impl::VirtualGuardImpl(c10::kCUDA).getDevice().str();
   } catch (const c10::Error&) {
-    return "";  // a lost device does not even say its number
+    return "";  // after an error of the device even this call may fail
   }
 }
 

@@ -1,4 +1,4 @@
-// host/engine/cuda/device_error.h: errors of a device, and of a device that this process lacks.
+// host/engine/cuda/device_error.h: translates CUDA errors, and errors of a process without CUDA.
 #pragma once
 
 #include <exception>
@@ -8,7 +8,7 @@
 
 namespace rtrain {
 
-// An ErrorTranslator (runtime/guard.h). A device that is lost is kWorkerLost (fault.h).
+// An ErrorTranslator (runtime/guard.h). A lost device gives kWorkerLost (fault.h).
 std::optional<Error> translate_device_error(const std::exception& e);
 
 }  // namespace rtrain

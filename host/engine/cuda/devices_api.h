@@ -1,5 +1,5 @@
-// host/engine/cuda/devices_api.h: the devices that this process sees, as librtrain_cuda.so answers.
-// Any thread; the functions throw c10::Error.
+// host/engine/cuda/devices_api.h: the CUDA devices that this process sees. Any thread; the
+// functions throw c10::Error.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace rtrain {
 
-// What torch.cuda.get_device_properties tells.
+// The fields of torch.cuda.get_device_properties.
 struct CudaDeviceProperties {
   std::string name;
   std::string uuid;  // 8-4-4-4-12 hexadecimal digits
@@ -30,15 +30,15 @@ struct CudaMemory {
 };
 
 struct CudaDevicesApi {
-  // The devices that this process sees; 0 where the driver refuses.
+  // Number of devices that this process sees; 0 if the driver refuses.
   int (*count)() = nullptr;
-  // Of the calling thread.
+  // The calling thread's current device.
   int (*current)() = nullptr;
   void (*set_current)(int device) = nullptr;
   CudaDeviceProperties (*properties)(int device) = nullptr;
-  // Of the whole device, other processes included.
+  // Memory of the whole device, including other processes.
   CudaMemory (*memory)(int device) = nullptr;
-  // Waits until the device has done all that it was given.
+  // Waits until the device has finished all work it was given.
   void (*synchronize)(int device) = nullptr;
 };
 

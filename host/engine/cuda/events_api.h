@@ -1,16 +1,16 @@
-// host/engine/cuda/events_api.h: how events are made. All else about them LibTorch answers without
-// its CUDA headers.
+// host/engine/cuda/events_api.h: how events are created. Everything else about events the engine
+// asks LibTorch for, without its CUDA headers.
 #pragma once
 
 namespace rtrain {
 
 struct CudaEventKind {
   bool has_timing = false;
-  bool is_blocking = false;  // who waits for it sleeps, and does not spin
+  bool is_blocking = false;  // a thread that waits for the event sleeps instead of spinning
 };
 
 struct CudaEventsApi {
-  // A cudaEvent_t of the device; throws c10::Error.
+  // Creates a cudaEvent_t on the device; throws c10::Error.
   void* (*create)(int device, CudaEventKind kind) = nullptr;
 };
 

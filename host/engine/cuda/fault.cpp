@@ -10,14 +10,14 @@ namespace {
 
 constexpr int kMemoryAllocation = 2;
 
-// The device is busy or in exclusive use, not there, or its driver does not fit.
+// The device is busy, in exclusive use or absent, or its driver does not fit.
 constexpr std::array kUnusable = {3, 35, 46, 100, 101, 802, 803, 804};
 
-// Memory or a link of the device is broken (214, 220, 226), a kernel has gone wrong (700 to 719),
-// or the driver does not know (999), as where a device has fallen off the bus.
+// Memory or a link of the device is broken (214, 220, 226), a kernel has failed (700 to 719), or
+// the driver reports an unknown error (999), for example when a device has fallen off the bus.
 constexpr std::array kLost = {214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999};
 
-// "cudaErrorIllegalAddress" of LibTorch's advice to look it up; "" if there is none.
+// "cudaErrorIllegalAddress", from LibTorch's advice to look it up; "" if the text has none.
 std::string_view name_of(std::string_view text) {
   const size_t mark = text.find("Search for `");
   if (mark == std::string_view::npos) return {};

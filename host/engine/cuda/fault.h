@@ -1,5 +1,5 @@
 // host/engine/cuda/fault.h: what an error of CUDA's runtime means for the process that gets it.
-// Pure.
+// Pure functions.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace rtrain {
 
-// After some errors the device refuses everything that this process asks: the numbers are
-// cudaError_t's.
+// Whether the device refuses all further calls of this process after the error, a
+// cudaError_t.
 bool ends_use_of_device(int cuda_error);
 
-// kOutOfMemory, kEnvironment for a machine whose devices cannot be used, kWorkerLost for a device
-// that this process has lost; kArgument for a call that was refused.
+// kOutOfMemory; kEnvironment if this machine's devices cannot be used; kWorkerLost if this process
+// has lost its device; kArgument for a call that was refused.
 Code code_of_cuda_error(int cuda_error);
 
-// LibTorch's text about a lost device ("CUDA error: an illegal memory access was encountered" and
-// advice), in our words: what it is, on which device ("" if unknown), what to do.
+// Rewrites LibTorch's text about a lost device ("CUDA error: an illegal memory access was
+// encountered" and advice): what happened, on which device ("" if unknown), and what to do.
 std::string lost_device_text(std::string_view torch_text, std::string_view device);
 
 }  // namespace rtrain

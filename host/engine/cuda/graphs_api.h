@@ -11,7 +11,7 @@
 
 namespace rtrain {
 
-// What other threads may ask of CUDA while a stream is being captured.
+// What other threads may call in CUDA while a stream is being captured.
 enum class CudaCaptureMode { kGlobal, kThreadLocal, kRelaxed };
 
 class CudaGraph {
@@ -21,29 +21,29 @@ class CudaGraph {
   CudaGraph(const CudaGraph&) = delete;
   CudaGraph& operator=(const CudaGraph&) = delete;
 
-  // Begins to capture what this thread gives its current stream, which must not be the default one.
-  // Its memory comes from the pool; {0, 0} is one of its own.
+  // Starts to capture the work that this thread submits to its current stream, which must not be
+  // the default stream. Memory comes from the pool; {0, 0} makes a new pool for this graph.
   virtual void capture_begin(c10::MempoolId_t pool, CudaCaptureMode mode) = 0;
-  // Ends the capture, on the same stream. Where that fails the process is as before capture_begin,
-  // and the graph holds nothing.
+  // Ends the capture, on the same stream. If that fails, the process is as before capture_begin and
+  // the graph is empty.
   virtual void capture_end() = 0;
   virtual void instantiate() = 0;
-  // Gives the captured work to the current stream.
+  // Submits the captured work to the current stream.
   virtual void replay() = 0;
-  // Drops what was captured; it may be captured again then.
+  // Drops the captured work. The graph can then capture again.
   virtual void reset() = 0;
   virtual c10::MempoolId_t pool() = 0;
-  // Keeps what debug_dump writes, in all graphs captured from now on.
+  // Makes all graphs captured from now on keep the data that debug_dump writes.
   virtual void enable_debug_mode() = 0;
   virtual void debug_dump(const std::string& path) = 0;
-  // Random numbers drawn from it in the capture are drawn again by each replay; before
-  // capture_begin.
+  // Random numbers that the captured work draws from this generator are drawn again by each replay.
+  // Call it before capture_begin.
   virtual void register_generator(const at::Generator& generator) = 0;
 };
 
 struct CudaGraphsApi {
   std::unique_ptr<CudaGraph> (*create)(bool keep_graph) = nullptr;
-  // A new pool that several graphs may share.
+  // Creates a pool that several graphs may share.
   c10::MempoolId_t (*new_pool)() = nullptr;
   bool (*is_current_stream_capturing)() = nullptr;
 };

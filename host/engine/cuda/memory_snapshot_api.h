@@ -8,18 +8,18 @@
 
 namespace rtrain {
 
-// As torch.cuda.memory._record_memory_history takes them.
+// Arguments of torch.cuda.memory._record_memory_history.
 struct CudaMemoryHistory {
-  std::optional<std::string> enabled = "all";  // "state": what is live; nothing: stop
-  std::optional<std::string> context = "all";  // for which events stacks are kept
-  std::string stacks = "python";               // "all": those of C++ too
+  std::optional<std::string> enabled = "all";  // "state": only live memory; nullopt: stop
+  std::optional<std::string> context = "all";  // events that get a stack
+  std::string stacks = "python";               // "all": also C++ stacks
   uint64_t max_entries = UINT64_MAX;
   bool clear_history = false;
 };
 
 struct CudaMemorySnapshotApi {
   void (*record_history)(const CudaMemoryHistory& history) = nullptr;
-  // A pickle of what is live and of the history.
+  // The live memory and the history, as a pickle.
   std::string (*pickled)() = nullptr;
 };
 

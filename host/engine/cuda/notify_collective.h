@@ -1,4 +1,4 @@
-// host/engine/cuda/notify_collective.h: who is notified of each collective before its data move.
+// host/engine/cuda/notify_collective.h: a callback before each collective moves its data.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,11 +13,11 @@
 namespace rtrain {
 
 struct NotifyCollective {
-  // Gives the collective's number in the order of this rank's calls, 0 where they are not counted.
-  // Throws where another rank has called another one at this place.
+  // Returns the collective's number in the order of this rank's calls, 0 if they are not counted.
+  // Throws if another rank has called another collective at this position.
   std::function<uint64_t(const std::string& operation, const std::vector<at::Tensor>& tensors)>
       begin;
-  const HostApi* host = nullptr;  // which counts the time of the caller's thread in the call
+  const HostApi* host = nullptr;  // records the time that the calling thread spends in the call
 };
 
 }  // namespace rtrain

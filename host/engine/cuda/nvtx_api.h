@@ -1,12 +1,12 @@
-// host/engine/cuda/nvtx_api.h: marks in the time line of NVIDIA's tools, as librtrain_cuda.so makes
-// them. Any thread; next to nothing while no tool looks.
+// host/engine/cuda/nvtx_api.h: NVTX marks in the time line of NVIDIA's tools, made by
+// librtrain_cuda.so. Any thread; nearly free while no tool records.
 #pragma once
 
 #include <cstdint>
 
 namespace rtrain {
 
-// As the C functions of NVTX. Null where librtrain_cuda.so was built without its headers.
+// The C functions of NVTX. Null if librtrain_cuda.so was built without NVTX's headers.
 struct CudaNvtxApi {
   int (*push)(const char* text) = nullptr;  // the depth of the new range, from 0
   int (*pop)() = nullptr;                   // the depth of the range that ends

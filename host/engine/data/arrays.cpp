@@ -15,7 +15,7 @@
 namespace rtrain {
 namespace {
 
-// (path, most) → tensor, number of rows; at most that many rows where that is given
+// (path, most) → tensor, number of rows. Reads at most `most` rows, if given.
 int read_idx_file(lua_State* L) {
   const std::string path(check_text(L, 1, "read_idx: path"));
   const int64_t most = luaL_optinteger(L, 2, INT64_MAX);

@@ -7,7 +7,7 @@
 namespace rtrain {
 namespace {
 
-// Shifts instead of a swap instruction: compilers turn the loop into vector code for every x86-64.
+// Uses shifts, because compilers vectorize this loop for every x86-64, unlike a swap instruction.
 uint16_t swapped(uint16_t x) { return static_cast<uint16_t>(x << 8 | x >> 8); }
 uint32_t swapped(uint32_t x) {
   x = (x & 0x00ff00ffU) << 8 | (x >> 8 & 0x00ff00ffU);

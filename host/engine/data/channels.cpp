@@ -1,5 +1,5 @@
-// host/engine/data/channels.cpp: torch._C.data.Channel and what else processes need that make
-// blocks for another one (modules/rtrain/data/ingest).
+// host/engine/data/channels.cpp: torch._C.data.Channel and other functions for processes that
+// produce blocks for another process (modules/rtrain/data/ingest).
 #include <ATen/core/grad_mode.h>
 
 #include <array>
@@ -30,13 +30,13 @@ std::chrono::milliseconds seconds_at(lua_State* L, int index) {
   return to_ms(std::fmin(seconds, kMost));
 }
 
-// Channel(fd): the descriptor is the channel's from then on.
+// Channel(fd): the channel takes ownership of the descriptor.
 int new_channel(lua_State* L) {
   push<TreeChannel>(L, TreeChannel::open(Fd(luaL_checkint(L, 1))));
   return 1;
 }
 
-// send(value, timeout_s) → bytes; nil where the other process has ended
+// send(value, timeout_s) → number of bytes, or nil if the other process has ended
 int send(lua_State* L) {
   TreeChannel& channel = *check<TreeChannel>(L, 1);
   const auto bytes = channel.send(to_tree(L, 2, "message"), seconds_at(L, 3));
@@ -57,8 +57,8 @@ TreeChannel::Received receive_from(lua_State* L, TreeChannel& channel) {
   return received;
 }
 
-// receive(timeout_s[, operation]) → 'message', value | 'closed' | 'timeout'; `operation`: what the
-// rank waits for, as people see it
+// receive(timeout_s[, operation]) → 'message', value | 'closed' | 'timeout'; `operation` names what
+// the rank waits for, in status outputs
 int receive(lua_State* L) {
   const TreeChannel::Received received = receive_from(L, *check<TreeChannel>(L, 1));
   switch (received.kind) {
@@ -76,14 +76,15 @@ int receive(lua_State* L) {
   return 2;
 }
 
-// enter_loader(): from now on this thread does as the threads of a Pool do.
+// enter_loader(): makes this thread behave like a Pool's thread: no autograd, no default generator.
 int enter_loader(lua_State*) {
   static thread_local const LoaderThread no_default_generator;
   c10::GradMode::set_enabled(false);
   return 0;
 }
 
-// raise(code, message, traceback): the error of another process, at the line of this one's user.
+// raise(code, message, traceback): raises another process's error, at the line of this process's
+// script.
 int raise(lua_State* L) {
   const Code code = code_from_name(luaL_checkstring(L, 1)).value_or(Code::kUser);
   const std::string line = user_position(L);

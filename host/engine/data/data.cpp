@@ -23,7 +23,7 @@ struct Class<Pool> {
 
 namespace {
 
-// The dumped option `fn`, whose tensors the workers share with this thread.
+// Serializes the option `fn`. The workers share the memory of its tensors with this thread.
 void dump_function(lua_State* L, const Options& given, PoolOptions& options) {
   const ShareStorages share(options.storages);
   push_module_function(L, "base._closure", "dump");
@@ -67,7 +67,7 @@ PoolOptions read_options(lua_State* L) {
   return options;
 }
 
-// Pool{fn = function(request, worker_id), …}, or blob = what base._closure.dump gave for it.
+// Pool{fn = function(request, worker_id), …}, or with blob = the result of base._closure.dump.
 int new_pool(lua_State* L) {
   const HostApi& api = host(L);
   if (api.new_state == nullptr || api.close_state == nullptr) {
@@ -83,7 +83,8 @@ int submit(lua_State* L) {
   return 1;
 }
 
-// A worker's error says where it arose; where the owner received it is its user's line.
+// A worker's error has a traceback of its own. The message gets the line of the script that
+// received it.
 Values next_values(lua_State* L, Pool& pool) {
   try {
     return pool.next();
@@ -96,7 +97,7 @@ Values next_values(lua_State* L, Pool& pool) {
 
 int next(lua_State* L) {
   const Values values = next_values(L, *check<Pool>(L, 1));
-  // What a worker allocated becomes this thread's garbage: its collector has to know.
+  // Tells this thread's garbage collector about the bytes that a worker allocated.
   for (const Tree& value : values)
     thread_uncollected_bytes += static_cast<int64_t>(tree_bytes(value));
   luaL_checkstack(L, static_cast<int>(values.size()), "too many values in a result");

@@ -1,5 +1,5 @@
-// host/engine/data/gunzip.h: a whole gzip file, decompressed in one call; with libdeflate that
-// takes less than half of zlib's time.
+// host/engine/data/gunzip.h: decompresses a whole gzip file in one call. With libdeflate this takes
+// less than half of zlib's time.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace rtrain {
 
-// Decompresses a gzip file of one or more members into `out`. True where it is whole and fills
-// `out` exactly; otherwise what is in `out` means nothing.
+// Decompresses a gzip file of one or more members into `out`. Returns true if the file is whole and
+// fills `out` exactly; otherwise the content of `out` is undefined.
 bool gunzip(std::span<const uint8_t> file, std::span<uint8_t> out);
 
 }  // namespace rtrain

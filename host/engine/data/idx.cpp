@@ -19,7 +19,7 @@
 namespace rtrain {
 namespace {
 
-// The dtype of an idx type byte; nothing for another byte.
+// The dtype of an idx type byte; nullopt for an unknown byte.
 std::optional<at::ScalarType> idx_dtype(uint8_t type) {
   switch (type) {
     case 0x08:
@@ -39,7 +39,7 @@ std::optional<at::ScalarType> idx_dtype(uint8_t type) {
   }
 }
 
-constexpr int64_t kMaxExpansion = 1100;  // deflate's own limit is 1032
+constexpr int64_t kMaxExpansion = 1100;  // deflate expands at most 1032-fold
 constexpr unsigned kChunkBytes = 1U << 20;
 constexpr int kMaxDims = 64;  // LibTorch's own limit in many operators
 constexpr int64_t kLongestHeader = 4 + 4 * kMaxDims;
@@ -82,7 +82,7 @@ class IdxFile {
     return out;
   }
 
-  // A compressed file; nothing where it is damaged, and reading in chunks says how.
+  // Reads a compressed file in one call. nullopt if it is damaged: then read_in_chunks() says how.
   std::optional<at::Tensor> read_at_once(const Header& header) {
     at::Tensor out = empty_tensor_behind(kLongestHeader, header.shape, header.dtype);
     if (size_bytes_ > kLongestHeader + 2 * static_cast<int64_t>(out.nbytes())) return std::nullopt;
@@ -131,7 +131,7 @@ class IdxFile {
 
   std::vector<int64_t> read_shape(int dims, int64_t element_bytes) {
     std::vector<int64_t> shape;
-    int64_t extent = element_bytes;  // what strides are made of: a size of 0 counts as 1
+    int64_t extent = element_bytes;  // bytes that strides span: a size of 0 counts as 1
     bool fits = true, empty = false;
     for (int i = 0; i < dims; ++i) {
       uint8_t size[4];
@@ -140,7 +140,7 @@ class IdxFile {
       empty = empty || shape.back() == 0;
       fits = fits && !__builtin_mul_overflow(extent, std::max<int64_t>(shape.back(), 1), &extent);
     }
-    // Checked before the memory is taken: a damaged header may ask for anything.
+    // Checked before memory is allocated, because a damaged header may contain any size.
     if (!fits || (!empty && extent / kMaxExpansion > size_bytes_)) {
       fail(cat("it is truncated: its header promises more than its ", size_bytes_, " bytes hold"));
     }

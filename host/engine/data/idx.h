@@ -11,13 +11,13 @@ namespace rtrain {
 
 struct IdxRows {
   at::Tensor values;
-  int64_t count;  // of all rows, by the file's header
+  int64_t count;  // rows in the file, according to its header
 };
 
-// The file's numbers as a tensor of the shape and type in its header: uint8, int8, int16, int32,
-// float32 or float64. With `most` only the first rows, and no more of the file is looked at.
-// Throws Error(kNotFound) without such a file, Error(kArgument) when it is not an idx file, is
-// truncated, longer than its header says, or when its compressed data is damaged.
+// Reads the file as a tensor with the shape and type of its header: uint8, int8, int16, int32,
+// float32 or float64. With `most`, reads only that many rows from the beginning. Throws
+// Error(kNotFound) if the file does not exist, and Error(kArgument) if it is not an idx file, is
+// truncated, is longer than its header says, or has damaged compressed data.
 IdxRows read_idx(const std::string& path, int64_t most = INT64_MAX);
 
 }  // namespace rtrain

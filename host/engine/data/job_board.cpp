@@ -59,7 +59,7 @@ bool JobBoard::submit(Tree request) {
 void JobBoard::erase(uint64_t number) {
   jobs_.erase(number);
   if (current_ == number) current_.reset();
-  work_.notify_all();  // another job may be the one awaited
+  work_.notify_all();  // the owner may now wait for another job
 }
 
 std::shared_ptr<Job> JobBoard::choose() {
@@ -153,7 +153,7 @@ bool JobBoard::has_left(int worker) const {
   return left_[static_cast<size_t>(worker)];
 }
 
-// Whether the owner, in next(), cannot continue before this job has another result.
+// Whether next() cannot return before this job has another result.
 bool JobBoard::is_awaited(const Job& job) const {
   if (!job.items_.empty()) return false;
   if (options_.in_order) return !jobs_.empty() && jobs_.begin()->first == job.number;
@@ -175,7 +175,7 @@ std::shared_ptr<Job> JobBoard::take(int worker) {
     stats.idle += Clock::now() - start;
     start = Clock::now();
   }
-  // Another worker may take the job meanwhile; what is waited for then is the next one.
+  // Another worker may take the front job meanwhile; then this worker waits for the next one.
   work_.wait(lock, [this] { return stopping_ || can_begin(); });
   stats.blocked += Clock::now() - start;
   if (stopping_) return nullptr;

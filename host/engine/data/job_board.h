@@ -1,16 +1,17 @@
-// host/engine/data/job_board.h: what a pool's owner asked for and its threads have made so far.
+// host/engine/data/job_board.h: the requests of a pool's owner and the results that its threads
+// have made so far.
 //
-// A job is a request with the results of it, any number of them. The owner submits jobs and takes
-// their results: the oldest job's first or, with in_order = false, those of whichever job has one;
-// the results of one job are never separated. Jobs begin in the order of submission.
+// A job is a request and its results, any number of them. The owner submits jobs and takes results:
+// first those of the oldest job or, with in_order = false, those of any job that has one. The
+// results of one job are never interleaved with others. Jobs begin in the order of submission.
 //
 // Threads: one owner (submit, next, clear, stop, …) and any number of workers (take, publish,
-// has_room, finish, leave). Everything lies behind one mutex; no Lua and no user code runs under
-// it. Trees that were handed over belong to the board, and to the one that takes them afterwards.
+// has_room, finish, leave). One mutex guards everything; no Lua and no user code runs under it. The
+// board owns the trees passed to it until they are taken.
 //
-// Memory: while `capacity_bytes` or more lie here no result is begun, except one that the owner is
-// bound to wait for. So at most capacity_bytes and one result of each worker are held, and no
-// worker waits for ever.
+// Memory: while the board holds `capacity_bytes` or more, no worker begins a result, except for the
+// job that the owner must take from next. So at most capacity_bytes and one result per worker are
+// held, and no worker waits forever.
 #pragma once
 
 #include <chrono>
@@ -30,7 +31,7 @@
 
 namespace rtrain {
 
-// Bytes of the value's tensors and strings, and of what holds them; a shared node counts once.
+// Bytes of the value's tensors, strings and containers. A shared node counts once.
 size_t tree_bytes(const Tree& tree);
 
 struct BoardOptions {
@@ -41,7 +42,7 @@ struct BoardOptions {
 
 using Values = std::vector<Tree>;
 
-// What a worker is given. `number` and `request` do not change; the rest is the board's.
+// A worker's job. `number` and `request` never change; the board guards the other members.
 struct Job {
   const uint64_t number;
   const Tree request;
@@ -56,16 +57,16 @@ struct Job {
   Job(uint64_t job_number, Tree job_request)
       : number(job_number), request(std::move(job_request)) {}
 
-  std::deque<Item> items_;  // made and not taken
+  std::deque<Item> items_;  // published, not yet taken
   std::optional<int> worker_;
-  bool is_finished_ = false;   // no result follows those in `items_`
-  bool is_forgotten_ = false;  // by clear(): no reader wants its results
+  bool is_finished_ = false;   // no more results will be added to `items_`
+  bool is_forgotten_ = false;  // clear() was called: its results are not wanted
 };
 
 struct WorkerStats {
-  std::chrono::nanoseconds busy{0};     // in the pool's function
-  std::chrono::nanoseconds idle{0};     // no request was there
-  std::chrono::nanoseconds blocked{0};  // too many bytes were waiting to be taken
+  std::chrono::nanoseconds busy{0};     // running the pool's function
+  std::chrono::nanoseconds idle{0};     // waiting for a request
+  std::chrono::nanoseconds blocked{0};  // waiting because too many bytes were not yet taken
   int64_t results = 0;
 };
 
@@ -90,55 +91,55 @@ class JobBoard {
   // False, and nothing done, when `capacity` jobs are in flight.
   bool submit(Tree request);
 
-  // What next() found.
+  // Result of next().
   struct Taken {
     enum class Kind { kValues, kNothing, kTimeout } kind;
     Values values;
-    // Of kTimeout: the job waited for and the worker that has it, if one has.
+    // For kTimeout: the awaited job, and the worker that runs it, if any.
     std::shared_ptr<const Job> job = nullptr;
     std::optional<int> worker = std::nullopt;
   };
-  // Waits until a result can be taken. kNothing when no job is in flight any more. Throws the error
-  // that a worker published in the place of a result.
+  // Waits for a result and takes it. kNothing if no job is in flight. Throws the error if a worker
+  // published one instead of a result.
   Taken next(std::chrono::milliseconds timeout);
 
-  // Forgets all jobs: their streams end at their next result.
+  // Drops all jobs. Their streams end at their next result.
   void clear();
 
-  // Jobs submitted of which something may still be taken. A stream whose last result was taken, but
-  // which did not say yet that it was the last one, counts.
+  // Number of submitted jobs that may still give a result. This includes a stream whose last result
+  // was taken but which has not yet reported its end.
   size_t in_flight() const;
   BoardStats stats() const;
 
-  // Forgets all jobs and sends the workers home.
+  // Drops all jobs and makes take() return null for all workers.
   void stop();
-  // Whether all workers left within the time.
+  // Returns whether all workers left within the time.
   bool wait_until_left(std::chrono::milliseconds timeout);
   bool has_left(int worker) const;
 
   // For the workers:
 
-  // Waits for a job that may begin; nothing once the board was stopped.
+  // Waits for a job that may begin. Returns null after stop().
   std::shared_ptr<Job> take(int worker);
-  // Adds a result. False when no reader wants more of them.
+  // Adds a result. Returns false if no more results of the job are wanted.
   bool publish(Job& job, Values values);
-  // The same for the last one: a result, or an error in the place of one.
+  // Adds the last result of the job, or an error instead of one.
   void publish_last(Job& job, Values values);
   void publish_last(Job& job, Error error);
-  // Waits until the next result of the job may be made; false when no reader wants it.
+  // Waits until the job may make its next result. Returns false if its results are not wanted.
   bool has_room(Job& job, int worker);
-  // No result follows those published.
+  // The job has no more results.
   void finish(Job& job);
-  // The worker cannot serve: from now on next() throws this error when nothing else can be taken.
+  // Reports that the worker cannot serve: next() throws this error once no result is left to take.
   void fail(const Error& error);
-  // The worker's last call.
+  // The last call of a worker.
   void leave(int worker);
 
  private:
   using Lock = std::unique_lock<std::mutex>;
 
   bool add(Job& job, Job::Item item, bool is_last);
-  // The job that next() takes from, without those that ended; null when it has to wait.
+  // The job that next() takes from; null if it has to wait. Erases jobs that have ended.
   std::shared_ptr<Job> choose();
   bool is_awaited(const Job& job) const;
   bool may_make(const Job& job) const;
@@ -149,10 +150,10 @@ class JobBoard {
   const BoardOptions options_;
 
   mutable std::mutex mutex_;
-  std::condition_variable work_;  // a job arrived, room was made, or stopping_
+  std::condition_variable work_;  // a job arrived, bytes were taken, or stopping_
   std::condition_variable done_;  // a result arrived, a job or worker ended, or broken_
   std::map<uint64_t, std::shared_ptr<Job>> jobs_;  // in flight
-  std::deque<std::shared_ptr<Job>> queue_;         // those that no worker took
+  std::deque<std::shared_ptr<Job>> queue_;         // not yet taken by a worker
   std::optional<uint64_t> current_;  // without in_order: the job whose results are being taken
   uint64_t next_number_ = 0;
   size_t bytes_ = 0;

@@ -25,7 +25,7 @@ struct Place {
   uint64_t size;
 };
 
-// Where the header's text lies.
+// Offset and size of the header's text.
 Place header_place(const ByteSource& source) {
   const bool whole = source.size() >= kVersionEnd + sizeof(uint16_t);
   if (!whole || source.text(0, kMagic.size()) != kMagic) {
@@ -37,7 +37,7 @@ Place header_place(const ByteSource& source) {
   if (major < 1 || major > 3) fail(cat("it has version ", major, " of .npy; 1 to 3 are read"));
   const size_t length_bytes = major == 1 ? sizeof(uint16_t) : sizeof(uint32_t);
   if (source.size() < kVersionEnd + length_bytes) fail("it is truncated: its header is missing");
-  uint64_t size = 0;  // the low bytes come first, in the file and here
+  uint64_t size = 0;  // little-endian, in the file and on this machine
   source.read(kVersionEnd, &size, length_bytes);
   const uint64_t begin = kVersionEnd + length_bytes;
   if (size > kMaxHeaderBytes) fail(cat("its header would have ", size, " bytes"));
@@ -45,14 +45,14 @@ Place header_place(const ByteSource& source) {
   return {begin, size};
 }
 
-// The bytes of all elements. Throws when the file has more or less of them.
+// The bytes of all elements. Throws if the file has more or fewer bytes.
 uint64_t check_size(const NpyHeader& header, uint64_t held) {
   uint64_t wanted = c10::elementSize(header.dtype);
   bool overflow = false;
   bool empty = false;
   for (const int64_t size : header.shape) {
     empty = empty || size == 0;
-    // Strides are made of the sizes, whether or not another one is 0.
+    // Strides are computed from all sizes, even if one of the sizes is 0.
     overflow |=
         __builtin_mul_overflow(wanted, static_cast<uint64_t>(std::max<int64_t>(size, 1)), &wanted);
   }
@@ -73,12 +73,12 @@ void swap_values(at::Tensor& values) {
   swap_bytes(values.mutable_data_ptr(), parts, values.element_size() / (complex ? 2 : 1));
 }
 
-// The elements in the order of the file, one after the other.
+// The elements in file order, as one dimension.
 at::Tensor flat_values(const ByteSource& source, const NpyHeader& header, Place place) {
   const auto width = static_cast<int64_t>(c10::elementSize(header.dtype));
   const auto count = static_cast<int64_t>(place.size) / width;
   const auto options = at::TensorOptions();
-  // A bool of another byte than 0 and 1 has no meaning; NumPy takes each of them for true.
+  // NumPy reads any byte other than 0 as true, so this does too.
   if (header.dtype == at::kBool) {
     at::Tensor bytes = empty_tensor({count}, options.dtype(at::kByte));
     if (count > 0) source.read(place.begin, bytes.mutable_data_ptr(), place.size);

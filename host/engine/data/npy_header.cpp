@@ -13,7 +13,7 @@ constexpr size_t kMaxDims = 64;
 constexpr size_t kMostShown = 80;
 
 struct TypeWord {
-  std::string_view word;  // kind and size
+  std::string_view word;  // NumPy's kind and size, such as "f4"
   at::ScalarType dtype;
 };
 
@@ -35,7 +35,7 @@ std::string shown(std::string_view text) {
   return text.size() <= kMostShown ? std::string(text) : cat(text.substr(0, kMostShown), "…");
 }
 
-// Why arrays of that type are not read.
+// Throws an error that says why arrays of that type are not read.
 [[noreturn]] void refuse_type(std::string_view descr) {
   const char kind = descr.size() > 1 ? descr[1] : '\0';
   std::string_view reason = "which has no dtype here";
@@ -48,7 +48,7 @@ std::string shown(std::string_view text) {
               cat("its elements have NumPy's type '", shown(descr), "', ", reason));
 }
 
-// The few kinds of Python literals that a header is made of.
+// Parses the few kinds of Python literals that occur in a header.
 class Parser {
  public:
   explicit Parser(std::string_view text) : rest_(text) {}
@@ -134,7 +134,7 @@ class Parser {
     if (code != std::errc() || out < 0)
       malformed("a size in its shape is not a number, or too large");
     rest_.remove_prefix(static_cast<size_t>(end - begin));
-    if (rest_.starts_with('L')) rest_.remove_prefix(1);  // Python 2 wrote long integers so
+    if (rest_.starts_with('L')) rest_.remove_prefix(1);  // Python 2 wrote long integers like that
     return out;
   }
 
@@ -148,7 +148,7 @@ class Parser {
     malformed("'fortran_order' is neither True nor False");
   }
 
-  // A quoted text; no header needs an escaped character.
+  // A quoted string. Headers contain no escaped characters.
   std::string_view text() {
     skip_space();
     const char quote = rest_.empty() ? '\0' : rest_.front();

@@ -1,4 +1,4 @@
-// host/engine/data/npy_header.h: the header of a .npy file: a Python dict as text that says dtype,
+// host/engine/data/npy_header.h: the header of a .npy file: the text of a Python dict with dtype,
 // order and shape.
 #pragma once
 
@@ -11,12 +11,12 @@ namespace rtrain {
 
 struct NpyHeader {
   at::ScalarType dtype = at::kByte;
-  bool swapped = false;  // the most significant byte comes first
+  bool swapped = false;  // values are big-endian
   bool fortran_order = false;
   std::vector<int64_t> shape;
 };
 
-// Throws Error(kArgument) that says what is malformed, or why such an array is refused.
+// Throws Error(kArgument) that says what is malformed, or why such an array is not read.
 NpyHeader parse_npy_header(std::string_view text);
 
 }  // namespace rtrain

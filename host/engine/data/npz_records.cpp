@@ -18,10 +18,10 @@ namespace {
 using Record = StoredZip::Record;
 
 constexpr std::string_view kSuffix = ".npy";
-constexpr uint64_t kMaxExpansion = 1100;  // deflate's own limit is 1032
+constexpr uint64_t kMaxExpansion = 1100;  // deflate expands at most 1032-fold
 constexpr size_t kChunkBytes = size_t{1} << 18;
 
-// A part of another source. REQUIRES: it lives as long.
+// A part of another source, which must outlive it.
 class Part final : public ByteSource {
  public:
   Part(const ByteSource& whole, uint64_t offset, uint64_t size)
@@ -38,7 +38,7 @@ class Part final : public ByteSource {
   uint64_t offset_, size_;
 };
 
-// Bytes of its own, where the machine has room for them. Those who ask for its mapping share them.
+// Owns its bytes, if the machine has enough memory. Users of its mapping() share them.
 class Memory final : public ByteSource {
  public:
   explicit Memory(uint64_t size) : size_(size) {
@@ -67,7 +67,7 @@ class Memory final : public ByteSource {
 class Inflater {
  public:
   Inflater(const ByteSource& source, const Record& record) : source_(source), record_(record) {
-    // Negative: the data comes without zlib's own header.
+    // A negative value means that the data has no zlib header.
     if (inflateInit2(&stream_, -MAX_WBITS) != Z_OK) {
       throw Error(Code::kOutOfMemory, "no memory to unpack it");
     }
@@ -83,7 +83,7 @@ class Inflater {
     for (int result = Z_OK; result != Z_STREAM_END;) {
       if (stream_.avail_in == 0) taken += refill(chunk, taken);
       const auto room = static_cast<uInt>(std::min<uint64_t>(out.size() - written, kChunkBytes));
-      Bytef past_end = 0;  // inflate wants room to see that nothing more comes
+      Bytef past_end = 0;  // inflate needs output space to find the end of the data
       stream_.next_out = room > 0 ? reinterpret_cast<Bytef*>(out.data()) + written : &past_end;
       stream_.avail_out = room > 0 ? room : 1;
       const uInt before = stream_.avail_out;

@@ -8,10 +8,10 @@
 
 namespace rtrain {
 
-// Calls `visit` with each record's name, without its .npy, and its bytes, in the order of the file.
-// At most one unpacked record is held at a time; how large it may be is bounded by its packed size.
-// Throws Error(kArgument) for a damaged archive, a record that is not a .npy, an unknown
-// compression or a wrong checksum.
+// Calls `visit` with each record's name (without .npy) and bytes, in file order. Holds at most
+// one unpacked record at a time; its packed size bounds its unpacked size. Throws
+// Error(kArgument) for a damaged archive, a record that is not a .npy, an unknown compression or
+// a wrong checksum.
 void visit_npz_records(const ByteSource& source,
                        const std::function<void(const std::string&, const ByteSource&)>& visit);
 

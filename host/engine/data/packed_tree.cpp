@@ -84,7 +84,7 @@ class Writer {
     raw(uint64_t{tensor.sizes().size()});
     for (const int64_t size : tensor.sizes()) raw(size);
   }
-  // Whether the node was there before; it is then only named.
+  // Whether the node was packed before. A shared node is packed once and then referenced.
   bool is_known(const void* node) {
     const auto [place, is_new] = known_.emplace(node, known_.size());
     if (is_new) return false;

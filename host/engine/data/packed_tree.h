@@ -1,8 +1,8 @@
-// host/engine/data/packed_tree.h: a tree as bytes for another process.
+// host/engine/data/packed_tree.h: serializes a tree for another process.
 //
 // The bytes are a head, which holds everything but the tensors' values, and then each tensor's
-// values at a multiple of kTensorAlignment: the receiver's tensors lie in the bytes themselves and
-// are not copied.
+// values at a multiple of kTensorAlignment. So the receiver's tensors use these bytes directly,
+// without a copy.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,12 @@ class PackedTree {
  public:
   static constexpr size_t kTensorAlignment = 64;
 
-  // Throws Error(kArgument) for a tensor that is not dense. What lies on a device is copied.
+  // Throws Error(kArgument) for a tensor that is not dense. Tensors on a device are copied to the
+  // CPU.
   explicit PackedTree(const Tree& tree);
 
   size_t size() const { return size_; }
-  // Gives all bytes in order, in pieces.
+  // Passes all bytes to `out` in order, piece by piece.
   void write(const std::function<void(std::string_view)>& out) const;
 
  private:
@@ -33,9 +34,9 @@ class PackedTree {
   size_t size_ = 0;
 };
 
-// The tree that the bytes hold; its tensors keep `owner`. The bytes begin at a multiple of 16, and
-// who sent them is trusted with their content, not with their length: throws Error(kInternal) where
-// they end too early.
+// Reads the tree from the bytes. Its tensors keep `owner` alive. The bytes must begin at a multiple
+// of 16. Trusts the sender with the content but not with the length: throws Error(kInternal) if the
+// bytes end too early.
 Tree unpack_tree(std::string_view bytes, const std::shared_ptr<void>& owner);
 
 }  // namespace rtrain

@@ -1,4 +1,4 @@
-// `torch._C.data.pack` and its like: values and tensors as bytes, for other ranks of the run.
+// torch._C.data.pack and similar functions: values and tensors as bytes, for other ranks.
 #include <ATen/ops/empty.h>
 
 #include <array>
@@ -16,7 +16,7 @@ at::Tensor bytes_tensor(size_t size) {
   return at::empty({static_cast<int64_t>(size)}, at::TensorOptions().dtype(at::kByte));
 }
 
-// The tensors of what is pushed lie in that one.
+// Pushes the unpacked value. Its tensors share the memory of `bytes`.
 void push_packed(lua_State* L, const at::Tensor& bytes) {
   const std::string_view view(static_cast<const char*>(bytes.const_data_ptr()), bytes.nbytes());
   push_tree(L, unpack_tree(view, std::make_shared<at::Tensor>(bytes)));
@@ -55,7 +55,7 @@ int pack_tensor(lua_State* L) {
   return 1;
 }
 
-// unpack_tensor(tensor) → value, whose tensors lie in that one
+// unpack_tensor(tensor) → value, whose tensors share the memory of `tensor`
 int unpack_tensor(lua_State* L) {
   push_packed(L, check_tensor(L, 1).contiguous());
   return 1;

@@ -18,14 +18,14 @@ namespace rtrain {
 namespace {
 
 constexpr size_t kMostInline = 16384;
-// The first byte of a packet.
+// The first byte of a packet: where the message's bytes are.
 enum Form : char { kInline, kFile };
 
 [[noreturn]] void fail(const std::string& what) {
   throw Error(Code::kEnvironment, cat(what, ": ", std::string_view(std::strerror(errno))));
 }
 
-// Written, not mapped: where there is no memory left that is an error, and no signal.
+// Writes the file instead of mapping it, so that a lack of memory is an error and not a signal.
 Fd to_file(const PackedTree& packed) {
   Fd file(memfd_create("rtrain-rows", MFD_CLOEXEC));
   if (!file.is_open()) fail("cannot make a memory file");
@@ -39,14 +39,14 @@ Tree from_file(Fd file) {
   struct stat info {};
   if (fstat(file.get(), &info) != 0) fail("cannot read a memory file");
   const auto size = static_cast<size_t>(info.st_size);
-  constexpr int kAllAtOnce = MAP_SHARED | MAP_POPULATE;  // cheaper than page by page
+  constexpr int kAllAtOnce = MAP_SHARED | MAP_POPULATE;  // faster than one page fault per page
   void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, kAllAtOnce, file.get(), 0);
   if (data == MAP_FAILED) fail("cannot map a memory file");
   const std::shared_ptr<void> owner(data, [size](void* mapped) { munmap(mapped, size); });
   return unpack_tree({static_cast<const char*>(data), size}, owner);
 }
 
-// A packet's bytes after the first one, and the descriptor that came with it.
+// A packet's bytes after the first one, and the file descriptor that came with it, if any.
 struct Packet {
   char form = kInline;
   std::shared_ptr<std::string> bytes = std::make_shared<std::string>(kMostInline, '\0');
@@ -67,7 +67,7 @@ struct Message {
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
 };
 
-// Nothing: the other end is closed.
+// Returns nullopt if the other end is closed.
 std::optional<Packet> read_packet(int fd) {
   Packet out;
   Message message(out.form, out.bytes->data(), out.bytes->size());
@@ -100,7 +100,7 @@ void attach(Message& message, int file) {
 
 bool is_gone(int error) { return error == EPIPE || error == ECONNRESET; }
 
-// The kernel holds no more descriptors on their way, or no more packets: a moment later it does.
+// The kernel's queue of packets or of descriptors in flight is full. That is temporary.
 bool is_full(int error) { return error == EAGAIN || error == ETOOMANYREFS || error == ENOBUFS; }
 
 bool write_packet(int fd, const msghdr& header, const SocketDeadline& deadline) {

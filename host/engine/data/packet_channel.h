@@ -1,8 +1,9 @@
-// host/engine/data/packet_channel.h: trees to and from another process of this machine.
+// host/engine/data/packet_channel.h: sends trees to and receives them from another process of this
+// machine.
 //
-// A message is one packet of a socket pair (SOCK_SEQPACKET). A small one has its bytes in the
-// packet. A larger one is a memory file, whose descriptor the packet carries: its pages are mapped
-// by the receiver, not copied.
+// A message is one packet of a socket pair (SOCK_SEQPACKET). A small message is in the packet
+// itself. A larger one is in a memory file, whose descriptor the packet carries; the receiver maps
+// the file instead of copying it.
 #pragma once
 
 #include "host/engine/data/tree_channel.h"

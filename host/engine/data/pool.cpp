@@ -28,8 +28,8 @@ const Tree* field(const Tree& request, const char* name) {
   return nullptr;
 }
 
-// The first samples that a list of integers or a tensor of them names, and how many there are;
-// nothing for anything else.
+// The first sample indices of a list of integers or a tensor, and how many there are in all;
+// nullopt for anything else.
 struct Samples {
   std::vector<int64_t> first;
   size_t count = 0;
@@ -56,7 +56,7 @@ std::optional<Samples> samples_of(const at::Tensor& indices) {
   return out;
 }
 
-// "samples 3, 7, 9"; nothing for what names none.
+// "samples 3, 7, 9"; nullopt if the request does not list samples.
 std::optional<std::string> describe_samples(const Tree& request) {
   std::optional<Samples> samples;
   if (const auto* list = std::get_if<std::shared_ptr<TreeList>>(&request)) {
@@ -72,8 +72,8 @@ std::optional<std::string> describe_samples(const Tree& request) {
   return samples->count > kShownSamples ? cat(out, ", … (", samples->count, " in all)") : out;
 }
 
-// What a request asks for: its field `name`, or the samples that it, or its field `indices`, lists.
-// Empty for one whose name is empty: its errors speak for themselves.
+// Describes a request, for error messages: its field `name`, or the samples that the request or its
+// field `indices` lists. Empty if the field `name` is empty.
 std::string describe_request(const Tree& request) {
   if (const Tree* name = field(request, "name")) {
     if (const auto* text = std::get_if<std::string>(name)) return *text;
@@ -85,7 +85,7 @@ std::string describe_request(const Tree& request) {
   return describe_samples(indices != nullptr ? *indices : request).value_or("a request");
 }
 
-// The values from the index to the top.
+// The values from stack index `first` to the top.
 Values values_from(lua_State* L, int first) {
   Values out;
   for (int i = first; i <= lua_gettop(L); ++i) out.push_back(to_tree(L, i, "result"));
@@ -94,7 +94,7 @@ Values values_from(lua_State* L, int first) {
 
 }  // namespace
 
-// Outlives the pool while a worker that was left behind runs.
+// Shared with the workers. Outlives the pool while an abandoned worker runs.
 struct Pool::Shared {
   explicit Shared(PoolOptions given)
       : options(std::move(given)), board(options.board, options.num_workers) {}
@@ -102,7 +102,7 @@ struct Pool::Shared {
   JobBoard board;
 };
 
-// A thread's side: everything here is that thread's own, but the board.
+// What one thread runs. Its members are used only by that thread, except the board.
 class Pool::Worker {
  public:
   Worker(const HostApi& host, std::shared_ptr<Shared> shared, int number)
@@ -113,7 +113,7 @@ class Pool::Worker {
 
   void run() {
     ::pthread_setname_np(::pthread_self(), "rtrain-loader");
-    at::set_num_threads(1);  // the training thread uses the cores
+    at::set_num_threads(1);  // the training thread uses the other cores
     const c10::NoGradGuard no_grad;
     const LoaderThread no_default_generator;
     lua_State* L = nullptr;
@@ -144,7 +144,7 @@ class Pool::Worker {
   }
 
   void serve(lua_State* L) {
-    // A storage is found as a userdata of the engine, which the function's text may not mention.
+    // Loads torch._C first: unpacking needs the userdata class of storages.
     push_module(L, "torch._C");
     lua_pop(L, 1);
     const UseStorages use(shared_->options.storages);
@@ -184,13 +184,13 @@ class Pool::Worker {
 
   const HostApi& host_;
   const std::shared_ptr<Shared> shared_;
-  const int number_;  // in the pool
+  const int number_;  // index in the pool
   const int id_;      // in messages and for the function
 };
 
 Pool::Pool(const HostApi& host, PoolOptions options)
     : host_(host), shared_(std::make_shared<Shared>(std::move(options))) {
-  at::get_num_threads();  // settled for this thread before a worker asks for one
+  at::get_num_threads();  // initializes ATen's thread count before workers set theirs
   const PoolOptions& given = shared_->options;
   try {
     for (int i = 0; i < given.num_workers; ++i) {

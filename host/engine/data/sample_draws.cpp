@@ -23,7 +23,7 @@ at::Tensor empty_for(c10::ArrayRef<int64_t> limits, int64_t count) {
   return empty_tensor({count, size}, at::TensorOptions().dtype(at::kDouble));
 }
 
-// As ATen's serial kernels of uniform_ and random_ draw one number.
+// Draws one number exactly as ATen's serial kernels of uniform_ and random_ do.
 double draw(int64_t limit, at::CPUGeneratorImpl* generator) {
   if (limit == 0) return at::uniform_real_distribution<float>(0, 1)(generator);
   return static_cast<double>(

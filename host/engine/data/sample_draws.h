@@ -1,5 +1,5 @@
-// host/engine/data/sample_draws.h: the random numbers of a whole batch of samples, the very ones
-// that drawing them sample by sample with operators gives.
+// host/engine/data/sample_draws.h: random numbers for a whole batch, equal to those that operators
+// would draw sample by sample.
 #pragma once
 
 #include <ATen/core/Generator.h>
@@ -8,12 +8,12 @@
 
 namespace rtrain {
 
-// Row i has the numbers of sample i, one for each limit: 0 asks for what rand(1) gives, a number in
-// [0, 1), k > 0 for randint(0, k, 1). float64 (samples, limits).
+// Returns float64 (samples, limits). Row i has the numbers of sample i, one per limit: for limit 0
+// the result of rand(1), in [0, 1); for k > 0 the result of randint(0, k, 1).
 //
-// With a generator all samples draw from it, one after the other; with seeds each sample has a
-// generator of its own. Throws Error(kArgument) for a limit below 0, and for seeds that are not
-// int64 (samples).
+// With a generator all samples draw from it, one after the other. With seeds each sample has its
+// own generator. Throws Error(kArgument) for a negative limit, and for seeds that are not int64
+// (samples).
 at::Tensor draw_samples(c10::ArrayRef<int64_t> limits, int64_t count, at::Generator generator);
 at::Tensor draw_samples(c10::ArrayRef<int64_t> limits, const at::Tensor& seeds);
 

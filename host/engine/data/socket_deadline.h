@@ -15,7 +15,7 @@ class SocketDeadline {
   explicit SocketDeadline(std::chrono::milliseconds timeout)
       : end_s_(monotonic_s() + std::chrono::duration<double>(timeout).count()) {}
 
-  // False: the time is over.
+  // Returns false after the deadline.
   bool wait(int fd, short events) const {
     while (true) {
       pollfd ready{fd, events, 0};

@@ -16,12 +16,12 @@
 namespace rtrain {
 namespace {
 
-// No block of rows is so large: what says so is not a message.
+// Larger than any block of rows: a larger length means that the data is not a message.
 constexpr uint64_t kMostBytes = uint64_t{1} << 40;
 
 bool is_gone(int error) { return error == EPIPE || error == ECONNRESET; }
 
-// False: the other end is closed.
+// Returns false if the other end is closed.
 bool write_all(int fd, std::string_view bytes, const SocketDeadline& deadline) {
   while (!bytes.empty()) {
     const ssize_t n = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -64,7 +64,7 @@ std::optional<size_t> StreamChannel::send(const Tree& tree, std::chrono::millise
   return packed.size();
 }
 
-// False: the other end is closed.
+// Returns false if the other end is closed.
 bool StreamChannel::fill(char* to, size_t size) {
   while (size > 0) {
     const ssize_t n = ::recv(fd_.get(), to, size, 0);

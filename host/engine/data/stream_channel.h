@@ -1,9 +1,9 @@
-// host/engine/data/stream_channel.h: trees to and from a process of another machine, over a stream
-// of bytes (SOCK_STREAM).
+// host/engine/data/stream_channel.h: sends trees to and receives them from a process of
+// another machine, over a byte stream (SOCK_STREAM).
 //
-// A message is its length, eight bytes in this machine's order, and the bytes of a PackedTree. A
-// thread reads what comes while the owner does something else: how much that may be is agreed on by
-// the two ends.
+// A message is its length, eight bytes in this machine's byte order, and the bytes of a
+// PackedTree. A thread reads messages ahead while the owner works; both ends agree on how
+// many.
 #pragma once
 
 #include <condition_variable>
@@ -22,9 +22,9 @@ class StreamChannel : public TreeChannel {
   explicit StreamChannel(Fd socket);
   ~StreamChannel() override;
 
-  // After kTimeout the message is there in part: the channel is of no more use.
+  // After kTimeout part of the message was sent, so the channel must not be used any more.
   std::optional<size_t> send(const Tree& tree, std::chrono::milliseconds timeout) override;
-  // Throws Error(kEnvironment) where there is no memory for a message.
+  // Throws Error(kEnvironment) if there is not enough memory for a message.
   Received receive(std::chrono::milliseconds timeout) override;
 
  private:
@@ -41,7 +41,7 @@ class StreamChannel : public TreeChannel {
   std::condition_variable changed_;
   std::deque<Message> messages_;
   bool is_closed_ = false;
-  std::string problem_;  // why it is
+  std::string problem_;  // why the channel is closed
   std::thread reader_;
 };
 

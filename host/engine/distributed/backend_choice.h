@@ -1,5 +1,5 @@
-// host/engine/distributed/backend_choice.h: what the tensors of a group travel over. Pure: the same
-// on every rank.
+// host/engine/distributed/backend_choice.h: chooses the transports of a group's tensors. Pure
+// functions with the same result on every rank.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 namespace rtrain {
 
 enum class CpuTransport {
-  kShm,      // shared memory where all ranks are on one host, else Gloo
-  kOnlyShm,  // an error where they are not
+  kShm,      // shared memory if all ranks are on one host, else Gloo
+  kOnlyShm,  // an error if ranks are on several hosts
   kGloo,
 };
 
 enum class CudaTransport {
-  kNcclOrGloo,  // NCCL where every rank has a device to itself
-  kNccl,        // an error where one has not
+  kNcclOrGloo,  // NCCL if every rank has its own device
+  kNccl,        // an error if a rank has no device of its own
   kGloo,
   kNone,  // CUDA tensors are an error
 };
@@ -26,17 +26,17 @@ struct Transports {
   CudaTransport cuda = CudaTransport::kNcclOrGloo;
 };
 
-// Of a backend's name, as in TorchConfig: "cpu:shm,cuda:nccl", "cpu:shm,cuda:gloo",
-// "cpu:gloo,cuda:nccl", "shm", "gloo", "nccl". Throws Error(kArgument) for another one.
+// Parses a backend's name as in TorchConfig: "cpu:shm,cuda:nccl", "cpu:shm,cuda:gloo",
+// "cpu:gloo,cuda:nccl", "shm", "gloo", "nccl". Throws Error(kArgument) for any other name.
 Transports transports_of(std::string_view backend);
 
 struct CudaChoice {
   bool uses_nccl = false;
-  std::string reason;  // why it is Gloo although every rank has a device; else empty
+  std::string reason;  // why Gloo was chosen although every rank has a device; else empty
 };
 
-// `devices`: by rank the UUID of the device, empty for a rank without one. Throws Error(kConfig)
-// where NCCL is wanted and not possible.
+// `devices`: each rank's device UUID, empty for a rank without a device. Throws Error(kConfig) if
+// NCCL is required but not possible.
 CudaChoice choose_cuda(CudaTransport wanted, const std::vector<std::string>& devices);
 
 }  // namespace rtrain

@@ -9,12 +9,12 @@ class Bf16Hook final : public c10d::CppCommHookInterface<c10::intrusive_ptr<c10d
  public:
   using CppCommHookInterface::CppCommHookInterface;
 
-  // Divided before they are summed, so that the sum of many ranks stays in range.
+  // Divides before the sum, so that the sum over many ranks stays in bfloat16's range.
   c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override {
     const at::Tensor gradients = bucket.getBuffer();
     std::vector<at::Tensor> travelling{gradients.to(at::kBFloat16).div_(state_->getSize())};
     const auto summed = state_->allreduce(travelling)->getFuture();
-    // On a device the future runs this on a stream that waits for the sum.
+    // For CUDA tensors the future runs this on a stream that waits for the all-reduce.
     return summed->then(
         [gradients](c10::ivalue::Future& future) {
           gradients.copy_(c10d::detail::parseCppCommHookResult(future.value()));

@@ -1,5 +1,5 @@
-// host/engine/distributed/bf16_hook.h: a communication hook of DistributedDataParallel: gradients
-// travel as bfloat16, as Python's bf16_compress_hook makes them.
+// host/engine/distributed/bf16_hook.h: DistributedDataParallel's communication hook that reduces
+// gradients as bfloat16, like Python's bf16_compress_hook.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // host/engine/distributed/collective_functions.cpp: the collectives of torch._C.distributed.
 //
-// Each takes the group, nil for all ranks, and whether the caller waits by itself as its last two
-// arguments; it returns the Work then, else what the collective has filled.
+// The last two arguments of each are the group (nil: all ranks) and async_op. With async_op it
+// returns the Work, else the tensors that the collective has filled.
 #include <array>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <utility>
@@ -41,7 +41,7 @@ std::vector<int64_t> rows_argument(lua_State* L, int index) {
   return {sizes.begin(), sizes.end()};
 }
 
-// The work, or what stands at argument 1.
+// Returns the Work if asynchronous, else argument 1.
 int give(lua_State* L, const Call& call, GroupWorkPtr work) {
   if (call.is_async) {
     push<GroupWork>(L, std::move(work));
@@ -51,7 +51,7 @@ int give(lua_State* L, const Call& call, GroupWorkPtr work) {
   return 1;
 }
 
-// The list of the results, and the work.
+// Returns the list of results and, if asynchronous, the Work.
 int give_list(lua_State* L, const Call& call, GroupWorkPtr work) {
   push_tensors(L, work->results());
   if (!call.is_async) return 1;
@@ -153,7 +153,7 @@ int call_send(lua_State* L) {
               send(call.group, tensor, rank_argument(L, 2), rank_argument(L, 3), call.is_async));
 }
 
-// What a rank begins between the two goes to its device as one.
+// Operations between start_coalescing and end_coalescing are submitted to the device as one.
 int start_coalescing(lua_State* L) {
   group_argument(L, 1)->process_group()->startCoalescing(c10::kCUDA);
   return 0;
@@ -172,7 +172,7 @@ int source_of(lua_State* L, const Group& group, const GroupWork& work) {
   return 1;
 }
 
-// Of any rank where there is none at argument 2. Who has sent it.
+// recv. If argument 2 is nil, receives from any rank. Returns the sender's rank.
 int call_recv(lua_State* L) {
   const at::Tensor& tensor = check_tensor(L, 1);
   const Call call(L, 4);
@@ -236,7 +236,7 @@ void add_collectives(lua_State* L) {
       torch_method<&work_source_rank>("source_rank")};
   register_class<GroupWork>(L, kWorkMethods);
   add_functions(L, kFunctions);
-  // What Lua adds to a Work: get_future.
+  // Adds to Work the method written in Lua: get_future.
   luaL_getmetatable(L, Class<GroupWork>::kName);
   lua_getfield(L, -1, "__index");
   lua_setfield(L, -3, "Work");

@@ -35,8 +35,8 @@ c10d::ReduceOp reduce_op(std::string_view name) {
                                    "': use sum, avg, min, max, product, band, bor or bxor"));
 }
 
-// A tensor's elements in one piece, without its autograd history: itself, or a copy that is put
-// back.
+// A contiguous tensor without autograd history: the given one, or a copy that put_back() copies
+// into the given one.
 struct Dense {
   explicit Dense(const at::Tensor& tensor) : target(tensor.detach()), data(target.contiguous()) {}
 
@@ -258,7 +258,7 @@ GroupWorkPtr all_to_all_single(const GroupPtr& group, const at::Tensor& output,
       [dense] { dense.put_back(); });
 }
 
-// As one tensor of numbers each: not every backend takes lists.
+// Packs the lists into one flat tensor each, because not every backend accepts lists.
 GroupWorkPtr all_to_all(const GroupPtr& group, const Tensors& outputs, const Tensors& inputs,
                         bool is_async) {
   check_count(group, "all_to_all", inputs);

@@ -1,9 +1,10 @@
 // host/engine/distributed/collectives.h: the collectives and messages of a group's ranks.
 //
-// Every member of the group calls the same ones in the same order; a message has one that sends and
-// one that receives. Ranks in arguments are those of all ranks, as in PyTorch, whatever the group.
-// With is_async a call returns when it has been begun, else when it has ended; its tensors belong
-// to it until then. Throws Error(kArgument) for what cannot be done, else as Group::call.
+// Every member of a group must call the same collectives in the same order; a message needs one
+// send and one receive. Ranks in arguments are global ranks, as in PyTorch, whatever the group.
+// With is_async a call returns once the operation was started, else once it has completed; until
+// then its tensors must not be used. Throws Error(kArgument) for bad arguments, else as
+// Group::call.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -24,48 +25,49 @@ using GroupWorkPtr = std::shared_ptr<GroupWork>;
 // In place. op: "sum", "avg", "min", "max", "product", "band", "bor", "bxor".
 GroupWorkPtr all_reduce(const GroupPtr& group, const at::Tensor& tensor, std::string_view op,
                         bool is_async = false);
-// In place, on rank dst; what the others have afterwards is not defined.
+// In place, on rank dst. The values on other ranks are undefined afterwards.
 GroupWorkPtr reduce(const GroupPtr& group, const at::Tensor& tensor, int dst, std::string_view op,
                     bool is_async = false);
-// In place: rank src's values on every rank.
+// In place: every rank gets the values of rank src.
 GroupWorkPtr broadcast(const GroupPtr& group, const at::Tensor& tensor, int src,
                        bool is_async = false);
-// Every rank's tensor, by rank in the group. `outputs`: one for each rank, of that rank's shape, or
-// none at all: then all tensors have the shape of this rank's.
+// Returns every rank's tensor, in the order of group ranks. `outputs`: one for each rank with that
+// rank's shape, or empty: then all ranks' tensors have the shape of this rank's.
 GroupWorkPtr all_gather(const GroupPtr& group, std::vector<at::Tensor> outputs,
                         const at::Tensor& tensor, bool is_async = false);
-// `output`: room for every rank's tensor, one behind the other.
+// `output` gets every rank's tensor, concatenated.
 GroupWorkPtr all_gather_into_tensor(const GroupPtr& group, const at::Tensor& output,
                                     const at::Tensor& input, bool is_async = false);
-// Every rank's tensor, on rank dst: in `outputs`, or in new ones where there are none. The others
-// give no outputs and have no results.
+// Rank dst gets every rank's tensor, in `outputs` or, if that is empty, in new tensors. The other
+// ranks pass no outputs and get no results.
 GroupWorkPtr gather(const GroupPtr& group, const at::Tensor& tensor,
                     std::vector<at::Tensor> outputs, int dst, bool is_async = false);
-// output = rank's entry of rank src's list, which the others leave empty.
+// `output` gets this rank's entry of rank src's list. The other ranks pass an empty list.
 GroupWorkPtr scatter(const GroupPtr& group, const at::Tensor& output,
                      const std::vector<at::Tensor>& inputs, int src, bool is_async = false);
-// output = rank's entry of the elementwise reduction of every rank's list. One input a rank, all
-// shaped like output.
+// Reduces the ranks' lists elementwise; `output` gets this rank's entry. Each list has one input
+// per rank, all with the shape of output.
 GroupWorkPtr reduce_scatter(const GroupPtr& group, const at::Tensor& output,
                             const std::vector<at::Tensor>& inputs, std::string_view op,
                             bool is_async = false);
-// The same of one tensor, whose parts are the ranks' entries.
+// The same with one tensor, divided into one part for each rank.
 GroupWorkPtr reduce_scatter_tensor(const GroupPtr& group, const at::Tensor& output,
                                    const at::Tensor& input, std::string_view op,
                                    bool is_async = false);
-// A tensor to each rank, and one from each. Sizes of two ranks for each other agree.
+// Sends inputs[r] to rank r and receives outputs[r] from it. The two ranks must agree on the sizes.
 GroupWorkPtr all_to_all(const GroupPtr& group, const std::vector<at::Tensor>& outputs,
                         const std::vector<at::Tensor>& inputs, bool is_async = false);
-// The same of parts of one tensor: of that many rows, or equal ones where no sizes are given.
+// The same with parts of one tensor: the given numbers of rows, or equal parts if no sizes are
+// given.
 GroupWorkPtr all_to_all_single(const GroupPtr& group, const at::Tensor& output,
                                const at::Tensor& input, std::vector<int64_t> output_sizes,
                                std::vector<int64_t> input_sizes, bool is_async = false);
 GroupWorkPtr barrier(const GroupPtr& group, bool is_async = false);
 
-// To rank dst, which receives it with the same tag.
+// Sends to rank dst, which must receive with the same tag.
 GroupWorkPtr send(const GroupPtr& group, const at::Tensor& tensor, int dst, int tag,
                   bool is_async = false);
-// In place: what rank src sends with that tag; of any rank where src is below 0.
+// Receives in place what rank src sends with that tag; src below 0: any rank.
 GroupWorkPtr receive(const GroupPtr& group, const at::Tensor& tensor, int src, int tag,
                      bool is_async = false);
 

@@ -23,7 +23,7 @@
 namespace rtrain {
 namespace {
 
-// The state's group, a userdata in the registry.
+// Registry key of the Lua state's group, a userdata.
 constexpr const char* kGroupKey = "rtrain.Group";
 
 }  // namespace
@@ -116,7 +116,7 @@ int destroy_process_group(lua_State* L) {
   return 0;
 }
 
-// Nil for a rank that is not in it.
+// Returns nil on a rank that is not in the group.
 int new_group(lua_State* L) {
   const Options given(L, 1, "new_group", {"ranks", "timeout_s", "backend"});
   NewGroupOptions wanted;
@@ -164,7 +164,7 @@ int is_nccl_available(lua_State* L) {
   return 1;
 }
 
-// Of all ranks, and those made of it.
+// Waits for the devices of the group of all ranks and of the groups made from it.
 int wait_for_device(lua_State* L) {
   if (const auto group = find_group(L)) group->wait_for_device(luaL_checkstring(L, 1));
   return 0;
@@ -258,7 +258,7 @@ int before_forward(lua_State* L) {
   return 0;
 }
 
-// Applies the function to every tensor of the tree, in order; lists and maps are copied.
+// Applies the function to every tensor of the tree, in order. Lists and maps are copied.
 template <class Replace>
 Tree with_tensors(const Tree& tree, Replace& replace) {
   if (const auto* tensor = std::get_if<at::Tensor>(&tree)) return replace(*tensor);
@@ -297,7 +297,7 @@ int after_forward(lua_State* L) {
   return 1;
 }
 
-// A name, or the function of lua_hook.h.
+// The hook is a name, or a Lua function (lua_hook.h).
 int register_comm_hook(lua_State* L) {
   const std::shared_ptr<Reducer> reducer = check<Reducer>(L, 1);
   if (lua_isstring(L, 2) != 0) {
@@ -347,7 +347,7 @@ void open_dist(lua_State* L) {
   register_comm_bucket(L);
   push_functions(L, kFunctions);
   add_collectives(L);
-  lua_setfield(L, -2, "distributed");  // not "dist", an operator
+  lua_setfield(L, -2, "distributed");  // "dist" is an operator of LibTorch
 }
 
 }  // namespace rtrain

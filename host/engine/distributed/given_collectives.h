@@ -1,7 +1,7 @@
-// host/engine/distributed/given_collectives.h: the collectives that this rank has given to its
-// device, by their sequence there: what the device waits in, and since when.
+// host/engine/distributed/given_collectives.h: the collectives that this rank has submitted to its
+// device, by sequence number: which one the device is executing, and when it was submitted.
 //
-// Any thread. Keeps the latest thousand.
+// Any thread. Keeps the latest 1,024.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace rtrain {
 
 struct GivenCollective {
   uint64_t sequence = 0;  // in the group
-  uint64_t number = 0;    // in the order of this rank's calls; 0 where they are not counted
+  uint64_t number = 0;    // in the order of this rank's calls; 0 if they are not counted
   double at_s = 0;
   std::string text;  // "all_reduce(float32 [4])"
 };
@@ -26,7 +26,7 @@ class GivenCollectives {
   GivenCollectives() : ring_(kKept) {}
 
   void add(GivenCollective given);
-  // Nothing for one that was not given, or longer ago than is kept.
+  // Returns nullopt for a number that was not submitted or is no longer kept.
   std::optional<GivenCollective> find(uint64_t sequence) const;
   std::optional<GivenCollective> latest() const;
 

@@ -32,7 +32,7 @@ constexpr std::chrono::milliseconds kRendezvousTimeout = std::chrono::seconds(60
 constexpr std::chrono::milliseconds kLookForCut{5};
 constexpr const char* kLoopback = "127.0.0.1";
 
-// GLOO_SOCKET_IFNAME is the user's choice among the interfaces to other hosts.
+// If the user sets GLOO_SOCKET_IFNAME, that chooses the network interface to other hosts.
 std::shared_ptr<gloo::transport::Device> gloo_device(const std::string& address) {
   if (address.empty()) return c10d::ProcessGroupGloo::createDeviceForHostname(kLoopback);
   const char* chosen = std::getenv("GLOO_SOCKET_IFNAME");
@@ -44,8 +44,8 @@ std::shared_ptr<gloo::transport::Device> gloo_device(const std::string& address)
       std::string(names.substr(0, names.find(','))));
 }
 
-// Gloo writes to its sockets without MSG_NOSIGNAL: unless the program ignores SIGPIPE, a lost peer
-// would kill this rank.
+// Gloo writes to sockets without MSG_NOSIGNAL: unless SIGPIPE is ignored, a lost peer would kill
+// this rank.
 void ignore_broken_pipes() {
   struct sigaction current;
   if (sigaction(SIGPIPE, nullptr, &current) != 0 || current.sa_handler != SIG_DFL) return;
@@ -56,10 +56,11 @@ void ignore_broken_pipes() {
 struct GlooPlace {
   int rank = 0;
   int size = 1;
-  std::chrono::milliseconds wait;  // for the others
+  std::chrono::milliseconds wait;  // how long to wait for the other ranks
 };
 
-// Connected with all of them: who left before would break the connections that they still make.
+// Ends with a barrier: a rank that left earlier would break connections that others are still
+// making.
 template <class Gloo, class... Before>
 c10::intrusive_ptr<Gloo> make_gloo(const GroupOptions& group,
                                    const c10::intrusive_ptr<c10d::Store>& store,
@@ -74,8 +75,8 @@ c10::intrusive_ptr<Gloo> make_gloo(const GroupOptions& group,
   return out;
 }
 
-// The same in a thread of its own, which is left to itself when the connections are cut: Gloo waits
-// for its deadline for one that no peer makes any more. Throws Error(kPeerLost) then.
+// The same on a detached thread. When the connections are cut, throws Error(kPeerLost) and abandons
+// the thread, because Gloo would wait until its deadline for a peer that never connects.
 template <class Gloo, class... Before>
 c10::intrusive_ptr<Gloo> connect_gloo(const std::shared_ptr<GlooConnections>& connections,
                                       const GroupOptions& group,
@@ -95,21 +96,21 @@ std::string device_uuid(int device) {
   return device < 0 ? "" : need_cuda().devices.properties(device).uuid;
 }
 
-// What each rank says when it is here: its device, its host's address, and why it cannot share
-// memory, or "".
+// What each rank publishes when it arrives: its device, its host's address, and why it cannot share
+// memory ("" if it can).
 struct Arrival {
   std::string device;
   std::string address;
   std::string problem;
 };
 
-// Returns when every rank is here: one that left as soon as it is connected would break the
-// connections that a slower one still makes.
+// Returns once every rank has arrived: a rank that left as soon as it is connected would break
+// connections that slower ranks are still making.
 std::vector<Arrival> synchronize(c10d::Store& store, const char* what, const GroupOptions& options,
                                  const Arrival& mine) {
   std::vector<std::string> keys;
   for (int rank = 0; rank < options.world_size; ++rank) keys.push_back(cat(what, "/", rank));
-  // No value may be empty.
+  // The store accepts no empty value.
   store.set(keys[static_cast<size_t>(options.rank)],
             cat(mine.device, "\n", mine.address, "\n", mine.problem));
   store.wait(keys);
@@ -121,7 +122,7 @@ std::vector<Arrival> synchronize(c10d::Store& store, const char* what, const Gro
   return out;
 }
 
-// The first rank's that has one.
+// The problem of the lowest rank that has one.
 std::string problem_of(const std::vector<Arrival>& arrivals) {
   for (size_t rank = 0; rank < arrivals.size(); ++rank) {
     if (!arrivals[rank].problem.empty()) return cat("rank ", rank, ": ", arrivals[rank].problem);
@@ -212,8 +213,8 @@ void Group::connect() {
   }
 }
 
-// What keeps this rank from sharing memory with the others of its host, or "". The first of them
-// makes the segment.
+// Opens the host's shared segment, which the host's first rank creates. Returns why that is not
+// possible, or "".
 std::string Group::join_segment(c10d::Store& store, int host, int place, int num_ranks) {
   const std::string key = cat("segment/", host);
   try {
@@ -239,7 +240,7 @@ void Group::connect_shm() {
   runs_in_call_ = true;
 }
 
-// The same where there are several hosts; what keeps any rank from it.
+// The same if ranks are on several hosts. Returns the first rank's problem, or "".
 std::string Group::join_neighbours(c10d::Store& store, const HostPlan& plan) {
   const int host = plan.host_of[static_cast<size_t>(rank())];
   Arrival mine;
@@ -257,7 +258,7 @@ void Group::connect_hosts(const c10::intrusive_ptr<c10d::Store>& store, const Ho
   for (const int each : plan.neighbours(rank())) names.push_back(global_rank(each));
   segment_->seal(names);
   HierarchicalBackend::Parts parts{.plan = plan, .segment = segment_, .between = {}, .all = {}};
-  // A store of its own: CUDA tensors may have a Gloo of all ranks too.
+  // Uses its own key prefix, because CUDA tensors may use a Gloo of all ranks too.
   const auto all = c10::make_intrusive<c10d::PrefixStore>("all", store);
   parts.all = connect_gloo<CuttableGloo>(connections_, options_, all,
                                          {.rank = rank(), .size = world_size(), .wait = wait});
@@ -299,7 +300,7 @@ void Group::connect_nccl(const c10::intrusive_ptr<c10d::Store>& store,
                                  .members = members_};
   nccl_ = std::make_unique<NcclGroup>(options, api,
                                       c10::make_intrusive<c10d::PrefixStore>("nccl", store), host_);
-  // The group hands its device on to what is added to it.
+  // The group passes its device on to backends that are added to it.
   group_->setBoundDeviceId(at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(options_.device)));
   group_->setBackend(c10::kCUDA, c10d::ProcessGroup::BackendType::NCCL, nccl_->backend());
   group_->setDefaultBackend(c10d::ProcessGroup::BackendType::NCCL);
@@ -352,7 +353,8 @@ void Group::call(const char* operation, const std::function<void()>& body, WaitK
     const BlockingRegion region(host_, kind, operation);
     return guard(operation, body);
   }
-  // The watch for hangs compares collectives of all ranks; a group of some has its own deadline.
+  // The hang watch compares collectives of all ranks. A group of some ranks only has its own
+  // deadline.
   const std::string shown = cat(operation, " of ", members_->text());
   const BlockingRegion region(host_, WaitKind::kBounded, shown.c_str());
   guard(operation, body);
@@ -375,7 +377,7 @@ void Group::guard(const char* operation, const std::function<void()>& body) {
     if (!cause) throw;
   }
   if (!cause) return;
-  // Gloo waits for its deadline for a connection that no peer makes any more.
+  // If the connections were cut, Gloo's time-out means that a peer was lost.
   if (connections_->is_cut()) cause = Error(Code::kPeerLost, cause->message());
   failure_ = located(operation, *cause, monotonic_s() - start_s);
   throw Error(*failure_);
@@ -450,7 +452,7 @@ void Group::wait_for_device(const char* operation) {
   if (nccl_ == nullptr) return;
   call(operation, [this] {
     need_cuda().devices.synchronize(nccl_->device());
-    // A device comes back from a group that was given up, too.
+    // The device's work also ends when the group was aborted.
     if (const std::optional<Error> failure = nccl_->failure()) throw Error(*failure);
   });
 }
@@ -464,11 +466,11 @@ void Group::close() noexcept {
     if (const auto group = weak.lock()) group->close();
   }
   groups_.clear();
-  // Before the group and its store go: NCCL ends over them.
+  // NCCL shuts down through the group and its store, so it closes before them.
   if (nccl_ != nullptr) nccl_->close();
   connections_->release();
   if (connections_->is_cut() && connections_->has_operations()) {
-    // Its destructor would wait for what Gloo never ends, up to the deadline.
+    // The destructor would wait until the deadline for operations that Gloo never ends.
     if (segment_ != nullptr) segment_->leave();
     std::thread([group = std::move(group_)]() mutable { group.reset(); }).detach();
   }
@@ -482,7 +484,7 @@ void Group::close() noexcept {
 
 }  // namespace rtrain
 
-// For a thread of the host, which knows the engine by its symbols.
+// Called by a thread of the host, which finds the function by its symbol name.
 extern "C" __attribute__((visibility("default"))) void rtrain_engine_cut_groups() {
   rtrain::cut_gloo_connections();
   rtrain::cut_nccl_groups();

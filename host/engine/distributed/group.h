@@ -1,13 +1,13 @@
-// host/engine/distributed/group.h: a process group of one attempt: its members and what their
-// tensors travel over. What they do with it is in collectives.h.
+// host/engine/distributed/group.h: a process group of one attempt: its members and the transports
+// of their tensors. collectives.h has its collectives.
 //
-// Its ranks find each other through a c10d::Store. CPU tensors travel over shared memory where all
-// ranks are on one host, else over Gloo; CUDA tensors over NCCL where each rank has a device to
-// itself, else over Gloo. Owned by one Lua state and used by its thread only. Every collective must
-// be called by all ranks in the same order. When one fails on another rank's account,
-// Error(kPeerLost) or, at the group's deadline, Error(kTimeout) says so, and every later collective
-// raises the same: the group is dead. Over NCCL a collective has been given to the device when its
-// call returns.
+// The ranks find each other through a c10d::Store. CPU tensors travel over shared memory if all
+// ranks are on one host, else over Gloo; CUDA tensors over NCCL if each rank has its own device,
+// else over Gloo. One Lua state owns the group, and only its thread uses it. All ranks must call
+// every collective in the same order. A collective that fails because of another rank throws
+// Error(kPeerLost) or, at the group's deadline, Error(kTimeout). The group is unusable then: every
+// later collective throws the same error. With NCCL a call returns once the collective was
+// submitted to the device.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -43,14 +43,15 @@ struct GroupOptions {
   int rank = 0;
   int world_size = 1;
   std::chrono::milliseconds timeout = std::chrono::minutes(30);
-  // Distinguishes attempts in the store: nothing is shared with a dead attempt.
+  // Prefix of the attempt's keys in the store, so that it shares nothing with an earlier attempt.
   std::string prefix;
-  // Numeric, of this host, at which ranks of other hosts reach it; empty: all are on this one.
+  // This host's numeric address for ranks of other hosts; empty if all ranks are on this host.
   std::string address;
   std::string backend = "cpu:shm,cuda:nccl";  // host/engine/distributed/backend_choice.h
-  int device = -1;                            // of this rank; below 0: it has none
-  bool is_high_priority_stream = false;       // of NCCL
-  // Of a group of some ranks: its number, from 1, and their numbers among all, by rank in it.
+  int device = -1;                            // this rank's; below 0: no device
+  bool is_high_priority_stream = false;       // for NCCL
+  // For a group of some ranks: its number, from 1, and its members' global ranks in the order of
+  // their group ranks.
   uint64_t group = 0;
   std::vector<int> ranks;
 };
@@ -63,8 +64,8 @@ struct NewGroupOptions {
 
 class Group {
  public:
-  // Connects to all ranks; waits for them at most 60 s, or the timeout when that is shorter. `host`
-  // may lack its blocking functions; both must outlive the group.
+  // Connects to all ranks. Waits for them at most 60 s, or the timeout if that is shorter. `host`
+  // may lack its blocking functions. `host` and `store` must outlive the group.
   Group(const GroupOptions& options, const c10::intrusive_ptr<c10d::Store>& store,
         const HostApi& host);
   ~Group();
@@ -75,48 +76,49 @@ class Group {
   int rank() const { return options_.rank; }
   int world_size() const { return options_.world_size; }
   const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const { return group_; }
-  // What CUDA tensors travel over.
+  // Whether CUDA tensors travel over NCCL.
   bool uses_nccl() const { return nccl_ != nullptr; }
-  // What CPU tensors travel over.
+  // Whether CPU tensors travel over shared memory.
   bool uses_shm() const { return shm_ != nullptr; }
-  // Whether a collective of CPU tensors that is waited for runs on the caller's thread. Other
-  // backends return no work for one that is not asynchronous.
+  // Whether a synchronous collective of CPU tensors runs on the caller's thread. Other backends
+  // return no Work for a synchronous collective.
   bool runs_in_call() const { return runs_in_call_; }
-  // "nccl", "gloo" or "shm": what tensors of this rank's device travel over, or of the CPU where it
-  // has none.
+  // The backend of tensors on this rank's device, or on the CPU if it has none: "nccl", "gloo" or
+  // "shm".
   const char* backend_name() const;
-  // Where CPU tensors should lie that are reduced often; null where that makes no difference.
+  // Memory in which CPU tensors are reduced fastest; null if the backend has no such memory.
   TensorPlace* tensor_place() const;
-  // Throws Error(kArgument) for a tensor that this rank's NCCL cannot move.
+  // Throws Error(kArgument) for a CUDA tensor on a device other than this rank's NCCL device.
   void check_device(const char* operation, const at::Tensor& tensor) const;
 
-  // Of a rank in this group: its number among all. And back: -1 for one that is not in it.
+  // Converts a rank in this group to its global rank, and back. rank_of returns -1 for a
+  // non-member.
   int global_rank(int rank) const;
   int rank_of(int global_rank) const;
-  // The same; throws Error(kArgument) for one that is not in it.
+  // Like rank_of, but throws Error(kArgument) for a rank that is not a member.
   int member(const char* operation, int global_rank) const;
-  // Likewise, and for this rank itself.
+  // Like member, but also throws for this rank itself.
   int peer(const char* operation, int global_rank) const;
 
-  // Of some of the ranks, in ascending order. All ranks of the world call it in the same order;
-  // null for those that are not in the group. It closes with this one.
+  // Makes a group of some ranks, in ascending order. All ranks of the world must call it in the
+  // same order; ranks that are not members get null. close() also closes it.
   std::shared_ptr<Group> new_group(const NewGroupOptions& wanted);
 
-  // Runs something that communicates inside LibTorch, with this group's errors.
+  // Runs a body that communicates inside LibTorch, and throws this group's errors.
   void call(const char* operation, const std::function<void()>& body,
             WaitKind kind = WaitKind::kCollective);
-  // The same of a call that waits for no other rank: it is not shown as a wait.
+  // The same for a body that waits for no other rank: it is not shown as a wait.
   void guard(const char* operation, const std::function<void()>& body);
 
-  // Waits until what this rank has given its device over NCCL is done; does nothing without NCCL.
-  // Throws as a collective does.
+  // Waits until the device has finished this rank's NCCL operations. Does nothing without NCCL.
+  // Throws like a collective.
   void wait_for_device(const char* operation);
 
-  // Reducers are closed before the group they use.
+  // Registers a reducer, which close() closes before the group.
   void add_reducer(const std::shared_ptr<Reducer>& reducer) { reducers_.push_back(reducer); }
 
-  // Ordered teardown: reducers, groups, store. Never throws; later collectives raise. Calling it
-  // again does nothing.
+  // Closes reducers, groups and store, in this order. Never throws. Later collectives throw. A
+  // second call does nothing.
   void close() noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// host/engine/distributed/group_argument.h: groups and what they have begun, as Lua values.
+// host/engine/distributed/group_argument.h: groups and Works as Lua arguments.
 #pragma once
 
 #include <memory>
@@ -21,11 +21,11 @@ struct Class<GroupWork> {
   static constexpr const char* kName = "torch.distributed.Work";
 };
 
-// The state's own group, of all ranks; null where there is none.
+// The group of all ranks of the Lua state; null without one.
 std::shared_ptr<Group> find_group(lua_State* L);
-// The same. Throws Error(kArgument).
+// The same, but throws Error(kArgument) without one.
 std::shared_ptr<Group> check_group(lua_State* L);
-// The group at that index, or of all ranks where there is nil.
+// The group at that index; nil stands for the group of all ranks.
 std::shared_ptr<Group> group_argument(lua_State* L, int index);
 
 // Adds the collectives and messages to the table at the top, and the class Work.

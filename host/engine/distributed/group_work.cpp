@@ -31,7 +31,7 @@ std::shared_ptr<GroupWork> GroupWork::begin(
 }
 
 void GroupWork::complete() {
-  if (work_ != nullptr) work_->wait();  // null: a part of what ends as one
+  if (work_ != nullptr) work_->wait();  // null: part of a coalesced operation
   const c10::NoGradGuard no_grad;
   if (finish_ != nullptr) finish_();
   finish_ = nullptr;

@@ -1,7 +1,7 @@
-// host/engine/distributed/group_work.h: a collective or message that has been begun: PyTorch's
+// host/engine/distributed/group_work.h: a collective or message that was started: PyTorch's
 // Work.
 //
-// Used by the thread of the Lua state that owns the group.
+// Belongs to the thread of the Lua state that owns the group.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -19,22 +19,22 @@ class Group;
 
 class GroupWork {
  public:
-  // Begins it, and unless is_async ends it too, with the group's errors. `finish` copies the
-  // results to where they are wanted. The tensors are the results, which are complete behind
-  // wait().
+  // Starts the operation and, unless is_async, waits for it, with the group's errors. `finish`
+  // copies results to their destination. `results` are complete after wait().
   static std::shared_ptr<GroupWork> begin(
       const std::shared_ptr<Group>& group, const char* operation, bool is_async,
       std::vector<at::Tensor> results, const std::function<c10::intrusive_ptr<c10d::Work>()>& start,
       std::function<void()> finish = nullptr, WaitKind kind = WaitKind::kCollective);
 
-  // Until it has ended; for what a device does: until the device's queue has it behind it. Throws
-  // as Group::call does, and again what it has thrown before.
+  // Waits until the operation has completed; for an operation on a device, until the device's
+  // current stream is ordered after it. Throws as Group::call does; a later call throws the same
+  // error again.
   void wait();
   bool is_completed();
-  // Completed without an error.
+  // Whether it has completed without an error.
   bool is_success();
   const Group& group() const { return *group_; }
-  // Of the group: of whom a message is. Behind wait().
+  // The group rank of a message's sender. Call it after wait().
   int source_rank() const;
   const std::vector<at::Tensor>& results() const { return results_; }
 

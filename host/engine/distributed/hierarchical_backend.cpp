@@ -24,7 +24,7 @@ Bytes bytes_of(const at::Tensor& tensor) {
   return {static_cast<std::byte*>(tensor.mutable_data_ptr()), tensor.nbytes()};
 }
 
-// What Gloo adds up. Other dtypes go over Gloo alone, which refuses them.
+// The dtypes that Gloo reduces. Others are passed to Gloo alone, which throws.
 bool is_reducible(const at::Tensor& tensor, const c10d::ReduceOp& op) {
   static constexpr std::array kDtypes = {c10::kFloat, c10::kDouble, c10::kHalf, c10::kChar,
                                          c10::kByte,  c10::kInt,    c10::kLong, c10::kBFloat16};
@@ -54,7 +54,8 @@ void HierarchicalBackend::setTimeout(std::chrono::milliseconds timeout) {
   parts_.all->setTimeout(timeout);
 }
 
-// Who fails leaves the others of its host, so that they do not wait for it.
+// A rank that fails leaves its host's segment, so that the other ranks of the host do not wait for
+// it.
 HierarchicalBackend::WorkPtr HierarchicalBackend::run(c10d::OpType type, const Tensors& results,
                                                       bool is_async, ShmQueue::Body body) {
   return queue_.run(type, results, !is_async, [this, body = std::move(body)] {
@@ -68,7 +69,8 @@ HierarchicalBackend::WorkPtr HierarchicalBackend::run(c10d::OpType type, const T
   });
 }
 
-// Chunk by chunk: inside the host, between the hosts, and inside again, one chunk later.
+// For each chunk: inside the host, then between hosts, then inside the host again. The last step
+// runs one chunk later, so that the steps overlap.
 void HierarchicalBackend::in_chunks(const at::Tensor& data,
                                     const std::function<void(const at::Tensor&)>& inside,
                                     const Start& between,
@@ -150,7 +152,8 @@ HierarchicalBackend::WorkPtr HierarchicalBackend::broadcast(Tensors& tensors,
   });
 }
 
-// The first rank of a host gathers those of its host, then all hosts', and gives them on as one.
+// The first rank of each host gathers its host's tensors, exchanges them with the other hosts, and
+// broadcasts the result inside its host.
 void HierarchicalBackend::all_gather(const at::Tensor& input, const Tensors& outputs) {
   const HostPlan& plan = parts_.plan;
   size_t most = 0;

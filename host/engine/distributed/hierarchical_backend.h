@@ -1,11 +1,11 @@
-// host/engine/distributed/hierarchical_backend.h: CPU tensors of ranks on several hosts: over
-// shared memory inside a host, over Gloo between the first ranks of the hosts.
+// host/engine/distributed/hierarchical_backend.h: a backend for CPU tensors of ranks on several
+// hosts: shared memory inside a host, Gloo between the first ranks of the hosts.
 //
-// A tensor goes in chunks: while the first ranks add up one chunk between the hosts, the ranks of a
-// host add up the next one. All ranks end with the same bits. all_reduce, broadcast, all_gather and
-// barrier go this way, what else there is over Gloo between all ranks, where this would win
-// nothing. Collectives run in the order of their calls, on a thread of the backend unless the
-// caller waits.
+// A tensor is reduced in chunks: while the first ranks reduce one chunk between hosts, the ranks of
+// each host reduce the next one. All ranks get bitwise equal results. all_reduce, broadcast,
+// all_gather and barrier work this way; the other operations would gain nothing and use Gloo
+// between all ranks. Collectives run in the order of their calls: on the caller's thread if
+// synchronous, else on a thread of the backend.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -32,14 +32,14 @@ class HierarchicalBackend : public Renamed<c10d::Backend> {
   struct Parts {
     HostPlan plan;
     std::shared_ptr<ShmSegment> segment;        // of this host's ranks, sealed
-    c10::intrusive_ptr<c10d::Backend> between;  // of the hosts' first ranks; null on the others
+    c10::intrusive_ptr<c10d::Backend> between;  // between hosts' first ranks; null on other ranks
     c10::intrusive_ptr<c10d::Backend> all;
   };
 
   HierarchicalBackend(int rank, int num_ranks, Parts parts, std::chrono::milliseconds timeout);
   ~HierarchicalBackend() override;
 
-  // LibTorch takes what calls itself "gloo" for its own class.
+  // LibTorch casts a backend named "gloo" to its own class.
   const std::string getBackendName() const override { return "shm+gloo"; }
   void setTimeout(std::chrono::milliseconds timeout) override;
 

@@ -1,9 +1,9 @@
-// host/engine/distributed/host_store.h: the c10d::Store of a worker: the attempt's key-value store
-// that the controller keeps.
+// host/engine/distributed/host_store.h: a worker's c10d::Store: the key-value store that the
+// controller keeps for the attempt.
 //
-// Any thread may wait in it. Waits end at their deadline with Error(kTimeout), and with
-// Error(kPeerLost) once the channel to the controller is closed; set and deleteKey then do nothing,
-// since LibTorch's destructors call them.
+// Any thread may wait in it. A wait throws Error(kTimeout) at its deadline and Error(kPeerLost)
+// once the channel to the controller is closed. After that set and deleteKey do nothing, because
+// LibTorch's destructors call them.
 #pragma once
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
@@ -19,7 +19,7 @@ namespace rtrain {
 
 class HostStore final : public c10d::Store {
  public:
-  // REQUIRES: the api has its store functions, and outlives the store.
+  // REQUIRES: `api` has the store functions and outlives the store.
   HostStore(const HostApi& api, std::chrono::milliseconds timeout) : Store(timeout), api_(api) {}
 
   using c10d::Store::set;

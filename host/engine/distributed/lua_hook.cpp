@@ -69,7 +69,7 @@ std::vector<at::Tensor> CommBucket::gradients() const {
 }
 
 c10::intrusive_ptr<c10::ivalue::Future> LuaCommHook::runHook(c10d::GradBucket& bucket) {
-  if (bucket.getIndex() == 0) begun_.clear();  // of a backward that an error ended
+  if (bucket.getIndex() == 0) begun_.clear();  // left by a backward that an error ended
   const auto future = new_future(bucket.getBuffer());
   begun_.push_back(future);
   lua_State* L = function_->push();

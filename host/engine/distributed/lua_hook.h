@@ -2,12 +2,12 @@
 // function.
 //
 // LibTorch calls it for each bucket during backward(), on the thread that called backward(): the
-// thread of the Lua state. The reducer is locked meanwhile, so what would lock it again (a forward
-// of a DDP model, a backward, the end of the process group) is refused there
+// Lua state's thread. The reducer is locked meanwhile, so calls that would lock it again (a forward
+// of a DDP model, a backward, destroying the process group) are refused
 // (host/engine/runtime/comm_hook.h).
 //
-// The function is called with a GradBucket. Behind the last bucket of a backward it returns the
-// list of the tensors that take the places of the buckets, by their index; before that nothing.
+// The function gets a GradBucket. For the last bucket of a backward it returns the list of tensors
+// that replace the buckets, by bucket index; for other buckets it returns nothing.
 #pragma once
 
 #include <memory>
@@ -19,14 +19,14 @@
 
 namespace rtrain {
 
-// One bucket, as the function sees it. Safe to keep: LibTorch's own refers to its reducer.
+// One bucket, passed to the function. It may be kept; LibTorch's own refers to its reducer.
 struct CommBucket {
   size_t index = 0;
   bool is_last = false;
-  at::Tensor buffer;  // of all gradients, one behind the other
+  at::Tensor buffer;  // all gradients of the bucket, concatenated
   std::vector<at::Tensor> parameters;
 
-  // Views into the buffer, in the shapes of the parameters. Throws Error(kArgument) for a buffer of
+  // Views into the buffer with the parameters' shapes. Throws Error(kArgument) if the buffer has
   // another size.
   std::vector<at::Tensor> gradients() const;
 };
@@ -41,7 +41,7 @@ class LuaCommHook final : public c10d::CommHookInterface {
  public:
   explicit LuaCommHook(std::unique_ptr<Callback> function) : function_(std::move(function)) {}
 
-  // Throws Error with what the function has raised.
+  // Throws the function's error as Error.
   c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override;
   at::Tensor parseHookResult(const c10::IValue& result) override;
 
@@ -49,7 +49,7 @@ class LuaCommHook final : public c10d::CommHookInterface {
   void end(lua_State* L);
 
   std::unique_ptr<Callback> function_;
-  // Of this backward's buckets so far.
+  // The futures of this backward's buckets so far.
   std::vector<c10::intrusive_ptr<c10::ivalue::Future>> begun_;
 };
 

@@ -1,5 +1,5 @@
-// host/engine/distributed/nccl_error.h: the error of a group over NCCL whose devices make no
-// progress. Pure.
+// host/engine/distributed/nccl_error.h: the error of an NCCL group whose devices make no progress.
+// Pure.
 #pragma once
 
 #include <optional>
@@ -21,12 +21,12 @@ struct NcclFailure {
   int rank = 0;
   int world_size = 1;
   double waited_s = 0;
-  std::optional<GivenCollective> collective;  // the oldest that has not ended
-  std::optional<std::string> absent;          // who has not called it; nothing: not known
-  std::string detail;                         // NCCL's or LibTorch's own words
+  std::optional<GivenCollective> collective;  // the oldest that has not completed
+  std::optional<std::string> absent;          // ranks that have not called it; nullopt: unknown
+  std::string detail;                         // text of NCCL or LibTorch
 };
 
-// kTimeout; kPeerLost where another rank's end is NCCL's reason; else kUser.
+// kTimeout; kPeerLost if NCCL reports another rank's end; else kUser.
 Error nccl_error(const NcclFailure& failure);
 
 }  // namespace rtrain

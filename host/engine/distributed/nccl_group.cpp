@@ -25,11 +25,11 @@ namespace {
 constexpr std::chrono::milliseconds kLook{100};
 constexpr std::chrono::milliseconds kShutdownPatience{30000};
 constexpr std::chrono::milliseconds kAbortPatience{10000};
-// NCCL may notice that a rank is lost before the controller has said so.
+// How long to wait for the controller to report a lost rank, which NCCL may notice earlier.
 constexpr std::chrono::milliseconds kCutPatience{1000};
 
-// Runs it on a thread of its own, for as long as `wants` says. False: it has not ended in time, and
-// continues.
+// Runs `body` on its own thread and waits for it while `wants` returns true. Returns false if it
+// did not end in time; the thread then continues.
 bool ends_within(
     std::chrono::milliseconds patience, std::function<void()> body,
     const std::function<bool()>& wants = [] { return true; }) {
@@ -40,7 +40,7 @@ bool ends_within(
     try {
       body();
     } catch (const std::exception&) {
-      // The group is being given up: its error was reported before, or does no harm.
+      // The group is being closed: the error was reported before or has no effect.
     }
     body = nullptr;
     ended->set_value();
@@ -83,10 +83,10 @@ struct NcclGroup::State : std::enable_shared_from_this<NcclGroup::State> {
   const HostApi& host;
   c10::intrusive_ptr<c10d::Backend> backend;
   GivenCollectives given;
-  std::string telling;       // the collective that is being given; the thread of the group
-  uint64_t shown = 0;        // the number on the page; the watching thread
-  uint64_t oldest = 0;       // sequence of what the device waits in, 0 for nothing; likewise
-  mutable std::mutex mutex;  // of what follows
+  std::string telling;       // the collective being submitted; the group's thread
+  uint64_t shown = 0;        // the number last reported to the host; the watch thread
+  uint64_t oldest = 0;       // the device's oldest pending sequence, 0: none; watch thread
+  mutable std::mutex mutex;  // guards the members below
   std::condition_variable changed;
   std::optional<double> connecting_since_s;
   std::optional<std::string> abort_reason;
@@ -103,7 +103,7 @@ NcclOptions NcclGroup::State::nccl_options() {
   out.device = options.device;
   out.timeout = options.timeout;
   out.is_high_priority_stream = options.is_high_priority_stream;
-  // close() parts the two again.
+  // The callbacks hold the state and the backend holds the callbacks. close() breaks this cycle.
   const auto self = shared_from_this();
   out.notify.host = &host;
   out.notify.begin = [self](const std::string& operation, const std::vector<at::Tensor>& tensors) {
@@ -124,8 +124,8 @@ NcclOptions NcclGroup::State::nccl_options() {
   return out;
 }
 
-// NCCL's start has no deadline of its own: while it lasts the watching thread keeps one. Where a
-// rank is lost meanwhile it may never end, and its thread is left to itself.
+// NCCL's connecting has no deadline of its own, so the watch thread enforces one. If a rank is lost
+// meanwhile, connecting may never end, and its thread is abandoned.
 void NcclGroup::State::connect() {
   {
     const std::lock_guard lock(mutex);
@@ -168,7 +168,7 @@ void NcclGroup::State::watch() {
   }
 }
 
-// False: there is nothing more to watch. A group that is cut has been aborted then.
+// Returns false when the watch must end. If the group was cut, it has been aborted before.
 bool NcclGroup::State::waits(std::chrono::milliseconds patience) {
   {
     std::unique_lock lock(mutex);
@@ -200,7 +200,8 @@ std::optional<NcclFailure> NcclGroup::State::look() {
   return std::nullopt;
 }
 
-// So that the controller sees who waits for whom, also where the rank's thread does other things.
+// Shows the controller which collective the device waits in, also while the rank's thread does
+// other work.
 void NcclGroup::State::show_pending() {
   const std::optional<uint64_t> pending = api.pending(*backend);
   if (!pending) return;
@@ -218,8 +219,8 @@ NcclFailure NcclGroup::State::describe(NcclFailure::Kind kind, std::string detai
   out.rank = options.rank;
   out.world_size = options.world_size;
   out.detail = std::move(detail);
-  // While the group ends, LibTorch's watchdog lets no thread look: the last collective is waited
-  // for.
+  // LibTorch's watchdog hides pending collectives while the group closes. The device then waits in
+  // the last one.
   out.collective = oldest == 0 ? given.latest() : given.find(oldest);
   if (!out.collective) return out;
   out.waited_s = monotonic_s() - out.collective->at_s;
@@ -234,14 +235,14 @@ void NcclGroup::State::end(const Error& error) {
   abort(error);
 }
 
-// Whoever waits for the device comes back, to what the device has left unfinished.
+// Threads that wait for the device return; the device's remaining work is left incomplete.
 void NcclGroup::State::abort(const Error& error) {
   c10::intrusive_ptr<c10d::Backend> nccl;
   {
     const std::lock_guard lock(mutex);
     if (failure || backend == nullptr) return;
     failure = error;
-    // There is nothing to abort yet, and LibTorch would wait.
+    // The communicator does not exist yet, and LibTorch's abort would wait for it.
     if (is_cut && connecting_since_s) return;
     nccl = backend;
   }
@@ -261,7 +262,7 @@ void NcclGroup::State::end_watch() {
 
 void NcclGroup::State::close() {
   if (backend == nullptr) return;
-  // What the device was given may wait for ranks that are late: the watch keeps its deadline.
+  // The device's collectives may wait for late ranks, for which the watch has a deadline.
   const auto patience = options.timeout + kShutdownPatience;
   const bool ended = !has_failed() && ends_within(
                                           patience, [nccl = backend] { nccl->shutdown(); },
@@ -279,7 +280,7 @@ void NcclGroup::State::close() {
              " s: it is aborted"));
     ends_within(kAbortPatience, [nccl] { nccl->abort(); });
   }
-  // Its destructor would wait for threads that LibTorch lets sleep for a minute.
+  // Leaks the backend: its destructor would wait for LibTorch's threads, which sleep for a minute.
   c10::raw::intrusive_ptr::incref(nccl.get());
 }
 
@@ -354,7 +355,7 @@ void cut_nccl_groups() noexcept {
 
 }  // namespace rtrain
 
-// For a thread of the host, which knows the engine by its symbols.
+// Called by a thread of the host, which finds the function by its symbol name.
 extern "C" __attribute__((visibility("default"))) void rtrain_engine_abort_groups() {
   rtrain::abort_nccl_groups();
 }

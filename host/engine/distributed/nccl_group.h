@@ -1,15 +1,15 @@
-// host/engine/distributed/nccl_group.h: the NCCL half of a group: its backend, and a thread that
-// looks after it.
+// host/engine/distributed/nccl_group.h: the NCCL part of a group: its backend and a thread that
+// watches it.
 //
-// A collective over NCCL is given to the device and not waited for; where it never ends, the rank's
-// own thread is stuck in the driver, and LibTorch would abort the process. Here the thread ends the
-// worker with the first cause instead: which collective, since when, and who has not come. In a
-// process that cannot be ended (local mode) it aborts the communicators, so that the stuck thread
-// comes back. The same where another rank is lost, and this one continues without it (cut). It
-// touches neither Lua nor a tensor.
+// A rank submits an NCCL collective to the device and does not wait for it. If it never ends, the
+// rank's own thread hangs in the driver, and LibTorch would abort the process. Instead, the watch
+// thread ends the worker with the first cause: which collective, since when, and which ranks have
+// not called it. In a process that cannot be ended (local mode) it aborts the communicators, so
+// that the hanging thread returns. It does the same when another rank is lost and this one
+// continues without it (cut). It uses neither Lua nor tensors.
 //
-// Made, used and closed by the thread of a Lua state. Nothing waits without a deadline: what NCCL
-// does not give back in time is left to the process's end.
+// The thread of a Lua state creates, uses and closes it. Nothing waits without a deadline: NCCL
+// resources that are not released in time remain until the process ends.
 #pragma once
 
 #include <chrono>
@@ -38,8 +38,8 @@ struct NcclGroupOptions {
 
 class NcclGroup {
  public:
-  // Connects the devices of all ranks, which are already synchronized. `host` outlives the
-  // process's NCCL.
+  // Connects the devices of all ranks, which have synchronized before. `host` must outlive all uses
+  // of NCCL in the process.
   NcclGroup(const NcclGroupOptions& options, const CudaGroupsApi& api,
             const c10::intrusive_ptr<c10d::Store>& store, const HostApi& host);
   ~NcclGroup() { close(); }
@@ -48,11 +48,11 @@ class NcclGroup {
 
   c10::intrusive_ptr<c10d::Backend> backend() const;
   int device() const;
-  // What has ended the group, whoever noticed.
+  // The error that has ended the group, from this thread or another.
   std::optional<Error> failure() const;
 
-  // Waits for what the device was given, as long as the group's deadline allows, then leaves the
-  // communicators. Calling it again does nothing.
+  // Waits, until the group's deadline, for the work submitted to the device, then destroys the
+  // communicators. A second call does nothing.
   void close() noexcept;
 
  private:
@@ -65,11 +65,12 @@ class NcclGroup {
   std::shared_ptr<State> state_;
 };
 
-// Of the whole process: whoever waits for a device comes back, and every later collective raises
-// Error(kInterrupted). Any thread.
+// Aborts all groups of the process: threads that wait for a device return, and every later
+// collective throws Error(kInterrupted). Any thread.
 void abort_nccl_groups() noexcept;
 
-// The same without waiting, since a rank is lost: every later collective raises Error(kPeerLost).
+// Marks all groups as cut after a lost rank, without waiting: every later collective throws
+// Error(kPeerLost).
 void cut_nccl_groups() noexcept;
 
 }  // namespace rtrain

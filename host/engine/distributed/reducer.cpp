@@ -19,8 +19,9 @@
 
 namespace rtrain {
 
-// What LibTorch's own keeps to itself: in which order the first backward has given it gradients,
-// until its buckets are rebuilt; and how often each gradient is ready in a step of a static graph.
+// Gives access to two protected members of LibTorch's reducer: the order of gradients in the first
+// backward, until buckets are rebuilt; and how often each gradient is ready in a step of a static
+// graph.
 class OrderedReducer : public c10d::Reducer {
  public:
   using c10d::Reducer::Reducer;
@@ -29,14 +30,14 @@ class OrderedReducer : public c10d::Reducer {
   void set_gradient_order(const std::vector<int64_t>& order) {
     for (const int64_t index : order) push_rebuilt_params(static_cast<size_t>(index));
   }
-  // It counts a backward inside of no_sync, too, before the first step: later steps would wait for
-  // gradients that never come, and average none.
+  // LibTorch also counts a backward inside of no_sync before the first step. Later steps would then
+  // wait for gradients that never come, and all-reduce nothing.
   void forget_counts() {
     for (auto& [index, count] : numGradHooksTriggeredMap_) count = 0;
   }
 };
 
-// Keeps no reducer alive: a graph may outlive it.
+// Holds the reducer weakly, because a graph may outlive it.
 struct SinkState : torch::CustomClassHolder {
   explicit SinkState(std::weak_ptr<Reducer> owner) : reducer(std::move(owner)) {}
 
@@ -62,7 +63,7 @@ constexpr double kDefaultBucketMb = 25;
 constexpr std::string_view kUnfinished = "Expected to have finished reduction";
 constexpr size_t kShownNames = 8;
 
-// The parameters whose numbers LibTorch's text ends with: "… for rank 0: 2 3 …".
+// The names of the parameters whose indices end LibTorch's text: "… for rank 0: 2 3 …".
 std::string unused_text(std::string_view text, const std::vector<std::string>& all) {
   constexpr std::string_view kMark = "did not receive grad for rank ";
   const size_t mark = text.find(kMark);
@@ -78,7 +79,7 @@ std::string unused_text(std::string_view text, const std::vector<std::string>& a
   return cat(join(names, ", "), more > 0 ? cat(" and ", more, " more") : "");
 }
 
-// The identity, whose backward runs before that of everything that made the output.
+// The identity. Its backward runs before the backward of all operations that made the output.
 struct Sink : torch::autograd::Function<Sink> {
   static variable_list forward(AutogradContext* context, at::TensorList outputs,
                                const c10::intrusive_ptr<SinkState>& state) {
@@ -93,7 +94,7 @@ struct Sink : torch::autograd::Function<Sink> {
     const auto state =
         c10::static_intrusive_pointer_cast<SinkState>(context->saved_data["state"].toCapsule());
     state->on_backward();
-    grads.emplace_back();  // of the state argument
+    grads.emplace_back();  // for the argument `state`
     return grads;
   }
 };
@@ -174,7 +175,7 @@ void Reducer::build() {
   }
   const std::vector<bool> dense(params_.size(), false);
   auto buckets = std::get<0>(c10d::compute_bucket_assignment_by_size(params_, limits, dense));
-  // Gradients are ready in about the reverse order of the parameters.
+  // Gradients become ready in roughly the reverse order of the parameters.
   std::reverse(buckets.begin(), buckets.end());
   std::unordered_map<size_t, std::string> names;
   for (size_t i = 0; i < params_.size(); ++i) {
@@ -208,7 +209,7 @@ std::vector<int64_t> Reducer::gradient_order() const {
   return has_rebuilt_ || reducer_ == nullptr ? gradient_order_ : reducer_->gradient_order();
 }
 
-// Together with the other ranks. LibTorch forgets the order with it.
+// Rebuilds the buckets, on all ranks at once. LibTorch discards the order, so it is saved first.
 void Reducer::rebuild() {
   const TensorPlaceScope buckets_place(group_->tensor_place());
   if (!has_rebuilt_) gradient_order_ = reducer_->gradient_order();
@@ -310,10 +311,10 @@ void Reducer::close() noexcept {
   try {
     if (reducer_ != nullptr) reducer_->remove_autograd_hooks();
   } catch (const std::exception&) {
-    // A hook that is already gone needs no removal.
+    // The hook no longer exists, so there is nothing to remove.
   }
   if (reducer_ != nullptr) gradient_order_ = gradient_order();
-  logger_.reset();  // before the reducer, which it reads in its destructor
+  logger_.reset();  // its destructor reads the reducer
   reducer_.reset();
 }
 

@@ -1,10 +1,10 @@
 // host/engine/distributed/reducer.h: gradient synchronization of DistributedDataParallel:
-// c10d::Reducer with what Python does around it.
+// c10d::Reducer and the parts that PyTorch has in Python.
 //
-// One training step: before_forward, the model, after_forward, backward. Gradients are then the
-// mean over all ranks. With gradient_as_bucket_view a gradient is a view into a bucket: zero it in
-// place, never set it to nil. Used by the thread of the Lua state that made it; closed before its
-// group.
+// One training step: before_forward, the model, after_forward, backward. Afterwards gradients are
+// the mean over all ranks. With gradient_as_bucket_view a gradient is a view into a bucket: zero it
+// in place, never set it to nil. Belongs to the thread of the Lua state that created it. Closed
+// before its group.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -25,16 +25,17 @@ class Logger;
 namespace rtrain {
 
 struct ReducerOptions {
-  std::vector<std::string> names;   // of the parameters, for messages; empty or one each
-  std::vector<at::Tensor> buffers;  // broadcast from rank 0 with the parameters, and before forward
-  std::vector<at::Tensor> frozen;   // broadcast from rank 0 with the parameters, and never again
+  std::vector<std::string> names;   // of parameters, for messages; empty or one each
+  std::vector<at::Tensor> buffers;  // broadcast from rank 0 at creation and before each forward
+  std::vector<at::Tensor> frozen;   // broadcast from rank 0 at creation only
   bool find_unused_parameters = false;
   bool gradient_as_bucket_view = true;
   bool static_graph = false;
   bool broadcast_buffers = true;
   double bucket_cap_mb = 25;
-  // That of a reducer of the same parameters: its buckets are this one's, from the first step on.
-  // Rank 0's counts; empty: the first backward shows it.
+  // The gradient order of an earlier reducer with the same parameters: this reducer then uses the
+  // same buckets from the first step on. Rank 0's value is used on all ranks; empty: the first
+  // backward determines the order.
   std::vector<int64_t> gradient_order;
 };
 
@@ -42,8 +43,8 @@ class OrderedReducer;
 
 class Reducer : public std::enable_shared_from_this<Reducer> {
  public:
-  // Verifies that all ranks have the same parameters and gives every rank rank 0's values. Throws
-  // Error(kArgument) for no parameter, one without requires_grad or given twice.
+  // Checks that all ranks have the same parameters, and broadcasts rank 0's values. Throws
+  // Error(kArgument) for no parameter, a parameter without requires_grad, or one given twice.
   static std::shared_ptr<Reducer> create(const std::shared_ptr<Group>& group,
                                          std::vector<at::Tensor> params, ReducerOptions options);
   ~Reducer() { close(); }
@@ -53,24 +54,25 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   // `sync` is false inside no_sync: gradients then only accumulate on this rank.
   void before_forward(bool sync);
 
-  // The tensors of the model's output in, what the caller must give on in their place out: the same
-  // tensors, or with find_unused_parameters, and in static_graph's first iteration, ones whose
-  // backward reports to the reducer.
+  // Takes the tensors of the model's output and returns those that the caller must use instead: the
+  // same ones or, with find_unused_parameters and in static_graph's first iteration, tensors whose
+  // backward notifies the reducer.
   std::vector<at::Tensor> after_forward(const std::vector<at::Tensor>& outputs, bool sync);
-  // Whether after_forward may return other tensors than it was given; else it needs no outputs at
-  // all.
+  // Whether after_forward may return other tensors than it is given. If false, it may be called
+  // without outputs.
   bool replaces_outputs() const;
 
-  // "allreduce", "fp16_compress" or "bf16_compress". Once, before the first backward.
+  // "allreduce", "fp16_compress" or "bf16_compress". Call it at most once, before the first
+  // backward.
   void register_comm_hook(std::string_view name);
-  // Likewise, one of its own.
+  // The same with a user-defined hook.
   void register_comm_hook(std::unique_ptr<c10d::CommHookInterface> hook);
 
-  // The order in which gradients were ready in the first backward, by the parameters' numbers, in
-  // which buckets hold them. Empty before that. Also of one that is closed.
+  // The order in which gradients became ready in the first backward, as parameter indices; buckets
+  // hold them in this order. Empty before that backward. Also works after close().
   std::vector<int64_t> gradient_order() const;
 
-  // Gradient hooks stop; later calls raise. Never throws. Calling it again does nothing.
+  // Stops the gradient hooks. Later calls throw. Never throws itself. A second call does nothing.
   void close() noexcept;
 
  private:
@@ -87,11 +89,11 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   std::shared_ptr<Group> group_;
   std::vector<at::Tensor> params_;
   ReducerOptions options_;
-  // Python's require_forward_param_sync: the buffers' next broadcast is due.
+  // Python's require_forward_param_sync: broadcast the buffers before the next forward.
   bool buffers_due_ = true;
-  // In static_graph's first iteration all-reduce is delayed until the whole backward is known.
+  // In static_graph's first iteration the all-reduce starts after the whole backward.
   bool delay_queued_ = false;
-  bool has_rebuilt_ = false;  // LibTorch, the buckets: together with the other ranks
+  bool has_rebuilt_ = false;  // LibTorch has rebuilt the buckets, on all ranks at once
   std::vector<int64_t> gradient_order_;
   std::shared_ptr<OrderedReducer> reducer_;
   std::shared_ptr<c10d::Logger> logger_;

@@ -1,5 +1,5 @@
-// host/engine/distributed/tensor_texts.h: tensors of a collective as text, the same on every rank
-// that agrees.
+// host/engine/distributed/tensor_texts.h: a collective's tensors as text, equal on all ranks that
+// agree.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,7 +9,7 @@
 
 namespace rtrain {
 
-// "float32 [2, 3]"; of many tensors the first, how many more and how many elements in all.
+// "float32 [2, 3]"; for several tensors the first one, how many more, and the total of elements.
 std::string describe_tensors(const std::vector<at::Tensor>& tensors);
 
 }  // namespace rtrain

@@ -1,10 +1,10 @@
-// host/engine/distributed/watched_backend.h: a backend that reports each collective before its
-// data move.
+// host/engine/distributed/watched_backend.h: a backend that reports each collective before its data
+// move.
 //
-// DDP's buckets come by here as well as the functions of torch.distributed. Where the ranks
-// disagree the report raises, instead of a library that hangs, aborts or mixes up bytes. What is
-// reported is known to the host: nothing waits for a device. A class derived from the backend and
-// no wrapper around it: LibTorch casts what calls itself "gloo" or "nccl".
+// This includes the buckets of DDP as well as functions of torch.distributed. If ranks disagree,
+// the report throws before a library hangs, aborts or mixes up bytes. The report only uses data on
+// the host and never waits for a device. The class derives from the backend instead of wrapping it,
+// because LibTorch casts backends named "gloo" or "nccl" to its own classes.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class Watched : public Renamed<Base> {
   }
   Work allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override {
     Work work = reported("all_reduce", tensors, [&] { return Base::allreduce(tensors, options); });
-    // DDP's: the end of the backward waits for it.
+    // An asynchronous all-reduce of DDP: the end of backward waits for it.
     if (options.asyncOp && notify_.host->mark_collective != nullptr) {
       notify_.host->mark_collective();
     }
@@ -44,7 +44,7 @@ class Watched : public Renamed<Base> {
   }
   Work allgather(std::vector<Tensors>& outputs, Tensors& inputs,
                  const c10d::AllgatherOptions& options) override {
-    // Ranks may have tensors of different sizes, then all know all sizes.
+    // Ranks may have tensors of different sizes. Then every rank knows all sizes.
     const bool is_even = outputs.size() != 1 || has_one_shape(outputs[0]);
     return reported("all_gather", is_even ? inputs : outputs[0],
                     [&] { return Base::allgather(outputs, inputs, options); });
@@ -73,7 +73,7 @@ class Watched : public Renamed<Base> {
     return reported("scatter from " + std::to_string(options.rootRank), outputs,
                     [&] { return Base::scatter(outputs, inputs, options); });
   }
-  // Ranks may have different numbers for each other.
+  // The sizes may differ between ranks, so the report has no tensors.
   Work all_to_all_single(at::Tensor& output, at::Tensor& input, std::vector<int64_t>& output_sizes,
                          std::vector<int64_t>& input_sizes,
                          const c10d::AllToAllOptions& options) override {
@@ -86,7 +86,8 @@ class Watched : public Renamed<Base> {
   }
 
  protected:
-  // The collective of that number has been given to the backend, which may not have done it yet.
+  // Called when the collective of that number was passed to the backend, which may not have
+  // completed it.
   virtual void on_given(uint64_t number) { static_cast<void>(number); }
 
  private:

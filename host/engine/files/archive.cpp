@@ -20,18 +20,18 @@ namespace {
 // The formats that LibTorch 2.11 reads (caffe2/serialize/versions.h).
 constexpr int kOldestFormat = 1, kNewestFormat = 10;
 constexpr size_t kMaxShortRecord = 64;
-// Of what is not in tensors: names, numbers, texts. A file with holes may promise more than the
-// machine has.
+// Limit for the content outside of tensors: names, numbers, strings. A sparse file may claim more
+// than the machine's memory.
 constexpr uint64_t kMaxPickleBytes = uint64_t{2} << 30;
-// What torch.save wrote before the zip archive, since 1.6 only on demand: a pickled magic number, a
-// tar archive before that.
+// The format of torch.save before the zip archive (since 1.6 only on request): a pickled magic
+// number; before that a tar archive.
 constexpr std::string_view kLegacyMagic = "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19.";
 constexpr std::string_view kTarMagic = "ustar";
 constexpr uint64_t kTarMagicOffset = 257;
 
 void write_records(const Pickle& content, NewFile& file) {
-  // It is made to believe that every write succeeds: its destructor writes too, and would end the
-  // process by throwing after a failed one.
+  // The callback reports success for every write: the writer's destructor writes too, and would end
+  // the process by throwing after a failed write.
   caffe2::serialize::PyTorchStreamWriter writer([&file](const void* data, size_t size) {
     file.write(data, size);
     return size;
@@ -50,7 +50,7 @@ bool begins_with(const ByteSource& source, uint64_t offset, std::string_view byt
   return source.text(offset, bytes.size()) == bytes;
 }
 
-// A file that is not a zip archive is refused with what it is, if we know it.
+// Refuses a file that is not a zip archive, and names its format if it is known.
 void check_format(const ByteSource& source) {
   if (begins_with(source, 0, "PK\x03\x04")) return;
   if (begins_with(source, 0, kLegacyMagic) || begins_with(source, kTarMagicOffset, kTarMagic)) {
@@ -99,7 +99,7 @@ class ArchiveReader {
     return zip_.find(cat(zip_.root(), "/", name));
   }
 
-  // A record of a few characters; a longer one is given as nothing.
+  // A record of a few characters; "" for a longer one.
   std::string short_text(std::string_view name) const {
     const StoredZip::Record* record = find(name);
     if (record == nullptr || record->size > kMaxShortRecord) return {};

@@ -1,9 +1,9 @@
-// host/engine/files/background_save.h: a `.pt` file that is written while training continues.
+// host/engine/files/background_save.h: writes a `.pt` file while training continues.
 //
-// start() copies the value's bytes and returns; one thread writes them to the file as save_archive
-// does. The copy lies in memory that is kept for the next save: a fresh 400 MB takes as long to get
-// from the kernel as to fill. At most one save is under way; start() waits for the one before.
-// Threads: one owner. The saves themselves may be waited for by any thread.
+// start() copies the value's bytes and returns; a thread then writes them like save_archive. The
+// memory of the copy is kept for the next save, because getting a fresh 400 MB from the kernel
+// takes as long as filling it. At most one save runs at a time; start() waits for the previous one.
+// Threads: one owner. Any thread may wait for a save.
 #pragma once
 
 #include <chrono>
@@ -22,14 +22,14 @@
 
 namespace rtrain {
 
-// One save: under way, done or failed.
+// One save: running, done or failed.
 class BackgroundSave {
  public:
   explicit BackgroundSave(std::string path) : path_(std::move(path)) {}
 
   const std::string& path() const { return path_; }
   bool is_done() const;
-  // Waits; throws what the writing threw, or kTimeout.
+  // Waits for the save. Throws its error, or kTimeout.
   void wait(std::chrono::milliseconds timeout) const;
 
  private:
@@ -46,12 +46,13 @@ class BackgroundSave {
 class BackgroundSaver {
  public:
   explicit BackgroundSaver(const HostApi& host) : host_(host) {}
-  // Waits for the save that is under way.
+  // Waits for the running save.
   ~BackgroundSaver();
   BackgroundSaver(const BackgroundSaver&) = delete;
   BackgroundSaver& operator=(const BackgroundSaver&) = delete;
 
-  // Errors of the value are thrown here as by save_archive; those of the file come with the save.
+  // Throws errors of the value, like save_archive. Errors of the file are thrown by the save's
+  // wait().
   std::shared_ptr<BackgroundSave> start(const Tree& tree, const std::string& path);
 
  private:

@@ -40,7 +40,7 @@ c10::Storage storage_on(const c10::Storage& storage, c10::Device device,
     try {
       return host_bytes(storage).to(device).storage();
     } catch (const c10::Error&) {
-      // The message below says it.
+      // The error below reports it.
     }
   }
   throw Error(Code::kEnvironment,

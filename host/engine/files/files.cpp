@@ -21,7 +21,7 @@
 namespace rtrain {
 namespace {
 
-// The state's saver, made at its first use; a state that closes waits for its last save.
+// The Lua state's saver is created at first use. Closing the state waits for its last save.
 constexpr double kSaveTimeoutS = 1800;
 constexpr const char* kSaverKey = "rtrain.background_saver";
 
@@ -79,7 +79,7 @@ int async_save(lua_State* L) {
   return 1;
 }
 
-// Runs a reader on the file; what it finds wrong is reported with the path.
+// Runs a reader on the file. Adds the path to its errors.
 template <class Reader>
 auto read_file(lua_State* L, int path_index, int mmap_index, const Reader& reader) {
   const std::string path(check_text(L, path_index, "load: path"));
@@ -88,7 +88,7 @@ auto read_file(lua_State* L, int path_index, int mmap_index, const Reader& reade
   return in_named_file("load", path, [&] { return reader(file); });
 }
 
-// Nothing, a device, or a table from the device that a tensor was saved on to its new one.
+// Reads nil, a device, or a table from the device that a tensor was saved on to its new one.
 DeviceChoice device_choice(lua_State* L, int index) {
   DeviceChoice out;
   if (lua_isnoneornil(L, index)) return out;
@@ -118,7 +118,7 @@ int load(lua_State* L) {
   return 1;
 }
 
-// The named values of a table, each of which has to hold a T.
+// The named values of a table, each of which must be a T.
 template <class T>
 std::vector<std::pair<std::string, T>> named(lua_State* L, int index, const char* what,
                                              const char* type) {
@@ -155,7 +155,7 @@ int save_named(lua_State* L) {
   return 0;
 }
 
-// _write_file(pieces, path): strings and the values of tensors, one after the other.
+// _write_file(pieces, path): writes strings and the values of tensors, one after the other.
 int write_pieces(lua_State* L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   NewFile file{std::string(check_text(L, 2, "path"))};

@@ -1,4 +1,4 @@
-// host/engine/files/named_file.h: what goes wrong while a file is read says which file it is.
+// host/engine/files/named_file.h: adds the file's name to errors of reading it.
 #pragma once
 
 #include <c10/util/Exception.h>
@@ -20,8 +20,8 @@ inline Error error_of_file(std::string_view verb, const std::string& path,
   return Error(own.code(), cat("cannot ", verb, " '", path, "': ", own.message()));
 }
 
-// Calls the reader. Throws what it throws as an Error with the verb and the path: no memory is
-// kOutOfMemory, what LibTorch refuses kArgument, since the file is damaged then.
+// Calls the reader. Rethrows its errors as Error with the verb and the path: out of memory as
+// kOutOfMemory, LibTorch's errors as kArgument, because they mean that the file is damaged.
 template <class Reader>
 auto in_named_file(std::string_view verb, const std::string& path, const Reader& reader) {
   try {

@@ -21,7 +21,7 @@ namespace {
 using Items = std::vector<Item>;
 using Dims = std::vector<int64_t>;
 
-// LibTorch's operators refuse more, some of them badly.
+// LibTorch's operators refuse more dimensions, some of them with misleading errors.
 constexpr size_t kMaxDims = 64;
 
 void check_count_of_dims(size_t count) {
@@ -48,7 +48,7 @@ Dims dims_of(const Item& item) {
   return out;
 }
 
-// That the last element lies inside the storage, without overflow on the way.
+// Checks, without overflow, that the tensor's last element lies inside the storage.
 void check_extent(int64_t numel, int64_t offset, const Dims& sizes, const Dims& strides) {
   if (offset < 0 || sizes.size() != strides.size()) malformed("a tensor's shape");
   bool empty = false;
@@ -76,7 +76,7 @@ void set_requires_grad(at::Tensor& tensor, const Item& wanted) {
   tensor.requires_grad_(true);
 }
 
-// {'conj': True, 'neg': True}: the tensor is to be read as the conjugate, the negative.
+// {'conj': True, 'neg': True}: sets the tensor's conjugate and negative bits.
 void set_metadata(at::Tensor& tensor, const Item& item) {
   const auto& map = value_of<std::shared_ptr<TreeMap>>(item, "a dict of tensor metadata");
   for (const auto& [key, value] : map->entries) {
@@ -132,7 +132,7 @@ Tree rebuild_parameter(const Items& given) {
   return out;
 }
 
-// A tensor with Python attributes, which are dropped.
+// Rebuilds a tensor with Python attributes and drops the attributes.
 Tree rebuild_with_attributes(const Items& given, PickleNodes& nodes) {
   const auto* function = std::get_if<Global>(&given[0]);
   const auto* type = std::get_if<Global>(&given[1]);
@@ -148,14 +148,14 @@ Tree rebuild_with_attributes(const Items& given, PickleNodes& nodes) {
 
 const at::Tensor& dense_part(const Item& item) {
   const auto& out = value_of<at::Tensor>(item, "a part of a sparse tensor");
-  // One element repeated by a stride of 0 would make a small file a long check.
+  // Otherwise one element repeated with stride 0 in a small file would take long to check.
   if (out.layout() != c10::kStrided || !out.is_contiguous()) {
     malformed("a part of a sparse tensor is not contiguous");
   }
   return out;
 }
 
-// A Size comes as the list that to_tree made of it.
+// to_tree has converted the Size to a list.
 Dims size_of(const Item& item) {
   Dims out;
   for (const Tree& size :
@@ -196,7 +196,7 @@ Tree rebuild_sparse_tensor(const Items& given) {
   }
 }
 
-// UTF-8 text of characters below 256 as bytes of these numbers.
+// Decodes UTF-8 text of characters below 256 into bytes with these numbers.
 Tree latin1_bytes(const Items& given) {
   const std::string& encoding = text_of(given[1]);
   if (encoding != "latin1" && encoding != "latin-1") {
@@ -245,7 +245,7 @@ Tree without_nodes(const Items& given, PickleNodes&) {
 
 struct Call {
   std::string_view name;
-  size_t least, most;  // arguments
+  size_t least, most;  // number of arguments
   Tree (*call)(const Items& given, PickleNodes& nodes);
 };
 
@@ -270,8 +270,8 @@ constexpr Call kCalls[] = {
     {"__builtin__.complex", 2, 2, &without_nodes<&complex_number>},
 };
 
-// Names that are an argument of others and nothing by themselves: a tensor's class, and what a
-// defaultdict would make.
+// Names that occur only as arguments of calls: the class of a tensor, and the factory of a
+// defaultdict.
 constexpr std::string_view kArguments[] = {
     "torch.Tensor",      "torch.nn.parameter.Parameter",
     "__builtin__.int",   "__builtin__.float",
@@ -321,7 +321,8 @@ Tree to_tree(const Item& item, PickleNodes& nodes) {
   }
   const auto* tuple = std::get_if<std::shared_ptr<Tuple>>(&item);
   if (tuple == nullptr) malformed("a bare storage or mark where a value should be");
-  // Once for each tuple: tuples of tuples that are used twice would double at every level.
+  // Converts each tuple once: with nested tuples that are used twice, the work would double per
+  // level.
   if ((*tuple)->list == nullptr) {
     (*tuple)->list = nodes.list();
     for (const Item& inner : (*tuple)->items)

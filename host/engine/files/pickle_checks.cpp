@@ -8,7 +8,8 @@
 namespace rtrain {
 namespace {
 
-// A node that contains itself is one that is found again while it is open (height 0).
+// Height 0 marks a node whose children are being visited. Reaching it again means that it contains
+// itself.
 int height(const Tree& tree, NodeHeights& heights, int depth) {
   const auto* list = std::get_if<std::shared_ptr<TreeList>>(&tree);
   const auto* map = std::get_if<std::shared_ptr<TreeMap>>(&tree);
@@ -47,7 +48,7 @@ NodeHeights check_nesting(const Tree& tree) {
 }
 
 void remove_duplicates(TreeMap& map) {
-  std::map<Key, size_t> places;  // keys that share a bucket would make a hash table slow
+  std::map<Key, size_t> places;  // a hash table would be slow for keys that collide
   size_t end = 0;
   for (auto& entry : map.entries) {
     const auto [place, fresh] = places.try_emplace(entry.first, end);

@@ -1,4 +1,4 @@
-// host/engine/files/pickle_checks.h: what an unpickled value has to be before anyone else sees it.
+// host/engine/files/pickle_checks.h: checks of an unpickled value before other code uses it.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@ namespace rtrain {
 
 inline constexpr int kMaxPickleDepth = 60;
 
-// An Error(kArgument) that does not say where yet.
+// An Error(kArgument) without a position in the file.
 class MalformedPickle final : public Error {
  public:
   explicit MalformedPickle(std::string_view what);
@@ -20,13 +20,13 @@ class MalformedPickle final : public Error {
 // Throws MalformedPickle.
 [[noreturn]] void malformed(std::string_view what);
 
-// Address of a list or map → how many levels of containers it holds, itself counted.
+// Address of a list or map → its levels of nested containers, including itself.
 using NodeHeights = std::unordered_map<const void*, int>;
 
-// Refuses a value that is nested too deeply or holds itself; else its containers.
+// Throws for a value that is nested too deeply or contains itself; else returns its containers.
 NodeHeights check_nesting(const Tree& tree);
 
-// As in Python a later value takes the place of the first one under its key.
+// As in Python, a later value replaces an earlier one with the same key.
 void remove_duplicates(TreeMap& map);
 
 }  // namespace rtrain

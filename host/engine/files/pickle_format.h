@@ -1,8 +1,8 @@
-// host/engine/files/pickle_format.h: the words of Python's pickle protocol 2 and torch's names in
-// it that we read and write.
+// host/engine/files/pickle_format.h: the opcodes of Python's pickle protocol 2 and the names of
+// torch that rtrain reads and writes.
 //
-// A dtype without a typed storage (float8, unsigned integers) lies in an UntypedStorage of bytes,
-// and its tensors name the dtype themselves (_rebuild_tensor_v3).
+// A dtype without a typed storage (float8, unsigned integers) is stored in an UntypedStorage of
+// bytes, and each tensor names its dtype (_rebuild_tensor_v3).
 #pragma once
 
 #include <c10/core/Layout.h>
@@ -52,8 +52,8 @@ enum class Opcode : unsigned char {
 
 struct TypeName {
   c10::ScalarType type;
-  std::string_view storage;  // the typed storage's class in module torch; empty: UntypedStorage
-  std::string_view dtype;    // the dtype's name in module torch
+  std::string_view storage;  // class of the typed storage in module torch; empty: UntypedStorage
+  std::string_view dtype;    // name of the dtype in module torch
 };
 
 inline constexpr std::array kTypeNames = {
@@ -80,7 +80,7 @@ inline constexpr std::array kTypeNames = {
     TypeName{c10::ScalarType::Float8_e8m0fnu, "", "float8_e8m0fnu"},
 };
 
-// The layouts whose tensors are three parts and a size.
+// Layouts whose tensors consist of three parts and a size.
 inline bool is_sparse_compressed(c10::Layout layout) {
   return layout == c10::kSparseCsr || layout == c10::kSparseCsc || layout == c10::kSparseBsr ||
          layout == c10::kSparseBsc;

@@ -1,5 +1,5 @@
-// host/engine/files/pickle_items.h: what lies on an unpickler's stack: finished values, and the
-// parts of tensors and calls that are not values yet.
+// host/engine/files/pickle_items.h: the items on an unpickler's stack: finished values, and parts
+// of tensors and calls that are not values yet.
 #pragma once
 
 #include <c10/core/Storage.h>
@@ -29,11 +29,11 @@ using Item = std::variant<Tree, Mark, Global, StorageRef, std::shared_ptr<Tuple>
 struct Tuple {
   std::vector<Item> items;
   int depth = 1;
-  std::shared_ptr<TreeList> list;  // the tuple as a value, made at the first use as one
+  std::shared_ptr<TreeList> list;  // the tuple as a list, made when first needed
 };
 
-// The containers of one pickle. Those that are not part of its value are emptied one by one, so
-// that neither a cycle leaks nor a deep chain destroys itself recursively.
+// All containers of one pickle. The destructor empties those outside of the result one by one, so
+// that cycles do not leak and deep chains are not destroyed recursively.
 class PickleNodes {
  public:
   PickleNodes() = default;
@@ -54,7 +54,7 @@ class PickleNodes {
     maps_.back()->ordered = ordered;
     return maps_.back();
   }
-  // These are in the pickle's value.
+  // Marks the containers that belong to the pickle's result.
   void keep(NodeHeights nodes) {
     kept_ = std::move(nodes);
     for (const auto& map : maps_) {

@@ -13,8 +13,8 @@
 namespace rtrain {
 namespace {
 
-// How many bytes the memo's copies and the calls may make beyond each string once in and once out:
-// a small file must not unfold into a huge value.
+// Limit for the bytes of copies through the memo and of calls, beyond reading and returning each
+// string once: a small file must not expand to a huge value.
 constexpr size_t kMaxMadeBytes = size_t{64} << 20;
 
 constexpr size_t kMaxNameBytes = 200;
@@ -225,10 +225,10 @@ class Unpickler {
     }
   }
 
-  // Two's complement, the lowest byte first.
+  // Two's complement, little-endian.
   Tree long_integer(size_t size) {
     std::string_view digits = take(size);
-    // Python writes a ninth byte so that what is beyond int64 stays positive.
+    // Python adds a ninth zero byte to keep values beyond int64 positive.
     const bool is_unsigned = size == 9 && digits[8] == 0 && (digits[7] & 0x80) != 0;
     if (size > 8 && !is_unsigned) malformed("an integer beyond 64 bits is not supported");
     digits = digits.substr(0, 8);
@@ -245,8 +245,8 @@ class Unpickler {
   void put(uint32_t number) {
     if (stack_.empty()) malformed("its stack is empty");
     count(text_bytes(stack_.back()));
-    // Every pickler counts its entries, so a list will do, whose size no number in the file
-    // decides.
+    // Every pickler numbers its entries in order, so a list is enough, and its size never depends
+    // on a number in the file.
     if (number > memo_.size()) malformed(cat("memo entry ", number, " comes too early"));
     if (number == memo_.size()) memo_.emplace_back();
     memo_[number] = stack_.back();
@@ -303,7 +303,7 @@ class Unpickler {
     const Item callee = pop();
     const auto* function = std::get_if<Global>(&callee);
     if (function == nullptr) malformed("a call of something that is not a name");
-    // The result may hold a copy of what a tuple in the memo holds.
+    // The result may contain a copy of strings from a tuple in the memo.
     push(call_name(function->name, items_of(given), nodes_));
     count(text_bytes(stack_.back()));
   }

@@ -1,13 +1,13 @@
-// host/engine/files/pickle_reader.h: a restricted unpickler: builds plain values and tensors and
-// calls nothing.
+// host/engine/files/pickle_reader.h: a restricted unpickler that builds plain values and tensors
+// and runs no code.
 //
-// For foreign bytes. It knows the opcodes of protocol 2 that torch.save emits and the names of
-// pickle_calls.h. Any other opcode or name, a truncated or over-deep input, or a tensor that
-// reaches outside its storage is an Error(kArgument). Memory and time grow with the size of the
-// input, never with a number in it.
+// Safe for untrusted bytes. It knows the opcodes of protocol 2 that torch.save emits and the names
+// of pickle_calls.h. Any other opcode or name, a truncated or too deeply nested input, or a tensor
+// that reaches outside its storage is an Error(kArgument). Memory and time grow with the size of
+// the input, never with a number in it.
 //
-// Tuples, Sizes and sets become lists, dtypes, devices and layouts strings, defaultdicts and
-// Counters maps; Python attributes of tensors and OrderedDicts are dropped.
+// Tuples, Sizes and sets become lists; dtypes, devices and layouts become strings; defaultdicts and
+// Counters become maps. Python attributes of tensors and OrderedDicts are dropped.
 #pragma once
 
 #include <c10/core/Storage.h>
@@ -27,7 +27,7 @@ struct StorageRequest {
   std::string location;  // "cpu", "cuda:0"
 };
 
-// Called once for each key. The storage it returns must hold numel elements.
+// Called once for each key. Must return a storage of numel elements.
 using StorageLoader = std::function<c10::Storage(const StorageRequest&)>;
 
 Tree unpickle(std::string_view bytes, const StorageLoader& load);

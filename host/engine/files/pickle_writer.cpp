@@ -37,7 +37,7 @@ class Pickler {
  private:
   void op(Opcode code) { out_.bytes.push_back(static_cast<char>(code)); }
 
-  // Little endian, as every number in a pickle but the float.
+  // Little-endian, like all numbers in a pickle except floats.
   template <class T>
   void raw(T number) {
     char bytes[sizeof(T)];
@@ -67,7 +67,7 @@ class Pickler {
     raw(value);
   }
 
-  // A zero byte keeps it positive.
+  // The zero byte keeps the number positive.
   void put(uint64_t value) {
     op(Opcode::kLong1);
     out_.bytes.push_back(9);
@@ -90,7 +90,7 @@ class Pickler {
 
   void put(const std::string& value) {
     if (is_utf8(value)) return unicode(value);
-    std::string text;  // every byte as the character of that number, which latin1 turns back
+    std::string text;  // each byte as the character of that number; latin1 restores it
     for (const char c : value) {
       const auto byte = static_cast<unsigned char>(c);
       if (byte >= 0x80) text.push_back(static_cast<char>(0xc0 | byte >> 6));
@@ -175,7 +175,7 @@ class Pickler {
     op(Opcode::kReduce);
   }
 
-  // As in Python whether it requires a gradient is not written.
+  // As in Python, requires_grad is not written.
   void sparse(const at::Tensor& given) {
     global("torch._utils", "_rebuild_sparse_tensor");
     global("torch.serialization", "_get_layout");
@@ -249,7 +249,7 @@ class Pickler {
   Pickle out_;
   std::unordered_map<const void*, uint32_t> memo_;
   std::unordered_map<const void*, std::pair<size_t, c10::ScalarType>> numbers_;
-  std::deque<at::Tensor> kept_;  // so that no address in memo_ or numbers_ is used twice
+  std::deque<at::Tensor> kept_;  // keeps their addresses in memo_ and numbers_ unique
 };
 
 }  // namespace

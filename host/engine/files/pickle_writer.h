@@ -1,8 +1,8 @@
-// host/engine/files/pickle_writer.h: a tree as Python pickle bytes (protocol 2), the way torch.save
-// writes them.
+// host/engine/files/pickle_writer.h: serializes a tree as Python pickle bytes (protocol 2), as
+// torch.save does.
 //
-// Only names that torch.load(weights_only=True) accepts are written: OrderedDict, complex, the
-// functions that rebuild tensors, the storages, and _codecs.encode (a string that is not UTF-8).
+// Uses only names that torch.load(weights_only=True) accepts: OrderedDict, complex, the functions
+// that rebuild tensors, the storages, and _codecs.encode (for strings that are not UTF-8).
 #pragma once
 
 #include <c10/core/Storage.h>
@@ -20,8 +20,8 @@ struct Pickle {
   std::vector<c10::Storage> storages;
 };
 
-// Throws Error(kArgument) for a tensor that holds no plain values (meta, quantized), and when one
-// storage is seen with two dtypes.
+// Throws Error(kArgument) for a tensor without plain values (meta, quantized), and if one storage
+// is used with two dtypes.
 Pickle pickle(const Tree& tree);
 
 }  // namespace rtrain

@@ -21,7 +21,7 @@ void check_dense(const std::string& name, const at::Tensor& tensor) {
                                    std::string_view(tensor.toString())));
 }
 
-// The bytes of its storage from the tensor's first element to its last.
+// The range of storage bytes from the tensor's first element to its last.
 std::pair<int64_t, int64_t> extent(const at::Tensor& tensor) {
   int64_t last = tensor.storage_offset();
   for (int64_t dim = 0; dim < tensor.dim(); ++dim) {
@@ -54,7 +54,7 @@ void check_shared(const NamedTensors& content) {
   }
 }
 
-// Indices of the tensors, those of the largest elements first.
+// Indices of the tensors, ordered by decreasing element size.
 std::vector<size_t> file_order(const NamedTensors& content) {
   std::vector<size_t> out(content.tensors.size());
   for (size_t i = 0; i < out.size(); ++i) out[i] = i;

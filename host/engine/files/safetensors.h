@@ -16,15 +16,15 @@ struct NamedTensors {
   std::vector<std::pair<std::string, std::string>> metadata;
 };
 
-// Writes the tensors' values, contiguous, and renames the synced file over `path`. Names keep their
-// order; the values lie in the order of falling element size, so that each is aligned. Throws
-// Error(kArgument) for tensors that share memory, as Python's safetensors does (the file could not
-// keep that), sparse ones and dtypes that the format lacks; Error(kEnvironment) when the file
-// cannot be written.
+// Writes the tensors' values, contiguous, to a new file, syncs it and renames it to `path`. Names
+// keep their order; values are ordered by decreasing element size, so that each is aligned. Throws
+// Error(kArgument) for tensors that share memory, as Python's safetensors does (the format cannot
+// represent that), for sparse tensors and for dtypes that the format lacks; Error(kEnvironment) if
+// the file cannot be written.
 void save_safetensors(const NamedTensors& content, const std::string& path);
 
-// The tensors in the header's order, on the device. Those in host memory stay in the source's
-// mapping, where it has one. Throws Error(kArgument) for anything but a well-formed file.
+// Returns the tensors in the header's order, on the device. Tensors in host memory stay in the
+// source's mapping, if it has one. Throws Error(kArgument) for a file that is not well-formed.
 NamedTensors load_safetensors(const ByteSource& source, c10::Device device);
 
 }  // namespace rtrain

@@ -48,14 +48,14 @@ constexpr TypeWord kTypeWords[] = {
   throw Error(Code::kArgument, cat("malformed safetensors header: ", what));
 }
 
-// Names from foreign files are shown in messages, but not at any length.
+// Error messages show names from files only up to a limited length.
 std::string shown(const std::string& name) {
   constexpr size_t kMost = 200;
   return name.size() <= kMost ? name : cat(name.substr(0, kMost), "…");
 }
 
-// Takes the JSON piece by piece: nlohmann's values would keep only one of two equal names, and
-// nothing is built of what does not belong there.
+// Parses the JSON event by event: nlohmann's values would keep only one of two equal names, and
+// this parser builds nothing for unexpected input.
 class HeaderParser final : public nlohmann::json_sax<Json> {
  public:
   SafetensorsHeader take() { return std::move(out_); }
@@ -155,13 +155,13 @@ class HeaderParser final : public nlohmann::json_sax<Json> {
   }
 
  private:
-  // What comes next.
+  // What the parser expects next.
   enum class State {
     kBegin,
     kNames,
     kMetadataBegin,
-    kMetadata,  // a key
-    kText,      // and its value
+    kMetadata,  // a key of the metadata
+    kText,      // its value
     kTensorBegin,
     kFields,
     kDtype,
@@ -217,8 +217,8 @@ class HeaderParser final : public nlohmann::json_sax<Json> {
   std::set<std::string> names_, metadata_keys_;
 };
 
-// The bytes that the shape and dtype ask for. A zero anywhere in the shape makes it empty, but the
-// other sizes must not overflow either: LibTorch multiplies them for the strides.
+// The bytes for the shape and dtype. A zero in the shape makes the tensor empty, but the other
+// sizes must not overflow either, because LibTorch multiplies them for the strides.
 uint64_t wanted_bytes(const SafetensorsEntry& entry) {
   int64_t size = static_cast<int64_t>(c10::elementSize(entry.dtype));
   bool empty = false;
@@ -282,7 +282,7 @@ std::string joined(const std::vector<int64_t>& numbers) {
 
 SafetensorsHeader parse_safetensors_header(std::string_view json, uint64_t data_size) {
   if (!json.starts_with('{')) refuse("it does not begin with {");
-  // To the JSON library a zero ends the text, whatever follows.
+  // The JSON library would ignore everything after a zero byte.
   if (json.find('\0') != std::string_view::npos) refuse("it holds a zero byte");
   HeaderParser parser;
   Json::sax_parse(json, &parser);

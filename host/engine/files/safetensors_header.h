@@ -32,14 +32,14 @@ struct SafetensorsHeader {
   std::vector<std::pair<std::string, std::string>> metadata;
 };
 
-// The header's JSON, for `data_size` bytes behind it. Each name, shape and offset is checked: names
-// are unique, a tensor's bytes are as many as its shape and dtype ask for, and together they are
-// all the bytes there are, none of them twice. Throws Error(kArgument) naming the tensor.
+// Parses the header's JSON, for a file with `data_size` bytes after the header. Checks that names
+// are unique, that each tensor has as many bytes as its shape and dtype need, and that the tensors
+// cover all bytes exactly once. Throws Error(kArgument) naming the tensor.
 SafetensorsHeader parse_safetensors_header(std::string_view json, uint64_t data_size);
 
-// The same as JSON, padded with spaces so that the bytes behind it begin at a multiple of 64 in the
-// file. Throws Error(kArgument) for a name or text that is not UTF-8, a dtype that the format has
-// no word for, and a header above 100 MB.
+// Formats the header as JSON, padded with spaces so that the data begins at a multiple of 64 in the
+// file. Throws Error(kArgument) for a name or text that is not UTF-8, a dtype without a name in the
+// format, and a header above 100 MB.
 std::string safetensors_header_text(const SafetensorsHeader& header);
 
 }  // namespace rtrain

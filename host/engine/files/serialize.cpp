@@ -1,4 +1,4 @@
-// host/engine/files/serialize.cpp: how tensors travel to other processes and threads.
+// host/engine/files/serialize.cpp: serializes tensors for other processes and threads.
 
 #include <array>
 #include <cstring>
@@ -16,8 +16,8 @@
 namespace rtrain {
 namespace {
 
-// Weak table: address of a storage → its userdata, so that a storage that several tensors share
-// travels once.
+// Weak table: address of a storage → its userdata, so that a storage shared by several tensors is
+// serialized once.
 constexpr const char* kStoragesKey = "rtrain.storages";
 
 thread_local StorageList* shared_to = nullptr;
@@ -27,7 +27,7 @@ void push_storage(lua_State* L, const c10::Storage& storage);
 
 }  // namespace
 
-// A storage on its way to another state; Lua can only pass it on.
+// A storage on its way to another Lua state. Lua code can only pass it on.
 template <>
 struct Class<c10::StorageImpl> {
   using Slot = c10::intrusive_ptr<c10::StorageImpl>;
@@ -55,7 +55,7 @@ int storage_pack(lua_State* L) {
   return 3;
 }
 
-// Pushes the storage that another thread left at the place.
+// Pushes the storage at index `place` of the list from another thread.
 int push_shared(lua_State* L, size_t place) {
   if (shared_from == nullptr || place >= shared_from->size()) {
     throw Error(Code::kInternal, "a function with shared tensors was loaded in another process");
@@ -80,7 +80,7 @@ int unpack_storage(lua_State* L) {
   return 1;
 }
 
-// One userdata for each storage while any is reachable.
+// Pushes the storage's userdata; each storage has one while it is reachable.
 void push_storage(lua_State* L, const c10::Storage& storage) {
   lua_getfield(L, LUA_REGISTRYINDEX, kStoragesKey);
   lua_pushlightuserdata(L, storage.unsafeGetStorageImpl());

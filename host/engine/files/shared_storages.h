@@ -1,10 +1,10 @@
-// host/engine/files/shared_storages.h: tensors that travel to other threads of this process keep
-// their storage.
+// host/engine/files/shared_storages.h: lets threads of this process share the storages of
+// serialized tensors.
 //
-// A function dumped for another process carries the bytes of its tensors. For another thread they
-// need not be copied: while a ShareStorages lives, tensors dumped by this thread leave their
-// storages in its list and travel as places in that list; while a UseStorages lives, tensors loaded
-// by this thread find them there. The list itself may be read by any number of threads.
+// A function dumped for another process contains the bytes of its tensors. For another thread no
+// copy is needed: while a ShareStorages exists, tensors dumped by this thread put their storages
+// into its list and are serialized as indices into it; while a UseStorages exists, tensors loaded
+// by this thread take their storages from the list. Any number of threads may read the list.
 #pragma once
 
 #include <c10/core/Storage.h>

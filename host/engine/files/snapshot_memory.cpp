@@ -14,9 +14,9 @@ namespace rtrain {
 namespace {
 
 constexpr size_t kAlignment = 64;
-// Huge pages: 400 MB are 200 of them, and 100,000 small ones.
+// With huge pages 400 MB need 200 pages instead of 100,000.
 constexpr size_t kPage = size_t{2} << 20;
-// What one thread copies at a time.
+// Bytes that one thread copies at a time.
 constexpr size_t kPart = size_t{1} << 20;
 
 size_t rounded(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }

@@ -1,5 +1,5 @@
-// host/engine/files/snapshot_memory.h: memory that holds copies of storages, kept from one snapshot
-// to the next.
+// host/engine/files/snapshot_memory.h: memory for copies of storages, reused by the next
+// snapshot.
 #pragma once
 
 #include <c10/core/Storage.h>
@@ -16,8 +16,8 @@ class SnapshotMemory {
   SnapshotMemory(const SnapshotMemory&) = delete;
   SnapshotMemory& operator=(const SnapshotMemory&) = delete;
 
-  // Host copies of the storages' bytes, in their order, made with all of LibTorch's threads. They
-  // lie in this memory until the next take(), which must not come while one is in use. Throws
+  // Copies the storages' bytes to host memory, in order, with all of LibTorch's threads. The copies
+  // are valid until the next take(), which must not be called while one is in use. Throws
   // kOutOfMemory.
   std::vector<c10::Storage> take(const std::vector<c10::Storage>& storages);
 

@@ -1,4 +1,4 @@
-// host/engine/files/stream_copy.h: memcpy for a target that is not read soon.
+// host/engine/files/stream_copy.h: memcpy for a target that will not be read soon.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace rtrain {
 
-// Writes past the caches: the target's lines need not be fetched first (a quarter of the time of
-// large copies), and what the training has in the caches stays there. REQUIRES: target is a
-// multiple of 16.
+// Writes around the caches: the target's cache lines need not be loaded first (a quarter of the
+// time of large copies), and cached data of the training stays. REQUIRES: target is a multiple of
+// 16.
 inline void stream_copy(char* target, const char* source, size_t size) {
   size_t done = 0;
 #ifdef __SSE2__
@@ -23,7 +23,7 @@ inline void stream_copy(char* target, const char* source, size_t size) {
     auto* out = reinterpret_cast<__m128i*>(target + done);
     for (int i = 0; i < 4; ++i) _mm_stream_si128(out + i, line[i]);
   }
-  _mm_sfence();  // other threads see these before what is written after the copy
+  _mm_sfence();  // orders these stores before later ones for other threads
 #endif
   std::memcpy(target + done, source + done, size - done);
 }

@@ -32,7 +32,7 @@ class TreeBuilder {
     return out;
   }
 
-  // Only the fields of an object would come back.
+  // Refuses objects, because loading would restore only their fields.
   static void check_table(lua_State* L, int index, const std::string& path) {
     if (lua_getmetatable(L, index) == 0) return;
     lua_pop(L, 1);
@@ -88,8 +88,8 @@ class TreeBuilder {
   std::unordered_map<const void*, Tree> known_;
 };
 
-// Pushes nodes; a table at the bottom of the writer's stack region remembers the tables of nodes
-// already pushed.
+// Pushes nodes. A table at the bottom of its stack region maps nodes to the tables already
+// pushed.
 class Writer {
  public:
   explicit Writer(lua_State* L) : L_(L) {
@@ -143,12 +143,12 @@ class Writer {
       integer_keys |= std::holds_alternative<int64_t>(key);
       std::visit([this](const auto& value) { push_one(value); }, key);
       push(item);
-      lua_settable(L_, -3);  // not raw: an ordered map notes the order
+      lua_settable(L_, -3);  // not raw: an ordered map records the order
     }
     if (integer_keys && !map->ordered) mark(kIntMapMeta);
   }
 
-  // A list keeps its length: None is torch.none in it.
+  // In a list torch.none stands for None, so that the list keeps its length.
   void push_item(const Tree& item) {
     if (!std::holds_alternative<std::monostate>(item)) return push(item);
     lua_getfield(L_, LUA_REGISTRYINDEX, kNoneKey);

@@ -1,9 +1,9 @@
-// host/engine/files/tree.h: plain values and tensors outside any Lua state: what a `.pt` file holds
-// and what a loader's batch is.
+// host/engine/files/tree.h: plain values and tensors outside any Lua state: the content of a `.pt`
+// file, or a loader's batch.
 //
 // nil, boolean, integer (uint64_t only beyond int64), float, complex, string, tensor, list, map.
-// Lists and maps are shared: two places that held one table hold one node, and get one table again.
-// A tree may cross threads; a node must not be changed once it was handed over.
+// Lists and maps are shared: a table that occurs in two places is one node, and becomes one table
+// again. A tree may be passed between threads; its nodes must not change after that.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -42,12 +42,12 @@ struct TreeMap {
 // Registry key of torch.none, which stands for nil inside a list.
 inline constexpr const char* kNoneKey = "rtrain.torch.none";
 
-// The value at the index, by the rules of host/lua/convert.h plus tensors. Throws Error(kArgument)
-// that names the path to what cannot be stored; `what` begins that path.
+// Converts the value at the index, by the rules of host/lua/convert.h plus tensors. Throws
+// Error(kArgument) that names the path of a value that cannot be stored; `what` begins the path.
 Tree to_tree(lua_State* L, int index, std::string_view what);
 
-// Pushes the value; ordered maps become `base.ordered`, maps with integer keys the marked integer
-// map.
+// Pushes the value. Ordered maps become `base.ordered`; maps with integer keys become marked
+// integer maps.
 void push_tree(lua_State* L, const Tree& tree);
 
 }  // namespace rtrain

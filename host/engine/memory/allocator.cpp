@@ -40,7 +40,7 @@ std::atomic<int64_t> live_bytes{0};
 std::atomic<int64_t> peak_bytes{0};
 AdmissionRule admission;
 
-// Who is notified of every piece of memory. One variable, so that it costs one branch.
+// Who is notified of allocations. A bit mask in one variable, so that the check costs one branch.
 enum Listener : uint8_t { kProfiler = 1, kRecording = 2 };
 std::atomic<uint8_t> listeners{0};
 
@@ -52,7 +52,7 @@ void set_listener(Listener listener, bool wanted) {
   }
 }
 
-// bytes: negative where it is given back; of these `used` were asked for.
+// bytes: negative for freed memory; `used`: the requested part of it.
 void notify(uint8_t notified, void* data, int64_t bytes, size_t used) {
   const int64_t live = live_bytes.load(std::memory_order_relaxed);
   if ((notified & kProfiler) != 0) {
@@ -78,7 +78,7 @@ void note_taken(int64_t bytes) {
   }
 }
 
-// What this process holds of the machine's memory and swap.
+// Memory and swap that this process occupies.
 int64_t resident_bytes() {
   std::ifstream status("/proc/self/status");
   int64_t out = 0;
@@ -89,7 +89,8 @@ int64_t resident_bytes() {
   return out;
 }
 
-// Throws c10::OutOfMemoryError for what the kernel would grant and not have.
+// Throws c10::OutOfMemoryError for a request that the kernel would grant but cannot back with
+// memory.
 void admit(size_t size) {
   constexpr size_t kMost = INT64_MAX / 2;
   const auto wanted = static_cast<int64_t>(std::min(size, kMost));
@@ -142,7 +143,7 @@ class CountingAllocator final : public c10::Allocator {
   }
 };
 
-// The allocator of the CUDA devices once they are in use.
+// LibTorch's allocator of CUDA devices; null until they are used.
 c10::DeviceAllocator* cuda_allocator() {
   if (!at::globalContext().hasCUDA()) return nullptr;
   auto* allocator = dynamic_cast<c10::DeviceAllocator*>(c10::GetAllocator(c10::kCUDA));
@@ -153,7 +154,7 @@ c10::DeviceIndex cuda_count() {
   return static_cast<c10::DeviceIndex>(at::detail::getCUDAHooks().getNumGPUs());
 }
 
-// What a device has; the driver is asked once.
+// A device's total memory. Asks the driver only once per device.
 int64_t device_total(c10::DeviceAllocator& cuda, c10::DeviceIndex device) {
   static std::array<std::atomic<int64_t>, kMostDevices> totals{};
   std::atomic<int64_t>& total = totals.at(static_cast<size_t>(device));
@@ -231,7 +232,7 @@ bool is_capturing() {
   try {
     return cuda_api()->graphs.is_current_stream_capturing();
   } catch (const c10::Error&) {
-    return true;  // a lost device: nothing can be freed on it
+    return true;  // nothing can be freed on a lost device
   }
 }
 

@@ -16,12 +16,12 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kMiB = int64_t{1} << 20;
 
 std::atomic<int64_t> collections{0};
-// How many bytes of a device count as one of the CPU's: the smallest device in use says it.
+// How many device bytes count as one CPU byte. The smallest device in use determines it.
 std::atomic<int64_t> device_weight{device_collection_bytes(0) / kCollectionBytes};
 Ceiling cpu_ceiling;
 std::array<Ceiling, kMostDevices> device_ceilings;
 
-// A finaliser may push tensors itself, or raise.
+// Guards against recursion: a finalizer may push tensors or raise.
 class Collecting {
  public:
   explicit Collecting(Vm& vm) : vm_(vm) { vm.collecting = true; }
@@ -33,7 +33,8 @@ class Collecting {
   Vm& vm_;
 };
 
-// The passes of a full collection: the first runs finalisers, the second frees what they held.
+// A full collection needs two passes: the first runs finalizers, the second frees what they
+// referenced.
 void collect(Vm& vm, lua_State* L, int passes) {
   const Collecting collecting(vm);
   for (int i = 0; i < passes; ++i) lua_gc(L, LUA_GCCOLLECT, 0);
@@ -65,7 +66,7 @@ void settle_ceilings() {
   }
 }
 
-// The call of this thread during which the allocator may collect.
+// The current call of this thread in which the allocator may collect garbage.
 struct Collectable {
   Vm* vm = nullptr;
   lua_State* L = nullptr;
@@ -125,7 +126,7 @@ bool free_device_memory() {
   if (!rule.is_worth(memory->allocated_bytes, memory->total_bytes, memory->taken_bytes)) {
     return false;
   }
-  // What a finaliser raises must not pass through the allocator.
+  // Errors of finalizers must not propagate through the allocator.
   if (lua_cpcall(collectable.L, &collect_fully, nullptr) != 0) lua_pop(collectable.L, 1);
   return true;
 }
@@ -145,7 +146,7 @@ void trigger_collection(Vm& vm, lua_State* L) {
 }
 
 void at_step_boundary(Vm& vm, lua_State* L) {
-  Steps& own = steps;  // made here at the first boundary, before the clock is read
+  Steps& own = steps;  // created at the first boundary, before the clock is read
   const auto start = Clock::now();
   if (!vm.collecting && !is_capturing() && own.boundary.is_worth(start - own.last)) {
     collect(vm, L, 1);

@@ -1,5 +1,5 @@
-// host/engine/memory/frame_users.h: who wants to know for which Lua state an allocation is made
-// (history_frames.h): the history of CUDA's allocator, and a recording of memory.
+// host/engine/memory/frame_users.h: which features need the Lua state of an allocation
+// (history_frames.h): the history of CUDA's allocator and memory recordings.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@ namespace rtrain {
 
 enum class FrameUser : uint8_t { kHistory = 1, kRecording = 2 };
 
-// Any thread.
+// Turns the need of a feature on or off. Any thread.
 void want_frames(FrameUser user, bool wanted);
 
-// The state for which this thread may be allocating; null where it is in no FrameScope.
+// The Lua state that this thread may be allocating for; null outside of a FrameScope.
 lua_State* frame_state();
 
 }  // namespace rtrain

@@ -20,7 +20,7 @@ constexpr int kMostFrames = 64;
 
 thread_local lua_State* running = nullptr;
 
-// The address of a text that is kept for good: a history has few different frames.
+// The address of a string that is never freed; a history has few different frames.
 void* interned(std::string text) {
   static std::mutex mutex;
   static auto& texts = *new std::unordered_set<std::string>();
@@ -28,8 +28,8 @@ void* interned(std::string text) {
   return const_cast<std::string*>(&*texts.insert(std::move(text)).first);
 }
 
-// LibTorch's door for Python's frames, which it keeps as a pointer and a number each: here file and
-// function, and the line.
+// LibTorch's interface for Python frames, which it stores as a pointer and a number: here the file
+// and function, and the line.
 class LuaFrames final : public torch::CapturedTraceback::Python {
  public:
   bool canGather() override { return running != nullptr; }
@@ -56,7 +56,7 @@ class LuaFrames final : public torch::CapturedTraceback::Python {
     }
   }
 
-  // For Python's collector.
+  // Needed only by Python's garbage collector.
   int traverse(std::vector<PyFrame>&, torch::CapturedTraceback::visitproc, void*) override {
     return 0;
   }

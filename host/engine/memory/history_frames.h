@@ -1,5 +1,5 @@
-// host/engine/memory/history_frames.h: for which state an allocation is made: the history of
-// LibTorch's CUDA allocator and recordings of memory remember it with the script's lines.
+// host/engine/memory/history_frames.h: records which Lua state an allocation is made for, so that
+// the history of LibTorch's CUDA allocator and memory recordings contain the script's lines.
 #pragma once
 
 #include <atomic>
@@ -8,14 +8,14 @@
 
 namespace rtrain {
 
-// While somebody wants them (frame_users.h).
+// Set while a feature needs frames (frame_users.h).
 inline std::atomic<bool> keeps_frames{false};
 
-// Makes LibTorch ask for Lua's frames, from now on and as long as keeps_frames is set. First call
-// of the process; later ones do nothing.
+// Makes LibTorch ask for Lua's frames while keeps_frames is set. Only the first call in the process
+// has an effect.
 void install_frame_gatherer();
 
-// Says which state is running, for the time of a call that may allocate.
+// Sets the running Lua state for the duration of a call that may allocate.
 class FrameScope {
  public:
   explicit FrameScope(lua_State* L) {

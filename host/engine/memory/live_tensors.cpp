@@ -12,11 +12,11 @@
 namespace rtrain {
 namespace {
 
-// What a script can hold is looked at up to here: the error has to come.
+// Limit of visited objects, so that the error is not delayed for long.
 constexpr size_t kMostObjects = 500'000;
 constexpr int kMostFrames = 200;
 
-// A breadth-first search, so that every tensor gets the shortest of its names.
+// A breadth-first search, so that each tensor gets its shortest name.
 class Search {
  public:
   Search(lua_State* L, c10::Device device) : L_(L), vm_(vm(L)), device_(device) {
@@ -42,13 +42,13 @@ class Search {
  private:
   static constexpr size_t kRoot = SIZE_MAX;
 
-  // How an object was reached: by this key, from the object at `parent`.
+  // How an object was reached: through this key of the object at `parent`.
   struct Place {
     size_t parent;
     std::string key;
   };
 
-  // Takes the value off the top of the stack, and remembers an object that is new.
+  // Pops the value from the stack and queues it if it is a new object.
   void add(std::string_view key, size_t parent) {
     if (at::Tensor* tensor = test_tensor(vm_, L_, -1)) {
       note(*tensor, key, parent);
@@ -84,7 +84,7 @@ class Search {
                       .storage = storage});
   }
 
-  // "model.fc.weight": private fields in between ("_parameters") are how the classes keep it.
+  // "model.fc.weight". Leaves out private fields ("_parameters") between classes.
   std::string name_of(std::string_view key, size_t parent) const {
     std::string name(key.starts_with('_') || key.starts_with('(') ? "" : key);
     for (size_t i = parent; i != kRoot; i = places_[i].parent) {
@@ -95,7 +95,7 @@ class Search {
     return name;
   }
 
-  // The locals of what runs, innermost first, and what those functions have captured.
+  // Adds locals of the running functions, innermost first, and the upvalues of these functions.
   void add_frames() {
     lua_Debug frame;
     for (int level = 0; level < kMostFrames && lua_getstack(L_, level, &frame) != 0; ++level) {
@@ -135,7 +135,7 @@ class Search {
   lua_State* L_;
   const Vm& vm_;
   c10::Device device_;
-  int queue_ = 0;  // a table: the objects, in the order of places_
+  int queue_ = 0;  // a table of the objects, in the order of places_
   std::vector<Place> places_;
   std::unordered_set<const void*> seen_;
   std::vector<LiveTensor> found_;

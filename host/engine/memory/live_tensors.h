@@ -1,5 +1,5 @@
-// host/engine/memory/live_tensors.h: the tensors that a script can reach, by the names it has for
-// them: for the text of an out-of-memory error, and for memory profiles.
+// host/engine/memory/live_tensors.h: the tensors that a script can reach, with their names in the
+// script: for out-of-memory errors and memory profiles.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -13,21 +13,21 @@
 namespace rtrain {
 
 struct LiveTensor {
-  std::string name;  // "model.fc.weight", "gradient of model.fc.weight"; "" where there is none
+  std::string name;  // "model.fc.weight", "gradient of model.fc.weight"; "" if it has none
   std::string text;  // "float32 [2, 3]"
   int64_t bytes = 0;
-  // Where it is; not to be followed.
+  // Address of its memory, only for comparison.
   const void* data = nullptr;
   const void* storage = nullptr;
 };
 
 struct LiveTensors {
-  std::vector<LiveTensor> largest;  // falling
-  int64_t bytes = 0;                // of all, each memory counted once
+  std::vector<LiveTensor> largest;  // in descending order
+  int64_t bytes = 0;                // of all tensors, shared memory counted once
 };
 
-// Goes through the locals of the running functions, what functions have captured, and all tables
-// from the registry on. Calls nothing of the script. Leaves the stack as it was.
+// Visits the locals of the running functions, upvalues, and all tables from the registry on. Does
+// not call the script's code. Leaves the stack unchanged.
 LiveTensors live_tensors(lua_State* L, c10::Device device, size_t most);
 
 }  // namespace rtrain

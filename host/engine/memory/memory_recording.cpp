@@ -30,7 +30,7 @@ namespace rtrain {
 namespace {
 
 constexpr size_t kMostTensors = 100;
-// How many storages are remembered before the freed ones are looked for.
+// Number of remembered storages above which freed ones are removed.
 constexpr size_t kFewStorages = 4096;
 
 enum class Look : uint8_t { kNone, kFirst, kLast };
@@ -38,7 +38,7 @@ std::atomic<Look> wanted_look{Look::kNone};
 
 uintptr_t address(const void* memory) { return reinterpret_cast<uintptr_t>(memory); }
 
-// The line that a person looks for; one of a module where no script is below.
+// The line of the script; a line of a module if no script is on the stack.
 std::string place_of(lua_State* L) {
   if (L == nullptr) return "";
   std::string out = user_position(L);
@@ -56,7 +56,7 @@ struct Device {
   MemoryCurve curve;
 };
 
-// Those of this process; the mutex is held by every function.
+// The recording of this process. Every function locks the mutex.
 class Recording {
  public:
   std::mutex mutex;
@@ -74,7 +74,7 @@ class Recording {
 
   MemoryLedger& cpu() { return devices_.at("cpu").ledger; }
 
-  // CPU tensors by their data, others by their storage.
+  // CPU tensors are identified by their data, others by their storage.
   void add_storage(const at::Tensor& tensor, const std::string& place) {
     c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
     if (tensor.is_view() || older_.count(storage) != 0 || storages_.count(storage) != 0) return;
@@ -93,14 +93,14 @@ class Recording {
     }
   }
 
-  // Garbage was collected, and the devices have so much.
+  // Called after garbage collection, with the devices' memory.
   void forget_garbage(const std::vector<DeviceMemory>& in_use) {
     sweep();
     see_live(in_use);
     for (auto& [name, device] : devices_) device.ledger.begin_without_garbage();
   }
 
-  // All of the script's tensors, at the beginning.
+  // Called at the beginning, with all tensors of the script.
   void know_older(const std::map<std::string, LiveTensors>& found) {
     for (const auto& [name, tensors] : found) {
       MemoryLedger& ledger = ledger_of(name);
@@ -111,7 +111,7 @@ class Recording {
     }
   }
 
-  // `found`: the script's tensors at the end; null where they could not be looked at.
+  // `found`: the script's tensors at the end; null if they could not be searched.
   void close(const std::map<std::string, LiveTensors>* found,
              const std::vector<DeviceMemory>& in_use) {
     sweep();
@@ -154,7 +154,7 @@ class Recording {
 
  private:
   struct Known {
-    c10::weak_intrusive_ptr<c10::StorageImpl> storage;  // keeps its address, not its memory
+    c10::weak_intrusive_ptr<c10::StorageImpl> storage;  // reserves the address, not the memory
     MemoryLedger* ledger;
   };
 
@@ -162,7 +162,7 @@ class Recording {
     devices_.emplace(memory.name, Device{MemoryLedger(memory.allocated_bytes), {}});
   }
 
-  // Of the CPU its allocator tells.
+  // Memory of the devices; the CPU's allocator reports its own.
   void see_live(const std::vector<DeviceMemory>& in_use) {
     for (const DeviceMemory& memory : in_use) {
       add_device(memory);
@@ -184,7 +184,7 @@ class Recording {
                              .bytes = tensor.bytes,
                              .is_older = !is_new && older_.count(tensor.storage) != 0});
     }
-    // Of equally large ones the new ones first: that is what grows.
+    // Among equally large tensors new ones come first, because they are what grows.
     std::ranges::stable_sort(out.tensors, [](const MemoryTensor& a, const MemoryTensor& b) {
       return std::tie(b.bytes, a.is_older) < std::tie(a.bytes, b.is_older);
     });
@@ -208,7 +208,7 @@ class Recording {
   std::unique_ptr<MemoryReport> report_;
 };
 
-// Never destroyed: tensors are freed until the very end.
+// Never destroyed, because tensors are freed until the process ends.
 Recording& recording() {
   static auto& own = *new Recording();
   return own;
@@ -252,7 +252,7 @@ void record_tensor(lua_State* L, const at::Tensor& tensor) {
 
 void look_at_values(lua_State* L) {
   if (wanted_look.load(std::memory_order_relaxed) == Look::kNone || gettid() != getpid()) return;
-  if (!collect_garbage(vm(L), L)) return;  // the next operator looks
+  if (!collect_garbage(vm(L), L)) return;  // retried at the next operator
   const Look look = wanted_look.exchange(Look::kNone);
   if (look == Look::kNone) return;
   Recording& own = recording();
@@ -290,8 +290,8 @@ void start_memory_recording() {
 }
 
 void sample_memory_recording(double seconds) {
-  // Before the lock: a device's allocator that holds its own may have garbage collected, which
-  // frees tensors, which are recorded.
+  // Must run before the lock: while it holds its own lock, a device's allocator may collect
+  // garbage, which frees tensors and thereby records.
   const std::vector<DeviceMemory> in_use = device_memory();
   Recording& own = recording();
   const std::lock_guard lock(own.mutex);

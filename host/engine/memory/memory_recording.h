@@ -1,11 +1,11 @@
-// host/engine/memory/memory_recording.h: records what takes the memory of tensors, for `rtrain
-// profile --memory`: each allocation with the line of the script that called for it.
+// host/engine/memory/memory_recording.h: records which lines of the script allocate memory of
+// tensors, for `rtrain profile --memory`.
 //
-// The CPU's allocator tells of all its allocations. Memory of other devices is recorded where a
-// tensor becomes a Lua value, and is known as freed once no tensor has its storage. What was there
-// before, and the names of tensors, are found by a search through the script's values: the main
-// thread makes it at the next operator that it calls, at the beginning and at the end. It collects
-// its garbage before: what is counted then is what the script still has.
+// The CPU allocator reports all of its allocations. Memory of other devices is recorded when a
+// tensor becomes a Lua value, and counts as freed once no tensor uses its storage. Older tensors
+// and the names of tensors are found by a search through the script's values, which the main thread
+// makes at the beginning and at the end, in the next operator that it calls. It collects garbage
+// first, so that only tensors still used by the script are counted.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -19,28 +19,28 @@
 
 namespace rtrain {
 
-// While somebody records.
+// Set while a recording is active.
 inline std::atomic<bool> records_tensors{false};
 
-// Any thread. `live`: what all CPU tensors have with that.
+// Any thread. `live`: bytes of all CPU tensors including this one.
 void record_taken(const void* data, size_t bytes, int64_t live);
 void record_freed(const void* data, int64_t live);
-// A tensor that is about to become a value of that state.
+// Records a tensor that is about to become a value of that Lua state.
 void record_tensor(lua_State* L, const at::Tensor& tensor);
-// The calling thread is about to call an operator for that state, and looks at its values where
-// that is wanted.
+// Called by a thread before an operator of that Lua state. Searches the state's values if the
+// recording has asked for it.
 void look_at_values(lua_State* L);
 
-// Whether the CPU's allocator tells of its allocations (allocator.cpp).
+// Turns the reports of the CPU allocator on or off (allocator.cpp).
 void record_allocations(bool wanted);
 
-// Throws kArgument where one is under way.
+// Throws kArgument if a recording is already active.
 void start_memory_recording();
-// A point of the curves.
+// Adds a point to the curves of memory over time.
 void sample_memory_recording(double seconds);
-// Asks the main thread to end the recording; true once it has.
+// Asks the main thread to complete the recording. Returns true once it has.
 bool is_memory_recording_closed();
-// Ends it in any case.
+// Ends the recording, even if the main thread has not completed it.
 MemoryReport stop_memory_recording();
 
 }  // namespace rtrain

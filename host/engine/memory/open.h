@@ -1,4 +1,4 @@
-// host/engine/memory/open.h: what the files of this folder add to `torch._C`.
+// host/engine/memory/open.h: the functions of this folder in `torch._C`.
 #pragma once
 
 #include <span>

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMostTensors = 5;
 
-// What stands between the two in LibTorch's text; "" if it is not there.
+// The part of LibTorch's text between `first` and `last`; "" if they do not occur.
 std::string_view between(std::string_view text, std::string_view first, std::string_view last) {
   const size_t start = text.find(first);
   if (start == std::string_view::npos) return {};
@@ -22,7 +22,7 @@ std::string_view between(std::string_view text, std::string_view first, std::str
   return text.substr(0, text.find(last));
 }
 
-// The device that LibTorch's text names, as "GPU 0 has a total capacity of".
+// The device in LibTorch's text "GPU 0 has a total capacity of".
 std::optional<int> device_of(std::string_view text) {
   const std::string_view number = between(text, "GPU ", " has");
   if (number.empty() || number.find_first_not_of("0123456789") != std::string_view::npos) {
@@ -36,12 +36,12 @@ std::optional<CudaMemory> whole_memory(int device) {
   try {
     return cuda_api()->devices.memory(device);
   } catch (const c10::Error&) {
-    return std::nullopt;  // the error must come, with what is known
+    return std::nullopt;  // report the error with what is known
   }
 }
 
-// "out of memory on cuda:0. Tried to allocate 2.00 GiB; 1.21 GiB of 79.11 GiB are free", and what
-// set_per_process_memory_fraction has left of it.
+// "out of memory on cuda:0. Tried to allocate 2.00 GiB; 1.21 GiB of 79.11 GiB are free", and the
+// limit of set_per_process_memory_fraction.
 std::string headline(std::string_view text, int device, const std::optional<DeviceMemory>& own) {
   std::string out = cat("out of memory on cuda:", device);
   const std::string_view wanted = between(text, "Tried to allocate ", ". GPU");
@@ -60,7 +60,7 @@ std::string figures(const DeviceMemory& device) {
              " are reserved");
 }
 
-// Reserved memory that no tensor uses is lost in gaps where it could not serve the request.
+// Reserved memory that no tensor uses is fragmented: its gaps were too small for the request.
 std::string gaps(const DeviceMemory& device) {
   const int64_t unused = device.reserved_bytes - device.allocated_bytes;
   if (unused < device.reserved_bytes / 10) return "";
@@ -92,7 +92,7 @@ std::string tensor_lines(const LiveTensors& tensors) {
   return out;
 }
 
-// What tensors hold beyond those of the script.
+// Memory of tensors beyond those that the script can reach.
 std::string hidden_line(int64_t allocated, int64_t known) {
   constexpr int64_t kWorthTelling = int64_t{1} << 20;
   if (allocated - known < kWorthTelling) return "";

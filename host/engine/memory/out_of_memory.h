@@ -1,5 +1,5 @@
-// host/engine/memory/out_of_memory.h: what the error says when a device, or the CPU, has no
-// memory left.
+// host/engine/memory/out_of_memory.h: the error for a device or CPU that is out of
+// memory.
 #pragma once
 
 #include <c10/util/Exception.h>
@@ -13,20 +13,21 @@
 
 namespace rtrain {
 
-// What failed, kept for after the handler that caught it.
+// The failed request, kept until after the catch handler.
 struct OutOfMemory {
   explicit OutOfMemory(const c10::OutOfMemoryError& e) : text(e.what_without_backtrace()) {}
   std::string text;  // LibTorch's
 };
 
-// LibTorch's text in short, the figures of the devices, and what helps. kOutOfMemory.
+// Summarizes LibTorch's text, the devices' statistics and advice, as kOutOfMemory.
 Error out_of_memory_error(const OutOfMemory& failure);
 
-// The same of an exception, where it is one: an ErrorTranslator (runtime/guard.h).
+// The same for an exception; nullopt if it is not about memory. An ErrorTranslator
+// (runtime/guard.h).
 std::optional<Error> translate_out_of_memory(const std::exception& e);
 
-// The same with the operation, its arguments (may be "") and the largest tensors that the script
-// can reach. Goes through the whole state: not for use inside a handler.
+// Adds the operation, its arguments (may be "") and the largest tensors that the script can reach.
+// Searches the whole Lua state: do not call it inside a catch handler.
 Error out_of_memory_error(lua_State* L, const OutOfMemory& failure, const std::string& operation,
                           const std::string& arguments);
 

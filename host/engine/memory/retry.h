@@ -1,5 +1,5 @@
-// host/engine/memory/retry.h: calls of LibTorch that are tried once more when there was no memory
-// for them.
+// host/engine/memory/retry.h: retries a call of LibTorch once after it ran out of
+// memory.
 #pragma once
 
 #include <c10/util/Exception.h>
@@ -13,8 +13,8 @@
 
 namespace rtrain {
 
-// What fn gives, which must have changed nothing when it throws. Between the two tries garbage is
-// collected. Throws Error(kOutOfMemory) that names the operation and what is on the stack.
+// Returns the result of fn(), which must have no effect when it throws. Collects garbage before the
+// second try. Throws Error(kOutOfMemory) that names the operation and the values on the stack.
 template <class Fn>
 auto with_retry(Vm& vm, lua_State* L, const char* operation, const Fn& fn) {
   const FrameScope frames(L);

@@ -7,7 +7,7 @@
 namespace rtrain {
 namespace {
 
-// The tensors made inside one torch.scope, in a weak list: collected ones drop out by themselves.
+// The tensors made inside one torch.scope. The list is weak, so collected tensors are not in it.
 class Scope {
  public:
   Scope(Vm& vm, lua_State* L)
@@ -28,8 +28,8 @@ class Scope {
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
-  // Releases every tensor of the scope but those in the table of kept ones at the index; these go
-  // to the outer scope.
+  // Releases the scope's tensors except those in the table at index `kept`, which move to the outer
+  // scope.
   void release_all_but(int kept) {
     const int count = static_cast<int>(vm_.scope_count);
     lua_rawgeti(L_, LUA_REGISTRYINDEX, vm_.scope_ref);
@@ -59,7 +59,7 @@ class Scope {
   size_t outer_count_;
 };
 
-// Marks the value, and the tensors in tables below it, in the table of kept ones at the index.
+// Adds the value, or all tensors in a table of any depth, to the table at index `kept`.
 void keep_value(lua_State* L, int value, int kept) {
   const int type = lua_type(L, value);
   if (type != LUA_TUSERDATA && type != LUA_TTABLE) return;
@@ -85,8 +85,8 @@ int keep(lua_State* L) {
   return lua_gettop(L);
 }
 
-// scope(fn): calls fn(keep) and releases every tensor made inside but the results and those given
-// to keep().
+// scope(fn): calls fn(keep) and releases all tensors made inside, except the results and those
+// passed to keep().
 int scope(lua_State* L) {
   check_callable(L, 1, "scope: fn");
   lua_settop(L, 1);

@@ -1,4 +1,4 @@
-// host/engine/memory/size_text.h: an amount of memory for people.
+// host/engine/memory/size_text.h: formats an amount of memory.
 #pragma once
 
 #include <cstdint>

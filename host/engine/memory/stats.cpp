@@ -1,4 +1,4 @@
-// memory_stats: what tensors hold, on each device, and how often the collector was made to run.
+// memory_stats: bytes held by tensors on each device, and the number of collections.
 #include "host/engine/memory/collector.h"
 #include "host/engine/memory/open.h"
 #include "host/engine/runtime/table_fields.h"
@@ -16,8 +16,8 @@ void push_device(lua_State* L, const DeviceMemory& memory) {
   set_number(L, "total_bytes", memory.total_bytes);
 }
 
-// memory_stats() → {live_bytes, peak_bytes, ceiling_bytes, full_collections, devices}: the first
-// three of the CPU.
+// memory_stats() → {live_bytes, peak_bytes, ceiling_bytes, full_collections, devices}. The first
+// three are the CPU's.
 int memory_stats(lua_State* L) {
   const DeviceMemory cpu = cpu_memory();
   lua_createtable(L, 0, 5);

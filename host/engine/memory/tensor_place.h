@@ -1,5 +1,5 @@
-// host/engine/memory/tensor_place.h: where the CPU tensors of a thread get their memory, if not
-// from the process's allocator.
+// host/engine/memory/tensor_place.h: an alternative source of memory for a thread's CPU tensors,
+// instead of the process's allocator.
 #pragma once
 
 #include <c10/core/Allocator.h>
@@ -11,11 +11,11 @@ namespace rtrain {
 class TensorPlace {
  public:
   virtual ~TensorPlace() = default;
-  // Empty where it has no room.
+  // Returns null if it has no space left.
   virtual c10::DataPtr allocate(size_t bytes) = 0;
 };
 
-// While it lives, large tensors of this thread lie there. Null: nothing changes.
+// While it exists, large tensors of this thread are allocated there. Null: no change.
 class TensorPlaceScope {
  public:
   explicit TensorPlaceScope(TensorPlace* place);

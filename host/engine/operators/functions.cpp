@@ -24,7 +24,7 @@ int op_function(lua_State* L) {
   return call_op(L, own_op(L));
 }
 
-// Pushes a copy of the keywords at the index with self = the value on top, which it takes away.
+// Pushes a copy of the keywords at the index, with self = the value on top, which is popped.
 void push_with_self(lua_State* L, int keywords) {
   lua_newtable(L);
   lua_insert(L, -2);
@@ -53,8 +53,7 @@ int method_function(lua_State* L) {
   return call_op(L, op);
 }
 
-// Pushes a C function that calls the operator; where there is a typed fast path, one that tries it
-// first.
+// Pushes a C function that calls the operator, through its fast path if it has one.
 void push_op(lua_State* L, Op& op) {
   lua_CFunction fast = op.family->check == nullptr ? find_fast_op(op.family->name) : nullptr;
   lua_pushlightuserdata(L, &op);
@@ -84,7 +83,7 @@ int op_names(lua_State* L) {
 }
 
 // "max(Tensor self, int dim, bool keepdim=False) -> Tensor values, Tensor indices", one for each
-// overload in the order of preference.
+// overload, in order of preference.
 int op_signatures(lua_State* L) {
   const Family* family = find_family(luaL_checkstring(L, 1));
   lua_newtable(L);
@@ -96,7 +95,7 @@ int op_signatures(lua_State* L) {
   return 1;
 }
 
-// op_overload(name, ...): which overload a call with these arguments takes, as "add.Tensor".
+// op_overload(name, ...): the overload that a call with these arguments uses, as "add.Tensor".
 int op_overload(lua_State* L) {
   Op* found = find_op(vm(L), luaL_checkstring(L, 1));
   if (found == nullptr) return 0;

@@ -1,4 +1,4 @@
-// host/engine/operators/functions.h: ATen's operators as functions of Lua.
+// host/engine/operators/functions.h: ATen's operators as Lua functions.
 #pragma once
 
 #include "host/engine/operators/boxed/overloads.h"
@@ -6,9 +6,9 @@
 
 namespace rtrain {
 
-// Pushes a C function that calls the operator as a method of tensors: its first argument becomes
-// the parameter `self`, which is not always the first. Where there is a typed fast path, the
-// function tries it first.
+// Pushes a C function that calls the operator as a method of tensors: the first argument becomes
+// the parameter `self`, which is not always the first one. Tries the fast path first if there is
+// one.
 void push_method(lua_State* L, Op& op);
 
 }  // namespace rtrain

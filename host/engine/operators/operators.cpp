@@ -24,8 +24,8 @@ namespace {
 using at::Scalar;
 using at::Tensor;
 
-// Each operator takes two tensors (a number is a wrapped one); pow and 1 / x have better forms for
-// numbers.
+// Each operator takes two tensors, one of which may be a wrapped number. pow and 1 / x have faster
+// forms for numbers.
 struct Add {
   static constexpr const char* kName = "add";
   static Tensor call(const Tensor& a, const Tensor& b) { return at::add(a, b); }
@@ -71,7 +71,7 @@ const Tensor& defined(const Tensor& tensor, const char* name) {
   return tensor;
 }
 
-// A number on one side. Lua numbers first: they are nearly all of them.
+// Reads a number operand. Tries Lua numbers first, because nearly all operands are.
 std::optional<Scalar> number(lua_State* L, int index) {
   return lua_type(L, index) == LUA_TTABLE ? std::nullopt : to_scalar(L, index);
 }
@@ -91,13 +91,13 @@ Tensor apply(Vm& vm, lua_State* L) {
     return a != nullptr ? Operator::call(tensor, value) : Operator::call(value, tensor);
   } else {
     if (std::is_same_v<Operator, Div> && a == nullptr) {
-      // As PyTorch does it, to the last bit.
+      // Bitwise equal to PyTorch's result.
       const Tensor reciprocal = at::reciprocal(tensor);
       return at::mul(reciprocal, vm.numbers.get(value, reciprocal));
     }
     const Tensor& wrapped = vm.numbers.get(value, tensor);
-    // As in PyTorch the tensor comes first where that is the same: kernels of half precision keep
-    // the digits of a number on the right alone.
+    // As in PyTorch, the tensor comes first in commutative operators: kernels of half precision
+    // only keep the full precision of a number on the right.
     const bool commutes = std::is_same_v<Operator, Add> || std::is_same_v<Operator, Mul>;
     return a != nullptr || commutes ? Operator::call(tensor, wrapped)
                                     : Operator::call(wrapped, tensor);

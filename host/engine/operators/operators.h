@@ -1,4 +1,4 @@
-// host/engine/operators/operators.h: the metatable's arithmetic: + - * / % ^ and unary minus, on
+// host/engine/operators/operators.h: arithmetic metamethods + - * / % ^ and unary minus, for
 // tensors and numbers.
 #pragma once
 

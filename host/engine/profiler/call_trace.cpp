@@ -20,7 +20,7 @@ double number_of(const void* address) {
   return static_cast<double>(reinterpret_cast<uintptr_t>(address));
 }
 
-// Of values that become Lua's: the table of the tensors that were pushed is at `tensors_`.
+// Pushes values of a trace to Lua. The table of tensors already pushed is at `tensors_`.
 class Pusher {
  public:
   explicit Pusher(lua_State* L) : L_(L) {
@@ -125,11 +125,12 @@ class Pusher {
     } else if (value.isDevice()) {
       lua_pushstring(L_, value.toDevice().str().c_str());
     } else {
-      lua_pushnil(L_);  // None; generators and the like mean nothing in a graph
+      lua_pushnil(L_);  // None; generators and similar values have no meaning in a graph
     }
   }
 
-  // None, as an optional tensor or a result that was not computed, becomes false: the places stay.
+  // None (an optional tensor or a result that was not computed) becomes false, so that positions
+  // are kept.
   void push_items(c10::ArrayRef<c10::IValue> items) {
     lua_createtable(L_, static_cast<int>(items.size()), 0);
     for (size_t i = 0; i < items.size(); ++i) {

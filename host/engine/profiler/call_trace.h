@@ -1,7 +1,7 @@
-// host/engine/profiler/call_trace.h: the operators that a thread calls, each with its arguments,
-// its results and the operators that it calls itself.
+// host/engine/profiler/call_trace.h: records the operators that a thread calls, each with its
+// arguments, its results and the operators that it calls itself.
 //
-// All tensors of a trace stay alive with it, so that none of them takes the place of another one.
+// A trace keeps all of its tensors alive, so that no two of them have the same address.
 #pragma once
 
 #include <ATen/core/function_schema.h>
@@ -24,17 +24,17 @@ struct TracedCall {
   c10::FunctionSchema schema;
   std::vector<c10::IValue> arguments;
   std::vector<c10::IValue> results;
-  std::string line;    // the user's, of a call that Lua has made
-  std::string module;  // the nn.Module whose forward was running: "in Net.fc1 (Linear)"
+  std::string line;    // line of the script, for calls from Lua
+  std::string module;  // the nn.Module whose forward ran: "in Net.fc1 (Linear)"
   std::vector<std::unique_ptr<TracedCall>> calls;
 };
 using TracedCalls = std::vector<std::unique_ptr<TracedCall>>;
 
-// Adds what the calling thread calls to `calls`, for its lifetime. One at a time on a thread.
+// While it exists, adds the calling thread's operator calls to `calls`. At most one on each thread.
 class CallTracer {
  public:
-  // `where`: the function that says which module is running; empty for none.
-  // Throws Error(kArgument) where this thread is being traced already.
+  // `where`: a Lua function that names the running module; may be empty. Throws Error(kArgument) if
+  // this thread is already being traced.
   CallTracer(lua_State* L, Ref where, TracedCalls& calls);
   ~CallTracer();
   CallTracer(const CallTracer&) = delete;
@@ -52,13 +52,13 @@ class CallTracer {
   at::CallbackHandle handle_ = 0;
 };
 
-// Numbers that no other living tensor has, and no other memory of one.
+// Numbers that identify a living tensor, and its memory.
 double tensor_identity(const at::Tensor& tensor);
 double storage_identity(const at::Tensor& tensor);
 
 // Pushes a list of {name, overload, arguments = {name = value}, results, writes, calls, line,
-// module}. A tensor is a table {id, storage, tensor}, everywhere the same one; `writes` names the
-// arguments that the call changes.
+// module}. A tensor is a table {id, storage, tensor}, the same table in all places. `writes` names
+// the arguments that the call changes.
 void push_calls(lua_State* L, const TracedCalls& calls);
 
 }  // namespace rtrain

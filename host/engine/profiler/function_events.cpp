@@ -13,7 +13,8 @@ using Events = std::vector<FunctionEvent>;
 
 FunctionEvent& at(Events& events, int index) { return events[static_cast<size_t>(index)]; }
 
-// Callers of the device's runtime count as what has called them; the time of kernels is theirs.
+// Attributes calls of the device's runtime to the operator that made them, with the time of their
+// kernels.
 void link_device_events(Events& events) {
   std::unordered_map<uint64_t, FunctionEvent*> operators;
   for (FunctionEvent& event : events) {
@@ -43,7 +44,7 @@ class MemoryIntervals {
     }
   }
 
-  // Adds to the event what lies between its start and its end, both included.
+  // Adds the records between the event's start and end, both included.
   void add_to(FunctionEvent& event) {
     const auto by_time = [](const MemoryRecord& a, int64_t time_ns) { return a.time_ns < time_ns; };
     const auto place = [&](int64_t time_ns) {
@@ -74,12 +75,11 @@ class MemoryIntervals {
 
  private:
   std::vector<MemoryRecord> records_;
-  std::vector<std::pair<int64_t, int64_t>> sums_;  // of the records before: cpu, device
-  std::vector<int>
-      covered_;  // how many more events there are at this record than at the one before
+  std::vector<std::pair<int64_t, int64_t>> sums_;  // sums of the records before: cpu, device
+  std::vector<int> covered_;  // difference of the number of covering events from the record before
 };
 
-// Those that can have parents and children, by thread.
+// The events that can have parents and children, by thread.
 std::map<uint64_t, std::vector<int>> by_thread(const Events& events) {
   std::map<uint64_t, std::vector<int>> out;
   for (size_t i = 0; i < events.size(); ++i) {
@@ -105,7 +105,7 @@ void set_parents(Events& events) {
   }
 }
 
-// Lines are not calls: what they hold belongs to what they are in.
+// Ranges of lines are not calls: their children move to the range's parent.
 void take_lines(Events& events) {
   for (FunctionEvent& event : events) {
     if (event.is_line) continue;
@@ -126,7 +126,7 @@ void set_children(Events& events) {
   }
 }
 
-// A call that does nothing but to call another one of the same name is one call with that.
+// A call that only calls another one of the same name is merged with it.
 void remove_doubles(Events& events, std::vector<bool>& gone) {
   for (bool again = true; again;) {
     again = false;
@@ -144,7 +144,7 @@ void remove_doubles(Events& events, std::vector<bool>& gone) {
   }
 }
 
-// Children lie behind their parents.
+// Iterates backwards, because children come after their parents.
 void set_sums(Events& events) {
   for (auto event = events.rbegin(); event != events.rend(); ++event) {
     const int64_t elapsed = event->end_ns - event->start_ns;

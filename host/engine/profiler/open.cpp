@@ -1,5 +1,5 @@
-// The functions behind torch.profiler: modules/torch/profiler checks the arguments and says what
-// they mean.
+// The functions behind torch.profiler. modules/torch/profiler checks the arguments and documents
+// them.
 #include <memory>
 
 #include "host/engine/profiler/call_trace.h"
@@ -59,7 +59,7 @@ int add_metadata(lua_State* L) {
   return 0;
 }
 
-// record_function(name, fn, …): the results of fn(…).
+// record_function(name, fn, …) → the results of fn(…).
 int record_function(lua_State* L) {
   const std::string_view name = check_text(L, 1, "record_function: name");
   check_callable(L, 2, "record_function: fn");
@@ -68,8 +68,8 @@ int record_function(lua_State* L) {
   return lua_gettop(L) - 1;
 }
 
-// trace_calls(where, fn, …): what fn(…) calls, then its results. `where` says which module is
-// running.
+// trace_calls(where, fn, …) → the calls that fn(…) makes, then its results. `where` names the
+// running module.
 int trace_calls(lua_State* L) {
   check_callable(L, 2, "trace_calls: fn");
   lua_pushvalue(L, 1);
@@ -84,8 +84,8 @@ int trace_calls(lua_State* L) {
   return lua_gettop(L);
 }
 
-// identity(tensor): two numbers, that of the tensor and that of its memory, as trace_calls has
-// them.
+// identity(tensor) → two numbers: the ids of the tensor and of its memory, as in
+// trace_calls.
 int identity(lua_State* L) {
   const at::Tensor& tensor = check_tensor(L, 1);
   lua_pushnumber(L, tensor_identity(tensor));

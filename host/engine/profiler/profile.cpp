@@ -22,7 +22,7 @@ constexpr std::string_view kMemory = "[memory]";
 constexpr std::string_view kOutOfMemory = "[OutOfMemory]";
 constexpr std::string_view kStep = "ProfilerStep#";
 
-// What PyTorch leaves out too.
+// Events that PyTorch leaves out too.
 bool is_left_out(std::string_view name) {
   constexpr std::string_view kNames[] = {"profiler::_record_function_enter",
                                          "profiler::_record_function_enter_new",
@@ -69,7 +69,7 @@ FunctionEvent function_event(const KinetoEvent& event) {
   return out;
 }
 
-// LibTorch says in its log, and nowhere else, that a file cannot be written.
+// LibTorch only logs that a file cannot be written, so it is checked here.
 void check_writable(const std::string& path) {
   const std::ofstream file(path, std::ios::app);
   if (file) return;

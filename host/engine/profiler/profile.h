@@ -1,4 +1,4 @@
-// host/engine/profiler/profile.h: a finished recording: its events, and its file.
+// host/engine/profiler/profile.h: a finished recording: its events and its trace file.
 #pragma once
 
 #include <memory>
@@ -14,14 +14,14 @@ class Profile {
  public:
   explicit Profile(OwnedProfilerResult result);
 
-  // Writes a Chrome trace. LibTorch gives it away as it writes: once. Throws kArgument the second
-  // time, and where the file cannot be written.
+  // Writes a Chrome trace. Works only once, because LibTorch discards the trace when it writes it.
+  // Throws kArgument the second time, and if the file cannot be written.
   void save(const std::string& path);
-  // Linked; worked out at the first call.
+  // The linked events, computed at the first call.
   const std::vector<FunctionEvent>& events();
-  // When the recording began, on the clock of the events.
+  // Start of the recording, on the events' clock.
   int64_t begin_ns() const;
-  // All that were recorded, those of memory too.
+  // Number of recorded events, including those of memory.
   int64_t num_events() const;
 
  private:

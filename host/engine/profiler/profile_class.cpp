@@ -17,7 +17,7 @@ void set_stack(lua_State* L, const std::vector<std::string>& lines) {
   lua_setfield(L, -2, "stack");
 }
 
-// PyTorch's fields, times in microseconds.
+// Pushes PyTorch's fields, with times in microseconds.
 void push_average(lua_State* L, const EventAverage& event) {
   lua_newtable(L);
   set_text(L, "key", event.key);
@@ -38,7 +38,7 @@ void push_average(lua_State* L, const EventAverage& event) {
   set_stack(L, event.stack);
 }
 
-// The same of a single event, with when and where.
+// The same for a single event, with its start and thread.
 void push_event(lua_State* L, const FunctionEvent& event, int64_t begin_ns) {
   push_average(L, average_events({event}, {.by_shape = true, .by_stack = 1}).front());
   set_number(L, "thread", static_cast<double>(event.thread));

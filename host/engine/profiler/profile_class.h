@@ -13,7 +13,7 @@ namespace rtrain {
 namespace profile_methods {
 int num_events(lua_State* L);
 int key_averages(lua_State* L);  // (profile, by_shape, by_stack): a list
-int events(lua_State* L);        // a list of single ones, with their times
+int events(lua_State* L);        // a list of single events, with their times
 int save(lua_State* L);
 }  // namespace profile_methods
 
@@ -23,7 +23,7 @@ struct Class<Profile> {
   static constexpr const char* kName = "torch.profiler.Profile";
 };
 
-// release() ends it.
+// release() ends the range.
 template <>
 struct Class<ProfileRange> {
   using Slot = std::unique_ptr<ProfileRange>;

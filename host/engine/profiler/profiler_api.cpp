@@ -1,5 +1,5 @@
-// The profiler as the executable finds it: librtrain_engine.so's symbol for
-// host/api/profiler_api.h.
+// The profiler's interface for the executable (host/api/profiler_api.h), a symbol of
+// librtrain_engine.so.
 #include "host/api/profiler_api.h"
 
 #include "host/engine/memory/memory_recording.h"
@@ -10,7 +10,7 @@
 namespace rtrain {
 namespace {
 
-// LibTorch's errors do not leave the engine.
+// Converts LibTorch's errors, which must not leave the engine.
 template <class Call>
 auto translated(Call call) {
   try {

@@ -26,9 +26,9 @@ using kineto::ActivityType;
 using kineto::ProfilerConfig;
 using torch::profiler::impl::ProfilerStateBase;
 
-// Threads that are just entering an operator are through with it after that.
+// After this time, threads that were entering an operator have passed the callback.
 constexpr std::chrono::milliseconds kEntering{5};
-// A capture takes as long as a step or some.
+// A capture takes about as long as one training step or a few.
 constexpr std::chrono::seconds kCapture{10};
 
 struct Recording {
@@ -55,15 +55,15 @@ std::set<ActivityType> activities_of(const ProfileOptions& options) {
   return out;
 }
 
-// Kineto, which is set up by the first recording, complains on stderr where LibTorch has made
-// itself known to it in another thread.
+// The first recording initializes Kineto. Kineto prints an error if LibTorch registered with it on
+// another thread.
 void introduce_to_kineto() {
   libkineto::LibkinetoApi& api = libkineto::api();
   if (!api.isProfilerRegistered() && api.client() != nullptr) api.registerClient(api.client());
 }
 
-// Operators of other threads write into the recording as they begin and end. None begins to do so
-// once the callback is gone, and the pause is far longer than a beginning.
+// Operators of other threads write to the recording when they begin and end. Once the callback is
+// removed no operator begins to do so, and the pause is much longer than a begin takes.
 void let_threads_go() {
   const auto state = global_recording<ProfilerStateBase>();
   if (state == nullptr) return;
@@ -71,8 +71,8 @@ void let_threads_go() {
   std::this_thread::sleep_for(kEntering);
 }
 
-// The device's tracing is not switched while a graph is being captured. A recording that has to end
-// ends all the same.
+// Waits while a CUDA graph is being captured before it switches the device's tracing. When a
+// recording ends, tracing is switched in any case.
 class TracingSwitch {
  public:
   explicit TracingSwitch(const ProfileOptions& options)
@@ -144,7 +144,7 @@ void add_recording_metadata(const std::string& key, const std::string& json) {
   kineto::addMetadataJson(key, json);
 }
 
-// Kineto leaves its warm-up by recording alone.
+// Kineto can only leave its warm-up by recording.
 void drop_recording() {
   start_recording();
   stop_recording();

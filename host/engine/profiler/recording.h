@@ -1,8 +1,8 @@
-// host/engine/profiler/recording.h: the recording of this process: Kineto, LibTorch's profiler,
-// makes one at a time.
+// host/engine/profiler/recording.h: the recording of this process. Kineto, LibTorch's profiler,
+// supports one at a time.
 //
-// One of a single thread is prepared, started and stopped on that thread; one of all threads on
-// any. Between prepare and start Kineto warms up its tracing of the device.
+// A recording of a single thread is prepared, started and stopped on that thread; a recording of
+// all threads, on any thread. Between prepare and start Kineto warms up its device tracing.
 #pragma once
 
 #include <memory>
@@ -16,21 +16,22 @@ struct ProfilerResult;
 
 namespace rtrain {
 
-// What was recorded, which few files need to know from within.
+// The recorded data; declared here so that few files include LibTorch's header.
 using ProfilerResult = torch::autograd::profiler::ProfilerResult;
 struct DeleteProfilerResult {
   void operator()(ProfilerResult* result) const;
 };
 using OwnedProfilerResult = std::unique_ptr<ProfilerResult, DeleteProfilerResult>;
 
-// `owner`: whose it is, for the one who comes second. Throws kArgument where there is one already.
+// `owner` names the user of the recording, for the error of a second one. Throws kArgument if there
+// already is a recording.
 void prepare_recording(const ProfileOptions& options, const std::string& owner);
 void start_recording();
-// The recording, which has been started; another one may be prepared.
+// Stops the started recording and returns it. Another one can be prepared then.
 OwnedProfilerResult stop_recording();
-// Adds a value in JSON to the trace of the one that is started.
+// Adds a JSON value to the trace of the started recording.
 void add_recording_metadata(const std::string& key, const std::string& json);
-// One that was only prepared is over.
+// Ends a recording that was prepared but not started.
 void drop_recording();
 
 }  // namespace rtrain

@@ -1,5 +1,5 @@
-// host/engine/runtime/blocking.h: tells the controller where this rank waits, as far as the host
-// wants to know.
+// host/engine/runtime/blocking.h: reports to the host in which wait this rank is, if the host has
+// functions for it.
 #pragma once
 
 #include "host/api/host_api.h"

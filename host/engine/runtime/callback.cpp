@@ -8,7 +8,7 @@ Callback::Callback(lua_State* L)
     : vm_(vm(L)), open_(vm_.open), main_(main_state(L)), function_(std::make_unique<Ref>(L)) {}
 
 Callback::~Callback() {
-  // In a closed state there is no registry to take the reference out of.
+  // A closed state has no registry any more to release the reference in.
   if (!*open_) static_cast<void>(function_.release());
 }
 

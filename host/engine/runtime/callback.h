@@ -1,4 +1,4 @@
-// host/engine/runtime/callback.h: a Lua function that LibTorch calls and may drop at any time.
+// host/engine/runtime/callback.h: a Lua function that LibTorch calls and may destroy at any time.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace rtrain {
 
-// Made and called on the state's thread. Dropping it after the state was closed is safe.
+// Created and called on the Lua state's thread. May be destroyed after the state was closed.
 class Callback {
  public:
   // Pops the function at the top of the stack.
@@ -17,8 +17,8 @@ class Callback {
   Callback(const Callback&) = delete;
   Callback& operator=(const Callback&) = delete;
 
-  // The state to call on, with the function pushed: the coroutine that runs backward(), else the
-  // main one.
+  // Pushes the function and returns the state to call it on: the coroutine that runs backward(),
+  // else the main state.
   lua_State* push() const;
 
  private:

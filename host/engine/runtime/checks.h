@@ -1,7 +1,7 @@
-// host/engine/runtime/checks.h: what engine functions ask of single arguments.
+// host/engine/runtime/checks.h: checks of single arguments of engine functions.
 //
-// Each throws Error(kArgument) that says what was expected and what came; `what` is the function
-// and the parameter: "to: dtype". An index may be negative.
+// Each throws Error(kArgument) that says what was expected and what was passed. `what` is the
+// function and the parameter: "to: dtype". An index may be negative.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -14,9 +14,9 @@
 
 namespace rtrain {
 
-// The text lives as long as the value on the stack.
+// The text is valid as long as the value is on the stack.
 std::string_view check_text(lua_State* L, int index, std::string_view what);
-// A function, or an object that can be called like one.
+// A function, or an object with __call.
 void check_callable(lua_State* L, int index, std::string_view what);
 bool check_boolean(lua_State* L, int index, std::string_view what);
 at::ScalarType check_dtype(lua_State* L, int index, std::string_view what);

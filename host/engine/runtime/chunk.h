@@ -1,12 +1,12 @@
-// host/engine/runtime/chunk.h: the engine's own pieces of Lua, for what the JIT compiler should see
-// through.
+// host/engine/runtime/chunk.h: short Lua chunks of the engine, for code that the JIT compiler
+// should inline.
 #pragma once
 
 #include "host/lua/lua.h"
 
 namespace rtrain {
 
-// Leaves what the chunk returns in the place of its arguments, the last values on the stack.
+// Calls the chunk with the last `nargs` values on the stack and replaces them by its result.
 void run_chunk(lua_State* L, const char* text, int nargs);
 
 }  // namespace rtrain

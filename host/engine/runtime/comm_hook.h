@@ -1,5 +1,5 @@
-// host/engine/runtime/comm_hook.h: whether the state runs a communication hook of
-// DistributedDataParallel that is a Lua function: the reducer is locked meanwhile.
+// host/engine/runtime/comm_hook.h: whether the Lua state is running a communication hook of
+// DistributedDataParallel. The reducer is locked then.
 #pragma once
 
 #include "host/base/text/text.h"
@@ -18,8 +18,8 @@ class InCommHook {
   Vm& vm_;
 };
 
-// Throws Error(kUser) when such a hook calls `what`, which would wait for its own reducer:
-// "backward".
+// Throws Error(kUser) if such a hook calls `what` ("backward"), which would wait for its own
+// reducer.
 inline void check_outside_comm_hook(lua_State* L, const char* what) {
   if (!vm(L).in_comm_hook) return;
   throw Error(Code::kUser, cat(what,

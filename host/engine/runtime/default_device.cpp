@@ -10,7 +10,7 @@ namespace {
 
 thread_local std::optional<c10::Device> device_of_thread;
 
-// Puts the device back when the function ends, also by an error.
+// Restores the device when the function ends, also after an error.
 class DeviceScope {
  public:
   explicit DeviceScope(c10::Device device) : before_(std::exchange(device_of_thread, device)) {}
@@ -22,7 +22,7 @@ class DeviceScope {
   std::optional<c10::Device> before_;
 };
 
-// with_device(device, fn, ...): what fn(...) returns.
+// with_device(device, fn, ...) → the results of fn(...).
 int with_device(lua_State* L) {
   check_callable(L, 2, "device: fn");
   const DeviceScope scope(check_device(L, 1, "device"));

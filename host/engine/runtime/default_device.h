@@ -1,7 +1,8 @@
-// host/engine/runtime/default_device.h: where tensors are made that name no device:
+// host/engine/runtime/default_device.h: the device of new tensors that name none:
 // torch.set_default_device and torch.device(device, fn).
 //
-// A setting of the thread. Whoever makes tensors for Lua asks for it: LibTorch knows nothing of it.
+// A setting of each thread. Functions that make tensors for Lua apply it; LibTorch does not know
+// it.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -13,7 +14,7 @@
 
 namespace rtrain {
 
-// Nothing: the CPU.
+// nullopt means the CPU.
 const std::optional<c10::Device>& default_device();
 
 // with_device, set_default_device, get_default_device

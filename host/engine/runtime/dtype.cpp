@@ -16,7 +16,7 @@ struct DtypeName {
   at::ScalarType dtype;
 };
 
-// The first name of a dtype is the one that is shown.
+// The first name of each dtype is the one for messages.
 constexpr DtypeName kDtypes[] = {
     {"float32", at::kFloat},
     {"float64", at::kDouble},

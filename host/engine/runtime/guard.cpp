@@ -22,7 +22,7 @@ Code code_of(const c10::Error& e) {
              : Code::kInternal;
 }
 
-// "x INTERNAL ASSERT FAILED at "file":12, please report a bug to PyTorch. More." is not text for
+// Removes "INTERNAL ASSERT FAILED at "file":12, please report a bug to PyTorch." from the text for
 // users.
 std::string assertion_text(std::string_view text, size_t mark) {
   constexpr std::string_view kEnd = "report a bug to PyTorch.";
@@ -47,14 +47,14 @@ std::string_view error_text(const std::exception& e) {
   return torch == nullptr ? e.what() : torch->what_without_backtrace();
 }
 
-// "Could not run 'aten::x' with arguments from the 'Y' backend." is followed by pages about
-// LibTorch's build.
+// LibTorch adds pages about its build to "Could not run 'aten::x' with arguments from the 'Y'
+// backend."
 std::string short_error_text(std::string_view text) {
   text = text.substr(0, text.find("  (Could this error message be improved?"));
-  text = text.substr(0, text.find("\nException raised from "));  // of an error inside this one
+  text = text.substr(0, text.find("\nException raised from "));  // of a nested error
   const size_t mark = text.find("INTERNAL ASSERT FAILED");
   if (mark != std::string_view::npos) return assertion_text(text, mark);
-  text = text.substr(0, text.find("\nSearch for `cuda"));  // advice about CUDA's web pages
+  text = text.substr(0, text.find("\nSearch for `cuda"));  // advice to search CUDA's web pages
   const size_t end =
       text.find(" This could be because the operator doesn't exist for this backend");
   return std::string(trim(text.substr(0, end)));
@@ -74,7 +74,7 @@ Error TorchTranslate::from(const std::exception& e) {
   if (dynamic_cast<const std::bad_alloc*>(&e) != nullptr) {
     return Error(Code::kOutOfMemory, "out of memory");
   }
-  // A number that its dtype cannot hold: c10::checked_convert throws no c10::Error.
+  // A number that its dtype cannot hold: c10::checked_convert does not throw a c10::Error.
   const std::string_view text = e.what();
   const bool overflow = text.find("without overflow") != std::string_view::npos;
   return Error(overflow ? Code::kArgument : Code::kInternal, std::string(text));

@@ -1,4 +1,4 @@
-// host/engine/runtime/guard.h: the guard of C functions that call LibTorch: c10::Error becomes
+// host/engine/runtime/guard.h: the guard of C functions that call LibTorch: converts c10::Error to
 // rtrain::Error.
 #pragma once
 
@@ -12,19 +12,19 @@
 
 namespace rtrain {
 
-// Makes an Error of an exception that it knows; nothing of any other.
+// Converts an exception that it knows to an Error; nullopt for others.
 using ErrorTranslator = std::optional<Error> (*)(const std::exception&);
 
-// Asked from now on, in the order of these calls, before the rules below. For the process's first
-// open of the engine alone: nothing locks the list.
+// Adds a translator, which is tried in the order of these calls and before the rules below. Only
+// call it while the process opens the engine for the first time: no lock guards the list.
 void add_error_translator(ErrorTranslator translator);
 
-// LibTorch's text without its backtrace; what() of other exceptions.
+// LibTorch's text without its backtrace; what() for other exceptions.
 std::string_view error_text(const std::exception& e);
-// The part of such a text that is for users.
+// The part of such a text that helps users.
 std::string short_error_text(std::string_view text);
 
-// What no translator knows: an operator that the device lacks is kUnsupported, other checks of
+// Translates other exceptions: an operator that the device lacks is kUnsupported, other checks of
 // LibTorch are kArgument.
 struct TorchTranslate {
   static Error from(const std::exception& e);

@@ -1,5 +1,5 @@
-// host/engine/runtime/line_range.h: the user's Lua line round each operator that it calls, as a
-// range in the recording.
+// host/engine/runtime/line_range.h: adds the script's Lua line to a recording, as a range around
+// each operator.
 #pragma once
 
 #include <atomic>
@@ -13,15 +13,15 @@ namespace rtrain {
 
 class ProfileRange;
 
-// While a recording wants lines.
+// Set while a recording wants lines.
 inline std::atomic<bool> records_lines{false};
 
-// Such ranges have names of their own: they are not calls.
+// Prefix of the ranges' names, which tells them from calls.
 inline constexpr std::string_view kLinePrefix = "lua: ";
-// The user's line that is running, "train.lua:12"; empty where none is.
+// The running line of the script, "train.lua:12"; empty if no script is running.
 std::string lua_line(lua_State* L);
 
-// Brackets an operator with its line, for its lifetime.
+// While it exists, the range of the current line is open.
 class LineRange {
  public:
   explicit LineRange(lua_State* L) {

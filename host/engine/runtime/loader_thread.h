@@ -1,14 +1,15 @@
-// host/engine/runtime/loader_thread.h: which threads must leave the default generator alone.
+// host/engine/runtime/loader_thread.h: marks threads that must not use the default generator.
 //
-// It belongs to the process: threads that draw from it would make the data, and the training
-// thread's dropout, depend on their timing. So what draws from it, or seeds it, is an error there.
+// The process has one default generator. If threads of loaders drew from it, the data and the
+// training thread's dropout would depend on timing. So drawing from it or seeding it is an error
+// there.
 #pragma once
 
 #include <string_view>
 
 namespace rtrain {
 
-// Marks the calling thread while it lives.
+// While it exists, the calling thread is marked.
 class LoaderThread {
  public:
   LoaderThread();
@@ -19,7 +20,7 @@ class LoaderThread {
 
 bool in_loader_thread();
 
-// Throws Error(kArgument) in a loader thread: `function` changes the default generator.
+// Throws Error(kArgument) in a loader thread. `function` is one that uses the default generator.
 void refuse_in_loader_thread(std::string_view function);
 
 }  // namespace rtrain

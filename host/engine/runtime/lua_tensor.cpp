@@ -17,7 +17,7 @@ std::string sizes_text(at::IntArrayRef sizes) {
   return out + "]";
 }
 
-// A table's first items, for a message.
+// The first items of a table, for a message.
 std::string table_text(lua_State* L, int index) {
   constexpr int kShown = 6;
   if (index < 0) index = lua_gettop(L) + index + 1;

@@ -1,7 +1,7 @@
-// host/engine/runtime/lua_tensor.h: at::Tensor as a Lua value: a userdata that holds one intrusive
+// host/engine/runtime/lua_tensor.h: at::Tensor as a Lua value: a userdata with one intrusive
 // pointer.
 //
-// `__gc` and `release` only drop the pointer; every later use of the userdata is an argument error.
+// `__gc` and `release` only drop the pointer. Any later use of the userdata is an argument error.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,19 +14,19 @@
 
 namespace rtrain {
 
-// The tensor at the index; null when it is not a tensor. A released one is an undefined tensor.
+// The tensor at the index; null if it is not a tensor. A released tensor is undefined.
 at::Tensor* test_tensor(lua_State* L, int index);
 at::Tensor* test_tensor(const Vm& vm, lua_State* L, int index);
 
-// The tensor at the index. Throws Error(kArgument) naming the argument when there is none, or when
-// it was released.
+// The tensor at the index. Throws Error(kArgument) naming the argument if it is not a tensor or was
+// released.
 at::Tensor& check_tensor(lua_State* L, int index);
 
-// The tensors of the list at the index. Throws Error(kArgument) naming the item that is not a
+// The tensors of the list at the index. Throws Error(kArgument) naming an item that is not a
 // tensor.
 std::vector<at::Tensor> check_tensors(lua_State* L, int index);
 
-// "float32 [2, 3]": how messages name a tensor.
+// "float32 [2, 3]", for messages.
 std::string describe(const at::Tensor& tensor);
 
 // The value at the index for a message: "float32 [2, 3]", "number 3", "nil".

@@ -1,7 +1,8 @@
-// host/engine/runtime/negative_zero.h: -0.0, the integral number that an int64 cannot hold.
+// host/engine/runtime/negative_zero.h: -0.0, an integral number that int64 cannot represent.
 //
-// to_scalar() leaves it a double, so that tensors get its sign. Where all other operands are
-// integers it is the int64 0: `-i` does not make a sum of integers a float when i happens to be 0.
+// to_scalar() keeps it a double, so that a tensor gets its sign. If all other operands are
+// integers, it becomes the int64 0: otherwise `-i` would make a sum of integers a float whenever i
+// is 0.
 #pragma once
 
 #include <c10/core/Scalar.h>

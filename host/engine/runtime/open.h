@@ -9,7 +9,7 @@
 
 namespace rtrain {
 
-// What the executable offers, as given when the engine was opened in this state.
+// The functions of the executable, as passed when the engine was opened in this state.
 const HostApi& host(lua_State* L);
 
 void open_tensor(lua_State* L);        // Tensor, is_tensor
@@ -21,7 +21,7 @@ void open_random(lua_State* L);        // manual_seed, generator, get_rng_state,
 void open_memory(lua_State* L);        // memory_stats, scope
 void open_settings(lua_State* L);      // get_num_threads, set_default_dtype, cuda_is_available, …
 void open_backends(lua_State* L);      // backends: switches of cuBLAS, cuDNN and attention
-void open_warnings(lua_State* L);      // adds nothing: LibTorch's warnings go to the host
+void open_warnings(lua_State* L);      // adds nothing: passes LibTorch's warnings to the host
 void open_files(lua_State* L);         // save, load, save_safetensors, load_safetensors
 void open_serialize(lua_State* L);     // unpack_tensor, unpack_storage
 void open_dist(lua_State* L);          // dist
@@ -31,7 +31,7 @@ void open_images(lua_State* L);        // adds decode_images, encode_jpeg, … t
 void open_batches(lua_State* L);       // adds gather_images, draw_samples to data
 void open_arrow_columns(lua_State* L);  // adds from_arrow, to_arrow to data
 void open_channels(lua_State* L);       // adds Channel, enter_loader, raise to data
-void open_packed_values(lua_State* L);  // adds pack, unpack and their like to data
+void open_packed_values(lua_State* L);  // adds pack, unpack, … to data
 void open_profiler(lua_State* L);       // profiler
 
 // Adds _copy_with_storage(tensor, copies).

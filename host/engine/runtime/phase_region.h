@@ -1,5 +1,5 @@
-// host/engine/runtime/phase_region.h: tells the host what this thread spends its time on
-// (host/base/phase_clock.h).
+// host/engine/runtime/phase_region.h: reports to the host in which phase this thread spends its
+// time (host/base/phase_clock.h).
 #pragma once
 
 #include "host/api/host_api.h"

@@ -20,7 +20,7 @@ std::string trace_name(std::string_view name) {
   return out;
 }
 
-// Without a recording a range is nothing but its place.
+// Without a recording, a range only takes a place on the stack of ranges.
 void push_range(const char* name) {
   const bool is_wanted = at::hasCallbacks();
   pushed.push_back(is_wanted ? std::make_unique<ProfileRange>(name) : nullptr);

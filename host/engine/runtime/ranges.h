@@ -1,4 +1,5 @@
-// host/engine/runtime/ranges.h: ranges that a user's program, or this one, marks in a profile.
+// host/engine/runtime/ranges.h: named ranges in a profile, marked by the user's program or by
+// rtrain.
 #pragma once
 
 #include <ATen/record_function.h>
@@ -8,12 +9,12 @@
 
 namespace rtrain {
 
-// The name as a trace can hold it: LibTorch writes "unknown" for one that JSON would have to
-// escape.
+// Replaces characters that JSON would escape, because LibTorch writes "unknown" for such
+// names.
 std::string trace_name(std::string_view name);
 
-// Seen as a range of that name for its lifetime; on one thread. One that began before the recording
-// is not seen.
+// While it exists, the calling thread is in a range of that name. A range that began before the
+// recording is not recorded.
 class ProfileRange {
  public:
   explicit ProfileRange(std::string_view name) : function_(at::RecordScope::USER_SCOPE) {
@@ -24,7 +25,7 @@ class ProfileRange {
   at::RecordFunction function_;
 };
 
-// The ranges of the calling thread that have no object.
+// Ranges of the calling thread without an object.
 void push_range(const char* name);
 void pop_range();
 

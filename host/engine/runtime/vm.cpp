@@ -11,7 +11,7 @@ namespace {
 
 const char kVmKey = 0;
 thread_local Vm* current = nullptr;          // the Vm that this thread used last
-std::atomic<uint64_t>* operators = nullptr;  // the host's count of them, if it wants one
+std::atomic<uint64_t>* operators = nullptr;  // the host's counter of operators, if it has one
 
 int close_vm(lua_State* L) {
   auto* slot = static_cast<Vm**>(lua_touserdata(L, 1));
@@ -32,8 +32,8 @@ Vm* find_vm(lua_State* L) {
 
 }  // namespace
 
-// Every operator comes by here: it is counted where somebody wants to know that this process goes
-// on.
+// Every operator calls this function, so it counts operators: the host uses the count to see that
+// this process makes progress.
 Vm& vm(lua_State* L) {
   if (std::atomic<uint64_t>* count = operators) {
     count->store(count->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);

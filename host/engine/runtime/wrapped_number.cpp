@@ -10,7 +10,8 @@
 namespace rtrain {
 namespace {
 
-// Half precision keeps the number as it is: its kernels compute with the number in float.
+// Half precision keeps the number's own dtype, because its kernels compute with the number in
+// float.
 at::ScalarType operand_dtype(const at::Scalar& number, at::ScalarType other) {
   const bool floating = number.isFloatingPoint();
   if (other == at::kFloat || other == at::kDouble || (other == at::kLong && !floating))
@@ -28,7 +29,7 @@ at::Tensor wrap(const at::Scalar& number, at::ScalarType dtype) {
   if (dtype == at::kLong || dtype == at::kDouble) {
     return wrap(dtype == at::kLong ? at::Scalar(number.toLong()) : at::Scalar(number.toDouble()));
   }
-  // A number beyond float's range is infinity, as a conversion inside the operator makes it.
+  // A number beyond float's range becomes infinity, as in the operator's own conversion.
   const auto value = static_cast<float>(number.toDouble());
   at::Tensor out =
       at::detail::scalar_tensor_static(at::Scalar(value), at::kFloat, at::Device(at::kCPU));
@@ -42,7 +43,8 @@ const at::Tensor& WrappedNumbers::get(const at::Scalar& given, const at::Tensor&
   const at::Scalar number = as_operand(given, c10::isIntegralType(other.scalar_type(), true));
   const bool floating = number.isFloatingPoint();
   const bool is_int64 = number.isIntegral(/*includeBool=*/false) && number.type() != at::kUInt64;
-  // A tensor made in inference mode cannot be saved for a backward pass outside of it.
+  // A tensor made in inference mode cannot be saved for a backward outside of it, so it is not
+  // cached.
   if ((!floating && !is_int64) || c10::InferenceMode::is_enabled()) {
     return uncached_ = wrap(number);
   }

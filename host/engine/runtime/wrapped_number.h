@@ -1,10 +1,10 @@
-// host/engine/runtime/wrapped_number.h: a number as the operand of a tensor operator.
+// host/engine/runtime/wrapped_number.h: a number as an operand of a tensor operator.
 //
 // Like Python's binding, arithmetic with a number uses a 0-dim tensor marked "wrapped", which does
-// not take part in type promotion within its category: one dispatch instead of the two that the
-// Scalar overloads make. Where the result has the other operand's dtype anyway, the number is made
-// in that dtype, which saves the operator a conversion. The tensors of recent numbers are kept,
-// since loops use the same ones again and again.
+// not take part in type promotion within its category. That needs one dispatch instead of the two
+// of the Scalar overloads. If the result has the other operand's dtype anyway, the number is
+// created in that dtype, which saves the operator a conversion. The tensors of recent numbers are
+// cached, because loops repeat them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,7 +15,7 @@ namespace rtrain {
 
 class WrappedNumbers {
  public:
-  // The number as an operand next to `other`. Valid until the next call.
+  // The number as an operand together with `other`. Valid until the next call.
   const at::Tensor& get(const at::Scalar& number, const at::Tensor& other);
 
  private:

@@ -32,7 +32,7 @@ std::optional<at::Scalar> scalar_at(lua_State* L, int index) {
   return to_scalar(L, index);
 }
 
-// Reads nested lists: the shape from the first items, then every item in order.
+// Reads nested lists: the shape from the first items, then all items in order.
 class TableReader {
  public:
   explicit TableReader(lua_State* L) : L_(L) {}
@@ -87,7 +87,7 @@ class TableReader {
   std::string here() const { return place(path_); }
   std::string first() const { return place(std::vector<int>(path_.size(), 1)); }
 
-  // A nil among the items is refused like any other item that is not a number.
+  // Throws for an item that is not a number, including nil.
   void not_a_list(int index) {
     const int hole = first_hole(L_, index);
     if (hole == 0) {
@@ -145,7 +145,7 @@ std::optional<at::Scalar> parse_number(std::string_view text) {
   return at::Scalar(number);
 }
 
-// Adds the numbers of a row of text, between spaces or commas; returns how many there were.
+// Adds the numbers of a row, separated by spaces or commas. Returns their count.
 int64_t add_row(std::string_view row, NumberList& numbers) {
   constexpr std::string_view kSpace = " \t\r\n,";
   int64_t count = 0;
@@ -162,7 +162,7 @@ int64_t add_row(std::string_view row, NumberList& numbers) {
   return count;
 }
 
-// Numbers as text: "1 2, 3" is a vector, "1 2; 3 4" a matrix.
+// Parses "1 2, 3" as a vector, "1 2; 3 4" as a matrix.
 at::Tensor tensor_from_text(std::string_view text, std::optional<at::ScalarType> dtype) {
   NumberList numbers;
   int64_t rows = 0;
@@ -211,7 +211,7 @@ at::Tensor read_data(lua_State* L, std::optional<at::ScalarType> dtype) {
 }
 
 // tensor(data, {dtype, device, requires_grad, pin_memory}): data is a number, a boolean, nested
-// lists of these, a text, or a tensor (copied).
+// lists of these, a string of numbers, or a tensor, which is copied.
 int tensor(lua_State* L) {
   lua_settop(L, 2);
   const Wanted wanted = read_wanted(L, 2);
@@ -236,7 +236,7 @@ int scalar(lua_State* L) {
   return 1;
 }
 
-// from_bytes(string, dtype, sizes): the bytes as they lie in memory.
+// from_bytes(string, dtype, sizes): a tensor with these bytes as its memory.
 int from_bytes(lua_State* L) {
   const std::string_view bytes = check_text(L, 1, "from_bytes: bytes");
   const at::ScalarType dtype = check_dtype(L, 2, "from_bytes: dtype");

@@ -98,7 +98,7 @@ c10::Device read_cuda_device(lua_State* L, int index) {
   return out;
 }
 
-// cuda(device, non_blocking, memory_format), the last two as keywords too, and the device as one.
+// cuda(device, non_blocking, memory_format). All of them may be keywords.
 Target read_cuda_target(lua_State* L) {
   Target out;
   const int last = lua_gettop(L);

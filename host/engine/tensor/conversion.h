@@ -1,5 +1,5 @@
-// host/engine/tensor/conversion.h: tensors of another dtype, device or memory format: x:to(…),
-// x:float(), x:cpu(), … The tensor itself comes back where nothing changes.
+// host/engine/tensor/conversion.h: converts a tensor's dtype, device or memory format: x:to(…),
+// x:float(), x:cpu(), … Returns the tensor itself if nothing changes.
 #pragma once
 
 #include <c10/core/MemoryFormat.h>
@@ -11,8 +11,8 @@
 
 namespace rtrain {
 
-// to(self, device, dtype, non_blocking, copy), to(self, dtype, …), to(self, other, …), and all of
-// them with keywords.
+// to(self, device, dtype, non_blocking, copy), to(self, dtype, …), to(self, other, …), each also
+// with keywords.
 int to(lua_State* L);
 
 // x:float{memory_format = …}
@@ -23,7 +23,7 @@ int cpu(lua_State* L);
 // x:cuda(), x:cuda(1), x:cuda('cuda:1', {non_blocking = true})
 int cuda(lua_State* L);
 
-// A memory format alone or as the only keyword of a table; nothing for nil.
+// Reads a memory format by position or as the only keyword of a table; nullopt for nil.
 std::optional<at::MemoryFormat> read_memory_format(lua_State* L, int index, const char* function);
 
 }  // namespace rtrain

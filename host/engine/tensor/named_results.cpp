@@ -9,7 +9,7 @@
 namespace rtrain {
 namespace {
 
-// Without min and max of aminmax: x:min() is a method that loops call.
+// Does not have min and max of aminmax, because x:min() is a method that loops call.
 constexpr std::array kNames = {"values",    "indices",     "U",        "S",
                                "V",         "Vh",          "Q",        "R",
                                "L",         "P",           "LU",       "LD",
@@ -18,7 +18,7 @@ constexpr std::array kNames = {"values",    "indices",     "U",        "S",
                                "residuals", "rank",        "hist",     "singular_values",
                                "mantissa",  "exponent",    "bin_edges"};
 
-// What tells the environment from that of other userdata: at [1] of it.
+// At [1] of the environment, tells it from environments of other userdata.
 char mark;
 
 // Leaves the table of names at the top.

@@ -18,8 +18,8 @@ std::string formatted(const char* format, int precision, double number) {
   return out;
 }
 
-// Chooses one width and notation for all shown numbers of a floating tensor. Zeros, nan and inf do
-// not count, so nan and inf may stick out.
+// Chooses one width and notation for all shown numbers of a floating-point tensor. Ignores zeros,
+// nan and inf, so nan and inf may be wider.
 class FloatFormat {
  public:
   FloatFormat(const std::vector<double>& values, const PrintOptions& options)

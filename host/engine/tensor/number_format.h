@@ -1,5 +1,5 @@
-// host/engine/tensor/number_format.h: the numbers of one tensor as text of one width and notation,
-// the way PyTorch prints them.
+// host/engine/tensor/number_format.h: formats the numbers of a tensor with one width and notation,
+// as PyTorch prints them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,13 +12,13 @@
 
 namespace rtrain {
 
-// What torch.set_printoptions changes.
+// The settings of torch.set_printoptions.
 struct PrintOptions {
-  int precision = 4;        // digits behind the point
+  int precision = 4;        // digits after the decimal point
   double threshold = 1000;  // more elements than this are summarised
   int64_t edgeitems = 3;    // shown at each end of a summarised dimension
   int64_t linewidth = 80;
-  std::optional<bool> scientific;  // by the values when empty
+  std::optional<bool> scientific;  // nullopt: chosen by the values
 };
 
 // The elements of a tensor on the CPU, in order.
@@ -26,7 +26,7 @@ class ElementTexts {
  public:
   ElementTexts(const at::Tensor& shown, const PrintOptions& options);
 
-  // How wide an element counts when lines are filled; a complex number may be shorter.
+  // The width of an element when lines are filled. A complex number may be shorter.
   size_t width() const { return width_; }
   const std::string& take() { return texts_[next_++]; }
 

@@ -30,7 +30,7 @@ struct Range {
 template <class T>
 Range range_of() {
   const auto high = static_cast<double>(std::numeric_limits<T>::max());
-  // As in PyTorch a negative number wraps around in an unsigned dtype.
+  // As in PyTorch, negative numbers wrap around in unsigned dtypes.
   return {std::is_signed_v<T> ? static_cast<double>(std::numeric_limits<T>::min()) : -high, high};
 }
 
@@ -100,7 +100,8 @@ at::ScalarType NumberList::own_dtype() const {
 void NumberList::check_range(at::ScalarType wanted) const {
   if (!c10::isIntegralType(wanted, false)) return;
   const Range range = range_of(wanted);
-  // The bounds of 64 bits are not doubles: what rounds to 2^63 does not fit, unless it is exact.
+  // The limits of 64-bit integers are not doubles: a value that rounds to 2^63 fits only if it is
+  // exact.
   const bool wide = c10::elementSize(wanted) == 8;
   if (wide && exact_ && (!beyond_int64_ || wanted == at::kUInt64)) return;
   for (const double number : numbers_) {

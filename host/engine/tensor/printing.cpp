@@ -18,7 +18,7 @@
 namespace rtrain {
 namespace {
 
-constexpr char kOptionsKey = 0;  // its address is the registry's key of the state's PrintOptions
+constexpr char kOptionsKey = 0;  // its address is the registry key of the state's PrintOptions
 
 PrintOptions& options_of(lua_State* L) {
   lua_pushlightuserdata(L, const_cast<char*>(&kOptionsKey));
@@ -28,7 +28,7 @@ PrintOptions& options_of(lua_State* L) {
   return *out;
 }
 
-// The ends of every dimension that is too long to be shown.
+// Keeps only the ends of dimensions that are too long to show.
 at::Tensor edges(const at::Tensor& tensor, int64_t count) {
   at::Tensor out = tensor;
   for (int64_t dim = 0; dim < tensor.dim(); ++dim) {
@@ -158,7 +158,7 @@ std::string content_text(const at::Tensor& tensor, size_t indent, const PrintOpt
   return elements_text(tensor, indent, options);
 }
 
-// "<MulBackward0>"; a view that was changed where no gradients are recorded has none any more.
+// "<MulBackward0>". nullopt for a view that was changed in place without recording of gradients.
 std::optional<std::string> grad_fn_text(const at::Tensor& tensor) {
   try {
     const auto& fn = tensor.grad_fn();
@@ -183,7 +183,7 @@ std::vector<std::string> suffixes(const at::Tensor& tensor, const PrintOptions& 
   if (!tensor.is_cpu()) out.push_back(cat("device='", tensor.device().str(), "'"));
   if (shows_size(tensor, options)) out.push_back(size_text(tensor.sizes()));
   if (sparse) out.push_back(cat("nnz=", tensor._nnz()));
-  // Without elements nothing tells an int64 or bool tensor from one of the default dtype.
+  // An empty int64 or bool tensor shows its dtype, because it has no elements that would show it.
   const bool bare = !sparse && (tensor.is_meta() || tensor.numel() == 0);
   const bool usual = bare ? dtype == c10::get_default_dtype_as_scalartype() : is_usual(dtype);
   if (!usual) out.push_back(cat("dtype=torch.", dtype_name(dtype)));
@@ -197,7 +197,7 @@ std::vector<std::string> suffixes(const at::Tensor& tensor, const PrintOptions& 
   return out;
 }
 
-// The length of the last line as PyTorch counts it, one or two characters too many.
+// The length of the last line as PyTorch computes it, which is one or two characters too many.
 size_t last_line(const std::string& text) {
   const size_t newline = text.rfind('\n');
   return newline == std::string::npos ? text.size() + 2 : text.size() - newline + 1;

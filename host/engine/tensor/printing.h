@@ -10,12 +10,12 @@
 
 namespace rtrain {
 
-// "tensor([[1., 2.],\n        [3., 4.]])" with dtype, device and grad_fn where they are not the
-// usual ones, by the options of the state.
+// "tensor([[1., 2.],\n        [3., 4.]])", followed by dtype, device and grad_fn if they are not
+// the default, with the Lua state's print options.
 std::string to_text(lua_State* L, const at::Tensor& tensor);
 
 // Adds set_printoptions(precision, threshold, edgeitems, linewidth, sci_mode) to the table at the
-// top; each stays as it is for nil, but sci_mode, which nil makes automatic.
+// top. nil leaves an option unchanged, but makes sci_mode automatic.
 void open_printing(lua_State* L);
 
 }  // namespace rtrain

@@ -103,7 +103,8 @@ struct Class<at::Generator> {
     push_tensor(L, state_of(*check<at::Generator>(L, 1)));
     return 1;
   }
-  // To other processes and threads: a generator of its own that continues from here.
+  // Serializes the generator: another process or thread gets its own one, which continues from
+  // here.
   static int pack(lua_State* L) {
     const at::Generator& self = *check<at::Generator>(L, 1);
     if (self.device().is_cuda()) {
@@ -146,7 +147,7 @@ at::Generator new_generator(c10::Device device) {
       .getNewGenerator(device.index());
 }
 
-// generator(seed?, device = 'cpu'): its own stream of random numbers, for the operators' keyword
+// generator(seed?, device = 'cpu'): a separate stream of random numbers, for the operators' keyword
 // `generator`.
 int generator(lua_State* L) {
   const c10::Device device =
@@ -157,7 +158,7 @@ int generator(lua_State* L) {
   return 1;
 }
 
-// The generator with this state.
+// Makes a generator with this state.
 int unpack_generator(lua_State* L) {
   auto out = std::make_unique<at::Generator>(at::detail::createCPUGenerator());
   out->set_state(check_tensor(L, 1));

@@ -7,11 +7,11 @@
 
 namespace rtrain {
 
-// The generator at the index; null when it is not a generator or was released.
+// The generator at the index; null if it is not a generator or was released.
 at::Generator* test_generator(lua_State* L, int index);
 
-// A seed as PyTorch takes it: an integer from -2^63 up to 2^64 - 1; a negative one counts from 2^64
-// down. Throws Error(kArgument).
+// Reads a seed as PyTorch does: an integer from -2^63 to 2^64 - 1; 2^64 is added to a negative one.
+// Throws Error(kArgument).
 uint64_t check_seed(lua_State* L, int index);
 
 }  // namespace rtrain

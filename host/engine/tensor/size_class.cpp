@@ -86,7 +86,7 @@ void open_size(lua_State* L) {
   push_functions(L, kMeta);
   lua_pushliteral(L, "torch.Size");
   lua_setfield(L, -2, "__name");
-  // A field of torch._C, so that sizes travel to workers by name.
+  // A field of torch._C, so that serialized sizes refer to it by name.
   lua_pushvalue(L, -1);
   lua_setfield(L, -3, "_size_meta");
   vm(L).size_meta_ref = luaL_ref(L, LUA_REGISTRYINDEX);

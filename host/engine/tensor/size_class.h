@@ -1,5 +1,5 @@
-// host/engine/tensor/size_class.h: torch.Size: what x.shape, x:size() and x:stride() give: a list
-// of integers with a metatable of its own.
+// host/engine/tensor/size_class.h: torch.Size, the result of x.shape, x:size() and x:stride(): a
+// list of integers with a metatable.
 #pragma once
 
 #include "host/lua/lua.h"

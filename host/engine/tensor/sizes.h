@@ -1,5 +1,5 @@
-// host/engine/tensor/sizes.h: lists of integers (sizes, dims) from Lua: x:view(2, 3) and x:view{2,
-// 3}.
+// host/engine/tensor/sizes.h: reads lists of integers (sizes, dims) from Lua: x:view(2, 3) and
+// x:view{2, 3}.
 #pragma once
 
 #include <c10/util/SmallVector.h>
@@ -12,8 +12,8 @@ namespace rtrain {
 
 using Sizes = c10::SmallVector<int64_t, 6>;
 
-// Reads the arguments first … last, all integers, or one table of integers; false for anything
-// else.
+// Reads the arguments first … last, all integers, or one table of integers. Returns false for
+// anything else.
 inline bool read_sizes(lua_State* L, int first, int last, Sizes& out) {
   const bool table = first == last && lua_type(L, first) == LUA_TTABLE;
   const int size = table ? static_cast<int>(lua_objlen(L, first)) : last - first + 1;
@@ -24,7 +24,7 @@ inline bool read_sizes(lua_State* L, int first, int last, Sizes& out) {
     if (!item) return false;
     out.push_back(*item);
   }
-  // Keywords, and items behind a nil, are nothing that the caller takes.
+  // A table with keywords, or with items after a nil, is not a list of sizes.
   return !table || is_list(L, first, size);
 }
 

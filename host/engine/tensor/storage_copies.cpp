@@ -1,4 +1,4 @@
-// _copy_with_storage: copies of tensors that share memory as the originals do.
+// _copy_with_storage: copies tensors so that the copies share memory as the originals do.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 
@@ -23,8 +23,8 @@ at::Tensor bytes_of(const at::Tensor& tensor) {
 }
 
 // _copy_with_storage(tensor, copies): a tensor of the same sizes, strides and offset in a copy of
-// the whole storage, without gradient. The table `copies` remembers the copied storages, so that
-// tensors that share one share its copy too. What has no strided storage (sparse tensors) is
+// the whole storage, without gradient. The table `copies` has the storages copied so far, so that
+// tensors that share a storage share its copy too. A tensor without strided storage (sparse) is
 // cloned.
 int copy_with_storage(lua_State* L) {
   lua_settop(L, 2);

@@ -1,4 +1,5 @@
-// _storage_nbytes, _storage_ptr and _storage_resize: the memory behind a tensor, which views share.
+// _storage_nbytes, _storage_ptr and _storage_resize: the storage of a tensor, which its views
+// share.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/StorageImpl.h>
@@ -34,7 +35,7 @@ int storage_ptr(lua_State* L) {
   return 1;
 }
 
-// Memory of that size with the bytes of the storage, as far as they fit.
+// New memory of that size with the storage's bytes, as far as they fit.
 at::Tensor resized(const at::Tensor& tensor, int64_t size) {
   const c10::Storage& storage = tensor.storage();
   const at::TensorOptions options = at::TensorOptions().dtype(at::kByte).device(tensor.device());
@@ -47,8 +48,8 @@ at::Tensor resized(const at::Tensor& tensor, int64_t size) {
   return out;
 }
 
-// _storage_resize(tensor, nbytes): all tensors that share it keep their sizes. LibTorch's kernels
-// do not check that what they need is there.
+// _storage_resize(tensor, nbytes): all tensors on this storage keep their sizes. LibTorch's kernels
+// do not check that the storage is large enough.
 int storage_resize(lua_State* L) {
   const at::Tensor tensor = check_stored(L).detach();
   const auto size = to_int(L, 2);

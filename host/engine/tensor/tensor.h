@@ -1,6 +1,6 @@
-// host/engine/tensor/tensor.h: how tensors enter Lua.
+// host/engine/tensor/tensor.h: pushes tensors to Lua.
 //
-// Each goes through push_tensor, which may then have Lua's garbage collected
+// All go through push_tensor, which may trigger Lua's garbage collection
 // (memory/collector.h).
 #pragma once
 
@@ -16,10 +16,10 @@ namespace rtrain {
 void push_tensor(lua_State* L, at::Tensor tensor);
 void push_tensor(Vm& vm, lua_State* L, at::Tensor tensor);
 
-// Pushes them as a list.
+// Pushes a list of tensors.
 void push_tensors(lua_State* L, const std::vector<at::Tensor>& tensors);
 
-// Pushes a list of sizes: prints like torch.Size, and its index 0 raises.
+// Pushes a list of sizes, which prints like torch.Size and raises for index 0.
 void push_sizes(lua_State* L, at::IntArrayRef sizes);
 
 }  // namespace rtrain

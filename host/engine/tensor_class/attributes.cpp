@@ -53,7 +53,7 @@ int has_layout(lua_State* L) {
   return push_bool(L, check_tensor(L, 1).layout() == Layout);
 }
 
-// Devices that this build does not know.
+// For devices that this build does not support.
 int is_never(lua_State* L) {
   check_tensor(L, 1);
   return push_bool(L, false);
@@ -105,7 +105,7 @@ void check_same(std::string_view property, const std::string& given, const std::
                   "'. Please ensure that the gradient and the tensor have the same ", property));
 }
 
-// What PyTorch asks of the value at 2 that becomes the gradient.
+// PyTorch's checks of a value (at index 2) that is assigned to grad.
 void check_gradient(lua_State* L, const at::Tensor& self) {
   if (test_tensor(L, 2) == nullptr) {
     throw Error(Code::kArgument, cat("grad: assigned grad expected to be a Tensor or nil but got ",
@@ -140,7 +140,7 @@ int set_requires_grad(lua_State* L) {
   return 0;
 }
 
-// x.real = y: copied into the part, a view.
+// x.real = y: copies y into the part, which is a view.
 template <int Part(lua_State*)>
 int set_part(lua_State* L) {
   lua_settop(L, 2);

@@ -1,5 +1,5 @@
-// host/engine/tensor_class/attributes.h: what a tensor answers without a call: x.shape, x.dtype,
-// x.grad, …
+// host/engine/tensor_class/attributes.h: attributes of tensors: x.shape, x.dtype, x.grad,
+// …
 #pragma once
 
 #include <span>

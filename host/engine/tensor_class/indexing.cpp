@@ -53,7 +53,7 @@ TensorIndex read_slice(lua_State* L, int index) {
                                    describe_value(L, index), problem.empty() ? "" : ": ", problem));
 }
 
-// One entry of an index. The value lies at the absolute index.
+// Reads one entry of an index. `index` is absolute.
 TensorIndex read_entry(lua_State* L, int index) {
   switch (lua_type(L, index)) {
     case LUA_TBOOLEAN:
@@ -62,7 +62,7 @@ TensorIndex read_entry(lua_State* L, int index) {
       if (std::string_view(lua_tostring(L, index)) != "...") bad_index(L, index);
       return at::indexing::Ellipsis;
     case LUA_TTABLE:
-      // A list inside the list picks elements, like an index tensor.
+      // A list inside the list selects elements, like an index tensor.
       return is_slice(vm(L), L, index) ? read_slice(L, index)
                                        : TensorIndex(tensor_from_index_list(L, index));
     case LUA_TUSERDATA:
@@ -90,7 +90,7 @@ std::vector<TensorIndex> read_index(lua_State* L, int index) {
     lua_pop(L, 1);
   }
   if (!is_list(L, index, size)) bad_index(L, index);
-  if (out.empty()) out.push_back(at::indexing::Ellipsis);  // x[()] in Python: all of it
+  if (out.empty()) out.push_back(at::indexing::Ellipsis);  // x[()] in Python: the whole tensor
   return out;
 }
 
@@ -105,7 +105,7 @@ at::Tensor select_row(const at::Tensor& self, int64_t row) {
   return self.select(0, row);
 }
 
-// Runs the function; `shown` values from the bottom of the stack go into the message of its errors.
+// Runs the function. Its errors describe the first `shown` values of the stack.
 template <class Body>
 auto with_context(lua_State* L, const char* name, int shown, Body body) {
   try {
@@ -119,13 +119,13 @@ auto with_context(lua_State* L, const char* name, int shown, Body body) {
   }
 }
 
-// Views by numbers, slices, '...' and torch.none, made one after the other.
+// Makes views for numbers, slices, '...' and torch.none, one after the other.
 class BasicIndex {
  public:
   BasicIndex(const Vm& vm, lua_State* L, const at::Tensor& self) : vm_(vm), L_(L), out_(self) {}
 
-  // The view for the value at the index; nothing when it is not of this kind, or does not fit the
-  // tensor, for which the general form has the words.
+  // The view for the value at the index. nullopt if it is another kind of entry or does not fit the
+  // tensor; then the general path reports the error.
   std::optional<at::Tensor> apply(int index) {
     if (is_slice(vm_, L_, index)) return apply_slice(index) ? std::optional(out_) : std::nullopt;
     if (lua_type(L_, index) != LUA_TTABLE) {
@@ -142,7 +142,7 @@ class BasicIndex {
   }
 
  private:
-  // One entry, with that many behind it.
+  // Applies one entry, which `left` more entries follow.
   bool apply_entry(int index, int left) {
     switch (lua_type(L_, index)) {
       case LUA_TNUMBER:
@@ -154,7 +154,8 @@ class BasicIndex {
         out_ = out_.unsqueeze(dim_++);
         return true;
       default:
-        // '...' stands for all dimensions but those of what follows; next to torch.none it is rare.
+        // '...' stands for all dimensions without an entry. Together with torch.none it is rare and
+        // left to the general path.
         if (left > 0 || lua_type(L_, index) != LUA_TSTRING) return false;
         return std::string_view(lua_tostring(L_, index)) == "...";
     }
@@ -183,9 +184,9 @@ class BasicIndex {
   int64_t dim_ = 0;
 };
 
-// torch.slice(start, stop, step), each may be nil; or torch.slice{start=, stop=, step=}. In Lua,
-// because the JIT compiler makes the table in a tenth of the time; what is not an integer comes out
-// where it is used.
+// torch.slice(start, stop, step), each may be nil; or torch.slice{start=, stop=, step=}. Written in
+// Lua, because the JIT compiler creates the table in a tenth of the time. Values that are not
+// integers raise when the slice is used.
 constexpr const char* kMakeSlice = R"(
 local meta, setmetatable, type = ...
 return function(start, stop, step)
@@ -194,7 +195,7 @@ return function(start, stop, step)
 end
 )";
 
-// slice.start and the others.
+// slice.start, slice.stop and slice.step.
 int slice_index(lua_State* L) {
   for (int i = 0; i < 3 && lua_type(L, 2) == LUA_TSTRING; ++i) {
     if (std::string_view(lua_tostring(L, 2)) != kSliceFields[i]) continue;
@@ -216,7 +217,7 @@ int slice_to_string(lua_State* L) {
   return 1;
 }
 
-// How a slice travels to another state: torch._C.slice(state).
+// Serializes a slice for another Lua state, as torch._C.slice(state).
 int pack_slice(lua_State* L) {
   lua_pushliteral(L, "torch._C");
   lua_pushliteral(L, "slice");

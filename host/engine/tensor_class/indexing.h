@@ -1,5 +1,5 @@
 // host/engine/tensor_class/indexing.h: x[i], x[mask], x[{0, torch.slice(1, 3), '...', torch.none}],
-// read and assigned.
+// for reading and assignment.
 #pragma once
 
 #include "host/lua/lua.h"

@@ -68,7 +68,7 @@ int data_ptr(lua_State* L) {
       L, static_cast<int64_t>(reinterpret_cast<intptr_t>(check_tensor(L, 1).data_ptr())));
 }
 
-// Reads the one element of a plain CPU tensor in place; false for all others.
+// Reads the only element of a plain CPU tensor directly. Returns false for other tensors.
 bool push_element(lua_State* L, const at::Tensor& self) {
   const void* data = nullptr;
   if (!self.is_cpu() || self.is_neg() || self.is_conj() || !self.has_storage()) return false;
@@ -97,12 +97,12 @@ int item(lua_State* L) {
     throw Error(Code::kArgument,
                 cat("item: a tensor of ", describe(self), " has not exactly one element"));
   }
-  // Whoever traces the operators of this thread sees that values are read.
+  // If this thread's operators are traced, calls item() so that the trace shows the read.
   if (at::hasThreadLocalCallbacks() || !push_element(L, self)) push_scalar(L, self.item());
   return 1;
 }
 
-// Pushes the elements of the strided CPU tensor as nested lists.
+// Pushes the elements of a strided CPU tensor as nested lists.
 void push_list(lua_State* L, const at::Tensor& tensor) {
   if (tensor.dim() == 0) {
     push_scalar(L, tensor.item());
@@ -143,7 +143,7 @@ int get_device(lua_State* L) {
   return push_count(L, self.is_cpu() ? -1 : self.get_device());
 }
 
-// The dimensions by falling stride: how the elements lie in memory.
+// The dimensions by decreasing stride: the order of elements in memory.
 int dim_order(lua_State* L) {
   const at::Tensor& self = check_tensor(L, 1);
   std::vector<int64_t> order(static_cast<size_t>(self.dim()));

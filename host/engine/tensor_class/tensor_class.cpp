@@ -1,5 +1,5 @@
-// The metatable of tensors: how Lua finds attributes, methods and operators, and how their memory
-// is dropped.
+// The metatable of tensors: lookup of attributes, methods and operators, and release of
+// memory.
 #include <string>
 
 #include "host/base/text/text.h"
@@ -20,7 +20,7 @@
 namespace rtrain {
 namespace {
 
-// In Lua, so that the JIT compiler sees through a method's lookup.
+// Written in Lua, so that the JIT compiler can inline the lookup of a method.
 constexpr const char* kIndex = R"(
 local methods, attributes, find, index, type, names, result = ...
 local kept = {}
@@ -74,7 +74,7 @@ int to_string(lua_State* L) {
   return 1;
 }
 
-// Leaves the table that torch/methods.lua returns.
+// Pushes the table that torch/methods.lua returns.
 void push_lua_methods(lua_State* L) {
   lua_getglobal(L, "require");
   lua_pushliteral(L, "torch.methods");
@@ -100,7 +100,7 @@ void add_lua_method_names(lua_State* L, std::vector<std::string>& out) {
   }
 }
 
-// A method of torch/methods.lua or an operator; Lua keeps it in the table of methods.
+// Finds a method of torch/methods.lua or an operator. Lua caches it in the table of methods.
 int find_method(lua_State* L) {
   const std::string name = lua_tostring(L, 1);
   if (push_lua_method(L, name)) return 1;
@@ -125,7 +125,7 @@ void push_names(lua_State* L, std::span<const Method> entries) {
   }
 }
 
-// What a tensor has in addition to the operators: the lists of methods and of attributes.
+// Lists of methods and attributes that tensors have in addition to operators.
 int tensor_members(lua_State* L) {
   push_names(L, tensor_methods());
   push_names(L, attribute_getters());

@@ -1,5 +1,5 @@
-// torch._C.cuda_allocator: what LibTorch's caching allocator holds of each device, and how it is
-// set up.
+// torch._C.cuda_allocator: statistics and settings of LibTorch's caching allocator for each
+// device.
 #include <ATen/Context.h>
 #include <c10/core/AllocatorConfig.h>
 #include <c10/core/CachingDeviceAllocator.h>
@@ -23,7 +23,7 @@ using c10::CachingDeviceAllocator::BlockInfo;
 using c10::CachingDeviceAllocator::DeviceStats;
 using c10::CachingDeviceAllocator::SegmentInfo;
 
-// Before the first use of CUDA the allocator knows no devices.
+// Initializes CUDA first, because before its first use the allocator knows no devices.
 const CudaAllocatorApi& own_api() {
   const CudaAllocatorApi& out = need_cuda().allocator;
   at::globalContext().lazyInitDevice(c10::kCUDA);
@@ -52,7 +52,7 @@ void set_stats(lua_State* L, const std::string& prefix, const StatArray& stats) 
   set_stat(L, prefix + ".small_pool", stats[static_cast<size_t>(StatType::SMALL_POOL)]);
 }
 
-// memory_stats(device) → PyTorch's flat table of figures
+// memory_stats(device) → PyTorch's flat table of statistics
 int memory_stats(lua_State* L) {
   const c10::DeviceIndex device = check_index(L, 1);
   const DeviceStats stats = allocator().getDeviceStats(device);
@@ -110,7 +110,7 @@ int backend(lua_State* L) {
   return 1;
 }
 
-// "expandable_segments:True,…", "" where nothing was set
+// "expandable_segments:True,…"; "" if the user set nothing
 int settings(lua_State* L) {
   lua_pushstring(L, c10::CachingAllocator::getAllocatorSettings().c_str());
   return 1;

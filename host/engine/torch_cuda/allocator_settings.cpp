@@ -25,7 +25,7 @@ void check_variable(const char* name, const char* value) {
 void check_allocator_settings() {
   static std::once_flag once;
   std::call_once(once, [] {
-    // LibTorch reads the first one that is set.
+    // LibTorch uses the first of these that is set.
     for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}) {
       const char* value = std::getenv(name);
       if (value != nullptr) return check_variable(name, value);

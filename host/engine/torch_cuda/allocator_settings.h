@@ -1,12 +1,12 @@
-// host/engine/torch_cuda/allocator_settings.h: what the environment says about LibTorch's CUDA
+// host/engine/torch_cuda/allocator_settings.h: checks the environment's settings of LibTorch's CUDA
 // allocator.
 #pragma once
 
 namespace rtrain {
 
-// Throws Error(kConfig) that names the variable and its value where LibTorch refuses
-// PYTORCH_ALLOC_CONF (or PYTORCH_CUDA_ALLOC_CONF, its older name); LibTorch itself would say so at
-// the first tensor only, and without the variable. For a process that has CUDA.
+// Throws Error(kConfig), with variable and value, if LibTorch refuses PYTORCH_ALLOC_CONF (or its
+// older name PYTORCH_CUDA_ALLOC_CONF). LibTorch itself would only report it at the first tensor,
+// without the variable's name. Call it in a process with CUDA.
 void check_allocator_settings();
 
 }  // namespace rtrain

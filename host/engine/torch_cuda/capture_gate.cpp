@@ -3,7 +3,7 @@
 namespace rtrain {
 namespace {
 
-// A tracing library that hangs is not a reason not to train.
+// A tracing library that hangs must not prevent training.
 constexpr std::chrono::seconds kLongestSwitch{30};
 
 }  // namespace

@@ -1,8 +1,8 @@
-// host/engine/torch_cuda/capture_gate.h: keeps the capture of a CUDA graph and the switching of the
-// device's tracing apart: tracing takes memory of the device as it begins, which a capture that
-// is under way may not survive.
+// host/engine/torch_cuda/capture_gate.h: prevents the capture of a CUDA graph and the switching of
+// device tracing from overlapping: tracing allocates device memory when it begins, which can break
+// a capture.
 //
-// One for the process; any thread.
+// One per process; any thread.
 #pragma once
 
 #include <chrono>
@@ -17,12 +17,13 @@ class CaptureGate {
   // The gate of this process.
   static CaptureGate& of_process();
 
-  // Brackets a capture. The first waits for a switch that is under way: milliseconds to seconds.
+  // Call these around a capture. begin_capture waits for a switch in progress: milliseconds to
+  // seconds.
   void begin_capture();
   void end_capture();
 
-  // Brackets a switch. False where a capture has not ended in that time, or is the calling thread's
-  // own: then the switch is not begun.
+  // Call these around a switch. Returns false, and begins no switch, if a capture does not end
+  // within `patience` or is the calling thread's own.
   bool try_begin_switch(std::chrono::milliseconds patience);
   void end_switch();
 
@@ -30,7 +31,7 @@ class CaptureGate {
   std::mutex mutex_;
   std::condition_variable changed_;
   int captures_ = 0;
-  std::thread::id capturing_;  // the thread of the last one
+  std::thread::id capturing_;  // the thread of the last capture
   bool is_switching_ = false;
 };
 

@@ -66,7 +66,7 @@ void open_cuda_devices(lua_State* L) {
       torch_method<&mem_get_info>("mem_get_info"),
       torch_method<&synchronize>("synchronize")};
   push_functions(L, kFunctions);
-  lua_setfield(L, -2, "cuda_devices");  // not "cuda", a method of tensors
+  lua_setfield(L, -2, "cuda_devices");  // "cuda" is a method of tensors
 }
 
 }  // namespace rtrain

@@ -1,4 +1,4 @@
-// torch._C.cuda_events: marks in the work of streams.
+// torch._C.cuda_events: events in streams.
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <array>
@@ -17,7 +17,7 @@ namespace {
 
 c10::impl::VirtualGuardImpl guard() { return c10::impl::VirtualGuardImpl(c10::kCUDA); }
 
-// The device's event is made by the first record(), on the device of that stream.
+// The first record() creates the CUDA event, on the device of its stream.
 class CudaEvent {
  public:
   explicit CudaEvent(CudaEventKind kind) : kind_(kind) {}

@@ -1,5 +1,5 @@
-// torch._C.cuda_graphs: work of a stream that is captured once and given to the device again as a
-// whole. modules/torch/cuda/graphs.lua says how a capture goes.
+// torch._C.cuda_graphs: captures the work of a stream once and replays it as a whole.
+// modules/torch/cuda/graphs.lua describes a capture.
 #include <c10/util/ScopeExit.h>
 
 #include <array>
@@ -33,7 +33,7 @@ CudaCaptureMode check_mode(lua_State* L, int index) {
                                    text, "'"));
 }
 
-// A pool is two numbers; without them {0, 0}.
+// Reads a pool: two numbers; {0, 0} if they are absent.
 c10::MempoolId_t check_pool(lua_State* L, int index) {
   return {static_cast<c10::CaptureId_t>(to_int(L, index).value_or(0)),
           static_cast<c10::CaptureId_t>(to_int(L, index + 1).value_or(0))};
@@ -128,8 +128,8 @@ int is_current_stream_capturing(lua_State* L) {
   return 1;
 }
 
-// Freed tensors may tell the device so, which in a capture would become part of the graph or break
-// it: nothing is collected until the function has returned.
+// Pauses garbage collection until the function returns: freeing tensors may submit work to the
+// device, which would become part of the capture or break it.
 class CollectorPause {
  public:
   explicit CollectorPause(lua_State* L) : L_(L), vm_(vm(L)), before_(vm_.collecting) {
@@ -149,7 +149,7 @@ class CollectorPause {
   bool before_;
 };
 
-// without_collector(fn, …): the results of fn(…).
+// without_collector(fn, …) → the results of fn(…).
 int without_collector(lua_State* L) {
   check_callable(L, 1, "without_collector: fn");
   const CollectorPause pause(L);

@@ -1,4 +1,5 @@
-// torch._C.cuda_memory_snapshot: the history of CUDA memory as PyTorch's memory viewer reads it.
+// torch._C.cuda_memory_snapshot: the history of CUDA memory, in the format of PyTorch's memory
+// viewer.
 #include <ATen/Context.h>
 
 #include <array>
@@ -14,7 +15,7 @@
 namespace rtrain {
 namespace {
 
-// Before the first use of CUDA the allocator knows no devices.
+// Initializes CUDA first, because before its first use the allocator knows no devices.
 const CudaMemorySnapshotApi& own_api() {
   const CudaMemorySnapshotApi& out = need_cuda().memory_snapshot;
   at::globalContext().lazyInitDevice(c10::kCUDA);
@@ -27,7 +28,8 @@ std::optional<std::string> text_or_none(const Options& options, const char* name
   return text;
 }
 
-// record_history{enabled, context, stacks, max_entries, clear_history}: checked by torch.cuda
+// record_history{enabled, context, stacks, max_entries, clear_history}. torch.cuda checks the
+// values.
 int record_history(lua_State* L) {
   const Options options(L, 1, "_record_memory_history",
                         {"enabled", "context", "stacks", "max_entries", "clear_history"});

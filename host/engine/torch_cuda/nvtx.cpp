@@ -9,7 +9,7 @@ namespace rtrain {
 namespace {
 
 constexpr const char* kHandle = "torch.cuda.nvtx.range";
-// What NVTX gives while no tool looks.
+// NVTX's result while no tool records.
 constexpr int kNobodyLooks = -2;
 
 const CudaNvtxApi& nvtx() {
@@ -17,7 +17,7 @@ const CudaNvtxApi& nvtx() {
   return cuda_api() == nullptr ? none : cuda_api()->nvtx;
 }
 
-// Text is a value of the stack: it ends with a zero.
+// The string is a Lua value on the stack, so it ends with a zero byte.
 const char* check_message(lua_State* L, int index, std::string_view what) {
   return check_text(L, index, what).data();
 }
@@ -66,7 +66,7 @@ class PushedRange {
   PushedRange& operator=(const PushedRange&) = delete;
 };
 
-// range(msg, fn, …): the results of fn(…).
+// range(msg, fn, …) → the results of fn(…).
 int range(lua_State* L) {
   const char* text = check_message(L, 1, "range: msg");
   check_callable(L, 2, "range: fn");
@@ -75,7 +75,7 @@ int range(lua_State* L) {
   return lua_gettop(L) - 1;
 }
 
-// LibTorch marks every operator of this thread.
+// While it exists, LibTorch marks every operator of this thread.
 class Emission {
  public:
   explicit Emission(bool record_shapes) {
@@ -87,7 +87,7 @@ class Emission {
   Emission& operator=(const Emission&) = delete;
 };
 
-// emit(record_shapes, fn, …): the results of fn(…).
+// emit(record_shapes, fn, …) → the results of fn(…).
 int emit(lua_State* L) {
   need_cuda();
   check_callable(L, 2, "emit_nvtx: fn");

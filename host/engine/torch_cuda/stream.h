@@ -7,8 +7,8 @@
 
 namespace rtrain {
 
-// The stream whose device is at the index and whose id is behind it. Throws Error(kEnvironment)
-// without CUDA, kArgument for a device that this process does not see.
+// Reads a stream: its device at the index, its id after it. Throws Error(kEnvironment) without
+// CUDA, kArgument for a device that this process does not see.
 c10::Stream check_stream(lua_State* L, int index);
 
 }  // namespace rtrain

@@ -1,5 +1,5 @@
-// torch._C.cuda_streams: the queues of a device's work. A stream is two numbers here, device and
-// id: LibTorch keeps the streams themselves, in pools that live as long as the process.
+// torch._C.cuda_streams: streams of CUDA devices. In Lua a stream is two numbers, device and id:
+// LibTorch owns the streams, in pools that live as long as the process.
 #include <c10/core/Stream.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
@@ -29,7 +29,7 @@ int push_stream(lua_State* L, const c10::Stream& stream) {
   return 2;
 }
 
-// new(device, priority) → device, id: one of a pool of 32 for each priority.
+// new(device, priority) → device, id: a stream from LibTorch's pool of 32 for each priority.
 int new_stream(lua_State* L) {
   const c10::Device device = check_stream_device(L, 1);
   return push_stream(L, guard().getNewStream(device, static_cast<int>(luaL_checkinteger(L, 2))));
@@ -43,7 +43,7 @@ int default_stream(lua_State* L) {
   return push_stream(L, guard().getDefaultStream(check_stream_device(L, 1)));
 }
 
-// Its device becomes the current one too, as in PyTorch.
+// Also makes the stream's device the current one, as in PyTorch.
 int set_stream(lua_State* L) {
   const c10::Stream stream = check_stream(L, 1);
   guard().setDevice(stream.device());
@@ -69,8 +69,8 @@ int native_handle(lua_State* L) {
   return 1;
 }
 
-// record(tensor, device, id): the tensor's memory is not used again before the stream is past this
-// point.
+// record(tensor, device, id): keeps the tensor's memory from being reused before the stream has
+// passed this point.
 int record(lua_State* L) {
   const at::Tensor& tensor = check_tensor(L, 1);
   tensor.record_stream(check_stream(L, 2));

@@ -20,8 +20,8 @@ void open_cuda(lua_State* L) {
 
 }  // namespace rtrain
 
-// Called by the host before the engine is opened in any state: with librtrain_cuda.so's functions,
-// or with the reason why there are none. False where the two are not of one build.
+// Called by the host before the engine is opened in any state, with librtrain_cuda.so's functions
+// or the reason why it is not loaded. Returns false if the two are of different builds.
 extern "C" __attribute__((visibility("default"))) bool rtrain_engine_use_cuda(
     const rtrain::CudaApi* api, const char* reason) {
   if (api != nullptr && api->version != rtrain::CudaApi::kVersion) return false;

@@ -1,12 +1,12 @@
-// host/engine/torch_cuda/torch_cuda.h: what the files of this folder add to `torch._C`.
+// host/engine/torch_cuda/torch_cuda.h: the tables of this folder in `torch._C`.
 #pragma once
 
 #include "host/lua/lua.h"
 
 namespace rtrain {
 
-// Adds the tables of CUDA to the one at the top of the stack. Without CUDA there are no devices,
-// and all else throws kEnvironment.
+// Adds all tables below to the table at the top of the stack. Without CUDA there are no devices,
+// and the other functions throw kEnvironment.
 void open_cuda(lua_State* L);
 
 // `cuda_devices`: device_count, current_device, set_device, get_device_properties, mem_get_info,
@@ -15,7 +15,7 @@ void open_cuda_devices(lua_State* L);
 // `cuda_graphs`: new, graph_pool_handle, is_current_stream_capturing, without_collector.
 void open_cuda_graphs(lua_State* L);
 // `cuda_nvtx`: range_push, range_pop, range_start, range_end, mark, range, emit. Without CUDA all
-// but the last do nothing.
+// except emit do nothing.
 void open_cuda_nvtx(lua_State* L);
 // `cuda_streams`: new, current_stream, default_stream, set_stream, query, synchronize, record,
 // native_handle.

@@ -9,7 +9,7 @@
 namespace rtrain {
 namespace {
 
-// A loop without branches.
+// Has no branch inside the loop, so that compilers vectorize it.
 template <class T>
 bool rises(const T* offsets, int64_t count) {
   bool falls = false;
@@ -103,7 +103,7 @@ bool ArrowView::has_wide_offsets() const {
 
 int64_t ArrowView::offset(int64_t i) const {
   const void* data = buffer(1);
-  if (data == nullptr) return 0;  // of an array without rows
+  if (data == nullptr) return 0;  // an array without rows has no offsets
   return has_wide_offsets() ? static_cast<const int64_t*>(data)[begin_ + i]
                             : static_cast<const int32_t*>(data)[begin_ + i];
 }

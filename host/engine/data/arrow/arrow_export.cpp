@@ -54,7 +54,7 @@ const char* format_of(at::ScalarType dtype) {
 
 at::Tensor plain_memory(const at::Tensor& tensor) {
   at::Tensor out = tensor.detach().cpu();
-  if (out.scalar_type() == at::kBFloat16) out = out.to(at::kFloat);  // Arrow has no such type
+  if (out.scalar_type() == at::kBFloat16) out = out.to(at::kFloat);  // Arrow has no bfloat16
   return out.contiguous();
 }
 
@@ -97,7 +97,7 @@ at::Tensor field_tensor(lua_State* L, int index, const std::string& name, const 
   return out;
 }
 
-// The bitmap of field `valid`; undefined without one.
+// The bitmap of the field `valid`; undefined if the field is absent.
 at::Tensor field_valid(lua_State* L, int index, const std::string& name, ArrowNode& node) {
   lua_getfield(L, index, "valid");
   const bool absent = lua_isnil(L, -1);
@@ -133,7 +133,7 @@ void bytes_column(lua_State* L, int index, const std::string& name, bool text, A
   node.buffers = {field_valid(L, index, name, node), offsets, bytes};
 }
 
-// A tensor of one dimension and where it has values.
+// A column of kind 'masked': a tensor of one dimension, and which of its rows are not null.
 void masked_column(lua_State* L, int index, ArrowColumn& column, ArrowNode& node) {
   lua_getfield(L, index, "values");
   const at::Tensor* values = test_tensor(L, -1);
@@ -146,7 +146,7 @@ void masked_column(lua_State* L, int index, ArrowColumn& column, ArrowNode& node
   node.buffers[0] = field_valid(L, index, column.name, node);
 }
 
-// A struct of bytes and of a path that is always null.
+// A column of kind 'image': a struct of bytes and of a path that is always null.
 void image_column(lua_State* L, int index, const std::string& name, ArrowNode& node) {
   auto bytes = std::make_unique<ArrowNode>();
   bytes_column(L, index, name, /*text=*/false, *bytes);

@@ -25,7 +25,7 @@ at::Tensor new_tensor(at::IntArrayRef sizes, at::ScalarType dtype) {
   return empty_tensor(sizes, at::TensorOptions().dtype(dtype));
 }
 
-// A tensor over the column's memory, which it keeps.
+// A tensor that shares the column's memory and keeps the column alive.
 at::Tensor borrow(const Column& column, const void* data, at::IntArrayRef sizes,
                   at::ScalarType dtype) {
   const auto width = static_cast<int64_t>(c10::elementSize(dtype));
@@ -52,7 +52,7 @@ at::Tensor valid_rows(const ArrowView& view) {
 
 at::Tensor booleans(const ArrowView& view) {
   at::Tensor out = new_tensor({view.size()}, at::kBool);
-  view.values(0);  // there are some
+  view.values(0);  // throws if there are no values
   bool* data = out.mutable_data_ptr<bool>();
   for (int64_t i = 0; i < view.size(); ++i) data[i] = view.bit(i);
   return out;
@@ -65,8 +65,8 @@ at::Tensor with_nan(const ArrowView& view, at::ScalarType dtype) {
                             std::numeric_limits<double>::quiet_NaN());
 }
 
-// All values of numbers or booleans; nothing for whole numbers and booleans with nulls, and for
-// other types.
+// All values of a column of numbers or booleans. nullopt for other types, and for integers and
+// booleans with nulls.
 std::optional<at::Tensor> flat_tensor(const Column& column, const ArrowView& view) {
   const bool bits = view.format() == "b";
   const auto dtype = arrow_dtype(view.format());
@@ -79,7 +79,7 @@ std::optional<at::Tensor> flat_tensor(const Column& column, const ArrowView& vie
   return borrow(column, view.values(c10::elementSize(*dtype)), {view.size()}, *dtype);
 }
 
-// The values with 0 where a row is null, whatever the file has there.
+// The values, with 0 for null rows instead of whatever the file has there.
 at::Tensor with_zeros(const ArrowView& view, at::ScalarType dtype) {
   const size_t width = c10::elementSize(dtype);
   at::Tensor out = new_tensor({view.size()}, dtype);
@@ -95,7 +95,7 @@ at::Tensor with_zeros(const ArrowView& view, at::ScalarType dtype) {
   return out;
 }
 
-// The dimensions of one row as the user sees them.
+// Gives each row its logical shape, with dimensions in the user's order.
 at::Tensor shaped(const Column& column, const ArrowView& view, at::Tensor flat) {
   std::vector<int64_t> sizes = column->shape;
   std::vector<int64_t> order{0};
@@ -105,7 +105,7 @@ at::Tensor shaped(const Column& column, const ArrowView& view, at::Tensor flat) 
   return column->permutation.empty() ? flat : flat.permute(order);
 }
 
-// Fixed-size lists of numbers, without nulls among the lists.
+// Fixed-size lists of numbers; nullopt if a list is null.
 std::optional<at::Tensor> fixed_lists(const Column& column, const ArrowView& view) {
   int64_t wanted = 1;
   for (const int64_t size : column->shape) {
@@ -142,7 +142,7 @@ void push_bytes(lua_State* L, const Column& column, const ArrowView& view, const
   if (valid.has_nulls()) set_tensor(L, "valid", valid_rows(valid));
 }
 
-// Pushes {kind = 'masked', values =, valid =} for whole numbers or booleans with nulls.
+// Pushes {kind = 'masked', values =, valid =} for integers or booleans with nulls.
 bool push_masked(lua_State* L, const ArrowView& view) {
   const bool bits = view.format() == "b";
   const auto dtype = arrow_dtype(view.format());
@@ -156,7 +156,7 @@ bool push_masked(lua_State* L, const ArrowView& view) {
   return true;
 }
 
-// A struct of exactly bytes and path: the bytes' child; -1 for other types.
+// For a struct of exactly `bytes` and `path`: the index of the child `bytes`; else -1.
 int64_t image_bytes(const ArrowView& view) {
   if (!view.is_struct() || view.num_children() != 2) return -1;
   for (int64_t i = 0; i < 2; ++i) {

@@ -1,9 +1,9 @@
 // host/engine/data/arrow/arrow_import.h: columns of the Arrow C data interface as tensors and Lua
 // values.
 //
-// Numbers without nulls, and the bytes of strings, stay where they are: the tensor keeps the
-// column. Every length, offset and buffer is checked before it is used; what does not fit is an
-// Error(kArgument) that names the column.
+// Numbers without nulls and the bytes of strings are not copied: the tensor keeps the column alive.
+// Every length, offset and buffer is checked before use; an invalid one is an Error(kArgument) that
+// names the column.
 #pragma once
 
 #include <memory>
@@ -13,12 +13,12 @@
 
 namespace rtrain {
 
-// Pushes the column: a tensor for numbers, booleans and fixed-size lists of them, else a table
+// Pushes a tensor for numbers, booleans and fixed-size lists of them, else a table:
 //   {kind = 'strings' | 'binary' | 'image', offsets = int64 (rows + 1), bytes = uint8,
 //    valid = bool or nil}
 //   {kind = 'masked', values = integers or booleans, 0 where a row is null, valid = bool}
 //   {kind = 'objects', values = list with holes, n = rows}.
-// Null is NaN in floats; integers and booleans that have nulls are masked.
+// A null is NaN in a column of floats. Integers and booleans with nulls are 'masked'.
 void push_arrow_column(lua_State* L, const std::shared_ptr<ArrowColumn>& column);
 
 }  // namespace rtrain

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kNullable = 2;  // ARROW_FLAG_NULLABLE
 
-// What a struct and those of its children live from.
+// Memory that a struct and its children point to. The struct's private_data owns it.
 template <class Struct>
 struct Held {
   std::shared_ptr<const ArrowNode> node;

@@ -1,4 +1,4 @@
-// host/engine/data/arrow/arrow_node.h: an Arrow array that we made, before it is given away.
+// host/engine/data/arrow/arrow_node.h: an Arrow array built by the engine, before it is exported.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,7 +18,7 @@ struct ArrowNode {
   std::string name;
   int64_t length = 0;
   int64_t null_count = 0;
-  // Undefined: a buffer that is absent (no nulls). Each lies contiguous on the CPU.
+  // Undefined for an absent buffer (no nulls). The others are contiguous on the CPU.
   std::vector<at::Tensor> buffers;
   std::vector<std::unique_ptr<ArrowNode>> children;
 
@@ -29,7 +29,7 @@ struct ArrowNode {
 void export_node(const std::shared_ptr<const ArrowNode>& node, ArrowSchema* schema,
                  ArrowArray* array);
 
-// Bits for booleans in memory, the first in the lowest bit.
+// Packs booleans of one byte each into bits, the first in the lowest bit.
 at::Tensor pack_bits(const at::Tensor& booleans);
 
 }  // namespace rtrain

@@ -15,12 +15,12 @@
 namespace rtrain {
 namespace {
 
-// kEmpty is {}, which may be a list or a map.
+// kEmpty is {}, which may be an empty list or an empty map.
 enum class Kind : uint8_t {
   kNull,
   kBool,
   kInt,
-  kUint,  // some are beyond int64
+  kUint,  // some values exceed int64
   kFloat,
   kText,
   kBinary,
@@ -37,8 +37,8 @@ const char* kind_name(Kind kind) {
 
 struct ColumnType {
   Kind kind = Kind::kNull;
-  std::unique_ptr<ColumnType> item;                           // of a list
-  std::map<std::string, std::unique_ptr<ColumnType>> fields;  // of a struct
+  std::unique_ptr<ColumnType> item;                           // for lists
+  std::map<std::string, std::unique_ptr<ColumnType>> fields;  // for structs
 };
 
 std::optional<Kind> joined(Kind a, Kind b) {
@@ -67,7 +67,7 @@ class Column {
  public:
   explicit Column(const std::string& name) : name_(name) {}
 
-  // Widens the type so that it holds the value too. Tensors become lists on the way.
+  // Widens the type until it also holds `value`. Replaces tensors in `value` by lists.
   void widen(ColumnType& type, Tree& value) {
     if (const auto* tensor = std::get_if<at::Tensor>(&value)) value = tensor_tree(tensor->cpu());
     const Kind kind = kind_of(value);

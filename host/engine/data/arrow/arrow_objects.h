@@ -1,5 +1,5 @@
-// host/engine/data/arrow/arrow_objects.h: Lua values of one column as an Arrow array of the type
-// that holds them all.
+// host/engine/data/arrow/arrow_objects.h: a column of Lua values as an Arrow array of the narrowest
+// type that holds all of them.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace rtrain {
 
-// Fills the node from the table {kind = 'objects', values =, n =} at the index: booleans; numbers
-// (int64 when all are integral, uint64 when one needs it, else float64); strings (binary when one
-// is not UTF-8); lists and tensors as lists; tables with string keys as structs, fields in
-// alphabetical order. nil and torch.none are nulls. Throws Error(kArgument) that names the column
-// where one type cannot hold two of the values.
+// Fills the node from the table {kind = 'objects', values =, n =} at the index. Types: booleans;
+// numbers (int64 if all are integers, uint64 if one of those exceeds int64, else float64); strings
+// (binary if one is not UTF-8); lists and tensors as lists; tables with string keys as structs,
+// fields in alphabetical order. nil and torch.none are nulls. Throws Error(kArgument) that names
+// the column if no single type holds all values.
 void fill_objects(lua_State* L, int index, const std::string& name, ArrowNode& node);
 
 }  // namespace rtrain

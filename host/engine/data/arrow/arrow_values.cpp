@@ -84,7 +84,7 @@ Tree value(const ArrowView& view, int64_t i) {
   view.fail(cat("format '", view.format(), "'"));
 }
 
-// Once for all rows, so that reading them needs no checks.
+// Checks all rows once, so that reading a row needs no check.
 void check_values(const ArrowView& view) {
   if (view.is_text() || view.is_bytes() || view.is_list()) view.check_offsets();
   if (view.format() == "b" || arrow_dtype(view.format())) view.values(0);

@@ -11,11 +11,11 @@
 
 namespace rtrain {
 
-// The dtype of a number's format ("l" → int64); nothing for other formats, booleans among them.
+// The dtype of a number's format ("l" → int64); nullopt for other formats, including booleans.
 std::optional<at::ScalarType> arrow_dtype(std::string_view format);
 
-// Pushes {kind = 'objects', values = list with holes for nulls, n = rows}: lists as lists (null in
-// them as torch.none), structs as tables, strings and binary as strings.
+// Pushes {kind = 'objects', values = list with holes for nulls, n = rows}. Lists become lists (a
+// null inside becomes torch.none), structs become tables, strings and binary become strings.
 void push_objects(lua_State* L, const ArrowView& view);
 
 }  // namespace rtrain

@@ -1,7 +1,8 @@
-// host/engine/data/images/byte_rows.h: a column of texts or files: all bytes one after the other,
-// and where each row begins.
+// host/engine/data/images/byte_rows.h: a column of strings or files: the bytes of all rows in one
+// buffer, and the offset at which each row begins.
 //
-// Borrows the tensors' memory, which has to stay. Row i is bytes offsets[i] … offsets[i + 1] - 1.
+// Borrows the tensors' memory, which must stay alive. Row i has the bytes from offsets[i] to
+// offsets[i + 1] - 1.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,8 +15,8 @@ namespace rtrain {
 
 class ByteRows {
  public:
-  // Throws Error(kArgument) unless offsets is int64 [n + 1] that never falls and stays inside of
-  // bytes, uint8 [m], both dense on the CPU.
+  // Throws Error(kArgument) unless `offsets` is int64 [n + 1], never decreases and stays inside of
+  // `bytes`, which is uint8 [m]; both contiguous on the CPU.
   ByteRows(const at::Tensor& offsets, const at::Tensor& bytes);
 
   int64_t size() const { return size_; }
@@ -24,8 +25,8 @@ class ByteRows {
     return {bytes_ + offsets_[i], static_cast<size_t>(offsets_[i + 1] - offsets_[i])};
   }
 
-  // Offsets (from 0) and bytes of the rows of the indices, int64 [k]. Throws Error(kArgument) for
-  // an index outside of 0 … size() - 1.
+  // Copies the rows at `indices`, int64 [k]: their offsets (from 0) and bytes. Throws
+  // Error(kArgument) for an index outside of 0 … size() - 1.
   std::pair<at::Tensor, at::Tensor> take(const at::Tensor& indices) const;
 
  private:

@@ -9,7 +9,7 @@ constexpr uint16_t kOrientationTag = 0x0112;
 constexpr uint16_t kShortType = 3;
 constexpr size_t kEntryBytes = 12;
 
-// Numbers at places that the data itself names.
+// Reads numbers at offsets that the data itself contains.
 class Tiff {
  public:
   Tiff(std::span<const uint8_t> bytes, bool big_endian) : bytes_(bytes), big_endian_(big_endian) {}

@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kLevels = 257;
 constexpr int64_t kOutside = 256;
 constexpr int64_t kFarthest = int64_t{1} << 31;
-constexpr int64_t kAhead = 2;  // samples
+constexpr int64_t kAhead = 2;  // samples to prefetch ahead
 constexpr int64_t kFetchedBytes = 4096;
 constexpr int64_t kCacheLine = 64;
 constexpr int64_t kPixelsOfThread = 1 << 16;
@@ -25,7 +25,7 @@ constexpr int64_t kPixelsOfThread = 1 << 16;
   throw Error(Code::kArgument, cat("gather_images: ", what));
 }
 
-// Where a result's row or column lies in the image: at start + i · step.
+// Maps row or column i of the result to row or column start + i · step of the image.
 struct Axis {
   int64_t start;
   int64_t step;
@@ -38,7 +38,7 @@ struct Span {
   int64_t to;
 };
 
-// Those of the places 0 … wanted - 1 that lie inside an image of this size.
+// The range of result indices within 0 … wanted - 1 that lie inside an image of this size.
 Span inside(Axis axis, int64_t size, int64_t wanted) {
   const int64_t from = axis.step > 0 ? -axis.start : axis.start - size + 1;
   const int64_t to = axis.step > 0 ? size - axis.start : axis.start + 1;
@@ -131,8 +131,8 @@ class Gather {
     return images_.const_data_ptr<uint8_t>() + index * images_.stride(0);
   }
 
-  // Samples of a shuffled epoch lie anywhere in memory: waiting for them takes longer than the
-  // work.
+  // Prefetches a sample: in a shuffled epoch samples lie anywhere in memory, and waiting for them
+  // takes longer than the work.
   void fetch(int64_t sample) const {
     if (sample >= indices_.size(0)) return;
     const uint8_t* pixels = image(sample);
@@ -164,7 +164,7 @@ class Gather {
     }
   }
 
-  // Whether the rows of result and image follow on one another alike, so that many are one.
+  // Whether the rows of result and image are contiguous alike, so that several rows copy as one.
   bool is_run(Axis rows, Axis columns, Span x) const {
     const int64_t width = out_.size(3);
     return columns.step * images_.stride(2) == 1 && rows.step == 1 && x.from == 0 &&
@@ -192,7 +192,7 @@ class Gather {
     std::fill_n(out + y.to * width, (height - y.to) * width, levels[kOutside]);
   }
 
-  // One load for eight pixels: loads are what bounds the loop.
+  // Loads eight pixels at once, because loads limit the speed of this loop.
   template <typename T>
   static void look_up_run(const uint8_t* __restrict source, const T* __restrict levels,
                           T* __restrict out, int64_t count) {

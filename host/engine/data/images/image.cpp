@@ -34,7 +34,7 @@ struct Signature {
   std::string_view format;
 };
 
-// Formats that users have, for the message that refuses them.
+// Other formats that users may have. The error message names them.
 constexpr Signature kOthers[] = {
     {"GIF8"sv, 0, "GIF"},      {"WEBP"sv, 8, "WebP"},    {"BM"sv, 0, "BMP"},
     {"II*\0"sv, 0, "TIFF"},    {"MM\0*"sv, 0, "TIFF"},   {"ftypavif"sv, 4, "AVIF"},
@@ -47,7 +47,7 @@ bool holds(ImageBytes bytes, const Signature& signature) {
   return std::string_view(text + signature.at, signature.bytes.size()) == signature.bytes;
 }
 
-// What the bytes are, for a message.
+// Names the format of the bytes, for an error message.
 std::string described(ImageBytes bytes) {
   if (bytes.empty()) return "it is empty";
   if (is_jpeg(bytes)) return "it is a JPEG";
@@ -62,15 +62,15 @@ ImageSize turned(ImageSize size, int orientation) {
   return swaps_sides(orientation) ? ImageSize{size.width, size.height} : size;
 }
 
-// The image as decoded, before it is turned upright and brought to its size.
+// The decoded image, before it is turned upright and resized.
 struct Raw {
   at::Tensor image;
   int orientation = 1;
-  int64_t divisor = 1;  // how much smaller than the file's image, up to rounding
+  int64_t divisor = 1;  // file's size divided by the image's size, before rounding
   ImageSize file_size;
 };
 
-// A side of 187.5 pixels was rounded up to 188: the filter has to go over the true length, or the
+// The decoder rounds a side of 187.5 pixels up to 188. The filter must use the exact length, or the
 // image is shifted.
 double scale_of(int64_t wanted, int64_t file_side, int64_t divisor) {
   return static_cast<double>(wanted * divisor) / static_cast<double>(file_side);
@@ -79,7 +79,7 @@ double scale_of(int64_t wanted, int64_t file_side, int64_t divisor) {
 at::Tensor resized(const Raw& raw, ImageSize size) {
   const at::Tensor& image = raw.image;
   if (raw.divisor == 1 && size == raw.file_size) return image;
-  // (h, w, c) in memory is what PyTorch calls channels_last: the fast way of this filter.
+  // (h, w, c) in memory is PyTorch's channels_last, the fast case of this filter.
   const at::Tensor batch = image.permute({2, 0, 1}).unsqueeze(0);
   const std::array<int64_t, 2> wanted{size.height, size.width};
   const at::Tensor out =

@@ -1,7 +1,7 @@
-// host/engine/data/images/image_batch.h: many images at once, on all threads that the calling one
-// may use: in a pool's threads that is one.
+// host/engine/data/images/image_batch.h: decodes many images in parallel, on all
+// threads that the calling thread may use; a pool's thread may use only itself.
 //
-// What is wrong with an image is an Error that says which one it is; with several the first of
+// The Error for a bad image says which one it is; if several are bad, the first of
 // them.
 #pragma once
 
@@ -23,8 +23,8 @@ at::Tensor decode_file(const std::string& path, const ImageOptions& options, Ima
 std::vector<at::Tensor> decode_files(const std::vector<std::string>& paths,
                                      const ImageOptions& options);
 
-// One tensor (n, h, w, c) of images that are all of one size; undefined when they are not, or there
-// are none.
+// Stacks images of equal size into one tensor (n, h, w, c). Undefined if sizes differ or there are
+// no images.
 at::Tensor stacked(const std::vector<at::Tensor>& images);
 
 }  // namespace rtrain

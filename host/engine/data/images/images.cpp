@@ -25,7 +25,7 @@ namespace {
 constexpr int64_t kMaxSide = 1 << 24;
 constexpr int64_t kMaxJpegSide = 65500;
 
-// {height, width} at the index.
+// Reads {height, width} at the index.
 ImageSize check_size(lua_State* L, int index, const char* what) {
   std::array<int64_t, 2> sides{};
   bool right = lua_type(L, index) == LUA_TTABLE && lua_objlen(L, index) == sides.size();
@@ -68,7 +68,7 @@ ImageBytes bytes_of(const at::Tensor& tensor, std::string_view what) {
   return {tensor.const_data_ptr<uint8_t>(), static_cast<size_t>(tensor.numel())};
 }
 
-// One tensor (n, h, w, c), or a list of (h, w, c) when sizes differ.
+// Pushes one tensor (n, h, w, c), or a list of (h, w, c) if sizes differ.
 int push_images(lua_State* L, const std::vector<at::Tensor>& images) {
   if (at::Tensor batch = stacked(images); batch.defined()) {
     push_tensor(L, std::move(batch));
@@ -122,7 +122,7 @@ int decode_one(lua_State* L) {
   return 1;
 }
 
-// The image (c, h, w) at index 1 as contiguous (h, w, c).
+// Returns the image (c, h, w) at index 1 as contiguous (h, w, c).
 at::Tensor check_pixels(lua_State* L, const char* what, std::initializer_list<int64_t> channels) {
   const at::Tensor& image = check_tensor(L, 1);
   bool right = image.dim() == 3 && image.scalar_type() == at::kByte && image.numel() > 0;

@@ -17,14 +17,14 @@
 namespace rtrain {
 namespace {
 
-constexpr int kMaxScans = 500;  // more are only found in files made to cost time
+constexpr int kMaxScans = 500;  // only files made to waste time have more
 constexpr unsigned kMaxMarkerBytes = 0xffff;
 constexpr std::string_view kExifName("Exif\0\0", 6);
 constexpr int kMaxHalvings = 3;
 
-// The last message of libjpeg, and where to go with it.
+// The last message of libjpeg, and the longjmp target.
 struct Failure {
-  jpeg_error_mgr manager;  // the first member: libjpeg gives back its address
+  jpeg_error_mgr manager;  // first member, because libjpeg passes back its address
   std::jmp_buf jump;
   char text[JMSG_LENGTH_MAX] = "";
 };
@@ -46,10 +46,10 @@ void no_message(j_common_ptr /*info*/) {}
 void init(Failure& failure) {
   jpeg_std_error(&failure.manager);
   failure.manager.error_exit = &on_error;
-  failure.manager.output_message = &no_message;  // warnings: what could be repaired
+  failure.manager.output_message = &no_message;  // warnings, about damage that libjpeg repairs
 }
 
-// Runs calls of libjpeg. REQUIRES: body owns nothing when libjpeg fails.
+// Runs calls of libjpeg. REQUIRES: `body` owns nothing at the time libjpeg fails.
 template <class Body>
 void guard(Failure& failure, const Body& body) {
   if (setjmp(failure.jump) != 0) {
@@ -60,7 +60,7 @@ void guard(Failure& failure, const Body& body) {
 
 void no_source_call(j_decompress_ptr /*info*/) {}
 
-// All bytes are there from the beginning: whoever asks for more has a truncated file.
+// libjpeg has all bytes from the beginning. If it asks for more, the file is truncated.
 boolean on_end(j_decompress_ptr info) {
   fail_with(reinterpret_cast<j_common_ptr>(info), "it is truncated: its data ends too early");
 }
@@ -87,7 +87,7 @@ struct Rgb {
   int r, g, b;
 };
 
-// As everybody, we take the four inks for inverted, which is how Photoshop writes them.
+// Like other decoders, treats the four inks as inverted, which is how Photoshop writes them.
 Rgb rgb_of_inks(const uint8_t* inks) {
   const int k = inks[3];
   return {k - scaled(k, 255 - inks[0]), k - scaled(k, 255 - inks[1]), k - scaled(k, 255 - inks[2])};
@@ -102,7 +102,7 @@ void inks_to_rgb(const uint8_t* inks, uint8_t* out, int64_t count) {
   }
 }
 
-// ITU-R 601-2 in units of 1/65536, as Pillow's.
+// ITU-R 601-2 in units of 1/65536, as in Pillow.
 void inks_to_gray(const uint8_t* inks, uint8_t* out, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     const Rgb c = rgb_of_inks(inks + 4 * i);
@@ -117,7 +117,7 @@ struct JpegDecoder::State {
   jpeg_decompress_struct info{};
   jpeg_source_mgr source{};
   jpeg_progress_mgr progress{};
-  void (*convert)(const uint8_t*, uint8_t*, int64_t) = nullptr;  // from inks, when the mode asks
+  void (*convert)(const uint8_t*, uint8_t*, int64_t) = nullptr;  // for inks, if the mode needs it
   int64_t channels = 0;
 
   explicit State(ImageBytes bytes) {
@@ -150,7 +150,7 @@ struct JpegDecoder::State {
     });
   }
 
-  // Huffman codes have one bit at least, and each block of 8 × 8 values begins with one.
+  // A Huffman code has at least one bit, and each block of 8 × 8 values begins with a code.
   void check_promise(size_t size) const {
     if (info.arith_code != FALSE) return;
     uint64_t blocks = 0;
@@ -243,7 +243,7 @@ void JpegDecoder::decode(uint8_t* out) {
 
 namespace {
 
-// Frees what libjpeg took, also when it fails.
+// Frees libjpeg's memory, also after an error.
 struct Compressor {
   Failure failure;
   jpeg_compress_struct info{};

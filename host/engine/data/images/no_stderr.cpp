@@ -1,6 +1,6 @@
-// host/engine/data/images/no_stderr.cpp: where libjpeg and libpng would print, if our own functions
-// did not take the place of those that print (packaging/cmake/Dependencies.cmake says why it has
-// this name).
+// host/engine/data/images/no_stderr.cpp: replaces the functions with which libjpeg
+// and libpng would print (packaging/cmake/Dependencies.cmake explains the file's
+// name).
 #include <cstdio>
 
 extern "C" {

@@ -17,16 +17,16 @@ namespace rtrain {
 namespace {
 
 constexpr size_t kSignatureBytes = 8;
-constexpr uint64_t kMaxExpansion = 1100;  // deflate's own limit is 1032
+constexpr uint64_t kMaxExpansion = 1100;  // deflate expands at most 1032-fold
 constexpr size_t kMostText = 200;
 constexpr size_t kMaxChunkBytes = 8'000'000;  // libpng's own default
-// What may be long and does not change a pixel is not read.
+// Chunks that may be long and do not change pixels are not read.
 constexpr png_byte kSkippedChunks[] = "tEXt\0zTXt\0iTXt\0sPLT";
 constexpr int kNumSkippedChunks = 4;
-// The weights of red and green that torchvision takes; the rest is blue's.
+// torchvision's weights of red and green; blue has the rest.
 constexpr double kRedWeight = 0.2989, kGreenWeight = 0.587;
 
-// The message of libpng's last error; the place to go to is libpng's own.
+// The message of libpng's last error. libpng itself holds the longjmp target.
 struct Failure {
   char text[kMostText] = "";
 };
@@ -41,7 +41,7 @@ void on_warning(png_structp /*png*/, png_const_charp /*text*/) {}
 
 [[noreturn]] void no_memory() { throw Error(Code::kOutOfMemory, "no memory for a PNG"); }
 
-// Runs calls of libpng. REQUIRES: body owns nothing when libpng fails.
+// Runs calls of libpng. REQUIRES: `body` owns nothing at the time libpng fails.
 template <class Body>
 void guard(png_structp png, const Failure& failure, const Body& body) {
   if (setjmp(png_jmpbuf(png)) != 0) {
@@ -57,8 +57,8 @@ void read_bytes(png_structp png, png_bytep to, size_t size) {
   *rest = rest->subspan(size);
 }
 
-// Each chunk is its length, its name, its data and a checksum. libpng takes memory for a length
-// before it looks for the data: those that leave the file are found here.
+// A chunk is its length, name, data and checksum. libpng allocates that length before it looks for
+// the data, so this check rejects chunks that reach beyond the file.
 void check_chunks(ImageBytes bytes) {
   constexpr size_t kFrameBytes = 12;
   for (ImageBytes rest = bytes.subspan(kSignatureBytes); rest.size() >= kFrameBytes;) {
@@ -70,7 +70,7 @@ void check_chunks(ImageBytes bytes) {
                                        plain ? name : "without a name", " should have ", length,
                                        " bytes where ", rest.size() - kFrameBytes, " are left"));
     }
-    if (name == "IEND") return;  // whatever follows is not part of the image
+    if (name == "IEND") return;  // data after IEND is not part of the image
     rest = rest.subspan(kFrameBytes + length);
   }
 }
@@ -106,10 +106,10 @@ struct PngDecoder::State {
   void read_info() {
     run([this] {
       png_set_read_fn(png, &rest, &read_bytes);
-      // Sides are checked against max_pixels; this lifts libpng's own limit of a million.
+      // The caller checks the sides against max_pixels. This lifts libpng's own limit of a million.
       png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
-      // Debian's libpng has none: a chunk's length, which may be anything, would be taken as
-      // memory.
+      // Debian's libpng has no default limit: it would allocate any length that a chunk
+      // claims.
       png_set_chunk_malloc_max(png, kMaxChunkBytes);
       png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, kSkippedChunks, kNumSkippedChunks);
       png_read_info(png, info);
@@ -120,7 +120,7 @@ struct PngDecoder::State {
     return {png_get_image_height(png, info), png_get_image_width(png, info)};
   }
 
-  // Called before the transformations: rows are as they lie in the file.
+  // Called before the transformations are set, so that row sizes are those in the file.
   void check_promise(size_t file_bytes) const {
     const uint64_t promised =
         uint64_t{png_get_rowbytes(png, info)} * png_get_image_height(png, info);
@@ -140,7 +140,7 @@ struct PngDecoder::State {
       if (palette) png_set_palette_to_rgb(png);
       if (!has_colour && png_get_bit_depth(png, info) < 8) png_set_expand_gray_1_2_4_to_8(png);
       if (options.keep_16_bits) {
-        png_set_swap(png);  // PNG's numbers have their high byte first
+        png_set_swap(png);  // PNG stores numbers in big-endian order
       } else {
         png_set_strip_16(png);
       }
@@ -207,7 +207,7 @@ constexpr int kColourTypes[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, 
 
 void no_flush(png_structp /*png*/) {}
 
-// Exceptions may not cross libpng: a lack of memory becomes its error.
+// Exceptions may not cross libpng, so std::bad_alloc becomes libpng's error.
 void append_bytes(png_structp png, png_bytep bytes, size_t size) {
   bool stored = true;
   try {

@@ -1,6 +1,6 @@
 // host/engine/data/images/png.h: PNG by libpng: pixels from bytes and bytes from pixels.
 //
-// libpng reports errors by longjmp: it only ever crosses functions of this file that own nothing.
+// libpng reports errors by longjmp, which only crosses functions of png.cpp that own nothing.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@ namespace rtrain {
 
 class PngDecoder {
  public:
-  // Reads all that lies before the pixels. The bytes must stay. Palettes become colours (and
-  // transparency, where they have it), fewer than 8 bits become 8. Throws Error(kArgument) when
-  // they are not PNG, or are too few for the pixels they promise, or when there are more than
-  // max_pixels of them.
+  // Reads everything before the pixels. The bytes must stay alive. Palettes become colours (with
+  // transparency if they have it); fewer than 8 bits become 8. Throws Error(kArgument) if the bytes
+  // are not PNG, are too few for the number of pixels in the header, or have more than max_pixels
+  // pixels.
   PngDecoder(ImageBytes bytes, const ImageOptions& options);
   ~PngDecoder();
   PngDecoder(const PngDecoder&) = delete;
@@ -22,11 +22,11 @@ class PngDecoder {
 
   ImageSize size() const;
   int64_t channels() const;
-  bool has_16_bits() const;  // of what decode() gives
+  bool has_16_bits() const;  // of decode()'s result
   int orientation() const;   // 1 to 8, from its Exif data
 
-  // (height, width, channels), contiguous, one or two bytes a value. Once. Throws Error(kArgument)
-  // for data that is truncated or damaged.
+  // Writes (height, width, channels), contiguous, one or two bytes per value. Call it once. Throws
+  // Error(kArgument) for truncated or damaged data.
   void decode(uint8_t* out);
 
  private:
@@ -36,7 +36,7 @@ class PngDecoder {
 
 bool is_png(ImageBytes bytes);
 
-// The image (h, w, c) of 1 to 4 channels, contiguous uint8, as a PNG file's bytes. REQUIRES:
+// Encodes an image (h, w, c) of 1 to 4 channels, contiguous uint8, as PNG. REQUIRES:
 // compression_level is 0 to 9, neither side is 0.
 at::Tensor encode_png(const at::Tensor& image, int compression_level);
 

@@ -2,7 +2,8 @@
 
 namespace rtrain {
 
-// What Gloo puts together of other collectives has no work of its own, and ends with them.
+// Gloo composes some collectives of others. These have no work of their own to cut: they end when
+// their parts end.
 GlooWorkPtr CuttableGloo::collective(const GlooWorkPtr& inner) {
   if (dynamic_cast<c10d::ProcessGroupGloo::AsyncWork*>(inner.get()) == nullptr) return inner;
   return GlooWork::begin(connections_, inner);

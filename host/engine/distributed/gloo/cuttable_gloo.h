@@ -1,8 +1,8 @@
-// host/engine/distributed/gloo/cuttable_gloo.h: Gloo, whose collectives and messages end when its
-// group's connections are cut (gloo_work.h).
+// host/engine/distributed/gloo/cuttable_gloo.h: a Gloo backend whose collectives and messages end
+// when its group's connections are cut (gloo_work.h).
 //
-// Its destructor waits for what Gloo's threads have under way, also for what was cut:
-// GlooConnections::has_operations() says whether there is any.
+// The destructor waits for all operations of Gloo's threads, also after a cut.
+// GlooConnections::has_operations() says whether there are any.
 #pragma once
 
 #include <memory>

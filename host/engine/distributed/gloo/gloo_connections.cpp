@@ -48,7 +48,8 @@ void for_each_connection(const std::function<void(int fd, ino_t inode)>& call) {
   });
 }
 
-// Gloo leaves its sockets, the one that listens too, to the programs that a worker starts.
+// Sets FD_CLOEXEC: Gloo's sockets, including the listening one, would be inherited by programs that
+// a worker starts.
 void keep_sockets_from_programs() {
   for_each_descriptor([](int fd) {
     if (tcp_socket(fd, &getsockname)) fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -93,7 +94,7 @@ void GlooConnections::shut() noexcept {
   for (const Fd& each : sockets_) ::shutdown(each.get(), SHUT_RDWR);
 }
 
-// What has come is still read, into a tensor perhaps: that ends first.
+// Gloo may still copy received bytes into a tensor. Waits until it has read them.
 void GlooConnections::wait_for_readers() const noexcept {
   const auto end = std::chrono::steady_clock::now() + kRead;
   for (const Fd& each : sockets_) {
@@ -130,7 +131,7 @@ uint64_t GlooConnections::on_cut(std::function<void()> call) {
 }
 
 void GlooConnections::forget(uint64_t on_cut) {
-  std::function<void()> call;  // is destroyed without the lock
+  std::function<void()> call;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   const auto found = calls_.find(on_cut);
   if (found == calls_.end()) return;

@@ -1,13 +1,13 @@
 // host/engine/distributed/gloo/gloo_connections.h: the sockets that Gloo has opened for a group, so
-// that its waits can be ended from outside.
+// that another thread can end its waits.
 //
-// Gloo itself offers no such thing: a rank that waits for one whose host is gone would wait for its
-// deadline, and so would those that wait for it. A socket that is shut down looks to Gloo like a
-// peer that has gone. Gloo does not say which sockets are its own: they are those that are
-// connected between begin() and end(), one of another thread that connects meanwhile too. A second
-// descriptor holds each, so that no other file can come in its place.
+// Gloo offers no way to do so: when a host is gone, a rank that waits for it would wait until the
+// deadline, and so would the ranks that wait for that rank. To Gloo a socket that was shut down
+// looks like a lost peer. Gloo does not tell which sockets it owns, so this class takes all that
+// are connected between begin() and end(), including those of other threads that connect meanwhile.
+// It holds a duplicate of each descriptor, so that the number cannot be reused for another file.
 //
-// begin(), end() and release() belong to the group's thread, the rest to any.
+// begin(), end() and release() belong to the group's thread. Any thread may call the others.
 #pragma once
 
 #include <sys/types.h>
@@ -31,24 +31,24 @@ class GlooConnections {
   GlooConnections(const GlooConnections&) = delete;
   GlooConnections& operator=(const GlooConnections&) = delete;
 
-  // Gloo connects from here on, up to end().
+  // Call begin() before Gloo connects and end() afterwards.
   void begin();
   void end();
   using Calls = std::vector<std::function<void()>>;
 
-  // Every wait for another rank ends with an error, now and later. What was to be called then is
-  // returned, and has to be called without a lock.
+  // Makes all waits for other ranks fail, now and later. Returns the callbacks of on_cut(); the
+  // caller must run them without holding a lock.
   [[nodiscard]] Calls cut() noexcept;
   bool is_cut() const;
-  // Has the function called when the connections are cut, at once when they are. What it returns is
+  // Calls the function when the connections are cut, or now if they already are. Returns a number
   // for forget().
   uint64_t on_cut(std::function<void()> call);
   void forget(uint64_t on_cut);
-  // Of collectives that Gloo's threads have under way.
+  // Counts the collectives that Gloo's threads are running.
   void begin_operation() { ++num_operations_; }
   void end_operation() { --num_operations_; }
   bool has_operations() const { return num_operations_ > 0; }
-  // Gloo's own descriptors are the last again: what it closes is closed.
+  // Closes the duplicates, so that a socket is closed when Gloo closes it.
   void release();
 
  private:
@@ -62,11 +62,11 @@ class GlooConnections {
   std::map<uint64_t, std::function<void()>> calls_;
   bool is_connecting_ = false;
   bool is_cut_ = false;
-  std::set<ino_t> known_;  // sockets that were there, and those that were taken
+  std::set<ino_t> known_;  // sockets that existed before, and those already taken
   std::vector<Fd> sockets_;
 };
 
-// Those of all groups of the process. Any thread.
+// Cuts the connections of all groups of the process. Any thread.
 void cut_gloo_connections() noexcept;
 
 }  // namespace rtrain

@@ -1,9 +1,9 @@
-// host/engine/distributed/gloo/gloo_work.h: collectives and messages of Gloo that end when their
-// group's connections are cut.
+// host/engine/distributed/gloo/gloo_work.h: the Work of Gloo's collectives and messages, which ends
+// when its group's connections are cut.
 //
-// Gloo's own do not all end: it forgets a send that its kernel has taken in part when the
-// connection goes, and waits for it up to the deadline. Such a one continues in Gloo's thread,
-// which finds its sockets shut; whoever waits for it here gets Error(kPeerLost). Any thread.
+// Not all of Gloo's own do: if the connection is lost after the kernel has accepted a part of a
+// send, Gloo waits for that send until the deadline. The operation then continues in Gloo's thread,
+// which finds its sockets shut down, while waiters of this Work get Error(kPeerLost). Any thread.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -19,7 +19,7 @@ namespace rtrain {
 
 using GlooWorkPtr = c10::intrusive_ptr<c10d::Work>;
 
-// Of a collective, whose `inner` has a future.
+// A collective. `inner` has a future.
 class GlooWork final : public c10d::Work {
  public:
   static GlooWorkPtr begin(const std::shared_ptr<GlooConnections>& connections,
@@ -40,7 +40,7 @@ class GlooWork final : public c10d::Work {
   std::atomic<bool> has_ended_ = false;
 };
 
-// Of a message, which is under way in the caller's wait() alone.
+// A message. It only progresses while the caller is in wait().
 class GlooMessage final : public c10d::Work {
  public:
   GlooMessage(std::shared_ptr<GlooConnections> connections, GlooWorkPtr inner);

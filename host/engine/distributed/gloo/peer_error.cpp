@@ -10,7 +10,7 @@
 namespace rtrain {
 namespace {
 
-// NCCL fails for reasons of its own too (no shared memory, a lost device), which are this rank's.
+// NCCL also fails for local reasons (no shared memory, a lost device), which are not a peer's loss.
 Code code_of_group(const c10::Error& e) {
   const std::string_view text = e.what_without_backtrace();
   const bool is_nccls = text.find("NCCL error") != std::string_view::npos;
@@ -21,16 +21,16 @@ Code code_of_group(const c10::Error& e) {
 }  // namespace
 
 std::optional<Error> peer_error(std::string_view text) {
-  // What LibTorch's own stores say when a rank never came.
+  // The text of LibTorch's stores when a rank never arrived.
   if (text.starts_with("Wait timeout")) return Error(Code::kTimeout, "they did not come");
-  // NCCL's, where the user has set TORCH_NCCL_BLOCKING_WAIT.
+  // NCCL's text if the user has set TORCH_NCCL_BLOCKING_WAIT.
   if (text.find("collective operation timeout") != std::string_view::npos) {
     return Error(Code::kTimeout, "they did not come");
   }
   if (text.find("gloo/") == std::string_view::npos) return std::nullopt;
   const bool late = text.find("imed out") != std::string_view::npos ||
                     text.find("imeout") != std::string_view::npos;
-  // Gloo's texts begin with the place in its source: "[…/pair.cc:547] Connection closed by peer".
+  // Gloo's texts begin with a source position: "[…/pair.cc:547] Connection closed by peer".
   const size_t end = text.find("] ");
   if (text.starts_with('[') && end != std::string_view::npos) text.remove_prefix(end + 2);
   return Error(late ? Code::kTimeout : Code::kPeerLost, std::string(split(text, '\n').front()));

@@ -1,5 +1,5 @@
-// host/engine/distributed/gloo/peer_error.h: tells errors that another rank's end or silence caused
-// from all others.
+// host/engine/distributed/gloo/peer_error.h: recognizes errors that another rank's end or silence
+// has caused.
 #pragma once
 
 #include <exception>
@@ -11,14 +11,14 @@
 namespace rtrain {
 
 // kPeerLost or kTimeout with the cause ("Connection closed by peer") for a text of Gloo or NCCL;
-// nothing for any other text.
+// nullopt for any other text.
 std::optional<Error> peer_error(std::string_view text);
 
-// kPeerLost of a group that was cut.
+// The kPeerLost error of a group that was cut.
 Error lost_peer();
 
-// What a collective inside LibTorch (backward under DistributedDataParallel) throws when a rank is
-// lost, and other errors of the group; an ErrorTranslator (runtime/guard.h).
+// Translates errors of a collective inside LibTorch (backward with DistributedDataParallel): a lost
+// rank, and other errors of the group. An ErrorTranslator (runtime/guard.h).
 std::optional<Error> translate_peer_error(const std::exception& e);
 
 }  // namespace rtrain

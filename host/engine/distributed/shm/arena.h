@@ -1,5 +1,5 @@
-// host/engine/distributed/shm/arena.h: tensors' memory in this rank's part of a shared segment,
-// where the other ranks read and write it without a copy.
+// host/engine/distributed/shm/arena.h: allocates tensors in this rank's part of a shared segment,
+// which the other ranks read and write without a copy.
 //
 // Any thread. A tensor keeps the segment alive.
 #pragma once
@@ -20,7 +20,7 @@ class ShmArena final : public TensorPlace, public std::enable_shared_from_this<S
  public:
   explicit ShmArena(std::shared_ptr<ShmSegment> segment);
 
-  // Whole pages. Nothing where it does not fit any more.
+  // Allocates whole pages. Returns null if the arena has no space left.
   c10::DataPtr allocate(size_t bytes) override;
 
  private:
@@ -30,7 +30,7 @@ class ShmArena final : public TensorPlace, public std::enable_shared_from_this<S
 
   std::shared_ptr<ShmSegment> segment_;
   std::mutex mutex_;
-  std::map<size_t, size_t> free_;  // offset → bytes; never two next to each other
+  std::map<size_t, size_t> free_;  // offset → bytes; adjacent ranges are merged
 };
 
 }  // namespace rtrain

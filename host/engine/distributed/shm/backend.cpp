@@ -16,7 +16,8 @@ using Tensors = ShmBackend::Tensors;
 
 thread_local bool must_not_wait = false;
 
-// With one core a thread of the backend would only take it from the caller.
+// Whether to run on the caller's thread. With one core, a thread of the backend would only compete
+// with the caller.
 template <class Options>
 bool runs_at_once(const Options& options) {
   if (!options.asyncOp) return true;
@@ -26,7 +27,7 @@ bool runs_at_once(const Options& options) {
   return ::sched_getaffinity(0, sizeof(cores), &cores) != 0 || CPU_COUNT(&cores) < 2;
 }
 
-// A tensor's elements in one piece: itself, or a copy that is put back.
+// A contiguous CPU tensor: the given one, or a copy that put_back() copies into the given one.
 class Dense {
  public:
   explicit Dense(const at::Tensor& tensor) : tensor_(tensor.detach()) {
@@ -70,7 +71,7 @@ const at::Tensor& only(const Tensors& tensors, const char* operation) {
                                    " tensors, the backend shm takes one of each rank"));
 }
 
-// One tensor for each rank.
+// Returns the list if it has one tensor for each rank, else throws.
 const Tensors& for_ranks(const std::vector<Tensors>& lists, size_t ranks, const char* operation) {
   if (lists.size() == 1 && lists[0].size() == ranks) return lists[0];
   throw Error(Code::kArgument,
@@ -85,7 +86,7 @@ void check_sizes(const Tensors& tensors, const at::Tensor& wanted, const char* o
   }
 }
 
-// The equal parts of one tensor, by rank.
+// Divides one tensor into equal parts, one for each rank.
 std::vector<Bytes> parts_of(Bytes all, size_t ranks, const char* operation) {
   if (all.size() % ranks != 0) {
     throw Error(Code::kArgument,
@@ -97,7 +98,8 @@ std::vector<Bytes> parts_of(Bytes all, size_t ranks, const char* operation) {
   return out;
 }
 
-// Of that many rows each; in equal parts without them.
+// Divides the tensor into parts with the given numbers of rows, or into equal parts if `rows` is
+// empty.
 std::vector<Bytes> row_parts(const at::Tensor& tensor, Bytes all, const std::vector<int64_t>& rows,
                              size_t ranks) {
   if (rows.empty()) return parts_of(all, ranks, "all_to_all");
@@ -114,7 +116,7 @@ std::vector<Bytes> row_parts(const at::Tensor& tensor, Bytes all, const std::vec
   throw Error(Code::kArgument, "all_to_all: the sizes do not add up to the tensor's rows");
 }
 
-// A message that is under way. It is moved on by whoever waits.
+// A message. The thread in wait() transfers its bytes.
 class MessageWork final : public c10d::Work {
  public:
   MessageWork(c10d::OpType type, std::shared_ptr<ShmMessages> messages,

@@ -1,10 +1,10 @@
-// host/engine/distributed/shm/backend.h: c10d's backend "shm": CPU tensors of ranks on one host
+// host/engine/distributed/shm/backend.h: c10d backend "shm": CPU tensors of ranks on one host
 // travel over shared memory.
 //
-// Collectives run in the order of their calls. Those that the caller does not wait for run on a
-// thread of the backend where the rank has more than one core; with one it would only take it from
-// the caller, who does the work then, but for a caller that says it must not wait. Messages go
-// past them. Dense tensors of every dtype that `reduction.h` knows.
+// Collectives run in the order of their calls. Asynchronous ones run on a thread of the backend if
+// the rank has more than one core. With one core that thread would only compete with the caller, so
+// the caller does the work itself, unless it uses AtOnce. Messages do not wait for collectives.
+// Accepts dense tensors of every dtype that `reduction.h` knows.
 #pragma once
 
 #include <atomic>
@@ -27,17 +27,17 @@ class ShmBackend : public Renamed<c10d::Backend> {
   using Tensors = std::vector<at::Tensor>;
   using WorkPtr = c10::intrusive_ptr<c10d::Work>;
 
-  // The segment is sealed.
+  // REQUIRES: the segment is sealed.
   ShmBackend(std::shared_ptr<ShmSegment> segment, std::chrono::milliseconds timeout);
   ~ShmBackend() override;
 
-  // Tensors in it are summed where they lie.
+  // Tensors in the arena are reduced in place, without copies.
   const std::shared_ptr<ShmArena>& arena() const { return arena_; }
 
   const std::string getBackendName() const override { return "shm"; }
   void setTimeout(std::chrono::milliseconds timeout) override;
 
-  // While it lives the calling thread's calls return before others have come.
+  // While it exists, this thread's asynchronous calls return without waiting for other ranks.
   class AtOnce {
    public:
     AtOnce();

@@ -1,6 +1,6 @@
-// host/engine/distributed/shm/collective_names.h: LibTorch's collectives on one tensor, which have
-// other names from 2.13 on (ProcessGroup) and 2.14 on (Backend). The rest of the engine knows the
-// new ones.
+// host/engine/distributed/shm/collective_names.h: LibTorch's single-tensor collectives, which
+// were renamed in 2.13 (ProcessGroup) and 2.14 (Backend). The rest of the engine uses the new
+// names.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace rtrain {
 
-// A backend under the names that its collectives on one tensor have from 2.14 on. Before, they are
-// _allgather_base, _reduce_scatter_base and alltoall_base: who overrides the new ones is called
-// under both.
+// Gives a backend the names that single-tensor collectives have since 2.14. Before, they are
+// _allgather_base, _reduce_scatter_base and alltoall_base; a class that overrides the new names is
+// called through both.
 template <class Base>
 class WithNewNames : public Base {
  public:
@@ -51,11 +51,11 @@ concept HasNewNames = requires {
   &Backend::all_gather_single;
 };
 
-// What a backend of rtrain is derived from.
+// Base class of rtrain's backends.
 template <class Base>
 using Renamed = std::conditional_t<HasNewNames<Base>, Base, WithNewNames<Base>>;
 
-// The same of a group or a backend, by whichever name it has.
+// Call the collective on a group or a backend under whichever name it has.
 template <class Group>
 c10::intrusive_ptr<c10d::Work> start_all_gather_single(Group& group, at::Tensor& output,
                                                        at::Tensor& input,

@@ -7,9 +7,9 @@ namespace rtrain {
 namespace {
 
 constexpr size_t kLine = 64;                  // bytes of a cache line
-constexpr size_t kAtOnce = size_t{64} << 10;  // bytes of all ranks that each of them adds up itself
+constexpr size_t kAtOnce = size_t{64} << 10;  // of all ranks; below, each rank reduces everything
 constexpr size_t kInPlace = size_t{64} << 10;
-constexpr size_t kBlock = size_t{32} << 10;  // stays in the first cache
+constexpr size_t kBlock = size_t{32} << 10;  // fits into the L1 cache
 constexpr uint64_t kNowhere = UINT64_MAX;
 
 size_t steps_for(size_t bytes, size_t piece) { return (bytes + piece - 1) / piece; }
@@ -18,7 +18,8 @@ void copy_bytes(std::byte* to, const std::byte* from, size_t bytes) {
   if (to != from && bytes > 0) std::memcpy(to, from, bytes);
 }
 
-// Part `number` of the bytes in parts of that size; shorter, or empty, at the end.
+// Part `number` of `bytes`, divided into parts of `size` bytes. The last ones may be shorter or
+// empty.
 std::span<std::byte> part(std::span<std::byte> bytes, size_t number, size_t size) {
   const size_t begin = std::min(number * size, bytes.size());
   return bytes.subspan(begin, std::min(size, bytes.size() - begin));
@@ -26,7 +27,7 @@ std::span<std::byte> part(std::span<std::byte> bytes, size_t number, size_t size
 
 }  // namespace
 
-// A slot is free when all have taken what was in it before.
+// A slot is free once all ranks have taken its previous content.
 void ShmCollectives::wait_for_slot(uint32_t step) {
   if (step - all_taken_ < ShmSegment::kSlots) return;
   const auto wanted = static_cast<uint32_t>(step + 1 - ShmSegment::kSlots);
@@ -60,7 +61,8 @@ void ShmCollectives::wait_all_filled(uint32_t step) {
   for (int rank = 0; rank < segment_.num_ranks(); ++rank) wait_filled(rank, step);
 }
 
-// fill(number) gives this rank's data to the slot, use(number, step) takes the others'.
+// fill(number, slot) writes this rank's data to its slot. use(number, step) reads the others'
+// slots.
 template <class Fill, class Use>
 void ShmCollectives::run_steps(size_t count, const Fill& fill, const Use& use) {
   begin();
@@ -75,7 +77,7 @@ void ShmCollectives::run_steps(size_t count, const Fill& fill, const Use& use) {
   }
 }
 
-// The part of the bytes that a rank adds up: whole cache lines.
+// The part of the bytes that this rank reduces: whole cache lines.
 std::span<std::byte> ShmCollectives::share(int rank, std::span<std::byte> bytes) const {
   const auto ranks = static_cast<size_t>(segment_.num_ranks());
   const size_t size = (bytes.size() / kLine / ranks + 1) * kLine;
@@ -104,8 +106,8 @@ void ShmCollectives::all_reduce_at_once(Bytes data, const Reduction& reduction) 
       });
 }
 
-// A rank gives each other one the part that this one adds up, and takes the sums of all. Three
-// steps are under way at a time, so that few wait.
+// In each step a rank writes, for every other rank, the part that rank reduces, and reads the sums
+// of all. Three steps are in progress at a time, so that ranks rarely wait.
 void ShmCollectives::all_reduce_in_steps(Bytes data, const Reduction& reduction) {
   begin();
   const int mine = segment_.rank();
@@ -155,8 +157,8 @@ void ShmCollectives::all_reduce_in_steps(Bytes data, const Reduction& reduction)
   }
 }
 
-// Where the tensors of all ranks lie in their arenas: each rank adds up its part where it lies, and
-// writes the sums to all. False where one lies elsewhere.
+// If the tensors of all ranks lie in their arenas, each rank reduces its part there and writes the
+// sums to all of them. Returns false if one lies elsewhere.
 bool ShmCollectives::all_reduce_in_place(Bytes data, const Reduction& reduction) {
   begin();
   const uint32_t step = step_++;
@@ -241,7 +243,7 @@ void ShmCollectives::gather(Bytes input, std::span<const Bytes> outputs, int roo
   collect(input, segment_.rank() == root ? outputs : std::span<const Bytes>(), input.size());
 }
 
-// Every rank shows its input, at most that many bytes; who has outputs takes them.
+// Every rank publishes its input, of at most `most` bytes; ranks with outputs copy them.
 void ShmCollectives::collect(Bytes input, std::span<const Bytes> outputs, size_t most) {
   const auto mine = static_cast<size_t>(segment_.rank());
   if (!outputs.empty()) copy_bytes(outputs[mine].data(), input.data(), input.size());
@@ -261,12 +263,12 @@ void ShmCollectives::collect(Bytes input, std::span<const Bytes> outputs, size_t
       });
 }
 
-// Of a slot each rank has a part.
+// The bytes of a slot for each rank.
 size_t ShmCollectives::piece_bytes() const {
   return ShmSegment::kSlotBytes / static_cast<size_t>(segment_.num_ranks()) / kLine * kLine;
 }
 
-// A piece of each input into the part of the slot of the rank that it is for.
+// Copies a piece of each input to the part of the slot for the rank that receives it.
 void ShmCollectives::fill_pieces(std::span<const Bytes> inputs, size_t number,
                                  std::byte* slot) const {
   const size_t piece = piece_bytes();
@@ -278,7 +280,7 @@ void ShmCollectives::fill_pieces(std::span<const Bytes> inputs, size_t number,
   }
 }
 
-// What this rank has for the others, and they for it. An empty output: from that rank nothing.
+// Exchanges inputs with the other ranks. An empty output means that its rank sends nothing.
 void ShmCollectives::exchange(size_t count, std::span<const Bytes> inputs,
                               std::span<const Bytes> outputs) {
   const auto mine = static_cast<size_t>(segment_.rank());
@@ -313,7 +315,8 @@ void ShmCollectives::all_to_all(std::span<const Bytes> inputs, std::span<const B
   for (const Bytes& each : inputs) {
     count = std::max(count, static_cast<int64_t>(steps_for(each.size(), piece_bytes())));
   }
-  // Two ranks may have more for each other than this one knows of.
+  // Two other ranks may exchange more than this rank does, so all ranks agree on the number of
+  // steps.
   all_reduce(std::as_writable_bytes(std::span(&count, 1)),
              {.op = c10d::ReduceOp::MAX, .dtype = c10::kLong});
   exchange(static_cast<size_t>(count), inputs, outputs);

@@ -1,12 +1,11 @@
 // host/engine/distributed/shm/collectives.h: one rank's part in collectives over shared memory.
 //
-// Data go through slots in steps. In a step every rank fills its slot, waits for the others', and
-// takes what is its own of them; a slot is filled again when all have taken from it, kSlots steps
-// later. All ranks call the same collectives in the same order with the same sizes. Sums are made
-// in the order of the ranks: the same bits on every rank, in every run.
+// Data pass through slots in steps. In a step every rank fills its slot, waits for the other slots,
+// and reads its part of them. A slot is filled again kSlots steps later, once all ranks have read
+// it. All ranks must call the same collectives in the same order with the same sizes. Sums are
+// computed in rank order: the same bits on every rank and in every run.
 //
-// One thread at a time. Errors are those of ShmSegment::wait, behind which nothing more may be
-// called.
+// One thread at a time. Throws like ShmSegment::wait; after an error no function may be called.
 #pragma once
 
 #include <chrono>
@@ -30,21 +29,21 @@ class ShmCollectives {
 
   void set_timeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
 
-  // In place, elements of the reduction's dtype.
+  // In place. `data` has elements of the reduction's dtype.
   void all_reduce(Bytes data, const Reduction& reduction);
   // In place, on the root.
   void reduce(Bytes data, const Reduction& reduction, int root);
   // In place.
   void broadcast(Bytes data, int root);
-  // `outputs`: by rank, of that rank's size.
+  // `outputs`: by rank, each with that rank's size.
   void all_gather(Bytes input, std::span<const Bytes> outputs);
-  // The same; `outputs` only on the root, elsewhere empty. All inputs have one size.
+  // The same, but only the root has `outputs`; others pass none. All inputs have one size.
   void gather(Bytes input, std::span<const Bytes> outputs, int root);
-  // `inputs`: by rank, on the root only, all of the output's size.
+  // `inputs`: by rank, only on the root, each with the output's size.
   void scatter(std::span<const Bytes> inputs, Bytes output, int root);
-  // `inputs`: by rank, all of the output's size.
+  // `inputs`: by rank, each with the output's size.
   void reduce_scatter(std::span<const Bytes> inputs, Bytes output, const Reduction& reduction);
-  // To and from each rank; the sizes of two ranks for each other agree.
+  // Sends inputs[r] to rank r and receives outputs[r]. Two ranks must agree on the sizes.
   void all_to_all(std::span<const Bytes> inputs, std::span<const Bytes> outputs);
   void barrier();
 
@@ -74,9 +73,9 @@ class ShmCollectives {
   ShmSegment& segment_;
   std::chrono::milliseconds timeout_;
   Clock::time_point deadline_;
-  uint32_t step_ = 0;                     // of the next one
-  uint32_t all_taken_ = 0;                // every rank has taken the steps below
-  std::vector<const std::byte*> inputs_;  // of a reduction, by rank
+  uint32_t step_ = 0;                     // the next step's number
+  uint32_t all_taken_ = 0;                // all ranks have taken the steps below this one
+  std::vector<const std::byte*> inputs_;  // inputs of a reduction, by rank
 };
 
 }  // namespace rtrain

@@ -13,7 +13,7 @@
 namespace rtrain {
 namespace {
 
-// More than any host has memory for.
+// Exceeds any host's memory.
 constexpr uint64_t kMostBytes = uint64_t{1} << 44;
 
 }  // namespace
@@ -102,7 +102,7 @@ void ShmMessages::wait(const ShmMessage& message) {
   }
 }
 
-// One that has not left, where any will do.
+// The rank to wait for; for a receive from any rank, one that has not left.
 int ShmMessages::awaited(const ShmMessage& message) const {
   if (message.peer_ >= 0) return message.peer_;
   const int mine = segment_->rank();
@@ -131,7 +131,7 @@ void ShmMessages::serve() {
     try {
       wait(*next);
     } catch (const std::exception&) {
-      // Whoever waits for the message gets it.
+      // wait() throws the error to the caller who waits for the message.
     }
   }
 }
@@ -155,7 +155,7 @@ void ShmMessages::end(ShmMessage& message, std::exception_ptr failure) {
   message.owner_.reset();
 }
 
-// The ranks are no longer at one place.
+// After an error the ranks' positions in the rings differ, so all messages fail.
 void ShmMessages::fail_all(const std::exception_ptr& failure) {
   if (failure_ == nullptr) failure_ = failure;
   while (const MessagePtr message = first_under_way()) {
@@ -182,7 +182,7 @@ void ShmMessages::move() {
   }
 }
 
-// As much as there is room for.
+// Writes as many bytes as the ring has space for.
 size_t ShmMessages::write(int to, const std::byte* data, size_t bytes) {
   ShmRing& ring = segment_->ring(segment_->rank(), to);
   std::byte* const memory = segment_->ring_bytes(segment_->rank(), to);
@@ -198,7 +198,7 @@ size_t ShmMessages::write(int to, const std::byte* data, size_t bytes) {
   return count;
 }
 
-// As much as there is.
+// Reads as many bytes as the ring holds.
 size_t ShmMessages::read(int from, std::byte* data, size_t bytes) {
   ShmRing& ring = segment_->ring(from, segment_->rank());
   const std::byte* const memory = segment_->ring_bytes(from, segment_->rank());
@@ -246,7 +246,7 @@ bool ShmMessages::is_wanted(int from) const {
   });
 }
 
-// Behind the header: who gets the bytes.
+// Called after the header: chooses the receiver of the bytes.
 void ShmMessages::choose_receiver(int from) {
   Incoming& in = incoming_[static_cast<size_t>(from)];
   if (in.header.bytes > kMostBytes) throw segment_->damaged(from, "size");
@@ -311,7 +311,7 @@ std::exception_ptr wrong_size(int from, size_t sent, size_t wanted) {
 
 }  // namespace
 
-// The whole message is here.
+// Called when the message is complete.
 void ShmMessages::complete(int from) {
   Incoming& in = incoming_[static_cast<size_t>(from)];
   in.moved = 0;
@@ -328,7 +328,7 @@ void ShmMessages::complete(int from) {
   }
 }
 
-// What came before it was wanted. True: this message is the receiver's.
+// Looks for a message that arrived before its receive. True if there is one for this receiver.
 bool ShmMessages::take_early(const MessagePtr& receiver, int from) {
   auto& all = incoming_[static_cast<size_t>(from)].early;
   const auto found = std::find_if(all.begin(), all.end(), [&](const auto& each) {

@@ -1,12 +1,13 @@
-// host/engine/distributed/shm/messages.h: bytes from one rank to another one: send and receive.
+// host/engine/distributed/shm/messages.h: send and receive of bytes between two ranks.
 //
-// Messages of two ranks go through their ring in the order of the calls, as far as there is room in
-// it. A receiver chooses by tag: what comes before the message with its tag waits in its memory.
-// Nothing is taken from a ring while no call receives from it, so a sender that is ahead
-// waits. Of two that want the same, the earlier one gets the earlier message.
+// Each pair of ranks has a ring; messages pass it in the order of the calls, as far as it has
+// space. A receiver selects by tag: earlier messages with other tags are kept in the receiver's
+// memory. A rank only reads a ring while one of its calls receives from that sender, so a sender
+// that is ahead waits. Two receives for the same tag get messages in the order of their calls.
 //
-// Any thread. Who waits moves whatever can be moved; a thread of its own does it for those who do
-// not wait. Errors are those of ShmSegment::wait; Error(kArgument) for a message of another size.
+// Any thread. A thread that waits moves all messages that can move; if no call waits, the class's
+// own thread does. Throws like ShmSegment::wait; Error(kArgument) if a message has another size
+// than its receive expects.
 #pragma once
 
 #include <chrono>
@@ -26,10 +27,10 @@
 
 namespace rtrain {
 
-// A send or a receive that is under way.
+// A send or a receive in progress.
 class ShmMessage {
  public:
-  // Of whoever has sent it; for a receive that has ended.
+  // The sender's rank. REQUIRES: the receive has ended.
   int sender() const { return peer_; }
 
  private:
@@ -41,7 +42,7 @@ class ShmMessage {
   std::span<std::byte> data_;
   std::shared_ptr<const void> owner_;
   Clock::time_point deadline_;
-  size_t moved_ = 0;  // of a send, with its header
+  size_t moved_ = 0;  // bytes of a send, with its header
   bool has_ended_ = false;
   std::exception_ptr failure_;
 };
@@ -58,17 +59,17 @@ class ShmMessages {
 
   void set_timeout(std::chrono::milliseconds timeout);
 
-  // `owner` keeps the bytes until the message has ended, also where no call waits for it; those
-  // that are sent are not changed until then.
+  // `owner` keeps the bytes alive until the message has ended, even if no call waits for it. Bytes
+  // to send must not change until then.
   MessagePtr send(Bytes data, int to, int tag, std::shared_ptr<const void> owner);
-  // `from` below 0: of any other rank.
+  // `from` below 0: from any other rank.
   MessagePtr receive(Bytes data, int from, int tag, std::shared_ptr<const void> owner);
   bool has_ended(const ShmMessage& message);
-  // Until it has ended. Throws what it has failed of.
+  // Waits until the message has ended, and throws its error.
   void wait(const ShmMessage& message);
-  // From now on a thread moves the messages that no call waits for.
+  // Starts a thread that moves messages which no call waits for.
   void move_on_thread();
-  // What is under way fails, and whatever is called later.
+  // Makes all messages fail, those in progress and later ones.
   void close();
 
  private:
@@ -76,19 +77,20 @@ class ShmMessages {
     uint64_t bytes = 0;
     int64_t tag = 0;
   };
-  // A message that came before the one that is wanted, and who has asked for it while it came.
+  // A message that arrived before its receive, and the receive that was called before it was
+  // complete.
   struct Early {
     int tag = 0;
     std::vector<std::byte> data;
     bool is_complete = false;
     MessagePtr receiver;
   };
-  // What is coming from a rank.
+  // The message that is arriving from a rank.
   struct Incoming {
     Header header;
-    size_t moved = 0;  // with the header
+    size_t moved = 0;  // bytes, with the header
     MessagePtr receiver;
-    bool is_dropped = false;  // the receiver could not take it
+    bool is_dropped = false;  // its size differs from the receive's
     std::deque<std::unique_ptr<Early>> early;
   };
 
@@ -114,7 +116,7 @@ class ShmMessages {
   std::chrono::milliseconds timeout_;
   std::vector<std::deque<MessagePtr>> outgoing_;  // by rank
   std::vector<Incoming> incoming_;                // by rank
-  std::deque<MessagePtr> receivers_;              // that no message has come for
+  std::deque<MessagePtr> receivers_;              // receives without a message yet
   std::exception_ptr failure_;
   bool is_ending_ = false;
   std::thread thread_;

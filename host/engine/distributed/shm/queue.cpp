@@ -62,7 +62,7 @@ c10::intrusive_ptr<c10d::Work> ShmQueue::run(c10d::OpType type,
   return item;
 }
 
-// The caller has set is_busy_.
+// REQUIRES: the caller has set is_busy_.
 void ShmQueue::run_body(const Body& body) {
   if (failure_ != nullptr) return;
   try {

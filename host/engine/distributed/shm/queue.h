@@ -1,7 +1,7 @@
 // host/engine/distributed/shm/queue.h: runs a group's collectives one after the other, on the
-// caller's thread or on one of its own.
+// caller's thread or on its own thread.
 //
-// Any thread. What fails fails all that come behind it: the ranks are no longer at one place.
+// Any thread. After one has failed all later ones fail, because the ranks' steps differ then.
 #pragma once
 
 #include <condition_variable>
@@ -16,14 +16,14 @@
 
 namespace rtrain {
 
-// A collective that is under way.
+// A collective in progress.
 class ShmWork final : public c10d::Work {
  public:
   ShmWork(c10d::OpType type, const std::vector<at::Tensor>& results);
 
   std::vector<at::Tensor> result() override { return results_; }
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
-  // Null: it has succeeded.
+  // Null means success.
   void end(std::exception_ptr failure);
 
  private:
@@ -36,13 +36,13 @@ class ShmQueue {
   using Body = std::function<void()>;
 
   ShmQueue() = default;
-  // What has not begun fails. A body that is at work has to end by itself.
+  // Bodies that have not started fail. A running body must end by itself.
   ~ShmQueue();
   ShmQueue(const ShmQueue&) = delete;
   ShmQueue& operator=(const ShmQueue&) = delete;
 
-  // Runs the body behind those before it. With `waits` it has ended when this returns, and its
-  // error is thrown; else a thread runs it, and the work has both.
+  // Runs `body` after the earlier ones. With `waits` returns once it has ended and throws its
+  // error; else a thread runs it, and the returned Work gets its end and its error.
   c10::intrusive_ptr<c10d::Work> run(c10d::OpType type, const std::vector<at::Tensor>& results,
                                      bool waits, Body body);
 

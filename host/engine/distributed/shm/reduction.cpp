@@ -18,7 +18,7 @@ namespace {
 
 using Op = c10d::ReduceOp::RedOpType;
 
-constexpr size_t kBlock = 1024;  // elements; the sums of a block stay in the first cache
+constexpr size_t kBlock = 1024;  // elements; a block's sums fit into the L1 cache
 
 template <class T>
 struct SumOf {
@@ -93,7 +93,7 @@ void reduce_plain(std::byte* out, const std::byte* const* inputs, int num, size_
 }
 
 #if defined(__x86_64__)
-// No fused multiplications, which would round otherwise.
+// Without fused multiply-add, which would round differently.
 template <class T, Op kOp>
 [[gnu::target("avx2")]] void reduce_avx2(std::byte* out, const std::byte* const* inputs, int num,
                                          size_t count) {
@@ -124,7 +124,7 @@ Kernel kernel_of_processor() {
 #endif
 }
 
-// Null for an operation that the dtype does not have.
+// Returns null for an operation that the dtype does not have.
 template <class T, Op kOp, bool kHasIt>
 Kernel kernel_where() {
   if constexpr (kHasIt) {
@@ -159,7 +159,7 @@ Kernel kernel_of_op(Op op) {
   }
 }
 
-// A sum of booleans is whether one is true, a product whether all are.
+// For booleans a sum is logical or, a product is logical and.
 Kernel kernel_of_bool(Op op) {
   switch (op) {
     case Op::SUM:
@@ -211,7 +211,7 @@ Kernel kernel_of(const Reduction& reduction) {
   }
 }
 
-// Complex numbers are added part by part.
+// Treats a complex number as two real ones.
 Reduction parts_of(const Reduction& reduction) {
   if (reduction.op != Op::SUM && reduction.op != Op::AVG) return reduction;
   if (reduction.dtype == c10::kComplexFloat) return {reduction.op, c10::kFloat};

@@ -1,5 +1,5 @@
-// host/engine/distributed/shm/reduction.h: elements of several ranks into one, in the order of the
-// ranks: the same bits whoever computes them, and on every kind of processor.
+// host/engine/distributed/shm/reduction.h: reduces the elements of several ranks in rank order: the
+// result has the same bits on whichever rank and processor it is computed.
 #pragma once
 
 #include <c10/core/ScalarType.h>
@@ -16,8 +16,8 @@ struct Reduction {
   size_t element_bytes() const { return c10::elementSize(dtype); }
 };
 
-// Throws Error(kArgument) for what the backend does not reduce: bits of floating-point numbers, the
-// mean of integers, the order of complex ones.
+// Throws Error(kArgument) for operations that the backend does not support: bitwise ones on
+// floating-point numbers, the mean of integers, min and max of complex numbers.
 void check_reduction(const Reduction& reduction);
 
 // out[i] = the reduction of inputs[0][i] … inputs[num - 1][i]. `out` may be one of the inputs.

@@ -37,10 +37,10 @@ namespace {
 
 constexpr size_t kPageBytes = 4096;
 constexpr size_t kArenaBytes = size_t{16} << 30;
-constexpr size_t kFewArenaBytes = size_t{256} << 20;  // where the address space is limited
+constexpr size_t kFewArenaBytes = size_t{256} << 20;  // if the address space is limited
 constexpr std::chrono::milliseconds kLook{20};
 constexpr std::chrono::microseconds kSpin{200};
-constexpr int kLooksAClock = 32;  // at a counter, for each at the clock
+constexpr int kLooksAClock = 32;  // reads of a counter for each read of the clock
 
 Error failed(std::string_view what) {
   return Error(Code::kEnvironment, cat("shared memory: ", what, ": ", std::strerror(errno)));
@@ -56,7 +56,7 @@ void pause() {
 #endif
 }
 
-// Not the private kind: the ranks are processes.
+// Without FUTEX_PRIVATE_FLAG, because the ranks are different processes.
 void futex_wait(const std::atomic<uint32_t>& word, uint32_t seen, std::chrono::nanoseconds limit) {
   const timespec time{.tv_sec = limit.count() / 1'000'000'000,
                       .tv_nsec = limit.count() % 1'000'000'000};
@@ -237,7 +237,7 @@ void ShmSegment::seal(std::vector<int> names) {
   names_ = std::move(names);
   may_spin_ = has_core_for_each();
   for (int each = 0; each < num_ranks_; ++each) {
-    // A kernel before 5.3 has none.
+    // Kernels before 5.3 have no pidfd_open.
     const long process =
         each == rank_ ? -1 : ::syscall(SYS_pidfd_open, control(each).pid.load(), 0);
     processes_.emplace_back(static_cast<int>(process));
@@ -251,7 +251,7 @@ bool ShmSegment::has_ended(int rank) {
   return ::poll(&poll, 1, 0) > 0;
 }
 
-// Otherwise a rank that spins keeps another one from working.
+// Without a core for each rank, a rank that spins would keep another one from running.
 bool ShmSegment::has_core_for_each() {
   int count = 0;
   for (size_t word = 0; word < std::size(control(0).cores); ++word) {
@@ -289,7 +289,7 @@ void ShmSegment::wait(int rank, const ShmCounter& counter, uint32_t value,
     if (!has_reached(seen, value)) futex_wait(shared.value, seen, kLook);
     shared.waiters.fetch_sub(1, std::memory_order_seq_cst);
     const std::optional<Error> loss = find_loss(rank);
-    // What a rank has done before its end counts.
+    // The rank may have reached the value before it ended, so the counter is read again.
     if (has_reached(shared.value.load(std::memory_order_acquire), value)) return;
     if (loss) throw Error(*loss);
     if (Clock::now() < deadline) continue;
@@ -297,7 +297,7 @@ void ShmSegment::wait(int rank, const ShmCounter& counter, uint32_t value,
   }
 }
 
-// Why this rank need not wait for that one any more.
+// The reason why the other rank will not arrive any more, if there is one.
 std::optional<Error> ShmSegment::find_loss(int waited_for) {
   if (has_left(rank_)) {
     return Error(Code::kPeerLost, "this rank has closed the group");

@@ -1,13 +1,13 @@
-// host/engine/distributed/shm/segment.h: the memory that the ranks of a group on one host share.
+// host/engine/distributed/shm/segment.h: the shared memory of a group's ranks on one host.
 //
-// Each rank has counters, slots through which its data go to the others, a ring of bytes to each
-// other rank, and an arena for tensors that the others read where they lie. It is a memory file
-// without a name: one rank makes it, the others open it through /proc, and it is gone with the last
-// of them, however they end. Pages that no rank touches cost nothing.
+// Each rank has counters, slots for its data, a ring of bytes to each other rank, and an arena for
+// tensors that the others read in place. The segment is a memory file without a name: one rank
+// creates it, the others open it through /proc, and the kernel frees it with the last of them,
+// however they end. Pages that no rank touches use no memory.
 //
-// Counters only grow, and wrap. A rank that waits for another one's counter spins for a moment
-// where every rank has a core, and sleeps in the kernel then; it notices the death of a rank within
-// some milliseconds. Any thread, once it is sealed.
+// Counters only increase, and wrap around. A rank that waits for a counter first spins, if every
+// rank has a core, and then sleeps in the kernel; it notices another rank's death within
+// milliseconds. Any thread, once the segment is sealed.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ struct ShmCounter {
   std::atomic<uint32_t> waiters{0};
 };
 
-// What one rank has written to another one, and what that one has read of it, in bytes.
+// Bytes that one rank has written for another one, and bytes that the other has read.
 struct ShmRing {
   ShmCounter written, read;
 };
@@ -40,68 +40,69 @@ class ShmSegment {
   static constexpr size_t kSlotBytes = size_t{256} << 10;
   static constexpr size_t kRingBytes = size_t{256} << 10;
 
-  // Where the others find it.
+  // How other ranks find the segment.
   struct Address {
     int pid = 0;
     int fd = -1;
     std::string token;
 
     std::string to_text() const;
-    // Throws Error(kEnvironment) for a text of something else.
+    // Throws Error(kEnvironment) for any other text.
     static Address parse(const std::string& text);
   };
 
   // Throws Error(kEnvironment).
   static ShmSegment create(int rank, int num_ranks);
-  // Throws Error(kEnvironment) where this process does not see that one, as in a container of its
-  // own.
+  // Throws Error(kEnvironment) if this process cannot see the creator, for example from another
+  // container.
   static ShmSegment open(const Address& address, int rank, int num_ranks);
   ShmSegment(ShmSegment&& other) noexcept;
   ShmSegment& operator=(ShmSegment&&) = delete;
   ~ShmSegment();
 
   Address address() const;
-  // All have opened it. From now on the deaths of ranks are noticed. Errors call the ranks by these
-  // names, by rank; by their numbers where there are none.
+  // Call it once all ranks have opened the segment. From then on waits notice ranks that die. Error
+  // messages call each rank by its entry in `names`, or by its number if that is empty.
   void seal(std::vector<int> names = {});
 
   int rank() const { return rank_; }
   int num_ranks() const { return num_ranks_; }
   int name(int rank) const { return names_.empty() ? rank : names_[static_cast<size_t>(rank)]; }
 
-  // What a rank has done of the collectives' steps (collectives.h).
+  // How many steps of collectives (collectives.h) a rank has filled, reduced and taken.
   ShmCounter& filled(int rank) { return control(rank).filled; }
   ShmCounter& reduced(int rank) { return control(rank).reduced; }
   ShmCounter& taken(int rank) { return control(rank).taken; }
-  // Of a step: kSlotBytes of that rank.
+  // The rank's slot for a step, kSlotBytes.
   std::byte* slot(int rank, uint32_t step);
-  // Of a step: where in its arena the rank's tensor lies.
+  // The offset of the rank's tensor in its arena, for a step.
   uint64_t& place(int rank, uint32_t step) { return control(rank).places[step % kSlots]; }
 
   ShmRing& ring(int from, int to);
-  // kRingBytes.
+  // The ring's kRingBytes bytes.
   std::byte* ring_bytes(int from, int to);
-  // Rises after every change of one of the rank's rings.
+  // Increases after every change of one of the rank's rings.
   ShmCounter& bell(int rank) { return control(rank).bell; }
 
   std::byte* arena(int rank);
-  // Where a rank says that its tensor lies. Throws what damaged() is where it cannot lie there.
+  // The memory at `place` in a rank's arena. Throws damaged() if the range is outside the arena.
   std::byte* in_arena(int rank, uint64_t place, size_t bytes);
-  // A counter, place or size of that rank, which cannot be one: a process has written over it.
+  // The error for an impossible counter, place or size of that rank: some process has overwritten
+  // it.
   Error damaged(int rank, std::string_view what) const;
   size_t arena_bytes() const { return arena_bytes_; }
-  // Gives the pages of this part of this rank's arena back.
+  // Returns the pages of this range of this rank's arena to the kernel.
   void give_back(size_t offset, size_t bytes);
 
-  // Of this rank.
+  // Sets a counter of this rank.
   static void advance(ShmCounter& counter, uint32_t value);
-  // Of any rank, by one.
+  // Adds one to a counter of any rank.
   static void increment(ShmCounter& counter);
-  // Until the rank's counter is there. Throws Error(kPeerLost) naming a rank that has died, or that
-  // one once it has left; Error(kTimeout) at the deadline.
+  // Waits until the rank's counter reaches the value. Throws Error(kPeerLost) if any rank has died
+  // (naming it) or this rank has left, and Error(kTimeout) at the deadline.
   void wait(int rank, const ShmCounter& counter, uint32_t value,
             std::chrono::steady_clock::time_point deadline);
-  // This rank takes part in nothing further.
+  // This rank takes part in no further operation.
   void leave();
   bool has_left(int rank) { return control(rank).has_left.load() != 0; }
 
@@ -111,7 +112,7 @@ class ShmSegment {
     alignas(64) uint64_t places[kSlots];
     std::atomic<uint32_t> has_left{0};
     std::atomic<int32_t> pid{0};
-    uint64_t cores[16];  // that it may run on, a bit each
+    uint64_t cores[16];  // bit mask of the cores that it may run on
   };
   struct Header;
 
@@ -133,7 +134,7 @@ class ShmSegment {
   size_t arena_bytes_ = 0;
   size_t size_bytes_ = 0;
   std::byte* memory_ = nullptr;
-  std::vector<Fd> processes_;  // of the ranks; closed for this one
+  std::vector<Fd> processes_;  // pidfds by rank; closed for this rank
   std::vector<int> names_;
   bool may_spin_ = false;
 };

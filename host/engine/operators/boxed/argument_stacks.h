@@ -1,5 +1,5 @@
-// host/engine/operators/boxed/argument_stacks.h: the stacks that operators are called with, used
-// again and again by one Lua virtual machine.
+// host/engine/operators/boxed/argument_stacks.h: operators' argument stacks, reused by one Lua
+// virtual machine.
 #pragma once
 
 #include <ATen/core/stack.h>
@@ -8,15 +8,15 @@
 
 namespace rtrain {
 
-// Operators can call back into Lua (hooks), which calls operators again: one stack for each depth.
+// One stack per depth, because operators can call Lua (hooks), which calls operators again.
 class ArgumentStacks {
  public:
-  // The stack of the next depth, empty. Valid until the matching leave().
+  // Returns the empty stack of the next depth, valid until the matching leave().
   torch::jit::Stack& enter() {
     if (depth_ == stacks_.size()) stacks_.emplace_back();
     return stacks_[depth_++];
   }
-  // Clears the stack of the last enter(): it owns tensors.
+  // Clears the stack of the last enter(), because it owns tensors.
   void leave() { stacks_[--depth_].clear(); }
 
  private:

@@ -1,4 +1,4 @@
-// What messages say about the arguments of a call.
+// Texts about the arguments of a call, for messages.
 #include <algorithm>
 #include <vector>
 
@@ -20,7 +20,7 @@ std::string ordinal(size_t n) {
   return n <= 3 ? kNames[n - 1] : cat(n, "th");
 }
 
-// ": unknown dtype 'flaot32': did you mean 'float32'?"; "" for what is not a string.
+// ": unknown dtype 'flaot32': did you mean 'float32'?"; "" if the value is not a string.
 std::string dtype_problem(lua_State* L, int index) {
   if (lua_type(L, index) != LUA_TSTRING) return "";
   try {
@@ -35,7 +35,7 @@ std::string expected(const Param& param) {
   return param.kind == Kind::kReduction ? "0 (none), 1 (mean) or 2 (sum)" : param.type;
 }
 
-// For a dtype that is given as in Python's C++ interface, not by its keyword.
+// For a dtype passed by position, as in LibTorch's C++ interface, instead of by keyword.
 std::string dtype_advice(lua_State* L, int index) {
   if (lua_type(L, index) != LUA_TSTRING) return "";
   const std::string_view name = lua_tostring(L, index);

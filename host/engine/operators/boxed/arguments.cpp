@@ -22,7 +22,7 @@ namespace {
 
 using torch::jit::Stack;
 
-// Other names under which PyTorch takes the same parameter.
+// Maps PyTorch's alternative parameter names to the schema's name.
 std::string_view plain_name(std::string_view name) {
   if (name == "input") return "self";
   if (name == "axis") return "dim";
@@ -45,7 +45,7 @@ bool push_wrapped(const std::optional<at::Scalar>& number, Stack& stack) {
   return number.has_value();
 }
 
-// As in PyTorch, a 0-dim tensor that needs no gradient will do for a number.
+// As in PyTorch, a 0-dim tensor that does not require a gradient is accepted as a number.
 std::optional<at::Scalar> item_of(const Vm& vm, lua_State* L, int index) {
   const at::Tensor* tensor = test_tensor(vm, L, index);
   if (tensor == nullptr || !tensor->defined() || tensor->dim() != 0 || tensor->requires_grad())
@@ -60,7 +60,8 @@ std::optional<int64_t> read_int(const Vm& vm, lua_State* L, int index) {
                                                          : std::nullopt;
 }
 
-// An item of a kernel's size, stride, padding, …: kernels add and multiply them without looking.
+// Reads an item of a size, stride, padding, … Its range is checked, because kernels compute with
+// these without overflow checks.
 std::optional<int64_t> read_size(const Vm& vm, lua_State* L, int index) {
   constexpr int64_t kMost = int64_t{1} << 31;
   const auto number = read_int(vm, L, index);
@@ -77,7 +78,7 @@ std::optional<at::Scalar> read_scalar(const Vm& vm, lua_State* L, int index) {
   return lua_type(L, index) == LUA_TUSERDATA ? item_of(vm, L, index) : to_scalar(L, index);
 }
 
-// Pushes a list made from the table's items, each by the function; false when one does not fit.
+// Pushes a list made from the table's items by `read`. Returns false if an item does not fit.
 template <class T, class Read>
 bool push_list(lua_State* L, int table, Stack& stack, Read read) {
   const int size = static_cast<int>(lua_objlen(L, table));
@@ -110,8 +111,8 @@ bool push_scalars(lua_State* L, int table, Stack& stack) {
   return true;
 }
 
-// A list "int[3]" has three items, or one for all of them, or none where that is the default:
-// kernels count on it.
+// A list "int[3]" must have three items, or one for all of them, or none if that is the default.
+// Kernels rely on it.
 bool is_length_of(const Param& param, size_t length) {
   const auto size = static_cast<size_t>(param.fixed_size);
   if (size < 2 || length == size || length == 1) return true;
@@ -141,9 +142,9 @@ bool is_floating(const at::Tensor& tensor) {
   return tensor.defined() && !c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/true);
 }
 
-// Whether the arguments give the result no other dtype than one of integers.
+// Whether all arguments are integers, so that the result has an integer dtype.
 bool all_integers(const Overload& overload, const Stack& stack) {
-  // These make the default dtype of a number; arange looks at its bounds.
+  // Factories use the default dtype for numbers, except arange, which looks at its bounds.
   if (overload.factory && overload.op.schema().name() != "aten::arange") return false;
   for (size_t i = 0; i < stack.size(); ++i) {
     const c10::IValue& value = stack[i];
@@ -157,7 +158,7 @@ bool all_integers(const Overload& overload, const Stack& stack) {
   return true;
 }
 
-// -0.0 becomes the integer 0: see as_operand().
+// Replaces -0.0 by the integer 0: see as_operand().
 void clear_signs(const Overload& overload, Stack& stack) {
   for (size_t i = 0; i < stack.size(); ++i) {
     const Param& param = overload.params[i];
@@ -182,7 +183,7 @@ void Arguments::read_keywords() {
   lua_pushnil(L_);
   while (lua_next(L_, table) != 0) {
     if (lua_type(L_, -2) != LUA_TSTRING) {
-      if (keyword_count_ == 0) {  // a list: look on only for a name among the items
+      if (keyword_count_ == 0) {  // a list: search the rest only for a name among the items
         has_items = true;
         lua_pop(L_, 1);
         continue;
@@ -192,7 +193,7 @@ void Arguments::read_keywords() {
     if (has_items)
       throw Error(Code::kArgument, "the last argument has list items as well as keywords");
     if (keyword_count_ == kMaxKeywords) throw Error(Code::kArgument, "too many keywords");
-    // The name stays alive in the table; the value stays on the stack below the next key.
+    // The table keeps the name alive. The value stays on the stack below the next key.
     keywords_[keyword_count_++] = {lua_tostring(L_, -2), lua_gettop(L_) - 1};
     lua_insert(L_, -2);
   }
@@ -225,7 +226,7 @@ uint64_t Arguments::kinds() const {
     return 32 + static_cast<uint64_t>(first);
   };
   for (int i = 1; i <= positional_; ++i) mix(kind(i));
-  uint64_t keywords = 0;  // in no order: the table has none
+  uint64_t keywords = 0;  // summed, because a table has no order
   for (int i = 0; i < keyword_count_; ++i) {
     uint64_t name = kind(keywords_[i].index) + 1;
     for (const char* c = keywords_[i].name; *c != 0; ++c)
@@ -296,7 +297,7 @@ bool Arguments::bind(const Overload& overload, Stack& stack) const {
     if (slots.gathered && static_cast<int>(i) == overload.varargs) {
       fits = gather(index, stack);
     } else if (is_none(index)) {
-      // A parameter that may be None takes nil as such only where nil was written out.
+      // nil counts as None only if the caller wrote it out and the parameter may be None.
       if (param.has_default && (index == 0 || !param.optional)) {
         stack.push_back(param.default_value);
         fits = true;
@@ -384,7 +385,7 @@ bool Arguments::convert_string(const char* text, const Param& param, Stack& stac
   }
 }
 
-// One number for all entries of a list of fixed size.
+// One number stands for all entries of a list of fixed size.
 bool Arguments::convert_repeated(int index, const Param& param, Stack& stack) const {
   if (param.fixed_size == 0) return false;
   if (param.kind == Kind::kIntList) {
@@ -439,7 +440,7 @@ bool Arguments::convert_table(int index, const Param& param, Stack& stack) const
   }
 }
 
-// Whether the value can be an item of the parameter, which is a list.
+// Whether the value can be an item of the parameter's list.
 bool Arguments::is_item(int index, const Param& param) const {
   const at::Tensor* tensor = test_tensor(vm_, L_, index);
   const bool is_tensor = tensor != nullptr && tensor->defined();

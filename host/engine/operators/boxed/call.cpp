@@ -29,7 +29,7 @@ using torch::jit::Stack;
 
 constexpr size_t kMemoSize = 16;
 
-// The signature with the names that users see.
+// The signature with PyTorch's parameter names.
 std::string shown_signature(const Overload& overload) {
   constexpr std::string_view kSelf = "Tensor self";
   std::string out = overload.signature;
@@ -53,7 +53,7 @@ std::string shown_signature(const Overload& overload) {
   throw Error(Code::kArgument, text);
 }
 
-// The overload that fits, with its arguments left in the stack; null when none does.
+// The overload that fits, with its arguments in the stack; null if none fits.
 const Overload* find_overload(Op& op, const Arguments& arguments, Stack& stack) {
   const auto& overloads = op.family->overloads;
   if (arguments.has_out()) {
@@ -84,8 +84,8 @@ const Overload& bind_overload(Op& op, Arguments& arguments, Stack& stack) {
   return *found;
 }
 
-// Tensor-making operators take a Lua number as the default dtype's, not as the int64 that
-// arithmetic makes of it.
+// full() gives a Lua number the default dtype, while arithmetic treats an integral number as
+// int64.
 void apply_creation_rule(const Op& op, const Overload& overload, lua_State* L,
                          const Arguments& arguments, Stack& stack) {
   if (!overload.factory || op.family->name != "full") return;
@@ -98,7 +98,7 @@ void apply_creation_rule(const Op& op, const Overload& overload, lua_State* L,
   }
 }
 
-// A tensor that is made of no other one goes to the default device.
+// Factories without tensor arguments use the default device.
 void apply_default_device(const Overload& overload, c10::Device device, Stack& stack) {
   const auto is_tensor = [](const Param& param) { return param.kind == Kind::kTensor; };
   if (!overload.factory || std::ranges::any_of(overload.params, is_tensor)) return;
@@ -172,8 +172,8 @@ void check_safety(const Op& op, const Overload& overload, const Arguments& argum
   }
 }
 
-// Whether the call draws from the default generator: it was given no other, and is not asked to let
-// all through (dropout with train = false or p = 0).
+// Whether the call draws from the default generator: no other one was passed, and the arguments do
+// not turn randomness off (dropout with train = false or p = 0).
 bool draws_from_default(const Overload& overload, const Stack& stack) {
   for (size_t i = 0; i < overload.params.size() && i < stack.size(); ++i) {
     const Param& param = overload.params[i];
@@ -187,7 +187,7 @@ bool draws_from_default(const Overload& overload, const Stack& stack) {
   return true;
 }
 
-// Nothing when the boxed call ran; what LibTorch said when there was no memory for it.
+// Returns nullopt on success, LibTorch's error if it ran out of memory.
 std::optional<OutOfMemory> try_call(const Op& op, const Overload& overload,
                                     const Arguments& arguments, Stack& stack) {
   if (op.family->check != nullptr) check_safety(op, overload, arguments, stack);
@@ -206,7 +206,7 @@ std::optional<OutOfMemory> try_call(const Op& op, const Overload& overload,
   }
 }
 
-// The same for an operator that writes into its arguments, and so is never tried again.
+// The same for an operator that writes to its arguments and therefore is never retried.
 std::optional<OutOfMemory> try_only_call(Vm& vm, lua_State* L, const Op& op,
                                          const Overload& overload, const Arguments& arguments,
                                          Stack& stack) {
@@ -228,8 +228,8 @@ void check_option_of_out(const Op& op, const char* option, const std::string& gi
                                    "' does not match that of out, '", own, "'"));
 }
 
-// A tensor-making operator with `out` takes dtype, layout and device from it: where they are given
-// too they must agree.
+// A factory operator with `out` takes dtype, layout and device from `out`. If they are given too,
+// they must agree.
 void take_options_of_out(const Op& op, lua_State* L, Arguments& arguments, const at::Tensor& out) {
   const auto take = [&](const char* option, const std::string& own, auto name_of) {
     const int index = arguments.keyword(option);
@@ -257,8 +257,8 @@ void take_out(const Op& op, Vm& vm, lua_State* L, Arguments& arguments) {
   if (out != nullptr && out->defined()) take_options_of_out(op, L, arguments, *out);
 }
 
-// What LibTorch says of numbers with a fraction where it takes classes or places, and in which
-// dtype it takes them is not what a user writes.
+// LibTorch's errors for floating-point class indices or positions name C++ dtypes. Adds advice for
+// users.
 std::string integer_advice(std::string_view message) {
   for (const std::string_view mark :
        {"expected scalar type Long but found", "expected target dtype to be Long or Byte, but got",
@@ -276,11 +276,12 @@ std::string integer_advice(std::string_view message) {
 Error operator_error(const std::string& name, const std::exception& e,
                      const std::string& arguments) {
   Error error = TorchTranslate::from(e);
-  // A kernel's own assertion or exception says that it cannot work with what it was given.
+  // An exception that is not an Error of rtrain comes from a kernel, which cannot handle the
+  // arguments.
   const bool is_ours = dynamic_cast<const Error*>(&e) != nullptr;
   if (error.code() == Code::kInternal && !is_ours) error = Error(Code::kArgument, error.message());
   const std::string detail = arguments.empty() ? "" : cat(" (", arguments, ")");
-  // Some kernels begin with the operator's name themselves.
+  // Some kernels' messages already begin with the operator's name.
   const std::string prefix = error.message().starts_with(name + ":") ? "" : name + ": ";
   return Error(error.code(), cat(prefix, error.message(), detail, integer_advice(error.message())));
 }

@@ -12,19 +12,19 @@
 
 namespace rtrain {
 
-// This state's operator of that name; null when ATen has none.
+// The Lua state's operator of that name; null if ATen has none.
 Op* find_op(Vm& vm, const std::string& name);
 
-// Calls the operator with the arguments on the stack of the running C function; returns the number
-// of results pushed. An operator that works in place gives back the very userdata it was called on.
-// Running out of memory collects garbage and tries once more. Throws Error: kArgument naming
-// operator, argument, shapes and dtypes.
+// Calls the operator with the arguments on the stack of the running C function. Returns the number
+// of pushed results. An in-place operator returns the userdata it was called on. If memory runs
+// out, collects garbage and retries once. Throws Error: kArgument naming operator, argument, shapes
+// and dtypes.
 int call_op(lua_State* L, Op& op);
 
-// Which overload a call with the arguments on the stack takes: "add.Tensor".
+// The overload for the arguments on the stack: "add.Tensor".
 std::string overload_name(lua_State* L, Op& op);
 
-// The error of an operator: its name, LibTorch's text and the arguments on the stack.
+// An operator's error: its name, LibTorch's text and the arguments on the stack.
 Error operator_error(const std::string& name, const std::exception& e,
                      const std::string& arguments);
 

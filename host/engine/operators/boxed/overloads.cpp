@@ -205,7 +205,7 @@ void take_numbers(Overload& overload) {
     param.takes_number = param.kind == Kind::kTensor && !param.is_out;
 }
 
-// PyTorch takes a number for the first operand of these, too.
+// As in PyTorch, the first operand of these operators may be a number.
 void take_first_number(const std::string& name, std::vector<Overload>& overloads) {
   static constexpr std::string_view kNames[] = {
       "add", "sub", "mul", "div", "subtract", "multiply", "divide", "true_divide", "floor_divide"};
@@ -223,8 +223,8 @@ int self_place(const Family& family) {
   return 0;
 }
 
-// PyTorch's order: a Tensor is tried before a number, an int before a list of ints, a list of
-// tensors last but for strings.
+// PyTorch's order: a Tensor is tried before a number, an int before a list of ints; a list of
+// tensors comes last, except for strings.
 int preference(Kind kind) {
   switch (kind) {
     case Kind::kTensor:
@@ -242,7 +242,7 @@ int preference(Kind kind) {
       return 6;
     case Kind::kTensorList:
       return 7;
-    case Kind::kString:  // conv2d with a padding of numbers comes before that of 'same', which
+    case Kind::kString:  // conv2d with numeric padding comes before padding = 'same', which
                          // checks less
       return 8;
     default:
@@ -250,7 +250,7 @@ int preference(Kind kind) {
   }
 }
 
-// How the parameters from `begin` up to `end` compare: below 0 where a's are tried first.
+// Compares the parameters from `begin` up to `end`; below 0 if a's are tried first.
 int compare_params(const Overload& a, const Overload& b, size_t begin, size_t end) {
   for (size_t i = begin; i < end; ++i) {
     const int difference = preference(a.params[i].kind) - preference(b.params[i].kind);
@@ -263,7 +263,7 @@ bool comes_before(const Overload& a, const Overload& b) {
   const size_t common = std::min(a.positional, b.positional);
   if (const int order = compare_params(a, b, 0, common); order != 0) return order < 0;
   if (a.params.size() != b.params.size()) return a.params.size() < b.params.size();
-  // Keywords too: a learning rate on the device must not be read on the host.
+  // Compares keywords too: a learning rate in a device tensor must not be read on the host.
   if (const int order = compare_params(a, b, common, a.params.size()); order != 0) return order < 0;
   return a.op.schema().overload_name() < b.op.schema().overload_name();
 }
@@ -305,7 +305,7 @@ class Registry {
     return handle && !is_left_out(handle->schema()) && !writes_out(handle->schema());
   }
 
-  // Null when no overload can be called from Lua.
+  // Returns null if no overload can be called from Lua.
   static std::unique_ptr<Family> make_family(const std::string& name,
                                              const std::vector<c10::OperatorName>& ops) {
     auto out = std::make_unique<Family>();
@@ -319,7 +319,8 @@ class Registry {
       } else if (!handle->hasTag(at::Tag::generated) || handle->hasTag(at::Tag::view_copy)) {
         out->with_out.push_back(make_overload(name, *handle));
       } else {
-        // PyTorch has no such form; where one takes a number, the form for tensors does.
+        // PyTorch's Python binding has no Scalar overload; its tensor overload accepts numbers
+        // instead.
         numbers_will_do |= op.overload_name.starts_with("Scalar");
       }
     }
@@ -339,7 +340,7 @@ class Registry {
   std::mutex mutex_;
 };
 
-// Never destroyed: operator handles must not outlive LibTorch's own statics.
+// Never destroyed: operator handles must not outlive LibTorch's static objects.
 Registry& registry() {
   static auto* out = new Registry();
   return *out;

@@ -1,9 +1,9 @@
-// host/engine/operators/boxed/overloads.h: ATen's operators as the dispatcher has them registered,
-// by base name.
+// host/engine/operators/boxed/overloads.h: ATen's operators from the dispatcher's registry, by base
+// name.
 //
-// A Family is everything `torch.add` can mean: its overloads in PyTorch's order of preference.
+// A Family has all overloads of, for example, `torch.add`, in PyTorch's order of preference.
 // Families are made from the schemas on first use, are shared by all threads and live until the
-// process ends. Forms that write to `out` are a list of their own, those that PyTorch has; forms
+// process ends. Overloads with `out` are in a separate list, with those that PyTorch has; overloads
 // for named dimensions are left out.
 #pragma once
 
@@ -37,7 +37,7 @@ enum class Kind : uint8_t {
   kMemoryFormat,
   kDevice,
   kGenerator,
-  kOther,  // nothing of Lua fits: only nil where it is optional
+  kOther,  // no Lua value fits, except nil if optional
 };
 
 constexpr bool is_list_kind(Kind kind) {
@@ -47,15 +47,15 @@ constexpr bool is_list_kind(Kind kind) {
 
 struct Param {
   std::string name;
-  std::string shown;  // the name that users see: PyTorch's functions say input where ATen says self
-  std::string type;   // as the schema writes it: "Tensor?", "int[2]"
+  std::string shown;  // name for users: PyTorch's functions say input where ATen says self
+  std::string type;   // as in the schema: "Tensor?", "int[2]"
   Kind kind = Kind::kOther;
   bool optional = false;
   bool keyword_only = false;
   bool has_default = false;
-  bool is_out = false;        // a tensor that takes a result: the keyword `out`
-  bool takes_number = false;  // a Tensor for which a number will do: add(2, x)
-  int fixed_size = 0;         // int[2]: one number stands for all of them; 0 where any length goes
+  bool is_out = false;        // a tensor for a result: the keyword `out`
+  bool takes_number = false;  // a Tensor that may be a number: add(2, x)
+  int fixed_size = 0;         // int[2]: one number stands for all items; 0: any length
   c10::IValue default_value;
 };
 
@@ -71,12 +71,12 @@ struct Overload {
   c10::OperatorHandle op;
   std::vector<Param> params;
   std::vector<Return> returns;
-  size_t outs = 0;        // how many of the last params take results
-  size_t positional = 0;  // the first params, which may be given by position
-  int varargs = -1;  // the param that takes the rest of the positions: zeros(2, 3), x:view(2, 3)
-  bool factory = false;  // makes a tensor from nothing: takes requires_grad too
+  size_t outs = 0;        // how many of the last params are results
+  size_t positional = 0;  // how many of the first params may be given by position
+  int varargs = -1;       // the param for all remaining positions: zeros(2, 3), x:view(2, 3)
+  bool factory = false;   // makes a tensor from none: also takes requires_grad
   bool is_mutable = false;
-  bool is_random = false;  // draws random numbers, unless an argument tells it not to
+  bool is_random = false;  // draws random numbers, unless an argument turns that off
   std::string signature;   // "add(Tensor self, Tensor other, *, Scalar alpha=1)"
   std::string results;     // "Tensor values, Tensor indices"; "" for none
 };
@@ -84,19 +84,19 @@ struct Overload {
 struct Family {
   std::string name;
   std::vector<Overload> overloads;
-  std::vector<Overload> with_out;  // what a call with the keyword `out` means
-  SafetyCheck check = nullptr;     // made before each call
-  int self_place = 0;  // whose method it is: the second parameter of where(condition, self, other)
+  std::vector<Overload> with_out;  // overloads for calls with the keyword `out`
+  SafetyCheck check = nullptr;     // called before each call
+  int self_place = 0;  // index of the method's own tensor: 1 for where(condition, self, other)
 };
 
-// The operator of that name; a trailing underscore is dropped where Lua reserves the word
-// ("repeat_"). Null if unknown. Throws Error(kUnsupported) for one that is refused.
+// Finds an operator. A trailing underscore is dropped if the name is a reserved word of Lua
+// ("repeat_"). Null if unknown. Throws Error(kUnsupported) for a refused operator.
 const Family* find_family(const std::string& name);
 
-// Every public base name that can be called, sorted.
+// All public base names that can be called, sorted.
 std::vector<std::string> family_names();
 
-// One operator as one Lua state uses it: the family and which overload fitted which kinds of
+// An operator in one Lua state: its family, and a cache of which overload fits which kinds of
 // arguments.
 struct Op {
   struct Memo {
@@ -107,7 +107,7 @@ struct Op {
   std::vector<Memo> memo;
 };
 
-// The name without the underscore that stands after a word that Lua reserves: "end_" → "end".
+// Removes the underscore after a reserved word of Lua: "end_" → "end".
 std::string_view without_reserved_mark(std::string_view name);
 
 }  // namespace rtrain

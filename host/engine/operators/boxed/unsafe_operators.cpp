@@ -19,8 +19,7 @@ namespace {
 using torch::jit::Stack;
 
 struct Refusal {
-  std::string_view
-      names;  // separated by spaces; "mkldnn_*" are all that begin so, "*_jvp" all that end so
+  std::string_view names;  // separated by spaces; "mkldnn_*" matches prefixes, "*_jvp" suffixes
   std::string_view reason;
 };
 
@@ -65,14 +64,14 @@ void check_lu_unpack(const Stack& stack) {
   require(fits, "LU_pivots must be of shape (*, min(m, n)) where LU_data is (*, m, n)");
 }
 
-// A complex matrix that is not finite ends in LAPACK.
+// LAPACK ends the process for a complex matrix that is not finite.
 void check_finite_matrix(const Stack& stack) {
   const at::Tensor& self = stack[0].toTensor();
   require(!self.is_cpu() || at::isfinite(self).all().item<bool>(),
           "the matrix holds infinities or NaN");
 }
 
-// The lowest int64 has no opposite: LibTorch halves it for ever.
+// The lowest int64 has no negative: LibTorch would loop forever.
 void check_matrix_power(const Stack& stack) {
   constexpr int64_t kMost = int64_t{1} << 62;
   const int64_t n = stack[1].toInt();
@@ -81,7 +80,7 @@ void check_matrix_power(const Stack& stack) {
 
 bool is_given(const c10::IValue& value) { return value.isTensor() && value.toTensor().defined(); }
 
-// The tensors from `first` up to `last` that are given have an element for each channel.
+// Checks that the given tensors from `first` to `last` have one element per channel.
 void check_channels(const Stack& stack, size_t first, size_t last) {
   const at::Tensor& input = stack[0].toTensor();
   require(input.dim() >= 2, cat("input needs 2 dims or more, it is ", describe(input)));
@@ -115,7 +114,7 @@ void check_batch_norm_no_update(const Stack& stack) {
 // (input, running_mean, running_var, …)
 void check_batch_norm_update_stats(const Stack& stack) { check_channels(stack, 1, 2); }
 
-// Looks for a number above `from` that the dtype holds, for ever when there is none.
+// LibTorch searches the dtype's next number above `from`, endlessly if there is none.
 void check_random(const Stack& stack) {
   constexpr size_t kFrom = 4;
   if (stack.size() != kFrom) return;
@@ -133,7 +132,7 @@ void check_tensorsolve(const Stack& stack) {
           "self needs as many dims as other or more");
 }
 
-// A step that the dtype rounds to 0 divides by it.
+// A step that the dtype rounds to 0 would be a divisor.
 void check_range(const Stack& stack) {
   constexpr size_t kWithStep = 7;
   if (stack.size() != kWithStep || !stack[3].isInt()) return;
@@ -168,8 +167,8 @@ void check_batch_sizes(const at::Tensor& data, const at::Tensor& sizes) {
           cat("batch_sizes add up to ", total, ", the data has ", data.size(0), " rows"));
 }
 
-// Recurrent networks: (input, hx, params, …) of padded batches, (data, batch_sizes, hx, params, …)
-// of packed ones. Layers take their parameters and states without looking whether there are any.
+// Recurrent networks: (input, hx, params, …) for padded batches, (data, batch_sizes, hx, params, …)
+// for packed ones. Layers read parameters and states without checking that they exist.
 void check_recurrent(const Stack& stack) {
   const bool packed = stack[3].isList();
   const size_t first = packed ? 2 : 1;  // hx, params, has_biases, num_layers
@@ -194,7 +193,7 @@ void check_recurrent(const Stack& stack) {
       cat("params: ", weights, " tensors for each layer and direction are needed, got ", given));
 }
 
-// LibTorch compares the end of a view with its storage in sums that wrap round.
+// LibTorch's check of a view's end against its storage overflows.
 void check_extent(const Stack& stack, size_t first, int64_t offset) {
   if (!stack[first].isIntList() || !stack[first + 1].isIntList()) return;
   const auto sizes = stack[first].toIntVector();
@@ -212,7 +211,7 @@ void check_extent(const Stack& stack, size_t first, int64_t offset) {
           "size, stride and storage_offset reach beyond any storage");
 }
 
-// (self, size, stride, storage_offset); as_strided_scatter has its source behind self.
+// (self, size, stride, storage_offset). as_strided_scatter has its source after self.
 void check_as_strided(const Stack& stack) {
   const size_t first = stack[1].isTensor() ? 2 : 1;
   const at::Tensor& self = stack[0].toTensor();
@@ -227,7 +226,7 @@ void check_set(const Stack& stack) {
   if (stack.size() == kWithSizes && stack[2].isInt()) check_extent(stack, 3, stack[2].toInt());
 }
 
-// The range of the slopes: (self, lower, upper, …), rrelu_with_noise has its noise behind self.
+// The range of slopes: (self, lower, upper, …). rrelu_with_noise has its noise after self.
 void check_rrelu(const Stack& stack) {
   const size_t first = stack[1].isTensor() ? 2 : 1;
   const double lower = stack[first].toScalar().to<double>();

@@ -1,7 +1,7 @@
-// host/engine/operators/boxed/unsafe_operators.h: operators of LibTorch that end the process when
-// their arguments are wrong, and what is done about each: refused, or checked before the call.
+// host/engine/operators/boxed/unsafe_operators.h: operators of LibTorch that end the process for
+// wrong arguments. Each is refused, or its arguments are checked before the call.
 //
-// tests/random_calls finds them. Python's torch ends with the same crash.
+// tests/random_calls finds them. They crash Python's torch too.
 #pragma once
 
 #include <ATen/core/stack.h>
@@ -11,11 +11,11 @@
 
 namespace rtrain {
 
-// Why Lua cannot call the operator of that name; empty when it can.
+// Why the operator cannot be called from Lua; "" if it can.
 std::string refusal(std::string_view name);
 
-// Throws Error(kArgument) for arguments that the operator does not survive; the caller adds which
-// operator it is and the arguments.
+// Throws Error(kArgument) for arguments that would end the process. The caller adds the operator's
+// name and the arguments.
 using SafetyCheck = void (*)(const torch::jit::Stack&);
 
 // The check to make before calls of the operator; null when there is none.

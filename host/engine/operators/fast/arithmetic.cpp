@@ -1,4 +1,4 @@
-// Elementwise arithmetic and comparison, and products of matrices.
+// Elementwise arithmetic and comparison, and matrix products.
 #include <ATen/ops/abs.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/addcdiv.h>
@@ -40,7 +40,7 @@ namespace {
 
 using at::Tensor;
 
-// Fn takes (Tensor, Tensor), a number as a wrapped one.
+// Fn takes (Tensor, Tensor). A number is passed as a wrapped number.
 template <class Fn>
 int arithmetic(Vm& vm, lua_State* L, int count) {
   const Tensor* a = count >= 2 ? plain_tensor(vm, L, 1) : nullptr;
@@ -186,7 +186,7 @@ int copy_(Vm& vm, lua_State* L, int count) {
   return push_self(L);
 }
 
-// These have several forms in C++: the plain one gets a name.
+// Names the plain one of several C++ overloads.
 Tensor mm(const Tensor& a, const Tensor& b) { return at::mm(a, b); }
 Tensor bmm(const Tensor& a, const Tensor& b) { return at::bmm(a, b); }
 void zero_(Tensor& self) { self.zero_(); }

@@ -1,4 +1,4 @@
-// New tensors of the default dtype by size, by another tensor, and ranges.
+// New tensors of the default dtype: by size, like another tensor, and ranges.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -25,7 +25,7 @@ int of_size(Vm& vm, lua_State* L, int count) {
   return count >= 1 && read_sizes(L, 1, count, sizes) ? push_one(vm, L, Fn(sizes)) : kNotHere;
 }
 
-// Where a generator has to be given, the general path says so.
+// In loader threads, which must pass a generator, the general path throws the error.
 template <auto Fn>
 int random_of_size(Vm& vm, lua_State* L, int count) {
   return in_loader_thread() ? kNotHere : of_size<Fn>(vm, L, count);
@@ -44,7 +44,7 @@ int arange(Vm& vm, lua_State* L, int count) {
   return push_one(vm, L, at::arange(*bounds[0], *bounds[1], *bounds[2]));
 }
 
-// These have several forms in C++: the plain one gets a name.
+// Names the plain one of several C++ overloads.
 Tensor zeros(at::IntArrayRef size) { return at::zeros(size); }
 Tensor ones(at::IntArrayRef size) { return at::ones(size); }
 Tensor empty(at::IntArrayRef size) { return at::empty(size); }

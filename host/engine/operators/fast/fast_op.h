@@ -1,8 +1,8 @@
-// host/engine/operators/fast/fast_op.h: what the fast paths are made of.
+// host/engine/operators/fast/fast_op.h: building blocks of fast paths.
 //
-// A path takes the plain forms of its operator's arguments (positions, at most one keyword), makes
-// LibTorch's typed call and pushes the results; for all else it gives kNotHere, with the stack as
-// it was, and the boxed call follows, which also words the errors of arguments.
+// A fast path accepts the plain forms of an operator's arguments (positions, at most one keyword),
+// makes LibTorch's typed call and pushes the results. For other arguments it returns kNotHere with
+// the stack unchanged; then the boxed call follows, which also reports wrong arguments.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -51,7 +51,7 @@ inline int push_list(Vm& vm, lua_State* L, std::vector<at::Tensor>&& list) {
   return 1;
 }
 
-// The value pushed, when the table holds the keyword of that name and nothing else.
+// Pushes the keyword's value if the table holds only that keyword.
 inline bool push_only_keyword(lua_State* L, int table, std::string_view name) {
   if (lua_type(L, table) != LUA_TTABLE) return false;
   lua_pushnil(L);
@@ -61,12 +61,12 @@ inline bool push_only_keyword(lua_State* L, int table, std::string_view name) {
     return false;
   }
   lua_pushvalue(L, -2);
-  if (lua_next(L, table) == 0) return true;  // the next key is gone: the key and value are left
+  if (lua_next(L, table) == 0) return true;  // has popped its key: keyword and value remain
   lua_pop(L, 4);
   return false;
 }
 
-// A boolean by position, or as the only keyword.
+// A boolean, by position or as the only keyword.
 inline std::optional<bool> bool_or_keyword(lua_State* L, int index, std::string_view name) {
   if (lua_type(L, index) == LUA_TBOOLEAN) return lua_toboolean(L, index) != 0;
   if (!push_only_keyword(L, index, name)) return std::nullopt;
@@ -76,14 +76,14 @@ inline std::optional<bool> bool_or_keyword(lua_State* L, int index, std::string_
   return is_bool ? std::optional(value) : std::nullopt;
 }
 
-// A Lua number but -0.0, of which the general path knows what it stands next to.
+// A Lua number except -0.0, which depends on the other operand and is left to the general path.
 inline std::optional<at::Scalar> plain_number(lua_State* L, int index) {
   if (lua_type(L, index) != LUA_TNUMBER || is_negative_zero(lua_tonumber(L, index)))
     return std::nullopt;
   return to_scalar(L, index);
 }
 
-// A plain number that is the only keyword.
+// A plain number as the only keyword.
 inline std::optional<at::Scalar> scalar_keyword(lua_State* L, int index, std::string_view name) {
   if (!push_only_keyword(L, index, name)) return std::nullopt;
   const auto value = plain_number(L, -1);
@@ -117,7 +117,7 @@ int binary(Vm& vm, lua_State* L, int count) {
   return a == nullptr || b == nullptr ? kNotHere : push_one(vm, L, Fn(*a, *b));
 }
 
-// The C function of a path: its upvalue is the Op.
+// The C function of a fast path. Its upvalue is the Op.
 template <auto Try>
 int fast_op(lua_State* L) {
   Op& op = *static_cast<Op*>(lua_touserdata(L, lua_upvalueindex(1)));
@@ -137,7 +137,7 @@ int fast_op(lua_State* L) {
     throw out_of_memory_error(L, *failure, op.family->name, describe_stack(L, count));
   }
   lua_settop(L, count);
-  return call_op(L, op);  // which collects garbage where there is no memory, and tries again
+  return call_op(L, op);  // collects garbage and retries
 }
 
 struct FastOp {
@@ -150,7 +150,7 @@ constexpr FastOp fast(std::string_view name) {
   return {name, &guarded<&fast_op<Try>, TorchTranslate>};
 }
 
-// One file each.
+// Defined in one file each.
 std::span<const FastOp> arithmetic_ops();
 std::span<const FastOp> creation_ops();
 std::span<const FastOp> layer_ops();

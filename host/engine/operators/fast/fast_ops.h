@@ -1,4 +1,4 @@
-// host/engine/operators/fast/fast_ops.h: fast paths for frequent operators, in front of the boxed
+// host/engine/operators/fast/fast_ops.h: fast paths for frequent operators, tried before the boxed
 // call.
 #pragma once
 
@@ -9,7 +9,7 @@
 namespace rtrain {
 
 // The C function (its upvalue is the Op) that tries the fast path and falls back to call_op; null
-// where there is none.
+// if the operator has none.
 lua_CFunction find_fast_op(std::string_view name);
 
 }  // namespace rtrain

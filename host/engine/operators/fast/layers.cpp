@@ -1,4 +1,4 @@
-// What the layers of networks call: linear, activations, normalization, embedding, dropout.
+// Operators of layers: linear, activations, normalization, embedding, dropout.
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/gelu.h>
@@ -19,7 +19,7 @@ namespace {
 
 using at::Tensor;
 
-// A Tensor or nil at the index, which may lie behind the last argument.
+// Reads a Tensor or nil at the index, which may be past the last argument.
 bool read_optional(const Vm& vm, lua_State* L, int index, std::optional<Tensor>& out) {
   if (lua_isnoneornil(L, index)) return true;
   const Tensor* tensor = plain_tensor(vm, L, index);
@@ -77,11 +77,11 @@ int dropout(Vm& vm, lua_State* L, int count) {
   const Tensor* x = count == 3 ? plain_tensor(vm, L, 1) : nullptr;
   if (x == nullptr || lua_type(L, 2) != LUA_TNUMBER || lua_type(L, 3) != LUA_TBOOLEAN)
     return kNotHere;
-  if (in_loader_thread()) return kNotHere;  // the general path refuses it
+  if (in_loader_thread()) return kNotHere;  // the general path throws the error
   return push_one(vm, L, at::dropout(*x, lua_tonumber(L, 2), lua_toboolean(L, 3) != 0));
 }
 
-// These have several forms in C++: the plain one gets a name.
+// Names the plain one of several C++ overloads.
 Tensor softmax(const Tensor& x, int64_t dim) { return at::softmax(x, dim); }
 Tensor log_softmax(const Tensor& x, int64_t dim) { return at::log_softmax(x, dim); }
 Tensor gelu(const Tensor& x) { return at::gelu(x); }

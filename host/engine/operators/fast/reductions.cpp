@@ -14,7 +14,7 @@ namespace {
 
 using at::Tensor;
 
-// keepdim at 3, where there are three arguments.
+// Reads keepdim, argument 3; false if there are fewer arguments.
 std::optional<bool> keepdim(lua_State* L, int count) {
   return count == 3 ? bool_or_keyword(L, 3, "keepdim") : std::optional(false);
 }
@@ -43,7 +43,7 @@ struct Mean {
   }
 };
 
-// The largest or smallest value; along a dimension its index too.
+// max or min: the value, and along a dimension its index too.
 template <class Fn>
 int extreme(Vm& vm, lua_State* L, int count) {
   const Tensor* self = count >= 1 && count <= 3 ? plain_tensor(vm, L, 1) : nullptr;

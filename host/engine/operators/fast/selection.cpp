@@ -1,4 +1,4 @@
-// Elements picked by index or mask.
+// Selection of elements by index or mask.
 #include <ATen/ops/gather.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/masked_fill.h>
@@ -49,7 +49,7 @@ int masked_fill(Vm& vm, lua_State* L, int count) {
   return push_one(vm, L, at::masked_fill(*self, *mask, *value));
 }
 
-// These have several forms in C++: the plain one gets a name.
+// Names the plain one of several C++ overloads.
 Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
   return at::gather(x, dim, index);
 }

@@ -1,4 +1,4 @@
-// Other shapes of the same elements, copies, and parts put together.
+// Reshaping, copies and concatenation.
 #include <ATen/ops/cat.h>
 #include <ATen/ops/flatten.h>
 #include <ATen/ops/squeeze.h>
@@ -68,7 +68,7 @@ int contiguous(Vm& vm, lua_State* L, int count) {
   return self->is_contiguous() ? push_self(L) : push_one(vm, L, self->contiguous());
 }
 
-// A list of tensors, and a dimension by position.
+// A list of tensors and a dimension, by position.
 template <auto Fn>
 int join(Vm& vm, lua_State* L, int count) {
   if (count < 1 || count > 2 || lua_type(L, 1) != LUA_TTABLE) return kNotHere;
@@ -86,12 +86,12 @@ int join(Vm& vm, lua_State* L, int count) {
   return push_one(vm, L, Fn(at::TensorList(parts.data(), parts.size()), *dim));
 }
 
-// These have several forms in C++: the plain one gets a name.
+// Names the plain one of several C++ overloads.
 Tensor cat(at::TensorList parts, int64_t dim) { return at::cat(parts, dim); }
 Tensor stack(at::TensorList parts, int64_t dim) { return at::stack(parts, dim); }
 Tensor clone(const Tensor& self) { return self.clone(); }
 
-// Tensors and a number of parts, or the size of a part, and a dimension by position.
+// A tensor, the number or size of parts, and a dimension, by position.
 template <class Fn>
 int divide(Vm& vm, lua_State* L, int count) {
   const Tensor* self = count == 2 || count == 3 ? plain_tensor(vm, L, 1) : nullptr;
