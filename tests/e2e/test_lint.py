@@ -508,7 +508,7 @@ def test_only_what_changed_lately_is_read_unless_all_is_asked_for(lint, tmp_path
             capture_output=True,
         )
 
-    names = ("old", "new", "header", "edited")
+    names = ("old", "new", "header", "edited", "commented")
     files = {f"host/base/{name}.cpp": f"int {name}Wrong();\n" for name in names}
     files["build/compile_commands.json"] = json.dumps(
         [{"directory": str(tmp_path), "file": path, "command": f"c++ -I{tmp_path} -o a.o -c {path}"} for path in files]
@@ -520,7 +520,12 @@ def test_only_what_changed_lately_is_read_unless_all_is_asked_for(lint, tmp_path
         git("commit", "-q", "--allow-empty", "-m", str(number))
     git("add", "-f", "host/base/new.cpp")
     git("commit", "-q", "-m", "new")
-    lint("lint-cpp", {"host/base/header.h": "", "host/base/edited.cpp": "\nint editedWrong();\n"})
+    changed = {
+        "header.h": "",
+        "edited.cpp": "int editedWrong(int a);\n",
+        "commented.cpp": "// Why.\nint commentedWrong();\n",
+    }
+    lint("lint-cpp", {f"host/base/{name}": text for name, text in changed.items()})
     git("add", "host/base/header.h")
     code, said = lint("lint-cpp", {})
     assert code == 1 and sorted(re.findall(r"'(\w+)Wrong'", said)) == ["edited", "header", "new"]
