@@ -173,7 +173,7 @@ def test_what_is_missing_is_named(rtrain, s3):
 
 # fault: an object store that does not answer
 def test_a_store_that_does_not_answer_is_an_error(rtrain, s3):
-    rtrain.env["AWS_ENDPOINT_URL"] = "http://127.0.0.1:1"
+    rtrain.env.update(AWS_ENDPOINT_URL="http://127.0.0.1:1", RTRAIN_STORE_PATIENCE_S="1")
     text = refused(rtrain, DATA + "data.read_parquet 's3://bucket/rows'")
     assert "cannot read 's3://bucket/rows': " in text and "NETWORK_CONNECTION" in text
 
