@@ -3,12 +3,16 @@
 import csv
 import io
 import json
+import os
 import shutil
+import signal
 import struct
 import zipfile
 import zlib
 
 import pytest
+
+from conftest import wait_until
 
 # A network for drawn shapes. The accuracy is over all images of the test set, which is written as Parquet and idx.
 SCRIPT = """
@@ -535,3 +539,20 @@ def test_data_that_no_model_can_take_are_said_with_their_file(rtrain, tiny):
         assert found == 0 or f"head.csv has no rows, and without one the columns of {out} are not known" in error, error
         found, error = tiny("good", "late.csv", "--batch-size", "1000", out=out)
         assert found == 1 and "line 300002" in error, error
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_prediction_that_is_stopped_leaves_no_file(rtrain, tiny, number):
+    (rtrain.folder / "many.csv").write_text("x,y\n" + "1,2\n" * 400_000)
+    script = ["--script", "train.lua", "--model", "build_model", "--batch-size", "1"]
+    for out in ("out.jsonl", "out.csv", "out.parquet"):
+        running = rtrain.start("predict", "./good/", "many.csv", *script, "-o", out)
+
+        def left():
+            return [path for path in rtrain.folder.iterdir() if "out." in path.name]
+
+        wait_until(lambda: left() or not running.running, message="the first rows")
+        os.kill(running.pid, number)
+        result = running.wait()
+        assert result.returncode == 130 and "interrupted" in result.stderr, result.stderr
+        assert left() == []

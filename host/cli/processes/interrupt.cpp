@@ -48,17 +48,21 @@ void ask_for_interrupt(int number) {
 
 }  // namespace
 
-Interrupt::Interrupt(lua_State* L) {
+Interrupt::Interrupt(lua_State* L, std::initializer_list<int> signals) {
   lua_thread = pthread_self();
   is_asked = false;
   interrupted_state = L;
   struct sigaction action = {};
   action.sa_handler = &ask_for_interrupt;
-  sigaction(SIGINT, &action, &before_);
+  for (const int number : signals) {
+    struct sigaction before = {};
+    sigaction(number, &action, &before);
+    before_.emplace_back(number, before);
+  }
 }
 
 Interrupt::~Interrupt() {
-  sigaction(SIGINT, &before_, nullptr);
+  for (const auto& [number, before] : before_) sigaction(number, &before, nullptr);
   lua_State* L = interrupted_state.exchange(nullptr);
   if (is_asked) lua_sethook(L, nullptr, 0, 0);
 }

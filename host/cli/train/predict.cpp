@@ -1,5 +1,7 @@
 // rtrain predict MODEL DATA: what a checkpoint's model says about each row of a file
 // (modules/rtrain/predict, which loads LibTorch).
+#include <signal.h>
+
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -12,6 +14,7 @@
 #include "host/cli/checkpoints/checkpoints.h"
 #include "host/cli/parser/command.h"
 #include "host/cli/parser/script_arguments.h"
+#include "host/cli/processes/interrupt.h"
 #include "host/lua/convert.h"
 #include "host/lua/guard.h"
 #include "host/lua/require.h"
@@ -117,7 +120,11 @@ void predict(const PredictOptions& options) {
   add_host_modules(state);
   push_module_function(state, "rtrain.predict", "run");
   push_value(state, request);
-  protected_call(state, 1, 1);
+  {
+    // What was written by then is removed.
+    const Interrupt interrupt(state.get(), {SIGINT, SIGTERM});
+    protected_call(state, 1, 1);
+  }
   const Value done = to_value(state, -1, "what was predicted");
   std::cerr << done["model"].as_string() << " on " << done["device"].as_string() << ": "
             << counted(static_cast<size_t>(done["rows"].as_int()), "row")

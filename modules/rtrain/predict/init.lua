@@ -130,6 +130,7 @@ end
 local function predicted(batch, first_row, request, fn)
   local ok, columns = xpcall(fn, errors.wrap, batch)
   if ok then return columns end
+  if columns.code == 'interrupted' then error(columns, 0) end
   columns.message = ('%s\n(%s)'):format(columns.message, place_of(batch, first_row, request))
   error(columns, 0)
 end
