@@ -16,11 +16,9 @@ from conftest import RTRAIN, SOURCE, wait_until
 SCRIPT = '#!/bin/sh\necho ran "$@"; cat "$(dirname "$0")/../data/text"; exit 7\n'
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A bundle of a script, a text and 64 MB that do not compress."""
-    folder = tmp_path_factory.mktemp("bundle")
-    files = {"bin/rtrain": SCRIPT.encode(), "data/text": b"the text\n", "data/many": os.urandom(64 << 20)}
+def bundle_of(folder, size):
+    """A bundle of a script, a text and that many bytes that do not compress."""
+    files = {"bin/rtrain": SCRIPT.encode(), "data/text": b"the text\n", "data/many": os.urandom(size)}
     for name, data in files.items():
         path = folder / "stage" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -30,6 +28,17 @@ def made(tmp_path_factory):
     env = {**os.environ, "PYTHONPATH": str(SOURCE / "packaging" / "formats"), "PYTHONDONTWRITEBYTECODE": "1"}
     subprocess.run([sys.executable, "-c", code, folder / "stage", folder], check=True, env=env)
     return folder / "rtrain-1.2.3-cpu.run"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Of 64 MB, which take a moment to unpack."""
+    return bundle_of(tmp_path_factory.mktemp("bundle"), 64 << 20)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    return bundle_of(tmp_path_factory.mktemp("small"), 1 << 20)
 
 
 @pytest.fixture
@@ -160,16 +169,16 @@ def gc_command(cache, *args):
 
 
 @pytest.fixture
-def in_use(made, cache, tmp_path):
+def in_use(small, cache, tmp_path):
     """A process out of the bundle, which ends when its standard input does."""
     script = tmp_path / "wait"
     script.write_text("#!/bin/sh\necho up; read end\n")
     script.chmod(0o755)
-    assert outcome(start(made, cache)) == RAN
+    assert outcome(start(small, cache)) == RAN
     (program,) = cache.glob("*[0-9a-f]/bin/rtrain")
     program.write_text(script.read_text())
     process = subprocess.Popen(
-        [made],
+        [small],
         env={"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(cache.parents[1])},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -220,9 +229,9 @@ def test_bundles_that_start_while_the_cache_is_cleaned_run(made, cache):
     assert [outcome(process) for process in running] == [RAN] * 8
 
 
-def test_what_is_removed_is_listed(made, cache):
+def test_what_is_removed_is_listed(small, cache):
     env = {**os.environ, "XDG_CACHE_HOME": str(cache.parents[1])}
-    assert outcome(start(made, cache)) == RAN
+    assert outcome(start(small, cache)) == RAN
 
     def listed(*args):
         done = subprocess.run([RTRAIN, "gc", "--bundles", *args], env=env, capture_output=True, text=True)
@@ -236,34 +245,34 @@ def test_what_is_removed_is_listed(made, cache):
     assert refused.returncode == 2 and "--bundles" in refused.stderr
 
 
-def test_only_its_user_may_change_what_was_unpacked(made, cache):
+def test_only_its_user_may_change_what_was_unpacked(small, cache):
     """Whatever the umask, which the program gets as it was."""
-    assert outcome(start(made, cache, preexec_fn=lambda: os.umask(0))) == RAN
+    assert outcome(start(small, cache, preexec_fn=lambda: os.umask(0))) == RAN
     unpacked = [path for path in [*cache.rglob("*"), *cache.parents[:2]] if not path.is_symlink()]
     assert len(unpacked) > 6 and [path for path in unpacked if path.stat().st_mode & 0o022] == []
 
 
 @pytest.mark.parametrize("planted", ["bin/rtrain", "data", ".", "..", "../..", "../../.."])
 @pytest.mark.parametrize("how", ["of another user", "open to others"])
-def test_what_others_could_have_planted_is_not_run(made, cache, planted, how):
+def test_what_others_could_have_planted_is_not_run(small, cache, planted, how):
     if how == "of another user" and os.geteuid() != 0:
         pytest.skip("only root gives files away")
-    assert outcome(start(made, cache)) == RAN
+    assert outcome(start(small, cache)) == RAN
     (folder,) = cache.glob("*[0-9a-f]")
     place = (folder / planted).resolve()
     if how == "open to others":
         place.chmod(0o777)
     else:
         os.chown(place, 12345, 12345)
-    code, out, err = outcome(start(made, cache))
+    code, out, err = outcome(start(small, cache))
     assert (code, out) == (4, "") and "set XDG_CACHE_HOME to a folder of your own" in err and str(place) in err, err
 
 
-def test_a_sticky_cache_holds_what_is_ones_own(made, cache):
+def test_a_sticky_cache_holds_what_is_ones_own(small, cache):
     cache.parents[1].chmod(0o1777)
-    assert outcome(start(made, cache)) == RAN
+    assert outcome(start(small, cache)) == RAN
 
 
-def test_without_a_home_it_says_what_to_set(made):
-    done = subprocess.run([made], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True)
+def test_without_a_home_it_says_what_to_set(small):
+    done = subprocess.run([small], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True)
     assert done.returncode == 4 and "set XDG_CACHE_HOME" in done.stderr
