@@ -1,5 +1,5 @@
-// host/arrow/bindings.h: the parts that together make the module table `base._arrow`, and what
-// they ask of arguments.
+// host/arrow/bindings.h: the functions of the module table `base._arrow`, and checks of their
+// arguments.
 //
 // Readers:
 //   open_parquet(path) → reader: schema(), num_rows(), num_row_groups(), row_group_rows(g),
@@ -9,8 +9,8 @@
 //     skip_rows, block_bytes
 //   open_json(path, options) → cursor. Options: column_types, block_bytes
 //   open_ipc(path) → cursor
-//   open_text(path) → text: read(n) → the next n bytes, nothing at the end. A file that is packed
-//     with gzip, Zstandard, bzip2 or xz is unpacked, as it is by open_csv and open_json
+//   open_text(path) → text: read(n) → the next n bytes, nothing at the end. Unpacks files that are
+//     packed with gzip, Zstandard, bzip2 or xz, as open_csv and open_json do
 //   A cursor has schema() and next() → batch, or nothing at the end; a batch num_rows().
 //   torch._C.data.from_arrow and to_arrow turn a batch into tensors and back.
 // Writers, each with write(batch) and close(); release() without close() leaves no file:
@@ -19,16 +19,16 @@
 //   csv_writer(path, options). Options: delimiter, header, quoting, null_text
 //   ipc_writer(path, options). Options: stream, compression, sync
 // Objects of a store, by URI:
-//   object_kind(uri) → 'file', 'folder'; nothing where there is nothing
+//   object_kind(uri) → 'file' or 'folder'; nothing if the object does not exist
 //   list_objects(uri) → URIs of all files below a folder
 //   read_object(uri, most or nil) → bytes: all of them, or the first ones
 //   remove_object(uri)
 //   object_writer(uri) → writer with write(bytes) → true and close() → true; release() without
 //     close() leaves no object
-// bytes_allocated(): of Arrow's buffers in this process.
+// bytes_allocated() → bytes of Arrow's buffers in this process.
 //
-// schema() is a list of {name =, type =}; row groups are counted from 0. All of these belong to the
-// state that made them.
+// schema() is a list of {name =, type =}; row groups are counted from 0. All objects belong to the
+// Lua state that created them.
 #pragma once
 
 #include <arrow/type_fwd.h>
@@ -51,7 +51,7 @@ void add_objects(lua_State* L);         // object_kind, list_objects, …
 // Pushes a list of {name =, type =}.
 void push_schema(lua_State* L, const arrow::Schema& schema);
 
-// Each throws Error(kArgument) that says what was expected and what came.
+// Each throws Error(kArgument) that says what was expected and what was passed.
 std::string check_path(lua_State* L, int index, std::string_view function);
 int64_t check_integer(lua_State* L, int index, std::string_view what);
 std::vector<std::string> check_texts(lua_State* L, int index, std::string_view what);

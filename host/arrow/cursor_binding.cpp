@@ -28,8 +28,8 @@ int cursor_schema(lua_State* L) {
   return 1;
 }
 
-// Lua counts a batch as eight bytes, so that its collector has to be asked to hurry; the engine
-// does the same for tensors.
+// Lua counts a batch as eight bytes, so this function triggers the collector by the batches' real
+// size. The engine does the same for tensors.
 static void trigger_collection(lua_State* L, int64_t bytes) {
   constexpr int64_t kMiB = int64_t{1} << 20;
   static thread_local int64_t uncollected = 0;
@@ -96,7 +96,7 @@ int64_t block_bytes(const Options& options, std::string_view function, int64_t f
   return out;
 }
 
-// One byte, or the fallback.
+// Reads an option of one byte; `fallback` if it is absent.
 char letter(const Options& options, const char* name, char fallback) {
   const std::string text = options.text(name, std::string_view(&fallback, 1));
   if (text.size() == 1 && text[0] != '\n' && text[0] != '\r') return text[0];

@@ -20,10 +20,10 @@ cudaStreamCaptureMode to_cuda(CudaCaptureMode mode) {
   return cudaStreamCaptureModeGlobal;
 }
 
-// LibTorch's graph, which after a capture that failed leaves generators and allocator in the state
-// of a capture: every random number drawn later would be an error.
+// Fixes LibTorch's graph after a failed capture: LibTorch leaves generators and allocator in the
+// state of a capture, so that drawing any random number later would be an error.
 //
-// Its members differ between the versions of LibTorch: the templates look for them.
+// The members of LibTorch's class differ between its versions; the templates detect them.
 class TorchGraph final : public at::cuda::CUDAGraph {
  public:
   using at::cuda::CUDAGraph::CUDAGraph;
@@ -37,20 +37,20 @@ class TorchGraph final : public at::cuda::CUDAGraph {
     }
   }
 
-  // From 2.14 on only Python's replay() does the first half.
+  // Since 2.14 LibTorch's replay() no longer instantiates the graph; only Python's does.
   void instantiate_and_replay() {
     if (capture_ended_ && !has_graph_exec_) instantiate();
     replay();
   }
 
-  // From 2.14 on LibTorch registers by itself what a capture draws from.
+  // Since 2.14 LibTorch itself registers the generators that a capture draws from.
   void register_generator(const at::Generator& generator) { register_with(*this, generator); }
 
-  // From 2.14 on LibTorch has no function for it any more, and Python calls CUDA's, as this does.
+  // Since 2.14 LibTorch has no function for this; Python calls CUDA's, as this does.
   void write_dot(const std::string& path) { write_dot_of(*this, path); }
 
  private:
-  // From 2.12 on a generator has a state for each capture.
+  // Since 2.12 a generator has a separate state for each capture.
   template <class State, class Graph>
   static void end_capture_of(State& state, const Graph& graph) {
     if constexpr (requires { state.capturing_; }) {
@@ -61,7 +61,7 @@ class TorchGraph final : public at::cuda::CUDAGraph {
     }
   }
 
-  // From 2.14 on reset() gives back the pool of a failed capture, unless it is given back.
+  // Since 2.14 reset() releases the pool of a failed capture, unless it is marked as released.
   template <class Graph>
   static void forget_pool(Graph& graph) {
     if constexpr (requires { graph.allocated_pool_; }) {
@@ -94,7 +94,7 @@ class TorchGraph final : public at::cuda::CUDAGraph {
     for (auto& [state, increment] : captured_generator_states_) end_capture_of(*state, *this);
     if (capture_ended_) return;  // the pool is the graph's, whose reset() gives it back
     namespace allocator = c10::cuda::CUDACachingAllocator;
-    // It throws where capture_end came that far.
+    // Throws if capture_end had already done this.
     try {
       allocator::endAllocateToPool(capture_dev_, mempool_id_);
     } catch (const std::exception&) {
@@ -104,7 +104,7 @@ class TorchGraph final : public at::cuda::CUDAGraph {
     } catch (const std::exception&) {
     }
     forget_pool(*this);
-    cudaGetLastError();  // the error that ended the capture was reported
+    cudaGetLastError();  // clears the error that ended the capture, which was reported
   }
 };
 

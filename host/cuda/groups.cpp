@@ -11,7 +11,7 @@
 namespace rtrain {
 namespace {
 
-// c10d's classes hold NCCL's own structs, whose layout is another one in each release: LibTorch's,
+// c10d's classes contain NCCL's structs, whose layout changes with each release. LibTorch's NCCL is
 // 2.28 for 2.11, 2.29 for 2.12 and 2.13, 2.30 for 2.14 and 2.15.
 constexpr int kNcclMinor = TORCH_VERSION_MINOR < 12 ? 28 : TORCH_VERSION_MINOR < 14 ? 29 : 30;
 static_assert(NCCL_VERSION_CODE >= NCCL_VERSION(2, kNcclMinor, 0) &&
@@ -38,8 +38,8 @@ class NcclBackend final : public Base {
         on_given_(std::move(options.on_given)),
         on_abort_(std::move(options.on_abort)) {}
 
-  // LibTorch's watchdog holds the list for as long as it asks the device, and for a minute after an
-  // error.
+  // LibTorch's watchdog holds the list's lock while it queries the device, and for a minute after
+  // an error.
   std::optional<uint64_t> pending() {
     const std::unique_lock lock(workMetaListMutex_, std::try_to_lock);
     if (!lock.owns_lock()) return std::nullopt;

@@ -8,8 +8,8 @@ namespace rtrain {
 namespace {
 
 void record_history(const CudaMemoryHistory& history) {
-  // LibTorch would start addr2line for the names of C++ functions: minutes of work, and the end of
-  // this process where the program is not there.
+  // Otherwise LibTorch would start addr2line for the names of C++ functions, which takes minutes,
+  // and ends this process if addr2line is not installed.
   ::setenv("TORCH_SYMBOLIZE_MODE", "dladdr", /*overwrite=*/0);
   torch::cuda::_record_memory_history(history.enabled, history.context, history.stacks,
                                       history.max_entries, history.clear_history);

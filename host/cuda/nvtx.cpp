@@ -1,6 +1,6 @@
 #include "host/cuda/nvtx.h"
 
-// The toolkit brings it; it is headers alone.
+// Part of the CUDA toolkit; it consists only of headers.
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>
 

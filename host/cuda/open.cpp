@@ -1,5 +1,5 @@
-// The entry point of librtrain_cuda.so. LibTorch's CUDA library is in the process by then, with all
-// its symbols global; nothing of the executable is used.
+// The entry point of librtrain_cuda.so. LibTorch's CUDA library must be loaded before, with global
+// symbols. Uses nothing of the executable.
 #include "host/cuda/allocator.h"
 #include "host/cuda/devices.h"
 #include "host/cuda/events.h"

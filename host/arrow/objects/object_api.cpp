@@ -28,7 +28,7 @@ constexpr int64_t kPieceBytes = int64_t{8} << 20;
 constexpr std::chrono::milliseconds kFirstDelay{100};
 constexpr std::chrono::milliseconds kLongestDelay{5000};
 
-// What another request would be answered with, too.
+// Whether another request would get the same answer.
 bool is_final(const Error& error) {
   if (error.code() != Code::kEnvironment) return true;
   static constexpr std::array<std::string_view, 8> kFinal{
@@ -60,7 +60,7 @@ Fd open_local(const std::string& path, int flags) {
   throw Error(Code::kEnvironment, cat("cannot open ", path, ": ", std::strerror(errno)));
 }
 
-// An upload that is given up leaves no object.
+// An upload. Destroyed before close(), it is aborted and leaves no object.
 class Upload {
  public:
   explicit Upload(const std::string& uri) : task_{"write", uri}, stream_(create_object(uri)) {}
@@ -106,7 +106,7 @@ void put_text(const std::string& uri, std::string_view text) {
   });
 }
 
-// Calls the function with each piece of the object.
+// Calls the function with each piece of the object, in order.
 template <class Function>
 void read_pieces(const std::string& uri, const Function& function) {
   const FileTask task{"read", uri};

@@ -23,8 +23,8 @@ namespace {
 
 constexpr const char* kS3Library = "libarrow_s3.so.2600";
 
-// It lies next to libarrow, and adds s3:// to the file systems that Arrow knows. Under the lock of
-// place_of().
+// Loads the library next to libarrow that adds s3:// to Arrow's file systems. The caller holds the
+// lock of place_of().
 void load_s3() {
   static bool is_loaded = false;
   if (is_loaded) return;
@@ -43,8 +43,8 @@ void load_s3() {
   is_loaded = true;
 }
 
-// Behind the first file system: what it has made goes after this. Its threads must have ended
-// before its memory goes.
+// Call it after the first file system was created: then the exit handler runs before that one's
+// static objects are destroyed. Arrow's threads must end before their memory is freed.
 void finalize_at_exit() {
   static bool is_registered = false;
   if (!std::exchange(is_registered, true)) std::atexit([] { arrow::fs::EnsureFinalized(); });
@@ -59,9 +59,9 @@ struct Bucket {
 // "s3://bucket/key?region=eu-west-1", in its parts.
 struct ObjectUri {
   std::string scheme;
-  std::string root;   // "s3://bucket"
-  std::string key;    // "/key", or empty
-  std::string query;  // "?region=eu-west-1"; it belongs to the file system
+  std::string root;   // for example "s3://bucket"
+  std::string key;    // for example "/key", or empty
+  std::string query;  // for example "?region=eu-west-1"; an option of the file system
 };
 
 ObjectUri parse(const std::string& uri) {
@@ -82,7 +82,7 @@ struct Place {
   std::string path;
   ObjectUri uri;
 
-  // Of what lies below.
+  // The URI of an object below this place.
   std::string uri_of(const std::string& other) const {
     return cat(uri.root, uri.key, other.substr(path.size()), uri.query);
   }
@@ -94,7 +94,7 @@ std::string no_bucket(const std::string& uri) {
              "' (its endpoint is that of AWS_ENDPOINT_URL, ", "or the store's own)");
 }
 
-// In the user's words what Arrow says in the store's.
+// Explains Arrow's error, which has the store's error codes, in the user's terms.
 std::string reason_of(const arrow::Status& status, const std::string& uri) {
   const std::string text(status.message());
   const auto says = [&](std::string_view word) { return text.find(word) != std::string::npos; };
@@ -123,7 +123,7 @@ std::string reason_of(const arrow::Status& status, const std::string& uri) {
 
 arrow::Result<Bucket> open_bucket(const ObjectUri& uri) {
   if (uri.scheme == "s3") load_s3();
-  // Google's client repeats a request for a quarter of an hour of its own accord.
+  // Without this option, Google's client repeats a failed request for a quarter of an hour.
   const bool is_google = uri.scheme == "gs" || uri.scheme == "gcs";
   const bool is_set = uri.query.find("retry_limit_seconds") != std::string::npos;
   const std::string_view sign = uri.query.empty() ? "?" : "&";
@@ -157,7 +157,8 @@ Place place_of(const std::string& uri, const char* verb) {
   return out;
 }
 
-// Arrow's readers take an error without a number for one of the file's contents.
+// Adds an errno, because Arrow's readers take an I/O error without one for an error in the file's
+// content.
 arrow::Status as_system_error(const arrow::Status& status) {
   if (status.ok() || arrow::internal::ErrnoFromStatus(status) != 0) return status;
   return arrow::internal::IOErrorFromErrno(EIO, status.message());
@@ -227,7 +228,7 @@ std::vector<std::string> list_below(const std::string& uri, bool may_be_missing)
     if (info.IsFile()) out.push_back(place.uri_of(info.path()));
   }
   std::sort(out.begin(), out.end());
-  // A store may not say that it is the bucket that is missing.
+  // For a missing bucket some stores list nothing instead of an error.
   if (out.empty() && may_be_missing) {
     const auto bucket = place.store->GetFileInfo(place.bucket);
     if (!bucket.ok()) refuse(bucket.status(), "list", uri);

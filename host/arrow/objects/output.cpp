@@ -42,7 +42,7 @@ class FileOutput final : public Output {
   bool closed_ = false;
 };
 
-// Writers close what they have written into; the object waits for commit().
+// Arrow's writers call Close() on the stream. The object only appears at commit().
 class ObjectOutput final : public Output {
  public:
   explicit ObjectOutput(const std::string& uri) : stream_(create_object(uri)) {}

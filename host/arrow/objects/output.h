@@ -1,4 +1,4 @@
-// host/arrow/objects/output.h: what Arrow's writers write into: a file or an object that appears
+// host/arrow/objects/output.h: the target of Arrow's writers: a file or an object that appears
 // under its name complete or not at all.
 #pragma once
 
@@ -13,12 +13,14 @@ namespace rtrain {
 
 class Output : public arrow::io::OutputStream {
  public:
-  // Gives it its name. Without this nothing is left of it, and what was there before stays.
+  // Gives the file its name. Without it the written data are removed and an older file is
+  // unchanged.
   virtual arrow::Status commit() = 0;
 };
 
-// `path`: of a file, or a URI (host/arrow/objects/object_store.h), for which the durability says
-// nothing. Throws Error(kEnvironment) when it cannot be made, Error(kNotFound) without its bucket.
+// `path`: of a file, or a URI (host/arrow/objects/object_store.h), for which `durability` has no
+// effect. Throws Error(kEnvironment) if it cannot be created, Error(kNotFound) if its bucket does
+// not exist.
 std::shared_ptr<Output> open_output(const std::string& path, NewFile::Durability durability);
 
 }  // namespace rtrain

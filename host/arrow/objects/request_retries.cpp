@@ -19,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr double kPatienceS = 60;
 constexpr std::chrono::seconds kSilence{20};
-constexpr const char* kTimeout = "Timeout was reached";  // libcurl's
+constexpr const char* kTimeout = "Timeout was reached";  // libcurl's text
 constexpr int64_t kFirstDelayMs = 50;
 constexpr int64_t kLongestDelayMs = 2000;
 
@@ -27,7 +27,7 @@ int64_t delay_before(int64_t retry) {
   return std::min(kFirstDelayMs << std::min<int64_t>(retry, 10), kLongestDelayMs);
 }
 
-// Once in a while, of whatever request: who waits is to know what for.
+// Tells the user, at most every kSilence, why a request is being repeated.
 void say(const std::string& reason, Clock::time_point now) {
   static std::mutex mutex;
   static std::optional<Clock::time_point> said;
@@ -40,7 +40,8 @@ void say(const std::string& reason, Clock::time_point now) {
                store_patience().count(), reason.c_str());
 }
 
-// The client repeats a request in the thread that has made it.
+// The client repeats a request in the thread that made it, so thread_local state belongs to one
+// request.
 class Retries final : public arrow::fs::S3RetryStrategy {
  public:
   bool ShouldRetry(const AWSErrorDetail& error, int64_t retries) override {
@@ -48,7 +49,7 @@ class Retries final : public arrow::fs::S3RetryStrategy {
     thread_local Clock::time_point last;
     const auto now = Clock::now();
     if (retries == 0) first = last = now;
-    const auto attempt = now - std::exchange(last, now);  // with the delay before it
+    const auto attempt = now - std::exchange(last, now);  // includes the delay before the attempt
     const std::chrono::milliseconds delay(delay_before(retries));
     const auto end = now + std::max<Clock::duration>(attempt, delay);
     if (!error.should_retry || end - first > store_patience()) return false;

@@ -1,7 +1,7 @@
 // host/arrow/objects/request_retries.h: how long requests to an S3 store are repeated.
 //
-// AWS's client gives up one attempt that brings no byte for some seconds, and by itself makes ten
-// of them: with a server that accepts and is silent one request took 99 s.
+// AWS's client ends an attempt that receives no byte for some seconds, and makes ten attempts by
+// default: with a server that accepts connections but never answers, one request took 99 s.
 #pragma once
 
 #include <arrow/filesystem/filesystem.h>
@@ -10,11 +10,12 @@
 
 namespace rtrain {
 
-// How long a store that does not answer is asked again: RTRAIN_STORE_PATIENCE_S, else 60 s.
+// How long requests to a store that does not answer are repeated: RTRAIN_STORE_PATIENCE_S, else 60
+// s.
 std::chrono::duration<double> store_patience();
 
-// For FileSystemFromUriAndOptions of s3://: a request that fails for a reason that may pass is
-// repeated while another attempt can end within store_patience() after the first one.
+// Options for FileSystemFromUriAndOptions of s3://. A request with a temporary failure is repeated
+// while another attempt can end within store_patience() of the first one.
 arrow::fs::FileSystemFactoryOptions s3_request_options();
 
 }  // namespace rtrain

@@ -27,8 +27,8 @@ using arrow::csv::BlockParser;
 using arrow::csv::Converter;
 using TypePtr = std::shared_ptr<arrow::DataType>;
 
-// What a column may be, tried in this order on the first block, as Arrow's own reader does, but
-// for uint64: it would round integers beyond int64.
+// The possible types of a column, tried in this order on the first block, as in Arrow's own reader.
+// uint64 is added, because Arrow's reader would round integers beyond int64.
 std::vector<TypePtr> guesses() {
   using arrow::TimeUnit;
   return {arrow::null(),
@@ -54,8 +54,8 @@ int64_t row_of(std::string_view message) {
   return out;
 }
 
-// Without what stands in front of the reason ("CSV parse error: Row #3: "), and of what it quotes
-// from the file the beginning of the first line.
+// Removes the text before the reason ("CSV parse error: Row #3: "), and keeps only the beginning of
+// the first line that the message quotes.
 std::string reason_of(std::string_view message) {
   constexpr size_t kMostBytes = 200;
   for (const std::string_view mark : {"CSV parse error: ", "Row #"}) {
@@ -86,7 +86,7 @@ class CsvCursor final : public TableCursor {
 
   std::shared_ptr<ArrowBatch> next() override {
     if (over_) return nullptr;
-    over_ = true;  // unless it goes well
+    over_ = true;  // reset at the end of a successful read
     return in_file(task_, [this]() -> std::shared_ptr<ArrowBatch> {
       while (text_.empty()) {
         if (!next_block()) return nullptr;
@@ -115,7 +115,7 @@ class CsvCursor final : public TableCursor {
     throw Error(Code::kArgument, failure_text(task_.with(cat("line ", line)), what));
   }
 
-  // The line at which the text that is left begins.
+  // The line of the file at which text_ begins.
   int64_t line() const { return blocks_.line_of(offset()); }
   int64_t offset() const {
     return block_ == nullptr ? 0 : block_->size() - static_cast<int64_t>(text_.size());
@@ -226,8 +226,8 @@ class CsvCursor final : public TableCursor {
     refuse(row < 1 ? line() : line_of_row(row), reason_of(status.message()));
   }
 
-  // The line of a row, counted from 1 at the text that is left: the rows before it are parsed once
-  // more, since values may hold line ends and lines may be empty.
+  // The line of a row, which counts from 1 at the beginning of text_. Parses the rows before it
+  // again, because values may contain line ends and lines may be empty.
   int64_t line_of_row(int64_t row) const {
     const int64_t start = offset();
     uint32_t size = 0;
@@ -245,7 +245,7 @@ class CsvCursor final : public TableCursor {
     uint32_t size = 0;
     parse(parser, text_, &size);
     if (parser.num_rows() == 0) {
-      // Nothing but empty lines.
+      // Only empty lines are left.
       text_ = {};
       return nullptr;
     }
@@ -276,7 +276,7 @@ class CsvCursor final : public TableCursor {
   std::unique_ptr<arrow::Chunker> chunker_;
   LineBlocks blocks_;
   std::shared_ptr<arrow::Buffer> block_;
-  std::string_view text_;  // what is left of the block
+  std::string_view text_;  // the unread part of the block
   std::vector<std::string> names_;
   std::vector<int> chosen_;
   std::vector<std::shared_ptr<Converter>> converters_;

@@ -56,7 +56,7 @@ class Input final : public arrow::io::RandomAccessFile {
     return wanted;
   }
 
-  // Takes memory for what is there, not for what a damaged file asks for.
+  // Allocates memory for the bytes that exist, not for the size that a damaged file may request.
   arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position, int64_t size) override {
     if (position < 0 || size < 0) return arrow::Status::Invalid("read of ", size, " bytes");
     const int64_t rest = std::max<int64_t>(static_cast<int64_t>(file_.size()) - position, 0);

@@ -48,7 +48,7 @@ class IpcCursor final : public TableCursor {
 
   std::shared_ptr<ArrowBatch> next() override {
     if (over_) return nullptr;
-    over_ = true;  // unless it goes well
+    over_ = true;  // reset at the end of a successful read
     const FileTask task = task_.with(cat("batch ", batch_));
     return in_file(task, [&]() -> std::shared_ptr<ArrowBatch> {
       const auto batch = read(task);

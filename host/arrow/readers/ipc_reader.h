@@ -8,8 +8,8 @@
 
 namespace rtrain {
 
-// Both formats, told apart by their first bytes. Every batch is checked in full before it is given:
-// an Arrow file holds offsets that readers use as they are.
+// Reads both formats and detects which by the first bytes. Validates every batch in full before it
+// returns it, because readers use the offsets in an Arrow file without checks.
 std::unique_ptr<TableCursor> open_ipc(const std::string& path);
 
 }  // namespace rtrain

@@ -25,7 +25,7 @@ int64_t last_line_end(const std::shared_ptr<arrow::Buffer>& text) {
   return static_cast<int64_t>(std::string_view(*text).rfind('\n') + 1);
 }
 
-// Behind the end of the line that holds this place.
+// The position after the line that contains `place`.
 int64_t line_end(std::string_view text, int64_t place) {
   const size_t end = text.find('\n', static_cast<size_t>(place));
   return static_cast<int64_t>(end == text.npos ? text.size() : end + 1);
@@ -35,11 +35,12 @@ bool is_blank(const arrow::Buffer& text) {
   return std::string_view(text).find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-// What Arrow reads by recursion: a thread's stack has room for many times that.
+// Limit of nesting, because Arrow parses recursively. A thread's stack has space for many times
+// that.
 constexpr int kMaxDepth = 100;
 
-// Behind the object that the line begins with; npos when it begins with something else, or the
-// object does not end in it or is nested too deeply.
+// The position after the object that the line begins with; npos if the line begins with something
+// else, the object does not end in the line, or it is nested too deeply.
 size_t object_end(std::string_view line) {
   int depth = 0;
   int lists = 0;
@@ -61,8 +62,8 @@ size_t object_end(std::string_view line) {
   return line.npos;
 }
 
-// Where the first line begins that is neither blank nor exactly one object; -1 without one. Arrow's
-// parser takes values of other kinds for rows, and does not survive null as the first one.
+// The beginning of the first line that is neither blank nor exactly one object; -1 if there is
+// none. Arrow's parser would take other values for rows, and crashes if the first one is null.
 int64_t find_no_object(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r";
   for (size_t begin = 0; begin < text.size();) {
@@ -79,11 +80,11 @@ int64_t find_no_object(std::string_view text) {
   return -1;
 }
 
-// Whether these numbers may all be integers from 0 on that uint64 holds and int64 does not. Arrow
-// reads them as float64, which rounds them.
+// Whether these numbers may all be non-negative integers of which some fit only into uint64. Arrow
+// reads such integers as float64, which rounds them.
 bool may_be_uint64(const arrow::DoubleArray& numbers) {
   constexpr double kAboveInt64 = 0x1p63;
-  constexpr double kAboveUint64 = 0x1p64;  // what 2^64 - 1 is rounded to
+  constexpr double kAboveUint64 = 0x1p64;  // 2^64 - 1, rounded to a double
   bool has_large = false;
   for (int64_t i = 0; i < numbers.length(); ++i) {
     if (numbers.IsNull(i)) continue;
@@ -94,7 +95,7 @@ bool may_be_uint64(const arrow::DoubleArray& numbers) {
   return has_large;
 }
 
-// The type of a column that Arrow has guessed, with uint64 for such numbers in it.
+// The column's type as Arrow has guessed it, with uint64 in place of float64 for such numbers.
 std::shared_ptr<arrow::DataType> with_uint64(const arrow::Array& array) {
   switch (array.type_id()) {
     case arrow::Type::DOUBLE:
@@ -140,7 +141,7 @@ class JsonCursor final : public TableCursor {
 
   std::shared_ptr<ArrowBatch> next() override {
     if (over_) return nullptr;
-    over_ = true;  // unless it goes well
+    over_ = true;  // reset at the end of a successful read
     return in_file(task_, [&]() -> std::shared_ptr<ArrowBatch> {
       const auto batch = first_ != nullptr ? std::exchange(first_, nullptr) : read();
       if (batch == nullptr) return nullptr;
@@ -170,8 +171,8 @@ class JsonCursor final : public TableCursor {
     return nullptr;
   }
 
-  // Reads a column of the first block again where Arrow may have rounded its integers. What is not
-  // all written as integers of uint64 stays as it is.
+  // Reads a column of the first block again, as uint64, if Arrow may have rounded its integers. The
+  // column stays unchanged if a value is not written as an integer of uint64.
   void keep_digits(const std::shared_ptr<arrow::Buffer>& block) {
     for (int i = 0; i < first_->num_columns(); ++i) {
       const auto& field = first_->schema()->field(i);
@@ -188,10 +189,10 @@ class JsonCursor final : public TableCursor {
     return is_blank(*text) ? arrow::Status::OK() : arrow::json::ParseOne(options_, text).status();
   }
 
-  // Of a line, what the first rows of the file have no column for; empty when that is not why the
-  // line cannot be read.
+  // A key of the line that the first rows of the file do not have; empty if the line fails for
+  // another reason.
   std::string new_key(const std::shared_ptr<arrow::Buffer>& line) const {
-    // The first block says what the keys are.
+    // The first block determines the keys.
     if (options_.unexpected_field_behavior != UnexpectedFieldBehavior::Error) return "";
     auto options = options_;
     options.unexpected_field_behavior = UnexpectedFieldBehavior::InferType;
@@ -200,8 +201,8 @@ class JsonCursor final : public TableCursor {
     return new_field(options_.explicit_schema->fields(), (*row)->schema()->fields());
   }
 
-  // The column that has another type in the line than in the file's first rows, and what to do; ""
-  // in the first block, which says the types.
+  // The column whose type in the line differs from the file's first rows, with advice; "" in the
+  // first block, which determines the types.
   std::string other_type(const std::shared_ptr<arrow::Buffer>& line) const {
     if (options_.unexpected_field_behavior != UnexpectedFieldBehavior::Error) return "";
     auto options = options_;
@@ -216,7 +217,7 @@ class JsonCursor final : public TableCursor {
     return "";
   }
 
-  // A column's type cannot be given in part.
+  // For a nested key there is no advice on column_types, because a type cannot be given in part.
   static std::string advice(const std::string& key) {
     if (key.find('.') != key.npos) return ": have it in the first row too";
     return cat(": give the column's type with column_types = {['", key,
@@ -235,7 +236,7 @@ class JsonCursor final : public TableCursor {
     return "";
   }
 
-  // The first line with which the block cannot be read; found by halving.
+  // Finds the first line that makes the block fail, by bisection, and throws its error.
   [[noreturn]] void fail_at(arrow::Status reason, const std::shared_ptr<arrow::Buffer>& block) {
     const std::string_view text(*block);
     int64_t good = 0;
@@ -257,7 +258,7 @@ class JsonCursor final : public TableCursor {
           failure_text(task, cat("it has a key '", key,
                                  "', which the file's first rows do not have", advice(key))));
     }
-    // Arrow counts the rows of the block.
+    // Removes Arrow's row number, which counts within the block.
     const std::string text_of_reason = reason.message();
     fail(reason.WithMessage(text_of_reason.substr(0, text_of_reason.rfind(" in row ")),
                             other_type(line)),

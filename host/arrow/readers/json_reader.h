@@ -17,10 +17,10 @@ struct JsonOptions {
   int64_t block_bytes = int64_t{1} << 20;
 };
 
-// The types of columns that the options do not name come from the first block, and hold for the
-// whole file: another type or name later is an error with the line. Integers of which one is beyond
-// int64 are uint64 where that holds all of them, else float64, as in CSV. A file without an object
-// has no columns and no rows.
+// Types that the options do not give are determined from the first block and apply to the whole
+// file: a different type or a new key later is an error with the line. Integers beyond int64 give
+// uint64 if all integers of the column fit, else float64, as in CSV. A file without an object has
+// no columns and no rows.
 std::unique_ptr<TableCursor> open_json(const std::string& path, const JsonOptions& options);
 
 }  // namespace rtrain

@@ -24,7 +24,7 @@ LineBlocks::LineBlocks(const std::string& path, int64_t block_bytes, FindRecords
       find_end_(std::move(find_end)),
       rest_(std::make_shared<arrow::Buffer>(nullptr, 0)) {}
 
-// What is left, with this many bytes of the file behind it.
+// Returns the unread rest, followed by `wanted` bytes of the file.
 std::shared_ptr<arrow::Buffer> LineBlocks::read(int64_t wanted) {
   const bool first = !std::exchange(started_, true);
   const auto more = file_.read(wanted);

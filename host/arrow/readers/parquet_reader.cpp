@@ -24,13 +24,13 @@ namespace {
 
 constexpr int64_t kKiB = 1024;
 constexpr int64_t kMiB = 1024 * kKiB;
-constexpr int64_t kBatchBytes = 8 * kMiB;  // where the caller does not say how many rows
+constexpr int64_t kBatchBytes = 8 * kMiB;  // if the caller gives no number of rows
 constexpr int64_t kMaxBatchRows = 64 * kKiB;
-// What making a batch may take before it is tried with fewer rows.
+// Memory limit for making a batch; above it the batch is made again with fewer rows.
 constexpr int64_t kBatchBudget = 512 * kMiB;
 constexpr int64_t kFewerRows = 16;
-// Columns that are no larger in the file are read whole, which saves a copy; larger ones through
-// buffers of that size together.
+// Columns of at most this size in the file are read whole, which saves a copy; larger ones through
+// buffers of this total size.
 constexpr int64_t kReadBufferBytes = 16 * kMiB;
 constexpr int32_t kThriftStringBytes = 64 * kMiB;
 constexpr int32_t kThriftItems = 1000 * 1000;
@@ -46,7 +46,7 @@ parquet::ReaderProperties file_properties(int64_t bytes, size_t num_columns) {
     out.enable_buffered_stream();
     out.set_buffer_size(std::clamp(share, 16 * kKiB, kMiB));
   }
-  out.set_page_checksum_verification(true);  // of pages that have one
+  out.set_page_checksum_verification(true);  // for pages with a checksum
   out.set_thrift_string_size_limit(kThriftStringBytes);
   out.set_thrift_container_size_limit(kThriftItems);
   return out;
@@ -67,7 +67,7 @@ void collect_leaves(const parquet::arrow::SchemaField& field, std::vector<int>& 
   for (const auto& child : field.children) collect_leaves(child, out);
 }
 
-// Whether all times of an array in microseconds, or of the arrays in it, are held by nanoseconds.
+// Whether all times in microseconds, in the array or in nested arrays, fit into nanoseconds.
 bool fits_nanoseconds(const arrow::Array& array) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 1000;
   if (array.type_id() == arrow::Type::TIMESTAMP) {
@@ -228,14 +228,14 @@ void ParquetCursor::open_again() {
   while (given > 0) {
     const auto batch = read_next();
     check_int96();
-    if (batch == nullptr || batch->num_rows() == 0) return;  // next() says that rows are missing
+    if (batch == nullptr || batch->num_rows() == 0) return;  // next() reports that rows are missing
     if (batch->num_rows() > given) rest_ = batch->Slice(given);
     given -= batch->num_rows();
   }
 }
 
-// Dictionaries and pages are held anyway, however few the rows: what the columns take by the file's
-// own word counts too, within the machine's limits.
+// Dictionaries and pages need their memory for any number of rows. So the budget includes the
+// columns' size according to the file, within the limits of this machine.
 int64_t ParquetCursor::budget_bytes() const {
   static const int64_t most = std::max(kBatchBudget, memory_bytes() / 4);
   if (batch_rows_ == 1) return std::numeric_limits<int64_t>::max();
@@ -317,7 +317,7 @@ std::shared_ptr<ArrowBatch> ParquetCursor::next() {
 std::shared_ptr<ArrowBatch> ParquetCursor::next_within_budget() {
   const FileTask task = reading(file_->path()).with(group_text(group_));
   if (batches_ == nullptr) return nullptr;
-  const bool is_rest = rest_ != nullptr;  // whose INT96 values were checked with the rest of it
+  const bool is_rest = rest_ != nullptr;  // INT96 values of the whole batch were already checked
   const auto batch = read_next();
   if (!is_rest) check_int96();
   if (batch == nullptr || batch->num_rows() == 0) {
@@ -330,7 +330,7 @@ std::shared_ptr<ArrowBatch> ParquetCursor::next_within_budget() {
                 failure_text(task, cat("it is damaged: ", rows_left_, " rows are missing")));
   }
   auto out = in_file(task, [&] {
-    // Columns come in the file's order.
+    // The batch has columns in the file's order; schema_ has the requested order.
     arrow::ArrayVector arrays;
     for (const auto& field : schema_->fields()) {
       arrays.push_back(batch->GetColumnByName(field->name()));

@@ -1,9 +1,9 @@
 // host/arrow/readers/parquet_reader.h: a Parquet file and cursors over its row groups.
 //
-// Everything happens in the caller's thread. A cursor holds one page of each column, the batch
-// being made, and at most 16 MiB of the file, whatever the row group's size. A dictionary may make
-// gigabytes of a few rows: a batch that turns out to be that large is made again with fewer rows.
-// Errors name the file, the row group and, where it is known, the column.
+// Runs entirely in the caller's thread. A cursor holds one page of each column, the batch being
+// made, and at most 16 MiB of the file, whatever the row group's size. A dictionary can expand a
+// few rows to gigabytes: if a batch exceeds the memory budget, it is made again with fewer rows.
+// Errors name the file, the row group and, if known, the column.
 #pragma once
 
 #include <arrow/record_batch.h>
@@ -23,7 +23,7 @@ class ParquetCursor;
 
 class ParquetReader : public std::enable_shared_from_this<ParquetReader> {
  public:
-  // Throws Error(kNotFound) without such a file, Error(kArgument) for anything but a well-formed
+  // Throws Error(kNotFound) if the file does not exist, Error(kArgument) if it is not a well-formed
   // Parquet file.
   explicit ParquetReader(std::string path);
 
@@ -35,8 +35,8 @@ class ParquetReader : public std::enable_shared_from_this<ParquetReader> {
   int64_t row_group_rows(int64_t group) const;
   int64_t row_group_bytes(int64_t group) const;  // uncompressed
 
-  // The rows of a row group from the beginning; columns in this order, all without a list. At most
-  // max_rows a batch; 0: as many as make a few MiB. Throws Error(kArgument) for an unknown column.
+  // Reads the rows of a row group from its beginning, with `columns` in this order, or all. At most
+  // max_rows in a batch; 0: a few MiB. Throws Error(kArgument) for an unknown column.
   std::unique_ptr<ParquetCursor> read(int64_t group,
                                       const std::optional<std::vector<std::string>>& columns,
                                       int64_t max_rows);
@@ -47,7 +47,7 @@ class ParquetReader : public std::enable_shared_from_this<ParquetReader> {
   void check_metadata() const;
   int check_group(int64_t group) const;
   int64_t fitting_rows(int group) const;
-  // Bytes that the columns of the row group take in the file.
+  // Bytes of these columns of the row group in the file.
   int64_t stored_bytes(int group, const std::vector<int>& leaves) const;
   std::unique_ptr<parquet::arrow::FileReader> open(
       const std::vector<int>& leaves, int group, int64_t batch_rows,
@@ -58,7 +58,7 @@ class ParquetReader : public std::enable_shared_from_this<ParquetReader> {
   std::shared_ptr<arrow::io::RandomAccessFile> file_;
   std::shared_ptr<parquet::FileMetaData> metadata_;
   std::shared_ptr<arrow::Schema> schema_;
-  std::vector<std::vector<int>> leaves_;  // of each field of the schema
+  std::vector<std::vector<int>> leaves_;  // column indices of each field of the schema
 };
 
 class ParquetCursor final : public TableCursor {
@@ -72,16 +72,16 @@ class ParquetCursor final : public TableCursor {
                 int64_t batch_rows);
 
   void open();
-  // Once more from the first row that was not given on, with smaller batches.
+  // Starts again at the first row that was not returned yet, with smaller batches.
   void open_again();
   std::shared_ptr<ArrowBatch> next_within_budget();
   std::shared_ptr<arrow::RecordBatch> read_next();
   int64_t budget_bytes() const;
-  // The column that cannot be read; throws its error.
+  // Finds the column that cannot be read and throws its error.
   void blame_column() const;
   void open_int96();
-  // Reads the same rows of INT96 columns once more. Throws Error(kArgument) that names the column
-  // with a time that nanoseconds do not hold.
+  // Reads the same rows of the INT96 columns again, in microseconds. Throws Error(kArgument) that
+  // names a column with a time outside the range of nanoseconds.
   void check_int96();
 
   std::shared_ptr<ParquetReader> file_;
@@ -93,8 +93,8 @@ class ParquetCursor final : public TableCursor {
   int64_t rows_left_;
   std::unique_ptr<parquet::arrow::FileReader> reader_;
   std::unique_ptr<arrow::RecordBatchReader> batches_;
-  std::shared_ptr<arrow::RecordBatch> rest_;  // of a batch whose first rows were given before
-  // INT96 columns in microseconds; null without such columns.
+  std::shared_ptr<arrow::RecordBatch> rest_;  // rows of a batch that were not returned yet
+  // Reads INT96 columns in microseconds; null if there are no such columns.
   std::unique_ptr<parquet::arrow::FileReader> int96_reader_;
   std::unique_ptr<arrow::RecordBatchReader> int96_batches_;
 };

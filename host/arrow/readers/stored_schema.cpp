@@ -19,7 +19,7 @@ constexpr const char* kKey = "ARROW:schema";
 
 using TypePtr = std::shared_ptr<arrow::DataType>;
 
-// The type itself where it has no dictionary.
+// The type with dictionary types replaced by their value types, at any depth.
 TypePtr value_type(const TypePtr& type) {
   if (type->id() == arrow::Type::DICTIONARY) {
     return value_type(static_cast<const arrow::DictionaryType&>(*type).value_type());
@@ -54,7 +54,7 @@ TypePtr value_type(const TypePtr& type) {
   }
 }
 
-// The text to store instead, or the same.
+// The serialized schema without dictionaries; the same text if it has none.
 arrow::Result<std::string> without_dictionaries(const std::string& text) {
   ARROW_ASSIGN_OR_RAISE(std::string bytes, arrow::util::base64_decode(text));
   arrow::io::BufferReader reader(arrow::Buffer::FromString(std::move(bytes)));
@@ -77,8 +77,9 @@ arrow::Result<std::string> without_dictionaries(const std::string& text) {
 
 void read_dictionaries_as_values(const parquet::FileMetaData& metadata) {
   if (metadata.key_value_metadata() == nullptr) return;
-  // FileMetaData made it as a plain object, and has no way to change it. Arrow's own switch,
-  // ArrowReaderProperties::set_read_dictionary, does not overrule the stored schema.
+  // The const_cast is safe, because FileMetaData created the object as non-const; it has no
+  // function to change it. Arrow's own switch, ArrowReaderProperties::set_read_dictionary, does not
+  // override the stored schema.
   auto& pairs = const_cast<arrow::KeyValueMetadata&>(*metadata.key_value_metadata());
   const auto stored = pairs.Get(kKey);
   if (!stored.ok()) return;

@@ -1,4 +1,4 @@
-// host/arrow/readers/stored_schema.h: the Arrow schema that a writer keeps in a Parquet file.
+// host/arrow/readers/stored_schema.h: the Arrow schema that writers store in a Parquet file.
 #pragma once
 
 #include <parquet/metadata.h>
@@ -6,9 +6,9 @@
 namespace rtrain {
 
 // Makes Arrow read columns that were written from dictionaries (categoricals of pandas) as columns
-// of their values. As dictionaries it reads a row group whole, however few rows are asked for, and
-// the values come here without one anyway. Call it before a reader gets the metadata. A stored
-// schema that cannot be read is left alone: Arrow says so.
+// of their values. As dictionaries Arrow would read whole row groups, however few rows are
+// requested, and rtrain needs the plain values anyway. Call it before a reader gets the metadata. A
+// stored schema that cannot be parsed stays unchanged: Arrow then reports it.
 void read_dictionaries_as_values(const parquet::FileMetaData& metadata);
 
 }  // namespace rtrain

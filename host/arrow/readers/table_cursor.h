@@ -1,4 +1,4 @@
-// host/arrow/readers/table_cursor.h: the batches of a file, one after the other.
+// host/arrow/readers/table_cursor.h: reads a file batch by batch.
 #pragma once
 
 #include <arrow/type_fwd.h>
@@ -9,13 +9,13 @@
 
 namespace rtrain {
 
-// Used by one thread at a time. Errors name the file and the place in it.
+// Used by one thread at a time. Errors name the file and the position in it.
 class TableCursor {
  public:
   virtual ~TableCursor() = default;
 
   virtual const arrow::Schema& schema() const = 0;
-  // Null at the end. After an error it is over.
+  // Returns null at the end, and after an error.
   virtual std::shared_ptr<ArrowBatch> next() = 0;
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kPackedBytes = int64_t{1} << 18;
 
-// Of a URI without its query.
+// The path; for a URI, without its query.
 std::string_view name_of(std::string_view path) {
   return is_object_uri(path) ? path.substr(0, path.find('?')) : path;
 }
@@ -45,7 +45,7 @@ std::shared_ptr<arrow::Buffer> TextInput::read_plain(int64_t wanted) {
   return here == 0 ? more : take(arrow::ConcatenateBuffers({first, more}, memory_pool()), task);
 }
 
-// Reads the first bytes, which say whether the file is packed.
+// Reads the first bytes and detects from them whether the file is packed.
 void TextInput::begin(int64_t wanted) {
   started_ = true;
   wanted = std::max<int64_t>(wanted, kPackingBytes);
@@ -75,7 +75,7 @@ void TextInput::fail_packed(const arrow::Status& status) const {
   fail(status, {"read", path_, "", kPrefixes[static_cast<size_t>(packing_)]});
 }
 
-// Behind an end: whether more is packed there. Zeros may fill up the file.
+// After the end of a packed stream: whether another one follows. Skips zeros that pad the file.
 bool TextInput::begins_another() {
   while (true) {
     const std::string_view text(*bytes_);

@@ -1,4 +1,4 @@
-// host/arrow/readers/text_input.h: a text file from its beginning to its end, unpacked where it is
+// host/arrow/readers/text_input.h: reads a text file from beginning to end, and unpacks it if it is
 // packed.
 #pragma once
 
@@ -13,15 +13,15 @@
 
 namespace rtrain {
 
-// A file is packed when its first bytes say so, whatever its name. Used by one thread at a time.
-// Errors name the file.
+// Detects packing from the first bytes, not from the name. Used by one thread at a time. Errors
+// name the file.
 class TextInput {
  public:
-  // `path`: of a file, or a URI. Throws what open_input throws.
+  // `path`: of a file, or a URI. Throws as open_input does.
   explicit TextInput(const std::string& path);
 
-  // The next bytes, as many as wanted; fewer at the end alone. Throws Error(kArgument) for a packed
-  // file that is damaged or ends early, and for one that is packed by its name alone.
+  // The next `wanted` bytes; fewer only at the end. Throws Error(kArgument) for a packed file that
+  // is damaged or ends early, and for an unpacked file whose name says that it is packed.
   std::shared_ptr<arrow::Buffer> read(int64_t wanted);
 
  private:
@@ -34,9 +34,9 @@ class TextInput {
 
   std::string path_;
   std::shared_ptr<arrow::io::RandomAccessFile> file_;
-  std::shared_ptr<arrow::Buffer> bytes_;  // read, and not given or unpacked yet
+  std::shared_ptr<arrow::Buffer> bytes_;  // read from the file, not yet returned or unpacked
   Packing packing_{};
-  std::unique_ptr<Unpacker> unpacker_;  // none for a file that is not packed
+  std::unique_ptr<Unpacker> unpacker_;  // null if the file is not packed
   bool started_ = false;
   bool file_ended_ = false;
 };

@@ -32,7 +32,7 @@ class ArrowUnpacker final : public Unpacker {
   arrow::Status restart() override { return decompressor_->Reset(); }
 
  private:
-  // Zstandard's limit is a window of 128 MiB.
+  // Translates the error of Zstandard for a window above its limit of 128 MiB.
   static arrow::Status status_of(const arrow::Status& status) {
     const bool is_too_much = status.message().find("too much memory") != std::string::npos;
     return is_too_much ? too_much_memory() : status;
@@ -58,7 +58,7 @@ class XzUnpacker final : public Unpacker {
     stream_.avail_out = static_cast<size_t>(to_size);
     const lzma_ret code = lzma_code(&stream_, LZMA_RUN);
     finished_ = code == LZMA_STREAM_END;
-    // BUF_ERROR: there was nothing to do; the reader sees that itself.
+    // LZMA_BUF_ERROR means that no progress was possible, which the caller detects itself.
     if (code != LZMA_OK && code != LZMA_BUF_ERROR && !finished_) return status_of(code);
     return Step{.read = from_size - static_cast<int64_t>(stream_.avail_in),
                 .written = to_size - static_cast<int64_t>(stream_.avail_out)};

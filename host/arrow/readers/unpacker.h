@@ -1,4 +1,4 @@
-// host/arrow/readers/unpacker.h: gzip, Zstandard, bzip2 and xz, a piece at a time.
+// host/arrow/readers/unpacker.h: unpacks gzip, Zstandard, bzip2 and xz step by step.
 #pragma once
 
 #include <arrow/result.h>
@@ -10,7 +10,7 @@
 
 namespace rtrain {
 
-// Used by one thread at a time. Takes at most 256 MiB, whatever the packed bytes ask for.
+// Used by one thread at a time. Needs at most 256 MiB, whatever the packed bytes request.
 class Unpacker {
  public:
   struct Step {
@@ -20,11 +20,11 @@ class Unpacker {
 
   virtual ~Unpacker() = default;
 
-  // Reads packed bytes and writes unpacked ones, as far as there is room for them. A status for
-  // bytes that are damaged; NotImplemented for those that need more memory.
+  // Reads packed bytes and writes unpacked ones, as far as the buffers allow. Returns an error
+  // status for damaged bytes, and NotImplemented for bytes that need more memory.
   virtual arrow::Result<Step> run(const uint8_t* from, int64_t from_size, uint8_t* to,
                                   int64_t to_size) = 0;
-  // Whether the end has come; `restart` begins with what is packed behind it.
+  // Whether the packed stream has ended. restart() begins with the next stream.
   virtual bool is_finished() = 0;
   virtual arrow::Status restart() = 0;
 };

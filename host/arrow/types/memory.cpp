@@ -12,12 +12,12 @@
 namespace rtrain {
 namespace {
 
-thread_local MemoryBudget* budget = nullptr;  // of this thread; mostly there is none
+thread_local MemoryBudget* budget = nullptr;  // of this thread; usually null
 
 }  // namespace
 
-// Arrow's own pool over the system's allocator copies whenever a buffer grows; jemalloc, which the
-// process allocates with, can often make large ones larger where they are.
+// Arrow's own pool over the system's allocator copies whenever a buffer grows. The process
+// allocates with jemalloc, which can often grow large buffers in place.
 class ProcessPool final : public arrow::MemoryPool {
  public:
   explicit ProcessPool(int64_t machine_bytes)
@@ -61,10 +61,11 @@ class ProcessPool final : public arrow::MemoryPool {
   std::string backend_name() const override { return "process"; }
 
  private:
-  // Smaller pieces lie among others of their size and are always moved.
+  // Smaller buffers are always moved: jemalloc keeps them among others of their size.
   static constexpr int64_t kLarge = 32 * 1024;
 
-  // A page of a Parquet file may say that it is so large, and a few bytes of it prove it wrong.
+  // Always allowed for one buffer, because a Parquet page may claim such a size until its first
+  // bytes show that the claim is wrong.
   static constexpr int64_t kAlwaysAllowed = int64_t{2} << 30;
 
   arrow::Status check_limit(int64_t size, int64_t more) const {
@@ -113,8 +114,8 @@ class ProcessPool final : public arrow::MemoryPool {
     return move(std::min(old_size, new_size), new_size, alignment, data);
   }
 
-  const int64_t limit_;    // of all buffers
-  const int64_t largest_;  // of one
+  const int64_t limit_;    // for all buffers together
+  const int64_t largest_;  // for one buffer
   arrow::internal::MemoryPoolStats stats_;
 };
 

@@ -1,4 +1,4 @@
-// host/arrow/types/memory.h: where Arrow's buffers come from.
+// host/arrow/types/memory.h: the memory pool of Arrow's buffers.
 #pragma once
 
 #include <arrow/compute/exec.h>
@@ -8,12 +8,12 @@
 
 namespace rtrain {
 
-// The process's allocator, with a count, and with the machine's memory as a limit: a damaged file
-// may ask for anything. Never destroyed; any thread.
+// Counts the process's allocations for Arrow and limits them by the machine's memory, because a
+// damaged file may request any size. Never destroyed; any thread.
 arrow::MemoryPool* memory_pool();
 
-// While one lives, what this thread takes from the pool may grow by that many bytes; the pool
-// refuses what goes beyond. One at a time in a thread.
+// While it exists, limits how much more this thread may allocate from the pool; the pool refuses
+// allocations beyond. One at a time in a thread.
 class MemoryBudget {
  public:
   explicit MemoryBudget(int64_t bytes);
@@ -21,7 +21,7 @@ class MemoryBudget {
   MemoryBudget(const MemoryBudget&) = delete;
   MemoryBudget& operator=(const MemoryBudget&) = delete;
 
-  // Whether something was refused for it.
+  // Whether an allocation was refused because of this budget.
   bool is_spent() const { return is_spent_; }
 
  private:
@@ -31,13 +31,13 @@ class MemoryBudget {
     is_spent_ |= more > left_;
     return more <= left_;
   }
-  void take(int64_t bytes) { left_ -= bytes; }  // negative: gives back
+  void take(int64_t bytes) { left_ -= bytes; }  // negative: freed
 
   int64_t left_;
   bool is_spent_ = false;
 };
 
-// For Arrow's own functions: this pool, and no threads except the caller's.
+// For Arrow's compute functions: uses this pool and no threads except the caller's.
 arrow::compute::ExecContext* exec_context();
 
 }  // namespace rtrain

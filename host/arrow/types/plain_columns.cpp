@@ -23,7 +23,7 @@ arrow::Result<ArrayPtr> cast(const arrow::Array& array,
 
 arrow::Result<ArrayPtr> plain(const ArrayPtr& array);
 
-// The same lists or structs around plain children.
+// Rebuilds lists or structs around converted children.
 arrow::Result<ArrayPtr> plain_nested(const arrow::Array& array) {
   auto data = array.data()->Copy();
   arrow::FieldVector fields = array.type()->fields();
@@ -60,7 +60,7 @@ arrow::Result<ArrayPtr> plain_time(const arrow::Array& array) {
   return cast(*view, arrow::int64());
 }
 
-// Whole numbers stay exact; what has digits behind the point becomes the nearest float64.
+// Integers stay exact; decimals with a fraction become the nearest float64.
 arrow::Result<ArrayPtr> plain_decimal(const arrow::Array& array) {
   const auto& type = static_cast<const arrow::DecimalType&>(*array.type());
   if (type.scale() != 0) return cast(array, arrow::float64());
@@ -155,7 +155,7 @@ std::shared_ptr<ArrowBatch> to_plain(const arrow::RecordBatch& batch, const File
 
 namespace {
 
-// Copies that hold the column instead of owning its memory: Arrow takes what it imports.
+// Copies of the C structs that keep the column alive: Arrow takes ownership of imported structs.
 ArrowArray lend_array(const std::shared_ptr<ArrowColumn>& column) {
   using Holder = std::shared_ptr<ArrowColumn>;
   ArrowArray out = column->array;

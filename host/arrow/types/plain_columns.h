@@ -1,8 +1,8 @@
-// host/arrow/types/plain_columns.h: batches on their way between Arrow and the C data interface.
+// host/arrow/types/plain_columns.h: converts batches between Arrow and the C data interface.
 //
-// The engine knows few types: bool, integers, floats, strings, binary, lists, structs and null.
-// Dictionaries are decoded, decimals become float64, dates and times int64 in their unit, maps
-// lists of structs of key and value.
+// The engine supports few types: bool, integers, floats, strings, binary, lists, structs and null.
+// So dictionaries are decoded, decimals become float64, dates and times become int64 in their unit,
+// and maps become lists of structs of key and value.
 #pragma once
 
 #include <arrow/record_batch.h>
@@ -14,12 +14,13 @@
 
 namespace rtrain {
 
-// Throws Error(kUnsupported) that names the column for types that have no such form (unions,
+// Throws Error(kUnsupported) naming the column for types without such a form (unions,
 // intervals).
 std::shared_ptr<ArrowBatch> to_plain(const arrow::RecordBatch& batch, const FileTask& task);
 
-// The batch as Arrow's; shares its memory and may be called again. Columns of tensors become
-// arrow.fixed_shape_tensor. Throws Error(kArgument) naming a column of strings that are not UTF-8.
+// Converts the batch to Arrow's form. Shares its memory; may be called again. Columns of tensors
+// become arrow.fixed_shape_tensor. Throws Error(kArgument) naming a column with strings that are
+// not UTF-8.
 std::shared_ptr<arrow::RecordBatch> from_plain(const ArrowBatch& batch, const FileTask& task);
 
 }  // namespace rtrain

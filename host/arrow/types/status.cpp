@@ -13,7 +13,7 @@
 namespace rtrain {
 namespace {
 
-// The first line, without the names of exception classes that Parquet puts in front of it.
+// The first line, without the names of exception classes with which Parquet begins it.
 std::string_view short_text(std::string_view text) {
   text = trim(text.substr(0, text.find('\n')));
   for (const std::string_view noise :

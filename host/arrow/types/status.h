@@ -9,12 +9,12 @@
 
 namespace rtrain {
 
-// What is being done, for messages: "cannot read 'a.parquet', row group 3".
+// The operation in progress, for messages: "cannot read 'a.parquet', row group 3".
 struct FileTask {
   const char* verb;  // "read", "write"
   std::string path;
   std::string part = {};  // "row group 3", "column 'x'"; may be empty
-  // Goes before Arrow's reason where that names a detail of the format: "it is damaged: ".
+  // Text before Arrow's reason if that names a detail of the format: "it is damaged: ".
   const char* prefix = "";
 
   FileTask with(std::string more) const;
@@ -23,8 +23,8 @@ struct FileTask {
 // "cannot read 'a.parquet', row group 3: <detail>"
 std::string failure_text(const FileTask& task, std::string_view detail);
 
-// Throws the status as an Error: kOutOfMemory, kUnsupported, kEnvironment for the system's refusals
-// and everything while writing, else kArgument. Arrow's text comes without its noise.
+// Throws the status as an Error: kOutOfMemory, kUnsupported, kEnvironment for errors of the system
+// and for all errors while writing, else kArgument. Shortens Arrow's text.
 [[noreturn]] void fail(const arrow::Status& status, const FileTask& task);
 
 inline void check(const arrow::Status& status, const FileTask& task) {
@@ -37,10 +37,10 @@ T take(arrow::Result<T> result, const FileTask& task) {
   return std::move(result).ValueUnsafe();
 }
 
-// Throws the exception that is being handled: an Error as it is, others as fail() does.
+// Throws the current exception: an Error unchanged, others as fail() does.
 [[noreturn]] void rethrow(const FileTask& task);
 
-// Calls the function; what Arrow and Parquet throw becomes an Error that names the file.
+// Calls the function. Converts exceptions of Arrow and Parquet to an Error that names the file.
 template <class Function>
 auto in_file(const FileTask& task, Function&& function) {
   try {

@@ -1,4 +1,4 @@
-// host/arrow/types/type_name.h: Arrow's types as the texts that Lua sees.
+// host/arrow/types/type_name.h: names of Arrow's types in Lua.
 #pragma once
 
 #include <arrow/type_fwd.h>
@@ -10,15 +10,16 @@
 namespace rtrain {
 
 // "int64", "float32", "string", "timestamp[ns]", "list<float32>", "struct<a: int64>", "image",
-// "tensor<float32>[3,32,32]": one type whatever the width of its offsets or a dictionary around it.
+// "tensor<float32>[3,32,32]". The name does not depend on the width of offsets or on a dictionary.
 std::string type_name(const arrow::DataType& type);
 
-// A struct of exactly bytes (binary) and path (string): an image as Hugging Face writes it.
+// Whether it is a struct of exactly bytes (binary) and path (string): Hugging Face's form of an
+// image.
 bool is_image(const arrow::DataType& type);
 
-// The type of a simple name ("int64", "float32", "bool", "string", "binary", "date32",
-// "timestamp[ns]", …), also PyTorch's ("float", "long", "double"), and of "list<…>" of them. Throws
-// Error(kArgument) with "did you mean".
+// Parses a simple name ("int64", "float32", "bool", "string", "binary", "date32", "timestamp[ns]",
+// …), a name of PyTorch ("float", "long", "double"), or "list<…>" of one. Throws Error(kArgument)
+// with "did you mean".
 std::shared_ptr<arrow::DataType> type_from_name(std::string_view name, std::string_view what);
 
 }  // namespace rtrain

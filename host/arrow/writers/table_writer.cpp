@@ -58,7 +58,7 @@ void TableWriter::write(const ArrowBatch& batch) {
     try {
       write_batch(*rows);
     } catch (...) {
-      output_ = nullptr;  // half a batch: the file cannot be continued
+      output_ = nullptr;  // a part of the batch may be written: the file cannot be continued
       throw;
     }
   });

@@ -1,8 +1,8 @@
-// host/arrow/writers/table_writer.h: batches into a file that appears under its name complete or
-// not at all.
+// host/arrow/writers/table_writer.h: writes batches to a file that appears under its name complete
+// or not at all.
 //
-// The schema is the first batch's; later batches have to have the same columns, in the same order,
-// of types that convert without loss. Without close() nothing is left of the file.
+// The first batch determines the schema. Later batches must have the same columns, in the same
+// order, with types that convert without loss. Without close() the file is removed.
 #pragma once
 
 #include <arrow/io/interfaces.h>
@@ -24,11 +24,11 @@ class TableWriter {
  public:
   virtual ~TableWriter() = default;
 
-  // Throws Error(kArgument) for a batch that does not fit the first one, Error(kEnvironment) when
-  // the file cannot be written.
+  // Throws Error(kArgument) for a batch that does not fit the first one, Error(kEnvironment) if the
+  // file cannot be written.
   void write(const ArrowBatch& batch);
 
-  // Completes the file. Throws Error(kArgument) when no batch was written.
+  // Completes the file. Throws Error(kArgument) if no batch was written.
   void close();
 
  protected:
@@ -55,7 +55,7 @@ struct ParquetWriterOptions {
   std::string compression = "snappy";  // also none, gzip, zstd, lz4, brotli
   std::optional<int> compression_level;
   int64_t row_group_size = int64_t{1} << 20;    // rows
-  int64_t row_group_bytes = int64_t{64} << 20;  // of the batches in memory
+  int64_t row_group_bytes = int64_t{64} << 20;  // bytes of batches in memory
   bool use_dictionary = true;
 };
 
@@ -67,13 +67,13 @@ struct CsvWriterOptions {
 };
 
 struct IpcWriterOptions {
-  bool stream = false;      // without the list of batches at the end
+  bool stream = false;      // leaves out the list of batches at the end
   std::string compression;  // "", lz4, zstd
   bool sync = true;         // false for a temporary file
 };
 
-// Each throws Error(kArgument) for an unknown option value, Error(kEnvironment) when the file
-// cannot be made.
+// Each throws Error(kArgument) for an unknown option value, Error(kEnvironment) if the file cannot
+// be created.
 std::unique_ptr<TableWriter> make_parquet_writer(const std::string& path,
                                                  const ParquetWriterOptions& options);
 std::unique_ptr<TableWriter> make_csv_writer(const std::string& path,

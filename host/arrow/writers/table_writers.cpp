@@ -26,7 +26,7 @@ struct Choice {
   int value;
 };
 
-// The value of a name among the choices; "did you mean" for another.
+// The value of the choice with that name. Throws with "did you mean" for an unknown name.
 int choose(std::string_view what, const std::string& name, const std::vector<Choice>& choices) {
   std::vector<std::string> names;
   for (const Choice& choice : choices) {
@@ -66,7 +66,8 @@ class ParquetWriter final : public TableWriter {
   }
 
   void write_batch(const arrow::RecordBatch& batch) override {
-    // A new row group before the batch: batches are small against row groups.
+    // Begins a new row group before the batch rather than within it; batches are small compared to
+    // row groups.
     if (group_bytes_ >= options_.row_group_bytes) {
       check(writer_->NewBufferedRowGroup(), task());
       group_bytes_ = 0;

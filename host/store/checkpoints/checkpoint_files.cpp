@@ -29,11 +29,12 @@ bool rename_with(const std::string& from, const std::string& to, unsigned flags)
   return ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) == 0;
 }
 
-// Moves the folder to a name that nothing has; false when something has it.
+// Renames the folder to a name that must be free. Returns false if it is not.
 bool rename_to_free(const std::string& from, const std::string& to) {
   if (rename_with(from, to, RENAME_NOREPLACE)) return true;
   if (errno == EEXIST || errno == ENOTEMPTY) return false;
-  // A file system without the flag: only this process, under the run's lock, makes names here.
+  // The file system does not support the flag. The check below is safe, because under the run's
+  // lock only this process creates names here.
   if (errno == EINVAL || errno == ENOSYS) {
     if (path_exists(to)) return false;
     if (::rename(from.c_str(), to.c_str()) == 0) return true;
@@ -41,14 +42,15 @@ bool rename_to_free(const std::string& from, const std::string& to) {
   throw file_error("write", to);
 }
 
-// The folder's descriptor with an exclusive lock; nothing when a reader holds the folder.
+// Opens the folder with an exclusive lock; nullopt if a reader holds it.
 std::optional<OpenFile> try_lock_folder(const std::string& path) {
   OpenFile folder(path, O_RDONLY | O_DIRECTORY);
   if (::flock(folder.fd(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return std::nullopt;
   return folder;
 }
 
-// Of a directory under checkpoints/; elsewhere nothing has that name.
+// The drop mark of a directory under checkpoints/. For another directory no file of that name
+// exists.
 std::string drop_mark(const std::string& directory) {
   const std::filesystem::path path = directory;
   return path.parent_path().parent_path() / "staging" / ("drop-" + path.filename().string());
@@ -60,13 +62,14 @@ std::string stage_name(const StageKey& key) {
 
 std::string staging_name(const StageKey& key) { return cat("staging/", stage_name(key)); }
 
-// <run> of <run>/checkpoints/<name>; empty for another path.
+// <run> of the path <run>/checkpoints/<name>; empty for another path.
 std::string run_of(const std::filesystem::path& directory) {
   if (directory.parent_path().filename() != "checkpoints") return "";
   return directory.parent_path().parent_path();
 }
 
-// What a link leads to is not the run's: it is neither written nor removed.
+// Throws for a symlink: its target does not belong to the run, so it is neither written nor
+// removed.
 void check_is_own(const std::string& folder) {
   if (!is_symlink(folder)) return;
   throw Error(Code::kEnvironment,
@@ -102,7 +105,7 @@ DirectoryLease::DirectoryLease(const std::string& directory) {
   if (!path_exists(directory)) throw gone;
   folder_ = OpenFile(directory, O_RDONLY | O_DIRECTORY);
   while (::flock(folder_.fd(), LOCK_SH) != 0 && errno == EINTR) continue;
-  // Retention may have renamed it away between the calls.
+  // Retention may have renamed the directory between open and flock.
   if (!folder_.is_at_its_path()) throw gone;
 }
 
@@ -110,7 +113,7 @@ DirectoryLease::~DirectoryLease() {
   if (!folder_) return;
   const std::string mark = drop_mark(folder_.path());
   if (!path_exists(mark) || ::flock(folder_.fd(), LOCK_EX | LOCK_NB) != 0) return;
-  // Who would put another checkpoint under the name takes this lock before.
+  // The directory may have been replaced by another checkpoint of the same name, under this lock.
   if (!folder_.is_at_its_path()) return;
   remove_tree(folder_.path());
   ::unlink(mark.c_str());
@@ -125,7 +128,7 @@ std::string CheckpointFiles::staging_path(const StageKey& key) const {
   return cat(run_path_, "/", staging_name(key));
 }
 
-// "staging", "checkpoints" or a folder below.
+// `name`: "staging", "checkpoints" or a folder below one of them.
 std::string CheckpointFiles::make_own_folder(const std::string& name) const {
   std::string path = cat(run_path_, "/", name);
   patience_([&] {
@@ -183,7 +186,7 @@ std::string CheckpointFiles::make_tempdir(int64_t attempt, const std::string& no
   });
 }
 
-// Moves the files of all ranks into the folder of the lowest one.
+// Moves the files of all ranks into the folder of the lowest rank.
 std::string CheckpointFiles::gather(const MergedFiles& merged, const std::string& staging) const {
   const std::string target = cat(staging, "/rank-", merged.lowest_rank());
   for (const std::string& folder : merged.folders()) {
@@ -213,14 +216,14 @@ std::string CheckpointFiles::set_aside(const std::string& name) const {
   while (!rename_to_free(checkpoint_path(name), target)) {
     target = cat(parent, "/", name, "~", random_hex(6));
   }
-  // Before another one gets the name: no crash may leave that one and not this rename.
+  // Synced now, so that no crash can keep a later checkpoint of that name but lose this rename.
   sync_folder(parent);
   sync_folder(run_path_ + "/checkpoints");
   return target;
 }
 
-// False when the name cannot be had because a reader holds the directory there, or because the file
-// system cannot exchange two.
+// Returns false if the name is not available: a reader holds the directory there, or the file
+// system cannot exchange two names.
 bool CheckpointFiles::publish(const std::string& merged, const Manifest& manifest,
                               std::vector<std::string>& warnings) const {
   const std::string target = checkpoint_path(manifest.name);
@@ -232,7 +235,7 @@ bool CheckpointFiles::publish(const std::string& merged, const Manifest& manifes
   }
   NamedFolder there{.has_manifest = problem.empty()};
   if (there.has_manifest) there.attempt = existing->attempt;
-  std::optional<OpenFile> unused;  // locked, so that nobody begins to read it
+  std::optional<OpenFile> unused;  // the lock keeps readers from opening it
   there.is_held = path_kind(target) == "folder" && !(unused = try_lock_folder(target));
   switch (choose_name(there, manifest.attempt)) {
     case NameChoice::kRefuse:
@@ -264,7 +267,7 @@ CommittedCheckpoint CheckpointFiles::commit(const StageKey& key, Manifest manife
   for (const std::string& warning : merged.warnings()) {
     out.warnings.push_back(cat("checkpoint ", manifest.name, ": ", warning));
   }
-  // Ranks on far hosts have put theirs into the store and nowhere else.
+  // Ranks on far hosts have put their files only into the object store.
   const bool has_all = !objects_ || has_staged(key, ranks);
   has_all ? commit_here(key, merged, manifest, out) : clear_name(manifest, out);
   if (objects_) objects_->commit(stage_name(key), manifest, merged);
@@ -303,10 +306,10 @@ void CheckpointFiles::commit_here(const StageKey& key, const MergedFiles& files,
         sync_folder(staging);
     }
   }
-  std::erase(pending_drops_, manifest.name);  // what was to go under this name is gone
+  std::erase(pending_drops_, manifest.name);  // a pending drop must not remove the new checkpoint
 }
 
-// False where the checkpoint has to have another name, which the manifest then has.
+// Returns false if the checkpoint needs another name, and sets that in the manifest.
 bool CheckpointFiles::try_name(const std::string& merged, Manifest& manifest,
                                CommittedCheckpoint& out) const {
   const bool is_free = !path_exists(checkpoint_path(manifest.name));
@@ -318,7 +321,7 @@ bool CheckpointFiles::try_name(const std::string& merged, Manifest& manifest,
   return false;
 }
 
-// No copy here has the name that the store is to have it under.
+// Frees the name on this disk for a checkpoint that only the object store has.
 void CheckpointFiles::clear_name(Manifest& manifest, CommittedCheckpoint& out) {
   const auto all = objects_->list();
   if (const auto found = all.find(manifest.name); found != all.end()) {
@@ -381,7 +384,7 @@ void CheckpointFiles::drop_copies(std::span<const std::string> names) {
 
 void CheckpointFiles::leave_drops_to_readers() {
   for (const std::string& name : pending_drops_) leave_to_readers(name);
-  drop_copies({});  // those that were let go before the mark was there
+  drop_copies({});  // those dropped before the mark existed
 }
 
 void CheckpointFiles::leave_to_readers(const std::string& name) const {
@@ -421,8 +424,8 @@ void CheckpointFiles::store(const std::string& name) const {
 
 void CheckpointFiles::fetch(const std::string& name) const {
   if (!objects_) return;
-  make_folders(run_path_);  // of a run that this machine knows from the store alone
-  // One process at a time: the others find what it has brought.
+  make_folders(run_path_);  // the run may exist only in the object store
+  // One process fetches at a time; the others then find its copy.
   OpenFile turn(cat(make_own_folder("staging"), "/fetch-lock"), O_WRONLY | O_CREAT);
   while (::flock(turn.fd(), LOCK_EX) != 0 && errno == EINTR) continue;
   if (is_far_run(run_path_)) forget_old_copies();
@@ -438,7 +441,7 @@ void CheckpointFiles::fetch(const std::string& name) const {
   }
 }
 
-// On a host where nobody else keeps the copies in order.
+// For a far host, where no controller removes outdated copies.
 void CheckpointFiles::forget_old_copies() const {
   const auto all = stored();
   for (const std::string& name : committed_names()) {
@@ -463,7 +466,7 @@ void CheckpointFiles::clear_staging() const {
   try {
     objects_->sweep();
   } catch (const Error& e) {
-    if (e.code() != Code::kEnvironment) throw;  // it goes another time
+    if (e.code() != Code::kEnvironment) throw;  // the next sweep tries again
   }
 }
 

@@ -1,16 +1,16 @@
 // host/store/checkpoints/checkpoint_files.h: the checkpoints of one run on disk: staging, commit,
 // drop, verify.
 //
-//   <run>/staging/<attempt>-<nonce>-<index>/rank-R/   what rank R copied for report <index>
+//   <run>/staging/<attempt>-<nonce>-<index>/rank-R/   files that rank R copied for report <index>
 //   <run>/staging/<attempt>-<nonce>-tmp/…             temporary folders of that attempt
-//   <run>/staging/trash-<nonce>/                      on the way out
-//   <run>/staging/drop-<name>                         checkpoints/<name> goes with its last reader
+//   <run>/staging/trash-<nonce>/                      being deleted
+//   <run>/staging/drop-<name>                         the last reader deletes checkpoints/<name>
 //   <run>/checkpoints/<name>/                         committed
-//   <run>/damaged/<name>/                             had the name, without a manifest that holds
+//   <run>/damaged/<name>/                             had the name, but no valid manifest
 // Invariants: 1 a directory appears under checkpoints/ by one rename of a complete, synced tree, so
-// it is complete by construction. 2 It leaves by one rename into staging/, and is deleted there. 3
-// A row of the database is written after 1 and marked dropped before 2. stage() and make_tempdir()
-// run in workers; the rest on the controller's io thread, under the run's lock.
+// it is always complete. 2 It leaves by one rename into staging/ and is deleted there. 3 Its
+// database row is written after 1 and marked dropped before 2. stage() and make_tempdir() run in
+// workers; the rest runs on the controller's io thread, under the run's lock.
 #pragma once
 
 #include <map>
@@ -27,7 +27,7 @@
 
 namespace rtrain {
 
-// One report of one attempt.
+// Identifies one report of one attempt.
 struct StageKey {
   int64_t attempt = 0;
   std::string nonce;
@@ -37,17 +37,17 @@ struct StageKey {
 struct CommittedCheckpoint {
   Manifest manifest;
   std::string path;  // absolute
-  // Same-named files that differ between ranks, a directory that was set aside.
+  // Files of the same name that differ between ranks; a directory that was set aside.
   std::vector<std::string> warnings;
   bool replaced = false;  // an older attempt's checkpoint of that name was replaced
 };
 
-// A directory held open against retention, with a shared lock, for as long as the object lives.
-// Deletes it at the end where that is left to readers (CheckpointFiles::leave_drops_to_readers).
+// Holds a directory open with a shared lock, which protects it from retention. The destructor
+// deletes it if that was left to readers (CheckpointFiles::leave_drops_to_readers).
 class DirectoryLease {
  public:
-  // Brings the directory here where it is only in an object store. Throws kCheckpoint when it is
-  // gone.
+  // Fetches the directory if only the object store has it. Throws kCheckpoint if it does not exist
+  // any more.
   explicit DirectoryLease(const std::string& directory);
   DirectoryLease(DirectoryLease&& other) noexcept = default;
   ~DirectoryLease();
@@ -58,72 +58,74 @@ class DirectoryLease {
 
 class CheckpointFiles {
  public:
-  // `patience`: with a disk that is full. The run's folder is there; it is never made here, so that
-  // one that was moved does not come back empty.
+  // `patience`: how long to wait while the disk is full. The run's folder must exist: it is never
+  // created here, so that a run that was moved does not come back empty.
   explicit CheckpointFiles(std::string run_path, Patience patience = {});
 
   // Copies the rank's folder into its staging folder of this report; see stage_folder.
   StagedRank stage(
       const StageKey& key, int64_t rank, const std::string& source, bool temporary,
       const BytesMoved& moved = [](uint64_t) {}) const;
-  // A new empty folder on the run's file system that goes with the attempt.
+  // Creates an empty folder on the run's file system. It is removed with the attempt.
   std::string make_tempdir(int64_t attempt, const std::string& nonce) const;
 
-  // Merges what the ranks staged (the lowest rank wins a name), writes the manifest, syncs every
-  // folder, renames to checkpoints/<manifest.name> and syncs both parents; of a checkpoint whose
-  // ranks are on several disks only the object store has all files. Fills the manifest's files,
-  // folders and metadata. A name of this same attempt is refused with kCheckpoint; a
-  // directory of that name from an older attempt is replaced, one that is not a checkpoint of this
-  // run is set aside, with a warning.
+  // Merges the files that the ranks staged (for equal names the lowest rank's), writes the
+  // manifest, syncs every folder, renames to checkpoints/<manifest.name> and syncs both parents. If
+  // the ranks are on several disks, only the object store gets all files. Fills the manifest's
+  // files, folders and metadata. Throws kCheckpoint if this attempt has used the name before.
+  // Replaces a directory of that name from an older attempt; sets one aside, with a warning, that
+  // is not a checkpoint of this run.
   CommittedCheckpoint commit(const StageKey& key, Manifest manifest,
                              std::span<const StagedRank> ranks);
 
   // Moves a complete folder, fetched from elsewhere, to the name of a checkpoint whose folder was
-  // gone. Throws kCheckpoint when something has that name.
+  // missing. Throws kCheckpoint if the name exists.
   void put_back(const std::string& folder, const std::string& name) const;
 
-  // Moves the directory of that name to damaged/, where nothing but a user touches it, and returns
+  // Moves the directory of that name to damaged/, where rtrain does not touch it again, and returns
   // its new path.
   std::string set_aside(const std::string& name) const;
 
-  // Moves the directories out of checkpoints/ and deletes them. One that a reader holds is kept and
-  // tried again by the next call, as is what an object store does not remove now; a failed deletion
-  // is left to the next start.
+  // Moves the directories out of checkpoints/ and deletes them. One that a reader holds is tried
+  // again by the next call, as is one that the object store does not remove now. If deletion fails,
+  // the next start of the run repeats it.
   void drop(std::span<const std::string> names);
-  // The same for this machine alone, and for the object store alone.
+  // The same only on this machine, and only in the object store.
   void drop_copies(std::span<const std::string> names);
   void drop_stored(const std::string& name) const;
-  // The last call: what a reader still holds is deleted by the reader that lets go last.
+  // Call it last: a directory that is still held is deleted by its last reader.
   void leave_drops_to_readers();
 
-  // Of a run in an object store: who puts and removes there; before anything is.
+  // For a run in an object store: sets the owner whose rights are checked. Call it before anything
+  // is put or removed there.
   void set_owner(ObjectOwner owner) {
     if (objects_) objects_->set_owner(std::move(owner));
   }
-  // The checkpoints that it has, by name.
+  // The checkpoints in the object store, by name.
   std::map<std::string, ObjectCheckpoints::Entry> stored() const;
-  // Removes directories of owners up to that epoch that are not what it has under their names, and
-  // sets those of another run aside.
+  // Removes directories of owners up to `epoch` that differ from the object store's checkpoint of
+  // that name. Sets those of another run aside.
   void forget_copies(const std::string& run_id, int64_t epoch) const;
-  // Puts a committed checkpoint there that only this folder has. While no attempt goes on.
+  // Puts a committed checkpoint that only this disk has into the object store. Not while an attempt
+  // runs.
   void store(const std::string& name) const;
-  // Brings the folder of a committed checkpoint here, if it is only in an object store. On a far
-  // host (is_far_run) also one that is another than the one here.
+  // Fetches the folder of a committed checkpoint if only the object store has it. On a far host
+  // (is_far_run) also replaces a folder that differs from the object store's.
   void fetch(const std::string& name) const;
 
-  // Removes what the attempt left in staging.
+  // Removes the attempt's entries in staging.
   void clear_attempt(int64_t attempt, const std::string& nonce) const;
-  // Removes staging with everything in it, and what an object store has without a checkpoint; for
-  // the start and the end of a run.
+  // Removes staging, and files in the object store that belong to no checkpoint; for the start and
+  // the end of a run.
   void clear_staging() const;
 
   // Checks every size and hash against the manifest, and the manifest against its own hash. Throws
   // kCheckpoint.
   static Manifest verify(const std::string& directory);
 
-  // "checkpoint_000012", the name of a checkpoint that got none.
+  // "checkpoint_000012": the name of a checkpoint that the user did not name.
   static std::string default_name(int64_t index);
-  // Throws kArgument for a name that cannot be one folder below checkpoints/.
+  // Throws kArgument for a name that is not a single folder name.
   static void check_name(const std::string& name);
 
   const std::string& run_path() const { return run_path_; }
@@ -148,7 +150,7 @@ class CheckpointFiles {
 
   std::string run_path_;
   Patience patience_;
-  std::optional<ObjectCheckpoints> objects_;  // of a run in an object store
+  std::optional<ObjectCheckpoints> objects_;  // for a run in an object store
   std::vector<std::string> pending_drops_;
   std::vector<std::string> pending_stored_;  // in the object store, which did not answer
 };

@@ -1,4 +1,4 @@
-// host/store/checkpoints/checkpoint_status.h: how far a reported checkpoint is: Ray's
+// host/store/checkpoints/checkpoint_status.h: the status of a reported checkpoint: Ray's
 // ReportedCheckpointStatus.
 #pragma once
 
@@ -8,7 +8,7 @@
 namespace rtrain {
 
 enum class CheckpointStatus {
-  kCommitted,  // nobody has asked for a validation
+  kCommitted,  // no validation was requested
   kPendingValidation,
   kValidated,
   kValidationFailed,

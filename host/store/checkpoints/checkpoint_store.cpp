@@ -81,7 +81,7 @@ std::vector<CheckpointRow> CheckpointStore::read(std::string_view condition) {
 std::vector<CheckpointRow> CheckpointStore::kept() { return read("state = 'kept'"); }
 
 std::vector<std::string> CheckpointStore::apply_retention() {
-  if (!policy_.num_to_keep) return {};  // a long run has many: a commit should not read them all
+  if (!policy_.num_to_keep) return {};  // avoids reading all rows at each commit
   const std::vector<CheckpointRow> rows = kept();
   std::vector<Value> metrics;
   std::set<size_t> pending;
@@ -113,7 +113,7 @@ void CheckpointStore::set_missing(const std::string& name, std::string_view prob
                [&](FencedWrite& write) { write.run(kMarkMissing, problem, claim_.run_id, name); });
 }
 
-// Nothing when the checkpoint waits for no validation.
+// Returns nullopt if the checkpoint does not wait for a validation.
 std::optional<std::vector<std::string>> CheckpointStore::write_validation(
     FencedWrite& write, const std::string& name, int64_t attempt, const ValidationResult& result) {
   Statement query = write.prepare(
@@ -172,8 +172,8 @@ bool CheckpointStore::was_dropped(const std::string& name, int64_t attempt) {
   return query.add(claim_.run_id).add(name).add(attempt).next();
 }
 
-// True for a checkpoint behind the one that a later attempt began from: what a controller committed
-// that had lost its run already.
+// Whether a later attempt began from an earlier checkpoint: then a controller committed this one
+// after it had lost the run.
 bool CheckpointStore::was_left_behind(const Manifest& manifest) {
   Statement query = claim_.database.prepare(
       "SELECT 1 FROM attempts WHERE run_id = ? AND attempt > ? AND coalesce(resumed_index, -1) < "
@@ -181,7 +181,7 @@ bool CheckpointStore::was_left_behind(const Manifest& manifest) {
   return query.add(claim_.run_id).add(manifest.attempt).add(manifest.index).next();
 }
 
-// The rows of an object store may be older than the report that brought the checkpoint.
+// The object store's rows may be older than the report of this checkpoint, so it is inserted here.
 void CheckpointStore::add_report(const CheckpointRow& row) {
   const StoredMetrics stored = store_metrics(map_or(row.metrics));
   claim_.database.run(
@@ -204,7 +204,7 @@ SweepVerdict CheckpointStore::judge(const std::string& name,
       rows);
 }
 
-// One directory whose row a crash has prevented.
+// Adopts a directory whose row was not written because of a crash.
 std::string CheckpointStore::adopt(const std::string& name, const std::string& path,
                                    const Manifest& manifest) {
   try {
@@ -227,8 +227,8 @@ std::string CheckpointStore::adopt(const std::string& name, const std::string& p
   }
 }
 
-// The checkpoint stands in a kept row, and nobody can tell what its directory holds: the name is
-// free for a new one, storage_filesystem may bring back the old one.
+// For a checkpoint with a kept row whose directory cannot be read. Frees the name for a new
+// checkpoint; storage_filesystem may restore the old one.
 std::string CheckpointStore::set_aside(const CheckpointFiles& files, const CheckpointRow& row,
                                        std::string_view problem) {
   const std::string target = files.set_aside(row.name);
@@ -247,8 +247,8 @@ void CheckpointStore::try_fetch(const CheckpointFiles& files, const std::string&
   }
 }
 
-// Of what an object store has without a kept row: removes what was dropped, and brings the rest
-// here, to be looked at as a directory; its controller ended before the row was in the store.
+// Handles checkpoints of the object store without a kept row. Removes dropped ones and fetches the
+// others, whose controller ended before it put the row into the store: sweep() then examines them.
 void CheckpointStore::sweep_stored(const CheckpointFiles& files,
                                    const std::map<std::string, ObjectCheckpoints::Entry>& stored,
                                    std::vector<std::string>& findings) {
@@ -266,7 +266,7 @@ void CheckpointStore::sweep_stored(const CheckpointFiles& files,
 std::vector<std::string> CheckpointStore::sweep(CheckpointFiles& files) {
   fault_point("sweep.begin");
   std::vector<std::string> findings;
-  std::vector<std::string> drop_here;  // where the object store may have another one
+  std::vector<std::string> drop_here;  // the object store may have another one of that name
   std::vector<std::string> drop_stored;
   const auto stored = files.stored();
   const auto is_stored = [&stored](const CheckpointRow& row) {

@@ -1,9 +1,9 @@
-// host/store/checkpoints/checkpoint_store.h: the rows of a run's checkpoints: what is kept, what is
-// best, what waits for its validation, what storage_filesystem holds.
+// host/store/checkpoints/checkpoint_store.h: the rows of a run's checkpoints: which are kept, best,
+// waiting for validation, and copied to storage_filesystem.
 //
-// Belongs to the RunStore whose claim it writes through; on its thread. Invariants: 1 a row is
-// inserted after its directory is in place; 2 rows and retention change in one fully durable
-// transaction, and a directory is dropped only after that; 3 retention looks at all checkpoints of
+// Owned by the RunStore whose claim it writes with, and used on its thread. Invariants: 1 a row is
+// inserted after its directory is in place. 2 Rows and retention change in one fully durable
+// transaction, and a directory is dropped only after that. 3 Retention considers all checkpoints of
 // the run, whichever attempt or controller made them.
 #pragma once
 
@@ -38,11 +38,11 @@ struct CheckpointRow {
   bool mirrored = false;  // storage_filesystem holds a copy
 };
 
-// How a validation has ended.
+// The result of a validation.
 struct ValidationResult {
   CheckpointStatus status = CheckpointStatus::kValidated;
-  Value metrics;        // of kValidated: they overwrite equal keys
-  std::string problem;  // of the others
+  Value metrics;        // for kValidated: overwrites equal keys
+  std::string problem;  // for the other statuses
 };
 
 class CheckpointStore {
@@ -51,27 +51,27 @@ class CheckpointStore {
 
   const RetentionPolicy& policy() const { return policy_; }
 
-  // Call it after the commit of the files; returns the names whose directories are now to be
-  // dropped.
+  // Call it after the files were committed. Returns the names whose directories must be dropped
+  // now.
   std::vector<std::string> add(const CheckpointRow& row);
-  // A kept checkpoint whose directory is gone or damaged, and how.
+  // Records that a kept checkpoint's directory is missing or damaged; `problem` says how.
   void set_missing(const std::string& name, std::string_view problem);
-  // Ends a validation: the checkpoint has a new rank, and retention looks again. Returns the names
-  // to drop, as add() does; nothing when that checkpoint waits for no validation. Throws kInternal
-  // when there is no such checkpoint.
+  // Ends a validation: ranks the checkpoint again and applies retention. Returns the names to drop,
+  // as add() does; nullopt if the checkpoint does not wait for a validation. Throws kInternal if it
+  // does not exist.
   std::optional<std::vector<std::string>> end_validation(const std::string& name, int64_t attempt,
                                                          const ValidationResult& result);
-  // The kept ones in the order of their reports.
+  // The kept checkpoints, in the order of their reports.
   std::vector<CheckpointRow> kept();
 
   void set_mirrored(const std::string& name, int64_t attempt, bool mirrored);
-  // Dropped ones that storage_filesystem still holds, less names that are kept under it again.
+  // Dropped checkpoints that storage_filesystem still has, except names that are in use again.
   std::vector<CheckpointRow> mirrored_leftovers();
 
-  // Makes rows and directories agree after a crash: adopts complete directories without a row,
+  // Makes rows and directories consistent after a crash: adopts complete directories without a row,
   // deletes those of dropped rows, sets aside those of kept rows whose manifest cannot be read,
-  // marks kept rows without directory as missing (but for those that storage_filesystem holds),
-  // clears staging. Returns one line for each thing found.
+  // marks kept rows without a directory as missing (except those that storage_filesystem has), and
+  // clears staging. Returns one line for each finding.
   std::vector<std::string> sweep(CheckpointFiles& files);
 
  private:

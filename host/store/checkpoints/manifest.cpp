@@ -17,7 +17,7 @@ namespace rtrain {
 namespace {
 
 constexpr int kFormat = 1;
-// They travel in a message with what else a rank stages.
+// Limited, because metadata are sent in one message with the other data of staging.
 constexpr size_t kMaxMetadataBytes = size_t{512} << 10;
 
 Error damaged(const std::string& path, std::string_view reason) {
@@ -78,7 +78,7 @@ std::string document(const Value& checkpoint, const Value& metadata) {
   return to_json(out, 1) + "\n";
 }
 
-// A manifest, or the metadata alone of a folder that is not committed: then "checkpoint" is nil.
+// Parses a manifest, or the metadata of an uncommitted folder, which has no "checkpoint" (nil).
 Value parse_document(std::string_view text, const std::string& path) {
   Value value;
   try {
@@ -149,7 +149,7 @@ std::optional<Manifest> Manifest::try_read(const std::string& directory, std::st
   try {
     return read(directory);
   } catch (const Error& e) {
-    // A disk that cannot read the file (EIO) is as bad as a file that has changed.
+    // Treats a read error of the disk (EIO) like a changed file.
     if (e.code() != Code::kCheckpoint && e.code() != Code::kEnvironment) throw;
     problem = e.message();
     return std::nullopt;

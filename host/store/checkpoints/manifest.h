@@ -1,5 +1,5 @@
-// host/store/checkpoints/manifest.h: `.rtrain-checkpoint.json`, the record inside a checkpoint of
-// what it is and what it holds.
+// host/store/checkpoints/manifest.h: `.rtrain-checkpoint.json`, the manifest inside a
+// checkpoint.
 //
 // {"format": 1, "checkpoint": {run, run_id, attempt, owner_epoch, index, name, created_at, metrics,
 // files, folders, validation (where one was asked for)},
@@ -20,8 +20,8 @@ namespace rtrain {
 
 inline constexpr const char* kManifestName = ".rtrain-checkpoint.json";
 
-// What names a file or folder of a checkpoint, which is made, opened and removed under that name:
-// throws kCheckpoint for a path that is not below it.
+// Returns the path of a file or folder below a checkpoint's folder. Throws kCheckpoint if the path
+// leads outside.
 std::string inner_path(const Value& value);
 
 struct CheckpointFile {
@@ -45,31 +45,31 @@ struct Manifest {
   int64_t created_at_ms = 0;
   Value metrics = Map{};
   std::vector<CheckpointFile> files;
-  std::vector<std::string> folders;  // those below the checkpoint, parents first
-  Value validation;                  // what its validation is called with; nil: none was asked for
+  std::vector<std::string> folders;  // below the checkpoint, parents first
+  Value validation;                  // arguments of the validation; nil: none was requested
   Value metadata = Map{};
 
   int64_t size_bytes() const;
   std::string to_text() const;
-  // `path` is for messages.
+  // `path` is only used in messages.
   static Manifest parse(std::string_view text, const std::string& path);
   // Reads the manifest of the checkpoint directory.
   static Manifest read(const std::string& directory);
-  // Nothing when there is none that can be read: `problem` then says why.
+  // Returns nullopt if there is no readable manifest, and sets `problem` to the reason.
   static std::optional<Manifest> try_read(const std::string& directory, std::string& problem);
 };
 
-// Before a checkpoint is made by its manifest: throws kCheckpoint unless all of it stays in its
-// folder, since its names lead through folders alone, and its links to places within. `path` is for
+// Call it before a checkpoint is created from its manifest. Throws kCheckpoint unless all names
+// lead through folders of the checkpoint and all links point inside of it. `path` is only used in
 // messages.
 void check_layout(const Manifest& manifest, const std::string& path);
 
-// Whether the directory has a manifest of a committed checkpoint. Throws when that is damaged.
+// Whether the directory has the manifest of a committed checkpoint. Throws if that is damaged.
 bool is_committed_checkpoint(const std::string& directory);
 
-// The user's metadata of a checkpoint directory: also of one that is not committed yet (a folder
-// handed to Checkpoint.from_directory), which then has a manifest of metadata alone. Setting throws
-// kArgument for another value than a map, and for more than 512 KiB.
+// The user's metadata of a checkpoint directory. A directory that is not committed yet (a folder
+// passed to Checkpoint.from_directory) has a manifest with only the metadata. The setter throws
+// kArgument for a value that is not a map, and above 512 KiB.
 Value get_checkpoint_metadata(const std::string& directory);
 void set_checkpoint_metadata(const std::string& directory, const Value& metadata);
 

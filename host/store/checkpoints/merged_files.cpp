@@ -37,7 +37,7 @@ void MergedFiles::add(int64_t rank, const CheckpointFile& file) {
   files_.emplace(file.path, Entry{file, rank});
 }
 
-// Whether a file has its name, or that of a folder above it.
+// Whether the path, or a folder above it, is already the name of a file.
 bool MergedFiles::is_below_file(const std::string& path) const {
   for (size_t end = path.find('/'); end != std::string::npos; end = path.find('/', end + 1)) {
     if (files_.contains(path.substr(0, end))) return true;

@@ -1,8 +1,8 @@
-// host/store/checkpoints/merged_files.h: what the ranks staged for one report, as the files of one
+// host/store/checkpoints/merged_files.h: merges the files that ranks staged for one report into one
 // checkpoint. Pure.
 //
-// Of several files with one name the lowest rank's counts. Where a name is a folder on one rank and
-// a file on another, what came first counts.
+// Among files with the same path the lowest rank's is used. If a path is a folder on one rank and a
+// file on another, the lower rank's is used.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,21 @@ namespace rtrain {
 
 class MergedFiles {
  public:
-  // In any order of the ranks.
+  // `ranks`: in any order.
   explicit MergedFiles(std::span<const StagedRank> ranks);
 
   struct Entry {
     CheckpointFile file;
-    int64_t rank;  // whose it is
+    int64_t rank;  // the rank whose file it is
   };
   // By path.
   const std::map<std::string, Entry>& files() const { return files_; }
-  // Each behind those above it.
+  // Parents come before their children.
   const std::set<std::string>& folders() const { return folders_; }
   int64_t lowest_rank() const { return lowest_rank_; }
-  // The first that a rank has set; nil where none has.
+  // The metadata of the lowest rank that has set some; nil if no rank has.
   const Value& metadata() const { return metadata_; }
-  // What is left out, a line for each file.
+  // One line for each file that is left out.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:

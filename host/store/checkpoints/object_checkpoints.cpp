@@ -27,7 +27,7 @@ namespace {
 
 constexpr size_t kThreads = 4;
 
-// Calls the function with 0 … count - 1, on a few threads. Throws what the first one threw.
+// Calls function(0 … count - 1) on a few threads. Rethrows the first error.
 void in_parallel(size_t count, const std::function<void(size_t)>& function) {
   std::atomic<size_t> next = 0;
   std::mutex mutex;
@@ -46,7 +46,7 @@ void in_parallel(size_t count, const std::function<void(size_t)>& function) {
   std::vector<std::thread> threads;
   try {
     for (size_t i = 1; i < std::min(kThreads, count); ++i) threads.emplace_back(work);
-  } catch (const std::system_error&) {  // then as many as the system gives
+  } catch (const std::system_error&) {  // continue with the threads that the system allows
   }
   work();
   for (std::thread& thread : threads) thread.join();
@@ -62,11 +62,11 @@ std::optional<ObjectCheckpoints::Entry> entry_of(const std::string& uri) {
   return out;
 }
 
-// What a manifest object holds.
+// The content of a manifest object.
 struct Stored {
   std::string stage;                     // below files/
-  std::map<std::string, int64_t> ranks;  // file → who put it
-  std::string manifest;                  // the text of the checkpoint's own
+  std::map<std::string, int64_t> ranks;  // file → rank that put it
+  std::string manifest;                  // the checkpoint's own manifest
 
   std::string to_text() const {
     Map by_file;
@@ -91,7 +91,7 @@ struct Stored {
   }
 };
 
-// Where the files of the checkpoint are; nothing when its manifest cannot be read.
+// Where the checkpoint's files are; nullopt if its manifest cannot be read.
 std::optional<std::string> stage_of(const ObjectCheckpoints::Entry& entry) {
   try {
     return Stored::parse(object_api().get_text(entry.uri), entry.uri).stage;
@@ -139,11 +139,11 @@ void ObjectCheckpoints::commit(const std::string& stage, const Manifest& manifes
                               manifest.attempt, ".json");
   object_api().put_text(uri, stored.to_text());
   if (const auto rows = storage_.later_owner(run_, owner_)) {
-    object_api().remove(uri);  // the files may be gone: who has begun meanwhile knows nothing of it
+    object_api().remove(uri);  // the new owner does not know it and may have removed its files
     throw lost_owner(run_, *rows);
   }
   for (const Entry& each : older) {
-    // Its files go with the next sweep.
+    // The next sweep removes its files.
     if (each.uri != uri && each.epoch <= owner_.epoch) try_remove(each.uri);
   }
 }
@@ -189,7 +189,7 @@ void ObjectCheckpoints::get(const std::string& name, const std::string& folder) 
   const std::string& uri = found.back().uri;
   const Stored stored = Stored::parse(object_api().get_text(uri), uri);
   const Manifest manifest = Manifest::parse(stored.manifest, uri);
-  check_layout(manifest, uri);  // whoever may write into the store chose the names
+  check_layout(manifest, uri);  // anyone who can write to the store may have chosen the names
   make_folders(folder);
   for (const std::string& each : manifest.folders) make_folder(cat(folder, "/", each));
   in_parallel(manifest.files.size(), [&](size_t i) {
@@ -216,7 +216,7 @@ void ObjectCheckpoints::sweep() const {
   std::set<std::string> used;
   for (const auto& [name, entry] : list()) {
     const std::optional<std::string> stage = stage_of(entry);
-    if (!stage) return;  // which files it needs nobody can tell
+    if (!stage) return;  // its files are unknown, so no file may be removed
     used.insert(*stage);
   }
   check_owner();

@@ -1,13 +1,14 @@
 // host/store/checkpoints/object_checkpoints.h: the checkpoints of one run in an object store.
 //
-//   <uri>/<run>/files/<attempt>-<nonce>-<index>/rank-R/…     what rank R put for report <index>
-//   <uri>/<run>/checkpoints/<name>/<epoch>-<attempt>.json    makes the checkpoint exist
-// A store has no rename: ranks put their files before the checkpoint has its name, and the second
-// kind of object, its manifest, says where they are. Invariants: 1 a manifest is put last and
-// removed first, so every file that it names is there, whole. 2 Of several under one name the one
-// with the highest epoch, then attempt, counts. put() runs in workers, on the upload thread; get()
-// anywhere; the rest on the controller's io thread, under the run's lock.
-// Errors: those of host/api/object_api.h, and kCheckpoint for a manifest that cannot be read.
+//   <uri>/<run>/files/<attempt>-<nonce>-<index>/rank-R/…     files that rank R put for report
+//   <index>
+//   <uri>/<run>/checkpoints/<name>/<epoch>-<attempt>.json    manifest: makes the checkpoint exist
+// An object store has no rename. So ranks put their files before the checkpoint has its name, and
+// its manifest says where they are. Invariants: 1 a manifest is put last and removed first, so
+// every file that it names exists and is complete. 2 Of several manifests under one name the one
+// with the highest epoch, then attempt, is valid. put() runs in workers, on the upload thread;
+// get() anywhere; the rest on the controller's io thread, under the run's lock. Errors: those of
+// host/api/object_api.h, and kCheckpoint for a manifest that cannot be read.
 #pragma once
 
 #include <map>
@@ -24,19 +25,19 @@ namespace rtrain {
 
 class ObjectCheckpoints {
  public:
-  // Nothing where the run's folder stands for itself.
+  // Returns nullopt if the run is not in an object store.
   static std::optional<ObjectCheckpoints> of(const std::string& run_path);
 
-  // The files that the rank has staged in `folder`, several at a time. `stage` names the report:
-  // "<attempt>-<nonce>-<index>".
+  // Puts the files that the rank has staged in `folder`, several at a time. `stage` identifies the
+  // report: "<attempt>-<nonce>-<index>".
   void put(const std::string& stage, const StagedRank& staged, const std::string& folder,
            const BytesMoved& moved) const;
-  // The rest puts and removes for this controller, and throws Error(kEnvironment) once another one
+  // The functions below act for this controller, and throw Error(kEnvironment) once another one
   // owns the run.
   void set_owner(ObjectOwner owner) { owner_ = std::move(owner); }
-  // All ranks have put theirs: the checkpoint exists when this returns.
+  // Call it once all ranks have put their files. The checkpoint exists when this returns.
   void commit(const std::string& stage, const Manifest& manifest, const MergedFiles& merged) const;
-  // Nothing happens for a name that is not there, and to what a later owner has under it.
+  // Does nothing if the name does not exist. Keeps a later owner's checkpoint of that name.
   void drop(const std::string& name) const;
 
   struct Entry {
@@ -44,7 +45,7 @@ class ObjectCheckpoints {
     int64_t epoch = 0;
     int64_t attempt = 0;
 
-    // Whether the folder with that manifest is a copy of this one.
+    // Whether a folder with that manifest is a copy of this checkpoint.
     bool is_of(const Manifest& manifest) const {
       return epoch == manifest.owner_epoch && attempt == manifest.attempt;
     }
@@ -54,10 +55,10 @@ class ObjectCheckpoints {
   };
   // By name.
   std::map<std::string, Entry> list() const;
-  // Brings the checkpoint of that name into `folder`, which is made, its files as they were
-  // committed. Throws kNotFound when the store has none, kCheckpoint when files differ.
+  // Downloads the checkpoint into `folder`, which it creates, and verifies its files. Throws
+  // kNotFound if the store has no such checkpoint, kCheckpoint if files differ.
   void get(const std::string& name, const std::string& folder) const;
-  // Removes files that belong to no checkpoint. While nobody puts any.
+  // Removes files that belong to no checkpoint. Not while a rank puts files.
   void sweep() const;
 
  private:

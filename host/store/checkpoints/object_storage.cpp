@@ -30,7 +30,7 @@ constexpr const char* kMark = ".object-store";
 constexpr const char* kFarMark = ".far";
 constexpr int kRetries = 3;
 
-// The rows of a run, as an object's name says.
+// One version of a run's rows in the store, as encoded in the object's name.
 struct Snapshot {
   std::string uri;
   std::string run;
@@ -80,7 +80,7 @@ std::map<std::string, Snapshot> newest_of(const std::vector<Snapshot>& all) {
   return out;
 }
 
-// A file that goes with the object.
+// A local file that is removed with this object.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& folder)
@@ -96,7 +96,7 @@ class TemporaryFile {
   std::string path_;
 };
 
-// What this folder has of the run.
+// The version of the run's rows in this folder's database.
 std::optional<Snapshot> local_of(Database& database, const std::string& run) {
   Statement query = database.prepare(
       "SELECT owner_epoch, updated_at FROM runs WHERE name = ? AND status != 'QUEUED'");
@@ -110,19 +110,20 @@ std::string run_id_of(const std::string& path, const std::string& run) {
   return query.add(run).next() ? query.text(0) : "";
 }
 
-// Whether the folder's rows of the run are to be replaced by the snapshot's. Asked again when they
-// are: its controller may have begun meanwhile.
+// Whether the snapshot must replace the folder's rows of the run. Also called inside the
+// transaction that replaces them, because the run's controller may have started meanwhile.
 bool is_newer(Database& database, const std::string& run_path, const Snapshot& snapshot) {
   const auto local = local_of(database, snapshot.run);
   return (!local || snapshot.is_after(*local)) && !RunLock::is_held(run_path);
 }
 
-// What the store has of one run is at fault, not the store.
+// An error of one run's rows, while the object store itself works.
 struct UnreadableRows : Error {
   using Error::Error;
 };
 
-// Without the name of the copy, and without the advice for a folder's own store.
+// The error's text without the path of the temporary copy, and without the advice for a local
+// store.
 std::string reason_of(const Error& e, const std::string& path) {
   std::string out = e.message().substr(0, e.message().find(": `rtrain gc --rebuild"));
   for (const std::string& name : {"the store " + path, path}) {
@@ -137,7 +138,7 @@ void enter(Database& database, const std::string& run_path, const Snapshot& snap
            const TemporaryFile& rows) try {
   const std::string run_id = run_id_of(rows.path(), snapshot.run);
   if (run_id.empty()) throw Error(Code::kEnvironment, "they have no run of that name");
-  // First, so that nobody reads an old copy by a new row.
+  // Done first, so that no reader combines a new row with an old copy.
   CheckpointFiles(run_path).forget_copies(run_id, snapshot.epoch);
   copy_run(database, rows.path(), snapshot.run,
            [&] { return is_newer(database, run_path, snapshot); });
@@ -148,7 +149,7 @@ void enter(Database& database, const std::string& run_path, const Snapshot& snap
                            "; if its controller is gone and puts no others, remove that object"));
 }
 
-// False where the snapshot is not there any more.
+// Returns false if the snapshot does not exist any more.
 bool enter_newer(const std::string& folder, const Snapshot& snapshot) {
   Database database = Database::open(folder + "/rtrain.db");
   const std::string run_path = cat(folder, "/", snapshot.run);
@@ -234,7 +235,7 @@ void ObjectStorage::refresh(const std::string& run) const {
     const auto newest = newest_of(list_snapshots(cat(rows_folder(uri_), "/", run)));
     const auto found = newest.find(run);
     if (found == newest.end() || enter_newer(folder_, found->second)) return;
-    // Its controller has put newer ones since they were listed.
+    // The controller has replaced the rows since they were listed.
   }
   throw Error(Code::kEnvironment,
               cat("the run's rows in the store, ", rows_folder(uri_), "/", run, ", were replaced ",
@@ -251,7 +252,8 @@ std::map<std::string, std::string> ObjectStorage::refresh_all() const {
     } catch (const UnreadableRows& e) {
       problems[run] = e.message();
     } catch (const Error& e) {
-      // The second time it is the store: each of its time-outs may take a minute.
+      // After two failures in a row the store itself is at fault, and each further time-out may
+      // take a minute.
       if (++failed_in_a_row == 2) throw;
       problems[run] = e.message();
     }
@@ -298,7 +300,7 @@ std::optional<ObjectOwner> ObjectStorage::owner_of(const std::string& run) const
 }
 
 void ObjectStorage::put_changed_rows(Database& database, const std::string& run) const {
-  // It may never have got there.
+  // The store may not have any rows of the run.
   if (const auto owner = owner_of(run)) put_rows(database, run, *owner);
 }
 

@@ -15,7 +15,7 @@ constexpr std::array kTables{"runs",    "attempts",    "workers",     "reports",
                              "nodes",   "checkpoints", "annotations", "events",
                              "sources", "series",      "media",       "media_contents"};
 
-// Detached at the end, outside the transaction.
+// An attached database. It is detached by the destructor, after the transaction.
 class Attached {
  public:
   Attached(Database& database, const std::string& path) : database_(database) {
@@ -25,7 +25,7 @@ class Attached {
     try {
       database_.run("DETACH source");
     } catch (const Error&) {
-      // It goes with the connection.
+      // Closing the connection detaches it too.
     }
   }
   Attached(const Attached&) = delete;
@@ -35,7 +35,7 @@ class Attached {
   Database& database_;
 };
 
-// All but the number that the database itself gives a row: it means another row there.
+// All columns except row numbers that the database assigns, which differ between databases.
 std::string columns_of(Database& database, const std::string& table) {
   std::vector<std::string> names;
   Statement query = database.prepare(cat("PRAGMA table_info(", table, ")"));
@@ -54,7 +54,8 @@ std::optional<std::string> find_id(Database& database, const std::string& name) 
   return query.text(0);
 }
 
-// Series have other numbers there.
+// Series have different numbers in the two databases, so points are matched by key, rank and
+// attempt.
 void copy_points(Database& to, const std::string& run_id) {
   const auto copy = [&](const std::string& table, const std::string& columns) {
     to.run(cat("INSERT INTO main.", table, "(series_id, ", columns, ") SELECT mine.series_id, ",

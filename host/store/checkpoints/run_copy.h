@@ -1,4 +1,4 @@
-// host/store/checkpoints/run_copy.h: all rows of one run, copied from one database to another.
+// host/store/checkpoints/run_copy.h: copies all rows of one run from one database to another.
 #pragma once
 
 #include <functional>
@@ -8,9 +8,9 @@
 
 namespace rtrain {
 
-// Replaces what `to` has of the run of that name by what the database at `from` has, in one
-// transaction, inside of which it asks whether that is wanted. Nothing happens, and the answer is
-// false, where it is not, or where there is no such run. Errors are those of Database.
+// Replaces the rows of the run in `to` by those in the database at `from`, in one transaction,
+// inside of which it calls `is_wanted`. Returns false, without any change, if that returns false or
+// `from` has no such run. Throws like Database.
 bool copy_run(
     Database& to, const std::string& from, const std::string& name,
     const std::function<bool()>& is_wanted = [] { return true; });

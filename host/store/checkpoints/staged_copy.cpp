@@ -23,7 +23,7 @@ namespace rtrain {
 namespace {
 
 constexpr size_t kChunkBytes = size_t{1} << 20;
-// Large enough for the disk's full speed, small enough to be seen to move on a slow one.
+// Large enough for the disk's full speed, small enough to show progress on a slow one.
 constexpr size_t kStepBytes = size_t{8} << 20;
 
 Error refused(std::string_view text) { return Error(Code::kCheckpoint, std::string(text)); }
@@ -48,7 +48,8 @@ void copy_by_hand(const OpenFile& source, OpenFile& target, off_t offset, const 
   }
 }
 
-// Shares the blocks where the file system can, else lets the kernel copy, else copies.
+// Shares the blocks if the file system can (reflink), else copies in the kernel, else by read and
+// write.
 void copy_bytes(const OpenFile& source, OpenFile& target, const BytesMoved& moved) {
   if (::ioctl(target.fd(), FICLONE, source.fd()) == 0) return;
   off_t copied = 0;
@@ -59,15 +60,15 @@ void copy_bytes(const OpenFile& source, OpenFile& target, const BytesMoved& move
     if (got < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO || errno == EFBIG)) {
       throw file_error("write", target.path());
     }
-    // Some file systems report 0 bytes for files whose size they do not know; reading to the end
-    // settles it.
+    // Some file systems report 0 bytes for files of unknown size, so the rest is read to the
+    // end.
     if (got <= 0) return copy_by_hand(source, target, copied, moved);
     copied += got;
     moved(static_cast<uint64_t>(got));
   }
 }
 
-// Size and hash of what the descriptor holds.
+// Computes size and hash of the open file.
 CheckpointFile hash_file(
     const OpenFile& file, const BytesMoved& moved = [](uint64_t) {}) {
   CheckpointFile out;
@@ -86,8 +87,9 @@ CheckpointFile hash_file(
   return out;
 }
 
-// Waits for the disk step by step, where the file system can. An error of the disk is reported once
-// for a descriptor: the sync behind this one would not hear of it.
+// Waits until the disk has written the file, step by step if the file system supports it. Errors
+// are checked here, because the kernel reports an error once per descriptor and the later sync
+// would not see it.
 void write_out(const OpenFile& file, int64_t size_bytes, const BytesMoved& moved) {
   constexpr unsigned kToTheEnd =
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
@@ -101,7 +103,7 @@ void write_out(const OpenFile& file, int64_t size_bytes, const BytesMoved& moved
 }
 
 CheckpointFile seal_file(OpenFile& file, const BytesMoved& moved) {
-  // Starts the writing to disk, so that it goes on while the hash is computed.
+  // Starts writing to the disk, so that it proceeds while the hash is computed.
   ::sync_file_range(file.fd(), 0, 0, SYNC_FILE_RANGE_WRITE);
   CheckpointFile out = hash_file(file, moved);
   write_out(file, out.size_bytes, moved);
@@ -115,13 +117,14 @@ CheckpointFile stage_file(const std::string& source, const std::string& target, 
   OpenFile to(target, O_RDWR | O_CREAT | O_EXCL);
   if ((mode & S_IXUSR) != 0) {
     ::fchmod(to.fd(), S_IRWXU);
-    set_store_access(target);  // and the group's part of it
+    set_store_access(target);  // also the group's permissions
   }
   copy_bytes(from, to, moved);
   return seal_file(to, moved);
 }
 
-// Walks the source; with a target it copies there, without one it takes the files where they are.
+// Walks the source folder. With a target it copies the files there; without one it stages them in
+// place.
 class Stager {
  public:
   Stager(std::string source, std::string target, std::map<std::string, LinkTarget> links,
@@ -147,7 +150,7 @@ class Stager {
 
   void add_entry(const std::string& path) {
     const std::string source = cat(source_, "/", path);
-    if (!is_utf8(path)) {  // its manifest is JSON, which holds no other bytes
+    if (!is_utf8(path)) {  // the manifest is JSON, which must be UTF-8
       throw refused(cat("the name ", terminal_line(source),
                         " is not UTF-8, as the names in a checkpoint are: rename it"));
     }
@@ -200,8 +203,8 @@ class Stager {
     staged_.files.push_back(std::move(file));
   }
 
-  // A manifest describes the checkpoint it was written for; only the user's metadata goes on to the
-  // next.
+  // Keeps only the user's metadata of a manifest in the source: the rest describes another
+  // checkpoint.
   void take_metadata(const std::string& source) {
     staged_.metadata = get_checkpoint_metadata(source_);
     if (!copies() && ::unlink(source.c_str()) != 0) throw file_error("remove", source);

@@ -1,12 +1,12 @@
-// host/store/claim/fenced_write.h: a transaction on a run that begins by proving that the run is
-// ours and still where it was.
+// host/store/claim/fenced_write.h: a transaction on a run that first checks that this
+// controller still owns the run and that its folder is still in place.
 //
-// Who takes a run over raises runs.owner_epoch. From then on every FencedWrite of the old
-// controller throws Error(kEnvironment) that names the new owner, and the controller stops
-// everything: two live controllers never write one run. It also does where the run's folder was
-// moved or removed (RunPlace). Where the store's file alone is gone, the file is written again from
-// the one that is still open, and everything goes on. Rolls back when it is destroyed without
-// commit().
+// A controller that takes over a run raises runs.owner_epoch. From then on every FencedWrite of
+// the old controller throws Error(kEnvironment) that names the new owner, and the old
+// controller stops, so that two live controllers never write to one run. It also throws if the
+// run's folder was moved or removed (RunPlace). If only the store's file is missing, it is
+// written again from the open one, and the write continues. The destructor rolls back unless
+// commit() was called.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ class FencedWrite {
  public:
   FencedWrite(RunClaim& claim, Durability durability);
 
-  // One statement with its parameters; returns the number of rows it changed.
+  // Runs one statement with its parameters. Returns the number of rows it changed.
   template <class... Args>
   int64_t run(std::string_view sql, const Args&... args) {
     return claim_.database.run(sql, args...);
@@ -36,7 +36,7 @@ class FencedWrite {
   std::optional<Transaction> transaction_;
 };
 
-// Calls work(write) with a FencedWrite and commits it; again while that fails for what may pass.
+// Calls work(write) with a FencedWrite and commits it. Repeats it after temporary failures.
 template <class Work>
 void write_fenced(RunClaim& claim, Durability durability, Work work) {
   claim.patience([&] {

@@ -1,5 +1,5 @@
 // host/store/claim/run_claim.h: a controller's claim on a run: the store's connection, the run's
-// lock and the epoch that everything is written under.
+// lock and the owner epoch of all its writes.
 //
 // Owned by RunStore, on the controller's io thread. The small stores next to RunStore keep a
 // reference to it and write through FencedWrite.
@@ -27,16 +27,16 @@ struct RunClaim {
   RunEnd end;
   int64_t owner_epoch = 1;
   bool lost = false;                       // another owner was seen
-  Patience patience = {};                  // with everything that is written
-  std::function<void()> on_restored = {};  // the store's file was gone, and was written again
+  Patience patience = {};                  // for all writes
+  std::function<void()> on_restored = {};  // called when the missing store file was rewritten
 
-  // What FencedWrite leaves for the pace of the batches.
-  bool unsynced = false;  // something committed may not be on the disk yet
+  // FencedWrite sets these for the pace of batches of reports.
+  bool unsynced = false;  // a commit may not be on the disk yet
   double last_sync_s = 0;
-  double commit_s = 0;  // how long the last transaction took
+  double commit_s = 0;  // duration of the last transaction
 
-  // Throws what FencedWrite throws when the run is no longer ours, without writing: call it before
-  // a step on files that another owner would have to undo.
+  // Throws like FencedWrite if this controller does not own the run any more, without writing. Call
+  // it before a change of files that another owner would have to undo.
   void check();
 };
 

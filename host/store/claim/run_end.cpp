@@ -16,7 +16,7 @@ namespace rtrain {
 namespace {
 
 constexpr off_t kBytes = 64 << 10;
-constexpr size_t kMostText = 20000;  // of one field; in JSON it may be longer
+constexpr size_t kMostText = 20000;  // for one field; as JSON it may be longer
 
 std::string end_path(const std::string& run_path) { return run_path + "/end"; }
 
@@ -33,7 +33,7 @@ Value shortened(const Value& error) {
   return out;
 }
 
-// Nothing where the run ended as runs do, or goes on.
+// nullopt if the run ended in the store or has not ended.
 std::optional<Value> read_end(const std::string& run_path) {
   const std::string path = end_path(run_path);
   if (path_kind(path) != "file") return std::nullopt;
@@ -45,7 +45,7 @@ std::optional<Value> read_end(const std::string& run_path) {
     const bool is_end = end.is_map() && is_final_status(end["status"].string_or(""));
     return is_end ? std::optional(end) : std::nullopt;
   } catch (const Error&) {
-    return std::nullopt;  // written by half: the run stays LOST
+    return std::nullopt;  // half written: the run stays LOST
   }
 }
 

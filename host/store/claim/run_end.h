@@ -1,7 +1,7 @@
 // host/store/claim/run_end.h: the end of a run whose store could not be written: `<run>/end`, a
-// file whose room on the disk was taken as the run began.
+// file whose disk space was reserved when the run began.
 //
-// The next controller that opens the store enters it there, or `rtrain gc --rebuild`.
+// The next controller that opens the store, or `rtrain gc --rebuild`, copies it to the store.
 #pragma once
 
 #include <optional>
@@ -17,13 +17,13 @@ namespace rtrain {
 
 class RunEnd {
  public:
-  // Takes the room. Throws kEnvironment.
+  // Reserves the disk space. Throws kEnvironment.
   explicit RunEnd(const std::string& run_path);
 
-  // `error`: as runs.error, or nil; cut where it is long. Throws kEnvironment.
+  // `error`: as runs.error, or nil; cut if it is long. Throws kEnvironment.
   void write(std::string_view run_id, int64_t owner_epoch, std::string_view status,
              const Value& error);
-  // The store has the end.
+  // Removes the file, once the store has the end.
   void remove() const;
 
   const std::string& path() const { return file_.path(); }
@@ -32,12 +32,12 @@ class RunEnd {
   OpenFile file_;
 };
 
-// The status that such a file of the run has; nothing where there is none. Whether the run lives is
-// for the caller to know. Throws kEnvironment.
+// The status in such a file of the run; nullopt if there is none. The caller must know whether the
+// run is live. Throws kEnvironment.
 std::optional<std::string> run_end_status(const std::string& run_path, std::string_view run_id);
 
-// Enters what such files say about runs that have not ended in the store and that no process owns,
-// and removes the files. Returns one line for each.
+// Copies such files to the store, for runs that have not ended there and that no process owns, and
+// removes the files. Returns one line for each.
 std::vector<std::string> enter_run_ends(Database& database, const std::string& storage_path);
 
 }  // namespace rtrain

@@ -20,7 +20,7 @@ struct flock whole_file(short type) {
 
 std::string lock_path(const std::string& run_path) { return run_path + "/lock"; }
 
-// False when another process has it.
+// Returns false if another process has the lock.
 bool try_lock(const OpenFile& file) {
   struct flock range = whole_file(F_WRLCK);
   if (::fcntl(file.fd(), F_OFD_SETLK, &range) == 0) return true;
@@ -35,7 +35,7 @@ bool try_lock(const OpenFile& file) {
 std::optional<RunLock> RunLock::try_take(const std::string& run_path) {
   fault_point("lock.take");
   OpenFile file;
-  // A controller that gave up may have removed the file between the two calls.
+  // A controller that gave up may have removed the file between open and lock.
   do {
     file = OpenFile(lock_path(run_path), O_RDWR | O_CREAT);
     if (!try_lock(file)) return std::nullopt;

@@ -1,7 +1,7 @@
-// host/store/claim/run_owner.h: which process a run belongs to, for messages.
+// host/store/claim/run_owner.h: the process that owns a run, for messages.
 //
-// A process id says little by itself: two containers share a volume and both have a process 7. So
-// it goes with the host, its boot and the process's namespace.
+// A process id alone is not unique: two containers that share a volume may both have a process 7.
+// So it is stored with the host, its boot id and the process's namespace.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ struct RunOwner {
 
   static RunOwner of_this_process();
   std::string to_json() const;
-  // What is missing or is not such a text leaves its fields empty.
+  // Missing or invalid members leave their fields empty.
   static RunOwner from_json(std::string_view text);
-  // "pid 71 on gpu-3 (since 2026-11-21T14:03:05.123Z)"; "another controller" when nothing is known.
+  // "pid 71 on gpu-3 (since 2026-11-21T14:03:05.123Z)"; "another controller" if nothing is known.
   std::string to_text() const;
 };
 

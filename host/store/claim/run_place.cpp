@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kDeleted = " (deleted)";
 
-// Where the kernel has the open folder now.
+// The current path of the open folder, from the kernel.
 std::string present_path(const OpenFile& folder) {
   std::error_code failure;
   const std::filesystem::path link = cat("/proc/self/fd/", folder.fd());

@@ -1,7 +1,8 @@
-// host/store/claim/run_place.h: a run's folder, held open, so that its controller notices when
-// somebody moves or removes it.
+// host/store/claim/run_place.h: holds a run's folder open, so that its controller notices when the
+// folder is moved or removed.
 //
-// Open files go with their folder: what is written to them afterwards would be found nowhere.
+// Open files move with their folder, so later writes would end up in a place that readers do not
+// look at.
 #pragma once
 
 #include <string>
@@ -14,8 +15,8 @@ class RunPlace {
  public:
   explicit RunPlace(const std::string& run_path);
 
-  // Throws kEnvironment when the path does not name that folder any more, and says where the
-  // checkpoints are.
+  // Throws kEnvironment if the path no longer names that folder, and says where the checkpoints
+  // are.
   void check() const;
 
  private:

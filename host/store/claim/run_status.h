@@ -5,7 +5,7 @@
 
 namespace rtrain {
 
-// Any other status is that of a run which goes on, or whose controller was lost.
+// Any other status means that the run has not ended, or that its controller was lost.
 inline bool is_final_status(std::string_view status) {
   return status == "FINISHED" || status == "ERRORED" || status == "ABORTED" ||
          status == "PREEMPTED";

@@ -29,11 +29,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of the files in which SQLite keeps what is not yet in the database, or was there before.
+// Suffixes of SQLite's files with changes that are not yet in the database, or with its old pages.
 constexpr const char* kLogSuffix = "-wal";
 constexpr const char* kJournalSuffix = "-journal";
 
-// Files up to this size are looked through whenever a controller opens them: a few milliseconds.
+// A controller checks files up to this size whenever it opens them, which takes a few milliseconds.
 constexpr int64_t kCheckedBytes = 8 << 20;
 
 bool is_damage(int result) {
@@ -47,8 +47,8 @@ bool is_environment(int result) {
   return std::find(kResults.begin(), kResults.end(), result & 0xff) != kResults.end();
 }
 
-// Why the store may not be written to, where that is what SQLite's result may come from. Its own
-// words are those of a file that is not there.
+// Why the store cannot be written, if that explains SQLite's result: SQLite's own text would say
+// that the file does not exist.
 std::string refusal_of(int kind, const std::string& path) {
   if (kind != SQLITE_CANTOPEN && kind != SQLITE_READONLY) return "";
   const std::string refusal = write_refusal(path);
@@ -56,8 +56,8 @@ std::string refusal_of(int kind, const std::string& path) {
 }
 
 int authorize_read(void*, int action, const char*, const char* argument, const char*, const char*) {
-  // Table functions such as json_each declare a table of their own; query_only refuses to write
-  // any.
+  // Not refused: table functions such as json_each, which declare a table of their own. query_only
+  // refuses all writes.
   constexpr std::array kRefused = {SQLITE_ATTACH, SQLITE_DETACH, SQLITE_TRANSACTION,
                                    SQLITE_SAVEPOINT};
   const bool sets_pragma = action == SQLITE_PRAGMA && argument != nullptr;
@@ -125,8 +125,8 @@ Database Database::connect(const std::string& path, const std::string& name, int
 
 namespace {
 
-// SQLite gives the files next to the database its permissions as it makes them. An existing one is
-// not opened here: closing it would drop this process's locks on it.
+// Sets the permissions of the database and of the files next to it, which SQLite creates with the
+// same ones. Does not open an existing database: closing it would release this process's locks.
 void give_store_access(const std::string& path) {
   const int made = open_in_store(path, O_RDWR | O_CREAT | O_EXCL);
   if (made >= 0) ::close(made);
@@ -140,7 +140,7 @@ Database Database::open(const std::string& path, OnLocked on_locked) {
   Database database = connect(path, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   database.lock_wait_->set_limit_s(std::chrono::duration<double>(store_patience()).count());
   database.set_on_locked(std::move(on_locked));
-  check_is_store(database);  // before anything is written
+  check_is_store(database);  // before the first write
   database.on_network_ = is_network_path(path);
   database.set_journal_mode();
   database.execute("PRAGMA foreign_keys=ON");
@@ -150,8 +150,8 @@ Database Database::open(const std::string& path, OnLocked on_locked) {
   return database;
 }
 
-// SQLite does not call its busy handler where the mode changes while another connection writes: two
-// programs that make the same store at the same time.
+// Retries, because SQLite does not call its busy handler when the mode changes while another
+// connection writes, for example when two programs create the same store.
 void Database::set_journal_mode() {
   const char* pragma = on_network_ ? "PRAGMA journal_mode=DELETE" : "PRAGMA journal_mode=WAL";
   const double since_s = monotonic_s();
@@ -188,8 +188,8 @@ bool Database::is_in_place() {
   std::error_code gone;
   const auto size = static_cast<int64_t>(fs::file_size(path_, gone));
   if (gone) return false;
-  // Another program may make it smaller (VACUUM), nobody may cut it. What this connection has in
-  // memory would hide that.
+  // The file became smaller: another program may have run VACUUM, or the file was truncated. A new
+  // connection checks it, because this one has cached pages.
   if (size < size_bytes_) connect(path_, path_, SQLITE_OPEN_READWRITE).check();
   size_bytes_ = size;
   return true;
@@ -204,7 +204,7 @@ void Database::write_copy() {
   const std::unique_ptr<unsigned char, decltype(&sqlite3_free)> bytes(
       sqlite3_serialize(handle_, "main", &size, 0), &sqlite3_free);
   if (!bytes) throw error(SQLITE_NOMEM);
-  // Of the file that was here: they would be taken for the new one's.
+  // These belong to the old file; SQLite would apply them to the new one.
   for (const char* part : {"-wal", "-shm"}) ::unlink((path_ + part).c_str());
   replace_text(path_, {reinterpret_cast<const char*>(bytes.get()), static_cast<size_t>(size)});
 }
@@ -213,10 +213,10 @@ void Database::reopen() { *this = open(std::string(path_), lock_wait_->on_locked
 
 std::optional<Database> Database::open_read_only(const std::string& path) {
   if (!path_exists(path)) return std::nullopt;
-  // A reader of a WAL file takes part in its shared memory file. So it opens for writing where it
-  // may, and the last one to close tidies up; else it needs a writer that is there now; else nobody
-  // writes. Then the file is immutable, unless a writer that was killed has left its newest part in
-  // a journal.
+  // A reader of a WAL file uses its shared memory file. So this opens for writing if permitted, and
+  // the last connection to close cleans up. Otherwise reading needs a live writer. Without one the
+  // file does not change and is opened as immutable, unless a killed writer has left its newest
+  // part in a journal.
   const bool writable = ::access(path.c_str(), W_OK) == 0 &&
                         ::access(fs::path(path).parent_path().c_str(), W_OK) == 0;
   const auto readable = [](Database& database) {
@@ -243,7 +243,8 @@ std::optional<Database> Database::open_read_only(const std::string& path) {
   return database;
 }
 
-// Brings a private copy up to date. Its files go at once, the connection keeps them open.
+// Opens a private copy and applies the journal to it. The copy's files are deleted at once; the
+// connection keeps them open.
 Database Database::connect_copy(const std::string& path) {
   struct Folder {
     ~Folder() { remove_tree(path); }
@@ -284,7 +285,7 @@ int64_t Database::changes() const { return sqlite3_changes64(handle_); }
 
 void Database::allow_reads_only() {
   execute("PRAGMA query_only=ON");
-  // What an expression computes counts as memory, which is bounded, and fills no disk.
+  // Keeps temporary results in memory, which is bounded, instead of filling the disk.
   execute("PRAGMA temp_store=MEMORY");
   sqlite3_set_authorizer(handle_, &authorize_read, nullptr);
 }
@@ -293,8 +294,9 @@ void Database::set_on_locked(OnLocked on_locked) {
   lock_wait_->set_on_locked(std::move(on_locked));
 }
 
-// A sync that failed has dropped pages that the kernel could not write: a second one would succeed
-// and prove nothing. The pages are copied from the log to the file, and that is synced.
+// After a failed sync the kernel has dropped pages that it could not write: a second sync would
+// succeed without writing them. So the pages are copied from the log to the file again, and the
+// file is synced.
 void Database::write_again() {
   Statement checkpoint = prepare("PRAGMA wal_checkpoint(TRUNCATE)");
   if (!checkpoint.next()) throw error(SQLITE_IOERR_FSYNC);
@@ -338,7 +340,7 @@ Error Database::describe(int result) const {
 Transaction::Transaction(Database& database, Durability durability) : database_(database) {
   fault_point("db.begin");
   if (database_.sync_failed_) database_.write_again();
-  // With WAL "normal" syncs at checkpoints only; with a rollback journal it syncs at every commit.
+  // With WAL "normal" only syncs at checkpoints; with a rollback journal it syncs at every commit.
   database_.execute(durability == Durability::kFull ? "PRAGMA synchronous=FULL"
                                                     : "PRAGMA synchronous=NORMAL");
   database_.execute("BEGIN IMMEDIATE");

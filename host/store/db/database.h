@@ -1,11 +1,11 @@
 // host/store/db/database.h: one SQLite file: connection and transactions.
 //
-// A Database and its statements belong to one thread. Local disks use WAL, network file systems a
-// rollback journal (WAL needs memory shared by all users). Every transaction is BEGIN IMMEDIATE:
-// one that reads first and writes later can starve for ever behind another writer. Errors:
+// A Database and its statements belong to one thread. On local disks it uses WAL, on network file
+// systems a rollback journal (WAL needs memory shared by all users). Every transaction is BEGIN
+// IMMEDIATE: one that reads first and writes later can starve behind other writers. Errors:
 // kEnvironment with the path and SQLite's reason (unwritable, full, locked, damaged), kInternal for
-// the rest. A full disk, another program's lock and a write that failed may pass
-// (StorageError::may_pass).
+// the rest. StorageError::may_pass is true for a full disk, another program's lock and a failed
+// write.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,19 @@ struct sqlite3;
 
 namespace rtrain {
 
-// kFull: on the disk when commit() returns. kNormal: survives the process, a power cut may take the
-// last ones.
+// kFull: on the disk when commit() returns. kNormal: survives the end of the process, but a power
+// failure may lose the last transactions.
 enum class Durability { kNormal, kFull };
 
 class Database {
  public:
   using OnLocked = LockWait::OnLocked;
   // Opens or creates the file for writing, with the permissions of host/base/files/store_access.h,
-  // and brings its schema up to date. From here on every statement waits for another program's lock
-  // for as long as store_patience().
+  // and migrates its schema. Afterwards every statement waits up to store_patience() for another
+  // program's lock.
   static Database open(const std::string& path, OnLocked on_locked = {});
-  // Opens for reading; nothing when the file does not exist. In a folder that cannot be written it
-  // reads a private copy where a writer that was killed has left a journal.
+  // Opens for reading; nullopt if the file does not exist. In a folder that cannot be written it
+  // reads a private copy if a killed writer has left a journal.
   static std::optional<Database> open_read_only(const std::string& path);
 
   Database(Database&& other) noexcept;
@@ -54,24 +54,24 @@ class Database {
   void execute(const std::string& script);
   int64_t changes() const;
 
-  // Throws kEnvironment when pages of the file are damaged. Reads all of it.
+  // Reads the whole file. Throws kEnvironment if pages are damaged.
   void check();
 
-  // False when the path names another file, or none, or when the log next to it does: what is
-  // written here would be found nowhere. Throws kEnvironment when the file was cut short. Within a
-  // transaction the answer stays true for whoever goes by it too.
+  // Returns false if the path or its log now names another file, or none: then later writes would
+  // be lost. Throws kEnvironment if the file was truncated. Inside a transaction the answer stays
+  // valid for other programs that check it too.
   bool is_in_place();
-  // Within a transaction, where is_in_place() is false: puts a copy of what is open here at the
-  // path, unless another controller has.
+  // Call it inside a transaction if is_in_place() is false: writes a copy of the open database to
+  // the path, unless another controller has.
   void write_copy();
   // Closes the file and opens the one at the path. Throws as open().
   void reopen();
 
-  // From now on refuses everything but reading: for expressions that a user wrote.
+  // Allows only reads from now on, for expressions written by users.
   void allow_reads_only();
 
   const std::string& path() const { return path_; }
-  // True where the file lies on NFS, SMB, Lustre, GPFS, Ceph, 9p or FUSE.
+  // Whether the file is on NFS, SMB, Lustre, GPFS, Ceph, 9p or FUSE.
   bool on_network() const { return on_network_; }
   // The error of the last call, as Error.
   StorageError error(int result) const;
@@ -88,15 +88,15 @@ class Database {
   Error damaged(std::string_view finding) const;
   Error describe(int result) const;
   bool on_network_ = false;
-  FileIdentity log_;                     // next to the file, when it was last seen in place
-  int64_t size_bytes_ = 0;               // the file's then
-  std::unique_ptr<LockWait> lock_wait_;  // SQLite has its address
-  mutable bool sync_failed_ = false;     // what was written before may be lost
+  FileIdentity log_;                     // the log when it was last seen in place
+  int64_t size_bytes_ = 0;               // the file's size at that time
+  std::unique_ptr<LockWait> lock_wait_;  // SQLite keeps its address
+  mutable bool sync_failed_ = false;     // earlier writes may be lost
   friend class Transaction;
   void write_again();
 };
 
-// Rolls back when it is destroyed without commit().
+// The destructor rolls back unless commit() was called.
 class Transaction {
  public:
   Transaction(Database& database, Durability durability);

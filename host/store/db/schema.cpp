@@ -8,8 +8,8 @@
 namespace rtrain {
 namespace {
 
-// kMigrations[n] brings version n to n + 1. A released migration never changes; comments are kept
-// by SQLite.
+// kMigrations[n] migrates version n to n + 1. A released migration never changes, not even its
+// comments, which SQLite stores.
 constexpr std::array<const char*, kSchemaVersion> kMigrations = {R"sql(
 CREATE TABLE runs(              -- one row for each run; its files lie in the folder <name> beside this file
   run_id TEXT PRIMARY KEY,
@@ -252,7 +252,8 @@ std::vector<std::string> table_names(Database& database) {
 }  // namespace
 
 void check_is_store(Database& database) {
-  // Before the version: another controller may be making the store, both in one transaction.
+  // Checked before the version: another controller may be creating the store, and creates both in
+  // one transaction.
   const std::vector<std::string> tables = table_names(database);
   if (tables.empty()) return;
   Statement own = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'runs'");

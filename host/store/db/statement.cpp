@@ -37,7 +37,7 @@ Statement& Statement::add(Blob value) {
 }
 
 Statement& Statement::add(std::string_view value) {
-  // A null pointer would bind NULL instead of the empty text.
+  // SQLite would bind a null pointer as NULL instead of as an empty text.
   const char* bytes = value.empty() ? "" : value.data();
   const int result =
       sqlite3_bind_text64(statement_, ++bound_, bytes, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);

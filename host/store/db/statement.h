@@ -1,7 +1,7 @@
 // host/store/db/statement.h: a prepared SQL statement: parameters in, rows out.
 //
-// Belongs to the thread of its Database (host/store/db/database.h), which makes it and which
-// outlives it. Throws what Database::error makes of SQLite's result.
+// Belongs to the thread of the Database (host/store/db/database.h) that prepares it and must
+// outlive it. Throws Database::error for SQLite's errors.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace rtrain {
 
 class Database;
 
-// Bytes that are not text.
+// Bytes, bound as BLOB instead of TEXT.
 struct Blob {
   std::string_view bytes;
 };
@@ -42,14 +42,14 @@ class Statement {
 
   // Steps to the next row; false at the end.
   bool next();
-  // Runs to the end, then is ready for new parameters.
+  // Runs to the end and resets for new parameters.
   void run();
   void reset();
-  // From now on an error of the SQL itself, such as a number that is too large, is Error(kUsage)
-  // with a message that begins with `what`: a user wrote it.
+  // For SQL written by a user: later errors of the SQL itself, such as a number that is too large,
+  // are Error(kUsage) with a message that begins with `what`.
   void blame_user(std::string what) { what_ = std::move(what); }
 
-  // False for a statement that could change the file.
+  // Returns false for a statement that could change the file.
   bool is_read_only() const;
   int columns() const;
   std::string column_name(int column) const;
@@ -59,7 +59,7 @@ class Statement {
   int64_t integer(int column) const;
   double real(int column) const;
   std::string text(int column) const;  // empty for NULL
-  // The same without a copy: until the next row.
+  // The same without a copy, valid until the next row.
   std::string_view text_view(int column) const;
   std::string blob(int column) const;
   std::optional<int64_t> optional_integer(int column) const;
@@ -71,7 +71,7 @@ class Statement {
   Database* database_;
   sqlite3_stmt* statement_;
   int bound_ = 0;
-  std::string what_;  // empty: rtrain's own SQL
+  std::string what_;  // empty for rtrain's own SQL
 };
 
 }  // namespace rtrain

@@ -48,8 +48,8 @@ void write_json(const Value& value, std::string& out) {
   out += '}';
 }
 
-// The non-finite leaves alone, in maps of the same keys (a list's items by position); nil when
-// there are none.
+// The non-finite values, in maps of the same keys (items of a list by position); nil if there are
+// none.
 Value nonfinite_part(const Value& value) {
   if (is_nonfinite(value)) {
     const double number = value.as_float();
@@ -69,7 +69,7 @@ Value nonfinite_part(const Value& value) {
   return out;
 }
 
-// JSON parsers refuse 1e999, a number no double can hold.
+// Replaces 1e999, which exceeds a double and which JSON parsers refuse.
 std::string without_infinities(std::string_view json) {
   constexpr std::string_view kInfinity = "1e999";
   std::string out;

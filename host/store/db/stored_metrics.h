@@ -1,9 +1,9 @@
-// host/store/db/stored_metrics.h: metrics as the store keeps them: JSON that SQLite can read even
-// when a loss is NaN.
+// host/store/db/stored_metrics.h: the store's form of metrics: JSON that SQLite can read even if a
+// loss is NaN.
 //
-// NaN is written as null, the infinities as ±1e999 (SQLite reads them as infinite), and each of
-// them is named in a second document of the same shape: {"loss": "NaN"}. One invalid row would
-// break every query over the table.
+// NaN is written as null and infinities as ±1e999 (SQLite reads these as infinite); each of them is
+// named in a second document of the same shape: {"loss": "NaN"}. Otherwise one row of invalid JSON
+// would break every query on the table.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace rtrain {
 
-// Of one report or checkpoint, as a message carries them: there is room for the rest of it, such as
+// Limit for one report or checkpoint in a message; leaves space for the other fields, such as
 // paths.
 inline constexpr size_t kMaxMetricsBytes = kMaxFrameBytes - (size_t{16} << 10);
 

@@ -1,11 +1,11 @@
-// host/store/files/disk_sync.h: files that others write, brought to the disk.
+// host/store/files/disk_sync.h: syncs files that other code has written.
 #pragma once
 
 #include <string>
 
 namespace rtrain {
 
-// fsyncs the file, whoever has written it, and the folder that it is in. Throws kEnvironment.
+// fsyncs the file and its folder. Throws kEnvironment.
 void sync_to_disk(const std::string& path);
 
 }  // namespace rtrain

@@ -59,7 +59,7 @@ FileIdentity FileIdentity::of(const std::string& path) {
   return {info.st_dev, info.st_ino};
 }
 
-// Without O_NONBLOCK a FIFO would be waited for; for files and folders it means nothing.
+// O_NONBLOCK, because opening a FIFO would wait otherwise; it has no effect on files and folders.
 OpenFile::OpenFile(const std::string& path, int flags)
     : fd_(open_in_store(path, flags | O_NONBLOCK | O_NOCTTY)), path_(path) {
   check(flags);
@@ -130,7 +130,7 @@ bool make_folder(const std::string& path) {
 void ensure_folder(const std::string& path) {
   const std::string parent = fs::path(path).parent_path();
   if (make_folder(path)) return sync_folder(parent.empty() ? "." : parent);
-  // A link that leads nowhere is none.
+  // A dangling link is not a folder.
   if (path_kind(path) != "folder") throw file_error("make folder", path, ENOTDIR);
 }
 
@@ -148,8 +148,7 @@ void make_folders(const std::string& path) {
 
 void sync_folder(const std::string& path) {
   OpenFile folder(path, O_RDONLY | O_DIRECTORY);
-  // Some network file systems cannot sync a folder and say EINVAL; there is nothing more to be done
-  // on them.
+  // Some network file systems cannot sync a folder and return EINVAL, which is ignored.
   int result = 0;
   do {
     result = ::fsync(folder.fd());

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// `to`: for the message.
+// `to` is only used in messages.
 void copy_contents(const std::string& from, const std::string& target, const std::string& to) {
   make_user_folders(target);
   std::error_code failure;
@@ -26,7 +26,7 @@ void copy_contents(const std::string& from, const std::string& target, const std
   if (failure) throw file_error(cat("copy ", from, " to"), to, failure.value());
 }
 
-// A new folder next to the one that it becomes; removed where it does not.
+// A temporary folder next to its final path; the destructor removes it unless it was renamed.
 class NewFolder {
  public:
   explicit NewFolder(const std::string& target)

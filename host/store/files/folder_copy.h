@@ -1,4 +1,4 @@
-// host/store/files/folder_copy.h: folders outside a run: copies, what a user wants to have, and
+// host/store/files/folder_copy.h: folders outside a run: copies, folders requested by users, and
 // temporary ones.
 #pragma once
 
@@ -6,16 +6,16 @@
 
 namespace rtrain {
 
-// Copies the folder's contents into the target, made where missing; files that are there are
-// replaced, symlinks copied as links. A target that was missing appears as a whole. Throws
+// Copies the folder's contents into the target, which is created if missing. Existing files are
+// replaced, symlinks are copied as links. A target that was missing appears complete. Throws
 // Error(kEnvironment) naming the paths.
 void copy_tree(const std::string& from, const std::string& to);
 
-// Makes the folder and its missing parents as any program of the user's does: by the umask.
+// Creates the folder and its missing parents with the user's umask.
 void make_user_folders(const std::string& path);
 
-// Makes a new empty folder `<prefix><random>` below $TMPDIR (or /tmp) that only the user may enter;
-// absolute.
+// Creates an empty folder `<prefix><random>` below $TMPDIR (or /tmp), with access only for the
+// user. Returns its absolute path.
 std::string make_temp_folder(const std::string& prefix);
 
 }  // namespace rtrain

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of normal paths, relative to the folder or absolute both.
+// Both paths are normalized, and both absolute or both relative to the folder.
 bool is_within(const fs::path& path, const fs::path& folder) {
   const fs::path below = path.lexically_relative(folder);
   return !below.empty() && *below.begin() != "..";

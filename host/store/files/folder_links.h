@@ -1,5 +1,5 @@
-// host/store/files/folder_links.h: where the symlinks below a folder lead, so that they lead there
-// still when it was copied or moved.
+// host/store/files/folder_links.h: the targets of symlinks in a folder, so that links stay valid
+// when it is copied or moved.
 #pragma once
 
 #include <map>
@@ -7,17 +7,17 @@
 
 namespace rtrain {
 
-// One of the two is empty.
+// Exactly one of the two is set.
 struct LinkTarget {
-  std::string text;  // within the folder: of a link that does not leave it
-  std::string file;  // the file outside of it
+  std::string text;  // for a link inside the folder: its text
+  std::string file;  // for a link to the outside: the file
 };
 
-// Those of the folder, by their paths in it. Throws kCheckpoint for one that leads out of it to
-// nothing, or to something that is not a file. One that leads to nothing within is left as it is.
+// The links of the folder, by their paths in it. Throws kCheckpoint for a link to the outside whose
+// target is missing or is not a file. A dangling link inside the folder is kept.
 std::map<std::string, LinkTarget> folder_links(const std::string& folder);
 
-// Whether a link with that text, at that path of a folder, leads out of the folder by its text.
+// Whether the text of a link at that path of a folder leads out of the folder.
 bool leaves_folder(const std::string& path, const std::string& text);
 
 // The text of a symlink.

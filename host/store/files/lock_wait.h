@@ -1,5 +1,5 @@
-// host/store/files/lock_wait.h: the wait for another program's lock on a database, of one statement
-// at a time.
+// host/store/files/lock_wait.h: how a statement waits for another program's lock on a
+// database.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,13 @@ class LockWait {
   // Called with a line for people when the wait has lasted a second.
   using OnLocked = std::function<void(const std::string& text)>;
 
-  // Waits as a reader does, for a few seconds.
+  // Waits as readers do, for a few seconds.
   explicit LockWait(std::string path);
 
-  // SQLite's busy handler; `wait` is a LockWait. 0 gives up.
+  // SQLite's busy handler; `wait` is a LockWait. Returns 0 to stop waiting.
   static int on_busy(void* wait, int calls);
 
-  // False where a lock cannot be had at all: the file system has none.
+  // Returns false if waiting is pointless, because the file system has no locks.
   bool is_of_use() const;
 
   double limit_s() const { return limit_s_; }

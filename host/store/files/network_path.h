@@ -1,11 +1,11 @@
-// host/store/files/network_path.h: whether a file lies on another machine's disk.
+// host/store/files/network_path.h: whether a file is on another machine's disk.
 #pragma once
 
 #include <string>
 
 namespace rtrain {
 
-// True when the path, or the nearest parent that exists, lies on a network or user-space file
+// Whether the path, or its nearest existing parent, is on a network or user-space file
 // system.
 bool is_network_path(const std::string& path);
 

@@ -31,7 +31,7 @@ void Patience::set_on_waiting(OnWaiting on_waiting) { state_->on_waiting = std::
 
 void Patience::end_outage() const { state_->failing_since_s.reset(); }
 
-// False when there is no patience left.
+// Returns false once the time is used up.
 bool Patience::wait_after(const StorageError& error) const {
   constexpr std::chrono::milliseconds kPause{200};
   State& state = *state_;

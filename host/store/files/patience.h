@@ -1,7 +1,7 @@
-// host/store/files/patience.h: how long a run waits for its store: for room on a full disk, for
+// host/store/files/patience.h: how long a run waits for its store: for space on a full disk or for
 // another program's lock.
 //
-// Copies share one count of the time, so that an outage is waited for once. One thread.
+// Copies share one timer, so that one outage is waited for once. One thread.
 #pragma once
 
 #include <chrono>
@@ -13,8 +13,8 @@
 
 namespace rtrain {
 
-// RTRAIN_STORE_PATIENCE_S in the environment (0: not at all), else 60 s. Throws Error(kConfig)
-// where that is not a number of seconds.
+// RTRAIN_STORE_PATIENCE_S from the environment (0: no waiting), else 60 s. Throws Error(kConfig) if
+// it is not a number of seconds.
 std::chrono::milliseconds store_patience();
 
 class Patience {
@@ -22,10 +22,10 @@ class Patience {
   using OnWaiting = std::function<void(const Error& error)>;
 
   Patience();
-  // Called with the first failure of each outage, before the wait.
+  // Sets a function that is called at the first failure of each outage, before the wait.
   void set_on_waiting(OnWaiting on_waiting);
 
-  // Calls `work` until it returns. Throws what it throws: at once where waiting does not help
+  // Repeats `work` until it succeeds. Rethrows its error at once if waiting cannot help
   // (StorageError::may_pass), else when nothing has succeeded for store_patience().
   template <class Work>
   auto operator()(Work work) const {

@@ -1,11 +1,11 @@
-// host/store/files/state_folder.h: the folder of the user, not of a run.
+// host/store/files/state_folder.h: the user's state folder, which belongs to no run.
 #pragma once
 
 #include <string>
 
 namespace rtrain {
 
-// Where this machine keeps what belongs to the user and to no run: $XDG_STATE_HOME/rtrain, else
+// The folder for data of the user on this machine: $XDG_STATE_HOME/rtrain, else
 // ~/.local/state/rtrain.
 std::string state_folder();
 
