@@ -19,7 +19,7 @@ void add_varint(std::string& out, uint64_t number) {
   out += static_cast<char>(number);
 }
 
-// Fields of protocol buffers: number and wire type, then the value.
+// Writes fields of protocol buffers: number and wire type, then the value.
 void add_bytes(std::string& out, int field, std::string_view bytes) {
   add_varint(out, static_cast<uint64_t>(field) << 3 | 2);
   add_varint(out, bytes.size());
@@ -48,7 +48,7 @@ uint64_t big_endian(std::string_view bytes) {
   return number;
 }
 
-// Of a PNG's colour type; those of a palette are colours.
+// Channels for a PNG's colour type. Palettes count as colours.
 uint64_t channels_of(char colour_type) {
   switch (colour_type) {
     case 0:
@@ -115,7 +115,7 @@ void EventFile::add_histogram(std::string_view tag, int64_t step, int64_t time_m
   add_value(tag, step, time_ms, value);
 }
 
-// A tensor of one string, with the plugin that shows it.
+// Adds a tensor of one string, with the plugin that displays it.
 void EventFile::add_text(std::string_view tag, int64_t step, int64_t time_ms,
                          std::string_view text) {
   constexpr uint64_t kString = 7;

@@ -1,5 +1,5 @@
-// host/store/import/event_file.h: scalars, images, histograms and texts as TensorBoard reads them:
-// records with checksums, each an Event of its protocol buffers.
+// host/store/import/event_file.h: writes scalars, images, histograms and texts in TensorBoard's
+// format: records with checksums, each an Event of its protocol buffers.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace rtrain {
 
 class EventFile {
  public:
-  // Writes to `out`, which must outlive it and whose owner looks for its errors.
-  // `began_ms`: the time of the first record, which says what the file is.
+  // Writes to `out`, which must outlive this object and whose owner checks it for errors.
+  // `began_ms`: time of the first record, which has the file's version.
   EventFile(std::ostream& out, int64_t began_ms);
 
-  // As a 32 bit float: TensorBoard has no others.
+  // Written as a 32-bit float, TensorBoard's only type.
   void add_scalar(std::string_view tag, int64_t step, int64_t time_ms, double value);
 
   // A PNG. Error(kArgument) for anything else.
@@ -36,7 +36,7 @@ class EventFile {
   void add_text(std::string_view tag, int64_t step, int64_t time_ms, std::string_view text);
 
  private:
-  // `value`: the fields of a Summary.Value but its tag.
+  // `value`: the fields of a Summary.Value except its tag.
   void add_value(std::string_view tag, int64_t step, int64_t time_ms, std::string_view value);
   void add_record(const std::string& event);
 

@@ -23,12 +23,12 @@ Number fixed(std::string_view bytes) {
   return out;
 }
 
-// The fields of a message of protocol buffers, one after the other.
+// Iterates over the fields of a protocol buffers message.
 class Fields {
  public:
   explicit Fields(std::string_view bytes) : bytes_(bytes) {}
 
-  // False at the end.
+  // Returns false at the end.
   bool next() {
     if (bytes_.empty()) return false;
     const uint64_t key = varint();
@@ -52,9 +52,9 @@ class Fields {
   }
 
   uint64_t number() const { return number_; }
-  // Of a varint.
+  // For a varint.
   int64_t integer() const { return static_cast<int64_t>(value_); }
-  // Of the others.
+  // For the other wire types.
   std::string_view data() const { return data_; }
 
   bool at_end() const { return bytes_.empty(); }
@@ -85,7 +85,7 @@ class Fields {
 double float_of(std::string_view bytes) { return std::bit_cast<float>(fixed<uint32_t>(bytes)); }
 double double_of(std::string_view bytes) { return std::bit_cast<double>(fixed<uint64_t>(bytes)); }
 
-// Of a TensorProto with one number; nothing of another one.
+// The number in a TensorProto with one number; nullopt for any other.
 std::optional<double> tensor_value(std::string_view bytes) {
   constexpr int64_t kFloat = 1;
   constexpr int64_t kDouble = 2;
@@ -118,7 +118,7 @@ std::optional<double> tensor_value(std::string_view bytes) {
                                                                                    : std::nullopt;
 }
 
-// A Summary.Value into the scalar's tag and value; false for one that is not a scalar.
+// Reads tag and value from a Summary.Value. Returns false if it is not a scalar.
 bool read_value(std::string_view bytes, EventScalar& out) {
   std::optional<double> value;
   out.tag.clear();

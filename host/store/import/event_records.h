@@ -1,7 +1,7 @@
 // host/store/import/event_records.h: reads the scalars of TensorBoard's event files: records with
 // checksums, each an Event of its protocol buffers.
 //
-// Foreign bytes: any content gives scalars or an Error, nothing else.
+// Safe for untrusted bytes: any content gives scalars or an Error.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ struct EventScalar {
 };
 
 struct EventRecords {
-  std::vector<EventScalar> scalars;  // as they come
+  std::vector<EventScalar> scalars;  // in file order
   bool is_cut = false;               // its last record is not whole: somebody still writes it
 };
 
-// Other values (images, histograms, texts) are left out. Throws Error(kArgument)
-// where a record's checksum or content is wrong.
+// Ignores other values (images, histograms, texts). Throws Error(kArgument) if a record's checksum
+// or content is wrong.
 EventRecords read_event_records(std::string_view bytes);
 
 }  // namespace rtrain

@@ -32,7 +32,7 @@ std::optional<Number> number_of(std::string_view text) {
   Number out{};
   const auto [end, status] = std::from_chars(text.begin(), text.end(), out);
   if (end != text.end()) return std::nullopt;
-  if constexpr (std::is_same_v<Number, double>) {  // infinite, or nearly 0
+  if constexpr (std::is_same_v<Number, double>) {  // beyond the range of double
     if (status == std::errc::result_out_of_range)
       return std::strtod(std::string(text).c_str(), nullptr);
   }
@@ -40,7 +40,7 @@ std::optional<Number> number_of(std::string_view text) {
   return out;
 }
 
-// Of a cell that says an integer: -0 is none, since integers have no such zero.
+// An integer cell. "-0" is not one, because int64 has no negative zero.
 std::optional<Value> integer_of(std::string_view text) {
   if (const auto number = number_of<int64_t>(text)) {
     return *number == 0 && text.starts_with('-') ? std::nullopt : std::optional<Value>(*number);
@@ -53,7 +53,7 @@ bool is_one_of(std::string_view text, const std::array<std::string_view, Size>& 
   return std::find(words.begin(), words.end(), text) != words.end();
 }
 
-// What pandas takes for a cell without a value, but for those that say NaN.
+// Cells that pandas treats as missing, except those that say NaN.
 bool is_missing(std::string_view text) {
   constexpr std::array<std::string_view, 11> kMissing = {
       "", "#N/A", "#N/A N/A", "#NA", "<NA>", "N/A", "NA", "NULL", "None", "n/a", "null"};
@@ -69,7 +69,7 @@ std::optional<double> float_of(std::string_view text) {
   return number && std::isnan(*number) ? std::nan("") : number;
 }
 
-// As pandas has them; rtrain itself writes true and false.
+// pandas' spellings; rtrain itself writes true and false.
 std::optional<bool> boolean_of(std::string_view text) {
   constexpr std::array<std::string_view, 3> kTrue = {"true", "True", "TRUE"};
   constexpr std::array<std::string_view, 3> kFalse = {"false", "False", "FALSE"};
@@ -95,8 +95,8 @@ class Table {
     }
   }
 
-  // Of a table that another program wrote: cells lose the spaces around them, and have nothing in
-  // them where they say that they have no value.
+  // For a table of another program: trims spaces around cells, and clears cells that stand for a
+  // missing value.
   void tidy() {
     for (std::string& name : header_) name = std::string(trim(name));
     for (CsvRecord& record : records_) {
@@ -111,7 +111,7 @@ class Table {
     }
   }
 
-  // Several may lack a name: a spreadsheet ends its lines with empty columns.
+  // Allows several columns without a name, because spreadsheets end lines with empty columns.
   void check_names() const {
     std::set<std::string_view> names;
     for (const std::string& name : header_) {
@@ -120,7 +120,7 @@ class Table {
     }
   }
 
-  // Columns that can be no metric.
+  // Adds the columns without a name, which cannot be metrics.
   void add_nameless(std::set<size_t>& columns) const {
     for (size_t i = 0; i < header_.size(); ++i) {
       if (header_[i].empty()) columns.insert(i);
@@ -169,14 +169,14 @@ class Table {
   std::vector<CsvRecord> records_;
 };
 
-// What all cells of a column are.
+// The common type of a column's cells.
 enum class Kind { kInteger, kFloat, kBoolean, kText };
 
 struct Column {
   size_t place = 0;
   Kind kind = Kind::kInteger;
-  std::optional<size_t> text_row = {};  // of kText: the first row that is not a number
-  bool nests = false;                   // "val/loss" is a metric in a map
+  std::optional<size_t> text_row = {};  // for kText: the first row that is not a number
+  bool nests = false;                   // "val/loss" becomes a nested map
 };
 
 Column column_at(const Table& table, size_t place) {
@@ -196,7 +196,7 @@ Column column_at(const Table& table, size_t place) {
   return out;
 }
 
-// Lists, and what stood among texts, are JSON.
+// In a table of rtrain, lists and maps in a text column are JSON.
 Value value_of_text(const std::string& cell, bool is_own) {
   if (!is_own || (cell.front() != '[' && cell.front() != '{')) return cell;
   try {
@@ -231,7 +231,7 @@ void set_nested(Map& metrics, std::string_view name, Value value) {
   set_nested(metrics.find(first)->as_map(), name.substr(slash + 1), std::move(value));
 }
 
-// The metrics of a row: all columns but some.
+// Converts rows to metrics: all columns except `others`.
 class Metrics {
  public:
   Metrics(const Table& table, const std::set<size_t>& others, bool is_own)
@@ -259,7 +259,7 @@ class Metrics {
     return out;
   }
 
-  // Those that are text, each with the first cell that is not a number.
+  // The text columns, each with its first cell that is not a number.
   std::vector<std::string> text_columns() const {
     std::vector<std::string> out;
     for (const Column& column : columns_) {
@@ -272,7 +272,7 @@ class Metrics {
   }
 
  private:
-  // The four other columns have their names first.
+  // The export adds "metrics/" to metrics with the names of report columns. Removes it.
   static std::string_view original_name(std::string_view name) {
     constexpr std::string_view kPrefix = "metrics/";
     if (!name.starts_with(kPrefix)) return name;
@@ -287,7 +287,7 @@ class Metrics {
     return cat(terminal_cell(cell.substr(0, kMost)), cell.size() > kMost ? "…" : "");
   }
 
-  // A row cannot have both val and val/loss in a map.
+  // "val/loss" cannot be nested if there is also a metric "val".
   bool is_below_another(const std::string& name) const {
     for (size_t slash = name.find('/'); slash != std::string::npos;
          slash = name.find('/', slash + 1)) {
@@ -301,7 +301,7 @@ class Metrics {
   std::vector<Column> columns_;
 };
 
-// In the order in which they first come.
+// The runs of the table, in order of first appearance.
 class Runs {
  public:
   ImportedRun& named(const std::string& name) {
@@ -352,7 +352,7 @@ std::vector<ImportedRun> exported_series(const Table& table, const CsvOptions& o
     const int64_t of_rank = rank ? table.integer(row, *rank) : 0;
     const auto number = float_of(row.cells[value]);
     if (!number) throw at_line(row.line, cat("value is '", row.cells[value], "': not a number"));
-    // Those of one series stand together.
+    // Searches backwards, because the points of a series are consecutive.
     auto found = std::find_if(all.rbegin(), all.rend(), [&](const ImportedSeries& series) {
       return series.key == row.cells[key] && series.rank == of_rank;
     });
@@ -375,8 +375,8 @@ std::optional<size_t> step_column(const Table& table, const CsvOptions& options)
                                 suggestion(options.step_column, table.header())));
 }
 
-// Loggers write a step's metrics of training and of validation in rows of their own. No metric may
-// have two values.
+// Merges rows of the same step: loggers write training and validation metrics in separate rows.
+// Throws if a metric has two different values.
 void merge_metrics(Map& into, const Map& from, int64_t step, size_t line) {
   const auto is_nan = [](const Value& value) {
     return value.is_float() && std::isnan(value.as_float());

@@ -1,7 +1,7 @@
-// host/store/import/imported_run.h: a run of another program, or of another store, as this one
-// keeps it.
+// host/store/import/imported_run.h: a run imported from another program or another
+// store.
 //
-// It has ended, has no workers and no checkpoints. Its folder is there and empty.
+// It is finished and has no workers, no checkpoints and an empty folder.
 #pragma once
 
 #include <map>
@@ -24,14 +24,14 @@ struct ImportedRun {
   std::string name;
   std::string note;
   std::vector<std::string> tags;
-  std::vector<std::string> command;    // that imports it
+  std::vector<std::string> command;    // the command of the import
   std::vector<ReportRow> reports;      // of one attempt and rank no two have the same index
   std::vector<ImportedSeries> series;  // of attempt 1
 };
 
-// All of them in one transaction, or none. Throws Error(kUsage) for a name that is taken or cannot
-// be a run's and for two runs of one name, kUnsupported for an object store, kEnvironment when the
-// storage cannot be written.
+// Adds all runs in one transaction, or none. Throws Error(kUsage) for a name that is taken,
+// invalid or given twice, kUnsupported for an object store, kEnvironment if the storage cannot be
+// written.
 void add_imported_runs(const std::string& storage_path, const std::vector<ImportedRun>& runs);
 
 }  // namespace rtrain

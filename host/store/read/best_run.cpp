@@ -43,7 +43,8 @@ std::optional<BestRun> best_by(const Objective& objective, const List& runs) {
   return BestRun{.position = position, .metric = metric, .is_largest = is_largest};
 }
 
-// Of a metric, as the runs say; else as the list is sorted.
+// The objective for a metric: the mode in the runs' CheckpointConfig, else the direction of the
+// sort.
 Objective objective_of(const std::string& sort, const std::set<Objective>& said) {
   const bool descends = sort.front() == '-';
   const std::string metric = sort.substr(descends ? 1 : 0);

@@ -1,4 +1,4 @@
-// host/store/read/best_run.h: which of some runs is the best, where it is known what that means.
+// host/store/read/best_run.h: finds the best of several runs, if their objective is known.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@ namespace rtrain {
 struct BestRun {
   size_t position = 0;  // among the runs
   std::string metric;
-  bool is_largest = true;  // else its smallest value is the best
+  bool is_largest = true;  // else the smallest value is the best
 };
 
-// Among rows of RunListing, by their last metrics. `sort` (as RunFilter has it) by a metric means
-// that one, its mode is that of the runs' CheckpointConfig, else what comes first. Without it, the
-// metric by which the runs rank their checkpoints. Nothing where they rank them differently, or
-// where fewer than two have a number there.
+// Compares rows of RunListing by their last metrics. If `sort` (as in RunFilter) is a metric,
+// compares that metric, with the mode of the runs' CheckpointConfig or else the order of the sort.
+// Otherwise compares the metric by which the runs rank their checkpoints. Returns nullopt if they
+// rank differently, or if fewer than two have a number for it.
 std::optional<BestRun> best_run(Database& database, const std::string& sort, const List& runs);
 
 }  // namespace rtrain

@@ -1,5 +1,5 @@
-// host/store/read/checkpoint_rows.h: the checkpoints of a run, as `rtrain checkpoint ls` shows
-// them.
+// host/store/read/checkpoint_rows.h: the checkpoints of a run, for `rtrain checkpoint
+// ls`.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace rtrain {
 
-// Those that are kept, by index, the latest and the best one marked; `all`: also those that were
-// dropped. `uri` is that of the object store, or "": what is there comes here when it is read.
+// Kept checkpoints by index, with marks for the latest and the best one; `all` adds dropped ones.
+// `uri`: the object store's, or ""; its checkpoints are downloaded when they are read.
 List checkpoint_rows(Database& database, const RunRef& run, const std::string& uri, bool all);
 
 }  // namespace rtrain

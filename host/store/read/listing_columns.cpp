@@ -27,7 +27,7 @@ bool has_name(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// '$."opt"."lr"', as an SQL string. Nothing for a key that a path cannot say.
+// '$."opt"."lr"' as an SQL string; nullopt if a key cannot be written in a JSON path.
 std::optional<std::string> json_path(std::span<const std::string> keys) {
   std::string path = "$";
   for (const std::string& key : keys) {
@@ -39,14 +39,14 @@ std::optional<std::string> json_path(std::span<const std::string> keys) {
 
 bool has_rows(Database& database, const std::string& sql) { return database.prepare(sql).next(); }
 
-// Whether nothing but that character stands between the name and the one behind it.
+// Whether exactly the character `c` separates the name from the next one.
 bool goes_on(const std::string& expression, const std::vector<SqlName>& names, size_t at, char c) {
   return at + 1 < names.size() && expression[names[at].end] == c &&
          names[at + 1].begin == names[at].end + 1;
 }
 
-// The keys of an expression's `config.opt.lr`, whose first name is at `first`; `first` is then the
-// last of them. Empty for another name.
+// The keys of `config.opt.lr` in an expression. `first` is the index of its first name, and of its
+// last one afterwards. Empty for any other name.
 std::vector<std::string> config_path(const std::string& expression,
                                      const std::vector<SqlName>& names, size_t& first) {
   std::vector<std::string> keys;
@@ -72,7 +72,7 @@ std::string in_quotes(std::string_view text, char quote) {
   return out + quote;
 }
 
-// JSON of the first run that has it; one that is NaN is null.
+// The metric's JSON text from the first run that has it; null for NaN.
 std::optional<std::string> ListingColumns::metric_of_any(const std::string& path) {
   Statement query = database_.prepare(cat("SELECT ", last_metrics_sql("metrics"), " FROM runs"));
   while (query.next()) {
@@ -128,7 +128,7 @@ std::optional<std::string> ListingColumns::find_config(const std::vector<std::st
   if (path.empty()) return std::nullopt;
   std::string keys;
   for (const std::string& key : path) keys += cat(", ", in_quotes(key, '\''));
-  // A key whose value is null is one too, so the type is asked for; few runs are looked at.
+  // Tests the type, because a key whose value is null exists too. Stops at the first run.
   const auto json = json_path(path);
   const std::string sql =
       json ? cat("SELECT 1 FROM runs WHERE json_type(config, ", *json, ") IS NOT NULL LIMIT 1")
@@ -146,7 +146,7 @@ std::string ListingColumns::define(const std::string& key, std::string_view valu
   return place->second;
 }
 
-// What SQLite takes for a column where there is one of that name, be it a keyword elsewhere.
+// Whether SQLite accepts the name for a column, even if it is a keyword elsewhere.
 bool ListingColumns::is_name(const std::string& name, bool quoted) {
   if (quoted) return true;
   if (sqlite3_keyword_check(name.c_str(), static_cast<int>(name.size())) == 0) return true;

@@ -1,11 +1,11 @@
-// host/store/read/listing_columns.h: the names that an expression over runs may use, as columns in
-// SQL.
+// host/store/read/listing_columns.h: the names that an expression over runs may use, as SQL
+// columns.
 //
-// A run's columns, its last metrics by their very names or paths (host/base/codec/metric_path.h),
+// These are a run's columns, its last metrics by name or path (host/base/codec/metric_path.h),
 // `config.KEY` (`config.opt.lr` for nested ones) and `tag`. Without quotes and spaces `val/loss` is
-// a metric where there is one, else a division. SQLite would take loss and Loss for one column, and
-// has room for 2,000: so only what an expression names becomes a column. Metrics that no expression
-// names are not looked for.
+// a metric if there is one, else a division. SQLite would treat loss and Loss as one column and
+// allows at most 2,000 columns, so only names in the expression become columns; other metrics are
+// not searched for.
 #pragma once
 
 #include <map>
@@ -19,39 +19,39 @@
 
 namespace rtrain {
 
-// SQL for the last metrics of the row of `runs`; `column` is metrics or nonfinite.
+// SQL for the last metrics of a row of `runs`. `column`: metrics or nonfinite.
 std::string last_metrics_sql(std::string_view column);
 
-// The text as an SQL string, or with `"` as a name.
+// Quotes the text: as an SQL string, or with `"` as a name.
 std::string in_quotes(std::string_view text, char quote);
 
 class ListingColumns {
  public:
-  // The database outlives this.
+  // The database must outlive this object.
   explicit ListingColumns(Database& database) : database_(database) {}
 
-  // The column of that name, as SQL writes it: the very name first, else the one that differs in
-  // case only. Nothing when there is none; Error(kUsage) when it could be two.
+  // The SQL column for the name: an exact match first, else the match that differs only in case.
+  // nullopt if there is none; Error(kUsage) if there are two.
   std::optional<std::string> find(const std::string& name);
 
-  // The expression with the columns in the names' places. Names that are none stay: SQLite says so.
+  // Replaces names in the expression by columns. Unknown names stay, and SQLite reports them.
   std::string with_columns(const std::string& expression);
 
-  // ", json_extract(…) AS "metric 1"", of those that were found.
+  // ", json_extract(…) AS "metric 1"" for all columns found so far.
   const std::string& definitions() const { return definitions_; }
-  // Whether an expression named `tag`, which stands for each of a run's tags.
+  // Whether an expression used `tag`, which stands for each tag of a run.
   bool names_tag() const { return names_tag_; }
 
-  // Of columns and metrics, and with `config.` of configs. Reads all runs.
+  // Names of columns and metrics, and `config.` names. Reads all runs.
   std::vector<std::string> all_names();
-  // The same of metrics alone, sorted.
+  // Only the names of metrics, sorted.
   std::vector<std::string> metric_names();
 
  private:
   std::optional<std::string> metric_of_any(const std::string& path);
   std::optional<std::string> find_metric_at(const std::string& path);
-  // The metric's path that begins at names[first], which then is the last of its names; empty where
-  // none does.
+  // The path of the metric that begins at names[first]; sets `first` to its last name. Empty if no
+  // metric begins there.
   std::string metric_path(const std::string& expression, const std::vector<SqlName>& names,
                           size_t& first);
   std::optional<std::string> find_config(const std::vector<std::string>& path);

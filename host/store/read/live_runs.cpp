@@ -38,7 +38,7 @@ void LiveRuns::add(List& out, RunReader& reader, const std::string& run_id) {
     run = reader.progress({.run_id = run_id, .name = {}, .path = {}}).as_map();
   } catch (const Error& e) {
     if (e.code() != Code::kUsage || run_) throw;
-    seen_.erase(run_id);  // it was removed
+    seen_.erase(run_id);  // the run was removed
     return;
   }
   if (is_over(run) && !run_ && !seen_.contains(run_id)) return;

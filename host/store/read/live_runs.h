@@ -1,7 +1,7 @@
-// host/store/read/live_runs.h: the runs that go on, as documents that are made again and again.
+// host/store/read/live_runs.h: repeated snapshots of the runs that are not over.
 //
-// CPU and memory of a rank are what /proc says of its process, where that is on this host; the rest
-// is what the store has. The store is opened each time: it may be a copy, or come only later.
+// CPU and memory of a rank come from /proc if its process is on this host; the rest comes from the
+// store. The store is opened each time, because it may be a copy or may be created later.
 #pragma once
 
 #include <map>
@@ -14,19 +14,19 @@
 
 namespace rtrain {
 
-// True for a run that is over: a final status, or LOST.
+// Whether the run is over: its status is final or LOST.
 bool is_over(const Value& run);
 
 class LiveRuns {
  public:
-  // `run`: the run_id of the only one that is asked for; nothing for all that go on.
+  // `run`: run_id of the only run to show; nullopt: all live runs.
   explicit LiveRuns(std::optional<std::string> run) : run_(std::move(run)) {}
 
-  // The keys of RunReader::progress; each of `ranks` has also cpu_percent (of a core, since the
-  // last look; nil the first time) and memory_bytes. The newest run first. A run that has ended
-  // since the first look is there with its end. Without a store: none.
+  // Returns the keys of RunReader::progress, newest run first. Each entry of `ranks` also has
+  // cpu_percent (of one core, since the last call; nil the first time) and memory_bytes. Includes
+  // runs that have ended since the first call. Empty without a store.
   List look(std::optional<RunReader> reader);
-  // The run is looked at no more, unless it goes on again.
+  // Drops the run, until it is live again.
   void forget(const std::string& run_id) { seen_.erase(run_id); }
 
  private:
@@ -39,8 +39,8 @@ class LiveRuns {
   void add(List& out, RunReader& reader, const std::string& run_id);
 
   std::optional<std::string> run_;
-  std::set<std::string> seen_;      // run ids
-  std::map<int64_t, Usage> usage_;  // by pid, as it was at the last look
+  std::set<std::string> seen_;      // ids of runs shown so far
+  std::map<int64_t, Usage> usage_;  // by pid, at the last call
 };
 
 }  // namespace rtrain

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMaxLineBytes = 65536;
 constexpr size_t kBlockBytes = 16384;
-// Of a line that is longer a piece may go on to the end of its last block.
+// A longer line is returned in pieces; a piece may extend to the end of its last block.
 constexpr size_t kMaxPieceBytes = kMaxLineBytes + kBlockBytes;
 
 bool are_same(int fd, const std::string& path) {
@@ -41,9 +41,10 @@ LogReader::LogReader(std::string folder, std::string path)
   times_ = times_of(part);
 }
 
-// Enough bytes for that many lines behind the first one, which may have begun before.
+// Goes back by enough bytes for that many lines. The first line there may be incomplete and is
+// skipped.
 void LogReader::skip_to_last(int64_t lines) {
-  constexpr int64_t kMostLines = 1'000'000'000;  // more than a log keeps
+  constexpr int64_t kMostLines = 1'000'000'000;  // exceeds the lines in any log
   const int64_t bytes =
       (std::min(lines, kMostLines) + 1) * static_cast<int64_t>(kMaxPieceBytes + 1);
   int64_t behind = 0;  // bytes of the part after this one
@@ -60,7 +61,7 @@ void LogReader::skip_to_last(int64_t lines) {
   if (place <= 0) return;
   if (::lseek(file_.fd(), place, SEEK_SET) < 0) throw file_error("read", file_.path());
   place_ = static_cast<uint64_t>(place);
-  next(false);  // the rest of a line that began before
+  next(false);  // skips the incomplete line
 }
 
 std::optional<LogLine> LogReader::next(bool at_end) {
@@ -72,7 +73,7 @@ std::optional<LogLine> LogReader::next(bool at_end) {
   return taken();
 }
 
-// Of what is in the block.
+// Takes a line, or a part of one, from the block.
 bool LogReader::take_line() {
   const std::string_view rest = std::string_view(block_).substr(used_);
   const size_t end = rest.find('\n');
@@ -99,7 +100,8 @@ bool LogReader::has_next_part() const { return !are_same(file_.fd(), path_) && p
 
 bool LogReader::open_next() {
   if (!has_next_part()) return false;
-  // Nothing is added to a part since it has its number; something may have been before that.
+  // A part with a number does not grow any more, but bytes may have been added before it got the
+  // number.
   if (fill()) return true;
   file_ = opened(path_);
   times_ = times_of(0);

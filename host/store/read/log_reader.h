@@ -1,8 +1,8 @@
-// host/store/read/log_reader.h: reads a worker's log line by line as it grows, its kept parts in
-// order (host/base/files/log_file.h).
+// host/store/read/log_reader.h: reads a worker's log line by line while it grows, including its
+// older parts in order (host/base/files/log_file.h).
 //
-// Holds a line and a block of bytes, whatever the size of the log. A line above 64 KiB comes in
-// pieces.
+// Holds one line and one block of bytes, whatever the size of the log. A line above 64 KiB is
+// returned in pieces.
 #pragma once
 
 #include <fcntl.h>
@@ -18,23 +18,23 @@
 namespace rtrain {
 
 struct LogLine {
-  std::string_view text;  // without its newline; until the next call
-  int64_t time_ms = 0;    // when its end was printed, since 1970; 0: nothing says
+  std::string_view text;  // without newline; valid until the next call
+  int64_t time_ms = 0;    // when the line was complete, since 1970; 0: unknown
 };
 
 class LogReader {
  public:
-  // "<folder>/…", through no symlink below the folder. Throws Error(kEnvironment) when it cannot be
-  // opened.
+  // Opens "<folder>/…" without following symlinks below the folder. Throws Error(kEnvironment) if
+  // that fails.
   LogReader(std::string folder, std::string path);
 
-  // Before the first line: goes to the first of at least as many last lines, where there are more.
+  // Call it before the first next(): skips lines, but keeps at least the last `lines`.
   void skip_to_last(int64_t lines);
 
-  // True when there were parts before the first one read.
+  // Whether older parts were deleted before the first one that was read.
   bool lost_lines() const { return lost_lines_; }
 
-  // The next line; nothing where none is whole yet. With at_end also the last one, which has no
+  // The next complete line; nullopt if there is none yet. With at_end also a last line without a
   // newline.
   std::optional<LogLine> next(bool at_end);
 
@@ -51,12 +51,12 @@ class LogReader {
   std::string path_;
   OpenFile file_;
   LogTimesReader times_;
-  uint64_t place_ = 0;  // in the part: behind what was taken
+  uint64_t place_ = 0;  // offset in the part, after what was taken
   bool lost_lines_ = false;
   std::string block_;
-  size_t used_ = 0;    // of the block
-  std::string line_;   // begun and not ended
-  std::string given_;  // by the last call
+  size_t used_ = 0;    // bytes of the block taken so far
+  std::string line_;   // the incomplete line
+  std::string given_;  // the line returned last
 };
 
 }  // namespace rtrain

@@ -4,7 +4,7 @@
 
 namespace rtrain {
 
-// A line that goes leaves its memory to the one that comes.
+// Reuses the memory of the oldest line for the new one.
 void NewestLines::add(const RunLogLine& line) {
   if (most_ == 0) return;
   std::string text;

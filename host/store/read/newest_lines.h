@@ -1,4 +1,4 @@
-// host/store/read/newest_lines.h: the last lines of many.
+// host/store/read/newest_lines.h: keeps the last of many lines.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class NewestLines {
   explicit NewestLines(size_t most) : most_(most) {}
 
   void add(const RunLogLine& line);
-  // The oldest first; none is left.
+  // Passes the lines to `use`, oldest first, and removes them.
   void take(const std::function<void(const RunLogLine& line)>& use);
 
  private:
@@ -29,7 +29,7 @@ class NewestLines {
   std::deque<Kept> lines_;
 };
 
-// All of them, each as describe_log_line has it; none is left.
+// All lines as describe_log_line formats them; removes them.
 List describe_log_lines(NewestLines& lines);
 
 }  // namespace rtrain

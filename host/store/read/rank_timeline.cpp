@@ -13,7 +13,7 @@
 namespace rtrain {
 namespace {
 
-// Below that part of a step nobody is called slow.
+// The fraction of a step below which no rank is called slow.
 constexpr double kWorthNaming = 0.1;
 
 struct Phase {
@@ -26,7 +26,7 @@ constexpr std::array<Phase, 6> kPhases = {{{"data", &PhaseTimes::data},
                                            {"wait", &PhaseTimes::wait},
                                            {"checkpoint", &PhaseTimes::checkpoint},
                                            {"other", &PhaseTimes::other}}};
-// Which of them a series is part of.
+// The phase that each series adds to.
 constexpr std::array<std::pair<const char*, double PhaseTimes::*>, 7> kSeries = {
     {{"time/data_s", &PhaseTimes::data},
      {"time/forward_s", &PhaseTimes::compute},
@@ -48,7 +48,7 @@ void scale(PhaseTimes& times, double factor) {
   for (const Phase& phase : kPhases) times.*phase.time *= factor;
 }
 
-// The records from the last one before `from` on; the last of several at one step.
+// The records between the steps, and the last one before `from`. Of several at one step, the last.
 std::vector<TimeRecord> of_steps(const std::vector<TimeRecord>& records, int64_t from, int64_t to) {
   std::vector<TimeRecord> out;
   for (const TimeRecord& record : records) {
@@ -155,7 +155,7 @@ RankTimeline read_timeline(RunReader& reader, const RunRef& run, int64_t steps) 
       newest = std::max(newest, of.first);
       std::vector<TimeRecord>& records = found[of];
       const size_t place = places[of]++;
-      // Each record has a point in every one of the series.
+      // Every record has a point in each of the series.
       if (place >= records.size()) records.resize(place + 1);
       records[place].step = point["step"].as_int();
       records[place].time_ms = read_time(point["time"].as_string()).value_or(0);
@@ -165,7 +165,7 @@ RankTimeline read_timeline(RunReader& reader, const RunRef& run, int64_t steps) 
   std::map<int64_t, std::vector<TimeRecord>> records;
   for (auto& [of, list] : found) {
     if (of.first != newest) continue;
-    // The train function begins with nothing done.
+    // Adds a record for the beginning of the train function, with zero times.
     list.insert(list.begin(), TimeRecord{.step = 0, .time_ms = list.front().time_ms, .times = {}});
     records.emplace(of.second, std::move(list));
   }

@@ -1,8 +1,8 @@
-// host/store/read/rank_timeline.h: what the ranks of a run spent their last steps on, side by side,
-// from the series time/… that each of them records. From it a straggler is seen.
+// host/store/read/rank_timeline.h: the phases in which the ranks of a run spent their last steps,
+// from the series time/… that each rank records. It shows stragglers.
 //
-// A rank's communication is its exchange of data and its wait for the others. What the rank with
-// the least of it has counts as the exchange, and what another rank has above that as its wait.
+// A rank's communication time includes waiting for other ranks. The smallest communication time of
+// all ranks counts as exchange of data, and the excess of each other rank as its wait.
 #pragma once
 
 #include <cstdint>
@@ -28,19 +28,19 @@ struct PhaseTimes {
   double total() const { return data + compute + communication + wait + checkpoint + other; }
 };
 
-// Where the time of one rank had gone when it had made that many steps of its optimizers; in
-// `communication` with the waits.
+// A rank's total times when its optimizers had made `step` steps. `communication` includes
+// waits.
 struct TimeRecord {
   int64_t step = 0;
   int64_t time_ms = 0;
   PhaseTimes times;
 };
 
-// Between two records.
+// The times between two records.
 struct TimeInterval {
   int64_t from_step = 0;
   int64_t to_step = 0;
-  int64_t time_ms = 0;  // of its end
+  int64_t time_ms = 0;  // at its end
   PhaseTimes times;
 };
 
@@ -53,10 +53,10 @@ struct RankTimes {
 
 struct SlowRank {
   int64_t rank = 0;
-  double waited_s = 0;     // in each step, by each of the others on average
-  std::string phase = {};  // what it takes longer for than the others: "compute", "data", …
-  double own_s = 0;        // in each step, for that
-  double others_s = 0;     // the others' mean
+  double waited_s = 0;     // in each step, by each other rank on average
+  std::string phase = {};  // the phase in which it is slower: "compute", "data", …
+  double own_s = 0;        // in each step, for that phase
+  double others_s = 0;     // mean of the other ranks
 };
 
 struct RankTimeline {
@@ -64,19 +64,19 @@ struct RankTimeline {
   int64_t from_step = 0;
   int64_t to_step = 0;
   std::vector<RankTimes> ranks;
-  std::optional<SlowRank> straggler;  // none: nobody waits for long
+  std::optional<SlowRank> straggler;  // nullopt: no rank waits for long
 };
 
-// Pure. Of each rank its records in order; of the last `steps` steps that all have recorded. No
-// rank where one of them has made no step.
+// Pure. `records`: each rank's, in order. Covers the last `steps` steps that all ranks have
+// recorded. Has no ranks if one of them has made no step.
 RankTimeline make_timeline(const std::map<int64_t, std::vector<TimeRecord>>& records,
                            int64_t steps);
 
-// Of the newest attempt. Error(kUsage) where the run has not recorded any step.
+// Covers the newest attempt. Error(kUsage) if the run has recorded no step.
 RankTimeline read_timeline(RunReader& reader, const RunRef& run, int64_t steps);
 
 Value to_value(const RankTimeline& timeline);
-// As Chrome's traces have it, for Perfetto: each rank a process, in each interval its phases one
+// Chrome's trace format, for Perfetto: each rank is a process, with the phases of each interval one
 // after the other.
 Value to_trace(const RankTimeline& timeline);
 

@@ -14,16 +14,16 @@ namespace {
 
 constexpr uint64_t kPartReports = 16384;
 constexpr uint64_t kMaxParts = 4096;
-// Fewer are read sooner than a thread has opened the store.
+// Below this number, reading is faster than opening the store in another thread.
 constexpr uint64_t kMinReports = 4 * kPartReports;
 constexpr int kMaxThreads = 4;
-// As many parts may lie ready: what waits for a slow caller stays small.
+// Limit of parts read ahead, so that a slow caller does not let them accumulate.
 constexpr int64_t kMaxAhead = 16;
-// What is beyond either is kept whole: names of a report, lists of names in a part.
+// Limits of names per report and of lists of names per part. Reports beyond are kept whole.
 constexpr size_t kMaxNames = 200;
 constexpr size_t kMaxListsOfNames = 64;
 
-// From one index to the other, which is not below it: any two of them.
+// Distance between two indices, the second not below the first. Cannot overflow.
 uint64_t distance(int64_t first, int64_t last) {
   return static_cast<uint64_t>(last) - static_cast<uint64_t>(first);
 }
@@ -55,7 +55,7 @@ class ReportBlocks::PartMaker {
     ++runs.back().num_reports;
   }
 
-  // Whether the last report's names have a number.
+  // Finds the number for the last report's list of names. Returns false if it gets none.
   bool find_names() {
     if (flat_.names_version() == names_version_) return names_.has_value();
     names_version_ = flat_.names_version();
@@ -94,7 +94,7 @@ ReportBlocks::ReportBlocks(const std::string& storage_path, const std::string& r
   if (goes_on || max_reports() < kMinReports) return;
   try {
     for (int i = 0; i < max_threads; ++i) threads_.emplace_back([this] { read_ahead(); });
-  } catch (const std::system_error&) {  // then as many as the system gives
+  } catch (const std::system_error&) {  // continue with the threads that the system allows
   }
 }
 
@@ -135,7 +135,7 @@ ReportBlocks::Part ReportBlocks::read(RunReader& reader, int64_t number) const {
   return maker.take();
 }
 
-// The parts that nobody else has begun.
+// Reads parts that no other thread has begun.
 void ReportBlocks::read_ahead() {
   std::optional<RunReader> reader;
   std::unique_lock lock(mutex_);

@@ -14,7 +14,7 @@
 namespace rtrain {
 namespace {
 
-// As host/store/db/stored_metrics.h keeps it; nothing for what is not one.
+// Reads a number as host/store/db/stored_metrics.h writes it; nullopt if it is not a number.
 std::optional<double> number_of(std::string_view text) {
   double out = 0;
   const auto [end, status] = std::from_chars(text.begin(), text.end(), out);
@@ -24,7 +24,7 @@ std::optional<double> number_of(std::string_view text) {
   return text.starts_with('-') ? -HUGE_VAL : HUGE_VAL;
 }
 
-// That of a report at the path.
+// The number at the path in a report.
 std::optional<double> reported_number(std::string_view metrics, std::string_view nonfinite,
                                       const std::string& path) {
   const auto value = find_metric_text(metrics, path);
@@ -73,7 +73,7 @@ class Summaries {
     return found != by_name_.end() ? found->second : by_name_[std::string(quoted_name)];
   }
 
-  // Those of flat_'s names: the same as long as its names are.
+  // Finds the summaries for flat_'s names. They stay the same while the names do.
   void find_names() {
     if (flat_.names_version() == found_version_) return;
     found_.clear();
@@ -99,7 +99,7 @@ class Summaries {
   size_t added_bytes_ = 0;
 };
 
-// Equal parts of the steps that a rank's reports have within the bounds.
+// Divides the steps of a rank's reports within the bounds into equal columns.
 class StepColumns {
  public:
   StepColumns(const std::vector<SeriesSummary>& all, const ChartQuery& query)
@@ -111,7 +111,7 @@ class StepColumns {
   bool has_some(const SeriesSummary& part) const {
     return part.max_step >= low_ && part.min_step <= high_;
   }
-  // No more than a column, and all of it within the bounds.
+  // Whether the part is within the bounds and no longer than a column.
   bool is_whole(const SeriesSummary& part) const {
     return has(part.min_step) && has(part.max_step) &&
            static_cast<double>(part.max_step - part.min_step) <= width();
@@ -140,7 +140,7 @@ class StepColumns {
   std::vector<SeriesSummary> columns_;
 };
 
-// Below it all ranks have reported, unless one is far behind the others.
+// An index below which all ranks have reported, unless one is far behind.
 int64_t first_new_index(Database& database, const std::string& run_id) {
   constexpr int64_t kFarthestAhead = 256;
   Statement query = database.prepare("SELECT max(idx) FROM reports WHERE run_id = ?");
@@ -203,7 +203,7 @@ void ReportCharts::drop_unused() {
   }
 }
 
-// A new attempt supersedes reports.
+// Clears everything when a new attempt has superseded reports.
 void ReportCharts::forget_superseded(Database& database, const std::string& run_id, Run& run) {
   Statement query = database.prepare("SELECT count(*) FROM attempts WHERE run_id = ?");
   query.add(run_id).next();
@@ -214,8 +214,8 @@ void ReportCharts::forget_superseded(Database& database, const std::string& run_
   run.bytes = 0;
 }
 
-// Looks now and then whether a report has come among those that were read: one that a host had kept
-// for longer.
+// Checks from time to time whether late reports (which a host had kept) have arrived below the
+// index read so far.
 void ReportCharts::forget_late(Database& database, const std::string& run_id, Run& run,
                                int64_t number) {
   constexpr double kBetweenChecksS = 5;
@@ -250,7 +250,8 @@ ReportCharts::Rank& ReportCharts::read_rank(Database& database, const std::strin
     rank.next_index = index + 1;
   }
   run.bytes += summaries.added_bytes();
-  // Of one that reports nothing those of the others need not be passed over each time.
+  // If the rank reports nothing, skips the other ranks' reports, so that the next call does not
+  // scan them again.
   if (rank.summaries.empty()) {
     rank.next_index = std::max(rank.next_index, first_new_index(database, run_id));
   }

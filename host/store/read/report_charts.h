@@ -1,11 +1,11 @@
-// host/store/read/report_charts.h: what the ranks of runs have reported, as columns for drawing,
-// for a process that draws again and again.
+// host/store/read/report_charts.h: the reported metrics of runs as chart columns, for a process
+// that draws repeatedly.
 //
-// The first look at a rank reads all of its reports, once for all metrics, and keeps a summary of
-// each kReportsTogether of them; the next ones read what has come since. So a chart of a million
-// reports looks at a few thousand summaries, and unpacks the reports that a column cuts. Exact as
-// host/store/series/series_chart.h is. What is kept is bounded: of more than some megabytes the
-// runs that were asked for longest ago go, and the last one stays. Any thread.
+// The first call for a rank reads all of its reports, once for all metrics, and keeps one summary
+// for each kReportsTogether of them; later calls read only new reports. So a chart of a million
+// reports uses a few thousand summaries, and unpacks only reports at the edges of columns. As exact
+// as host/store/series/series_chart.h. Memory is bounded: above some megabytes the least recently
+// used runs are dropped, except the last one. Any thread.
 #pragma once
 
 #include <atomic>
@@ -34,21 +34,21 @@ class ReportCharts {
  public:
   explicit ReportCharts(size_t max_bytes = size_t{6} << 20) : max_bytes_(max_bytes) {}
 
-  // At most query.columns of what the rank reported under that name, by steps: those are the
-  // reports' indices. Nothing where it has reported no such number.
+  // At most query.columns columns of a rank's metric, by step; a step is the report's index.
+  // nullopt if the rank has reported no such number.
   std::optional<std::vector<SeriesSummary>> columns(Database& database, const std::string& run_id,
                                                     const std::string& metric, int64_t rank,
                                                     const ChartQuery& query);
-  // The names of all numbers that a rank has reported, sorted.
+  // The names of all numbers that ranks have reported, sorted.
   std::vector<std::string> names(Database& database, const std::string& run_id);
 
  private:
   using ByName = std::map<std::string, std::vector<SeriesSummary>, std::less<>>;
 
   struct Rank {
-    int64_t next_index = 0;  // of the first report that was not read
-    ByName summaries;        // by name as it stands in JSON, with its quotes
-    // How many reports there were below an index, at a time: more since then came late.
+    int64_t next_index = 0;  // the first report that was not read yet
+    ByName summaries;        // by name as in the JSON, with quotes
+    // The number of reports below this index at the last check: more now means late reports.
     int64_t checked_index = 0;
     int64_t checked_reports = 0;
     double checked_at_s = 0;
@@ -71,18 +71,18 @@ class ReportCharts {
 
   size_t max_bytes_;
   std::mutex mutex_;
-  // The one that was asked for last is the last.
+  // In order of use, the most recent last.
   std::vector<std::pair<std::string, std::shared_ptr<Run>>> runs_;
 };
 
-// The numbers that the rank reported under that name, in order; steps of reports are their indices.
-// What was superseded is left out.
+// The numbers that a rank reported under the name, in order. A step is the report's index.
+// Superseded reports are left out.
 std::vector<SeriesPoint> reported_points(Database& database, const std::string& run_id,
                                          const std::string& metric, int64_t rank,
                                          int64_t from = std::numeric_limits<int64_t>::min(),
                                          int64_t to = std::numeric_limits<int64_t>::max());
 
-// The ranks that have reported a number there, sorted. Reads all reports.
+// The ranks that have reported a number under the name, sorted. Reads all reports.
 std::vector<int64_t> reporting_ranks(Database& database, const std::string& run_id,
                                      const std::string& metric);
 

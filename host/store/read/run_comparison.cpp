@@ -15,7 +15,7 @@ struct Side {
   RunRef ref;
   Value run;
   List files;             // {kind, path, text}
-  bool has_diff = false;  // the whole of what was changed since the commit is among them
+  bool has_diff = false;  // `files` has the complete diff to the commit
 
   bool is_dirty() const { return run["environment"]["git_dirty"] == Value(true); }
 };
@@ -25,7 +25,7 @@ std::string key_text(const Key& key) {
   return name != nullptr ? *name : std::to_string(std::get<int64_t>(key));
 }
 
-// The values of nested maps under dotted keys. A list is one value.
+// Flattens nested maps to dotted keys. A list is one value.
 void flatten(const Value& value, const std::string& prefix, Map& out) {
   if (!value.is_map() || (value.as_map().empty() && !prefix.empty())) {
     if (!prefix.empty()) out.set(prefix, value);
@@ -42,7 +42,7 @@ Map flat(const Value& value) {
   return out;
 }
 
-// {key: {a, b}} in the order of a, then what b alone has. `same`: also what does not differ.
+// {key: {a, b}}: keys in the order of a, then those only in b. `same`: includes equal values.
 Map pairs(const Map& a, const Map& b, bool same = false) {
   Map out;
   const auto add = [&](const Key& key) {
@@ -73,7 +73,7 @@ Map metric_pairs(const Value& a, const Value& b) {
   return out;
 }
 
-// What says where and on what a run computed. The command and the process are each run's own.
+// The environment in which the run computed, without the command and job, which differ in any case.
 Map environment_of(const Side& side) {
   Map out = flat(side.run["environment"]);
   for (const char* key : {"command", "git_commit", "git_dirty", "git_diff_cut", "job"})
@@ -81,7 +81,7 @@ Map environment_of(const Side& side) {
   return out;
 }
 
-// What git says of one file each, without those that are kept themselves.
+// Splits git's diff by file, without the files that are stored themselves.
 List split_diff(const std::string& text, const List& kept) {
   constexpr std::string_view kBegin = "diff --git a/";
   List out;
@@ -120,7 +120,7 @@ Side side_of(RunReader& reader, const RunRef& ref) {
   return out;
 }
 
-// One script is compared with the other, whatever they are called.
+// Scripts are compared with each other, whatever their names.
 const Value* same_file(const Side& side, const Value& file) {
   for (const Value& each : side.files) {
     if (each["kind"] != file["kind"]) continue;
@@ -154,8 +154,8 @@ List changed_files(const Side& a, const Side& b) {
   return out;
 }
 
-// Changes that both have since one commit differ where their files do, or where these are not
-// known.
+// If both have uncommitted changes on the same commit, they differ if a file differs, or if their
+// diffs are not known.
 Map code_of(const Side& a, const Side& b) {
   const Value& left = a.run["environment"];
   const Value& right = b.run["environment"];

@@ -1,4 +1,4 @@
-// host/store/read/run_comparison.h: how two runs of a store differ.
+// host/store/read/run_comparison.h: compares two runs of a store.
 #pragma once
 
 #include "host/base/value.h"
@@ -6,10 +6,10 @@
 
 namespace rtrain {
 
-// {a, b: {name, run_id}; config, scaling, environment: {key: {a, b}} of the dotted keys that
-// differ; code: {git_commit, git_dirty: {a, b} where they differ, files: [{kind, path, diff}]};
-// metrics: {key: {a, b, delta}} of all}. What one run does not have is nil. The command and the job
-// are each run's own and are not compared.
+// {a, b: {name, run_id}; config, scaling, environment: {key: {a, b}} for dotted keys that differ;
+// code: {git_commit, git_dirty: {a, b} if they differ, files: [{kind, path, diff}]}; metrics: {key:
+// {a, b, delta}} for all}. A value that a run does not have is nil. Command and job are not
+// compared.
 Value compare_runs(RunReader& reader, const RunRef& first, const RunRef& second);
 
 }  // namespace rtrain

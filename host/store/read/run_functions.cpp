@@ -30,7 +30,7 @@ void sql_run_is_live(sqlite3_context* context, int, sqlite3_value** values) {
     live = name != nullptr && is_inner_name(name) &&
            RunLock::is_held(cat(*storage, "/", std::string_view(name)));
   } catch (const Error&) {
-    live = true;  // a lock that cannot be looked at proves nothing
+    live = true;  // if the lock cannot be read, the run counts as live
   }
   sqlite3_result_int(context, live ? 1 : 0);
 }
@@ -50,7 +50,7 @@ void set_text(sqlite3_context* context, std::string_view text) {
   sqlite3_result_text64(context, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
-// (name, run_id): of a run that nobody owns and that has no end in the store.
+// (name, run_id): the status of a run without owner and without an end in the store.
 void sql_lost_status(sqlite3_context* context, int, sqlite3_value** values) {
   const auto* storage = static_cast<const std::string*>(sqlite3_user_data(context));
   const std::string_view name = text_of(values[0]);
@@ -58,7 +58,7 @@ void sql_lost_status(sqlite3_context* context, int, sqlite3_value** values) {
   try {
     if (is_inner_name(name)) status = run_end_status(cat(*storage, "/", name), text_of(values[1]));
   } catch (const Error&) {
-    // What cannot be read says nothing.
+    // A file that cannot be read is ignored.
   }
   set_text(context, status.value_or("LOST"));
 }
@@ -73,11 +73,11 @@ void set_number(sqlite3_context* context, std::string_view text) {
   if (whole.ec == std::errc() && whole.ptr == text.end()) {
     return sqlite3_result_int64(context, integer);
   }
-  // Not from_chars, which leaves what is too large out.
+  // strtod, because from_chars gives no value for numbers out of range.
   sqlite3_result_double(context, std::strtod(std::string(text).c_str(), nullptr));
 }
 
-// What json_extract gives of a value.
+// Sets the result that json_extract gives for the value.
 void set_json(sqlite3_context* context, std::string_view json) {
   if (json.empty()) return sqlite3_result_null(context);
   switch (json.front()) {

@@ -1,6 +1,6 @@
-// host/store/read/run_functions.h: SQL functions of the read side: run_is_live(name),
-// is_final(status), now_ms(), config_value(config, key, ...), which is json_extract of '$.key...'
-// in half the time, and metric_value(metrics, path) (host/base/codec/metric_path.h).
+// host/store/read/run_functions.h: SQL functions for reading: run_is_live(name), is_final(status),
+// now_ms(), config_value(config, key, ...), which equals json_extract of '$.key...' in half the
+// time, and metric_value(metrics, path) (host/base/codec/metric_path.h).
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace rtrain {
 
-// `storage_path` outlives the database.
+// `storage_path` must outlive the database.
 void add_run_functions(Database& database, const std::string& storage_path);
 
 }  // namespace rtrain

@@ -13,9 +13,9 @@
 namespace rtrain {
 namespace {
 
-// Of one row for each run; started_at and ended_at still in milliseconds. It waits from the start
-// of its last controller to that one's first attempt, and runs while an attempt does. SQLite
-// computes only the columns that a query names.
+// The columns of one row per run; started_at and ended_at are still in milliseconds. A run waits
+// from the start of its last controller to that controller's first attempt, and runs during its
+// attempts. SQLite only computes the columns that a query names.
 constexpr std::string_view kColumns = R"sql(
        name, runs.run_id AS run_id,
        CASE WHEN is_final(status) OR status = 'QUEUED' OR run_is_live(name) THEN status ELSE lost_status(name, runs.run_id) END AS status,
@@ -34,11 +34,11 @@ FROM (SELECT *, max(started_at, coalesce(ended_at, CASE WHEN status = 'QUEUED' O
       FROM runs) AS runs
 )sql";
 
-// Of a row, behind its times.
+// The columns after the times.
 constexpr std::string_view kLastColumns =
     "duration_s, waiting_s, running_s, script, tags, metrics, nonfinite, archived";
 
-// As a user sees it.
+// Formats a time for users.
 std::string time_text_sql(std::string_view column) {
   return cat("strftime('%Y-%m-%dT%H:%M:%fZ', ", column, " / 1000.0, 'unixepoch') AS ", column);
 }
@@ -59,14 +59,14 @@ Value row_of_run(const Statement& row) {
              {"tags", json_value(row.text(10))}};
 }
 
-// A reader may not ask for table_info.
+// Reads the table's SQL, because a reader may not use table_info.
 bool knows_archive(Database& database) {
   return database
       .prepare("SELECT 1 FROM sqlite_master WHERE name = 'runs' AND instr(sql, 'archived_at') > 0")
       .next();
 }
 
-// For each of a run's tags: NULL stands for the tags of a run that has none.
+// The condition for each tag of a run; for a run without tags, for NULL.
 std::string with_each_tag(const std::string& condition) {
   return cat(
       "EXISTS (SELECT 1 FROM (SELECT value AS tag FROM json_each(tags) UNION ALL SELECT NULL "
@@ -96,7 +96,7 @@ std::string RunListing::query_text(const RunFilter& filter, std::string_view sel
   if (const std::string where = columns.with_columns(filter.where); !where.empty()) {
     conditions.push_back(columns.names_tag() ? with_each_tag(where) : cat("(", where, "\n)"));
   }
-  // Not by the index: all runs are looked at, and in the order of the table that is faster.
+  // "+" avoids the index: all runs are read, which is faster in table order.
   std::string order = "+started_ms DESC, name";
   if (!filter.sort.empty()) {
     const bool descending = filter.sort.front() == '-';
@@ -141,7 +141,7 @@ std::vector<std::string> RunListing::ids(const RunFilter& filter) {
     each(filter, "run_id", add);
     return out;
   }
-  // The newest few, as an index has them: no other run is looked at.
+  // For the newest few runs: an index gives them without reading the others.
   const char* condition = knows_archive_ && !filter.archived ? "WHERE archived_at IS NULL" : "";
   Statement query = database_.prepare(cat("SELECT run_id FROM runs ", condition,
                                           " ORDER BY started_at DESC, name LIMIT ? OFFSET ?"));
@@ -183,11 +183,12 @@ List RunListing::rows(const RunFilter& filter) {
          add);
     return out;
   }
-  // Else what is sorted and not wanted would be computed too.
+  // A second query for the columns, because SQLite would otherwise compute them for all sorted
+  // runs.
   Statement query = row_query();
   for (const std::string& id : ids(filter)) {
     query.reset();
-    if (query.add(id).next()) add(query);  // else it was removed since
+    if (query.add(id).next()) add(query);  // otherwise the run was removed meanwhile
   }
   return out;
 }

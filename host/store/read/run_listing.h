@@ -1,8 +1,8 @@
-// host/store/read/run_listing.h: the runs of a store as rows, chosen and sorted by what a user
-// wrote.
+// host/store/read/run_listing.h: lists a store's runs as rows, filtered and sorted by a user's
+// expressions.
 //
-// The last metrics of a run are columns too, and so are its config's values. Wrong names and
-// expressions are Error(kUsage).
+// Expressions may use a run's columns, last metrics and config values. Wrong names and expressions
+// are Error(kUsage).
 #pragma once
 
 #include <optional>
@@ -17,37 +17,37 @@ namespace rtrain {
 
 struct RunFilter {
   std::string where;  // an SQL expression over host/store/read/listing_columns.h; empty: all
-  std::string sort;   // a column; a leading "-" turns the order round; empty: newest first
+  std::string sort;   // a column, with "-" descending; empty: newest first
   std::optional<int64_t> limit = {};
-  int64_t offset = 0;                  // where there is a limit: of the first row
-  std::vector<std::string> tags = {};  // a run has all of them
-  bool archived = false;               // also the runs that are archived
-  double time_limit_s = 0;             // that the expressions may take; 0: any
+  int64_t offset = 0;                  // first row, if there is a limit
+  std::vector<std::string> tags = {};  // the run must have all of them
+  bool archived = false;               // includes archived runs
+  double time_limit_s = 0;             // time limit for expressions; 0: none
 };
 
 class RunListing {
  public:
-  // The database has the functions of run_functions.h, and outlives this.
+  // The database must have the functions of run_functions.h and outlive this object.
   explicit RunListing(Database& database);
 
   // {name, run_id, status, num_workers, started_at, ended_at, duration_s, waiting_s, running_s,
-  // script, metrics, tags}; where the filter takes archived ones, also `archived`.
+  // script, metrics, tags}; also `archived` if the filter includes archived runs.
   List rows(const RunFilter& filter);
-  // That of one run, which is there.
+  // The row of one run, which must exist.
   Value row(const std::string& run_id);
   bool is_archived(const std::string& run_id);
-  // How many there are, whatever the limit.
+  // The number of matching runs, ignoring the limit.
   int64_t count(RunFilter filter);
-  // {status: number} of all runs, archived ones too.
+  // {status: number} of all runs, including archived ones.
   Map count_by_status();
-  // The ids alone, in order.
+  // Only the ids, in order.
   std::vector<std::string> ids(const RunFilter& filter);
 
  private:
   std::string table() const;
   Statement row_query();  // its parameter is a run's id
   std::string query_text(const RunFilter& filter, std::string_view columns);
-  // Calls use(row) with those columns of each run, in order.
+  // Calls use(row) with those columns for each run, in order.
   template <class Use>
   void each(const RunFilter& filter, std::string_view columns, const Use& use);
 

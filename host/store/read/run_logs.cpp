@@ -12,7 +12,7 @@
 namespace rtrain {
 namespace {
 
-// The number in "attempt-12" or "rank-3.log"; nothing for other names.
+// The number in "attempt-12" or "rank-3.log"; nullopt for other names.
 std::optional<int64_t> number_in(std::string_view name, std::string_view prefix,
                                  std::string_view suffix) {
   if (!name.starts_with(prefix) || !name.ends_with(suffix)) return std::nullopt;
@@ -75,7 +75,7 @@ bool RunLogs::each_new_line(bool at_end, const std::function<void(const RunLogLi
                             const std::function<bool()>& go_on) {
   std::set<Key> waiting;
   for (const Next& each : next_) waiting.insert(each.key);
-  // False when it was stopped before the file's next line was found.
+  // Returns false if `go_on` said no before the file's next line was found.
   const auto add_next = [&](Key key, LogReader& file) {
     while (const auto line = file.next(at_end)) {
       if (!choice_.matches || choice_.matches(line->text)) {

@@ -1,5 +1,5 @@
-// host/store/read/run_logs.h: the lines that the workers of a run printed, of all ranks in the
-// order of time, as the logs grow: <run>/logs/attempt-N/rank-R.log. A symlink is not a log.
+// host/store/read/run_logs.h: the printed lines of a run's workers, of all ranks in order of time,
+// while the logs grow: <run>/logs/attempt-N/rank-R.log. Symlinks are ignored.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ namespace rtrain {
 struct LogChoice {
   int64_t rank = -1;          // -1: all
   int64_t attempt = -1;       // -1: the last, or all
-  bool all_attempts = false;  // where none is named: also those that are still to come
-  int64_t last_lines = 0;     // 0: all; else no fewer than that many of the last ones
-  std::function<bool(std::string_view line)> matches = {};  // nothing: every line
+  bool all_attempts = false;  // if `attempt` is -1: all, including later ones
+  int64_t last_lines = 0;     // 0: all; else at least that many of the last ones
+  std::function<bool(std::string_view line)> matches = {};  // empty: every line
 };
 
 struct RunLogLine {
@@ -36,23 +36,23 @@ class RunLogs {
  public:
   RunLogs(const RunRef& run, LogChoice choice);
 
-  // Opens what is there and not yet open. Returns the ranks among these that have printed more than
-  // their log keeps.
+  // Opens new files of the chosen logs. Returns those of their ranks whose log does not have all
+  // printed lines any more.
   std::vector<int64_t> find();
 
-  // The files of the chosen logs as they are now, by attempt and rank, the kept parts of each in
-  // their order.
+  // The current files of the chosen logs, by attempt and rank, with the parts of each in
+  // order.
   std::vector<std::string> paths() const;
 
-  // In the order of their times; of lines of one time, or without, those of the first attempt and
-  // rank first. With at_end also last lines without a newline. True when there is no further one;
-  // false when go_on, asked at each line that is read, said no: the next call goes on from there.
+  // Passes lines to `use` in order of time; lines with the same time or none, by attempt and rank.
+  // With at_end includes last lines without a newline. Returns true once there are no more lines;
+  // false if go_on, called at each line read, returned false: the next call continues there.
   bool each_new_line(bool at_end, const std::function<void(const RunLogLine& line)>& use,
                      const std::function<bool()>& go_on = {});
 
  private:
   using Key = std::pair<int64_t, int64_t>;  // attempt and rank
-  // What a file has next.
+  // The next line of a file.
   struct Next {
     Key key;
     LogLine line;
@@ -64,10 +64,10 @@ class RunLogs {
   std::string run_path_;
   LogChoice choice_;
   std::map<Key, LogReader> files_;
-  std::set<Next> next_;  // at most one of each file
+  std::set<Next> next_;  // at most one per file
 };
 
-// {attempt, rank, time, line}; without `time` where nothing says.
+// {attempt, rank, time, line}; without `time` if it is unknown.
 Value describe_log_line(const RunLogLine& line);
 
 }  // namespace rtrain

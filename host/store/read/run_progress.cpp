@@ -11,7 +11,7 @@
 namespace rtrain {
 namespace {
 
-constexpr int64_t kRateReports = 10;  // that the rate is of
+constexpr int64_t kRateReports = 10;  // number of reports that the rate covers
 
 int64_t last_attempt(Database& database, const std::string& run_id) {
   Statement query = database.prepare("SELECT max(attempt) FROM attempts WHERE run_id = ?");
@@ -27,7 +27,7 @@ int64_t count_reports(Database& database, const std::string& run_id) {
   return query.optional_integer(0).value_or(0);
 }
 
-// Of the last attempt alone: a restart is not counted.
+// Uses only the last attempt, so that restarts do not lower the rate.
 Value reports_per_s(Database& database, const std::string& run_id, int64_t attempt) {
   Statement query = database.prepare(
       "SELECT count(*), min(time), max(time) FROM (SELECT time FROM reports WHERE run_id = ? AND "
@@ -40,7 +40,7 @@ Value reports_per_s(Database& database, const std::string& run_id, int64_t attem
          static_cast<double>(query.integer(2) - query.integer(1));
 }
 
-// What rtrain records itself lies below these.
+// Prefixes of the series that rtrain itself records.
 bool is_of_rtrain(const std::string& key) {
   constexpr std::string_view kPrefixes[] = {"data/", "gpu/", "host/", "process/", "time/"};
   return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),

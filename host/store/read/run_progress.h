@@ -1,5 +1,5 @@
-// host/store/read/run_progress.h: how far a run is, for those who look at it again and again: a few
-// rows are read, however long the run is.
+// host/store/read/run_progress.h: the progress of a run, for repeated reading: reads a few rows,
+// whatever the run's length.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace rtrain {
 
-// {attempt, reports, reports_per_s, logged, ranks}. attempt: the last one's number, 0 before it.
-// reports: those of rank 0 that count; per second over the last few of them, nil while there are
-// too few. logged: the newest values of train.log, each by the lowest rank that has it, with the
-// last of their steps as `step`. ranks: of the last attempt, {rank, pid, host, device, is_over,
-// gpu, metrics}, metrics being those of the rank's last report.
+// {attempt, reports, reports_per_s, logged, ranks}. attempt: number of the last one, 0 before it.
+// reports: number of rank 0's valid reports; reports_per_s: over the last few of them, nil if there
+// are too few. logged: the newest values of train.log, each from the lowest rank that has it, with
+// the newest of their steps as `step`. ranks: of the last attempt, {rank, pid, host, device,
+// is_over, gpu, metrics}; metrics are those of the rank's last report.
 Map read_progress(Database& database, const std::string& run_id);
 
 }  // namespace rtrain

@@ -39,7 +39,7 @@ std::optional<RunReader> RunReader::open(const std::string& storage_path) {
   if (!database) return std::nullopt;
   check_is_store(*database);
   Statement tables = database->prepare("SELECT 1 FROM sqlite_master WHERE name = 'runs'");
-  if (!tables.next()) return std::nullopt;  // a controller is just making it
+  if (!tables.next()) return std::nullopt;  // a controller is creating the tables
   return RunReader(std::move(*database), storage_path);
 }
 
@@ -93,18 +93,18 @@ Value RunReader::progress(const RunRef& run) {
 
 namespace {
 
-// One that is made where it is missing.
+// The nested map of that name, created if missing.
 Map& map_in(Map& map, const std::string& name) {
   if (map.find(name) == nullptr) map.set(name, Map{});
   return map.find(name)->as_map();
 }
 
-// The series of a rank's datasets by dataset, those of their operators as a list in their order: a
-// name may have a '/' in it.
+// The series of a rank's datasets, grouped by dataset, with those of operators as a list in their
+// order: a name may contain '/'.
 Value times_of_datasets(const Map& values) {
   constexpr std::string_view kOperators = "/operators/";
   Map out;
-  std::map<std::string, Map> operators;  // of each dataset, by place and name: "00 ReadRange"
+  std::map<std::string, Map> operators;  // by dataset, then by place and name: "00 ReadRange"
   for (const auto& [key, value] : values) {
     const auto& whole = std::get<std::string>(key);
     const size_t end = whole.rfind('/');
@@ -120,7 +120,7 @@ Value times_of_datasets(const Map& values) {
   for (const auto& [name, each] : operators) {
     List rows;
     for (const auto& [place, fields] : each) {
-      constexpr size_t kPlace = 3;  // "00 "
+      constexpr size_t kPlace = 3;  // length of "00 "
       Map row = fields.as_map();
       row.set("operator", std::get<std::string>(place).substr(kPlace));
       rows.push_back(std::move(row));
@@ -130,7 +130,7 @@ Value times_of_datasets(const Map& values) {
   return out;
 }
 
-// The mean over the workers that have it.
+// The mean over the workers that have the timing.
 Value mean_timing(const List& workers) {
   Map sums;
   double count = 0;
@@ -148,12 +148,12 @@ Value mean_timing(const List& workers) {
   return out;
 }
 
-// Ray's automatic fields of rank 0's last report that counts: {training_iteration, time_total_s,
-// timestamp, pid, hostname, node_ip}. The seconds are those of all attempts up to it. Nil without a
-// report.
+// Ray's automatic fields of rank 0's last valid report: {training_iteration, time_total_s,
+// timestamp, pid, hostname, node_ip}. time_total_s covers all attempts up to the report. Nil
+// without a report.
 Value last_report(Database& database, const std::string& run_id) {
   constexpr int64_t kMsPerSecond = 1000;
-  constexpr const char* kOneMachine = "127.0.0.1";  // a run without other hosts has no address
+  constexpr const char* kOneMachine = "127.0.0.1";  // a run on one host has no address
   Statement query = database.prepare(
       "SELECT idx, time, time - a.started_at + (SELECT coalesce(sum(b.ended_at - b.started_at), 0) "
       "FROM attempts AS b WHERE b.run_id = r.run_id AND b.attempt < r.attempt), w.pid, w.host, "
@@ -175,7 +175,7 @@ Value last_report(Database& database, const std::string& run_id) {
 }  // namespace
 
 List RunReader::attempts(const RunRef& run) {
-  // An attempt without an end is that of a live controller, or of one that was lost.
+  // An attempt without an end belongs to a live controller or to one that was lost.
   Statement query = database_.prepare(
       "SELECT attempt, CASE WHEN a.ended_at IS NULL AND NOT run_is_live(name) THEN "
       "lost_status(name, "
@@ -221,7 +221,7 @@ List RunReader::attempts(const RunRef& run) {
   return out;
 }
 
-// Of the object store that the folder stands for; empty where it is none.
+// The URI of the object store that the folder mirrors; empty if it does not.
 std::string RunReader::store_uri() const {
   const auto objects = ObjectStorage::of(*storage_path_);
   return objects ? objects->uri() : "";
@@ -315,7 +315,8 @@ std::string RunReader::media_content(const RunRef& run, const std::string& hash)
 }
 
 List RunReader::series(const RunRef& run, const std::string& key, bool all) {
-  // An export asks for one key after the other: for all of them only where this one has nothing.
+  // Reads the list of all keys only if this key has no points, because exports ask for one key
+  // after the other.
   List found = read_series(database_, run.run_id, key, all);
   if (!found.empty()) return found;
   const std::vector<std::string> keys = series_keys(database_, run.run_id);
@@ -431,7 +432,7 @@ List RunReader::metrics(const RunRef& run, bool ranks, bool all, RowRange page) 
     query.add(run.run_id).add(int64_t{all}).add(page.limit).add(page.offset);
   }
   List out;
-  std::pair<int64_t, int64_t> open{-1, -1};  // index and attempt of the row being filled
+  std::pair<int64_t, int64_t> open{-1, -1};  // of the row being filled
   while (query.next()) {
     Value values = load_metrics(query.text(4), query.text(5));
     const std::pair key(query.integer(0), query.integer(1));
@@ -463,7 +464,7 @@ bool RunReader::is_archived(const RunRef& run) {
 }
 
 Statement RunReader::hold() {
-  // A statement that has not come to its end keeps what it reads.
+  // A statement that has not finished keeps SQLite's snapshot open.
   Statement held = database_.prepare("SELECT 1 FROM sqlite_master");
   held.next();
   return held;

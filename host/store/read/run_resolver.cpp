@@ -18,12 +18,12 @@ namespace {
 constexpr std::string_view kBest = "best:";
 const std::string kLast = "last";
 
-// How many names an error lists.
+// Number of names in an error message.
 constexpr size_t kShown = 8;
 
 Error usage(std::string text) { return Error(Code::kUsage, std::move(text)); }
 
-// What stands behind `best:`.
+// The part after `best:`.
 struct Best {
   std::string metric;
   std::string order;  // "min", "max" or ""
@@ -127,7 +127,7 @@ class Resolver {
     return out;
   }
 
-  // Of best:loss:mni.
+  // Throws for a misspelt order, such as best:loss:mni.
   static void check_order(const std::string& metric, ListingColumns& columns) {
     const size_t colon = metric.rfind(':');
     if (colon == std::string::npos || !columns.find(metric.substr(0, colon))) return;
@@ -154,7 +154,7 @@ class Resolver {
     throw usage(cat("best:", wanted.metric, ": no run has a number there"));
   }
 
-  // As the runs that rank their checkpoints by that metric say.
+  // The checkpoint_score_order of the runs that rank their checkpoints by that metric.
   std::string order_of(const std::string& metric) {
     Statement query = database_.prepare(
         "SELECT DISTINCT coalesce(json_extract(checkpoint_config, '$.checkpoint_score_order'), "

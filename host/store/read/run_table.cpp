@@ -29,7 +29,7 @@ const std::vector<TableColumn> kSeriesColumns = {{"run", Type::kText},     {"key
                                                  {"rank", Type::kInteger}, {"step", Type::kInteger},
                                                  {"time", Type::kText},    {"value", Type::kFloat}};
 
-// Those of a report, by the name of their column.
+// Calls see(column, value) for each metric of a report.
 template <class See>
 void each_column(const RankReport& report, const See& see) {
   each_metric(report.metrics, [&](const std::string& path, const Value& value) {
@@ -46,14 +46,14 @@ Type type_of(const Value& value) {
   return value.is_bool() ? Type::kBoolean : Type::kText;
 }
 
-// What holds both.
+// The type that can hold both.
 Type common(Type a, Type b) {
   if (a == b) return a;
   const auto is_number = [](Type type) { return type == Type::kInteger || type == Type::kFloat; };
   return is_number(a) && is_number(b) ? Type::kFloat : Type::kText;
 }
 
-// The columns of reports, found as they come.
+// The columns of reports, in order of first appearance.
 class ReportColumns {
  public:
   ReportColumns() {
@@ -97,7 +97,7 @@ class ReportColumns {
  private:
   struct Found {
     std::string name;
-    std::optional<Type> type;  // none: nil only so far
+    std::optional<Type> type;  // nullopt: only nil so far
   };
   std::vector<Found> columns_;
   std::unordered_map<std::string, size_t> places_;

@@ -1,8 +1,8 @@
-// host/store/read/run_table.h: what runs reported, as a table: one row for each report, one column
-// for each metric. Metrics of maps have columns of their own, "val/loss".
+// host/store/read/run_table.h: reports of runs as a table with one row per report and one column
+// per metric. Nested metrics have columns like "val/loss".
 //
-// Rows are read from the store as they are asked for: one is held at a time. All of them, and the
-// columns, are of the store as it was when the table was made; its reader has to outlive it.
+// Rows are read from the store one at a time. Rows and columns come from the store's state at the
+// time the table was made. The reader must outlive the table.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ namespace rtrain {
 struct TableColumn {
   enum class Type { kInteger, kFloat, kBoolean, kText };
   std::string name;
-  Type type = Type::kText;  // what holds all cells; lists and mixtures are JSON texts
+  Type type = Type::kText;  // can hold all cells; lists and mixed types are JSON text
 };
 
-// A cell for each column: of its type, an integer in one of floats, or nil where a report has no
-// such metric.
+// One cell per column: of its type, an integer in a column of floats, or nil if the report lacks
+// the metric.
 using TableRow = std::vector<Value>;
 
 struct RunTable {
@@ -33,23 +33,23 @@ struct RunTable {
   std::function<void(const std::function<void(const TableRow&)>& see)> each_row;
 };
 
-// Columns: run, index, attempt, time, then the metrics in the order in which they came. Reads all
-// reports once, for the columns.
+// Columns: run, index, attempt, time, then metrics in order of first appearance. Reads all reports
+// once to find the columns.
 RunTable report_table(RunReader& reader, std::span<const RunRef> runs);
 
-// What train.log recorded: run, key, rank, step, time, value.
+// The points of train.log: run, key, rank, step, time, value.
 RunTable series_table(RunReader& reader, std::span<const RunRef> runs);
 
-// What stands in a cell whose text a program for spreadsheets would compute, since it begins with
-// '=', '+', '-', '@', a tab or a carriage return: the text, or the text behind a "'". A number is
-// no such text.
+// How to write text cells that spreadsheet programs would evaluate as formulas, because they begin
+// with '=', '+', '-', '@', a tab or a carriage return: unchanged, or after a "'". Numbers are not
+// affected.
 enum class CsvFormulas : uint8_t { kKept, kEscaped };
 
-// A line of RFC 4180 with its end. Nil is empty; NaN, inf and -inf are written so; lists and maps
-// are JSON texts.
+// A line of RFC 4180, with its line end. Nil is empty; NaN, inf and -inf are written as such; lists
+// and maps are JSON text.
 std::string csv_line(std::span<const Value> cells, CsvFormulas formulas = CsvFormulas::kKept);
 
-// The names of the columns as a line, then the rows.
+// Writes a line with the column names, then the rows.
 void write_csv(const RunTable& table, std::ostream& out, CsvFormulas formulas = CsvFormulas::kKept);
 
 }  // namespace rtrain

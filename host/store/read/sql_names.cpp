@@ -39,7 +39,7 @@ class Scanner {
     } else if (c == '/' && next(1) == '*') {
       skip_behind("*/");
     } else if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
-      while (continues_name(next())) ++at_;  // 1e5, 0xff
+      while (continues_name(next())) ++at_;  // numbers such as 1e5, 0xff
     } else if (begins_name(c)) {
       add_plain();
     } else {
@@ -52,7 +52,7 @@ class Scanner {
     at_ = found == std::string_view::npos ? sql_.size() : found + end.size();
   }
 
-  // What lies in quotes that begin here; two of them stand for one.
+  // Reads the quoted text that begins here. A doubled quote stands for one.
   std::string quoted(char end) {
     std::string out;
     for (++at_; at_ < sql_.size(); ++at_) {

@@ -15,11 +15,12 @@
 namespace rtrain {
 namespace {
 
-// Of SQLite's virtual machine, between two looks at the clock: each may work on a whole value.
+// Steps of SQLite's virtual machine between two checks of the time. A step may process a whole
+// value.
 constexpr int kSteps = 100;
 
 constexpr int kMiB = 1 << 20;
-// LIKE and GLOB take as many steps as text and pattern have bytes, multiplied.
+// The steps of LIKE and GLOB grow with the product of the sizes of text and pattern.
 constexpr int kPatternBytes = 1000;
 
 std::vector<std::string> tables_and_views(Database& database) {
@@ -31,7 +32,7 @@ std::vector<std::string> tables_and_views(Database& database) {
   return out;
 }
 
-// A reader may not ask for table_info.
+// Uses a query, because a reader may not use table_info.
 void add_columns(Database& database, const std::string& table, std::vector<std::string>& out) {
   const Statement all = database.prepare(cat("SELECT * FROM ", in_quotes(table, '"')));
   for (int i = 0; i < all.columns(); ++i) {
@@ -40,7 +41,7 @@ void add_columns(Database& database, const std::string& table, std::vector<std::
   }
 }
 
-// Of the tables that the statement names.
+// The columns of the tables that the statement names.
 std::vector<std::string> columns_of_tables(Database& database, const std::string& sql) {
   const std::vector<SqlName> names = names_in_sql(sql);
   std::vector<std::string> out;
@@ -53,7 +54,7 @@ std::vector<std::string> columns_of_tables(Database& database, const std::string
   return out;
 }
 
-// What SQLite does not know by its message: "no such table: rnus".
+// The unknown name in SQLite's message, such as "no such table: rnus".
 std::optional<std::string> unknown_in(std::string_view message, std::string_view begin) {
   if (!message.starts_with(begin)) return std::nullopt;
   return std::string(message.substr(begin.size()));
@@ -61,7 +62,7 @@ std::optional<std::string> unknown_in(std::string_view message, std::string_view
 
 std::string without_table(const std::string& name) { return name.substr(name.rfind('.') + 1); }
 
-// The end of SQLite's message about a name that it does not know.
+// The suggestion to append to SQLite's message about an unknown name.
 std::string meant(Database& database, const std::string& sql, const ColumnNames& columns,
                   std::string_view message) {
   if (const auto table = unknown_in(message, "no such table: ")) {

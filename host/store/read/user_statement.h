@@ -1,4 +1,4 @@
-// host/store/read/user_statement.h: SQL that a user wrote.
+// host/store/read/user_statement.h: SQL statements written by users.
 #pragma once
 
 #include <functional>
@@ -9,23 +9,24 @@
 
 namespace rtrain {
 
-// The columns that a user may name, for "did you mean".
+// Lists the columns that a user may name, for "did you mean".
 using ColumnNames = std::function<std::vector<std::string>()>;
 
-// A statement that only reads. Throws Error(kUsage) for any other, and for mistakes in it; `what`
-// begins the message, and the name that may be meant ends it. Without `columns` those of the tables
-// that the statement names are meant.
+// Prepares a statement that only reads. Throws Error(kUsage) for any other statement and for
+// mistakes; the message begins with `what` and ends with a suggestion. Without `columns` suggests
+// columns of the tables that the statement names.
 Statement user_statement(Database& database, const std::string& sql, const std::string& what,
                          const ColumnNames& columns = {});
 
-// What a user's statement may take as long as this is there; one that takes more ends with
-// Error(kUsage). SQLite looks at the clock between steps of its machine, and a step may work on a
-// whole value: values are bounded so that each step is short. The memory of all of the process's
-// statements together is bounded too: for good, and by the least that was asked for.
+// Limits users' statements while it exists; one that exceeds them ends with Error(kUsage). SQLite
+// checks the time between steps of its virtual machine, and a step may process a whole value, so
+// the size of values is limited too. The memory limit covers all statements of the process; it
+// stays in force, and the smallest one requested applies.
 class UserLimits {
  public:
-  // Somebody else's statement, in a server: `seconds`, values of 2 MiB (a report has at most one),
-  // 256 MiB in all. 0: one's own, without an end, with values of 256 MiB, 1 GiB in all.
+  // For a server, with statements of other users: `seconds` as time limit, values of at most 2 MiB
+  // (a report has at most one), 256 MiB in all. With 0, for the user's own statements: no time
+  // limit, values of 256 MiB, 1 GiB in all.
   UserLimits(Database& database, double seconds);
   ~UserLimits();
   UserLimits(const UserLimits&) = delete;
@@ -36,7 +37,7 @@ class UserLimits {
 
   Database& database_;
   double end_s_;
-  int value_bytes_;  // the limit before
+  int value_bytes_;  // the limit to restore
   int pattern_bytes_;
 };
 

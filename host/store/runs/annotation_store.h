@@ -1,4 +1,4 @@
-// host/store/runs/annotation_store.h: notes that train.annotate wrote into a run.
+// host/store/runs/annotation_store.h: annotations that train.annotate has written.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct AnnotationRow {
 // One transaction, fenced.
 void add_annotations(RunClaim& claim, std::span<const AnnotationRow> rows);
 
-// {time, attempt, rank, severity, text}, in the order of their coming.
+// {time, attempt, rank, severity, text}, in order of arrival.
 List read_annotations(Database& database, const std::string& run_id);
 
 }  // namespace rtrain

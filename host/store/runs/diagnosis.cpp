@@ -14,12 +14,12 @@ namespace rtrain {
 namespace {
 
 constexpr std::string_view kAttempt = "-attempt-";
-// "20261122-015900.123"
+// Length of a time such as "20261122-015900.123".
 constexpr size_t kTimeSize = 19;
 
 std::string folder_of(const std::string& run_path) { return run_path + "/diag"; }
 
-// The newest first.
+// Newest first.
 std::vector<std::string> names_in(const std::string& run_path) {
   std::vector<std::string> out;
   if (!path_exists(folder_of(run_path))) return out;
@@ -76,7 +76,7 @@ List read_diagnoses(const std::string& run_path, size_t most) {
     try {
       out.push_back(read_diagnosis(run_path, name));
     } catch (const Error&) {
-      continue;  // it is being written, or was removed
+      continue;  // still being written, or removed
     }
   }
   return out;

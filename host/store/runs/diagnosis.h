@@ -1,5 +1,5 @@
-// host/store/runs/diagnosis.h: what a run has saved of the moments at which it seemed to hang: the
-// folders in its `diag/`, which host/train/watch/watchdog.h writes.
+// host/store/runs/diagnosis.h: a run's diagnoses of suspected hangs: the folders in its `diag/`,
+// written by host/train/watch/watchdog.h.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace rtrain {
 
-// How many there are.
+// The number of diagnoses.
 size_t count_diagnoses(const std::string& run_path);
 
-// The newest, at most that many: {name, time, attempt, verdict, ranks}, the newest first. Of each
-// rank: rank, pid, state, phase, lua (its stack, the innermost first) and collectives (its last
-// ones: sequence, operation, tensors, line). What is not there yet, or cannot be read, is left out.
+// The newest `most` diagnoses, newest first: {name, time, attempt, verdict, ranks}. Each rank has
+// rank, pid, state, phase, lua (its stack, innermost first) and collectives (its last ones:
+// sequence, operation, tensors, line). Parts that do not exist yet or cannot be read are left out.
 List read_diagnoses(const std::string& run_path, size_t most);
 
 }  // namespace rtrain

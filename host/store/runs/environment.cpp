@@ -79,8 +79,8 @@ Value describe_tree_libraries() {
   return Value(std::move(out));
 }
 
-// "PYTORCH_ALLOC_CONF=expandable_segments:True"; nothing where LibTorch's defaults hold. It reads
-// the first of its two names that is set.
+// "PYTORCH_ALLOC_CONF=expandable_segments:True"; nil if LibTorch's defaults apply. LibTorch reads
+// the first of its two variables that is set.
 Value allocator_settings() {
   for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}) {
     if (const char* value = std::getenv(name)) return cat(name, "=", value);
@@ -96,7 +96,7 @@ Value describe_cuda() {
              {"allocator", allocator_settings()}};
 }
 
-// What a process that computes on GPUs will have.
+// The NCCL that a process using GPUs will load.
 Value describe_nccl() {
   List out;
   for (const NcclSetting& setting : nccl_settings()) {

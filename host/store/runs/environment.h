@@ -1,4 +1,4 @@
-// host/store/runs/environment.h: what rtrain is made of and stands on, as `rtrain env` shows it.
+// host/store/runs/environment.h: versions and hardware that rtrain runs with, for `rtrain env`.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ std::string rtrain_version();
 // "6.1.0-18-amd64"
 std::string kernel_release();
 
-// The variables that change how a run computes: of OpenMP, MKL, CUDA, NCCL, PyTorch and rtrain.
-// Secrets are masked; folders and addresses, which differ from run to run, are left out.
+// Environment variables that affect how a run computes: of OpenMP, MKL, CUDA, NCCL, PyTorch and
+// rtrain. Masks secrets; leaves out folders and addresses, which differ between runs.
 Value recorded_variables();
 
 // Map: version, platform, luajit, libuv, sqlite, libtorch, arrow, cuda, hostname, cores,
-// memory_bytes, available_memory_bytes, gpus, gpu_driver, gpu_reason, storage (nil with
-// storage_reason), network. Looks at files and asks NVIDIA's driver; loads neither LibTorch nor
+// memory_bytes, available_memory_bytes, gpus, gpu_driver, gpu_reason, storage (or nil and
+// storage_reason), network. Reads files and asks NVIDIA's driver; does not load LibTorch or
 // Arrow.
 Value describe_environment();
 

@@ -1,9 +1,9 @@
-// host/store/runs/media_store.h: what train.log_image and its like recorded: rows, and their
-// contents.
+// host/store/runs/media_store.h: media that train.log_image and similar functions recorded: rows
+// and their contents.
 //
-// A content is stored once for each run, by its hash, in the same transaction as the first row that
-// refers to it. Both go with their run. Image: a PNG. Histogram: JSON {edges, counts, num, min,
-// max, sum, sum_squares, nonfinite}. Table: JSON {columns, rows}. Text: UTF-8.
+// A content is stored once per run, by its hash, in the same transaction as the first row that
+// refers to it. Both are removed with their run. Image: a PNG. Histogram: JSON {edges, counts, num,
+// min, max, sum, sum_squares, nonfinite}. Table: JSON {columns, rows}. Text: UTF-8.
 #pragma once
 
 #include <cstdint>
@@ -24,22 +24,22 @@ struct MediaRow {
   std::string kind;  // image, histogram, table, text
   std::string name;
   int64_t step = 0;
-  std::string data;  // empty where it was not asked for
+  std::string data;  // empty if it was not read
   std::string hash = {};
   int64_t size_bytes = 0;
 };
 
-// One transaction, fenced. `hash` and `size_bytes` are not read.
+// One fenced transaction. Ignores `hash` and `size_bytes` of the rows.
 void add_media(RunClaim& claim, std::span<const MediaRow> rows);
 
 // {kind, name, step, rank, attempt, time, bytes, hash}.
 Map describe_media(const MediaRow& row);
 
-// Without data, by kind, name, step and rank. What a later attempt has logged again is left out.
-// Empty in a store of an older rtrain.
+// All rows without data, by kind, name, step and rank. Leaves out rows that a later attempt has
+// logged again. Empty for a store of an older rtrain.
 std::vector<MediaRow> read_media(Database& database, const std::string& run_id);
 
-// The content of that hash. Error(kEnvironment) where the store does not have it.
+// The content with that hash. Error(kEnvironment) if the store does not have it.
 std::string read_media_content(Database& database, const std::string& run_id,
                                const std::string& hash);
 

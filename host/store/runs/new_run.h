@@ -1,4 +1,4 @@
-// host/store/runs/new_run.h: what a controller wants to run, as its record begins.
+// host/store/runs/new_run.h: the data with which a controller begins a run's record.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace rtrain {
 
-// RunConfig.resume: what to do with a run of that name that is there already. never: refuse.
-// auto: go on with it, or begin. must: go on with it, refuse to begin.
+// RunConfig.resume: what to do if a run of that name exists. never: fail. auto: resume it, or begin
+// a new one. must: resume it, and fail if there is none.
 enum class ResumeMode { kNever, kAuto, kMust };
 
-// Throws Error(kConfig) for a name that is none of theirs.
+// Throws Error(kConfig) for an unknown name.
 ResumeMode resume_mode_from_name(std::string_view name);
 
 struct NewRun {
@@ -28,10 +28,10 @@ struct NewRun {
   Value config;             // train_loop_config
   Value scaling;            // ScalingConfig
   Value checkpoint_config;  // CheckpointConfig
-  Value environment;        // map: git_commit, git_dirty, …; what the host is goes in with it
+  Value environment;        // git_commit, git_dirty, …; the host's data are added
   List sources = {};        // its code: host/store/runs/source_store.h
   ResumeMode resume = ResumeMode::kNever;
-  // Called with a line for people when the store is waited for.
+  // Called with a message for users when the store is being waited for.
   std::function<void(const std::string& text)> on_waiting = {};
 };
 

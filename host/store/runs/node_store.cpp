@@ -33,7 +33,7 @@ void set_evicted(RunClaim& claim, int64_t node, const std::string& host,
 
 namespace {
 
-// Adds the rank to its host.
+// Adds the rank to its host's entry.
 void add_rank(Map& host, int64_t rank, const std::string& device, const Value& exit) {
   host.find("ranks")->as_list().emplace_back(rank);
   List& devices = host.find("devices")->as_list();
@@ -87,7 +87,7 @@ List read_hosts(Database& database, const std::string& run_id) {
 }
 
 List read_nodes(Database& database, const std::string& run_id) {
-  // A store of an older version that nobody may write has none.
+  // A read-only store of an older version does not have the table.
   Statement table = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'nodes'");
   if (!table.next()) return {};
   Statement query = database.prepare(

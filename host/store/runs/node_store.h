@@ -1,5 +1,5 @@
-// host/store/runs/node_store.h: the hosts of a run as rows: how they were checked, and which of
-// them the run does without.
+// host/store/runs/node_store.h: rows for the hosts of a run: results of their checks, and
+// evictions.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ struct NodeRow {
   List checks;  // {check, peer, seconds, problem}
 };
 
-// One transaction, fenced. Replaces what is there of that node, but for its eviction.
+// One fenced transaction. Replaces the node's row, except its eviction.
 void set_node(RunClaim& claim, const NodeRow& row);
-// Why the run does without it from now on.
+// Records why the run evicts the host.
 void set_evicted(RunClaim& claim, int64_t node, const std::string& host, const std::string& reason);
 
 // {node, host, address, checks, evicted_at, reason}, by node.
 List read_nodes(Database& database, const std::string& run_id);
 
-// Where the ranks of the last attempt are, and what the run has done without: {node, host, address,
-// ranks, devices, exits, checks, evicted_at, reason}, by host. ranks: numbers; devices: each once;
-// exits: {rank, exit_code, signal} of those that did not end well. node, address and checks are nil
-// where the run is on one host. reason: why the run does without the host, else what ended the
-// attempt where a rank of the host did not end well, else nil.
+// The hosts of the last attempt's ranks and evicted hosts: {node, host, address, ranks, devices,
+// exits, checks, evicted_at, reason}, by host. ranks: numbers; devices: without duplicates; exits:
+// {rank, exit_code, signal} of ranks that failed. node, address and checks are nil if the run is on
+// one host. reason: why the host was evicted, else what ended the attempt if one of the host's
+// ranks failed, else nil.
 List read_hosts(Database& database, const std::string& run_id);
 
 }  // namespace rtrain

@@ -81,14 +81,14 @@ std::string path_of(const std::string& folder, const FileName& name) {
   return cat(folder, "/", file_name(name.attempt, name.rank, static_cast<size_t>(name.number)));
 }
 
-// Unless it was removed meanwhile: the run goes on, or ends, in another thread.
+// Syncs the file unless it was removed meanwhile: another thread may continue or end the run.
 void sync_if_there(const std::string& path, int (*sync)(int)) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!file.is_open() && errno == ENOENT) return;
   if (!file.is_open() || sync(file.get()) != 0) throw file_error("sync", path);
 }
 
-// The reports of one file, up to the first that is not whole.
+// The reports of one file, up to the first incomplete one.
 std::vector<std::string> reports_in(std::string_view bytes) {
   std::vector<std::string> out;
   RecordHead head;

@@ -1,10 +1,10 @@
-// host/store/runs/report_spool.h: what a rank has reported, on the disk of its own host: there a
-// report outlives the rank's process and the agent that passes it on.
+// host/store/runs/report_spool.h: a rank's reports on the disk of its own host, where they survive
+// the rank's process and the agent that forwards them.
 //
-// For a job over several hosts. A rank has two files, which take turns: one is begun again when the
-// controller has all that is in it, so both together stay bounded by what a rank may be ahead
-// (host/worker/report_backlog.h). A record is its length, its hash and a message::Report; one that
-// is not whole ends a file. add() returns when the kernel has the record; whoever watches the host
+// For jobs on several hosts. A rank has two files, used in turn: one is truncated once the
+// controller has all of its reports, so both together are bounded by how many reports a rank may be
+// ahead (host/worker/report_backlog.h). A record is its length, its hash and a message::Report; an
+// incomplete record ends a file. add() returns once the kernel has the record; the host's agent
 // syncs the folder.
 #pragma once
 
@@ -25,10 +25,10 @@ class ReportSpool {
   // `folder`: spool_folder() of the run. Throws Error(kEnvironment).
   ReportSpool(const std::string& folder, int attempt, int rank);
 
-  // A report, encoded. Throws Error(kEnvironment), and the report is not in the spool then. One
-  // thread alone.
+  // Adds an encoded report. Throws Error(kEnvironment) if it could not be added. Only one thread
+  // may call it.
   void add(int64_t index, std::string_view report);
-  // The controller has the reports below that index. Any thread.
+  // Says that the controller has all reports below that index. Any thread.
   void acknowledge(int64_t below) { acknowledged_ = below; }
 
  private:
@@ -42,20 +42,20 @@ class ReportSpool {
   std::atomic<int64_t> acknowledged_ = 0;
 };
 
-// Where the ranks of that run keep theirs on this host, below the runtime folder.
+// The spool folder of the run's ranks on this host, below the runtime folder.
 std::string spool_folder(const std::string& run_id);
 
 struct SpooledReport {
   int attempt = 1;
   int rank = 0;
-  std::string report;  // a message::Report, encoded
+  std::string report;  // an encoded message::Report
 };
 
-// All that is whole, in no order. Empty without the folder.
+// All complete reports, in no order. Empty if the folder does not exist.
 std::vector<SpooledReport> read_spools(const std::string& folder);
-// Puts all of it on the disk; what failed, or "".
+// Syncs all spools to the disk. Returns the error, or "".
 std::string sync_spools(const std::string& folder);
-// Removes what ranks of attempts below that have left, and the folder when nothing else is in it.
+// Removes spools of ranks of earlier attempts, and the folder if it is empty then.
 void remove_spools(const std::string& folder, int below_attempt);
 
 }  // namespace rtrain

@@ -45,7 +45,7 @@ Error name_taken(const std::string& name, std::string_view reason) {
                    "one (--resume auto, or RunConfig.resume = 'auto')"));
 }
 
-// Who would begin a run finds its name taken, whether or not the other one's row is there yet.
+// The error for a run that another controller owns, whether or not that one's row exists yet.
 Error run_is_live(const NewRun& run, const std::string& run_path) {
   const std::string owner = cat("is being run by ", RunLock::owner(run_path).to_text());
   if (run.resume == ResumeMode::kNever) return name_taken(run.name, cat("that run ", owner));
@@ -74,7 +74,7 @@ Value environment_of(const NewRun& run) {
   return out;
 }
 
-// A run as its row says. One that has only been queued is none yet.
+// An existing run's row. A run that is only queued does not count.
 struct FoundRun {
   std::string run_id;
   std::string status;
@@ -108,7 +108,7 @@ std::vector<std::string> names_of_runs(Database& database) {
   return names;
 }
 
-// Refuses what the mode does not want, before anything is touched.
+// Throws if the mode does not allow the run, before anything is changed.
 void check_mode(Database& database, const NewRun& run, const std::optional<FoundRun>& found) {
   if (found && run.resume == ResumeMode::kNever) {
     const std::string run_path = cat(run.storage_path, "/", run.name);
@@ -124,7 +124,7 @@ void check_mode(Database& database, const NewRun& run, const std::optional<Found
   }
 }
 
-// A controller that died before its run's row was written leaves a lock and empty folders.
+// A controller that died before it wrote its run's row leaves a lock and empty folders.
 void check_leftover(const NewRun& run, const std::string& run_path, const std::string& entry) {
   if (entry == "lock" || entry == "end") return;
   const bool is_part = std::find(kParts.begin(), kParts.end(), entry) != kParts.end();
@@ -141,7 +141,7 @@ void check_leftover(const NewRun& run, const std::string& run_path, const std::s
                   "` brings a run back from its checkpoints; else take another name"));
 }
 
-// True when the folder was not there before.
+// Returns true if the folder did not exist before.
 bool make_run_folder(const NewRun& run, const std::string& path, bool is_known) {
   if (make_folder(path)) return true;
   if (is_known) return false;
@@ -149,8 +149,8 @@ bool make_run_folder(const NewRun& run, const std::string& path, bool is_known) 
   return false;
 }
 
-// The folder that a run was to get: removed again, as far as it is empty, unless keep() is called.
-// Lives while its run's lock is held: another controller's run is never in it.
+// The folder of a new run. The destructor removes what is empty of it, unless keep() was called. It
+// exists only while the run's lock is held, so the folder is never another controller's.
 class NewRunFolder {
  public:
   explicit NewRunFolder(const RunClaim& claim) : claim_(&claim) {}
@@ -185,7 +185,7 @@ void insert_run(OpenedRun& opened, const NewRun& run) {
       RunOwner::of_this_process().to_json());
 }
 
-// The tags that the run had, then the new ones.
+// The run's existing tags, followed by the new ones.
 std::string joined_tags(const std::string& old_json, const std::vector<std::string>& added) {
   List tags = from_json(old_json).as_list();
   for (const std::string& tag : added) {
@@ -212,7 +212,7 @@ void take_over(OpenedRun& opened, const FoundRun& found, const NewRun& run) {
   claim.run_id = found.run_id;
   claim.owner_epoch = found.owner_epoch + 1;
   opened.resumed = true;
-  // A run that had finished starts its budgets from zero; one that was cut off goes on with them.
+  // After a finished run the retry budgets start at zero; after an interrupted one they continue.
   if (found.status != "FINISHED") opened.failures = from_json(found.failures);
   Statement last =
       claim.database.prepare("SELECT coalesce(max(attempt), 0) FROM attempts WHERE run_id = ?");
@@ -269,7 +269,7 @@ OpenedRun open_run(const NewRun& run) {
 
   fault_point("run.create");
   Transaction transaction(opened.claim.database, Durability::kFull);
-  // Once more: another controller may have begun it since.
+  // Checked again inside the transaction: another controller may have begun it since.
   const std::optional<FoundRun> found = find_run(opened.claim.database, run.name);
   if (found) folder.keep();
   check_mode(opened.claim.database, run, found);

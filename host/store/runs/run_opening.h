@@ -1,10 +1,10 @@
-// host/store/runs/run_opening.h: how a controller comes to own a run: it begins one, or takes one
-// over.
+// host/store/runs/run_opening.h: how a controller becomes the owner of a run: it begins one or
+// takes one over.
 //
-// Both happen under the run's lock and in one transaction. Taking over keeps the run's id, its
-// reports, attempts and checkpoints, raises owner_epoch so that an earlier controller that still
-// lives is fenced, and marks its unfinished attempt LOST. What the new controller brings (config,
-// workers, script) replaces what was recorded.
+// Both happen under the run's lock and in one transaction. Taking over keeps the run's id, reports,
+// attempts and checkpoints, raises owner_epoch so that an earlier controller that is still alive is
+// fenced, and marks its unfinished attempt LOST. The new controller's config, workers and script
+// replace the recorded ones.
 #pragma once
 
 #include <optional>
@@ -17,14 +17,14 @@ namespace rtrain {
 
 struct OpenedRun {
   RunClaim claim;
-  bool resumed = false;      // it was there already
-  int64_t last_attempt = 0;  // 0: there was none
-  Value failures = Map{};    // runs.failures: what is spent of each retry budget
-  std::string notice{};      // whose run this was, for people; empty for a new run
+  bool resumed = false;      // the run existed before
+  int64_t last_attempt = 0;  // 0: none
+  Value failures = Map{};    // runs.failures: used part of each retry budget
+  std::string notice{};      // the previous owner, for users; empty for a new run
 };
 
-// Errors: kConfig for a name that is unusable, taken (resume = never) or unknown (must);
-// kEnvironment when the storage cannot be written, or another controller has the run.
+// Errors: kConfig for a name that is invalid, taken (resume = never) or unknown (must);
+// kEnvironment if the storage cannot be written or another controller owns the run.
 OpenedRun open_run(const NewRun& run);
 
 }  // namespace rtrain

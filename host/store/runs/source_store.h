@@ -1,7 +1,7 @@
-// host/store/runs/source_store.h: the code of a run, as it was when its controller began.
+// host/store/runs/source_store.h: the source code of a run, as of its controller's start.
 //
-// {kind, path, text} each: the script, the modules in its folder that were loaded, and what `git
-// diff HEAD` said of it. Whoever takes a run over replaces them by its own.
+// Each entry is {kind, path, text}: the script, the loaded modules in its folder, and the output of
+// `git diff HEAD`. A controller that takes the run over replaces them by its own.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace rtrain {
 
-// In the caller's transaction.
+// Runs in the caller's transaction.
 void set_sources(Database& database, const std::string& run_id, const List& sources);
 
-// The script first, then the modules by path, then the diff. Empty in a store of an older rtrain.
+// The script, then modules by path, then the diff. Empty for a store of an older rtrain.
 List read_sources(Database& database, const std::string& run_id);
 
 }  // namespace rtrain

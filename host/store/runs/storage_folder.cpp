@@ -16,7 +16,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// "s3://bucket/x" would make a local folder of that name.
+// Throws for a URL: "s3://bucket/x" would otherwise become a local folder of that name.
 std::string local_folder(const std::string& path) {
   const size_t scheme = path.find("://");
   const bool is_url = scheme != std::string::npos && path.find('/') > scheme;

@@ -1,5 +1,5 @@
-// host/store/series/series_bytes.h: whole numbers as few bytes, as the chunks of a series and their
-// summaries are written, and read back with care. Pure.
+// host/store/series/series_bytes.h: compact encoding of integers in chunks of a series and in
+// summaries, with checks when reading. Pure.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace rtrain {
 
-// Differences wrap around: any two numbers have one.
+// Differences wrap around, so that any two numbers have one.
 inline int64_t wrapped_minus(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
 }
@@ -16,7 +16,7 @@ inline int64_t wrapped_plus(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
 
-// Small numbers of either sign become small numbers.
+// Maps small numbers of either sign to small unsigned numbers.
 inline uint64_t zigzag(int64_t n) {
   return (static_cast<uint64_t>(n) << 1) ^ static_cast<uint64_t>(n >> 63);
 }
@@ -24,18 +24,18 @@ inline int64_t unzigzag(uint64_t n) {
   return static_cast<int64_t>(n >> 1) ^ -static_cast<int64_t>(n & 1);
 }
 
-// Seven bits a byte, the lowest ones first.
+// Seven bits per byte, lowest first.
 void put_varint(std::string& out, uint64_t n);
-// The lowest byte first.
+// Little-endian.
 void put_fixed(std::string& out, uint64_t n, size_t bytes);
 
-// Whether the number is the same as a float. No NaN is: its payload might not survive.
+// Whether the value is exactly a float. False for NaN, whose payload might not survive.
 bool is_float(double value);
 
-// Throws Error(kEnvironment): the bytes are not what the store wrote.
+// Throws Error(kEnvironment): the store did not write these bytes.
 [[noreturn]] void throw_damaged_series();
 
-// Reads from the front. Bytes that end too early are damaged.
+// Reads from the front. Throws if the bytes end too early.
 class SeriesBytes {
  public:
   explicit SeriesBytes(std::string_view text) : text_(text) {}

@@ -16,7 +16,7 @@
 namespace rtrain {
 namespace {
 
-// What one attempt has logged, and from which step on a later one has logged again.
+// The series of one attempt, and the step from which a later attempt has logged again.
 struct Part {
   SeriesPyramid pyramid;
   int64_t end;
@@ -32,7 +32,7 @@ std::vector<Part> parts_of(Database& database, const std::string& run_id, const 
   return out;
 }
 
-// Where points stand on the axis.
+// Maps points to positions on the axis.
 class Scale {
  public:
   Scale(const std::vector<Part>& parts, const ChartQuery& query) : query_(query) {
@@ -50,7 +50,7 @@ class Scale {
     width_ = (at(high - begin_) - low_) / static_cast<double>(std::max<size_t>(query.columns, 1));
   }
 
-  // From 0 on.
+  // The column's index, from 0.
   size_t column(const SeriesPoint& point) const {
     if (!(width_ > 0)) return 0;
     const double column = (at(x(point) - begin_) - low_) / width_;
@@ -77,7 +77,7 @@ class Scale {
   double width_ = 0;
 };
 
-// Of all points, one after the other.
+// Uses all points, one after the other.
 std::vector<SeriesSummary> smooth_columns(Database& database, const std::string& run_id,
                                           const std::string& key, int64_t rank,
                                           const ChartQuery& query, const Scale& scale) {
@@ -92,7 +92,7 @@ std::vector<SeriesSummary> smooth_columns(Database& database, const std::string&
   return columns;
 }
 
-// Of summaries wherever one is narrow enough.
+// Uses summaries if they are narrow enough, else points.
 std::vector<SeriesSummary> summed_columns(std::vector<Part>& parts, const ChartQuery& query,
                                           const Scale& scale) {
   std::vector<SeriesSummary> columns(query.columns);

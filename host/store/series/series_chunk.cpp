@@ -14,13 +14,13 @@
 namespace rtrain {
 namespace {
 
-// The first byte. Readers know all versions there ever were.
+// The first byte of a chunk. Readers support all versions.
 constexpr char kVersion = 1;
-// The second one: how the values were written.
+// The second byte: how values are encoded.
 constexpr unsigned char kNarrow = 1;  // as float, else as double
 constexpr unsigned char kDelta = 2;   // differences of the bit patterns, else the patterns
 
-// No chunk is larger than this unpacked: what says so is damaged.
+// The largest unpacked chunk: a larger size means damage.
 constexpr size_t kMaxBytes = kMaxChunkPoints * 64;
 
 int64_t bits_of(double value, bool narrow) {
@@ -33,7 +33,8 @@ double value_of(int64_t bits, bool narrow) {
   return std::bit_cast<double>(bits);
 }
 
-// The lowest bytes of all numbers, then the second ones, and so on: equal ones lie together.
+// The lowest bytes of all numbers, then the second ones, and so on, so that equal bytes are
+// adjacent.
 std::string planes(std::span<const uint64_t> numbers, size_t width) {
   std::string out(numbers.size() * width, '\0');
   for (size_t i = 0; i < numbers.size(); ++i) {
@@ -58,14 +59,14 @@ std::vector<uint64_t> numbers_of(std::span<const SeriesPoint> points, unsigned c
   return numbers;
 }
 
-// The difference of two 32-bit patterns has 33 bits and a sign; five bytes hold it.
+// The difference of two 32-bit patterns has 33 bits and a sign, which fit into five bytes.
 size_t width_of(unsigned char form) {
   if ((form & kNarrow) == 0) return sizeof(double);
   return (form & kDelta) != 0 ? sizeof(float) + 1 : sizeof(float);
 }
 
-// How many bits the bytes of the planes cost where each is coded by itself: what deflate makes of
-// noise. It finds repetitions too, which both forms have.
+// Estimates the bits that deflate needs for noisy data, by coding each byte on its own. Ignores
+// repetitions, which deflate finds in both encodings.
 double estimated_bits(std::string_view planes, size_t plane_bytes) {
   double bits = 0;
   for (size_t begin = 0; begin < planes.size(); begin += plane_bytes) {
@@ -86,7 +87,7 @@ struct Values {
   std::string bytes;
 };
 
-// In the form that is estimated to be smaller when it is deflated: to deflate both is twice the
+// Chooses the encoding whose estimated deflated size is smaller. Deflating both would double the
 // work.
 Values values_of(std::span<const SeriesPoint> points) {
   const bool narrow =

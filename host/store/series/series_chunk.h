@@ -1,8 +1,8 @@
-// host/store/series/series_chunk.h: a run of points of one metric as few bytes.
+// host/store/series/series_chunk.h: compact encoding of consecutive points of one metric.
 //
-// Steps and times are delta coded, values byte-planed (as floats where all of them are floats, as
-// losses of a float model are), the whole deflated. Exact: NaN, -0 and every bit of a double come
-// back. Three to five bytes for each point of a noisy loss.
+// Steps and times are delta coded; values are split into byte planes (as floats if all are exactly
+// floats, as losses of a float model are); the whole is deflated. Exact, including NaN, -0 and
+// every bit of a double. A noisy loss needs three to five bytes per point.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ struct SeriesPoint {
   bool operator==(const SeriesPoint& other) const = default;
 };
 
-// How many points a chunk has at most.
+// Maximum number of points in a chunk.
 inline constexpr size_t kMaxChunkPoints = 4096;
 
 std::string encode_series(std::span<const SeriesPoint> points);
 
-// Throws Error(kEnvironment) for bytes that are not a chunk: a damaged store.
+// Throws Error(kEnvironment) for bytes that are not a chunk, which means that the store is damaged.
 std::vector<SeriesPoint> decode_series(std::string_view bytes);
 
 }  // namespace rtrain

@@ -17,7 +17,7 @@ std::vector<SeriesPart> series_parts(Database& database, const std::string& run_
     out.push_back(
         {.series_id = query.integer(0), .rank = query.integer(1), .attempt = query.integer(2)});
   }
-  // From the last attempt of each rank back.
+  // From each rank's last attempt backwards.
   for (size_t i = out.size(); i > 1; --i) {
     const SeriesPart& later = out[i - 1];
     SeriesPart& before = out[i - 2];

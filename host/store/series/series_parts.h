@@ -1,5 +1,5 @@
-// host/store/series/series_parts.h: the parts of a series in the store, one for each attempt of
-// each rank, and what of them counts.
+// host/store/series/series_parts.h: the parts of a series, one for each attempt of each rank, and
+// which of their points are valid.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ struct SeriesPart {
   int64_t series_id = 0;
   int64_t rank = 0;
   int64_t attempt = 0;
-  // From this step on a later attempt of the rank has logged again: those points do not count.
+  // From this step on a later attempt has logged again, so the points are not valid.
   int64_t end = std::numeric_limits<int64_t>::max();
 };
 
-// By rank and attempt; of all ranks where none is given.
+// Sorted by rank and attempt; of all ranks if none is given.
 std::vector<SeriesPart> series_parts(Database& database, const std::string& run_id,
                                      const std::string& key, std::optional<int64_t> rank);
 

@@ -27,7 +27,7 @@ PyramidWriter::PyramidWriter(Database& database)
 
 void PyramidWriter::add(int64_t series_id, int64_t number, std::string_view parts) {
   put(series_id, 0, number, 1, total(decode_summaries(parts)), Blob{parts});
-  // A level of one summary is the top.
+  // Ends at a level with a single summary.
   for (int64_t level = 1; number > 0; ++level) {
     number /= kFanOut;
     below_.add(series_id).add(level - 1).add(number * kFanOut).add((number + 1) * kFanOut - 1);
@@ -57,7 +57,7 @@ void PyramidWriter::put(int64_t series_id, int64_t level, int64_t number, int64_
 SeriesPyramid::SeriesPyramid(Database& database, int64_t series_id)
     : database_(&database), series_id_(series_id) {
   if (has_table(database)) {
-    // One statement: a live run may write between two.
+    // One statement, because a live run may write between two.
     Statement top = database.prepare(
         "SELECT level, chunks = (SELECT count(*) FROM series_chunks WHERE series_id = ?) FROM "
         "series_summaries WHERE series_id = ? ORDER BY level DESC LIMIT 1");
@@ -106,12 +106,12 @@ void SeriesPyramid::visit(const Visitor& visitor) {
   }
 }
 
-// What of the nodes lies on that level is left out, stays, or gives way to what is below it: nodes
-// that follow each other are read together.
+// Replaces nodes of that level: skipped, kept, or replaced by the nodes below. Reads the children
+// of consecutive nodes together.
 std::vector<SeriesPyramid::Node> SeriesPyramid::descended(std::vector<Node> nodes, int64_t level,
                                                           const Visitor& visitor) {
   std::vector<Node> out;
-  int64_t first = 0;  // of those to be read
+  int64_t first = 0;  // the first child to read
   int64_t end = 0;
   const auto read = [&] {
     if (first == end) return;
@@ -139,7 +139,7 @@ std::vector<SeriesPyramid::Node> SeriesPyramid::descended(std::vector<Node> node
 }
 
 void SeriesPyramid::visit_chunk(const Node& chunk, const Visitor& visitor) {
-  std::vector<SeriesPoint> points;  // once they are asked for
+  std::vector<SeriesPoint> points;  // unpacked when first needed
   size_t begin = 0;
   for (const SeriesSummary& part : decode_summaries(chunk.parts)) {
     const Look look = visitor.look(part);

@@ -1,9 +1,10 @@
-// host/store/series/series_pyramid.h: the summaries of a series in the store: of the parts of each
-// chunk, and above them of up to kFanOut of the level below, up to one that is of all.
+// host/store/series/series_pyramid.h: a series' summaries in the store: at the bottom for the parts
+// of each chunk, above for up to kFanOut summaries of the level below, up to one for the whole
+// series.
 //
-// Written with the chunks, in the same transaction. A series that an older rtrain wrote has none:
-// SeriesPyramid then makes those of its chunks in memory, from all their points. It belongs to the
-// thread of its database and sees the store as it was when it was made.
+// They are written with the chunks, in the same transaction. A series of an older rtrain has none:
+// SeriesPyramid then computes summaries of its chunks in memory, from all points. Belongs to the
+// thread of its database and shows the store's state at its creation.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,12 @@
 
 namespace rtrain {
 
-// Within one transaction.
+// Used inside one transaction.
 class PyramidWriter {
  public:
   explicit PyramidWriter(Database& database);
-  // Enters a chunk, new or with more points, as encode_summaries of its parts has it, and renews
-  // what lies above it.
+  // Adds a chunk, or replaces one that has more points now, and updates the summaries above.
+  // `parts`: encode_summaries of the chunk's parts.
   void add(int64_t series_id, int64_t number, std::string_view parts);
 
  private:
@@ -37,34 +38,34 @@ class SeriesPyramid {
  public:
   SeriesPyramid(Database& database, int64_t series_id);
 
-  // Of all points.
+  // The summary of all points.
   const SeriesSummary& all() const { return all_; }
 
-  // What is to become of some points.
+  // How to visit a range of points: not at all, as one summary, or in more detail.
   enum class Look { kSkip, kWhole, kInside };
   struct Visitor {
     std::function<Look(const SeriesSummary&)> look;
     std::function<void(const SeriesSummary&)> on_whole;
     std::function<void(const SeriesPoint&)> on_point;
   };
-  // Goes down wherever look() says kInside, to the points. What is whole, and points, come in the
+  // Descends wherever look() returns kInside, down to points. Calls on_whole and on_point in the
   // order of logging.
   void visit(const Visitor& visitor);
 
  private:
-  // Of one chunk, or of what is above.
+  // The summary of one chunk, or of several nodes of the level below.
   struct Node {
     int64_t level = 0;
     int64_t number = 0;
     SeriesSummary all;
-    std::string parts;  // of a chunk, as encode_summaries has them
+    std::string parts;  // for a chunk: encode_summaries of its parts
   };
   std::vector<Node> nodes(int64_t level, int64_t first, int64_t last);
   std::vector<Node> nodes_of_points();
   std::vector<Node> descended(std::vector<Node> nodes, int64_t level, const Visitor& visitor);
   void visit_chunk(const Node& chunk, const Visitor& visitor);
 
-  Database* database_;  // SeriesPyramid can be moved
+  Database* database_;  // a pointer, so that SeriesPyramid can be moved
   int64_t series_id_;
   std::vector<Node> top_;
   SeriesSummary all_;

@@ -1,9 +1,9 @@
-// host/store/series/series_store.h: the series that train.log wrote: compressed chunks of points,
-// written and read.
+// host/store/series/series_store.h: writes and reads the series of train.log: compressed chunks of
+// points.
 //
-// Writing belongs to the io thread and is fenced as everything of a run. An unfinished chunk is
-// written again with more points under its number. With each chunk go summaries of its points
-// (host/store/series/series_pyramid.h), which a chart is made from
+// Writes run on the io thread and are fenced, like all writes of a run. An incomplete chunk is
+// written again with more points under the same number. Each chunk has summaries of its points
+// (host/store/series/series_pyramid.h), from which charts are drawn
 // (host/store/series/series_chart.h).
 #pragma once
 
@@ -23,7 +23,7 @@
 
 namespace rtrain {
 
-// A part of what one rank logged under one key, as its worker sends it, and whose it is.
+// A part of a rank's series under one key, as its worker sends it, with the rank and attempt.
 struct SeriesChunk : message::Series {
   int64_t attempt = 0;
   int64_t rank = 0;
@@ -32,11 +32,11 @@ struct SeriesChunk : message::Series {
 // Throws Error(kArgument) for a key that is too long.
 void check_key(const message::Series& series);
 
-// Of points in their order, at least one and at most kMaxChunkPoints.
+// Makes a chunk of points in their order: 1 to kMaxChunkPoints of them.
 message::Series chunk_of(const std::string& key, int64_t number,
                          std::span<const SeriesPoint> points);
 
-// Enters chunks of series, within one transaction.
+// Writes chunks of series, inside one transaction.
 class ChunkWriter {
  public:
   explicit ChunkWriter(Database& database);
@@ -53,33 +53,33 @@ void add_series(RunClaim& claim, std::span<const SeriesChunk> chunks);
 // The keys of a run, sorted.
 std::vector<std::string> series_keys(Database& database, const std::string& run_id);
 
-// The last value of every series whose key begins with the prefix: {key without it: value} by
+// The last value of every series whose key begins with the prefix: {key without prefix: value}, by
 // attempt and rank.
 std::map<std::pair<int64_t, int64_t>, Map> last_series_values(Database& database,
                                                               const std::string& run_id,
                                                               const std::string& prefix);
 
-// A point, and whose it is.
+// A point with its rank and attempt.
 struct LoggedPoint {
   int64_t rank = 0;
   int64_t attempt = 0;
-  bool superseded = false;  // a later attempt of the rank logged this step, or one before it, again
+  bool superseded = false;  // a later attempt of the rank has logged this or an earlier step again
   SeriesPoint point;
 };
 
-// Calls see(point) for each of the key's, by rank and attempt, in the order of logging; of all
-// ranks where none is given. One chunk is held at a time.
+// Calls see(point) for each point of the key, by rank and attempt, in the order of logging; of all
+// ranks if none is given. Holds one chunk at a time.
 void each_logged_point(Database& database, const std::string& run_id, const std::string& key,
                        std::optional<int64_t> rank,
                        const std::function<void(const LoggedPoint&)>& see);
 
-// The points of one rank that count.
+// The valid points of one rank.
 std::vector<SeriesPoint> series_points(Database& database, const std::string& run_id,
                                        const std::string& key, int64_t rank);
 
-// {step, time, rank, value} of every point, by rank, in the order of logging. Points that a later
-// attempt logged again (the same rank, from its first step on) are left out; with `all` they are
-// there, and each point has `attempt` and `superseded`.
+// {step, time, rank, value} of every point, by rank, in the order of logging. Leaves out points
+// that a later attempt of the rank logged again (from its first step on); with `all` they are
+// included, and each point has `attempt` and `superseded`.
 List read_series(Database& database, const std::string& run_id, const std::string& key, bool all);
 
 }  // namespace rtrain

@@ -10,11 +10,11 @@
 namespace rtrain {
 namespace {
 
-// The first byte. Readers know all versions there ever were.
+// The first byte. Readers support all versions.
 constexpr char kVersion = 1;
-// Of one summary.
+// Flags of one summary.
 constexpr unsigned char kNarrow = 1;  // values as float, else as double
-constexpr unsigned char kOdd = 2;     // there are NaN or infinities
+constexpr unsigned char kOdd = 2;     // it has NaN or infinities
 
 constexpr std::array kPoints = {&SeriesSummary::first, &SeriesSummary::last, &SeriesSummary::least,
                                 &SeriesSummary::most};

@@ -1,8 +1,8 @@
-// host/store/series/series_summary.h: what is known of consecutive points of a series without
-// looking at them: their extrema with their places, their sum, the first and the last. Pure.
+// host/store/series/series_summary.h: a summary of consecutive points of a series: extrema
+// with their places, sum, first and last point. Pure.
 //
-// Exact, but for the sum, which is rounded as sums are. NaN and infinities are counted, and are no
-// extremum.
+// Exact, except for rounding of the sum. NaN and infinities are counted but are never
+// extrema.
 #pragma once
 
 #include <cstdint>
@@ -25,27 +25,28 @@ struct SeriesSummary {
   // In the order of logging.
   SeriesPoint first;
   SeriesPoint last;
-  // The first of the finite values that are smallest, and largest. Any points where finite() is 0.
+  // The first point with the smallest, and with the largest, finite value. Undefined if finite() is
+  // 0.
   SeriesPoint least;
   SeriesPoint most;
 
   int64_t finite() const { return count - nans - infinities; }
-  // What comes after all that it knows.
+  // Adds points that come after all points added before.
   void add(const SeriesPoint& point);
   void add(const SeriesSummary& next);
 };
 
-// How many points of a chunk one summary is of: what is looked at more closely is unpacked.
+// Points of a chunk per summary. Closer inspection unpacks the chunk.
 inline constexpr size_t kPartPoints = 256;
 
-// Of each kPartPoints points of a chunk.
+// One summary for each kPartPoints points of a chunk.
 std::vector<SeriesSummary> summarize(std::span<const SeriesPoint> points);
-// Of all of them.
+// The summary of all parts together.
 SeriesSummary total(std::span<const SeriesSummary> parts);
 
 // About 50 bytes each.
 std::string encode_summaries(std::span<const SeriesSummary> summaries);
-// Throws Error(kEnvironment) for bytes that are none: a damaged store.
+// Throws Error(kEnvironment) for invalid bytes, which mean that the store is damaged.
 std::vector<SeriesSummary> decode_summaries(std::string_view bytes);
 
 }  // namespace rtrain

@@ -25,11 +25,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a run's folder may hold.
+// The entries that a run's folder may have.
 constexpr std::array<std::string_view, 9> kParts = {
     "checkpoints", "staging", "logs", "diag", "profiles", "damaged", "lock", "end", ".controller"};
 
-// A controller makes its run's folder shortly before it takes the lock.
+// A controller creates its run's folder shortly before it takes the lock.
 constexpr std::chrono::minutes kNewFolder{1};
 
 struct KnownRun {
@@ -44,7 +44,7 @@ std::map<std::string, KnownRun> known_runs(Database& database) {
   return out;
 }
 
-// What a link leads to is not the run's.
+// Empty for a symlink, whose target does not belong to the run.
 std::vector<std::string> own_entries(const std::string& folder) {
   return is_symlink(folder) ? std::vector<std::string>() : folder_entries(folder);
 }
@@ -53,8 +53,8 @@ bool is_part(const std::string& entry) {
   return std::find(kParts.begin(), kParts.end(), entry) != kParts.end();
 }
 
-// A controller has worked there, and nothing in it is anybody else's or worth keeping: the rows of
-// a run with checkpoints may be in another copy of the registry.
+// Whether a controller has used the folder and all of its content is disposable. A folder with
+// checkpoints is not, because their rows may be in another copy of the store.
 bool is_spent_run_folder(const std::string& path) {
   if (RunLock::owner(path).pid == 0) return false;
   const std::vector<std::string> entries = folder_entries(path);
@@ -65,7 +65,7 @@ bool is_spent_run_folder(const std::string& path) {
          folder_entries(path + "/checkpoints").empty() && folder_entries(path + "/damaged").empty();
 }
 
-// It has nothing but its lock and empty parts, or not even these.
+// Whether a run may just be starting: the folder is new and has at most a lock and empty parts.
 bool may_just_begin(const std::string& path) {
   std::error_code gone;
   const auto made = fs::last_write_time(path, gone);
@@ -84,7 +84,7 @@ class Search {
         storage_path_(storage_path),
         runs_(known_runs(database)),
         in_object_store_(ObjectStorage::of(storage_path).has_value()) {
-    // Of a rename that was cut off after its commit: the run's name is a link to its folder.
+    // After an interrupted rename that was committed, the run's name is a link to its folder.
     for (const auto& run : runs_) targets_.insert(link_target(cat(storage_path, "/", run.first)));
   }
 
@@ -121,7 +121,7 @@ class Search {
     }
     if (entry.starts_with('.') || RunLock::is_held(path)) return;
     if (const auto run = runs_.find(entry); run != runs_.end()) {
-      // What an object store has is not seen here.
+      // Files in an object store are not examined here.
       if (!in_object_store_) look_into_run(path, run->second);
       return;
     }
@@ -144,7 +144,7 @@ class Search {
       std::string problem;
       if (rows.contains(entry)) continue;
       const auto manifest = Manifest::try_read(checkpoint, problem);
-      // Another name: somebody's copy.
+      // The folder has another name than its manifest: a copy made by someone else.
       if (!manifest || manifest->run_id != run.run_id || manifest->name != entry) continue;
       add(Kind::kCheckpoint, checkpoint, path);
     }
@@ -173,7 +173,7 @@ bool has_checkpoint_row(Database& database, const Garbage& garbage) {
       .next();
 }
 
-// A reader that holds the checkpoint keeps it.
+// If a reader holds the checkpoint, it is kept.
 bool drop_checkpoint(const Garbage& garbage) {
   const std::string name = garbage.path.substr(garbage.path.rfind('/') + 1);
   CheckpointFiles(garbage.run_path).drop_copies({&name, 1});
@@ -189,8 +189,8 @@ std::vector<Garbage> find_garbage(Database& database, const std::string& storage
 bool remove_garbage(Database& database, const Garbage& garbage) {
   if (garbage.kind == Garbage::Kind::kLink) return ::unlink(garbage.path.c_str()) == 0;
   if (garbage.kind == Garbage::Kind::kRemoved) return remove_tree(garbage.path);
-  // No controller begins while the lock is held; one that has come and gone may have made it its
-  // own.
+  // No controller can begin while the lock is held. The checks are repeated, because one may have
+  // used the folder meanwhile.
   const std::optional<RunLock> lock = RunLock::try_take(garbage.run_path);
   if (!lock) return false;
   switch (garbage.kind) {

@@ -10,7 +10,7 @@
 namespace rtrain {
 namespace {
 
-// Leads to the same place as the name alone.
+// Has no effect on the target; it only marks the link.
 constexpr std::string_view kMark = ".//";
 
 std::string text_of_link(const std::string& path) {

@@ -55,7 +55,7 @@ std::string_view bytes_of(sqlite3_stmt* row, int column) {
   return {bytes, static_cast<size_t>(sqlite3_column_bytes(row, column))};
 }
 
-// Copies the rows of one table that can still be read.
+// Copies the readable rows of one table.
 class TableCopy {
  public:
   TableCopy(sqlite3* from, Database& to, std::string table)
@@ -70,11 +70,11 @@ class TableCopy {
     }
   }
 
-  // One line about it; empty when there was nothing.
+  // Returns one line about the result; empty if the table was empty.
   std::string run() {
     if (columns_.empty()) return cat(table_, ": nothing could be read");
     bool complete = copy("");
-    // From the other end comes what lies behind the damage.
+    // Reads backwards from the end, to get the rows after the damage.
     if (!complete) copy(cat(" ORDER BY ", key(), " DESC"));
     if (!complete) copy_each_run();
     if (complete && copied_ == 0) return {};
@@ -82,7 +82,7 @@ class TableCopy {
   }
 
  private:
-  // Between two damaged places there may be whole runs.
+  // Between two damaged places there may be whole runs, which are read one by one.
   void copy_each_run() {
     if (std::find(columns_.begin(), columns_.end(), "run_id") == columns_.end()) return;
     for (const std::string& id : texts(to_, "SELECT quote(run_id) FROM runs", 0)) {
@@ -116,7 +116,7 @@ class TableCopy {
       insert.run();
       copied_ += to_.changes();
     } catch (const Error&) {
-      insert.reset();  // a cell that breaks the table's rules is damage too
+      insert.reset();  // a cell that violates the schema counts as damage
     }
   }
 
@@ -146,21 +146,21 @@ class TableCopy {
   int64_t copied_ = 0;
 };
 
-// For writing: what is in the journal belongs to the file.
+// Opens for writing, because changes in the journal belong to the file.
 Damaged open_damaged(const std::string& path) {
   sqlite3* handle = nullptr;
   sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
   return Damaged(handle);
 }
 
-// Reads all of the file. One that is missing or empty is sound.
+// Reads the whole file. A missing or empty file counts as sound.
 bool is_sound(const std::string& path) {
   if (!path_exists(path)) return true;
   const Damaged database = open_damaged(path);
   const Query check = prepare(database.get(), "PRAGMA integrity_check(1)");
   const int result = check ? sqlite3_step(check.get()) : sqlite3_errcode(database.get());
   if (result == SQLITE_ROW) return bytes_of(check.get(), 0) == "ok";
-  // What cannot be looked at is not known to be damaged.
+  // Errors that mean only that the file could not be examined, not that it is damaged.
   constexpr std::array kRefusals = {SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_BUSY, SQLITE_LOCKED};
   if (std::find(kRefusals.begin(), kRefusals.end(), result & 0xff) == kRefusals.end()) return false;
   throw Error(Code::kEnvironment, cat("cannot read the store ", path, ": ",
@@ -169,7 +169,7 @@ bool is_sound(const std::string& path) {
 
 void copy_tables(const std::string& path, Database& to, std::vector<std::string>& lines) {
   const Damaged from = open_damaged(path);
-  // Else SQLite refuses a file that was cut short as a whole.
+  // Otherwise SQLite would refuse a truncated file as a whole.
   sqlite3_exec(from.get(), "PRAGMA writable_schema=ON", nullptr, nullptr, nullptr);
   const auto tables = texts(
       to, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'", 0);
@@ -179,7 +179,7 @@ void copy_tables(const std::string& path, Database& to, std::vector<std::string>
   }
 }
 
-// Rows whose run, attempt or series could not be read belong to nothing.
+// Deletes rows whose run, attempt or series could not be read.
 void delete_orphans(Database& database, std::vector<std::string>& lines) {
   const auto of_runs =
       texts(database,
@@ -190,7 +190,7 @@ void delete_orphans(Database& database, std::vector<std::string>& lines) {
   for (const std::string& table : of_runs) {
     const int64_t rows =
         database.run(cat("DELETE FROM ", table, " WHERE run_id NOT IN (SELECT run_id FROM runs)"));
-    if (table != "sources") deleted += rows;  // of what it did; its code is not that
+    if (table != "sources") deleted += rows;  // its code is not counted as its history
   }
   deleted += database.run(
       "DELETE FROM workers WHERE (run_id, attempt) NOT IN (SELECT run_id, attempt FROM attempts)");
@@ -206,7 +206,7 @@ bool has_row(Database& database, const std::string& sql, const std::string& run_
   return database.prepare(sql).add(run_id).add(name).next();
 }
 
-// Enters what one manifest says where the tables do not know it. True when the checkpoint is new.
+// Enters the content of a manifest that the tables lack. Returns true if the checkpoint is new.
 bool enter(Database& database, const std::string& run, const Manifest& manifest,
            std::vector<std::string>& lines) {
   const int64_t time = manifest.created_at_ms;
@@ -276,7 +276,7 @@ void rename_file(const std::string& from, const std::string& to) {
   }
 }
 
-// Moves the damaged file and what belongs to it away.
+// Moves the damaged file and its journal files away.
 void replace(const std::string& path, const std::string& fresh, std::vector<std::string>& lines) {
   const std::string old = cat(path, ".damaged-", now_ms());
   lines.push_back(cat("the damaged file is ", old));
@@ -301,7 +301,7 @@ std::vector<std::string> repair_store(const std::string& storage_path) {
     database.execute("PRAGMA foreign_keys=OFF");
     Transaction transaction(database, Durability::kFull);
     if (!sound) copy_tables(path, database, lines);
-    // Checkpoints first: what else is known of a run that they bring back is kept.
+    // Checkpoints first: the other rows of a run that they restore are then kept.
     enter_checkpoints(database, storage_path, lines);
     delete_orphans(database, lines);
     transaction.commit();

@@ -1,11 +1,11 @@
-// host/store/upkeep/repair.h: a damaged store is written again, and what the checkpoints say is
-// entered.
+// host/store/upkeep/repair.h: rebuilds a damaged store, and adds rows for checkpoints that it
+// lacks.
 //
-// What can still be read of a damaged file is copied row by row to a new one; the old one stays
-// next to it. A sound file stays in its place. Then every checkpoint directory whose files verify
-// and that the store does not know is entered from its manifest, with its run, its attempt and the
-// metrics of its report, so that the run can be gone on with; rows that belong to no run go. Only
-// while no run is live.
+// The readable rows of a damaged file are copied to a new file; the old one is kept next to it. A
+// sound file stays in place. Then every checkpoint directory whose files verify and that the store
+// does not know is entered from its manifest, with its run, its attempt and its report's metrics,
+// so that the run can be resumed. Rows that belong to no run are deleted. Only while no run is
+// live.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@
 
 namespace rtrain {
 
-// Returns one line for each thing done, or one that nothing was to be done. Throws kEnvironment
-// when a run of the storage is live, its folder cannot be written, or the file is another program's
-// or a newer version's.
+// Returns one line for each change, or one that nothing had to be done. Throws kEnvironment if a
+// run of the storage is live, the folder cannot be written, or the file belongs to another program
+// or a newer version.
 std::vector<std::string> repair_store(const std::string& storage_path);
 
 }  // namespace rtrain

@@ -43,8 +43,8 @@ bool exchange(const std::string& a, const std::string& b) {
   return ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
 }
 
-// `link`, a link to `folder`, becomes the folder. Whoever looks in between finds it under both
-// names, except on file systems that cannot exchange two names.
+// Replaces `link`, which points to `folder`, by the folder itself. Meanwhile readers find the run
+// under both names, except on file systems that cannot exchange two names.
 void replace_link(const std::string& link, const std::string& folder) {
   if (!exchange(link, folder)) {
     if (errno != EINVAL && errno != ENOSYS) throw file_error("rename", folder);
@@ -56,8 +56,8 @@ void replace_link(const std::string& link, const std::string& folder) {
   if (::unlink(folder.c_str()) != 0) throw file_error("remove", folder);
 }
 
-// The name that a run is to get, taken by a link to its folder: given up again, unless keep() is
-// called.
+// Reserves a run's new name by a link to its folder. The destructor removes the link unless keep()
+// was called.
 class TakenName {
  public:
   TakenName(const std::string& path, const std::string& folder) : path_(path) {
@@ -89,7 +89,8 @@ std::string RunEditor::cell(const RunRef& run, std::string_view column) {
   throw usage(cat("the run '", run.name, "' was just removed"));
 }
 
-// What its controller puts into the store next would replace the change: it may be anywhere.
+// Throws for an unfinished run in an object store: its controller may be anywhere, and would
+// overwrite the change.
 void RunEditor::check_stored(const RunRef& run) {
   if (!objects_) return;
   const std::string status = cell(run, "status");
@@ -102,8 +103,8 @@ void RunEditor::update(const RunRef& run, std::string_view column,
                        const std::function<std::optional<std::string>()>& value) {
   Transaction transaction(database_, Durability::kFull);
   check_stored(run);
-  // The newer rows count where there are two copies of them. Elsewhere a change does not count as
-  // life.
+  // In an object store the copy with the newer updated_at is valid, so the change must raise it.
+  // Elsewhere updated_at stays, because it shows the controller's activity.
   database_.run(cat("UPDATE runs SET ", column,
                     " = ?, updated_at = CASE WHEN ? THEN "
                     "max(updated_at + 1, ?) ELSE updated_at END WHERE run_id = ?"),
@@ -175,7 +176,7 @@ std::optional<RunLock> RunEditor::claim(const RunRef& run, std::string_view want
                   shell_word(run.name)));
 }
 
-// A rename that was cut off after its commit has left a link under the run's name.
+// A rename that was interrupted after its commit has left a link under the run's name.
 void RunEditor::finish_rename(const RunRef& run) {
   const std::string target = link_target(run.path);
   if (target.empty()) return;
@@ -206,7 +207,7 @@ void RunEditor::rename(const RunRef& run, const std::string& name) {
   const std::string new_path = cat(storage_path_, "/", name);
   const std::optional<RunLock> lock = claim(run, "renamed");
   finish_rename(run);
-  // The row may have the name as soon as it leads to the folder.
+  // The row may get the new name once that leads to the folder.
   std::optional<TakenName> taken;
   if (path_kind(run.path) == "folder") taken.emplace(new_path, run.name);
   fault_point("run.rename");
@@ -231,7 +232,7 @@ void RunEditor::drop_checkpoints(const RunRef& run, std::span<const std::string>
     if (changed == 0) throw usage(cat("the run '", run.name, "' has no checkpoint '", name, "'"));
   }
   transaction.commit();
-  // What a kill leaves from here on is found by gc, and by the run's next start.
+  // Files that a kill leaves from here on are found by gc and by the run's next start.
   CheckpointFiles files(run.path);
   if (objects_) {
     objects_->put_changed_rows(database_, run.name);

@@ -1,12 +1,12 @@
-// host/store/upkeep/run_editor.h: what people change about runs that are there: tags, note, name,
-// whether it is archived, and whether it is there at all.
+// host/store/upkeep/run_editor.h: changes by users to existing runs: tags, note, name, archiving
+// and removal.
 //
-// Each call is one transaction, on the disk when it returns. Tags, notes and the archive may change
-// while a controller works on the run; its name and its folder may not. rename() and remove() hold
-// the run's lock, and a kill at any point leaves the run whole under one name or the other, or gone
-// but for files that host/store/upkeep/garbage.h finds.
-// Errors: kUsage for what cannot be (a live run, a name that is taken), kUnsupported for a new name
-// in an object store, kEnvironment for the rest.
+// Each call is one transaction, on the disk when it returns. Tags, notes and archiving may change
+// while a controller runs the run; its name and folder may not. rename() and remove() hold the
+// run's lock; after a kill at any point the run is complete under one of its names, or removed
+// except for files that host/store/upkeep/garbage.h finds. Errors: kUsage for requests that are not
+// possible (a live run, a taken name), kUnsupported for renaming in an object store, kEnvironment
+// for the rest.
 #pragma once
 
 #include <functional>
@@ -22,40 +22,40 @@
 
 namespace rtrain {
 
-// A run that was removed and whose files are on their way out is called that.
+// Name prefix of a removed run's folder while its files are being deleted.
 inline constexpr std::string_view kRemovedPrefix = ".removed-";
 
 class RunEditor {
  public:
-  // Opens the store, which is there, for writing.
+  // Opens the existing store for writing.
   explicit RunEditor(const std::string& storage_path);
 
-  // The run's tags, in the order in which they came.
+  // The run's tags, in the order in which they were added.
   std::vector<std::string> tags(const RunRef& run);
-  // Adds tags that it does not have, removes tags that it has; returns what it has then.
+  // Adds missing tags and removes existing ones. Returns the resulting tags.
   std::vector<std::string> change_tags(const RunRef& run, std::span<const std::string> added,
                                        std::span<const std::string> removed);
-  // Throws for a tag that the run does not have, as change_tags does when it is to remove it.
+  // Throws if the run lacks one of the tags, as change_tags does for tags to remove.
   void check_has_tags(const RunRef& run, std::span<const std::string> removed);
   std::string note(const RunRef& run);
   void set_note(const RunRef& run, const std::string& note);
-  // Adds a line, returns the whole note.
+  // Appends a line and returns the whole note.
   std::string append_note(const RunRef& run, const std::string& line);
   void set_archived(const RunRef& run, bool archived);
 
-  // Checkpoints of a run that no controller owns go, with their files; one that a reader holds goes
-  // with the reader. Throws kUsage for a name that is not there.
+  // Drops checkpoints of a run without a controller, with their files; if a reader holds one, the
+  // last reader deletes it. Throws kUsage for an unknown name.
   void drop_checkpoints(const RunRef& run, std::span<const std::string> names);
 
   void rename(const RunRef& run, const std::string& name);
-  // Throws when the run could not be removed, or what is wanted, now: a controller owns it.
+  // Throws if the run cannot be removed (or `wanted`) now, because a controller owns it.
   void check_removable(const RunRef& run, std::string_view wanted = "removed");
-  // With its files, in an object store also those there.
+  // Removes the run with its files, including those in an object store.
   void remove(const RunRef& run);
 
  private:
   std::string cell(const RunRef& run, std::string_view column);
-  // Of the run, unless it has no folder. Throws kUsage when it is live.
+  // Takes the run's lock, unless it has no folder. Throws kUsage if the run is live.
   std::optional<RunLock> claim(const RunRef& run, std::string_view wanted);
   void check_stored(const RunRef& run);
   void finish_rename(const RunRef& run);

@@ -1,4 +1,4 @@
-// host/store/upkeep/run_tag.h: which texts can be tags of runs.
+// host/store/upkeep/run_tag.h: which strings are valid tags.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace rtrain {
 
-// Why no run can have that tag; empty when one can.
+// Why the string cannot be a tag; "" if it can.
 std::string tag_problem(std::string_view tag);
 
 }  // namespace rtrain
