@@ -51,12 +51,15 @@ class Strangers:
     def program(self, what, path):
         return self.host.command(sys.executable, STRANGER, what, *self.address, path, folder=self.folder)
 
-    def run(self, what, data):
+    def start(self, what, data):
         path = "-"
         if data:
-            path = self.folder / "bytes"
+            path = self.folder / f"{what}-{len(data)}"
             path.write_bytes(data)
-        subprocess.run(self.program(what, path), check=True, timeout=60)
+        return subprocess.Popen(self.program(what, path))
+
+    def run(self, what, data):
+        assert self.start(what, data).wait(60) == 0
 
     def tls(self, key, identity, data=b""):
         command = [
@@ -90,14 +93,15 @@ def test_strangers_are_refused_and_disturb_nothing(rtrain, job, hosts):
         run.job.rendezvous.write_text(json.dumps(copy))
         run.job.add(1)
         run.wait_for_steps(5, workers=4)
+        dripping = [strangers.start("drip", recorded.read_bytes()[:200]) for _ in range(2)]
         for _ in range(2):
             strangers.run("send", b"GET / HTTP/1.1\r\n\r\n")
             strangers.tls("00" * 32, strangers.identity)
             strangers.tls(strangers.key, "rtrain1/agent/another-run")
             strangers.run("send", recorded.read_bytes())
             strangers.run("send", b"")
-            strangers.run("drip", recorded.read_bytes()[:200])
             strangers.tls(strangers.key, strangers.identity, b"\xff\xff\xff\x7f")
+        assert [each.wait(60) for each in dripping] == [0, 0]
         run.wait_for_steps(5)
         run.let_go()
         for result in run.job.wait():
