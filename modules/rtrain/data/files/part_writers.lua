@@ -10,13 +10,24 @@ local json_text = require 'rtrain.data.files.json_text'
 
 local part_writers = {}
 
--- A hidden file that gets its name at the end. An object has no name before it is complete.
-local function open_hidden(path)
-  if files.is_object(path) then return require('base._arrow').object_writer(path) end
-  local hidden = path:gsub('([^/]*)$', '.%1.tmp')
-  local file, why = io.open(hidden, 'wb')
-  if not file then errors.raise('environment', ('cannot write %s'):format(why)) end
-  return file, hidden
+-- A hidden file that gets its name at the end. An object has no name before it is complete. The collector removes a file that
+-- nobody could abort, since a stop was raised as it had just been made.
+local function open_hidden(part)
+  if files.is_object(part.path) then
+    part.file = require('base._arrow').object_writer(part.path)
+    return
+  end
+  part.hidden = part.path:gsub('([^/]*)$', '.%1.tmp', 1)
+  part.guard = newproxy(true)
+  getmetatable(part.guard).__gc = function()
+    if part.hidden then os.remove(part.hidden) end
+  end
+  local file, why = io.open(part.hidden, 'wb')
+  if not file then
+    part.hidden = nil
+    errors.raise('environment', ('cannot write %s'):format(why))
+  end
+  part.file = file
 end
 
 local function check_write(path, ok, why)
@@ -29,7 +40,7 @@ Part.__index = Part
 
 local function new_part(class, path)
   local part = setmetatable({path = path}, class)
-  part.file, part.hidden = open_hidden(path)
+  open_hidden(part)
   return part
 end
 
@@ -39,6 +50,7 @@ function Part:abort()
   if self.hidden then self.file:close() else self.file:release() end
   self.file = nil
   if self.hidden then os.remove(self.hidden) end
+  self.hidden = nil
 end
 
 ---Gives the file its name.
@@ -48,6 +60,7 @@ function Part:publish()
   self.file = nil
   if ok and self.hidden then ok, why = os.rename(self.hidden, self.path) end
   if not ok and self.hidden then os.remove(self.hidden) end
+  self.hidden = nil
   check_write(self.path, ok, why)
 end
 
