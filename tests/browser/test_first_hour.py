@@ -2,7 +2,7 @@
 among a million reports."""
 
 from conftest import wait_until
-from test_dash import Dash, many_runs, results  # noqa: F401  (a fixture)
+from dash_server import Dash, many_runs, results  # noqa: F401  (a fixture)
 from test_pages import shows
 from test_watch import Stepped
 

@@ -8,7 +8,8 @@ import sqlite3
 import pytest
 
 from conftest import ENDLESS, set_cpus, wait_until
-from test_dash import NASTY, PIPELINE, SCRIPT, Dash, dash, many_runs, results  # noqa: F401  (fixtures)
+from dash_server import NASTY, SCRIPT, Dash, dash, many_runs, results  # noqa: F401  (fixtures)
+from test_dash import PIPELINE
 from test_watch import Stepped
 from webdriver import KEYS
 

@@ -368,7 +368,7 @@ def test_a_uri_without_a_bucket_is_refused(rtrain, s3):
 
 def test_the_dashboard_shows_the_snapshots_of_another_machine(rtrain, s3):
     """As they are when it starts, and as they come."""
-    from test_dash import Dash
+    from dash_server import Dash
 
     ended(rtrain)
     here = rtrain.env["HOME"]
@@ -394,7 +394,7 @@ def test_the_dashboard_shows_the_snapshots_of_another_machine(rtrain, s3):
 
 def test_damaged_snapshots_of_runs_do_not_hide_the_others(rtrain, s3):
     """They come before the others in every order of names, and there are more of them than of the others."""
-    from test_dash import Dash
+    from dash_server import Dash
 
     ended(rtrain)
     (whole,) = files(s3, "results/.rtrain/run/")
