@@ -38,6 +38,11 @@ size_t hash_of(const Key& key) {
 
 }  // namespace
 
+std::string key_text(const Key& key) {
+  const auto* name = std::get_if<std::string>(&key);
+  return name != nullptr ? *name : std::to_string(std::get<int64_t>(key));
+}
+
 // Positions in a map's entries by their keys' hashes: open addressing, at most half full.
 class KeyIndex {
  public:

@@ -20,6 +20,9 @@ class KeyIndex;
 using List = std::vector<Value>;
 using Key = std::variant<std::string, int64_t>;
 
+// The key, a number in decimal.
+std::string key_text(const Key& key);
+
 // An ordered map. A small one, as nearly all are, is searched from its beginning; a larger one has
 // an index, so that a map of any size is built in linear time.
 class Map {

@@ -17,11 +17,6 @@ Json float_to_json(double number) {
   return number;
 }
 
-std::string key_text(const Key& key) {
-  if (const auto* name = std::get_if<std::string>(&key)) return *name;
-  return std::to_string(std::get<int64_t>(key));
-}
-
 Json to_tree(const Value& value) {
   if (value.is_nil()) return nullptr;
   if (value.is_bool()) return value.as_bool();

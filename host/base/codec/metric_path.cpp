@@ -29,11 +29,6 @@ Found find(const Json& metrics, std::string_view path) {
   return {};
 }
 
-std::string key_text(const Key& key) {
-  const auto* name = std::get_if<std::string>(&key);
-  return name != nullptr ? *name : std::to_string(std::get<int64_t>(key));
-}
-
 template <class See>
 void each_below(const std::string& path, const Value& value, const See& see) {
   if (!value.is_map() || value.as_map().empty()) return see(path, value);

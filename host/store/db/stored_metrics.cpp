@@ -7,11 +7,6 @@
 namespace rtrain {
 namespace {
 
-std::string key_text(const Key& key) {
-  if (const auto* name = std::get_if<std::string>(&key)) return *name;
-  return std::to_string(std::get<int64_t>(key));
-}
-
 bool is_nonfinite(const Value& value) {
   return value.is_float() && !std::isfinite(value.as_float());
 }

@@ -20,11 +20,6 @@ struct Side {
   bool is_dirty() const { return run["environment"]["git_dirty"] == Value(true); }
 };
 
-std::string key_text(const Key& key) {
-  const auto* name = std::get_if<std::string>(&key);
-  return name != nullptr ? *name : std::to_string(std::get<int64_t>(key));
-}
-
 // Flattens nested maps to dotted keys. A list is one value.
 void flatten(const Value& value, const std::string& prefix, Map& out) {
   if (!value.is_map() || (value.as_map().empty() && !prefix.empty())) {
