@@ -55,6 +55,8 @@ std::optional<Code> code_from_name(std::string_view name) {
 
 int exit_code(Code code) { return entry_of(code).exit; }
 
+Error usage_error(std::string message) { return Error(Code::kUsage, std::move(message)); }
+
 Error error_of(const std::exception& caught) {
   if (const auto* known = dynamic_cast<const Error*>(&caught)) return *known;
   if (dynamic_cast<const std::bad_alloc*>(&caught) != nullptr) {

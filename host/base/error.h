@@ -58,6 +58,9 @@ class Error : public std::exception {
   std::string traceback_;
 };
 
+// Of arguments that make no sense, for the person who has typed them.
+Error usage_error(std::string message);
+
 // What else was caught, as an Error: what the system refuses (a thread, a file) is kEnvironment, no
 // memory kOutOfMemory, anything else a bug.
 Error error_of(const std::exception& caught);

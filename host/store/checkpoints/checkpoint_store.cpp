@@ -21,13 +21,6 @@ constexpr std::string_view kMarkMissing =
     "UPDATE checkpoints SET state = 'missing', problem = ? WHERE run_id = ? AND name = ? AND "
     "state = 'kept'";
 
-Value map_or(const Value& value) { return value.is_nil() ? Value(Map{}) : value; }
-
-std::optional<std::string> optional_json(const Value& value) {
-  if (value.is_nil()) return std::nullopt;
-  return to_json(value);
-}
-
 CheckpointRow row_of(const Statement& query) {
   CheckpointRow row;
   row.name = entry_name(query, 0);
@@ -43,7 +36,7 @@ CheckpointRow row_of(const Statement& query) {
 }
 
 Value merged(const Value& metrics, const Value& validated) {
-  Map out = map_or(metrics).as_map();
+  Map out = or_empty_map(metrics).as_map();
   if (!validated.is_map()) return out;
   for (const auto& [key, value] : validated.as_map()) out.set(key, value);
   return out;
@@ -55,7 +48,7 @@ CheckpointStore::CheckpointStore(RunClaim& claim, RetentionPolicy policy)
     : claim_(claim), policy_(std::move(policy)) {}
 
 void CheckpointStore::insert(const CheckpointRow& row) {
-  const StoredMetrics stored = store_metrics(map_or(row.metrics));
+  const StoredMetrics stored = store_metrics(or_empty_map(row.metrics));
   claim_.database.run(
       "UPDATE checkpoints SET state = 'superseded' WHERE run_id = ? AND name = ? AND "
       "state IN ('kept', 'missing')",
@@ -183,7 +176,7 @@ bool CheckpointStore::was_left_behind(const Manifest& manifest) {
 
 // The object store's rows may be older than the report of this checkpoint, so it is inserted here.
 void CheckpointStore::add_report(const CheckpointRow& row) {
-  const StoredMetrics stored = store_metrics(map_or(row.metrics));
+  const StoredMetrics stored = store_metrics(or_empty_map(row.metrics));
   claim_.database.run(
       "INSERT OR IGNORE INTO reports(run_id, attempt, idx, rank, time, metrics, nonfinite) SELECT "
       "run_id, attempt, ?, 0, ?, ?, ? FROM attempts WHERE run_id = ? AND attempt = ?",

@@ -16,6 +16,13 @@ Value time_value(std::optional<int64_t> time_ms) {
   return time_text(*time_ms);
 }
 
+Value or_empty_map(const Value& value) { return value.is_nil() ? Value(Map{}) : value; }
+
+std::optional<std::string> optional_json(const Value& value) {
+  if (value.is_nil()) return std::nullopt;
+  return to_json(value);
+}
+
 Value json_value(const std::string& text) { return text.empty() ? Value() : from_json(text); }
 
 Value optional_value(std::optional<int64_t> number) { return number ? Value(*number) : Value(); }

@@ -10,6 +10,10 @@
 
 namespace rtrain {
 
+// The value, or an empty map where it is nil: for a column that always has a JSON document.
+Value or_empty_map(const Value& value);
+// The JSON of the value; nothing where it is nil.
+std::optional<std::string> optional_json(const Value& value);
 // RFC 3339 UTC; null without a time.
 Value time_value(std::optional<int64_t> time_ms);
 // Parses a JSON text; nil if it is empty.

@@ -21,12 +21,6 @@
 #include "host/store/series/series_store.h"
 
 namespace rtrain {
-namespace {
-
-Error usage(std::string text) { return Error(Code::kUsage, std::move(text)); }
-
-}  // namespace
-
 RunReader::RunReader(Database database, std::string storage_path)
     : database_(std::move(database)),
       storage_path_(std::make_unique<std::string>(std::move(storage_path))) {
@@ -46,8 +40,8 @@ std::optional<RunReader> RunReader::open(const std::string& storage_path) {
 OpenRun RunReader::open_run(const std::string& storage_path, const std::string& run) {
   std::optional<RunReader> reader = open(storage_path);
   if (!reader) {
-    throw usage(cat("no run '", run, "': there are no runs in ", storage_path,
-                    " yet (--storage or RTRAIN_STORAGE names another place)"));
+    throw usage_error(cat("no run '", run, "': there are no runs in ", storage_path,
+                          " yet (--storage or RTRAIN_STORAGE names another place)"));
   }
   RunRef ref = reader->find(run);
   return {std::move(*reader), std::move(ref)};

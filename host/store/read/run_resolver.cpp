@@ -21,8 +21,6 @@ const std::string kLast = "last";
 // Number of names in an error message.
 constexpr size_t kShown = 8;
 
-Error usage(std::string text) { return Error(Code::kUsage, std::move(text)); }
-
 // The part after `best:`.
 struct Best {
   std::string metric;
@@ -39,7 +37,8 @@ Best parse_best(std::string_view text) {
             .order = std::string(order)};
   }
   if (best.metric.empty()) {
-    throw usage("best: names no metric: write best:METRIC, best:METRIC:min or best:METRIC:max");
+    throw usage_error(
+        "best: names no metric: write best:METRIC, best:METRIC:min or best:METRIC:max");
   }
   return best;
 }
@@ -66,7 +65,7 @@ class Resolver {
     if (auto ref = one("run_id = ?", {run})) return *ref;
     if (run == kLast) return last();
     if (run.starts_with(kBest)) return best(parse_best(run));
-    if (run.empty()) throw usage("the name of the run is empty");
+    if (run.empty()) throw usage_error("the name of the run is empty");
     return beginning(run);
   }
 
@@ -97,8 +96,8 @@ class Resolver {
   RunRef last() {
     if (auto ref = first({.where = {}, .sort = {}, .limit = 1})) return *ref;
     const bool any = one("1", {}).has_value();
-    throw usage(cat("there is no last run in ", storage_path_,
-                    any ? ": all are archived" : ": it has no runs"));
+    throw usage_error(cat("there is no last run in ", storage_path_,
+                          any ? ": all are archived" : ": it has no runs"));
   }
 
   RunRef beginning(const std::string& run) {
@@ -110,13 +109,14 @@ class Resolver {
     if (matches.empty()) {
       std::vector<std::string> known = names();
       if (nearest_name(run, std::vector{kLast})) known.push_back(kLast);
-      throw usage(cat("no run '", run, "' in ", storage_path_, suggestion(run, known)));
+      throw usage_error(cat("no run '", run, "' in ", storage_path_, suggestion(run, known)));
     }
     std::vector<std::string> shown;
     for (size_t i = 0; i < std::min(matches.size(), kShown); ++i) shown.push_back(matches[i].name);
     const size_t more = matches.size() - shown.size();
-    throw usage(cat("'", run, "' is the beginning of ", matches.size(), " runs: ",
-                    join(shown, ", "), more > 0 ? cat(" and ", more, " more") : std::string()));
+    throw usage_error(cat("'", run, "' is the beginning of ", matches.size(),
+                          " runs: ", join(shown, ", "),
+                          more > 0 ? cat(" and ", more, " more") : std::string()));
   }
 
   std::vector<std::string> names() {
@@ -133,7 +133,8 @@ class Resolver {
     if (colon == std::string::npos || !columns.find(metric.substr(0, colon))) return;
     const std::vector<std::string> orders{"min", "max"};
     const std::string given = metric.substr(colon + 1);
-    throw usage(cat("best:", metric, ": unknown order '", given, "'", suggestion(given, orders)));
+    throw usage_error(
+        cat("best:", metric, ": unknown order '", given, "'", suggestion(given, orders)));
   }
 
   RunRef best(const Best& wanted) {
@@ -141,8 +142,9 @@ class Resolver {
     const auto column = columns.find(wanted.metric);
     if (!column) {
       check_order(wanted.metric, columns);
-      throw usage(cat("best:", wanted.metric, ": no run in ", storage_path_, " has reported '",
-                      wanted.metric, "'", suggestion(wanted.metric, columns.metric_names())));
+      throw usage_error(cat("best:", wanted.metric, ": no run in ", storage_path_,
+                            " has reported '", wanted.metric, "'",
+                            suggestion(wanted.metric, columns.metric_names())));
     }
     const std::string order = wanted.order.empty() ? order_of(wanted.metric) : wanted.order;
     const std::string name = in_quotes(wanted.metric, '"');
@@ -151,7 +153,7 @@ class Resolver {
                           .limit = 1})) {
       return *ref;
     }
-    throw usage(cat("best:", wanted.metric, ": no run has a number there"));
+    throw usage_error(cat("best:", wanted.metric, ": no run has a number there"));
   }
 
   // The checkpoint_score_order of the runs that rank their checkpoints by that metric.
@@ -168,8 +170,8 @@ class Resolver {
         orders.empty()
             ? cat("no run's CheckpointConfig has checkpoint_score_attribute = '", metric, "'")
             : "the runs' checkpoint_score_order differs";
-    throw usage(cat("best:", metric, ": smallest or largest? Write best:", metric,
-                    ":min or best:", metric, ":max (", reason, ")"));
+    throw usage_error(cat("best:", metric, ": smallest or largest? Write best:", metric,
+                          ":min or best:", metric, ":max (", reason, ")"));
   }
 
   Database& database_;

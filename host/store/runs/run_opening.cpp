@@ -28,8 +28,6 @@ namespace {
 
 constexpr std::array kParts = {"checkpoints", "staging", "logs"};
 
-Value map_or(const Value& value) { return value.is_nil() ? Value(Map{}) : value; }
-
 Value list_of(const std::vector<std::string>& texts) { return List(texts.begin(), texts.end()); }
 
 void check_run_name(const std::string& name) {
@@ -179,8 +177,8 @@ void insert_run(OpenedRun& opened, const NewRun& run) {
       "scaling, checkpoint_config, environment, started_at, updated_at, owner_epoch, owner) "
       "VALUES(?, ?, 'INITIALIZING', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       opened.claim.run_id, run.name, run.num_workers, run.script, run.note,
-      to_json(list_of(run.command)), to_json(list_of(run.tags)), to_json(map_or(run.config)),
-      to_json(map_or(run.scaling)), to_json(map_or(run.checkpoint_config)),
+      to_json(list_of(run.command)), to_json(list_of(run.tags)), to_json(or_empty_map(run.config)),
+      to_json(or_empty_map(run.scaling)), to_json(or_empty_map(run.checkpoint_config)),
       to_json(environment_of(run)), now, now, opened.claim.owner_epoch,
       RunOwner::of_this_process().to_json());
 }
@@ -202,9 +200,10 @@ void update_row(const RunClaim& claim, Database& database, const FoundRun& found
       "environment = ?, note = CASE WHEN ? = '' THEN note ELSE ? END, updated_at = ?, "
       "ended_at = NULL, error = NULL, return_value = NULL WHERE run_id = ?",
       claim.owner_epoch, RunOwner::of_this_process().to_json(), run.num_workers, run.script,
-      to_json(list_of(run.command)), joined_tags(found.tags, run.tags), to_json(map_or(run.config)),
-      to_json(map_or(run.scaling)), to_json(map_or(run.checkpoint_config)),
-      to_json(environment_of(run)), run.note, run.note, now_ms(), claim.run_id);
+      to_json(list_of(run.command)), joined_tags(found.tags, run.tags),
+      to_json(or_empty_map(run.config)), to_json(or_empty_map(run.scaling)),
+      to_json(or_empty_map(run.checkpoint_config)), to_json(environment_of(run)), run.note,
+      run.note, now_ms(), claim.run_id);
 }
 
 void take_over(OpenedRun& opened, const FoundRun& found, const NewRun& run) {

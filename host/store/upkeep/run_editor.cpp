@@ -26,8 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Error usage(std::string text) { return Error(Code::kUsage, std::move(text)); }
-
 std::vector<std::string> texts(const std::string& json) {
   std::vector<std::string> out;
   const Value list = from_json(json);
@@ -63,7 +61,7 @@ class TakenName {
   TakenName(const std::string& path, const std::string& folder) : path_(path) {
     if (make_rename_link(path, folder) || link_target(path) == folder) return;
     if (errno != EEXIST) throw file_error("make", path);
-    throw usage(cat("the name is taken by the ", path_kind(path), " ", path));
+    throw usage_error(cat("the name is taken by the ", path_kind(path), " ", path));
   }
   ~TakenName() {
     if (!path_.empty()) ::unlink(path_.c_str());
@@ -86,7 +84,7 @@ RunEditor::RunEditor(const std::string& storage_path)
 std::string RunEditor::cell(const RunRef& run, std::string_view column) {
   Statement query = database_.prepare(cat("SELECT ", column, " FROM runs WHERE run_id = ?"));
   if (query.add(run.run_id).next()) return query.text(0);
-  throw usage(cat("the run '", run.name, "' was just removed"));
+  throw usage_error(cat("the run '", run.name, "' was just removed"));
 }
 
 // Throws for an unfinished run in an object store: its controller may be anywhere, and would
@@ -95,8 +93,9 @@ void RunEditor::check_stored(const RunRef& run) {
   if (!objects_) return;
   const std::string status = cell(run, "status");
   if (is_final_status(status)) return;
-  throw usage(cat("the run '", run.name, "' in ", objects_->uri(),
-                  " has not ended: its controller may be on another machine. Wait for its end"));
+  throw usage_error(
+      cat("the run '", run.name, "' in ", objects_->uri(),
+          " has not ended: its controller may be on another machine. Wait for its end"));
 }
 
 void RunEditor::update(const RunRef& run, std::string_view column,
@@ -120,7 +119,7 @@ std::vector<std::string> RunEditor::change_tags(const RunRef& run,
                                                 std::span<const std::string> removed) {
   for (const std::string& tag : added) {
     const std::string problem = tag_problem(tag);
-    if (!problem.empty()) throw usage(cat("'", tag, "' cannot be a tag: ", problem));
+    if (!problem.empty()) throw usage_error(cat("'", tag, "' cannot be a tag: ", problem));
   }
   std::vector<std::string> now;
   update(run, "tags", [&] {
@@ -139,7 +138,8 @@ void RunEditor::check_has_tags(const RunRef& run, std::span<const std::string> r
   const std::vector<std::string> there = tags(run);
   for (const std::string& tag : removed) {
     if (has(there, tag)) continue;
-    throw usage(cat("the run '", run.name, "' has no tag '", tag, "'", suggestion(tag, there)));
+    throw usage_error(
+        cat("the run '", run.name, "' has no tag '", tag, "'", suggestion(tag, there)));
   }
 }
 
@@ -171,9 +171,9 @@ std::optional<RunLock> RunEditor::claim(const RunRef& run, std::string_view want
   if (path_kind(run.path) != "folder") return std::nullopt;
   std::optional<RunLock> lock = RunLock::try_take(run.path);
   if (lock) return lock;
-  throw usage(cat("the run '", run.name, "' is being run by ", RunLock::owner(run.path).to_text(),
-                  ": a live run cannot be ", wanted, ". Stop it first: rtrain stop ",
-                  shell_word(run.name)));
+  throw usage_error(cat("the run '", run.name, "' is being run by ",
+                        RunLock::owner(run.path).to_text(), ": a live run cannot be ", wanted,
+                        ". Stop it first: rtrain stop ", shell_word(run.name)));
 }
 
 // A rename that was interrupted after its commit has left a link under the run's name.
@@ -192,16 +192,16 @@ void RunEditor::rename(const RunRef& run, const std::string& name) {
                                         objects_->uri(), " have it. A tag or a note can say more"));
   }
   if (const std::string problem = run_name_problem(name); !problem.empty()) {
-    throw usage(cat("'", name, "' cannot be a run's name: ", problem));
+    throw usage_error(cat("'", name, "' cannot be a run's name: ", problem));
   }
   if (cell(run, "status") == "QUEUED") {
-    throw usage(
+    throw usage_error(
         cat("the run '", run.name, "' waits in a queue: its job begins a run of that name"));
   }
   if (name == run.name) return;
   const auto check_is_free = [&] {
     if (!database_.prepare("SELECT 1 FROM runs WHERE name = ?").add(name).next()) return;
-    throw usage(cat("the name '", name, "' is taken by another run"));
+    throw usage_error(cat("the name '", name, "' is taken by another run"));
   };
   check_is_free();
   const std::string new_path = cat(storage_path_, "/", name);
@@ -229,7 +229,8 @@ void RunEditor::drop_checkpoints(const RunRef& run, std::span<const std::string>
     const int64_t changed = database_.run(
         "UPDATE checkpoints SET state = 'dropped' WHERE run_id = ? AND name = ? AND state = 'kept'",
         run.run_id, name);
-    if (changed == 0) throw usage(cat("the run '", run.name, "' has no checkpoint '", name, "'"));
+    if (changed == 0)
+      throw usage_error(cat("the run '", run.name, "' has no checkpoint '", name, "'"));
   }
   transaction.commit();
   // Files that a kill leaves from here on are found by gc and by the run's next start.
