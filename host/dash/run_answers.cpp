@@ -9,6 +9,7 @@
 #include "host/dash/paging.h"
 #include "host/profile/memory_report.h"
 #include "host/store/files/file.h"
+#include "host/store/read/curve_points.h"
 #include "host/store/read/newest_lines.h"
 #include "host/store/read/run_comparison.h"
 #include "host/store/runs/diagnosis.h"
@@ -25,19 +26,11 @@ constexpr size_t kMostProblems = 20;
 // More than 10,000 runs take: a filter that never ends would hold a thread of the dashboard.
 constexpr double kFilterLimitS = 5;
 
-// The values that the rank reported under that name, else those that it logged.
-std::vector<SeriesSummary> columns_of(const Api& api, RunReader& reader, const RunRef& run,
-                                      const std::string& name, int64_t rank,
-                                      const ChartQuery& query) {
-  auto reported = reader.charted(api.report_charts(), run, name, rank, query);
-  return reported ? std::move(*reported) : reader.charted(run, name, rank, query);
-}
-
 // Means of a metric of rank 0, few enough for a picture in a line of a table.
 List spark_of(const Api& api, RunReader& reader, const RunRef& run, const std::string& name) {
   List out;
   for (const SeriesSummary& column :
-       columns_of(api, reader, run, name, 0, {.columns = kSparkParts})) {
+       curve_columns(reader, api.report_charts(), run, name, 0, {.columns = kSparkParts})) {
     if (column.finite() == 0) {
       out.emplace_back(nullptr);
     } else {
@@ -201,7 +194,7 @@ HttpReply answer_curve(const Api& api, const ApiRequest& request) {
   query.from_step = request.number("from", query.from_step, query.from_step);
   query.to_step = request.number("to", query.to_step, query.from_step);
   const std::vector<SeriesSummary> columns =
-      columns_of(api, run.reader, run.ref, name, rank, query);
+      curve_columns(run.reader, api.report_charts(), run.ref, name, rank, query);
   int64_t total = 0;
   for (const SeriesSummary& column : columns) total += column.count;
   Map out{{"name", name}, {"rank", rank}, {"total", total}};

@@ -18,6 +18,7 @@
 #include "host/cli/screen/listing.h"
 #include "host/machine/terminal_size.h"
 #include "host/plot/terminal_chart.h"
+#include "host/store/read/curve_points.h"
 
 namespace rtrain {
 namespace {
@@ -36,12 +37,11 @@ struct Options : ListingOptions {
   bool series = false;
 };
 
-// What a curve is made of: reports where there are any, else what was logged.
 struct CurveSource {
   RunRef run;
   std::string metric;
-  std::string name;                   // of the curve
-  std::vector<SeriesPoint> reported;  // empty: it was logged
+  std::string name;  // of the curve
+  CurvePoints points;
 };
 
 struct FoundCurve {
@@ -121,14 +121,11 @@ std::optional<FoundCurve> charted(RunReader& reader, const CurveSource& source,
 }
 
 FoundCurve found_curve(RunReader& reader, const CurveSource& source, const Options& options) {
-  if (!source.reported.empty()) return {curve_of(source, source.reported, options)};
+  const std::vector<SeriesPoint>& reported = source.points.reported;
+  if (!reported.empty()) return {curve_of(source, reported, options)};
   if (auto found = charted(reader, source, options)) return *std::move(found);
   const auto points = reader.logged(source.run, source.metric, options.rank);
   return {curve_of(source, points, options)};
-}
-
-bool has_logged(RunReader& reader, const RunRef& run, const std::string& metric, int64_t rank) {
-  return !reader.charted(run, metric, rank, {.columns = 1}).empty();
 }
 
 // Of a metric that no run has of the rank asked for.
@@ -158,9 +155,8 @@ std::vector<CurveSource> sources_of(RunReader& reader, const std::vector<RunRef>
   for (const std::string& metric : metrics) {
     const size_t before = out.size();
     for (const RunRef& run : runs) {
-      std::vector<SeriesPoint> reported;
-      if (!options.series) reported = reader.reported(run, metric, options.rank);
-      if (reported.empty() && !has_logged(reader, run, metric, options.rank)) {
+      auto points = curve_points(reader, run, metric, options.rank, options.series);
+      if (!points) {
         std::cerr << "rtrain: the run " << run.name << " has no '" << terminal_line(metric)
                   << "'\n";
         continue;
@@ -168,7 +164,7 @@ std::vector<CurveSource> sources_of(RunReader& reader, const std::vector<RunRef>
       const std::string name = metrics.size() == 1 ? run.name
                                : runs.size() == 1  ? metric
                                                    : cat(run.name, " ", metric);
-      out.push_back({run, metric, name, std::move(reported)});
+      out.push_back({run, metric, name, std::move(*points)});
     }
     if (out.size() > before) continue;
     throw no_points(reader, runs, metric, options);
@@ -221,8 +217,8 @@ void print_points(RunReader& reader, const CurveSource& source, const Options& o
     const double y = options.smooth > 0 ? average.add(point.value) : point.value;
     std::cout << to_json(List{x_of(point, *begin, options.by == "time"), y});
   };
-  for (const SeriesPoint& point : source.reported) print(point);
-  if (!source.reported.empty()) return;
+  for (const SeriesPoint& point : source.points.reported) print(point);
+  if (!source.points.reported.empty()) return;
   reader.each_point(source.run, source.metric, options.rank,
                     [&](const LoggedPoint& logged) { print(logged.point); });
 }
