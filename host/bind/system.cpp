@@ -10,6 +10,7 @@
 #include "host/base/codec/hash.h"
 #include "host/base/codec/json.h"
 #include "host/base/codec/packing.h"
+#include "host/base/default_timeout.h"
 #include "host/base/files/new_file.h"
 #include "host/base/files/write_all.h"
 #include "host/base/object_uri.h"
@@ -343,6 +344,8 @@ int open_system(lua_State* L) {
       method<&terminal<&terminal_text>>("terminal_text"),
       method<&terminal<&terminal_line>>("terminal_line")};
   push_functions(L, kFunctions);
+  lua_pushnumber(L, kDefaultTimeoutS);
+  lua_setfield(L, -2, "default_timeout_s");
   return 1;
 }
 

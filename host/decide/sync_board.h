@@ -11,13 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "host/base/default_timeout.h"
 #include "host/base/error.h"
 #include "host/base/value.h"
 
 namespace rtrain {
 
 struct SyncSettings {
-  double timeout_s = 1800;
+  double timeout_s = kDefaultTimeoutS;
   double warn_interval_s = 60;
 };
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "host/api/host_api.h"
+#include "host/base/default_timeout.h"
 #include "host/engine/data/job_board.h"
 #include "host/engine/files/shared_storages.h"
 
@@ -31,7 +32,7 @@ struct PoolOptions {
   int num_workers = 1;
   int first_worker = 0;  // id of the first worker
   BoardOptions board;
-  std::chrono::milliseconds timeout = std::chrono::minutes(30);
+  std::chrono::milliseconds timeout = kDefaultTimeout;
   std::chrono::milliseconds close_timeout = std::chrono::seconds(5);
   std::string timeout_name = "timeout_s";  // name of the user's setting, for messages
 };

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "host/api/host_api.h"
+#include "host/base/default_timeout.h"
 #include "host/base/error.h"
 #include "host/engine/cuda/notify_collective.h"
 #include "host/engine/distributed/gloo/gloo_connections.h"
@@ -42,7 +43,7 @@ struct HostPlan;
 struct GroupOptions {
   int rank = 0;
   int world_size = 1;
-  std::chrono::milliseconds timeout = std::chrono::minutes(30);
+  std::chrono::milliseconds timeout = kDefaultTimeout;
   // Prefix of the attempt's keys in the store, so that it shares nothing with an earlier attempt.
   std::string prefix;
   // This host's numeric address for ranks of other hosts; empty if all ranks are on this host.

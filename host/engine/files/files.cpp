@@ -2,6 +2,7 @@
 // and _write_file.
 #include <array>
 
+#include "host/base/default_timeout.h"
 #include "host/base/error.h"
 #include "host/base/files/input_file.h"
 #include "host/base/files/new_file.h"
@@ -22,7 +23,6 @@ namespace rtrain {
 namespace {
 
 // The Lua state's saver is created at first use. Closing the state waits for its last save.
-constexpr double kSaveTimeoutS = 1800;
 constexpr const char* kSaverKey = "rtrain.background_saver";
 
 }  // namespace
@@ -48,7 +48,7 @@ int is_done(lua_State* L) {
 
 int result(lua_State* L) {
   const BackgroundSave& save = *check<BackgroundSave>(L, 1);
-  const std::chrono::duration<double> timeout(luaL_optnumber(L, 2, kSaveTimeoutS));
+  const std::chrono::duration<double> timeout(luaL_optnumber(L, 2, kDefaultTimeoutS));
   const BlockingRegion region(host(L), WaitKind::kOwn, "AsyncSave:result");
   save.wait(std::chrono::ceil<std::chrono::milliseconds>(timeout));
   return 0;

@@ -33,8 +33,8 @@ struct WorkerContext {
   std::string run_path;
   int64_t log_bytes = 0;  // a rank's log keeps at most as many
   std::string backend;
-  double timeout_s = 1800;
-  double collective_timeout_s = 1800;  // of train.collective
+  double timeout_s = 0;
+  double collective_timeout_s = 0;  // of train.collective
   int threads = 1;
   std::vector<int> gpus;      // its devices, as this process numbers them
   int64_t first_index = 0;    // the number of the attempt's first report

@@ -39,7 +39,7 @@ class ReportReceiver {
   struct Options {
     int world_size = 1;
     int64_t first_index = 0;
-    double timeout_s = 1800;
+    double timeout_s = 0;
     double notice_s = 60;  // how long a checkpoint may wait for a rank before a line says so
   };
 

@@ -4,6 +4,7 @@ local args = require 'base.args'
 local class = require 'base.class'
 local errors = require 'base.errors'
 local schema = require 'rtrain.config.schema'
+local system = require 'base._system'
 
 ---How the workers of a DataParallelTrainer are set up. A subclass names its Backend by `backend_cls`, whose functions run in
 ---the script and have functions executed on the workers; its fields are those that the class gives a default.
@@ -31,7 +32,7 @@ local schema = require 'rtrain.config.schema'
 ---@field timeout_s number seconds that a function may take on the workers (default 1800)
 ---@field initialization_hook? fun() run on every worker before the train function, behind Backend:on_start
 local BackendConfig = class('BackendConfig')
-BackendConfig.timeout_s = 1800
+BackendConfig.timeout_s = system.default_timeout_s
 
 local OWN = {'initialization_hook', 'timeout_s'}
 

@@ -2,6 +2,7 @@
 
 local errors = require 'base.errors'
 local schema = require 'rtrain.config.schema'
+local system = require 'base._system'
 
 ---The process group of a TorchTrainer's workers. Ray equivalent: ray.train.torch.TorchConfig.
 ---@class TorchConfig
@@ -20,7 +21,7 @@ local TorchConfig = schema.define('TorchConfig', {
   {'init_method', default = 'env', check = schema.one_of('env', 'env://', 'tcp')},
   {'set_cuda_device', default = true, check = schema.boolean},
   {'initialization_hook', check = schema.callback},
-  {'timeout_s', default = 1800, check = schema.positive},
+  {'timeout_s', default = system.default_timeout_s, check = schema.positive},
 })
 
 local NCCL_REFUSED = "TorchConfig.backend = '%s': %s: %s, or leave the backend out"

@@ -1,6 +1,7 @@
 -- rtrain/config/xgboost.lua: XGBoostConfig: the group of an XGBoostTrainer's workers.
 
 local schema = require 'rtrain.config.schema'
+local system = require 'base._system'
 
 ---The group of an XGBoostTrainer's workers. Ray equivalent: ray.train.xgboost.XGBoostConfig.
 ---@class XGBoostConfig
@@ -11,5 +12,5 @@ local schema = require 'rtrain.config.schema'
 return schema.define('XGBoostConfig', {
   {'xgboost_communicator', default = 'rabit', check = schema.one_of('rabit')},
   {'tracker_port', default = 0, check = schema.integer(0, 65535)},
-  {'timeout_s', default = 1800, check = schema.positive},
+  {'timeout_s', default = system.default_timeout_s, check = schema.positive},
 })

@@ -6,8 +6,8 @@
 local class = require 'base.class'
 local errors = require 'base.errors'
 local IngestWorker = require 'rtrain.data.ingest.worker'
-local monotonic = require('base._system').monotonic
 local Scaling = require 'rtrain.data.ingest.scaling'
+local system = require 'base._system'
 
 -- A request and what became of it so far: `received` counts results, whether they were used or not.
 ---@class data.IngestJob
@@ -101,7 +101,8 @@ function IngestPool:init(options)
   self._workers, self._num_stages, self._scaling = {}, 0, Scaling(options.workers)
   for i = 1, options.workers do
     self._workers[i] = IngestWorker(i - 1, {
-      threads = options.threads, cpus = options.cpus and options.cpus[i], timeout_s = options.timeout_s or 1800})
+      threads = options.threads, cpus = options.cpus and options.cpus[i],
+      timeout_s = options.timeout_s or system.default_timeout_s})
   end
 end
 
@@ -177,9 +178,9 @@ end
 ---Waits for the next message of a job's worker.
 ---@param job data.IngestJob
 function IngestPool:wait(job)
-  local start = monotonic()
+  local start = system.monotonic()
   job.worker:receive(job)
-  local now = monotonic()
+  local now = system.monotonic()
   if self._window then self._window.waited_s = self._window.waited_s + now - start end
   scale(self, now)
 end

@@ -8,11 +8,11 @@ local fetch = require 'torch.utils.data.fetch'
 local phases = require 'base.phases'
 local BatchSampler = require('torch.utils.data.batch_sampler').BatchSampler
 local Sampler = require('torch.utils.data.sampler').Sampler
+local system = require 'base._system'
 
 local epoch = {}
 
 local PREFETCH = 2
-local GENERAL_TIMEOUT_S = 1800
 
 -- Batches of indices as int64 tensors, cut from the sampler's order.
 local function tensor_batches(order, batches, skip)
@@ -92,7 +92,7 @@ end
 
 local function new_pool(loader, options)
   options.fn, options.name = fetch.worker(plain(loader)), 'DataLoader'
-  options.timeout_s = loader.timeout > 0 and loader.timeout or GENERAL_TIMEOUT_S
+  options.timeout_s = loader.timeout > 0 and loader.timeout or system.default_timeout_s
   options.timeout_name, options.in_order = 'timeout', loader.in_order
   return require('torch._C').data.Pool(options)
 end
