@@ -10,13 +10,6 @@
 namespace rtrain {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, PlacementStrategy>, 4> kNames{{
-    {"PACK", PlacementStrategy::kPack},
-    {"SPREAD", PlacementStrategy::kSpread},
-    {"STRICT_PACK", PlacementStrategy::kStrictPack},
-    {"STRICT_SPREAD", PlacementStrategy::kStrictSpread},
-}};
-
 using Rooms = std::vector<NodeCapacity>;
 
 bool has_less_room(const NodeCapacity& a, const NodeCapacity& b) { return a.workers < b.workers; }
@@ -85,13 +78,6 @@ std::string text_of(const Rooms& rooms) {
 
 }  // namespace
 
-PlacementStrategy placement_strategy_from_name(std::string_view name) {
-  for (const auto& [text, strategy] : kNames) {
-    if (text == name) return strategy;
-  }
-  throw Error(Code::kConfig, cat("unknown placement_strategy '", name, "'"));
-}
-
 int Placement::most(const Rooms& rooms, int limit) const {
   int room = 0;
   switch (strategy_) {
@@ -128,9 +114,9 @@ std::vector<int> Placement::counts(int num_workers, const Rooms& rooms) const {
 std::optional<Error> Placement::impossible(int num_workers, const Rooms& rooms) const {
   if (most(rooms, num_workers) == num_workers) return std::nullopt;
   const std::string workers = counted(num_workers, "worker");
-  const auto name = std::find_if(kNames.begin(), kNames.end(),
-                                 [this](const auto& each) { return each.second == strategy_; });
-  const std::string strategy = cat("placement_strategy = '", name->first, "'");
+  const std::string strategy =
+      cat("placement_strategy = '", kNamesOf<PlacementStrategy>.at(static_cast<size_t>(strategy_)),
+          "'");
   if (strategy_ == PlacementStrategy::kStrictSpread) {
     return Error(Code::kEnvironment, cat(strategy, ": ", workers, " need as many hosts; there ",
                                          rooms.size() == 1 ? "is " : "are ", rooms.size()));

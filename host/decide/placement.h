@@ -5,11 +5,13 @@
 // did not say how many a worker needs (`may_share`), more workers than that share the cores.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "host/base/codec/record.h"
 #include "host/base/error.h"
 
 namespace rtrain {
@@ -21,8 +23,9 @@ enum class PlacementStrategy {
   kStrictSpread,  // each on a host of its own
 };
 
-// Throws Error(kConfig) for an unknown one.
-PlacementStrategy placement_strategy_from_name(std::string_view name);
+template <>
+inline constexpr std::array<std::string_view, 4> kNamesOf<PlacementStrategy>{
+    "PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD"};
 
 struct NodeCapacity {
   std::string host;

@@ -32,7 +32,7 @@ Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int n
       number_(number),
       num_workers_(num_workers),
       start_(std::move(start)),
-      watchdog_(run_.loop, num_workers, run_.spec.hang_limits, *this),
+      watchdog_(run_.loop, num_workers, run_.spec.hang_limits(), *this),
       profiles_(run_.loop, [this](int rank, auto message) { send(rank, std::move(message)); }),
       reports_(run_.loop,
                {.world_size = num_workers,
@@ -106,13 +106,13 @@ NodeOrder Attempt::node_order() const {
   return {.attempt = number_,
           .first_rank = 0,
           .num_workers = num_workers_,
-          .threads = run_.spec.threads,
+          .threads = run_.spec.cpus_per_worker,
           .gpus_per_worker = run_.spec.gpus_per_worker,
           .accelerator_type = run_.spec.accelerator_type,
           .gpu_sample_s = run_.spec.gpu_sample_s,
           .host_sample_s = run_.spec.host_sample_s,
           .env = run_.spec.worker_env,
-          .local = run_.spec.local};
+          .local = run_.spec.is_local};
 }
 
 void Attempt::spawn() {
@@ -239,12 +239,12 @@ void Attempt::send_all(message::ToWorker message) {
 void Attempt::kill() {
   watchdog_.stop();
   for (const auto& member : nodes_.members()) member.node->kill();
-  kill_notice_.start(run_.spec.local ? kEndpointPatience : kKillNotice);
+  kill_notice_.start(run_.spec.is_local ? kEndpointPatience : kKillNotice);
 }
 
 // SIGKILL is no more than a request for a process that waits in the kernel.
 void Attempt::name_survivors() {
-  if (run_.spec.local) return abandon_endpoints();
+  if (run_.spec.is_local) return abandon_endpoints();
   for (int rank = 0; rank < roster_.size(); ++rank) {
     if (!roster_.is_running(rank)) continue;
     const NodeGroup::Member& member = nodes_.of(rank);
@@ -255,7 +255,7 @@ void Attempt::name_survivors() {
       warn(cat(text, "SIGKILL: it ", waits));
     } else {
       warn(cat(text, "host ", member.host, " was to kill it: the host is gone or cut off, ",
-               "which is known after ", run_.spec.node_timeout_s,
+               "which is known after ", run_.spec.failure_config.node_timeout_s,
                " s (FailureConfig.node_timeout_s), or the process ", waits));
     }
   }
@@ -466,7 +466,7 @@ void Attempt::on_phase(int rank, const message::Phase& reached) {
   if (!phase) throw Error(Code::kArgument, cat("unknown phase '", reached.name, "'"));
   run_.events.emit("phase", {{"rank", rank}, {"phase", reached.name}});
   // A local worker shows nothing, and could not be ended.
-  if (*phase == Phase::kRunning && !run_.spec.local) watchdog_.set_started(rank);
+  if (*phase == Phase::kRunning && !run_.spec.is_local) watchdog_.set_started(rank);
   delegate_.feed(event::PhaseReached{rank, *phase});
 }
 

@@ -48,7 +48,7 @@ Controller::Controller(const ControllerContext& context)
            .run_path = context.record.run_path(),
            .files = make_files()},
       machine_(scaling_policy(context.spec),
-               FailurePolicy(context.spec.failure_limits, static_cast<uint64_t>(now_ms()),
+               FailurePolicy(context.spec.failure_limits(), static_cast<uint64_t>(now_ms()),
                              FailureCounts::from_value(context.record.failures())),
                context.spec.start_timeout_s, heal_limits()),
       resources_(make_resources()),
@@ -67,7 +67,7 @@ NodeFiles Controller::make_files() {
   NodeFiles out{.functions_fd = context_.functions_fd,
                 .engine_fd = context_.engine_fd,
                 .zygote = context_.zygote};
-  if (context_.spec.local) {
+  if (context_.spec.is_local) {
     out.endpoints = &endpoints_.emplace(context_.loop, events_, context_.spec);
   }
   return out;
@@ -148,9 +148,9 @@ void Controller::take_warnings() {
 HealLimits Controller::heal_limits() const {
   const RunSpec& spec = context_.spec;
   const bool has_hosts = context_.nodes != nullptr && spec.uses_hosts();
-  return {.max_heals = spec.max_heals,
+  return {.max_heals = spec.failure_config.max_heals,
           .unwind_timeout_s = spec.timeout_s,
-          .loss_timeout_s = has_hosts ? spec.node_timeout_s + kLossMarginS : 0};
+          .loss_timeout_s = has_hosts ? spec.failure_config.node_timeout_s + kLossMarginS : 0};
 }
 
 // A failure that came before stays the run's error: this one is reported at least.
@@ -235,7 +235,7 @@ void Controller::stop_now(StopKind kind, const std::string& by) {
 
 // A train function in the script's own process has no thread that could be asked.
 void Controller::show_stacks(std::function<void()> then) {
-  if (context_.spec.local || machine_.group.ranks.empty()) return then();
+  if (context_.spec.is_local || machine_.group.ranks.empty()) return then();
   attempt_->ask_stacks([this, then = std::move(then)](const std::vector<RankStack>& stacks) {
     std::string text;
     for (const RankStack& stack : stacks) text += stack_text(stack);
@@ -341,7 +341,7 @@ void Controller::perform(const action::SpawnGroup& a) {
 // While the workers start. In a job the hosts were checked before.
 void Controller::check_own_host() {
   const bool is_job = context_.nodes != nullptr && context_.spec.uses_hosts();
-  if (is_job || own_health_ || !context_.spec.health.preflight) return;
+  if (is_job || own_health_ || !context_.spec.health_config.preflight) return;
   own_health_ = std::make_unique<NodeJudge>(run_, attempt_->gpus(), 0, *this);
   own_health_->add(0, hostname(), "");
   own_health_->check([] {});
@@ -415,9 +415,10 @@ void Controller::perform(const action::SetRetryTimer& a) {
 }
 
 void Controller::perform(const action::AskToStop& a) {
-  const double most =
-      a.kind == StopKind::kInterrupt ? kInterruptGraceS : context_.spec.preemption_grace_s;
-  const double grace_s = std::min(most, context_.spec.preemption_grace_s);
+  const double most = a.kind == StopKind::kInterrupt
+                          ? kInterruptGraceS
+                          : context_.spec.failure_config.preemption_grace_s;
+  const double grace_s = std::min(most, context_.spec.failure_config.preemption_grace_s);
   // A group that only grows may take as long as its next checkpoint does.
   const bool has_end =
       a.kind != StopKind::kResize || machine_.stop->resize_to < machine_.num_workers;

@@ -13,7 +13,7 @@ void HealthControl::add(Evidence evidence, Decided decided) {
   if (!known_.insert(key).second) return decided();
   run_.events.record(evidence.is_conclusive ? "warning" : "info",
                      cat("health: host ", evidence.host, ", ", evidence.kind, ": ", evidence.text));
-  if (run_.spec.health.has_evaluators) return ask(evidence, decided);
+  if (run_.spec.health_config.has_evaluators) return ask(evidence, decided);
   act(evidence, evidence.default_action());
   decided();
 }

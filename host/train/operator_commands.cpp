@@ -70,7 +70,7 @@ std::vector<int> OperatorCommands::profiled_ranks(std::optional<int64_t> asked) 
 
 void OperatorCommands::record_profiles(const message::RecordProfiles& asked,
                                        const ControlServer::Reply& reply) {
-  if (run_.spec.local) {
+  if (run_.spec.is_local) {
     throw Error(Code::kUsage,
                 "the train function runs in the script's own process (num_workers = 0): record it "
                 "there, with torch.profiler.profile");
@@ -97,12 +97,12 @@ message::Stopping OperatorCommands::stop(const message::StopRun& asked) {
     return {.grace_s = 0};
   }
   delegate_.on_stop_command(by);
-  return {.grace_s = run_.spec.preemption_grace_s};
+  return {.grace_s = run_.spec.failure_config.preemption_grace_s};
 }
 
 void OperatorCommands::show_stacks(const message::ShowStacks& asked,
                                    const ControlServer::Reply& reply) {
-  if (run_.spec.local) {
+  if (run_.spec.is_local) {
     throw Error(Code::kUsage,
                 "the train function runs in the script's own process "
                 "(num_workers = 0): there are no workers to ask");

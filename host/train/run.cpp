@@ -28,7 +28,7 @@ namespace {
 
 // CUDA does not outlive a fork.
 bool can_fork_workers(const RunSpec& spec) {
-  return spec.uses_torch && !spec.local && spec.gpus_per_worker == 0 && wants_zygote() &&
+  return spec.uses_torch && !spec.is_local && spec.gpus_per_worker == 0 && wants_zygote() &&
          !has_cuda_driver();
 }
 

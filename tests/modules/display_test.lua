@@ -23,7 +23,7 @@ local function display(options, num_workers)
     now = now + 1
     return now
   end
-  return Display({name = 'mine', num_workers = num_workers or 2}, options), out, err
+  return Display({name = 'mine', max_workers = num_workers or 2}, options), out, err
 end
 
 local function size_of(columns) return function() return columns, 24 end end

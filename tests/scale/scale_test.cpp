@@ -25,6 +25,7 @@
 #include "tests/scale/sim_board.h"
 #include "tests/scale/sim_worker.h"
 #include "tests/unit/temp_folder.h"
+#include "tests/unit/test_spec.h"
 
 namespace rtrain {
 namespace {
@@ -62,14 +63,13 @@ class ScaleTest : public ::testing::Test {
       ::_exit(0);
     }
     set_node_server(std::make_unique<NodeServer>(job_));
-    RunSpec spec;
-    spec.name = "scale";
+    RunSpec spec = test_spec("scale");
     spec.storage_path = folder_ / "results";
     spec.min_workers = spec.max_workers = num_workers();
     spec.oversubscribe = true;
     spec.gpu_sample_s = 0;
     spec.host_sample_s = 0;
-    spec.failure_limits.max_failures = 1;
+    spec.failure_config.max_failures = 1;
     spec.functions = "none";
     run_.emplace(std::move(spec));
   }

@@ -15,16 +15,14 @@
 #include "host/train/run/event_queue.h"
 #include "tests/unit/run_until.h"
 #include "tests/unit/temp_folder.h"
+#include "tests/unit/test_spec.h"
 
 namespace rtrain {
 
 class TestRun {
  public:
   // Its spec may be changed until open() begins the run, and its first attempt.
-  TestRun() {
-    spec.name = "run";
-    spec.storage_path = folder / "results";
-  }
+  TestRun() { spec.storage_path = folder / "results"; }
   ~TestRun() { wait_for_io(); }
   TestRun(const TestRun&) = delete;
   TestRun& operator=(const TestRun&) = delete;
@@ -105,7 +103,7 @@ class TestRun {
   }
 
   TempFolder folder;
-  RunSpec spec;
+  RunSpec spec = test_spec("run");
   Loop loop;
   EventQueue queue;
   ScriptCalls calls{queue};

@@ -1,5 +1,7 @@
 #include "host/base/codec/record.h"
 
+#include <algorithm>
+
 #include "host/base/text/text.h"
 
 namespace rtrain {
@@ -28,6 +30,37 @@ void missing(std::string_view field) {
 
 void wrong(std::string_view what, std::string_view name, const Error& error) {
   throw Error(Code::kArgument, cat(what, " '", name, "': ", error.message()));
+}
+
+void wrong_class(std::string_view name, const Error& error) {
+  throw Error(Code::kArgument, cat(name, ": ", error.message()));
+}
+
+void check_known(const Map& map, const std::vector<std::string>& names) {
+  for (const auto& [key, value] : map) {
+    const std::string name = key_text(key);
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    throw Error(Code::kArgument, cat("unknown field '", name, "'", suggestion(name, names)));
+  }
+}
+
+size_t index_of(std::string_view name, std::span<const std::string_view> names) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<size_t>(found - names.begin());
+  const std::vector<std::string> known(names.begin(), names.end());
+  throw Error(Code::kArgument, cat("unknown value '", name, "'", suggestion(name, known)));
+}
+
+Value to_map(StringPairs texts) {
+  Map out;
+  for (auto& [name, text] : texts) out.set(std::move(name), std::move(text));
+  return out;
+}
+
+StringPairs to_pairs(const Value& map) {
+  StringPairs out;
+  for (const auto& [key, value] : map.as_map()) out.emplace_back(key_text(key), value.as_string());
+  return out;
 }
 
 void out_of_range(int64_t number) {

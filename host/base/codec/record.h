@@ -10,16 +10,22 @@
 //   };
 //
 // A record has kFields, a message kType as well. A member is a boolean, a number, an enum, a
-// string, a Value, a List, an Error, a record, or a vector or std::optional of those. A required
-// field is always sent. An optional one is left out while it has its default value, and keeps it
-// where the map has no such field. Fields that are not listed are passed over: a newer sender may
-// say more.
+// string, a Value, a List, an Error, a record, StringPairs, or a vector or std::optional of those.
+// An enum travels as its number, or as its name where kNamesOf has them. A required field is always
+// sent. An optional one is left out while it has its default value, and keeps it where the map has
+// no such field. Fields that are not listed are passed over: a newer sender may say more.
+//
+// A record with kClass is also a table of Lua, of the class of that name. It is strict: a field
+// that is not listed is an error, and only a std::optional may be left out, so that no default of
+// C++ stands in for what Lua did not say.
 //
 // Both directions move what the record holds: large payloads are not copied.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -55,9 +61,20 @@ constexpr Field<R, T> optional(std::string_view name, T R::*member) {
 template <class E>
 inline constexpr E kLastOf = E::kLast;
 
+// The names of an enum that a record holds, in its order. Specialized where it travels as a name.
+template <class E>
+inline constexpr std::array<std::string_view, 0> kNamesOf{};
+
+// Names with their values, a map of strings: variables of an environment.
+using StringPairs = std::vector<std::pair<std::string, std::string>>;
+
 template <class T>
 concept Record = requires {
   T::kFields;
+};
+template <class T>
+concept Strict = Record<T> && requires {
+  T::kClass;
 };
 template <class T>
 concept Message = Record<T> && requires {
@@ -79,7 +96,7 @@ Value to_value(std::variant<Ms...> message) {
 }
 
 // Throws Error(kArgument) that names the message and the field: "message 'part': field 'id' is
-// missing".
+// missing"; of a strict one the class: "RunSpec: unknown field 'tag': did you mean 'tags'?".
 template <Record R>
 R from_value(Value value);
 
@@ -88,7 +105,14 @@ namespace record_fields {
 
 [[noreturn]] void missing(std::string_view field);
 [[noreturn]] void wrong(std::string_view what, std::string_view name, const Error& error);
+[[noreturn]] void wrong_class(std::string_view name, const Error& error);
 [[noreturn]] void out_of_range(int64_t number);
+// Throws for a field of the map that is none of these.
+void check_known(const Map& map, const std::vector<std::string>& names);
+// The number of the name. Throws Error(kArgument) for one that is none of these.
+size_t index_of(std::string_view name, std::span<const std::string_view> names);
+Value to_map(StringPairs texts);
+StringPairs to_pairs(const Value& map);
 
 template <class T>
 inline constexpr bool kIsOptional = false;
@@ -97,7 +121,8 @@ inline constexpr bool kIsOptional<std::optional<T>> = true;
 template <class T>
 inline constexpr bool kIsVector = false;
 template <class T>
-inline constexpr bool kIsVector<std::vector<T>> = !std::is_same_v<T, Value>;
+inline constexpr bool kIsVector<std::vector<T>> =
+    !std::is_same_v<T, Value> && !std::is_same_v<std::vector<T>, StringPairs>;
 
 template <class T>
 Value take(T& member) {
@@ -112,6 +137,10 @@ Value take(T& member) {
     return out;
   } else if constexpr (std::is_same_v<T, Error>) {
     return error_to_value(member);
+  } else if constexpr (std::is_same_v<T, StringPairs>) {
+    return to_map(std::move(member));
+  } else if constexpr (std::is_enum_v<T> && !kNamesOf<T>.empty()) {
+    return Value(kNamesOf<T>.at(static_cast<size_t>(member)));
   } else if constexpr (std::is_enum_v<T>) {
     return Value(static_cast<int64_t>(member));
   } else {
@@ -122,6 +151,9 @@ Value take(T& member) {
 template <Record R>
 R read(Value& value);
 
+// An empty table of Lua is a map, and an empty list too.
+inline bool is_empty_list(const Value& value) { return value.is_map() && value.as_map().empty(); }
+
 template <class T>
 T give(Value& value) {
   if constexpr (Record<T>) {
@@ -130,6 +162,7 @@ T give(Value& value) {
     return value.is_nil() ? T() : T(give<typename T::value_type>(value));
   } else if constexpr (kIsVector<T>) {
     T out;
+    if (is_empty_list(value)) return out;
     out.reserve(value.as_list().size());
     for (Value& each : value.as_list()) out.push_back(give<typename T::value_type>(each));
     return out;
@@ -138,13 +171,17 @@ T give(Value& value) {
   } else if constexpr (std::is_same_v<T, Value>) {
     return std::move(value);
   } else if constexpr (std::is_same_v<T, List>) {
-    return std::move(value.as_list());
+    return is_empty_list(value) ? List() : std::move(value.as_list());
+  } else if constexpr (std::is_same_v<T, StringPairs>) {
+    return to_pairs(value);
   } else if constexpr (std::is_same_v<T, std::string>) {
     return std::move(value.as_string());
   } else if constexpr (std::is_same_v<T, bool>) {
     return value.as_bool();
   } else if constexpr (std::is_floating_point_v<T>) {
     return value.as_float();
+  } else if constexpr (std::is_enum_v<T> && !kNamesOf<T>.empty()) {
+    return static_cast<T>(index_of(value.as_string(), kNamesOf<T>));
   } else if constexpr (std::is_enum_v<T>) {
     const int64_t number = value.as_int();
     if (number < 0 || number > static_cast<int64_t>(kLastOf<T>)) out_of_range(number);
@@ -176,6 +213,24 @@ void add(Map& out, R& record, const Field<R, T>& field) {
   out.set(std::string(field.name), take(member));
 }
 
+// The names of the fields, in their order.
+template <Record R>
+std::vector<std::string> names_of() {
+  return std::apply(
+      [](const auto&... field) { return std::vector<std::string>{std::string(field.name)...}; },
+      R::kFields);
+}
+
+// Whether the fields that may be left out are those that can say so.
+template <Strict R>
+constexpr bool has_no_silent_default() {
+  return std::apply(
+      []<class... T>(const Field<R, T>&... field) {
+        return ((field.is_required != kIsOptional<T>)&&...);
+      },
+      R::kFields);
+}
+
 template <class R, class T>
 void read_field(Map& map, R& record, const Field<R, T>& field) {
   Value* value = map.find(field.name);
@@ -191,6 +246,10 @@ void read_field(Map& map, R& record, const Field<R, T>& field) {
 template <Record R>
 R read(Value& value) {
   Map& map = value.as_map();
+  if constexpr (Strict<R>) {
+    static_assert(has_no_silent_default<R>(), "only a std::optional may be left out");
+    check_known(map, names_of<R>());
+  }
   R out;
   std::apply([&](const auto&... field) { (read_field(map, out, field), ...); }, R::kFields);
   return out;
@@ -214,6 +273,12 @@ R from_value(Value value) {
       return record_fields::read<R>(value);
     } catch (const Error& e) {
       record_fields::wrong("message", R::kType, e);
+    }
+  } else if constexpr (Strict<R>) {
+    try {
+      return record_fields::read<R>(value);
+    } catch (const Error& e) {
+      record_fields::wrong_class(R::kClass, e);
     }
   } else {
     return record_fields::read<R>(value);

@@ -1,11 +1,14 @@
 // host/store/runs/new_run.h: the data with which a controller begins a run's record.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "host/base/codec/record.h"
 #include "host/base/value.h"
 
 namespace rtrain {
@@ -14,8 +17,8 @@ namespace rtrain {
 // a new one. must: resume it, and fail if there is none.
 enum class ResumeMode { kNever, kAuto, kMust };
 
-// Throws Error(kConfig) for an unknown name.
-ResumeMode resume_mode_from_name(std::string_view name);
+template <>
+inline constexpr std::array<std::string_view, 3> kNamesOf<ResumeMode>{"never", "auto", "must"};
 
 struct NewRun {
   std::string name;

@@ -233,13 +233,6 @@ void take_over(OpenedRun& opened, const FoundRun& found, const NewRun& run) {
 
 }  // namespace
 
-ResumeMode resume_mode_from_name(std::string_view name) {
-  if (name == "never") return ResumeMode::kNever;
-  if (name == "auto") return ResumeMode::kAuto;
-  if (name == "must") return ResumeMode::kMust;
-  throw Error(Code::kConfig, cat("resume = '", name, "': expected 'never', 'auto' or 'must'"));
-}
-
 OpenedRun open_run(const NewRun& run) {
   check_run_name(run.name);
   make_folders(run.storage_path);

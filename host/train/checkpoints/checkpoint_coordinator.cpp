@@ -92,12 +92,16 @@ void CheckpointCoordinator::validated(const CheckpointInfo& checkpoint,
       });
 }
 
+std::optional<double> CheckpointCoordinator::drain_timeout_s() const {
+  const auto& config = run_.spec.validation_config;
+  return config ? config->validation_drain_timeout_s : std::nullopt;
+}
+
 void CheckpointCoordinator::drain(std::function<void()> done) {
   drained_ = std::move(done);
   if (!validations_.queue().is_empty()) {
     run_.events.emit("draining", {{"validations", validations_.queue().size()}});
-    const double limit_s = run_.spec.validation.drain_timeout_s;
-    if (limit_s > 0) drain_deadline_.start(to_ms(limit_s));
+    if (const auto limit_s = drain_timeout_s()) drain_deadline_.start(to_ms(*limit_s));
   }
   check_drained();
 }
@@ -110,7 +114,7 @@ void CheckpointCoordinator::check_drained() {
 
 void CheckpointCoordinator::drain_too_long() {
   const std::string problem =
-      cat("the run was over for ", run_.spec.validation.drain_timeout_s,
+      cat("the run was over for ", drain_timeout_s().value_or(0),
           " s before it had ended (ValidationConfig.validation_drain_timeout_s)");
   for (const CheckpointInfo& each : validations_.stop_all()) {
     on_validation_end(each, {CheckpointStatus::kValidationTimeout, {}, problem});

@@ -65,6 +65,7 @@ class CheckpointCoordinator : public ValidationDelegate {
   void on_validation_end(const CheckpointInfo& checkpoint, const ValidationResult& result) override;
   void validated(const CheckpointInfo& checkpoint, const CheckpointManager::Validated& stored);
   void check_drained();
+  std::optional<double> drain_timeout_s() const;
   void drain_too_long();
   CheckpointProgress progress() const;
   void look_up(const CheckpointQuestion& question);

@@ -6,7 +6,9 @@
 namespace rtrain {
 
 ValidationManager::ValidationManager(const RunContext& run, ValidationDelegate& delegate)
-    : run_(run), delegate_(delegate), queue_(run.spec.validation.max_concurrent) {}
+    : run_(run),
+      delegate_(delegate),
+      queue_(run.spec.validation_config ? run.spec.validation_config->max_concurrent : 1) {}
 
 void ValidationManager::add(const CheckpointInfo& checkpoint) {
   queue_.add(checkpoint);
@@ -39,7 +41,7 @@ void ValidationManager::hold_output(bool held) {
 
 void ValidationManager::start_next() {
   while (const auto next = queue_.next()) {
-    if (run_.spec.validation.has_function) {
+    if (run_.spec.validation_config) {
       start(*next);
     } else {
       delegate_.on_validation_end(*next,
@@ -51,7 +53,7 @@ void ValidationManager::start_next() {
 }
 
 void ValidationManager::start(const CheckpointInfo& checkpoint) {
-  const std::string threads = std::to_string(run_.spec.validation.threads);
+  const std::string threads = std::to_string(run_.spec.validation_config->num_cpus);
   WorkerGroupOptions options;
   options.num_workers = 1;
   options.functions_fd = run_.files.functions_fd;
@@ -70,7 +72,7 @@ void ValidationManager::start(const CheckpointInfo& checkpoint) {
 
 WorkerContext ValidationManager::context_of(const CheckpointInfo& checkpoint) const {
   WorkerContext context = run_.worker_context(static_cast<int>(checkpoint.attempt));
-  context.threads = run_.spec.validation.threads;
+  context.threads = run_.spec.validation_config->num_cpus;
   Map validation = checkpoint.validation.as_map();
   validation.set("checkpoint", checkpoint.path);
   context.validation = std::move(validation);

@@ -10,8 +10,10 @@ constexpr size_t kMaxText = 16384;
 ScriptEndpoints::ScriptEndpoints(Loop& loop, RunEvents& events, const RunSpec& spec)
     : events_(events) {
   if (!spec.join) return;
-  joins_.emplace(loop, *spec.join);
-  joins_->begin(spec.fit);
+  joins_.emplace(
+      loop,
+      JoinSpec{.socket = spec.join->socket, .num_ranks = spec.join->num_ranks, .first_joined = 1});
+  joins_->begin(spec.join->fit);
 }
 
 void ScriptEndpoints::offer(int local_rank, int fd) {

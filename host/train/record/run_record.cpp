@@ -25,14 +25,14 @@ NewRun new_run(const RunSpec& spec) {
   run.tags = spec.tags;
   run.note = spec.note;
   run.resume = spec.resume;
-  run.config = mask_secrets(spec.config);
-  run.scaling = spec.scaling;
+  run.config = mask_secrets(spec.train_loop_config);
+  run.scaling = spec.scaling_config;
   run.checkpoint_config = spec.checkpoint_config;
   Map environment;
-  if (!spec.git_commit.empty()) {
-    environment.set("git_commit", spec.git_commit);
-    environment.set("git_dirty", spec.git_dirty);
-    if (spec.git_diff_cut) environment.set("git_diff_cut", true);
+  if (spec.git) {
+    environment.set("git_commit", spec.git->commit);
+    environment.set("git_dirty", spec.git->is_dirty);
+    if (spec.git->is_cut) environment.set("git_diff_cut", true);
   }
   if (spec.port > 0) environment.set("port", spec.port);
   run.environment = environment;

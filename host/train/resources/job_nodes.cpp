@@ -23,8 +23,8 @@ constexpr std::chrono::seconds kCheckAgain{1};
 Placement placement_of(const RunSpec& spec) {
   if (spec.join) return {PlacementStrategy::kSpread, false};
   const bool is_fixed = spec.min_workers == spec.max_workers;
-  const bool says_nothing = spec.threads == 0 && spec.gpus_per_worker == 0;
-  return {spec.placement, is_fixed && says_nothing};
+  const bool says_nothing = spec.cpus_per_worker == 0 && spec.gpus_per_worker == 0;
+  return {spec.placement_strategy, is_fixed && says_nothing};
 }
 
 std::vector<std::string> names_of(const std::vector<WorkerGpu>& gpus) {
@@ -52,7 +52,7 @@ JobNodes::JobNodes(NodeServer& nodes, const RunContext& run, std::vector<WorkerG
       health_(run, gpus, nodes.port(), *this),
       deadline_(run.loop, [this] { on_deadline(); }),
       check_(run.loop, [this] { has_marker_ ? check_folders() : write_marker(); }) {
-  nodes_.set_node_timeout(run.spec.node_timeout_s);
+  nodes_.set_node_timeout(run.spec.failure_config.node_timeout_s);
   publish_contact();
 }
 
@@ -121,7 +121,8 @@ std::vector<NodeCapacity> JobNodes::rooms() const {
 }
 
 bool JobNodes::is_usable(int node) const {
-  return !roster_.is_evicted(node) && (!run_.spec.health.preflight || health_.is_checked(node));
+  return !roster_.is_evicted(node) &&
+         (!run_.spec.health_config.preflight || health_.is_checked(node));
 }
 
 NodeGroup JobNodes::nodes(const NodeOrder& order, NodeDelegate& delegate) {
@@ -189,10 +190,11 @@ void JobNodes::on_node(const message::AgentInfo& info) {
   health_.drop(info.node);
   const std::string what = run_.spec.join ? cat("with ", info.tasks) : cat("node ", info.node);
   delegate_.notice(cat("host ", info.host, " has joined: ", what, " of ", nodes_.spec().num_tasks));
-  nodes_.send(info.node, to_value(message::NodeTimeout{.seconds = run_.spec.node_timeout_s}));
+  nodes_.send(info.node,
+              to_value(message::NodeTimeout{.seconds = run_.spec.failure_config.node_timeout_s}));
   late_reports_.ask(info.node, info.host);
   if (run_.spec.join) {
-    nodes_.send(info.node, to_value(message::BeginFit{.fit = run_.spec.fit}));
+    nodes_.send(info.node, to_value(message::BeginFit{.fit = run_.spec.join->fit}));
   } else {
     send_functions(info.node);
   }
@@ -305,7 +307,7 @@ void JobNodes::on_folder_seen(int node, const message::FolderSeen& seen) {
 // Whether a host that is there has still to be checked, or a decision about one is due; the grant
 // follows then.
 bool JobNodes::check_health() {
-  if (!run_.spec.health.preflight) return false;
+  if (!run_.spec.health_config.preflight) return false;
   if (health_.is_checking() || undecided_ > 0) return true;
   bool has_new = false;
   const auto add = [&](int node, const std::string& host, const std::string& address) {

@@ -76,7 +76,7 @@ void NodeJudge::send(int node, Value message) {
 void NodeJudge::check(Done done) {
   done_ = std::move(done);
   has_links_ = false;
-  const double timeout_s = run_.spec.health.preflight_timeout_s;
+  const double timeout_s = run_.spec.health_config.preflight_timeout_s;
   deadline_.start(to_ms(2 * timeout_s + kAnswerS));
   std::vector<int> asked;
   for (auto& [node, host] : hosts_) {
@@ -133,9 +133,10 @@ void NodeJudge::check_links() {
   }
   for (const auto& [node, peers] : asked) waiting_.insert(node);
   for (const auto& [node, peers] : asked) {
-    send(node, to_value(message::CheckLinks{.peers = peers,
-                                            .size_bytes = kExchangeBytes,
-                                            .timeout_s = run_.spec.health.preflight_timeout_s}));
+    send(node,
+         to_value(message::CheckLinks{.peers = peers,
+                                      .size_bytes = kExchangeBytes,
+                                      .timeout_s = run_.spec.health_config.preflight_timeout_s}));
   }
   if (asked.empty()) finish();
 }
@@ -258,7 +259,7 @@ std::vector<LinkPeer> NodeJudge::neighbours(int node) const {
 }
 
 void NodeJudge::watch() {
-  if (!run_.spec.health.monitor || hosts_.size() < 2) return;
+  if (!run_.spec.health_config.monitor || hosts_.size() < 2) return;
   for (const auto& [node, host] : hosts_) {
     if (!host.is_checked) continue;
     send(node, to_value(message::WatchHost{.peers = neighbours(node), .interval_s = kIntervalS}));

@@ -49,11 +49,11 @@ NodeCapacity NodeRoster::room(int node) const {
 // Where the launcher has started each rank, it has chosen.
 int NodeRoster::workers_for(int tasks, int cores, const std::vector<std::string>& gpus) const {
   if (spec_.join) return tasks;
-  const int each = has_ingest_host() ? spec_.threads : spec_.cores_per_worker();
+  const int each = has_ingest_host() ? spec_.cpus_per_worker : spec_.total_cpus_per_worker();
   const int of_cores = cores / std::max(1, each);
   if (spec_.gpus_per_worker == 0) return of_cores;
   const int of_gpus = workers_for(gpus);
-  return spec_.threads == 0 ? of_gpus : std::min(of_cores, of_gpus);
+  return spec_.cpus_per_worker == 0 ? of_gpus : std::min(of_cores, of_gpus);
 }
 
 int NodeRoster::workers_for(const std::vector<std::string>& gpus) const {

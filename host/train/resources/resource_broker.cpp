@@ -97,9 +97,9 @@ bool has_own_devices(const RunSpec& spec) {
 }  // namespace
 
 std::optional<Error> impossible_request(const RunSpec& spec) {
-  const Placement placement(spec.placement, /*may_share=*/true);
+  const Placement placement(spec.placement_strategy, /*may_share=*/true);
   if (auto error = placement.impossible(spec.max_workers, {{.host = hostname()}})) return error;
-  const CoreRequest request(spec.min_workers, spec.max_workers, spec.cores_per_worker());
+  const CoreRequest request(spec.min_workers, spec.max_workers, spec.total_cpus_per_worker());
   int cores = available_cores();
   try {
     cores = std::max(cores, offered_cores());
@@ -116,7 +116,8 @@ ResourceBroker::ResourceBroker(const RunSpec& spec, Loop& loop, TaskThread& io,
       loop_(loop),
       io_(io),
       files_(files),
-      request_(spec.min_workers, spec.max_workers, spec.cores_per_worker(), spec.gpus_per_worker),
+      request_(spec.min_workers, spec.max_workers, spec.total_cpus_per_worker(),
+               spec.gpus_per_worker),
       gpus_(find_run_gpus(spec)),
       notice_(std::move(notice)),
       poll_(loop, [this] { ask(); }) {}
@@ -277,7 +278,7 @@ NodeGroup ResourceBroker::nodes(const NodeOrder& order, NodeDelegate& delegate) 
 WorkerPlace ResourceBroker::place(int rank, int num_workers) const {
   WorkerPlace out;
   const std::vector<int> processors = own_processors();
-  bool bound = spec_.threads > 0;
+  bool bound = spec_.cpus_per_worker > 0;
   for (const HostLease::Core& core : share(rank, num_workers)) {
     out.lease_fds.push_back(core.fd);
     const auto number = static_cast<size_t>(core.core);
@@ -319,7 +320,7 @@ std::vector<int> ResourceBroker::used_gpus() const {
 }
 
 std::optional<std::string> ResourceBroker::visible_devices() const {
-  if (spec_.local || has_own_devices(spec_)) return std::nullopt;
+  if (spec_.is_local || has_own_devices(spec_)) return std::nullopt;
   const std::vector<int> used = used_gpus();
   if (!used.empty() && static_cast<int>(used.size()) == gpus_.visible) return std::nullopt;
   std::vector<std::string> uuids;

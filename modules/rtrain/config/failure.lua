@@ -54,4 +54,20 @@ local FailureConfig = schema.define('FailureConfig', {
   {'fail_fast', removed = 'max_failures = 0 ends the run at the first failure'},
 })
 
+---What the controller needs to know of it.
+---@return FailureSpec
+function FailureConfig:to_spec()
+  return {
+    max_failures = self.max_failures,
+    max_heals = self.max_heals,
+    controller_failure_limit = self.controller_failure_limit,
+    max_preemption_failures = self.max_preemption_failures,
+    reset_after_s = self.reset_after_s,
+    preemption_grace_s = self.preemption_grace_s,
+    hang_threshold_s = self.hang_threshold_s,
+    busy_threshold_s = self.busy_threshold_s,
+    node_timeout_s = self.node_timeout_s,
+  }
+end
+
 return FailureConfig

@@ -41,4 +41,15 @@ local HealthConfig = schema.define('HealthConfig', {
   {'evaluators', check = check_evaluators, in_record = false},
 })
 
+---What the controller needs to know of it.
+---@return HealthSpec
+function HealthConfig:to_spec()
+  return {
+    preflight = self.preflight,
+    preflight_timeout_s = self.preflight_timeout_s,
+    monitor = self.monitor,
+    has_evaluators = self.evaluators ~= nil and #self.evaluators > 0,
+  }
+end
+
 return HealthConfig

@@ -24,6 +24,9 @@ local TorchConfig = schema.define('TorchConfig', {
   {'timeout_s', default = system.default_timeout_s, check = schema.positive},
 })
 
+-- Of runs without NCCL: not a field of a config.
+TorchConfig.CPU_BACKEND = 'cpu:shm,cuda:gloo'
+
 local NCCL_REFUSED = "TorchConfig.backend = '%s': %s: %s, or leave the backend out"
 
 local MUST_HAVE_NCCL = {nccl = true, ['cpu:gloo,cuda:nccl'] = true}
@@ -39,7 +42,7 @@ function TorchConfig:choose_backend(gpus_per_worker, num_workers)
   local must_have_nccl = MUST_HAVE_NCCL[backend]
   if gpus_per_worker == 0 then
     if backend == 'gloo' or backend == 'shm' then return backend end
-    if not must_have_nccl then return 'cpu:shm,cuda:gloo' end
+    if not must_have_nccl then return TorchConfig.CPU_BACKEND end
     errors.raise('config', NCCL_REFUSED:format(backend, 'the run has no GPUs',
       'set ScalingConfig.use_gpu = true (rtrain run --gpus all)'))
   end
@@ -52,7 +55,7 @@ function TorchConfig:choose_backend(gpus_per_worker, num_workers)
   end
   if backend == 'gloo' then return backend, 'CUDA tensors travel over Gloo (TorchConfig.backend)' end
   if shares then
-    return 'cpu:shm,cuda:gloo', 'workers share a device, which NCCL refuses: CUDA tensors travel over Gloo'
+    return TorchConfig.CPU_BACKEND, 'workers share a device, which NCCL refuses: CUDA tensors travel over Gloo'
   end
   return must_have_nccl and backend or 'nccl', 'CUDA tensors travel over NCCL'
 end

@@ -85,12 +85,12 @@ function ValidationConfig:_validate()
 end
 
 ---What the controller needs to know of it.
----@return table
+---@return ValidationSpec
 function ValidationConfig:to_spec()
   return {
     max_concurrent = self.max_concurrent,
-    drain_timeout_s = self.validation_drain_timeout_s,
-    threads = self.ray_remote_kwargs and self.ray_remote_kwargs.num_cpus or 1,
+    validation_drain_timeout_s = self.validation_drain_timeout_s,
+    num_cpus = self.ray_remote_kwargs and self.ray_remote_kwargs.num_cpus or 1,
   }
 end
 

@@ -49,10 +49,10 @@ end
 ---@field err_is_terminal? boolean the same for `err`
 ---@field clock? fun(): number seconds
 
----@param spec table name and num_workers of the run
+---@param spec RunSpec
 ---@param options DisplayOptions
 function Display:init(spec, options)
-  self._name, self._num_workers = spec.name, spec.num_workers
+  self._name, self._num_workers = spec.name, spec.max_workers
   self._quiet, self._terminal = options.quiet, options.terminal and not options.quiet
   self._size = options.size or function() return system.terminal_size(2) end
   self._eta = options.eta or Eta()

@@ -17,7 +17,7 @@ local JsonLines = class('JsonLines')
 ---@field logging? LoggingConfig which messages are in them, default all
 ---@field config? table train_loop_config
 
----@param spec table of the run
+---@param spec RunSpec
 ---@param options JsonLinesOptions
 function JsonLines:init(spec, options)
   self._spec, self._fd, self._logging = spec, options.fd, options.logging
@@ -40,7 +40,7 @@ function JsonLines:begin(run_id)
   local spec = self._spec
   self:_write('run', system.now_ms(), {
     {'version', VERSION}, {'run_id', run_id}, {'path', ('%s/%s'):format(spec.storage_path, spec.name)},
-    {'script', spec.script}, {'num_workers', spec.num_workers}, {'config', self._config},
+    {'script', spec.script}, {'num_workers', spec.max_workers}, {'config', self._config},
   })
 end
 

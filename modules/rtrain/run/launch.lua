@@ -1,11 +1,10 @@
--- rtrain/run/launch.lua: fit(): what the controller is given, and the loop over its events.
+-- rtrain/run/launch.lua: fit(): the job that trainer and command make, and the loop over the events of its run.
 --
 -- The flags of `rtrain run` override the script; rtrain.run.command_flags has them.
 
 local BackendHooks = require 'rtrain.backends.backend_hooks'
 local Callbacks = require 'rtrain.callbacks.callbacks'
 local class = require 'base.class'
-local closure = require 'base._closure'
 local command_flags = require 'rtrain.run.command_flags'
 local datasets = require 'rtrain.run.datasets'
 local Display = require 'rtrain.display'
@@ -20,20 +19,19 @@ local storage_option = require 'rtrain.run.storage_option'
 local system = require 'base._system'
 local FirstLoop = require 'rtrain.run.first_loop'
 local find_allocation = require('rtrain.launch').find
-local Git = require 'rtrain.run.git'
 local overrides = require 'base.overrides'
 local places = require 'rtrain.launch.place'
 local Result = require 'rtrain.results.result'
 local run_flags = require 'rtrain.worker.run_flags'
 local run_name = require 'rtrain.launch.run_name'
+local run_spec = require 'rtrain.run.run_spec'
 local session = require 'rtrain.session'
-local sources = require 'rtrain.run.sources'
 local storage = require 'rtrain.results.storage'
 local StopCondition = require 'rtrain.callbacks.stop_condition'
 local TimeLimit = require 'rtrain.run.time_limit'
+local TorchConfig = require 'rtrain.config.torch'
 local TrainRunContext = require 'rtrain.callbacks.run_context'
 local Watch = require 'rtrain.run.watch'
-local worker_env = require 'rtrain.config.worker_env'
 
 local launch = {}
 
@@ -86,7 +84,7 @@ end
 -- Where another launcher has dealt the devices out, the ranks see whether two have the same when they form the group.
 local function backend_of(trainer, scaling, place)
   local config = trainer.torch_config
-  if trainer._kind ~= 'torch' then return 'cpu:shm,cuda:gloo' end
+  if trainer._kind ~= 'torch' then return TorchConfig.CPU_BACKEND end
   if not place then return config:choose_backend(scaling:num_gpus_per_worker(), scaling:max_workers()) end
   if not scaling.use_gpu then return (config:choose_backend(0, place.world_size)) end
   return config.backend or 'cpu:shm,cuda:nccl'
@@ -169,89 +167,10 @@ local function job_of(trainer, flags)
   }
 end
 
-local function dump_functions(job)
-  -- In local mode nothing travels, except to the processes that validate.
-  if job.is_local and not job.validation_config then return '' end
-  return closure.dump {
-    train_loop_per_worker = job.train_loop_per_worker,
-    train_loop_config = job.train_loop_config,
-    kind = job.kind,
-    on_nan = job.run_config.failure_config.on_nan,
-    validation_config = job.validation_config,
-    datasets = job.worker_datasets,
-    metadata = job.metadata,
-    resume_from_checkpoint = job.resume_from_checkpoint,
-    set_cuda_device = job.torch_config.set_cuda_device,
-    backend = job.workers_backend,
-    initialization_hook = job.initialization_hook,
-    flags = job.flags,
-  }
-end
-
-local function health_of(config)
-  local spec = config:to_table()
-  spec.has_evaluators = config.evaluators ~= nil and #config.evaluators > 0
-  return spec
-end
-
 -- What each worker has for itself, where that was said and nothing else runs in its process.
 local function own_cpus(job)
   local resources = job.scaling_config.resources_per_worker
   return not job.is_local and resources and resources.CPU or nil
-end
-
-local function make_spec(job, flags)
-  local run_config, scaling, place = job.run_config, job.scaling_config, job.place
-  local most, least = scaling:max_workers(), scaling:min_workers()
-  if place then most, least = place.world_size, place.world_size end
-  local script = script_path(flags)
-  local git = Git.start(script)
-  local warnings = job.launcher_warnings
-  local functions, warning = dump_functions(job)
-  warnings[#warnings + 1] = warning
-  local code, problem = git:finish()
-  warnings[#warnings + 1] = problem
-  local resources = scaling.resources_per_worker
-  return {
-    name = run_config.name,
-    storage_path = storage_path(flags, run_config),
-    script = script,
-    command = flags.command or {script},
-    tags = flags.tags,
-    note = flags.note or '',
-    resume = run_config.resume,
-    is_local = job.is_local,
-    join = place and {socket = place.socket, fit = job.fit, num_ranks = place.num_ranks} or nil,
-    start_timeout_s = place and place.timeout_s or nil,
-    num_workers = most,
-    min_workers = least,
-    max_workers = most,
-    resize_interval_s = scaling.elastic_resize_monitor_interval_s,
-    threads = resources and resources.CPU or 0,
-    ingest_cores = #job.datasets > 0 and job.dataset_config:num_ingest_cpus() or 0,
-    gpus_per_worker = place and 0 or scaling:num_gpus_per_worker(),  -- the launcher has dealt them out
-    placement_strategy = scaling.placement_strategy,
-    oversubscribe = flags.oversubscribe,
-    accelerator_type = scaling.accelerator_type,
-    functions = functions,
-    config = job.train_loop_config or {},
-    scaling = scaling:to_short_table {num_workers = true, use_gpu = true},
-    checkpoint_config = run_config.checkpoint_config:to_table(),
-    log_bytes = run_config.log_bytes,
-    validation = job.validation_config and job.validation_config:to_spec(),
-    mirrors = run_config.storage_filesystem ~= nil,
-    can_fetch = run_config.storage_filesystem ~= nil and run_config.storage_filesystem.get ~= nil,
-    failure_config = run_config.failure_config:to_table(),
-    health = health_of(run_config.health_config),
-    worker_env = worker_env.of(run_config),
-    uses_torch = job.kind == 'torch',
-    backend = job.backend,
-    timeout_s = job.torch_config.timeout_s,
-    git_commit = code.commit,
-    git_dirty = code.is_dirty,
-    git_diff_cut = code.is_cut,
-    sources = os.getenv 'RTRAIN_RECORD_CODE' ~= '0' and sources.of(script, code.diff) or {},
-  }, warnings
 end
 
 -- The operator's callbacks come after the script's. A script that is tried out makes no run that they could see.
@@ -341,9 +260,12 @@ function launch.fit(trainer)
   job.worker_datasets = datasets.for_workers(job.datasets, job.dataset_config, own_cpus(job))
   if job.place and job.place.rank > 0 then return require('rtrain.run.joined').fit(job) end
   local list = callbacks_of(job)
-  local spec, warnings = make_spec(job, flags)
-  spec.has_callbacks = #list > 0
-  spec.wants_reports = spec.has_callbacks or job.run_config.stop ~= nil or flags.events_fd ~= nil
+  local spec, warnings = run_spec.of(job, flags, {
+    script = script_path(flags),
+    storage_path = storage_path(flags, job.run_config),
+    has_callbacks = #list > 0,
+    wants_reports = #list > 0 or job.run_config.stop ~= nil or flags.events_fd ~= nil,
+  })
   local display = display_of(job, spec, flags)
   for _, text in ipairs(warnings) do display:notice(text) end
   local run = require('rtrain._controller').open(spec)

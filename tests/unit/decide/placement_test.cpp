@@ -84,9 +84,5 @@ TEST(Placement, WhatHostsCannotHaveIsRefusedWithTheNumbers) {
   EXPECT_EQ(refusal(PlacementStrategy::kPack, true, 100, {4, 2}), "");
 }
 
-TEST(Placement, AnUnknownStrategyIsAnError) {
-  EXPECT_THROW(placement_strategy_from_name("SCATTER"), Error);
-}
-
 }  // namespace
 }  // namespace rtrain

@@ -59,6 +59,10 @@ struct Filler {
       member = Map{{"number", count}, {"list", List{1, 2.5, nullptr}}};
     } else if constexpr (std::is_same_v<T, std::string>) {
       member = std::string("text\0", 5) + std::to_string(count);
+    } else if constexpr (std::is_same_v<T, StringPairs>) {
+      member = {{"name", std::to_string(count)}};
+    } else if constexpr (std::is_enum_v<T> && !kNamesOf<T>.empty()) {
+      member = static_cast<T>(1);
     } else if constexpr (std::is_enum_v<T>) {
       member = kLastOf<T>;
     } else {

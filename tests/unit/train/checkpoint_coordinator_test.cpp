@@ -60,7 +60,7 @@ class CheckpointCoordinatorTest : public testing::Test {
   // Validations are processes that do this.
   void open_with_validations(const char* what) {
     setenv(kTestWorker, what, 1);
-    run_.spec.validation.has_function = true;
+    if (!run_.spec.validation_config) run_.spec.validation_config.emplace();
     open();
   }
 
@@ -205,7 +205,7 @@ TEST_F(CheckpointCoordinatorTest, ARunEndsAfterItsValidations) {
 }
 
 TEST_F(CheckpointCoordinatorTest, ARunDoesNotWaitForItsValidationsForEver) {
-  run_.spec.validation.drain_timeout_s = 0.01;
+  run_.spec.validation_config = ValidationSpec{.validation_drain_timeout_s = 0.01};
   open_with_validations("hang");
   commit_to_validate(0);
   drain();

@@ -12,6 +12,7 @@
 #include "host/machine/leases/resource_settings.h"
 #include "tests/unit/run_until.h"
 #include "tests/unit/temp_folder.h"
+#include "tests/unit/test_spec.h"
 
 namespace rtrain {
 namespace {
@@ -23,7 +24,6 @@ class ResourceBrokerTest : public testing::Test {
     chmod(folder_.path().c_str(), 0700);
     setenv("RTRAIN_RUNTIME_DIR", folder_.path().c_str(), 1);
     set_cpus_setting(4);
-    spec_.name = "mine";
     spec_.resource_notice_s = 1000;
   }
   ~ResourceBrokerTest() override {
@@ -69,7 +69,7 @@ class ResourceBrokerTest : public testing::Test {
   }
 
   TempFolder folder_;
-  RunSpec spec_;
+  RunSpec spec_ = test_spec("mine");
   Loop loop_;
   std::string notices_;
   int granted_ = 0;
@@ -79,7 +79,7 @@ class ResourceBrokerTest : public testing::Test {
 };
 
 TEST_F(ResourceBrokerTest, EveryWorkerGetsCoresOfItsOwn) {
-  spec_.threads = 2;
+  spec_.cpus_per_worker = 2;
   make(2, 2);
   EXPECT_EQ(request_and_wait(), 2);
   EXPECT_EQ(read_lease_table().free(), 0);

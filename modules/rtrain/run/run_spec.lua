@@ -1,0 +1,165 @@
+-- rtrain/run/run_spec.lua: what the controller is given for a run: the record that `rtrain._controller.open` takes.
+--
+-- Its fields are those of host/train/run/run_spec.h, which tests/unit/train/run_spec_test.cpp compares with the classes here.
+-- Every field has to be there unless it has a `?`, and no other may be: a default of the user's has its place in
+-- rtrain/config/.
+
+local closure = require 'base._closure'
+local Git = require 'rtrain.run.git'
+local sources = require 'rtrain.run.sources'
+local worker_env = require 'rtrain.config.worker_env'
+
+local run_spec = {}
+
+-- Of each phase of the start of workers, where no other launcher says how long its processes may take.
+local START_TIMEOUT_S = 60
+
+---@class ValidationSpec
+---@field max_concurrent integer
+---@field num_cpus integer of each validation
+---@field validation_drain_timeout_s? number nil: no limit
+
+---@class FailureSpec
+---@field max_failures integer
+---@field max_heals integer
+---@field controller_failure_limit integer
+---@field max_preemption_failures integer
+---@field reset_after_s? number
+---@field preemption_grace_s number
+---@field hang_threshold_s number
+---@field busy_threshold_s number
+---@field node_timeout_s number
+
+---@class HealthSpec
+---@field preflight boolean
+---@field preflight_timeout_s number
+---@field monitor boolean
+---@field has_evaluators boolean the script decides
+
+---The ranks of this host, where a launcher has started each.
+---@class JoinedRanks
+---@field socket string where they come to, in the runtime folder
+---@field num_ranks integer of this host, with rank 0
+---@field fit integer the script's first fit(), second, …
+
+---@class GitCommit
+---@field commit string
+---@field is_dirty boolean tracked files differ from it
+---@field is_cut boolean the sources have only the beginning of the diff
+
+---@class RunSpec
+---@field name string
+---@field storage_path string absolute
+---@field script string
+---@field command string[] as typed
+---@field tags string[]
+---@field note string
+---@field resume 'never'|'auto'|'must'
+---@field is_local boolean rank 0 is this process
+---@field join? JoinedRanks
+---@field start_timeout_s number of each phase of the start-up
+---@field min_workers integer
+---@field max_workers integer
+---@field elastic_resize_monitor_interval_s number
+---@field cpus_per_worker integer 0: not said
+---@field ingest_cpus integer of each worker's processes that read its datasets
+---@field gpus_per_worker number 0 too where the launcher has dealt them out
+---@field placement_strategy 'PACK'|'SPREAD'|'STRICT_PACK'|'STRICT_SPREAD'
+---@field oversubscribe boolean
+---@field accelerator_type string '': any
+---@field worker_env table<string, string>
+---@field uses_torch boolean the workers make tensors
+---@field functions string the train function and its config, serialized
+---@field train_loop_config any for the record, as the next two
+---@field scaling_config any
+---@field checkpoint_config any
+---@field failure_config FailureSpec
+---@field health_config HealthSpec
+---@field validation_config? ValidationSpec
+---@field mirrors boolean there is a storage_filesystem
+---@field can_fetch boolean with a `get`
+---@field backend string
+---@field timeout_s number of waits in user code
+---@field log_bytes integer
+---@field has_callbacks boolean
+---@field wants_reports boolean callbacks or a predicate are to see every report
+---@field git? GitCommit
+---@field sources table[]
+
+local function dump_functions(job)
+  -- In local mode nothing travels, except to the processes that validate.
+  if job.is_local and not job.validation_config then return '' end
+  return closure.dump {
+    train_loop_per_worker = job.train_loop_per_worker,
+    train_loop_config = job.train_loop_config,
+    kind = job.kind,
+    on_nan = job.run_config.failure_config.on_nan,
+    validation_config = job.validation_config,
+    datasets = job.worker_datasets,
+    metadata = job.metadata,
+    resume_from_checkpoint = job.resume_from_checkpoint,
+    set_cuda_device = job.torch_config.set_cuda_device,
+    backend = job.workers_backend,
+    initialization_hook = job.initialization_hook,
+    flags = job.flags,
+  }
+end
+
+---@param job table what launch.fit makes of the trainer
+---@param flags CommandFlags
+---@param given {script: string, storage_path: string, has_callbacks: boolean, wants_reports: boolean}
+---@return RunSpec
+---@return string[] warnings for the user
+function run_spec.of(job, flags, given)
+  local run_config, scaling, place = job.run_config, job.scaling_config, job.place
+  local most, least = scaling:max_workers(), scaling:min_workers()
+  if place then most, least = place.world_size, place.world_size end
+  local git = Git.start(given.script)
+  local warnings = job.launcher_warnings
+  local functions, warning = dump_functions(job)
+  warnings[#warnings + 1] = warning
+  local code, problem = git:finish()
+  warnings[#warnings + 1] = problem
+  local resources, filesystem = scaling.resources_per_worker, run_config.storage_filesystem
+  return {
+    name = run_config.name,
+    storage_path = given.storage_path,
+    script = given.script,
+    command = flags.command or {given.script},
+    tags = flags.tags,
+    note = flags.note or '',
+    resume = run_config.resume,
+    is_local = job.is_local,
+    join = place and {socket = place.socket, fit = job.fit, num_ranks = place.num_ranks} or nil,
+    start_timeout_s = place and place.timeout_s or START_TIMEOUT_S,
+    min_workers = least,
+    max_workers = most,
+    elastic_resize_monitor_interval_s = scaling.elastic_resize_monitor_interval_s,
+    cpus_per_worker = resources and resources.CPU or 0,
+    ingest_cpus = #job.datasets > 0 and job.dataset_config:num_ingest_cpus() or 0,
+    gpus_per_worker = place and 0 or scaling:num_gpus_per_worker(),
+    placement_strategy = scaling.placement_strategy,
+    oversubscribe = flags.oversubscribe == true,
+    accelerator_type = scaling.accelerator_type or '',
+    worker_env = worker_env.of(run_config),
+    uses_torch = job.kind == 'torch',
+    functions = functions,
+    train_loop_config = job.train_loop_config or {},
+    scaling_config = scaling:to_short_table {num_workers = true, use_gpu = true},
+    checkpoint_config = run_config.checkpoint_config:to_table(),
+    failure_config = run_config.failure_config:to_spec(),
+    health_config = run_config.health_config:to_spec(),
+    validation_config = job.validation_config and job.validation_config:to_spec(),
+    mirrors = filesystem ~= nil,
+    can_fetch = filesystem ~= nil and filesystem.get ~= nil,
+    backend = job.backend,
+    timeout_s = job.torch_config.timeout_s,
+    log_bytes = run_config.log_bytes,
+    has_callbacks = given.has_callbacks,
+    wants_reports = given.wants_reports,
+    git = code.commit ~= '' and {commit = code.commit, is_dirty = code.is_dirty, is_cut = code.is_cut} or nil,
+    sources = os.getenv 'RTRAIN_RECORD_CODE' ~= '0' and sources.of(given.script, code.diff) or {},
+  }, warnings
+end
+
+return run_spec

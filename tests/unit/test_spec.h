@@ -1,0 +1,29 @@
+// tests/unit/test_spec.h: the specification of a run, for tests: what modules/rtrain/config/ has as
+// defaults, one worker, and no checks of hosts.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "host/train/run/run_spec.h"
+
+namespace rtrain {
+
+inline RunSpec test_spec(std::string name) {
+  RunSpec spec;
+  spec.name = std::move(name);
+  spec.start_timeout_s = 60;
+  spec.elastic_resize_monitor_interval_s = 60;
+  spec.timeout_s = 1800;
+  spec.backend = "cpu:shm,cuda:gloo";
+  spec.failure_config = {.max_heals = -1,
+                         .controller_failure_limit = 3,
+                         .max_preemption_failures = -1,
+                         .preemption_grace_s = 30,
+                         .hang_threshold_s = 600,
+                         .busy_threshold_s = 600,
+                         .node_timeout_s = 30};
+  return spec;
+}
+
+}  // namespace rtrain
