@@ -33,7 +33,7 @@ WorkerGroupOptions LocalNode::group_options(const NodeFiles& files,
   WorkerGroupOptions options;
   options.first_rank = order_.first_rank;
   options.num_workers = order_.num_workers;
-  options.local = order_.local;
+  options.local = order_.is_local;
   options.functions_fd = files.functions_fd;
   options.progress_fd = board_.fd();
   options.engine_fd = files.engine_fd;
@@ -73,7 +73,7 @@ void LocalNode::spawn() {
   host_.start({.first_rank = order_.first_rank,
                .num_ranks = order_.num_workers,
                .interval_s = order_.host_sample_s});
-  if (order_.local && rank == end) offer_endpoints();
+  if (order_.is_local && rank == end) offer_endpoints();
 }
 
 void LocalNode::close() {
@@ -102,7 +102,7 @@ bool LocalNode::start(int rank, const std::function<void(const WorkerPlace& plac
     delegate_->on_spawn_failed(rank, e, refused != nullptr && refused->is_transient());
     return false;
   }
-  if (order_.local) on_started(rank);
+  if (order_.is_local) on_started(rank);
   return true;
 }
 
@@ -139,12 +139,12 @@ void LocalNode::send(int rank, std::string_view frame) {
 }
 
 void LocalNode::set_attached(int rank, int pid) {
-  if (order_.local) group_.set_pid(rank, pid);
+  if (order_.is_local) group_.set_pid(rank, pid);
   deaths_.start(rank);
 }
 
 void LocalNode::kill() {
-  if (order_.local) endpoints_->withdraw();
+  if (order_.is_local) endpoints_->withdraw();
   group_.kill();
 }
 

@@ -46,7 +46,7 @@ class LocalNode : public Node,
   void hold_output(bool held) override;
   void kill() override;
   void close() override;
-  bool replaces() const override { return !order_.local; }
+  bool replaces() const override { return !order_.is_local; }
   void hand_over(NodeDelegate& delegate) override;
   void replace(int rank) override;
   void kill(int rank) override { group_.kill(rank); }

@@ -17,7 +17,7 @@ NodeAgent::NodeAgent(Loop& loop, NodeFiles files, std::vector<WorkerGpu> gpus, S
       facts_timer_(loop, [this] { send_facts(); }) {}
 
 const Routes<message::ToNode, NodeAgent> NodeAgent::kRoutes{
-    on<message::StartWorkers>([](NodeAgent& n, const auto& m) { n.start(m); }),
+    on<NodeOrder>([](NodeAgent& n, auto m) { n.start(std::move(m)); }),
     on<message::ToRank>([](NodeAgent& n, const auto& m) {
       if (n.is_mine(m.attempt)) n.node_->send(m.rank, m.frame);
     }),
@@ -53,30 +53,17 @@ const Routes<message::ToNode, NodeAgent> NodeAgent::kRoutes{
 
 void NodeAgent::receive(Value message) { kRoutes.deliver(*this, std::move(message)); }
 
-void NodeAgent::start(const message::StartWorkers& start) {
-  order_ = {.attempt = start.attempt,
-            .first_rank = start.first_rank,
-            .num_workers = start.num_workers,
-            .threads = start.threads,
-            .gpus_per_worker = start.gpus_per_worker,
-            .accelerator_type = start.accelerator_type,
-            .gpu_sample_s = start.gpu_sample_s,
-            .host_sample_s = start.host_sample_s,
-            .env = {},
-            .address = start.address,
-            .local = start.local};
-  if (order_.local && files_.endpoints == nullptr) {
+void NodeAgent::start(NodeOrder order) {
+  order_ = std::move(order);
+  if (order_.is_local && files_.endpoints == nullptr) {
     throw Error(Code::kArgument, "the workers of this host are not there: its agent starts them");
-  }
-  for (size_t i = 0; i + 1 < start.env.size(); i += 2) {
-    order_.env.emplace_back(start.env[i].as_string(), start.env[i + 1].as_string());
   }
   holds_for_controller_ = false;
   lost_.clear();
   running_ = 0;
   ++num_starts_;
   node_.reset();
-  places_.emplace(gpus_, start.gpus_per_worker, start.accelerator_type);
+  places_.emplace(gpus_, order_.gpus_per_worker, order_.accelerator_type);
   node_ = std::make_unique<LocalNode>(loop_, order_, files_, *places_, *this);
   apply_hold();
   node_->set_lease(lease_s_);

@@ -57,7 +57,7 @@ class NodeAgent : public NodeDelegate {
   void on_series(SeriesChunk chunk) override;
   void on_device_fault(const DeviceFault& fault) override;
 
-  void start(const message::StartWorkers& start);
+  void start(NodeOrder order);
   void replace(int rank);
   void kill(const message::KillWorkers& kill);
   void apply_hold();

@@ -44,23 +44,8 @@ RemoteNode::Rank& RemoteNode::at(int rank) {
 }
 
 void RemoteNode::spawn() {
-  message::StartWorkers start{.attempt = order_.attempt,
-                              .first_rank = order_.first_rank,
-                              .num_workers = order_.num_workers,
-                              .threads = order_.threads,
-                              .gpus_per_worker = order_.gpus_per_worker,
-                              .accelerator_type = order_.accelerator_type,
-                              .gpu_sample_s = order_.gpu_sample_s,
-                              .host_sample_s = order_.host_sample_s,
-                              .env = {},
-                              .address = order_.address,
-                              .local = order_.local};
-  for (const auto& [name, value] : order_.env) {
-    start.env.emplace_back(name);
-    start.env.emplace_back(value);
-  }
   try {
-    send_(std::move(start));
+    send_(order_);
   } catch (const Error& e) {
     const Error error(Code::kConfig, cat("worker_runtime_env: its variables are too large for "
                                          "workers on other hosts: ",

@@ -38,7 +38,7 @@ class RemoteNode : public Node {
   void hold_output(bool held) override;
   void kill() override { send_(message::KillWorkers{.attempt = order_.attempt}); }
   void close() override { send_(message::CloseWorkers{.attempt = order_.attempt}); }
-  bool replaces() const override { return !order_.local; }
+  bool replaces() const override { return !order_.is_local; }
   void hand_over(NodeDelegate& delegate) override;
   void replace(int rank) override;
   void kill(int rank) override;

@@ -112,7 +112,7 @@ NodeOrder Attempt::node_order() const {
           .gpu_sample_s = run_.spec.gpu_sample_s,
           .host_sample_s = run_.spec.host_sample_s,
           .env = run_.spec.worker_env,
-          .local = run_.spec.is_local};
+          .is_local = run_.spec.is_local};
 }
 
 void Attempt::spawn() {

@@ -73,7 +73,7 @@ class SimAgent : public LinkDelegate {
   void on_frame(std::string_view payload) override {
     Value message = decode(payload);
     const std::string type = message["type"].as_string();
-    if (type == message::StartWorkers::kType) start(from_value<message::StartWorkers>(message));
+    if (type == NodeOrder::kType) start(from_value<NodeOrder>(message));
     if (type == message::ToRank::kType) receive(from_value<message::ToRank>(std::move(message)));
     if (type == message::KillWorkers::kType) {
       for (auto& worker : workers_) end_worker(worker, SIGKILL);
@@ -110,7 +110,7 @@ class SimAgent : public LinkDelegate {
   void on_full(bool) override {}
   void on_end(const LinkEnd&) override { on_left_(); }
 
-  void start(message::StartWorkers order) {
+  void start(NodeOrder order) {
     order_ = std::move(order);
     workers_.clear();
     for (int i = 0; i < order_.num_workers; ++i) {
@@ -150,7 +150,7 @@ class SimAgent : public LinkDelegate {
   int node_;
   std::function<void()> on_left_;
   Rendezvous rendezvous_;
-  message::StartWorkers order_;
+  NodeOrder order_;
   std::vector<Slot> workers_;  // null: gone
   double facts_due_s_ = 0;
   std::unique_ptr<EchoServer> echo_;

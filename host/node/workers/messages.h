@@ -26,34 +26,6 @@ inline constexpr OutputStream kLastOf<OutputStream> = OutputStream::kStderr;
 
 namespace rtrain::message {
 
-// Start these workers; with `local` they are there already.
-struct StartWorkers {
-  static constexpr std::string_view kType = "start_workers";
-  int attempt = 1;
-  int first_rank = 0;
-  int num_workers = 1;
-  int threads = 0;
-  double gpus_per_worker = 0;
-  std::string accelerator_type = {};
-  double gpu_sample_s = 5;
-  double host_sample_s = 5;
-  List env = {};  // name and value in turn
-  std::string address = {};
-  bool local = false;
-
-  static constexpr std::tuple kFields{required("attempt", &StartWorkers::attempt),
-                                      required("first_rank", &StartWorkers::first_rank),
-                                      required("num_workers", &StartWorkers::num_workers),
-                                      required("threads", &StartWorkers::threads),
-                                      required("gpus_per_worker", &StartWorkers::gpus_per_worker),
-                                      optional("accelerator_type", &StartWorkers::accelerator_type),
-                                      required("gpu_sample", &StartWorkers::gpu_sample_s),
-                                      required("host_sample", &StartWorkers::host_sample_s),
-                                      required("env", &StartWorkers::env),
-                                      required("address", &StartWorkers::address),
-                                      optional("local", &StartWorkers::local)};
-};
-
 struct ToRank {
   static constexpr std::string_view kType = "to_rank";
   int attempt = 1;
@@ -149,7 +121,7 @@ struct OthersLost {
   static constexpr std::tuple kFields{required("attempt", &OthersLost::attempt)};
 };
 
-using ToNode = std::variant<StartWorkers, ToRank, Attached, HoldOutput, KillWorkers, CloseWorkers,
+using ToNode = std::variant<NodeOrder, ToRank, Attached, HoldOutput, KillWorkers, CloseWorkers,
                             HandOver, ReplaceWorker, LeaveOutWorker, OthersReady, OthersLost>;
 
 struct Spawned {

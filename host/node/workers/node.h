@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/base/codec/record.h"
 #include "host/base/error.h"
 #include "host/decide/rank_facts.h"
 #include "host/node/workers/worker_group.h"
@@ -19,21 +20,34 @@
 
 namespace rtrain {
 
-// The workers that a node is to start.
+// The workers that a node is to start; to the agent of another host it is a message.
 struct NodeOrder {
+  static constexpr std::string_view kType = "start_workers";
   int attempt = 1;
   int first_rank = 0;
   int num_workers = 1;
   int threads = 0;             // of each worker; 0: cores / workers, unless OMP_NUM_THREADS is set
   double gpus_per_worker = 0;  // where a launcher has allotted them
   std::string accelerator_type = {};
-  double gpu_sample_s = 5;                                    // 0: no series of the devices
-  double host_sample_s = 5;                                   // 0: none of processes and host
-  std::vector<std::pair<std::string, std::string>> env = {};  // of the workers
+  double gpu_sample_s = 0;   // 0: no series of the devices
+  double host_sample_s = 0;  // 0: none of processes and host
+  StringPairs env = {};      // of the workers
   std::string address =
       {};  // of its host, for sockets of other hosts' ranks; empty: there are none
   // No process is started: the workers are there already (see WorkerEndpoints).
-  bool local = false;
+  bool is_local = false;
+
+  static constexpr std::tuple kFields{required("attempt", &NodeOrder::attempt),
+                                      required("first_rank", &NodeOrder::first_rank),
+                                      required("num_workers", &NodeOrder::num_workers),
+                                      required("threads", &NodeOrder::threads),
+                                      required("gpus_per_worker", &NodeOrder::gpus_per_worker),
+                                      optional("accelerator_type", &NodeOrder::accelerator_type),
+                                      required("gpu_sample_s", &NodeOrder::gpu_sample_s),
+                                      required("host_sample_s", &NodeOrder::host_sample_s),
+                                      required("env", &NodeOrder::env),
+                                      required("address", &NodeOrder::address),
+                                      optional("is_local", &NodeOrder::is_local)};
 };
 
 struct SpawnedWorker {
