@@ -15,41 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "host/base/codec/report.h"
 #include "host/base/error.h"
-#include "host/base/value.h"
 
 namespace rtrain {
-
-// How many reports one rank may be ahead of the slowest.
-inline constexpr int64_t kMaxReportsAhead = 1024;
-
-// The parts of a rank's report.
-enum class Upload {
-  kNone,      // no checkpoint
-  kRunning,   // its files are not staged yet
-  kInFolder,  // they lie in `folder` inside the run's own, where several ranks may have written
-  kShared,    // in a folder that a lower rank stages for all who named it
-  kStaged,
-  kFailed,
-};
-
-struct Report {
-  int rank = 0;
-  int64_t index = 0;
-  int64_t time_ms = 0;
-  Value metrics;
-  Upload upload = Upload::kNone;
-  bool has_checkpoint = false;  // when complete: `files` are part of the checkpoint
-  std::string folder;           // of kInFolder
-  Value files;                  // of kStaged, as host/store wrote them down
-  std::optional<Error> error;   // of kFailed
-  std::string directory_name;   // the name wanted for the checkpoint, or empty
-  bool asks_name = false;       // the rank continues when it knows the agreed name
-  Value validation;         // {fn_kwargs, timeout_s} of the validation that is asked for, or nil
-  double deadline_s = 0;    // of the wait, on the caller's clock
-  std::string call_site;    // "train.lua:12", or empty: as with the rank's report before
-  bool is_for_all = false;  // every rank has made it with this one; without a checkpoint
-};
 
 class ReportCollector {
  public:

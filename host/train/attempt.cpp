@@ -78,8 +78,8 @@ void Attempt::take_over(int rank, const Attempt& before, int old_rank) {
 }
 
 void Attempt::on_report(Report report) {
-  context_.writer.add(
-      {number_, report.index, report.rank, report.time_ms, std::move(report.metrics)});
+  report.attempt = number_;
+  context_.writer.add(std::move(report));
 }
 
 void Attempt::on_reports_complete(std::vector<Report> reports) {
@@ -321,7 +321,7 @@ const Routes<message::ToController, Attempt, int> Attempt::kRoutes{
         [](Attempt& a, int rank, const auto& m) { a.roster_.set_gpus(rank, m.gpus); }),
     on<message::Signal>(
         [](Attempt& a, int, const auto& m) { a.context_.signals.on_forwarded(m.number); }),
-    on<message::Report>([](Attempt& a, int rank, auto m) {
+    on<Report>([](Attempt& a, int rank, auto m) {
       a.reports_.on_report(rank, std::move(m));
       a.context_.checkpoints.progressed();
     }),

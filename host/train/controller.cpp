@@ -107,9 +107,10 @@ void Controller::on_commit_ended(int64_t index, const CheckpointInfo* checkpoint
 }
 
 // Behind the reports that are on their way there: of two rows of one report the first counts.
-void Controller::add_late_reports(std::vector<ReportRow> rows, OnAdded done) {
+void Controller::add_late_reports(std::vector<Report> reports, OnAdded done) {
   writer_.flush();
-  io_.call([rows = std::move(rows)](RunRecord& record) { return record.add_late_reports(rows); },
+  io_.call([reports =
+                std::move(reports)](RunRecord& record) { return record.add_late_reports(reports); },
            std::move(done));
 }
 

@@ -94,7 +94,7 @@ class Controller : public AttemptDelegate,
 
   void notice(const std::string& text) override { events_.notice("info", text); }
   void warn(const std::string& text) override { events_.notice("warning", text); }
-  void add_late_reports(std::vector<ReportRow> rows, OnAdded done) override;
+  void add_late_reports(std::vector<Report> reports, OnAdded done) override;
   void on_hosts_failed(const Error& error) override { feed(event::ResourcesRefused{error}); }
   void on_forwarded_signal(int number) override { signals_.on_forwarded(number); }
   void on_command(Value request, OperatorLinks::Reply reply) override;

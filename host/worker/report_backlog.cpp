@@ -1,6 +1,9 @@
 #include "host/worker/report_backlog.h"
 
+#include <iterator>
+
 #include "host/base/clock.h"
+#include "host/base/codec/report.h"
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 #include "host/worker/report/controller_lost.h"
@@ -8,7 +11,6 @@
 namespace rtrain {
 namespace {
 
-constexpr size_t kMaxReportsAhead = 1024;
 constexpr size_t kMaxBytesAhead = size_t{8} << 20;
 // So often the controller is asked how far it is.
 constexpr int64_t kAskReports = 256;
@@ -18,7 +20,7 @@ constexpr size_t kAskBytes = size_t{1} << 20;
 
 bool ReportBacklog::has_room(size_t bytes) const {
   if (untaken_.empty()) return true;
-  return untaken_.size() < kMaxReportsAhead && untaken_bytes_ + bytes <= kMaxBytesAhead;
+  return std::ssize(untaken_) < kMaxReportsAhead && untaken_bytes_ + bytes <= kMaxBytesAhead;
 }
 
 void ReportBacklog::add(size_t bytes, int64_t index, double timeout_s) {

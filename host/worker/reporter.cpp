@@ -91,20 +91,21 @@ std::optional<std::string> Reporter::report(Value metrics, const ReportOptions& 
   if (is_cut_off()) {
     ReportOptions plain = options;
     plain.checkpoint.reset();
-    send_report(plain, {.metrics = std::move(metrics), .upload = "files"});  // which do not come
+    send_report(plain,
+                {.metrics = std::move(metrics), .upload = Upload::kRunning});  // which do not come
     return std::nullopt;
   }
   check_options(options);
   check_is_folder(*options.checkpoint);
   ReportOptions taken = options;
-  message::Report report{.metrics = std::move(metrics), .upload = "files"};
+  Report report{.metrics = std::move(metrics), .upload = Upload::kRunning};
   if (options.mode == UploadMode::kNoUpload) {
     taken.delete_source = false;
     taken.checkpoint = folder_inside_run(*options.checkpoint, context_.run_path,
                                          "report: with NO_UPLOAD, a checkpoint that");
     wait_for_writes(*taken.checkpoint);
     if (taken.directory_name.empty()) taken.directory_name = own_name(*taken.checkpoint);
-    report.upload = "folder";
+    report.upload = Upload::kInFolder;
     report.folder = *taken.checkpoint;
   }
   wait_for_uploads(false);
@@ -117,8 +118,8 @@ std::string Reporter::begin_upload(Value metrics, const ReportOptions& options) 
   check_options(options);
   wait_for_uploads(false);
   const bool asks = context_.world_rank != 0;
-  const int64_t index =
-      send_report(options, {.metrics = std::move(metrics), .upload = "files", .asks_name = asks});
+  const int64_t index = send_report(
+      options, {.metrics = std::move(metrics), .upload = Upload::kRunning, .asks_name = asks});
   const std::string name = asks ? wait_for_name(index) : options.directory_name;
   return name.empty() ? CheckpointFiles::default_name(index) : name;
 }
@@ -168,7 +169,7 @@ void Reporter::check_options(const ReportOptions& options) const {
 }
 
 // The index is taken and the answer awaited from here on, whatever happens to the files.
-int64_t Reporter::send_report(const ReportOptions& options, message::Report report) {
+int64_t Reporter::send_report(const ReportOptions& options, Report report) {
   check_names(report.metrics, "");
   const size_t bytes = checked_size(report.metrics);
   const int64_t index = context_.first_index + made_;

@@ -112,7 +112,7 @@ class Reporter {
   };
 
   bool is_cut_off() const;
-  int64_t send_report(const ReportOptions& options, message::Report report);
+  int64_t send_report(const ReportOptions& options, Report report);
   void flush(int64_t index);
   void spool(int64_t index, std::string_view report);
   void check_options(const ReportOptions& options) const;

@@ -71,7 +71,7 @@ void SimWorker::tick() {
 
 void SimWorker::report() {
   report_due_s_ = std::max(report_due_s_ + kReportsS, monotonic_s() - kReportsS);
-  message::Report report;
+  Report report;
   report.index = context_.first_index + num_reports_;
   report.time_ms = now_ms();
   report.metrics =

@@ -28,9 +28,9 @@ std::string delta_text(const Value& delta) {
   return cat(delta.as_float() > 0 ? "+" : "", human_number(delta));
 }
 
-class Report {
+class DiffPrinter {
  public:
-  Report(const Value& document, size_t width)
+  DiffPrinter(const Value& document, size_t width)
       : document_(document), width_(width), colours_(wants_colour()) {}
 
   void print() {
@@ -144,7 +144,7 @@ void add_diff(Parser& parser) {
     OpenRun a = RunReader::open_run(options->storage_path(), options->a);
     const Value document = compare_runs(a.reader, a.ref, a.reader.find(options->b));
     if (options->for_programs()) return options->print(document);
-    Report(document, options->width()).print();
+    DiffPrinter(document, options->width()).print();
   });
 }
 

@@ -47,8 +47,8 @@ EventRecords records_of(const std::string& file) {
 }
 
 // A step's time is that of its last scalar.
-std::vector<ReportRow> reports_of(const std::vector<std::string>& files) {
-  std::map<int64_t, ReportRow> by_step;
+std::vector<Report> reports_of(const std::vector<std::string>& files) {
+  std::map<int64_t, Report> by_step;
   for (const std::string& file : files) {
     const EventRecords records = records_of(file);
     size_t num_without_tag = 0;
@@ -63,7 +63,7 @@ std::vector<ReportRow> reports_of(const std::vector<std::string>& files) {
         ++num_without_tag;
         continue;
       }
-      ReportRow& report = by_step[scalar.step];
+      Report& report = by_step[scalar.step];
       report.attempt = 1;
       report.index = scalar.step;
       report.time_ms = std::max(report.time_ms, scalar.time_ms);
@@ -75,7 +75,7 @@ std::vector<ReportRow> reports_of(const std::vector<std::string>& files) {
                 << " with an empty tag: a metric needs a name, so they are left out\n";
     }
   }
-  std::vector<ReportRow> out;
+  std::vector<Report> out;
   for (auto& [step, report] : by_step) out.push_back(std::move(report));
   return out;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "host/base/codec/record.h"
+#include "host/base/codec/report.h"
 #include "host/loop/messages/ingest.h"
 #include "host/loop/messages/store_calls.h"
 
@@ -66,34 +67,6 @@ struct Signal {
   int number = 0;
 
   static constexpr std::tuple kFields{required("number", &Signal::number)};
-};
-
-// train.report().
-struct Report {
-  static constexpr std::string_view kType = "report";
-  int64_t index = 0;
-  int64_t time_ms = 0;
-  Value metrics;
-  std::string upload = {};          // what it brings: "files" (they follow), "folder" or nothing
-  std::string folder = {};          // of "folder"
-  std::string directory_name = {};  // the name wanted for the checkpoint
-  bool asks_name = false;           // answered by Named
-  Value validation = {};            // {fn_kwargs, timeout_s} of the validation that is asked for
-  std::string call_site = {};  // "train.lua:12"; left out while it is that of the report before
-  bool asks_progress = false;  // answered by Acknowledged
-  bool is_for_all = false;     // it counts as made by every rank, of which none makes its own
-
-  static constexpr std::tuple kFields{required("index", &Report::index),
-                                      required("time", &Report::time_ms),
-                                      required("metrics", &Report::metrics),
-                                      optional("upload", &Report::upload),
-                                      optional("folder", &Report::folder),
-                                      optional("directory_name", &Report::directory_name),
-                                      optional("asks_name", &Report::asks_name),
-                                      optional("validation", &Report::validation),
-                                      optional("site", &Report::call_site),
-                                      optional("ask", &Report::asks_progress),
-                                      optional("for_all", &Report::is_for_all)};
 };
 
 // A part of the list of the staged files of report `index`.

@@ -363,7 +363,7 @@ struct Spooled {
   static constexpr std::string_view kType = "spooled";
   int attempt = 1;
   int rank = 0;
-  std::string report;  // message::Report, encoded
+  std::string report;  // Report, encoded
 
   static constexpr std::tuple kFields{required("attempt", &Spooled::attempt),
                                       required("rank", &Spooled::rank),

@@ -395,7 +395,7 @@ void merge_metrics(Map& into, const Map& from, int64_t step, size_t line) {
   }
 }
 
-void merge(ReportRow& report, const ReportRow& row, size_t line) {
+void merge(Report& report, const Report& row, size_t line) {
   report.time_ms = std::max(report.time_ms, row.time_ms);
   merge_metrics(report.metrics.as_map(), row.metrics.as_map(), report.index, line);
 }
@@ -415,10 +415,10 @@ ImportedCsv wide_table(const Table& table, const CsvOptions& options) {
     const auto number = static_cast<int64_t>(run.reports.size());
     const int64_t index = step ? table.integer(row, *step) : number;
     if (index < 0) throw at_line(row.line, cat("step ", index, " is below 0"));
-    ReportRow report{.attempt = 1,
-                     .index = index,
-                     .time_ms = table.time_ms(row, time, options.time_ms),
-                     .metrics = metrics.of(row)};
+    Report report{.attempt = 1,
+                  .index = index,
+                  .time_ms = table.time_ms(row, time, options.time_ms),
+                  .metrics = metrics.of(row)};
     const auto [place, is_new] = places.try_emplace(index, run.reports.size());
     if (is_new) {
       run.reports.push_back(std::move(report));

@@ -53,7 +53,7 @@ class Importer {
       : database_(database), run_(run), run_id_(random_hex(16)) {}
 
   void add() {
-    for (const ReportRow& report : run_.reports) {
+    for (const Report& report : run_.reports) {
       all_.add(report.time_ms);
       attempts_[report.attempt].add(report.time_ms);
     }
@@ -97,7 +97,7 @@ class Importer {
     Statement insert = database_.prepare(
         "INSERT INTO reports(run_id, attempt, idx, rank, time, metrics, nonfinite) "
         "VALUES(?, ?, ?, ?, ?, ?, ?)");
-    for (const ReportRow& report : run_.reports) {
+    for (const Report& report : run_.reports) {
       const StoredMetrics stored = store_metrics(report.metrics);
       insert.add(run_id_).add(report.attempt).add(report.index).add(report.rank);
       insert.add(report.time_ms).add(stored.json).add(stored.nonfinite).run();

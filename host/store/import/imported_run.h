@@ -25,7 +25,7 @@ struct ImportedRun {
   std::string note;
   std::vector<std::string> tags;
   std::vector<std::string> command;    // the command of the import
-  std::vector<ReportRow> reports;      // of one attempt and rank no two have the same index
+  std::vector<Report> reports;         // of one attempt and rank no two have the same index
   std::vector<ImportedSeries> series;  // of attempt 1
 };
 

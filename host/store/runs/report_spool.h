@@ -3,7 +3,7 @@
 //
 // For jobs on several hosts. A rank has two files, used in turn: one is truncated once the
 // controller has all of its reports, so both together are bounded by how many reports a rank may be
-// ahead (host/worker/report_backlog.h). A record is its length, its hash and a message::Report; an
+// ahead (host/worker/report_backlog.h). A record is its length, its hash and a Report; an
 // incomplete record ends a file. add() returns once the kernel has the record; the host's agent
 // syncs the folder.
 #pragma once
@@ -48,7 +48,7 @@ std::string spool_folder(const std::string& run_id);
 struct SpooledReport {
   int attempt = 1;
   int rank = 0;
-  std::string report;  // an encoded message::Report
+  std::string report;  // an encoded Report
 };
 
 // All complete reports, in no order. Empty if the folder does not exist.

@@ -8,6 +8,7 @@
 #include "host/base/random.h"
 #include "host/base/text/text.h"
 #include "host/store/claim/fenced_write.h"
+#include "host/store/db/row_values.h"
 #include "host/store/db/stored_metrics.h"
 #include "host/store/files/file.h"
 
@@ -15,12 +16,6 @@ namespace rtrain {
 namespace {
 
 constexpr double kSyncIntervalS = 1.0;
-Value map_or(const Value& value) { return value.is_nil() ? Value(Map{}) : value; }
-
-std::optional<std::string> optional_json(const Value& value) {
-  if (value.is_nil()) return std::nullopt;
-  return to_json(value);
-}
 
 }  // namespace
 
@@ -83,7 +78,7 @@ void RunStore::set_heal(int64_t attempt, double seconds) {
   });
 }
 
-void RunStore::add_reports(std::span<const ReportRow> reports) {
+void RunStore::add_reports(std::span<const Report> reports) {
   if (reports.empty()) return;
   const bool sync_is_due = monotonic_s() - claim_.last_sync_s >= kSyncIntervalS;
   const Durability durability = sync_is_due ? Durability::kFull : Durability::kNormal;
@@ -92,20 +87,20 @@ void RunStore::add_reports(std::span<const ReportRow> reports) {
     Statement insert = write.prepare(
         "INSERT OR REPLACE INTO reports(run_id, attempt, idx, rank, time, metrics, nonfinite) "
         "VALUES(?, ?, ?, ?, ?, ?, ?)");
-    for (const ReportRow& report : reports) {
-      const StoredMetrics stored = store_metrics(map_or(report.metrics));
+    for (const Report& report : reports) {
+      const StoredMetrics stored = store_metrics(or_empty_map(report.metrics));
       insert.add(claim_.run_id).add(report.attempt).add(report.index).add(report.rank);
       insert.add(report.time_ms).add(stored.json).add(stored.nonfinite).run();
     }
   });
 }
 
-int64_t RunStore::add_late_reports(std::span<const ReportRow> reports) {
+int64_t RunStore::add_late_reports(std::span<const Report> reports) {
   int64_t added = 0;
   write_fenced(claim_, Durability::kFull, [&](FencedWrite& write) {
     added = 0;
-    for (const ReportRow& report : reports) {
-      const StoredMetrics stored = store_metrics(map_or(report.metrics));
+    for (const Report& report : reports) {
+      const StoredMetrics stored = store_metrics(or_empty_map(report.metrics));
       added += write.run(
           "INSERT OR IGNORE INTO reports(run_id, attempt, idx, rank, time, metrics, nonfinite, "
           "superseded) SELECT run_id, attempt, ?3, ?4, ?5, ?6, ?7, EXISTS(SELECT 1 FROM attempts "

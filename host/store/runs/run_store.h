@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "host/base/codec/report.h"
 #include "host/base/value.h"
 #include "host/store/runs/run_opening.h"
 
@@ -25,14 +26,6 @@ struct WorkerRow {
   std::string device;
   std::optional<int64_t> exit_code;
   std::optional<int64_t> signal;
-};
-
-struct ReportRow {
-  int64_t attempt = 0;
-  int64_t index = 0;
-  int64_t rank = 0;
-  int64_t time_ms = 0;
-  Value metrics;
 };
 
 // When to write reports: after collecting them for gather_s, and pause_s after the last write.
@@ -72,11 +65,11 @@ class RunStore {
   void set_heal(int64_t attempt, double seconds);
 
   // One transaction. While reports arrive, they are durable on the disk at least once a second.
-  void add_reports(std::span<const ReportRow> reports);
+  void add_reports(std::span<const Report> reports);
   // Adds reports that arrived after their attempt had ended, except those already there and
   // those of an unknown attempt. Durable when it returns. Returns the number of new
   // reports.
-  int64_t add_late_reports(std::span<const ReportRow> reports);
+  int64_t add_late_reports(std::span<const Report> reports);
   // Syncs reports of add_reports that are not on the disk yet.
   void sync_reports();
   // When to call add_reports next.

@@ -129,7 +129,7 @@ void RunRecord::end_attempt(int64_t attempt, std::string_view status, const Valu
   store_->end_attempt(attempt, status, error);
 }
 
-BatchPace RunRecord::add_reports(std::span<const ReportRow> reports) {
+BatchPace RunRecord::add_reports(std::span<const Report> reports) {
   store_->add_reports(reports);
   return store_->batch_pace();
 }

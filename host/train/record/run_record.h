@@ -66,7 +66,7 @@ class RunRecord {
   void end_attempt(int64_t attempt, std::string_view status, const Value& error);
 
   // Returns when the next call should come.
-  BatchPace add_reports(std::span<const ReportRow> reports);
+  BatchPace add_reports(std::span<const Report> reports);
   void add_series(std::span<const SeriesChunk> chunks) {
     rtrain::add_series(store_->claim(), chunks);
   }
@@ -79,7 +79,7 @@ class RunRecord {
     rtrain::set_evicted(store_->claim(), node, host, reason);
   }
   // As RunStore has them.
-  int64_t add_late_reports(std::span<const ReportRow> reports) {
+  int64_t add_late_reports(std::span<const Report> reports) {
     return store_->add_late_reports(reports);
   }
   void sync_reports() { store_->sync_reports(); }

@@ -19,9 +19,9 @@ RecordWriter::RecordWriter(Loop& loop, IoCalls& io, std::function<void()> on_wri
       timer_(loop, [this] { flush(); }),
       sync_(loop, [this] { io_.write([](RunRecord& record) { record.sync_reports(); }); }) {}
 
-void RecordWriter::add(ReportRow row) {
-  const size_t bytes = approximate_bytes(row.metrics);
-  gathered_.rows.push_back(std::move(row));
+void RecordWriter::add(Report report) {
+  const size_t bytes = approximate_bytes(report.metrics);
+  gathered_.reports.push_back(std::move(report));
   gather(bytes);
 }
 
@@ -63,12 +63,12 @@ void RecordWriter::gather(size_t bytes) {
 }
 
 bool RecordWriter::Gathered::empty() const {
-  return rows.empty() && logs.empty() && chunks.empty() && annotations.empty() && media.empty();
+  return reports.empty() && logs.empty() && chunks.empty() && annotations.empty() && media.empty();
 }
 
 // On the io thread. Returns when the next call should come.
 BatchPace RecordWriter::write(RunRecord& record, const Gathered& gathered) {
-  const BatchPace pace = record.add_reports(gathered.rows);
+  const BatchPace pace = record.add_reports(gathered.reports);
   record.add_annotations(gathered.annotations);
   record.add_media(gathered.media);
   std::vector<SeriesChunk> chunks;

@@ -23,7 +23,7 @@ class RecordWriter {
   // `on_written`: some of it was written, or has failed.
   RecordWriter(Loop& loop, IoCalls& io, std::function<void()> on_written);
 
-  void add(ReportRow row);
+  void add(Report report);
   void add(SeriesChunk chunk);
   void add(AnnotationRow row);
   void add(MediaRow row);
@@ -43,7 +43,7 @@ class RecordWriter {
   };
   // The records that wait to be written.
   struct Gathered {
-    std::vector<ReportRow> rows;
+    std::vector<Report> reports;
     std::vector<Log> logs;
     // By rank, key and number: a chunk that grows replaces the one before.
     std::map<std::tuple<int64_t, std::string, int64_t>, SeriesChunk> chunks;

@@ -7,17 +7,6 @@
 #include "host/base/text/text.h"
 
 namespace rtrain {
-namespace {
-
-Upload upload_from_name(const std::string& name) {
-  if (name.empty()) return Upload::kNone;
-  if (name == "files") return Upload::kRunning;
-  if (name == "folder") return Upload::kInFolder;
-  throw Error(Code::kArgument, cat("unknown upload '", name, "'"));
-}
-
-}  // namespace
-
 ReportReceiver::ReportReceiver(Loop& loop, const Options& options, ReportReceiverDelegate& delegate)
     : options_(options),
       delegate_(delegate),
@@ -26,21 +15,14 @@ ReportReceiver::ReportReceiver(Loop& loop, const Options& options, ReportReceive
       files_(static_cast<size_t>(options.world_size)),
       timer_(loop, [this] { look_at_clock(); }) {}
 
-void ReportReceiver::on_report(int rank, message::Report sent) {
-  Report report;
+void ReportReceiver::on_report(int rank, Report report) {
+  if (report.upload > Upload::kInFolder) {
+    throw Error(Code::kArgument, cat("rank ", rank, " sent a report whose upload is '",
+                                     kNamesOf<Upload>.at(static_cast<size_t>(report.upload)), "'"));
+  }
   report.rank = rank;
-  report.index = sent.index;
-  report.time_ms = sent.time_ms;
-  report.metrics = std::move(sent.metrics);
-  report.upload = upload_from_name(sent.upload);
-  report.folder = std::move(sent.folder);
-  report.directory_name = std::move(sent.directory_name);
-  report.asks_name = sent.asks_name;
-  report.validation = std::move(sent.validation);
-  report.call_site = std::move(sent.call_site);
-  report.is_for_all = sent.is_for_all;
   report.deadline_s = monotonic_s() + options_.timeout_s;
-  if (sent.asks_progress) flow_.want(report.index + 1);
+  if (report.asks_progress) flow_.want(report.index + 1);
   Report row = report;
   auto progress = collector_.add(std::move(report));
   delegate_.on_report(std::move(row));

@@ -24,7 +24,7 @@ class ReportReceiverDelegate {
   virtual ~ReportReceiverDelegate() = default;
   virtual void send(int rank, message::ToWorker message) = 0;
   virtual void warn(const std::string& text) = 0;
-  // One rank's report, to be written.
+  // One rank's report, a copy, to be written.
   virtual void on_report(Report report) = 0;
   // All ranks' reports of one number.
   virtual void on_reports_complete(std::vector<Report> reports) = 0;
@@ -46,7 +46,7 @@ class ReportReceiver {
   ReportReceiver(Loop& loop, const Options& options, ReportReceiverDelegate& delegate);
 
   // Throw Error(kArgument) for a message that makes no sense.
-  void on_report(int rank, message::Report sent);
+  void on_report(int rank, Report report);
   void on_files(int rank, message::Files sent);
   void on_uploaded(int rank, message::Uploaded sent);
   void on_returned(int rank);

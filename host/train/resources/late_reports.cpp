@@ -32,16 +32,14 @@ void LateReports::ask(int node, const std::string& host) {
 }
 
 void LateReports::on_report(int node, const message::Spooled& spooled) {
-  auto report = from_value<message::Report>(decode(spooled.report));
+  auto report = from_value<Report>(decode(spooled.report));
   if (spooled.attempt < 1 || spooled.rank < 0 || report.index < 0) {
     throw Error(Code::kArgument, cat("report ", report.index, " of rank ", spooled.rank,
                                      " in attempt ", spooled.attempt));
   }
-  spools_[node].rows.push_back({.attempt = spooled.attempt,
-                                .index = report.index,
-                                .rank = spooled.rank,
-                                .time_ms = report.time_ms,
-                                .metrics = std::move(report.metrics)});
+  report.attempt = spooled.attempt;
+  report.rank = spooled.rank;
+  spools_[node].reports.push_back(std::move(report));
 }
 
 // They stay on that disk until the store has them.
@@ -50,7 +48,7 @@ void LateReports::on_end(int node, const std::string& problem) {
   if (!problem.empty()) {
     delegate_.warn(cat("host ", spool.host, " cannot read its spool of reports: ", problem));
   }
-  if (spool.rows.empty()) {
+  if (spool.reports.empty()) {
     spool.is_stored = problem.empty();
     return;
   }
@@ -70,7 +68,7 @@ void LateReports::on_end(int node, const std::string& problem) {
       stored->second.is_stored = true;
     }
   };
-  delegate_.add_late_reports(std::exchange(spool.rows, {}), on_added);
+  delegate_.add_late_reports(std::exchange(spool.reports, {}), on_added);
 }
 
 void LateReports::forget(int below_attempt) {

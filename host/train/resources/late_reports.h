@@ -26,7 +26,7 @@ class LateReportsDelegate {
   // Reports whose attempt is over. `done` gets how many of them the store did not have, or why they
   // are not in it.
   using OnAdded = std::function<void(std::optional<int64_t> added, const std::optional<Error>&)>;
-  virtual void add_late_reports(std::vector<ReportRow> rows, OnAdded done) = 0;
+  virtual void add_late_reports(std::vector<Report> reports, OnAdded done) = 0;
 };
 
 class LateReports {
@@ -49,7 +49,7 @@ class LateReports {
   struct Spool {
     std::string host;
     int64_t number = 0;  // of the question that it answers
-    std::vector<ReportRow> rows = {};
+    std::vector<Report> reports = {};
     bool is_stored = false;
   };
 

@@ -15,7 +15,7 @@ constexpr int kCalls = 15;
 Value report_message() {
   Map metrics;
   for (int i = 1; i <= 8; ++i) metrics.set("metric_" + std::to_string(i), i / 8.0);
-  return to_value(message::Report{.index = 1000, .time_ms = 1'800'000'000'000, .metrics = metrics});
+  return to_value(Report{.index = 1000, .time_ms = 1'800'000'000'000, .metrics = metrics});
 }
 
 // What the other end of a channel gets; nothing if it is not whole.

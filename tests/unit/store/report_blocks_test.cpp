@@ -27,7 +27,7 @@ class ReportBlocksTest : public ::testing::Test {
   }
 
   void report(int64_t count, const std::function<Map(int64_t)>& metrics, int64_t first = 0) {
-    std::vector<ReportRow> rows;
+    std::vector<Report> rows;
     for (int64_t i = 0; i < count; ++i) {
       rows.push_back({.attempt = 1, .index = first + i, .metrics = metrics(first + i)});
     }

@@ -47,12 +47,12 @@ class ReportChartsTest : public ::testing::Test {
 
   // Of both ranks, as many as that.
   void report(int64_t count, int64_t attempt = 1) {
-    std::vector<ReportRow> rows;
+    std::vector<Report> rows;
     for (int64_t i = 0; i < count; ++i, ++next_index) {
       for (int64_t rank = 0; rank < 2; ++rank) {
         rows.push_back({.attempt = attempt,
                         .index = next_index,
-                        .rank = rank,
+                        .rank = static_cast<int>(rank),
                         .time_ms = 1763769600000 + next_index,
                         .metrics = Map{{"loss", value()},
                                        {"a \"b\", {c", 0.5},

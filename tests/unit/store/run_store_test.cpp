@@ -52,8 +52,8 @@ TEST_F(RunStoreTest, RecordsARun) {
                                        {1, 101, "host", "cpu", {}, {}}};
   store->set_workers(1, workers);
   store->set_status("RUNNING");
-  const std::vector<ReportRow> reports{{1, 0, 0, 5, Map{{"loss", std::nan("")}}},
-                                       {1, 0, 1, 5, Map{{"loss", 0.5}}}};
+  const std::vector<Report> reports{{1, 0, 0, 5, Map{{"loss", std::nan("")}}},
+                                    {1, 0, 1, 5, Map{{"loss", 0.5}}}};
   store->add_reports(reports);
   store->set_workers(1, std::vector<WorkerRow>{{0, 100, "host", "cpu", 0, {}}});
   store->end_attempt(1, "FINISHED", {});
@@ -70,12 +70,12 @@ TEST_F(RunStoreTest, RecordsARun) {
 TEST_F(RunStoreTest, LateReportsAreAddedOnceToTheirAttempt) {
   auto store = RunStore::open(new_run("late"));
   store->begin_attempt(1, 2, std::nullopt);
-  store->add_reports(std::vector<ReportRow>{{1, 0, 1, 5, Map{{"loss", 0.5}}}});
+  store->add_reports(std::vector<Report>{{1, 0, 1, 5, Map{{"loss", 0.5}}}});
   store->begin_attempt(2, 2, 1);
-  const std::vector<ReportRow> late{{1, 0, 1, 5, Map{{"loss", 9}}},
-                                    {1, 1, 1, 6, Map{{"loss", 0.4}}},
-                                    {1, 2, 1, 7, Map{{"loss", 0.3}}},
-                                    {7, 0, 1, 7, Map{{"loss", 0.1}}}};
+  const std::vector<Report> late{{1, 0, 1, 5, Map{{"loss", 9}}},
+                                 {1, 1, 1, 6, Map{{"loss", 0.4}}},
+                                 {1, 2, 1, 7, Map{{"loss", 0.3}}},
+                                 {7, 0, 1, 7, Map{{"loss", 0.1}}}};
   EXPECT_EQ(store->add_late_reports(late), 2);
   EXPECT_EQ(store->add_late_reports(late), 0);
   EXPECT_EQ(cell("SELECT group_concat(attempt || ' ' || idx || ' ' || superseded || ' ' || "
@@ -87,8 +87,8 @@ TEST_F(RunStoreTest, LateReportsAreAddedOnceToTheirAttempt) {
 TEST_F(RunStoreTest, ARanksOwnReportReplacesALateOne) {
   auto store = RunStore::open(new_run("late"));
   store->begin_attempt(1, 2, std::nullopt);
-  EXPECT_EQ(store->add_late_reports(std::vector<ReportRow>{{1, 0, 1, 5, Map{{"loss", 9}}}}), 1);
-  store->add_reports(std::vector<ReportRow>{{1, 0, 1, 5, Map{{"loss", 0.5}}}});
+  EXPECT_EQ(store->add_late_reports(std::vector<Report>{{1, 0, 1, 5, Map{{"loss", 9}}}}), 1);
+  store->add_reports(std::vector<Report>{{1, 0, 1, 5, Map{{"loss", 0.5}}}});
   EXPECT_EQ(cell("SELECT group_concat(json_extract(metrics, '$.loss')) FROM reports"), "0.5");
 }
 
@@ -135,7 +135,7 @@ TEST_F(RunStoreTest, TwoRunsWriteSideBySide) {
   auto b = RunStore::open(new_run("b"));
   for (auto* store : {a.get(), b.get()}) store->begin_attempt(1, 2, std::nullopt);
   for (int64_t index = 0; index < 50; ++index) {
-    const ReportRow row{1, index, 0, index, Map{{"i", index}}};
+    const Report row{1, index, 0, index, Map{{"i", index}}};
     a->add_reports({&row, 1});
     b->add_reports({&row, 1});
   }
@@ -188,7 +188,7 @@ TEST_F(RunStoreTest, AStoreThatWasRemovedIsWrittenAgain) {
   int restored = 0;
   for (auto* store : {a.get(), b.get()}) store->claim().on_restored = [&] { ++restored; };
   const auto report = [](RunStore& store, int64_t index) {
-    const ReportRow row{1, index, 0, index, Map{{"i", index}}};
+    const Report row{1, index, 0, index, Map{{"i", index}}};
     store.add_reports({&row, 1});
   };
   for (auto* store : {a.get(), b.get()}) store->begin_attempt(1, 1, std::nullopt);
@@ -253,11 +253,11 @@ TEST_F(RunStoreTest, AnEndOfAnotherOwnersRunIsNotKept) {
 TEST_F(RunStoreTest, ANewAttemptSupersedesLaterReports) {
   auto store = RunStore::open(new_run("x"));
   EXPECT_NE(store->begin_attempt(1, 2, std::nullopt), "");
-  std::vector<ReportRow> rows;
+  std::vector<Report> rows;
   for (int64_t index = 0; index < 5; ++index) rows.push_back({1, index, 0, 1, Map{}});
   store->add_reports(rows);
   store->begin_attempt(2, 2, 2);
-  const ReportRow again{2, 3, 0, 2, Map{}};
+  const Report again{2, 3, 0, 2, Map{}};
   store->add_reports({&again, 1});
   EXPECT_EQ(cell("SELECT group_concat(idx || '.' || attempt) FROM metric_list"), "0.1,1.1,2.1,3.2");
   EXPECT_EQ(cell("SELECT count(*) FROM reports"), "6");

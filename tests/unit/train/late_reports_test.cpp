@@ -23,7 +23,7 @@ class LateReportsTest : public testing::Test,
     setenv("RTRAIN_RUNTIME_DIR", (run_.folder / "runtime").c_str(), 1);
     setenv("RTRAIN_RENDEZVOUS", (run_.folder / "rendezvous").c_str(), 1);
     run_.open();
-    const message::Report report{.index = 0, .time_ms = 1, .metrics = Map{{"loss", 0.5}}};
+    const Report report{.index = 0, .time_ms = 1, .metrics = Map{{"loss", 0.5}}};
     ReportSpool(spool(), 1, 3).add(0, encode(to_value(report)));
     JobSpec job;
     job.num_tasks = 2;
@@ -57,7 +57,7 @@ class LateReportsTest : public testing::Test,
   void on_command(Value, OperatorLinks::Reply) override {}
   void notice(const std::string&) override {}
   void warn(const std::string&) override {}
-  void add_late_reports(std::vector<ReportRow> rows, OnAdded done) override {
+  void add_late_reports(std::vector<Report> rows, OnAdded done) override {
     num_rows_ = rows.size();
     stored_.push_back(std::move(done));
   }

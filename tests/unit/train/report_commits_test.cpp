@@ -106,7 +106,7 @@ TEST_F(ReportCommitsTest, TheRanksAreAnsweredAfterTheCommitAndEventsKeepTheirOrd
 
 TEST_F(ReportCommitsTest, TheRowsOfAReportAreWrittenBeforeItsCheckpoint) {
   open();
-  writer_->add(ReportRow{1, 0, 0, 5, Map{{"loss", 1}}});
+  writer_->add(Report{1, 0, 0, 5, Map{{"loss", 1}}});
   EXPECT_EQ(run_.cell("SELECT count(*) FROM reports"), "0") << "it is gathered";
   commits_->complete(with_checkpoint(0));
   run_.io->call([this](RunRecord&) { return run_.cell("SELECT count(*) FROM reports"); },

@@ -64,13 +64,13 @@ class ReportReceiverTest : public testing::Test {
         delegate_);
   }
 
-  void report(int rank, int64_t index, message::Report report = {.metrics = {}}) {
+  void report(int rank, int64_t index, Report report = {}) {
     report.index = index;
     report.time_ms = 1;
     report.metrics = Map{{"loss", rank}};
     receiver_->on_report(rank, std::move(report));
   }
-  static message::Report with_files() { return {.metrics = {}, .upload = "files"}; }
+  static Report with_files() { return {.upload = Upload::kRunning}; }
   void files(int rank, int64_t index, List names) {
     receiver_->on_files(rank, {.index = index, .files = std::move(names)});
   }
@@ -103,7 +103,7 @@ TEST_F(ReportReceiverTest, ReportsAreWrittenAsTheyComeAndCompleteInTheirOrder) {
 
 TEST_F(ReportReceiverTest, AMessageThatMakesNoSenseIsAnErrorAndIsNotWritten) {
   make(kNeverS, kNeverS);
-  EXPECT_THROW(report(0, 4, {.metrics = {}, .upload = "elsewhere"}), Error);
+  EXPECT_THROW(report(0, 4, {.upload = Upload::kStaged}), Error);
   EXPECT_THROW(report(0, 7), Error) << "reports have their numbers in order";
   EXPECT_THROW(uploaded(0, 4), Error) << "of a report that the rank has not made";
   EXPECT_TRUE(delegate_.received.empty());
@@ -129,9 +129,9 @@ TEST_F(ReportReceiverTest, AListOfFilesMayComeInParts) {
 
 TEST_F(ReportReceiverTest, AFolderThatAllHaveWrittenIsStagedByOneOfThem) {
   make(kNeverS, kNeverS);
-  report(1, 4, {.metrics = {}, .upload = "folder", .folder = "/run/shared"});
+  report(1, 4, {.metrics = {}, .upload = Upload::kInFolder, .folder = "/run/shared"});
   EXPECT_TRUE(delegate_.sent.empty()) << "rank 0 may still write there";
-  report(0, 4, {.metrics = {}, .upload = "folder", .folder = "/run/shared"});
+  report(0, 4, {.metrics = {}, .upload = Upload::kInFolder, .folder = "/run/shared"});
   ASSERT_EQ(delegate_.sent.size(), 1U);
   EXPECT_EQ(delegate_.sent[0].rank, 0);
   EXPECT_EQ(delegate_.sent[0].message["type"].as_string(), "seal");
@@ -186,7 +186,7 @@ TEST_F(ReportReceiverTest, NoDeadlinePassesWhileBytesMove) {
   CopyingDelegate copying;
   ReportReceiver receiver(
       loop_, {.world_size = 2, .first_index = 4, .timeout_s = 0.001, .notice_s = kNeverS}, copying);
-  receiver.on_report(0, {.index = 4, .time_ms = 1, .metrics = Map{}, .upload = "files"});
+  receiver.on_report(0, {.index = 4, .time_ms = 1, .metrics = Map{}, .upload = Upload::kRunning});
   const uint64_t before = copying.copied;
   run_until(loop_, [&] { return copying.copied > before + 5; });
   EXPECT_TRUE(copying.sent.empty());
@@ -194,7 +194,7 @@ TEST_F(ReportReceiverTest, NoDeadlinePassesWhileBytesMove) {
 
 TEST_F(ReportReceiverTest, AWaitThatCannotComeTrueEndsAtOnce) {
   make(kNeverS, kNeverS);
-  report(0, 4, {.metrics = {}, .upload = "files", .call_site = "train.lua:7"});
+  report(0, 4, {.metrics = {}, .upload = Upload::kRunning, .call_site = "train.lua:7"});
   EXPECT_TRUE(delegate_.sent.empty());
   receiver_->on_returned(1);
   ASSERT_EQ(delegate_.sent.size(), 1U);
