@@ -55,14 +55,8 @@ int storage_uri(lua_State* L) {
 }
 
 int queue_run(lua_State* L) {
-  const Value run = to_value(L, 2, "the run");
-  lua_pushboolean(L,
-                  add_queued_run(text_argument(L, 1), {.name = run["name"].as_string(),
-                                                       .script = run["script"].as_string(),
-                                                       .command = run["command"].as_list(),
-                                                       .num_workers = run["num_workers"].int_or(0),
-                                                       .launcher = run["launcher"].as_string(),
-                                                       .job = run["job"].as_string()}));
+  const auto run = from_value<QueuedRun>(to_value(L, 2, "the run"));
+  lua_pushboolean(L, add_queued_run(text_argument(L, 1), run));
   return 1;
 }
 

@@ -2,7 +2,10 @@
 
 #include <array>
 #include <memory>
+#include <optional>
+#include <vector>
 
+#include "host/base/codec/record.h"
 #include "host/loop/processes/helper_process.h"
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
@@ -34,15 +37,23 @@ std::vector<int> to_numbers(const Value& list) {
   return out;
 }
 
+struct IngestOptions {
+  static constexpr std::string_view kClass = "IngestOptions";
+  int threads = 1;
+  std::optional<std::vector<int>> cpus;  // none: those of this thread
+
+  static constexpr std::tuple kFields{required("threads", &IngestOptions::threads),
+                                      optional("cpus", &IngestOptions::cpus)};
+};
+
 int start(lua_State* L) {
   const auto number = static_cast<int64_t>(luaL_checknumber(L, 1));
-  const Value given = to_value(L, 2, "options");
+  const auto given = from_value<IngestOptions>(to_value(L, 2, "options"));
   HelperOptions options;
   options.args = {"--ingest", std::to_string(number)};
   // The devices are the rank's.
-  options.env = {{"OMP_NUM_THREADS", std::to_string(given["threads"].as_int())},
-                 {kVisibleDevices, ""}};
-  options.cpus = to_numbers(given["cpus"]);
+  options.env = {{"OMP_NUM_THREADS", std::to_string(given.threads)}, {kVisibleDevices, ""}};
+  options.cpus = given.cpus.value_or(std::vector<int>());
   options.engine_fd = engine_fd();
   push<HelperProcess>(L, std::make_unique<HelperProcess>(options));
   return 1;

@@ -1,7 +1,6 @@
 #include "host/bind/local_worker.h"
 
 #include <array>
-#include <chrono>
 #include <memory>
 
 #include "host/lua/class.h"
@@ -34,15 +33,7 @@ int take_endpoint(lua_State* L) {
 }
 
 int open_job(lua_State* L) {
-  const Value given = to_value(L, 1, "place");
-  JoinPlace place;
-  place.socket = given["socket"].as_string();
-  place.rank = static_cast<int>(given["rank"].as_int());
-  place.local_rank = static_cast<int>(given["local_rank"].as_int());
-  place.is_remote = given["is_remote"].as_bool();
-  place.fit = given["fit"].as_int();
-  place.timeout = std::chrono::ceil<std::chrono::milliseconds>(
-      std::chrono::duration<double>(given["timeout_s"].as_float()));
+  auto place = from_value<JoinPlace>(to_value(L, 1, "place"));
   push<JoinClient>(L, std::make_unique<JoinClient>(std::move(place)));
   return 1;
 }

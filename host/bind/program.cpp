@@ -32,20 +32,8 @@ struct Class<StatusEndpoint> {
 
 namespace {
 
-std::vector<std::string> texts_of(const Value& list) {
-  std::vector<std::string> out;
-  for (const Value& text : list.as_list()) out.push_back(text.as_string());
-  return out;
-}
-
 int start_program(lua_State* L) {
-  const Value given = to_value(L, 1, "options");
-  ProgramOptions options;
-  options.command = texts_of(given["command"]);
-  for (const auto& [name, value] : given["env"].as_map()) {
-    options.env.emplace_back(std::get<std::string>(name), value.as_string());
-  }
-  options.without = texts_of(given["without"]);
+  const auto options = from_value<ProgramOptions>(to_value(L, 1, "options"));
   push<Program>(L, std::make_unique<Program>(options));
   return 1;
 }

@@ -38,13 +38,7 @@ struct Class<SignalWatch> {
 namespace {
 
 int start_child(lua_State* L) {
-  const Value given = to_value(L, 1, "options");
-  ChildCommandOptions options;
-  for (const Value& arg : given["args"].as_list()) options.args.push_back(arg.as_string());
-  for (const auto& [name, value] : given["env"].as_map()) {
-    options.env.emplace_back(std::get<std::string>(name), value.as_string());
-  }
-  options.log = given["log"].as_string();
+  const auto options = from_value<ChildCommandOptions>(to_value(L, 1, "options"));
   push<ChildCommand>(L, std::make_unique<ChildCommand>(options));
   return 1;
 }

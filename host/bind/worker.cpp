@@ -51,23 +51,12 @@ int synchronize(lua_State* L) {
   return 1;
 }
 
-UploadMode upload_mode(const std::string& name) {
-  if (name == "ASYNC") return UploadMode::kAsync;
-  return name == "NO_UPLOAD" ? UploadMode::kNoUpload : UploadMode::kSync;
-}
-
 ReportOptions report_options(lua_State* L, int index) {
   ReportOptions options;
+  if (!lua_isnoneornil(L, index)) {
+    options = from_value<ReportOptions>(to_value(L, index, "options"));
+  }
   options.call_site = user_position(L);
-  if (lua_isnoneornil(L, index)) return options;
-  const Value given = to_value(L, index, "options");
-  if (!given["checkpoint"].is_nil()) options.checkpoint = given["checkpoint"].as_string();
-  options.temporary = given["temporary"].bool_or(false);
-  options.mode = upload_mode(given["checkpoint_upload_mode"].string_or("SYNC"));
-  options.delete_source = given["delete_local_checkpoint_after_upload"].bool_or(false);
-  options.directory_name = given["checkpoint_dir_name"].string_or("");
-  options.validation = given["validation"];
-  options.is_for_all = given["is_for_all"].bool_or(false);
   return options;
 }
 
@@ -161,13 +150,7 @@ int report_not_finite(lua_State* L) {
 }
 
 int show_loop(lua_State* L) {
-  const Value progress = to_value(L, 1, "progress");
-  worker().show_loop({.batch = progress["batch"].as_int(),
-                      .rate = progress["rate"].is_nil() ? 0 : progress["rate"].as_float(),
-                      .batches = progress["batches"].int_or(0),
-                      .batch_size = progress["batch_size"].int_or(0),
-                      .samples = progress["samples"].int_or(0),
-                      .dataset_size = progress["dataset_size"].int_or(0)});
+  worker().show_loop(from_value<message::LoopProgress>(to_value(L, 1, "progress")));
   return 0;
 }
 

@@ -1,41 +1,54 @@
 // host/node/job_spec.h: the allotment of a launcher (Slurm, mpirun, …) to the job of this
 // process: several hosts, and on each one process or one for each rank. modules/rtrain/launch/
-// reads it from the launcher's variables.
+// reads it from the launcher's variables; job_spec.lua there has the same fields.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "host/base/value.h"
+#include "host/base/codec/record.h"
 
 namespace rtrain {
 
 // The ranks of this host, whose processes the launcher has started (host/node/join_server.h).
 struct JoinSpec {
-  std::string socket;  // where they come to, in the runtime folder
-  int num_ranks = 1;   // of this host
-  int first_joined =
-      0;  // those below are not taken: they are of the process that serves the socket
+  static constexpr std::string_view kClass = "JoinSpec";
+  std::string socket;    // where they come to, in the runtime folder
+  int num_ranks = 1;     // of this host
+  int first_joined = 0;  // those below are of the process that serves the socket; not of Lua
+
+  static constexpr std::tuple kFields{required("socket", &JoinSpec::socket),
+                                      required("num_ranks", &JoinSpec::num_ranks)};
 };
 
 struct JobSpec {
+  static constexpr std::string_view kClass = "JobSpec";
   int num_tasks = 1;   // processes of the launcher: one on each host, or one for each rank
   int task = 0;        // number of this one; 0 is the controller's
   int local_task = 0;  // among those of this host; 0 is its agent
-  std::optional<JoinSpec> join;    // each process is a rank
-  std::string id;                  // of this start of the job, the same on all hosts
-  std::vector<std::string> hosts;  // names in the launcher's order; they need not resolve
-  std::string master;              // where the launcher says that task 0 is; empty: it does not
-  int port = 0;                    // where task 0 listens; 0: any that is free
-  std::optional<int> cores;    // of this host that the job has; else all that this process may use
-  double node_timeout_s = 30;  // a host that has not been heard of for that long is lost
+  std::optional<JoinSpec> join = {};    // each process is a rank
+  std::string id = {};                  // of this start of the job, the same on all hosts
+  std::vector<std::string> hosts = {};  // names in the launcher's order; they need not resolve
+  std::string master = {};  // where the launcher says that task 0 is; empty: it does not
+  int port = 0;             // where task 0 listens; 0: any that is free
+  std::optional<int> cores =
+      {};  // of this host that the job has; else all that this process may use
+  // A host that has not been heard of for that long is lost. Not of Lua: node 0 says it.
+  double node_timeout_s = 30;
+
+  static constexpr std::tuple kFields{required("num_tasks", &JobSpec::num_tasks),
+                                      required("task", &JobSpec::task),
+                                      required("local_task", &JobSpec::local_task),
+                                      optional("join", &JobSpec::join),
+                                      required("id", &JobSpec::id),
+                                      required("hosts", &JobSpec::hosts),
+                                      required("master", &JobSpec::master),
+                                      required("port", &JobSpec::port),
+                                      optional("cores", &JobSpec::cores)};
 
   int tasks_on_node() const { return join ? join->num_ranks : 1; }
-
-  // Of the fields of an Allocation (modules/rtrain/launch/allocation.lua). Nothing where one host
-  // is all there is.
-  static std::optional<JobSpec> from_value(const Value& allocation);
 };
 
 }  // namespace rtrain

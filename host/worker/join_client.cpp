@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "host/base/clock.h"
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 #include "host/loop/build_id.h"
@@ -23,11 +24,10 @@ Error not_there(const JoinPlace& place) {
                             "agent, the same RTRAIN_RUNTIME_DIR"
                           : "it needs the same script, the same variables of the launcher and the "
                             "same RTRAIN_RUNTIME_DIR";
-  return Error(
-      Code::kTimeout,
-      cat("rank ", place.rank, ": the process of rank 0 has not begun this fit() (number ",
-          place.fit, " of the script) within ", static_cast<double>(place.timeout.count()) / 1000,
-          " s (RTRAIN_JOIN_TIMEOUT_S); ", needs));
+  return Error(Code::kTimeout,
+               cat("rank ", place.rank, ": the process of rank 0 has not begun this fit() (number ",
+                   place.fit, " of the script) within ", place.timeout_s,
+                   " s (RTRAIN_JOIN_TIMEOUT_S); ", needs));
 }
 
 Error gone(const JoinPlace& place) {
@@ -53,7 +53,7 @@ const Routes<message::ToJoined, JoinClient::Next> JoinClient::kRoutes{
 
 // Until there was an answer, a connection that ends is one to the end of its fit() before.
 JoinClient::Next JoinClient::next() {
-  const auto deadline = std::chrono::steady_clock::now() + place_.timeout;
+  const auto deadline = std::chrono::steady_clock::now() + to_ms(place_.timeout_s);
   DescriptorMessage message;
   while (!connect() || !wait(message)) {
     disconnect();

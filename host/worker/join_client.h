@@ -5,10 +5,11 @@
 // The messages: host/loop/messages/join.h.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "host/base/codec/record.h"
 #include "host/loop/channel/descriptor_message.h"
 #include "host/loop/messages/join.h"
 #include "host/loop/messages/routes.h"
@@ -16,12 +17,20 @@
 namespace rtrain {
 
 struct JoinPlace {
+  static constexpr std::string_view kClass = "JoinPlace";
   std::string socket;  // its name in the runtime folder
   int rank = 1;        // as the launcher counts
   int local_rank = 1;
   bool is_remote = false;  // rank 0 is on another host
   int64_t fit = 1;         // the script's first fit(), second, …
-  std::chrono::milliseconds timeout{60000};
+  double timeout_s = 0;
+
+  static constexpr std::tuple kFields{required("socket", &JoinPlace::socket),
+                                      required("rank", &JoinPlace::rank),
+                                      required("local_rank", &JoinPlace::local_rank),
+                                      required("is_remote", &JoinPlace::is_remote),
+                                      required("fit", &JoinPlace::fit),
+                                      required("timeout_s", &JoinPlace::timeout_s)};
 };
 
 class JoinClient {

@@ -178,7 +178,7 @@ int64_t Reporter::send_report(const ReportOptions& options, Report report) {
   report.time_ms = now_ms();
   report.directory_name = options.directory_name;
   report.is_for_all = options.is_for_all;
-  report.validation = options.validation;
+  report.validation = options.validation.value_or(Value());
   if (options.call_site != last_site_) report.call_site = last_site_ = options.call_site;
   report.asks_progress = backlog_.should_ask(bytes);
   if (options.checkpoint) attach(index, options);

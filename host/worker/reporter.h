@@ -8,6 +8,7 @@
 // next one waits for the upload of the one before.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -17,6 +18,7 @@
 #include <optional>
 #include <string>
 
+#include "host/base/codec/record.h"
 #include "host/base/error.h"
 #include "host/base/value.h"
 #include "host/loop/channel/channel.h"
@@ -38,15 +40,28 @@ enum class UploadMode {
   kNoUpload,  // it lies inside the run's folder and is taken from there; else as kSync
 };
 
+template <>
+inline constexpr std::array<std::string_view, 3> kNamesOf<UploadMode>{"SYNC", "ASYNC", "NO_UPLOAD"};
+
 struct ReportOptions {
+  static constexpr std::string_view kClass = "ReportOptions";
   std::optional<std::string> checkpoint;  // a folder
   bool temporary = false;                 // of train.tempdir: it is the upload's from now on
   UploadMode mode = UploadMode::kSync;
   bool delete_source = false;  // once it is staged
-  std::string directory_name;
-  Value validation;
-  std::string call_site;    // "train.lua:12"
+  std::string directory_name;  // or empty
+  std::optional<Value> validation;
   bool is_for_all = false;  // every rank has made it with this one; without a checkpoint
+  std::string call_site;    // "train.lua:12"; not of the table of Lua
+
+  static constexpr std::tuple kFields{
+      optional("checkpoint", &ReportOptions::checkpoint),
+      required("temporary", &ReportOptions::temporary),
+      required("checkpoint_upload_mode", &ReportOptions::mode),
+      required("delete_local_checkpoint_after_upload", &ReportOptions::delete_source),
+      required("checkpoint_dir_name", &ReportOptions::directory_name),
+      optional("validation", &ReportOptions::validation),
+      required("is_for_all", &ReportOptions::is_for_all)};
 };
 
 class Reporter {

@@ -25,6 +25,15 @@ function TestCommandFlags:test_a_name_that_no_command_gives_is_refused()
   lu.assertStrContains(tostring(problem), 'num_workers')
 end
 
+function TestCommandFlags:test_a_name_that_no_command_gives_cannot_be_read()
+  command_flags.set {set = {}, tags = {}, num_workers = 2}
+  for _, flags in ipairs {command_flags.get(), (command_flags.set(nil) or command_flags.get())} do
+    local ok, problem = pcall(function() return flags.num_worker end)
+    lu.assertFalse(ok)
+    lu.assertStrContains(tostring(problem), "CommandFlags: unknown field 'num_worker': did you mean 'num_workers'?")
+  end
+end
+
 function TestCommandFlags:test_a_call_of_fit_is_remembered()
   lu.assertFalse(command_flags.has_fitted())
   command_flags.mark_fit()

@@ -9,6 +9,7 @@
 #include "host/lua/convert.h"
 #include "host/lua/guard.h"
 #include "host/lua/libraries/engine_loader.h"
+#include "host/lua/require.h"
 #include "host/machine/leases/job_end.h"
 #include "host/node/agent_thread.h"
 #include "host/node/node_server.h"
@@ -27,19 +28,16 @@ void ignore_stop_signals() {
 }  // namespace
 
 std::optional<JobSpec> find_job(State& state, const std::string& launcher) {
-  lua_getglobal(state, "require");
-  lua_pushstring(state, "rtrain.launch");
-  protected_call(state, 1, 1);
-  lua_getfield(state, -1, "job");
+  push_module_function(state, "rtrain.launch", "job");
   push_value(state, launcher.empty() ? Value() : Value(launcher));
-  protected_call(state, 1, 1);
-  const Value allocation = to_value(state, -1, "the allocation");
+  protected_call(state, 1, 2);
+  Value job = to_value(state, -2, "the job");
+  const Value mark = to_value(state, -1, "its mark");
   lua_pop(state, 2);
   // What is started from here has the variables too, and is not what the launcher has started.
-  if (const std::string task = allocation["task"].string_or(""); !task.empty()) {
-    setenv("RTRAIN_TASK", task.c_str(), 1);
-  }
-  return JobSpec::from_value(allocation);
+  if (!mark.is_nil()) setenv("RTRAIN_TASK", mark.as_string().c_str(), 1);
+  if (job.is_nil()) return std::nullopt;
+  return from_value<JobSpec>(std::move(job));
 }
 
 int run_agent(const JobSpec& job) {

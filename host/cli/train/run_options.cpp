@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "host/base/error.h"
 #include "host/base/text/text.h"
@@ -52,38 +53,39 @@ std::string check_gpus(const std::string& text) {
   return text == "all" || is_number ? "" : cat("'", text, "': expected all or a number");
 }
 
-List to_list(const std::vector<std::string>& texts) { return List(texts.begin(), texts.end()); }
+std::optional<std::string> if_given(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
 
-// What rtrain.run.command_flags keeps for fit().
-Map flags_of(const RunOptions& options, const std::vector<std::string>& command) {
-  Map flags{{"script", options.file},
-            {"set", to_list(options.set)},
-            {"tags", to_list(options.tags)},
-            {"quiet", options.quiet},
-            {"oversubscribe", options.oversubscribe},
-            {"command", to_list(command)}};
-  if (options.num_workers) flags.set("num_workers", *options.num_workers);
-  if (options.max_failures) flags.set("max_failures", *options.max_failures);
-  if (options.seed) flags.set("seed", *options.seed);
-  if (options.deterministic) flags.set("deterministic", true);
-  if (options.limit_batches) flags.set("limit_batches", *options.limit_batches);
-  if (options.overfit) flags.set("overfit", *options.overfit);
-  if (!options.name.empty()) flags.set("name", options.name);
-  if (!options.storage.empty()) flags.set("storage", options.storage);
-  if (!options.note.empty()) flags.set("note", options.note);
-  if (!options.resume.empty()) flags.set("resume", options.resume);
-  if (!options.gpus.empty()) flags.set("gpus", options.gpus);
-  if (!options.launcher.empty()) flags.set("launcher", options.launcher);
-  flags.set("terminal", isatty(STDERR_FILENO) == 1);
-  if (options.json) flags.set("events_fd", take_output_for_events());
-  return flags;
+CommandFlags flags_of(const RunOptions& options, const std::vector<std::string>& command) {
+  CommandFlags out{.script = options.file,
+                   .command = command,
+                   .set = options.set,
+                   .tags = options.tags,
+                   .note = if_given(options.note),
+                   .name = if_given(options.name),
+                   .storage = if_given(options.storage),
+                   .resume = if_given(options.resume),
+                   .num_workers = options.num_workers,
+                   .gpus = if_given(options.gpus),
+                   .max_failures = options.max_failures,
+                   .seed = options.seed,
+                   .limit_batches = options.limit_batches,
+                   .overfit = options.overfit,
+                   .launcher = if_given(options.launcher),
+                   .oversubscribe = options.oversubscribe,
+                   .quiet = options.quiet,
+                   .terminal = isatty(STDERR_FILENO) == 1};
+  if (options.deterministic) out.deterministic = true;
+  if (options.json) out.events_fd = take_output_for_events();
+  return out;
 }
 
 }  // namespace
 
-void set_command_flags(lua_State* L, const Map& flags) {
+void set_command_flags(lua_State* L, CommandFlags flags) {
   push_module_function(L, "rtrain.run.command_flags", "set");
-  push_value(L, flags);
+  push_value(L, to_value(std::move(flags)));
   protected_call(L, 1, 0);
 }
 
@@ -144,7 +146,7 @@ void run_with(const RunOptions& options, const std::vector<std::string>& command
   outlive_readers();
   State state;
   add_host_modules(state);
-  Map flags = flags_of(options, command_line);
+  CommandFlags flags = flags_of(options, command_line);
   if (getenv("RTRAIN_TRIAL") != nullptr) {
     push_module_function(state, "rtrain.trial", "begin");
     protected_call(state, 0, 0);
@@ -152,9 +154,9 @@ void run_with(const RunOptions& options, const std::vector<std::string>& command
   if (const auto job = find_job(state, options.launcher)) {
     if (job->task > 0 && !job->join) std::exit(run_agent(*job));
     begin_job(*job);
-    flags.set("has_agents", true);
+    flags.has_agents = true;
   }
-  set_command_flags(state, flags);
+  set_command_flags(state, std::move(flags));
   // Before the agents end: their launcher may end a job whose processes end.
   requeue_when_preempted(find_requeue_command(state, options.launcher));
   train(state);

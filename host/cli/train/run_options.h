@@ -5,9 +5,10 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "host/base/value.h"
+#include "host/base/codec/record.h"
 #include "host/cli/parser/parser.h"
 #include "host/lua/state.h"
 
@@ -38,9 +39,57 @@ struct RunOptions {
 // Those that both commands have, but for FILE and its arguments.
 void add_run_options(Command& command, RunOptions& options);
 
-// What fit() takes over what the script says; the fields are those of
-// modules/rtrain/run/command_flags.lua, others raise.
-void set_command_flags(lua_State* L, const Map& flags);
+// What the command was given, which fit() takes over what the script says: kept by
+// modules/rtrain/run/command_flags.lua.
+struct CommandFlags {
+  static constexpr std::string_view kClass = "CommandFlags";
+  std::optional<std::string> script = {};
+  std::optional<std::vector<std::string>> command = {};
+  std::vector<std::string> set = {};
+  std::vector<std::string> tags = {};
+  std::optional<std::string> note = {};
+  std::optional<std::string> name = {};
+  std::optional<std::string> storage = {};
+  std::optional<std::string> resume = {};
+  std::optional<int> num_workers = {};
+  std::optional<std::string> gpus = {};
+  std::optional<int> max_failures = {};
+  std::optional<int> seed = {};
+  std::optional<bool> deterministic = {};
+  std::optional<int64_t> limit_batches = {};
+  std::optional<int> overfit = {};
+  std::optional<std::string> launcher = {};
+  std::optional<bool> oversubscribe = {};
+  std::optional<bool> quiet = {};
+  std::optional<bool> terminal = {};  // stderr is one
+  std::optional<int> events_fd = {};
+  std::optional<bool> has_agents = {};
+  std::optional<Value> tryout = {};
+
+  static constexpr std::tuple kFields{optional("script", &CommandFlags::script),
+                                      optional("command", &CommandFlags::command),
+                                      required("set", &CommandFlags::set),
+                                      required("tags", &CommandFlags::tags),
+                                      optional("note", &CommandFlags::note),
+                                      optional("name", &CommandFlags::name),
+                                      optional("storage", &CommandFlags::storage),
+                                      optional("resume", &CommandFlags::resume),
+                                      optional("num_workers", &CommandFlags::num_workers),
+                                      optional("gpus", &CommandFlags::gpus),
+                                      optional("max_failures", &CommandFlags::max_failures),
+                                      optional("seed", &CommandFlags::seed),
+                                      optional("deterministic", &CommandFlags::deterministic),
+                                      optional("limit_batches", &CommandFlags::limit_batches),
+                                      optional("overfit", &CommandFlags::overfit),
+                                      optional("launcher", &CommandFlags::launcher),
+                                      optional("oversubscribe", &CommandFlags::oversubscribe),
+                                      optional("quiet", &CommandFlags::quiet),
+                                      optional("terminal", &CommandFlags::terminal),
+                                      optional("events_fd", &CommandFlags::events_fd),
+                                      optional("has_agents", &CommandFlags::has_agents),
+                                      optional("tryout", &CommandFlags::tryout)};
+};
+void set_command_flags(lua_State* L, CommandFlags flags);
 
 // `train` is called with a state that has the command's flags, in the process that
 // trains; a process of a job that serves another one's run ends in here.

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 
+#include "host/base/codec/record.h"
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 #include "host/bind/modules.h"
@@ -97,7 +98,23 @@ std::string program() {
 
 List to_list(const std::vector<std::string>& texts) { return List(texts.begin(), texts.end()); }
 
-Map request_of(const SubmitOptions& options) {
+// What rtrain.submit gets.
+struct SubmitRequest {
+  static constexpr std::string_view kClass = "SubmitRequest";
+  std::string engine;  // the launcher
+  std::string file;
+  std::vector<std::string> args;
+  std::string program;
+  bool dry_run = false;
+  Value options;  // by their names, those that were given
+
+  static constexpr std::tuple kFields{
+      required("engine", &SubmitRequest::engine),   required("file", &SubmitRequest::file),
+      required("args", &SubmitRequest::args),       required("program", &SubmitRequest::program),
+      required("dry_run", &SubmitRequest::dry_run), required("options", &SubmitRequest::options)};
+};
+
+SubmitRequest request_of(const SubmitOptions& options) {
   Map given;
   for (size_t i = 0; i < kNumbers.size(); ++i) {
     if (options.numbers[i]) given.set(key_of(kNumbers[i].name), *options.numbers[i]);
@@ -112,12 +129,12 @@ Map request_of(const SubmitOptions& options) {
   if (options.sweep) given.set("sweep", true);
   if (options.jobset) given.set("jobset", true);
   if (options.wait) given.set("wait", true);
-  return Map{{"engine", options.engine},
-             {"file", options.file},
-             {"args", to_list(unmarked(options.args))},
-             {"program", program()},
-             {"dry_run", options.dry_run},
-             {"options", std::move(given)}};
+  return {.engine = options.engine,
+          .file = options.file,
+          .args = unmarked(options.args),
+          .program = program(),
+          .dry_run = options.dry_run,
+          .options = std::move(given)};
 }
 
 // This process becomes the program: its output and exit status are the command's.
@@ -140,7 +157,7 @@ void run_submit(const SubmitOptions& options) {
     lua_pushstring(state, "rtrain.submit");
     protected_call(state, 1, 1);
     lua_getfield(state, -1, "run");
-    push_value(state, request_of(options));
+    push_value(state, to_value(request_of(options)));
     protected_call(state, 1, 1);
     ending = to_value(state, -1, "the end");
   }

@@ -7,8 +7,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "host/base/codec/record.h"
 #include "host/bind/modules.h"
 #include "host/cli/parser/command.h"
 #include "host/cli/parser/script_arguments.h"
@@ -22,70 +25,62 @@
 namespace rtrain {
 namespace {
 
-struct SweepOptions {
-  std::string file;
-  std::vector<std::string> args, grid, space, set, tags;
+// What rtrain.tune.sweep_command gets.
+struct SweepRequest {
+  static constexpr std::string_view kClass = "SweepRequest";
+  std::string script;
+  std::vector<std::string> command, args, grid, space, set, tags;
   std::optional<int> random, jobs, seed, num_workers, max_failures;
-  std::string metric, mode, scheduler, search, name, storage, note, resume, gpus;
+  std::optional<std::string> metric, mode, scheduler, search, name, storage, note, resume, gpus;
   bool oversubscribe = false;
   bool quiet = false;
   bool json = false;
+  bool terminal = false;  // stderr is one
+
+  static constexpr std::tuple kFields{required("script", &SweepRequest::script),
+                                      required("command", &SweepRequest::command),
+                                      required("args", &SweepRequest::args),
+                                      required("grid", &SweepRequest::grid),
+                                      required("space", &SweepRequest::space),
+                                      required("set", &SweepRequest::set),
+                                      required("tags", &SweepRequest::tags),
+                                      optional("random", &SweepRequest::random),
+                                      optional("jobs", &SweepRequest::jobs),
+                                      optional("seed", &SweepRequest::seed),
+                                      optional("num_workers", &SweepRequest::num_workers),
+                                      optional("max_failures", &SweepRequest::max_failures),
+                                      optional("metric", &SweepRequest::metric),
+                                      optional("mode", &SweepRequest::mode),
+                                      optional("scheduler", &SweepRequest::scheduler),
+                                      optional("search", &SweepRequest::search),
+                                      optional("name", &SweepRequest::name),
+                                      optional("storage", &SweepRequest::storage),
+                                      optional("note", &SweepRequest::note),
+                                      optional("resume", &SweepRequest::resume),
+                                      optional("gpus", &SweepRequest::gpus),
+                                      required("oversubscribe", &SweepRequest::oversubscribe),
+                                      required("quiet", &SweepRequest::quiet),
+                                      required("json", &SweepRequest::json),
+                                      required("terminal", &SweepRequest::terminal)};
 };
 
-List to_list(const std::vector<std::string>& texts) { return List(texts.begin(), texts.end()); }
-
-void set_given(Map& map, const char* name, const std::string& text) {
-  if (!text.empty()) map.set(name, text);
-}
-
-void set_given(Map& map, const char* name, const std::optional<int>& number) {
-  if (number) map.set(name, *number);
-}
-
-Map request_of(const SweepOptions& options) {
-  Map out{{"script", options.file},
-          {"args", to_list(unmarked(options.args))},
-          {"grid", to_list(options.grid)},
-          {"space", to_list(options.space)},
-          {"set", to_list(options.set)},
-          {"tags", to_list(options.tags)},
-          {"quiet", options.quiet},
-          {"json", options.json},
-          {"oversubscribe", options.oversubscribe},
-          {"terminal", isatty(STDERR_FILENO) == 1}};
-  set_given(out, "random", options.random);
-  set_given(out, "jobs", options.jobs);
-  set_given(out, "seed", options.seed);
-  set_given(out, "num_workers", options.num_workers);
-  set_given(out, "max_failures", options.max_failures);
-  set_given(out, "metric", options.metric);
-  set_given(out, "mode", options.mode);
-  set_given(out, "scheduler", options.scheduler);
-  set_given(out, "search", options.search);
-  set_given(out, "name", options.name);
-  set_given(out, "storage", options.storage);
-  set_given(out, "note", options.note);
-  set_given(out, "resume", options.resume);
-  set_given(out, "gpus", options.gpus);
-  return out;
-}
-
-void run_sweep(const SweepOptions& options, const std::vector<std::string>& command_line) {
+void run_sweep(SweepRequest request, const std::vector<std::string>& command_line) {
+  request.args = unmarked(request.args);
+  request.command = command_line;
+  request.terminal = isatty(STDERR_FILENO) == 1;
   outlive_readers();
   State state;
   add_host_modules(state);
-  load_file(state, options.file, unmarked(options.args));  // for its errors, before any trial
+  load_file(state, request.script, request.args);  // for its errors, before any trial
   lua_pop(state, 1);
   push_module_function(state, "rtrain.tune.sweep_command", "run");
-  Map request = request_of(options);
-  request.set("command", to_list(command_line));
-  push_value(state, request);
+  push_value(state, to_value(std::move(request)));
   protected_call(state, 1, 1);
   const auto code = static_cast<int>(to_value(state, -1, "the exit code").as_int());
   if (code != 0) std::exit(code);
 }
 
-void add_search_options(Command& command, SweepOptions& options) {
+void add_search_options(Command& command, SweepRequest& options) {
   command
       .option("--grid", &options.grid,
               "values of a parameter of train_loop_config: all combinations are tried; repeatable")
@@ -121,7 +116,7 @@ void add_search_options(Command& command, SweepOptions& options) {
       .value_name("N");
 }
 
-void add_run_options(Command& command, SweepOptions& options) {
+void add_run_options(Command& command, SweepRequest& options) {
   command.option("-n,--num-workers", &options.num_workers, "workers of each trial")
       .at_least(0)
       .value_name("N");
@@ -157,10 +152,10 @@ void add_run_options(Command& command, SweepOptions& options) {
 }  // namespace
 
 void add_sweep(Parser& parser, const std::vector<std::string>& command_line) {
-  auto options = std::make_shared<SweepOptions>();
+  auto options = std::make_shared<SweepRequest>();
   Command command = parser.command(
       "sweep", "Train with many configurations: rtrain sweep train.lua --grid lr=1e-2,1e-3");
-  command.argument("FILE", &options->file, "training script that calls fit()").required();
+  command.argument("FILE", &options->script, "training script that calls fit()").required();
   add_search_options(command, *options);
   add_run_options(command, *options);
   command.argument("ARGS", &options->args, "after --: the script's own arguments");

@@ -51,31 +51,26 @@ class OutputToStderr {
   int kept_;
 };
 
-List to_list(const std::vector<std::string>& texts) { return List(texts.begin(), texts.end()); }
-
-// What rtrain.run.command_flags keeps for fit().
-Map flags_of(const TryoutOptions& options, const Tryout& tryout, const std::string& folder) {
+CommandFlags flags_of(const TryoutOptions& options, const Tryout& tryout,
+                      const std::string& folder) {
   Map asked = tryout.asked;
   asked.set("probe", tryout.probe);
   asked.set("folder", folder);
   asked.set("wait_s", options.wait_s);
-  Map flags{
-      {"script", options.file},
-      {"set", to_list(options.set)},
-      {"tags", List()},
-      {"quiet", true},
-      {"oversubscribe", true},
-      {"command", List{"rtrain", tryout.command, options.file}},
-      {"storage", cat(folder, "/storage")},
-      {"launcher", "local"},
-      {"resume", "never"},
-      {"max_failures", 0},
-      {"tryout", asked},
-  };
-  if (tryout.limit_batches) flags.set("limit_batches", *tryout.limit_batches);
-  if (options.num_workers) flags.set("num_workers", *options.num_workers);
-  if (!options.gpus.empty()) flags.set("gpus", options.gpus);
-  return flags;
+  CommandFlags out{.script = options.file,
+                   .command = std::vector<std::string>{"rtrain", tryout.command, options.file},
+                   .set = options.set,
+                   .storage = cat(folder, "/storage"),
+                   .resume = "never",
+                   .num_workers = options.num_workers,
+                   .max_failures = 0,
+                   .limit_batches = tryout.limit_batches,
+                   .launcher = "local",
+                   .oversubscribe = true,
+                   .quiet = true,
+                   .tryout = Value(std::move(asked))};
+  if (!options.gpus.empty()) out.gpus = options.gpus;
+  return out;
 }
 
 }  // namespace

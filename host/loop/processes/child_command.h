@@ -5,17 +5,23 @@
 #pragma once
 
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
+#include "host/base/codec/record.h"
 #include "host/loop/processes/process.h"
 
 namespace rtrain {
 
 struct ChildCommandOptions {
+  static constexpr std::string_view kClass = "ChildCommandOptions";
   std::vector<std::string> args;  // without argv[0]
-  std::vector<std::pair<std::string, std::string>> env;
+  StringPairs env;
   std::string log;  // file of its stdout and stderr, written from its end on
+
+  static constexpr std::tuple kFields{required("args", &ChildCommandOptions::args),
+                                      required("env", &ChildCommandOptions::env),
+                                      required("log", &ChildCommandOptions::log)};
 };
 
 class ChildCommand {

@@ -10,18 +10,23 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "host/base/codec/record.h"
 #include "host/base/files/fd.h"
 #include "host/loop/processes/process.h"
 
 namespace rtrain {
 
 struct ProgramOptions {
+  static constexpr std::string_view kClass = "ProgramOptions";
   std::vector<std::string> command;  // the program, looked for in $PATH, and its arguments
-  std::vector<std::pair<std::string, std::string>> env;  // added, or replacing
+  StringPairs env;                   // added, or replacing
   std::vector<std::string> without;  // variables whose names begin like this are left out
+
+  static constexpr std::tuple kFields{required("command", &ProgramOptions::command),
+                                      required("env", &ProgramOptions::env),
+                                      required("without", &ProgramOptions::without)};
 };
 
 class Program {

@@ -45,8 +45,8 @@ bool add_queued_run(const std::string& storage_path, const QueuedRun& run) {
       "INSERT INTO runs(run_id, name, status, num_workers, script, note, command, tags, config, "
       "scaling, checkpoint_config, environment, started_at, updated_at, owner_epoch, owner) "
       "VALUES(?, ?, 'QUEUED', ?, ?, '', ?, '[]', '{}', '{}', '{}', ?, ?, ?, 0, ?)",
-      random_hex(16), run.name, run.num_workers, run.script, to_json(command), environment, now,
-      now, RunOwner::of_this_process().to_json());
+      random_hex(16), run.name, run.num_workers.value_or(0), run.script, to_json(command),
+      environment, now, now, RunOwner::of_this_process().to_json());
   transaction.commit();
   return true;
 }

@@ -4,20 +4,29 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
+#include "host/base/codec/record.h"
 #include "host/base/value.h"
 #include "host/store/db/database.h"
 
 namespace rtrain {
 
 struct QueuedRun {
+  static constexpr std::string_view kClass = "QueuedRun";
   std::string name;
   std::string script;
-  List command;             // what the job will start
-  int64_t num_workers = 0;  // 0: the script decides
-  std::string launcher;     // "slurm"
-  std::string job;          // job number of the launcher
+  List command;                        // what the job will start
+  std::optional<int64_t> num_workers;  // none: the script decides
+  std::string launcher;                // "slurm"
+  std::string job;                     // job number of the launcher
+
+  static constexpr std::tuple kFields{
+      required("name", &QueuedRun::name),         required("script", &QueuedRun::script),
+      required("command", &QueuedRun::command),   optional("num_workers", &QueuedRun::num_workers),
+      required("launcher", &QueuedRun::launcher), required("job", &QueuedRun::job)};
 };
 
 // Returns false if a run of that name exists. Throws Error(kConfig) for an invalid name,

@@ -80,10 +80,11 @@ local function host_options(state, options)
   return {
     checkpoint = path,
     temporary = path ~= nil and is_temporary(state, path) and mode ~= 'NO_UPLOAD',
-    checkpoint_dir_name = options.checkpoint_dir_name,
+    checkpoint_dir_name = options.checkpoint_dir_name or '',
     checkpoint_upload_mode = mode,
     delete_local_checkpoint_after_upload = delete,
     validation = validation.spec(options.validation, state.validation_config),
+    is_for_all = false,
   }
 end
 
@@ -184,7 +185,10 @@ end
 function report.report_for_all(metrics)
   local state = session.get('a status')
   not_finite.see_metrics(metrics)
-  require('rtrain._worker').report(metrics, {is_for_all = true})
+  require('rtrain._worker').report(metrics, {
+    temporary = false, checkpoint_upload_mode = 'SYNC', delete_local_checkpoint_after_upload = false, checkpoint_dir_name = '',
+    is_for_all = true,
+  })
   if state.trial then state.trial:after_report(metrics, false) end
 end
 

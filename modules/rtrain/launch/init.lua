@@ -21,8 +21,8 @@
 local allocation = require 'rtrain.launch.allocation'
 local errors = require 'base.errors'
 local Facts = require 'rtrain.launch.facts'
+local job_spec = require 'rtrain.launch.job_spec'
 local ordered = require 'base.ordered'
-local places = require 'rtrain.launch.place'
 local site = require 'rtrain.launch.site'
 
 local launch = {}
@@ -135,18 +135,13 @@ local function lines_of(found)
   return lines
 end
 
----What the C++ side needs of the allocation: fields of Allocation, `socket`, and what RTRAIN_TASK is to be.
+---What the launcher allotted on several hosts, and what RTRAIN_TASK is to be.
 ---@param launcher? string --launcher
----@return table
+---@return JobSpec? job nil where one host is all there is
+---@return string? mark nil without a launcher
 function launch.job(launcher)
   local found = launch.find(os.getenv, {launcher = launcher})
-  return {
-    num_nodes = found.num_nodes, node_rank = found.node_rank, is_rank = found.is_rank, world_size = found.world_size,
-    rank = found.rank, local_rank = found.local_rank, tasks_on_node = found.tasks_on_node, socket = places.socket(found),
-    group = found.group, restart_count = found.restart_count, hosts = found.hosts and require('torch').list(found.hosts),
-    master = found.master, port = found.port, cores = found.cores,
-    task = found.engine ~= 'local' and mark_of(select(2, parent_of_this()), found) or nil,
-  }
+  return job_spec.of(found), found.engine ~= 'local' and mark_of(select(2, parent_of_this()), found) or nil
 end
 
 ---Whether the launcher no longer knows a job.

@@ -1,8 +1,9 @@
 -- rtrain/run/command_flags.lua: what the command that runs this script was given: it comes before what the script says.
 --
--- `rtrain run` and others set it once, before the script; under `rtrain exec`, and in workers, nothing was given.
+-- `rtrain run` and others set it once, before the script; under `rtrain exec`, and in workers, nothing was given. The fields
+-- are those of host/cli/train/run_options.h, and `on_fit`; tests/unit/cli/command_flags_test.cpp compares them.
 
-local args = require 'base.args'
+local record = require 'base.record'
 
 local command_flags = {}
 
@@ -14,7 +15,7 @@ local command_flags = {}
 ---@field note? string of the run
 ---@field name? string of the run
 ---@field storage? string folder or URI
----@field resume? 'never'|'auto'|'must'
+---@field resume? string 'never', 'auto' or 'must'
 ---@field num_workers? integer
 ---@field gpus? string 'all' or a number
 ---@field max_failures? integer
@@ -28,7 +29,7 @@ local command_flags = {}
 ---@field terminal? boolean stderr is one
 ---@field events_fd? integer where the run's events go as JSON lines
 ---@field has_agents? boolean the other hosts of the job have agents of this run
----@field tryout? table of `rtrain check` and the like: RunFlags says what is in it
+---@field tryout? any of `rtrain check` and the like: RunFlags says what is in it
 ---@field on_fit? fun(trainer: DataParallelTrainer): any what fit() does in place of a training
 
 local NAMES = {
@@ -40,11 +41,11 @@ local NAMES = {
 local given, has_fitted
 
 ---@param flags? CommandFlags nil: nothing was given
----Raises code 'argument' for a name that no command gives.
-function command_flags.set(flags) given = flags and args.options(flags, NAMES, 'flags of a command') end
+---Raises code 'argument' for a name that no command gives, as does reading one.
+function command_flags.set(flags) given = flags and record.of('CommandFlags', NAMES, flags) end
 
 ---@return CommandFlags
-function command_flags.get() return given or {set = {}, tags = {}} end
+function command_flags.get() return given or record.of('CommandFlags', NAMES, {set = {}, tags = {}}) end
 
 ---The process of a trial: its script is the one of its sweep.
 ---@param path string

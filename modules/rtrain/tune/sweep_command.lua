@@ -5,6 +5,7 @@ local errors = require 'base.errors'
 local Experiment = require 'rtrain.tune.experiment'
 local FIFOScheduler = require 'rtrain.tune.schedulers.scheduler'
 local Objective = require 'rtrain.tune.objective'
+local record = require 'base.record'
 local RunConfig = require 'rtrain.config.run'
 local RunOptions = require 'rtrain.tune.run_options'
 local space = require 'rtrain.tune.space'
@@ -19,6 +20,40 @@ local written = require 'rtrain.tune.written'
 local STDOUT = 1
 
 local sweep_command = {}
+
+---The options of `rtrain sweep`; the fields are those of host/cli/train/sweep.cpp.
+---@class SweepRequest
+---@field script string
+---@field command string[] as typed
+---@field args string[] the script's own
+---@field grid string[] 'KEY=A,B,…'
+---@field space string[] 'KEY=SPACE'
+---@field set string[] 'KEY=VALUE'
+---@field tags string[]
+---@field random? integer trials that draw all parameters
+---@field jobs? integer trials at a time
+---@field seed? integer
+---@field num_workers? integer of each trial
+---@field max_failures? integer
+---@field metric? string
+---@field mode? string 'min' or 'max'
+---@field scheduler? string
+---@field search? string 'random' or 'tpe'
+---@field name? string of the sweep
+---@field storage? string folder
+---@field note? string
+---@field resume? string 'never', 'auto' or 'must'
+---@field gpus? string 'all' or a number
+---@field oversubscribe boolean
+---@field quiet boolean
+---@field json boolean
+---@field terminal boolean stderr is one
+
+local NAMES = {
+  'script', 'command', 'args', 'grid', 'space', 'set', 'tags', 'random', 'jobs', 'seed', 'num_workers', 'max_failures',
+  'metric', 'mode', 'scheduler', 'search', 'name', 'storage', 'note', 'resume', 'gpus', 'oversubscribe', 'quiet', 'json',
+  'terminal',
+}
 
 local function searcher_of(request, tree, objective)
   local options = {
@@ -77,11 +112,12 @@ local function exit_code(experiment)
 end
 
 ---Carries the command out.
----@param request table its options
+---@param request SweepRequest
 ---@return integer exit code
 ---Raises code 'usage' or 'config' for a wrong option, or a parameter that the script does not have; 'interrupted' or
 ---'preempted' after a signal.
 function sweep_command.run(request)
+  record.of('SweepRequest', NAMES, request)
   local options, none = RunOptions(request), RunConfig {}
   local objective, tree = Objective(request.metric, request.mode), written.param_space(request)
   check_objective(request, objective)

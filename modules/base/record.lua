@@ -1,0 +1,32 @@
+-- base/record.lua: tables that come from C++ and have the fields of a class: another one cannot be read, nor set.
+
+local args = require 'base.args'
+local errors = require 'base.errors'
+
+local record = {}
+
+---Makes a table strict.
+---@param name string of the class, for messages
+---@param fields string[] all that there may be
+---@param given table what there is; a field that it lacks is nil
+---@return table given
+---Raises code 'argument' for an unknown field: here, and when one is read or set.
+function record.of(name, fields, given)
+  args.options(given, fields, name)
+  local known = {}
+  for _, field in ipairs(fields) do known[field] = true end
+  local function check(field)
+    if known[field] then return end
+    errors.raise('argument', ("%s: unknown field '%s'%s"):format(name, tostring(field),
+      errors.suggestion(tostring(field), fields)))
+  end
+  return setmetatable(given, {
+    __index = function(_, field) check(field) end,
+    __newindex = function(self, field, value)
+      check(field)
+      rawset(self, field, value)
+    end,
+  })
+end
+
+return record
