@@ -255,7 +255,7 @@ def test_a_host_whose_device_has_an_error_is_evicted(rtrain, job, gpus):
 def test_a_launcher_hears_of_the_host(rtrain, job):
     site = rtrain.folder / "site.lua"
     site.write_text("""
-local slurm = require 'rtrain.launch.engines.slurm'
+local slurm = require 'rtrain.launch.launchers.slurm'
 return {
   detect = slurm.detect,
   allocation = function(getenv, facts)

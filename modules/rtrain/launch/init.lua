@@ -1,8 +1,8 @@
 -- rtrain/launch/init.lua: who started this process, and what it was allotted.
 --
--- A launcher (Slurm, mpirun, Kubernetes, …) leaves variables in the processes that it starts. Each file of `engines/`
--- knows those of one. (The folder and the key `engine` of `rtrain env --json` have their name from before: elsewhere the
--- engine is the library that calls LibTorch.) It is a table with
+-- A launcher (Slurm, mpirun, Kubernetes, …) leaves variables in the processes that it starts. Each file of
+-- `launchers/` knows those of one. (The key `engine` of `rtrain env --json` has its name from before: elsewhere the engine is
+-- the library that calls LibTorch.) It is a table with
 --
 --   name        what --launcher and `rtrain env` call it
 --   detect      (getenv, facts) → whether the variables are the launcher's
@@ -28,18 +28,18 @@ local site = require 'rtrain.launch.site'
 local launch = {}
 
 -- In the order in which they are asked: whoever started this process comes before whoever started its starter.
-local ENGINES = {
-  require 'rtrain.launch.engines.torchrun',
-  require 'rtrain.launch.engines.kubeflow',
-  require 'rtrain.launch.engines.slurm',
-  require 'rtrain.launch.engines.openmpi',
-  require 'rtrain.launch.engines.mpich',
-  require 'rtrain.launch.engines.pmix',
-  require 'rtrain.launch.engines.kubernetes',
-  require 'rtrain.launch.engines.skypilot',
-  require 'rtrain.launch.engines.flux',
-  require 'rtrain.launch.engines.ray',
-  require 'rtrain.launch.engines.local',
+local LAUNCHERS = {
+  require 'rtrain.launch.launchers.torchrun',
+  require 'rtrain.launch.launchers.kubeflow',
+  require 'rtrain.launch.launchers.slurm',
+  require 'rtrain.launch.launchers.openmpi',
+  require 'rtrain.launch.launchers.mpich',
+  require 'rtrain.launch.launchers.pmix',
+  require 'rtrain.launch.launchers.kubernetes',
+  require 'rtrain.launch.launchers.skypilot',
+  require 'rtrain.launch.launchers.flux',
+  require 'rtrain.launch.launchers.ray',
+  require 'rtrain.launch.launchers.local',
 }
 
 -- What `parent` is where nobody gives it, and this process.
@@ -64,11 +64,11 @@ end
 ---@param name string
 ---@return table launcher
 ---Errors: 'config' for a name that there is not.
-function launch.engine(name)
+function launch.launcher(name)
   local names = {}
-  for i, engine in ipairs(ENGINES) do
-    if engine.name == name then return engine end
-    names[i] = engine.name
+  for i, launcher in ipairs(LAUNCHERS) do
+    if launcher.name == name then return launcher end
+    names[i] = launcher.name
   end
   errors.raise('config', ("there is no launcher '%s'%s; a site's launcher is a file: NAME.lua"):format(name,
     errors.suggestion(name, names)))
@@ -76,14 +76,14 @@ end
 
 -- The launcher that was named: one of these by its name, a site's by its file if that detects itself here. Else nil.
 local function named_launcher(name, origin, getenv, facts)
-  if not site.is_file(name) then return launch.engine(name), origin end
+  if not site.is_file(name) then return launch.launcher(name), origin end
   local launcher = site.load(name)
   if launcher.detect(getenv, facts) then return launcher, ('%s, which detects itself'):format(origin) end
 end
 
 local function detected_launcher(getenv, facts)
-  for _, engine in ipairs(ENGINES) do
-    if engine.detect(getenv, facts) then return engine, engine.rule end
+  for _, launcher in ipairs(LAUNCHERS) do
+    if launcher.detect(getenv, facts) then return launcher, launcher.rule end
   end
 end
 
@@ -115,7 +115,7 @@ function launch.find(getenv, options)
   if launcher == nil then launcher, rule = detected_launcher(getenv, facts) end
   local found = allocation.of(launcher, rule, getenv, parent)
   if options.launcher or not is_started_by_task(found, getenv, parent) then return found end
-  return allocation.of(launch.engine 'local', 'a process of the job has started this one', getenv, parent)
+  return allocation.of(launch.launcher 'local', 'a process of the job has started this one', getenv, parent)
 end
 
 local function text_of(value)
@@ -149,8 +149,8 @@ end
 ---@param job string
 ---@return boolean? gone nil where it does not answer, and for a launcher that cannot tell
 function launch.is_gone(launcher, job)
-  for _, engine in ipairs(ENGINES) do
-    if engine.name == launcher and engine.is_gone then return engine.is_gone(job) end
+  for _, each in ipairs(LAUNCHERS) do
+    if each.name == launcher and each.is_gone then return each.is_gone(job) end
   end
 end
 

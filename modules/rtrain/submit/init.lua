@@ -13,7 +13,7 @@ local system = require 'base._system'
 
 local submit = {}
 
-local ENGINES = {slurm = 'slurm', k8s = 'kubernetes', mpi = 'openmpi', ray = 'ray'}
+local LAUNCHERS = {slurm = 'slurm', k8s = 'kubernetes', mpi = 'openmpi', ray = 'ray'}
 local NAMES = {'slurm', 'k8s', 'mpi', 'ray'}
 
 ---What a job is made of. Options that were not given are nil.
@@ -55,11 +55,11 @@ local function launcher_of(name)
     end
     return launcher
   end
-  if ENGINES[name] == nil then
+  if LAUNCHERS[name] == nil then
     errors.raise('usage', ("submit: unknown launcher '%s'%s; a site's own is a file: FILE.lua"):format(name,
       errors.suggestion(name, NAMES)))
   end
-  return launch.engine(ENGINES[name])
+  return launch.launcher(LAUNCHERS[name])
 end
 
 -- An option that would have no effect is an error. A site's launcher without `submit_options` takes all.

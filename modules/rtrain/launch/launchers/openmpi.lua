@@ -1,4 +1,4 @@
--- rtrain/launch/engines/openmpi.lua: mpirun of Open MPI, versions 4 and 5.
+-- rtrain/launch/launchers/openmpi.lua: mpirun of Open MPI, versions 4 and 5.
 --
 -- Version 4 tells the number of hosts (OMPI_MCA_orte_num_nodes), version 5 does not. Neither tells a process the
 -- number of its host, or where the first process is.

@@ -1,4 +1,4 @@
--- rtrain/launch/engines/slurm.lua: Slurm: a process that srun has started.
+-- rtrain/launch/launchers/slurm.lua: Slurm: a process that srun has started.
 
 local errors = require 'base.errors'
 local host_list = require 'rtrain.launch.host_list'

@@ -1,4 +1,4 @@
--- rtrain/launch/engines/local.lua: no launcher: this process and this host alone.
+-- rtrain/launch/launchers/local.lua: no launcher: this process and this host alone.
 
 local slurm_job = require 'rtrain.launch.slurm_job'
 

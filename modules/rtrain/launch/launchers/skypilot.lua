@@ -1,4 +1,4 @@
--- rtrain/launch/engines/skypilot.lua: a task of SkyPilot: one process a node.
+-- rtrain/launch/launchers/skypilot.lua: a task of SkyPilot: one process a node.
 
 local skypilot = {name = 'skypilot', rule = 'SKYPILOT_NODE_RANK is set'}
 

@@ -1,4 +1,4 @@
--- rtrain/launch/engines/ray.lua: a bundle of a placement group, in which the driver of `rtrain submit ray` has
+-- rtrain/launch/launchers/ray.lua: a bundle of a placement group, in which the driver of `rtrain submit ray` has
 -- started this process; or a process that was started by hand with the same variables.
 
 local program = require 'rtrain.launch.submit.program'

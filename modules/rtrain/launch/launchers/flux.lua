@@ -1,4 +1,4 @@
--- rtrain/launch/engines/flux.lua: a task of Flux.
+-- rtrain/launch/launchers/flux.lua: a task of Flux.
 --
 -- Flux tells the numbers of hosts and tasks; where each host has several, it fills one host after the other.
 

@@ -1,4 +1,4 @@
--- rtrain/launch/engines/torchrun.lua: torchrun and whatever sets its variables: RANK, WORLD_SIZE, MASTER_ADDR.
+-- rtrain/launch/launchers/torchrun.lua: torchrun and whatever sets its variables: RANK, WORLD_SIZE, MASTER_ADDR.
 
 local slurm_job = require 'rtrain.launch.slurm_job'
 

@@ -1,4 +1,4 @@
--- rtrain/launch/engines/kubernetes.lua: a pod of an Indexed Job or of a JobSet: one process a pod.
+-- rtrain/launch/launchers/kubernetes.lua: a pod of an Indexed Job or of a JobSet: one process a pod.
 --
 -- RTRAIN_NNODES says that the pods of the Job are one run: an Indexed Job is also used for independent tasks.
 

@@ -1,4 +1,4 @@
--- rtrain/launch/engines/mpich.lua: mpiexec of MPICH and of Intel MPI (Hydra), and others that set PMI_RANK and
+-- rtrain/launch/launchers/mpich.lua: mpiexec of MPICH and of Intel MPI (Hydra), and others that set PMI_RANK and
 -- PMI_SIZE.
 
 local mpi_hosts = require 'rtrain.launch.mpi_hosts'

@@ -1,4 +1,4 @@
--- rtrain/launch/engines/kubeflow.lua: Kubeflow, and torchrun's settings as variables: PET_NNODES and its like. One
+-- rtrain/launch/launchers/kubeflow.lua: Kubeflow, and torchrun's settings as variables: PET_NNODES and its like. One
 -- process a pod.
 
 local kubeflow = {name = 'kubeflow', rule = 'PET_NNODES is set'}

@@ -1,4 +1,4 @@
--- rtrain/launch/engines/pmix.lua: PMIx without an mpirun that tells more (prterun): one process a host.
+-- rtrain/launch/launchers/pmix.lua: PMIx without an mpirun that tells more (prterun): one process a host.
 --
 -- PMIx tells the number of processes only to programs that call its library, so RTRAIN_NNODES has to.
 
