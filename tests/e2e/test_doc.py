@@ -139,7 +139,7 @@ SEARCHES = {
     ("keep", "the", "best", "checkpoint"): ["train.CheckpointConfig"],
     ("loss is NaN",): ["guide/failures", "guide/troubleshooting"],
     ("x.numpy() in Lua",): ["guide/porting"],
-    ("preempted",): ["guide/failures", "guide/hosts"],
+    ("preempted",): ["guide/failures", "guide/nodes"],
 }
 
 

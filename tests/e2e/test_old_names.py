@@ -176,6 +176,15 @@ def test_self_check_says_what_the_machine_lacks_and_nothing_else(rtrain):
     assert result.stdout.startswith("failure  LibTorch") and "pip install torch" in result.stdout
 
 
+def test_a_guide_by_its_old_name(rtrain):
+    new = rtrain("doc", "guide/nodes")
+    assert new.returncode == 0 and new.stdout.startswith("# Several hosts") and new.stderr == ""
+    old = rtrain("doc", "guide/hosts")
+    assert (old.returncode, old.stdout) == (0, new.stdout)
+    assert NOTICE.findall(old.stderr) == [("guide/hosts", "guide/nodes")]
+    assert "guide/hosts" not in rtrain("doc", "guide").stdout
+
+
 def old_commands():
     return sorted({"self-check"} | {old.split()[0] for old, _ in COMMANDS})
 

@@ -13,6 +13,9 @@ local guide = {}
 
 local FOLDER = 'guide/'
 
+-- Names of one version before, without 'guide/'.
+local OLD_NAMES = {hosts = 'nodes'}
+
 ---Whether the name asks for a guide: 'guide/failures', also one that does not exist.
 ---@param text string
 ---@return boolean
@@ -43,6 +46,12 @@ function guide.exists(name) return host.guide_text(name) ~= nil end
 ---assert(found.markdown:match '^# ([^\n]*)' == found.title)
 ---```
 function guide.find(name)
+  local new_name = OLD_NAMES[name:sub(#FOLDER + 1)]
+  if new_name then
+    io.stderr:write(('rtrain: %s is %s%s now; the old name goes with the next version\n'):format(name, FOLDER,
+      new_name))
+    name = FOLDER .. new_name
+  end
   local markdown = host.guide_text(name:sub(#FOLDER + 1))
   if not markdown then
     errors.raise('not_found', ("there is no guide '%s'%s"):format(name, errors.suggestion(name, guide.names())))
