@@ -10,8 +10,8 @@
 namespace rtrain {
 namespace {
 
-// A tenth of what a rank gets where both want the same processor: enough for a save to come to an
-// end on a machine without an idle one.
+// A background thread gets about a tenth of a rank's share of a processor that both want, so that a
+// save ends even on a machine without idle processors.
 constexpr int kNiceness = 10;
 
 std::optional<cpu_set_t>& processors() {
@@ -26,7 +26,8 @@ void use_processors_of(pid_t parent) {
   if (sched_getaffinity(parent, sizeof mask, &mask) == 0) processors() = mask;
 }
 
-// Neither is needed for a correct result: where the system refuses, the thread stays as it is.
+// The results do not depend on either setting: if the system refuses one, the thread continues
+// without it.
 void enter_background() {
   if (const auto& mask = processors()) sched_setaffinity(0, sizeof *mask, &*mask);
   const auto self = static_cast<id_t>(gettid());

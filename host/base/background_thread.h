@@ -1,16 +1,16 @@
-// host/base/background_thread.h: threads that work alongside the training: they take the processors
-// that the ranks leave idle, and give way to them.
+// host/base/background_thread.h: threads that work alongside the training, on processors that the
+// ranks leave idle, with lower priority.
 #pragma once
 
 #include <sys/types.h>
 
 namespace rtrain {
 
-// Background threads of this process may use the processors of that one: a rank may be bound to
-// some of them.
+// Lets background threads of this process use the parent's processors, because a rank may be bound
+// to some of them.
 void use_processors_of(pid_t parent);
 
-// The calling thread is one from now on. The threads that it starts are too.
+// Makes the calling thread, and threads that it starts later, a background thread.
 void enter_background();
 
 }  // namespace rtrain

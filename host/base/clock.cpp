@@ -26,7 +26,7 @@ double seconds(clockid_t clock) {
 }  // namespace
 
 int64_t now_ms() {
-  // It goes on while the machine sleeps.
+  // CLOCK_BOOTTIME also advances while the machine sleeps.
   static const int64_t boot = milliseconds(CLOCK_REALTIME) - milliseconds(CLOCK_BOOTTIME);
   return boot + milliseconds(CLOCK_BOOTTIME);
 }
@@ -46,7 +46,7 @@ double monotonic_s() { return seconds(CLOCK_MONOTONIC); }
 double boot_s() { return seconds(CLOCK_BOOTTIME); }
 
 bool stood_still(double due_s, double now_s) {
-  constexpr double kBusyS = 2;  // so late may a busy machine be
+  constexpr double kBusyS = 2;  // delay that a busy machine can cause
   return now_s > due_s + kBusyS;
 }
 

@@ -1,4 +1,4 @@
-// host/base/clock.h: times as the store and the messages carry them, and as timers take them.
+// host/base/clock.h: times for the store, for messages and for timers.
 #pragma once
 
 #include <chrono>
@@ -7,26 +7,26 @@
 
 namespace rtrain {
 
-// Milliseconds since 1970 UTC, by the system's clock as it was at this process's first call: when
-// somebody sets that clock later, what lies between two times of one process stays true.
+// Milliseconds since 1970 UTC. Uses the offset of the system's clock at this process's first call,
+// so differences between two times of one process stay correct when that clock is set later.
 int64_t now_ms();
 
-// "2026-11-21T14:03:05.123Z", the form of every time in JSON and on screen.
+// "2026-11-21T14:03:05.123Z", the format of all times in JSON and on screen.
 std::string time_text(int64_t unix_ms);
 
-// Seconds on the monotonic clock, the same clock in every process of this boot.
+// Seconds on the monotonic clock, which all processes of this boot share.
 double monotonic_s();
 
-// Seconds on the clock that also counts while the machine is suspended: for what another host
-// measures meanwhile.
+// Seconds on the clock that also counts time while the machine is suspended, for comparison with
+// time measured on another host.
 double boot_s();
 
-// True when what was due at that time is looked at so much later that this process has stood still
-// in between (SIGSTOP, Ctrl-Z): what was waited for may lie unread in a socket. Both on the
+// Whether this process was stopped meanwhile (SIGSTOP, Ctrl-Z), because it checks an event that was
+// due at `due_s` much later: the awaited message may be unread in a socket. Both times are on the
 // monotonic clock.
 bool stood_still(double due_s, double now_s);
 
-// For timers and waits: rounded up, so that none ends early.
+// Converts for timers and waits. Rounds up, so that none ends early.
 std::chrono::milliseconds to_ms(double seconds);
 
 }  // namespace rtrain

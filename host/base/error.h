@@ -1,7 +1,7 @@
-// host/base/error.h: the one exception type of rtrain and the closed list of error codes.
+// host/base/error.h: rtrain's only exception type and the closed list of error codes.
 //
-// Expected outcomes are values; what is exceptional is `throw Error(code, message)`; a bug is
-// RT_CHECK. The codes are the same in C++ and in Lua (`err.code`), and each has one exit code of
+// Expected outcomes are return values; exceptional ones are `throw Error(code, message)`; bugs fail
+// RT_CHECK. The codes are the same in C++ and in Lua (`err.code`), and each has one exit code on
 // the command line.
 #pragma once
 
@@ -19,9 +19,9 @@ enum class Code {
   kConfig,       // bad configuration, never worth a retry
   kEnvironment,  // machine or resources: no LibTorch, no GPU, unwritable path, disk full
   kNotFound,     // a run, file or name does not exist
-  kUnsupported,  // known, and refused by this version
+  kUnsupported,  // known, but not supported by this version
   kWorkerLost,   // a worker died by a signal or left early
-  kPeerLost,     // an operation failed because another rank is gone: never the first cause
+  kPeerLost,     // an operation failed because another rank is lost: never the first cause
   kTimeout,      // a deadline passed
   kOutOfMemory,
   kCheckpoint,  // a checkpoint could not be staged, committed or verified
@@ -35,10 +35,10 @@ enum class Code {
 // The code's name as Lua, JSON and messages show it ("worker_lost").
 std::string_view code_name(Code code);
 
-// The code of that name; nothing for a name that is not in the list.
+// The code with that name; nullopt for an unknown name.
 std::optional<Code> code_from_name(std::string_view name);
 
-// The process exit code that an uncaught error of this code ends with (README.md, Commands).
+// The exit code of a process that ends with an uncaught error of this code (README.md, Commands).
 int exit_code(Code code);
 
 class Error : public std::exception {
@@ -49,7 +49,7 @@ class Error : public std::exception {
   const char* what() const noexcept override { return message_.c_str(); }
   Code code() const { return code_; }
   const std::string& message() const { return message_; }
-  // The Lua traceback where there is one, user frames first; else empty.
+  // The Lua traceback, user frames first; empty if there is none.
   const std::string& traceback() const { return traceback_; }
 
  private:
@@ -61,8 +61,8 @@ class Error : public std::exception {
 // Of arguments that make no sense, for the person who has typed them.
 Error usage_error(std::string message);
 
-// What else was caught, as an Error: what the system refuses (a thread, a file) is kEnvironment, no
-// memory kOutOfMemory, anything else a bug.
+// Converts any other exception to an Error: a refusal of the system (a thread, a file) is
+// kEnvironment, bad_alloc is kOutOfMemory, anything else a bug.
 Error error_of(const std::exception& caught);
 
 [[noreturn]] void check_failed(const char* expression, const char* file, int line);

@@ -38,7 +38,7 @@ struct Fault {
   std::atomic<int64_t> reached = 0;
 };
 
-std::deque<Fault> plan;  // written before there are other threads
+std::deque<Fault> plan;  // set before other threads exist
 std::atomic<int> process_rank = kController;
 std::atomic<int> process_attempt = 0;
 
@@ -135,7 +135,7 @@ bool applies(const Fault& fault, std::string_view name) {
   return !fault.attempt || *fault.attempt == process_attempt;
 }
 
-// A fault as the kernel raises it: also where the signal is blocked.
+// Raises a fault through the kernel, which delivers it even if the signal is blocked.
 void write_to_address_0() {
   volatile int* address = nullptr;
   asm volatile("" : "+r"(address));

@@ -1,14 +1,14 @@
 // host/base/fault.h: named places in the code where a test can make this process fail.
 //
-// RTRAIN_FAULT=point:nth:action[:filter…][,…] says where and how, for the controller and, as its
-// environment is inherited, for the workers:
-//   point   a name of kFaultPoints, or the beginning of names: `ckpt.*`, `*`
-//   nth     the n-th time that this process gets there; `3+` from the third time on
+// RTRAIN_FAULT=point:nth:action[:filter…][,…] says where and how, for the controller and, because
+// they inherit its environment, for the workers:
+//   point   a name of kFaultPoints, or a prefix of names: `ckpt.*`, `*`
+//   nth     the n-th time that this process reaches the point; `3+` from the third time on
 //   action  kill, segv, abort, stop (SIGKILL, SIGSEGV, SIGABRT, SIGSTOP to this process), exit (at
 //           once, with status 0), sleep=MS, errno=NAME (throws kEnvironment with that reason),
 //           throw (throws kInternal)
 //   filter  controller, worker, rank=N, attempt=N: only in such a process
-// Built with -DRTRAIN_FAULT_POINTS=OFF nothing of this is left: fault_point() is empty. Any thread.
+// With -DRTRAIN_FAULT_POINTS=OFF fault_point() is empty. Any thread.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct FaultPointInfo {
   std::string_view place;
 };
 
-// Sorted by name. A test of every point is demanded by tests/e2e/test_fault_points.py.
+// Sorted by name. tests/e2e/test_fault_points.py demands a test for every point.
 inline constexpr auto kFaultPoints = std::to_array<FaultPointInfo>({
     {"attempt.begin", "controller: before an attempt's row is written"},
     {"attempt.end", "controller: before an attempt's end is written"},
@@ -69,7 +69,7 @@ inline constexpr auto kFaultPoints = std::to_array<FaultPointInfo>({
     {"worker.returned", "worker: before it says that its function returned"},
 });
 
-// A name of the list, checked by the compiler.
+// A name of kFaultPoints, checked by the compiler.
 class FaultName {
  public:
   consteval FaultName(const char* name) : index_(0) {    // NOLINT: callers write the name alone
@@ -85,13 +85,14 @@ class FaultName {
 
 inline constexpr bool kHasFaultPoints = true;
 
-// Does what the plan says for this place, mostly nothing.
+// Performs the plan's action for this point, if there is one.
 void fault_point(FaultName name);
 
-// Takes the plan of that text, counting from 0; "" for none. Throws kUsage. Before other threads.
+// Sets the plan and restarts counting; "" for no plan. Throws kUsage. Call it before other threads
+// exist.
 void set_fault_plan(std::string_view text);
 
-// What the filters of the plan go by. `rank` -1: the controller.
+// Sets the values for the plan's filters. `rank` -1: the controller.
 void set_fault_process(int rank);
 void set_fault_attempt(int attempt);
 

@@ -1,4 +1,4 @@
-// host/base/moving_average.h: an exponential moving average that is not drawn to zero at its
+// host/base/moving_average.h: an exponential moving average without bias towards zero at the
 // beginning. Pure.
 #pragma once
 
@@ -8,10 +8,11 @@ namespace rtrain {
 
 class MovingAverage {
  public:
-  // What the past counts, from 0 (nothing changes) to below 1.
+  // `weight`: weight of the past, from 0 (no smoothing) to below 1.
   explicit MovingAverage(double weight) : weight_(weight) {}
 
-  // The average with this number. One that is not finite stays as it is, and counts nothing.
+  // Adds the number and returns the average. Returns a number that is not finite unchanged and
+  // ignores it.
   double add(double number) {
     if (!std::isfinite(number)) return number;
     sum_ = weight_ * sum_ + (1 - weight_) * number;

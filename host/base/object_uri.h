@@ -1,4 +1,4 @@
-// host/base/object_uri.h: which paths are URIs of object stores.
+// host/base/object_uri.h: recognizes URIs of object stores.
 #pragma once
 
 #include <string_view>

@@ -1,11 +1,11 @@
-// host/base/phase_clock.h: what a rank's main thread spends its time on: data, forward, backward,
-// the optimizer, communication, checkpoints.
+// host/base/phase_clock.h: measures the time of a rank's main thread by phase: data, forward,
+// backward, optimizer, communication, checkpoints.
 //
-// Belongs to one thread. Phases are nested: time counts for the innermost one. Nothing marks a
-// forward: it is what lies between the end of the batch's loading (or of the step before, or of a
-// report) and backward(), with the loss and the transfer of the batch. What is followed by no
-// backward(), such as a validation, counts as other. A change of the phase costs one reading of the
-// processor's time stamp counter.
+// Belongs to one thread. Phases are nested; time counts for the innermost one. A forward is not
+// marked: it is the time between the loading of the batch (or the previous step, or a report) and
+// backward(), including the loss and the batch's transfer. Such time without a following
+// backward(), for example a validation, counts as other. A change of phase reads the processor's
+// time stamp counter once.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ struct TimeStampCounter {
   static double seconds() { return monotonic_s(); }
 };
 
-// `Time`: that counter, or a test's.
+// `Time` reads that counter, or a test's.
 template <class Time>
 class BasicPhaseClock {
  public:
@@ -41,7 +41,7 @@ class BasicPhaseClock {
 
   BasicPhaseClock() { start(); }
 
-  // Counts from now on, in kOther.
+  // Starts counting, in kOther.
   void start() {
     ticks_ = {};
     depth_ = 0;
@@ -51,10 +51,10 @@ class BasicPhaseClock {
     pending_ = mark_ = 0;
   }
 
-  // Brackets a phase. Gives the depth that leave() goes back to: what an error has left open within
-  // it is closed with it.
+  // Enters and leaves a phase. enter() returns the depth for leave(), which also closes phases
+  // inside that an error has left open.
   int enter(TrainPhase phase) {
-    // Nothing is trained while a checkpoint is made: an error has left that one open.
+    // Nothing is trained during a checkpoint, so an error must have left that phase open.
     if (phase == TrainPhase::kBackward && current() == TrainPhase::kCheckpoint) leave(0);
     switch_at(now());
     if (phase == TrainPhase::kBackward && current() == TrainPhase::kOther) credit_forward();
@@ -62,8 +62,8 @@ class BasicPhaseClock {
     if (depth_ < kDepth) stack_[static_cast<size_t>(depth_)] = phase;
     return before;
   }
-  // The same for code that an error may leave without leave(): a phase of this kind that is open
-  // was left so, and ends with this one. A checkpoint may be within one.
+  // The same for code that an error may leave without leave(): an open phase of the same kind is
+  // such a leftover and is closed first. A checkpoint may be inside.
   int enter_again(TrainPhase phase) {
     if (current() != phase) return enter(phase);
     return phase == TrainPhase::kCheckpoint ? depth_ : depth_ - 1;
@@ -79,13 +79,13 @@ class BasicPhaseClock {
     depth_ = depth;
   }
 
-  // Within a backward a collective was begun whose end backward waits for: what is left of the
-  // backward behind the last of them is that wait.
+  // Marks a collective started during backward, whose end backward waits for: the time of the
+  // backward after the last mark counts as communication.
   void mark_collective() {
     if (current() == TrainPhase::kBackward) mark_ = now();
   }
 
-  // Of all phases, in the order of kNames.
+  // Seconds of each phase, in the order of kNames.
   std::array<double, kPhases> seconds() {
     switch_at(now());
     const uint64_t all = since_ - begun_;
@@ -96,7 +96,7 @@ class BasicPhaseClock {
     }
     return out;
   }
-  // Of optimizers.
+  // Number of optimizer steps.
   int64_t steps() const { return steps_; }
 
  private:
@@ -111,7 +111,7 @@ class BasicPhaseClock {
   }
   uint64_t& ticks_of(TrainPhase phase) { return ticks_[static_cast<size_t>(phase)]; }
   void switch_at(uint64_t time) {
-    // Processors may differ by a little.
+    // Counters of different processors may differ slightly.
     const uint64_t spent = time > since_ ? time - since_ : 0;
     ticks_of(current()) += spent;
     if (depth_ == 0) pending_ += spent;
@@ -133,8 +133,8 @@ class BasicPhaseClock {
   int depth_ = 0;
   int64_t steps_ = 0;
   uint64_t begun_ = 0;
-  uint64_t since_ = 0;    // of the phase at hand
-  uint64_t pending_ = 0;  // of kOther, since the last phase: a forward where a backward follows
+  uint64_t since_ = 0;    // start of the current phase
+  uint64_t pending_ = 0;  // kOther time since the last phase: a forward if backward follows
   uint64_t mark_ = 0;     // 0: none
   double begun_s_ = 0;
 };

@@ -1,6 +1,6 @@
-// host/base/precompiled.h: the standard headers that nearly every file of the host includes,
-// compiled once for each folder. Files still include what they use: the dev build goes without this
-// one.
+// host/base/precompiled.h: standard headers that nearly every file of the host includes, compiled
+// once per folder. Files still include what they use, because the dev build has no precompiled
+// header.
 #pragma once
 
 #include <algorithm>

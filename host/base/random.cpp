@@ -9,7 +9,7 @@
 
 namespace rtrain {
 
-// The kernel may give fewer than were asked for, above 256 bytes.
+// For more than 256 bytes the kernel may return fewer than requested.
 std::string random_bytes(size_t count) {
   std::string out(count, '\0');
   for (size_t done = 0; done < count;) {

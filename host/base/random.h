@@ -1,4 +1,4 @@
-// host/base/random.h: random bytes of the kernel, for keys and for names that nobody else has.
+// host/base/random.h: random bytes from the kernel, for keys and unique names.
 #pragma once
 
 #include <cstddef>

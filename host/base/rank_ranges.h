@@ -1,4 +1,4 @@
-// host/base/rank_ranges.h: ranks as a message names them.
+// host/base/rank_ranges.h: formats ranks for messages.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace rtrain {
 
-// "rank 1", "ranks 0-2, 5"; they are sorted.
+// "rank 1", "ranks 0-2, 5". REQUIRES: the ranks are sorted.
 std::string rank_ranges(std::span<const int64_t> ranks);
 
 }  // namespace rtrain

@@ -1,12 +1,12 @@
-// host/base/seconds_setting.h: a duration that an environment variable sets.
+// host/base/seconds_setting.h: reads a duration from an environment variable.
 #pragma once
 
 namespace rtrain {
 
 enum class ZeroSeconds { kRefused, kAllowed };
 
-// The seconds in the variable `name`; `otherwise` where it is not set, or empty. Throws
-// Error(kConfig), which names both, for a text that is not a number of seconds above 0.
+// The seconds in the variable `name`; `otherwise` if it is unset or empty. Throws Error(kConfig)
+// that names the variable and its value if that is not a number of seconds above 0.
 double seconds_setting(const char* name, double otherwise,
                        ZeroSeconds zero = ZeroSeconds::kRefused);
 

@@ -16,7 +16,7 @@ bool is_secret_word(const std::string& word) {
   return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
 }
 
-// A number or a boolean, as --set reads it.
+// False for a number or a boolean, as --set reads them.
 bool is_string(const std::string& text) {
   if (text == "true" || text == "false" || text.empty()) return false;
   char* end = nullptr;
@@ -80,7 +80,7 @@ Value mask_secrets(const Value& config) {
 
 std::vector<std::string> mask_secrets(const std::vector<std::string>& command) {
   std::vector<std::string> out;
-  bool is_value = false;  // of the option before
+  bool is_value = false;  // the argument is the value of the option before it
   for (const std::string& argument : command) {
     const bool is_masked = is_value && !is_option(argument) && is_string(argument);
     out.push_back(is_masked ? std::string(kMasked) : mask_assignment(argument));

@@ -1,8 +1,8 @@
 // host/base/secrets.h: keeps keys and passwords out of a run's record; compares them.
 //
-// A name is a secret's when one of its parts is key, token, secret, password or credential:
-// api_key, WANDB_TOKEN, db.password, and not monkey or tokens. Parts are what lies between
-// underscores, dashes and dots; case does not count. Only strings are secrets: key_size = 64 stays.
+// A name is a secret's if one of its parts is key, token, secret, password or credential: api_key,
+// WANDB_TOKEN, db.password, but not monkey or tokens. Underscores, dashes and dots separate parts;
+// case is ignored. Only strings are secrets: key_size = 64 is not masked.
 #pragma once
 
 #include <string>
@@ -13,19 +13,18 @@
 
 namespace rtrain {
 
-// What stands in a secret's place.
+// Replaces a secret.
 inline constexpr std::string_view kMasked = "***";
 
 bool is_secret_name(std::string_view name);
 
-// Whether both are the same, and not empty; the time that it takes says nothing about where they
-// differ.
+// Whether both are equal and not empty. Takes the same time wherever they differ.
 bool is_same_secret(std::string_view a, std::string_view b);
 
-// The config with the strings under such names replaced, at any depth.
+// Returns the config with strings under such names masked, at any depth.
 Value mask_secrets(const Value& config);
-// The arguments with the value replaced in NAME=VALUE, --NAME=VALUE and --set=NAME=VALUE, and in
-// the argument behind --NAME.
+// Returns the arguments with values masked in NAME=VALUE, --NAME=VALUE and --set=NAME=VALUE, and in
+// the argument after --NAME.
 std::vector<std::string> mask_secrets(const std::vector<std::string>& command);
 
 }  // namespace rtrain

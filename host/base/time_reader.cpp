@@ -19,7 +19,7 @@ std::optional<double> number_of(std::string_view text) {
   return out;
 }
 
-// Minutes of "Z", "+01:00" or nothing.
+// The offset in minutes for "Z", "+01:00" or "".
 std::optional<int> offset_of(const std::string& text) {
   if (text.empty() || text == "Z" || text == "z") return 0;
   int hours = 0;

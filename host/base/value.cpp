@@ -18,7 +18,7 @@ const Value kNil;
   throw Error(Code::kArgument, cat("expected ", wanted, ", got ", value.type_name()));
 }
 
-constexpr size_t kSearched = 16;  // entries of a map without an index
+constexpr size_t kSearched = 16;  // entries of a map that is searched without an index
 
 bool same_key(const Key& key, std::string_view name) {
   const auto* text = std::get_if<std::string>(&key);
@@ -31,7 +31,7 @@ size_t hash_of(std::string_view name) { return std::hash<std::string_view>()(nam
 
 size_t hash_of(const Key& key) {
   if (const auto* text = std::get_if<std::string>(&key)) return hash_of(std::string_view(*text));
-  // Spreads numbers that follow each other.
+  // Distributes consecutive numbers.
   const auto number = static_cast<uint64_t>(std::get<int64_t>(key));
   return static_cast<size_t>((number * 0x9E3779B97F4A7C15) >> 32);
 }
@@ -43,7 +43,7 @@ std::string key_text(const Key& key) {
   return name != nullptr ? *name : std::to_string(std::get<int64_t>(key));
 }
 
-// Positions in a map's entries by their keys' hashes: open addressing, at most half full.
+// Maps hashes of keys to positions in a map's entries: open addressing, at most half full.
 class KeyIndex {
  public:
   explicit KeyIndex(const std::vector<Map::Entry>& entries)

@@ -1,8 +1,8 @@
-// host/base/value.h: the one data type that crosses Lua states, threads, processes and the store.
+// host/base/value.h: the data type passed between Lua states, threads, processes and the store.
 //
-// nil, boolean, integer, float, string, list or map. A map keeps the order in which its entries
-// were added; its keys are strings, or all integers (a Python dict with integer keys). Copying
-// copies deeply.
+// nil, boolean, integer, float, string, list or map. A map keeps the order in which entries were
+// added; its keys are all strings or all integers (a Python dict with integer keys). Copies are
+// deep.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ using Key = std::variant<std::string, int64_t>;
 // The key, a number in decimal.
 std::string key_text(const Key& key);
 
-// An ordered map. A small one, as nearly all are, is searched from its beginning; a larger one has
-// an index, so that a map of any size is built in linear time.
+// An ordered map. Small maps, as nearly all are, are searched linearly; larger ones have an index,
+// so that building a map of any size takes linear time.
 class Map {
  public:
   using Entry = std::pair<Key, Value>;
@@ -36,9 +36,9 @@ class Map {
   ~Map();
   Map(std::initializer_list<std::pair<std::string, Value>> entries);
 
-  // Adds the entry, or replaces the value of an existing key in its place.
+  // Adds the entry, or replaces the value of an existing key and keeps its position.
   void set(Key key, Value value);
-  // The value under the key; null when absent. Valid until the next change.
+  // The value under the key; null if absent. Valid until the next change.
   const Value* find(std::string_view key) const;
   Value* find(std::string_view key);
   // The value under the key, or a nil value.
@@ -52,7 +52,7 @@ class Map {
   bool operator==(const Map& other) const;
 
  private:
-  // Where the key's entry is; their number when absent.
+  // Position of the key's entry; size() if absent.
   template <class Name>
   size_t position(const Name& key) const;
 
@@ -85,10 +85,10 @@ class Value {
   bool is_list() const { return std::holds_alternative<List>(data_); }
   bool is_map() const { return std::holds_alternative<Map>(data_); }
 
-  // Each throws Error(kArgument) naming the type found when the value is of another type.
+  // Each throws Error(kArgument) naming the actual type if the value has another type.
   bool as_bool() const;
-  int64_t as_int() const;   // also of a float that is integral
-  double as_float() const;  // also of an integer
+  int64_t as_int() const;   // also for an integral float
+  double as_float() const;  // also for an integer
   const std::string& as_string() const;
   const List& as_list() const;
   const Map& as_map() const;
@@ -96,9 +96,9 @@ class Value {
   List& as_list();
   Map& as_map();
 
-  // The entry of a map, a nil value when absent. Throws when this is not a map.
+  // The entry of a map; a nil value if absent. Throws if this is not a map.
   const Value& operator[](std::string_view key) const { return as_map()[key]; }
-  // The string, or the fallback when the value is nil.
+  // The string; `fallback` if the value is nil.
   std::string string_or(std::string_view fallback) const;
   int64_t int_or(int64_t fallback) const { return is_nil() ? fallback : as_int(); }
   bool bool_or(bool fallback) const { return is_nil() ? fallback : as_bool(); }
@@ -111,7 +111,7 @@ class Value {
   std::variant<std::monostate, bool, int64_t, double, std::string, List, Map> data_;
 };
 
-// Down here, where an entry is a complete type.
+// Defined here, where the type of an entry is complete.
 inline size_t Map::size() const { return entries_.size(); }
 inline std::vector<Map::Entry>::const_iterator Map::begin() const { return entries_.begin(); }
 inline std::vector<Map::Entry>::const_iterator Map::end() const { return entries_.end(); }

@@ -1,5 +1,5 @@
-// host/base/wait_kind.h: what a rank waits for while it is blocked. Whoever blocks says it; the
-// watchdog decides by it which waits can end, whatever the text says that people see.
+// host/base/wait_kind.h: the reasons why a rank is blocked. The code that blocks sets it; the
+// watchdog uses it, and not the text for users, to decide which waits can end.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 namespace rtrain {
 
 enum class WaitKind : uint8_t {
-  kCollective,  // a collective of torch.distributed, which the rank has counted
-  kAgreement,   // other ranks: a message of one, train.collective, the attempt's store
+  kCollective,  // a collective of torch.distributed, counted by the rank
+  kAgreement,   // waits for other ranks: a message, train.collective, the attempt's store
   kReport,      // the other ranks' report of the same number, or the controller's answer to it
-  kBounded,     // an upload, a validation, the agreement on a stop: has a deadline of its own
-  kData,        // threads that load
-  kOwn,         // its own device or files, or an answer of the controller that no rank holds up
+  kBounded,     // has its own deadline: an upload, a validation, the agreement on a stop
+  kData,        // threads of data loaders
+  kOwn,         // its own device or files, or the controller's answer that needs no other rank
 };
 
 // Whether only other ranks can end the wait.
@@ -30,7 +30,8 @@ constexpr bool needs_peers(WaitKind kind) {
   return false;
 }
 
-// Whether nothing outside of this process can end the wait, so that its silence is its own.
+// Whether only this process can end the wait, so that the rank itself is to blame if it does not
+// end.
 constexpr bool is_own(WaitKind kind) { return kind == WaitKind::kData || kind == WaitKind::kOwn; }
 
 }  // namespace rtrain

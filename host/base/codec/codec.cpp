@@ -15,7 +15,7 @@
 namespace rtrain {
 namespace {
 
-// Where the packer writes.
+// The packer's output.
 struct Output {
   void write(const char* from, size_t size) { bytes.append(from, size); }
   std::string bytes;
@@ -25,8 +25,8 @@ class Packer : public msgpack::packer<Output> {
  public:
   explicit Packer(Output& out) : packer(out), out_(out) {}
 
-  // msgpack's own would make an integer of an integral float: another type for the reader, and of
-  // some losses that have grown without bounds one that no int64 holds.
+  // msgpack's own function would pack an integral float as an integer, which changes its type for
+  // the reader and fails for a loss beyond int64.
   void pack_float(double value) {
     const auto bits = std::bit_cast<uint64_t>(value);
     std::array<char, 9> bytes{'\xcb'};
@@ -38,7 +38,7 @@ class Packer : public msgpack::packer<Output> {
   Output& out_;
 };
 constexpr size_t kMaxDepth = 64;
-// No header makes us reserve more than that.
+// Limits the memory reserved because of a header.
 constexpr size_t kMaxReserved = 1024;
 
 [[noreturn]] void bad_message(const std::string& what) { throw Error(Code::kArgument, what); }
@@ -75,7 +75,7 @@ void pack(Packer& packer, const Value& value) {
   }
 }
 
-// Builds the value while msgpack reads: what msgpack calls on its way.
+// Builds the value from msgpack's callbacks.
 class ValueBuilder : public msgpack::null_visitor {
  public:
   // The value that was read.
@@ -117,10 +117,10 @@ class ValueBuilder : public msgpack::null_visitor {
   }
 
  private:
-  // A list or map that is not complete.
+  // An incomplete list or map.
   struct Open {
     Value value;
-    Key key;  // of the entry whose value comes next
+    Key key;  // key of the entry whose value is read next
     bool wants_key = false;
   };
 

@@ -1,7 +1,7 @@
-// host/base/codec/codec.h: a Value as MessagePack bytes, and back.
+// host/base/codec/codec.h: encodes a Value as MessagePack bytes and decodes it.
 //
-// Integer-keyed maps keep integer keys. Decoding is for foreign bytes: every malformed, truncated
-// or over-deep input is an Error(kArgument), never undefined behaviour.
+// Maps with integer keys keep integer keys. Decoding is safe for untrusted bytes: malformed,
+// truncated or too deeply nested input is an Error(kArgument), never undefined behaviour.
 #pragma once
 
 #include <string>

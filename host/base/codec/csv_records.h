@@ -1,7 +1,7 @@
-// host/base/codec/csv_records.h: the cells of a CSV text (RFC 4180), as they stand there; also
-// where ';' or a tab separates them.
+// host/base/codec/csv_records.h: the unconverted cells of a CSV text (RFC 4180), also with ';' or a
+// tab as separator.
 //
-// For tables of results, which fit into memory; data sets are read by Arrow (host/arrow/).
+// For tables of results that fit into memory; Arrow reads data sets (host/arrow/).
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@ namespace rtrain {
 
 struct CsvRecord {
   std::vector<std::string> cells;
-  size_t line = 0;  // it begins at, from 1
+  size_t line = 0;  // at which it begins, from 1
 };
 
-// Of ',', ';' and a tab the one that the first line has most often outside of quotes.
+// The separator that occurs most often in the first line outside of quotes: ',', ';' or a tab.
 char csv_separator(std::string_view text);
 
-// Lines end in \n or \r\n; empty ones are left out, and so is a byte order mark. Throws
-// Error(kArgument) with the line where a quoted cell has no end or goes on behind its end.
+// Lines end in \n or \r\n. Ignores empty lines and a byte order mark. Throws Error(kArgument) with
+// the line if a quoted cell does not end, or has text after its closing quote.
 std::vector<CsvRecord> read_csv_records(std::string_view text, char separator);
 
 }  // namespace rtrain

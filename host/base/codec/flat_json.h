@@ -1,6 +1,6 @@
-// host/base/codec/flat_json.h: JSON maps of numbers alone, as nearly all reports are, read one
-// after the other without a tree: those that have the names of the one before cost little more than
-// their digits.
+// host/base/codec/flat_json.h: fast reader for JSON maps that contain only numbers, as nearly all
+// reports do. Reading a map with the same names as the one before costs little more than parsing
+// its digits.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,19 @@ namespace rtrain {
 
 class FlatJson {
  public:
-  // Whether `json`, which is valid JSON, is a map of numbers that a double holds exactly as they
-  // are written or rounds to a finite one; integers beyond 2^53, names with escapes and all other
-  // values are refused, and then size() is 0.
+  // Reads `json`, which must be valid JSON. Returns false, and size() is 0, unless it is a map of
+  // numbers that a double represents exactly or rounds to a finite value. Refuses integers beyond
+  // 2^53, names with escapes and all other values.
   bool read(std::string_view json);
 
   size_t size() const { return keys_.size(); }
   std::string_view name(size_t i) const { return quoted_name(i).substr(1, keys_[i].size() - 3); }
-  // As it stands in JSON.
+  // With its quotes, as in the JSON.
   std::string_view quoted_name(size_t i) const {
     return std::string_view(keys_[i]).substr(0, keys_[i].size() - 1);
   }
   double number(size_t i) const { return numbers_[i]; }
-  // Another one whenever the names, or their order, are not those of the read before.
+  // Changes whenever the names or their order differ from the previous map.
   int64_t names_version() const { return names_version_; }
 
  private:

@@ -13,7 +13,7 @@ uint64_t hash64(std::string_view bytes);
 // 16 lower-case hexadecimal digits.
 std::string hash_text(uint64_t hash);
 
-// The same hash over bytes that come in pieces.
+// Computes the same hash over data that arrive in pieces.
 class Hasher {
  public:
   Hasher();

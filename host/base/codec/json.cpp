@@ -30,20 +30,20 @@ Json to_tree(const Value& value) {
   }
   Json out = Json::object();
   auto& entries = out.get_ref<Json::object_t&>();
-  // Its operator[] would look for each key among all before.
+  // emplace_back, because operator[] would search all earlier keys for each key.
   for (const auto& [key, item] : value.as_map()) entries.emplace_back(key_text(key), to_tree(item));
   return out;
 }
 
-// "[json.exception.parse_error.101] parse error at line 1, …" without what only programmers know.
+// "[json.exception.parse_error.101] parse error at line 1, …" without the exception's name.
 std::string_view text_of(const Json::exception& error) {
   const std::string_view text = error.what();
   const size_t end = text.starts_with("[json.exception.") ? text.find("] ") : text.npos;
   return end == text.npos ? text : text.substr(end + 2);
 }
 
-// Takes the text piece by piece: a tree of nlohmann's as well would take the memory twice, and as
-// deep as the text says.
+// Builds the value from the parser's callbacks: a tree of nlohmann's in addition would double the
+// memory, and its depth is not limited.
 class ValueBuilder final : public nlohmann::json_sax<Json> {
  public:
   Value take() { return std::move(root_); }
@@ -75,7 +75,7 @@ class ValueBuilder final : public nlohmann::json_sax<Json> {
  private:
   struct Open {
     Value value;
-    std::string key;  // in a map: of the next entry
+    std::string key;  // in a map: the next entry's
   };
 
   bool add(Value value) {

@@ -9,13 +9,13 @@
 namespace rtrain {
 namespace {
 
-// Some characters, to be looked for fast.
+// A set of characters with a fast search.
 class Characters {
  public:
   constexpr explicit Characters(std::string_view all) {
     for (const char c : all) is_one_[static_cast<uint8_t>(c)] = true;
   }
-  // The first place from there on; the text's size where there is none.
+  // The first position from `place` on that has one of them; the text's size if there is none.
   size_t find(std::string_view text, size_t place) const {
     while (place < text.size() && !is_one_[static_cast<uint8_t>(text[place])]) ++place;
     return place < text.size() ? place : text.size();
@@ -34,7 +34,7 @@ class Scan {
   explicit Scan(std::string_view text) : text_(text) {}
 
   bool at_end() const { return place_ >= text_.size(); }
-  // The next character that is not a space; 0 at the end.
+  // Skips white space and returns the next character; 0 at the end.
   char next() {
     while (!at_end() && (text_[place_] == ' ' || text_[place_] == '\n' || text_[place_] == '\t' ||
                          text_[place_] == '\r')) {
@@ -48,14 +48,14 @@ class Scan {
     return true;
   }
 
-  // With its quotes.
+  // Reads a string and returns it with its quotes.
   std::string_view string() {
     const size_t begin = place_++;
     for (;;) {
       place_ = kInString.find(text_, place_);
       if (at_end()) return text_.substr(begin);
       if (text_[place_] == '"') return text_.substr(begin, ++place_ - begin);
-      place_ += 2;  // what is escaped
+      place_ += 2;  // skips the escaped character
     }
   }
 
@@ -100,7 +100,7 @@ bool is_key(std::string_view quoted, const std::string& key) {
   }
 }
 
-// Until `see` returns false.
+// Calls `see` for each entry until it returns false.
 template <class See>
 void scan_entries(std::string_view map, const See& see) {
   Scan scan(map);

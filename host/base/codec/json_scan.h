@@ -1,5 +1,4 @@
-// host/base/codec/json_scan.h: one value of a JSON text, found without reading the rest into
-// memory.
+// host/base/codec/json_scan.h: finds values in a JSON text without building a tree.
 #pragma once
 
 #include <functional>
@@ -10,13 +9,14 @@
 
 namespace rtrain {
 
-// The text of the value under these keys, one map within the other; nothing when it is not there.
-// `json` is valid: of another text any part may be found, but nothing outside of it is read.
+// The text of the value under these keys, each inside the map of the one before; nullopt if it does
+// not exist. `json` must be valid. For invalid JSON the result is undefined, but nothing outside of
+// it is read.
 std::optional<std::string_view> find_in_json(std::string_view json,
                                              std::span<const std::string> keys);
 
-// Calls see(name, value) for each entry of a map, in its order: texts, the name with its quotes.
-// Nothing for what is not a map.
+// Calls see(name, value) for each entry of a map, in order, with their texts; the name has its
+// quotes. Does nothing if the text is not a map.
 void each_json_entry(std::string_view json,
                      const std::function<void(std::string_view, std::string_view)>& see);
 

@@ -6,7 +6,8 @@
 
 namespace rtrain {
 
-// CRC-32C, changed such that a checksum of bytes that hold checksums is none of these.
+// CRC-32C with TensorBoard's mask, so that checksums of data that contain checksums differ from
+// these.
 uint32_t masked_crc(std::string_view bytes);
 
 }  // namespace rtrain

@@ -11,14 +11,14 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// A block or the end: "BZh" alone could begin a text.
+// Also checks for a block or the end marker, because "BZh" alone may begin a text.
 bool is_bzip2(std::string_view head) {
   if (head.size() < kPackingBytes || !head.starts_with("BZh")) return false;
   const std::string_view mark = head.substr(4, 6);
   return head[3] >= '1' && head[3] <= '9' && (mark == "1AY&SY"sv || mark == "\x17rE8P\x90"sv);
 }
 
-// A frame, or one of those that hold nothing, which parallel packers write first.
+// A frame, or a skippable frame, which parallel packers write first.
 bool is_zstandard(std::string_view head) {
   if (head.starts_with("\x28\xb5\x2f\xfd"sv)) return true;
   return head.size() >= 4 && (head[0] & 0xf0) == 0x50 && head.substr(1, 3) == "\x2a\x4d\x18"sv;

@@ -1,4 +1,4 @@
-// host/base/codec/packing.h: how a file is packed: what its first bytes and its name say. Any
+// host/base/codec/packing.h: detects how a file is packed, by its first bytes or its name. Any
 // thread.
 #pragma once
 
@@ -11,13 +11,13 @@ namespace rtrain {
 
 enum class Packing : uint8_t { kGzip, kZstandard, kBzip2, kXz };
 
-// As many bytes of a file as packing_of needs to see.
+// How many bytes of a file packing_of needs.
 inline constexpr size_t kPackingBytes = 10;
 
-// What the bytes at a file's beginning say; nothing when they are those of no packed file.
+// Detects the packing from a file's first bytes; nullopt if it is not packed.
 std::optional<Packing> packing_of(std::string_view head);
 
-// What the end of a name says: '.gz', '.zst', '.zstd', '.bz2', '.xz', in any case.
+// Detects the packing from the suffix: '.gz', '.zst', '.zstd', '.bz2', '.xz', in any case.
 std::optional<Packing> packing_of_name(std::string_view name);
 
 // "gzip", "Zstandard", "bzip2", "xz"

@@ -1,4 +1,4 @@
-// host/base/codec/record.h: structs that travel as maps: each lists its members once, with their
+// host/base/codec/record.h: structs that are sent as maps: each lists its members once, with their
 // names.
 //
 //   struct Part {
@@ -56,8 +56,8 @@ constexpr Field<R, T> optional(std::string_view name, T R::*member) {
   return {name, member, false};
 }
 
-// The last one of an enum that a record holds: a number above it is refused. Specialized where the
-// enum does not name it.
+// The last value of an enum in a record: larger numbers are refused. Specialized for enums that do
+// not name it.
 template <class E>
 inline constexpr E kLastOf = E::kLast;
 
@@ -81,15 +81,15 @@ concept Message = Record<T> && requires {
   T::kType;
 };
 
-// {code, message, traceback}, message and traceback cut at 64 KiB each.
+// {code, message, traceback}; message and traceback are cut at 64 KiB each.
 Value error_to_value(const Error& error);
 Error error_from_value(const Value& value);
 
-// The record as a map; a message's begins with its type.
+// Converts the record to a map; a message's map begins with its type.
 template <Record R>
 Value to_value(R record);
 
-// Of the message that the variant holds.
+// The same for the message in the variant.
 template <Message... Ms>
 Value to_value(std::variant<Ms...> message) {
   return std::visit([](auto& held) { return to_value(std::move(held)); }, message);
@@ -100,7 +100,7 @@ Value to_value(std::variant<Ms...> message) {
 template <Record R>
 R from_value(Value value);
 
-// Details from here on.
+// Implementation details.
 namespace record_fields {
 
 [[noreturn]] void missing(std::string_view field);
@@ -200,7 +200,7 @@ bool is_default(const T& member) {
   } else if constexpr (kIsVector<T>) {
     return member.empty();
   } else if constexpr (std::is_same_v<T, Error> || Record<T>) {
-    return false;  // is always sent
+    return false;  // always sent
   } else {
     return member == T();
   }

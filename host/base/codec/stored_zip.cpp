@@ -18,18 +18,18 @@ constexpr uint32_t kEnd64Signature = 0x06064b50;
 constexpr uint32_t kLocator64Signature = 0x07064b50;
 constexpr uint64_t kRecordBytes = 30, kEndBytes = 22, kEnd64Bytes = 56, kLocator64Bytes = 20;
 constexpr uint16_t kZip64Extra = 1;
-// Where a field of 32 or 16 bits has no room, it holds ones and the number is in a zip64 field.
+// A field of 32 or 16 bits that is too small has all bits set, and the number is in a zip64 field.
 constexpr uint32_t kFull32 = 0xffffffff;
 constexpr uint16_t kFull16 = 0xffff;
 constexpr uint16_t kEncryptedFlags = 1 << 0 | 1 << 6 | 1 << 13;
-// A directory is read into memory; this is room for a million records.
+// Limit for the directory, which is read into memory; enough for a million records.
 constexpr uint64_t kMaxDirectoryBytes = uint64_t{100} << 20;
 
 [[noreturn]] void damaged(std::string_view what) {
   throw Error(Code::kArgument, cat("damaged zip archive: ", what));
 }
 
-// Numbers one after the other, little endian.
+// Reads consecutive little-endian numbers.
 class Fields {
  public:
   explicit Fields(std::string_view bytes) : bytes_(bytes) {}
@@ -65,7 +65,7 @@ struct Directory {
 
 struct Entry {
   std::string name;
-  uint64_t header = 0;  // where the record's own header begins
+  uint64_t header = 0;  // offset of the record's own header
   uint64_t size = 0;    // in the archive
   uint64_t unpacked_size = 0;
   uint32_t checksum = 0;
@@ -79,7 +79,7 @@ bool has_signature(const ByteSource& source, uint64_t offset, uint32_t signature
   return found == signature;
 }
 
-// The zip64 end of the directory, when its locator lies right before the plain end at `end`.
+// The zip64 end of the directory, if its locator is directly before the plain end at `end`.
 std::optional<Directory> find_end64(const ByteSource& source, uint64_t end) {
   if (end < kLocator64Bytes + kEnd64Bytes) return std::nullopt;
   const uint64_t locator_at = end - kLocator64Bytes;
@@ -110,7 +110,7 @@ std::optional<Directory> find_end64(const ByteSource& source, uint64_t end) {
   return Directory{offset, size, count};
 }
 
-// A field of the plain end repeats the zip64 one, or is full.
+// A field of the plain end must equal the zip64 one, unless all its bits are set.
 void check_repeats(uint64_t plain, uint64_t full, uint64_t number) {
   if (plain != full && plain != number) damaged("its two directory ends disagree");
 }
@@ -142,7 +142,7 @@ Directory find_directory(const ByteSource& source) {
   return Directory{offset, size, count};
 }
 
-// The numbers of the zip64 field in an entry's extra bytes, for those of its fields that are full.
+// Reads the zip64 field in an entry's extra bytes into those of the fields whose bits are all set.
 void read_extra(std::string_view extra, std::initializer_list<uint64_t*> full_fields) {
   Fields fields(extra);
   bool found = false;
@@ -192,7 +192,7 @@ Entry read_entry(Fields& fields) {
   return out;
 }
 
-// Where the record's bytes begin. `limit` is where the directory begins.
+// Offset of the record's bytes. `limit`: offset of the directory.
 uint64_t data_offset(const ByteSource& source, const Entry& entry, uint64_t limit) {
   const auto wrong = [&]() {
     damaged(cat("the record ", entry.name, " is not where it should be"));
@@ -224,8 +224,9 @@ StoredZip::StoredZip(const ByteSource& source) {
   if (directory.size > kMaxDirectoryBytes) damaged("its directory is larger than 100 MiB");
   const std::string bytes = source.text(directory.offset, directory.size);
   Fields fields(bytes);
-  std::vector<std::pair<uint64_t, uint64_t>> places;  // each record's header and its end
-  // The count is not trusted for memory: a wrong one runs out of directory, or leaves some of it.
+  std::vector<std::pair<uint64_t, uint64_t>> places;  // header and end of each record
+  // No memory is reserved for `count`: if it is wrong, the directory ends too early or has bytes
+  // left.
   for (uint64_t i = 0; i < directory.count; ++i) {
     Entry entry = read_entry(fields);
     const uint64_t offset = data_offset(source, entry, directory.offset);

@@ -1,13 +1,13 @@
-// host/base/codec/stored_zip.h: the table of contents of a zip archive, as torch.save and NumPy
-// write it.
+// host/base/codec/stored_zip.h: the directory of a zip archive as torch.save and NumPy write
+// it.
 //
-// For foreign bytes, and strict, so that no two readers can see different contents: the central
-// directory ends the file, nothing follows it, it lists exactly as many records as it says, its
-// names are unique and plain relative paths, each record's header repeats its name, and no two
-// records overlap. So the stored records together are never larger than the file. Encrypted records
-// and archives in several parts are refused, and compressed records when find() is asked for them:
-// torch.save stores all of them. Checksums are left to the caller: torch can be asked to leave them
-// out (torch.serialization.set_crc32_options).
+// Safe for untrusted bytes, and strict, so that two readers cannot see different contents: the
+// central directory ends the file, it lists exactly as many records as it says, names are
+// unique and plain relative paths, each record's header repeats its name, and no two records
+// overlap. So all stored records together are never larger than the file. Refuses encrypted
+// records and archives in several parts; find() refuses compressed records, because torch.save
+// never compresses. Callers verify checksums, because torch can be configured to omit them
+// (torch.serialization.set_crc32_options).
 #pragma once
 
 #include <map>
@@ -35,14 +35,14 @@ class StoredZip {
 
   bool contains(std::string_view name) const { return records_.contains(name); }
 
-  // The record of that full name; null when there is none. Valid as long as the archive. Throws
-  // Error(kArgument) when it is compressed.
+  // The record with that full name; null if there is none. Valid as long as the archive. Throws
+  // Error(kArgument) if it is compressed.
   const Record* find(std::string_view name) const;
 
-  // All records by full name, compressed ones too.
+  // All records by full name, including compressed ones.
   const std::map<std::string, Record, std::less<>>& records() const { return records_; }
 
-  // The folder that all records lie in ("archive"); empty when they share none.
+  // The folder that contains all records ("archive"); empty if there is no such folder.
   const std::string& root() const { return root_; }
 
  private:

@@ -1,6 +1,7 @@
-// host/base/files/byte_source.h: bytes that a reader of foreign files asks for by their place.
+// host/base/files/byte_source.h: random access to the bytes of a file, for readers of untrusted
+// files.
 //
-// Readers check every place they take from a file against size() before they use it.
+// Readers check every offset from a file against size() before they use it.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +17,12 @@ class ByteSource {
 
   virtual uint64_t size() const = 0;
 
-  // Copies size bytes from the offset on. REQUIRES: offset + size <= size().
-  // Throws Error(kEnvironment) when the medium fails.
+  // Copies `size` bytes starting at the offset. REQUIRES: offset + size <= size(). Throws
+  // Error(kEnvironment) on a read error.
   virtual void read(uint64_t offset, void* to, size_t size) const = 0;
 
-  // The first of all bytes, valid while the pointer lives; null where bytes can only be copied.
-  // They may be changed: the changes are seen by nobody else.
+  // All bytes in memory, valid while the pointer exists; null if bytes can only be copied. Changes
+  // to them are private.
   virtual std::shared_ptr<char> mapping() const { return nullptr; }
 
   std::string text(uint64_t offset, size_t size) const {

@@ -12,7 +12,7 @@
 namespace rtrain {
 namespace {
 
-// Before Linux 5.6, and where a sandbox knows only older calls: one folder after the other.
+// For kernels before 5.6 and sandboxes without openat2: opens one folder after the other.
 int open_by_steps(Fd folder, std::string_view path, int flags) {
   for (size_t end = path.find('/'); end != std::string_view::npos; end = path.find('/')) {
     const std::string name(path.substr(0, end));

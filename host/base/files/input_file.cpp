@@ -21,7 +21,7 @@ namespace {
 }  // namespace
 
 InputFile::InputFile(const std::string& path, Access access) : path_(path) {
-  // Opening a pipe must not wait for its writer.
+  // O_NONBLOCK, so that opening a pipe does not wait for its writer.
   fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd_ < 0) {
     const bool absent = errno == ENOENT || errno == ENOTDIR;

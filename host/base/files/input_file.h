@@ -1,7 +1,7 @@
 // host/base/files/input_file.h: a regular file as a ByteSource.
 //
-// Copied bytes come by pread: a file that shrinks meanwhile is an error. A mapped file that shrinks
-// ends the process at the next access (SIGBUS), as with every mapping.
+// Bytes are copied with pread: if the file shrinks meanwhile, that is an error. If a mapped file
+// shrinks, the next access ends the process (SIGBUS), as with every mapping.
 #pragma once
 
 #include "host/base/files/byte_source.h"
@@ -15,8 +15,8 @@ class InputFile final : public ByteSource {
     kMap,  // private and copy-on-write: changes never reach the file
   };
 
-  // Throws Error(kNotFound) without such a file, Error(kEnvironment) when it cannot be opened or
-  // mapped, Error(kArgument) when it is a folder, a pipe or a device. Messages name the path.
+  // Throws Error(kNotFound) if the file does not exist, Error(kEnvironment) if it cannot be opened
+  // or mapped, Error(kArgument) for a folder, a pipe or a device. Messages name the path.
   InputFile(const std::string& path, Access access);
   ~InputFile() override;
   InputFile(const InputFile&) = delete;

@@ -1,10 +1,10 @@
-// host/base/files/log_file.h: a log of bounded size, in parts: PATH, which grows, and one full part
+// host/base/files/log_file.h: a log of bounded size in parts: PATH, which grows, and one full part
 // before it.
 //
-// A part is full at half of the limit; it is then named PATH.1, the next one PATH.2, and the part
-// before it goes. So at least half of the limit is kept, and the number says how many parts there
-// have been. Parts end with a line where one ends in them. Each has a file with the times of its
-// bytes (host/base/files/log_times.h).
+// A part is full at half of the limit. It is then renamed to PATH.1, the next one to PATH.2, and
+// the previous full part is deleted. So at least half of the limit is kept, and the number says how
+// many parts were filled. If possible, parts end at the end of a line. Each part has a file with
+// the times of its bytes (host/base/files/log_times.h).
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ namespace rtrain {
 
 class LogFile {
  public:
-  // Opens nothing yet. A limit of 0 is none.
+  // Opens nothing yet. Limit 0 means no limit.
   LogFile(std::string path, int64_t limit_bytes);
 
-  // Appends what was printed at that time (milliseconds since 1970), and takes from the front of
-  // `bytes` what it has written. Returns 0, or the errno of what failed.
+  // Appends output printed at that time (milliseconds since 1970), and removes what it has written
+  // from the front of `bytes`. Returns 0 or an errno.
   int write(std::string_view& bytes, int64_t time_ms);
 
  private:
@@ -36,7 +36,7 @@ class LogFile {
   LogTimesWriter times_;
 };
 
-// The full part that is kept: its number, 0 when there is none.
+// The number of the full part; 0 if there is none.
 int64_t last_log_part(const std::string& path);
 std::string log_part_path(const std::string& path, int64_t number);
 

@@ -24,7 +24,7 @@ void add_number(std::string& out, uint64_t number) {
   out.push_back(static_cast<char>(number));
 }
 
-// Takes a number from the front; nothing where it is not whole.
+// Takes a number from the front; nullopt if it is incomplete.
 std::optional<uint64_t> take_number(std::string_view& bytes) {
   uint64_t number = 0;
   for (size_t i = 0; i < bytes.size() && i * kBits < 64; ++i) {
@@ -50,7 +50,7 @@ void LogTimesWriter::add(size_t bytes, int64_t time_ms) {
   const bool is_new = !file_.is_open();
   if (is_new) file_ = Fd(open_in_store(path_, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK));
   if (!file_.is_open()) return;
-  // The clock may have been set back.
+  // A new mark with the absolute time, because the clock may have been set back.
   if (is_new || time_ms < last_ms_) {
     add_number(mark, 0);
     add_number(mark, static_cast<uint64_t>(time_ms));
@@ -59,7 +59,7 @@ void LogTimesWriter::add(size_t bytes, int64_t time_ms) {
   add_number(mark, bytes);
   add_number(mark, static_cast<uint64_t>(time_ms - last_ms_));
   last_ms_ = time_ms;
-  // Half a mark would make nonsense of those behind it.
+  // An incomplete mark would make all later ones unreadable.
   if (::write(file_.get(), mark.data(), mark.size()) != static_cast<ssize_t>(mark.size())) {
     path_ = "/dev/null";
     reopen();

@@ -1,10 +1,10 @@
-// host/base/files/log_times.h: when the bytes of a log were printed: a file next to each part of
-// it, rank-0.times for rank-0.log, rank-0.times.2 for rank-0.log.2 (host/base/files/log_file.h).
+// host/base/files/log_times.h: records when the bytes of a log were printed, in a file next to each
+// part: rank-0.times for rank-0.log, rank-0.times.2 for rank-0.log.2 (host/base/files/log_file.h).
 //
-// It is a sequence of marks: how many bytes, and how many milliseconds after the mark before, both
-// as base-128 varints. A mark of no bytes has the time itself, since 1970. Bytes that no mark
-// covers, the last ones before a kill, have the time of the last mark. A file that is missing or
-// damaged costs the order of lines, never a line.
+// The file is a sequence of marks: a number of bytes and the milliseconds since the previous mark,
+// both as base-128 varints. A mark of zero bytes has an absolute time, since 1970. Bytes without a
+// mark (the last ones before a kill) have the time of the last mark. If a file is missing or
+// damaged, the order of lines is lost but no line.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@
 
 namespace rtrain {
 
-// The file with the times of that part; a log whose name does not end in ".log" has them behind
-// its whole name.
+// The file with the times of that part. For a log whose name does not end in ".log", ".times" is
+// appended to the whole name.
 std::string log_times_path(std::string_view log_path, int64_t part);
 
-// Appends marks. What fails is left out.
+// Appends marks. Ignores errors.
 class LogTimesWriter {
  public:
   // Opens nothing yet.
@@ -35,16 +35,16 @@ class LogTimesWriter {
   int64_t last_ms_ = 0;
 };
 
-// Holds no descriptor: a reader of a thousand logs has a thousand of these.
+// Keeps no file open, because a reader of a thousand logs has a thousand of these.
 class LogTimesReader {
  public:
   LogTimesReader() = default;
-  // "<folder>/…"; it follows no symlink below the folder.
+  // Reads "<folder>/…" without following symlinks below the folder.
   LogTimesReader(std::string folder, std::string path)
       : folder_(std::move(folder)), path_(std::move(path)) {}
 
-  // When the byte at that place of the part was printed; 0 where nothing says. Calls come in the
-  // order of the places.
+  // The time at which the byte at that offset of the part was printed; 0 if it is unknown. Offsets
+  // must not decrease between calls.
   int64_t at(uint64_t place);
 
  private:
@@ -53,9 +53,9 @@ class LogTimesReader {
 
   std::string folder_;
   std::string path_;
-  uint64_t inode_ = 0;       // another file under the path is that of a later part
-  std::string bytes_;        // read, and not used
-  uint64_t file_place_ = 0;  // of what comes behind them
+  uint64_t inode_ = 0;       // a different inode means that the path names a later part
+  std::string bytes_;        // read, not yet used
+  uint64_t file_place_ = 0;  // offset after `bytes_`
   uint64_t covered_ = 0;     // bytes of the log
   int64_t time_ms_ = 0;
 };

@@ -17,13 +17,13 @@
 namespace rtrain {
 namespace {
 
-// Unique among the processes of a machine and the threads of this one.
+// Unique among all processes of the machine and all threads of this one.
 std::string sibling_name(const std::string& target) {
   static std::atomic<unsigned> count{0};
   return cat(target, ".tmp-", static_cast<int>(getpid()), "-", count.fetch_add(1));
 }
 
-// Behind symlinks, where they lead to something.
+// Resolves symlinks whose target exists.
 std::string resolved(const std::string& target) {
   std::error_code problem;
   if (!std::filesystem::is_symlink(target, problem)) return target;
@@ -49,7 +49,7 @@ NewFile::NewFile(std::string target, Readers readers) : target_(std::move(target
     }
   }
   path_ = sibling_name(target_);
-  // A file that a killed process of the same number left is written over.
+  // Overwrites a file that a killed process with the same pid has left.
   int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
   const bool is_private = readers == Readers::kUserAlone;
   if (is_private) {

@@ -1,6 +1,6 @@
-// host/base/files/new_file_buffer.h: what goes through a std::ostream into a NewFile.
+// host/base/files/new_file_buffer.h: a std::streambuf that writes to a NewFile.
 //
-// The stream is flushed before commit(), which throws where a write has failed.
+// Flush the stream before commit(), which throws if a write has failed.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// host/base/files/sealed_file.h: bytes as a memory file that nobody can change any more.
+// host/base/files/sealed_file.h: a memory file that cannot be changed.
 #pragma once
 
 #include <string>
@@ -6,7 +6,8 @@
 
 namespace rtrain {
 
-// The descriptor, close-on-exec. Throws Error(kEnvironment): "cannot keep <what> in memory".
+// Returns its descriptor, close-on-exec. Throws Error(kEnvironment): "cannot keep <what> in
+// memory".
 int sealed_file(const std::string& name, std::string_view bytes, std::string_view what);
 
 }  // namespace rtrain

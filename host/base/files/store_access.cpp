@@ -26,14 +26,15 @@ bool is_shared(const std::string& folder) {
 mode_t store_file_mode(const std::string& folder) { return is_shared(folder) ? 0660 : 0600; }
 mode_t store_folder_mode(const std::string& folder) { return is_shared(folder) ? 02770 : 0700; }
 
-// Whoever may read it may execute it.
+// Adds execute permission wherever there is read permission.
 mode_t executable(mode_t mode) { return mode | (mode & 0444) >> 2; }
 
 }  // namespace
 
 int open_in_store(const std::string& path, int flags) {
   if ((flags & O_CREAT) == 0) return ::open(path.c_str(), flags | O_CLOEXEC);
-  // Others of the folder's group could make a link there, to a file of the user's elsewhere.
+  // O_NOFOLLOW: another member of the folder's group could create a link here to a file of the
+  // user's elsewhere.
   const int fd = ::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd >= 0) {
     const int reason = errno;
@@ -58,7 +59,7 @@ void set_store_access(const std::string& path) {
   const std::string folder = folder_of(path);
   mode_t mode = is_folder ? store_folder_mode(folder) : store_file_mode(folder);
   if (!is_folder && (info.st_mode & S_IXUSR) != 0) mode = executable(mode);
-  // Fails where the file is another user's, whose business it stays.
+  // Fails for a file of another user, which then keeps its permissions.
   if ((info.st_mode & kPermissions) != mode) ::chmod(path.c_str(), mode);
 }
 

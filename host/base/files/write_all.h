@@ -1,12 +1,12 @@
-// host/base/files/write_all.h: writes to a descriptor, whatever interrupts it.
+// host/base/files/write_all.h: writes all bytes to a descriptor, despite interruptions.
 #pragma once
 
 #include <string_view>
 
 namespace rtrain {
 
-// Waits where the descriptor does not block. False, with errno, when nothing can be written there
-// any more.
+// Waits if the descriptor is non-blocking. Returns false and sets errno if writing is no longer
+// possible.
 bool write_all(int fd, std::string_view bytes);
 
 }  // namespace rtrain

@@ -1,4 +1,4 @@
-// host/base/text/counted.h: a number of things in words.
+// host/base/text/counted.h: formats a number with its noun.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@ namespace rtrain {
 // Two lower-case digits a byte.
 std::string to_hex(std::string_view bytes);
 
-// Nothing for text that is not pairs of digits.
+// nullopt if the text is not pairs of digits.
 std::optional<std::string> from_hex(std::string_view text);
 
 }  // namespace rtrain

@@ -12,7 +12,8 @@ namespace {
 using Lines = std::span<const std::string_view>;
 
 constexpr size_t kContext = 3;
-// Where two texts differ more, what differs is shown as replaced: the search costs the square.
+// If the texts differ in more lines, all of the difference is shown as replaced, because the search
+// is quadratic.
 constexpr int kMostChanges = 2000;
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -25,9 +26,9 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return out;
 }
 
-// The greedy algorithm of E. Myers, "An O(ND) difference algorithm and its variations" (1986). On
-// diagonal k = x - y the furthest x that d changes reach is kept for each d, and the way is read
-// back from these.
+// The greedy algorithm of E. Myers, "An O(ND) difference algorithm and its variations" (1986). For
+// each number of changes d it keeps, for each diagonal k = x - y, the largest x that d changes
+// reach, and reconstructs the path from these.
 class Myers {
  public:
   Myers(Lines a, Lines b, std::vector<DiffLine>& out)
@@ -65,7 +66,7 @@ class Myers {
       const bool down = k == -d || (k != d && at(k - 1) < at(k + 1));
       const int from_x = d == 0 ? 0 : down ? at(k + 1) : at(k - 1);
       const int from_y = d == 0 ? 0 : from_x - (down ? k + 1 : k - 1);
-      // Behind the change, or at the beginning: from there on the lines are the same.
+      // The position after the change, or the beginning: from there on lines are equal.
       const int same_x = d == 0 || down ? from_x : from_x + 1;
       const int same_y = d > 0 && down ? from_y + 1 : from_y;
       while (x > same_x && y > same_y) {
@@ -90,7 +91,7 @@ class Myers {
   std::vector<std::vector<int>> steps_;
 };
 
-// Where the lines [begin, end) of a hunk stand in one of the texts: "12,3".
+// The range of the hunk's lines [begin, end) in one of the texts: "12,3".
 std::string range(std::span<const DiffLine> lines, size_t begin, size_t end, char other) {
   const auto count = [&](size_t from, size_t to) {
     return std::count_if(lines.begin() + static_cast<ptrdiff_t>(from),

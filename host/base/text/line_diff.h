@@ -1,4 +1,4 @@
-// host/base/text/line_diff.h: how two texts differ, line by line, as `diff -u` shows it. Pure.
+// host/base/text/line_diff.h: compares two texts line by line, as `diff -u` does. Pure.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 namespace rtrain {
 
 struct DiffLine {
-  char sign = ' ';  // '-': only in the first text, '+': only in the second
+  char sign = ' ';  // '-': only in the first text, '+': only in the second, ' ': in both
   std::string_view text;
 };
 
-// All lines of both, in order, with few changes: the fewest, unless there are thousands. The texts
-// outlive the result.
+// All lines of both texts, in order, with the fewest changes (unless there are thousands). The
+// texts must outlive the result.
 std::vector<DiffLine> diff_lines(std::string_view a, std::string_view b);
 
-// "--- a_name", "+++ b_name", and the changes with three lines around them. Empty for equal texts.
+// "--- a_name", "+++ b_name", and the changes with three lines of context. Empty for equal texts.
 std::string unified_diff(std::string_view a, std::string_view b, std::string_view a_name,
                          std::string_view b_name);
 

@@ -19,7 +19,7 @@ std::vector<std::string> LineSplitter::add(std::string_view bytes) {
   return lines;
 }
 
-// A carriage return ends what it stands behind, or begins what comes after it.
+// Returns the text after the last carriage return, or before it if nothing follows.
 std::string_view LineSplitter::progress() const {
   const size_t last = line_.find_last_not_of('\r');
   if (last == std::string::npos || line_.find('\r') == std::string::npos) return {};

@@ -1,4 +1,4 @@
-// host/base/text/line_splitter.h: cuts a stream of bytes into lines. Pure.
+// host/base/text/line_splitter.h: splits a stream of bytes into lines. Pure.
 #pragma once
 
 #include <string>
@@ -9,11 +9,13 @@ namespace rtrain {
 
 class LineSplitter {
  public:
-  // The lines that the bytes end, without their newlines. Lines above 64 KiB come in pieces.
+  // The lines completed by these bytes, without newlines. Lines above 64 KiB are returned in
+  // pieces.
   std::vector<std::string> add(std::string_view bytes);
-  // What an unfinished line with carriage returns shows now, as a bar does; else empty.
+  // The visible text of an unfinished line with carriage returns, such as a progress bar; else
+  // empty.
   std::string_view progress() const;
-  // The unfinished line, at the end of the stream.
+  // The unfinished line. Call it at the end of the stream.
   std::string finish();
 
  private:

@@ -1,4 +1,4 @@
-// host/base/text/named_text.h: a file's name, or path below a folder, and its text.
+// host/base/text/named_text.h: the name of a file, or its path below a folder, with its text.
 #pragma once
 
 #include <string>

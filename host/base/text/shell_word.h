@@ -1,12 +1,12 @@
-// host/base/text/shell_word.h: a text as one word of a command that a message tells the user to
-// type.
+// host/base/text/shell_word.h: quotes a text as one word of a shell command in a
+// message.
 #pragma once
 
 #include <string>
 
 namespace rtrain {
 
-// As it is where a shell takes it for one word, else quoted.
+// Unchanged if a shell reads it as one word, else quoted.
 std::string shell_word(const std::string& text);
 
 }  // namespace rtrain

@@ -13,14 +13,14 @@ namespace {
 constexpr char kEscape = '\x1b';
 constexpr size_t kLongestSgr = 64;
 
-// A piece at the beginning of a text. More bytes have to come when it has no length.
+// The first character or sequence of a text. Length 0 means that more bytes are needed.
 struct Piece {
   enum class Kind { kText, kControl, kInvalid, kColor };
   size_t size = 0;
   Kind kind = Kind::kText;
 };
 
-// "\x1b[1;31m"; a control character when it is another sequence.
+// A colour sequence such as "\x1b[1;31m"; for any other sequence, a control character.
 Piece escape_piece(std::string_view text) {
   constexpr std::string_view kParameters = "0123456789;:";
   size_t at = 1;
@@ -33,7 +33,7 @@ Piece escape_piece(std::string_view text) {
   return {};
 }
 
-// A character of more than one byte.
+// A character of several bytes.
 Piece wide_piece(std::string_view text) {
   const size_t length = utf8_length(static_cast<unsigned char>(text.front()));
   if (length == 0) return {1, Piece::Kind::kInvalid};

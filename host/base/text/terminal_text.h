@@ -1,11 +1,11 @@
-// host/base/text/terminal_text.h: text from anywhere made safe to show on a terminal.
+// host/base/text/terminal_text.h: makes any text safe to show on a terminal.
 //
-// What workers print, and names, notes and errors, may hold sequences that retitle the terminal,
-// move its cursor, write its clipboard or answer for the user. Shown as they are: text, newline,
-// tab, carriage return and SGR sequences (colours). Every other control character, C1 ones
-// included, and every byte that is not UTF-8 is shown as an escape: \x1b, \x07, \u009b, \xff. Files
-// and pipes get the bytes as they are: ask only for a terminal, but for the cells of tables, which
-// stand below each other everywhere.
+// Output of workers, names, notes and errors may contain sequences that change the terminal's
+// title, move its cursor, write its clipboard or make it send input. Shown unchanged are text,
+// newline, tab, carriage return and SGR sequences (colours). Every other control character,
+// including C1 ones, and every byte that is not UTF-8 is shown as an escape: \x1b, \x07, \u009b,
+// \xff. Files and pipes get unchanged bytes: use this only for terminals, except for cells of
+// tables, which must be aligned everywhere.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@
 
 namespace rtrain {
 
-// Text that comes in pieces: a character or sequence may be cut anywhere.
+// For text that arrives in pieces: a piece may end inside a character or sequence.
 class TerminalText {
  public:
-  // What can be shown by now.
+  // Returns what can be shown so far.
   std::string add(std::string_view bytes);
-  // The rest, and the end of a colour that was left on.
+  // Returns the rest, and resets a colour that is still on.
   std::string finish();
 
  private:
@@ -28,11 +28,12 @@ class TerminalText {
   bool colored_ = false;
 };
 
-// The whole of a text.
+// For a complete text.
 std::string terminal_text(std::string_view text);
-// A text that is to stay on one line and has no colours: newlines and the like are escaped too.
+// For a text that must stay on one line, without colours: escapes newlines and similar characters
+// too.
 std::string terminal_line(std::string_view text);
-// The same for a cell of a table, with line breaks and tabs as \n, \r and \t.
+// The same for a cell of a table: shows line breaks and tabs as \n, \r and \t.
 std::string terminal_cell(std::string_view text);
 
 }  // namespace rtrain

@@ -21,8 +21,8 @@ requires(!std::same_as<T, char> && !std::same_as<T, bool>) void append(std::stri
 void append(std::string& out, double part);
 }  // namespace text_detail
 
-// The parts one after the other; numbers in decimal, doubles in the shortest form that reads back
-// ("%.17g" trimmed).
+// Concatenates the parts; numbers in decimal, doubles in the shortest form that reads back ("%.17g"
+// trimmed).
 template <class... Parts>
 std::string cat(const Parts&... parts) {
   std::string out;
@@ -33,21 +33,20 @@ std::string cat(const Parts&... parts) {
 std::string join(std::span<const std::string> parts, std::string_view separator);
 std::vector<std::string> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
-// With line breaks and tabs as \n, \r and \t.
+// Shows line breaks and tabs as \n, \r and \t.
 std::string one_line(std::string_view text);
 
-// The shortest decimal text that reads back as exactly this double; "nan", "inf", "-inf" for the
-// others.
+// The shortest decimal text that reads back as exactly this double; "nan", "inf" or "-inf" if it is
+// not finite.
 std::string format_double(double number);
 
-// The candidate within edit distance 2 of `name` (transpositions count one; the distance must also
-// be under half of the name's length; case does not count), the nearest first; nothing when none is
-// near.
+// The nearest candidate within edit distance 2 of `name` and under half of its length (a
+// transposition counts one; case is ignored); nullopt if there is none.
 std::optional<std::string> nearest_name(std::string_view name,
                                         std::span<const std::string> candidates);
 
-// For the end of a message: ": did you mean 'x'?" or, where nothing is near and the list is short,
-// ": valid names: a, b"; else empty.
+// To append to a message: ": did you mean 'x'?"; if no candidate is near and the list is short, ":
+// valid names: a, b"; else empty.
 std::string suggestion(std::string_view name, std::span<const std::string> candidates);
 
 }  // namespace rtrain

@@ -1,7 +1,7 @@
-// host/base/text/text_width.h: how many columns of a terminal a text takes. Pure.
+// host/base/text/text_width.h: the number of terminal columns of a text. Pure.
 //
-// East Asian characters and emoji take two, marks that stand on the character before them none,
-// all others one: as wcwidth() says, which asks a locale. Other bytes than UTF-8 take one each.
+// East Asian characters and emoji take two columns, combining marks none, all others one: like
+// wcwidth(), but independent of the locale. A byte that is not UTF-8 takes one column.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace rtrain {
 
 size_t text_width(std::string_view text);
 
-// How many bytes of the text are whole characters that fit those columns.
+// How many bytes of the text are whole characters that fit into the columns.
 size_t bytes_that_fit(std::string_view text, size_t columns);
 
 }  // namespace rtrain

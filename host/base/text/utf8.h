@@ -1,4 +1,4 @@
-// host/base/text/utf8.h: telling text from other bytes.
+// host/base/text/utf8.h: recognizes UTF-8.
 #pragma once
 
 #include <cstddef>
@@ -6,10 +6,10 @@
 
 namespace rtrain {
 
-// How many bytes a character has that begins with this one; 0: none begins with it.
+// The number of bytes of a character that begins with this byte; 0 if none does.
 size_t utf8_length(unsigned char first);
 
-// Whether the bytes are UTF-8 as Python's decoder takes it: no overlong forms, no surrogates.
+// Whether the bytes are UTF-8 that Python's decoder accepts: no overlong forms, no surrogates.
 bool is_utf8(std::string_view text);
 
 }  // namespace rtrain
