@@ -1,16 +1,16 @@
-// host/bind/controller.h: the module `rtrain._controller`: a run as the script's thread sees it.
+// host/bind/controller.h: the module `rtrain._controller`: a run, for the script's thread.
 //
-//   open(spec) → run             takes the name
+//   open(spec) → run             takes the run's name
 //   run:run_id() → id
-//   run:start()                  begins: from here on there are events
+//   run:start()                  begins the run: events follow
 //   run:next_event(timeout_s) → event or nil; the last one has type "finished"
 //   run:answer(id, value), run:answer_error(id, error)
 //                                answer the event {type = "call", id, name, argument}
-//   run:request_stop(kind, by)   ends in order: "predicate", "interrupt", "operator", "terminate";
-//                                `by`: who or what asks, for people; nil: the kind says it
+//   run:request_stop(kind, by)   graceful shutdown: "predicate", "interrupt", "operator",
+//                                "terminate"; `by`: who asks, for users; nil: the kind's text
 //   run:add_event(attempt, level, text)
-//                                a line in the run's record
-//   run:close()                  stops what still runs
+//                                adds a line to the run's record
+//   run:close()                  ends everything that still runs
 #pragma once
 
 #include "host/lua/lua.h"

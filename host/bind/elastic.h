@@ -1,19 +1,21 @@
-// host/bind/elastic.h: the module `rtrain._elastic`: what train.elastic needs of the worker.
+// host/bind/elastic.h: the module `rtrain._elastic`: the worker's functions for train.elastic.
 //
-//   refusal() → why lost ranks cannot be replaced here, or nil; whether the run ends with one
+//   refusal() → why lost ranks cannot be replaced here, or nil; whether the run ends with a lost
+//   rank
 //   has_devices() → whether the ranks train on GPUs
 //   next_report() → the number of this rank's next report
-//   growth() → the folder for this rank's last commit, since a larger group continues from it; or
-//   nil num_collectives() → how many this rank has called in this attempt, over the controller too
-//   enter(step)                  this rank holds that step; 0: it will get one
-//   prepare(step, small)         keeps the bytes, and waits until all ranks have come as far
-//   commit(step, small)
-//   prepared(step) → bytes or nil   what a process of this rank has kept in prepare()
-//   committed(step) → bytes or nil  in commit()
+//   growth() → the folder for this rank's last commit if a larger group continues from it, or nil
+//   num_collectives() → how many collectives this rank has called in this attempt, including those
+//                                through the controller
+//   enter(step)                  this rank has the state of that step; 0: it will receive one
+//   prepare(step, small)         keeps the bytes, and waits until all ranks have prepared the step
+//   commit(step, small)          commits the step
+//   prepared(step) → bytes or nil   kept by prepare() in any process of this rank
+//   committed(step) → bytes or nil  kept by commit()
 //   set_healable(is)
-//   leave()                      the others do not wait for this rank any more
-//   go_back(step, index, error)  behind it; returns when this rank continues in another attempt
-// In a process that is not a worker each of them raises `argument`, but for num_collectives: 0.
+//   leave()                      the other ranks do not wait for this rank any more
+//   go_back(step, index, error)  after an error; returns when this rank continues in a new attempt
+// Outside of a worker each raises `argument`, except num_collectives, which returns 0.
 #pragma once
 
 #include "host/lua/lua.h"

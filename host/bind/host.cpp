@@ -70,7 +70,7 @@ int run(lua_State* L) {
   return 1;
 }
 
-// What rank 0 reported in that run.
+// The reports of rank 0 in that run.
 int report_blocks(lua_State* L) {
   push<ReportBlocks>(L, std::make_unique<ReportBlocks>(text_argument(L, 1), text_argument(L, 2)));
   return 1;
@@ -81,7 +81,8 @@ int max_reports(lua_State* L) {
   return 1;
 }
 
-// The number of its runs of reports, pointers to them and to the numbers, the other reports.
+// Pushes the number of a block's runs of reports, pointers to these and to the numbers, and the
+// other reports.
 int next_block(lua_State* L) {
   const ReportBlock* block = check<ReportBlocks>(L, 1)->next();
   if (block == nullptr) return 0;
@@ -120,7 +121,7 @@ int module_names(lua_State* L) {
   return 1;
 }
 
-// The text of a module as require would load it, and its path below modules/.
+// The text of a module that require would load, and its path below modules/.
 int module_text(lua_State* L) {
   const auto found = find_module(text_argument(L, 1));
   if (!found) return 0;

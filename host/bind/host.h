@@ -2,18 +2,18 @@
 //
 //   version() → "0.1.0"
 //   env() → what `rtrain env --json` prints
-//   storage_folder([path]) → where runs go
-//   storage_uri(folder) → of the object store that the folder stands for; nothing for another one
+//   storage_folder([path]) → the folder of all runs
+//   storage_uri(folder) → the object store's URI that the folder mirrors; nothing for other folders
 //   add_queued_run(storage, {name, script, command, num_workers, launcher, job})
-//                          → false where a run has that name
-//   forget_queued_run(storage, name): it has begun in another storage
+//                          → false if a run has that name
+//   forget_queued_run(storage, name): removes it, because it has begun in another storage
 //   run(storage, RUN) → the document of `rtrain show` and what else is known
-//   report_blocks(storage, RUN) → what rank 0 has reported, in blocks
+//   report_blocks(storage, RUN) → rank 0's reports, in blocks
 //   (host/store/read/report_blocks.h):
 //     blocks:next() → the number of runs of a block, pointers to the runs and to the numbers, a
 //                     list of the other reports; nothing at the end. Valid until the next call
 //     blocks:names(number) → of a run
-//     blocks:max_reports() → no more than that come
+//     blocks:max_reports() → an upper bound of the number of reports
 //   checkpoints(storage, RUN, all) → rows
 //   verify(dir) → {name, attempt, index, metrics}; raises `checkpoint` naming the damaged file
 //   module_names() → every module in the executable; module_text(name) → text, path

@@ -51,7 +51,7 @@ int start(lua_State* L) {
   const auto given = from_value<IngestOptions>(to_value(L, 2, "options"));
   HelperOptions options;
   options.args = {"--ingest", std::to_string(number)};
-  // The devices are the rank's.
+  // Hides the devices, because the rank uses them.
   options.env = {{"OMP_NUM_THREADS", std::to_string(given.threads)}, {kVisibleDevices, ""}};
   options.cpus = given.cpus.value_or(std::vector<int>());
   options.engine_fd = engine_fd();
@@ -59,7 +59,7 @@ int start(lua_State* L) {
   return 1;
 }
 
-// start_far(number, threads) → process on another host, its name; nil where none is without ranks
+// start_far(number, threads) → process on another host, its name; nil if every host has ranks
 int start_far(lua_State* L) {
   WorkerProcess* worker = WorkerProcess::current();
   if (worker == nullptr) return 0;

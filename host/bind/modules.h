@@ -1,4 +1,4 @@
-// host/bind/modules.h: the C modules that rtrain's Lua modules stand on.
+// host/bind/modules.h: the C modules that rtrain's Lua modules use.
 //
 //   base._system        clock, paths, folders, terminal, GPUs
 //   base._arrow         readers and writers of tables, loaded at the first require
@@ -14,7 +14,7 @@
 
 namespace rtrain {
 
-// Makes all of them requirable in this state.
+// Makes all of them available to require() in this Lua state.
 void add_host_modules(State& state);
 
 }  // namespace rtrain

@@ -86,7 +86,7 @@ int last_words(lua_State* L) {
   return 1;
 }
 
-// The kernel's choice; whoever listens there first has it.
+// The kernel chooses the port, but does not reserve it.
 int free_port(lua_State* L) {
   const Fd probe(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};

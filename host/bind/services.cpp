@@ -49,7 +49,7 @@ const HostApi& host_api() {
     out.close_state = &close_state;
     out.warn = &warn;
     out.enter_background = &enter_background;
-    // In every process: the one of the script is a worker itself in local mode.
+    // Set in every process, because the script's process is itself a worker in local mode.
     out.write_begun = &write_begun;
     out.write_ended = &write_ended;
     add_store_functions(out);

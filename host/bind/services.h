@@ -1,12 +1,12 @@
-// host/bind/services.h: the HostApi of this process, as the engine sees it.
+// host/bind/services.h: this process's HostApi for the engine.
 #pragma once
 
 #include "host/api/host_api.h"
 
 namespace rtrain {
 
-// Filled once; lives as long as the process. The Store of the attempt is there while this process
-// is a worker; else its functions throw kArgument.
+// Created once; lives as long as the process. Functions of the attempt's Store only work while this
+// process is a worker; otherwise they throw kArgument.
 const HostApi& host_api();
 
 }  // namespace rtrain
