@@ -67,7 +67,7 @@ Agent::~Agent() {
   if (functions_fd_ >= 0) ::close(functions_fd_);
 }
 
-// Ranks pass on theirs themselves.
+// Ranks forward their signals themselves.
 void Agent::take_signals() {
   for (const int number : kStopSignals) {
     signals_.push_back(
@@ -75,7 +75,7 @@ void Agent::take_signals() {
   }
 }
 
-// With a secret of its own node 0 is where the launcher says; else its file tells.
+// If the job has its own secret, node 0's address comes from the launcher, else from its file.
 std::function<std::optional<WireContact>(std::string&)> Agent::finder() {
   if (const auto secret = take_secret_from_environment()) {
     WireContact contact{.hosts = {}, .port = spec_.port, .more_ports = 16, .secret = *secret};
@@ -122,7 +122,7 @@ const Routes<message::ToAgent, Agent> Agent::kRoutes{
     on<message::StartIngest>([](Agent& a, const auto& m) { a.ingest_.start(m, a.engine_fd_); }),
 };
 
-// Workers that a message starts find a lease that it has renewed.
+// Renews the lease first, so that workers started by the message have a valid one.
 void Agent::on_frame(std::string_view payload) try {
   set_lease();
   Value message = decode(payload);
@@ -150,7 +150,7 @@ JoinServer& Agent::joins() {
   return *joins_;
 }
 
-// The controller asks again every second: one question at a time.
+// Answers one question at a time, because the controller asks again every second.
 void Agent::check_folder(const message::CheckFolder& check) {
   if (folder_check_) return;
   folder_check_ = std::make_unique<TimedCheck>(
@@ -167,8 +167,8 @@ void Agent::on_ask_spool(const message::AskSpool& asked) {
   send_spool();
 }
 
-// Of workers that are gone: what one that is ending still reports is to be in it. Those that were
-// started since bring theirs themselves.
+// Sends the reports of workers that have ended, including those written while they end. Workers
+// that were started since then send theirs themselves.
 void Agent::send_spool() {
   const bool is_ending = host_.is_busy() && host_.num_starts() == asked_at_start_;
   if (is_ending) return spool_wait_.start(kSpoolWait);
@@ -187,8 +187,8 @@ void Agent::send_spool() {
   send(to_value(end));
 }
 
-// The launcher signals all processes of the job. The controller decides; who signals twice does
-// not want to wait for that.
+// The launcher signals all processes of the job, and the controller decides. A second signal means
+// that the user does not want to wait for that.
 void Agent::on_signal(int number) {
   if (std::exchange(is_stopping_, true)) {
     return fail(Error(Code::kTerminated, "a second signal to end"));
@@ -198,8 +198,8 @@ void Agent::on_signal(int number) {
 
 void Agent::send(const Value& message) { client_.link().send(encode(message)); }
 
-// A new controller knows nothing of the workers that the one before has started; nor does one that
-// continues without them.
+// Ends the workers: a new controller does not know the workers of the previous one, and a
+// controller that has given up this host continues without them.
 void Agent::on_peer_restarted() {
   health_.stop();
   client_.link().drop_unacknowledged();
@@ -216,7 +216,7 @@ void Agent::look() {
   set_lease();
   ingest_.look();
   const double silent_s = client_.link().silent_s();
-  if (!client_.link().far().port()) return;  // it has never come
+  if (!client_.link().far().port()) return;  // the controller never connected
   if (silent_s < spec_.node_timeout_s) return cut_off_at_s_.reset();
   const std::string why =
       cat("the controller has not been heard of for ", spec_.node_timeout_s, " s (node_timeout_s)");

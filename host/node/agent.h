@@ -1,13 +1,13 @@
-// host/node/agent.h: one of a job's other hosts: starts and watches workers for the controller on
-// node 0, and ends when that says so.
+// host/node/agent.h: runs on each other host of a job: starts and watches workers for the
+// controller on node 0, and ends when the controller says so.
 //
-// It knows nothing of scripts and stores. Workers end with it, and when it has not heard of the
-// controller for the job's node_timeout_s. Then it waits for the controller as it did at first, and
-// brings what its workers had reported (host/node/host_spool.h).
+// It does not use scripts or stores. Workers end with it, and when it has not heard from the
+// controller for the job's node_timeout_s. Then it waits for the controller again, as at its start,
+// and sends the reports that its workers had made (host/node/host_spool.h).
 //
-// Where the launcher has started each rank it starts none: the processes of its host join it
-// (host/node/join_server.h). It serves them until the process that it is a thread of calls leave(),
-// and is over with them when it has not heard of the controller for so long.
+// If the launcher has started each rank, it starts none: the processes of its host join it
+// (host/node/join_server.h). It serves them until the process whose thread it is calls leave(), and
+// ends serving them when it has not heard from the controller for node_timeout_s.
 #pragma once
 
 #include <optional>
@@ -33,20 +33,20 @@ namespace rtrain {
 
 class Agent : public LinkDelegate {
  public:
-  // `gpus`: those of this host that the job has. Throws Error(kEnvironment).
+  // `gpus`: the devices that the job has on this host. Throws Error(kEnvironment).
   Agent(const JobSpec& spec, std::vector<WorkerGpu> gpus, int engine_fd);
   ~Agent() override;
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  // Serves until the controller ends the job. Returns the job's exit code; throws Error(kTimeout)
-  // when the controller never came, Error(kWorkerLost) when it has gone.
+  // Serves until the controller ends the job. Returns the job's exit code. Throws Error(kTimeout)
+  // if the controller never connected, Error(kWorkerLost) if it was lost.
   int run();
 
-  // With JobSpec.join: serves until leave(). The processes that have joined hear what run() would
-  // return or throw.
+  // With JobSpec.join: serves until leave(). The joined processes get the result or error that
+  // run() would have.
   void serve();
-  // As soon as node 0 knows of it, after a few seconds at most. Any thread, once.
+  // Returns once node 0 knows, after a few seconds at most. Any thread, once.
   void leave();
 
   // The receiver of the controller's messages about the host as a whole.
@@ -82,7 +82,7 @@ class Agent : public LinkDelegate {
   JobSpec spec_;
   Loop loop_;
   std::optional<JoinServer> joins_;  // with JobSpec.join
-  std::string functions_;            // the part that has come
+  std::string functions_;            // the part received so far
   int functions_fd_ = -1;
   int engine_fd_;
   NodeAgent host_;
@@ -93,14 +93,14 @@ class Agent : public LinkDelegate {
   std::optional<Error> failure_;
   std::optional<Rendezvous> rendezvous_;
   HostSpool spool_;
-  std::string asked_run_;   // whose spools are asked for
+  std::string asked_run_;   // the run whose spools were requested
   int asked_at_start_ = 0;  // NodeAgent::num_starts() then
-  Timer spool_wait_;        // for the end of the workers that were there
+  Timer spool_wait_;        // waits for the end of old workers
   double join_timeout_s_;
-  std::optional<double> cut_off_at_s_;  // when the controller had not been heard of for so long
+  std::optional<double> cut_off_at_s_;  // when node_timeout_s without the controller had passed
   Timer lease_;
   std::vector<std::unique_ptr<Signal>> signals_;
-  bool is_stopping_ = false;  // a signal has come
+  bool is_stopping_ = false;  // a signal was received
   bool is_leaving_ = false;
   WireClient client_;
 };

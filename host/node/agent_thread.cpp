@@ -4,7 +4,7 @@
 
 namespace rtrain {
 
-// The launcher has dealt the devices out to its processes.
+// The launcher has already divided the devices among its processes.
 AgentThread::AgentThread(const JobSpec& spec)
     : agent_(spec, {}, -1), thread_([this] { agent_.serve(); }) {
   pthread_setname_np(thread_.native_handle(), "rtrain-agent");

@@ -1,5 +1,5 @@
-// host/node/agent_thread.h: the agent of a host on which the launcher has started each rank: a
-// thread of the first of those processes, "rtrain-agent".
+// host/node/agent_thread.h: the agent of a host whose ranks the launcher has started: the thread
+// "rtrain-agent" of the first of these processes.
 #pragma once
 
 #include <thread>

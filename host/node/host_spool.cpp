@@ -21,7 +21,7 @@ void HostSpool::forget(int below_attempt) {
   if (!folder_.empty()) remove_spools(folder_, below_attempt);
 }
 
-// A slow disk is not asked a second time before it has answered.
+// Starts no second sync before a slow disk has finished the first.
 void HostSpool::sync() {
   timer_.start(kBetweenSyncs);
   if (is_syncing_.exchange(true)) return;

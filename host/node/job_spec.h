@@ -12,7 +12,7 @@
 
 namespace rtrain {
 
-// The ranks of this host, whose processes the launcher has started (host/node/join_server.h).
+// The ranks of this host, if the launcher has started their processes (host/node/join_server.h).
 struct JoinSpec {
   static constexpr std::string_view kClass = "JoinSpec";
   std::string socket;    // where they come to, in the runtime folder
@@ -25,9 +25,9 @@ struct JoinSpec {
 
 struct JobSpec {
   static constexpr std::string_view kClass = "JobSpec";
-  int num_tasks = 1;   // processes of the launcher: one on each host, or one for each rank
-  int task = 0;        // number of this one; 0 is the controller's
-  int local_task = 0;  // among those of this host; 0 is its agent
+  int num_tasks = 1;                    // processes of the launcher: one per host, or one per rank
+  int task = 0;                         // number of this process; 0 is the controller's
+  int local_task = 0;                   // number among those of this host; 0 is its agent
   std::optional<JoinSpec> join = {};    // each process is a rank
   std::string id = {};                  // of this start of the job, the same on all hosts
   std::vector<std::string> hosts = {};  // names in the launcher's order; they need not resolve

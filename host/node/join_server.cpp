@@ -14,7 +14,7 @@ namespace rtrain {
 
 struct JoinServer::Peer {
   std::unique_ptr<Poll> poll;
-  int local_rank = -1;  // until it has said which
+  int local_rank = -1;  // -1 until the process has said it
   bool is_closed = false;
 };
 
@@ -56,7 +56,7 @@ void JoinServer::close(message::ToJoined answer) {
   dismiss_all(*answer_);
 }
 
-// The closed ones go here: not from inside their own calls.
+// Destroys closed connections here, because they must not be destroyed inside their own calls.
 void JoinServer::on_connection(int fd) {
   std::erase_if(peers_, [](const auto& peer) { return peer->is_closed; });
   peers_.push_back(std::make_unique<Peer>());
@@ -77,7 +77,7 @@ void JoinServer::on_packet(Peer& peer) {
   }
 }
 
-// A process that is ahead, at the script's next fit(), comes again.
+// A process that is already at the script's next fit() is sent away and connects again.
 void JoinServer::take_in(Peer& peer, const message::Join& join) {
   if (join.build_id != build_id()) {
     throw Error(Code::kEnvironment,

@@ -1,10 +1,10 @@
-// host/node/join_server.h: the ranks of this host whose processes a launcher (torchrun, Slurm, …)
-// has started.
+// host/node/join_server.h: serves the ranks of this host whose processes a launcher (torchrun,
+// Slurm, …) has started.
 //
-// The processes connect to a socket of the runtime folder whose name all of them make from the
-// launcher's variables, and say which one they are. Each is sent the end of its channel at every
-// attempt, and at last what became of the run (host/loop/messages/join.h). A process that is at
-// another fit() of the script comes again.
+// The processes connect to a socket in the runtime folder, whose name all of them derive from the
+// launcher's variables, and say which rank they are. Each gets its end of the channel at every
+// attempt, and the run's result at the end (host/loop/messages/join.h). A process that is at
+// another fit() of the script connects again later.
 //
 // Belongs to the loop's thread.
 #pragma once
@@ -26,18 +26,18 @@ class JoinServer : public WorkerEndpoints {
  public:
   // Throws kEnvironment.
   JoinServer(Loop& loop, const JoinSpec& spec);
-  // A connection that was not taken is closed.
+  // Closes connections that were not accepted.
   ~JoinServer() override;
 
-  // Takes processes at that fit() of the script.
+  // Accepts processes at that fit() of the script.
   void begin(int64_t fit);
-  // Goes to the rank's process as soon as that is there. A rank whose process has left finds no
-  // taker: its channel closes.
+  // Passes the endpoint to the rank's process once it has connected. If the rank's process has
+  // left, nobody takes the endpoint and the channel closes.
   void offer(int local_rank, int fd) override;
   void withdraw() override;
-  // The fit() is over: the last message to everybody.
+  // Ends the fit(): sends the last message to all processes.
   void end(const message::Ended& ended);
-  // The answer to whoever is there and whoever comes later: no fit() begins any more.
+  // No fit() begins any more: gives this answer to processes that are connected or connect later.
   void close(message::ToJoined answer);
 
  private:
@@ -45,7 +45,7 @@ class JoinServer : public WorkerEndpoints {
   struct Endpoint {
     Peer* taker = nullptr;
     int fd = -1;
-    bool is_left = false;  // its process was there, and has gone
+    bool is_left = false;  // its process had connected and has left
   };
 
   void on_connection(int fd);
@@ -58,7 +58,7 @@ class JoinServer : public WorkerEndpoints {
 
   Loop& loop_;
   JoinSpec spec_;
-  int64_t fit_ = 0;  // none
+  int64_t fit_ = 0;  // 0: none
   std::optional<message::ToJoined> answer_;
   std::vector<Endpoint> endpoints_;  // by local rank
   std::vector<std::unique_ptr<Peer>> peers_;

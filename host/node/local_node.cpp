@@ -49,7 +49,7 @@ WorkerGroupOptions LocalNode::group_options(const NodeFiles& files,
   return options;
 }
 
-// Gloo and NCCL are bound to the interface that the hosts reach each other on, unless the user has
+// Binds Gloo and NCCL to the interface that the hosts use for each other, unless the user has
 // chosen another one.
 void LocalNode::add_interfaces(std::vector<std::pair<std::string, std::string>>& env) const {
   for (const auto& [name, interface] : interface_settings(order_.address)) {
@@ -85,7 +85,7 @@ int LocalNode::living_pid(int rank) const {
   return is_started(rank) && !is_gone_.at(static_cast<size_t>(rank)) ? group_.pid(rank) : 0;
 }
 
-// The first one may be a thread of this process, which has no time for anything else from then on.
+// The first worker may be a thread of this process, which then does nothing else.
 void LocalNode::offer_endpoints() {
   for (int i = order_.num_workers - 1; i >= 0; --i) {
     endpoints_->offer(i, group_.take_endpoint(order_.first_rank + i));
@@ -166,7 +166,8 @@ void LocalNode::on_output(int rank, OutputStream stream, std::string_view bytes)
   delegate_->on_output(rank, stream, bytes);
 }
 
-// Ranks that wait for its next commit learn of it before the controller has decided anything.
+// Marks the rank in the commit board, so that ranks waiting for its next commit notice before the
+// controller has decided.
 void LocalNode::on_dying(int rank) {
   if (is_gone_.at(static_cast<size_t>(rank))) return;
   commits_.set_absent(rank, true);

@@ -1,7 +1,7 @@
-// host/node/local_node.h: the node that this process is itself: its workers, their pages, their
+// host/node/local_node.h: the node that runs in this process: its workers, their pages and their
 // devices.
 //
-// Belongs to the loop's thread. It must not be destroyed from inside a call of its delegate.
+// Belongs to the loop's thread. Must not be destroyed from inside a call of its delegate.
 #pragma once
 
 #include <functional>
@@ -19,12 +19,12 @@
 
 namespace rtrain {
 
-// The equipment of the workers of a node.
+// Files and helpers for a node's workers.
 struct NodeFiles {
   int functions_fd = -1;  // the train function and its config, serialized
   int engine_fd = -1;
-  Zygote* zygote = nullptr;              // that the workers are forked from, if any
-  WorkerEndpoints* endpoints = nullptr;  // with NodeOrder.local: of workers that are there already
+  Zygote* zygote = nullptr;              // from which workers are forked; may be null
+  WorkerEndpoints* endpoints = nullptr;  // with NodeOrder.local: of existing workers
 };
 
 class LocalNode : public Node,
@@ -32,11 +32,12 @@ class LocalNode : public Node,
                   public GpuMonitorDelegate,
                   public HostMonitorDelegate {
  public:
-  // `places` and what `files` points to outlive it.
+  // `places`, and the objects that `files` points to, must outlive it.
   LocalNode(Loop& loop, const NodeOrder& order, const NodeFiles& files, const WorkerPlaces& places,
             NodeDelegate& delegate);
 
-  // Its workers end by themselves when boot_s() has passed this and no later one was given.
+  // Its workers end by themselves when boot_s() passes `until_s`, unless a later time is set
+  // before.
   void set_lease(double until_s);
 
   void spawn() override;
@@ -57,7 +58,7 @@ class LocalNode : public Node,
   uint64_t copied_bytes() const override { return board_.copied_bytes(); }
   double clock_offset_s() const override { return 0; }
 
-  // As WorkerGroup::refuse.
+  // Like WorkerGroup::refuse.
   void refuse(int rank, const std::string& reason) { group_.refuse(rank, reason); }
 
  private:
@@ -84,7 +85,7 @@ class LocalNode : public Node,
   WorkerEndpoints* endpoints_;
   const WorkerPlaces& places_;
   NodeDelegate* delegate_;
-  int threads_;  // of each worker
+  int threads_;  // for each worker
   int64_t oom_kills_before_;
   bool holds_output_ = false;
   ProgressBoard board_;

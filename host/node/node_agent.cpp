@@ -134,7 +134,8 @@ void NodeAgent::on_output(int rank, OutputStream stream, std::string_view bytes)
       .attempt = order_.attempt, .rank = rank, .stream = stream, .bytes = std::string(bytes)});
 }
 
-// What the ranks have said before comes first: that it has returned, or why it ends.
+// Passes on the rank's earlier messages first, because they may say that it has returned or why it
+// ends.
 void NodeAgent::on_dying(int rank) {
   node_->drain();
   send_(message::Dying{.attempt = order_.attempt, .rank = rank});

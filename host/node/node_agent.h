@@ -1,8 +1,8 @@
-// host/node/node_agent.h: the other end of a RemoteNode: starts and watches the workers of this
-// host for a controller elsewhere.
+// host/node/node_agent.h: the agent's side of a RemoteNode: starts and watches this host's workers
+// for a controller elsewhere.
 //
-// It has the workers of one attempt at a time; those of an older one are killed when the next one
-// begins. Belongs to the loop's thread.
+// It has the workers of one attempt at a time; older ones are killed when the next attempt begins.
+// Belongs to the loop's thread.
 #pragma once
 
 #include <chrono>
@@ -23,25 +23,25 @@ class NodeAgent : public NodeDelegate {
  public:
   using Send = std::function<void(const message::FromNode& message)>;
 
-  // `gpus`: of this host. `facts`: between two messages about what the ranks show.
+  // `gpus`: this host's devices. `facts`: the interval of messages with the ranks' facts.
   NodeAgent(Loop& loop, NodeFiles files, std::vector<WorkerGpu> gpus, Send send,
             std::chrono::milliseconds facts = std::chrono::seconds(1));
 
-  // A message of the controller. Throws Error(kArgument) for one that makes no sense.
+  // Receives a message of the controller. Throws Error(kArgument) for an invalid one.
   void receive(Value message);
-  // The descriptors that workers inherit from here on.
+  // Sets the descriptors that later workers inherit.
   void set_files(const NodeFiles& files) { files_ = files; }
-  // While held the workers' output stays with them, whatever the controller says.
+  // While held, the workers' output stays in their pipes, whatever the controller says.
   void hold_output(bool held);
-  // As LocalNode::set_lease.
+  // Like LocalNode::set_lease.
   void set_lease(double until_s);
-  // Ends the workers, because of that.
+  // Kills the workers and reports that reason.
   void kill(const std::string& reason);
-  // Whether a worker is there.
+  // Whether a worker is running.
   bool is_busy() const { return running_ > 0; }
-  // Of the workers that are there, or were there last.
+  // The attempt of the running workers, or of the last ones.
   int attempt() const { return order_.attempt; }
-  // How often workers were started: those of the time before are gone.
+  // How often workers were started. Workers of earlier starts have ended.
   int num_starts() const { return num_starts_; }
 
   // The receivers of the controller's messages.
@@ -70,11 +70,11 @@ class NodeAgent : public NodeDelegate {
   Send send_;
   std::chrono::milliseconds facts_every_;
   NodeOrder order_;
-  std::string lost_;  // why all workers were ended by the agent
+  std::string lost_;  // why the agent has killed all workers
   double lease_s_ = 0;
   bool holds_for_link_ = false;
   bool holds_for_controller_ = false;
-  int running_ = 0;  // workers
+  int running_ = 0;  // number of running workers
   int num_starts_ = 0;
   Timer facts_timer_;
   std::optional<AllottedPlaces> places_;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::chrono::seconds kLook{1};
 constexpr std::chrono::seconds kLeaveTime{5};
-// Above that many frames a second they are taken together, once in that time.
+// Above this rate of frames per second, frames are handled in batches, kCrowdWait apart.
 constexpr double kCrowd = 4000;
 constexpr double kCountS = 0.1;
 constexpr std::chrono::milliseconds kCrowdWait{4};
@@ -29,8 +29,8 @@ std::unique_ptr<NodeServer>& slot() {
 
 constexpr const char* kAllAddresses = "0.0.0.0";
 
-// The one that the other hosts reach where that is known. They look where the launcher says that
-// node 0 is, or find in the rendezvous file what this host has said there.
+// The address that the other hosts use for this one, if it is known. They use the launcher's
+// address of node 0, or read the address that this host writes to the rendezvous file.
 std::string listening_address(const JobSpec& spec, bool has_rendezvous) {
   const auto own = own_addresses();
   if (std::find(own.begin(), own.end(), spec.master) != own.end()) return spec.master;
@@ -49,15 +49,15 @@ WireServerOptions server_options(const JobSpec& spec, const Secret& secret, bool
 
 }  // namespace
 
-// Who hears of the nodes. A task on its way to a run's loop finds out there whether it is still
-// attached.
+// The receiver of events about nodes. A task posted to a run's loop checks here whether that run is
+// still attached.
 struct NodeServer::Audience {
   std::mutex mutex;
   Loop* loop = nullptr;
   NodeServerDelegate* delegate = nullptr;
 };
 
-// One agent, and its link.
+// One agent and its link.
 class NodeServer::Host : public LinkDelegate {
  public:
   Host(NodeServer& owner, message::AgentInfo info, const std::string& link)
@@ -66,7 +66,7 @@ class NodeServer::Host : public LinkDelegate {
   Link& link() { return link_; }
   const message::AgentInfo& info() const { return info_; }
   bool is_here() const { return is_here_; }
-  // It has heard of the end of the job, or is not there any more.
+  // Whether it knows that the job has ended, or is not connected any more.
   bool is_done() const { return !is_here_ || is_dismissed_; }
   void set_here() {
     is_here_ = true;
@@ -87,8 +87,8 @@ class NodeServer::Host : public LinkDelegate {
       owner_.on_host_done();
     });
   }
-  // Its agent ends the workers before the controller continues without them. One that still lives
-  // connects again, and begins again.
+  // Declares the host lost after the time-out; before that its agent has ended the workers. If the
+  // agent is still alive, it connects again as a new one.
   void look(double timeout_s) {
     if (!is_here_ || link_.silent_s() < timeout_s + kLook.count()) return;
     give_up(
@@ -104,7 +104,7 @@ class NodeServer::Host : public LinkDelegate {
     owner_.tell([node = info_.node, message = std::make_shared<Value>(decode(payload))](
                     NodeServerDelegate& d) { d.on_node_message(node, std::move(*message)); });
   } catch (const Error& e) {
-    // Not thrown on: the agent would connect again, and bring the same frame.
+    // Not rethrown, because the agent would connect again and send the same frame.
     give_up(cat("host ", info_.host, " has sent what makes no sense: ", e.message()));
   }
   void on_connected() override { owner_.set_address(link_.near().host()); }
@@ -186,7 +186,7 @@ std::string NodeServer::address() const {
 WireContact NodeServer::attach(const std::string& run_id, Loop& loop,
                                NodeServerDelegate& delegate) {
   run_on_loop([&] {
-    pass_on();  // drops them: the last delegate has detached
+    pass_on();  // drops the events: the last delegate has detached
     {
       const std::lock_guard lock(audience_->mutex);
       audience_->loop = &loop;
@@ -222,7 +222,7 @@ void NodeServer::tell(std::function<void(NodeServerDelegate&)> what) {
   turn_end_->ask();
 }
 
-// At thousands of frames a second most of the time goes into waking up for each of them.
+// At thousands of frames per second, most of the time would be spent on waking up for each.
 void NodeServer::slow_down() {
   num_told_ += told_.size();
   const double now_s = monotonic_s();
@@ -234,7 +234,7 @@ void NodeServer::slow_down() {
   if (is_crowded_) std::this_thread::sleep_for(kCrowdWait);
 }
 
-// All of a turn together, for the same reason.
+// Passes on all events of one turn of the loop together, for the same reason.
 void NodeServer::pass_on() {
   slow_down();
   const std::lock_guard lock(audience_->mutex);
@@ -247,8 +247,8 @@ void NodeServer::pass_on() {
   });
 }
 
-// A message that is too large is the caller's error, and not that of the thread that all runs
-// share.
+// Throws for a message that is too large here, in the caller's thread, and not in the thread that
+// all runs share.
 void NodeServer::send(int node, const Value& message) {
   std::string bytes = encode(message);
   SendQueue::check_size(bytes);
@@ -280,7 +280,8 @@ void NodeServer::leave(int code) {
   all_done.wait_for(kLeaveTime);
 }
 
-// An agent that has not come yet may be on its way, and would wait for long.
+// Waits for agents that have not connected yet: they may be on their way, and would otherwise wait
+// for long.
 void NodeServer::on_host_done() {
   if (!all_done_) return;
   int done = spec_.tasks_on_node();
@@ -290,7 +291,7 @@ void NodeServer::on_host_done() {
   all_done_.reset();
 }
 
-// Why that agent is not one of this job's; empty: it may be one.
+// Why that agent does not belong to this job; "" if it may.
 std::string NodeServer::refusal(const message::AgentInfo& info) const {
   if (info.node < 1 || info.node >= spec_.num_tasks) {
     return cat("host ", info.host, " says it is node ", info.node,
@@ -322,7 +323,7 @@ Admission NodeServer::on_hello(const WirePeer& peer, const LinkHello& hello) {
                            host->info().host)};
   }
   if (host) host->lose(cat("another agent has come as node ", info.node));
-  // One that was given up begins again: it hears that it speaks to somebody else than before.
+  // An agent that was given up starts again: the new link tells it that it has a new peer.
   host = std::make_unique<Host>(*this, std::move(info), hello.link);
   host->set_here();
   return {.link = &host->link(), .refusal = {}};

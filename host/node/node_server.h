@@ -1,9 +1,8 @@
-// host/node/node_server.h: the agents of a job's other hosts, as the process of node 0 reaches
-// them.
+// host/node/node_server.h: node 0's connections to the agents of the job's other hosts.
 //
-// It has a thread and a loop of its own, "rtrain-nodes": agents come and stay while the script does
-// other things than training, and between two calls of fit(). A run attaches itself to hear of
-// them.
+// It has its own thread and loop, "rtrain-nodes", because agents stay connected while the script
+// does other things than training, and between two calls of fit(). A run attaches itself to get
+// events about them.
 //
 // Any thread may call it. Frames to and from one agent keep their order.
 #pragma once
@@ -29,14 +28,14 @@
 
 namespace rtrain {
 
-// Called on the loop that attach() was given.
+// Called on the loop that was passed to attach().
 class NodeServerDelegate {
  public:
   virtual ~NodeServerDelegate() = default;
-  // The agent has come, or another process has come in its place.
+  // The agent has connected, or another process has replaced it.
   virtual void on_node(const message::AgentInfo& info) = 0;
   virtual void on_node_message(int node, Value message) = 0;
-  // Its process has gone, or nothing was heard of it for the job's node_timeout_s.
+  // Its process has ended, or nothing was heard from it for the job's node_timeout_s.
   virtual void on_node_lost(int node, const std::string& reason) = 0;
   virtual void on_node_refused(const std::string& text) = 0;
   // A command for the run, from another host (host/train/control_server.h).
@@ -45,34 +44,34 @@ class NodeServerDelegate {
 
 class NodeServer : public WireServerDelegate {
  public:
-  // Listens from here on, and publishes where. Throws Error(kEnvironment).
+  // Starts listening and publishes the address. Throws Error(kEnvironment).
   explicit NodeServer(const JobSpec& spec);
   ~NodeServer() override;
   NodeServer(const NodeServer&) = delete;
   NodeServer& operator=(const NodeServer&) = delete;
 
-  // The allotment of the launcher. Its node_timeout_s is not looked at here.
+  // The launcher's allotment. Its node_timeout_s is not used here.
   const JobSpec& spec() const { return spec_; }
-  // Of this host that the job has.
+  // The job's cores on this host.
   int cores() const;
   // Where it listens.
   int port() const { return server_->address().port(); }
-  // At which the other hosts reach this one; empty before the first of them has come.
+  // This host's address for the other hosts; empty before the first of them has connected.
   std::string address() const;
 
-  // One run at a time. It hears of the nodes that are there. The contact is for commands from other
-  // hosts.
+  // Attaches a run, one at a time. It gets events for the connected nodes first. Returns the
+  // contact for commands from other hosts.
   WireContact attach(const std::string& run_id, Loop& loop, NodeServerDelegate& delegate);
   void detach();
-  // Nothing for a node that is not there. Throws Error(kArgument) for a message above
+  // Does nothing for a node that is not connected. Throws Error(kArgument) for a message above
   // kMaxPayloadBytes.
   void send(int node, const Value& message);
-  // That node is lost, for that reason, and its link ends: its agent has sent what makes no sense.
-  // One that still lives comes again, as another one.
+  // Declares the node lost for that reason and ends its link, because its agent has sent invalid
+  // data. If the agent is still alive, it connects again as a new one.
   void give_up(int node, const std::string& reason);
-  // A host that has not been heard of for that long is lost; agents do the same with this one.
+  // A host not heard from for that long is lost; agents apply the same time to this host.
   void set_node_timeout(double seconds);
-  // Ends every agent with that code, and waits until all of them know or have ended, for a few
+  // Ends every agent with that exit code, and waits until all know it or have ended, for a few
   // seconds at most.
   void leave(int code);
 
@@ -96,25 +95,25 @@ class NodeServer : public WireServerDelegate {
   Secret secret_;
   Loop loop_;
   std::shared_ptr<Audience> audience_;
-  std::vector<std::function<void(NodeServerDelegate&)>> told_;  // in this turn of the loop
+  std::vector<std::function<void(NodeServerDelegate&)>> told_;  // events of this turn of the loop
   std::unique_ptr<TurnEnd> turn_end_;
   double counted_since_s_ = 0;
-  size_t num_told_ = 0;  // since then
+  size_t num_told_ = 0;  // number of events since then
   bool is_crowded_ = false;
   mutable std::mutex address_mutex_;
   std::string address_;
   std::unique_ptr<Rendezvous> rendezvous_;
   std::unique_ptr<WireServer> server_;
   std::map<int, std::unique_ptr<Host>> hosts_;  // by node
-  std::unique_ptr<OperatorLinks> operators_;    // of the run that is attached
-  std::string run_id_;                          // its id
-  std::optional<int> leaving_;                  // the code that agents end with
-  std::optional<std::promise<void>> all_done_;  // until it is kept
+  std::unique_ptr<OperatorLinks> operators_;    // of the attached run
+  std::string run_id_;                          // id of the attached run
+  std::optional<int> leaving_;                  // the exit code for agents
+  std::optional<std::promise<void>> all_done_;  // set while leave() waits
   std::unique_ptr<Timer> timer_;
   std::thread thread_;
 };
 
-// Of this process; null where it is the only one of its job.
+// This process's server; null if it is the only process of its job.
 NodeServer* node_server();
 void set_node_server(std::unique_ptr<NodeServer> nodes);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::chrono::seconds kFinishTime{5};
 
-// An answer that is larger than a frame may be is an error instead.
+// Replaces an answer that exceeds a frame by an error.
 std::string encode_reply(const Value& reply) {
   std::string out = encode(reply);
   if (out.size() <= kMaxPayloadBytes) return out;
@@ -43,7 +43,7 @@ class OperatorLinks::Peer : public LinkDelegate, public std::enable_shared_from_
                        });
   }
   void on_connected() override {}
-  // A command that was interrupted does not come back.
+  // A command whose connection was lost does not reconnect.
   void on_disconnected(const std::string&) override { link_.close(); }
   void on_peer_restarted() override {}
   void on_full(bool) override {}

@@ -1,5 +1,5 @@
-// host/node/operator_links.h: commands for a live run (`rtrain stop`) that come from other hosts,
-// over the port of its job.
+// host/node/operator_links.h: commands for a live run (`rtrain stop`) from other hosts, through the
+// port of its job.
 //
 // Belongs to the loop's thread.
 #pragma once
@@ -19,7 +19,7 @@ inline constexpr std::string_view kOperatorRole = "operator";
 
 class OperatorLinks {
  public:
-  // Any thread may call it; nothing happens when who asked has gone.
+  // Any thread may call it. Does nothing if the command has disconnected.
   using Reply = std::function<void(const Value& reply)>;
   using OnRequest = std::function<void(Value request, Reply reply)>;
 
@@ -29,9 +29,9 @@ class OperatorLinks {
   // The file with the address and the secret, in the run's folder.
   static std::string contact_path(const std::string& run_path);
 
-  // Of that name; made when it is new.
+  // The link with that name; created if it is new.
   Link& link(const std::string& name);
-  // The run has ended.
+  // The run has ended: closes the links.
   void finish();
 
  private:

@@ -64,7 +64,8 @@ void RemoteNode::set_attached(int rank, int pid) {
   send_(message::Attached{.attempt = order_.attempt, .rank = rank, .pid = pid});
 }
 
-// Its workers keep the attempt in which they were started: what they say meanwhile is not late.
+// Its workers keep the attempt in which they were started, so their messages in between are not
+// late.
 void RemoteNode::hand_over(NodeDelegate& delegate) {
   delegate_ = &delegate;
   send_(message::HandOver{.attempt = order_.attempt});
@@ -129,7 +130,8 @@ const Routes<message::FromNode, RemoteNode> RemoteNode::kRoutes{
 
 void RemoteNode::receive(Value message) { kRoutes.deliver(*this, std::move(message)); }
 
-// The offset stays what it is for the attempt: times of one wait are compared with each other.
+// The offset stays the same for the whole attempt, because times of one wait are compared with each
+// other.
 void RemoteNode::on_spawned(const message::Spawned& spawned) {
   check_finite(spawned.now_s, "now");
   if (spawned.worker.pid < 0 || spawned.worker.threads < 0) {

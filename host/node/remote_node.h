@@ -1,9 +1,9 @@
-// host/node/remote_node.h: the node that the agent of another host is, as the controller sees it.
+// host/node/remote_node.h: the controller's side of another host's agent.
 //
-// It passes orders on to the agent, and to its delegate the messages of the agent: a NodeAgent is
-// at the other end. Facts are the agent's last ones, times on this host's clock.
+// It forwards orders to the agent, whose NodeAgent carries them out, and the agent's messages to
+// its delegate. Facts are the agent's last ones, with times on this host's clock.
 //
-// Belongs to the control thread. It must not be destroyed from inside a call of its delegate.
+// Belongs to the control thread. Must not be destroyed from inside a call of its delegate.
 #pragma once
 
 #include <functional>
@@ -23,17 +23,17 @@ class RemoteNode : public Node {
 
   RemoteNode(NodeOrder order, Send send, NodeDelegate& delegate);
 
-  // A message of the agent. Throws Error(kArgument) for one that makes no sense.
+  // Receives a message of the agent. Throws Error(kArgument) for an invalid one.
   void receive(Value message);
-  // Whether one of its workers was started and is not gone.
+  // Whether one of its workers was started and has not ended.
   bool is_running() const;
-  // The host is gone, as it seems: so are its workers, also those that it was to start.
+  // The host is considered lost, and with it all its workers, including those not started yet.
   void lose(const std::string& reason);
 
   void spawn() override;
   void send(int rank, std::string_view frame) override;
   void set_attached(int rank, int pid) override;
-  // The delegate has all messages that have arrived.
+  // Nothing to do: the delegate already has all messages that have arrived.
   void drain() override {}
   void hold_output(bool held) override;
   void kill() override { send_(message::KillWorkers{.attempt = order_.attempt}); }
@@ -64,7 +64,7 @@ class RemoteNode : public Node {
   bool is_mine(int attempt) const { return attempt == order_.attempt; }
   // Throws Error(kArgument) for a rank of another node.
   void check_rank(int rank) const { at(rank); }
-  // Nothing more is heard of a rank that is gone. Throws Error(kArgument) for one of another node.
+  // Ignores messages of a rank that has ended. Throws Error(kArgument) for a rank of another node.
   template <class RankMessage>
   bool is_of_live_rank(const RankMessage& message) const {
     return is_mine(message.attempt) && !at(message.rank).is_gone;
@@ -83,7 +83,7 @@ class RemoteNode : public Node {
   bool holds_output_ = false;
   bool has_clock_ = false;
   double clock_offset_s_ = 0;
-  // Of the message that has come fastest: its time on the way is all that is wrong with it.
+  // The offset computed from the fastest message: its error is only that message's transfer time.
   double nearest_offset_s_ = std::numeric_limits<double>::max();
   uint64_t copied_bytes_ = 0;
 };

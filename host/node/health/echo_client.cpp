@@ -29,7 +29,7 @@ double deadline(std::chrono::milliseconds timeout) {
 
 [[noreturn]] void lost(const std::string& text) { throw Error(Code::kPeerLost, text); }
 
-// The connection was refused, or there was no descriptor or port left for it here.
+// Throws: the connection was refused, or this process had no descriptor or port left.
 [[noreturn]] void not_connected(const SocketAddress& address, int reason) {
   const bool is_own = is_lack_of(reason);
   throw Error(is_own ? Code::kEnvironment : Code::kPeerLost,

@@ -1,5 +1,5 @@
-// host/node/health/echo_client.h: exchanges bytes with an EchoServer of another host, and tells how
-// many packets had to be sent a second time. Blocks, each call for no longer than its time.
+// host/node/health/echo_client.h: exchanges bytes with an EchoServer of another host and reports
+// how many packets were retransmitted. Blocks; each call has a time-out.
 #pragma once
 
 #include <chrono>
@@ -13,17 +13,17 @@ namespace rtrain {
 
 class EchoClient {
  public:
-  // Throws Error(kPeerLost): no process accepts the connection, or not within the time;
-  // Error(kEnvironment) where this process has no descriptor, memory or port for it.
+  // Throws Error(kPeerLost) if no process accepts the connection in time, Error(kEnvironment) if
+  // this process has no descriptor, memory or port for it.
   EchoClient(const EchoAddress& peer, std::chrono::milliseconds timeout);
 
-  // Sends that many bytes, a few of them as one packet: the kernel sends the last of several again
-  // as soon as its acknowledgement takes longer than others did.
+  // Sends that many bytes. A small number is sent as one packet, because the kernel retransmits the
+  // last of several packets as soon as its acknowledgement takes longer than the others'.
   void send(size_t bytes, std::chrono::milliseconds timeout);
-  // Receives as many as were sent and have not been received: whether all have come within the
-  // time. Throws Error(kPeerLost) for a connection that is closed.
+  // Receives the bytes that were sent and not yet received. Returns whether all have arrived within
+  // the time. Throws Error(kPeerLost) if the connection was closed.
   bool receive(std::chrono::milliseconds timeout);
-  // Packets of this connection that the kernel has sent again.
+  // Number of packets of this connection that the kernel has retransmitted.
   uint32_t num_sent_again() const;
 
  private:
@@ -31,7 +31,7 @@ class EchoClient {
   void write(std::string_view bytes, double until_s);
 
   Fd socket_;
-  std::string head_;  // what goes before the next request
+  std::string head_;  // sent before the next request
   size_t expected_ = 0;
 };
 

@@ -21,20 +21,20 @@
 namespace rtrain {
 namespace {
 
-// Guests that have not sent the key: that many descriptors are a stranger's at most. While others
-// wait, one gives up its place after a moment.
+// Limit of connections that have not sent the key, and thereby of descriptors that strangers can
+// use. While others wait, such a connection is closed after a moment.
 constexpr size_t kMostStrangers = 256;
 constexpr double kFairTimeS = 0.25;
 constexpr double kKeyTimeS = 5;
-// Of a large job all hosts may try one of them at a time.
+// In a large job all hosts may check one of them at the same time.
 constexpr size_t kMostGuests = 4096;
-// From a request to the next one: who watches this host asks a few times a second.
+// Time limit from one request to the next. Hosts that watch this one send several a second.
 constexpr double kRequestTimeS = 120;
 constexpr int kAcceptsARound = 64;
 constexpr std::chrono::milliseconds kLook{250};
 constexpr size_t kPartBytes = size_t{64} << 10;
 
-// Not open: errno says why.
+// Returns a descriptor that is not open on failure, and sets errno.
 Fd listener_at(const std::string& address, int port) {
   const auto wanted = SocketAddress::parse(address, port);
   errno = EADDRNOTAVAIL;
@@ -72,7 +72,7 @@ class EchoServer::Guest {
     poll_.start(to_send_ > 0 ? UV_WRITABLE : UV_READABLE);
   }
 
-  // False when the socket has no more now.
+  // Returns false once the socket has no more data.
   bool receive() {
     std::array<char, kPartBytes> part{};
     const size_t head = has_key_ ? sizeof(uint32_t) : kEchoKeyBytes;
@@ -117,7 +117,7 @@ class EchoServer::Guest {
   }
 
   const std::string& key_;
-  double begun_s_ = monotonic_s();  // the wait for its key, its latest request
+  double begun_s_ = monotonic_s();  // when its wait for the key, or its latest request, began
   bool has_key_ = false;
   bool is_closed_ = false;
   std::string head_;
@@ -145,7 +145,7 @@ EchoServer::~EchoServer() = default;
 
 int EchoServer::port() const { return SocketAddress::near(listener_->fd()).port(); }
 
-// Whoever finds no place, or no descriptor, waits in the kernel's queue until the next look.
+// Connections without a place or a descriptor wait in the kernel's queue until the next call.
 void EchoServer::accept() {
   for (int i = 0; i < kAcceptsARound; ++i) {
     if (!make_place()) return listener_->stop();

@@ -1,10 +1,10 @@
-// host/node/health/echo_server.h: answers other hosts of a run that try whether they reach this
-// one.
+// host/node/health/echo_server.h: answers other hosts of a run that check whether they can reach
+// this one.
 //
-// A client sends the key, and then any number of requests: four bytes with a number in network
-// order, and that many bytes. It receives as many. Nothing of it is kept. Who sends another key is
-// cut off; without one no client has more than a few seconds, and all of them together no more than
-// a few hundred of this process's descriptors. With the key a request has two minutes.
+// A client sends the key, then any number of requests: four bytes with a number in network order,
+// followed by that many bytes, which are sent back and not kept. A client with a wrong key is
+// disconnected. Without a key a client has a few seconds, and all such clients together have at
+// most a few hundred of this process's descriptors. With the key a request may take two minutes.
 //
 // Belongs to the loop's thread.
 #pragma once
@@ -22,13 +22,13 @@ namespace rtrain {
 inline constexpr size_t kEchoKeyBytes = 32;
 inline constexpr size_t kMostEchoBytes = size_t{1} << 20;
 
-// Of a request for that many bytes.
+// The header of a request for that many bytes.
 std::string echo_header(size_t bytes);
 
 class EchoServer {
  public:
-  // Listens at the address and port, on another port where that is in use. Throws
-  // Error(kEnvironment). The key has kEchoKeyBytes.
+  // Listens at the address and port, or on another port if that one is in use. Throws
+  // Error(kEnvironment). The key has kEchoKeyBytes bytes.
   EchoServer(Loop& loop, const std::string& address, int port, std::string key);
   ~EchoServer();
 
@@ -43,7 +43,7 @@ class EchoServer {
   Loop& loop_;
   std::string key_;
   std::unique_ptr<Poll> listener_;
-  std::vector<std::unique_ptr<Guest>> guests_;  // the oldest first
+  std::vector<std::unique_ptr<Guest>> guests_;  // oldest first
   Timer timer_;
 };
 

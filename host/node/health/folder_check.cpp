@@ -31,7 +31,7 @@ std::string folder_problem(const message::CheckFolder& check) {
   } catch (const Error& e) {
     return e.message();
   }
-  // A network file system may show a new file late, but not after a write into its folder.
+  // Writes into the folder first: after that a network file system also shows new files.
   problem = storage_problem(run_path);
   if (!problem.empty() || file_problem(check).empty()) return problem;
   return ObjectStorage::join(run_path, check.uri, check.text);

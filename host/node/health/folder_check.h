@@ -1,6 +1,6 @@
-// host/node/health/folder_check.h: whether ranks of this host can have the run's folder.
+// host/node/health/folder_check.h: checks whether ranks of this host can use the run's folder.
 //
-// May take long, or never return: see host/node/health/timed_check.h.
+// May block for long or forever: see host/node/health/timed_check.h.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace rtrain {
 
-// What keeps them from it, or "". Where the storage is an object store, a host that does not see
-// node 0's disk gets a folder of its own for the run (ObjectStorage::join).
+// Returns the problem, or "". If the storage is an object store, a host that cannot access node 0's
+// disk gets its own folder for the run (ObjectStorage::join).
 std::string folder_problem(const message::CheckFolder& check);
 
 }  // namespace rtrain

@@ -1,5 +1,5 @@
-// host/node/health/health_messages.h: what the controller (host/train/resources/node_judge.h) and
-// the monitor of a host (host/node/health/node_monitor.h) say to each other.
+// host/node/health/health_messages.h: messages between the controller
+// (host/train/resources/node_judge.h) and a host's monitor (host/node/health/node_monitor.h).
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace rtrain {
 
-// How one check has ended.
+// The result of one check.
 struct CheckResult {
   std::string check;      // storage, devices, link
-  std::string peer = {};  // of a link: the host at the other end
+  std::string peer = {};  // for a link: the host at the other end
   double seconds = 0;
   std::string problem = {};    // empty: none
-  bool is_conclusive = false;  // the problem speaks against the host, not against what it was asked
+  bool is_conclusive = false;  // the host is at fault, and not the object of the check
 
   static constexpr std::tuple kFields{
       required("check", &CheckResult::check), optional("peer", &CheckResult::peer),
@@ -39,13 +39,14 @@ struct LinkPeer {
 
 namespace message {
 
-// Check this host, and answer other hosts that try to reach it. Answered by HostChecked.
+// Asks the monitor to check its host and to answer checks from other hosts. Answered by
+// HostChecked.
 struct CheckHost {
   static constexpr std::string_view kType = "check_host";
-  std::string address;  // at which the others reach it; empty: there are none
-  int port = 0;         // at which it listens for their checks, if it is free; 0: it does not
+  std::string address;  // for other hosts; empty: there are none
+  int port = 0;         // preferred port for their checks; 0: does not listen
   std::string key;      // of the job's echo servers
-  std::string folder;   // where the run writes; empty: nowhere
+  std::string folder;   // the run's folder; empty: none
   bool uses_devices = false;
   double timeout_s = 2;
 
@@ -57,7 +58,7 @@ struct CheckHost {
                                       required("timeout", &CheckHost::timeout_s)};
 };
 
-// Exchange data with each of them. Answered by LinksChecked.
+// Asks the monitor to exchange data with each of the hosts. Answered by LinksChecked.
 struct CheckLinks {
   static constexpr std::string_view kType = "check_links";
   std::vector<LinkPeer> peers = {};
@@ -69,7 +70,8 @@ struct CheckLinks {
                                       required("timeout", &CheckLinks::timeout_s)};
 };
 
-// From here on: look after the host itself, so often, and the links to these; 0: after nothing.
+// Asks the monitor to watch the host itself at this interval, and the links to these hosts; 0:
+// nothing.
 struct WatchHost {
   static constexpr std::string_view kType = "watch_host";
   std::vector<LinkPeer> peers = {};
@@ -83,7 +85,7 @@ using ToHealth = std::variant<CheckHost, CheckLinks, WatchHost>;
 
 struct HostChecked {
   static constexpr std::string_view kType = "host_checked";
-  int port = 0;  // of its EchoServer; 0: there is none
+  int port = 0;  // of its EchoServer; 0: none
   std::vector<CheckResult> results = {};
 
   static constexpr std::tuple kFields{required("port", &HostChecked::port),
@@ -107,8 +109,8 @@ struct LinksChecked {
   static constexpr std::tuple kFields{required("results", &LinksChecked::results)};
 };
 
-// How the link to that host does: of the last answers, how many came only after packets had been
-// sent again, and how long the one that is due has not come.
+// The state of the link to a host: of the last answers, how many needed retransmitted packets, and
+// how long the expected answer is overdue.
 struct LinkSeen {
   static constexpr std::string_view kType = "link_seen";
   int node = 0;
@@ -121,7 +123,7 @@ struct LinkSeen {
       required("num_answers", &LinkSeen::num_answers), required("silent", &LinkSeen::silent_s)};
 };
 
-// The facts of the monitor about the host itself.
+// Results of the monitor's checks of its own host.
 struct HostSeen {
   static constexpr std::string_view kType = "host_seen";
   CheckResult result;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kLacks[] = {EMFILE, ENFILE, ENOMEM, ENOBUFS, EADDRNOTAVAIL};
 
-// Removes the file whatever has happened to it.
+// Removes the file on every path.
 struct Removed {
   std::string path;
   ~Removed() { ::unlink(path.c_str()); }

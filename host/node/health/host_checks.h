@@ -1,8 +1,8 @@
-// host/node/health/host_checks.h: the checks of a host before it is used, and while it is: that
-// its storage writes, that its devices answer, that another host is reached. Each call may take
-// long, or never return: see host/node/health/timed_check.h.
+// host/node/health/host_checks.h: checks of a host before and while it is used: its storage can be
+// written, its devices answer, and another host can be reached. A call may block for long or
+// forever: see host/node/health/timed_check.h.
 //
-// Each gives the problem, or "".
+// Each returns the problem, or "".
 #pragma once
 
 #include <chrono>
@@ -11,27 +11,27 @@
 
 namespace rtrain {
 
-// Writes a file there, has it on the disk, reads and removes it.
+// Writes a file in the folder, syncs it, reads it and removes it.
 std::string storage_problem(const std::string& folder);
-// Whether what the file system has said speaks against the host, where other hosts write: a full
-// disk does not, nor a quota, nor what is_lack() is.
+// Whether the problem of the file system means that this host is at fault, if other hosts can write
+// there. A full disk, a quota and is_lack() do not.
 bool is_disk_fault(const std::string& problem);
-// Whether the process that checked had no descriptor, memory or port left: nothing is known then of
-// what was checked. By the problem's text, or by errno.
+// Whether the checking process had no descriptor, memory or port left, so that the check says
+// nothing. Decides by the problem's text, or by errno.
 bool is_lack(const std::string& problem);
 bool is_lack_of(int reason);
 
-// Asks NVIDIA's management library of each device. Nothing where there is no library.
+// Asks NVIDIA's management library about each device. Returns "" without the library.
 std::string device_problem(const std::vector<std::string>& uuids);
 
-// An EchoServer of another host.
+// The address of another host's EchoServer.
 struct EchoAddress {
   std::string address;
   int port = 0;
   std::string key;
 };
 
-// Sends that many bytes there, and receives as many.
+// Sends that many bytes to the host and receives them back.
 std::string exchange_problem(const EchoAddress& peer, size_t bytes,
                              std::chrono::milliseconds timeout);
 

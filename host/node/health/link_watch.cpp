@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kPause{200};
 constexpr std::chrono::milliseconds kLook{500};
-// Then another connection is made: the kernel waits longer and longer until it tries again.
+// After this time a new connection is made, because the kernel doubles its wait before each
+// retransmission.
 constexpr double kReconnectS = 2;
 constexpr size_t kPacketBytes = 64;
 constexpr size_t kAnswers = 20;
@@ -27,13 +28,13 @@ constexpr size_t kAnswers = 20;
 struct LinkWatch::Shared {
   std::mutex mutex;
   std::condition_variable changed;
-  Loop* loop;  // null once it is stopped: then it may be gone
+  Loop* loop;  // null after the stop, when the loop may be destroyed
   EchoAddress peer;
-  OnState on_state;  // the loop's thread alone
+  OnState on_state;  // used only on the loop's thread
 
-  // The thread's alone.
+  // Used only by the watching thread.
   std::optional<EchoClient> client;
-  std::deque<bool> answers;  // whether a packet was sent again
+  std::deque<bool> answers;  // whether packets were retransmitted for it
   double asked_s = 0;
 
   bool wait(std::chrono::milliseconds time) {
@@ -45,7 +46,7 @@ struct LinkWatch::Shared {
   bool tell(const std::shared_ptr<Shared>& self, double silent_s);
 };
 
-// False once it is stopped.
+// Returns false after the stop.
 bool LinkWatch::Shared::tell(const std::shared_ptr<Shared>& self, double silent_s) {
   LinkState state{.num_answers = static_cast<int>(answers.size()), .silent_s = silent_s};
   for (const bool is_slow : answers) state.num_slow += is_slow ? 1 : 0;
@@ -57,7 +58,7 @@ bool LinkWatch::Shared::tell(const std::shared_ptr<Shared>& self, double silent_
   return true;
 }
 
-// A connection that was lost, or cannot be had yet, is part of the wait.
+// A lost connection, or one that cannot be made yet, counts as waiting.
 bool LinkWatch::Shared::ask(const std::shared_ptr<Shared>& self) {
   asked_s = monotonic_s();
   while (true) {
@@ -65,7 +66,7 @@ bool LinkWatch::Shared::ask(const std::shared_ptr<Shared>& self) {
       return ask_once(self);
     } catch (const Error& e) {
       client.reset();
-      // Without a descriptor of its own it knows nothing of the link.
+      // Without a descriptor for the connection nothing is known about the link.
       if (e.code() == Code::kEnvironment) asked_s = monotonic_s();
     }
     if (!tell(self, monotonic_s() - asked_s) || !wait(kLook)) return false;

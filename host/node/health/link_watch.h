@@ -1,10 +1,10 @@
-// host/node/health/link_watch.h: a thread that sends a small packet to another host a few times a
-// second, waits for the answer, and counts the packets that had to be sent again for it.
+// host/node/health/link_watch.h: a thread that sends a small packet to another host several times a
+// second, waits for the answer, and counts answers that needed retransmissions.
 //
-// One packet at a time: while a host stands still for a moment, one answer is late, and not many.
-// A connection that is closed is made again.
+// It sends one packet at a time: if a host pauses for a moment, one answer is late instead of many.
+// A closed connection is made again.
 //
-// Belongs to the loop's thread; the thread ends within a moment of it.
+// Belongs to the loop's thread; the watching thread ends shortly after this object.
 #pragma once
 
 #include <chrono>
@@ -18,16 +18,17 @@
 namespace rtrain {
 
 struct LinkState {
-  int num_slow = 0;  // of the last answers: those for which a packet was sent again
+  int num_slow = 0;  // of the last answers: how many needed a retransmission
   int num_answers = 0;
-  double silent_s = 0;  // since when the answer that is due has not come
+  double silent_s = 0;  // how long the expected answer is overdue
 };
 
 class LinkWatch {
  public:
   using OnState = std::function<void(const LinkState& state)>;
 
-  // `on_state`: on the loop's thread, after each answer and twice a second while none comes.
+  // `on_state`: called on the loop's thread, after each answer and twice a second while none
+  // arrives.
   LinkWatch(Loop& loop, const EchoAddress& peer, OnState on_state);
   ~LinkWatch();
   LinkWatch(const LinkWatch&) = delete;

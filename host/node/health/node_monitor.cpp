@@ -12,9 +12,10 @@
 namespace rtrain {
 namespace {
 
-// Pairs that a host tries at a time: many at once would take each other's time.
+// Links checked at a time: more would slow each other down.
 constexpr size_t kLinksAtOnce = 8;
-// A disk or a driver that is busy takes its time; before the run nothing else happens.
+// Long, because a busy disk or driver may be slow. Before the run there is no load, and the limit
+// is shorter.
 constexpr double kWatchTimeoutS = 10;
 
 }  // namespace
@@ -40,7 +41,7 @@ void NodeMonitor::start(TimedCheck::Work work, double timeout_s, TimedCheck::Don
                                         });
 }
 
-// With a load a fsync may wait for writes of others.
+// Under load an fsync may wait for writes of other processes.
 void NodeMonitor::check_storage(double timeout_s, bool has_load, const Done& done) {
   start([folder = host_.folder] { return storage_problem(folder); }, timeout_s,
         [has_load, done](const CheckOutcome& outcome) {
@@ -140,7 +141,7 @@ void NodeMonitor::stop() {
   problems_.clear();
 }
 
-// A check that hangs is not asked a second time until it is given up.
+// A check that hangs is not repeated before it has timed out.
 void NodeMonitor::look() {
   timer_.start(to_ms(interval_s_));
   if (waiting_ > 0) return;
@@ -153,7 +154,7 @@ void NodeMonitor::look() {
   if (!uuids_.empty()) check_devices(kWatchTimeoutS, done);
 }
 
-// Once for each problem, and once when it is over.
+// Reports each problem once, and once when it is over.
 void NodeMonitor::on_seen(const CheckResult& result) {
   std::string& known = problems_[result.check];
   if (std::exchange(known, result.problem).empty() == result.problem.empty()) return;

@@ -1,8 +1,8 @@
-// host/node/health/node_monitor.h: the monitor of a host: checks it before it is used, and looks
-// after it as long as the run has it, whether workers are there or not.
+// host/node/health/node_monitor.h: a host's monitor: checks the host before it is used, and watches
+// it as long as the run has it, with or without workers.
 //
-// It says what it sees; the controller decides. Belongs to the loop's thread, which never waits for
-// a device, a disk or a network.
+// It reports; the controller decides. Belongs to the loop's thread, which never waits for a device,
+// a disk or a network.
 #pragma once
 
 #include <functional>
@@ -30,15 +30,15 @@ class NodeMonitor : public GpuSamplerDelegate {
  public:
   using Send = std::function<void(Value message)>;
 
-  // `gpus`: of this host.
+  // `gpus`: this host's devices.
   NodeMonitor(Loop& loop, const std::vector<WorkerGpu>& gpus, Send send);
 
-  // The messages of the controller.
+  // Receives a message of the controller.
   void receive(Value message) { kRoutes.deliver(*this, std::move(message)); }
-  // Looks after nothing any more.
+  // Stops watching.
   void stop();
 
-  // Who receives it.
+  // Receivers of the controller's messages.
   static const Routes<message::ToHealth, NodeMonitor> kRoutes;
 
  private:
@@ -57,17 +57,17 @@ class NodeMonitor : public GpuSamplerDelegate {
   void on_seen(const CheckResult& result);
 
   Loop& loop_;
-  std::vector<std::string> all_uuids_;  // of the host's devices
-  std::vector<std::string> uuids_;      // of those that the run uses
+  std::vector<std::string> all_uuids_;  // of all devices of the host
+  std::vector<std::string> uuids_;      // of the devices that the run uses
   Send send_;
   message::CheckHost host_;
   message::CheckLinks links_;
   size_t next_link_ = 0;
   message::HostChecked checked_;
   message::LinksChecked links_checked_;
-  size_t waiting_ = 0;  // for checks of the monitor
+  size_t waiting_ = 0;  // checks not finished yet
   double interval_s_ = 0;
-  std::map<std::string, std::string> problems_;  // that the controller knows, by check
+  std::map<std::string, std::string> problems_;  // problems reported to the controller, by check
   std::unique_ptr<EchoServer> server_;
   std::vector<std::unique_ptr<LinkWatch>> watches_;
   std::unique_ptr<GpuSampler> sampler_;

@@ -14,8 +14,8 @@ namespace rtrain {
 
 struct TimedCheck::Shared {
   std::mutex mutex;
-  Loop* loop;  // null once no caller waits: then it may be gone
-  Done done;   // the loop's thread alone
+  Loop* loop;  // null once no caller waits, when the loop may be destroyed
+  Done done;   // used only on the loop's thread
   double begun_s = monotonic_s();
 };
 

@@ -1,8 +1,8 @@
-// host/node/health/timed_check.h: a call that may hang, on a thread of its own, and how it has
-// ended.
+// host/node/health/timed_check.h: runs a call that may hang on its own thread, with a
+// time-out.
 //
-// Belongs to the loop's thread, which never waits for the call: a device or a disk that is going
-// down can hold its caller up for ever. The thread is left to itself then.
+// Belongs to the loop's thread, which never waits for the call: a failing device or disk can
+// block its caller forever. Then the thread is abandoned.
 #pragma once
 
 #include <chrono>
@@ -18,17 +18,18 @@ namespace rtrain {
 struct CheckOutcome {
   std::string problem = {};  // empty: none
   double seconds = 0;
-  bool is_over = true;  // false: the call has not come back within its time
+  bool is_over = true;  // false: the call timed out
 };
 
 class TimedCheck {
  public:
-  // Gives the problem, or "". Uses nothing that may be gone when the thread is left alone.
+  // Returns the problem, or "". Must not use objects that may be destroyed while the thread is
+  // abandoned.
   using Work = std::function<std::string()>;
   using Done = std::function<void(const CheckOutcome& outcome)>;
 
-  // Calls `done` once, never from inside the constructor, and not after the end of this object,
-  // which `done` may bring about.
+  // Calls `done` once, never from inside the constructor and never after this object's end. `done`
+  // may destroy this object.
   TimedCheck(Loop& loop, Work work, std::chrono::milliseconds timeout, Done done);
   ~TimedCheck();
   TimedCheck(const TimedCheck&) = delete;

@@ -1,8 +1,8 @@
-// host/node/series/gpu_monitor.h: looks after the devices of a node's ranks: what they do, and
-// their errors.
+// host/node/series/gpu_monitor.h: monitors the devices of a node's ranks: activity and
+// errors.
 //
-// Belongs to the loop's thread. Does nothing for ranks without devices, or where NVIDIA's
-// management library is not here.
+// Belongs to the loop's thread. Does nothing for ranks without devices, or if NVIDIA's
+// management library is not installed.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace rtrain {
 
 struct RankGpu {
   int rank;
-  int place;  // among the rank's own
+  int place;  // index among the rank's devices
   WorkerGpu gpu;
 };
 
@@ -33,7 +33,7 @@ class GpuMonitor : public GpuSamplerDelegate {
  public:
   GpuMonitor(Loop& loop, int attempt, GpuMonitorDelegate& delegate);
 
-  // interval_s as GpuSampler::Plan has it.
+  // interval_s: as in GpuSampler::Plan.
   void start(std::vector<RankGpu> gpus, double interval_s);
   void stop() { sampler_.reset(); }
 

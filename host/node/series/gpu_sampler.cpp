@@ -14,14 +14,14 @@
 namespace rtrain {
 namespace {
 
-// So often the thread looks whether it is wanted any more.
+// How often the thread checks whether it should stop.
 constexpr std::chrono::milliseconds kSlice{50};
-// A thread that is in the library for longer is left there.
+// A thread that stays in the library for longer is abandoned.
 constexpr std::chrono::milliseconds kPatience{500};
 
 }  // namespace
 
-// Outlives the sampler while the thread does.
+// Shared with the thread; outlives the sampler while the thread runs.
 struct GpuSampler::Shared : std::enable_shared_from_this<Shared> {
   Shared(Loop& its_loop, Plan its_plan, GpuSamplerDelegate& its_delegate)
       : loop(&its_loop), plan(std::move(its_plan)), delegate(its_delegate) {}
@@ -34,15 +34,16 @@ struct GpuSampler::Shared : std::enable_shared_from_this<Shared> {
 
   std::mutex mutex;
   std::condition_variable changed;
-  bool is_stopped = false;  // then the loop may be gone
+  bool is_stopped = false;  // the loop may be destroyed then
   bool has_ended = false;
   Loop* loop;
   const Plan plan;
-  GpuSamplerDelegate& delegate;              // used on the loop's thread
-  std::map<std::string, std::string> whole;  // device of each UUID
+  GpuSamplerDelegate& delegate;              // only used on the loop's thread
+  std::map<std::string, std::string> whole;  // full device for each UUID
 };
 
-// The task runs on the loop's thread, where the sampler ends too: only while it is there.
+// The task runs on the loop's thread, on which the sampler is destroyed too, and only if the
+// sampler still exists.
 void GpuSampler::Shared::post(std::function<void()> task) {
   const std::lock_guard lock(mutex);
   if (is_stopped) return;
@@ -51,7 +52,7 @@ void GpuSampler::Shared::post(std::function<void()> task) {
   });
 }
 
-// False once it is stopped.
+// Returns false after the stop.
 bool GpuSampler::Shared::wait(std::chrono::milliseconds time) {
   std::unique_lock lock(mutex);
   return !changed.wait_for(lock, time, [this] { return is_stopped; });
@@ -84,7 +85,7 @@ void GpuSampler::Shared::run() {
       next_s = monotonic_s() + plan.interval_s;
       sample(nvml);
     }
-    // Waits by itself where the driver has such events.
+    // If the driver supports such events, next_fault() itself waits for kSlice.
     if (const auto fault = nvml.next_fault(kSlice)) tell_fault(*fault);
   } while (wait(kSlice));
 }

@@ -1,8 +1,8 @@
-// host/node/series/gpu_sampler.h: a thread that asks NVIDIA's management library what devices do,
-// and hears of their errors.
+// host/node/series/gpu_sampler.h: a thread that queries NVIDIA's management library for the
+// activity and errors of devices.
 //
-// Belongs to the control thread, which never waits for the library: a device that is going down can
-// hold its caller up for long. Where the library is not here the thread ends at once.
+// Belongs to the control thread, which never waits for the library: a failing device can block its
+// caller for long. Without the library the thread ends at once.
 #pragma once
 
 #include <memory>
@@ -20,12 +20,12 @@ struct GpuSample {
   int64_t time_ms = 0;
 };
 
-// Called on the control thread, and not after the end of the sampler.
+// Called on the control thread, never after the end of the sampler.
 class GpuSamplerDelegate {
  public:
   virtual ~GpuSamplerDelegate() = default;
   virtual void on_sample(const GpuSample& sample) = 0;
-  // The devices, of those asked for, that the fault concerns.
+  // A fault has occurred; `uuids` are those of the monitored devices that it concerns.
   virtual void on_fault(const std::vector<std::string>& uuids, int64_t xid) = 0;
 };
 
@@ -33,11 +33,11 @@ class GpuSampler {
  public:
   struct Plan {
     std::vector<std::string> uuids;
-    double interval_s = 5;  // 0: faults alone
+    double interval_s = 5;  // 0: only faults
   };
 
   GpuSampler(Loop& loop, Plan plan, GpuSamplerDelegate& delegate);
-  // Does not wait for a library that hangs: the thread is left to itself then.
+  // Does not wait for a library call that hangs: the thread is abandoned then.
   ~GpuSampler();
   GpuSampler(const GpuSampler&) = delete;
   GpuSampler& operator=(const GpuSampler&) = delete;

@@ -1,9 +1,9 @@
-// host/node/series/gpu_series.h: the activity of the devices of an attempt's ranks, as series in
+// host/node/series/gpu_series.h: the activity of the devices of an attempt's ranks, as series for
 // the store. Pure.
 //
-// The keys are "gpu/utilization_percent", "gpu/memory_used_bytes", "gpu/memory_own_bytes" (what the
-// rank's own process holds), "gpu/power_w", "gpu/temperature_c" and "gpu/slowed" (1 while the
-// device holds itself back); a rank's second device has "gpu/1/…".
+// The keys are "gpu/utilization_percent", "gpu/memory_used_bytes", "gpu/memory_own_bytes" (memory
+// of the rank's own process), "gpu/power_w", "gpu/temperature_c" and "gpu/slowed" (1 while the
+// device throttles); a rank's second device has "gpu/1/…".
 #pragma once
 
 #include <string>
@@ -20,10 +20,10 @@ class GpuSeries {
 
   struct Owner {
     int rank;
-    int place;  // of the device among the rank's own
+    int place;  // index among the rank's devices
     int pid;
   };
-  // The chunks that hold the sample: each is the open one of its series, with the points before.
+  // The chunks with the sample: each is the open chunk of its series, with its earlier points.
   std::vector<SeriesChunk> add(const Owner& owner, const GpuState& state, int64_t time_ms);
 
  private:

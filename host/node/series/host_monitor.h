@@ -1,7 +1,7 @@
-// host/node/series/host_monitor.h: looks now and then at what the processes of a node's ranks and
-// their host do.
+// host/node/series/host_monitor.h: samples the processes of a node's ranks and their host at an
+// interval.
 //
-// Belongs to the loop's thread, which reads /proc itself: a few files for each rank.
+// Belongs to the loop's thread, which reads a few files of /proc for each rank.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ class HostMonitorDelegate {
  public:
   virtual ~HostMonitorDelegate() = default;
   virtual void on_series(SeriesChunk chunk) = 0;
-  // 0: it has no process now.
+  // The rank's pid; 0 if it has no process now.
   virtual int living_pid(int rank) const = 0;
 };
 
@@ -29,10 +29,11 @@ class HostMonitor {
     int num_ranks = 0;
     double interval_s = 5;  // 0: never
   };
-  // The first look is after one interval: a short run has none.
+  // The first sample is taken after one interval, so a short run has none.
   void start(const Plan& plan);
   void stop() { timer_.stop(); }
-  // There is no such rank any more: where it was the first one the host's series are another's.
+  // Stops sampling the rank. If it was the first one, the host's series continue under the next
+  // rank.
   void leave_out(int rank) { left_out_.insert(rank); }
 
  private:

@@ -3,7 +3,7 @@
 namespace rtrain {
 namespace {
 
-constexpr int kHost = 0;  // no process has this pid
+constexpr int kHost = 0;  // no process has pid 0
 constexpr double kMsPerS = 1000;
 constexpr double kPercent = 100;
 
@@ -34,7 +34,7 @@ std::optional<double> HostSeries::rate(int owner, const std::string& key,
   if (!count) return std::nullopt;
   const auto [at, is_first] = before_.try_emplace({owner, key}, Count{*count, time_ms});
   const Count before = std::exchange(at->second, Count{*count, time_ms});
-  // An interface that went takes its bytes with it.
+  // A network interface that disappears takes its bytes with it, so the count can decrease.
   if (is_first || time_ms <= before.time_ms || *count < before.value) return std::nullopt;
   return (*count - before.value) * kMsPerS / static_cast<double>(time_ms - before.time_ms);
 }

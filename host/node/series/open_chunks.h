@@ -1,4 +1,4 @@
-// host/node/series/open_chunks.h: the unfinished chunks of the series that a node records of its
+// host/node/series/open_chunks.h: the incomplete chunks of series that a node records for its
 // ranks. Pure.
 #pragma once
 
@@ -16,8 +16,8 @@ class OpenChunks {
  public:
   explicit OpenChunks(int attempt) : attempt_(attempt) {}
 
-  // The chunk that holds the point: the open one of its series, with the points before. The point's
-  // step is the time in seconds since 1970, so that a later attempt's points supersede none.
+  // The open chunk of the series, with its earlier points and this one. The step is the time in
+  // seconds since 1970, so that points of a later attempt supersede none.
   SeriesChunk add(int rank, const std::string& key, int64_t time_ms, double value);
 
  private:

@@ -29,7 +29,7 @@ AllottedPlaces::AllottedPlaces(std::vector<WorkerGpu> gpus, double gpus_per_work
   });
 }
 
-// Parts of a device: workers that share one follow each other.
+// With fractions of a device, consecutive workers share one.
 WorkerPlace AllottedPlaces::place(int local_rank, int num_workers) const {
   WorkerPlace out;
   const double first = local_rank * gpus_per_worker_;

@@ -1,5 +1,5 @@
-// host/node/workers/allotted_places.h: shares among workers what a launcher has allotted on this
-// host. It is the job's alone, so nothing is leased.
+// host/node/workers/allotted_places.h: divides a launcher's allotment on this host among workers.
+// The allotment belongs only to the job, so nothing is leased.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace rtrain {
 
-// The devices that this process sees, as it numbers them. Starts the driver, where there is one.
+// The devices that this process sees, with its own numbers. Initializes the driver if there is one.
 std::vector<WorkerGpu> own_gpus();
 
 class AllottedPlaces : public WorkerPlaces {
  public:
-  // `gpus`: the devices of this host, as this process numbers them. `gpus_per_worker`: a part of
-  // one below 1. `accelerator_type`: what the devices that workers get have to be; empty: any.
+  // `gpus`: this host's devices, with this process's numbers. `gpus_per_worker`: below 1, a
+  // fraction of one device. `accelerator_type`: required type of the workers' devices; empty: any.
   AllottedPlaces(std::vector<WorkerGpu> gpus, double gpus_per_worker,
                  std::string_view accelerator_type);
 
-  // No cores of its own. Throws Error(kEnvironment) where the host has not enough devices.
+  // Assigns no particular cores. Throws Error(kEnvironment) if the host has too few devices.
   WorkerPlace place(int local_rank, int num_workers) const override;
   std::optional<std::string> visible_devices() const override;
 

@@ -13,7 +13,7 @@ namespace rtrain {
 namespace {
 
 constexpr timespec kLookUp{.tv_sec = 1, .tv_nsec = 0};
-// Of addresses: a thread that only sleeps touches two pages.
+// Address space of the stack: a thread that only sleeps touches two pages.
 constexpr size_t kStackBytes = size_t{256} << 10;
 
 uint32_t* word_of(pthread_mutex_t& mutex) {
@@ -23,15 +23,15 @@ uint32_t* word_of(pthread_mutex_t& mutex) {
 
 enum class Owner { kLives, kDied, kLeft };
 
-// Waits for a change, for a moment. Of the mutex only the word is used that the kernel shares with
-// its owner (the robust futexes of set_robust_list(2)): the C library would follow pointers that a
-// worker may have written.
+// Waits briefly for a change of the mutex. Only uses its futex word, which the kernel shares with
+// the owner (robust futexes, set_robust_list(2)): the C library's functions would follow pointers
+// that a worker may have overwritten.
 Owner look_at(pthread_mutex_t& mutex) {
   uint32_t* const word = word_of(mutex);
   uint32_t seen = __atomic_load_n(word, __ATOMIC_ACQUIRE);
   if ((seen & FUTEX_OWNER_DIED) != 0) return Owner::kDied;
   if ((seen & FUTEX_TID_MASK) == 0) return Owner::kLeft;
-  // With that bit the kernel wakes who waits, and so does an owner that leaves in order.
+  // With this bit set, the kernel wakes the waiters, as does an owner that unlocks in order.
   const uint32_t awaited = seen | FUTEX_WAITERS;
   if (seen == awaited || __atomic_compare_exchange_n(word, &seen, awaited, false, __ATOMIC_ACQ_REL,
                                                      __ATOMIC_ACQUIRE)) {
@@ -69,7 +69,7 @@ void DeathWatch::forget(int rank) {
   watches_.erase(found);
 }
 
-// What is written there says nothing any more, or was never right.
+// Ends the thread's wait, whatever the word contains.
 void DeathWatch::Watch::wake() {
   is_over = true;
   syscall(SYS_futex, word_of(alive), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
@@ -82,8 +82,8 @@ void DeathWatch::wait(void* argument) {
   if (owner == Owner::kDied) watch.owner.tell(watch);
 }
 
-// The task may run when this object is gone, or the watch. The thread's own watch lives until the
-// thread has ended.
+// When the task runs, this object or the watch may no longer exist. The thread's own watch lives
+// until the thread has ended.
 void DeathWatch::tell(const Watch& watch) {
   loop_.post([known = watch.weak_from_this()] {
     if (const auto found = known.lock()) found->owner.on_dying_(found->rank);

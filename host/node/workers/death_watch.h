@@ -1,13 +1,13 @@
-// host/node/workers/death_watch.h: learns of a worker's death before the kernel has freed its
-// memory.
+// host/node/workers/death_watch.h: detects a worker's death before the kernel has freed its memory.
 //
-// A worker's main thread holds the mutex in its progress page for life (`alive`); the kernel gives
-// it away first thing as the thread ends. The worker's exit status and the end of its channel come
-// only when its memory is gone, tens of milliseconds later for each gigabyte. A thread for each
-// watched rank sleeps in that mutex, which it never takes: the kernel wakes it, nothing is polled.
+// A worker's main thread holds the mutex in its progress page for life (`alive`); the kernel
+// releases it first when the thread ends. The worker's exit status and the end of its channel only
+// come once its memory is freed, which takes tens of milliseconds per gigabyte. A thread for each
+// watched rank waits on that mutex without taking it: the kernel wakes the thread, so there is no
+// polling.
 //
-// Belongs to the loop's thread. The board outlives it. Its destructor waits for the threads: those
-// of processes that have ended are over by then, a live one's wakes up within a second.
+// Belongs to the loop's thread. The board must outlive it. The destructor waits for the threads:
+// those of ended processes have ended by then, and a live process's wakes up within a second.
 #pragma once
 
 #include <uv.h>
@@ -24,7 +24,7 @@ namespace rtrain {
 
 class DeathWatch {
  public:
-  // Called on the loop's thread, at most once for each rank that is watched.
+  // Called on the loop's thread, at most once for each watched rank.
   using OnDying = std::function<void(int rank)>;
 
   DeathWatch(Loop& loop, ProgressBoard& board, OnDying on_dying);
@@ -32,10 +32,10 @@ class DeathWatch {
   DeathWatch(const DeathWatch&) = delete;
   DeathWatch& operator=(const DeathWatch&) = delete;
 
-  // Nothing for a rank that has not taken its page, or when the system has no thread to spare: its
-  // exit status tells later. A worker that leaves its page in order is not reported.
+  // Does nothing for a rank that has not taken its page, or if the system has no thread left: its
+  // exit status reports the death later. A worker that leaves its page in order is not reported.
   void start(int rank);
-  // Of a process that is gone: nothing more is said of it, whatever is under way.
+  // The process has ended: nothing more is reported for it, even if a report is in progress.
   void forget(int rank);
 
  private:
@@ -49,7 +49,7 @@ class DeathWatch {
     uv_thread_t thread{};
     std::atomic<bool> is_over{false};
 
-    // Its thread is to end.
+    // Makes its thread end.
     void wake();
   };
   static void wait(void* watch);

@@ -18,7 +18,8 @@ std::unique_ptr<HelperProcess> start_process(const message::StartIngest& wanted,
   options.env = {{"OMP_NUM_THREADS", std::to_string(wanted.threads)}, {kVisibleDevices, ""}};
   options.engine_fd = engine_fd;
   auto process = std::make_unique<HelperProcess>(options);
-  // A secret is on no command line and in no environment.
+  // The secret is passed through the socket, because command lines and environments are visible to
+  // others.
   const Fd socket(process->take_socket());
   const std::string order = encode(to_value(wanted));
   ::send(socket.get(), order.data(), order.size(), MSG_NOSIGNAL);

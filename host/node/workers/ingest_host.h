@@ -1,6 +1,7 @@
-// host/node/workers/ingest_host.h: the ingest workers that this host has for ranks on other hosts.
+// host/node/workers/ingest_host.h: this host's ingest workers for ranks on other hosts.
 //
-// Each connects to its rank and ends when that closes the connection. Belongs to the loop's thread.
+// Each connects to its rank and ends when the rank closes the connection. Belongs to the loop's
+// thread.
 #pragma once
 
 #include <memory>
@@ -13,11 +14,11 @@ namespace rtrain {
 
 class IngestHost {
  public:
-  // Where one cannot be started its rank waits in vain and asks again: a line on stderr says why.
+  // If it cannot be started, prints the reason to stderr; the rank waits in vain and asks again.
   void start(const message::StartIngest& wanted, int engine_fd);
-  // Forgets those that have ended. Now and then.
+  // Forgets workers that have ended. Called at intervals.
   void look();
-  // Kills them.
+  // Kills all of them.
   void kill() { workers_.clear(); }
 
  private:

@@ -7,7 +7,7 @@
 namespace rtrain {
 namespace {
 
-// The fault that has ended the worker may have written into its page too.
+// The fault that ended the worker may have overwritten its page too, so nothing in it is trusted.
 template <class Frames>
 size_t count_in(const Frames& frames, int count) {
   return std::min(frames.size(), static_cast<size_t>(std::max(0, count)));

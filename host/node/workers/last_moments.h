@@ -1,4 +1,4 @@
-// host/node/workers/last_moments.h: what a worker's page holds of a fatal signal, in words.
+// host/node/workers/last_moments.h: describes a fatal signal from the data in a worker's page.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 namespace rtrain {
 
 struct LastMoments {
-  int signal = 0;                        // 0: nothing is known
-  std::string thread = {};               // in which it came, where that is not the main thread
-  std::string reason = {};               // the text of an exception that was not caught
-  std::vector<std::string> lua = {};     // the innermost line first
+  int signal = 0;                        // 0: unknown
+  std::string thread = {};               // that got the signal, if not the main thread
+  std::string reason = {};               // text of an uncaught exception
+  std::vector<std::string> lua = {};     // innermost line first
   std::vector<std::string> native = {};  // "at::native::add(…) (libtorch_cpu.so+0x1f20)"
 
   static constexpr std::tuple kFields{

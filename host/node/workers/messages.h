@@ -1,9 +1,9 @@
-// host/node/workers/messages.h: the messages between the controller and the agent of another host.
+// host/node/workers/messages.h: the messages between the controller and another host's agent.
 //
-// A message about workers names its attempt: what is late belongs to none and is dropped. What
-// workers and the controller say to each other is passed on as it is, in `frame`. Who receives
-// what: NodeAgent::kRoutes, RemoteNode::kRoutes; of what concerns the host as a whole
-// Agent::kRoutes, JobNodes::kRoutes.
+// A message about workers names its attempt: late messages of older attempts are dropped. Messages
+// between workers and the controller are forwarded unchanged, in `frame`. Receivers:
+// NodeAgent::kRoutes, RemoteNode::kRoutes; for messages about the host as a whole Agent::kRoutes,
+// JobNodes::kRoutes.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct ToRank {
                                       required("frame", &ToRank::frame)};
 };
 
-// The rank has said hello, as that process.
+// The rank has sent hello, from that process.
 struct Attached {
   static constexpr std::string_view kType = "attached";
   int attempt = 1;
@@ -58,8 +58,8 @@ struct HoldOutput {
                                       required("held", &HoldOutput::held)};
 };
 
-// SIGKILL to the workers; with a rank to that one alone, and with a reason because it has sent what
-// makes no sense.
+// SIGKILL to the workers; with a rank only to that one, with a reason if it has sent invalid
+// data.
 struct KillWorkers {
   static constexpr std::string_view kType = "kill_workers";
   int attempt = 1;
@@ -71,7 +71,7 @@ struct KillWorkers {
                                       optional("reason", &KillWorkers::reason)};
 };
 
-// The attempt is over.
+// The attempt has ended.
 struct CloseWorkers {
   static constexpr std::string_view kType = "close_workers";
   int attempt = 1;
@@ -79,7 +79,7 @@ struct CloseWorkers {
   static constexpr std::tuple kFields{required("attempt", &CloseWorkers::attempt)};
 };
 
-// Of train.elastic, as Node has them. The attempt stays that in which the workers were started.
+// For train.elastic, as in Node. The attempt stays the one in which the workers were started.
 struct HandOver {
   static constexpr std::string_view kType = "hand_over";
   int attempt = 1;
@@ -185,14 +185,14 @@ struct Gone {
   int attempt = 1;
   int rank = 0;
   int pid = 0;
-  bool is_child = true;  // as WorkerEnd has it
+  bool is_child = true;  // as in WorkerEnd
   int exit_code = 0;
   int signal = 0;
-  bool is_known = true;  // as ExitStatus has it
+  bool is_known = true;  // as in ExitStatus
   std::string broken = {};
   LastMoments last = {};
   int64_t oom_kills = 0;
-  std::string lost = {};  // as WorkerEnd has it
+  std::string lost = {};  // as in WorkerEnd
 
   static constexpr std::tuple kFields{
       required("attempt", &Gone::attempt),
@@ -209,7 +209,7 @@ struct Gone {
   };
 };
 
-// The facts of all ranks of the node, in their order.
+// The facts of all ranks of the node, in order.
 struct NodeFacts {
   static constexpr std::string_view kType = "facts";
   int attempt = 1;
@@ -245,15 +245,15 @@ struct DeviceFailed {
 using FromNode = std::variant<Spawned, SpawnFailed, FromRank, Printed, Dying, Gone, NodeFacts,
                               DeviceSeries, DeviceFailed>;
 
-// The facts of an agent about its host as it comes.
+// The agent's facts about its host, sent when it connects.
 struct AgentInfo {
   static constexpr std::string_view kType = "agent";
-  int node = 1;   // its number: of its process among those that the launcher has started
+  int node = 1;   // its process's number among those that the launcher has started
   int tasks = 1;  // processes that the launcher has started on its host
   std::string host;
-  std::string address = {};  // at which the other hosts reach it
+  std::string address = {};  // for the other hosts
   int cores = 1;
-  std::vector<std::string> gpus = {};  // the names of its devices
+  std::vector<std::string> gpus = {};  // names of its devices
   int64_t pid = 0;
   std::string libtorch = {};  // libtorch_build()
 
@@ -264,7 +264,7 @@ struct AgentInfo {
       required("pid", &AgentInfo::pid),     optional("libtorch", &AgentInfo::libtorch)};
 };
 
-// A part of what the workers inherit, the serialized train function: `size` bytes in all.
+// A part of the data that workers inherit, the serialized train function; `size` bytes in all.
 struct Functions {
   static constexpr std::string_view kType = "functions";
   int64_t size = 0;
@@ -276,8 +276,8 @@ struct Functions {
                                       required("bytes", &Functions::bytes)};
 };
 
-// Answered by FolderSeen: whether the file in the run's folder is there, with that text; where the
-// storage is an object store, `uri`, whether that is reached.
+// Asks whether the file with that text exists in the run's folder; for an object store (`uri`),
+// whether it can be reached. Answered by FolderSeen.
 struct CheckFolder {
   static constexpr std::string_view kType = "check_folder";
   std::string path;
@@ -289,7 +289,7 @@ struct CheckFolder {
                                       required("uri", &CheckFolder::uri)};
 };
 
-// The script's fit() of that number has begun on node 0: the processes of the agent's host can
+// The script's fit() of that number has begun on node 0: processes of the agent's host may
 // join.
 struct BeginFit {
   static constexpr std::string_view kType = "begin_fit";
@@ -298,7 +298,7 @@ struct BeginFit {
   static constexpr std::tuple kFields{required("fit", &BeginFit::fit)};
 };
 
-// It is over.
+// That fit() has ended.
 struct EndFit {
   static constexpr std::string_view kType = "end_fit";
   Ended ended;
@@ -306,7 +306,7 @@ struct EndFit {
   static constexpr std::tuple kFields{required("ended", &EndFit::ended)};
 };
 
-// The job is over: the agent ends with that code.
+// The job has ended: the agent ends with that exit code.
 struct Leave {
   static constexpr std::string_view kType = "leave";
   int code = 0;
@@ -314,7 +314,7 @@ struct Leave {
   static constexpr std::tuple kFields{required("code", &Leave::code)};
 };
 
-// Without a word of the controller for that long the agent ends its workers.
+// The agent ends its workers if it has not heard from the controller for that long.
 struct NodeTimeout {
   static constexpr std::string_view kType = "node_timeout";
   double seconds = 30;
@@ -322,8 +322,8 @@ struct NodeTimeout {
   static constexpr std::tuple kFields{required("seconds", &NodeTimeout::seconds)};
 };
 
-// The run whose workers this host has from here on. Answered by all that is in its spool there
-// (host/store/runs/report_spool.h), a Spooled for each report, and SpoolEnd.
+// The run whose workers this host gets from now on. The agent answers with the reports in its spool
+// (host/store/runs/report_spool.h), a Spooled for each, and SpoolEnd.
 struct AskSpool {
   static constexpr std::string_view kType = "ask_spool";
   std::string run_id;
@@ -331,7 +331,7 @@ struct AskSpool {
   static constexpr std::tuple kFields{required("run_id", &AskSpool::run_id)};
 };
 
-// The store has the reports of attempts below that one.
+// The store has the reports of attempts below this one.
 struct ForgetSpool {
   static constexpr std::string_view kType = "forget_spool";
   int below_attempt = 0;
@@ -345,7 +345,7 @@ using ToAgent = std::variant<Functions, CheckFolder, BeginFit, EndFit, Leave, No
 struct FolderSeen {
   static constexpr std::string_view kType = "folder_seen";
   std::string path;
-  std::string problem = {};  // empty: it was
+  std::string problem = {};  // empty: the check succeeded
 
   static constexpr std::tuple kFields{required("path", &FolderSeen::path),
                                       optional("problem", &FolderSeen::problem)};

@@ -1,9 +1,9 @@
-// host/node/workers/node.h: where workers of an attempt are started and watched: this machine, or
-// another one through its agent.
+// host/node/workers/node.h: starts and watches workers of an attempt on this machine, or on another
+// one through its agent.
 //
-// A node carries out and says what it sees; the controller decides. It has the ranks from
-// `first_rank` on, and belongs to one attempt, or to several where ranks are replaced or left out.
-// A rank keeps its number here, whatever it is in a later attempt (NodeGroup::place).
+// A node carries out orders and reports; the controller decides. It has the ranks from `first_rank`
+// on. It belongs to one attempt, or to several if ranks are replaced or left out. A rank keeps its
+// number here, whatever it is in a later attempt (NodeGroup::place).
 #pragma once
 
 #include <cstdint>
@@ -26,15 +26,15 @@ struct NodeOrder {
   int attempt = 1;
   int first_rank = 0;
   int num_workers = 1;
-  int threads = 0;             // of each worker; 0: cores / workers, unless OMP_NUM_THREADS is set
-  double gpus_per_worker = 0;  // where a launcher has allotted them
+  int threads = 0;             // for each worker; 0: cores / workers, unless OMP_NUM_THREADS is set
+  double gpus_per_worker = 0;  // if a launcher has allotted them
   std::string accelerator_type = {};
   double gpu_sample_s = 0;   // 0: no series of the devices
   double host_sample_s = 0;  // 0: none of processes and host
   StringPairs env = {};      // of the workers
   std::string address =
       {};  // of its host, for sockets of other hosts' ranks; empty: there are none
-  // No process is started: the workers are there already (see WorkerEndpoints).
+  // Starts no process: the workers exist already (see WorkerEndpoints).
   bool is_local = false;
 
   static constexpr std::tuple kFields{required("attempt", &NodeOrder::attempt),
@@ -51,7 +51,7 @@ struct NodeOrder {
 };
 
 struct SpawnedWorker {
-  int pid = 0;  // 0: not known yet, of a worker that was there already
+  int pid = 0;  // 0: not known yet, for a worker that existed already
   int threads = 1;
   std::vector<WorkerGpu> gpus;
 
@@ -75,16 +75,16 @@ class NodeDelegate {
  public:
   virtual ~NodeDelegate() = default;
   virtual void on_spawned(int rank, const SpawnedWorker& worker) = 0;
-  // The node starts no further one.
+  // The node starts no further worker.
   virtual void on_spawn_failed(int rank, const Error& error, bool is_transient) = 0;
-  // A message, encoded. Throws Error for one that makes no sense: that worker is killed then.
+  // An encoded message. Throws Error for an invalid one: that worker is killed then.
   virtual void on_frame(int rank, std::string frame) = 0;
   virtual void on_output(int rank, OutputStream stream, std::string_view bytes) = 0;
-  // The rank's main thread has ended without leaving its page: its process is going.
+  // The rank's main thread has ended without leaving its page: its process is ending.
   virtual void on_dying(int rank) = 0;
-  // All that the worker had sent was given to the calls above.
+  // Called after all messages of the worker were passed to the calls above.
   virtual void on_gone(int rank, const WorkerEnd& end) = 0;
-  // The activity of the rank's devices.
+  // A chunk of a series of the rank's devices, process or host.
   virtual void on_series(SeriesChunk chunk) = 0;
   virtual void on_device_fault(const DeviceFault& fault) = 0;
 };
@@ -92,40 +92,41 @@ class NodeDelegate {
 class Node {
  public:
   virtual ~Node() = default;
-  // Starts its workers, one after the other.
+  // Starts its workers one after the other.
   virtual void spawn() = 0;
-  // A message, encoded. Nothing for a rank that was not started, or whose channel is closed.
+  // Sends an encoded message. Does nothing for a rank that was not started or whose channel is
+  // closed.
   virtual void send(int rank, std::string_view frame) = 0;
-  // The rank has said hello as that process: from here on its death is seen.
+  // The rank has sent hello from that process: from now on its death is detected.
   virtual void set_attached(int rank, int pid) = 0;
-  // Gives the delegate all that the workers have said by now, without waiting.
+  // Passes all messages that the workers have sent so far to the delegate, without waiting.
   virtual void drain() = 0;
-  // While held the workers' output stays with them: who prints more waits.
+  // While held, the workers' output stays in their pipes: a worker that prints more blocks.
   virtual void hold_output(bool held) = 0;
   // SIGKILL to every worker and its descendants.
   virtual void kill() = 0;
-  // The attempt is over: nothing more is said of its devices.
+  // The attempt has ended: nothing more is reported about its devices.
   virtual void close() = 0;
 
-  // Whether a process that is gone can be replaced while the others of the node continue.
+  // Whether an ended process can be replaced while the node's other ones continue.
   virtual bool replaces() const { return false; }
-  // The workers that are there continue in another attempt, and the delegate is another one.
+  // The existing workers continue in another attempt, with this delegate.
   virtual void hand_over(NodeDelegate& /*delegate*/) { RT_CHECK(false); }
-  // Starts the rank's process again, whose last one is gone. Not from inside a call of the
+  // Starts the process of a rank again, whose last one has ended. Not from inside a call of the
   // delegate.
   virtual void replace(int /*rank*/) { RT_CHECK(false); }
   // SIGKILL to one worker and its descendants.
   virtual void kill(int /*rank*/) { RT_CHECK(false); }
-  // The others continue without the rank, whose process is gone: no commit waits for it.
+  // The others continue without the rank, whose process has ended: no commit waits for it.
   virtual void leave_out(int /*rank*/) { RT_CHECK(false); }
-  // As CommitBoard has it, where other nodes have ranks too.
+  // As in CommitBoard, if other nodes have ranks too.
   virtual void set_others_ready(uint64_t /*step*/) {}
   virtual void set_others_lost() {}
 
   virtual RankFacts facts(int rank) const = 0;
-  // Of checkpoints, by its ranks so far.
+  // Bytes of checkpoints that its ranks have copied so far.
   virtual uint64_t copied_bytes() const = 0;
-  // The offset that turns a time of its monotonic clock into one of this process's.
+  // The offset to add to a time of its monotonic clock to get one of this process's.
   virtual double clock_offset_s() const = 0;
 };
 

@@ -1,4 +1,4 @@
-// host/node/workers/output_lines.h: the output of one process, in lines. Pure.
+// host/node/workers/output_lines.h: splits the output of one process into lines. Pure.
 #pragma once
 
 #include <array>
@@ -21,10 +21,10 @@ struct OutputLine {
 
 class OutputLines {
  public:
-  // As LineSplitter has them.
+  // As LineSplitter::add.
   std::vector<OutputLine> add(OutputStream stream, std::string_view bytes);
   std::string_view progress(OutputStream stream) const { return of(stream).progress(); }
-  // The unfinished lines of both, when the process prints no more.
+  // The unfinished lines of both streams. Call it at the end of the output.
   std::vector<OutputLine> finish();
 
  private:

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kLastCalls = 8;
 
-// A rank may have written anything into its page: no time there is after now.
+// Limits times to the past, because a rank may have written anything into its page.
 double past(double time_s) {
   const double now_s = monotonic_s();
   return time_s >= 0 && time_s <= now_s ? time_s : now_s;

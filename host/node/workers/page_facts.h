@@ -6,8 +6,8 @@
 
 namespace rtrain {
 
-// Of the rank with that page and process, 0 where it has none yet. The rank may have written
-// anything into its page.
+// Reads the facts of the rank with that page and pid (0: no process yet). The page's content is not
+// trusted.
 RankFacts read_facts(const ProgressPage& page, int pid);
 
 }  // namespace rtrain

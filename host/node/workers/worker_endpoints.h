@@ -1,5 +1,5 @@
-// host/node/workers/worker_endpoints.h: hands their sockets to workers that are there already,
-// started by the user or by a launcher: the node starts no processes.
+// host/node/workers/worker_endpoints.h: passes sockets to workers that exist already, started by
+// the user or by a launcher: the node starts no processes.
 #pragma once
 
 namespace rtrain {
@@ -7,7 +7,7 @@ namespace rtrain {
 class WorkerEndpoints {
  public:
   virtual ~WorkerEndpoints() = default;
-  // The socket of that worker, counted on the node alone. Owns the descriptor.
+  // Passes a socket to the worker with that local rank. Takes ownership of the descriptor.
   virtual void offer(int local_rank, int fd) = 0;
   // Closes endpoints that were not taken.
   virtual void withdraw() = 0;

@@ -62,7 +62,7 @@ class WorkerGroup::Worker {
   void kill() {
     if (process_) return process_->kill_group(SIGKILL);
     if (near_fd_ >= 0) shutdown(near_fd_, SHUT_WR);
-    // It may wait for a disk, for the libraries that it loads.
+    // Ends the zygote, which may be blocked on a disk while it loads libraries.
     if (request_) group_.options_.zygote->end();
     is_killed_ = true;
   }
@@ -82,7 +82,7 @@ class WorkerGroup::Worker {
   }
 
  private:
-  // Our ends of the descriptors that the worker's process inherits.
+  // This process's ends of the descriptors that the worker inherits.
   struct Ends {
     Fd channel, out, err;
   };
@@ -132,11 +132,11 @@ class WorkerGroup::Worker {
     }
   }
 
-  // From the executable, with a channel and pipes that no other process has seen.
+  // Starts it from the executable, with a channel and pipes that no other process has.
   void start_alone() {
     if (is_killed_) throw Error(Code::kWorkerLost, "it was killed before it was started");
     start(nullptr);
-    --group_.running_;  // counted twice
+    --group_.running_;  // it was counted twice
   }
 
   ProcessOptions process_options(std::vector<int> descriptors) const {
@@ -176,8 +176,8 @@ class WorkerGroup::Worker {
     return [this, stream](std::string_view bytes) { delegate_.on_output(rank_, stream, bytes); };
   }
 
-  // The end of the stream comes with the worker's own end, or it has closed its channel: of no use
-  // any more.
+  // The stream ends when the worker ends, or when it has closed its channel, which is then
+  // useless.
   void on_channel_closed(const std::string& reason) {
     if (broken_.empty()) broken_ = reason;
     if (!process_) {
@@ -188,8 +188,8 @@ class WorkerGroup::Worker {
     kill();
   }
 
-  // Everything the worker had written lies in the socket and the pipes by now. Their end may never
-  // come: a process that has left the worker's group can hold them open.
+  // Everything that the worker has written is in the socket and the pipes now. Their end may never
+  // come, because a process that has left the worker's group can hold them open.
   void on_exit(ExitStatus status) {
     group_.on_worker_exit();
     guard_->del(pid());
@@ -204,16 +204,16 @@ class WorkerGroup::Worker {
 
   WorkerGroup& group_;
   WorkerGroupDelegate& delegate_;
-  GroupGuard* guard_;  // null in local mode, where there is no process to guard
+  GroupGuard* guard_;  // null in local mode, which has no process to guard
   int rank_;
   WorkerPlace place_;
   std::string broken_;
-  Zygote::Request request_;  // while it is being forked
+  Zygote::Request request_;  // while the process is being forked
   Ends ends_;                // as long
   bool is_killed_ = false;   // while that
   int near_fd_ = -1;         // in local mode, while the channel is open
   int endpoint_fd_ = -1;     // until it is taken
-  int pid_ = 0;              // in local mode; 0 until it is known
+  int pid_ = 0;              // in local mode; 0 until known
   std::optional<FrameChannel> channel_;
   std::optional<PipeReader> out_;
   std::optional<PipeReader> err_;
@@ -235,8 +235,8 @@ void WorkerGroup::on_worker_exit() {
 }
 
 void WorkerGroup::spawn_next(const WorkerPlace& place) {
-  // A worker's channel, pipes and watch; their other ends and copies while it starts; the store,
-  // logs and files of a commit next to them.
+  // Descriptors for each worker: its channel, pipes and watch, and while it starts their other ends
+  // and copies; the store, logs and files of a commit are additional.
   constexpr int kForEach = 4;
   constexpr int kBesides = 32;
   if (workers_.empty()) provide_open_files(kForEach * options_.num_workers + kBesides);

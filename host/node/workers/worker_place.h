@@ -1,4 +1,4 @@
-// host/node/workers/worker_place.h: which cores and devices of a machine a worker gets.
+// host/node/workers/worker_place.h: the cores and devices that a worker gets.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace rtrain {
 inline constexpr const char* kVisibleDevices = "CUDA_VISIBLE_DEVICES";
 
 struct WorkerGpu {
-  int number = 0;  // as the worker calls it: 'cuda:<number>'
+  int number = 0;  // the worker's number for it: 'cuda:<number>'
   std::string uuid;
   std::string name;
 
@@ -22,19 +22,19 @@ struct WorkerGpu {
 };
 
 struct WorkerPlace {
-  std::vector<int> lease_fds;  // it holds these as long as it lives
+  std::vector<int> lease_fds;  // held for the worker's whole life
   std::vector<int> cpus;       // empty: all of them
   std::vector<WorkerGpu> gpus;
 };
 
-// Shares what a run has of one machine among its workers there.
+// Divides the run's resources on one machine among its workers there.
 class WorkerPlaces {
  public:
   virtual ~WorkerPlaces() = default;
-  // Of one of that many workers, counted on the machine alone.
+  // The place of one of that many workers, by its number on the machine.
   virtual WorkerPlace place(int local_rank, int num_workers) const = 0;
-  // The devices that all of them may see, for kVisibleDevices; nothing: what this process
-  // sees. Workers that were given none see none.
+  // The devices that all workers may see, for kVisibleDevices; nullopt: those that this process
+  // sees. Workers without devices see none.
   virtual std::optional<std::string> visible_devices() const = 0;
 };
 

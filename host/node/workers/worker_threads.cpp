@@ -10,7 +10,7 @@
 namespace rtrain {
 namespace {
 
-// Without a runtime folder nothing can have been set.
+// Without a runtime folder no limit can have been set.
 int offered_or_own_cores() {
   try {
     return offered_cores();

@@ -1,4 +1,4 @@
-// host/node/workers/worker_threads.h: how many threads each worker of a machine computes with.
+// host/node/workers/worker_threads.h: the number of threads with which each worker computes.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace rtrain {
 
-// `wanted`, unless it is 0: then OMP_NUM_THREADS of the workers' environment or of this process's
-// own, else the machine's cores shared among that many workers.
+// `wanted` unless it is 0; then OMP_NUM_THREADS from the workers' environment or this process's,
+// else the machine's cores divided among that many workers.
 int worker_threads(int wanted, const std::vector<std::pair<std::string, std::string>>& env,
                    int num_workers);
 

@@ -102,7 +102,7 @@ void Zygote::answer(int pid) {
   if (request) {
     (*request)(pid);
   } else if (pid > 0) {
-    const Process unwanted(loop_, pid, [](const ExitStatus&) {});  // killed by its destructor
+    const Process unwanted(loop_, pid, [](const ExitStatus&) {});  // the destructor kills it
   }
 }
 
