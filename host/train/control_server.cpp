@@ -18,7 +18,8 @@ namespace {
 constexpr std::string_view kSuffix = ".sock";
 constexpr size_t kNameLength = 16;
 
-// Sockets get their names when they listen already, so one that refuses has no process behind it.
+// Removes sockets that refuse connections: a socket gets its name only once a process listens on
+// it, so that process must have ended.
 void remove_stale(const std::string& folder) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
@@ -44,7 +45,7 @@ class ControlServer::Peer {
   void send(const Value& message) {
     try {
       channel_.send(message);
-    } catch (const Error& e) {  // larger than a frame may be
+    } catch (const Error& e) {  // the reply exceeds a frame
       channel_.send(Map{{"error", error_to_value(e)}});
     }
   }
@@ -71,7 +72,7 @@ void ControlServer::on_connection(int fd) {
   peers_.push_back(std::move(peer));
 }
 
-// Not from inside a channel's callback: who has closed stays until the next one comes.
+// Deleted here, because a channel must not be deleted inside its own callback.
 void ControlServer::remove_closed() {
   std::erase_if(peers_, [](const auto& peer) { return peer->is_closed(); });
 }

@@ -1,10 +1,10 @@
-// host/train/control_server.h: the socket through which the commands for live runs (`rtrain stop`)
+// host/train/control_server.h: the socket through which commands for live runs (`rtrain stop`)
 // reach a run's controller.
 //
-// One Unix socket for each run in the user's runtime folder, named after the run's id. Requests are
-// messages (host/loop/messages/commands.h) whose type is called `op`; {value} or {error} is the
-// reply to each. Only processes of the same user are heard. The connection closes
-// when the run has ended.
+// One Unix socket per run in the user's runtime folder, named after the run's id. Requests are
+// messages (host/loop/messages/commands.h) whose type is in the field `op`; each gets the reply
+// {value} or {error}. Only processes of the same user may connect. Connections are closed when the
+// run has ended.
 //
 // Belongs to the control thread.
 #pragma once
@@ -22,17 +22,17 @@ namespace rtrain {
 
 class ControlServer {
  public:
-  // Gives the value, once, now or later. Nothing happens when who asked is gone.
+  // Sends the value, once, now or later. Does nothing if the command has disconnected.
   using Reply = std::function<void(Value value)>;
-  // False for an unknown `op`. Throws Error for a request that makes no sense: that is its reply.
+  // Returns false for an unknown `op`. Throws Error for an invalid request; the error is the reply.
   using Handler = std::function<bool(const std::string& op, Value request, const Reply& reply)>;
 
-  // Gives `send` the reply to a request, {value} or {error}, wherever the request has come from.
+  // Passes the reply to a request, {value} or {error}, to `send`, wherever the request came from.
   static void answer(const Handler& handler, Value request,
                      std::function<void(const Value& reply)> send);
 
-  // Takes the place of a socket that a dead controller of this run has left, and removes those of
-  // other dead controllers. Throws kEnvironment.
+  // Replaces a socket left by a dead controller of this run, and removes those of other dead
+  // controllers. Throws kEnvironment.
   ControlServer(Loop& loop, const std::string& run_id, Handler handler);
 
  private:
@@ -48,10 +48,11 @@ class ControlServer {
   std::unique_ptr<RuntimeListener> listener_;
 };
 
-// The file name of the run's socket in the runtime folder.
+// The file name of a run's socket in the runtime folder.
 std::string control_socket_name(const std::string& run_id);
 
-// Connects to a socket of the runtime folder; -1 when no process listens there. `errno` says why.
+// Connects to a socket in the runtime folder. Returns -1 and sets errno if no process listens
+// there.
 int connect_control_socket(const std::string& name);
 
 }  // namespace rtrain

@@ -55,7 +55,7 @@ void HealthControl::evict(const Evidence& evidence) {
   const std::string problem = resources_->evict(evidence.node, evidence.text);
   if (!problem.empty()) {
     run_.events.notice("warning", cat("health: ", text, ": it is not evicted: ", problem));
-    return;  // its effect on the training is seen there
+    return;  // its effect on the training is handled elsewhere
   }
   run_.events.notice("warning", cat("health: ", text,
                                     ": it is evicted, and not used by this run "

@@ -1,7 +1,7 @@
-// host/train/health_control.h: the decisions on evidence against the hosts of a run.
+// host/train/health_control.h: decides on evidence against the hosts of a run.
 //
-// The evaluators of the script decide where it has some, asked on its own thread; else, or when
-// they do not answer, Evidence::default_action(). The same evidence counts once.
+// The script's evaluators decide, on the script's thread, if there are any; otherwise, or if they
+// do not answer, Evidence::default_action() does. Repeated evidence is ignored.
 //
 // Belongs to the control thread.
 #pragma once
@@ -21,23 +21,23 @@ class HealthControlDelegate {
  public:
   virtual ~HealthControlDelegate() = default;
   virtual void feed(Event event) = 0;
-  // Saves the stacks of all ranks with that text.
+  // Saves the stacks of all ranks with this text.
   virtual void diagnose(const std::string& text) = 0;
-  // The first rank that the running attempt has on that host.
+  // The first rank of the running attempt on that host.
   virtual std::optional<int> rank_on(int node) const = 0;
 };
 
 class HealthControl {
  public:
-  // `resources` are there when add() is called.
+  // `*resources` must exist when add() is called.
   HealthControl(const RunContext& run, const std::unique_ptr<Resources>& resources,
                 HealthControlDelegate& delegate)
       : run_(run), resources_(resources), delegate_(delegate) {}
 
-  // Calls `decided` when all that is to be done about it was done, be it inside this call.
+  // `decided` is called when the decision was carried out, possibly inside this call.
   using Decided = std::function<void()>;
   void add(Evidence evidence, Decided decided);
-  // Another attempt begins: what was seen before counts again.
+  // A new attempt begins: earlier evidence counts again.
   void begin_attempt() { known_.clear(); }
 
  private:

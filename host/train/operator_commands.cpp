@@ -12,7 +12,7 @@
 namespace rtrain {
 namespace {
 
-// For the user: "`rtrain stop` (pid 7)".
+// Who asks, for users: "`rtrain stop` (pid 7)".
 std::string asker(const message::StopRun& asked) {
   const std::string command = asked.command.empty() ? "rtrain stop" : asked.command;
   const bool is_page = command == "rtrain dash";
@@ -48,7 +48,7 @@ void OperatorCommands::answer(Value request, std::function<void(const Value& rep
   ControlServer::answer(handler(), std::move(request), std::move(send));
 }
 
-// By the ranks that run the train function; throws kUsage for one that does not.
+// The ranks to profile, among those that run the train function. Throws kUsage for any other rank.
 std::vector<int> OperatorCommands::profiled_ranks(std::optional<int64_t> asked) const {
   const std::vector<RankState>& ranks = machine_.group.ranks;
   if (ranks.empty()) throw Error(Code::kUsage, "the run has no worker at the moment");

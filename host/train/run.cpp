@@ -26,7 +26,7 @@ namespace rtrain {
 
 namespace {
 
-// CUDA does not outlive a fork.
+// CUDA does not work after a fork.
 bool can_fork_workers(const RunSpec& spec) {
   return spec.uses_torch && !spec.is_local && spec.gpus_per_worker == 0 && wants_zygote() &&
          !has_cuda_driver();
@@ -40,7 +40,7 @@ struct Run::Parts {
     if (const auto error = has_hosts ? impossible_worker_env(spec) : impossible_request(spec))
       throw *error;
     if (has_hosts) spec.port = node_server()->port();
-    // It loads LibTorch while the run is opened.
+    // The zygote loads LibTorch while the run is being opened.
     if (can_fork_workers(spec)) zygote.emplace(loop, spec.worker_env, engine_fd());
     std::promise<std::unique_ptr<RunRecord>> made;
     io.post([&] {
@@ -65,11 +65,11 @@ struct Run::Parts {
   RunSpec spec;
   Loop loop;
   EventQueue events{{.keeps_reports = spec.wants_reports, .on_caught_up = [this] { caught_up(); }}};
-  ScriptCalls calls{events};  // behind the loop, on which its timers are
+  ScriptCalls calls{events};  // after the loop, which has its timers
   std::optional<Zygote> zygote;
   int functions_fd = -1;
   std::unique_ptr<RunRecord> record;
-  Controller* controller = nullptr;  // while it lives; only on the control thread
+  Controller* controller = nullptr;  // while it exists; only used on the control thread
   TaskThread io;                     // last: its tasks use the others
 };
 
@@ -117,7 +117,7 @@ void Run::add_event(int64_t attempt, std::string level, std::string text) {
     try {
       p.record->add_event(attempt, level, text);
     } catch (const Error& e) {
-      // The controller ends the run at its own next write.
+      // The controller ends the run at its next write.
       p.events.add(Map{{"type", "notice"},
                        {"level", "warning"},
                        {"time", now_ms()},
@@ -136,8 +136,8 @@ void Run::close() {
   parts_.reset();
 }
 
-// The thread that called fit() does not come back from the train function. Everything of the run is
-// written; the store is closed, and the lock given back.
+// The thread that called fit() is stuck in the train function. Everything of the run is written,
+// the store is closed and the lock released.
 void Run::end_process(int code) {
   Parts& parts = *parts_;
   const std::string text =
@@ -152,10 +152,10 @@ void Run::end_process(int code) {
   });
   closed.get_future().wait();
   if (node_server() != nullptr) node_server()->leave(code);
-  // Who reads our stderr may have stopped to.
+  // The reader of stderr may have stopped reading.
   pollfd writable{STDERR_FILENO, POLLOUT, 0};
   if (poll(&writable, 1, 1000) == 1 && write(STDERR_FILENO, text.data(), text.size()) < 0) {
-    // Its reader has gone too.
+    // The reader of stderr has closed it.
   }
   _exit(code);
 }

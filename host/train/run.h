@@ -1,5 +1,4 @@
-// host/train/run.h: one run as the thread that called fit() sees it: started, read event by event,
-// closed.
+// host/train/run.h: one run, for the thread that called fit(): start, events, close.
 #pragma once
 
 #include <memory>
@@ -15,25 +14,25 @@ namespace rtrain {
 
 class Run {
  public:
-  // Takes the run's name. Raises kConfig when the name is taken, kEnvironment when the storage
-  // cannot be written.
+  // Takes the run's name. Throws kConfig if the name is taken, kEnvironment if the storage cannot
+  // be written.
   explicit Run(RunSpec spec);
-  // Stops a run that still continues, kills its workers and waits for that.
+  // Stops a run that is still running, kills its workers and waits for them.
   ~Run();
 
   const std::string& run_id() const;
-  // Begins: from here on there are events. Once.
+  // Begins the run: events follow. Call it once.
   void start();
 
-  // The next event; nothing when none comes within the time. The last one is `finished`.
+  // The next event; nullopt if none arrives within the time. The last one is `finished`.
   std::optional<Value> next_event(double timeout_s);
-  // Answers the event `call` of that id: with a value, or with what the script raised. Nothing
-  // happens when no caller waits for it any more.
+  // Answers the event `call` with that id: with a value, or with the script's error. Does nothing
+  // if no caller waits for it any more.
   void answer(int64_t id, Value value);
   void answer_error(int64_t id, const Error& error);
-  // Asks the run to end in order. `by`: who or what asks, for people.
+  // Requests a graceful shutdown. `by`: who asks, for users.
   void request_stop(StopKind kind, const std::string& by = {});
-  // Writes a line into the run's record; also when it has not begun or has ended.
+  // Writes a line to the run's record, also before the run begins and after it has ended.
   void add_event(int64_t attempt, std::string level, std::string text);
   void close();
 

@@ -10,7 +10,7 @@
 namespace rtrain {
 namespace {
 
-// Well below the size of a message.
+// Much smaller than the largest message.
 constexpr size_t kPartBytes = size_t{256} << 10;
 
 }  // namespace
@@ -174,7 +174,7 @@ void CheckpointCoordinator::look_up(const CheckpointQuestion& question) {
                });
 }
 
-// In parts: no number of checkpoints makes a message too long.
+// Sends the list in parts, so that it fits into messages however many checkpoints there are.
 void CheckpointCoordinator::reply(const CheckpointQuery& query, const List& checkpoints) {
   const std::string bytes = encode(checkpoints);
   for (size_t begin = 0; begin < bytes.size(); begin += kPartBytes) {

@@ -1,8 +1,8 @@
-// host/train/checkpoints/checkpoint_coordinator.h: the work on checkpoints once they are
-// committed: validations, copies in storage_filesystem, and the ranks' questions about them.
+// host/train/checkpoints/checkpoint_coordinator.h: handles committed checkpoints: validations,
+// copies in storage_filesystem, and queries of the ranks.
 //
-// Belongs to the control thread. The controller tells it of commits and of progress; it sees to it
-// that the run does not end before its validations have.
+// Belongs to the control thread. The controller notifies it of commits and of progress; it delays
+// the end of the run until all validations have ended.
 #pragma once
 
 #include <functional>
@@ -22,10 +22,10 @@ namespace rtrain {
 class CheckpointCoordinatorDelegate {
  public:
   virtual ~CheckpointCoordinatorDelegate() = default;
-  // Nothing for a rank that is not there any more.
+  // Does nothing for a rank that has ended.
   virtual void send(int rank, message::ToWorker message) = 0;
   virtual void add_validation_log(const CheckpointInfo& checkpoint, std::string_view bytes) = 0;
-  // Of the reports: `first_pending` is not set.
+  // The progress of reports, without `first_pending`.
   virtual CheckpointProgress progress() const = 0;
   virtual void on_storage_error(const Error& error) = 0;
 };
@@ -34,28 +34,28 @@ class CheckpointCoordinator : public ValidationDelegate {
  public:
   CheckpointCoordinator(const RunContext& run, CheckpointCoordinatorDelegate& delegate);
 
-  // Validations that an earlier controller left are done again.
+  // Repeats validations that an earlier controller has left.
   void begin_run();
-  // Of a new worker group: no rank waits any more.
+  // A new worker group has started: queries of the old one are dropped.
   void begin_attempt();
   void committed(const CheckpointInfo& checkpoint);
-  // Brings a checkpoint back whose folder is gone, or gives it up; then calls `done`.
+  // Fetches a checkpoint whose folder is missing, or gives it up; then calls `done`.
   void fetch(const CheckpointInfo& wanted, std::function<void()> done) {
     mirror_.fetch(wanted, std::move(done));
   }
-  // A rank asks for the checkpoints that were reported.
+  // Answers a rank's query of the reported checkpoints.
   void ask(int rank, const message::Checkpoints& asked);
-  // Reports have come, or a rank has returned.
+  // Reports have arrived, or a rank has returned.
   void progressed();
 
-  // As WorkerGroup::hold_output, for all validations.
+  // Like WorkerGroup::hold_output, for all validations.
   void hold_output(bool held) { validations_.hold_output(held); }
 
-  // Calls `done` when all validations have ended, or RunConfig's limit for that has passed.
+  // Calls `done` when all validations have ended or RunConfig's time limit for them has passed.
   void drain(std::function<void()> done);
   bool is_draining() const { return drained_ || mirror_.is_finishing(); }
-  // Ends all validations and copies. They stay pending in the store: the run's next controller does
-  // them again.
+  // Ends all validations and copies. They stay pending in the store, and the run's next controller
+  // repeats them.
   void cancel();
 
  private:

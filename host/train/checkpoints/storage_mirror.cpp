@@ -42,7 +42,7 @@ void StorageMirror::cancel() {
   if (done_) std::exchange(done_, nullptr)();
 }
 
-// The work that is left, by the store.
+// Asks the store for the remaining work.
 void StorageMirror::look() {
   busy_ = true;
   look_again_ = false;
@@ -85,7 +85,7 @@ void StorageMirror::start(const Copy& copy) {
                    [this, copy](const std::optional<Value>& value,
                                 const std::optional<Error>& error) { ended(copy, value, error); });
   } catch (const Error&) {
-    // No answer comes any more: the run was closed. A later controller continues.
+    // The run was closed, so no answer arrives any more. A later controller continues.
     copies_.clear();
     look_again_ = false;
     start_next();
@@ -103,7 +103,7 @@ void StorageMirror::ended(const Copy& copy, const std::optional<Value>& value,
                                       error->message()));
     return start_next();
   }
-  // False: the run has dropped the checkpoint before it could be copied.
+  // False means that the run has dropped the checkpoint before it was copied.
   if (!value->is_bool() || !value->as_bool()) return start_next();
   run_.io.call(
       [copy](RunRecord& record) {
@@ -116,7 +116,7 @@ void StorageMirror::ended(const Copy& copy, const std::optional<Value>& value,
           failed_.insert(failed_key(copy.checkpoint, copy.is_put));
           run_.events.notice("warning", cat("storage_filesystem: ", failure->message()));
         }
-        // It may have been dropped while it was copied.
+        // The checkpoint may have been dropped while it was copied.
         look_again_ = true;
         start_next();
       });

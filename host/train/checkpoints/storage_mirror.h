@@ -1,10 +1,10 @@
-// host/train/checkpoints/storage_mirror.h: copies of the checkpoints in the user's
+// host/train/checkpoints/storage_mirror.h: keeps copies of checkpoints in the user's
 // storage_filesystem.
 //
-// Belongs to the control thread. The work to be done stands in the store: kept checkpoints without
-// a copy are put, copies of dropped ones deleted, one after the other, by the script's own thread.
-// What fails is a warning and is done again when the run ends; a later controller of the run goes
-// on where this one stopped.
+// Belongs to the control thread. The store determines the work: kept checkpoints without a copy are
+// copied and copies of dropped ones deleted, one after the other, by the script's thread. A failure
+// gives a warning and is repeated at the end of the run; a later controller of the run continues
+// the remaining work.
 #pragma once
 
 #include <deque>
@@ -22,13 +22,13 @@ class StorageMirror {
 
   // Checkpoints were committed or dropped.
   void sync();
-  // Tries failed work again, and calls `done` when nothing is left to do.
+  // Retries failed work, and calls `done` when no work is left.
   void finish(std::function<void()> done);
   bool is_finishing() const { return static_cast<bool>(done_); }
-  // Leaves the rest of the work to a later controller. Nothing is begun afterwards.
+  // Starts no more work; a later controller does the rest.
   void cancel();
 
-  // Brings a checkpoint back whose folder is gone, or gives it up; then calls `done`.
+  // Fetches a checkpoint whose folder is missing, or gives it up; then calls `done`.
   void fetch(const CheckpointInfo& wanted, std::function<void()> done);
 
  private:
@@ -53,7 +53,7 @@ class StorageMirror {
   bool look_again_ = false;
   bool is_cancelled_ = false;
   std::deque<Copy> copies_;
-  std::set<std::string> failed_;  // names that wait for the end of the run
+  std::set<std::string> failed_;  // names to retry at the end of the run
   std::function<void()> done_;
 };
 

@@ -58,7 +58,7 @@ void ValidationManager::start(const CheckpointInfo& checkpoint) {
   options.num_workers = 1;
   options.functions_fd = run_.files.functions_fd;
   options.engine_fd = run_.files.engine_fd;
-  // The devices are the workers'.
+  // Hides the devices, because the workers use them.
   options.env = {{"OMP_NUM_THREADS", threads}, {kVisibleDevices, ""}};
   try {
     auto process = std::make_unique<ValidationProcess>(

@@ -1,8 +1,8 @@
-// host/train/checkpoints/validation_manager.h: validates checkpoints alongside the training, each
-// in a process of its own.
+// host/train/checkpoints/validation_manager.h: validates checkpoints during training, each in its
+// own process.
 //
-// Belongs to the control thread. A validation that fails or takes too long ends as such and does no
-// harm to the run; one that is cancelled stays pending in the store.
+// Belongs to the control thread. A validation that fails or times out does not affect the run
+// otherwise. A validation that is cancelled stays pending in the store.
 #pragma once
 
 #include <map>
@@ -17,18 +17,19 @@ namespace rtrain {
 
 class ValidationManager {
  public:
-  // When the delegate hears of an end it is to store the result and then to call ended().
+  // After each end of a validation the delegate must store the result and then call ended().
   ValidationManager(const RunContext& run, ValidationDelegate& delegate);
 
   void add(const CheckpointInfo& checkpoint);
-  // The result that the delegate got is in the store.
+  // The delegate has stored the result.
   void ended(const CheckpointInfo& checkpoint);
-  // Kills and forgets all of them. Returns how many there were.
+  // Kills and forgets all validations. Returns their number.
   size_t cancel();
-  // Kills them and begins no other; each still is to be ended(). Returns those without a result.
+  // Kills all validations and starts no more; ended() must still be called for each. Returns the
+  // checkpoints without a result.
   std::vector<CheckpointInfo> stop_all();
 
-  // While held the output of all of them, also of those that begin, stays in their pipes.
+  // While held, the output of all validations, including later ones, stays in their pipes.
   void hold_output(bool held);
 
   const ValidationQueue& queue() const { return queue_; }

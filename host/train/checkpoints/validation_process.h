@@ -1,8 +1,9 @@
-// host/train/checkpoints/validation_process.h: one validation: a process of its own that calls the
-// validation function with a checkpoint.
+// host/train/checkpoints/validation_process.h: a validation: a process that calls the validation
+// function with a checkpoint.
 //
-// It is a worker without a group: it gets `start` with the checkpoint, says `returned` or `failed`,
-// and leaves. Belongs to the control thread. Killed at its deadline, and with this object.
+// It is a worker without a group: it gets `start` with the checkpoint, sends `returned` or
+// `failed`, and ends. Belongs to the control thread. It is killed at its deadline, and by this
+// object's destructor.
 #pragma once
 
 #include <optional>
@@ -24,27 +25,27 @@ class ValidationDelegate {
   virtual void on_validation_output(const CheckpointInfo& checkpoint, std::string_view bytes) = 0;
   virtual void on_validation_line(const CheckpointInfo& checkpoint, std::string_view stream,
                                   std::string line) = 0;
-  // Once, when the process is gone. Not to destroy the process from inside.
+  // Called once, when the process has ended. Must not destroy the process from inside.
   virtual void on_validation_end(const CheckpointInfo& checkpoint,
                                  const ValidationResult& result) = 0;
 };
 
 class ValidationProcess : public WorkerGroupDelegate {
  public:
-  // The checkpoint to be validated, and how.
+  // The checkpoint to validate, and the arguments.
   struct Job {
     CheckpointInfo checkpoint;
     WorkerContext context;
     WorkerGroupOptions options;
   };
 
-  // Throws Error(kEnvironment) when the process cannot be spawned.
+  // Throws Error(kEnvironment) if the process cannot be started.
   ValidationProcess(Loop& loop, Job job, ValidationDelegate& delegate);
 
-  // As WorkerGroup::hold_output.
+  // Like WorkerGroup::hold_output.
   void hold_output(bool held) { group_.hold_output(held); }
 
-  // The receivers of its messages; it has no use for the rest.
+  // Messages that are received; others are ignored.
   using Messages = std::variant<message::Hello, message::Returned, message::Failed>;
   static const Routes<Messages, ValidationProcess, int> kRoutes;
 

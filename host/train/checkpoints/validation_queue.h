@@ -1,5 +1,5 @@
-// host/train/checkpoints/validation_queue.h: which checkpoint is validated next: first come, first
-// served, a limited number at a time. Pure.
+// host/train/checkpoints/validation_queue.h: the order of validations: first come, first served, a
+// limited number at a time. Pure.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@ class ValidationQueue {
   explicit ValidationQueue(int max_concurrent) : max_concurrent_(max_concurrent) {}
 
   void add(CheckpointInfo checkpoint);
-  // The one to begin now; nothing while enough run or none waits.
+  // The checkpoint to validate now; nullopt if the limit is reached or none waits.
   std::optional<CheckpointInfo> next();
-  // All that have not ended, taken as begun.
+  // All checkpoints whose validation has not ended; they count as started.
   std::vector<CheckpointInfo> begin_all();
-  // One that next() gave has ended, and its result is in the store.
+  // A validation has ended, and its result is stored.
   void end(const CheckpointInfo& checkpoint);
-  // Forgets all of them.
+  // Forgets all checkpoints.
   void clear();
 
   size_t size() const { return waiting_.size() + running_.size(); }
   bool is_empty() const { return size() == 0; }
-  // The lowest number of a report whose checkpoint's validation has not ended.
+  // The lowest report number of a checkpoint whose validation has not ended.
   std::optional<int64_t> first_index() const;
 
  private:

@@ -1,5 +1,5 @@
-// host/train/group/collective_service.h: train.collective over the workers' channels: the board of
-// one attempt, with a clock.
+// host/train/group/collective_service.h: train.collective through the workers' channels: the board
+// of one attempt, with deadlines.
 //
 // Belongs to the control thread.
 #pragma once
@@ -19,7 +19,7 @@ class CollectiveServiceDelegate {
   virtual ~CollectiveServiceDelegate() = default;
   virtual void send(int rank, message::ToWorker message) = 0;
   virtual void warn(const std::string& text) = 0;
-  // Of checkpoints: deadlines stop while it grows.
+  // Bytes of checkpoints copied so far: deadlines are extended while this grows.
   virtual uint64_t copied_bytes() const = 0;
 };
 
@@ -28,7 +28,7 @@ class CollectiveService {
   CollectiveService(Loop& loop, int world_size, const SyncSettings& settings,
                     CollectiveServiceDelegate& delegate);
 
-  // A rank has reached a collective.
+  // A rank has called a collective.
   void on_sync(int rank, message::Sync sync);
   void on_returned(int rank);
 
@@ -38,7 +38,7 @@ class CollectiveService {
 
   SyncBoard board_;
   CollectiveServiceDelegate& delegate_;
-  uint64_t copied_bytes_ = 0;  // when somebody began to wait, or at the last look
+  uint64_t copied_bytes_ = 0;  // when the wait began, or at the last check
   Timer due_;
 };
 

@@ -38,7 +38,8 @@ std::vector<KeyValueStore::Answer> KeyValueStore::wait(Waiter waiter) {
   return {};
 }
 
-// Counters are kept as decimal text, as every c10d store keeps them: get() of one gives its digits.
+// Counters are stored as decimal text, as in every c10d store: get() of a counter returns its
+// digits.
 std::vector<KeyValueStore::Answer> KeyValueStore::call(int rank, const message::StoreAdd& add) {
   int64_t sum = 0;
   if (const auto found = values_.find(add.key); found != values_.end()) {
@@ -71,8 +72,8 @@ std::vector<KeyValueStore::Answer> KeyValueStore::call(int rank,
   return one(rank, asked.id, values_.size());
 }
 
-// A missing key is set when nothing was expected; the answer is the value of the key after the
-// call.
+// compare_set: a missing key is set if the expected value is empty. The answer is the key's value
+// after the call.
 std::vector<KeyValueStore::Answer> KeyValueStore::call(int rank,
                                                        const message::StoreCompareSet& call) {
   const auto found = values_.find(call.key);

@@ -1,9 +1,9 @@
-// host/train/group/key_value_store.h: the key-value store of one attempt, through which ranks find
+// host/train/group/key_value_store.h: the key-value store of one attempt, with which ranks find
 // each other.
 //
-// Pure: takes the ranks' calls and returns the answers that became due, the caller's own and those
-// of ranks that waited for a key. Deadlines are the callers': they cancel. It ends with its
-// attempt, so that nothing a dead attempt has written is ever seen.
+// Pure: takes the ranks' calls and returns the answers that are due: the caller's own and those of
+// ranks that waited for a key. The callers have the deadlines, and cancel. It ends with its
+// attempt, so keys of an earlier attempt are never visible.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ class KeyValueStore {
     Value value;
   };
 
-  // See the messages for what each answers. StoreAdd throws Error(kArgument) for a key that holds
-  // no number.
+  // The messages document the answers. StoreAdd throws Error(kArgument) for a key whose value is
+  // not a number.
   std::vector<Answer> call(int rank, message::StoreSet set);
   std::vector<Answer> call(int rank, message::StoreGet get);
   std::vector<Answer> call(int rank, message::StoreWait wanted);

@@ -22,7 +22,7 @@ int NodeGroup::place(int rank) const {
 }
 
 std::optional<int> NodeGroup::rank_at(int place) const {
-  // Each message asks this. Places ascend, in a member and from one to the next.
+  // A linear search, called for each message: places ascend within a member and between members.
   for (const Member& member : members_) {
     if (member.places.empty() || place > member.places.back()) continue;
     const auto found = std::ranges::lower_bound(member.places, place);

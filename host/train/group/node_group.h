@@ -1,8 +1,8 @@
-// host/train/group/node_group.h: the nodes of one attempt, and which of them has which rank.
+// host/train/group/node_group.h: the nodes of one attempt and their ranks.
 //
-// Ranks are dense by node, in the order of the nodes. A node knows a process by its **place**, the
-// rank with which it was started: where a group continues with fewer ranks (train.elastic) these
-// get new numbers, and keep their places. Belongs to the control thread.
+// Ranks are dense by node, in the order of the nodes. A node identifies a process by its **place**,
+// the rank with which it was started: if a group continues with fewer ranks (train.elastic),
+// processes get new ranks and keep their places. Belongs to the control thread.
 #pragma once
 
 #include <memory>
@@ -19,8 +19,8 @@ class NodeGroup {
   struct Member {
     std::unique_ptr<Node> node;
     std::string host;
-    std::string address = {};  // at which the other hosts reach it; empty: there are no others
-    int number = 0;            // of the host in the job
+    std::string address = {};  // for the other hosts; empty: there are none
+    int number = 0;            // the host's number in the job
     int node_rank = 0;
     int first_rank = 0;
     int num_workers = 1;
@@ -30,20 +30,20 @@ class NodeGroup {
   // The rank's node.
   const Member& of(int rank) const;
   int place(int rank) const;
-  // Nothing for a rank that the group continues without.
+  // nullopt for a rank that the group has left out.
   std::optional<int> rank_at(int place) const;
   void add(Member member);
-  // Continues with these ranks: what was rank ranks[i] is rank i. Ascending. The processes of the
-  // others are gone.
+  // Continues with these ranks, in ascending order: rank ranks[i] becomes rank i. The processes of
+  // the others have ended.
   void keep(const std::vector<int>& ranks);
-  // Node::hand_over of all of them, those included that have no rank any more.
+  // Calls Node::hand_over for all nodes, including those without ranks.
   void hand_over(NodeDelegate& delegate);
   const std::vector<Member>& members() const { return members_; }
   uint64_t copied_bytes() const;
 
  private:
   std::vector<Member> members_;
-  // Whoever hears of a host passes it on to its node to the end of the attempt.
+  // Kept, because events of a host are passed to its node until the end of the attempt.
   std::vector<std::unique_ptr<Node>> without_ranks_;
 };
 

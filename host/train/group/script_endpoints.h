@@ -1,6 +1,6 @@
 // host/train/group/script_endpoints.h: local mode: the workers' ends of their channels on this
-// host. Rank 0 is a thread of the script's process; the others are processes that a launcher has
-// started next to it.
+// host. Rank 0 is a thread of the script's process; a launcher has started the other ranks'
+// processes.
 //
 // Belongs to the control thread.
 #pragma once
@@ -21,7 +21,7 @@ class ScriptEndpoints : public WorkerEndpoints {
 
   void offer(int local_rank, int fd) override;
   void withdraw() override;
-  // The run is over.
+  // The run has ended.
   void end(const message::Ended& ended);
 
  private:
@@ -29,7 +29,7 @@ class ScriptEndpoints : public WorkerEndpoints {
   std::optional<JoinServer> joins_;
 };
 
-// Of the event `finished`; the rest the ranks' processes read from the store.
+// Made from the event `finished`; the ranks' processes read the rest from the store.
 message::Ended ended_message(const Map& finished);
 
 }  // namespace rtrain

@@ -1,5 +1,5 @@
-// host/train/group/worker_output.h: the output of the workers of one attempt: to their logs, to the
-// terminal, and the last words of each.
+// host/train/group/worker_output.h: writes the output of an attempt's workers to their logs and to
+// the terminal, and keeps the last line of each.
 //
 // Belongs to the control thread.
 #pragma once
@@ -19,14 +19,14 @@ class WorkerOutput {
  public:
   WorkerOutput(RecordWriter& writer, RunEvents& events, int attempt, int num_workers);
 
-  // For the rank's log, and in lines for the terminal.
+  // Adds output to the rank's log, and line by line to the terminal.
   void add(int rank, OutputStream stream, std::string_view bytes);
-  // An error that the rank has sent, whole, for its log.
+  // Adds an error that the rank has sent to its log.
   void add(int rank, const Error& error);
-  // The rank prints no more: its last lines may have no end.
+  // The rank prints no more: its last lines may lack a newline.
   void finish(int rank);
 
-  // The rank's last line on stderr, where libraries say why they give up; its beginning, where it
+  // The rank's last line on stderr, where libraries print why they abort; only its beginning if it
   // is long.
   const std::string& last_words(int rank) const {
     return ranks_.at(static_cast<size_t>(rank)).last_words;

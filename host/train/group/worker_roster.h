@@ -1,8 +1,8 @@
-// host/train/group/worker_roster.h: the workers of one attempt as the store knows them: who ran
-// where, and how each ended.
+// host/train/group/worker_roster.h: the rows of one attempt's workers in the store: where each ran
+// and how it ended.
 //
-// Belongs to the control thread. Changes are written at the end of the loop's turn, together:
-// many ranks may end at once.
+// Belongs to the control thread. Changes are written together at the end of the loop's turn,
+// because many ranks may end at once.
 #pragma once
 
 #include <optional>
@@ -20,18 +20,18 @@ class WorkerRoster {
  public:
   WorkerRoster(Loop& loop, IoCalls& io, int attempt, int num_workers);
 
-  // The rank has been started on that host.
+  // The rank was started on that host.
   void add(int rank, const std::string& host, const SpawnedWorker& worker);
   void set_pid(int rank, int pid);
   void set_gpus(int rank, const std::vector<int>& gpus);
   void set_gone(int rank, const WorkerEnd& end);
-  // Neither holds for a rank that was not started.
+  // Both are false for a rank that was not started.
   bool is_gone(int rank) const { return at(rank).is_gone; }
   bool is_running(int rank) const { return at(rank).row && !at(rank).is_gone; }
-  // 0 where it is not known.
+  // 0 if unknown.
   int pid(int rank) const { return at(rank).row ? at(rank).row->pid : 0; }
   int size() const { return static_cast<int>(workers_.size()); }
-  // Writes the changes now: later work on the io thread finds it written.
+  // Writes changes now, before later work on the io thread.
   void write();
 
  private:
@@ -46,7 +46,7 @@ class WorkerRoster {
   IoCalls& io_;
   int attempt_;
   std::vector<Worker> workers_;  // by rank
-  std::set<int> changed_;        // ranks whose rows are not written
+  std::set<int> changed_;        // ranks whose rows must be written
   TurnEnd turn_end_;
 };
 

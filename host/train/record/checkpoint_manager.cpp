@@ -12,7 +12,7 @@
 namespace rtrain {
 namespace {
 
-// The name wanted by the lowest rank that has one: rank 0's where it has an opinion.
+// The name requested by the lowest rank that requests one.
 std::string checkpoint_name(const std::vector<Report>& reports) {
   for (const Report& report : reports) {
     if (!report.directory_name.empty()) return report.directory_name;
@@ -20,7 +20,7 @@ std::string checkpoint_name(const std::vector<Report>& reports) {
   return CheckpointFiles::default_name(reports.front().index);
 }
 
-// The validation wanted by the lowest rank that wants one.
+// The validation requested by the lowest rank that requests one.
 Value wanted_validation(const std::vector<Report>& reports) {
   for (const Report& report : reports) {
     if (!report.validation.is_nil()) return report.validation;
@@ -59,8 +59,8 @@ void CheckpointManager::verify(const CheckpointInfo& candidate) {
   verified_.insert(key);
 }
 
-// Why nothing can begin from it. A store that does not answer says nothing about the checkpoint,
-// and ends the start instead.
+// Why no attempt can start from the checkpoint. An object store that does not answer says nothing
+// about it, so that error is thrown instead.
 std::optional<std::string> CheckpointManager::problem_of(const CheckpointInfo& candidate) {
   try {
     files_.fetch(candidate.name);
@@ -71,7 +71,7 @@ std::optional<std::string> CheckpointManager::problem_of(const CheckpointInfo& c
   try {
     verify(candidate);
   } catch (const Error& e) {
-    // A disk that cannot read the files (EIO) is as bad as files that have changed.
+    // Treats a read error of the disk (EIO) like changed files.
     if (e.code() != Code::kCheckpoint && e.code() != Code::kEnvironment) throw;
     return e.message();
   }
@@ -123,7 +123,8 @@ void CheckpointManager::set_damaged(const std::string& path, std::string_view pr
 CheckpointManager::Committed CheckpointManager::commit(int64_t attempt, const std::string& nonce,
                                                        const std::vector<Report>& reports) {
   check_score(rows_.policy(), reports.front().metrics);
-  // A rename cannot be fenced: an owner that came since would find a directory it knows nothing of.
+  // Checked before, because a rename cannot be fenced: a new owner would find a directory that it
+  // does not know.
   store_.claim().check();
   Manifest manifest;
   manifest.run = store_.name();
@@ -150,7 +151,7 @@ CheckpointManager::Committed CheckpointManager::commit(int64_t attempt, const st
                     .validation = done.manifest.validation};
   if (!row.validation.is_nil()) row.status = CheckpointStatus::kPendingValidation;
   Committed out{.checkpoint = info(row), .dropped = {}, .warnings = done.warnings};
-  // A validation may bring the score.
+  // If there is a validation, it may provide the score.
   const std::string missing = missing_score(rows_.policy(), row.metrics);
   if (!missing.empty() && row.validation.is_nil()) {
     out.warnings.push_back(cat("checkpoint ", row.name, ": ", missing));

@@ -1,7 +1,7 @@
-// host/train/record/checkpoint_manager.h: the checkpoints of one run: committed, ranked,
-// chosen to continue from, dropped.
+// host/train/record/checkpoint_manager.h: the checkpoints of one run: commit, ranking, choice of
+// the one to continue from, and removal.
 //
-// Belongs to the io thread, as the RunStore next to it. Errors are those of host/store.
+// Belongs to the io thread, like its RunStore. Errors are those of host/store.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@
 
 namespace rtrain {
 
-// A committed checkpoint as result, events and workers see it.
+// A committed checkpoint in results, events and messages to workers.
 struct CheckpointInfo {
   std::string path;
   std::string name;
@@ -26,7 +26,7 @@ struct CheckpointInfo {
   int64_t index = 0;
   int64_t attempt = 0;
   CheckpointStatus status = CheckpointStatus::kCommitted;
-  Value validation = {};  // {fn_kwargs, timeout_s} of one that is asked for
+  Value validation = {};  // {fn_kwargs, timeout_s} if a validation is requested
 
   // {path, name, metrics, index, status}
   Value to_value() const;
@@ -36,52 +36,53 @@ class CheckpointManager {
  public:
   CheckpointManager(RunStore& store, RetentionPolicy policy);
 
-  // The beginning of an attempt: the latest checkpoint whose files are all as they were committed.
-  // Others become missing, with a notice that names the file. Hashes are compared once for each
-  // checkpoint that this controller has not made itself, sizes always.
+  // The start of an attempt: the latest checkpoint whose files are unchanged since the commit.
+  // Checkpoints with changed files are marked missing, with a notice that names the file. Hashes
+  // are compared once for each checkpoint that this controller has not committed itself, sizes
+  // always.
   struct Start {
     std::optional<CheckpointInfo> checkpoint;
     std::vector<std::string> notices;
-    // Before that choice can be made, storage_filesystem has to bring this one back: restore(),
-    // or give_up().
+    // Set if storage_filesystem must bring this one back before the choice: then call restore() or
+    // give_up().
     std::optional<CheckpointInfo> wanted;
   };
   // `can_fetch`: storage_filesystem has a `get`.
   Start choose_start(bool can_fetch);
-  // An empty folder for the files of a wanted checkpoint.
+  // Creates an empty folder for the files of `wanted`.
   std::string make_fetch_folder() const;
-  // Puts fetched files in their place. Throws kCheckpoint when they are not those of the commit.
+  // Moves fetched files to their place. Throws kCheckpoint if they differ from the committed ones.
   void restore(const CheckpointInfo& wanted, const std::string& folder);
-  // The wanted one cannot be had.
+  // The wanted checkpoint could not be fetched.
   void give_up(const CheckpointInfo& wanted, std::string_view problem);
-  // A reader has found the files damaged: no attempt begins from it any more.
+  // A reader has found damaged files: no attempt starts from the checkpoint any more.
   void set_damaged(const std::string& path, std::string_view problem);
 
   struct Committed {
     CheckpointInfo checkpoint;
-    std::vector<std::string> dropped;  // names whose directories are to go: drop() them
+    std::vector<std::string> dropped;  // names whose directories must be passed to drop()
     std::vector<std::string> warnings;
   };
-  // Commits the files that the ranks staged for one report. Throws kArgument for a score that is
-  // not a number.
+  // Commits the files that the ranks have staged for one report. Throws kArgument for a score that
+  // is not a number.
   Committed commit(int64_t attempt, const std::string& nonce, const std::vector<Report>& reports);
   void drop(std::span<const std::string> names) { files_.drop(names); }
 
-  // Ends a validation; metrics too large to join those of the report make it one that failed.
-  // Throws kInternal for a checkpoint that the run does not have.
+  // Ends a validation. If its metrics are too large to be merged with those of the report, it
+  // counts as failed. Throws kInternal for an unknown checkpoint.
   struct Validated {
-    ValidationResult result;  // as it counts
+    ValidationResult result;  // the result that was stored
     std::vector<std::string> dropped;
     std::vector<std::string> warnings;
   };
   Validated end_validation(const CheckpointInfo& checkpoint, const ValidationResult& result);
 
-  // The kept ones in the order of their reports.
+  // The kept checkpoints, in the order of their reports.
   std::vector<CheckpointInfo> kept();
-  // What storage_filesystem has yet to get, and what it holds although it was dropped.
+  // Checkpoints that storage_filesystem lacks, and dropped ones that it still has.
   std::vector<CheckpointInfo> unmirrored();
   std::vector<CheckpointInfo> mirrored_leftovers();
-  // The best first, and the latest.
+  // The checkpoints by score, best first, and the latest one.
   struct Ranked {
     std::vector<CheckpointInfo> best;
     std::optional<CheckpointInfo> latest;

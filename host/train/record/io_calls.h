@@ -1,7 +1,7 @@
-// host/train/record/io_calls.h: work on the io thread whose result comes back as a task of the
+// host/train/record/io_calls.h: runs work on the io thread and passes its result to a task on the
 // loop.
 //
-// Belongs to the control thread. Whoever makes a call outlives it.
+// Belongs to the control thread. The caller must outlive its calls.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,8 @@ class IoCalls {
   IoCalls(TaskThread& io, Loop& loop, RunRecord& record, OnWriteError on_write_error)
       : io_(io), loop_(loop), record_(record), on_write_error_(std::move(on_write_error)) {}
 
-  // Calls work(record) there, then done(result, error) here; exactly one of the two is there.
+  // Calls work(record) on the io thread, then done(result, error) here; exactly one of the two is
+  // set.
   template <class Work, class Done>
   void call(Work work, Done done) {
     using Result = std::invoke_result_t<Work, RunRecord&>;
@@ -43,7 +44,7 @@ class IoCalls {
     });
   }
 
-  // The same for work without a result, whose error goes to on_write_error.
+  // The same for work without a result; its error is passed to on_write_error.
   template <class Work>
   void write(Work work) {
     call(
@@ -56,7 +57,7 @@ class IoCalls {
         });
   }
 
-  // An error of a call() that is to end where those of write() do.
+  // Handles an error of a call() like an error of write().
   void fail(const Error& error) { on_write_error_(error); }
 
  private:

@@ -1,4 +1,4 @@
-// host/train/record/run_context.h: the dependencies that the classes of one run share.
+// host/train/record/run_context.h: dependencies that the classes of one run share.
 //
 // Belongs to the control thread; everything in it outlives those classes.
 #pragma once
@@ -22,9 +22,9 @@ struct RunContext {
   ScriptCalls& calls;
   std::string run_id;
   std::string run_path;
-  NodeFiles files = {};  // validations inherit them too
+  NodeFiles files = {};  // inherited by validations too
 
-  // What a worker or a validation of that attempt gets, less what is its own.
+  // The context of that attempt's workers and validations, without the parts specific to each.
   WorkerContext worker_context(int attempt) const;
 };
 

@@ -1,5 +1,5 @@
-// host/train/record/run_events.h: the messages of a run: events for the thread that called fit(),
-// and lines in its record.
+// host/train/record/run_events.h: the events of a run for the thread that called fit(), and lines
+// in its record.
 //
 // Belongs to the control thread.
 #pragma once
@@ -14,26 +14,26 @@
 
 namespace rtrain {
 
-// The names of metrics in their order, which a table of Lua does not keep.
+// The names of metrics in order, because a Lua table does not keep it.
 List metric_names(const Value& metrics);
 
 class RunEvents {
  public:
   RunEvents(EventQueue& queue, IoCalls& io) : queue_(queue), io_(io) {}
 
-  // The attempt that every event and line from here on belongs to.
+  // Sets the attempt of later events and lines.
   void set_attempt(int attempt) { attempt_ = attempt; }
 
   void emit(std::string_view type, Map fields);
-  // A line that a worker or a validation has printed, a report: as EventQueue has it.
+  // Emits a line printed by a worker or a validation, or a report: see EventQueue.
   void emit_output(Map fields);
   void emit_report(Map fields);
   size_t waiting_bytes() const { return queue_.waiting_bytes(); }
-  // A line in the run's record.
+  // Adds a line to the run's record.
   void record(std::string_view level, const std::string& text);
-  // One that is shown as well.
+  // Adds a line to the record and shows it.
   void notice(std::string_view level, const std::string& text);
-  // The same for what a run says once, whatever the attempt. `key` names it.
+  // The same, but only once in the run, whatever the attempt. `key` identifies the notice.
   void notice_once(const std::string& key, std::string_view level, const std::string& text);
 
  private:

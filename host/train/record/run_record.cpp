@@ -54,7 +54,7 @@ RunRecord::RunRecord(const RunSpec& spec)
   if (store_->resumed()) notices_ = checkpoints_->rows().sweep(checkpoints_->files());
 }
 
-// From here on an earlier owner on another machine is refused.
+// From here on, an earlier owner on another machine is refused.
 void RunRecord::take_objects() {
   if (!objects_) return;
   owner_ = {store_->owner_epoch(), random_hex(16)};
@@ -67,7 +67,7 @@ void RunRecord::put_rows() {
   if (objects_) objects_->put_rows(store_->claim().database, store_->name(), owner_);
 }
 
-// Their contents are in the run's folder, too.
+// A failure is harmless: the run's folder has the same rows.
 void RunRecord::try_put_rows() {
   try {
     put_rows();
@@ -123,7 +123,8 @@ void RunRecord::set_workers(int64_t attempt, std::span<const WorkerRow> workers)
 void RunRecord::end_attempt(int64_t attempt, std::string_view status, const Value& error) {
   fault_point("attempt.end");
   logs_.clear();
-  // The attempt's own readers are gone. Before the row: on a full disk the row needs the room.
+  // The attempt's own readers have ended. Done before the row is written, because on a full disk
+  // the row needs the space.
   checkpoints_->drop({});
   checkpoints_->files().clear_attempt(attempt, nonce_);
   store_->end_attempt(attempt, status, error);
@@ -162,7 +163,7 @@ void RunRecord::set_on_warning(std::function<void(const std::string& text)> on_w
 void RunRecord::end_run(std::string_view status, const Value& error, const Value& return_value) {
   fault_point("run.end");
   try {
-    store_->claim().check();  // staging may be another controller's by now
+    store_->claim().check();  // staging may belong to another controller by now
     checkpoints_->drop({});
     checkpoints_->files().clear_staging();
     checkpoints_->files().leave_drops_to_readers();
@@ -180,7 +181,7 @@ void RunRecord::keep_end(std::string_view status, const Value& error, const Erro
   if (!store_->keep_end(was_well ? "ERRORED" : status, was_well ? to_value(storage) : error))
     return;
   const std::string& path = store_->claim().end.path();
-  if (!path_exists(path)) return;  // with the folder that was moved
+  if (!path_exists(path)) return;  // it was moved with its folder
   on_warning_(
       cat("the run's end is kept in ", path,
           ": the next run of this storage enters it into the store, or `rtrain gc --rebuild`"));

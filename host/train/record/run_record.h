@@ -1,9 +1,9 @@
-// host/train/record/run_record.h: everything of a run that goes to the disk: rows, checkpoints,
+// host/train/record/run_record.h: everything that a run writes to the disk: rows, checkpoints,
 // logs.
 //
-// Belongs to the io thread. What may pass is waited for (host/store/files/patience.h). Errors are
-// those of host/store; the controller ends the run on them, but for a checkpoint that cannot be
-// committed, which is the ranks' error.
+// Belongs to the io thread. Waits while an error may be temporary (host/store/files/patience.h).
+// Errors are those of host/store. The controller ends the run on them, except if a checkpoint
+// cannot be committed, which is an error of the ranks.
 #pragma once
 
 #include <functional>
@@ -28,19 +28,19 @@ namespace rtrain {
 
 class RunRecord {
  public:
-  // Begins the run or takes it over; then rows and directories are made to agree. Errors as
+  // Begins the run or takes it over, and makes rows and directories consistent. Throws like
   // RunStore::open.
   explicit RunRecord(const RunSpec& spec);
 
   const std::string& run_id() const { return store_->run_id(); }
   const std::string& run_path() const { return store_->run_path(); }
-  // Of a run that was taken over: its last attempt, what is spent of its retry budgets, and one
-  // line for people.
+  // For a run that was taken over: its last attempt, the used part of its retry budgets, and a
+  // message for users.
   int64_t last_attempt() const { return store_->last_attempt(); }
   const Value& failures() const { return store_->failures(); }
   const std::string& notice() const { return store_->notice(); }
-  // Called, on this thread, with lines for people: that the store is waited for, that its file was
-  // written again.
+  // Called on this thread with messages for users: the store is being waited for, or its file was
+  // rewritten.
   void set_on_warning(std::function<void(const std::string& text)> on_warning);
   void set_failures(const Value& failures) { store_->set_failures(failures); }
 
@@ -50,22 +50,23 @@ class RunRecord {
     std::optional<CheckpointInfo> checkpoint;  // what it starts from
     std::string carried = {};                  // the folder of a commit that it starts from
     std::vector<std::string> notices;
-    // Nothing has begun: this one is to be fetched or given up before (CheckpointManager::Start).
+    // If set, nothing has begun: this checkpoint must be fetched or given up first
+    // (CheckpointManager::Start).
     std::optional<CheckpointInfo> wanted;
   };
-  // The row is on the disk when this returns. Starts from the latest checkpoint whose files are all
-  // there.
+  // The attempt's row is on the disk when this returns. Starts from the latest checkpoint whose
+  // files are complete.
   AttemptStart begin_attempt(int64_t attempt, int num_workers, bool can_fetch = false);
-  // The same of one that replaces lost workers while the others continue: its first report has that
-  // number.
+  // The same for an attempt that replaces lost workers while the others continue. `first_index`:
+  // the number of its first report.
   AttemptStart begin_healed(int64_t attempt, int num_workers, int64_t first_index);
   void set_heal(int64_t attempt, double seconds) { store_->set_heal(attempt, seconds); }
   void set_workers(int64_t attempt, std::span<const WorkerRow> workers);
-  // Also removes what the attempt left in staging. Call it when all its workers are gone, or wait
-  // for the next one.
+  // Also removes the attempt's files in staging. Call it when all its workers have ended, or wait
+  // for the next attempt.
   void end_attempt(int64_t attempt, std::string_view status, const Value& error);
 
-  // Returns when the next call should come.
+  // Returns when to call it next.
   BatchPace add_reports(std::span<const Report> reports);
   void add_series(std::span<const SeriesChunk> chunks) {
     rtrain::add_series(store_->claim(), chunks);
@@ -78,7 +79,7 @@ class RunRecord {
   void set_evicted(int64_t node, const std::string& host, const std::string& reason) {
     rtrain::set_evicted(store_->claim(), node, host, reason);
   }
-  // As RunStore has them.
+  // As in RunStore.
   int64_t add_late_reports(std::span<const Report> reports) {
     return store_->add_late_reports(reports);
   }
@@ -88,14 +89,14 @@ class RunRecord {
   CheckpointManager::Committed commit(int64_t attempt, const std::vector<Report>& reports);
   CheckpointManager& checkpoints() { return *checkpoints_; }
 
-  // To logs/attempt-N/<log>.log.
+  // Appends to logs/attempt-N/<log>.log.
   void append_log(int64_t attempt, const std::string& log, std::string_view bytes, int64_t time_ms);
   void set_status(std::string_view status) { store_->set_status(status); }
   void add_event(int64_t attempt, std::string_view level, std::string_view text) {
     store_->add_event(attempt, level, text);
   }
 
-  // Where the store cannot be written the end is kept next to it, and the error is thrown.
+  // If the store cannot be written, stores the end next to it and throws the error.
   void end_run(std::string_view status, const Value& error, const Value& return_value);
 
  private:
@@ -105,14 +106,14 @@ class RunRecord {
   void put_rows();
   void try_put_rows();
   std::unique_ptr<RunStore> store_;
-  std::optional<ObjectStorage> objects_;  // the run's, where its storage is an object store
-  ObjectOwner owner_;                     // this controller, there
+  std::optional<ObjectStorage> objects_;  // if the run's storage is an object store
+  ObjectOwner owner_;                     // this controller, as owner in the object store
   std::optional<CheckpointManager> checkpoints_;
   int64_t log_bytes_;
   std::string nonce_;                    // of the current attempt
   std::map<std::string, LogFile> logs_;  // by path
   std::function<void(const std::string&)> on_warning_ = [](const std::string&) {};
-  std::vector<std::string> notices_;  // of the sweep, for the first attempt
+  std::vector<std::string> notices_;  // from the sweep, for the first attempt
 };
 
 }  // namespace rtrain

@@ -1,9 +1,9 @@
-// host/train/reports/extras_receiver.h: receives what the ranks of one attempt record next to their
-// reports (train.annotate, train.log_image and its like), and holds a rank back that makes it
-// faster than it can be stored.
+// host/train/reports/extras_receiver.h: receives records of an attempt's ranks other than reports
+// (train.annotate, train.log_image and similar), and holds back a rank that sends them faster than
+// they can be stored.
 //
-// Belongs to the control thread. A rank asks now and then, with an `id`, and waits for the reply:
-// it comes while little waits to be written.
+// Belongs to the control thread. From time to time a rank sends a message with an `id` and waits
+// for the reply, which is sent when little is left to be written.
 #pragma once
 
 #include <functional>

@@ -1,8 +1,8 @@
-// host/train/reports/not_finite_notice.h: says once in a run that a loss, gradient or metric of it
-// is not finite: one line for all ranks.
+// host/train/reports/not_finite_notice.h: reports once per run that a loss, gradient or metric is
+// not finite, in one line for all ranks.
 //
-// Belongs to the control thread. Gradients carry a NaN from one rank to all others, which see it a
-// step later. So it waits a moment after the first message, and names the ranks with the fewest
+// Belongs to the control thread. Gradients carry a NaN from one rank to all others, which detect it
+// a step later. So this waits a moment after the first message and names the ranks with the fewest
 // steps.
 #pragma once
 
@@ -19,13 +19,13 @@ class NotFiniteNotice {
   NotFiniteNotice(Loop& loop, RunEvents& events, int num_ranks);
 
   void add(int rank, message::NotFinite found);
-  // Waits no longer: the attempt is over.
+  // The attempt has ended: reports without waiting longer.
   void tell();
 
  private:
   RunEvents& events_;
   size_t num_ranks_;
-  std::map<int, message::NotFinite> found_;  // by rank, until it is reported
+  std::map<int, message::NotFinite> found_;  // by rank, not reported yet
   Timer patience_;
 };
 

@@ -66,7 +66,7 @@ bool RecordWriter::Gathered::empty() const {
   return reports.empty() && logs.empty() && chunks.empty() && annotations.empty() && media.empty();
 }
 
-// On the io thread. Returns when the next call should come.
+// Runs on the io thread. Returns when to call it next.
 BatchPace RecordWriter::write(RunRecord& record, const Gathered& gathered) {
   const BatchPace pace = record.add_reports(gathered.reports);
   record.add_annotations(gathered.annotations);

@@ -1,10 +1,10 @@
-// host/train/reports/record_writer.h: gathers the reports and output of the ranks (rows, points,
-// annotations, media, log text) and writes it together, a few times a second.
+// host/train/reports/record_writer.h: collects the ranks' reports and output (rows, points,
+// annotations, media, log text) and writes them in batches, several times a second.
 //
-// Belongs to the control thread; the writing happens on the io thread. A report is visible to other
-// processes one gather time (30 ms on a local disk) after it came, or some write times after the
-// last write where that is later; while the disk is full it waits here with all that comes behind
-// it. Errors go where IoCalls::write() has them.
+// Belongs to the control thread; writes run on the io thread. A report is visible to other
+// processes one gather time (30 ms on a local disk) after it arrived, or some write times after the
+// last write if that is later. While the disk is full it waits here with everything after it.
+// Errors are handled as those of IoCalls::write().
 #pragma once
 
 #include <functional>
@@ -20,18 +20,18 @@ namespace rtrain {
 
 class RecordWriter {
  public:
-  // `on_written`: some of it was written, or has failed.
+  // `on_written`: called when a batch was written or has failed.
   RecordWriter(Loop& loop, IoCalls& io, std::function<void()> on_written);
 
   void add(Report report);
   void add(SeriesChunk chunk);
   void add(AnnotationRow row);
   void add(MediaRow row);
-  // `log`: the file's name without ".log", "rank-0".
+  // `log`: the file's name without ".log", such as "rank-0".
   void add_log(int64_t attempt, std::string_view log, std::string_view bytes);
-  // Hands everything to the io thread now: later work there finds it written.
+  // Passes everything to the io thread now, so that later work there finds it written.
   void flush();
-  // About how much was added and is not written yet.
+  // Approximate size of what was added and is not written yet.
   size_t unwritten_bytes() const { return gathered_bytes_ + writing_bytes_; }
 
  private:
@@ -41,11 +41,11 @@ class RecordWriter {
     int64_t time_ms;
     std::string text;
   };
-  // The records that wait to be written.
+  // Records not yet passed to the io thread.
   struct Gathered {
     std::vector<Report> reports;
     std::vector<Log> logs;
-    // By rank, key and number: a chunk that grows replaces the one before.
+    // By rank, key and number: a chunk with more points replaces the earlier one.
     std::map<std::tuple<int64_t, std::string, int64_t>, SeriesChunk> chunks;
     std::vector<AnnotationRow> annotations;
     std::vector<MediaRow> media;
@@ -60,7 +60,7 @@ class RecordWriter {
   Gathered gathered_;
   size_t gathered_bytes_ = 0;
   size_t writing_bytes_ = 0;
-  int writing_ = 0;  // batches on the io thread
+  int writing_ = 0;  // number of batches on the io thread
   BatchPace pace_;
   double paused_until_s_ = 0;
   Timer timer_;

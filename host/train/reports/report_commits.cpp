@@ -27,13 +27,13 @@ void ReportCommits::complete(std::vector<Report> reports) {
   if (has_checkpoint && failed == nullptr) return commit(std::move(reports));
   if (failed != nullptr) answer_failed(*failed);
   if (under_way_.empty()) return emit(reports, nullptr);
-  // Behind the commit of an earlier report, so that events come in the order of their numbers.
+  // Runs after the commits of earlier reports, so that events come in the order of report numbers.
   io_.call(
       [](RunRecord&) { return true; },
       [this, reports = std::move(reports)](const auto&, const auto&) { emit(reports, nullptr); });
 }
 
-// Without one rank's part the checkpoint would not be whole. The rank itself has its own error.
+// Without one rank's part the checkpoint is incomplete. That rank has its own error already.
 void ReportCommits::answer_failed(const Report& failed) {
   const Error error(Code::kPeerLost,
                     cat("report() number ", failed.index, ": rank ", failed.rank,

@@ -1,8 +1,8 @@
-// host/train/reports/report_commits.h: the steps after all ranks have made a report: the commit
-// of its checkpoint, the answer to the ranks, its event.
+// host/train/reports/report_commits.h: what happens once all ranks have made a report: the commit
+// of its checkpoint, the answers to the ranks, and its event.
 //
-// Belongs to the control thread; the commit itself is done on the io thread. Events come in the
-// order of the reports' numbers.
+// Belongs to the control thread; commits run on the io thread. Events come in the order of report
+// numbers.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ class ReportCommitsDelegate {
  public:
   virtual ~ReportCommitsDelegate() = default;
   virtual void send_all(message::ToWorker message) = 0;
-  // After the ranks' answers and the event of a report with a checkpoint. `checkpoint`: what was
-  // committed, else null.
+  // Called after the ranks' answers and the event of a report with a checkpoint. `checkpoint`: the
+  // committed one, or null.
   virtual void on_commit_ended(int64_t index, const CheckpointInfo* checkpoint) = 0;
 };
 
@@ -34,18 +34,18 @@ class ReportCommits {
                 ReportCommitsDelegate& delegate)
       : io_(io), writer_(writer), events_(events), delegate_(delegate) {}
 
-  // `metrics`: what the attempt starts from.
+  // `metrics`: those of the checkpoint that the attempt starts from.
   void begin_attempt(int attempt, Value metrics);
-  // One report of every rank.
+  // Takes one report from every rank.
   void complete(std::vector<Report> reports);
 
-  // The first report whose checkpoint is on its way.
+  // The first report whose checkpoint is still being committed.
   std::optional<int64_t> first_under_way() const;
-  // The attempt has committed one.
+  // Whether the attempt has committed a checkpoint.
   bool has_new_checkpoint() const { return has_new_checkpoint_; }
-  // Rank 0's, of the last complete report.
+  // Rank 0's metrics in the last complete report.
   const Value& metrics() const { return metrics_; }
-  // That became complete, in all attempts.
+  // Number of complete reports in all attempts.
   int64_t num_reports() const { return num_reports_; }
 
  private:
@@ -60,7 +60,7 @@ class ReportCommits {
   RunEvents& events_;
   ReportCommitsDelegate& delegate_;
   int attempt_ = 0;
-  std::multiset<int64_t> under_way_;  // reports whose checkpoints are on the io thread
+  std::multiset<int64_t> under_way_;  // reports whose checkpoints are being committed
   bool has_new_checkpoint_ = false;
   Value metrics_;
   int64_t num_reports_ = 0;

@@ -83,7 +83,7 @@ void ReportReceiver::answer(ReportCollector::Progress progress) {
   look_at_clock();
 }
 
-// Waits that cannot come true any more end in their error.
+// Answers waits whose deadline has passed with their error.
 void ReportReceiver::look_at_clock() {
   const auto due = collector_.next_due();
   if (!due) return timer_.stop();  // no report waits

@@ -1,9 +1,9 @@
-// host/train/reports/report_receiver.h: receives the ranks' messages about their reports, and
-// answers them.
+// host/train/reports/report_receiver.h: receives the ranks' messages about reports and answers
+// them.
 //
-// Belongs to the control thread. Decodes the messages of one attempt, gives the reports to a
-// ReportCollector, keeps the deadlines and acknowledges; what follows from a complete report is
-// its delegate's business.
+// Belongs to the control thread. Decodes the messages of one attempt, passes the reports to a
+// ReportCollector, keeps deadlines and sends acknowledgements; its delegate handles complete
+// reports.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,11 @@ class ReportReceiverDelegate {
   virtual void warn(const std::string& text) = 0;
   // One rank's report, a copy, to be written.
   virtual void on_report(Report report) = 0;
-  // All ranks' reports of one number.
+  // The reports of all ranks with the same number.
   virtual void on_reports_complete(std::vector<Report> reports) = 0;
-  // That were received and are not written yet.
+  // Size of what was received and is not written yet.
   virtual size_t unwritten_bytes() const = 0;
-  // Of checkpoints: deadlines stop while it grows.
+  // Bytes of checkpoints copied so far: deadlines are extended while this grows.
   virtual uint64_t copied_bytes() const = 0;
 };
 
@@ -40,18 +40,18 @@ class ReportReceiver {
     int world_size = 1;
     int64_t first_index = 0;
     double timeout_s = 0;
-    double notice_s = 60;  // how long a checkpoint may wait for a rank before a line says so
+    double notice_s = 60;  // how long a checkpoint may wait for a rank before a notice
   };
 
   ReportReceiver(Loop& loop, const Options& options, ReportReceiverDelegate& delegate);
 
-  // Throw Error(kArgument) for a message that makes no sense.
+  // Throw Error(kArgument) for an invalid message.
   void on_report(int rank, Report report);
   void on_files(int rank, message::Files sent);
   void on_uploaded(int rank, message::Uploaded sent);
   void on_returned(int rank);
-  // The ranks continue in another attempt, whose first report has that number: what they have made
-  // before counts without the lost ranks.
+  // The ranks continue in another attempt, whose first report has this number. Earlier reports are
+  // completed without the lost ranks.
   void close_below(int64_t index);
   // Something was written: ranks that were held back may continue.
   void on_written() { acknowledge(); }
@@ -70,7 +70,7 @@ class ReportReceiver {
   ReportCollector collector_;
   ReportFlow flow_;
   uint64_t copied_bytes_ = 0;
-  std::vector<List> files_;  // by rank: parts of the upload that is being sent
+  std::vector<List> files_;  // by rank: parts received of the upload being sent
   Timer timer_;
 };
 

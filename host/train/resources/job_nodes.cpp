@@ -56,7 +56,7 @@ JobNodes::JobNodes(NodeServer& nodes, const RunContext& run, std::vector<WorkerG
   publish_contact();
 }
 
-// A run continues without it.
+// A failure is ignored: the run works without it.
 void JobNodes::publish_contact() {
   const WireContact contact = nodes_.attach(run_.run_id, run_.loop, *this);
   try {
@@ -97,7 +97,7 @@ double JobNodes::waited_s() const {
 
 void JobNodes::end_run() { late_reports_.forget(std::numeric_limits<int>::max()); }
 
-// A run of fixed size needs all of its hosts; an elastic one continues with those that are there.
+// A run of fixed size needs all its hosts; an elastic one continues with those present.
 void JobNodes::look(std::function<void(int)> on_seen) { on_seen(workers_now()); }
 
 int JobNodes::workers_now() const {
@@ -161,7 +161,7 @@ NodeGroup JobNodes::nodes(const NodeOrder& order, NodeDelegate& delegate) {
   return out;
 }
 
-// On the host that has started the fewest.
+// Chooses the host that has started the fewest ingest workers.
 std::string JobNodes::start_ingest(const message::StartIngest& wanted) {
   std::optional<int> best;
   for (const int node : ready_nodes()) {
@@ -277,8 +277,8 @@ void JobNodes::write_marker() {
       });
 }
 
-// Again and again: a disk that is full may get room, and a network file system may show a new file
-// late. A host that comes back while the run continues is one more that it could have.
+// Repeated, because space may become available on a full disk, and a network file system may show a
+// new file late. A host that returns during the run is an additional one that the run may use.
 void JobNodes::check_folders() {
   if (!has_marker_) {
     if (!marker_problem_.empty()) check_.start(kCheckAgain);
@@ -300,12 +300,12 @@ void JobNodes::on_folder_seen(int node, const message::FolderSeen& seen) {
   if (host == nullptr || seen.path != marker_) return;
   host->problem = seen.problem;
   host->is_ready = seen.problem.empty();
-  if (!on_granted_) check_health();  // the run continues, and could have it
+  if (!on_granted_) check_health();  // the run continues, and may use the host
   grant_if_ready();
 }
 
-// Whether a host that is there has still to be checked, or a decision about one is due; the grant
-// follows then.
+// Returns whether a host must still be checked, or a decision about one is due; the grant follows
+// then.
 bool JobNodes::check_health() {
   if (!run_.spec.health_config.preflight) return false;
   if (health_.is_checking() || undecided_ > 0) return true;
@@ -332,7 +332,7 @@ void JobNodes::on_evidence(Evidence evidence) {
   });
 }
 
-// The processes of a launcher that has started each rank are all needed.
+// If a launcher has started each rank, all of its processes are needed.
 std::string JobNodes::evict(int node, const std::string& reason) {
   if (roster_.is_evicted(node)) return "";
   roster_.evict(node, reason);
@@ -354,7 +354,7 @@ void JobNodes::grant_if_ready() {
   if ((goes_on() || missing().empty()) && !check_health()) grant();
 }
 
-// Who has begun knows which hosts there are: the others may never come back.
+// Once the run has begun it knows its hosts: absent ones may never come back.
 bool JobNodes::goes_on() const {
   const bool is_elastic = run_.spec.min_workers < run_.spec.max_workers;
   return has_begun_ && is_elastic && workers_now() >= run_.spec.min_workers;
@@ -375,7 +375,7 @@ void JobNodes::grant() {
   on_granted(workers_now());
 }
 
-// Where the launcher's ranks are not dense by host, as with `mpirun --map-by node`.
+// For a launcher whose ranks are not dense by host, as with `mpirun --map-by node`.
 void JobNodes::tell_ranks() {
   int first_rank = nodes_.spec().tasks_on_node();
   for (const auto& [node, host] : roster_.others()) {
@@ -387,7 +387,7 @@ void JobNodes::tell_ranks() {
   }
 }
 
-// Who is waited for, and why; empty when all are there.
+// The hosts that are waited for, and why; empty if all are present.
 std::string JobNodes::missing() const {
   std::vector<std::string> parts;
   for (const auto& [node, host] : roster_.others()) {

@@ -1,6 +1,6 @@
-// host/train/resources/job_nodes.h: the hosts of a job as one run uses them: waits until all are
-// there, brings them what workers inherit, makes sure that they see the run's folder and are
-// healthy, and is the way to the nodes of an attempt.
+// host/train/resources/job_nodes.h: the hosts of a job in one run: waits until all have connected,
+// sends them the data that workers inherit, checks that they can access the run's folder and are
+// healthy, and creates the nodes of an attempt.
 //
 // Belongs to the control thread.
 #pragma once
@@ -27,17 +27,17 @@ namespace rtrain {
 
 class JobNodesDelegate : public LateReportsDelegate {
  public:
-  // The run cannot continue: a host does not come, or does not see the run's folder.
+  // The run cannot continue: a host does not connect or cannot access the run's folder.
   virtual void on_hosts_failed(const Error& error) = 0;
   virtual void on_forwarded_signal(int number) = 0;
   virtual void on_command(Value request, OperatorLinks::Reply reply) = 0;
-  // The evidence against a host; `decided` is called when the decision has been carried out.
+  // Reports evidence against a host. `decided` must be called when the decision was carried out.
   virtual void on_evidence(Evidence evidence, std::function<void()> decided) = 0;
 };
 
 class JobNodes : public Resources, public NodeServerDelegate, public NodeJudgeDelegate {
  public:
-  // `gpus`: those of this host that the job has.
+  // `gpus`: the job's devices on this host.
   JobNodes(NodeServer& nodes, const RunContext& run, std::vector<WorkerGpu> gpus,
            JobNodesDelegate& delegate);
   ~JobNodes() override;
@@ -52,7 +52,7 @@ class JobNodes : public Resources, public NodeServerDelegate, public NodeJudgeDe
   std::string start_ingest(const message::StartIngest& wanted) override;
   void tell_end(const message::Ended& ended) override;
 
-  // The receivers of an agent's messages about its host.
+  // The receivers of messages of an agent about its host.
   static const Routes<message::FromAgent, JobNodes, int> kRoutes;
 
  private:
@@ -74,9 +74,9 @@ class JobNodes : public Resources, public NodeServerDelegate, public NodeJudgeDe
   void grant_if_ready();
   bool goes_on() const;
   void grant();
-  // How many workers the hosts that are there are for.
+  // How many workers fit on the hosts present.
   int workers_now() const;
-  // The numbers of those that are there, this one first, and what they have room for.
+  // The numbers of the hosts present, this one first, with the workers that fit.
   std::vector<int> ready_nodes() const;
   std::vector<NodeCapacity> rooms() const;
   std::string missing() const;
@@ -91,18 +91,18 @@ class JobNodes : public Resources, public NodeServerDelegate, public NodeJudgeDe
   Placement placement_;
   JobNodesDelegate& delegate_;
   Rendezvous contact_;  // for commands from other hosts
-  double wait_s_;       // for the hosts
-  std::string marker_;  // a file in the run's folder, and what it holds
+  double wait_s_;       // how long to wait for the hosts
+  std::string marker_;  // name and content of a file in the run's folder
   std::string marker_text_;
-  std::optional<ObjectStorage> objects_;  // where the storage is one
+  std::optional<ObjectStorage> objects_;  // if the storage is an object store
   bool has_marker_ = false;
-  std::string marker_problem_;  // why it could not be written, last time
+  std::string marker_problem_;  // why it could not be written at the last try
   NodeRoster roster_;
   LateReports late_reports_;
   NodeJudge health_;
-  int undecided_ = 0;                  // evidence without a decision
-  std::map<int, RemoteNode*> remote_;  // of the attempt, by node; owned by it
-  std::map<int, int64_t> ingest_;      // of the attempt: ingest workers started, by node
+  int undecided_ = 0;                  // number of findings without a decision
+  std::map<int, RemoteNode*> remote_;  // of the attempt, by node; the attempt owns them
+  std::map<int, int64_t> ingest_;      // ingest workers started in the attempt, by node
   std::optional<Error> lost_ranks_;    // processes of the launcher that have gone do not come back
   std::function<void(int)> on_granted_;
   std::optional<double> waiting_since_s_;

@@ -42,7 +42,7 @@ void LateReports::on_report(int node, const message::Spooled& spooled) {
   spools_[node].reports.push_back(std::move(report));
 }
 
-// They stay on that disk until the store has them.
+// The reports stay on that host's disk until the store has them.
 void LateReports::on_end(int node, const std::string& problem) {
   Spool& spool = spools_[node];
   if (!problem.empty()) {
@@ -62,7 +62,7 @@ void LateReports::on_end(int node, const std::string& problem) {
       delegate_.notice(cat("host ", host, " had ", counted(static_cast<size_t>(*added), "report"),
                            " of an earlier attempt on its disk: they are in the store now"));
     }
-    // The host may have gone and come again meanwhile, with more than that.
+    // The host may have reconnected meanwhile and have sent more.
     const auto stored = spools_.find(node);
     if (stored != spools_.end() && stored->second.number == number) {
       stored->second.is_stored = true;

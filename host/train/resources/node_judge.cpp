@@ -14,9 +14,9 @@ namespace rtrain {
 namespace {
 
 constexpr int64_t kExchangeBytes = int64_t{1} << 20;
-// Of each side, around a ring: every host is watched by others, and none watches all.
+// Hosts watched on each side of a ring: every host is watched by others, and none watches all.
 constexpr int kNeighbours = 2;
-// For the answers themselves, on top of the time that the checks have.
+// Time for the answers, in addition to the time of the checks.
 constexpr double kAnswerS = 3;
 constexpr double kIntervalS = 5;
 constexpr std::chrono::milliseconds kLook{250};
@@ -72,7 +72,7 @@ void NodeJudge::send(int node, Value message) {
   delegate_.send_health(node, std::move(message));
 }
 
-// Answers may come before the last host was asked.
+// Answers may arrive before the last host was asked.
 void NodeJudge::check(Done done) {
   done_ = std::move(done);
   has_links_ = false;
@@ -86,7 +86,7 @@ void NodeJudge::check(Done done) {
   waiting_.insert(asked.begin(), asked.end());
   for (const int node : asked) {
     send(node, to_value(message::CheckHost{.address = hosts_[node].address,
-                                           // Node 0 asks, and its port is the run's.
+                                           // Node 0 only sends checks, and its port is the run's.
                                            .port = node == 0 ? 0 : port_,
                                            .key = key_,
                                            .folder = run_.run_path,
@@ -114,7 +114,7 @@ LinkPeer NodeJudge::peer(int node) const {
   return {.node = node, .host = host.name, .address = host.address, .port = host.port};
 }
 
-// Those that the host is to try: each pair of which one is new is tried once, by its first.
+// The hosts that this host must check: each pair with a new host is checked once, by its first one.
 std::vector<LinkPeer> NodeJudge::new_peers(int node) const {
   std::vector<LinkPeer> out;
   const Host& own = hosts_.at(node);
@@ -141,7 +141,7 @@ void NodeJudge::check_links() {
   if (asked.empty()) finish();
 }
 
-// Both ends have the result.
+// Records the result for both ends.
 void NodeJudge::on_links(int node, const message::LinksChecked& checked) {
   for (const message::LinkResult& each : checked.results) {
     const auto one = hosts_.find(node);
@@ -161,7 +161,7 @@ void NodeJudge::on_links(int node, const message::LinksChecked& checked) {
   take_answer(node);
 }
 
-// Hosts that have not answered in their time are used: their problems will be seen.
+// Hosts that have not answered in time are used: problems will show later.
 void NodeJudge::finish() {
   if (!is_checking()) return;
   deadline_.stop();

@@ -1,11 +1,11 @@
-// host/train/resources/node_judge.h: the health of a run's hosts, as their monitors see it: checks
-// each host before it is used, and gathers the evidence against one while it is.
+// host/train/resources/node_judge.h: checks a run's hosts with their monitors: each host before it
+// is used, and collects evidence against it afterwards.
 //
-// Before: its storage writes, its devices answer, and it exchanges 1 MB with every other host. What
-// has come of that is in the run's record. While it is used: host/node/health/node_monitor.h says
-// what it sees, LinkVerdict which end of a bad link is at fault.
+// Before its use: its storage can be written, its devices answer, and it exchanges 1 MB with every
+// other host. The results are in the run's record. During its use: host/node/health/node_monitor.h
+// reports observations, and LinkVerdict decides which end of a bad link is at fault.
 //
-// Decides nothing: evidence goes to the delegate. Belongs to the control thread.
+// Decides nothing else: evidence is passed to the delegate. Belongs to the control thread.
 #pragma once
 
 #include <functional>
@@ -27,52 +27,52 @@ namespace rtrain {
 class NodeJudgeDelegate {
  public:
   virtual ~NodeJudgeDelegate() = default;
-  // To the monitor of another host.
+  // Sends to the monitor of another host.
   virtual void send_health(int node, Value message) = 0;
-  // May drop hosts.
+  // May call drop().
   virtual void on_evidence(Evidence evidence) = 0;
 };
 
 class NodeJudge {
  public:
-  // `gpus`: of this host. `port`: the run's, at which the other hosts listen for each other; 0:
-  // there are none.
+  // `gpus`: this host's devices. `port`: the run's port, at which the other hosts listen for each
+  // other; 0: there are none.
   NodeJudge(const RunContext& run, const std::vector<WorkerGpu>& gpus, int port,
             NodeJudgeDelegate& delegate);
 
-  // The host is there; this one too, as node 0. The address is where the others reach it.
+  // The host is present; this host too, as node 0. `address`: where the other hosts reach it.
   void add(int node, const std::string& host, const std::string& address);
-  // It is not there any more.
+  // The host is not present any more.
   void drop(int node);
-  // It is not used any more: nothing more is heard of it.
+  // The host is not used any more: its messages are ignored.
   void dismiss(int node);
-  // The run is over: its hosts are not watched any more.
+  // The run has ended: stops watching its hosts.
   void stop();
 
-  // Checks the hosts that were not, and calls back when all have said how they are, or have had
-  // their time. Evidence comes before that.
+  // Checks the hosts that were not checked yet. Calls back when all have answered or timed out.
+  // Evidence is reported before that.
   using Done = std::function<void()>;
   void check(Done done);
   bool is_checked(int node) const;
   bool is_checking() const { return done_ != nullptr; }
 
-  // Whether a monitor sends messages of that type.
+  // Whether monitors send messages of that type.
   static bool knows(const std::string& type) { return kRoutes.has(type); }
-  // A message of the monitor of the host.
+  // Receives a message of the host's monitor.
   void receive(int node, Value message) { kRoutes.deliver(*this, node, std::move(message)); }
 
-  // Who receives it.
+  // The receivers of the messages.
   static const Routes<message::FromHealth, NodeJudge, int> kRoutes;
 
  private:
   struct Host {
     std::string name;
     std::string address;
-    int port = 0;  // of its EchoServer; 0: it has none, as node 0
+    int port = 0;  // of its EchoServer; 0: none, as for node 0
     bool is_checked = false;
-    bool is_new = false;  // of the check that is under way
+    bool is_new = false;  // part of the current check
     std::vector<CheckResult> results = {};
-    std::map<int, std::string> failed_links = {};  // the problem, by the host at the other end
+    std::map<int, std::string> failed_links = {};  // problem by the host at the other end
     bool fails_storage = false;
   };
 
@@ -101,10 +101,10 @@ class NodeJudge {
   int port_;
   std::string key_;  // of the echo servers
   std::map<int, Host> hosts_;
-  std::set<int> waiting_;   // for their answers
-  bool has_links_ = false;  // the check has come to the links
+  std::set<int> waiting_;   // hosts that have not answered
+  bool has_links_ = false;  // the check has reached the links
   Done done_;
-  std::vector<Evidence> evidence_;  // the delegate has not heard of
+  std::vector<Evidence> evidence_;  // not yet reported to the delegate
   LinkVerdict links_;
   NodeMonitor own_;
   Timer deadline_;

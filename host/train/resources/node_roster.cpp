@@ -12,7 +12,7 @@
 namespace rtrain {
 namespace {
 
-// Of one host, whatever its agent says.
+// Limit for one host, whatever its agent sends.
 constexpr int kMostWorkers = 100'000;
 
 }  // namespace
@@ -46,7 +46,7 @@ NodeCapacity NodeRoster::room(int node) const {
   return {info.host, std::clamp(workers_for(info.tasks, info.cores, info.gpus), 0, kMostWorkers)};
 }
 
-// Where the launcher has started each rank, it has chosen.
+// If the launcher has started each rank, it has chosen the number.
 int NodeRoster::workers_for(int tasks, int cores, const std::vector<std::string>& gpus) const {
   if (spec_.join) return tasks;
   const int each = has_ingest_host() ? spec_.cpus_per_worker : spec_.total_cpus_per_worker();
@@ -64,7 +64,7 @@ int NodeRoster::workers_for(const std::vector<std::string>& gpus) const {
   return static_cast<int>(static_cast<double>(fitting) / spec_.gpus_per_worker);
 }
 
-// One that has no device for a rank: ingest workers are there, not next to the ranks.
+// Whether a host has no device for a rank: ingest workers run there, not next to the ranks.
 bool NodeRoster::has_ingest_host() const {
   if (spec_.gpus_per_worker == 0) return false;
   return std::any_of(others_.begin(), others_.end(), [this](const auto& other) {
@@ -72,7 +72,7 @@ bool NodeRoster::has_ingest_host() const {
   });
 }
 
-// A host without one says so itself, when a worker needs it.
+// A host without LibTorch reports that itself when a worker needs it.
 std::string NodeRoster::misfits() const {
   std::vector<std::string> parts;
   for (const auto& [node, host] : others_) {
@@ -99,7 +99,7 @@ std::string NodeRoster::absent_hosts() const {
   return join(parts, "; ");
 }
 
-// Which host has which ranks only its agent tells.
+// Which host has which ranks is only known from its agent.
 std::string NodeRoster::absent_ranks() const {
   int count = nodes_.spec().tasks_on_node();
   std::vector<std::string> names{hostname()};

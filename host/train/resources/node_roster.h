@@ -1,7 +1,7 @@
-// host/train/resources/node_roster.h: the hosts of a job as far as a run knows them: which have
-// come, what each has room for, which the run does without, and who is missing, in words.
+// host/train/resources/node_roster.h: what a run knows about the hosts of a job: which have
+// connected, their capacity, which are evicted, and texts about missing ones.
 //
-// Host 0 is this one; the others come and go. Belongs to the control thread.
+// Host 0 is this one; the others connect and disconnect. Belongs to the control thread.
 #pragma once
 
 #include <map>
@@ -14,43 +14,43 @@
 
 namespace rtrain {
 
-// One that has come.
+// A host that has connected.
 struct RosterHost {
   message::AgentInfo info;
-  bool is_ready = false;     // it has what workers inherit, and sees the run's folder
-  std::string problem = {};  // why it does not see it
+  bool is_ready = false;     // has the data that workers inherit, and the run's folder
+  std::string problem = {};  // why it cannot access the folder
 };
 
 class NodeRoster {
  public:
-  // `gpus`: the names of this host's devices that the job has.
+  // `gpus`: names of the job's devices on this host.
   NodeRoster(const NodeServer& nodes, const RunSpec& spec, std::vector<std::string> gpus);
 
   void add(const message::AgentInfo& info) { others_[info.node] = {.info = info}; }
   void drop(int node) { others_.erase(node); }
-  // The run does without it from now on, whether it comes back or not.
+  // The run does not use the host any more, even if it reconnects.
   void evict(int node, const std::string& reason);
   bool is_evicted(int node) const { return evicted_.contains(node); }
 
-  // Those that have come, by node.
+  // The other hosts that have connected, by node.
   const std::map<int, RosterHost>& others() const { return others_; }
-  // Null for this host, and for one that is not there.
+  // Null for this host, and for one that is not connected.
   RosterHost* find(int node);
   std::string name(int node) const;
-  // At which the others reach it.
+  // The host's address for the other hosts.
   std::string address(int node) const;
-  // Of the cores or devices that the job has on it. REQUIRES: node 0, or one that has come.
+  // The job's cores or devices on the host. REQUIRES: node 0, or a connected host.
   NodeCapacity room(int node) const;
 
-  // Each is empty where there is nothing to say. Hosts that compute with another LibTorch:
+  // The texts are empty if there is nothing to report. Hosts with a different LibTorch:
   std::string misfits() const;
-  // Hosts, or the launcher's ranks, that have not come.
+  // Hosts, or ranks of the launcher, that have not connected.
   std::string absent() const;
   // "; evicted: host n1 (link: ...)".
   std::string evicted_text() const;
-  // Why it is evicted: "host n1 (link: ...)".
+  // The host and why it was evicted: "host n1 (link: ...)".
   const std::string& why_evicted(int node) const { return evicted_.at(node); }
-  // What devices those hosts have, where workers want some of a type.
+  // The devices of those hosts, if workers need a particular type.
   std::string devices_text(const std::vector<int>& nodes) const;
 
  private:
@@ -62,10 +62,10 @@ class NodeRoster {
 
   const NodeServer& nodes_;
   const RunSpec& spec_;
-  std::vector<std::string> gpus_;  // of this host
-  std::string libtorch_;           // of this host
+  std::vector<std::string> gpus_;  // this host's
+  std::string libtorch_;           // this host's
   std::map<int, RosterHost> others_;
-  std::map<int, std::string> evicted_;  // the host and why
+  std::map<int, std::string> evicted_;  // host and reason
 };
 
 }  // namespace rtrain

@@ -17,7 +17,7 @@ namespace rtrain {
 namespace {
 
 constexpr std::chrono::milliseconds kPoll{100};
-// A run that ends just now is not worth a line.
+// Delay of the first notice, because a run that is just ending needs none.
 constexpr double kFirstNoticeS = 0.5;
 
 // "'a' (pid 12, 3 cores), 'b' (pid 14, 1 core, 0.5 GPU)".
@@ -57,8 +57,8 @@ std::string in_use_text(const LeaseTable& table) {
   return table.held.empty() ? "" : cat("; in use by ", holders_text(table));
 }
 
-// The options of a user who does not want to wait. More cores on offer do not help a run that waits
-// for a GPU.
+// Options for a user who does not want to wait. More cores do not help a run that waits for a
+// GPU.
 std::string ways_out(const ResourceRequest& request, const LeaseTable& table) {
   const int needed = request.cores().amount(table.offered).min;
   std::string text = "; to begin now: --oversubscribe (share what is in use)";
@@ -68,7 +68,7 @@ std::string ways_out(const ResourceRequest& request, const LeaseTable& table) {
              "` (offer more cores)");
 }
 
-// What a run that waits says: what it needs, what there is, who has the rest.
+// The text of a waiting run: what it needs, what is free, and who has the rest.
 std::string waiting_text(const ResourceRequest& request, const std::vector<std::string>& uuids,
                          const LeaseTable& table) {
   const auto self = static_cast<int>(getpid());
@@ -88,7 +88,7 @@ std::string waiting_text(const ResourceRequest& request, const std::vector<std::
   return text;
 }
 
-// The script has said which devices the workers see.
+// Whether the script itself sets the devices that workers see.
 bool has_own_devices(const RunSpec& spec) {
   return std::any_of(spec.worker_env.begin(), spec.worker_env.end(),
                      [](const auto& each) { return each.first == kVisibleDevices; });
@@ -104,7 +104,7 @@ std::optional<Error> impossible_request(const RunSpec& spec) {
   try {
     cores = std::max(cores, offered_cores());
   } catch (const Error&) {
-    // Said by the broker.
+    // The broker reports it.
   }
   if (auto error = request.impossible(cores)) return error;
   return impossible_gpus(spec);
@@ -147,7 +147,7 @@ void ResourceBroker::ask() {
     try {
       answer = take();
     } catch (const Error& e) {
-      // A lock that is held for long is not a reason to go without cores.
+      // If another process holds the lock for long, the run still needs its cores.
       if (e.code() == Code::kTimeout) {
         answer.waiting_for = e.message();
       } else {
@@ -193,7 +193,7 @@ LeaseCapacity ResourceBroker::all_gpus(int cores) const {
   return {cores, FreeGpus(gpus_.uuids.size(), kWholeGpu)};
 }
 
-// As large as the host allows, and never below the least.
+// As large as the host allows, but never below the minimum.
 ResourceRequest::Grant ResourceBroker::whole_host(int offered) const {
   const LeaseCapacity capacity = all_gpus(offered);
   ResourceRequest::Grant out;
@@ -205,7 +205,7 @@ ResourceRequest::Grant ResourceBroker::whole_host(int offered) const {
 void ResourceBroker::on_answer(const Answer& answer) {
   if (!on_granted_) return;
   if (!answer.grant && answer.without.empty()) {
-    if (files_.zygote != nullptr) files_.zygote->end();  // in a queue it would only hold memory
+    if (files_.zygote != nullptr) files_.zygote->end();  // while queued it would only use memory
     tell_waiting(answer);
     return poll_.start(kPoll);
   }
@@ -260,7 +260,7 @@ void ResourceBroker::look(std::function<void(int)> on_seen) {
     try {
       workers = request_.workers(lease_->capacity());
     } catch (const Error&) {
-      // Busy, or the folder is gone: as it is.
+      // The lock is busy or the folder is missing: uses the current capacity.
       workers = request_.workers(all_gpus(lease_->size()));
     }
     loop_.post([on_seen, workers] { on_seen(workers); });
@@ -285,7 +285,7 @@ WorkerPlace ResourceBroker::place(int rank, int num_workers) const {
     if (number < processors.size()) {
       out.cpus.push_back(processors[number]);
     } else {
-      bound = false;  // more cores are offered than there are
+      bound = false;  // more cores are offered than exist
     }
   }
   if (!bound) out.cpus.clear();
@@ -293,8 +293,8 @@ WorkerPlace ResourceBroker::place(int rank, int num_workers) const {
   return out;
 }
 
-// Its devices are numbered as it sees them: among the union, or, where its environment is this
-// process's own, as this process does.
+// The worker's numbers for its devices: positions among all workers' devices or, if the workers'
+// environment is this process's own, this process's numbers.
 void ResourceBroker::add_gpus(int rank, WorkerPlace& place) const {
   const std::vector<int> used = used_gpus();
   const bool is_union = visible_devices().has_value();

@@ -1,10 +1,10 @@
-// host/train/resources/resource_broker.h: gets the cores and GPUs of a run, waiting where others
-// have them, and says so.
+// host/train/resources/resource_broker.h: leases the cores and GPUs of a run, waits while other
+// runs have them, and reports that.
 //
-// Belongs to the control thread; the files of the leases are touched on the io thread. A run of
-// fixed size keeps what it has to the end; an elastic one asks again for each attempt. Where leases
-// do not work (no runtime folder), or the run is to take none (RunSpec.oversubscribe), a notice
-// says so and the run continues without.
+// Belongs to the control thread; lease files are accessed on the io thread. A run of fixed size
+// keeps its lease to the end; an elastic one requests a new one for each attempt. If leases are not
+// possible (no runtime folder) or not wanted (RunSpec.oversubscribe), a notice says so and the run
+// continues without one.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,8 @@
 
 namespace rtrain {
 
-// The error of a run that this host can never hold. Also false where there is no runtime folder.
+// The error for a run whose request this host can never satisfy. nullopt also without a runtime
+// folder.
 std::optional<Error> impossible_request(const RunSpec& spec);
 
 class ResourceBroker : public Resources, public WorkerPlaces {
@@ -36,7 +37,7 @@ class ResourceBroker : public Resources, public WorkerPlaces {
   // `files`: what workers inherit.
   ResourceBroker(const RunSpec& spec, Loop& loop, TaskThread& io, const NodeFiles& files,
                  Notice notice);
-  // The io thread has to be idle.
+  // REQUIRES: the io thread is idle.
   ~ResourceBroker() override;
 
   void request(std::function<void(int workers)> on_granted) override;
@@ -45,23 +46,23 @@ class ResourceBroker : public Resources, public WorkerPlaces {
   void look(std::function<void(int workers)> on_seen) override;
   NodeGroup nodes(const NodeOrder& order, NodeDelegate& delegate) override;
 
-  // Cores of its own where there are enough, and its GPUs. It is bound to the cores where the run
-  // said how many it needs.
+  // The worker's own cores, if there are enough, and its GPUs. The worker is bound to the cores if
+  // the run has specified how many it needs.
   WorkerPlace place(int rank, int num_workers) const override;
   std::optional<std::string> visible_devices() const override;
 
  private:
   struct Answer {
-    std::optional<ResourceRequest::Grant> grant = std::nullopt;  // nothing: wait
+    std::optional<ResourceRequest::Grant> grant = std::nullopt;  // nullopt: wait
     std::vector<HostLease::Core> cores = {};
     std::vector<int> gpu_fds = {};
     int offered = 0;
     std::string waiting_for = {};
     std::string ways_out = {};
-    std::string without = {};  // why the run takes no lease
+    std::string without = {};  // why the run has no lease
   };
   Answer take();
-  // The resources of the run where nothing is shared with others.
+  // The run's resources without sharing.
   ResourceRequest::Grant whole_host(int offered) const;
   LeaseCapacity all_gpus(int cores) const;
   void ask();
@@ -71,7 +72,7 @@ class ResourceBroker : public Resources, public WorkerPlaces {
   void end_waiting();
   void add_gpus(int rank, WorkerPlace& place) const;
   std::vector<HostLease::Core> share(int rank, int num_workers) const;
-  // The union of the workers' devices, lowest first.
+  // All workers' devices together, lowest first.
   std::vector<int> used_gpus() const;
 
   const RunSpec& spec_;
@@ -81,13 +82,13 @@ class ResourceBroker : public Resources, public WorkerPlaces {
   ResourceRequest request_;
   RunGpus gpus_;  // that the run may use
   Notice notice_;
-  std::unique_ptr<HostLease> lease_;  // on the io thread
+  std::unique_ptr<HostLease> lease_;  // used on the io thread
   std::function<void(int)> on_granted_;
   std::vector<HostLease::Core> cores_;
   GpuPlaces gpu_places_;
-  std::vector<int> gpu_fds_;  // in the order of the workers and their devices
+  std::vector<int> gpu_fds_;  // in the order of workers and their devices
   bool held_ = false;
-  bool without_ = false;  // it takes no lease
+  bool without_ = false;  // it has no lease
   std::optional<double> waiting_since_s_;
   double waited_s_ = 0;
   double next_notice_s_ = 0;

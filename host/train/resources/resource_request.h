@@ -1,5 +1,5 @@
-// host/train/resources/resource_request.h: the request of a run to its host, cores and GPUs
-// together. Pure.
+// host/train/resources/resource_request.h: a run's request for cores and GPUs of its host.
+// Pure.
 #pragma once
 
 #include <optional>
@@ -12,10 +12,10 @@ namespace rtrain {
 
 class ResourceRequest {
  public:
-  // cores_per_worker 0: not said. Throws Error(kConfig) for odd amounts of GPUs.
+  // cores_per_worker 0: not specified. Throws Error(kConfig) for invalid amounts of GPUs.
   ResourceRequest(int min_workers, int max_workers, int cores_per_worker, double gpus_per_worker);
 
-  // What a group has, and how large it is.
+  // The resources of a group, and its size.
   struct Grant {
     int workers = 0;
     int cores = 0;
@@ -23,10 +23,10 @@ class ResourceRequest {
 
     LeaseRequest request(int share) const;
   };
-  // As large a group as the capacity allows; nothing: there is not enough. `offered` cores are
-  // there for all runs together.
+  // The largest group that the capacity allows; nullopt if it is not enough. `offered`: cores
+  // available to all runs together.
   std::optional<Grant> grant(const LeaseCapacity& capacity, int offered) const;
-  // The workers that could run in this capacity.
+  // The number of workers that could run with this capacity.
   int workers(const LeaseCapacity& capacity) const;
 
   const CoreRequest& cores() const { return cores_; }

@@ -1,5 +1,5 @@
 // host/train/resources/resources.h: the resources of a run: cores and devices of this machine, or
-// the hosts that a launcher allotted.
+// the hosts allotted by a launcher.
 //
 // Belongs to the control thread.
 #pragma once
@@ -16,25 +16,25 @@ namespace rtrain {
 class Resources {
  public:
   virtual ~Resources() = default;
-  // Calls back with the number of workers that what is held is for.
+  // Calls back with the number of workers that the granted resources allow.
   virtual void request(std::function<void(int workers)> on_granted) = 0;
-  // No answer is wanted any more.
+  // No callback is wanted any more.
   virtual void cancel() = 0;
-  // How long the run has waited for its resources, all requests together.
+  // How long the run has waited for resources, in all requests together.
   virtual double waited_s() const = 0;
-  // Calls back with the number of workers that could run now, those that do included.
+  // Calls back with the number of workers that could run now, including the running ones.
   virtual void look(std::function<void(int workers)> on_seen) = 0;
-  // The run is over, and the store has all of it.
+  // The run has ended, and everything of it is in the store.
   virtual void end_run() {}
-  // The nodes of an attempt with order.num_workers workers.
+  // The nodes for an attempt with order.num_workers workers.
   virtual NodeGroup nodes(const NodeOrder& order, NodeDelegate& delegate) = 0;
-  // Does without that host from here on. What keeps it from that, or empty.
+  // Stops using the host. Returns why that is not possible, or "".
   virtual std::string evict(int /*node*/, const std::string& /*reason*/) {
     return "the run has no other host";
   }
-  // Has an ingest worker started on a host that has no rank. Its name; empty: there is none.
+  // Starts an ingest worker on a host without ranks. Returns the host's name; "" if there is none.
   virtual std::string start_ingest(const message::StartIngest&) { return ""; }
-  // The processes of ranks on other hosts hear of the end of the run.
+  // Sends the end of the run to the ranks' processes on other hosts.
   virtual void tell_end(const message::Ended&) {}
 };
 

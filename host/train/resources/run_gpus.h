@@ -1,5 +1,5 @@
 // host/train/resources/run_gpus.h: the devices that a run may use: those that this process sees, of
-// the type that it asks for.
+// the requested type.
 #pragma once
 
 #include <optional>
@@ -13,20 +13,20 @@
 namespace rtrain {
 
 struct RunGpus {
-  std::vector<int> numbers;  // as this process counts them
+  std::vector<int> numbers;  // this process's numbers
   std::vector<std::string> uuids;
   std::vector<std::string> names;
-  int visible = 0;       // all that this process sees, of any type
-  std::string why_none;  // where there are none
+  int visible = 0;       // number of devices that this process sees, of any type
+  std::string why_none;  // why there are none
 };
 
-// Starts the driver in this process where the run asks for GPUs.
+// Initializes the driver in this process if the run requests GPUs.
 RunGpus find_run_gpus(const RunSpec& spec);
 
-// The error of variables for the workers that would take from them what they were given.
+// The error for worker variables that would override the workers' devices.
 std::optional<Error> impossible_worker_env(const RunSpec& spec);
 
-// The error of a run that can never have its GPUs on this host.
+// The error for a run whose GPU request this host can never satisfy.
 std::optional<Error> impossible_gpus(const RunSpec& spec);
 
 }  // namespace rtrain

@@ -1,9 +1,9 @@
 // host/train/run/event_queue.h: events from the control thread to the thread that called fit().
 //
-// The reader may be far behind: a terminal that does not scroll, a callback that takes its time.
-// Then lines of output are dropped (and counted), since they are in the run's logs, and reports,
-// since they are in the store. Where the user's code is to see every report they are kept instead,
-// and waiting_bytes() tells the sender to hold the ranks back. Everything else is kept.
+// The reader may be slow: a stopped terminal, a long callback. Then lines of output are dropped and
+// counted, because the run's logs have them, and reports too, because the store has them. If the
+// user's code must see every report, reports are kept instead, and waiting_bytes() tells the sender
+// to hold the ranks back. All other events are kept.
 #pragma once
 
 #include <condition_variable>
@@ -20,7 +20,7 @@ class EventQueue {
  public:
   struct Options {
     bool keeps_reports = false;
-    // Called by the reader's thread when it has caught up after more than kMuch bytes waited.
+    // Called on the reader's thread when it has caught up after more than kMuch bytes were waiting.
     std::function<void()> on_caught_up = {};
   };
   static constexpr size_t kMuch = size_t{4} << 20;
@@ -29,19 +29,19 @@ class EventQueue {
   explicit EventQueue(Options options) : options_(std::move(options)) {}
 
   void add(Value event);
-  // An event that shows a line of output.
+  // Adds an event with a line of output.
   void add_output(Value event);
   void add_report(Value event);
-  // The next event; nothing when none comes within the time.
+  // The next event; nullopt if none arrives within the time.
   std::optional<Value> next(double timeout_s);
 
-  // About what the waiting lines and reports take.
+  // Approximate size of the waiting lines and reports.
   size_t waiting_bytes() const;
 
  private:
   struct Waiting {
     Value event;
-    size_t bytes = 0;  // of a line or report
+    size_t bytes = 0;  // for a line or report
   };
   void add_droppable(Value event, bool keep, size_t& dropped);
   void push(Value event, size_t bytes);

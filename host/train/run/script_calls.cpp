@@ -51,7 +51,7 @@ Value ScriptCalls::ask(const ScriptQuestion& question) {
 }
 
 void ScriptCalls::ask(Loop& loop, const ScriptQuestion& question, Done done) {
-  // Shared: the timer is of no use once the answer is on its way to the loop.
+  // Shared, because the timer is not needed any more once the answer is on its way to the loop.
   struct Wait {
     std::optional<Timer> deadline;
     Done done;

@@ -1,9 +1,9 @@
-// host/train/run/script_calls.h: questions that only the user's Lua can answer, asked of the thread
-// that called fit().
+// host/train/run/script_calls.h: calls of the user's Lua functions on the thread that called
+// fit().
 //
-// A question is an event {type = "call", id, name, argument}; that thread answers it by its id
-// between two other events. Any thread may ask and answer. Every question has a deadline, since the
-// user's code may take its time: an answer that comes later is dropped.
+// A call is an event {type = "call", id, name, argument}; that thread answers it by its id between
+// other events. Any thread may ask and answer. Every call has a deadline, because the user's code
+// may be slow; later answers are dropped.
 #pragma once
 
 #include <chrono>
@@ -26,27 +26,27 @@ struct ScriptQuestion {
   std::string name;
   Value argument;
   std::chrono::milliseconds timeout;
-  std::string setting;  // what the user sets to wait longer; named by the time-out
+  std::string setting;  // the user's setting of the deadline, for the error message
 };
 
 class ScriptCalls {
  public:
-  // Exactly one of the two is there.
+  // Exactly one of the two is set.
   using Done = std::function<void(std::optional<Value> value, std::optional<Error> error)>;
 
   explicit ScriptCalls(EventQueue& events) : events_(events) {}
 
-  // Waits for the answer. Not for the control thread, which may not wait, and not for the one that
-  // answers. Throws what the script raised; kTimeout; kInterrupted once closed.
+  // Waits for the answer. Must not be called on the control thread, which may not wait, or on the
+  // thread that answers. Throws the script's error; kTimeout; kInterrupted after close().
   Value ask(const ScriptQuestion& question);
-  // Calls `done` on the loop's thread, which is the caller's too: with the answer, with what the
-  // script raised, with kTimeout, or with kInterrupted. Never from inside this call.
+  // Calls `done` on the loop's thread, which must be the caller's: with the answer, the script's
+  // error, kTimeout, or kInterrupted. Never from inside this call.
   void ask(Loop& loop, const ScriptQuestion& question, Done done);
 
-  // The answer; nothing happens when no call waits for it any more.
+  // Answers a call. Does nothing if no caller waits for it any more.
   void answer(int64_t id, Value value);
   void answer_error(int64_t id, const Error& error);
-  // No answer will come from now on: waits end.
+  // No answers arrive from now on: ends all waits.
   void close();
 
  private:

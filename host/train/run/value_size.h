@@ -1,4 +1,4 @@
-// host/train/run/value_size.h: how much memory a value takes, about.
+// host/train/run/value_size.h: the approximate memory of a value.
 #pragma once
 
 #include <cstddef>

@@ -1,10 +1,10 @@
-// host/train/stop/graceful_shutdown.h: the graceful shutdown of a group: the ranks agree where to
-// stop, save and return; at the latest after the grace period it is over.
+// host/train/stop/graceful_shutdown.h: the graceful shutdown of a group: the ranks agree on where
+// to stop, save and return, at most within the grace period.
 //
-// Belongs to the control thread. It is complete when a checkpoint was committed, and
+// Belongs to the control thread. It is complete when a checkpoint was committed and either
 // * the train function never calls stop_requested(), or
-// * that was reported after a rank had been notified, and there was time to return in order.
-// That all ranks have returned is for the state machine to see.
+// * that checkpoint was reported after a rank was notified, and there was time to return.
+// The state machine detects that all ranks have returned.
 #pragma once
 
 #include <chrono>
@@ -30,10 +30,10 @@ class GracefulShutdownDelegate {
 class GracefulShutdown {
  public:
   struct Times {
-    // For the ranks' answers. Control threads answer within microseconds: one that does not is
-    // stopped or stuck in the kernel.
+    // Time for the ranks' answers. Their control threads answer within microseconds, unless the
+    // process is stopped or blocked in the kernel.
     std::chrono::milliseconds answer{2000};
-    // From the commit to the return of the train function.
+    // Time from the commit to the return of the train function.
     std::chrono::milliseconds finish{2000};
   };
 
@@ -41,18 +41,18 @@ class GracefulShutdown {
   GracefulShutdown(Loop& loop, int num_workers, GracefulShutdownDelegate& delegate)
       : GracefulShutdown(loop, num_workers, delegate, Times()) {}
 
-  // Again for another reason: the grace period begins again, the agreement stays.
+  // Also for a second reason: the grace period begins again, the agreement stays.
   void start(double grace_s);
 
-  // The messages stop_calls and stop_seen.
+  // Receives the messages stop_calls and stop_seen.
   void on_calls(int rank, const message::StopCalls& answer);
   void on_seen(const message::StopSeen& seen);
-  // The rank has returned, raised or gone.
+  // The rank has returned, raised an error or ended.
   void on_left(int rank);
   void on_committed(int64_t index);
 
   bool is_started() const { return started_; }
-  // Nothing comes after this.
+  // Later calls have no effect.
   void close();
 
  private:

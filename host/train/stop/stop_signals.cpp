@@ -14,16 +14,17 @@
 namespace rtrain {
 namespace {
 
-// No hand is that fast; `timeout` signals its child and then the group that the child is in.
+// Signals within this time count as one: no user is that fast, but `timeout` signals its child and
+// then the child's group.
 constexpr double kOneSignalS = 0.1;
-// For the run's end to reach the disk after a second signal.
+// Time for the run's end to reach the disk after a second signal.
 constexpr std::chrono::seconds kLastResort{2};
 
 StopKind kind_of(int number) {
   return number == SIGINT ? StopKind::kInterrupt : StopKind::kTerminate;
 }
 
-// Ctrl-C and Ctrl-\ are a hand's.
+// Ctrl-C and Ctrl-\ come from a user.
 Code code_of(int number) {
   return number == SIGINT || number == SIGQUIT ? Code::kInterrupted : Code::kTerminated;
 }
@@ -59,7 +60,7 @@ void StopSignals::on_signal(int number) {
   const bool same = own_ > 0 && now_s - last_s_ < kOneSignalS;
   last_s_ = now_s;
   if (same) return;
-  if (number == SIGXCPU && asked_) return;  // the kernel sends it every second
+  if (number == SIGXCPU && asked_) return;  // the kernel repeats it every second
   exit_code_ = exit_code(code_of(number));
   ++own_;
   if (number == SIGQUIT && !quitting_) return quit();

@@ -1,11 +1,11 @@
-// host/train/stop/stop_signals.h: the requests of signals to a run: SIGINT, SIGTERM, SIGHUP,
-// SIGUSR1, SIGUSR2, SIGXCPU and SIGQUIT.
+// host/train/stop/stop_signals.h: handles a run's signals: SIGINT, SIGTERM, SIGHUP, SIGUSR1,
+// SIGUSR2, SIGXCPU and SIGQUIT.
 //
-// The first asks for a stop, the second kills, the third leaves at once. SIGQUIT (Ctrl-\) shows
-// where all ranks are and then counts as the second. A signal for the whole job
-// (scancel, `kill -PGID`, timeout) reaches the workers too, and often first: they pass it on, and
-// it counts as the first only. Signals that come within a moment of each other are one. A signal
-// that was ignored when the process started (nohup, `&` in a script) stays ignored.
+// The first requests a graceful shutdown, the second kills, the third exits at once. SIGQUIT
+// (Ctrl-\) shows the stacks of all ranks and then counts as the second. A signal for the whole job
+// (scancel, `kill -PGID`, timeout) reaches the workers too, often first: they forward it, and it
+// only counts as the first. Signals within a moment of each other count as one. A signal that was
+// ignored when the process started (nohup, `&` in a script) stays ignored.
 //
 // Belongs to the control thread.
 #pragma once
@@ -25,7 +25,7 @@ class StopSignalsDelegate {
   virtual ~StopSignalsDelegate() = default;
   virtual void on_first_signal(StopKind kind, int number) = 0;
   virtual void on_second_signal() = 0;
-  // Shows the stacks and then calls `then`.
+  // Shows the stacks, then calls `then`.
   virtual void show_stacks(std::function<void()> then) = 0;
 };
 
@@ -33,7 +33,8 @@ class StopSignals {
  public:
   StopSignals(Loop& loop, StopSignalsDelegate& delegate);
 
-  // A worker or an agent has got it. Throws Error(kArgument) for a number that stops no run.
+  // A worker or an agent has received the signal. Throws Error(kArgument) for a signal that does
+  // not stop runs.
   void on_forwarded(int number);
 
   // "SIGINT"

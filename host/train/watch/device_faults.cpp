@@ -10,9 +10,9 @@
 namespace rtrain {
 namespace {
 
-// Older faults of a device did not end its rank.
+// Older faults of a device cannot have ended its rank.
 constexpr double kRecentS = 60;
-// One that fails over and over.
+// Limit for a device that fails repeatedly.
 constexpr size_t kMostFaults = 1000;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// host/train/watch/device_faults.h: what the devices of an attempt's ranks have reported, and which
-// errors of the ranks that explains.
+// host/train/watch/device_faults.h: faults reported by the devices of an attempt's ranks, and the
+// ranks' errors that they explain.
 //
 // Belongs to the control thread.
 #pragma once
@@ -15,7 +15,7 @@ namespace rtrain {
 class DeviceFaults {
  public:
   void add(const DeviceFault& fault);
-  // The error of a rank, with the errors that its devices have had shortly before.
+  // The rank's error, together with recent faults of its devices.
   Error explain(int rank, const Error& error) const;
 
  private:

@@ -1,4 +1,4 @@
-// host/train/watch/diag_folder.h: a folder of a run with the findings at a hang.
+// host/train/watch/diag_folder.h: a folder of a run with the findings about a hang.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace rtrain {
 struct DiagFolder {
   // "20261122-015900.123-attempt-2"
   static std::string name(int64_t unix_ms, int attempt);
-  // Throws kEnvironment: a full disk must not keep a verdict from being acted upon.
+  // Throws kEnvironment. The caller must act on the verdict even if the disk is full.
   static void write(const std::string& folder,
                     const std::vector<std::pair<std::string, std::string>>& files);
 };

@@ -1,8 +1,8 @@
-// host/train/watch/profile_request.h: asks workers for profiles and waits for them, for `rtrain
-// profile`.
+// host/train/watch/profile_request.h: requests profiles from workers and waits for them, for
+// `rtrain profile`.
 //
-// Belongs to the control thread. One request at a time. A rank that ends, or does not answer by the
-// deadline, has an error in the place of its profile.
+// Belongs to the control thread. One request at a time. For a rank that ends, or does not answer by
+// the deadline, the result has an error instead of a profile.
 #pragma once
 
 #include <functional>
@@ -20,12 +20,12 @@ namespace rtrain {
 struct ProfilePlan {
   std::vector<int> ranks;
   double seconds = 0;
-  int64_t steps = 0;     // that many reports instead of seconds; 0: seconds count
-  double timeout_s = 0;  // of the steps
+  int64_t steps = 0;     // number of reports to record instead of seconds; 0: seconds
+  double timeout_s = 0;  // for the steps
   bool record_shapes = false;
-  double rate = 0;  // samples of the stacks a second instead of a trace of operators; 0: the trace
+  double rate = 0;  // stack samples per second instead of a trace of operators; 0: the trace
   bool is_idle_wanted = false;
-  bool is_memory = false;  // the owners of the memory of tensors, instead
+  bool is_memory = false;  // a memory profile instead
   // The files are "<stem>-rank0.json", of samples "<stem>-rank0.speedscope.json", of memory
   // "<stem>-rank0.memory.json".
   std::string stem;
@@ -33,12 +33,12 @@ struct ProfilePlan {
 
 class ProfileRequest {
  public:
-  // By rank.
+  // The profiles by rank.
   using Done = std::function<void(std::vector<RankProfile> profiles)>;
 
   ProfileRequest(Loop& loop, std::function<void(int rank, message::ToWorker message)> send);
 
-  // Throws kUsage while another one is under way.
+  // Throws kUsage while another request is in progress.
   void start(const ProfilePlan& plan, Done done);
   void on_answer(int rank, const message::Profile& profile);
   void on_gone(int rank);
@@ -48,7 +48,7 @@ class ProfileRequest {
   void finish();
 
   std::function<void(int rank, message::ToWorker message)> send_;
-  std::vector<int> ranks_;  // that are asked; none: no request is under way
+  std::vector<int> ranks_;  // ranks that were asked; empty: no request in progress
   std::map<int, RankProfile> answers_;
   Done done_;
   int64_t id_ = 0;
@@ -57,8 +57,8 @@ class ProfileRequest {
   Timer deadline_;
 };
 
-// How long an answer to the plan may take: what is recorded, the start of the device's tracing and
-// the writing of the file.
+// Time limit for an answer: the recorded time, plus starting the device's tracing and writing the
+// file.
 double profile_deadline_s(double recorded_s);
 
 }  // namespace rtrain

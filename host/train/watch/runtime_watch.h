@@ -1,7 +1,7 @@
-// host/train/watch/runtime_watch.h: keeps the runtime folder's files young while a run continues,
-// and says when the folder is gone.
+// host/train/watch/runtime_watch.h: updates the times of the runtime folder's files during a run,
+// so that they are not cleaned up, and reports if the folder was removed.
 //
-// Belongs to the control thread; the folder is looked at on the io thread.
+// Belongs to the control thread; the folder is accessed on the io thread.
 #pragma once
 
 #include <chrono>
@@ -22,10 +22,10 @@ class RuntimeWatch {
     std::chrono::milliseconds look = std::chrono::seconds(5);
     std::chrono::milliseconds touch = std::chrono::hours(1);
   };
-  // Told once, with the folder's path; nothing is watched afterwards.
+  // Called once with the folder's path; the folder is not watched afterwards.
   using OnGone = std::function<void(const std::string& path)>;
 
-  // Throws kEnvironment where there is no runtime folder. `io` is idle before this ends.
+  // Throws kEnvironment if there is no runtime folder. `io` must be idle when this is destroyed.
   RuntimeWatch(Loop& loop, TaskThread& io, OnGone on_gone, Periods periods);
   RuntimeWatch(Loop& loop, TaskThread& io, OnGone on_gone)
       : RuntimeWatch(loop, io, std::move(on_gone), Periods()) {}

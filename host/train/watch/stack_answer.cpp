@@ -8,7 +8,7 @@
 namespace rtrain {
 namespace {
 
-// The bytes around the list in its message.
+// Bytes of the message in addition to the list.
 constexpr size_t kBesides = size_t{64} << 10;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// host/train/watch/stack_answer.h: the answer to `rtrain stack RUN`: the stacks of the ranks with
-// the phase of each, as one message.
+// host/train/watch/stack_answer.h: the answer to `rtrain stack RUN`: the ranks' stacks and phases
+// in one message.
 //
 // Pure. Belongs to the control thread.
 #pragma once
@@ -12,11 +12,11 @@
 
 namespace rtrain {
 
-// Throws kUsage for a rank that the group lacks.
+// Throws kUsage for a rank that the group does not have.
 void check_asked_rank(std::optional<int64_t> rank, size_t num_ranks);
 
-// Of the rank, or of all: with their phases, and without their threads where the answer would be
-// too large.
+// The stacks of one rank, or of all, with their phases; without other threads if the answer would
+// be too large.
 std::vector<RankStack> stack_answer(std::optional<int64_t> rank,
                                     const std::vector<RankStack>& stacks,
                                     const std::vector<RankState>& ranks);

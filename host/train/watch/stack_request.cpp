@@ -20,7 +20,7 @@ std::vector<RankCollective> last_calls(const RankFacts& facts) {
   return out;
 }
 
-// The script's own, or all where there are none of it.
+// The script's lines, or all lines if none is the script's.
 std::vector<std::string> shown_lines(const std::vector<std::string>& lines, StackDetail detail) {
   if (detail == StackDetail::kAll) return lines;
   std::vector<std::string> own;

@@ -1,9 +1,9 @@
-// host/train/watch/stack_request.h: asks workers for their stacks and completes what they cannot
-// say from their facts.
+// host/train/watch/stack_request.h: requests stacks from workers and adds what is known from their
+// facts.
 //
 // Belongs to the control thread. A worker that is stopped, does not answer in time or ends is
-// described by its facts. Requests that come while one is under way share its answer. A
-// request ends when the last of its workers has ended, at the latest.
+// described by its facts. A request made while another is in progress shares its answer. A request
+// ends at the latest when its last worker has ended.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ namespace rtrain {
 
 class StackRequest {
  public:
-  // By rank; without their phases.
+  // The stacks by rank, without phases.
   using Done = std::function<void(const std::vector<RankStack>& stacks)>;
   struct Target {
     int rank;
@@ -36,14 +36,14 @@ class StackRequest {
   StackRequest(Loop& loop, Facts facts, Send send,
                std::chrono::milliseconds deadline = std::chrono::milliseconds(2500));
 
-  // With a folder, a worker writes there what its devices were given before it answers.
+  // With a folder, each worker first writes the operations submitted to its devices there.
   void start(const std::vector<Target>& targets, const std::string& folder, Done done);
   void on_answer(int rank, message::Stack stack);
   // The worker's process has ended.
   void on_gone(int rank);
 
  private:
-  // A worker that is asked, and what it said.
+  // A worker that was asked, and its answer.
   struct Asked {
     Target target;
     std::optional<message::Stack> answer;
@@ -58,18 +58,18 @@ class StackRequest {
   Facts facts_;
   Send send_;
   std::vector<Asked> asked_;
-  std::vector<Done> waiting_;  // none: no request is under way
+  std::vector<Done> waiting_;  // empty: no request in progress
   int64_t id_ = 0;
   std::chrono::milliseconds most_;
   Timer deadline_;
 };
 
 enum class StackDetail {
-  kScript,  // the script's lines; the library's where there are none
-  kAll,     // all of Lua's, and the native frames of every thread
+  kScript,  // the script's lines; the library's if there are none
+  kAll,     // all Lua lines, and the native frames of all threads
 };
 
-// The stacks of one rank as text for people.
+// Formats the stacks of one rank for users.
 std::string stack_text(const RankStack& stack, StackDetail detail = StackDetail::kAll);
 
 }  // namespace rtrain

@@ -69,7 +69,7 @@ void Watchdog::look() {
   timer_.start(times_.look);
   std::vector<RankFacts> all;
   for (int rank = 0; rank < size(); ++rank) {
-    if (at(rank).is_gone) return;  // its end decides
+    if (at(rank).is_gone) return;  // its end is handled elsewhere
     all.push_back(facts(rank));
   }
   if (const auto found = stragglers_.look(all)) delegate_.on_straggler(*found);

@@ -1,9 +1,9 @@
-// host/train/watch/watchdog.h: looks after the workers of one attempt: who hangs, and what all of
-// them do then.
+// host/train/watch/watchdog.h: watches the workers of one attempt for hangs, and collects
+// stacks.
 //
-// Belongs to the control thread. Every quarter of a second it puts what the ranks show before a
-// HangVerdict; what that finds is named in one line, with every rank's stacks in a folder of the
-// run, and where it is fatal the attempt is failed.
+// Belongs to the control thread. Every quarter of a second it passes the ranks' facts to a
+// HangVerdict. A finding is reported in one line, with every rank's stacks in a folder of the
+// run; a fatal finding fails the attempt.
 #pragma once
 
 #include <chrono>
@@ -26,25 +26,25 @@ class WatchdogDelegate {
  public:
   virtual ~WatchdogDelegate() = default;
   virtual void send(int rank, message::ToWorker message) = 0;
-  // The facts of the rank now.
+  // The rank's current facts.
   virtual RankFacts facts(int rank) const = 0;
   virtual void warn(const std::string& text) = 0;
-  // The others keep waiting for this rank.
+  // The other ranks keep waiting for this rank.
   virtual void on_straggler(const Straggler& found) = 0;
-  // A new folder of the run for what is seen now; it need not be there yet.
+  // The path of a new folder of the run for the diagnosis; it need not exist yet.
   virtual std::string diagnosis_folder() const = 0;
-  // Saves the files, name and text each, in that folder.
+  // Saves the files, given as name and text, in that folder.
   virtual void save_diagnosis(const std::string& folder,
                               std::vector<std::pair<std::string, std::string>> files) = 0;
-  // The group hangs through this rank: it has failed.
+  // The group hangs because of this rank, which has failed.
   virtual void on_hang(int rank, const Error& error) = 0;
 };
 
 class Watchdog {
  public:
   struct Times {
-    std::chrono::milliseconds look{250};     // between two looks at the ranks
-    std::chrono::milliseconds stacks{2500};  // for the ranks' stacks
+    std::chrono::milliseconds look{250};     // between two checks of the ranks
+    std::chrono::milliseconds stacks{2500};  // time limit for the ranks' stacks
   };
 
   Watchdog(Loop& loop, int num_ranks, const HangLimits& limits, WatchdogDelegate& delegate,
@@ -55,19 +55,20 @@ class Watchdog {
   void set_pid(int rank, int pid) { at(rank).pid = pid; }
   void set_started(int rank);
   void set_returned(int rank) { at(rank).has_returned = true; }
-  // Its process is gone: no stack can be asked of it, and none is waited for.
+  // Its process has ended: its stack is not requested or waited for.
   void set_gone(int rank);
   void on_stack(int rank, message::Stack stack) { stacks_.on_answer(rank, std::move(stack)); }
-  // No verdict from here on, not even of stacks that were asked for before: the group is being
+  // No verdicts from here on, not even from stacks requested before: the group is being
   // ended.
   void stop();
 
-  // Every rank's stacks, of a stopped one its facts. With a folder the ranks also write
-  // there what their devices were given.
+  // Requests every rank's stacks; for a stopped rank returns its facts. With a folder the ranks
+  // also write the operations submitted to their devices there.
   void ask_stacks(StackRequest::Done done, const std::string& folder = "");
-  // Saves them with that text as the verdict, names the folder in a warning, and then calls `then`.
+  // Saves the stacks with this text as the verdict, names the folder in a warning, then calls
+  // `then`.
   void save_stacks(const std::string& text, std::function<void()> then);
-  // What the rank shows, with what the controller knows of it.
+  // The rank's facts, with what the controller knows about it.
   RankFacts facts(int rank) const;
 
  private:

@@ -1,4 +1,4 @@
-// host/train/watch/worker_death.h: why a worker's end is a failure, in words.
+// host/train/watch/worker_death.h: the error for a worker that ended too early.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace rtrain {
 
-// The error of a worker that ended before its train function returned. `last_words`: its last line
-// on stderr, where libraries say why they give up.
+// The error for a worker that ended before its train function returned. `last_words`: its last line
+// on stderr, where libraries print why they abort.
 Error worker_death(int rank, const WorkerEnd& end, const std::string& last_words);
 
 struct Death {
@@ -18,10 +18,10 @@ struct Death {
   int pid = 0;
   int num_workers = 1;
   DeathEffect effect = DeathEffect::kEnds;
-  std::string because = {};  // of the effect, or empty
+  std::string because = {};  // reason why this is an effect, or empty
 };
 
-// The message to the user at once, while how it ended is not known yet.
+// The immediate message to the user, while it is not known yet how the worker ended.
 std::string death_notice(const Death& death);
 
 }  // namespace rtrain
