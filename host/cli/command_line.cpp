@@ -27,8 +27,8 @@
 namespace rtrain {
 namespace {
 
-// A wrong configuration or name is shown by its line alone: how the script came there explains
-// nothing.
+// For a wrong configuration or name the error's own line is enough; the traceback would not
+// help.
 bool has_frames_to_show(const Error& error) {
   return !error.traceback().empty() && error.code() != Code::kConfig &&
          error.code() != Code::kUsage;
@@ -39,7 +39,7 @@ void print_error(const Error& error) {
   if (has_frames_to_show(error)) std::cerr << error.traceback() << "\n";
 }
 
-// Processes of rtrain's own: not for users, so the parser and its help do not know them.
+// rtrain's helper processes, which users do not start: the parser and its help do not have them.
 std::optional<int> run_helper(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   if (argc == 4 && mode == "--worker") {
@@ -58,7 +58,7 @@ std::optional<int> run_helper(int argc, char** argv) {
   return std::nullopt;
 }
 
-// 0, or the code of output that did not arrive: a listing that a full disk has cut off is none.
+// 0, or the exit code for incomplete output: a listing cut off by a full disk is an error.
 int code_of_output() {
   errno = 0;
   std::cout.flush();
@@ -161,7 +161,7 @@ int run_command(int argc, char** argv) {
     print_error(error);
     return exit_code(error.code());
   }
-  // A run is in the store, whatever became of the lines about it.
+  // The run is in the store, even if lines about it could not be printed.
   return command == "run" || command == "sweep" ? 0 : code_of_output();
 }
 
@@ -171,7 +171,7 @@ int run_command_line(int argc, char** argv) {
   begin_process();
   const int code = run_command(argc, argv);
   const std::string_view command = argc > 1 ? argv[1] : "";
-  // LibTorch's destructors would take a third of a short script's time.
+  // Skips LibTorch's destructors, which would take a third of a short script's time.
   if ((command == "exec" || command == "repl") && engine_loaded()) leave(code);
   return code;
 }

@@ -19,7 +19,7 @@
 namespace rtrain {
 namespace {
 
-// Strings that safetensors keeps next to the tensors.
+// The strings that safetensors stores next to the tensors.
 Map metadata_of(const Manifest& manifest) {
   return Map{{"format", "pt"},
              {"rtrain_run", manifest.run},
@@ -73,7 +73,7 @@ void export_checkpoint(const CheckpointsOptions& options) {
       find_checkpoint(run, options.name.empty() ? std::string("best") : options.name);
   const std::string& path = checkpoint["path"].as_string();
   const DirectoryLease lease(path);
-  // What is damaged is not spread.
+  // Verifies first, so that a damaged checkpoint is not exported.
   const Manifest manifest = CheckpointFiles::verify(path);
   Map row{{"run", run.ref.name}, {"name", manifest.name}, {"output", options.output}};
   if (options.safetensors) {

@@ -13,7 +13,7 @@
 namespace rtrain {
 namespace {
 
-// The run's own rule, with another number.
+// Applies the run's own retention rule with another number of checkpoints.
 std::vector<size_t> to_drop(OpenRun& run, const List& checkpoints, int64_t keep) {
   RetentionPolicy policy =
       RetentionPolicy::from_value(run.reader.details(run.ref)["checkpoint_config"]);

@@ -1,4 +1,4 @@
-// rtrain checkpoint verify: every file of the checkpoints against their manifests.
+// rtrain checkpoint verify: compares every file of the checkpoints with their manifests.
 #include <iostream>
 
 #include "host/base/error.h"
@@ -27,8 +27,8 @@ Map verify(const Value& checkpoint) {
       if (!damage.empty()) problems.push_back(Map{{"file", file.path}, {"problem", damage}});
     }
   } catch (const Error& e) {
-    // A disk that cannot read a file is a problem of this checkpoint: the others are looked at,
-    // too.
+    // If the disk cannot read a file, only this checkpoint has a problem, and the others are still
+    // verified.
     if (e.code() != Code::kCheckpoint && e.code() != Code::kEnvironment) throw;
     problems.push_back(Map{{"file", kManifestName}, {"problem", e.message()}});
   }

@@ -1,5 +1,5 @@
-// host/cli/checkpoints/checkpoints.h: what `rtrain checkpoint` does with a run's checkpoints, one
-// file per sub-command.
+// host/cli/checkpoints/checkpoints.h: the sub-commands of `rtrain checkpoint`, one file
+// each.
 #pragma once
 
 #include <string>
@@ -17,17 +17,18 @@ struct CheckpointsOptions : ListingOptions {
   bool safetensors = false;
   std::string file;
   std::string part;
-  int64_t keep = -1;  // < 0: not said
+  int64_t keep = -1;  // below 0: not given
   bool yes = false;
   bool dry_run = false;
 };
 
-// The checkpoint that is meant, as RunReader::checkpoints has it. Error(kUsage) with the names
-// there are.
+// The checkpoint with that name, in the form of RunReader::checkpoints. Error(kUsage) with the
+// existing names.
 Value find_checkpoint(OpenRun& run, const std::string& name);
 
 void list_checkpoints(const CheckpointsOptions& options);
-// Compares every file with the manifest: Error(kCheckpoint) after the listing when one differs.
+// Compares every file with the manifest. Throws Error(kCheckpoint) after the listing if a file
+// differs.
 void verify_checkpoints(const CheckpointsOptions& options);
 // Copies a checkpoint's files, or makes one safetensors file of its tensors.
 void export_checkpoint(const CheckpointsOptions& options);

@@ -41,7 +41,7 @@ struct Options : ListingOptions {
   bool read_only = false;
 };
 
-// Null without one.
+// Returns null if no certificate was given.
 std::shared_ptr<const TlsCertificate> certificate_of(const Options& options) {
   if (options.certificate.empty() != options.key.empty()) {
     throw Error(Code::kUsage, "--cert and --key belong together: give both");
@@ -77,7 +77,7 @@ HttpPortOptions server_options(const Options& options) {
           .certificate = std::move(certificate)};
 }
 
-// Where the dashboard's token is to stay the same: it stands in a file.
+// The token in the file, which is created if missing, so that the token stays the same.
 Secret stored_token(const std::string& path) {
   if (!std::filesystem::exists(path)) {
     NewFile file(path, NewFile::Readers::kUserAlone);
@@ -93,7 +93,7 @@ Secret stored_token(const std::string& path) {
   throw Error(Code::kUsage, cat("--token-file ", path, ": a token has letters, digits, - and _"));
 }
 
-// Tokens and cookies. Those of a stored token are made from it, and do not tell it.
+// Tokens and cookies. They are derived from a stored token without revealing it.
 class Keys {
  public:
   explicit Keys(const std::string& token_file) {
@@ -107,7 +107,7 @@ class Keys {
   AccessKey viewer() const {
     return {.token = other("viewer's token"), .cookie = other("viewer's cookie")};
   }
-  // Cookies do not know ports: each dashboard of a host has one of its own.
+  // Browsers do not separate cookies by port, so each dashboard of a host has its own cookie name.
   std::string cookie_name() const { return cat("rtrain_", other("cookie's name").substr(0, 8)); }
 
  private:
@@ -119,7 +119,7 @@ class Keys {
   std::optional<Secret> stored_;
 };
 
-// "[fe80::1]" of "fe80::1": as a browser says where it asks.
+// "[fe80::1]" for "fe80::1", as in the address that a browser sends.
 std::string host_in_address(const Options& options) {
   const bool has_colons = options.host.find(':') != std::string::npos;
   return has_colons ? cat("[", options.host, "]") : options.host;
@@ -141,7 +141,7 @@ AccessOptions access_options(const Options& options, const TlsCertificate* certi
   return out;
 }
 
-// The address for people: one of all addresses of the host is called by a name.
+// The address for users. If the server listens on all addresses of the host, uses a host name.
 std::string page_address(const AccessOptions& access, const HttpPortOptions& server,
                          const SocketAddress& address) {
   std::string place = address.text();

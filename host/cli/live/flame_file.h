@@ -1,4 +1,4 @@
-// host/cli/live/flame_file.h: sampled stacks as the file that -o FILE asks for: .svg a flame graph,
+// host/cli/live/flame_file.h: writes sampled stacks to the file of -o FILE: .svg a flame graph,
 // .json for speedscope.app, .folded for flamegraph.pl.
 #pragma once
 
@@ -9,14 +9,14 @@
 
 namespace rtrain {
 
-// Throws Error(kUsage) for a name with another ending.
+// Throws Error(kUsage) for a name with any other ending.
 void check_flame_path(const std::string& path);
 
-// What a rank has written, which lies in the run's folder. Throws kEnvironment where this host does
-// not have it.
+// Reads a rank's file in the run's folder. Throws kEnvironment if this host does not have
+// it.
 SampledStacks read_stacks(const std::string& path);
 
-// Of several ranks: their threads together. REQUIRES: check_flame_path(path).
+// Merges the threads of several ranks. REQUIRES: check_flame_path(path).
 void write_flame(const std::vector<SampledStacks>& ranks, const std::string& title,
                  const std::string& path);
 

@@ -1,4 +1,4 @@
-// host/cli/live/memory_text.h: a memory profile of a rank for people.
+// host/cli/live/memory_text.h: formats a rank's memory profile for users.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace rtrain {
 // Throws Error(kEnvironment) naming the file.
 Value read_memory_report(const std::string& path);
 
-// For each device a line with what its tensors have, a curve of that, the lines of the script that
-// have the most of what was made meanwhile, and the largest tensors. Lines that end in "\n".
+// For each device: a line with its tensors' memory, a curve of it, the lines of the script with the
+// largest allocations during the profile, and the largest tensors. Lines end in "\n".
 std::string memory_text(const Value& profile);
 
 }  // namespace rtrain

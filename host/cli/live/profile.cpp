@@ -1,5 +1,5 @@
-// rtrain profile RUN: what the workers of a live run spend their time on: Chrome traces of their
-// operators, flame graphs of their stacks, or who has the memory of their tensors.
+// rtrain profile RUN: profiles the workers of a live run: Chrome traces of operators, flame graphs
+// of stacks, or the memory of tensors.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -25,7 +25,7 @@ namespace {
 constexpr double kMostSeconds = 600;
 constexpr double kMostRate = 1000;
 constexpr size_t kShownLines = 8;
-constexpr double kWorthTelling = 0.05;  // of a rank's time
+constexpr double kWorthTelling = 0.05;  // fraction of a rank's time
 constexpr int64_t kTimelineSteps = 100;
 
 struct Options : ListingOptions {
@@ -101,7 +101,7 @@ void print_memory_profiles(const std::vector<RankProfile>& profiles) {
   }
 }
 
-// The ranks without a profile, in one error.
+// Throws one error with all ranks that have no profile.
 void check_errors(const std::string& run, const std::vector<RankProfile>& profiles) {
   std::vector<std::string> lines;
   for (const RankProfile& profile : profiles) {
@@ -112,7 +112,7 @@ void check_errors(const std::string& run, const std::vector<RankProfile>& profil
   throw Error(Code::kEnvironment, cat("run '", run, "': ", join(lines, "; ")));
 }
 
-// Where the flame graph goes: -o, else next to what the first rank has written.
+// The path of the flame graph: -o, else next to the first rank's file.
 std::string flame_path(const Options& options, const std::vector<RankProfile>& profiles) {
   if (!options.output.empty()) return options.output;
   constexpr std::string_view kEnding = ".speedscope.json";
@@ -189,7 +189,7 @@ List hottest_list(const SampledStacks& stacks) {
   return out;
 }
 
-// The ranks' stacks, and what was made of them.
+// The ranks' stacks, and the path of the flame graph.
 struct Flames {
   std::vector<SampledStacks> ranks;
   std::string path;  // "": no rank has stacks
@@ -230,7 +230,7 @@ void print_document(const Options& options, const RunRef& run, const message::Pr
   options.print(document);
 }
 
-// What the ranks spent their last steps on, from the store; a rank each line.
+// Prints the phases of the ranks' last steps, from the store, one rank per line.
 void print_timeline(const RankTimeline& timeline) {
   std::cout << "steps " << timeline.from_step + 1 << " to " << timeline.to_step << " of attempt "
             << timeline.attempt << "; seconds in each step\n";

@@ -1,5 +1,5 @@
-// rtrain resources: the cores and GPUs of this host: how many runs may use, who holds them, who
-// waits.
+// rtrain resources: the cores and GPUs of this host: how many runs may use, which runs hold them,
+// and which wait.
 #include <charconv>
 #include <cmath>
 #include <iostream>

@@ -1,4 +1,4 @@
-// rtrain stop RUN: ends a live run in order, or at once.
+// rtrain stop RUN: ends a live run with a graceful shutdown, or at once.
 #include <iostream>
 #include <memory>
 
@@ -11,7 +11,7 @@
 namespace rtrain {
 namespace {
 
-// On top of the grace period: for the commit under way and the run's last rows.
+// In addition to the grace period: time for the current commit and the run's last rows.
 constexpr std::chrono::seconds kEnd{60};
 
 struct Options : ListingOptions {

@@ -1,5 +1,5 @@
-// rtrain doctor: whether each thing that rtrain needs works here, and what mends it. rtrain
-// self-check: of that, what this machine lacks.
+// rtrain doctor: checks everything that rtrain needs on this machine and says how to fix problems.
+// rtrain self-check: the part of it that depends only on the machine.
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -56,7 +56,7 @@ std::string painted(const Check& check) {
   return cat("\x1b[", colour, "m", name, "\x1b[0m", blank);
 }
 
-// Each as it is known: some take a second.
+// Prints each check as soon as it is done, because some take a second.
 class DoctorReport {
  public:
   enum class Shown { kNothing, kLacks, kAll };
@@ -84,7 +84,7 @@ class DoctorReport {
   std::vector<Check> checks_;
 };
 
-// The document, where it is asked for, and the exit code.
+// Prints the document if requested, and throws if a check has failed.
 void finish(const DoctorReport& report, bool json) {
   if (json) print_json(to_json(report.checks()));
   std::vector<std::string> failed;
@@ -94,7 +94,7 @@ void finish(const DoctorReport& report, bool json) {
   if (!failed.empty()) throw Error(Code::kEnvironment, cat("what fails: ", join(failed, ", ")));
 }
 
-// What does not depend on the user's folders and on other processes.
+// Checks that do not depend on the user's folders and on other processes.
 void run_self_check(bool json) {
   DoctorReport report(json ? DoctorReport::Shown::kNothing : DoctorReport::Shown::kLacks);
   report.add(check_libraries());
@@ -126,7 +126,7 @@ void run_doctor(const DoctorOptions& options) {
 Check check_training() {
   constexpr double kTimeoutS = 120;
   const std::string name = "training";
-  // Short: sockets lie below.
+  // A short path, because paths of sockets are limited.
   const std::string folder = make_temp_folder("rtrain-doctor-");
   const std::string environment = cat("RTRAIN_STORAGE=", shell_word(folder + "/storage"),
                                       " RTRAIN_RUNTIME_DIR=", shell_word(folder + "/runtime"),

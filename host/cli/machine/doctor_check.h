@@ -1,5 +1,5 @@
-// host/cli/machine/doctor_check.h: what `rtrain doctor` looks at: each thing that rtrain needs,
-// whether it works here, and what mends it. Checks leave nothing behind and throw nothing.
+// host/cli/machine/doctor_check.h: the checks of `rtrain doctor`: whether each thing that rtrain
+// needs works here, and how to fix it. Checks leave nothing behind and do not throw.
 #pragma once
 
 #include <string>
@@ -17,21 +17,21 @@ struct Check {
   std::string name;
   CheckStatus status = CheckStatus::kOk;
   std::string finding;    // one line
-  std::string mend = {};  // what to do; empty where nothing is wrong
+  std::string mend = {};  // how to fix it; empty if nothing is wrong
 };
 
-// LibTorch, Arrow, CUDA and NCCL, each loaded in a process of its own where it is there.
+// LibTorch, Arrow, CUDA and NCCL; each that is installed is loaded in its own process.
 std::vector<Check> check_libraries();
-// Processor, memory, shared memory, limits of the shell, clock, cores on lease.
+// Processor, memory, shared memory, the shell's limits, clock, and cores for leases.
 std::vector<Check> check_machine();
 // The temporary folder, the storage folder, and a run store there.
 std::vector<Check> check_folders();
 // Loopback, and the host's name.
 std::vector<Check> check_network();
-// Two ranks that train, report and save, in a store of their own that is removed.
+// Trains with two ranks that report and save, in a temporary store.
 Check check_training();
 
-// What a process of this executable has printed, stderr included.
+// The output of a process of this executable, including stderr.
 struct OwnOutput {
   bool has_ended = false;  // in time
   int exit_code = 0;
@@ -40,7 +40,7 @@ struct OwnOutput {
 };
 // Runs `rtrain exec -e CODE` with these settings of its environment ("NAME=value", shell words).
 OwnOutput run_own(const std::string& code, double timeout_s, const std::string& environment = {});
-// The error among it, else its last line.
+// The error in the text, else its last line.
 std::string last_words(const std::string& text);
 
 }  // namespace rtrain

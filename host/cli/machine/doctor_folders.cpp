@@ -23,7 +23,7 @@ namespace {
 constexpr int64_t kFewBytes = int64_t{1} << 30;
 constexpr int64_t kTooFewBytes = int64_t{16} << 20;
 
-// A new folder in another one, removed with everything in it.
+// A new folder in another one; the destructor removes it with its content.
 class ProbeFolder {
  public:
   explicit ProbeFolder(const std::string& parent) : path_(cat(parent, "/.rtrain-doctor-XXXXXX")) {
@@ -40,7 +40,7 @@ class ProbeFolder {
   std::string path_;
 };
 
-// The folder itself, or where it would be made.
+// The folder itself, or the existing folder in which it would be created.
 std::string existing(std::string path) {
   while (path_kind(path).empty() && path.size() > 1)
     path.resize(std::max<size_t>(1, path.rfind('/')));
@@ -80,7 +80,7 @@ Check check_temporary() {
   return {name, CheckStatus::kFailure, cat("there is no folder ", folder), mend};
 }
 
-// A store of its own next to the real one: SQLite's journal, locks and fsync work there.
+// Tests a new store next to the real one: whether SQLite's journal, locks and fsync work there.
 Check check_store(const std::string& storage) {
   constexpr double kSlowS = 0.5;
   const std::string name = "run store";
@@ -108,7 +108,7 @@ Check check_store(const std::string& storage) {
   }
 }
 
-// The rows that are there already.
+// Checks the store that already exists.
 std::optional<Check> check_existing_store(const std::string& storage) {
   const std::string name = "runs";
   try {
@@ -131,7 +131,7 @@ std::vector<Check> check_folders() {
     const std::string storage = storage_folder();
     checks.push_back(
         check_writable("storage", storage, "set RTRAIN_STORAGE to a folder that can be written"));
-    // What cannot be written has been said.
+    // The problem was reported already.
     if (checks.back().status == CheckStatus::kFailure) return checks;
     checks.push_back(check_store(storage));
     if (const auto runs = check_existing_store(storage)) checks.push_back(*runs);

@@ -14,7 +14,7 @@ constexpr double kLoadTimeoutS = 60;
 
 std::string milliseconds(double seconds) { return cat(static_cast<int>(seconds * 1000), " ms"); }
 
-// "RTRAIN_LIBTORCH: no libtorch_cpu.so": where one was looked for, and what was there.
+// "RTRAIN_LIBTORCH: no libtorch_cpu.so": the places searched, and what was found.
 std::string looked_at(const std::vector<LibraryPlace>& places) {
   if (places.empty()) return "none found";
   const LibraryPlace& first = places.front();
@@ -22,7 +22,7 @@ std::string looked_at(const std::vector<LibraryPlace>& places) {
   return cat("none found: ", first.path, " (", first.source, "): ", first.finding, others);
 }
 
-// How a process that uses the library has ended; `finding` where it has done what it should.
+// Completes the check with the result of a process that loads and uses the library.
 Check loaded(Check check, const OwnOutput& output, const std::string& mend) {
   if (!output.has_ended) {
     check.finding += cat("; it does not load within ", static_cast<int>(kLoadTimeoutS), " s");
@@ -70,7 +70,7 @@ Check check_arrow() {
       run_own("require 'base._arrow'", kLoadTimeoutS), install);
 }
 
-// Nothing is wrong where it is missing: only trees need it.
+// A missing library is not a failure: only models of trees need it.
 Check check_tree_library(const TreeLibraryKind& kind) {
   const TreeLibrarySearch search = find_tree_library(kind);
   const std::string install = tree_library_mend(kind);

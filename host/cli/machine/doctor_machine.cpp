@@ -51,7 +51,7 @@ Check check_memory() {
           "raise the limit of the container"};
 }
 
-// Collectives of ranks, and the engine itself, are memory files; NCCL takes /dev/shm.
+// Collectives of ranks, and the engine itself, use memory files; NCCL uses /dev/shm.
 Check check_shared_memory() {
   constexpr int64_t kForNccl = 512 * kMiB;
   Check check{"shared memory", CheckStatus::kOk, "memory files"};
@@ -84,7 +84,7 @@ rlimit limit_of(int resource) {
   return limit;
 }
 
-// rtrain raises the soft limit to the hard one where it has to.
+// rtrain raises the soft limit to the hard one if necessary.
 Check check_open_files() {
   constexpr rlim_t kFew = 1024;
   constexpr rlim_t kTooFew = 128;

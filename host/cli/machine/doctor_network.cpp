@@ -19,7 +19,7 @@
 namespace rtrain {
 namespace {
 
-// Whether a connection to a port of this host comes about.
+// Whether a connection to a port of this host can be made.
 bool connects_over_loopback() {
   sockaddr_in address = {};
   address.sin_family = AF_INET;
@@ -40,7 +40,7 @@ Check check_loopback() {
           "Gloo and NCCL of one host use it: ip link set lo up, or allow it in the sandbox"};
 }
 
-// getaddrinfo asks servers, for as long as it likes: by a thread that is left alone.
+// Runs in a thread that may be abandoned, because getaddrinfo may wait for servers without limit.
 std::future<int> ask_for_name(const std::string& name) {
   std::promise<int> answer;
   std::future<int> out = answer.get_future();

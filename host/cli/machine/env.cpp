@@ -1,5 +1,5 @@
-// rtrain env: versions, LibTorch, Arrow, cores, memory, GPUs, CUDA, and who started this process
-// (rtrain.launch, in Lua); --variables: the environment variables that rtrain reads.
+// rtrain env: versions, LibTorch, Arrow, cores, memory, GPUs, CUDA, and the launcher of this
+// process (rtrain.launch, in Lua); --variables: the environment variables that rtrain reads.
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -40,7 +40,7 @@ void print_library(std::string_view name, const Value& library) {
   }
 }
 
-// Which of the engines in this executable the LibTorch above has chosen.
+// Prints which engine of this executable fits the LibTorch above.
 void print_engine(const Value& libtorch) {
   std::vector<std::string> others;
   for (const Value& minor : libtorch["engines"].as_list()) {
@@ -58,7 +58,7 @@ void print_engine(const Value& libtorch) {
           rest));
 }
 
-// Of use to those who train trees alone: without one a line says how to have it.
+// Only needed for models of trees; if one is missing, a line says how to install it.
 void print_tree_libraries(const Value& libraries) {
   for (const Value& library : libraries.as_list()) {
     const std::string& name = library["name"].as_string();
@@ -83,7 +83,7 @@ void print_cuda(const Value& environment) {
                                                              "(PYTORCH_ALLOC_CONF is not set)")));
 }
 
-// Of use where there is a device alone.
+// Only needed with a GPU.
 void print_nccl(const Value& environment) {
   if (!environment["cuda"]["available"].as_bool()) return;
   for (const Value& setting : environment["nccl"].as_list()) {
@@ -105,7 +105,7 @@ void print_gpus(const Value& environment) {
   }
 }
 
-// Who started this process, as rtrain.launch says it: for --json, and as lines.
+// The launcher of this process according to rtrain.launch: for --json, and as lines.
 struct LauncherReport {
   Value description;
   Value lines;
@@ -158,8 +158,8 @@ void print_environment(const Value& environment) {
   print_field("network", environment["network"].as_string());
 }
 
-// What the variable is set to here, a secret masked; nil where it is not. The name of a secret's
-// file may be seen.
+// The variable's value, masked if it is a secret; nil if it is not set. The name of a file with a
+// secret is not masked.
 Value set_value(const Variable& variable) {
   const char* value = std::getenv(std::string(variable.name).c_str());
   if (value == nullptr) return {};
@@ -220,7 +220,7 @@ void add_env(Parser& parser) {
       .option("--launcher", launcher.get(),
               "as of `rtrain run`: a launcher's name or a site's file")
       .value_name("NAME|FILE");
-  // For tests: `host/base/fault.h`. No group: the help does not show it.
+  // For tests: `host/base/fault.h`. It has no group, so the help does not show it.
   auto fault_points = std::make_shared<bool>(false);
   command.flag("--fault-points", fault_points.get(),
                "the places where a test can make a process fail");

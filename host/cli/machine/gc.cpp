@@ -1,5 +1,5 @@
-// rtrain gc: removes files that no row of the store refers to, and what bundles have unpacked;
-// rebuilds a damaged store.
+// rtrain gc: removes files that no row of the store refers to, and files that bundles have
+// unpacked; rebuilds a damaged store.
 #include "host/cli/machine/gc.h"
 
 #include <iostream>
@@ -40,7 +40,7 @@ std::string reason_text(Garbage::Kind kind) {
   return "";
 }
 
-// Nothing where there is none. For a dry run the folder need not be writable.
+// Returns nullopt if there is no store. A dry run does not need a writable folder.
 std::optional<Database> open_store(const std::string& path, bool dry_run) {
   if (!path_exists(path)) return std::nullopt;
   if (!dry_run) return Database::open(path);

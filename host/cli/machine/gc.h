@@ -1,17 +1,18 @@
-// host/cli/machine/gc.h: what `rtrain gc` does besides removing files of no run.
+// host/cli/machine/gc.h: other functions of `rtrain gc` than removing files without a run.
 #pragma once
 
 #include "host/cli/screen/listing.h"
 
 namespace rtrain {
 
-// Rebuilds a damaged store from what can be read of it and from the checkpoints.
+// Rebuilds a damaged store from its readable rows and from the checkpoints.
 void rebuild_store(const ListingOptions& options);
 
-// What bundles have unpacked on this machine: what no process uses is removed, or would be.
+// Removes files unpacked by bundles on this machine that no process uses, or lists them in a dry
+// run.
 void collect_bundles(const ListingOptions& options, bool dry_run);
 
-// The same, listed alone.
+// Only lists them.
 void list_bundles(const ListingOptions& options);
 
 }  // namespace rtrain

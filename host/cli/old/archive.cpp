@@ -1,4 +1,4 @@
-// rtrain archive: `rtrain edit` as it was typed before.
+// rtrain archive: the old name of `rtrain edit --archive`.
 #include <iostream>
 #include <memory>
 

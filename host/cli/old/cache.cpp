@@ -1,4 +1,4 @@
-// rtrain cache ls|clean: `rtrain gc --bundles` as it was typed before.
+// rtrain cache ls|clean: the old name of `rtrain gc --bundles`.
 #include <memory>
 
 #include "host/base/error.h"

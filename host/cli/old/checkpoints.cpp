@@ -1,4 +1,4 @@
-// rtrain checkpoints RUN [ACTION [NAME]]: `rtrain checkpoint` as it was typed before.
+// rtrain checkpoints RUN [ACTION [NAME]]: the old name of `rtrain checkpoint`.
 #include "host/cli/checkpoints/checkpoints.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ const Action* find_action(const std::string& name) {
   return found == kActions.end() ? nullptr : found;
 }
 
-// RUN [ACTION [NAME]], or with the action in front.
+// RUN [ACTION [NAME]], or with the action first.
 const Action& read_words(CheckpointsOptions& options, std::vector<std::string> words) {
   const bool in_front =
       words.size() > 1 && find_action(words[0]) != nullptr && find_action(words[1]) == nullptr;
@@ -49,7 +49,7 @@ const Action& read_words(CheckpointsOptions& options, std::vector<std::string> w
   return *found;
 }
 
-// Refuses an option that another action has.
+// Throws for an option that belongs to another action.
 void check_options(const CheckpointsOptions& options) {
   const auto check = [&](bool given, const char* option, const char* action) {
     if (!given || options.action == action) return;

@@ -1,4 +1,4 @@
-// rtrain note: `rtrain edit` as it was typed before.
+// rtrain note: the old name of `rtrain edit --note`.
 #include <iostream>
 #include <memory>
 #include <optional>

@@ -1,4 +1,4 @@
-// rtrain rename: `rtrain edit` as it was typed before.
+// rtrain rename: the old name of `rtrain edit --name`.
 #include <iostream>
 #include <memory>
 

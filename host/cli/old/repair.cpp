@@ -1,4 +1,4 @@
-// rtrain repair: `rtrain gc --rebuild` as it was typed before.
+// rtrain repair: the old name of `rtrain gc --rebuild`.
 #include <memory>
 
 #include "host/cli/machine/gc.h"

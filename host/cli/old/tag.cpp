@@ -1,4 +1,4 @@
-// rtrain tag: `rtrain edit` as it was typed before.
+// rtrain tag: an old name of `rtrain edit`.
 #include <iostream>
 #include <memory>
 

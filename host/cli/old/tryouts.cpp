@@ -1,4 +1,4 @@
-// rtrain lr-find FILE and rtrain estimate FILE: `rtrain check` as it was typed before.
+// rtrain lr-find FILE and rtrain estimate FILE: old names of `rtrain check` with --lr and --memory.
 #include <memory>
 
 #include "host/cli/parser/command.h"

@@ -1,5 +1,5 @@
-// host/cli/parser/command.h: the commands: each a function that adds itself to the parser. One file
-// per command.
+// host/cli/parser/command.h: the commands. Each is a function that adds itself to the parser, in
+// its own file.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace rtrain {
 
-// `command_line` is the whole of it, for the run's record.
+// `command_line`: all words, for the run's record.
 void add_init(Parser& parser);
 void add_check(Parser& parser);
 void add_run(Parser& parser, const std::vector<std::string>& command_line);
@@ -44,10 +44,10 @@ void add_env(Parser& parser);
 void add_doc(Parser& parser);
 void add_peek(Parser& parser);
 void add_completion(Parser& parser);
-// Hidden: started by programs, or at packaging.
+// Hidden commands: started by programs, or during packaging.
 void add_agent(Parser& parser);
 void add_man(Parser& parser);
-// By the names that they had before (host/cli/old).
+// Old names of commands (host/cli/old).
 void add_lr_find(Parser& parser);
 void add_estimate(Parser& parser);
 void add_checkpoints(Parser& parser);
@@ -60,20 +60,20 @@ void add_repair(Parser& parser);
 void add_cache(Parser& parser);
 void add_self_check(Parser& parser);
 
-// The process of one rank, `rtrain --worker RANK PARENT_PID`: started by a controller only. Returns
+// The process of one rank, `rtrain --worker RANK PARENT_PID`. Only a controller starts it. Returns
 // its exit code.
 int run_worker(int rank, int parent_pid);
-// The process that workers are forked from (host/node/workers/zygote.h). `rank_argument` is where
-// its rank stands on the command line.
+// The process from which workers are forked (host/node/workers/zygote.h). `rank_argument`: the rank
+// in the command line, which a fork overwrites.
 int run_zygote(int parent_pid, char* rank_argument);
 
-// A process that makes blocks of rows for a rank, `rtrain --ingest NUMBER PARENT_PID`: started by
-// that rank only. Returns its exit code. run_far_ingest: `rtrain --far-ingest NUMBER PARENT_PID`,
-// for a rank on another host, started by the agent of this one.
+// A process that produces blocks of rows for a rank, `rtrain --ingest NUMBER PARENT_PID`. Only that
+// rank starts it. Returns its exit code. run_far_ingest: `rtrain --far-ingest NUMBER PARENT_PID`,
+// for a rank on another host; this host's agent starts it.
 int run_ingest(int number, int parent_pid);
 int run_far_ingest(int number, int parent_pid);
 
-// What scripts of `rtrain completion` ask for: host/cli/tool/complete.cpp. Never fails.
+// The queries of `rtrain completion`'s scripts: host/cli/tool/complete.cpp. Never fails.
 int run_complete(const std::vector<std::string>& args);
 
 }  // namespace rtrain

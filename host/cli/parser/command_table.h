@@ -1,5 +1,5 @@
 // host/cli/parser/command_table.h: the commands with their arguments and options as plain data,
-// of which --help, shell completion and man pages are made.
+// from which --help, shell completion and manual pages are made.
 #pragma once
 
 #include <string>
@@ -7,18 +7,18 @@
 
 namespace rtrain {
 
-// Where a shell finds what may be typed. What is not a file comes from the run store.
+// Where a shell finds candidates. Those that are not files come from the store.
 enum class Source { kFiles, kFolders, kRuns, kMetrics, kTags, kCheckpoints };
 
-// What a shell offers for one word.
+// A shell's candidates for one word.
 struct Offer {
   std::vector<Source> sources = {};
   std::vector<std::string> words = {};
 };
 
 struct OptionRow {
-  std::vector<std::string> names;  // as they are typed: "-n", "--num-workers"
-  std::string value;               // what the help calls its value; "" for a flag
+  std::vector<std::string> names;  // as typed: "-n", "--num-workers"
+  std::string value;               // name of its value in the help; "" for a flag
   std::string help;
   bool repeats = false;
   Offer offer = {};
@@ -29,17 +29,17 @@ struct ArgumentRow {
   std::string help;
   bool required = false;
   bool repeats = false;
-  std::vector<Offer> places = {};  // of its first word, its second, …; the last one of all others
+  std::vector<Offer> places = {};  // for its first word, its second, …; the last one for all others
 };
 
 struct CommandRow {
   std::string name;
   std::string summary;
   std::string footer;
-  bool leaves_the_rest = false;  // what follows the first argument belongs to a script
+  bool leaves_the_rest = false;  // words after the first argument belong to a script
   std::vector<ArgumentRow> arguments;
   std::vector<OptionRow> options;
-  std::vector<CommandRow> commands = {};  // below it; then it has nothing else
+  std::vector<CommandRow> commands = {};  // sub-commands; then it has no arguments
 };
 
 struct CommandTable {

@@ -13,8 +13,8 @@
 namespace rtrain {
 namespace {
 
-// The group of options by the names that they had before. An option without a group would be hidden
-// by CLI11 itself, which then leaves its name out of messages too.
+// The group of old option names. Without a group CLI11 would hide an option, and then also omit its
+// name in messages.
 constexpr const char* kOldNames = "Old names";
 
 bool is_hidden(const CLI::Option& option) {
@@ -44,7 +44,7 @@ KnownNames known_names(const CLI::App& app) {
   return known;
 }
 
-// What a value is by its name in the help.
+// The candidates that follow from a value's name in the help.
 Offer offer_of(const std::string& value) {
   static const std::map<std::string, Source> kSources = {
       {"ARGS", Source::kFiles}, {"FILE", Source::kFiles},    {"FOLDER", Source::kFolders},
@@ -77,7 +77,7 @@ std::vector<OptionRow> option_rows(const CLI::App& command, const OfferMap& offe
       row.value = split(option->get_type_name(), ':').front();  // a range may follow
       row.repeats = option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
     }
-    // A flag may have a value too, behind a "=".
+    // A flag may also have a value, after "=".
     if (!row.value.empty() || offers.contains(option)) {
       row.offer = offers_for(*option, row.value, offers).front();
     }
@@ -139,7 +139,7 @@ Option& Option::check(const std::function<std::string(const std::string&)>& mess
 
 Option& Option::excludes(const Option& other) {
   option_->excludes(other.option_);
-  // CLI11 makes it mutual, and the other one's help would list an old name.
+  // CLI11 makes exclusion mutual, and the other option's help would then list an old name.
   if (is_hidden(*option_)) other.option_->remove_excludes(option_);
   return *this;
 }
@@ -250,7 +250,7 @@ Parser::Parser(const std::string& program, const std::string& summary, const std
   app_->formatter(std::make_shared<HelpFormatter>());
   app_->get_formatter()->label("REQUIRED", "");
   app_->get_formatter()->label("SUBCOMMAND", "COMMAND");
-  // Before --version: of two flags that print a text, the first one does.
+  // Added before --version, because of two flags that print a text CLI11 uses the first.
   app_->add_flag_callback(
       "--licenses", [licenses] { throw CLI::CallForVersion(licenses(), 0); },
       "with --version: the licences of all that is inside");
@@ -309,7 +309,7 @@ const CLI::App* find_command(const CLI::App& app, const std::string& name) {
   return nullptr;
 }
 
-// The commands that the words name: "", " ls", " checkpoint verify".
+// The commands in the words: "", " ls", " checkpoint verify".
 std::string named_commands(const CLI::App& app, const std::vector<std::string>& args) {
   std::string out;
   const CLI::App* at = &app;
@@ -322,7 +322,7 @@ std::string named_commands(const CLI::App& app, const std::vector<std::string>& 
   return out;
 }
 
-// `help` and `help COMMAND`, as other programs have them.
+// Translates `help` and `help COMMAND`, which other programs have.
 std::vector<std::string> without_help_command(const CLI::App& app,
                                               const std::vector<std::string>& args) {
   if (args.empty() || args.front() != "help") return args;
@@ -342,7 +342,7 @@ std::vector<std::string> without_help_command(const CLI::App& app,
 std::string Parser::parse(const std::vector<std::string>& typed) {
   const std::vector<std::string> args = without_help_command(*app_, typed);
   try {
-    app_->parse(std::vector(args.rbegin(), args.rend()));  // CLI11 takes them from the back
+    app_->parse(std::vector(args.rbegin(), args.rend()));  // CLI11 reads them in reverse order
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) {
       app_->exit(e);  // prints the help or the version
@@ -350,7 +350,7 @@ std::string Parser::parse(const std::vector<std::string>& typed) {
     }
     const std::string unknown = explain_unknown_name(known_names(*app_), args);
     std::string text = unknown.empty() ? e.what() : unknown;
-    if (text.starts_with(": ")) text.erase(0, 2);  // a hidden option has no name there
+    if (text.starts_with(": ")) text.erase(0, 2);  // hidden options have no name in the text
     throw Error(Code::kUsage,
                 cat(text, "\nRun `", program_, named_commands(*app_, args), " --help`."));
   }

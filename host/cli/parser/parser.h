@@ -1,5 +1,5 @@
-// host/cli/parser/parser.h: what a command line is made of: commands with their arguments, options
-// and flags. CLI11 parses; its header takes seconds to compile, so parser.cpp alone includes it.
+// host/cli/parser/parser.h: defines commands with their arguments, options and flags. CLI11 parses
+// them; its header takes seconds to compile, so only parser.cpp includes it.
 #pragma once
 
 #include <cstdint>
@@ -21,35 +21,35 @@ class Option;
 
 namespace rtrain {
 
-// Where a value goes. It outlives the parser: a command keeps its values in what its action holds.
+// Where a value is stored. It must outlive the parser: a command's action holds its values.
 using OptionTarget =
     std::variant<bool*, int*, int64_t*, double*, std::string*, std::vector<std::string>*,
                  std::optional<int>*, std::optional<double>*, std::optional<std::string>*>;
 
-// What shells offer for the values of an option, or for the words of an argument.
+// The shell's candidates for values of an option or for words of an argument.
 using OfferMap = std::map<const CLI::Option*, std::vector<Offer>>;
 
-// One argument, option or flag of a command, and what its values may be.
+// One argument, option or flag of a command, with the constraints of its values.
 class Option {
  public:
   Option(CLI::Option* option, OfferMap* offers) : option_(option), offers_(offers) {}
 
   Option& required();
-  // What the help calls the value: "N" or "KEY=VALUE".
+  // The name of the value in the help: "N" or "KEY=VALUE".
   Option& value_name(const std::string& name);
-  // Given once for each value.
+  // May be given several times, once for each value.
   Option& repeatable();
   Option& at_least(int least);
   Option& within(double least, double most);
   Option& one_of(const std::vector<std::string>& values);
-  // `message` returns what is wrong with a value, or "".
+  // `message` returns the error for a value, or "".
   Option& check(const std::function<std::string(const std::string&)>& message);
   Option& excludes(const Option& other);
-  // Is refused without the other one.
+  // Requires the other option.
   Option& needs(const Option& other);
-  // What a shell offers, where neither one_of() nor the value's name says it (FILE, FOLDER, RUN,
+  // The shell's candidates, unless one_of() or the value's name determines them (FILE, FOLDER, RUN,
   // TAG and METRIC do). then_offers: for the next word of an argument that takes several; the last
-  // one stands for all that follow.
+  // call applies to all further words.
   Option& offers(const Offer& offer);
   Option& then_offers(const Offer& offer);
 
@@ -58,35 +58,35 @@ class Option {
   OfferMap* offers_;
 };
 
-// One command. Copies speak of the same one.
+// One command. Copies refer to the same command.
 class Command {
  public:
   Command(CLI::App* app, OfferMap* offers) : app_(app), offers_(offers) {}
 
   // A positional argument.
   Option argument(const std::string& name, OptionTarget target, const std::string& help);
-  // `names` as they are typed: "-n,--num-workers".
+  // `names` as typed: "-n,--num-workers".
   Option option(const std::string& names, OptionTarget target, const std::string& help);
   Option flag(const std::string& names, bool* target, const std::string& help);
   // A flag that calls a function.
   Option flag(const std::string& names, const std::function<void()>& call, const std::string& help);
-  // A flag by the name that it had before: it is hidden, works, and names `now` on stderr.
+  // An old name of a flag: hidden, but works, and prints the new name `now` to stderr.
   Option old_flag(const std::string& names, bool* target, const std::string& now);
-  // The same of an option.
+  // The same for an option.
   Option old_option(const std::string& names, OptionTarget target, const std::string& now);
-  // A flag that may have a value, behind a "=".
+  // A flag with an optional value after "=".
   Option flag_or_value(const std::string& names, std::string* target, const std::string& help);
-  // What follows the first argument belongs to the script, also when it looks like an option.
+  // Words after the first argument belong to the script, even if they look like options.
   void leave_the_rest();
-  // The text below the help.
+  // Sets the text below the help.
   void footer(const std::string& text);
-  // A command below this one, `checkpoint verify`, of which one has to be given.
+  // Adds a sub-command, as in `checkpoint verify`. One of the sub-commands must be given.
   Command command(const std::string& name, const std::string& summary);
-  // Neither the help nor shells name it.
+  // Hides the command in the help and in shell completion.
   void hide();
-  // What the action throws comes out as what this makes of it. Before action().
+  // Replaces errors of the action by the result of this function. Call it before action().
   void explain_errors(std::function<Error(const Error&)> explain) { explain_ = std::move(explain); }
-  // What the command does, once everything is parsed and checked. Its errors leave parse().
+  // Sets the function that runs after parsing and checking. parse() throws its errors.
   void action(const std::function<void()>& run);
 
  private:
@@ -97,25 +97,25 @@ class Command {
 
 class Parser {
  public:
-  // `licenses` makes the text that --licenses prints, with --version or without.
+  // `licenses` returns the text of --licenses, with or without --version.
   Parser(const std::string& program, const std::string& summary, const std::string& version,
          const std::function<std::string()>& licenses);
   ~Parser();
 
-  // The heading in the help of the commands that follow.
+  // The heading of the commands that are added next, in the help.
   void group(const std::string& heading) { heading_ = heading; }
   Command command(const std::string& name, const std::string& summary);
-  // A command by the name that it had before: it is hidden, works, and names `now`, what to type
-  // instead, on stderr.
+  // An old name of a command: hidden, but works, and prints the new name `now` to
+  // stderr.
   Command old_command(const std::string& name, const std::string& now);
-  // Below the list of commands.
+  // Sets the text below the list of commands.
   void footer(const std::string& text);
   std::string help() const;
-  // What the help is made of: for completion and man pages.
+  // The data for completion and manual pages.
   CommandTable table() const;
-  // Parses the words after the program's name and runs the command they ask for: its name. --help,
-  // --version and --licenses print their text instead: "". Throws Error(kUsage) with "did you mean"
-  // for a line that does not parse.
+  // Parses the words after the program's name, runs the command and returns its name; "" for
+  // --help, --version and --licenses, which print their text. Throws Error(kUsage) with "did you
+  // mean" for words that do not parse.
   std::string parse(const std::vector<std::string>& args);
 
  private:

@@ -5,7 +5,7 @@
 namespace rtrain {
 namespace {
 
-// Behind the bracket, so that the argument no longer ends with it; nobody types this character.
+// Appended to the argument, so that it does not end with the bracket. Nobody types this character.
 constexpr char kMark = '\x01';
 
 bool is_bracketed(const std::string& arg) { return arg.starts_with('[') && arg.ends_with(']'); }

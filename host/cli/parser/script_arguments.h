@@ -1,8 +1,8 @@
-// host/cli/parser/script_arguments.h: a script's own arguments reach it as they were typed.
+// host/cli/parser/script_arguments.h: passes a script's own arguments to it as typed.
 //
-// CLI11 takes an argument "[1,2]" for a list and splits it. What belongs to the script of `run`,
-// `sweep`, `submit` or `exec` is therefore marked before the command line is parsed, and the mark
-// taken off behind it.
+// CLI11 splits an argument "[1,2]" as a list. So arguments of the script of `run`, `sweep`,
+// `submit` or `exec` are marked before the command line is parsed, and the mark is removed
+// afterwards.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace rtrain {
 
-// The command line without the program's name; the script's arguments that CLI11 would split are
-// marked.
+// The command line without the program's name, with the script's arguments marked that CLI11 would
+// split.
 std::vector<std::string> mark_script_arguments(const std::vector<std::string>& command);
 
 // The arguments without marks.

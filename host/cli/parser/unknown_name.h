@@ -1,5 +1,5 @@
-// host/cli/parser/unknown_name.h: what to say about a command line with a command or an option that
-// does not exist: the nearest one.
+// host/cli/parser/unknown_name.h: suggestions for an unknown command or option in a command
+// line.
 #pragma once
 
 #include <span>
@@ -11,8 +11,8 @@ namespace rtrain {
 // The names of a program, or of a command.
 struct KnownNames {
   std::string name;
-  bool is_hidden = false;                 // known, and not what to suggest
-  std::vector<std::string> options = {};  // as they are typed
+  bool is_hidden = false;                 // known, but never suggested
+  std::vector<std::string> options = {};  // as typed
   std::vector<std::string> hidden_options = {};
   std::vector<KnownNames> commands = {};
 };

@@ -1,5 +1,5 @@
-// rtrain --ingest NUMBER PARENT_PID: makes blocks of rows for a rank (modules/rtrain/data/ingest);
-// rtrain --far-ingest NUMBER PARENT_PID: for one on another host.
+// rtrain --ingest NUMBER PARENT_PID: produces blocks of rows for a rank
+// (modules/rtrain/data/ingest); rtrain --far-ingest NUMBER PARENT_PID: for a rank on another host.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -66,7 +66,8 @@ int run_as(int number, int parent_pid, void (*body)()) {
     return exit_code(Code::kUsage);
   }
   die_with_parent(parent_pid);
-  // What a function of the user starts must not hold the channel open when this process is gone.
+  // A program started by the user's functions must not hold the channel open after this process has
+  // ended.
   fcntl(kChannelFd, F_SETFD, FD_CLOEXEC);
   take_engine_file(kEngineFd);
   int code = 0;

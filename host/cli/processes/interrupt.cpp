@@ -18,7 +18,7 @@ pthread_t lua_thread;
 
 int raise_interrupt(lua_State*) { throw Error(Code::kInterrupted, "interrupted"); }
 
-// Once: what the user's code does with the error is its own business.
+// Raises only once: afterwards the user's code may handle the error as it wants.
 void interrupt_line_hook(lua_State* L, lua_Debug*) {
   lua_sethook(L, nullptr, 0, 0);
   is_asked = false;
@@ -26,7 +26,7 @@ void interrupt_line_hook(lua_State* L, lua_Debug*) {
   lua_call(L, 0, 0);
 }
 
-// A signal's handler: lua_sethook is made to be called from one.
+// A signal handler. lua_sethook may be called from one.
 void ask_for_interrupt(int number) {
   constexpr std::string_view kBusy =
       "rtrain: what runs is not Lua: it is stopped as soon as it comes back; Ctrl-\\ ends the "

@@ -1,4 +1,4 @@
-// host/cli/processes/interrupt.h: Ctrl-C ends what Lua runs, and not the process.
+// host/cli/processes/interrupt.h: makes Ctrl-C end the running Lua code instead of the process.
 #pragma once
 
 #include <signal.h>
@@ -11,9 +11,9 @@
 
 namespace rtrain {
 
-// While it lives, SIGINT, or each of these signals, raises an Error(kInterrupted) in the state at
-// its next instruction. A call that runs no Lua, such as one long operator, goes on to its end; a
-// second SIGINT says so. Main thread only, one at a time.
+// While it exists, SIGINT, or each of these signals, raises an Error(kInterrupted) in the Lua state
+// at its next instruction. A call that runs no Lua, such as one long operator, runs to its end; a
+// second SIGINT prints that. Main thread only, one at a time.
 class Interrupt {
  public:
   explicit Interrupt(lua_State* L, std::initializer_list<int> signals = {SIGINT});

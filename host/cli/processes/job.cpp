@@ -18,9 +18,9 @@
 namespace rtrain {
 namespace {
 
-// A launcher ends all processes of a job when the first one has ended (srun -K): the code with
-// which the others are about to end is settled by then. Unlike SIG_IGN it is not inherited by a
-// program that is started.
+// A launcher ends all processes of a job when the first one has ended (srun -K), but then their
+// exit codes are already determined. Unlike SIG_IGN, a handler is not inherited by programs that
+// are started.
 void ignore_stop_signals() {
   for (const int number : kStopSignals) std::signal(number, [](int) {});
 }
@@ -34,24 +34,24 @@ std::optional<JobSpec> find_job(State& state, const std::string& launcher) {
   Value job = to_value(state, -2, "the job");
   const Value mark = to_value(state, -1, "its mark");
   lua_pop(state, 2);
-  // What is started from here has the variables too, and is not what the launcher has started.
+  // Processes started from here inherit the variables, but the launcher did not start them.
   if (!mark.is_nil()) setenv("RTRAIN_TASK", mark.as_string().c_str(), 1);
   if (job.is_nil()) return std::nullopt;
   return from_value<JobSpec>(std::move(job));
 }
 
 int run_agent(const JobSpec& job) {
-  // The agent takes them over, and leaves them ignored.
+  // The agent takes over these signals, and leaves them ignored at its end.
   ignore_stop_signals();
   return Agent(job, own_gpus(), engine_fd()).run();
 }
 
 namespace {
 
-// What this process has its part in; it ends with the process.
+// This process's part in the job; it ends with the process.
 struct Part {
-  std::string socket;                  // of the ranks of this host; empty: they are started by us
-  std::unique_ptr<AgentThread> agent;  // else this is task 0
+  std::string socket;                  // of this host's ranks; empty if rtrain starts them
+  std::unique_ptr<AgentThread> agent;  // null in task 0
 };
 
 Part& part() {
@@ -77,7 +77,7 @@ void begin_job(const JobSpec& job) {
   } else {
     part().agent = std::make_unique<AgentThread>(job);
   }
-  // However it ends: at the end of main, by os.exit, or by exit() in a library.
+  // Runs at every kind of end: of main, by os.exit, or by exit() in a library.
   on_exit(&end_part, nullptr);
 }
 

@@ -5,12 +5,12 @@
 
 namespace rtrain {
 
-// Ends the process without running destructors: threads of the engine may be at work, and
-// LibTorch's own only free memory. Standard streams are flushed.
+// Ends the process without destructors, because threads of the engine may be running and LibTorch's
+// destructors only free memory. Flushes the standard streams.
 [[noreturn]] void leave(int code);
 
-// Lua's os.exit ends the process with leave(). `os.exit(code, true)` closes the state before, where
-// `may_close` says that no other thread uses it.
+// Makes Lua's os.exit call leave(). `os.exit(code, true)` closes the Lua state first if
+// `may_close`, which means that no other thread uses it.
 void replace_os_exit(State& state, bool may_close);
 
 }  // namespace rtrain

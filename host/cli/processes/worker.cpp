@@ -21,7 +21,7 @@
 namespace rtrain {
 namespace {
 
-// Calls require('rtrain.worker').main() and returns what the train function returned.
+// Calls require('rtrain.worker').main() and returns the train function's return value.
 Value run_main(State& state) {
   push_module_function(state, "rtrain.worker", "main");
   protected_call(state, 0, 1);
@@ -38,7 +38,7 @@ int run_zygote(int parent_pid, char* rank_argument) {
   try {
     preload_engine();
   } catch (const Error&) {
-    // The train function gets the error where it needs a tensor.
+    // The train function gets this error when it first needs a tensor.
   }
   const int rank = serve_forks(parent_pid, rank_argument);
   set_fault_process(rank);
@@ -65,7 +65,8 @@ int run_worker(int rank, int parent_pid) {
     state.emplace();
     worker.progress().set_state(*state);
     add_host_modules(*state);
-    // The controller sees a process that has neither returned nor failed.
+    // Without closing the state: the controller then sees that the process has neither returned nor
+    // failed.
     replace_os_exit(*state, /*may_close=*/false);
     worker.wait_for_start();
     const Value value = run_main(*state);

@@ -1,4 +1,4 @@
-// rtrain diff A B: how two runs differ: config, code, environment, metrics.
+// rtrain diff A B: compares two runs: config, code, environment, metrics.
 #include <algorithm>
 #include <iostream>
 #include <memory>

@@ -1,4 +1,4 @@
-// rtrain edit RUN…: what people change about runs: tags, the note, the name, the archive.
+// rtrain edit RUN…: changes tags, note, name or archiving of runs.
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -83,7 +83,7 @@ void edit(const Options& options) {
                 cat("edit --name: one run can have the name, ", runs.size(), " are given"));
   }
   RunEditor editor(options.storage_path());
-  // What can be refused comes first: then nothing is changed.
+  // Checks everything that can be refused first, so that an error changes nothing.
   for (const RunRef& run : runs) editor.check_has_tags(run, options.removed);
   if (options.name) editor.rename(runs.front(), *options.name);
   List rows;

@@ -1,4 +1,4 @@
-// rtrain export RUN…: what runs reported and logged, for other programs.
+// rtrain export RUN…: exports reports and logs of runs for other programs.
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -25,7 +25,7 @@
 namespace rtrain {
 namespace {
 
-// Without --json, whose place --format has.
+// Has no --json, because --format replaces it.
 struct Options {
   ListingOptions listing;
   std::vector<std::string> runs;
@@ -45,7 +45,7 @@ std::vector<RunRef> runs_of(RunReader& reader, const Options& options) {
                                                  : no_tagged_run(reader, options.tags));
 }
 
-// The file that `write` fills, piece by piece: whole, or as it was.
+// Writes to the file through `write`, piece by piece. On an error an older file stays unchanged.
 template <class Write>
 void write_file(const std::string& path, const Write& write) {
   NewFile file(path);
@@ -56,7 +56,7 @@ void write_file(const std::string& path, const Write& write) {
   file.commit();
 }
 
-// To the file, or to stdout where none was named.
+// Writes to the file, or to stdout if none was given.
 template <class Write>
 void write_text(const Options& options, const Write& write) {
   if (options.output.empty() || options.output == "-") {
@@ -113,7 +113,7 @@ EventFile::Histogram histogram_of(const Value& stored) {
           .counts = numbers(stored["counts"])};
 }
 
-// Those of rank 0 below their name, those of others below "rank-1/" and so on.
+// Media of rank 0 have their name as tag; those of other ranks are below "rank-1/" and so on.
 void add_media_event(EventFile& file, const MediaRow& row, const std::string& content) {
   const std::string tag = row.rank == 0 ? row.name : cat("rank-", row.rank, "/", row.name);
   if (row.kind == "image") {
@@ -125,8 +125,8 @@ void add_media_event(EventFile& file, const MediaRow& row, const std::string& co
   }
 }
 
-// Reports at their index, in one pass over them, and below "logged/" what train.log recorded under
-// a reported name.
+// Writes reports with their index as step, in one pass. Series of train.log whose name is also a
+// reported metric are below "logged/".
 void write_events_of(std::ostream& out, RunReader& reader, const RunRef& run) {
   std::optional<EventFile> file;
   const auto add = [&](const std::string& tag, int64_t step, int64_t time_ms, double value) {
@@ -148,7 +148,7 @@ void write_events_of(std::ostream& out, RunReader& reader, const RunRef& run) {
     });
   }
   for (const MediaRow& row : reader.media(run)) {
-    if (row.kind == "table") continue;  // TensorBoard has none
+    if (row.kind == "table") continue;  // TensorBoard has no tables
     if (!file) file.emplace(out, row.time_ms);
     add_media_event(*file, row, reader.media_content(run, row.hash));
   }

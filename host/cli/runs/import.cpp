@@ -1,4 +1,4 @@
-// rtrain import PATH…: runs out of TensorBoard's event files and CSV tables.
+// rtrain import PATH…: imports runs from TensorBoard's event files and CSV tables.
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -38,7 +38,7 @@ bool has_events(const std::string& path, const Options& options) {
          fs::path(path).filename().string().find("tfevents") != std::string::npos;
 }
 
-// When the file was written last.
+// The modification time of the file.
 int64_t time_of(const std::string& path) {
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0) return now_ms();
@@ -46,7 +46,7 @@ int64_t time_of(const std::string& path) {
   return int64_t{facts.st_mtim.tv_sec} * kMsPerSecond;
 }
 
-// What is wrong with a table says which one it is.
+// Reads a table. Its errors name the file.
 ImportedCsv read_table(const std::string& path, const CsvOptions& options) {
   const std::string text = read_text(path);
   try {
@@ -59,7 +59,7 @@ ImportedCsv read_table(const std::string& path, const CsvOptions& options) {
   }
 }
 
-// With --name the one run of a table is called that, whatever the table says.
+// With --name, the only run of a table gets that name.
 std::vector<ImportedRun> runs_of_table(const std::string& path, const Options& options) {
   const CsvOptions csv{.name = options.name.empty() ? fs::path(path).stem().string() : options.name,
                        .step_column = options.step,

@@ -20,7 +20,7 @@ bool is_event_file(const fs::path& path) {
   return path.filename().string().find("tfevents") != std::string::npos;
 }
 
-// By folder, in the order of their names: those of one folder have the time in theirs.
+// Event files by folder, sorted by name, which is by time within a folder.
 std::map<std::string, std::vector<std::string>> event_files(const std::string& path) {
   std::map<std::string, std::vector<std::string>> out;
   if (!fs::is_directory(path)) {
@@ -46,7 +46,7 @@ EventRecords records_of(const std::string& file) {
   }
 }
 
-// A step's time is that of its last scalar.
+// The time of a step is that of its last scalar.
 std::vector<Report> reports_of(const std::vector<std::string>& files) {
   std::map<int64_t, Report> by_step;
   for (const std::string& file : files) {

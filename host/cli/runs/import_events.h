@@ -1,4 +1,4 @@
-// host/cli/runs/import_events.h: runs out of the event files of TensorBoard.
+// host/cli/runs/import_events.h: imports runs from TensorBoard's event files.
 #pragma once
 
 #include <string>
@@ -8,12 +8,13 @@
 
 namespace rtrain {
 
-// `path`: an event file, or a folder, below which each folder with event files is a run, called by
-// its place there; `name` (else the file's or folder's own) is that of the folder itself. A step is
-// a report, with a metric for each tag that has a scalar there. Where a tag comes twice at a step,
-// the value that was written last counts: a training that went on from a checkpoint wrote it again.
-// Warns on stderr where a file's last record is not whole. Throws Error(kUsage) where there are no
-// scalars and for a damaged file, kEnvironment for one that cannot be read.
+// `path`: an event file, or a folder. Each folder below it with event files is a run, named by its
+// relative path; `name` (default: the name of the file or folder) is the name for the folder
+// itself. Each step is a report, with a metric for each tag that has a scalar there. If a tag
+// occurs twice at a step, the value written last is used, because a training resumed from a
+// checkpoint writes it again. Warns on stderr if a file's last record is incomplete. Throws
+// Error(kUsage) if there are no scalars and for a damaged file, kEnvironment for one that cannot be
+// read.
 std::vector<ImportedRun> read_imported_events(const std::string& path, const std::string& name);
 
 }  // namespace rtrain

@@ -1,4 +1,4 @@
-// rtrain logs RUN: what the workers printed: <run>/logs/attempt-N/rank-R.log.
+// rtrain logs RUN: the output of the workers: <run>/logs/attempt-N/rank-R.log.
 #include <poll.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ struct Options : ListingOptions {
   bool times = false;
 };
 
-// "0, 1", of the maps' entries of that name.
+// "0, 1": the numbers in the entries of that name.
 std::string numbers(const List& rows, std::string_view name) {
   std::vector<std::string> out;
   for (const Value& row : rows) out.push_back(cat(row[name].as_int()));
@@ -41,7 +41,7 @@ bool has_number(const List& rows, std::string_view name, int64_t number) {
                      [&](const Value& row) { return row[name].as_int() == number; });
 }
 
-// Refuses an attempt or a rank that the run does not have.
+// Throws for an attempt or a rank that the run does not have.
 void check_asked(OpenRun& run, const Options& options) {
   const List attempts = run.reader.run(run.ref)["attempts"].as_list();
   if (options.attempt >= 0 && !has_number(attempts, "attempt", options.attempt)) {
@@ -55,7 +55,7 @@ void check_asked(OpenRun& run, const Options& options) {
   const auto found = std::find_if(attempts.begin(), attempts.end(), is_asked);
   const Value& attempt = found == attempts.end() ? attempts.back() : *found;
   const List& workers = attempt["workers"].as_list();
-  // None yet: they are being started.
+  // There are no workers yet, because they are being started.
   if (workers.empty() || has_number(workers, "rank", options.rank)) return;
   throw Error(Code::kUsage,
               cat("attempt ", attempt["attempt"].as_int(), " of the run '", run.ref.name,
@@ -80,7 +80,7 @@ void print_json_line(const RunLogLine& line) {
   std::cout << to_json(describe_log_line(line)) << "\n";
 }
 
-// Opens the logs that are there.
+// Opens the existing logs.
 void find_logs(RunLogs& logs) {
   for (const int64_t rank : logs.find()) {
     std::cerr << "rtrain: rank " << rank
@@ -102,7 +102,7 @@ LogChoice choice_of(const Options& options) {
 
 using PrintLine = std::function<void(const RunLogLine&)>;
 
-// Where a tail is asked for, the last lines of what is there.
+// With `tail`, only the last lines of the existing ones.
 void print_new_lines(RunLogs& logs, bool at_end, int64_t tail, const PrintLine& print) {
   find_logs(logs);
   if (tail == 0) {
@@ -118,7 +118,7 @@ void follow(RunLogs& logs, const OpenRun& run, int64_t tail, const PrintLine& pr
   constexpr int kPauseMs = 100;
   bool live = true;
   while (live) {
-    // Asked before reading, so that what was written before the end is still read.
+    // Checked before reading, so that lines written before the end are still read.
     live = run.reader.is_live(run.ref);
     print_new_lines(logs, !live, std::exchange(tail, 0), print);
     std::cout.flush();
@@ -126,7 +126,7 @@ void follow(RunLogs& logs, const OpenRun& run, int64_t tail, const PrintLine& pr
   }
 }
 
-// A list with one line of text for each item: a log need not fit into memory.
+// Prints a JSON list with one line of text for each item, because a log may not fit into memory.
 void print_as_json(RunLogs& logs, int64_t tail) {
   const char* separator = "\n  ";
   std::cout << "[";

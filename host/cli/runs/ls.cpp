@@ -11,7 +11,7 @@
 namespace rtrain {
 namespace {
 
-// A shorter wait is the start's.
+// A shorter wait is part of a normal start.
 constexpr double kWaitS = 1;
 
 std::string tags_text(const Value& run) {
@@ -51,7 +51,7 @@ void print_runs(const List& runs, const std::optional<BestRun>& best, size_t wid
     rows.push_back(std::move(row));
   }
   print_table(columns, rows, width);
-  if (!best || width == kAnyWidth) return;  // a program knows what it has asked for
+  if (!best || width == kAnyWidth) return;  // programs know what they requested
   std::cerr << "rtrain: * has the " << (best->is_largest ? "largest " : "smallest ") << best->metric
             << "\n";
 }

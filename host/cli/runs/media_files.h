@@ -1,4 +1,4 @@
-// host/cli/runs/media_files.h: what train.log_image and its like recorded, as files.
+// host/cli/runs/media_files.h: writes media of train.log_image and similar functions to files.
 #pragma once
 
 #include <set>
@@ -11,11 +11,11 @@ namespace rtrain {
 
 class MediaFiles {
  public:
-  // The folder is made. Error(kEnvironment).
+  // Creates the folder. Throws Error(kEnvironment).
   explicit MediaFiles(std::string folder, CsvFormulas formulas = CsvFormulas::kKept);
 
-  // Writes it and returns the path: <name>-<step>-rank<rank>.png, .json, .csv or .txt, the name
-  // with '_' for what a file's name should not have. Never two to the same path.
+  // Writes the file and returns its path: <name>-<step>-rank<rank>.png, .json, .csv or .txt, with
+  // '_' for characters in the name that do not belong in file names. Paths are unique.
   std::string write(const MediaRow& row, const std::string& content);
 
  private:

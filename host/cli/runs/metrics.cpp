@@ -1,4 +1,4 @@
-// rtrain metrics RUN: what was reported, one row a report.
+// rtrain metrics RUN: the reported metrics, one row per report.
 #include <memory>
 #include <unordered_set>
 

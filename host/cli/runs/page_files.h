@@ -1,5 +1,4 @@
-// host/cli/runs/page_files.h: the pages that are inside the executable, as the dashboard takes
-// them.
+// host/cli/runs/page_files.h: the pages inside the executable, for the dashboard.
 #pragma once
 
 #include <vector>

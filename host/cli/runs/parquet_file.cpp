@@ -20,11 +20,11 @@ using Type = TableColumn::Type;
 
 constexpr int64_t kNullable = 2;  // ARROW_FLAG_NULLABLE
 
-// The cells of a column, and their memory for as long as Arrow holds it.
+// The cells of a column. Their memory lives as long as Arrow uses it.
 struct ColumnData {
   std::string validity;
   std::string values;
-  std::string bytes;  // of texts
+  std::string bytes;  // of strings
   int64_t num_nulls = 0;
   std::array<const void*, 3> buffers{};
 };
@@ -34,7 +34,7 @@ void add_number(std::string& out, Number number) {
   out.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
-// The bit of a row, which comes after all that are there.
+// Appends the bit of a row. Rows must come in order.
 void add_bit(std::string& bits, size_t row, bool bit) {
   if (row % 8 == 0) bits += '\0';
   bits.back() = static_cast<char>(bits.back() | int{bit} << (row % 8));
@@ -105,7 +105,7 @@ std::shared_ptr<ArrowColumn> arrow_column(const TableColumn& column,
   return out;
 }
 
-// Rows that are written together.
+// Rows that are written as one batch.
 class BatchBuilder {
  public:
   explicit BatchBuilder(const std::vector<TableColumn>& columns) : columns_(columns) { begin(); }
@@ -121,7 +121,7 @@ class BatchBuilder {
 
   size_t num_bytes() const { return num_bytes_; }
 
-  // The rows so far. What comes then is another batch.
+  // Returns the rows so far as a batch and starts the next one.
   std::shared_ptr<ArrowBatch> finish() {
     auto batch = std::make_shared<ArrowBatch>();
     batch->num_rows = static_cast<int64_t>(num_rows_);
@@ -148,14 +148,14 @@ class BatchBuilder {
   size_t num_bytes_ = 0;
 };
 
-// base._arrow's writer.
+// Uses the writer of base._arrow.
 class ParquetWriter {
  public:
   explicit ParquetWriter(const std::string& path) {
     add_host_modules(state_);
     push_module_function(state_, "base._arrow", "parquet_writer");
     push_value(state_, path);
-    // A row group is held in memory until it is whole.
+    // The size of a row group, which is held in memory until it is complete.
     constexpr int64_t kGroupBytes = int64_t{8} << 20;
     push_value(state_, Map{{"row_group_bytes", kGroupBytes}});
     protected_call(state_, 2, 1);
@@ -167,7 +167,7 @@ class ParquetWriter {
     lua_pushvalue(state_, -2);
     push<ArrowBatch>(state_, std::move(batch));
     protected_call(state_, 2, 0);
-    // The batch's memory is Lua's until it is collected.
+    // Lua holds the batch's memory until garbage collection.
     lua_gc(state_, LUA_GCCOLLECT, 0);
   }
 
@@ -191,7 +191,7 @@ void write_parquet(const RunTable& table, const std::string& path) {
     rows.add(row);
     if (rows.num_bytes() >= kBatchBytes) writer.write(rows.finish());
   });
-  writer.write(rows.finish());  // an empty one too: it says what the columns are
+  writer.write(rows.finish());  // also an empty batch, which defines the columns
   writer.close();
 }
 

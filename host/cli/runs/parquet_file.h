@@ -1,4 +1,4 @@
-// host/cli/runs/parquet_file.h: a table as a Parquet file, written by Arrow.
+// host/cli/runs/parquet_file.h: writes a table as a Parquet file, with Arrow.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace rtrain {
 
-// The file appears complete or not at all. Loads libarrow; throws Error(kEnvironment) where there
-// is none.
+// The file appears complete or not at all. Loads libarrow; throws Error(kEnvironment) if it is not
+// installed.
 void write_parquet(const RunTable& table, const std::string& path);
 
 }  // namespace rtrain

@@ -1,4 +1,4 @@
-// rtrain plot RUN… METRIC: curves of runs, in the terminal or as a picture.
+// rtrain plot RUN… METRIC: draws curves of runs, in the terminal or to a picture.
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -46,7 +46,7 @@ struct CurveSource {
 
 struct FoundCurve {
   Curve curve;
-  size_t infinite = 0;  // points that are not among those of the curve
+  size_t infinite = 0;  // infinite points, which the curve leaves out
 };
 
 std::vector<RunRef> runs_of(RunReader& reader, const Options& options) {
@@ -75,7 +75,7 @@ std::vector<PlotPoint> plot_points(const std::vector<SeriesPoint>& points, bool 
   return out;
 }
 
-// Two for each that can be told apart.
+// Twice the number of columns that can be distinguished.
 size_t columns_of(const Options& options) {
   constexpr size_t kDotsWide = 2;
   size_t columns = ChartSize().columns;
@@ -85,7 +85,7 @@ size_t columns_of(const Options& options) {
   return 2 * (options.output.empty() ? columns * kDotsWide : columns);
 }
 
-// With what was smoothed below it.
+// A curve, with its unsmoothed points below.
 Curve curve_of(const CurveSource& source, const std::vector<SeriesPoint>& points,
                const Options& options) {
   Curve out{.name = source.name, .points = plot_points(points, options.by == "time")};
@@ -95,7 +95,7 @@ Curve curve_of(const CurveSource& source, const std::vector<SeriesPoint>& points
   return out;
 }
 
-// What can be seen of what was logged, where that is less than all.
+// Uses the logged points as chart columns if there are more than can be shown.
 std::optional<FoundCurve> charted(RunReader& reader, const CurveSource& source,
                                   const Options& options) {
   const bool by_time = options.by == "time";
@@ -128,7 +128,7 @@ FoundCurve found_curve(RunReader& reader, const CurveSource& source, const Optio
   return {curve_of(source, points, options)};
 }
 
-// Of a metric that no run has of the rank asked for.
+// The error if no run has the metric for the requested rank.
 Error no_points(RunReader& reader, const std::vector<RunRef>& runs, const std::string& metric,
                 const Options& options) {
   const std::string problem =
@@ -147,7 +147,7 @@ Error no_points(RunReader& reader, const std::vector<RunRef>& runs, const std::s
   return Error(Code::kUsage, cat(problem, suggestion(metric, names)));
 }
 
-// What the runs have in common with what was asked for; an error where that is nothing.
+// The runs that have the metric. Throws if none has it.
 std::vector<CurveSource> sources_of(RunReader& reader, const std::vector<RunRef>& runs,
                                     const Options& options) {
   std::vector<CurveSource> out;
@@ -172,7 +172,7 @@ std::vector<CurveSource> sources_of(RunReader& reader, const std::vector<RunRef>
   return out;
 }
 
-// Seconds, or what is easier to read where they are many.
+// Converts seconds to a larger unit if the times are long.
 std::string scale_times(std::vector<Curve>& curves) {
   double most = 0;
   for (const Curve& curve : curves) most = std::max(most, curve.points.back().x);
@@ -207,7 +207,7 @@ Chart chart_of(RunReader& reader, const std::vector<CurveSource>& sources, const
   return chart;
 }
 
-// All of its points, one after the other.
+// Prints all points, one after the other.
 void print_points(RunReader& reader, const CurveSource& source, const Options& options) {
   MovingAverage average(options.smooth);
   std::optional<int64_t> begin;

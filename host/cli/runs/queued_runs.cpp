@@ -10,12 +10,12 @@
 namespace rtrain {
 namespace {
 
-// Asks modules/rtrain/launch/.
+// Asks the launchers' Lua modules, modules/rtrain/launch/.
 class Launchers {
  public:
   Launchers() { add_host_modules(state_); }
 
-  // Nothing where it does not answer.
+  // Returns nullopt if the launcher does not answer.
   std::optional<bool> is_gone(const std::string& launcher, const std::string& job) {
     lua_getglobal(state_, "require");
     lua_pushstring(state_, "rtrain.launch");
@@ -44,7 +44,7 @@ void find_lost_jobs(List& runs, RunReader& reader) {
     if (!launchers) launchers.emplace();
     const auto gone =
         launchers->is_gone(environment["launcher"].string_or(""), environment["job"].string_or(""));
-    if (!gone) return;  // each answer would be waited for
+    if (!gone) return;  // the launcher does not answer, and each further question would wait
     if (*gone) run.as_map().set("status", "LOST");
   }
 }

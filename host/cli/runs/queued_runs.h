@@ -1,5 +1,5 @@
-// host/cli/runs/queued_runs.h: whether runs that `rtrain submit` has put into a queue still wait
-// there.
+// host/cli/runs/queued_runs.h: checks whether runs queued by `rtrain submit` are still in their
+// queue.
 #pragma once
 
 #include "host/base/value.h"
@@ -7,8 +7,9 @@
 
 namespace rtrain {
 
-// A QUEUED run among these whose launcher no longer knows its job becomes LOST: it was cancelled,
-// or has ended before its run began. A launcher that does not answer changes nothing.
+// Changes QUEUED runs whose launcher does not know their job any more to LOST: the job was
+// cancelled, or has ended before its run began. If a launcher does not answer, its runs stay
+// unchanged.
 void find_lost_jobs(List& runs, RunReader& reader);
 
 }  // namespace rtrain

@@ -41,7 +41,7 @@ void remove_runs(const Options& options) {
   RunEditor editor(options.storage_path());
   std::vector<int64_t> sizes;
   int64_t total = 0;
-  // All before the first: either all may go, or none does.
+  // Checks all runs before it removes the first, so that either all are removed or none.
   for (const RunRef& run : runs) {
     editor.check_removable(run);
     sizes.push_back(folder_size(run.path));

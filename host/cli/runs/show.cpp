@@ -1,4 +1,4 @@
-// rtrain show RUN: all that is known about one run.
+// rtrain show RUN: everything recorded about one run.
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -19,15 +19,15 @@
 namespace rtrain {
 namespace {
 
-// A shorter wait is the start's.
+// A shorter wait is part of a normal start.
 constexpr double kWaitS = 1;
 
-// Lines that keep to a width: what goes on is indented.
+// Prints lines within a width. Continuation lines are indented.
 class Page {
  public:
   explicit Page(size_t width) : width_(width) {}
 
-  // The text behind its beginning, below which the rest of it stands.
+  // Prints the text after `beginning`; further lines are indented to its width.
   void add(std::string_view beginning, std::string_view text) const {
     const size_t indent = text_width(beginning);
     const size_t room = width_ == kAnyWidth ? width_ : std::max(width_, indent + kLeast) - indent;
@@ -138,7 +138,7 @@ void print_data(const Page& page, const Value& worker) {
   }
 }
 
-// "data 3 %, forward 31 %, …" of the train function's time, what there was of it.
+// "data 3 %, forward 31 %, …": fractions of the train function's time.
 std::string timing_text(const Value& timing) {
   double all_s = 0;
   for (const auto& [key, seconds] : timing.as_map()) all_s += seconds.as_float();
@@ -347,7 +347,7 @@ void print_run(const Page& page, const Value& run, const Value& details, const L
   }
 }
 
-// The diff or the script alone, as it is.
+// Prints only the diff or the script, unchanged.
 void print_source(const Options& options, const OpenRun& run, const List& sources) {
   const std::string_view kind = options.diff ? "diff" : "script";
   const Value* source = source_of(sources, kind);

@@ -46,7 +46,7 @@ void print_list(const List& rows, size_t width) {
               lines, width);
 }
 
-// The last step of each kind, name and rank.
+// The rows of the last step, for each kind, name and rank.
 std::vector<MediaRow> newest_of(const std::vector<MediaRow>& rows) {
   std::map<std::tuple<std::string, std::string, int64_t>, MediaRow> newest;
   for (const MediaRow& row : rows) newest.insert_or_assign({row.kind, row.name, row.rank}, row);
@@ -55,7 +55,7 @@ std::vector<MediaRow> newest_of(const std::vector<MediaRow>& rows) {
   return out;
 }
 
-// Needs LibTorch, as `rtrain peek` does.
+// Loads LibTorch, as `rtrain peek` does.
 class Pictures {
  public:
   Pictures(PictureForm form, size_t width) : form_(form), size_(picture_size(form, width)) {
@@ -79,7 +79,7 @@ class Pictures {
   size_t size_;
 };
 
-// As wide as the bins are many, at most 64; neighbours are added up.
+// One character per bin, at most 64; adjacent bins are added up.
 std::string bars_of(const List& counts) {
   constexpr size_t kWidest = 64;
   constexpr std::array kBars{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -89,7 +89,7 @@ std::string bars_of(const List& counts) {
   const double highest = *std::max_element(heights.begin(), heights.end());
   std::string out;
   for (const double height : heights) {
-    // What is not zero is seen.
+    // Rounds up, so that every bin above zero is visible.
     const double part = highest > 0 ? std::ceil(height / highest * (kBars.size() - 1)) : 0;
     out += kBars[static_cast<size_t>(part)];
   }

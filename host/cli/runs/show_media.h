@@ -10,12 +10,12 @@
 namespace rtrain {
 
 struct MediaOutput {
-  std::string folder;  // they are written into it as files: .png, .json, .csv, .txt; or empty
+  std::string folder;                         // folder for files: .png, .json, .csv, .txt; or empty
   CsvFormulas formulas = CsvFormulas::kKept;  // in the .csv files
-  std::string images;  // as picture_form (host/cli/screen/pictures.h) takes it
+  std::string images;                         // as for picture_form (host/cli/screen/pictures.h)
 };
 
-// All of them as a list, and those of the newest step.
+// Lists all media and shows those of the newest step.
 void show_media(const ListingOptions& options, OpenRun& run, const MediaOutput& output);
 
 }  // namespace rtrain

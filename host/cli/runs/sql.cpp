@@ -1,4 +1,4 @@
-// rtrain sql QUERY: any question to the store.
+// rtrain sql QUERY: runs an SQL query on the store.
 #include <iostream>
 #include <memory>
 

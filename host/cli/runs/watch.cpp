@@ -1,4 +1,4 @@
-// rtrain watch [RUN]: the runs that go on, their ranks and devices, as they change.
+// rtrain watch [RUN]: live view of the runs that are not over, with their ranks and devices.
 #include <signal.h>
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ std::string rate_text(const Value& per_s) {
   return rate > 0 ? cat("one in ", human_duration(1 / rate)) : "";
 }
 
-// What says how far it is comes first.
+// Puts metrics that show the progress first.
 Map in_reading_order(const Map& metrics) {
   Map out;
   for (const char* name : {"epoch", "step"}) {
@@ -45,7 +45,7 @@ Map in_reading_order(const Map& metrics) {
   return out;
 }
 
-// Those of the last report, and what was logged besides.
+// The metrics of the last report and the newest logged values.
 std::string newest_text(const Value& run) {
   Map all = run["metrics"].as_map();
   for (const auto& [name, value] : run["logged"].as_map()) {
@@ -87,7 +87,7 @@ void add_runs(std::vector<std::string>& out, const List& runs, size_t width) {
             rows, width);
 }
 
-// Ranks whose metrics are not those of rank 0, which stand above.
+// The metrics of a rank that differ from rank 0's, which are shown above.
 std::string own_metrics(const Value& rank, const Value& run) {
   if (rank["metrics"] == run["metrics"]) return "";
   return human_metrics(in_reading_order(rank["metrics"].as_map()));
@@ -110,7 +110,7 @@ std::vector<std::string> rank_row(const Value& rank, const Value& run) {
           own_metrics(rank, run)};
 }
 
-// Less the columns in which nothing stands.
+// Adds the table without its empty columns.
 void add_filled(std::vector<std::string>& out, const std::vector<Column>& columns,
                 const std::vector<std::vector<std::string>>& rows, size_t width) {
   std::vector<Column> shown;
@@ -166,7 +166,7 @@ bool is_end(const List& runs, const Options& options) {
   return !options.run.empty() && std::all_of(runs.begin(), runs.end(), is_over);
 }
 
-// What stays on the screen afterwards.
+// Prints what stays on the screen at the end.
 void print_end(const List& runs, const Options& options) {
   std::vector<std::string> lines;
   if (!runs.empty()) add_runs(lines, runs, options.width());
@@ -198,7 +198,7 @@ void watch_on_terminal(LiveRuns& live, const Options& options) {
   if (signal != 0) ::raise(signal);
 }
 
-// What a line tells: without what changes all the time.
+// The part of a line whose change is worth printing, without values that change all the time.
 std::string change_of(const Value& run) {
   return cat(run["status"].as_string(), " ", run["attempt"].as_int(), " ", run["reports"].as_int(),
              " ", to_json(run["logged"]));

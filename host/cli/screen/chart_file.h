@@ -1,4 +1,4 @@
-// host/cli/screen/chart_file.h: a chart as the picture that -o FILE asks for.
+// host/cli/screen/chart_file.h: writes a chart to the picture file of -o FILE.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace rtrain {
 // Throws Error(kUsage) for a name that ends neither in .svg nor in .png.
 void check_chart_path(const std::string& path);
 
-// Writes the picture, and a line about it to stderr. REQUIRES: check_chart_path(path).
+// Writes the picture, and prints a line about it to stderr. REQUIRES: check_chart_path(path).
 void write_chart(const Chart& chart, const std::string& path, const PictureSize& size = {});
 
 }  // namespace rtrain

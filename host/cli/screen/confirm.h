@@ -1,13 +1,13 @@
-// host/cli/screen/confirm.h: the question before something is removed.
+// host/cli/screen/confirm.h: asks before something is removed.
 #pragma once
 
 #include <string>
 
 namespace rtrain {
 
-// Whether the answer is yes: said before (`yes`), or now. Asks "<question>? [y/N]" on stderr and
-// reads a line of stdin. Throws Error(kUsage) where stdin is not a terminal: nothing waits there
-// for an answer that may never come.
+// Returns true if `yes` is set or the user answers yes. Asks "<question>? [y/N]" on stderr and
+// reads a line from stdin. Throws Error(kUsage) if stdin is not a terminal, because an answer may
+// never come.
 bool confirm(const std::string& question, bool yes);
 
 }  // namespace rtrain

@@ -1,5 +1,5 @@
-// host/cli/screen/line_editor.h: lines that are typed at a terminal, with editing, history and
-// completion (libedit). Main thread only, one at a time: it takes signals while it reads.
+// host/cli/screen/line_editor.h: reads lines from a terminal with editing, history and completion
+// (libedit). Main thread only, one at a time, because it handles signals while it reads.
 #pragma once
 
 #include <functional>
@@ -10,15 +10,15 @@
 namespace rtrain {
 
 struct LineCompletion {
-  std::string insert;                // what goes on behind the cursor
-  std::vector<std::string> choices;  // shown where `insert` is empty and there are several
+  std::string insert;                // text to insert after the cursor
+  std::vector<std::string> choices;  // shown if `insert` is empty and there are several
 };
 
 class LineEditor {
  public:
   using Complete = std::function<LineCompletion(const std::string& line_to_cursor)>;
 
-  // `history` is what the user has typed before, oldest first. What `complete` throws is dropped.
+  // `history`: earlier lines, oldest first. Errors of `complete` are ignored.
   LineEditor(const std::vector<std::string>& history, Complete complete);
   ~LineEditor();
   LineEditor(const LineEditor&) = delete;

@@ -1,4 +1,5 @@
-// host/cli/screen/line_history.h: the lines that were typed before, in a file for the user alone.
+// host/cli/screen/line_history.h: the history of typed lines, in a file that only the user can
+// read.
 #pragma once
 
 #include <string>
@@ -8,13 +9,13 @@ namespace rtrain {
 
 class LineHistory {
  public:
-  // Reads the file, of which the newest lines are kept. Without a path, or where the file cannot be
-  // read or made, the history is that of this session alone.
+  // Reads the newest lines of the file. If `path` is empty, or the file cannot be read or created,
+  // the history is only kept for this session.
   explicit LineHistory(std::string path);
 
   const std::vector<std::string>& lines() const { return lines_; }
-  // Appends the line to the file, next to those of other sessions. Not kept: what is empty, the
-  // same as the line before, or begins with a space.
+  // Appends the line to the file, after lines of other sessions. Ignores empty lines, repetitions
+  // of the previous line, and lines that begin with a space.
   void add(const std::string& line);
 
  private:

@@ -1,5 +1,5 @@
-// host/cli/screen/line_pattern.h: the lines that a user looks for: an extended regular expression
-// of POSIX, as grep -E has them.
+// host/cli/screen/line_pattern.h: selects lines by an extended regular expression of POSIX, as grep
+// -E does.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace rtrain {
 
 class LinePattern {
  public:
-  // An empty one matches every line. Throws Error(kUsage) for one that is not an expression.
+  // An empty pattern matches every line. Throws Error(kUsage) for an invalid expression.
   explicit LinePattern(const std::string& pattern);
   ~LinePattern();
 

@@ -1,5 +1,5 @@
-// host/cli/screen/listing.h: what the listing commands share: --storage, --json, tables and human
-// units.
+// host/cli/screen/listing.h: shared by the listing commands: --storage, --json, tables and
+// human-readable units.
 #pragma once
 
 #include <cstdint>
@@ -15,28 +15,29 @@ namespace rtrain {
 
 struct ListingOptions {
   std::string storage;
-  std::string json;  // "": for people; "true": one document; "lines", "json": one for each row
+  std::string json;  // "": for users; "true": one document; "lines", "json": one per row
   bool wide = false;
   std::string run;
 
   // --storage, else $RTRAIN_STORAGE, else ~/rtrain_results. Absolute.
   std::string storage_path() const;
-  // The store, or nothing after a line on stderr that there is none yet.
+  // The store; nullopt after a message on stderr if there is none yet.
   std::optional<RunReader> reader() const;
-  // The store of the run asked for; Error(kUsage) when there is none.
+  // The store and the requested run. Error(kUsage) if there is no store.
   OpenRun open_run() const;
-  // The same for several; one that is named twice comes once.
+  // The same for several runs, without duplicates.
   std::vector<RunRef> find_runs(const std::vector<std::string>& names) const;
-  // Whether a program reads the output, and the answer for it: with --json one document, with
+  // Whether the output is for a program: with --json one document, with --json=lines each item of a
+  // list as a line.
   // --json=lines each item of a list as a line.
   bool for_programs() const { return !json.empty() && json != "text"; }
   void print(const Value& document) const;
-  // The columns that output may take: those of the terminal, in a pipe $COLUMNS, else any number.
+  // The width of the output: the terminal's columns; in a pipe $COLUMNS, else unlimited.
   size_t width() const;
 };
 
-// What a command that reads the store throws: its content is not code, so that a text that is not
-// JSON or a value of another type is damage. Error(kEnvironment) then.
+// Translates errors of commands that read the store: text that is not JSON, or a value of the wrong
+// type, means that the store is damaged. Then Error(kEnvironment).
 Error reading_error(const Error& error);
 
 // Adds --json, which may be --json=lines.
@@ -54,16 +55,16 @@ void add_run_argument(Command& command, ListingOptions& options);
 // Adds the positional RUN….
 Option add_runs_argument(Command& command, std::vector<std::string>& runs);
 
-// What keeps a text from becoming a tag, as Option::check wants it.
+// Why the string cannot be a new tag, in the form of Option::check.
 std::string new_tag_error(const std::string& tag);
 
-// The runs that have all these tags; none where no tag is given.
+// The runs with all of these tags; none if no tag is given.
 std::vector<RunRef> tagged_runs(RunReader& reader, const std::vector<std::string>& tags);
 
-// That no run has all these tags, with the tag that was meant.
+// The message that no run has all of these tags, with a suggestion.
 std::string no_tagged_run(RunReader& reader, const std::vector<std::string>& tags);
 
-// Writes the bytes to the file, which is whole or as it was. Error(kEnvironment).
+// Writes the file. On an error an older file stays unchanged. Throws Error(kEnvironment).
 void write_output(const std::string& path, const std::string& bytes);
 
 // One JSON document on stdout.

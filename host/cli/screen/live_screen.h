@@ -1,8 +1,8 @@
-// host/cli/screen/live_screen.h: a terminal that a command draws on again and again, and its keys.
+// host/cli/screen/live_screen.h: draws repeatedly on a terminal, and reads its keys.
 //
-// While it lives it has the terminal's other screen, as `top` has: what was there before is there
-// again afterwards, and a resize leaves nothing behind. Ctrl-C, SIGTERM and SIGHUP end a wait like
-// a key, Ctrl-Z suspends as ever. One at a time.
+// While it exists it uses the terminal's alternate screen, like `top`: the previous content is
+// restored afterwards, even after a resize. Ctrl-C, SIGTERM and SIGHUP end a wait like a key;
+// Ctrl-Z suspends as usual. One at a time.
 #pragma once
 
 #include <termios.h>
@@ -19,19 +19,19 @@ class LiveScreen {
   // What ended a wait.
   enum class Event { kTime, kResize, kQuit, kInterrupt };
 
-  // Stdout is a terminal. Keys come from stdin where that is one too.
+  // REQUIRES: stdout is a terminal. Reads keys from stdin if that is a terminal too.
   LiveScreen();
   ~LiveScreen();
   LiveScreen(const LiveScreen&) = delete;
   LiveScreen& operator=(const LiveScreen&) = delete;
 
   TerminalSize size() const;
-  // As many of the lines as there is room for, each cut to the width, safe to show. The first one
-  // stands out where there are colours.
+  // Draws as many lines as fit, each cut to the width and safe to show. Highlights the first one if
+  // the terminal has colours.
   void draw(const std::vector<std::string>& lines);
-  // Until the time is over, 'q' was typed, or a signal came.
+  // Waits until the time is over, 'q' is typed, or a signal arrives.
   Event wait(double seconds);
-  // The signal behind kInterrupt: whoever leaves because of it raises it again.
+  // The signal that caused kInterrupt. A caller that exits because of it should raise it again.
   int interrupted_by() const { return interrupted_by_; }
 
  private:

@@ -18,12 +18,12 @@ enum class PictureForm {
 // --images FORM of a command that shows pictures: what picture_form() takes.
 void add_images_option(Command& command, std::string& form);
 
-// "blocks" and "sixel" are that form wherever stdout goes. "" and "auto": none where stdout is no
-// terminal with colours (host/cli/screen/colour.h); else sixel where the terminal says that it
-// shows it, which is waited for.
+// "blocks" and "sixel" are always that form. "" and "auto": none if stdout is not a terminal
+// with colours (host/cli/screen/colour.h); else sixel if the terminal answers that it supports
+// it.
 PictureForm picture_form(const std::string& form);
 
-// How many pixels wide and high a picture may be on a terminal with that many columns.
+// The largest width and height in pixels of a picture on a terminal with that many columns.
 size_t picture_size(PictureForm form, size_t columns);
 
 // {label, width, height, pixels} each, as modules/rtrain/data/peek.lua makes them.

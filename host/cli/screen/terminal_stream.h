@@ -1,6 +1,6 @@
-// host/cli/screen/terminal_stream.h: while it lives, what is written to a stream of C++ (std::cout)
-// and ends on a terminal is made safe to show there (host/base/text/terminal_text.h). A stream that
-// goes to a file or pipe is left as it is.
+// host/cli/screen/terminal_stream.h: while it exists, output to a C++ stream (std::cout) that goes
+// to a terminal is made safe to show (host/base/text/terminal_text.h). Output to a file or pipe is
+// unchanged.
 #pragma once
 
 #include <ostream>
@@ -12,7 +12,7 @@ namespace rtrain {
 
 class TerminalStream : private std::streambuf {
  public:
-  // `fd`: where the stream's bytes go.
+  // `fd`: the stream's descriptor.
   TerminalStream(std::ostream& stream, int fd);
   ~TerminalStream() override;
   TerminalStream(const TerminalStream&) = delete;
@@ -25,7 +25,7 @@ class TerminalStream : private std::streambuf {
   bool put(const std::string& text);
 
   std::ostream& stream_;
-  std::streambuf* under_ = nullptr;  // null: nothing was changed
+  std::streambuf* under_ = nullptr;  // null: the stream was not changed
   TerminalText text_;
 };
 

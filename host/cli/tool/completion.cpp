@@ -1,4 +1,4 @@
-// rtrain completion SHELL: the script that makes a shell complete rtrain's command lines.
+// rtrain completion SHELL: prints the script with which a shell completes rtrain's command lines.
 #include <iostream>
 #include <memory>
 #include <set>

@@ -1,7 +1,7 @@
-// host/cli/tool/completion_scripts.h: what makes a shell complete rtrain's command lines: a script
-// for each shell, with the names of the table in it. Pure.
+// host/cli/tool/completion_scripts.h: for each shell, the script that completes rtrain's command
+// lines, with the names of the command table. Pure.
 //
-// What only the store knows a script asks with `rtrain --complete` (host/cli/tool/complete.cpp).
+// The scripts get names from the store with `rtrain --complete` (host/cli/tool/complete.cpp).
 #pragma once
 
 #include <string>

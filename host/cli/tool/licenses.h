@@ -1,4 +1,4 @@
-// host/cli/tool/licenses.h: what `rtrain --version --licenses` prints.
+// host/cli/tool/licenses.h: the text of `rtrain --version --licenses`.
 #pragma once
 
 #include <string>

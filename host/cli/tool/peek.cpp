@@ -1,4 +1,4 @@
-// rtrain peek FILE: what a file of data holds (modules/rtrain/data/peek.lua).
+// rtrain peek FILE: shows the content of a data file (modules/rtrain/data/peek.lua).
 #include <algorithm>
 #include <iostream>
 #include <memory>

@@ -6,8 +6,8 @@
 
 namespace rtrain {
 
-// Prints a row for each dtype, or the document of --json; with a device's memory, in gigabytes,
-// also the largest batch that fits. 0: that is not asked.
+// Prints a row for each dtype, or the document of --json. With a device's memory in gigabytes also
+// prints the largest batch that fits; 0: not requested.
 void estimate(const TryoutOptions& options, double memory_gb);
 
 }  // namespace rtrain

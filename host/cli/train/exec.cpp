@@ -28,7 +28,7 @@ void run_exec(ExecOptions options) {
     if (options.file.empty()) throw Error(Code::kUsage, "exec: expected a FILE or -e CODE");
     return run_file(state, options.file, unmarked(options.args));
   }
-  // With code the first argument is none of ours.
+  // With -e CODE the first argument belongs to the script.
   if (!options.file.empty()) options.args.insert(options.args.begin(), options.file);
   run_code(state, *options.code, unmarked(options.args));
 }
@@ -43,7 +43,7 @@ void add_exec(Parser& parser) {
   command.argument("FILE", &options->file, "Lua file");
   command.argument("ARGS", &options->args,
                    "the script's own arguments (`...` and the global `arg`)");
-  // What follows the file belongs to the script, also when it looks like an option.
+  // Words after the file belong to the script, even if they look like options.
   command.leave_the_rest();
   command.action([options] { run_exec(*options); });
 }

@@ -1,5 +1,5 @@
-// host/cli/train/lr_find.h: `rtrain check --lr`: trains with a learning rate that grows with each
-// step, and says at which one the loss falls fastest; no run is recorded.
+// host/cli/train/lr_find.h: `rtrain check --lr`: trains with a learning rate that grows in each
+// step, and reports where the loss falls fastest; no run is recorded.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct LrOptions {
   std::string output;
 };
 
-// --steps, --min-lr, --max-lr, -o; each is refused without `needed`.
+// Adds --steps, --min-lr, --max-lr and -o; each requires the option `needed`.
 void add_lr_options(Command& command, LrOptions& options, std::optional<Option> needed = {});
 
 // Prints a chart and the learning rate, or the document of --json.

@@ -1,4 +1,4 @@
-// rtrain predict MODEL DATA: what a checkpoint's model says about each row of a file
+// rtrain predict MODEL DATA: the predictions of a checkpoint's model for each row of a file
 // (modules/rtrain/predict, which loads LibTorch).
 #include <signal.h>
 
@@ -47,7 +47,7 @@ struct PredictOptions {
   std::vector<std::string> args;
 };
 
-// The script's own arguments in the command of a run: what stands after --.
+// The script's own arguments in a run's command: the words after --.
 List arguments_of(const Value& command) {
   List out;
   if (!command.is_list()) return out;
@@ -57,7 +57,8 @@ List arguments_of(const Value& command) {
   return out;
 }
 
-// What MODEL names, as modules/rtrain/predict takes it. `lease` keeps its files there.
+// MODEL in the form that modules/rtrain/predict expects. `lease` keeps its files from being
+// removed.
 Map model_of(const PredictOptions& options, std::optional<DirectoryLease>& lease) {
   if (options.model.find('/') != std::string::npos) {
     if (path_kind(options.model) != "folder") {
@@ -121,7 +122,7 @@ void predict(const PredictOptions& options) {
   push_module_function(state, "rtrain.predict", "run");
   push_value(state, request);
   {
-    // What was written by then is removed.
+    // On an interrupt the incomplete output is removed.
     const Interrupt interrupt(state.get(), {SIGINT, SIGTERM});
     protected_call(state, 1, 1);
   }

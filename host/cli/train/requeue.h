@@ -1,4 +1,4 @@
-// host/cli/train/requeue.h: a preempted run's job goes back into its scheduler's queue.
+// host/cli/train/requeue.h: puts the job of a preempted run back into its scheduler's queue.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace rtrain {
 
-// The shell command that starts the job of this process again: modules/rtrain/launch/ tells. Empty
-// without such a job, and where another process is to give it. `launcher`: --launcher, or empty.
+// The shell command that queues this process's job again, from modules/rtrain/launch/. Empty
+// without such a job, and if another process must run it. `launcher`: --launcher, or empty.
 std::string find_requeue_command(State& state, const std::string& launcher);
 
-// When this process ends with the code of a preempted run, however it ends, the shell command is
-// run: it starts the job again. What it says when it fails is shown. Later calls of on_exit() are
-// served before.
+// If this process ends, in any way, with the exit code of a preempted run, runs the shell command,
+// which queues the job again. If the command fails, its output is shown. Functions that are
+// registered later with on_exit() run before.
 void requeue_when_preempted(const std::string& command);
 
 }  // namespace rtrain

@@ -1,4 +1,4 @@
-// rtrain run FILE: runs a training script; its flags override what the script says.
+// rtrain run FILE: runs a training script; its flags override the script's configuration.
 #include <iostream>
 #include <memory>
 

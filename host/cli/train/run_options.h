@@ -1,5 +1,5 @@
-// host/cli/train/run_options.h: what `rtrain run` and `rtrain launch` share: the options of a run,
-// and what is around the script or program: signals, the job of a launcher, its queue.
+// host/cli/train/run_options.h: shared by `rtrain run` and `rtrain launch`: the options of a run,
+// and the setup around the script or program: signals, a launcher's job, its queue.
 #pragma once
 
 #include <functional>
@@ -36,7 +36,7 @@ struct RunOptions {
   bool json = false;
 };
 
-// Those that both commands have, but for FILE and its arguments.
+// Adds the options of both commands, except FILE and its arguments.
 void add_run_options(Command& command, RunOptions& options);
 
 // What the command was given, which fit() takes over what the script says: kept by
@@ -91,8 +91,8 @@ struct CommandFlags {
 };
 void set_command_flags(lua_State* L, CommandFlags flags);
 
-// `train` is called with a state that has the command's flags, in the process that
-// trains; a process of a job that serves another one's run ends in here.
+// Calls `train` with a state that has the command's flags, in the process that trains. A process
+// that serves another one's run in a job ends inside this call.
 void run_with(const RunOptions& options, const std::vector<std::string>& command_line,
               const std::function<void(State& state)>& train);
 

@@ -1,5 +1,5 @@
-// host/cli/train/tryout.h: what `rtrain check` does, with --lr and --memory too: it tries a
-// training script out, on the workers that `rtrain run` would start, and no run is recorded
+// host/cli/train/tryout.h: `rtrain check`, also with --lr and --memory: runs a training script
+// briefly, on the workers that `rtrain run` would start, without recording a run
 // (modules/rtrain/tryout/).
 #pragma once
 
@@ -26,13 +26,14 @@ void add_tryout_options(Command& command, TryoutOptions& options);
 
 struct Tryout {
   const char* command;                   // "check"
-  const char* probe;                     // the module that looks on in each rank: "model_probe"
-  const char* document;                  // the module whose document() says what was seen: "check"
-  Map asked = {};                        // what both are given besides
-  std::optional<int64_t> limit_batches;  // of every loop over a loader or dataset shard
+  const char* probe;                     // module that observes each rank: "model_probe"
+  const char* document;                  // module whose document() makes the report: "check"
+  Map asked = {};                        // arguments for both modules
+  std::optional<int64_t> limit_batches;  // limit for every loop over a loader or dataset shard
 };
 
-// Runs the script to its end, its output on stderr. Throws what the run, or the document, throws.
+// Runs the script to its end, with its output on stderr. Throws the error of the run or of the
+// document.
 Value try_out(const TryoutOptions& options, const Tryout& tryout);
 
 }  // namespace rtrain
