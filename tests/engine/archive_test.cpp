@@ -74,8 +74,7 @@ TEST(Archive, OtherFormatsAreTold) {
   EXPECT_NE(refusal("PK\x03\x04 and no more").find("damaged zip archive"), std::string::npos);
 }
 
-// One storage, asked for by many tensors, is loaded once; a key is a record's name and nothing
-// else.
+// A storage used by many tensors is loaded once. A key must be the name of a record.
 TEST(Archive, AKeyIsNoPath) {
   std::string pickle = kTensor;
   pickle.replace(pickle.find("X\x01\x00\x00\x00"s + "0"), 6, "X\x0c\x00\x00\x00../../passwd"s);

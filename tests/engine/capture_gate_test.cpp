@@ -1,4 +1,4 @@
-// Captures of CUDA graphs and switches of the device's tracing, one after the other.
+// Captures of CUDA graphs and switches of device tracing never overlap.
 #include "host/engine/torch_cuda/capture_gate.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What errors of CUDA's runtime mean for a process.
+// How CUDA runtime errors are classified for a process.
 #include "host/engine/cuda/fault.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The events of a recording as a tree, with what counts for whom.
+// A recording's events as a tree, with the times and memory of each.
 #include <gtest/gtest.h>
 
 #include "host/engine/profiler/function_events.h"
@@ -27,7 +27,7 @@ TEST(FunctionEvents, SpansOfOneThreadAreParentsOfWhatTheyHold) {
   EXPECT_EQ(events[1].parent, 0);
   EXPECT_EQ(events[2].name, "other");
   EXPECT_EQ(events[2].parent, -1);
-  EXPECT_EQ(events[4].parent, -1);  // reaches beyond
+  EXPECT_EQ(events[4].parent, -1);  // ends after its would-be parent
 }
 
 TEST(FunctionEvents, ACallThatOnlyCallsItsNamesakeIsOne) {
@@ -53,7 +53,7 @@ TEST(FunctionEvents, KernelsCountForTheOperatorThatLaunchedThem) {
   EXPECT_EQ(events[0].device_ns, 30);
   EXPECT_EQ(events[0].self_device_ns, 0);
   EXPECT_EQ(events[1].self_device_ns, 30);
-  EXPECT_EQ(events[2].parent, 1);  // on the thread of what has called it
+  EXPECT_EQ(events[2].parent, 1);  // on the thread of its caller
   EXPECT_EQ(events[3].device_ns, 30);
   EXPECT_EQ(events[3].self_cpu_ns, 0);
 }

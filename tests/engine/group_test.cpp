@@ -22,7 +22,7 @@ namespace {
 
 at::Tensor filled(double value) { return at::full({3}, value); }
 
-// By the backend of CPU tensors; "hosts": the last rank is on a host of its own.
+// Tests run with each backend of CPU tensors; "hosts": the last rank is on a separate host.
 class GroupOver : public testing::TestWithParam<const char*> {
  protected:
   static bool has_hosts() { return std::string_view(GetParam()) == "hosts"; }
@@ -183,7 +183,7 @@ TEST_P(GroupOver, MessagesBetweenTwoRanks) {
     receive(group, received, before, 4);
     sent->wait();
     EXPECT_TRUE(at::equal(received, at::full({2, 3}, 1.0 * before)));
-    // Through a view, from whoever comes first.
+    // Receives into a view, from whichever rank sends first.
     if (mine != 0) send(group, filled(10 * mine), 0, 0);
     const at::Tensor all = at::full({3, 2}, -1.0);
     for (int i = 0; mine == 0 && i < 2; ++i) {
@@ -196,7 +196,7 @@ TEST_P(GroupOver, MessagesBetweenTwoRanks) {
   });
 }
 
-// The ranks' collectives continue while the message, larger than what lies between them, is moved.
+// Collectives continue while a message that exceeds the ring between two ranks is transferred.
 TEST_P(GroupOver, AMessageThatNobodyWaitsForMovesOn) {
   run(2, [](const std::shared_ptr<Group>& group) {
     const at::Tensor data = at::full({1 << 20}, group->rank() + 1.0);
@@ -220,7 +220,7 @@ TEST_P(GroupOver, GroupsOfSomeRanks) {
     EXPECT_EQ(ends == nullptr, mine == 1);
     EXPECT_EQ(last == nullptr, mine == 0);
     const at::Tensor tensor = filled(mine + 1);
-    // Rank 2 waits in one for a rank that is on its way to the other.
+    // Rank 2 waits in one collective for a rank that is about to call another one.
     if (ends != nullptr) all_reduce(ends, tensor, "sum");
     if (last != nullptr) all_reduce(last, tensor, "sum");
     EXPECT_TRUE(at::equal(tensor, filled(mine == 0 ? 4 : 6)));
@@ -312,7 +312,7 @@ TEST(GroupOverGloo, ARankThatDoesNotConnectIsWaitedForUntilTheConnectionsAreCut)
     static const HostApi api;
     GroupOptions options = rank_options(rank, 2);
     options.backend = "gloo";
-    store->set("group/test/connected/1", "\n\n");  // rank 1 was there, and is gone
+    store->set("group/test/connected/1", "\n\n");  // rank 1 had arrived and has ended
     std::atomic<bool> is_over = false;
     std::thread cutter([&] {
       while (!is_over) cut_gloo_connections();
@@ -336,7 +336,8 @@ bool is_stopped(pid_t pid) {
   return text.find(") T ") != std::string::npos;
 }
 
-// The kernel has a part of what a stopped rank does not take: Gloo alone would wait for the rest.
+// The kernel holds a part of the message that a stopped rank does not read: Gloo alone would wait
+// for the rest.
 void lose_a_rank_in_a_broadcast(int rank, const c10::intrusive_ptr<c10d::Store>& store,
                                 const GroupOptions& options) {
   static const HostApi api;
@@ -362,7 +363,7 @@ void lose_a_rank_in_a_broadcast(int rank, const c10::intrusive_ptr<c10d::Store>&
     stopper.join();
     return;
   }
-  if (rank == 2) return lost();  // shares memory with rank 0, which leaves it
+  if (rank == 2) return lost();  // it shares memory with rank 0, which leaves the segment
   const pid_t pid = std::stoi(store->get_to_str("pid"));
   std::thread cutter([&] {
     while (!is_stopped(pid)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -439,7 +440,7 @@ TEST_P(GroupOver, SaysWhatCpuTensorsTravelOver) {
   });
 }
 
-// Hosts by rank: the ranks of one next to each other, then not.
+// Hosts by rank: first with consecutive ranks on each host, then not.
 class GroupOfHosts : public testing::TestWithParam<std::vector<int>> {
  protected:
   static void run(const std::function<void(const std::shared_ptr<Group>&)>& body) {
@@ -460,11 +461,11 @@ INSTANTIATE_TEST_SUITE_P(Group, GroupOfHosts,
                          testing::Values(std::vector{1, 1, 2, 2}, std::vector{1, 2, 1, 2},
                                          std::vector{1, 2, 2, 2, 3}));
 
-// More than one chunk, and a part of one.
+// More than one chunk, and a partial one.
 constexpr int64_t kLarge = 700001;
 
-// A group for each dtype: ThreadSanitizer can follow 64 locks of a thread, and does not see that
-// Gloo, which it has not compiled, lets go of those it waited with.
+// One group per dtype, because ThreadSanitizer follows at most 64 locks of a thread and does not
+// see that Gloo, which it has not instrumented, releases its locks.
 TEST_P(GroupOfHosts, AllReduceOfEveryDtype) {
   for (const auto dtype : {c10::kFloat, c10::kDouble, c10::kHalf, c10::kBFloat16, c10::kLong}) {
     run([dtype](const std::shared_ptr<Group>& group) {

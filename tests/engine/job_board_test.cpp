@@ -1,4 +1,4 @@
-// The board between a pool's owner and its threads, without Lua.
+// The board shared by a pool's owner and its threads, without Lua.
 #include "host/engine/data/job_board.h"
 
 #include <ATen/ops/zeros.h>
@@ -44,7 +44,8 @@ class Threads {
   std::vector<std::thread> threads_;
 };
 
-// Takes all results of `count` jobs; those of one job must come in a row. Returns the jobs' order.
+// Takes all results of `count` jobs. Results of one job must be consecutive. Returns the jobs'
+// order.
 std::vector<int64_t> run_jobs(JobBoard& board, int64_t count) {
   std::vector<int64_t> order;
   int64_t submitted = 0;

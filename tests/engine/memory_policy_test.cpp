@@ -1,4 +1,4 @@
-// When tensor memory makes the collector run, as pure decisions.
+// Pure decisions on when tensor memory triggers garbage collection.
 #include <gtest/gtest.h>
 
 #include "host/engine/memory/policy.h"
@@ -41,7 +41,7 @@ TEST(Ceiling, ADeviceThatIsFullOfLiveTensorsIsNotCollectedForAtEveryTensor) {
 TEST(StepBoundary, CollectsWhereItTakesAHundredthOfTheStep) {
   using std::chrono::microseconds;
   StepBoundary boundary;
-  EXPECT_TRUE(boundary.is_worth(microseconds(1)));  // nothing is known yet
+  EXPECT_TRUE(boundary.is_worth(microseconds(1)));  // no step was measured yet
   boundary.settle(microseconds(500));
   EXPECT_FALSE(boundary.is_worth(microseconds(49'000)));
   EXPECT_TRUE(boundary.is_worth(microseconds(50'000)));
@@ -65,7 +65,7 @@ TEST(DeviceDebt, GrowsWithTheDeviceWithinBounds) {
   EXPECT_EQ(device_collection_bytes(80 * kGiB), kGiB);
 }
 
-// A device that calls the rule before it takes more memory, as LibTorch's allocator does.
+// A device that asks the rule before it allocates more memory, as LibTorch's allocator does.
 class FakeDevice {
  public:
   explicit FakeDevice(int64_t total) : total_(total) {}
@@ -132,11 +132,11 @@ TEST(AdmissionRule, SmallPartsOfTheRestGoBy) {
   EXPECT_TRUE(rule.admits(kMiB, 64 * kMiB, 800 * kMiB));
   EXPECT_FALSE(rule.must_ask(90 * kMiB, 65 * kMiB));
   EXPECT_TRUE(rule.must_ask(110 * kMiB, 65 * kMiB));
-  EXPECT_TRUE(rule.must_ask(kGiB, 0));  // large ones never go by
+  EXPECT_TRUE(rule.must_ask(kGiB, 0));  // large requests are always checked
 }
 
-// Memory that tensors had before is still the process's; pages that were not written to are not
-// taken yet.
+// The process still holds memory of freed tensors. Pages that were never written are not allocated
+// yet.
 TEST(AdmissionRule, TheProcessHoldsFreedAndUntouchedMemory) {
   EXPECT_EQ(AdmissionRule::own_free(2 * kGiB, 10 * kGiB, kGiB, 9 * kGiB), 10 * kGiB);
   EXPECT_EQ(AdmissionRule::own_free(2 * kGiB, 10 * kGiB, kGiB, 3 * kGiB), 4 * kGiB);

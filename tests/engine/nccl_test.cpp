@@ -1,4 +1,4 @@
-// What is decided about NCCL without a device: the backend of a group, and the text of its errors.
+// Decisions about NCCL without a device: a group's backend, and the text of its errors.
 #include <gtest/gtest.h>
 
 #include "host/engine/distributed/backend_choice.h"

@@ -96,7 +96,7 @@ TEST(Pickle, RefusesNamesOutsideTheList) {
   expect_refused("c__builtin__\neval\n", "__builtin__.eval");
   expect_refused("cnumpy._core.multiarray\nscalar\n", "x.item()");
   expect_refused(cat("c", repeated("x", 300), "\nx\n"), "a Python name of more than 200 bytes");
-  // Names that are arguments of others are neither values nor functions.
+  // Names that only occur as arguments of calls are neither values nor functions.
   expect_refused("c__builtin__\nlist\n", "where a value should be");
   expect_refused("c__builtin__\nlist\n)R", "is not a function");
   expect_refused("ctorch\nTensor\n)R", "is not a function");
@@ -146,7 +146,7 @@ TEST(Pickle, ASmallFileCannotUnfoldIntoAHugeValue) {
                  "repeats too much text");
 }
 
-// Tuples that each hold the one before twice: 2^60 items, if every use were a list of its own.
+// Tuples that each contain the previous one twice: 2^60 items if each use were converted to a list.
 TEST(Pickle, ATupleUsedTwiceIsOneList) {
   std::string body = ")q\x00"s + "0";
   for (int i = 0; i < 50; ++i) body += "h\x00h\x00\x86q\x00"s + "0";
@@ -163,7 +163,7 @@ TEST(Pickle, TheMemoCannotMultiplyText) {
   expect_refused(body, "repeats too much text");
 }
 
-// A tuple in the memo is not text, but each call with it makes a copy of the text inside.
+// A tuple in the memo is not text, but each call with it copies the text inside.
 TEST(Pickle, CallsCannotMultiplyText) {
   const std::string text(1 << 16, 'x');
   for (const std::string& name : {"c__builtin__\nbytearray\n"s, "ctorch\ndevice\n"s}) {
@@ -173,15 +173,15 @@ TEST(Pickle, CallsCannotMultiplyText) {
   }
 }
 
-// A large tuple is looked at once for each call, not copied.
+// A large tuple is read once for each call, not copied.
 TEST(Pickle, CallsWithALargeTupleCostLittle) {
   std::string body = "ctorch\nSize\nq\x00("s + repeated("K\x01", 200000) + "t\x85q\x01"s;
   for (int i = 0; i < 20000; ++i) body += "h\x00h\x01R0"s;
   EXPECT_EQ(std::get<int64_t>(read(body + "00K\x07")), 7);
 }
 
-// What is dropped on the way is taken apart one by one: destroying a chain of 100,000 lists from
-// its outermost one would need as deep a stack.
+// Containers outside of the result are emptied one by one: destroying a chain of 100,000 lists
+// recursively would overflow the stack.
 TEST(Pickle, ADeepChainThatIsDroppedDoesNoHarm) {
   std::string body = "]q\x00"s;
   for (int i = 0; i < 100000; ++i) body += "]h\x00"s + "aq\x00"s;
@@ -234,7 +234,7 @@ TEST(Pickle, ATensorStaysInsideItsStorage) {
   });
 }
 
-// A tensor of the storage as v3 writes it: bytes with the dtype next to them.
+// A tensor on the storage in the v3 format: bytes with the dtype given separately.
 std::string v3_pickle(const std::string& dtype, const std::string& size) {
   return "ctorch._utils\n_rebuild_tensor_v3\n((X\x07\x00\x00\x00storagectorch.storage\n"
          "UntypedStorage\nX\x01\x00\x00\x00"
@@ -279,8 +279,8 @@ TEST(Pickle, RefusesTensorsThatDoNotFit) {
   });
 }
 
-// The pickle of a sparse COO tensor of size (3,) with two values; its indices are the four floats'
-// storage taken as integers.
+// The pickle of a sparse COO tensor of size (3,) with two values. Its indices are the storage of
+// four floats, read as integers.
 std::string coo_pickle(const std::string& strides, const std::string& size) {
   const std::string indices =
       "ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\n"

@@ -1,9 +1,9 @@
-// tests/engine/ranks.h: runs a body on several ranks of one process group, each in a process of its
-// own.
+// tests/engine/ranks.h: runs a body on several ranks of one process group, each in its own
+// process.
 //
-// The ranks are forked: LibTorch's Gloo backend records every collective in unlocked process-wide
-// tables, so two ranks cannot be threads. The test program itself therefore runs no operator, and
-// no rank another test's.
+// The ranks are forked, because LibTorch's Gloo backend records every collective in unlocked
+// process-wide tables, so two ranks cannot be threads. The test program itself therefore runs no
+// operator, and no rank runs another test.
 #pragma once
 
 #include <ATen/Parallel.h>
@@ -32,7 +32,8 @@ inline GroupOptions rank_options(int rank, int world_size) {
   return out;
 }
 
-// Runs the body in `world_size` processes; their failed expectations and uncaught exceptions fail
+// Runs the body in `world_size` processes. The test fails on failed expectations and uncaught
+// exceptions in any of them.
 // the test.
 inline void fork_ranks(
     int world_size, const std::function<void(int, const c10::intrusive_ptr<c10d::Store>&)>& body) {
@@ -64,7 +65,7 @@ inline void fork_ranks(
   std::filesystem::remove_all(folder);
 }
 
-// The same, with a group that all ranks have joined.
+// The same, with a group that all ranks have joined before.
 inline void run_ranks(int world_size,
                       const std::function<void(const std::shared_ptr<Group>&)>& body) {
   fork_ranks(world_size, [&](int rank, const c10::intrusive_ptr<c10d::Store>& store) {

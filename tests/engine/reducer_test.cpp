@@ -24,7 +24,7 @@ at::Tensor random(std::initializer_list<int64_t> sizes, uint64_t seed) {
   return at::randn(sizes, at::make_generator<at::CPUGeneratorImpl>(seed));
 }
 
-// Two layers, of which the second may be left out.
+// Two layers. The second may be left out.
 struct Net {
   std::vector<at::Tensor> params;
 
@@ -58,7 +58,7 @@ struct Net {
 struct Case {
   const char* name;
   ReducerOptions options;
-  int micro_batches = 1;  // all but the last without synchronization
+  int micro_batches = 1;  // all except the last run without synchronization
   bool rank_1_skips_a_layer = false;
 };
 
@@ -68,7 +68,7 @@ at::Tensor rows(const at::Tensor& all, int rank) {
   return all.slice(0, rank * kBatch, (rank + 1) * kBatch);
 }
 
-// Parameters after training one rank on the whole batch.
+// The parameters after one rank has trained on the whole batch.
 at::Tensor train_alone(const Case& test) {
   Net net(1);
   for (int step = 0; step < kSteps; ++step) {
@@ -192,7 +192,7 @@ TEST(Reducer, UseAfterTheGroupsEndIsAnError) {
     const auto reducer = Reducer::create(group, net.params, {});
     group->close();
     EXPECT_THROW(reducer->before_forward(true), Error);
-    net(rows(inputs(0), 0), true).sum().backward();  // the gradient hooks are gone
+    net(rows(inputs(0), 0), true).sum().backward();  // the gradient hooks were removed
   });
 }
 
@@ -201,7 +201,7 @@ std::vector<std::string>& told() {
   return texts;
 }
 
-// The order and sizes are what Python's DistributedDataParallel logs of the same model
+// Expects the order and sizes that Python's DistributedDataParallel logs for the same model
 // (rebuilt_bucket_sizes 4239400, 29388800, 4198400 bytes): nine Linear(1024, 1024), one to 10.
 TEST(Reducer, SendsTheBucketsThatPythonSendsInItsOrder) {
   fork_ranks(2, [](int rank, const c10::intrusive_ptr<c10d::Store>& store) {

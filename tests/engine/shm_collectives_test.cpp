@@ -1,4 +1,4 @@
-// Collectives over shared memory: ranks are threads, so that ThreadSanitizer sees them.
+// Collectives over shared memory. The ranks are threads, so that ThreadSanitizer checks them.
 #include "host/engine/distributed/shm/collectives.h"
 
 #include <c10/util/BFloat16.h>
@@ -54,7 +54,7 @@ Bytes bytes_of(std::vector<T>& values) {
   return std::as_writable_bytes(std::span(values));
 }
 
-// The values of a rank: small integers, exact in every dtype, and their sums too.
+// The values of a rank: small integers, exact in every dtype, as are their sums.
 template <class T>
 std::vector<T> values_of(int rank, size_t count) {
   std::vector<T> out(count);
@@ -159,7 +159,7 @@ TEST(ShmCollectives, ANanWins) {
 TEST(ShmCollectives, WhatLiesInTheArenasIsSummedThere) {
   constexpr size_t kCount = 300001;
   run_ranks(3, [&](Rank rank) {
-    // Not at the same place on every rank.
+    // At a different offset on each rank.
     auto* begin = reinterpret_cast<float*>(rank.segment.arena(rank.rank)) + 1024 * rank.rank;
     const std::vector<float> values = values_of<float>(rank.rank, kCount);
     std::memcpy(begin, values.data(), kCount * sizeof(float));
@@ -184,7 +184,7 @@ TEST(ShmCollectives, ArenasOfSomeRanksAreNotEnough) {
   });
 }
 
-// Each value tells who sent it, to whom, and its place.
+// Each value encodes its sender, its receiver and its position.
 int64_t mark(int from, int to, size_t i) {
   return from * 1'000'000'000LL + to * 100'000'000LL + static_cast<int64_t>(i);
 }
@@ -249,7 +249,7 @@ TEST(ShmCollectives, EveryCollectiveOneAfterTheOther) {
           EXPECT_EQ(summed, filled(root, 0, count));
         }
 
-        // As many for each rank as its number says.
+        // For each rank as many elements as its number.
         inputs.clear();
         outputs.clear();
         for (int other = 0; other < ranks; ++other) {

@@ -1,4 +1,4 @@
-// Messages over shared memory: ranks are threads, so that ThreadSanitizer sees them.
+// Messages over shared memory. The ranks are threads, so that ThreadSanitizer checks them.
 #include "host/engine/distributed/shm/messages.h"
 
 #include <gtest/gtest.h>
@@ -102,7 +102,8 @@ TEST(ShmMessages, OfAnyRankSaysWhoHasSentIt) {
   });
 }
 
-// Each rank sends more than a ring holds before it receives: without a thread no rank would get on.
+// Each rank sends more than a ring holds before it receives: without a thread all ranks would
+// block.
 TEST(ShmMessages, MoveOnBesideOtherWork) {
   run_ranks(3, [](int rank, ShmMessages& messages, ShmSegment&) {
     std::vector<std::string> sent, received;
@@ -127,7 +128,7 @@ TEST(ShmMessages, MoveOnBesideOtherWork) {
   });
 }
 
-// Only the messages themselves hold the message and its bytes.
+// Only the messages object keeps the message and its bytes alive.
 TEST(ShmMessages, WhatNobodyHoldsArrives) {
   run_ranks(2, [](int rank, ShmMessages& messages, ShmSegment&) {
     if (rank == 1) {
@@ -150,7 +151,7 @@ TEST(ShmMessages, WhatNobodyHoldsArrives) {
 
 TEST(ShmMessages, ManyOfRandomSizesInBothDirections) {
   run_ranks(2, [](int rank, ShmMessages& messages, ShmSegment&) {
-    std::mt19937 sizes(7);  // the same on both
+    std::mt19937 sizes(7);  // the same sizes on both ranks
     for (int i = 0; i < 2000; ++i) {
       const size_t size = sizes() % 3000;
       std::string sent = pattern(size, static_cast<size_t>(i + rank));
@@ -216,7 +217,7 @@ TEST(ShmMessages, WhatNobodySendsIsATimeout) {
       std::chrono::milliseconds(200));
 }
 
-// A process has written over what the ranks share.
+// Simulates a process that has overwritten the shared memory.
 TEST(ShmMessages, CountersAndSizesThatCannotBeEndTheMessages) {
   enum class Damage { kWritten, kRead, kSize };
   for (const Damage damage : {Damage::kWritten, Damage::kRead, Damage::kSize}) {
