@@ -17,8 +17,8 @@ struct KnownNames {
   std::vector<KnownNames> commands = {};
 };
 
-// "unknown command 'lss': did you mean 'ls'?", the same for options. Where a command of two words
-// is given as one, the words that may follow. "" when all names are known.
+// "unknown command 'lss': did you mean 'ls'?", and the same for options. If only the first word of
+// a two-word command is given, lists the possible second words. "" if all names are known.
 std::string explain_unknown_name(const KnownNames& program, std::span<const std::string> args);
 
 }  // namespace rtrain
