@@ -28,7 +28,7 @@ class FashionMnist:
         rtrain = self.rtrain
         assert result.returncode == 0, result.stderr
         assert len(re.findall(r"test accuracy [01]\.\d{4}\n", result.stdout)) == 1, "the script's own output, once"
-        # Which host is the first is the launcher's.
+        # The launcher decides which host is the first.
         hosts = [worker["host"] for worker in rtrain.json("show", "two")["attempts"][0]["workers"]]
         assert hosts in (["n0", "n0", "n1", "n1"], ["n1", "n1", "n0", "n0"])
         rtrain.env.pop("RTRAIN_RUNTIME_DIR")

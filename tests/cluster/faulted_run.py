@@ -6,8 +6,8 @@ import time
 
 from conftest import wait_until
 
-# Each rank notes every report that has returned, in a file of its own, until the file `go` is there. A group that is to get
-# another size stops at a checkpoint.
+# Until the file `go` exists, each rank records every report that has returned in its own file. A group that will be
+# resized stops at a checkpoint.
 REPORTING = """
 local files, train = require 'files', require 'rtrain'
 local trainer = train.TorchTrainer{
@@ -40,7 +40,8 @@ local trainer = train.TorchTrainer{
 }
 trainer:fit()
 """
-# Steps of four ranks up to the one in the file `limit`; a checkpoint after every fifth. It notes its reports in the same way.
+# Four ranks make steps up to the number in the file `limit`, with a checkpoint after every fifth step. They record
+# their reports in the same way.
 TRAINING = """
 local train = require 'rtrain'
 local function limit()

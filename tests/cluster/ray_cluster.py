@@ -21,7 +21,7 @@ class RayCluster:
         self.python = os.environ["RTRAIN_RAY_PYTHON"]
         self.address = f"{hosts[0].address}:{PORT}"
         self._folder, self._hosts = folder, hosts
-        # Short: sockets have short names. A folder of its own on each host.
+        # A short path, because paths of sockets are limited. Each host has its own folder.
         self.env = {**env, "RAY_TMPDIR": "/srv/disk/ray", "RAY_USAGE_STATS_ENABLED": "0"}
         folder.mkdir()
         hosts.write_names()

@@ -272,7 +272,7 @@ NO_MESSAGES = [
     pack({"type": 3}),
     b"\xcf" + b"\xff" * 8,
 ]
-# Of no message that an agent sends: a later version may have it.
+# Types that no agent sends. A later version may accept them.
 UNKNOWN = [pack({"type": "no such message"}), pack({"type": "start_workers"}), pack({"type": "leave", "code": 0})]
 
 
@@ -342,7 +342,7 @@ def test_what_a_host_says_of_itself(rtrain, job, hosts):
     kinds = {**messages_of("workers/messages.h", "FromAgent"), **messages_of("health/health_messages.h", "FromHealth")}
     for kind, fields in broken(kinds, turns):
         attack.send(pack({"type": kind, **fields}))
-    # What is numbered as something before, and what acknowledges what was never sent.
+    # Frames with a number that was used before, and acknowledgements of frames that were never sent.
     for data in (
         wire_frame(b"d", 1, pack({"type": "spool_end"})),
         wire_frame(b"a", 2**63),
@@ -400,7 +400,7 @@ def about_workers(agent):
         ([{**facts, "copied_bytes": -1}], "-1 bytes copied"),
         ([{"type": "device_failed", **now, "fault": {"rank": 0, "gpu": {}, "xid": 79}}], "makes no sense"),
         ([{"type": "spooled", **now, "rank": -1, "report": pack({"type": "report", **REPORT})}], "report 0 of rank -1"),
-        # Of another attempt, and of a rank that was not started.
+        # Messages of another attempt, and of a rank that was not started.
         ([{**spawned, **late}, {**facts, **late}, {"type": "gone", **late, "rank": 0, **GONE}], None),
         ([{"type": "from_rank", **late, "rank": 0, "frame": pack({"type": "report", **REPORT})}], None),
         ([{"type": "from_rank", **now, "rank": first, "frame": frame}], None),
@@ -411,7 +411,7 @@ def about_workers(agent):
     ]
 
 
-# Attempts that fail one after the other begin later each time: so a run has a third of the messages.
+# Attempts that fail one after the other begin with growing delays, so each run gets a third of the messages.
 # fault: an agent that says of its workers what makes no sense
 @pytest.mark.parametrize("third", range(3))
 def test_what_a_host_says_of_its_workers(rtrain, job, hosts, third):

@@ -50,7 +50,7 @@ def pids(rtrain, attempt):
 @pytest.mark.parametrize("torch", ["", GLOO], ids=["hierarchy", "gloo"])
 def test_a_rank_of_either_host_is_replaced_on_it(rtrain, job, torch):
     wanted = calm(rtrain, job, torch=torch)
-    # The first rank of a host, which speaks for it, and another one; of either host.
+    # The first rank of a host, which represents the host, and another rank; for both hosts.
     lost = {2: 3, 5: 0, 7: 2, 10: 1}
     lose = "\n".join(LOSE.format(rank=rank, step=step) for step, rank in lost.items())
     result = run(rtrain, job, torch=torch, at_step=lose, after_step=SAVE.replace("@MODE@", "SYNC"))
@@ -89,7 +89,7 @@ def test_workers_killed_at_random_moments_leave_the_bits_alone(hosts, tmp_path):
     assert "the same bits" in result.stdout
 
 
-# Each with the rank that gets there.
+# Each fault point with the rank that reaches it.
 @pytest.mark.parametrize(
     ("point", "rank"),
     [("elastic.prepare:9", 3), ("elastic.prepare:9", 0), ("elastic.commit:9", 2), ("elastic.commit:9", 1)],

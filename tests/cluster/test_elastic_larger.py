@@ -6,7 +6,7 @@ from conftest import wait_until
 from grown import check_grown, larger
 from test_heal import ends, statuses
 
-# Steps are left when the host comes.
+# The run still has steps to do when the host arrives.
 SLOW = "os.execute(train.get_context():get_world_size() == 1 and 'sleep 0.3' or 'sleep 0.1')"
 
 

@@ -9,12 +9,12 @@ from conftest import ALL, wait_until
 from test_heal import ends, statuses
 from test_heal_smaller import end_of_reference, reference, seen, smaller
 
-# All ranks wait in the sixth step until the file `go` is there.
+# All ranks wait in the sixth step until the file `go` exists.
 WAIT = """
 if rank == 0 and state.step == 5 then files.once 'there' end
 while state.step == 5 and not files.exists 'go' do os.execute 'sleep 0.05' end
 """
-# Those of the second host do for ever, and the others wait for them in a collective: they notice the loss at once.
+# The second host's ranks wait forever, and the others wait for them in a collective, so they notice the loss at once.
 WAIT_FOR_OTHERS = """
 if rank == 2 and state.step == 5 then files.once 'there' end
 while rank >= 2 and state.step == 5 do os.execute 'sleep 0.05' end
@@ -85,7 +85,7 @@ def test_the_others_go_on_without_a_lost_host(rtrain, job, backend, wait):
     assert after == before[:2] and [host for host, _ in after] == ["n0", "n0"]
     error = rtrain.json("show", "healed")["attempts"][0]["error"]
     assert error["rank"] == 2 and "host n1 has not been heard of" in error["message"]
-    # Steps of sixteen samples, then of eight: of the second epoch 48 are left.
+    # Steps of sixteen samples, then of eight. The second epoch has 48 samples left.
     for epoch in seen(rtrain, [4, 1 + 6, 8]):
         assert sorted(epoch) == list(range(64))
 

@@ -9,7 +9,7 @@ import pytest
 from conftest import processes_of, wait_until
 from faulted_run import Run, reporting
 
-# What is done to a run of four ranks. Each returns when the fault is over, and has been seen.
+# Faults for a run of four ranks. Each function returns when the fault is over and was noticed.
 
 
 def kill_a_worker(run):
@@ -19,7 +19,7 @@ def kill_a_worker(run):
 
 def kill_an_agent(run):
     """It comes again, as a new process of that host."""
-    # What its workers report from here on stays in their sockets.
+    # From here on, reports of its workers stay in their sockets.
     run.agent.send(signal.SIGSTOP)
     run.wait_for_steps(40, "n1")
     run.agent.kill()
@@ -72,7 +72,8 @@ def stop_an_agent_for_long(run):
 
 SPOOLED = "of an earlier attempt on its disk: they are in the store now"
 MISSING = "reports that the ranks of host n1 have made in the last moments may be missing"
-# Fault → workers, node_timeout_s; then statuses of the attempts, what the controller says, what the store's warnings say.
+# Fault → workers, node_timeout_s; then the attempts' statuses, the controller's messages, and the warnings in the
+# store.
 FAULTS = {
     kill_a_worker: ("4", 30, ["ERRORED", "FINISHED"], "was killed by signal 9", ""),
     kill_an_agent: ("4", 30, ["ERRORED", "FINISHED"], SPOOLED, MISSING),
@@ -138,7 +139,7 @@ def test_a_full_disk_of_one_host_does_not_end_the_run(rtrain, job, hosts):
     run.wait_for_steps(5, workers=4)
     fill = hosts[1].command("sh", "-c", "cat /dev/zero > /srv/disk/full 2>/srv/disk/error; true")
     assert os.spawnvp(os.P_WAIT, fill[0], fill) == 0
-    # Each has a page of its file that it still writes to.
+    # Each rank still writes to a page of its file that exists already.
     wait_until(
         lambda: "reports do not outlive this host's agent for now" in run.stderr, message="a line about the disk"
     )

@@ -8,7 +8,7 @@ import pytest
 from conftest import wait_until
 from fake_driver import simulate_driver, use_libtorch
 
-# Steps of all ranks together until the file `go` is there.
+# All ranks make steps together until the file `go` exists.
 TRAIN = """
 local files, train = require 'files', require 'rtrain'
 local trainer = train.TorchTrainer{
@@ -34,7 +34,7 @@ STEPS = """
       os.execute 'sleep 0.02'
     end
 """
-# Once, the worker of the last rank says something about its host.
+# The worker of the last rank reports about its host, once.
 SAYS = """
     if context:get_world_rank() == context:get_world_size() - 1 and not files.exists 'said' then
       io.open('said', 'w'):close()

@@ -41,7 +41,7 @@ def mpi(rtrain, hosts, shell):
     """`shell`, where mpirun reaches the hosts with a program of the test in place of ssh."""
     if shutil.which("orted") is None:
         pytest.skip("Open MPI is not installed (scripts/setup installs Debian's)")
-    # As with ssh: little of the environment, and no folder.
+    # As with ssh: few environment variables, and no working folder.
     names = (
         "HOME",
         "PATH",

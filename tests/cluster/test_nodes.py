@@ -29,7 +29,7 @@ local trainer = train.TorchTrainer{
 }
 trainer:fit()
 """
-# Parameters after some steps, each as its bits.
+# Parameters after some steps, as bit patterns.
 TRAINING = """
     torch.manual_seed(0)
     local nn = torch.nn
@@ -49,9 +49,9 @@ TRAINING = """
     end
     train.report{parameters = table.concat(bits, ' ')}
 """
-# Over shared memory, the default on one host, sums are made in another order.
+# Over shared memory, the default on one host, sums are computed in another order.
 GLOO = "torch_config = train.TorchConfig{backend = 'gloo'},"
-# Until the file `go` is there.
+# Steps until the file `go` exists.
 WAITING = """
     local step = 0
     while not files.exists 'go' do
@@ -253,7 +253,7 @@ def test_auto_is_as_many_as_fit_the_hosts(rtrain, job):
     assert [worker["host"] for worker in workers_of(rtrain)] == ["n0", "n0", "n1"]
 
 
-# What each worker sees.
+# The context that each worker sees.
 DEVICES = "train.report{devices = table.concat(train.torch.get_devices(), ' '), device = train.torch.get_device()}"
 
 

@@ -113,7 +113,7 @@ def test_a_checkpoint_has_the_files_of_all_hosts(rtrain, job, store, hosts):
         check=False,
     )
     assert done.stdout.split("\n")[:5] == ["3", "3", "3", "3", "of rank 0"], done.stderr
-    # Nothing of the second host's ranks stays on its disk.
+    # No files of the second host's ranks stay on its disk.
     staged = [path for path in (hosts[1].disk / "state").rglob("*") if path.is_file() and path.name.startswith("rank-")]
     assert staged == []
 

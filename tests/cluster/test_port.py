@@ -12,7 +12,7 @@ from conftest import wait_until
 from faulted_run import TRAINING, Run, reporting
 
 STRANGER = str(pathlib.Path(__file__).resolve().parent / "stranger.py")
-# What n0 says of each, once.
+# n0's message about each of them, once.
 REFUSALS = [
     "it does not speak TLS 1.3",
     "its secret is another one",
@@ -83,7 +83,7 @@ def test_strangers_are_refused_and_disturb_nothing(rtrain, job, hosts):
     wait_until(run.job.rendezvous.exists, message="the rendezvous file")
     contact = json.loads(run.job.rendezvous.read_text())
     strangers = Strangers(hosts.switch, contact, rtrain.folder)
-    # The other node comes by a relay, which keeps what it says.
+    # The other node connects through a relay, which records its frames.
     recorded = rtrain.folder / "recorded"
     relay = subprocess.Popen(strangers.program("relay", recorded), stdout=subprocess.PIPE, text=True)
     try:

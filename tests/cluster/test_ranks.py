@@ -191,7 +191,7 @@ def test_a_signal_ends_the_run_in_order(rtrain, ranks, whom):
 
 @pytest.mark.parametrize(
     "absent, timeout, text",
-    # The other ranks have to come meanwhile, where it is one.
+    # If only one rank is absent, the other ranks need the time to connect.
     [([3], "6", "rank 3"), ([2, 3], "1", "hosts with 2 of the 4 ranks have not come: there are n0 of n0, n1")],
     ids=["a rank", "a host"],
 )

@@ -11,7 +11,7 @@ from fashion_mnist import FashionMnist
 from test_nodes import script
 from test_ranks import PLACES, places_of
 
-# Checkpoints until the file `go` is there. All ranks end after the same report.
+# Checkpoints until the file `go` exists. All ranks end after the same report.
 SAVING = """
     local function is_over()
       local seen = torch.tensor{files.exists 'go' and 1 or 0}
