@@ -1,0 +1,227 @@
+// The receivers of what a rank says.
+#include <utility>
+
+#include "host/base/clock.h"
+#include "host/base/codec/codec.h"
+#include "host/base/text/text.h"
+#include "host/decide/absent_ranks.h"
+#include "host/loop/build_id.h"
+#include "host/train/attempt.h"
+
+namespace rtrain {
+
+const Routes<message::ToController, Attempt, int> Attempt::kRoutes{
+    on<message::Hello>([](Attempt& a, int rank, const auto& m) { a.on_hello(rank, m); }),
+    on<message::Phase>([](Attempt& a, int rank, const auto& m) { a.on_phase(rank, m); }),
+    on<message::Gpus>(
+        [](Attempt& a, int rank, const auto& m) { a.roster_.set_gpus(rank, m.gpus); }),
+    on<message::Signal>(
+        [](Attempt& a, int, const auto& m) { a.context_.signals.on_forwarded(m.number); }),
+    on<Report>([](Attempt& a, int rank, auto m) {
+      a.reports_.on_report(rank, std::move(m));
+      a.context_.checkpoints.progressed();
+    }),
+    on<message::Files>(
+        [](Attempt& a, int rank, auto m) { a.reports_.on_files(rank, std::move(m)); }),
+    on<message::Uploaded>([](Attempt& a, int rank, auto m) {
+      a.reports_.on_uploaded(rank, std::move(m));
+      a.context_.checkpoints.progressed();
+    }),
+    on<message::Series>([](Attempt& a, int rank, auto m) { a.on_series(rank, std::move(m)); }),
+    on<message::SeriesDropped>(
+        [](Attempt& a, int rank, const auto& m) { a.on_series_dropped(rank, m); }),
+    on<message::Logged>([](Attempt& a, int rank, const auto& m) { a.on_logged(rank, m); }),
+    on<message::LoopProgress>(
+        [](Attempt& a, int rank, const auto& m) { a.on_loop_progress(rank, m); }),
+    on<message::Annotation>(
+        [](Attempt& a, int rank, auto m) { a.extras_.add(a.number_, rank, std::move(m)); }),
+    on<message::Media>(
+        [](Attempt& a, int rank, auto m) { a.extras_.add(a.number_, rank, std::move(m)); }),
+    on<message::NotFinite>(
+        [](Attempt& a, int rank, auto m) { a.not_finite_.add(rank, std::move(m)); }),
+    on<message::Health>([](Attempt& a, int rank, const auto& m) {
+      a.tell_evidence(rank, "script", m.text, m.is_conclusive);
+    }),
+    on<message::Checkpoints>(
+        [](Attempt& a, int rank, const auto& m) { a.context_.checkpoints.ask(rank, m); }),
+    on<message::Damaged>([](Attempt& a, int, const auto& m) { a.on_damaged(m); }),
+    on<message::Sync>([](Attempt& a, int rank, auto m) { a.on_sync(rank, std::move(m)); }),
+    on<message::AskScript>(
+        [](Attempt& a, int rank, auto m) { a.on_ask_script(rank, std::move(m)); }),
+    on<message::StoreSet>(
+        [](Attempt& a, int rank, auto m) { a.answer(a.store_.call(rank, std::move(m))); }),
+    on<message::StoreGet>(
+        [](Attempt& a, int rank, auto m) { a.answer(a.store_.call(rank, std::move(m))); }),
+    on<message::StoreWait>(
+        [](Attempt& a, int rank, auto m) { a.answer(a.store_.call(rank, std::move(m))); }),
+    on<message::StoreAdd>(
+        [](Attempt& a, int rank, const auto& m) { a.answer(a.store_.call(rank, m)); }),
+    on<message::StoreCheck>(
+        [](Attempt& a, int rank, const auto& m) { a.answer(a.store_.call(rank, m)); }),
+    on<message::StoreDelete>(
+        [](Attempt& a, int rank, const auto& m) { a.answer(a.store_.call(rank, m)); }),
+    on<message::StoreNumKeys>(
+        [](Attempt& a, int rank, const auto& m) { a.answer(a.store_.call(rank, m)); }),
+    on<message::StoreCompareSet>(
+        [](Attempt& a, int rank, const auto& m) { a.answer(a.store_.call(rank, m)); }),
+    on<message::Cancel>([](Attempt& a, int rank, const auto& m) { a.store_.cancel(rank, m.id); }),
+    on<message::Stack>(
+        [](Attempt& a, int rank, auto m) { a.watchdog_.on_stack(rank, std::move(m)); }),
+    on<message::Profile>(
+        [](Attempt& a, int rank, const auto& m) { a.profiles_.on_answer(rank, m); }),
+    on<message::StopCalls>(
+        [](Attempt& a, int rank, const auto& m) { a.graceful_shutdown_.on_calls(rank, m); }),
+    on<message::StopSeen>([](Attempt& a, int, const auto& m) {
+      a.graceful_shutdown_.on_seen(m);
+      a.delegate_.feed(event::StopSeen{});
+    }),
+    on<message::StartIngest>([](Attempt& a, int rank, const auto& m) {
+      a.send(rank, message::Reply{.id = m.id, .value = a.context_.resources.start_ingest(m)});
+    }),
+    on<message::Healable>([](Attempt& a, int rank, const auto& m) {
+      a.delegate_.feed(event::Healable{rank, m.is && a.can_replace(), m.fixed});
+    }),
+    on<message::HostReady>(
+        [](Attempt& a, int rank, const auto& m) { a.on_host_ready(rank, m.step); }),
+    on<message::Unwound>([](Attempt& a, int rank, const auto& m) { a.on_unwound(rank, m); }),
+    on<message::Returned>([](Attempt& a, int rank, auto m) { a.on_returned(rank, std::move(m)); }),
+    on<message::Failed>([](Attempt& a, int rank, const auto& m) { a.on_failed(rank, m); }),
+};
+
+void Attempt::on_frame(int place, std::string frame) {
+  const auto rank = nodes_.rank_at(place);
+  if (!rank || roster_.is_gone(*rank)) return;  // abandoned
+  kRoutes.deliver(*this, *rank, decode(frame));
+}
+
+void Attempt::answer(std::vector<KeyValueStore::Answer> answers) {
+  for (auto& each : answers) {
+    send(each.rank, message::Reply{.id = each.id, .value = std::move(each.value)});
+  }
+}
+
+void Attempt::on_hello(int rank, const message::Hello& hello) {
+  if (hello.version != kProtocolVersion || hello.build_id != build_id()) {
+    throw Error(Code::kEnvironment, "the worker is another build of rtrain than the controller");
+  }
+  const auto pid = static_cast<int>(hello.pid);
+  if (run_.spec.join) roster_.set_pid(rank, pid);
+  run_.events.emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kHello)}});
+  node(rank).set_attached(nodes_.place(rank), pid);
+  delegate_.feed(event::PhaseReached{rank, Phase::kHello});
+}
+
+// All nodes hear the messages of one: all ranks that are left come to that step. Once a rank is
+// lost there is no further one.
+void Attempt::on_host_ready(int rank, int64_t step) {
+  const auto& members = nodes_.members();
+  const auto all = commits_.on_host_ready(nodes_.of(rank).node_rank, step, members.size());
+  if (!all || has_lost_) return;
+  for (const auto& member : members) member.node->set_others_ready(static_cast<uint64_t>(*all));
+}
+
+void Attempt::on_unwound(int rank, const message::Unwound& unwound) {
+  delegate_.feed(event::Unwound{rank,
+                                {.step = unwound.step,
+                                 .index = unwound.index,
+                                 .error = unwound.error,
+                                 .time_s = unwound.time_s + node(rank).clock_offset_s()}});
+}
+
+void Attempt::on_phase(int rank, const message::Phase& reached) {
+  const auto phase = phase_from_name(reached.name);
+  if (!phase) throw Error(Code::kArgument, cat("unknown phase '", reached.name, "'"));
+  run_.events.emit("phase", {{"rank", rank}, {"phase", reached.name}});
+  // A local worker shows nothing, and could not be ended.
+  if (*phase == Phase::kRunning && !run_.spec.is_local) watchdog_.set_started(rank);
+  delegate_.feed(event::PhaseReached{rank, *phase});
+}
+
+void Attempt::on_series(int rank, message::Series series) {
+  check_key(series);
+  context_.writer.add(SeriesChunk{std::move(series), number_, rank});
+}
+
+void Attempt::on_series_dropped(int rank, const message::SeriesDropped& dropped) {
+  warn(cat("rank ", rank, ": train.log dropped ", dropped.count,
+           " points, which came faster than they could be stored"));
+}
+
+void Attempt::on_logged(int rank, const message::Logged& logged) {
+  run_.events.emit("logged", {{"rank", rank},
+                              {"names", List(logged.names.begin(), logged.names.end())},
+                              {"values", List(logged.values.begin(), logged.values.end())}});
+}
+
+void Attempt::on_loop_progress(int rank, const message::LoopProgress& progress) {
+  const auto known = [](auto value) { return value > 0 ? Value(value) : Value(); };
+  run_.events.emit("loop", {{"rank", rank},
+                            {"batch", progress.batch},
+                            {"batches", known(progress.batches)},
+                            {"batch_size", known(progress.batch_size)},
+                            {"samples", known(progress.samples)},
+                            {"dataset_size", known(progress.dataset_size)},
+                            {"rate", known(progress.rate)}});
+}
+
+void Attempt::on_damaged(const message::Damaged& damaged) {
+  run_.io.write([damaged](RunRecord& record) {
+    record.checkpoints().set_damaged(damaged.path, damaged.problem);
+  });
+}
+
+// Ranks outlive an attempt that a heal ends.
+void Attempt::on_sync(int rank, message::Sync sync) {
+  if (collectives_) collectives_->on_sync(rank, std::move(sync));
+}
+
+void Attempt::on_ask_script(int rank, message::AskScript ask) {
+  const ScriptQuestion question{.name = ask.name,
+                                .argument = Map{{"attempt", number_},
+                                                {"rank", rank},
+                                                {"world_size", num_workers_},
+                                                {"value", std::move(ask.argument)}},
+                                .timeout = to_ms(ask.timeout_s),
+                                .setting = ask.setting};
+  run_.calls.ask(run_.loop, question,
+                 [this, rank, id = ask.id, alive = std::weak_ptr<char>(alive_)](
+                     std::optional<Value> value, std::optional<Error> error) {
+                   if (alive.expired() || roster_.is_gone(rank)) return;
+                   message::Reply reply{.id = id, .value = Value(), .error = std::move(error)};
+                   if (value) reply.value = std::move(*value);
+                   send(rank, std::move(reply));
+                 });
+}
+
+void Attempt::on_returned(int rank, message::Returned returned) {
+  reports_.on_returned(rank);
+  if (collectives_) collectives_->on_returned(rank);
+  graceful_shutdown_.on_left(rank);
+  if (rank == 0) return_value_ = std::move(returned.value);
+  watchdog_.set_returned(rank);
+  delegate_.feed(event::Returned{rank});
+  context_.checkpoints.progressed();
+}
+
+// Messages cut a long error short: all of it is in the rank's log. A rank that stays is stuck, as
+// others may be: what all of them do is saved before they are ended.
+void Attempt::on_failed(int rank, const message::Failed& failed) {
+  const Error& error = failed.error;
+  graceful_shutdown_.on_left(rank);
+  output_.add(rank, error);
+  const auto fail = [this, rank, error, at_s = failed.time_s + node(rank).clock_offset_s()] {
+    delegate_.feed(event::Failed{rank, explain(rank, error), at_s});
+  };
+  if (!failed.stays) return fail();
+  watchdog_.save_stacks(error.message(), fail);
+}
+
+Error Attempt::explain(int rank, const Error& error) const {
+  std::vector<PlacedFacts> ranks;
+  for (int each = 0; each < num_workers_; ++each) {
+    ranks.push_back({nodes_.of(each).host, watchdog_.facts(each)});
+  }
+  return faults_.explain(rank, with_absent_ranks(rank, error, ranks));
+}
+
+}  // namespace rtrain

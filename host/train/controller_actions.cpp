@@ -1,0 +1,324 @@
+// What the controller does for each action of the state machine.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "host/base/clock.h"
+#include "host/base/text/counted.h"
+#include "host/base/text/text.h"
+#include "host/machine/machine.h"
+#include "host/store/files/file.h"
+#include "host/train/controller.h"
+
+namespace rtrain {
+namespace {
+
+// Who presses Ctrl-C waits for it.
+constexpr double kInterruptGraceS = 10;
+
+List values(const std::vector<CheckpointInfo>& checkpoints) {
+  List out;
+  for (const CheckpointInfo& checkpoint : checkpoints) out.push_back(checkpoint.to_value());
+  return out;
+}
+
+}  // namespace
+
+void Controller::perform(const action::RequestResources&) {
+  resources_->request([this](int workers) { feed(event::ResourcesGranted{workers}); });
+}
+
+void Controller::perform(const action::BeginAttempt& a) { begin_attempt(a); }
+
+// Once more for each checkpoint that has to be fetched first.
+void Controller::begin_attempt(const action::BeginAttempt& a) {
+  io_.call(
+      [a, can_fetch = context_.spec.can_fetch](RunRecord& record) {
+        if (a.first_index) return record.begin_healed(a.attempt, a.num_workers, *a.first_index);
+        return record.begin_attempt(a.attempt, a.num_workers, can_fetch);
+      },
+      [this, a](std::optional<RunRecord::AttemptStart> start, const std::optional<Error>& error) {
+        if (error) on_storage_error(*error);
+        if (start && start->wanted) {
+          for (const std::string& text : start->notices) events_.notice("warning", text);
+          return checkpoints_.fetch(*start->wanted, [this, a] { begin_attempt(a); });
+        }
+        if (start && a.carries) start->carried = carried_;
+        if (start) begun_attempt(std::move(*start), a.first_index.has_value());
+        feed(event::AttemptBegun{});
+      });
+}
+
+void Controller::begun_attempt(RunRecord::AttemptStart start, bool is_heal) {
+  start_ = std::move(start);
+  Value metrics = is_heal ? commits_.metrics() : Value();
+  if (start_.checkpoint) metrics = start_.checkpoint->metrics;
+  commits_.begin_attempt(machine_.attempt, std::move(metrics));
+  events_.emit("attempt_begun", {{"first_index", start_.first_index}});
+  for (const std::string& text : start_.notices) events_.notice("warning", text);
+}
+
+AttemptContext Controller::attempt_context() {
+  return {.run = run_,
+          .writer = writer_,
+          .checkpoints = checkpoints_,
+          .resources = *resources_,
+          .signals = signals_};
+}
+
+void Controller::perform(const action::SpawnGroup& a) {
+  checkpoints_.begin_attempt();
+  attempt_ = std::make_unique<Attempt>(attempt_context(), *this, a.attempt, a.num_workers, start_);
+  running_since_s_.reset();
+  lost_since_s_.reset();
+  health_.begin_attempt();
+  attempt_->spawn();
+  check_own_host();
+}
+
+// While the workers start. In a job the hosts were checked before.
+void Controller::check_own_host() {
+  const bool is_job = context_.nodes != nullptr && context_.spec.uses_hosts();
+  if (is_job || own_health_ || !context_.spec.health_config.preflight) return;
+  own_health_ = std::make_unique<NodeJudge>(run_, attempt_->gpus(), 0, *this);
+  own_health_->add(0, hostname(), "");
+  own_health_->check([] {});
+}
+
+void Controller::on_evidence(Evidence evidence, std::function<void()> decided) {
+  health_.add(std::move(evidence), std::move(decided));
+}
+
+void Controller::on_evidence(Evidence evidence) {
+  on_evidence(std::move(evidence), [] {});
+}
+
+void Controller::diagnose(const std::string& text) {
+  if (attempt_ && !machine_.group.ranks.empty()) attempt_->diagnose(text);
+}
+
+std::optional<int> Controller::rank_on(int node) const {
+  if (!attempt_ || machine_.group.ranks.empty()) return std::nullopt;
+  return attempt_->rank_on(node);
+}
+
+void Controller::perform(const action::SetDeadline& a) {
+  deadline_of_ = a;
+  deadline_due_s_ = monotonic_s() + a.seconds;
+  deadline_.start(to_ms(a.seconds));
+}
+
+void Controller::on_deadline() {
+  if (stood_still(deadline_due_s_, monotonic_s())) return perform(deadline_of_);
+  feed(event::DeadlinePassed{machine_.attempt});
+}
+
+void Controller::perform(const action::SetVerdictTimer& a) { verdict_.start(to_ms(a.seconds)); }
+void Controller::perform(const action::SetResizeTimer& a) { resize_.start(to_ms(a.seconds)); }
+
+void Controller::look_for_room() {
+  resources_->look([this, attempt = machine_.attempt](int capacity) {
+    feed(event::ResourcesSeen{attempt, capacity});
+  });
+}
+
+void Controller::perform(const action::TellResize& a) {
+  events_.notice(
+      "info",
+      cat("the group goes on with ", a.to, a.to == 1 ? " worker" : " workers", " instead of ",
+          a.from, a.at_commit ? " after its next commit" : " after its next checkpoint"));
+}
+
+void Controller::perform(const action::AskToGrow& a) {
+  carried_ = cat(run_.run_path, "/elastic-", machine_.attempt);
+  attempt_->ask_to_grow(a.is ? carried_ : "");
+}
+
+void Controller::perform(const action::DropCarried&) {
+  io_.write([folder = std::exchange(carried_, "")](RunRecord&) { remove_tree(folder); });
+}
+
+// The failure is reported in an event before this: the user's callbacks see it before the next
+// attempt.
+void Controller::perform(const action::SetRetryTimer& a) {
+  const auto delay = to_ms(a.seconds);
+  if (!context_.spec.has_callbacks) return retry_.start(delay);
+  const ScriptQuestion question{
+      "before_retry", {}, to_ms(context_.spec.callback_timeout_s), "RTRAIN_CALLBACK_TIMEOUT_S"};
+  context_.calls.ask(context_.loop, question,
+                     [this, delay](const auto&, const std::optional<Error>& error) {
+                       if (error) events_.notice("warning", error->message());
+                       retry_.start(delay);
+                     });
+}
+
+void Controller::perform(const action::AskToStop& a) {
+  const double most = a.kind == StopKind::kInterrupt
+                          ? kInterruptGraceS
+                          : context_.spec.failure_config.preemption_grace_s;
+  const double grace_s = std::min(most, context_.spec.failure_config.preemption_grace_s);
+  // A group that only grows may take as long as its next checkpoint does.
+  const bool has_end =
+      a.kind != StopKind::kResize || machine_.stop->resize_to < machine_.num_workers;
+  tell_stopping(a.kind, has_end ? grace_s : 0);
+  attempt_->ask_to_stop(grace_s);
+}
+
+void Controller::tell_stopping(StopKind kind, double grace_s) {
+  events_.emit("stopping", {{"kind", stop_name(kind)}, {"by", stop_by_}, {"grace_s", grace_s}});
+  events_.record("info", cat("a stop was requested: ", stop_by_));
+}
+
+void Controller::perform(const action::SendExit&) { attempt_->send_all(message::Exit{}); }
+
+void Controller::perform(const action::KillGroup&) {
+  if (attempt_) attempt_->kill();
+}
+
+void Controller::perform(const action::EndAttempt& a) {
+  verdict_.stop();
+  resize_.stop();
+  if (attempt_ && attempt_->number() == machine_.attempt) {
+    const std::string uneven = attempt_->close();
+    if (!a.error && !uneven.empty()) events_.notice("warning", uneven);
+  }
+  writer_.flush();
+  const double ran_s = running_since_s_ ? monotonic_s() - *running_since_s_ : 0;
+  std::optional<GroupError> error = a.error;
+  if (a.status == RunState::kAborted && machine_.stop->kind == StopKind::kTerminate) {
+    error->cause = Error(error->cause.code(), cat(error->cause.message(), ": ", stop_by_));
+  }
+  // Behind the reports and commits that are on their way there: those count before the failure
+  // does.
+  io_.call(
+      [number = machine_.attempt, status = std::string(state_name(a.status)),
+       error = to_value(error)](RunRecord& record) {
+        record.end_attempt(number, status, error);
+        return true;
+      },
+      [this, ran_s](std::optional<bool>, const std::optional<Error>& error) {
+        if (error) on_storage_error(*error);
+        feed(event::AttemptEnded{commits_.has_new_checkpoint(), ran_s});
+      });
+}
+
+void Controller::perform(const action::TellDeath& a) {
+  if (a.effect != DeathEffect::kEnds && !lost_since_s_) lost_since_s_ = monotonic_s();
+  attempt_->tell_death(a.rank, a.effect, a.because);
+}
+
+void Controller::perform(const action::TellLeftOut& a) {
+  events_.notice("warning", cat("rank ", a.rank, " cannot be replaced: ", a.error.message(),
+                                ": the others go on without it"));
+}
+
+void Controller::perform(const action::EndHealed& a) {
+  attempt_->close_healed(a.next_index);
+  writer_.flush();
+  io_.call(
+      [number = machine_.attempt, error = to_value(std::optional(a.error))](RunRecord& record) {
+        record.end_attempt(number, "HEALED", error);
+        return true;
+      },
+      [this](std::optional<bool>, const std::optional<Error>& error) {
+        if (error) on_storage_error(*error);
+        feed(event::AttemptEnded{commits_.has_new_checkpoint()});
+      });
+}
+
+void Controller::perform(const action::HealGroup& a) {
+  checkpoints_.begin_attempt();
+  const int before = attempt_->num_workers();
+  auto next =
+      std::make_unique<Attempt>(attempt_context(), *this, a.attempt, start_, *attempt_, a.kept);
+  attempt_ = std::move(next);
+  if (attempt_->num_workers() < before) {
+    events_.notice("warning", cat("the group goes on with ", counted(a.kept.size(), "worker"),
+                                  " instead of ", before));
+  }
+  attempt_->heal(a.lost);
+}
+
+void Controller::perform(const action::LookAgain&) {
+  context_.loop.post([this, attempt = machine_.attempt] { feed(event::HealDue{attempt}); });
+}
+
+void Controller::perform(const action::TellHealed&) {
+  const double seconds = monotonic_s() - std::exchange(lost_since_s_, std::nullopt).value_or(0);
+  events_.notice("info", cat("all ranks go on from their last commit, ",
+                             std::llround(seconds * 1000), " ms after the loss"));
+  io_.write([number = machine_.attempt, seconds](RunRecord& record) {
+    record.set_heal(number, seconds);
+  });
+}
+
+void Controller::perform(const action::TellFailure& a) {
+  io_.write([counts = machine_.policy.counts().to_value()](RunRecord& record) {
+    record.set_failures(counts);
+  });
+  events_.emit("attempt_failed",
+               {{"error", to_value(std::optional(a.error))},
+                {"will_retry", a.decision.retry},
+                {"delay_s", a.decision.delay_s},
+                {"reason", a.decision.reason},
+                {"next_attempt", a.decision.retry ? Value(machine_.attempt + 1) : Value()}});
+}
+
+// Validations continue after the training, but not after a run that was stopped.
+void Controller::perform(const action::EndRun& a) {
+  resources_->cancel();
+  if (a.status == RunState::kFinished || a.status == RunState::kErrored) {
+    return checkpoints_.drain([this, a] { end_run(a); });
+  }
+  checkpoints_.cancel();
+  end_run(a);
+}
+
+void Controller::end_run(const action::EndRun& a) {
+  writer_.flush();
+  io_.call(
+      [status = std::string(state_name(a.status)), error = to_value(a.error),
+       value = return_value()](RunRecord& record) {
+        record.end_run(status, error, value);
+        return true;
+      },
+      [this](std::optional<bool>, const std::optional<Error>& error) {
+        if (error) on_storage_error(*error);
+        if (!machine_.storage_error) resources_->end_run();
+        feed(event::RunEnded{});
+      });
+}
+
+void Controller::perform(const action::Finish& a) {
+  io_.call([](RunRecord& record) { return record.checkpoints().ranked(); },
+           [this, a](const std::optional<CheckpointManager::Ranked>& ranked, const auto&) {
+             Map fields = finished(a, ranked);
+             tell_end(fields);
+             if (abandoned_ && a.error) abandoned_ = exit_code(a.error->cause.code());
+             events_.emit("finished", std::move(fields));
+             context_.loop.stop();
+           });
+}
+
+// To the processes of the other ranks.
+void Controller::tell_end(const Map& finished) {
+  if (!context_.spec.join) return;
+  const message::Ended ended = ended_message(finished);
+  endpoints_->end(ended);
+  resources_->tell_end(ended);
+}
+
+Map Controller::finished(const action::Finish& a,
+                         const std::optional<CheckpointManager::Ranked>& ranked) {
+  Map fields{{"status", state_name(a.status)}, {"run_id", context_.record.run_id()},
+             {"name", context_.spec.name},     {"path", context_.record.run_path()},
+             {"metrics", commits_.metrics()},  {"reports", commits_.num_reports()},
+             {"error", to_value(a.error)},     {"return_value", return_value()},
+             {"attempts", machine_.attempt},   {"waited_s", resources_->waited_s()}};
+  if (!ranked) return fields;
+  fields.set("best_checkpoints", values(ranked->best));
+  if (ranked->latest) fields.set("checkpoint", ranked->latest->to_value());
+  return fields;
+}
+
+}  // namespace rtrain
