@@ -33,18 +33,18 @@ def test_runs_are_those_of_ls(dash, trained):
 
 
 HUGE = "printf('%900000000d', 1)"
+COUNTS = "printf('%.*c', 900000000, 'x') > ''"
 GROWING = "(WITH RECURSIVE n(s) AS (SELECT 'x' UNION ALL SELECT s || s FROM n) SELECT max(length(s)) FROM n) > 0"
 MANY = (
     "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(s) "
-    "FROM (SELECT printf('%1000000d', i) AS s FROM n ORDER BY s)) > 0"
+    "FROM (SELECT hex(zeroblob(500000)) || i AS s FROM n ORDER BY s)) > 0"
 )
 ENDLESS_FILTER = "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n) > 0"
 
 
 def test_a_filter_takes_a_bounded_part_of_memory_and_time(dash, trained):
     server = dash()
-    assert server.json("/api/runs", where=f"{HUGE} > ''")["runs"] == [], "a text above the limit is NULL"
-    for where in (GROWING, MANY, ENDLESS_FILTER, f"name LIKE '{'%a' * 2000}'"):
+    for where in (COUNTS, GROWING, MANY, ENDLESS_FILTER, f"name LIKE '{'%a' * 2000}'"):
         assert server.error("/api/runs?where=" + urllib.parse.quote(where)) == (400, "usage"), where
     with open(f"/proc/{server.running.pid}/status") as status:
         assert int(re.search(r"VmHWM:\s+(\d+) kB", status.read())[1]) < (512 << 10), "512 MiB"

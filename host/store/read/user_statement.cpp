@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
 
@@ -22,6 +23,22 @@ constexpr int kSteps = 100;
 constexpr int kMiB = 1 << 20;
 // The steps of LIKE and GLOB grow with the product of the sizes of text and pattern.
 constexpr int kPatternBytes = 1000;
+
+// SQLite 3.40 counts up to the width and precision of a format, a billion at most, and looks at no
+// clock meanwhile.
+constexpr std::array kUnbounded = {"printf", "format"};
+
+void refuse_unbounded(sqlite3_context* context, int, sqlite3_value**) {
+  sqlite3_result_error(context, "printf and format are for commands on this machine only", -1);
+}
+
+// Null: SQLite's own function again.
+void set_unbounded(Database& database, void (*function)(sqlite3_context*, int, sqlite3_value**)) {
+  for (const char* name : kUnbounded) {
+    sqlite3_create_function(database.handle(), name, -1, SQLITE_UTF8, nullptr, function, nullptr,
+                            nullptr);
+  }
+}
 
 std::vector<std::string> tables_and_views(Database& database) {
   Statement query = database.prepare(
@@ -105,10 +122,13 @@ UserLimits::UserLimits(Database& database, double seconds)
   const sqlite3_int64 heap = sqlite3_int64{is_own ? 1024 : 256} * kMiB;
   const sqlite3_int64 before = sqlite3_hard_heap_limit64(-1);
   if (before == 0 || heap < before) sqlite3_hard_heap_limit64(heap);
-  if (!is_own) sqlite3_progress_handler(database.handle(), kSteps, &on_progress, this);
+  if (is_own) return;
+  sqlite3_progress_handler(database.handle(), kSteps, &on_progress, this);
+  set_unbounded(database, &refuse_unbounded);
 }
 
 UserLimits::~UserLimits() {
+  set_unbounded(database_, nullptr);
   sqlite3_progress_handler(database_.handle(), 0, nullptr, nullptr);
   sqlite3_limit(database_.handle(), SQLITE_LIMIT_LENGTH, value_bytes_);
   sqlite3_limit(database_.handle(), SQLITE_LIMIT_LIKE_PATTERN_LENGTH, pattern_bytes_);

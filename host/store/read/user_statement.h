@@ -25,8 +25,8 @@ Statement user_statement(Database& database, const std::string& sql, const std::
 class UserLimits {
  public:
   // For a server, with statements of other users: `seconds` as time limit, values of at most 2 MiB
-  // (a report has at most one), 256 MiB in all. With 0, for the user's own statements: no time
-  // limit, values of 256 MiB, 1 GiB in all.
+  // (a report has at most one), 256 MiB in all, no printf and no format. With 0, for the user's own
+  // statements: no time limit, values of 256 MiB, 1 GiB in all.
   UserLimits(Database& database, double seconds);
   ~UserLimits();
   UserLimits(const UserLimits&) = delete;
