@@ -2,8 +2,11 @@
 
 import json
 import os
+import pathlib
 import re
+import shutil
 import subprocess
+import tempfile
 
 import pytest
 
@@ -128,14 +131,14 @@ def test_a_run_goes_on_without_its_lines(rtrain):
 
 @pytest.fixture
 def other_user(rtrain):
-    """A command as a user to whom the folder of results does not belong."""
+    """A command as a user to whom the folder of results does not belong. pytest closes its own folder to others whenever
+    another pytest begins, so they share a folder next to it."""
     if os.geteuid() != 0:
         pytest.skip("another user's folder needs root")
+    rtrain.folder = pathlib.Path(tempfile.mkdtemp(prefix="rtrain-shared-"))
+    rtrain.folder.chmod(0o755)
     home = rtrain.folder / "home"
     home.mkdir()
-    for folder in [home, *rtrain.folder.parents[:2], rtrain.folder]:
-        if str(folder).startswith("/tmp/"):
-            folder.chmod(0o755)
     os.chown(home, 65534, 65534)
     program = home / "rtrain"
     program.write_bytes(open(RTRAIN, "rb").read())
@@ -151,7 +154,8 @@ def other_user(rtrain):
             text=True,
         )
 
-    return run
+    yield run
+    shutil.rmtree(rtrain.folder)
 
 
 def test_a_folder_of_another_user_is_said_to_be_that(rtrain, other_user):
