@@ -223,12 +223,13 @@ class Rtrain:
         ]
 
     def wait_for_reports(self, running, count):
-        """Until rank 0 has made that many, over all runs and attempts."""
+        """Until rank 0 has made that many, over all runs and attempts, and the other ranks of its run have begun too."""
 
         def reported():
             if not running.running:
                 pytest.fail(f"the run ended early\n{running.stdout}\n{running.stderr}")
-            return len(self.query("SELECT 1 FROM reports WHERE rank = 0 LIMIT ?", count)) == count
+            begun = "rank = 0 AND status NOT IN ('INITIALIZING', 'SCHEDULING')"
+            return len(self.query(f"SELECT 1 FROM reports JOIN runs USING (run_id) WHERE {begun} LIMIT ?", count)) == count
 
         wait_until(reported, message=f"report {count}")
 
