@@ -21,7 +21,7 @@ def names_of_launchers():
     """What the launchers ask their environment for: the words in quotes that are written as variables are."""
     found = set()
     folder = SOURCE / "modules" / "rtrain" / "launch"
-    for path in [*folder.glob("*.lua"), *(folder / "engines").glob("*.lua")]:
+    for path in [*folder.glob("*.lua"), *(folder / "launchers").glob("*.lua")]:
         found |= set(re.findall(r"'([A-Z][A-Z0-9]*_\w+|RANK)'", path.read_text()))
     return found - {"PCI_BUS_ID"}
 

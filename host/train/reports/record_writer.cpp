@@ -20,7 +20,7 @@ RecordWriter::RecordWriter(Loop& loop, IoCalls& io, std::function<void()> on_wri
       sync_(loop, [this] { io_.write([](RunRecord& record) { record.sync_reports(); }); }) {}
 
 void RecordWriter::add(Report report) {
-  const size_t bytes = approximate_bytes(report.metrics);
+  const size_t bytes = sizeof(Report) + approximate_bytes(report.metrics);
   gathered_.reports.push_back(std::move(report));
   gather(bytes);
 }
