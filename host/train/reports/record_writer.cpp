@@ -10,6 +10,9 @@ namespace rtrain {
 namespace {
 
 constexpr std::chrono::milliseconds kSyncDelay{1000};
+// A batch that has that many is passed on at once: a vector that grows further would need the
+// memory of twice as many.
+constexpr size_t kMostReports = 4096;
 
 }  // namespace
 
@@ -23,6 +26,7 @@ void RecordWriter::add(Report report) {
   const size_t bytes = sizeof(Report) + approximate_bytes(report.metrics);
   gathered_.reports.push_back(std::move(report));
   gather(bytes);
+  if (gathered_.reports.size() == kMostReports) flush();
 }
 
 void RecordWriter::add(SeriesChunk chunk) {
