@@ -229,7 +229,9 @@ class Rtrain:
             if not running.running:
                 pytest.fail(f"the run ended early\n{running.stdout}\n{running.stderr}")
             begun = "rank = 0 AND status NOT IN ('INITIALIZING', 'SCHEDULING')"
-            return len(self.query(f"SELECT 1 FROM reports JOIN runs USING (run_id) WHERE {begun} LIMIT ?", count)) == count
+            return (
+                len(self.query(f"SELECT 1 FROM reports JOIN runs USING (run_id) WHERE {begun} LIMIT ?", count)) == count
+            )
 
         wait_until(reported, message=f"report {count}")
 
