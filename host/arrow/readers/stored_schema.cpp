@@ -19,19 +19,26 @@ constexpr const char* kKey = "ARROW:schema";
 
 using TypePtr = std::shared_ptr<arrow::DataType>;
 
-// The type with dictionary types replaced by their value types, at any depth.
-TypePtr value_type(const TypePtr& type) {
-  if (type->id() == arrow::Type::DICTIONARY) {
-    return value_type(static_cast<const arrow::DictionaryType&>(*type).value_type());
-  }
-  arrow::FieldVector fields = type->fields();
+TypePtr value_type(const TypePtr& type);
+
+// Gives each field the type of its values. Returns whether one was of a dictionary.
+bool make_values(arrow::FieldVector& fields) {
   bool changed = false;
   for (auto& field : fields) {
     const TypePtr out = value_type(field->type());
     changed |= out != field->type();
     field = field->WithType(out);
   }
-  if (!changed) return type;
+  return changed;
+}
+
+// The type with dictionary types replaced by their value types, at any depth.
+TypePtr value_type(const TypePtr& type) {
+  if (type->id() == arrow::Type::DICTIONARY) {
+    return value_type(static_cast<const arrow::DictionaryType&>(*type).value_type());
+  }
+  arrow::FieldVector fields = type->fields();
+  if (!make_values(fields)) return type;
   switch (type->id()) {
     case arrow::Type::STRUCT:
       return arrow::struct_(fields);
@@ -61,13 +68,7 @@ arrow::Result<std::string> without_dictionaries(const std::string& text) {
   arrow::ipc::DictionaryMemo memo;
   ARROW_ASSIGN_OR_RAISE(const auto schema, arrow::ipc::ReadSchema(&reader, &memo));
   arrow::FieldVector fields = schema->fields();
-  bool changed = false;
-  for (auto& field : fields) {
-    const TypePtr out = value_type(field->type());
-    changed |= out != field->type();
-    field = field->WithType(out);
-  }
-  if (!changed) return text;
+  if (!make_values(fields)) return text;
   ARROW_ASSIGN_OR_RAISE(const auto out,
                         arrow::ipc::SerializeSchema(arrow::Schema(fields, schema->metadata())));
   return arrow::util::base64_encode(static_cast<std::string_view>(*out));
