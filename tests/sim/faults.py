@@ -18,7 +18,7 @@ FAULTS = [
     ("run/failing.cpp", "const bool expected = over && !rank.dying_s;", "const bool expected = false;"),
     ("run/failing.cpp", "rank.is_replaceable = rank.is_replaceable && e.has_host;", ""),
     ("run/failing.cpp", "if (!ending->error) *ending = {RunState::kErrored, m_.storage_error};", ""),
-    ("run/failing.cpp", "recording->kill_is_due = true;", "end_group();"),
+    ("run/failing.cpp", "*is_due = true;", "end_group();"),
     ("run/healing.cpp", "|| is_failing()) return;", ") return;"),
     ("run/healing.cpp", "if (is_kill_due() || m_.storage_error) return give_up_heal();", ""),
     ("run/healing.cpp", "if (before[i].gone) next.lost", "next.lost"),

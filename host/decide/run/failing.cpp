@@ -1,4 +1,6 @@
 // Which failure of a group is its end, and which is the cause.
+#include <type_traits>
+
 #include "host/base/text/text.h"
 #include "host/decide/run/transition.h"
 
@@ -7,6 +9,18 @@ namespace {
 
 // How long a failed group is left alive so that the other ranks can send their errors.
 constexpr double kVerdictS = 0.5;
+
+// The stage's `kill_is_due`; null where no row of a heal is being written.
+template <class AnyStage>
+auto kill_flag(AnyStage& stage) {
+  using Flag = std::conditional_t<std::is_const_v<AnyStage>, const bool, bool>;
+  return std::visit(
+      [](auto& it) -> Flag* {
+        if constexpr (requires { it.kill_is_due; }) return &it.kill_is_due;
+        return nullptr;
+      },
+      stage);
+}
 
 }  // namespace
 
@@ -132,20 +146,16 @@ std::string Transition::why_not_without(const RankState& lost) const {
 
 // Rows that are being written are written first.
 void Transition::kill() {
-  if (auto* recording = as<stage::Recording>()) {
-    recording->kill_is_due = true;
-  } else if (auto* reopening = as<stage::Reopening>()) {
-    reopening->kill_is_due = true;
+  if (bool* is_due = kill_flag(m_.stage)) {
+    *is_due = true;
   } else if (has_group(m_.stage) && !is<stage::Killed>()) {
     end_group();
   }
 }
 
 bool Transition::is_kill_due() const {
-  const auto* recording = std::get_if<stage::Recording>(&m_.stage);
-  const auto* reopening = std::get_if<stage::Reopening>(&m_.stage);
-  return (recording != nullptr && recording->kill_is_due) ||
-         (reopening != nullptr && reopening->kill_is_due);
+  const bool* is_due = kill_flag(m_.stage);
+  return is_due != nullptr && *is_due;
 }
 
 void Transition::end_group() {
