@@ -42,8 +42,8 @@ struct IngestOptions {
   int threads = 1;
   std::optional<std::vector<int>> cpus;  // none: those of this thread
 
-  static constexpr std::tuple kFields{required("threads", &IngestOptions::threads),
-                                      optional("cpus", &IngestOptions::cpus)};
+  static constexpr Fields kFields{required("threads", &IngestOptions::threads),
+                                  optional("cpus", &IngestOptions::cpus)};
 };
 
 int start(lua_State* L) {

@@ -19,8 +19,8 @@ struct JoinSpec {
   int num_ranks = 1;     // of this host
   int first_joined = 0;  // those below are of the process that serves the socket; not of Lua
 
-  static constexpr std::tuple kFields{required("socket", &JoinSpec::socket),
-                                      required("num_ranks", &JoinSpec::num_ranks)};
+  static constexpr Fields kFields{required("socket", &JoinSpec::socket),
+                                  required("num_ranks", &JoinSpec::num_ranks)};
 };
 
 struct JobSpec {
@@ -38,15 +38,15 @@ struct JobSpec {
   // A host that has not been heard of for that long is lost. Not of Lua: node 0 says it.
   double node_timeout_s = 30;
 
-  static constexpr std::tuple kFields{required("num_tasks", &JobSpec::num_tasks),
-                                      required("task", &JobSpec::task),
-                                      required("local_task", &JobSpec::local_task),
-                                      optional("join", &JobSpec::join),
-                                      required("id", &JobSpec::id),
-                                      required("hosts", &JobSpec::hosts),
-                                      required("master", &JobSpec::master),
-                                      required("port", &JobSpec::port),
-                                      optional("cores", &JobSpec::cores)};
+  static constexpr Fields kFields{required("num_tasks", &JobSpec::num_tasks),
+                                  required("task", &JobSpec::task),
+                                  required("local_task", &JobSpec::local_task),
+                                  optional("join", &JobSpec::join),
+                                  required("id", &JobSpec::id),
+                                  required("hosts", &JobSpec::hosts),
+                                  required("master", &JobSpec::master),
+                                  required("port", &JobSpec::port),
+                                  optional("cores", &JobSpec::cores)};
 
   int tasks_on_node() const { return join ? join->num_ranks : 1; }
 };

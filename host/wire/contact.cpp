@@ -32,7 +32,7 @@ struct Content {
   std::string host;
   std::string nonce;
 
-  static constexpr std::tuple kFields{
+  static constexpr Fields kFields{
       required("hosts", &Content::hosts),   required("port", &Content::port),
       required("secret", &Content::secret), required("start", &Content::start),
       required("host", &Content::host),     required("nonce", &Content::nonce)};

@@ -56,7 +56,7 @@ struct LinkPosition {
   int64_t dropped = 0;      // all up to that one are not sent any more
 
   bool operator==(const LinkPosition&) const = default;
-  static constexpr std::tuple kFields{
+  static constexpr Fields kFields{
       required("stream", &LinkPosition::stream), required("first", &LinkPosition::first),
       required("peer_stream", &LinkPosition::peer_stream),
       required("received", &LinkPosition::received), optional("dropped", &LinkPosition::dropped)};
@@ -70,7 +70,7 @@ struct LinkHello {
   std::string about;  // the application's own greeting
   LinkPosition position;
 
-  static constexpr std::tuple kFields{
+  static constexpr Fields kFields{
       required("version", &LinkHello::version), required("build", &LinkHello::build),
       required("link", &LinkHello::link), required("about", &LinkHello::about),
       required("position", &LinkHello::position)};
@@ -84,7 +84,7 @@ struct LinkHello {
 struct LinkWelcome {
   LinkPosition position;
 
-  static constexpr std::tuple kFields{required("position", &LinkWelcome::position)};
+  static constexpr Fields kFields{required("position", &LinkWelcome::position)};
 
   std::string encode() const;
   // Throws Error(kArgument).

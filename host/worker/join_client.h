@@ -25,12 +25,12 @@ struct JoinPlace {
   int64_t fit = 1;         // the script's first fit(), second, …
   double timeout_s = 0;
 
-  static constexpr std::tuple kFields{required("socket", &JoinPlace::socket),
-                                      required("rank", &JoinPlace::rank),
-                                      required("local_rank", &JoinPlace::local_rank),
-                                      required("is_remote", &JoinPlace::is_remote),
-                                      required("fit", &JoinPlace::fit),
-                                      required("timeout_s", &JoinPlace::timeout_s)};
+  static constexpr Fields kFields{required("socket", &JoinPlace::socket),
+                                  required("rank", &JoinPlace::rank),
+                                  required("local_rank", &JoinPlace::local_rank),
+                                  required("is_remote", &JoinPlace::is_remote),
+                                  required("fit", &JoinPlace::fit),
+                                  required("timeout_s", &JoinPlace::timeout_s)};
 };
 
 class JoinClient {

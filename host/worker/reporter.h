@@ -54,7 +54,7 @@ struct ReportOptions {
   bool is_for_all = false;  // every rank has made it with this one; without a checkpoint
   std::string call_site;    // "train.lua:12"; not of the table of Lua
 
-  static constexpr std::tuple kFields{
+  static constexpr Fields kFields{
       optional("checkpoint", &ReportOptions::checkpoint),
       required("temporary", &ReportOptions::temporary),
       required("checkpoint_upload_mode", &ReportOptions::mode),

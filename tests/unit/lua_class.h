@@ -58,7 +58,7 @@ void add_lua_class(LuaClasses& out) {
   const auto add = [&]<class T>(const Field<R, T>& field) {
     fields.push_back(cat(field.name, field.is_required ? " " : "? ", lua_type<T>(out)));
   };
-  std::apply([&](const auto&... field) { (add(field), ...); }, R::kFields);
+  R::kFields.apply([&](const auto&... field) { (add(field), ...); });
   out[std::string(R::kClass)] = std::move(fields);
 }
 

@@ -5,7 +5,7 @@
 //     static constexpr std::string_view kType = "part";
 //     int64_t id = 0;
 //     std::string bytes;
-//     static constexpr std::tuple kFields{required("id", &Part::id),
+//     static constexpr Fields kFields{required("id", &Part::id),
 //                                         required("bytes", &Part::bytes)};
 //   };
 //
@@ -28,7 +28,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -55,6 +54,29 @@ template <class R, class T>
 constexpr Field<R, T> optional(std::string_view name, T R::*member) {
   return {name, member, false};
 }
+
+// The fields of a record, in their order. It does what std::tuple would do, but costs far less time
+// to compile, which counts because every file that includes the record pays for it.
+template <size_t, class F>
+struct NumberedField {
+  F field;
+};
+template <class Numbers, class... F>
+struct NumberedFields;
+template <size_t... I, class... F>
+struct NumberedFields<std::index_sequence<I...>, F...> : NumberedField<I, F>... {
+  static constexpr size_t kCount = sizeof...(F);
+
+  // Returns what the function returns for all fields as its arguments.
+  template <class Function>
+  constexpr decltype(auto) apply(Function function) const {
+    return function(NumberedField<I, F>::field...);
+  }
+};
+template <class... F>
+struct Fields : NumberedFields<std::index_sequence_for<F...>, F...> {};
+template <class... F>
+Fields(F...) -> Fields<F...>;
 
 // The last value of an enum in a record: larger numbers are refused. Specialized for enums that do
 // not name it.
@@ -216,19 +238,16 @@ void add(Map& out, R& record, const Field<R, T>& field) {
 // The names of the fields, in their order.
 template <Record R>
 std::vector<std::string> names_of() {
-  return std::apply(
-      [](const auto&... field) { return std::vector<std::string>{std::string(field.name)...}; },
-      R::kFields);
+  return R::kFields.apply(
+      [](const auto&... field) { return std::vector<std::string>{std::string(field.name)...}; });
 }
 
 // Whether the fields that may be left out are those that can say so.
 template <Strict R>
 constexpr bool has_no_silent_default() {
-  return std::apply(
-      []<class... T>(const Field<R, T>&... field) {
-        return ((field.is_required != kIsOptional<T>)&&...);
-      },
-      R::kFields);
+  return R::kFields.apply([]<class... T>(const Field<R, T>&... field) {
+    return ((field.is_required != kIsOptional<T>)&&...);
+  });
 }
 
 template <class R, class T>
@@ -251,7 +270,7 @@ R read(Value& value) {
     check_known(map, names_of<R>());
   }
   R out;
-  std::apply([&](const auto&... field) { (read_field(map, out, field), ...); }, R::kFields);
+  R::kFields.apply([&](const auto&... field) { (read_field(map, out, field), ...); });
   return out;
 }
 
@@ -261,8 +280,7 @@ template <Record R>
 Value to_value(R record) {
   Map out;
   if constexpr (Message<R>) out.set("type", R::kType);
-  std::apply([&](const auto&... field) { (record_fields::add(out, record, field), ...); },
-             R::kFields);
+  R::kFields.apply([&](const auto&... field) { (record_fields::add(out, record, field), ...); });
   return out;
 }
 

@@ -108,7 +108,7 @@ struct SubmitRequest {
   bool dry_run = false;
   Value options;  // by their names, those that were given
 
-  static constexpr std::tuple kFields{
+  static constexpr Fields kFields{
       required("engine", &SubmitRequest::engine),   required("file", &SubmitRequest::file),
       required("args", &SubmitRequest::args),       required("program", &SubmitRequest::program),
       required("dry_run", &SubmitRequest::dry_run), required("options", &SubmitRequest::options)};

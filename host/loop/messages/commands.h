@@ -22,10 +22,10 @@ struct RankCollective {
   std::string tensors;
   std::string line;  // "train.lua:12"
 
-  static constexpr std::tuple kFields{required("sequence", &RankCollective::sequence),
-                                      required("operation", &RankCollective::operation),
-                                      required("tensors", &RankCollective::tensors),
-                                      required("line", &RankCollective::line)};
+  static constexpr Fields kFields{required("sequence", &RankCollective::sequence),
+                                  required("operation", &RankCollective::operation),
+                                  required("tensors", &RankCollective::tensors),
+                                  required("line", &RankCollective::line)};
 };
 
 // Where one rank is.
@@ -40,15 +40,15 @@ struct RankStack {
   std::string phase = {};
   bool threads_left_out = false;  // the answer would be too large with them
 
-  static constexpr std::tuple kFields{required("rank", &RankStack::rank),
-                                      required("pid", &RankStack::pid),
-                                      required("state", &RankStack::state),
-                                      required("lua", &RankStack::lua),
-                                      required("threads", &RankStack::threads),
-                                      required("collectives", &RankStack::collectives),
-                                      optional("program", &RankStack::program),
-                                      optional("phase", &RankStack::phase),
-                                      optional("threads_left_out", &RankStack::threads_left_out)};
+  static constexpr Fields kFields{required("rank", &RankStack::rank),
+                                  required("pid", &RankStack::pid),
+                                  required("state", &RankStack::state),
+                                  required("lua", &RankStack::lua),
+                                  required("threads", &RankStack::threads),
+                                  required("collectives", &RankStack::collectives),
+                                  optional("program", &RankStack::program),
+                                  optional("phase", &RankStack::phase),
+                                  optional("threads_left_out", &RankStack::threads_left_out)};
 };
 
 // The recording of one rank: a file, or why there is none.
@@ -63,7 +63,7 @@ struct RankProfile {
   std::string note = {};
   std::string error = {};
 
-  static constexpr std::tuple kFields{
+  static constexpr Fields kFields{
       required("rank", &RankProfile::rank),       optional("path", &RankProfile::path),
       optional("events", &RankProfile::events),   optional("seconds", &RankProfile::seconds),
       optional("reports", &RankProfile::reports), optional("cost_s", &RankProfile::cost_s),
@@ -76,7 +76,7 @@ namespace message {
 struct Stopping {
   double grace_s = 0;  // within that time the run ends
 
-  static constexpr std::tuple kFields{required("grace_s", &Stopping::grace_s)};
+  static constexpr Fields kFields{required("grace_s", &Stopping::grace_s)};
 };
 
 // rtrain stop.
@@ -87,9 +87,8 @@ struct StopRun {
   int64_t pid = 0;           // who asks
   std::string command = {};  // of the one who asks; none: rtrain stop
 
-  static constexpr std::tuple kFields{optional("now", &StopRun::now),
-                                      required("pid", &StopRun::pid),
-                                      optional("command", &StopRun::command)};
+  static constexpr Fields kFields{optional("now", &StopRun::now), required("pid", &StopRun::pid),
+                                  optional("command", &StopRun::command)};
 };
 
 struct Stacks {
@@ -97,9 +96,9 @@ struct Stacks {
   std::string state;  // of the run
   std::vector<RankStack> ranks;
 
-  static constexpr std::tuple kFields{required("attempt", &Stacks::attempt),
-                                      required("state", &Stacks::state),
-                                      required("ranks", &Stacks::ranks)};
+  static constexpr Fields kFields{required("attempt", &Stacks::attempt),
+                                  required("state", &Stacks::state),
+                                  required("ranks", &Stacks::ranks)};
 };
 
 // rtrain stack.
@@ -108,15 +107,15 @@ struct ShowStacks {
   using Answer = Stacks;
   std::optional<int64_t> rank = {};  // none: all
 
-  static constexpr std::tuple kFields{optional("rank", &ShowStacks::rank)};
+  static constexpr Fields kFields{optional("rank", &ShowStacks::rank)};
 };
 
 struct Profiles {
   int attempt = 0;
   std::vector<RankProfile> profiles;
 
-  static constexpr std::tuple kFields{required("attempt", &Profiles::attempt),
-                                      required("profiles", &Profiles::profiles)};
+  static constexpr Fields kFields{required("attempt", &Profiles::attempt),
+                                  required("profiles", &Profiles::profiles)};
 };
 
 // rtrain profile.
@@ -132,14 +131,14 @@ struct RecordProfiles {
   bool is_memory = false;            // the owners of the memory of tensors, instead
   std::optional<int64_t> rank = {};  // none: all
 
-  static constexpr std::tuple kFields{required("seconds", &RecordProfiles::seconds),
-                                      required("steps", &RecordProfiles::steps),
-                                      required("timeout_s", &RecordProfiles::timeout_s),
-                                      optional("record_shapes", &RecordProfiles::record_shapes),
-                                      optional("rate", &RecordProfiles::rate),
-                                      optional("idle", &RecordProfiles::is_idle_wanted),
-                                      optional("memory", &RecordProfiles::is_memory),
-                                      optional("rank", &RecordProfiles::rank)};
+  static constexpr Fields kFields{required("seconds", &RecordProfiles::seconds),
+                                  required("steps", &RecordProfiles::steps),
+                                  required("timeout_s", &RecordProfiles::timeout_s),
+                                  optional("record_shapes", &RecordProfiles::record_shapes),
+                                  optional("rate", &RecordProfiles::rate),
+                                  optional("idle", &RecordProfiles::is_idle_wanted),
+                                  optional("memory", &RecordProfiles::is_memory),
+                                  optional("rank", &RecordProfiles::rank)};
 };
 
 using Command = std::variant<StopRun, ShowStacks, RecordProfiles>;

@@ -20,9 +20,8 @@ struct Fork {
   std::vector<int> cpus;         // that the worker may run on; empty: those of the process
   std::vector<int> places;       // the worker's number of each descriptor
 
-  static constexpr std::tuple kFields{required("rank", &Fork::rank), required("env", &Fork::env),
-                                      required("cpus", &Fork::cpus),
-                                      required("places", &Fork::places)};
+  static constexpr Fields kFields{required("rank", &Fork::rank), required("env", &Fork::env),
+                                  required("cpus", &Fork::cpus), required("places", &Fork::places)};
 };
 
 // The worker is a child of the process that has asked for it.
@@ -30,7 +29,7 @@ struct Forked {
   static constexpr std::string_view kType = "forked";
   int64_t pid = 0;  // 0: the system refused
 
-  static constexpr std::tuple kFields{required("pid", &Forked::pid)};
+  static constexpr Fields kFields{required("pid", &Forked::pid)};
 };
 
 }  // namespace rtrain::message

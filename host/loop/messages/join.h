@@ -22,7 +22,7 @@ struct Join {
   std::string build_id;
   int64_t pid = 0;
 
-  static constexpr std::tuple kFields{
+  static constexpr Fields kFields{
       required("rank", &Join::rank), required("local_rank", &Join::local_rank),
       required("fit", &Join::fit), required("build_id", &Join::build_id),
       required("pid", &Join::pid)};
@@ -32,7 +32,7 @@ struct Join {
 struct Endpoint {
   static constexpr std::string_view kType = "endpoint";
 
-  static constexpr std::tuple<> kFields{};
+  static constexpr Fields<> kFields{};
 };
 
 // The process cannot be of this run, or the run cannot continue with it.
@@ -40,7 +40,7 @@ struct Refused {
   static constexpr std::string_view kType = "refused";
   Error error{Code::kInternal, ""};
 
-  static constexpr std::tuple kFields{required("error", &Refused::error)};
+  static constexpr Fields kFields{required("error", &Refused::error)};
 };
 
 // The run is over. The rest stands in the store.
@@ -49,8 +49,7 @@ struct Ended {
   std::string path = {};
   std::optional<Error> error = {};
 
-  static constexpr std::tuple kFields{optional("path", &Ended::path),
-                                      optional("error", &Ended::error)};
+  static constexpr Fields kFields{optional("path", &Ended::path), optional("error", &Ended::error)};
 };
 
 // The process of rank 0 has ended with that code, and with it the job.
@@ -58,7 +57,7 @@ struct JobOver {
   static constexpr std::string_view kType = "job_over";
   int code = 0;
 
-  static constexpr std::tuple kFields{required("code", &JobOver::code)};
+  static constexpr Fields kFields{required("code", &JobOver::code)};
 };
 
 using ToJoined = std::variant<Endpoint, Refused, Ended, JobOver>;

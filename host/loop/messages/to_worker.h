@@ -49,7 +49,7 @@ struct WorkerContext {
   // {checkpoint, fn_kwargs, timeout_s}: the process is not a rank, it validates that checkpoint.
   Value validation;
 
-  static constexpr std::tuple kFields{
+  static constexpr Fields kFields{
       required("world_size", &WorkerContext::world_size),
       required("world_rank", &WorkerContext::world_rank),
       required("local_rank", &WorkerContext::local_rank),
@@ -85,8 +85,8 @@ struct Reply {
   Value value = {};
   std::optional<Error> error = {};
 
-  static constexpr std::tuple kFields{required("id", &Reply::id), optional("value", &Reply::value),
-                                      optional("error", &Reply::error)};
+  static constexpr Fields kFields{required("id", &Reply::id), optional("value", &Reply::value),
+                                  optional("error", &Reply::error)};
 };
 
 // A part of the answer to `checkpoints`, before its reply: together they are an encoded list.
@@ -95,7 +95,7 @@ struct Part {
   int64_t id = 0;
   std::string bytes;
 
-  static constexpr std::tuple kFields{required("id", &Part::id), required("bytes", &Part::bytes)};
+  static constexpr Fields kFields{required("id", &Part::id), required("bytes", &Part::bytes)};
 };
 
 // Asks where the worker is; answered by Stack.
@@ -104,8 +104,8 @@ struct AskStack {
   int64_t id = 0;
   std::string folder = {};  // where it also writes what its devices were given, or empty
 
-  static constexpr std::tuple kFields{required("id", &AskStack::id),
-                                      optional("folder", &AskStack::folder)};
+  static constexpr Fields kFields{required("id", &AskStack::id),
+                                  optional("folder", &AskStack::folder)};
 };
 
 // Asks for a trace in the file `path`; answered by Profile.
@@ -121,7 +121,7 @@ struct AskProfile {
   bool is_idle_wanted = false;  // samples of all threads that wait
   bool is_memory = false;       // the owners of the memory of tensors, instead
 
-  static constexpr std::tuple kFields{
+  static constexpr Fields kFields{
       required("id", &AskProfile::id),
       required("path", &AskProfile::path),
       required("seconds", &AskProfile::seconds),
@@ -139,7 +139,7 @@ struct Acknowledged {
   static constexpr std::string_view kType = "acknowledged";
   int64_t count = 0;
 
-  static constexpr std::tuple kFields{required("count", &Acknowledged::count)};
+  static constexpr Fields kFields{required("count", &Acknowledged::count)};
 };
 
 // The agreed name of the checkpoint of report `index`; empty: the default one.
@@ -148,8 +148,7 @@ struct Named {
   int64_t index = 0;
   std::string name;
 
-  static constexpr std::tuple kFields{required("index", &Named::index),
-                                      required("name", &Named::name)};
+  static constexpr Fields kFields{required("index", &Named::index), required("name", &Named::name)};
 };
 
 // The rank is to stage that folder, for all ranks that named it.
@@ -158,8 +157,8 @@ struct Seal {
   int64_t index = 0;
   std::string folder;
 
-  static constexpr std::tuple kFields{required("index", &Seal::index),
-                                      required("folder", &Seal::folder)};
+  static constexpr Fields kFields{required("index", &Seal::index),
+                                  required("folder", &Seal::folder)};
 };
 
 // The checkpoint of report `index` is committed, or it failed.
@@ -169,9 +168,9 @@ struct Reported {
   std::string path = {};
   std::optional<Error> error = {};
 
-  static constexpr std::tuple kFields{required("index", &Reported::index),
-                                      optional("path", &Reported::path),
-                                      optional("error", &Reported::error)};
+  static constexpr Fields kFields{required("index", &Reported::index),
+                                  optional("path", &Reported::path),
+                                  optional("error", &Reported::error)};
 };
 
 // The next call of stop_requested() waits; answered by StopCalls.
@@ -179,7 +178,7 @@ struct StopPrepare {
   static constexpr std::string_view kType = "stop_prepare";
   int round = 0;
 
-  static constexpr std::tuple kFields{required("round", &StopPrepare::round)};
+  static constexpr Fields kFields{required("round", &StopPrepare::round)};
 };
 
 // Calls of stop_requested() continue.
@@ -188,8 +187,8 @@ struct StopRelease {
   int round = 0;
   std::optional<int64_t> at = {};  // the first call that returns true; none: not yet
 
-  static constexpr std::tuple kFields{required("round", &StopRelease::round),
-                                      optional("at", &StopRelease::at)};
+  static constexpr Fields kFields{required("round", &StopRelease::round),
+                                  optional("at", &StopRelease::at)};
 };
 
 // Other ranks are lost, and will be replaced: whatever waits for them ends with kPeerLost. Answered
@@ -198,7 +197,7 @@ struct PeerLost {
   static constexpr std::string_view kType = "peer_lost";
   std::string text;  // who
 
-  static constexpr std::tuple kFields{required("text", &PeerLost::text)};
+  static constexpr Fields kFields{required("text", &PeerLost::text)};
 };
 
 // A larger group is to continue from the next commit of train.elastic, which the ranks write into
@@ -207,14 +206,14 @@ struct Grow {
   static constexpr std::string_view kType = "grow";
   std::string folder;
 
-  static constexpr std::tuple kFields{required("folder", &Grow::folder)};
+  static constexpr Fields kFields{required("folder", &Grow::folder)};
 };
 
 // Tear down and leave.
 struct Exit {
   static constexpr std::string_view kType = "exit";
 
-  static constexpr std::tuple<> kFields{};
+  static constexpr Fields<> kFields{};
 };
 
 using ToWorker = std::variant<WorkerContext, Reply, Part, AskStack, AskProfile, Acknowledged, Named,

@@ -19,9 +19,9 @@ struct ChildCommandOptions {
   StringPairs env;
   std::string log;  // file of its stdout and stderr, written from its end on
 
-  static constexpr std::tuple kFields{required("args", &ChildCommandOptions::args),
-                                      required("env", &ChildCommandOptions::env),
-                                      required("log", &ChildCommandOptions::log)};
+  static constexpr Fields kFields{required("args", &ChildCommandOptions::args),
+                                  required("env", &ChildCommandOptions::env),
+                                  required("log", &ChildCommandOptions::log)};
 };
 
 class ChildCommand {

@@ -24,9 +24,9 @@ struct ProgramOptions {
   StringPairs env;                   // added, or replacing
   std::vector<std::string> without;  // variables whose names begin like this are left out
 
-  static constexpr std::tuple kFields{required("command", &ProgramOptions::command),
-                                      required("env", &ProgramOptions::env),
-                                      required("without", &ProgramOptions::without)};
+  static constexpr Fields kFields{required("command", &ProgramOptions::command),
+                                  required("env", &ProgramOptions::env),
+                                  required("without", &ProgramOptions::without)};
 };
 
 class Program {

@@ -20,7 +20,7 @@ struct CheckResult {
   std::string problem = {};    // empty: none
   bool is_conclusive = false;  // the host is at fault, and not the object of the check
 
-  static constexpr std::tuple kFields{
+  static constexpr Fields kFields{
       required("check", &CheckResult::check), optional("peer", &CheckResult::peer),
       required("seconds", &CheckResult::seconds), optional("problem", &CheckResult::problem),
       optional("is_conclusive", &CheckResult::is_conclusive)};
@@ -32,7 +32,7 @@ struct LinkPeer {
   std::string address;
   int port = 0;  // of its EchoServer
 
-  static constexpr std::tuple kFields{
+  static constexpr Fields kFields{
       required("node", &LinkPeer::node), required("host", &LinkPeer::host),
       required("address", &LinkPeer::address), required("port", &LinkPeer::port)};
 };
@@ -50,12 +50,12 @@ struct CheckHost {
   bool uses_devices = false;
   double timeout_s = 2;
 
-  static constexpr std::tuple kFields{required("address", &CheckHost::address),
-                                      required("port", &CheckHost::port),
-                                      required("key", &CheckHost::key),
-                                      required("folder", &CheckHost::folder),
-                                      required("uses_devices", &CheckHost::uses_devices),
-                                      required("timeout", &CheckHost::timeout_s)};
+  static constexpr Fields kFields{required("address", &CheckHost::address),
+                                  required("port", &CheckHost::port),
+                                  required("key", &CheckHost::key),
+                                  required("folder", &CheckHost::folder),
+                                  required("uses_devices", &CheckHost::uses_devices),
+                                  required("timeout", &CheckHost::timeout_s)};
 };
 
 // Asks the monitor to exchange data with each of the hosts. Answered by LinksChecked.
@@ -65,9 +65,9 @@ struct CheckLinks {
   int64_t size_bytes = 0;
   double timeout_s = 2;
 
-  static constexpr std::tuple kFields{required("peers", &CheckLinks::peers),
-                                      required("size_bytes", &CheckLinks::size_bytes),
-                                      required("timeout", &CheckLinks::timeout_s)};
+  static constexpr Fields kFields{required("peers", &CheckLinks::peers),
+                                  required("size_bytes", &CheckLinks::size_bytes),
+                                  required("timeout", &CheckLinks::timeout_s)};
 };
 
 // Asks the monitor to watch the host itself at this interval, and the links to these hosts; 0:
@@ -77,8 +77,8 @@ struct WatchHost {
   std::vector<LinkPeer> peers = {};
   double interval_s = 5;
 
-  static constexpr std::tuple kFields{required("peers", &WatchHost::peers),
-                                      required("interval", &WatchHost::interval_s)};
+  static constexpr Fields kFields{required("peers", &WatchHost::peers),
+                                  required("interval", &WatchHost::interval_s)};
 };
 
 using ToHealth = std::variant<CheckHost, CheckLinks, WatchHost>;
@@ -88,8 +88,8 @@ struct HostChecked {
   int port = 0;  // of its EchoServer; 0: none
   std::vector<CheckResult> results = {};
 
-  static constexpr std::tuple kFields{required("port", &HostChecked::port),
-                                      required("results", &HostChecked::results)};
+  static constexpr Fields kFields{required("port", &HostChecked::port),
+                                  required("results", &HostChecked::results)};
 };
 
 struct LinkResult {
@@ -97,16 +97,16 @@ struct LinkResult {
   double seconds = 0;
   std::string problem = {};
 
-  static constexpr std::tuple kFields{required("node", &LinkResult::node),
-                                      required("seconds", &LinkResult::seconds),
-                                      optional("problem", &LinkResult::problem)};
+  static constexpr Fields kFields{required("node", &LinkResult::node),
+                                  required("seconds", &LinkResult::seconds),
+                                  optional("problem", &LinkResult::problem)};
 };
 
 struct LinksChecked {
   static constexpr std::string_view kType = "links_checked";
   std::vector<LinkResult> results = {};
 
-  static constexpr std::tuple kFields{required("results", &LinksChecked::results)};
+  static constexpr Fields kFields{required("results", &LinksChecked::results)};
 };
 
 // The state of the link to a host: of the last answers, how many needed retransmitted packets, and
@@ -118,7 +118,7 @@ struct LinkSeen {
   int num_answers = 0;
   double silent_s = 0;
 
-  static constexpr std::tuple kFields{
+  static constexpr Fields kFields{
       required("node", &LinkSeen::node), required("num_slow", &LinkSeen::num_slow),
       required("num_answers", &LinkSeen::num_answers), required("silent", &LinkSeen::silent_s)};
 };
@@ -128,7 +128,7 @@ struct HostSeen {
   static constexpr std::string_view kType = "host_seen";
   CheckResult result;
 
-  static constexpr std::tuple kFields{required("result", &HostSeen::result)};
+  static constexpr Fields kFields{required("result", &HostSeen::result)};
 };
 
 using FromHealth = std::variant<HostChecked, LinksChecked, LinkSeen, HostSeen>;

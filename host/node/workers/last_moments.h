@@ -16,7 +16,7 @@ struct LastMoments {
   std::vector<std::string> lua = {};     // innermost line first
   std::vector<std::string> native = {};  // "at::native::add(…) (libtorch_cpu.so+0x1f20)"
 
-  static constexpr std::tuple kFields{
+  static constexpr Fields kFields{
       required("signal", &LastMoments::signal), optional("thread", &LastMoments::thread),
       optional("reason", &LastMoments::reason), optional("lua", &LastMoments::lua),
       optional("native", &LastMoments::native)};

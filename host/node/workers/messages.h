@@ -32,9 +32,9 @@ struct ToRank {
   int rank = 0;
   std::string frame;
 
-  static constexpr std::tuple kFields{required("attempt", &ToRank::attempt),
-                                      required("rank", &ToRank::rank),
-                                      required("frame", &ToRank::frame)};
+  static constexpr Fields kFields{required("attempt", &ToRank::attempt),
+                                  required("rank", &ToRank::rank),
+                                  required("frame", &ToRank::frame)};
 };
 
 // The rank has sent hello, from that process.
@@ -44,9 +44,9 @@ struct Attached {
   int rank = 0;
   int pid = 0;
 
-  static constexpr std::tuple kFields{required("attempt", &Attached::attempt),
-                                      required("rank", &Attached::rank),
-                                      required("pid", &Attached::pid)};
+  static constexpr Fields kFields{required("attempt", &Attached::attempt),
+                                  required("rank", &Attached::rank),
+                                  required("pid", &Attached::pid)};
 };
 
 struct HoldOutput {
@@ -54,8 +54,8 @@ struct HoldOutput {
   int attempt = 1;
   bool held = false;
 
-  static constexpr std::tuple kFields{required("attempt", &HoldOutput::attempt),
-                                      required("held", &HoldOutput::held)};
+  static constexpr Fields kFields{required("attempt", &HoldOutput::attempt),
+                                  required("held", &HoldOutput::held)};
 };
 
 // SIGKILL to the workers; with a rank only to that one, with a reason if it has sent invalid
@@ -66,9 +66,9 @@ struct KillWorkers {
   std::optional<int> rank = {};
   std::string reason = {};
 
-  static constexpr std::tuple kFields{required("attempt", &KillWorkers::attempt),
-                                      optional("rank", &KillWorkers::rank),
-                                      optional("reason", &KillWorkers::reason)};
+  static constexpr Fields kFields{required("attempt", &KillWorkers::attempt),
+                                  optional("rank", &KillWorkers::rank),
+                                  optional("reason", &KillWorkers::reason)};
 };
 
 // The attempt has ended.
@@ -76,7 +76,7 @@ struct CloseWorkers {
   static constexpr std::string_view kType = "close_workers";
   int attempt = 1;
 
-  static constexpr std::tuple kFields{required("attempt", &CloseWorkers::attempt)};
+  static constexpr Fields kFields{required("attempt", &CloseWorkers::attempt)};
 };
 
 // For train.elastic, as in Node. The attempt stays the one in which the workers were started.
@@ -84,7 +84,7 @@ struct HandOver {
   static constexpr std::string_view kType = "hand_over";
   int attempt = 1;
 
-  static constexpr std::tuple kFields{required("attempt", &HandOver::attempt)};
+  static constexpr Fields kFields{required("attempt", &HandOver::attempt)};
 };
 
 struct ReplaceWorker {
@@ -92,8 +92,8 @@ struct ReplaceWorker {
   int attempt = 1;
   int rank = 0;
 
-  static constexpr std::tuple kFields{required("attempt", &ReplaceWorker::attempt),
-                                      required("rank", &ReplaceWorker::rank)};
+  static constexpr Fields kFields{required("attempt", &ReplaceWorker::attempt),
+                                  required("rank", &ReplaceWorker::rank)};
 };
 
 struct LeaveOutWorker {
@@ -101,8 +101,8 @@ struct LeaveOutWorker {
   int attempt = 1;
   int rank = 0;
 
-  static constexpr std::tuple kFields{required("attempt", &LeaveOutWorker::attempt),
-                                      required("rank", &LeaveOutWorker::rank)};
+  static constexpr Fields kFields{required("attempt", &LeaveOutWorker::attempt),
+                                  required("rank", &LeaveOutWorker::rank)};
 };
 
 struct OthersReady {
@@ -110,15 +110,15 @@ struct OthersReady {
   int attempt = 1;
   int64_t step = 0;
 
-  static constexpr std::tuple kFields{required("attempt", &OthersReady::attempt),
-                                      required("step", &OthersReady::step)};
+  static constexpr Fields kFields{required("attempt", &OthersReady::attempt),
+                                  required("step", &OthersReady::step)};
 };
 
 struct OthersLost {
   static constexpr std::string_view kType = "others_lost";
   int attempt = 1;
 
-  static constexpr std::tuple kFields{required("attempt", &OthersLost::attempt)};
+  static constexpr Fields kFields{required("attempt", &OthersLost::attempt)};
 };
 
 using ToNode = std::variant<NodeOrder, ToRank, Attached, HoldOutput, KillWorkers, CloseWorkers,
@@ -131,7 +131,7 @@ struct Spawned {
   double now_s = 0;  // of the agent's monotonic clock
   SpawnedWorker worker;
 
-  static constexpr std::tuple kFields{
+  static constexpr Fields kFields{
       required("attempt", &Spawned::attempt), required("rank", &Spawned::rank),
       required("now", &Spawned::now_s), required("worker", &Spawned::worker)};
 };
@@ -143,7 +143,7 @@ struct SpawnFailed {
   Error error{Code::kInternal, ""};
   bool is_transient = false;
 
-  static constexpr std::tuple kFields{
+  static constexpr Fields kFields{
       required("attempt", &SpawnFailed::attempt), required("rank", &SpawnFailed::rank),
       required("error", &SpawnFailed::error), optional("is_transient", &SpawnFailed::is_transient)};
 };
@@ -154,9 +154,9 @@ struct FromRank {
   int rank = 0;
   std::string frame;
 
-  static constexpr std::tuple kFields{required("attempt", &FromRank::attempt),
-                                      required("rank", &FromRank::rank),
-                                      required("frame", &FromRank::frame)};
+  static constexpr Fields kFields{required("attempt", &FromRank::attempt),
+                                  required("rank", &FromRank::rank),
+                                  required("frame", &FromRank::frame)};
 };
 
 struct Printed {
@@ -166,7 +166,7 @@ struct Printed {
   OutputStream stream = OutputStream::kStdout;
   std::string bytes;
 
-  static constexpr std::tuple kFields{
+  static constexpr Fields kFields{
       required("attempt", &Printed::attempt), required("rank", &Printed::rank),
       required("stream", &Printed::stream), required("bytes", &Printed::bytes)};
 };
@@ -176,8 +176,8 @@ struct Dying {
   int attempt = 1;
   int rank = 0;
 
-  static constexpr std::tuple kFields{required("attempt", &Dying::attempt),
-                                      required("rank", &Dying::rank)};
+  static constexpr Fields kFields{required("attempt", &Dying::attempt),
+                                  required("rank", &Dying::rank)};
 };
 
 struct Gone {
@@ -194,7 +194,7 @@ struct Gone {
   int64_t oom_kills = 0;
   std::string lost = {};  // as in WorkerEnd
 
-  static constexpr std::tuple kFields{
+  static constexpr Fields kFields{
       required("attempt", &Gone::attempt),
       required("rank", &Gone::rank),
       required("pid", &Gone::pid),
@@ -217,7 +217,7 @@ struct NodeFacts {
   int64_t copied_bytes = 0;
   std::vector<RankFacts> ranks = {};
 
-  static constexpr std::tuple kFields{
+  static constexpr Fields kFields{
       required("attempt", &NodeFacts::attempt), required("now", &NodeFacts::now_s),
       required("copied_bytes", &NodeFacts::copied_bytes), required("ranks", &NodeFacts::ranks)};
 };
@@ -228,9 +228,9 @@ struct DeviceSeries {
   int rank = 0;
   Series series;
 
-  static constexpr std::tuple kFields{required("attempt", &DeviceSeries::attempt),
-                                      required("rank", &DeviceSeries::rank),
-                                      required("series", &DeviceSeries::series)};
+  static constexpr Fields kFields{required("attempt", &DeviceSeries::attempt),
+                                  required("rank", &DeviceSeries::rank),
+                                  required("series", &DeviceSeries::series)};
 };
 
 struct DeviceFailed {
@@ -238,8 +238,8 @@ struct DeviceFailed {
   int attempt = 1;
   DeviceFault fault;
 
-  static constexpr std::tuple kFields{required("attempt", &DeviceFailed::attempt),
-                                      required("fault", &DeviceFailed::fault)};
+  static constexpr Fields kFields{required("attempt", &DeviceFailed::attempt),
+                                  required("fault", &DeviceFailed::fault)};
 };
 
 using FromNode = std::variant<Spawned, SpawnFailed, FromRank, Printed, Dying, Gone, NodeFacts,
@@ -257,7 +257,7 @@ struct AgentInfo {
   int64_t pid = 0;
   std::string libtorch = {};  // libtorch_build()
 
-  static constexpr std::tuple kFields{
+  static constexpr Fields kFields{
       required("node", &AgentInfo::node),   required("tasks", &AgentInfo::tasks),
       required("host", &AgentInfo::host),   optional("address", &AgentInfo::address),
       required("cores", &AgentInfo::cores), required("gpus", &AgentInfo::gpus),
@@ -271,9 +271,9 @@ struct Functions {
   int64_t offset = 0;
   std::string bytes = {};
 
-  static constexpr std::tuple kFields{required("size", &Functions::size),
-                                      required("offset", &Functions::offset),
-                                      required("bytes", &Functions::bytes)};
+  static constexpr Fields kFields{required("size", &Functions::size),
+                                  required("offset", &Functions::offset),
+                                  required("bytes", &Functions::bytes)};
 };
 
 // Asks whether the file with that text exists in the run's folder; for an object store (`uri`),
@@ -284,9 +284,9 @@ struct CheckFolder {
   std::string text;
   std::string uri = {};
 
-  static constexpr std::tuple kFields{required("path", &CheckFolder::path),
-                                      required("text", &CheckFolder::text),
-                                      required("uri", &CheckFolder::uri)};
+  static constexpr Fields kFields{required("path", &CheckFolder::path),
+                                  required("text", &CheckFolder::text),
+                                  required("uri", &CheckFolder::uri)};
 };
 
 // The script's fit() of that number has begun on node 0: processes of the agent's host may
@@ -295,7 +295,7 @@ struct BeginFit {
   static constexpr std::string_view kType = "begin_fit";
   int64_t fit = 1;
 
-  static constexpr std::tuple kFields{required("fit", &BeginFit::fit)};
+  static constexpr Fields kFields{required("fit", &BeginFit::fit)};
 };
 
 // That fit() has ended.
@@ -303,7 +303,7 @@ struct EndFit {
   static constexpr std::string_view kType = "end_fit";
   Ended ended;
 
-  static constexpr std::tuple kFields{required("ended", &EndFit::ended)};
+  static constexpr Fields kFields{required("ended", &EndFit::ended)};
 };
 
 // The job has ended: the agent ends with that exit code.
@@ -311,7 +311,7 @@ struct Leave {
   static constexpr std::string_view kType = "leave";
   int code = 0;
 
-  static constexpr std::tuple kFields{required("code", &Leave::code)};
+  static constexpr Fields kFields{required("code", &Leave::code)};
 };
 
 // The agent ends its workers if it has not heard from the controller for that long.
@@ -319,7 +319,7 @@ struct NodeTimeout {
   static constexpr std::string_view kType = "node_timeout";
   double seconds = 30;
 
-  static constexpr std::tuple kFields{required("seconds", &NodeTimeout::seconds)};
+  static constexpr Fields kFields{required("seconds", &NodeTimeout::seconds)};
 };
 
 // The run whose workers this host gets from now on. The agent answers with the reports in its spool
@@ -328,7 +328,7 @@ struct AskSpool {
   static constexpr std::string_view kType = "ask_spool";
   std::string run_id;
 
-  static constexpr std::tuple kFields{required("run_id", &AskSpool::run_id)};
+  static constexpr Fields kFields{required("run_id", &AskSpool::run_id)};
 };
 
 // The store has the reports of attempts below this one.
@@ -336,7 +336,7 @@ struct ForgetSpool {
   static constexpr std::string_view kType = "forget_spool";
   int below_attempt = 0;
 
-  static constexpr std::tuple kFields{required("below_attempt", &ForgetSpool::below_attempt)};
+  static constexpr Fields kFields{required("below_attempt", &ForgetSpool::below_attempt)};
 };
 
 using ToAgent = std::variant<Functions, CheckFolder, BeginFit, EndFit, Leave, NodeTimeout, AskSpool,
@@ -347,8 +347,8 @@ struct FolderSeen {
   std::string path;
   std::string problem = {};  // empty: the check succeeded
 
-  static constexpr std::tuple kFields{required("path", &FolderSeen::path),
-                                      optional("problem", &FolderSeen::problem)};
+  static constexpr Fields kFields{required("path", &FolderSeen::path),
+                                  optional("problem", &FolderSeen::problem)};
 };
 
 // The launcher has sent the agent this signal.
@@ -356,7 +356,7 @@ struct AgentSignal {
   static constexpr std::string_view kType = "agent_signal";
   int number = 0;
 
-  static constexpr std::tuple kFields{required("number", &AgentSignal::number)};
+  static constexpr Fields kFields{required("number", &AgentSignal::number)};
 };
 
 struct Spooled {
@@ -365,9 +365,9 @@ struct Spooled {
   int rank = 0;
   std::string report;  // Report, encoded
 
-  static constexpr std::tuple kFields{required("attempt", &Spooled::attempt),
-                                      required("rank", &Spooled::rank),
-                                      required("report", &Spooled::report)};
+  static constexpr Fields kFields{required("attempt", &Spooled::attempt),
+                                  required("rank", &Spooled::rank),
+                                  required("report", &Spooled::report)};
 };
 
 // `problem`: why the spool could not be read, or "".
@@ -375,7 +375,7 @@ struct SpoolEnd {
   static constexpr std::string_view kType = "spool_end";
   std::string problem = {};
 
-  static constexpr std::tuple kFields{optional("problem", &SpoolEnd::problem)};
+  static constexpr Fields kFields{optional("problem", &SpoolEnd::problem)};
 };
 
 using FromAgent = std::variant<FolderSeen, AgentSignal, Spooled, SpoolEnd>;

@@ -37,17 +37,17 @@ struct NodeOrder {
   // Starts no process: the workers exist already (see WorkerEndpoints).
   bool is_local = false;
 
-  static constexpr std::tuple kFields{required("attempt", &NodeOrder::attempt),
-                                      required("first_rank", &NodeOrder::first_rank),
-                                      required("num_workers", &NodeOrder::num_workers),
-                                      required("threads", &NodeOrder::threads),
-                                      required("gpus_per_worker", &NodeOrder::gpus_per_worker),
-                                      optional("accelerator_type", &NodeOrder::accelerator_type),
-                                      required("gpu_sample_s", &NodeOrder::gpu_sample_s),
-                                      required("host_sample_s", &NodeOrder::host_sample_s),
-                                      required("env", &NodeOrder::env),
-                                      required("address", &NodeOrder::address),
-                                      optional("is_local", &NodeOrder::is_local)};
+  static constexpr Fields kFields{required("attempt", &NodeOrder::attempt),
+                                  required("first_rank", &NodeOrder::first_rank),
+                                  required("num_workers", &NodeOrder::num_workers),
+                                  required("threads", &NodeOrder::threads),
+                                  required("gpus_per_worker", &NodeOrder::gpus_per_worker),
+                                  optional("accelerator_type", &NodeOrder::accelerator_type),
+                                  required("gpu_sample_s", &NodeOrder::gpu_sample_s),
+                                  required("host_sample_s", &NodeOrder::host_sample_s),
+                                  required("env", &NodeOrder::env),
+                                  required("address", &NodeOrder::address),
+                                  optional("is_local", &NodeOrder::is_local)};
 };
 
 struct SpawnedWorker {
@@ -55,9 +55,9 @@ struct SpawnedWorker {
   int threads = 1;
   std::vector<WorkerGpu> gpus;
 
-  static constexpr std::tuple kFields{required("pid", &SpawnedWorker::pid),
-                                      required("threads", &SpawnedWorker::threads),
-                                      optional("gpus", &SpawnedWorker::gpus)};
+  static constexpr Fields kFields{required("pid", &SpawnedWorker::pid),
+                                  required("threads", &SpawnedWorker::threads),
+                                  optional("gpus", &SpawnedWorker::gpus)};
 };
 
 // An error that a device of a rank reports.
@@ -66,9 +66,9 @@ struct DeviceFault {
   WorkerGpu gpu;
   int64_t xid = 0;
 
-  static constexpr std::tuple kFields{required("rank", &DeviceFault::rank),
-                                      required("gpu", &DeviceFault::gpu),
-                                      required("xid", &DeviceFault::xid)};
+  static constexpr Fields kFields{required("rank", &DeviceFault::rank),
+                                  required("gpu", &DeviceFault::gpu),
+                                  required("xid", &DeviceFault::xid)};
 };
 
 class NodeDelegate {

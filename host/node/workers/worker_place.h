@@ -16,9 +16,9 @@ struct WorkerGpu {
   std::string uuid;
   std::string name;
 
-  static constexpr std::tuple kFields{required("number", &WorkerGpu::number),
-                                      required("uuid", &WorkerGpu::uuid),
-                                      required("name", &WorkerGpu::name)};
+  static constexpr Fields kFields{required("number", &WorkerGpu::number),
+                                  required("uuid", &WorkerGpu::uuid),
+                                  required("name", &WorkerGpu::name)};
 };
 
 struct WorkerPlace {

@@ -23,7 +23,7 @@ struct QueuedRun {
   std::string launcher;                // "slurm"
   std::string job;                     // job number of the launcher
 
-  static constexpr std::tuple kFields{
+  static constexpr Fields kFields{
       required("name", &QueuedRun::name),         required("script", &QueuedRun::script),
       required("command", &QueuedRun::command),   optional("num_workers", &QueuedRun::num_workers),
       required("launcher", &QueuedRun::launcher), required("job", &QueuedRun::job)};

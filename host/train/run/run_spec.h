@@ -24,7 +24,7 @@ struct ValidationSpec {
   int num_cpus = 1;                                       // of each validation
   std::optional<double> validation_drain_timeout_s = {};  // at the end of the run; none: no limit
 
-  static constexpr std::tuple kFields{
+  static constexpr Fields kFields{
       required("max_concurrent", &ValidationSpec::max_concurrent),
       required("num_cpus", &ValidationSpec::num_cpus),
       optional("validation_drain_timeout_s", &ValidationSpec::validation_drain_timeout_s)};
@@ -43,7 +43,7 @@ struct FailureSpec {
   double busy_threshold_s = 0;
   double node_timeout_s = 0;  // a host that has not been heard of for that long is lost
 
-  static constexpr std::tuple kFields{
+  static constexpr Fields kFields{
       required("max_failures", &FailureSpec::max_failures),
       required("max_heals", &FailureSpec::max_heals),
       required("controller_failure_limit", &FailureSpec::controller_failure_limit),
@@ -63,11 +63,10 @@ struct HealthSpec {
   bool monitor = false;            // they are looked after while they are
   bool has_evaluators = false;     // the script decides
 
-  static constexpr std::tuple kFields{
-      required("preflight", &HealthSpec::preflight),
-      required("preflight_timeout_s", &HealthSpec::preflight_timeout_s),
-      required("monitor", &HealthSpec::monitor),
-      required("has_evaluators", &HealthSpec::has_evaluators)};
+  static constexpr Fields kFields{required("preflight", &HealthSpec::preflight),
+                                  required("preflight_timeout_s", &HealthSpec::preflight_timeout_s),
+                                  required("monitor", &HealthSpec::monitor),
+                                  required("has_evaluators", &HealthSpec::has_evaluators)};
 };
 
 // The ranks of this host but rank 0, which are processes that a launcher has started.
@@ -77,9 +76,9 @@ struct JoinedRanks {
   int num_ranks = 1;   // of this host, with rank 0
   int64_t fit = 1;     // theirs, and this one's: the script's first fit(), second, …
 
-  static constexpr std::tuple kFields{required("socket", &JoinedRanks::socket),
-                                      required("num_ranks", &JoinedRanks::num_ranks),
-                                      required("fit", &JoinedRanks::fit)};
+  static constexpr Fields kFields{required("socket", &JoinedRanks::socket),
+                                  required("num_ranks", &JoinedRanks::num_ranks),
+                                  required("fit", &JoinedRanks::fit)};
 };
 
 // The commit that the script's folder is at.
@@ -89,9 +88,9 @@ struct GitCommit {
   bool is_dirty = false;  // tracked files differ from it
   bool is_cut = false;    // the sources have only the beginning of the diff
 
-  static constexpr std::tuple kFields{required("commit", &GitCommit::commit),
-                                      required("is_dirty", &GitCommit::is_dirty),
-                                      required("is_cut", &GitCommit::is_cut)};
+  static constexpr Fields kFields{required("commit", &GitCommit::commit),
+                                  required("is_dirty", &GitCommit::is_dirty),
+                                  required("is_cut", &GitCommit::is_cut)};
 };
 
 // Every field comes from Lua (modules/rtrain/run/run_spec.lua). None has a default here: those of
@@ -136,7 +135,7 @@ struct RunSpec {
   std::optional<GitCommit> git;
   List sources;  // {kind, path, text}: host/store/runs/source_store.h
 
-  static constexpr std::tuple kFields{
+  static constexpr Fields kFields{
       required("name", &RunSpec::name),
       required("storage_path", &RunSpec::storage_path),
       required("script", &RunSpec::script),

@@ -72,7 +72,7 @@ struct Filler {
 
   template <Record R>
   void fill_all(R& record) {
-    std::apply([&](const auto&... field) { (fill(record.*field.member), ...); }, R::kFields);
+    R::kFields.apply([&](const auto&... field) { (fill(record.*field.member), ...); });
   }
 };
 
@@ -112,14 +112,12 @@ constexpr size_t num_members() {
 TEST(Messages, EveryMemberIsAField) {
   each_message([]<class M>(const M*) {
     // A report also has what the controller adds.
-    static_assert(std::is_same_v<M, Report> ||
-                  num_members<M>() == std::tuple_size_v<decltype(M::kFields)>);
+    static_assert(std::is_same_v<M, Report> || num_members<M>() == M::kFields.kCount);
   });
   using Others = std::variant<ThreadStack, RankCollective, RankStack, RankProfile,
                               message::Stopping, message::Stacks, message::Profiles>;
-  each_type(static_cast<const Others*>(nullptr), []<class R>(const R*) {
-    static_assert(num_members<R>() == std::tuple_size_v<decltype(R::kFields)>);
-  });
+  each_type(static_cast<const Others*>(nullptr),
+            []<class R>(const R*) { static_assert(num_members<R>() == R::kFields.kCount); });
 }
 
 TEST(Messages, GoToAValueAndBackUnchanged) {
@@ -127,7 +125,7 @@ TEST(Messages, GoToAValueAndBackUnchanged) {
     SCOPED_TRACE(M::kType);
     const Value value = to_value(sample<M>());
     EXPECT_EQ(value["type"].as_string(), M::kType);
-    EXPECT_EQ(value.as_map().size(), 1 + std::tuple_size_v<decltype(M::kFields)>);
+    EXPECT_EQ(value.as_map().size(), 1 + M::kFields.kCount);
     EXPECT_EQ(to_value(from_value<M>(decode(encode(value)))), value);
   });
 }
@@ -171,7 +169,7 @@ TEST(Messages, AMissingFieldIsRefusedByNameUnlessItIsOptional) {
       EXPECT_EQ(error_of([&] { from_value<M>(value); }),
                 cat("message '", M::kType, "': field '", field.name, "' is missing"));
     };
-    std::apply([&](const auto&... field) { (check(field), ...); }, M::kFields);
+    M::kFields.apply([&](const auto&... field) { (check(field), ...); });
   });
 }
 

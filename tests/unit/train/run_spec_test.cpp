@@ -92,7 +92,7 @@ TEST(RunSpec, EachMissingFieldIsAnErrorThatNamesIt) {
     if (!field.is_required) return;
     EXPECT_EQ(error_of(without(field.name)), cat("RunSpec: field '", field.name, "' is missing"));
   };
-  std::apply([&](const auto&... field) { (check(field), ...); }, RunSpec::kFields);
+  RunSpec::kFields.apply([&](const auto&... field) { (check(field), ...); });
   Value spec = whole();
   spec.as_map().find("health_config")->as_map().del("monitor");
   EXPECT_EQ(error_of(spec), "RunSpec: field 'health_config': field 'monitor' is missing");
