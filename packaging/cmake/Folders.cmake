@@ -18,6 +18,13 @@ function(rtrain_grouped target)
   endif()
 endfunction()
 
+# What computes is compiled with -O3 in a release, tests with -O1: elsewhere more costs time to compile and saves none.
+function(rtrain_optimized level)
+  foreach(target ${ARGN})
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O${level}>)
+  endforeach()
+endfunction()
+
 add_library(rtrain_flags INTERFACE)
 target_include_directories(rtrain_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(rtrain_flags INTERFACE -Wall -Wextra -Werror -fno-omit-frame-pointer)
