@@ -21,19 +21,20 @@ namespace rtrain {
 
 class CuttingProxy {
  public:
-  // How a connection is broken.
+  // The ways in which a connection breaks.
   enum class Break {
-    kClose,    // both ends see its end
-    kReset,    // both ends see an error, and lose what was on its way
-    kDamage,   // a byte arrives as another one
-    kSilence,  // nothing arrives any more, and neither side is notified
+    kClose,    // both ends see the connection end
+    kReset,    // both ends see an error and lose the bytes in flight
+    kDamage,   // a byte arrives changed
+    kSilence,  // nothing arrives any more, and neither end learns of it
   };
   struct Plan {
     uint64_t bytes;
     Break how;
   };
 
-  // Asked for each connection: after how many bytes of both directions it breaks.
+  // `plan` is called for each connection: it returns after how many bytes, counted in both
+  // directions, the connection breaks, and how.
   CuttingProxy(Loop& loop, const SocketAddress& server, std::function<Plan()> plan)
       : loop_(loop),
         server_(server),
@@ -49,7 +50,7 @@ class CuttingProxy {
  private:
   struct End {
     std::optional<Poll> poll;
-    ByteQueue unsent;  // to be written here
+    ByteQueue unsent;  // bytes still to be written to this socket
   };
   struct Pair {
     End near;

@@ -1,4 +1,4 @@
-// tests/unit/fake_node_delegate.h: writes down what a node says in its order.
+// tests/unit/fake_node_delegate.h: records the notifications of a node in order.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ class FakeNodeDelegate : public NodeDelegate {
   std::map<int, WorkerEnd> ends;
   std::map<int, std::string> printed;
   std::string problem;
-  std::string refused;  // a type of message that makes no sense
+  std::string refused;  // the type of message that on_frame() rejects
 };
 
 inline std::string to_frame(message::ToWorker message) {

@@ -1,4 +1,4 @@
-// tests/unit/lua_class.h: the annotations of a Lua class that its record in C++ demands.
+// tests/unit/lua_class.h: compares the annotations of a Lua class with its record in C++.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 
 namespace rtrain {
 
-// By the name of the class: its "name type" or "name? type", in their order, and those of the
-// records that it holds.
+// Maps the name of a class to its fields, "name type" or "name? type" in order. Classes of nested
+// records are included.
 using LuaClasses = std::map<std::string, std::vector<std::string>>;
 
 template <Strict R>
@@ -62,7 +62,7 @@ void add_lua_class(LuaClasses& out) {
   out[std::string(R::kClass)] = std::move(fields);
 }
 
-// The classes that the text of a module declares. What follows a type is for people.
+// Returns the classes that the module's text declares. Text behind a field's type is free.
 inline LuaClasses classes_of(const std::string& text) {
   constexpr std::string_view kClassLine = "---@class ", kFieldLine = "---@field ";
   LuaClasses out;
@@ -76,8 +76,8 @@ inline LuaClasses classes_of(const std::string& text) {
   return out;
 }
 
-// That the module declares the classes of the record with its fields, and `others` behind them in
-// the record's own.
+// Expects that the module declares the classes of the record with its fields, followed in the
+// record's own class by `others`.
 template <Strict R>
 void expect_lua_class(std::string_view module, const std::vector<std::string>& others = {}) {
   LuaClasses wanted;

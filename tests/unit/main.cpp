@@ -1,5 +1,5 @@
-// tests/unit/main.cpp: runs the unit tests; also the processes that tests start from
-// /proc/self/exe, as the executable does.
+// tests/unit/main.cpp: runs the unit tests. It is also the program of the processes that tests
+// start from /proc/self/exe, as the executable does.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
     return rtrain::run_test_worker(rank, parent_pid);
   }
   if (argc == 4 && mode == "--guard") return rtrain::run_group_guard(argv[2], argv[3]);
-  // One that ends with that code, or waits for a signal.
+  // A child that exits with the given code, or waits for a signal.
   if (argc == 3 && mode == "--child") {
     if (argv[2] == std::string_view("wait")) pause();
     std::puts("the child ends");

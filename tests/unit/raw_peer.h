@@ -1,4 +1,4 @@
-// tests/unit/raw_peer.h: the other end of a server's connection, which sends any bytes at any time.
+// tests/unit/raw_peer.h: the client end of a connection, which sends any bytes at any time.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 
 namespace rtrain {
 
-// A plain socket that is connected to the server.
+// A plain socket connected to the server.
 class Stranger {
  public:
   explicit Stranger(const SocketAddress& server)
@@ -31,7 +31,7 @@ class Stranger {
   void send(std::string_view bytes) {
     ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   }
-  // Takes what has come.
+  // Reads the bytes that have arrived.
   void receive() {
     std::array<char, 4096> buffer;
     for (;;) {
@@ -42,7 +42,7 @@ class Stranger {
       received_.append(buffer.data(), static_cast<size_t>(n));
     }
   }
-  // The server has closed the connection.
+  // Whether the server has closed the connection.
   bool is_closed() {
     receive();
     return is_closed_;
@@ -58,13 +58,13 @@ class Stranger {
   bool is_closed_ = false;
 };
 
-// One that has the key.
+// A peer that has the key.
 class RawPeer {
  public:
   RawPeer(const SocketAddress& server, const WireKey& key)
       : socket_(server), tls_(TlsSession::client(key)) {}
 
-  // Does what is due: the handshake. Call it until is_established().
+  // Continues the handshake. Call it until is_established().
   void step() {
     flush();
     const std::string bytes = socket_.take_received();
@@ -93,12 +93,12 @@ class RawPeer {
     step();
     return socket_.is_closed();
   }
-  // What the server has said, decrypted.
+  // Returns the decrypted bytes that the server has sent.
   const std::string& received() {
     step();
     return received_;
   }
-  // All that was sent to the socket.
+  // All bytes that were sent to the socket.
   const std::string& sent() const { return sent_; }
 
  private:

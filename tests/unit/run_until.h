@@ -1,4 +1,4 @@
-// tests/unit/run_until.h: runs a loop until something has happened.
+// tests/unit/run_until.h: runs a loop until a condition holds.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 
 namespace rtrain {
 
-// Runs the loop until the condition holds, which is looked at every so often; fails when it does
-// not within the time.
+// Runs the loop until the condition holds, which is checked every `between`. Fails if it does not
+// hold within the time.
 inline void run_until(Loop& loop, const std::function<bool()>& condition,
                       std::chrono::milliseconds between = std::chrono::milliseconds(1),
                       std::chrono::seconds within = std::chrono::seconds(30)) {
@@ -27,7 +27,7 @@ inline void run_until(Loop& loop, const std::function<bool()>& condition,
   EXPECT_TRUE(holds) << "not within " << within.count() << " s";
 }
 
-// Runs the loop for a while, in which nothing that is due stays undone.
+// Runs the loop for the given time, so that it does everything that is due.
 inline void run_for(Loop& loop, std::chrono::milliseconds time) {
   Timer end(loop, [&] { loop.stop(); });
   end.start(time);

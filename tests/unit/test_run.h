@@ -21,7 +21,7 @@ namespace rtrain {
 
 class TestRun {
  public:
-  // Its spec may be changed until open() begins the run, and its first attempt.
+  // Until open() begins the run and its first attempt, a test may change the spec.
   TestRun() { spec.storage_path = folder / "results"; }
   ~TestRun() { wait_for_io(); }
   TestRun(const TestRun&) = delete;
@@ -42,7 +42,7 @@ class TestRun {
     attempt = record->begin_attempt(1, 2);
   }
 
-  // A report of that rank which brings one staged file.
+  // Returns a report of `rank` that brings one staged file.
   Report staged_report(int64_t index, int rank, const std::string& text) {
     const std::string name = std::to_string(rank) + ".txt";
     const std::string source = "source-" + std::to_string(index) + "-" + std::to_string(rank);
@@ -59,7 +59,7 @@ class TestRun {
     return out;
   }
 
-  // Commits a checkpoint of one rank, as the io thread does it.
+  // Commits a checkpoint of one rank, as the io thread would.
   CheckpointInfo commit(int64_t index, Value validation = {}) {
     Report report = staged_report(index, 0, "weights");
     report.validation = std::move(validation);
@@ -69,8 +69,8 @@ class TestRun {
   }
 
   void run_until(const std::function<bool()>& condition) { rtrain::run_until(loop, condition); }
-  // Runs the loop until the io thread has done what was posted, and what followed from it there:
-  // chains of a few calls.
+  // Runs the loop until the io thread has finished all posted tasks and the short chains of calls
+  // that follow from them.
   void settle() {
     for (int round = 0; round < 8; ++round) {
       io_thread.post([this] { loop.post([this] { loop.stop(); }); });
@@ -78,7 +78,7 @@ class TestRun {
     }
   }
 
-  // The events of that type that have come since the last call.
+  // Returns the events of this type that have arrived since the last call.
   std::vector<Value> take_events(std::string_view type) {
     while (auto event = queue.next(0)) seen_.push_back(std::move(*event));
     std::vector<Value> out;
@@ -95,7 +95,7 @@ class TestRun {
     return out;
   }
 
-  // As another process sees it.
+  // Reads a cell of the database as another process would.
   std::string cell(const std::string& sql) const {
     auto reader = Database::open_read_only(folder / "results/rtrain.db");
     Statement query = reader->prepare(sql);
@@ -113,7 +113,7 @@ class TestRun {
   std::optional<RunEvents> events;
   std::optional<RunContext> context;
   std::vector<std::string> write_errors;
-  TaskThread io_thread{"io"};  // last: its tasks use the others
+  TaskThread io_thread{"io"};  // last: its tasks use the members above
 
  private:
   void wait_for_io() {

@@ -1,5 +1,5 @@
-// tests/unit/test_spec.h: the specification of a run, for tests: what modules/rtrain/config/ has as
-// defaults, one worker, and no checks of hosts.
+// tests/unit/test_spec.h: a run's specification for tests: the defaults of modules/rtrain/config/,
+// one worker, and no host checks.
 #pragma once
 
 #include <string>

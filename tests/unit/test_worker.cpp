@@ -74,7 +74,7 @@ class TestWorker {
     page.attached = 1;
   }
 
-  // The channel closes with the process: who closes it before is killed.
+  // The channel must close together with the process: a worker that closes it earlier is killed.
   [[noreturn]] static void end(int code) { _exit(code); }
 
   int rank_;

@@ -11,7 +11,7 @@
 
 namespace rtrain {
 
-// What a link has said to its owner.
+// Records the calls that a link makes to its owner.
 struct LinkRecord : LinkDelegate {
   void on_frame(std::string_view payload) override { frames.emplace_back(payload); }
   void on_connected() override { ++num_connected; }
@@ -28,7 +28,7 @@ struct LinkRecord : LinkDelegate {
   std::optional<LinkEnd> end;
 };
 
-// A server with a link for each name that asks, unless it is to refuse them.
+// A server that creates a link for each name that asks, unless `refusal` is set.
 struct ServerEnd : WireServerDelegate {
   struct Peer {
     Peer(Loop& loop, const std::string& name, const LinkOptions& options)
@@ -74,7 +74,7 @@ inline WireClientOptions client_options(const WireContact& contact, const std::s
           .timeout = std::chrono::milliseconds(10000)};
 }
 
-// Where that server listens.
+// Returns where the server listens.
 inline WireContact contact_of(const WireServer& server, const Secret& secret) {
   return {.hosts = {"127.0.0.1"}, .port = server.address().port(), .secret = secret};
 }

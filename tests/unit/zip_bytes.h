@@ -19,7 +19,7 @@ inline std::string u16(size_t number) { return little_endian(static_cast<uint16_
 inline std::string u32(size_t number) { return little_endian(static_cast<uint32_t>(number)); }
 inline std::string u64(size_t number) { return little_endian(static_cast<uint64_t>(number)); }
 
-// Replaces bytes from the place on.
+// Replaces the bytes from `place` on.
 inline std::string patched(std::string bytes, size_t place, const std::string& with) {
   return bytes.replace(place, with.size(), with);
 }

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::string_literals;
 
-// The bytes do not decode, and the error says why.
+// Expects that the bytes do not decode, and that the error says why.
 void expect_refused(const std::string& bytes, std::string_view why) {
   try {
     decode(bytes);
@@ -39,7 +39,7 @@ TEST(Codec, EveryKindOfValueComesBack) {
   EXPECT_EQ(decode(encode(numbered)), Value(numbered));
 }
 
-// Also those that are integral, and beyond every integer.
+// Whole numbers stay floats too, also beyond the range of every integer type.
 TEST(Codec, FloatsStayFloats) {
   for (const double number : {0.0, 1.0, -3.0, 0x1p53, 0x1p60, 1e19, -1e19, 0x1p64, 1e300,
                               std::numeric_limits<double>::infinity(), 5e-324}) {
@@ -79,7 +79,7 @@ TEST(Codec, NestingHasALimit) {
   expect_refused(std::string(1 << 20, '\x91'), "more than 64 deep");
 }
 
-// Each claims 2^32 - 1 entries.
+// Each input claims 2^32 - 1 entries.
 TEST(Codec, AClaimedSizeReservesNothing) {
   std::string bytes;
   for (int i = 0; i < 60; ++i) bytes += "\xdd\xff\xff\xff\xff";

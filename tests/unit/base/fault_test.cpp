@@ -14,7 +14,7 @@
 namespace rtrain {
 namespace {
 
-// Ends every test without a plan.
+// Clears the fault plan after each test.
 class Fault : public ::testing::Test {
  protected:
   ~Fault() override {

@@ -11,7 +11,7 @@
 namespace rtrain {
 namespace {
 
-// "name=number …" of what was read.
+// Returns the rows that were read as "name=number …", or "refused".
 std::string read_as_text(FlatJson& rows, std::string_view json) {
   if (!rows.read(json)) return "refused";
   std::string out;
@@ -74,7 +74,7 @@ TEST(FlatJson, TheVersionOfTheNamesSaysWhetherTheyAreTheSame) {
   }
 }
 
-// Against the reader of all JSON.
+// Compares FlatJson with the reader of complete JSON.
 TEST(FlatJson, IsTheSameAsTheTree) {
   std::mt19937_64 random(7);
   FlatJson rows;

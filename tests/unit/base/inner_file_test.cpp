@@ -37,7 +37,7 @@ TEST(InnerFile, NamesAndPathsThatLeaveTheirFolderAreNone) {
   EXPECT_FALSE(is_inner_name(std::string_view("a\0b", 3)));
 }
 
-// What opening each of them gives: 0, or the errno.
+// Opens paths beneath a folder; problem() returns 0 or the errno.
 class OpenBeneath : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -55,7 +55,7 @@ class OpenBeneath : public ::testing::Test {
     return file.is_open() ? 0 : errno;
   }
 
-  // The first that is not as it should be; 0: none.
+  // Returns the number of the first path with an unexpected result, counted from 1, or 0.
   int wrong() const {
     const std::array<std::pair<int, int>, 9> found = {{
         {problem("run", "run/logs/rank-0.log"), 0},
@@ -79,7 +79,7 @@ class OpenBeneath : public ::testing::Test {
 
 TEST_F(OpenBeneath, FollowsNoLinkBelowTheFolder) { EXPECT_EQ(wrong(), 0); }
 
-// As an older kernel, or a sandbox, has it.
+// Makes openat2 fail as on an older kernel or in a sandbox.
 void forbid_openat2() {
   std::array<sock_filter, 4> filter = {{
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

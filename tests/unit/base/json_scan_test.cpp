@@ -42,7 +42,7 @@ TEST(JsonScan, AgreesWithTheReaderWhereverATextIsCut) {
   const std::vector<std::string> keys{"d", "e", "f"};
   EXPECT_EQ(found(text, keys), "3");
   for (size_t size = 0; size < text.size(); ++size) {
-    // Only that nothing is read behind it.
+    // A cut text may give any result; only nothing behind its end may be read.
     const std::string part = text.substr(0, size);
     EXPECT_LE(find_in_json(part, keys).value_or("").size(), size);
   }

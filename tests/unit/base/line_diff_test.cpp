@@ -26,7 +26,7 @@ TEST(LineDiff, FarChangesAreHunksOfTheirOwn) {
             "+last\n");
 }
 
-// Both texts come back from the lines, and no shorter way is missed.
+// The lines of the difference restore both texts.
 TEST(LineDiff, RandomTextsComeBackFromTheirDifference) {
   std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::string_literals;
 
-// Where fields lie in a record's header, in an entry and in the end of the directory.
+// Offsets of the fields in a record's header, in an entry and in the end of the directory.
 constexpr size_t kHeaderName = 30;
 constexpr size_t kEntryFlags = 8, kEntryMethod = 10, kEntryPacked = 20, kEntrySize = 24,
                  kEntryOffset = 42, kEntryName = 46;
@@ -20,7 +20,7 @@ constexpr size_t kEndDisk = 4, kEndHere = 8, kEndCount = 10, kEndSize = 12, kEnd
 
 const ZipBytes kTwo = zip_of({{"a/one", "first"}, {"a/two", "second"}});
 
-// The same with the zip64 end that LibTorch writes; its plain end repeats the numbers.
+// The same archive with the zip64 end that LibTorch writes; its plain end repeats the numbers.
 std::string with_zip64(const ZipBytes& zip, size_t count, size_t size, size_t offset) {
   return zip.bytes.substr(0, zip.end) + "PK\x06\x06" + u64(44) + u16(45) + u16(45) + u32(0) +
          u32(0) + u64(count) + u64(count) + u64(size) + u64(offset) + "PK\x06\x07" + u32(0) +
@@ -52,7 +52,7 @@ TEST(StoredZip, FindsRecords) {
 }
 
 TEST(StoredZip, ReadsNumbersOfZip64Entries) {
-  // One entry whose sizes and place are full, with the numbers in a zip64 field.
+  // One entry whose size and offset fields hold 0xffffffff; a zip64 field holds the real numbers.
   const ZipBytes plain = zip_of({{"a/x", "data"}});
   std::string entry = plain.bytes.substr(plain.directory, plain.end - plain.directory);
   const std::string extra = u16(1) + u16(24) + u64(4) + u64(4) + u64(0);
@@ -108,7 +108,7 @@ TEST(StoredZip, HostileArchivesAreRefused) {
       {patched(good, one + kEntryOffset, u32(0xfffffffe)), "not where it should be"},
       {patched(good, one + kEntryName, "a/two"), "two names"},
       {patched(good, kTwo.headers[0] + kHeaderName, "a/two"), "two names"},
-      // A bomb: both entries give out the bytes of one record, and of the other one with them.
+      // Zip bombs: two entries that share one record, and a record that spans the next one.
       {patched(patched(good, two + kEntryOffset, u32(0)), two + kEntryName, "a/one"), "twice"},
       {patched(patched(good, one + kEntryPacked, u32(20) + u32(20)), 0, good.substr(0, 4)),
        "overlap"},
@@ -148,7 +148,7 @@ TEST(StoredZip, RecordsSayHowTheyArePacked) {
 }
 
 TEST(StoredZip, ACompressedRecordIsRefusedWhenItIsAskedFor) {
-  // As a bomb would: nine bytes that say they become a gigabyte.
+  // A zip bomb: nine bytes that claim to expand to a gigabyte.
   const std::string bytes = patched(patched(kTwo.bytes, kTwo.entries[0] + kEntryMethod, u16(8)),
                                     kTwo.entries[0] + kEntrySize, u32(1 << 30));
   const MemorySource source(bytes);
@@ -158,7 +158,7 @@ TEST(StoredZip, ACompressedRecordIsRefusedWhenItIsAskedFor) {
   EXPECT_NE(zip.find("a/two"), nullptr);
 }
 
-// A count of 2^60 records in a directory of two: neither memory nor time is spent on it.
+// The directory of two records claims 2^60: the reader spends neither memory nor time on them.
 TEST(StoredZip, AHugeCountCostsNothing) {
   const std::string bytes =
       with_zip64(kTwo, size_t{1} << 60, kTwo.end - kTwo.directory, kTwo.directory);

@@ -16,7 +16,7 @@ Map map_of(int size) {
   return map;
 }
 
-// Every size around those at which a map gets or grows its index.
+// Covers the sizes around those at which a map creates or enlarges its index.
 TEST(ValueTest, MapsOfAnySizeFindEveryKeyAndNoOther) {
   for (int size = 0; size < 150; ++size) {
     const Map map = map_of(size);
@@ -68,7 +68,7 @@ TEST(ValueTest, AMapThatWasMovedFromIsEmptyAndUsable) {
   EXPECT_EQ(map.size(), 1U);
 }
 
-// Half a million keys: a search from the beginning for each would outlast the test's time limit.
+// Half a million keys: a linear search for each key would exceed the test's time limit.
 TEST(ValueTest, AMapOfAnySizeIsMadeInLinearTime) {
   constexpr int kSize = 500'000;
   const Map map = map_of(kSize);

@@ -16,7 +16,7 @@
 namespace rtrain {
 namespace {
 
-// Streams too: whatever an answer has made until it throws is destroyed once.
+// Includes streams: everything that a route creates before it throws is destroyed exactly once.
 TEST(Api, EveryRouteOfARunThatIsNotThereSaysSo) {
   TestRun run;
   for (const bool has_store : {false, true}) {
@@ -157,7 +157,7 @@ TEST_F(Accessible, TheViewersTokenOnlyReads) {
     write.method = "POST";
     EXPECT_EQ(status(write), key == std::string("Bearer secret") ? 200 : key[7] == 'l' ? 403 : 401);
   }
-  // Whoever has both may write; a cookie of the viewer next to the token does not take that away.
+  // A request with both a token and a viewer's cookie may write.
   HttpRequest both = request({{"authorization", "Bearer secret"},
                               {"cookie", "name=crumb"},
                               {"content-type", "application/json"}});

@@ -12,7 +12,7 @@ class RequestTurnsTest : public ::testing::Test {
   void add(const std::string& viewer, int64_t connection) {
     turns.add({.viewer = viewer, .connection = connection, .request = HttpRequest()});
   }
-  // Who is next: "a1"; "" for none.
+  // Returns the next viewer and connection, such as "a1", or "".
   std::string next() {
     const auto found = turns.next();
     return found ? found->viewer + std::to_string(found->connection) : "";

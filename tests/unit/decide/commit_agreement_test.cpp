@@ -21,7 +21,7 @@ TEST(CommitAgreement, EachStepIsToldOnce) {
   EXPECT_FALSE(agreement.on_host_ready(1, 1, 2));
 }
 
-// The slower of two ranks that saw step 1, behind the faster one's word of step 2.
+// Host 0 reports step 2 and then, late, step 1 of its slower rank.
 TEST(CommitAgreement, AHostDoesNotGoBack) {
   CommitAgreement agreement;
   agreement.on_host_ready(0, 1, 2);

@@ -149,7 +149,7 @@ TEST(FailurePolicy, TheSameUserErrorTwiceEndsTheRun) {
   EXPECT_FALSE(policy.decide(user("train.lua:3: boom")).retry);
 }
 
-// Its figures differ from time to time.
+// The traceback contains tensor shapes, which may differ between two attempts.
 // fault: CUDA out of memory
 TEST(FailurePolicy, TheSameErrorWithTensorsOfOtherSizesEndsTheRun) {
   const auto failed = [](const char* traceback) {

@@ -10,7 +10,7 @@ namespace {
 
 class Growing {
  public:
-  // Two of at most four workers, which hold a commit.
+  // Starts two of at most four workers, both of which hold a commit.
   explicit Growing(int max_failures = 0, int max_heals = -1)
       : machine_(ScalingPolicy::elastic(1, 4, 60), FailurePolicy({.max_failures = max_failures}, 1),
                  60, {.max_heals = max_heals}) {
@@ -53,7 +53,7 @@ class Growing {
     }
     return nullptr;
   }
-  // Its row is being closed.
+  // Whether the attempt's row is being closed.
   bool may_end() const { return is_any<stage::Closing, stage::Recording>(machine_.stage); }
   const action::BeginAttempt& begun() const { return begun_; }
   const Machine& machine() const { return machine_; }
@@ -191,7 +191,7 @@ TEST(Growth, WhatWasWrittenStaysWhereARankHasFailed) {
   EXPECT_FALSE(d.find<action::DropCarried>());
 }
 
-// Whatever comes between, in any order: a group ends, or runs with all its ranks.
+// Feeds random events in any order; the group never exceeds four ranks.
 TEST(Growth, RandomRunsEnd) {
   constexpr unsigned kRuns = 2000;
   constexpr int kEvents = 40;

@@ -16,7 +16,7 @@ struct Group {
     for (RankFacts& rank : ranks) rank.is_started = true;
   }
 
-  // The finding within that many seconds, while the ranks of `moving` make progress.
+  // Returns the findings of the next `seconds`, in which only the ranks of `moving` make progress.
   std::vector<HangFinding> run(double seconds, const std::vector<size_t>& moving = {}) {
     std::vector<HangFinding> out;
     for (double t = 0; t < seconds; t += kStepS) {
@@ -44,7 +44,7 @@ struct Group {
   std::optional<size_t> silent_rank;
 };
 
-// Expects one finding: of this kind, through this rank, and fatal or not. Its text.
+// Expects exactly one finding of this kind, rank and fatality. Returns its text.
 std::string expect_one(const std::vector<HangFinding>& found, Kind kind, int rank, bool fatal) {
   EXPECT_EQ(found.size(), 1u);
   if (found.size() != 1) return {};
@@ -123,7 +123,8 @@ TEST(HangVerdict, AllWaitingWithNothingMovingIsProofAtTheThreshold) {
   expect_one(group.run(2), Kind::kAllWait, 0, true);
 }
 
-// The rank that came last has returned, and the one that waited for it does not run yet.
+// The last rank has already returned from the collective; the rank that waited for it has not been
+// scheduled yet.
 TEST(HangVerdict, ARankThatHasNotWokenYetWhenTheOthersReturnIsNoHang) {
   Group group;
   group.wait(0, WaitKind::kCollective, "barrier()", 1);
@@ -190,7 +191,7 @@ TEST(HangVerdict, ARankThatIsNotHeardOfIsNotCalledSlow) {
     group.wait(0, WaitKind::kCollective, "all_reduce", static_cast<uint64_t>(i));
     for (HangFinding& each : group.run(0.5, {0})) all.push_back(std::move(each));
   }
-  for (int i = 0; i < 60; ++i) {  // it is back, and no slower than the others
+  for (int i = 0; i < 60; ++i) {  // the node is back, and no slower than the others
     group.silent_rank.reset();
     group.wait(i % 2 == 0 ? 0 : 1, WaitKind::kCollective, "all_reduce", static_cast<uint64_t>(i));
     group.ranks[i % 2 == 0 ? 1 : 0].wait.reset();
@@ -266,7 +267,7 @@ TEST(HangVerdict, UploadIsNeverAHang) {
   EXPECT_TRUE(group.run(200).empty());
 }
 
-// A collective over NCCL: the rank's thread continues, or spins in the driver.
+// Simulates a NCCL collective: the rank's thread continues, or spins in the driver.
 void wait_on_device(Group& group, size_t rank, uint64_t sequence) {
   group.ranks[rank].collectives = sequence;
   group.ranks[rank].device = DeviceFacts{sequence, group.now_s};

@@ -1,5 +1,4 @@
-// The state machine of a run in train.elastic: ranks that are lost are replaced while the others
-// live.
+// The state machine of a run in train.elastic that replaces lost ranks while the others live.
 #include <gtest/gtest.h>
 
 #include "host/decide/run/state_machine.h"
@@ -11,7 +10,7 @@ class Driver {
  public:
   explicit Driver(int workers, int max_heals = -1, int max_failures = 0)
       : Driver(ScalingPolicy::fixed(workers), workers, max_heals, max_failures) {}
-  // Of an elastic group.
+  // Creates an elastic group.
   Driver(int min_workers, int workers, const std::string& fixed)
       : Driver(ScalingPolicy::elastic(min_workers, workers, 60), workers, -1, 1) {
     for (int rank = 0; rank < workers; ++rank) feed(event::Healable{rank, true, fixed});
@@ -47,7 +46,7 @@ class Driver {
     return feed(event::Unwound{
         rank, {.step = step, .index = index, .error = {Code::kPeerLost, "lost"}, .time_s = 2}});
   }
-  // Rank 0 is lost, the others are back.
+  // Loses rank 0; all other ranks unwind.
   Driver& lose_first() {
     dying(0).gone(0);
     for (int rank = 1; rank < machine_.num_workers; ++rank) unwind(rank);
@@ -84,7 +83,7 @@ TEST(Heal, TheRowOfAGroupThatCannotGoOnSaysTheNumberThatWasAskedFor) {
   EXPECT_TRUE(d.find<action::KillGroup>());
 }
 
-// A rank that has returned does not go back: waiting would take the whole timeout.
+// A rank that has returned cannot unwind: waiting for it would take the whole timeout.
 TEST(Heal, IsGivenUpAtOnceWhereARankReturns) {
   Driver d(2);
   d.all_hold().dying(1);

@@ -12,7 +12,7 @@ SeenLink silent(int node, double seconds) {
   return {.peer = node, .num_slow = 0, .num_answers = 20, .silent_s = seconds};
 }
 
-// The same is said from `from_s` on, twice a second; what is found by then.
+// Calls `say` twice a second until `until_s`. Returns the first finding.
 template <class Say>
 std::optional<LinkFinding> found_by(LinkVerdict& verdict, double until_s, Say say) {
   for (double now_s = 0; now_s <= until_s; now_s += 0.5) {
@@ -87,7 +87,7 @@ TEST(LinkVerdict, AHostOfWhichNothingIsHeardIsNoMatterOfLinks) {
   }));
 }
 
-// What both had to say while the link was down comes at once.
+// Reports that a node could not send while the link was down arrive all at once.
 TEST(LinkVerdict, AHostThatComesBackIsNotAtFault) {
   LinkVerdict verdict;
   EXPECT_FALSE(found_by(verdict, 20, [&](double now_s) {
@@ -112,7 +112,7 @@ TEST(LinkVerdict, WhatWasSaidOfAHostThatIsGoneCountsNoMore) {
 
 using Links = std::set<std::pair<int, int>>;
 
-// In both directions.
+// Returns the failed links in both directions.
 Links links(std::initializer_list<std::pair<int, int>> failed) {
   Links out;
   for (const auto& [one, other] : failed) out.insert({{one, other}, {other, one}});

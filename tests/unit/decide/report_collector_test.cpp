@@ -98,7 +98,7 @@ TEST(ReportCollector, KeepsNoMoreThanItsBound) {
   EXPECT_THROW(run_ahead(), Error);
 }
 
-// The report behind an upload that still runs has arrived, and is registered after it.
+// A report that follows a running upload waits until that upload is complete.
 TEST(ReportCollector, ReportsBecomeCompleteInTheirOrder) {
   ReportCollector handler(2, 0);
   handler.add(report(0, 0, Upload::kRunning));
@@ -115,7 +115,7 @@ TEST(ReportCollector, ReportsBecomeCompleteInTheirOrder) {
   EXPECT_FALSE(complete[1][0].has_checkpoint);
 }
 
-// What one rank has not delivered is not a checkpoint.
+// A checkpoint is complete only when every rank has delivered its files.
 // behaviour: death after a report is staged
 TEST(ReportCollector, OneRanksFilesAreNoCheckpoint) {
   ReportCollector handler(2, 0);

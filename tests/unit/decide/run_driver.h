@@ -1,4 +1,4 @@
-// tests/unit/decide/run_driver.h: the state machine of a run, and a run's life in a few calls.
+// tests/unit/decide/run_driver.h: drives the state machine of a run through its life.
 #pragma once
 
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace rtrain {
 
-// A run that is driven by events; the actions of the last event are at hand.
+// Feeds events to the state machine of a run and keeps the actions of the last event.
 class RunDriver {
  public:
   explicit RunDriver(int workers, int max_failures = 0)
@@ -60,7 +60,7 @@ class RunDriver {
     die(0).feed(event::VerdictDue{machine_.attempt}).all_gone();
     return feed(event::AttemptEnded{new_checkpoint});
   }
-  // The next attempt runs.
+  // Starts the next attempt.
   RunDriver& retry(int workers) {
     feed(event::RetryDue{machine_.attempt});
     return resize(workers);

@@ -278,7 +278,7 @@ TEST(RunStop, ATerminationWhileTheRanksOfAResizeLeaveWaitsForTheirEnd) {
   EXPECT_EQ(d.find<action::EndRun>()->error->kind, FailureKind::kPreemption);
 }
 
-// A hang verdict waits for stacks: what it finds may come when all processes are gone.
+// The stop comes before the run's row is written; Started then requests no resources.
 TEST(RunStop, AStopBeforeTheRunsRowIsWrittenAsksForNoResources) {
   RunDriver d(1);
   d.feed(event::StopRequested{StopKind::kInterrupt, "Ctrl-C"});

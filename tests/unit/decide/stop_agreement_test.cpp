@@ -90,7 +90,7 @@ TEST(StopGate, ThrowsWhenTheControllerIsGone) {
   control.join();
 }
 
-// The collective between two calls: false for a rank whom the others have left alone.
+// The collective between two calls. synchronize() returns false for a rank whose peers have left.
 class Collective {
  public:
   explicit Collective(int ranks) : ranks_(ranks) {}
@@ -123,13 +123,13 @@ class Collective {
   std::condition_variable changed_;
 };
 
-// Ranks that ask, synchronize, ask, synchronize … as threads; the test's thread is controller and
-// control threads.
+// The ranks are threads that alternate between a call and the collective. The test's thread plays
+// the controller and the control threads.
 class Stop {
  public:
   explicit Stop(unsigned seed) : random_(seed) {}
 
-  // The number of the call at which each rank has ended; 0: it hung in the collective.
+  // Returns the number of the call at which each rank ended; 0 if it hung in the collective.
   std::array<int64_t, 3> run() {
     std::array<std::thread, kRanks> ranks;
     for (size_t rank = 0; rank < kRanks; ++rank) {
@@ -169,7 +169,7 @@ class Stop {
     }
   }
 
-  // Without yielding, which takes milliseconds where other processes want the processor too.
+  // Busy-waits: yielding takes milliseconds on a loaded machine.
   void pause() {
     const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(random_() % 20);
     while (std::chrono::steady_clock::now() < end) continue;

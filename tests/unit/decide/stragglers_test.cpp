@@ -5,11 +5,11 @@
 namespace rtrain {
 namespace {
 
-// Ranks that come to one collective every `step_s` seconds.
+// Ranks that enter one collective every `step_s` seconds.
 struct Group {
   explicit Group(int num_ranks) : ranks(static_cast<size_t>(num_ranks)), stragglers(num_ranks) {}
 
-  // `late_s`: how much later than the others each rank comes.
+  // `late_s`: how much later than the others each rank arrives.
   std::vector<Straggler> run(int steps, const std::vector<double>& late_s, double step_s = 0.1) {
     std::vector<Straggler> out;
     for (int i = 0; i < steps; ++i) {
@@ -55,7 +55,7 @@ TEST(Stragglers, RanksThatTakeTurnsHoldNobodyUp) {
 }
 
 TEST(Stragglers, WhatIsLittleNextToTheStepIsNotNamed) {
-  EXPECT_TRUE(Group(2).run(200, {0.015, 0}, 0.1).empty());   // 15 % of it
+  EXPECT_TRUE(Group(2).run(200, {0.015, 0}, 0.1).empty());   // 15 % of the step
   EXPECT_TRUE(Group(2).run(200, {0.005, 0}, 0.01).empty());  // 5 ms
 }
 
@@ -67,7 +67,7 @@ TEST(Stragglers, AnotherRankLater) {
   EXPECT_EQ(found[0].rank, 2);
 }
 
-// A node's facts come once a second and show the last calls alone.
+// Facts of a remote node arrive once a second and hold only its latest calls.
 TEST(Stragglers, CallsThatAreSeenLaterAreComparedAllTheSame) {
   Group group(2);
   std::vector<Straggler> out;

@@ -14,7 +14,7 @@ TEST(SweepVerdict, WhatARowNamesIsKnownOrMovedAway) {
   EXPECT_EQ(judge_folder(kOther, {.kept_attempt = 2}), SweepVerdict::kDamaged);
 }
 
-// It has replaced the one that the row names.
+// The later checkpoint has replaced the one that the row names.
 TEST(SweepVerdict, ACheckpointOfALaterAttemptIsAdopted) {
   EXPECT_EQ(judge_folder(kOwn, {.kept_attempt = 1}), SweepVerdict::kUnrecorded);
   EXPECT_EQ(judge_folder(kOwn, {}), SweepVerdict::kUnrecorded);
@@ -25,7 +25,7 @@ TEST(SweepVerdict, WhatNobodyNeedsIsDeleted) {
   EXPECT_EQ(judge_folder(kOwn, {.was_left_behind = true}), SweepVerdict::kLeftBehind);
 }
 
-// Its attempt's number may be that of a checkpoint of this run that was dropped.
+// A checkpoint of another run can have the attempt number of a dropped checkpoint of this run.
 TEST(SweepVerdict, WhatIsNotOfThisRunStays) {
   EXPECT_EQ(judge_folder(kOther, {.was_dropped = true, .was_left_behind = true}),
             SweepVerdict::kForeign);

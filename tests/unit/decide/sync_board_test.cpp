@@ -27,7 +27,7 @@ TEST(SyncBoard, BroadcastReachesAnyNumberOfRanksAndTheStateResets) {
   for (const int size : {1, 10, 1000}) {
     SyncBoard board(size, {});
     for (int64_t sequence = 1; sequence <= 3; ++sequence) {
-      // The last rank first: rank 0 need not be there when the others come.
+      // The last rank arrives first: the others need not wait for rank 0.
       for (int rank = size - 1; rank > 0; --rank) {
         EXPECT_TRUE(board.arrive(arrival(rank, size, sequence), 0).empty());
       }

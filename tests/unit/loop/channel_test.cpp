@@ -40,7 +40,7 @@ TEST(Frame, TooLongIsRefusedOnBothSides) {
   EXPECT_THROW(reader.next(), Error);
 }
 
-// A channel on a loop of its own thread, and the bare socket of the other end.
+// A channel on a loop in this thread, and the bare socket of its other end.
 class ChannelTest : public ::testing::Test {
  protected:
   ChannelTest() {
@@ -72,7 +72,7 @@ class ChannelTest : public ::testing::Test {
   std::optional<Channel> channel_;
   int other_ = -1;
   size_t expected_ = 0;
-  bool answers_ = false;  // the other end sends a message for each one
+  bool answers_ = false;  // the other end answers each message
   std::vector<Value> received_;
   std::optional<std::string> closed_;
 };
@@ -119,8 +119,8 @@ TEST_F(ChannelTest, AnEndThatSendsForEverLeavesTheLoopItsOtherWork) {
   loop_.run();
 }
 
-// Far more than a socket takes at once, from several threads: nothing is lost, torn or out of
-// order.
+// Sends far more than a socket buffer holds, from several threads: no message is lost, torn or out
+// of order.
 TEST_F(ChannelTest, ManyThreadsMaySendWhileTheOtherEndIsSlow) {
   constexpr int kThreads = 4;
   constexpr int kMessages = 200;
@@ -157,7 +157,7 @@ TEST_F(ChannelTest, FlushEndsWhenTheOtherEndGoes) {
   std::thread control([this] { loop_.run(); });
   while (channel_->send(Value(std::string(100000, 'x')))) {
     if (channel_->flush(std::chrono::milliseconds(1)) != Channel::Flushed::kAll)
-      break;  // the socket is full
+      break;  // the socket's buffer is full
   }
   auto flushed =
       std::async(std::launch::async, [this] { return channel_->flush(std::chrono::seconds(30)); });

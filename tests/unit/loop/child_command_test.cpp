@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kLong = 30;
 
-// While it lives this process ignores SIGCHLD, so that the kernel reaps its children.
+// While it lives, this process ignores SIGCHLD, so that the kernel reaps its children.
 class IgnoredSigchld {
  public:
   IgnoredSigchld() { before_ = signal(SIGCHLD, SIG_IGN); }
@@ -59,7 +59,7 @@ TEST_F(ChildCommandTest, ASignalReachesIt) {
   child.send(SIGTERM);
   const ExitStatus status = child.end(kLong);
   EXPECT_EQ(status.signal, SIGTERM);
-  child.send(SIGTERM);  // to no process: its number may be another's by now
+  child.send(SIGTERM);  // reaches no process: another process may have the number by now
 }
 
 TEST_F(ChildCommandTest, WhatStillRunsAfterTheTimeIsKilled) {

@@ -98,7 +98,7 @@ TEST(TaskThread, RunsEverythingBeforeItEnds) {
 
 class ProcessTest : public ::testing::Test {
  protected:
-  // Runs the shell command to its end with a pipe for its output.
+  // Runs the shell command to its end and captures its output through a pipe.
   ExitStatus run_shell(const std::string& command,
                        std::vector<std::pair<std::string, std::string>> env = {}) {
     int fds[2];
@@ -157,8 +157,8 @@ TEST_F(ProcessTest, LeadsASessionAndReadsNothing) {
   EXPECT_EQ(lines_[1], "/dev/null");
 }
 
-// The grandchild holds the pipe open: the end of the leader is seen all the same, and takes the
-// grandchild with it.
+// The grandchild holds the pipe open: the loop still sees the end of the leader, and kills the
+// grandchild.
 TEST_F(ProcessTest, ItsGroupEndsWithIt) {
   run_shell("sleep 1000 & echo $!");
   ASSERT_EQ(lines_.size(), 1U);
@@ -207,8 +207,8 @@ TEST_F(ProcessTest, ItsDestructorKillsAndReaps) {
   EXPECT_EQ(errno, ESRCH);
 }
 
-// A process that gets this free number and leads a group of its own. -1 with errno when the machine
-// allows no choice of numbers.
+// Starts a process with this free number that leads its own process group. Returns -1 with errno if
+// the machine does not allow a choice of numbers.
 pid_t start_stranger(pid_t number) {
   std::array<pid_t, 1> numbers{number};
   clone_args args{};
@@ -242,8 +242,7 @@ TEST_F(ProcessTest, AStrangerWithTheNumberOfAnEndedChildIsLeftAlone) {
   EXPECT_EQ(waitpid(stranger, nullptr, 0), stranger);
 }
 
-// While somebody in this process has SIGCHLD ignored, an ended child is gone before it is waited
-// for.
+// While this process ignores SIGCHLD, the kernel reaps an ended child before the loop waits for it.
 // fault: reuse of process ids
 TEST_F(ProcessTest, AStrangerWithTheNumberOfAChildThatTheKernelReapedIsLeftAlone) {
   std::signal(SIGCHLD, SIG_IGN);

@@ -34,7 +34,7 @@ void each_message(const Function& function) {
   function(static_cast<const message::Join*>(nullptr));
 }
 
-// Gives the member a value that no other has, and that is not its default.
+// Gives each member a distinct value that differs from its default.
 struct Filler {
   int64_t count = 0;
 
@@ -94,7 +94,7 @@ std::string error_of(const std::function<void()>& call) {
   return {};
 }
 
-// Stands for a value of any type, to count the members of a struct.
+// Converts to any type, to count the members of a struct.
 struct Anything {
   template <class T>
   operator T() const;
@@ -111,7 +111,7 @@ constexpr size_t num_members() {
 
 TEST(Messages, EveryMemberIsAField) {
   each_message([]<class M>(const M*) {
-    // A report also has what the controller adds.
+    // A Report has additional members that the controller fills.
     static_assert(std::is_same_v<M, Report> || num_members<M>() == M::kFields.kCount);
   });
   using Others = std::variant<ThreadStack, RankCollective, RankStack, RankProfile,

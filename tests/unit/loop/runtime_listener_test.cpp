@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kSocket = "listener.sock";
 
-// While it lives this process opens no more files.
+// While it lives, this process cannot open files.
 class NoMoreFiles {
  public:
   NoMoreFiles() {

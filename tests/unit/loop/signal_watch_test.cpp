@@ -39,7 +39,7 @@ TEST(SignalWatch, LeavesWhatIsIgnoredIgnored) {
   signal(SIGHUP, before);
 }
 
-// The exit code of a process that gets both signals.
+// Returns the exit code of a process that gets both signals.
 int code_after(int first, int second) {
   const int child = fork();
   if (child == 0) {

@@ -1,4 +1,4 @@
-// What a cgroup's files say of the memory that its processes may still take.
+// The memory that a cgroup's files leave to its processes.
 #include "host/machine/cgroup.h"
 
 #include <gtest/gtest.h>

@@ -21,7 +21,7 @@
 namespace rtrain {
 namespace {
 
-// A runtime folder of its own, in which this many cores are offered.
+// Uses a private runtime folder that offers this many cores.
 class LeaseTest : public ::testing::Test {
  protected:
   LeaseTest() {
@@ -114,7 +114,7 @@ TEST_F(LeaseTest, GrowsAndShrinksWithWhatIsOffered) {
   EXPECT_EQ(read_lease_table().offered, available_cores());
 }
 
-// As a worker that outlives its controller: it has inherited the descriptor.
+// Simulates a worker that outlives its controller: it has inherited the descriptor.
 TEST_F(LeaseTest, ACoreIsFreeOnlyWhenItsLastUserIsGone) {
   auto a = std::make_unique<HostLease>(lease("a"));
   ASSERT_TRUE(a->try_take(4, 4));
@@ -141,7 +141,7 @@ TEST_F(LeaseTest, ARunInsideARunWorksOnItsCores) {
   EXPECT_EQ(inner.size(), 0);
 }
 
-// A run on devices "x" and "y", of which it wants parts of this size.
+// A run on the devices "x" and "y" that requests fractions of this size.
 class GpuRun {
  public:
   GpuRun(const char* run, int cores, std::vector<int> shares)
@@ -234,8 +234,8 @@ TEST_F(LeaseTest, ADamagedSettingIsNamed) {
   }
 }
 
-// Runs that take and give back cores in any order: two of three cores each out of four, so that
-// taking one by one would end with both holding two and waiting for ever.
+// Runs take and give back cores in random order. Two of them need three of four cores each: if
+// cores were taken one by one, both could hold two and wait forever.
 TEST_F(LeaseTest, RunsNeverWaitForEachOtherInACircle) {
   std::mt19937 random(7);
   for (int round = 0; round < 20; ++round) {

@@ -18,7 +18,7 @@ extern "C" __attribute__((weak)) int mallctl(const char* name, void* old, size_t
 namespace rtrain {
 namespace {
 
-// Two ends of a connection: urgent data of one is a priority event of the other.
+// Returns two ends of a connection: urgent data from one end is a priority event at the other end.
 std::pair<Fd, Fd> connection() {
   const Fd listener(socket(AF_INET, SOCK_STREAM, 0));
   sockaddr_in address{};

@@ -11,8 +11,8 @@
 namespace rtrain {
 namespace {
 
-// A host with two devices, of which the first is busy: tests/fake_nvidia/nvml.cpp, which is found
-// by its name because it is in the process.
+// A host with two devices, the first of them busy. tests/fake_nvidia/nvml.cpp is linked into this
+// process, so its functions are found by name.
 class NvmlTest : public ::testing::Test {
  protected:
   NvmlTest() : library_(dlopen(RTRAIN_FAKE_NVML, RTLD_NOW)) { setenv("FAKE_CUDA_DEVICES", "2", 1); }

@@ -57,7 +57,8 @@ TEST_F(RuntimeFolder, MissingParentIsNamed) {
   EXPECT_NE(refusal().find("No such file"), std::string::npos);
 }
 
-// A session's folder goes at logout, and cron has none: all of a user's runs share one.
+// A session's folder disappears at logout, and cron jobs have none: all runs of a user share one
+// folder.
 TEST_F(RuntimeFolder, DoesNotDependOnTheSession) {
   const std::string shared = "/tmp/rtrain-" + std::to_string(geteuid());
   const bool was_there = std::filesystem::exists(shared);

@@ -14,7 +14,7 @@
 namespace rtrain {
 namespace {
 
-// Ranks that are processes of their own; each takes its page and then obeys commands.
+// Ranks in separate processes; each takes its progress page and then obeys commands.
 class DeathWatchTest : public ::testing::Test {
  protected:
   static constexpr int kRanks = 3;
@@ -37,7 +37,7 @@ class DeathWatchTest : public ::testing::Test {
     ASSERT_EQ(write(orders_[static_cast<size_t>(rank)], &what, 1), 1);
   }
 
-  // Returns once a rank was reported.
+  // Returns once a rank is reported as dying.
   void run_until_dying() {
     Timer deadline(loop_, [this] { loop_.stop(); });
     deadline.start(std::chrono::seconds(30));
@@ -128,7 +128,8 @@ TEST_F(DeathWatchTest, AMutexOfAnyBytesEndsNobody) {
   }
 }
 
-// A zygote may die when it has forked a rank, before it tells of it: the rank is started again.
+// A zygote may die after it has forked a rank and before it reports the rank, which is then started
+// again.
 TEST_F(DeathWatchTest, TheNextProcessOfARankTakesThePageOfADeadOne) {
   board_.page(1).collectives = 7;
   kill(pids_[1], SIGKILL);

@@ -22,7 +22,7 @@ std::map<std::string, SeriesChunk> by_key(const std::vector<SeriesChunk>& chunks
 TEST(GpuSeries, ASampleIsAPointOfEachValueThatTheDeviceTells) {
   GpuSeries series(3);
   const auto chunks = by_key(series.add({.rank = 1, .place = 0, .pid = 4711}, busy(97), 12345));
-  ASSERT_EQ(chunks.size(), 4U);  // power and temperature were not told
+  ASSERT_EQ(chunks.size(), 4U);  // power and temperature are not available
   const SeriesChunk& chunk = chunks.at("gpu/utilization_percent");
   EXPECT_EQ(chunk.attempt, 3);
   EXPECT_EQ(chunk.rank, 1);

@@ -31,7 +31,7 @@ using std::chrono::seconds;
 constexpr seconds kLong{20};
 const std::string kKey(kEchoKeyBytes, 'k');
 
-// A loop that ends with the test's deadline.
+// A loop that stops at the test's deadline.
 class Checks : public ::testing::Test {
  protected:
   Checks() : deadline_(loop_, [this] { loop_.stop(); }) { deadline_.start(kLong); }
@@ -44,7 +44,7 @@ class Checks : public ::testing::Test {
   Timer deadline_;
 };
 
-// A server with a loop of its own.
+// An echo server with its own loop.
 class Echo {
  public:
   Echo() : server_(std::in_place, loop_, "127.0.0.1", 0, kKey), port_(server_->port()) {
@@ -118,7 +118,7 @@ TEST(HostChecks, AFullDiskIsNoFaultOfTheHost) {
   EXPECT_FALSE(is_disk_fault(cat("cannot write /x: ", std::strerror(EDQUOT))));
 }
 
-// What this process lacks says nothing about the disk or the other host.
+// A process without free descriptors proves nothing about the disk or the other host.
 TEST(HostChecks, ALackOfDescriptorsIsNoFaultOfAnybody) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "the undefined behaviour sanitizer looks at an object's type through a pipe";

@@ -55,7 +55,7 @@ TEST(HostSeries, TheHostHasWhatItTells) {
   EXPECT_EQ(last_points(series.add_host(4, facts, 1000)).size(), 1U);
   facts.cpu_s = 58;
   facts.network_sent_bytes = 300;
-  facts.network_received_bytes = 400;  // an interface is gone
+  facts.network_received_bytes = 400;  // a network interface has disappeared
   const auto chunks = series.add_host(4, facts, 5000);
   for (const SeriesChunk& chunk : chunks) EXPECT_EQ(chunk.rank, 4);
   const auto points = last_points(chunks);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kSocket = "job-test.sock";
 
-// A process that joins, and what it has heard.
+// A process that joins and records the messages it receives.
 class Joiner {
  public:
   explicit Joiner(const message::Join& join)
@@ -31,7 +31,8 @@ class Joiner {
   Joiner(const Joiner&) = delete;
   Joiner& operator=(const Joiner&) = delete;
 
-  // "endpoint", "ended: …"; "closed" at the end of the connection; empty: nothing.
+  // Returns the next message, such as "endpoint" or "ended: …"; "closed" at the end of the
+  // connection; "" if nothing has arrived.
   std::string hear() {
     DescriptorMessage message;
     const Received received = receive_descriptor_message(fd_, message);
@@ -69,7 +70,7 @@ class JoinServerTest : public testing::Test {
     run_until(loop_, [&] { return !(heard = joiner.hear()).empty(); });
     return heard;
   }
-  // An end of a channel; the other one tells whether it was closed.
+  // Returns one end of a channel; is_closed() checks through the other end.
   int channel() {
     int ends[2];
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);

@@ -16,7 +16,7 @@ namespace {
 using Texts = std::vector<std::string>;
 using Env = std::vector<std::pair<std::string, std::string>>;
 
-// A device for each worker; the workers are counted on the machine alone.
+// Gives each worker one device, numbered by its local rank.
 class FakePlaces : public WorkerPlaces {
  public:
   WorkerPlace place(int local_rank, int num_workers) const override {
@@ -34,7 +34,7 @@ class FakePlaces : public WorkerPlaces {
 
 class LocalNodeTest : public testing::Test {
  protected:
-  // Ranks 4 and 5 of a group.
+  // Spawns ranks 4 and 5 of a group.
   void spawn(const char* what) {
     node_.emplace(loop_,
                   NodeOrder{.first_rank = 4,
@@ -143,7 +143,7 @@ TEST_F(LocalNodeTest, AfterAWorkerThatCannotBeStartedNoneIs) {
   spawn("echo");
   EXPECT_EQ(delegate_.log, Texts{"rank 4 is not spawned"});
   EXPECT_NE(delegate_.problem, "");
-  node_->send(5, to_frame(message::Exit{}));  // no worker is there
+  node_->send(5, to_frame(message::Exit{}));  // the worker is gone
 }
 
 TEST_F(LocalNodeTest, KillingEndsAllOfThem) {

@@ -1,4 +1,4 @@
-// The process of node 0 and an agent, in one process and over loopback.
+// The process of node 0 and an agent, both in this process, connected over loopback.
 #include "host/node/node_server.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-// Writes down what comes in its order.
+// Records the notifications in order.
 class FakeDelegate : public NodeServerDelegate {
  public:
   void on_node(const message::AgentInfo& info) override {
@@ -70,7 +70,7 @@ class NodeServerTest : public testing::Test {
     nodes_.emplace(job_);
     nodes_->attach("run-1", loop_, delegate_);
   }
-  // An agent in a thread of its own; `code_` is what it ends with.
+  // Runs an agent in its own thread; `code_` is its exit code.
   void start_agent(int node) {
     JobSpec spec = job_;
     spec.task = node;
@@ -201,7 +201,7 @@ TEST_F(NodeServerTest, WhatRanksThatAreGoneHaveReportedIsAskedFor) {
   unsetenv("RTRAIN_RUNTIME_DIR");
 }
 
-// A job of two processes, each a rank on a host of its own.
+// A job of two processes, each a rank on its own host.
 class JobOfRanksTest : public NodeServerTest {
  protected:
   JobOfRanksTest() {

@@ -1,4 +1,4 @@
-// Pages that a worker has written over: what is read of them has bounds.
+// Reading progress pages that a worker has overwritten stays within bounds.
 #include "host/decide/rank_facts.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace rtrain {
 namespace {
 
-constexpr size_t kMostCalls = 9;  // the latest eight, and the device's
+constexpr size_t kMostCalls = 9;  // the latest eight calls and the device's call
 
 void expect_bounds(const ProgressPage& page) {
   const RankFacts facts = read_facts(page, getpid());
@@ -45,7 +45,7 @@ TEST(RankFacts, APageOfAnyBytesIsReadInBounds) {
       bytes[i] = round == 0 ? 0xff : static_cast<unsigned char>(random());
     }
     expect_bounds(page);
-    // Cells whose writer seems to be done.
+    // Cells that look completely written.
     page.collectives = round % 2 == 0 ? UINT64_MAX : random() % 3;
     page.blocked.update([&](BlockedCall& call) {
       std::memset(static_cast<void*>(&call), static_cast<int>(random() % 256), sizeof(call));

@@ -1,5 +1,5 @@
-// A RemoteNode and a NodeAgent with real processes, and between them what a connection does: every
-// message is encoded, carried later, and decoded.
+// A RemoteNode and a NodeAgent with real processes. Between them the test simulates a connection:
+// every message is encoded, delivered later, and decoded.
 #include "host/node/remote_node.h"
 
 #include <gtest/gtest.h>

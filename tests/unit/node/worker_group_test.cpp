@@ -25,7 +25,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-// Writes down what happens to each rank in its order.
+// Records what happens to each rank, in order.
 class FakeDelegate : public WorkerGroupDelegate {
  public:
   void on_frame(int rank, std::string frame) override {
@@ -107,7 +107,7 @@ TEST_F(WorkerGroupTest, MessagesGoBothWaysAndAnEndComesLast) {
     EXPECT_EQ(end.status.exit_code, 3);
     EXPECT_EQ(end.broken, "");
   }
-  send_all(message::Exit{});  // no worker is there
+  send_all(message::Exit{});  // the workers are gone
 }
 
 TEST_F(WorkerGroupTest, EveryRankIsTheProcessItSaysItIs) {
@@ -163,7 +163,7 @@ TEST_F(WorkerGroupTest, KillingEndsAllOfThem) {
 TEST_F(WorkerGroupTest, ADeathIsToldOfTheRankThatDied) {
   start(2, "hang");
   run_until_all("hello");
-  kill(group_->pid(1), SIGABRT);  // which no sanitizer catches
+  kill(group_->pid(1), SIGABRT);  // a signal that no sanitizer catches
   run_until(loop_, [&] { return delegate_.has(1, "gone"); });
   EXPECT_EQ(delegate_.ends[1].status.signal, SIGABRT);
   EXPECT_FALSE(delegate_.has(0, "gone"));
@@ -187,7 +187,7 @@ TEST_F(WorkerGroupTest, AWorkerWhoseMessageIsRefusedIsKilledAndTheOthersGoOn) {
   run_until(loop_, [&] { return delegate_.has(1, "named"); });
 }
 
-// The daemon holds the worker's lease: an flock that is free once all its holders are gone.
+// The daemon holds the worker's lease, an flock that is free once all its holders are gone.
 TEST_F(WorkerGroupTest, ADaemonEndsWithTheLastWorkerAndItsLeaseIsFree) {
   const TempFolder folder;
   const std::string path = folder.write("core", "");

@@ -1,4 +1,4 @@
-// What ranks commit: parts by step, who is ready, who is absent.
+// What ranks commit: parts by step, which ranks are ready, and which are absent.
 #include "host/pages/commit_board.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ TEST(CommitBoard, KeepsTheLastTwoStepsOfEachPartOfEachRank) {
   EXPECT_EQ(board.read(1, Part::kPrepared, 2), large);
 }
 
-// Any rank can write over the memory of all.
+// Any rank can overwrite the shared memory, so sizes in it must be checked.
 TEST(CommitBoard, SizesThatNobodyHasWrittenAreNotBelieved) {
   CommitBoard board(2);
   board.write(0, Part::kPrepared, 2, "two");
@@ -51,7 +51,7 @@ TEST(CommitBoard, SizesThatNobodyHasWrittenAreNotBelieved) {
     EXPECT_GT(pread(board.fd(), out.data(), out.size(), 0), 4096);
     return out;
   }();
-  // The step of the place, then its size.
+  // Finds the size, which follows the step of the entry.
   const uint64_t step = 2;
   const size_t size_at =
       before.find(std::string_view(reinterpret_cast<const char*>(&step), 8), 4096) + 8;
@@ -106,7 +106,7 @@ TEST(CommitBoard, ARankThatIsAbsentEndsTheWaitUnlessItWasReady) {
   auto waiting =
       std::async(std::launch::async, [&] { return code_of([&] { board.wait(5, late()); }); });
   std::this_thread::sleep_for(20ms);
-  board.set_absent(2, true);  // it was ready before it went
+  board.set_absent(2, true);  // rank 2 was ready before it left
   board.set_absent(1, true);
   EXPECT_EQ(waiting.get(), Code::kPeerLost);
   board.wait(4, soon());
@@ -139,7 +139,7 @@ TEST(CommitBoard, WaitsForTheRanksOfOtherHostsUntilOneOfThemIsLost) {
   board.set_others_ready(4);
   board.set_others_lost(true);
   EXPECT_EQ(waiting.get(), Code::kPeerLost);
-  board.wait(4, soon(), kAll);  // they have come to it before
+  board.wait(4, soon(), kAll);  // the others have reached step 4 before
   board.set_others_lost(false);
   EXPECT_EQ(code_of([&] { board.wait(4, soon(), kAll); }), Code::kTimeout) << "another attempt";
   board.set_others_ready(5);

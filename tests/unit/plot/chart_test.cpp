@@ -56,7 +56,7 @@ TEST(Axis, OneNumberHasARangeAroundIt) {
   EXPECT_DOUBLE_EQ(Axis(4, 4, true).place(4), 0.5);
 }
 
-// Ends of ranges: all that a double can be, and neighbours of it.
+// Returns ends of ranges from the whole range of a double, and near neighbours.
 std::vector<double> ends_of_ranges(std::mt19937_64& random) {
   std::vector<double> out = {0,       0.3,      0.1 + 0.2, 1,        -1,     1e-3,
                              1.7e12,  5e-324,   -5e-324,   2.2e-308, 1e308,  -1e308,

@@ -10,7 +10,7 @@
 namespace rtrain {
 namespace {
 
-// An allocator of 16 bytes' rounding in front of the ledger.
+// An allocator that rounds up to 16 bytes, in front of the ledger.
 class Memory {
  public:
   void take(uintptr_t address, int64_t bytes, const char* place) {
@@ -55,12 +55,12 @@ TEST(MemoryLedger, ItBeginsWithoutGarbage) {
   MemoryLedger ledger{1000};
   ledger.take(1, 200, "a");
   ledger.see_live(1200);
-  ledger.see_live(900);  // 300 of what was there before were garbage
+  ledger.see_live(900);  // 300 of the bytes that were there at the beginning were garbage
   ledger.begin_without_garbage();
   EXPECT_EQ(ledger.begin_live(), 700);
   EXPECT_EQ(ledger.live(), 900);
   EXPECT_EQ(ledger.peak(), 1200);
-  // What was taken without a notice of it does not count as there before.
+  // Bytes that were taken without a notification do not count as present at the beginning.
   ledger.see_live(2000);
   ledger.begin_without_garbage();
   EXPECT_EQ(ledger.begin_live(), 700);
@@ -72,7 +72,7 @@ TEST(MemoryLedger, WhatEachLineHadAtThePeak) {
   memory.take(2, 320, "big");  // 1480: the first peak
   memory.give(2, 320);
   memory.take(3, 32, "late");
-  memory.take(4, 320, "big");  // 1512: the second
+  memory.take(4, 320, "big");  // 1512: the second peak
   memory.give(1, 160);
   memory.give(4, 320);
   memory.take(5, 16, "last");

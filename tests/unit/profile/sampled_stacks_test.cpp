@@ -10,7 +10,7 @@
 namespace rtrain {
 namespace {
 
-// The script's line 3 calls a module's line 7, which calls mm; its line 4 waits.
+// Line 3 of the script calls line 7 of a module, which calls mm; line 4 of the script waits.
 SampledStacks example() {
   SampledStacks out;
   out.name = "rank 0";

@@ -44,7 +44,7 @@ class CheckpointFilesTest : public ::testing::Test {
     return files.commit(key, manifest(name, attempt), {&staged, 1});
   }
 
-  // What staging says of a folder that cannot be a checkpoint.
+  // Returns the error of staging a folder that cannot be a checkpoint.
   std::string refusal(const std::string& from) {
     try {
       files.stage({1, "n", next_index++}, 0, from, false);

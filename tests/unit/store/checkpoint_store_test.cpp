@@ -136,7 +136,7 @@ TEST_F(CheckpointStoreTest, UnknownCheckpointsAreBugsAndEndedOnesAreNot) {
   EXPECT_EQ(rows->kept()[0].metrics, Value(Map{{"acc", 0.1}}));
 }
 
-// What another process reads after each change is what this one knows.
+// After each change, another process reads the same registry that this process holds.
 // behaviour: the registry read back is the same
 TEST_F(CheckpointStoreTest, TheRegistryReloadsAsItWasSaved) {
   create({2, "acc", true});

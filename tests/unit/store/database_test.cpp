@@ -84,7 +84,7 @@ TEST(Database, ReadsWhileAnotherConnectionWrites) {
   EXPECT_THROW(reader->run("INSERT INTO t VALUES(2)"), Error);
 }
 
-// SQLite itself gives up at once here.
+// SQLite itself would give up immediately here.
 TEST(Database, WaitsForAnotherWhoMakesTheSameFile) {
   TempFolder folder;
   sqlite3* other = nullptr;

@@ -79,7 +79,8 @@ TEST(Manifest, ALayoutThatWritesThroughLinksIsRefused) {
            with({link, {"a", 1, "00", ""}}),
            with({link}, {"a"}),
            with({link}, {"a/c"}),
-           // Shorter than its text says, since a/b/c is the checkpoint itself.
+           // The link target is shorter than its text, since a/b/c resolves to the checkpoint
+           // itself.
            with({{"a/b/c", 0, "", "../.."}, {"a/b/c/d", 0, "", "../../../x"}}, {"a", "a/b"}),
        }) {
     EXPECT_NO_THROW(Manifest::parse(hostile.to_text(), "m.json"));

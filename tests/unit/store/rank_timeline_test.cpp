@@ -5,7 +5,7 @@
 namespace rtrain {
 namespace {
 
-// After each ten steps; seconds for one step.
+// Returns a record after every ten steps; the arguments are seconds per step.
 std::vector<TimeRecord> records(double compute, double communication, int64_t steps) {
   std::vector<TimeRecord> out;
   for (int64_t step = 0; step <= steps; step += 10) {

@@ -45,7 +45,7 @@ class ReportChartsTest : public ::testing::Test {
     }
   }
 
-  // Of both ranks, as many as that.
+  // Adds `count` reports of both ranks.
   void report(int64_t count, int64_t attempt = 1) {
     std::vector<Report> rows;
     for (int64_t i = 0; i < count; ++i, ++next_index) {

@@ -1,4 +1,4 @@
-// RunLogs: the lines of all ranks in the order of time, also when they are read bit by bit.
+// RunLogs: the lines of all ranks in order of time, also when they are read in small portions.
 #include "host/store/read/run_logs.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ class RunLogsTest : public ::testing::Test {
     EXPECT_EQ(log.write(text, time_ms), 0);
   }
 
-  // A call of each_new_line that stops after that many lines that it has read.
+  // Calls each_new_line, which stops after `most` lines.
   bool read(RunLogs& logs, int most) {
     logs.find();
     return logs.each_new_line(

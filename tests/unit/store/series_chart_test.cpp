@@ -66,7 +66,7 @@ class SeriesChartTest : public ::testing::Test {
     store = RunStore::open(run);
   }
 
-  // As a worker sends them: chunk after chunk, some of them more than once.
+  // Adds the points as a worker sends them: chunk by chunk, some chunks more than once.
   void log(int64_t attempt, const Points& points, size_t chunk_points) {
     std::vector<SeriesChunk> chunks;
     const auto add = [&](size_t begin, size_t count) {
@@ -97,7 +97,7 @@ class SeriesChartTest : public ::testing::Test {
     return chart_columns(store->claim().database, store->claim().run_id, "loss", 0, query);
   }
 
-  // Steps that grow: each column is of consecutive points.
+  // For increasing steps, each column must summarize consecutive points.
   void expect_is_right(const ChartQuery& query) {
     const Points points = counted(query);
     const Columns columns = chart(query);
@@ -112,7 +112,7 @@ class SeriesChartTest : public ::testing::Test {
       ASSERT_LE(begin + count, points.size());
       expect_same(column, summary_of(std::span(points).subspan(begin, count)));
       if (!query.by_time && !query.is_log) {
-        constexpr double kStride = 1000;  // to the next point
+        constexpr double kStride = 1000;  // the largest distance to the next point
         EXPECT_LE(static_cast<double>(column.max_step - column.min_step), 2 * (width + kStride));
       }
       begin += count;
@@ -133,13 +133,13 @@ double random_value(std::mt19937_64& random) {
     case 2:
       return -kInfinity;
     case 3:
-      return 0.5;  // often the same
+      return 0.5;  // a frequent value
     default:
       return std::normal_distribution<double>()(random);
   }
 }
 
-// Steps grow by some; time too, now and then.
+// Returns points with increasing steps; the time increases now and then.
 Points growing(std::mt19937_64& random, size_t count, int64_t first_step, int attempt = 1) {
   Points out;
   SeriesPoint point{first_step, 1763769600000 + attempt * int64_t{1000000}, 0};

@@ -15,7 +15,7 @@ namespace {
 
 using Points = std::vector<SeriesPoint>;
 
-// Bit by bit: NaN equals itself here.
+// Compares bits, so that NaN equals itself.
 void expect_same(const Points& points) {
   const Points back = decode_series(encode_series(points));
   ASSERT_EQ(back.size(), points.size());
@@ -59,7 +59,7 @@ TEST(SeriesChunk, GivesBackRandomPoints) {
   }
 }
 
-// P61: at most 5 bytes a point of a loss, 12 of noise.
+// P61: at most 5 bytes for each point of a loss, 12 for noise.
 TEST(SeriesChunk, IsSmall) {
   std::mt19937_64 random(7);
   std::normal_distribution<double> noise;

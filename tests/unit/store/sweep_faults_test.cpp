@@ -1,4 +1,4 @@
-// The sweep at a run's start, stopped at each of its fault points and begun again.
+// The sweep at a run's start, stopped at each of its fault points and started again.
 #include <gtest/gtest.h>
 
 #include "host/base/fault.h"
@@ -50,8 +50,8 @@ class SweepFaults : public ::testing::Test {
     return row;
   }
 
-  // What a controller that was killed twice has left: `old` dropped by a committed row but not yet
-  // moved away, `new` in place without a row, a half-staged folder.
+  // Creates what a controller that was killed twice leaves: `old` is dropped by a committed row but
+  // not yet moved away, `new` is in place without a row, and one folder is half staged.
   void leave_a_mess() {
     rows->add(commit("old", 0));
     rows->add(commit("kept", 1));
@@ -86,7 +86,7 @@ TEST_F(SweepFaults, StoppedAnywhereItEndsTheSameTheNextTime) {
     EXPECT_EQ(files->committed_names(), Names{"new"}) << point;
     EXPECT_EQ(CheckpointFiles::verify(files->checkpoint_path("new")).index, 2) << point;
     EXPECT_TRUE(folder_entries(temp / "results/x/staging").empty()) << point;
-    // The next round begins with the same names, from nothing.
+    // Resets the store, so that the next round can use the same names.
     store->claim().database.run("DELETE FROM checkpoints");
     files->drop(Names{"new"});
   }

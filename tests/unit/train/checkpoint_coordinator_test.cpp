@@ -57,7 +57,7 @@ class CheckpointCoordinatorTest : public testing::Test {
     make();
   }
   void make() { coordinator_.emplace(*run_.context, delegate_); }
-  // Validations are processes that do this.
+  // Opens the run; its validations are test workers that do `what`.
   void open_with_validations(const char* what) {
     setenv(kTestWorker, what, 1);
     if (!run_.spec.validation_config) run_.spec.validation_config.emplace();
@@ -69,7 +69,7 @@ class CheckpointCoordinatorTest : public testing::Test {
     asked.reports = reports;
     coordinator_->ask(rank, asked);
   }
-  // The reports below that number are complete.
+  // Marks the reports below this number as complete.
   void complete(int64_t reports) {
     delegate_.now.complete = reports;
     coordinator_->progressed();

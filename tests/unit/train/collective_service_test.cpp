@@ -29,7 +29,7 @@ class FakeDelegate : public CollectiveServiceDelegate {
   std::vector<message::Reply> sent;
 };
 
-// The sleep stands for SIGSTOP: rank 1's message came in that time and lies in its socket.
+// The sleep stands for SIGSTOP: rank 1's message arrived in that time and waits in its socket.
 // fault: SIGSTOP of the controller
 TEST(CollectiveService, ADeadlineThatPassedWhileThisProcessStoodStillIsGivenAnew) {
   Loop loop;

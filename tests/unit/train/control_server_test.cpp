@@ -35,7 +35,7 @@ class ControlServerTest : public testing::Test {
   }
   void TearDown() override { unsetenv("RTRAIN_RUNTIME_DIR"); }
 
-  // Longer than a socket's address may be.
+  // Returns a path that is longer than a socket's address may be.
   std::string runtime() const {
     return folder_ / cat(std::string(60, 'a'), "/", std::string(60, 'b'));
   }
@@ -43,7 +43,7 @@ class ControlServerTest : public testing::Test {
     return runtime() + "/" + control_socket_name(run);
   }
 
-  // One request and its reply, while the loop runs in a thread of its own.
+  // Sends one request and returns its reply, while the loop runs in its own thread.
   Value ask(const Value& request) {
     std::thread control([this] { loop_.run(); });
     const int fd = connect_control_socket(control_socket_name(kRun));
@@ -69,7 +69,7 @@ class ControlServerTest : public testing::Test {
     }
   }
 
-  // What a killed controller leaves.
+  // Leaves a socket as a killed controller does.
   void leave_socket(const std::string& name) const {
     const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     const std::filesystem::path before = std::filesystem::current_path();

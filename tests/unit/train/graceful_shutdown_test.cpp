@@ -16,7 +16,7 @@ using Texts = std::vector<std::string>;
 
 class FakeDelegate : public GracefulShutdownDelegate {
  public:
-  // "stop_release 2 at 4"
+  // Logs an order such as "stop_release 2 at 4".
   void send_all(message::ToWorker order) override {
     const Value message = to_value(std::move(order));
     const std::string at = message["at"].is_nil() ? "" : cat(" at ", message["at"].as_int());
@@ -32,7 +32,8 @@ class FakeDelegate : public GracefulShutdownDelegate {
   int num_passed = 0;
 };
 
-// Two ranks. The course waits for answers and returns for as long as a test has no other time.
+// Two ranks. Unless a test sets other times, the shutdown waits indefinitely for answers and
+// returns.
 class GracefulShutdownTest : public testing::Test {
  protected:
   static constexpr double kNeverS = 1000;
@@ -43,7 +44,7 @@ class GracefulShutdownTest : public testing::Test {
     course_->on_calls(rank, {.round = round, .calls = calls});
   }
   void on_seen(int64_t index) { course_->on_seen({.index = index}); }
-  // The ranks have agreed to stop at their next call, after that many.
+  // The ranks agree to stop at their next call after `calls` calls.
   void agree(int64_t calls) {
     course_->start(kNeverS);
     on_calls(0, 1, calls);

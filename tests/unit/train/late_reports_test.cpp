@@ -1,4 +1,4 @@
-// LateReports with an agent in a thread of this process; the store is the test's.
+// LateReports with an agent in a thread of this process; the test plays the store.
 #include "host/train/resources/late_reports.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ class LateReportsTest : public testing::Test,
     stored_.push_back(std::move(done));
   }
 
-  // What was sent to the agent before has its effect.
+  // Returns when the agent has processed all earlier messages.
   void wait_for_agent() {
     nodes_->send(1, to_value(message::CheckFolder{.path = "/nowhere", .text = ""}));
     run_until(run_.loop, [this, before = answers_] { return answers_ > before; });
@@ -96,7 +96,7 @@ TEST_F(LateReportsTest, AHostThatHasComeAgainKeepsWhatOnlyItsLastAnswerBrings) {
   run_until(run_.loop, [this] { return stored_.size() == 1; });
   late_->drop(1);
   late_->ask(1, "n1");
-  stored_[0](1, std::nullopt);  // of the answer before
+  stored_[0](1, std::nullopt);  // the store acknowledges the previous answer
   late_->forget(2);
   wait_for_agent();
   EXPECT_EQ(read_spools(spool()).size(), 1U);

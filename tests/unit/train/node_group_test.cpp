@@ -1,4 +1,4 @@
-// Which rank has which place on which node, in groups that become smaller.
+// Which rank has which place on which node, also in groups that shrink.
 #include "host/train/group/node_group.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace rtrain {
 namespace {
 
-// Writes down what becomes of its ranks.
+// Records what happens to its ranks.
 class FakeNode : public Node {
  public:
   explicit FakeNode(std::vector<std::string>& log) : log_(log) {}
@@ -71,7 +71,7 @@ TEST_F(NodeGroupTest, ASmallerGroupIsDenseByNodeAgain) {
   EXPECT_EQ(group_.rank_at(3), 1);
   EXPECT_EQ(group_.rank_at(2), std::nullopt);
   log_.clear();
-  group_.keep({1, 2});  // what was 3 and 4
+  group_.keep({1, 2});  // formerly ranks 3 and 4
   EXPECT_EQ(group_.place(0), 3);
   EXPECT_EQ(group_.place(1), 4);
   EXPECT_EQ(group_.of(1).node_rank, 1);

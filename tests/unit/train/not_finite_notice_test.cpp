@@ -1,4 +1,4 @@
-// NotFiniteNotice: one line in a run, which names the ranks that saw it first.
+// NotFiniteNotice: one line in a run that names the ranks that saw a non-finite value first.
 #include "host/train/reports/not_finite_notice.h"
 
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using Texts = std::vector<std::string>;
 
-// Writes down what happens in its order.
+// Records the events in order.
 class FakeDelegate : public ReportCommitsDelegate {
  public:
   explicit FakeDelegate(TestRun& run) : run_(run) {}
@@ -24,7 +24,7 @@ class FakeDelegate : public ReportCommitsDelegate {
     const auto& answer = std::get<message::Reported>(message);
     log.push_back(cat("answer ", answer.index));
     answers.push_back(answer);
-    // What a rank that continues now may rely on.
+    // A rank that continues after this answer may rely on the files and the row.
     if (!answer.path.empty()) {
       EXPECT_TRUE(fs::exists(answer.path));
       EXPECT_NE(run_.cell("SELECT count(*) FROM checkpoints"), "0");

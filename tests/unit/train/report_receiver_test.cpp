@@ -176,7 +176,7 @@ TEST_F(ReportReceiverTest, ADeadlineEndsTheWaitAndNamesWhoIsMissing) {
   EXPECT_FALSE(delegate_.complete[0][0].has_checkpoint);
 }
 
-// Every look at the clock finds more bytes than the one before.
+// The number of copied bytes grows at each query.
 class CopyingDelegate : public FakeDelegate {
  public:
   uint64_t copied_bytes() const override { return ++copied; }

@@ -17,7 +17,7 @@
 namespace rtrain {
 namespace {
 
-// A host of four cores, and another run on it.
+// A host with four cores.
 class ResourceBrokerTest : public testing::Test {
  protected:
   ResourceBrokerTest() {
@@ -53,7 +53,7 @@ class ResourceBrokerTest : public testing::Test {
     run_until(loop_, [&seen] { return seen >= 0; });
     return seen;
   }
-  // Until the broker has asked once more.
+  // Runs the loop until the broker waits in the lease table and has asked once more.
   void run_until_it_waits() {
     run_until(loop_, [] { return read_lease_table().waiting.size() == 1; });
     settle();

@@ -24,7 +24,7 @@ std::string error_of(const Value& spec, Code code = Code::kArgument) {
   return {};
 }
 
-// With all there is.
+// Returns a specification with every optional field set.
 Value whole() {
   RunSpec spec = test_spec("mine");
   spec.storage_path = "/results";
@@ -116,7 +116,8 @@ TEST(RunSpec, AValueOutOfRangeIsAnErrorOfTheConfiguration) {
   EXPECT_EQ(error_of(with("timeout_s", -1), Code::kConfig), "timeout_s = -1: must be at least 0");
 }
 
-// modules/rtrain/run/run_spec.lua tells the language server what host/train/run/run_spec.h reads.
+// Expects that modules/rtrain/run/run_spec.lua declares the fields that host/train/run/run_spec.h
+// reads.
 TEST(RunSpec, TheClassesOfLuaHaveTheFieldsOfTheRecords) {
   expect_lua_class<RunSpec>("rtrain.run.run_spec");
 }

@@ -22,7 +22,7 @@ class RuntimeWatchTest : public testing::Test {
   void SetUp() override { setenv("RTRAIN_RUNTIME_DIR", path_.c_str(), 1); }
   void TearDown() override { unsetenv("RTRAIN_RUNTIME_DIR"); }
 
-  // Until then, and until the io thread is idle.
+  // Runs the loop until the condition holds and the io thread is idle.
   void run_until(const std::function<bool()>& condition) {
     rtrain::run_until(loop_, condition);
     std::promise<void> idle;

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using Texts = std::vector<std::string>;
 
-// The test is the script that answers.
+// The test plays the script that answers.
 class StorageMirrorTest : public testing::Test {
  protected:
   void open() {
@@ -24,7 +24,7 @@ class StorageMirrorTest : public testing::Test {
     mirror_.emplace(*run_.context);
   }
 
-  // The next question; its name and the checkpoint, "put checkpoint_000000".
+  // Returns the next question: its name and the checkpoint, such as "put checkpoint_000000".
   std::string next_question() {
     run_.run_until([this] {
       for (Value& call : run_.take_events("call")) questions_.push_back(std::move(call));

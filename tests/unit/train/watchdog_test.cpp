@@ -21,7 +21,7 @@ namespace {
 using std::chrono::milliseconds;
 using Texts = std::vector<std::string>;
 
-// Writes down what the watchdog does in its order.
+// Records the watchdog's actions in order.
 class FakeDelegate : public WatchdogDelegate {
  public:
   void send(int rank, message::ToWorker message) override {
@@ -68,7 +68,7 @@ class FakeDelegate : public WatchdogDelegate {
   message::AskStack last_sent;
 };
 
-// Two ranks, which are processes that do nothing.
+// Two ranks, which are idle processes.
 class WatchdogTest : public testing::Test {
  protected:
   static constexpr double kNeverS = 1000;
@@ -94,7 +94,7 @@ class WatchdogTest : public testing::Test {
     ASSERT_EQ(kill(pid, SIGSTOP), 0);
     ASSERT_EQ(waitpid(pid, nullptr, WUNTRACED), pid);
   }
-  // Nothing that the rank shows counts as a hang.
+  // Prevents that the rank's state counts as a hang.
   void set_busy(int rank) { delegate_.board.page(rank).busy.write({monotonic_s() + kNeverS, {}}); }
   void answer(int rank, const char* line) {
     watchdog_->on_stack(

@@ -27,7 +27,7 @@ void write_all(int fd, std::string_view bytes) {
   }
 }
 
-// What comes until the end of the stream.
+// Reads until the end of the stream.
 std::string read_all(int fd) {
   std::string out;
   std::string part(65536, '\0');

@@ -1,4 +1,4 @@
-// Peers that mean harm or are broken: each is refused and named, and the run is not disturbed.
+// Hostile or broken peers: each is refused and named, and the run is not disturbed.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -34,7 +34,7 @@ class WireAttackTest : public ::testing::Test {
     peer.send_frame({.type = WireType::kHello, .payload = hello(link).encode()});
     run_until(loop_, [&] { return !peer.received().empty(); });
   }
-  // The frame ends the connection, and the server says why.
+  // Expects that the frame ends the connection and that the server gives the reason.
   void expect_refused(const WireFrame& frame, const std::string& reason) {
     RawPeer peer(server_.server.address(), key());
     establish(peer);
@@ -138,7 +138,7 @@ TEST_F(WireAttackTest, ASilentPeerIsCutAndNamed) {
   EXPECT_EQ(server_.refused, std::vector<std::string>{"127.0.0.1: it has said no hello in time"});
 }
 
-// Also of peers that have the key.
+// This holds for peers that have the key, too.
 TEST_F(WireAttackTest, APeerThatSaysNoHelloIsCut) {
   RawPeer peer(server_.server.address(), key());
   establish(peer);
@@ -161,7 +161,7 @@ TEST_F(WireAttackTest, AThousandWrongKeysAreNamedOnce) {
     peer.step();
     if (i % 50 == 0) run_until(loop_, [&] { return peer.is_closed(); });
   }
-  // The second one: who has left before the server could say it.
+  // At most two notices: a peer may also have left before the server could refuse it.
   EXPECT_LE(server_.refused.size(), 2U);
   EXPECT_EQ(server_.refused.at(0), "127.0.0.1: its secret is another one");
   expect_served();

@@ -20,7 +20,7 @@ class LinkTest : public ::testing::Test {
   LinkRecord& far_record() { return server_.at("a").record; }
   Link& far() { return server_.at("a").link; }
   Link& near() { return client_->link(); }
-  // The other side has that many of the link's frames, and has said so.
+  // Waits until the other side has acknowledged this many of the link's frames.
   void run_until_acknowledged(const Link& link, int64_t num_frames) {
     run_until(loop_, [&] { return link.position().first > num_frames; });
   }
@@ -98,7 +98,7 @@ TEST_F(LinkTest, FinishTellsWhatWasNotAcknowledgedAtItsDeadline) {
   near().send("three");
 }
 
-// The server's link is gone when the client comes back to hear that all has arrived.
+// The server refuses the link when the client returns to confirm that everything has arrived.
 TEST_F(LinkTest, FinishNeedsNoAnswerWhenAllIsAcknowledged) {
   connect();
   near().send("one");
@@ -135,7 +135,7 @@ TEST_F(LinkTest, ANewProcessAtTheOtherEndIsNoticedAndGetsWhatTheOldOneDidNot) {
   run_until(loop_, [this] { return far_record().frames == Frames{"hello"}; });
   run_until(loop_, [this] { return client_->record.frames == Frames{"for any"}; });
 
-  // The same the other way round.
+  // The same test with the roles exchanged.
   run_until_acknowledged(far(), 2);
   run_until_acknowledged(near(), 1);
   server_.links.clear();
@@ -157,7 +157,7 @@ TEST(LinkPositionTest, ItTravelsAsAWhole) {
   EXPECT_EQ(LinkHello::decode(hello.encode()).position, hello.position);
 }
 
-// Drops what was meant for the process before.
+// Drops the frames that were meant for the previous process.
 struct Dropping : LinkRecord {
   void on_peer_restarted() override { link->drop_unacknowledged(); }
   Link* link = nullptr;

@@ -1,4 +1,4 @@
-// Links over connections that break: nothing is lost, nothing comes twice, nothing out of order.
+// Links over breaking connections: no frame is lost, duplicated or out of order.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -13,7 +13,7 @@ namespace {
 
 using Break = CuttingProxy::Break;
 
-// The n-th frame of a random sequence; both sides know all of them.
+// Returns the n-th frame of a random sequence that both sides know.
 class Frames {
  public:
   explicit Frames(uint64_t seed) : seed_(seed) {}
@@ -30,7 +30,7 @@ class Frames {
   uint64_t seed_;
 };
 
-// Compares what comes with what was to come.
+// Compares the frames that arrive with the expected ones.
 struct Checker : LinkRecord {
   explicit Checker(uint64_t seed) : expected(seed) {}
   void on_frame(std::string_view payload) override {
@@ -42,7 +42,7 @@ struct Checker : LinkRecord {
   uint64_t num_wrong = 0;
 };
 
-// A client and a server with one link, and what breaks their connections between them.
+// A client and a server with one link, and the proxy that breaks their connections.
 class Breaking : WireServerDelegate {
  public:
   Breaking(uint64_t seed, std::vector<Break> kinds)
@@ -64,7 +64,7 @@ class Breaking : WireServerDelegate {
     client_.emplace(loop_, client, near_);
   }
 
-  // Both sides send until that many connections have broken, and then all arrives.
+  // Both sides send until this many connections have broken; then everything must arrive.
   void run(int num_breaks) {
     Timer sends(loop_, [&] {
       send_some(client_->link(), seed_, sent_near_);
@@ -72,7 +72,8 @@ class Breaking : WireServerDelegate {
       sends.start(std::chrono::milliseconds(1));
     });
     sends.start(std::chrono::milliseconds(0));
-    // Each of them in time: all together take a busy machine as long as they take.
+    // Applies the time limit to every ten breaks: all of them together can take long on a busy
+    // machine.
     while (proxy_.num_breaks() < num_breaks && !::testing::Test::HasFailure()) {
       run_until(loop_,
                 [&, next = proxy_.num_breaks() + 10] { return proxy_.num_breaks() >= next; });
@@ -98,10 +99,11 @@ class Breaking : WireServerDelegate {
     for (auto n = random_() % 20; n > 0; --n) link.send(Frames(seed).at(sent++));
   }
 
-  // From the first byte of the handshake to far behind the hello.
+  // Breaks the connection anywhere between the first byte of the handshake and far behind the
+  // hello.
   CuttingProxy::Plan next_plan() {
     if (!breaks_) return {.bytes = UINT64_MAX, .how = Break::kClose};
-    // A first handshake that is damaged looks like another secret, which ends a client.
+    // The first handshake stays intact: damage would look like a wrong secret, which ends a client.
     if (near_.num_connected == 0) return {.bytes = 10000, .how = Break::kClose};
     constexpr std::array kScales = {1000U, 3000U, 100000U};
     return {.bytes = random_() % kScales[random_() % kScales.size()],
@@ -134,7 +136,7 @@ TEST_F(WireReconnect, FramesArriveOnceAndInOrderWhereverConnectionsEnd) {
   Breaking(seed_, {Break::kClose, Break::kReset}).run(2000);
 }
 
-// What is not noticed at once: these wait for a deadline.
+// Neither side notices these faults immediately; both wait for a deadline.
 TEST_F(WireReconnect, FramesArriveOnceAndInOrderWhenBytesAreDamagedOrNothingComes) {
   Breaking(seed_, {Break::kDamage, Break::kDamage, Break::kSilence}).run(25);
 }

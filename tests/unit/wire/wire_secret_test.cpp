@@ -19,7 +19,7 @@ namespace {
 
 const std::string kText = "0123456789abcdef0123456789abcdef";
 
-// The Error that the function throws.
+// Returns the Error that the function throws.
 template <class Function>
 Error error_of(const Function& function) {
   try {
@@ -128,7 +128,7 @@ TEST_F(RendezvousTest, AnotherStartOfTheJobIsNotFollowed) {
   former->publish(contact());
   const Rendezvous other(path_, "1");
   EXPECT_TRUE(contains(why_not(other), "of another start of the job ('0'")) << why_not(other);
-  // The former node 0 may end after the new one has begun.
+  // The former node 0 may end after the new node 0 has started.
   Rendezvous node_0(path_, "1");
   node_0.publish(contact());
   former.reset();
@@ -166,7 +166,7 @@ TEST_F(RendezvousTest, AClientWaitsForIt) {
   options.find = [&](std::string& why) { return other.find(why); };
   options.first_backoff = std::chrono::milliseconds(1);
   ClientEnd client(loop, options);
-  // Left by a process that was killed: what listens there now has another secret.
+  // Left by a killed process: its secret differs from that of the server that now listens there.
   Rendezvous stale(path_, "0");
   WireContact wrong = contact_of(server.server, Secret::generate());
   stale.publish(wrong);

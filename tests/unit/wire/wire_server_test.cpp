@@ -18,14 +18,14 @@ bool contains(const std::string& text, const std::string& part) {
 
 class WireServerTest : public ::testing::Test {
  protected:
-  // The end of a client with this contact.
+  // Returns how the link of a client with these options ends.
   LinkEnd end_of(WireClientOptions options) {
     ClientEnd client(loop_, std::move(options));
     run_until(loop_, [&] { return client.record.end.has_value(); });
     return *client.record.end;
   }
   WireContact contact() const { return contact_of(server_.server, secret_); }
-  // That strangers do not disturb.
+  // Expects that the server still serves clients.
   void expect_served() {
     ClientEnd client(loop_, client_options(contact(), "other"));
     client.link().send("still here");
@@ -110,7 +110,8 @@ TEST_F(WireServerTest, ATakenPortIsPassedOver) {
   EXPECT_THROW(ServerEnd(loop_, options), Error);
 }
 
-// A job's port is a hash: another job may have it, and ours one of the next.
+// A job's port is a hash: another job may already use it, and this job then takes one of the next
+// ports.
 TEST_F(WireServerTest, AClientPassesThePortOfAnotherRun) {
   WireServerOptions options = server_options(secret_);
   options.port = server_.server.address().port();
@@ -147,7 +148,7 @@ TEST_F(WireServerTest, ANameThatDoesNotResolveIsNamed) {
   EXPECT_TRUE(contains(text, "no such host:") && contains(text, "the name has no address")) << text;
 }
 
-// A client asks a port at which another program than rtrain answers.
+// A client connects to a port on which a program other than rtrain listens.
 TEST_F(WireServerTest, AStrangeServerIsNamed) {
   Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const SocketAddress any = *SocketAddress::parse("127.0.0.1", 0);

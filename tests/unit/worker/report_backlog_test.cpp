@@ -9,7 +9,7 @@
 namespace rtrain {
 namespace {
 
-constexpr size_t kLarge = size_t{4} << 20;  // two of them are all that may be under way
+constexpr size_t kLarge = size_t{4} << 20;  // at most two reports of this size may wait
 
 class ReportBacklogTest : public testing::Test {
  protected:
@@ -49,7 +49,7 @@ TEST_F(ReportBacklogTest, WhatTheControllerTakesMakesRoom) {
   std::thread controller([this] { backlog_.take(1); });
   backlog_.add(kLarge, 2, 60);
   controller.join();
-  backlog_.take(1);  // the same count again is not news
+  backlog_.take(1);  // a repeated count makes no room
   EXPECT_NE(refusal(kLarge, 3, 0.01), "none");
 }
 
