@@ -27,7 +27,7 @@ void CommitsWorld::live() {
 
 int64_t CommitsWorld::least() const { return *std::ranges::min_element(ready_); }
 
-// Several ranks of a host may see it, and a slow one says an older step later.
+// Each rank of a host reports the step that it sees, so a slow rank may report an older step later.
 void CommitsWorld::step(size_t host) {
   if (ready_[host] > agreed_) return said_.push_back({host, ready_[host] - draws_.below(2)});
   said_.push_back({host, ++ready_[host]});

@@ -1,8 +1,8 @@
-// tests/sim/commits_world.h: hosts in train.elastic, simulated, around
+// tests/sim/commits_world.h: simulated hosts in train.elastic around
 // host/decide/checkpoints/commit_agreement.h.
 //
-// On each host some ranks come to step after step, one step ahead of what is agreed at most; who
-// sees that all of its host are ready says so, and what is said is read in any order.
+// Each host becomes ready for one step after another, at most one step ahead of the agreed step.
+// Its ranks report this to the controller, which reads the reports in any order.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class CommitsWorld : public World {
   int64_t least() const;
 
   Draws& draws_;
-  std::vector<int64_t> ready_;                    // by host
-  std::vector<std::pair<size_t, int64_t>> said_;  // and not read
+  std::vector<int64_t> ready_;                    // the last ready step of each host
+  std::vector<std::pair<size_t, int64_t>> said_;  // reports (host, step) that were not read yet
   CommitAgreement agreement_;
   int64_t agreed_ = 0;
 };

@@ -107,7 +107,7 @@ void DiskModel::sync_file(const std::string& path) {
   std::erase_if(unsafe_, [&](const Change& each) { return each.file == *file; });
 }
 
-// With what was done before to the same names: nothing of that comes later.
+// Earlier changes of the same names become safe as well: they must not be applied later.
 void DiskModel::sync_folder(const std::string& path) {
   const auto folder = find(path);
   RT_CHECK(folder);

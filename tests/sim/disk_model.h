@@ -1,8 +1,8 @@
-// tests/sim/disk_model.h: a disk, simulated, which loses or reorders what was not synced.
+// tests/sim/disk_model.h: a simulated disk that loses or reorders unsynced changes.
 //
-// A file's data is safe when the file was synced, a name when the folder was that has it. Until
-// then a crash leaves any of what was done and not the rest, in any combination; a file that was
-// not synced may be empty. A rename is one: it has happened on both sides or on none.
+// A file's data is safe once the file is synced; a name is safe once its folder is synced. Until
+// then a crash keeps any subset of the changes; an unsynced file may become empty. A rename is
+// atomic: a crash keeps both of its sides or neither.
 #pragma once
 
 #include <map>
@@ -18,24 +18,24 @@ class DiskModel {
  public:
   DiskModel();
 
-  // Paths are relative to the run's folder: "staging/x/file". Their folders must be there.
+  // Paths are relative to the run's folder, such as "staging/x/file". Parent folders must exist.
   void make_folder(const std::string& path);
   void write(const std::string& path, const std::string& text);
   void sync_file(const std::string& path);
   void sync_folder(const std::string& path);
-  // False where something has the name.
+  // Returns false if the new name exists.
   bool rename(const std::string& from, const std::string& to);
   void exchange(const std::string& from, const std::string& to);
-  // One file, or one empty folder.
+  // Removes one file or one empty folder.
   void remove(const std::string& path);
 
   bool exists(const std::string& path) const { return find(path).has_value(); }
   bool is_folder(const std::string& path) const;
-  // Of a folder, sorted; empty where there is none.
+  // Returns the sorted names in a folder; empty if the folder does not exist.
   std::vector<std::string> names(const std::string& path) const;
   std::optional<std::string> text(const std::string& path) const;
 
-  // What is left of it is drawn.
+  // Applies a random subset of the unsynced changes and forgets the others.
   void crash(Draws& draws);
 
  private:
@@ -44,7 +44,8 @@ class DiskModel {
     std::string text = {};
     std::map<std::string, int> entries = {};
   };
-  // Entries that change together; of a file its text. Node -1: the name goes.
+  // One name in a folder before and after a change; node -1 means that the name does not exist. A
+  // Change holds the entries that change together, or the file whose text was written.
   struct Entry {
     int folder;
     std::string name;
@@ -60,8 +61,8 @@ class DiskModel {
   void change(std::vector<Entry> entries);
   static void apply(std::vector<Node>& nodes, const Entry& entry);
 
-  std::vector<Node> nodes_;  // as processes see them
-  std::vector<Node> safe_;   // as the disk has them whatever comes
+  std::vector<Node> nodes_;  // the state that processes see
+  std::vector<Node> safe_;   // the state that survives any crash
   std::vector<Change> unsafe_;
 };
 

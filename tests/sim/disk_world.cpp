@@ -49,7 +49,7 @@ void DiskWorld::live() {
   check_start();
 }
 
-// Something was done; all may end behind it.
+// Counts one operation of the disk; the process may crash after it.
 void DiskWorld::tick(const std::string& what) {
   tell([&] { return what; });
   if (!is_calm_ && draws_.chance(crash_rate_)) throw Crash();
@@ -67,7 +67,7 @@ void DiskWorld::run_controller() {
     if (draws_.chance(0.05)) leave_late_folder();
     report();
   }
-  if (!draws_.chance(0.5)) remove_tree("staging");  // the end of a run
+  if (!draws_.chance(0.5)) remove_tree("staging");  // a clean end of the run
   if (!disk_.exists("staging")) disk_.make_folder("staging");
 }
 
@@ -177,7 +177,7 @@ void DiskWorld::write_manifest(const Commit& commit) {
   tick("syncs it");
 }
 
-// As CheckpointFiles::publish.
+// Does the same as CheckpointFiles::publish.
 bool DiskWorld::take_name(Commit& commit) {
   const std::string path = path_of(commit.row.name);
   std::optional<NamedFolder> there;
@@ -219,7 +219,7 @@ void DiskWorld::clear_name(const std::string& name) {
   mark("set aside");
 }
 
-// Readers hold some of them.
+// Some checkpoints stay for now because readers hold them.
 void DiskWorld::drop(const std::vector<std::string>& names) {
   std::vector<std::string> wanted = std::exchange(pending_drops_, {});
   wanted.insert(wanted.end(), names.begin(), names.end());
@@ -242,7 +242,7 @@ void DiskWorld::remove_tree(const std::string& path) {
   tick(cat("removes ", path));
 }
 
-// As CheckpointStore::insert.
+// Does the same as CheckpointStore::insert.
 void DiskWorld::insert(std::vector<Row>& rows, const Row& row) {
   for (Row& each : rows) {
     const bool is_there = each.state == State::kKept || each.state == State::kMissing;
@@ -297,7 +297,7 @@ FoundRows DiskWorld::rows_of(const std::string& name, const Manifest* manifest) 
   return out;
 }
 
-// As CheckpointStore::sweep: one transaction, then what is to be deleted.
+// Does the same as CheckpointStore::sweep: one transaction, then the deletions.
 void DiskWorld::sweep() {
   tick("a controller starts");
   if (!disk_.exists("staging")) disk_.make_folder("staging");
@@ -343,7 +343,7 @@ void DiskWorld::judge(const std::string& name, std::vector<Row>& rows,
   }
 }
 
-// Somebody copies a checkpoint of another run here, or makes a folder.
+// A user copies a checkpoint of another run here, or creates a folder.
 void DiskWorld::put_foreign_folder() {
   Manifest manifest{.is_of_run = false, .row = {}, .files = {}};
   manifest.row.attempt = 1 + draws_.below(3);
@@ -356,7 +356,7 @@ void DiskWorld::put_foreign_folder() {
   put_folder(name, manifest);
 }
 
-// By a controller that did not know yet that it had lost the run.
+// Publishes a checkpoint of an older controller that has not noticed yet that it lost the run.
 void DiskWorld::leave_late_folder() {
   if (attempts_.size() < 2) return;
   Manifest manifest;
@@ -367,7 +367,7 @@ void DiskWorld::leave_late_folder() {
   if (!disk_.exists(path_of(manifest.row.name))) put_folder(manifest.row.name, manifest);
 }
 
-// Whole, and on the disk.
+// Writes a complete and synced checkpoint folder.
 void DiskWorld::put_folder(const std::string& name, const Manifest& manifest) {
   const std::string folder = path_of(name);
   disk_.make_folder(folder);

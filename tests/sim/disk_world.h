@@ -1,12 +1,12 @@
-// tests/sim/disk_world.h: the checkpoints of a run on a disk that loses what was not synced,
-// simulated, around host/decide/checkpoints/commit_plan.h, sweep_verdict.h and retention.h.
+// tests/sim/disk_world.h: the checkpoints of a run on a simulated disk that loses unsynced changes,
+// around host/decide/checkpoints/commit_plan.h, sweep_verdict.h and retention.h.
 //
-// Controllers follow each other. Each looks at what is there (CheckpointStore::sweep), begins from
-// the newest checkpoint and commits further ones, step by step as the plan says. Between any two
-// operations of the disk all may end, and the disk then has any part of what was not synced. People
-// put folders of their own among the checkpoints, and a controller that had lost its run may leave
-// one. After each start every row names a whole checkpoint, what report() returned for is there,
-// and nothing of other people's is gone.
+// Controllers follow each other. Each one sweeps the folder as CheckpointStore::sweep does, resumes
+// from the newest checkpoint and commits further ones step by step, as the plan says. The process
+// may crash between any two operations of the disk, and the disk then keeps any subset of the
+// unsynced changes. Users put their own folders among the checkpoints, and a controller that has
+// lost its run may leave a checkpoint. After each start every row must name a complete checkpoint,
+// every checkpoint for which report() has returned must exist, and no user's folder may be missing.
 #pragma once
 
 #include <cstdint>
@@ -40,15 +40,15 @@ class DiskWorld : public World {
   };
   struct Attempt {
     int64_t number;
-    int64_t resumed_index;  // -1: it began from nothing
+    int64_t resumed_index;  // -1: the attempt began without a checkpoint
   };
-  // What stands in a manifest, which the disk has as a text.
+  // The content of a manifest. The disk holds only its text.
   struct Manifest {
     bool is_of_run = true;
     Row row;
     std::map<std::string, std::string> files;
   };
-  // A checkpoint on its way.
+  // A checkpoint that is being committed.
   struct Commit {
     Row row;
     std::string staging, merged;
@@ -91,18 +91,18 @@ class DiskWorld : public World {
   RetentionPolicy policy_;
   double crash_rate_;
   int num_ranks_;
-  std::map<std::string, Manifest> manifests_;  // by text
-  // The store: transactions are whole and safe.
+  std::map<std::string, Manifest> manifests_;  // the parsed manifest of each text
+  // The store: its transactions are atomic and durable.
   std::vector<Row> rows_;
   std::vector<Attempt> attempts_;
-  // Of a controller.
+  // The state of the current controller.
   std::vector<std::string> pending_drops_;
   int64_t next_index_ = 0;
-  // What the world knows.
-  std::vector<Row> answered_;         // report() has returned for them
-  std::vector<std::string> foreign_;  // what is in people's own folders
-  int num_made_ = 0;                  // names that are used once
-  bool is_calm_ = false;              // no crash comes any more
+  // The world's knowledge, for its checks.
+  std::vector<Row> answered_;         // checkpoints for which report() has returned
+  std::vector<std::string> foreign_;  // the contents of users' folders
+  int num_made_ = 0;                  // counts generated names, to keep them unique
+  bool is_calm_ = false;              // no further crash happens
 };
 
 }  // namespace rtrain::sim

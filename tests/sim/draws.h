@@ -1,8 +1,7 @@
-// tests/sim/draws.h: what a simulated world leaves to chance: numbers that are drawn at random, or
-// given.
+// tests/sim/draws.h: the random choices of a simulated world, drawn from a seed or given.
 //
-// A world asks for nothing else, so the same numbers make the same world. 0 is always the dullest
-// answer: a world that gets zeros alone has no fault and comes to its end.
+// A world takes all its choices from here, so equal draws give the same life. 0 is always the least
+// eventful choice: a world that draws only zeros has no fault and comes to its end.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +12,14 @@ namespace rtrain::sim {
 
 class Draws {
  public:
-  // At random from a seed, kept in taken().
+  // Draws from the seed and records the draws in taken().
   explicit Draws(uint64_t seed) : random_(seed) {}
-  // The given ones, then zeros.
+  // Returns the given numbers, then zeros.
   explicit Draws(std::vector<uint32_t> given) : given_(std::move(given)), is_given_(true) {}
 
-  // From 0 to count - 1.
+  // Returns a number from 0 to count - 1.
   int below(int count);
-  // True that often; never for the number 0.
+  // Returns true with this probability; the draw 0 always means false.
   bool chance(double probability);
 
   const std::vector<uint32_t>& taken() const { return taken_; }

@@ -13,7 +13,7 @@ std::string code(int value) { return std::to_string(value); }
 std::string code(double value) { return cat(value); }
 std::string code(const std::string& value) { return cat('"', value, '"'); }
 
-// kPeerLost of "peer_lost".
+// Returns kPeerLost for "peer_lost".
 std::string enumerator(std::string_view name) {
   std::string out = "k";
   bool begins = true;
@@ -43,7 +43,7 @@ std::string code(const Unwinding& it) {
   return cat("{", it.step, ", ", it.index, ", ", code(it.error), ", ", code(it.time_s), "}");
 }
 
-// With the fields of the event in their order.
+// Returns the code of an event with its fields in order.
 template <class... Fields>
 std::string braced(std::string_view name, const Fields&... fields) {
   std::string out = cat("event::", name, '{');

@@ -1,4 +1,4 @@
-// tests/sim/event_code.h: an event of the run's state machine as C++, for a unit test.
+// tests/sim/event_code.h: writes an event of the run's state machine as C++ for a unit test.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace rtrain::sim {
 
-// "event::Returned{1}"
+// Returns for example "event::Returned{1}".
 std::string to_code(const Event& event);
 
 }  // namespace rtrain::sim

@@ -31,7 +31,7 @@ void FailuresWorld::live() {
   for (int i = 0; i < num_steps; ++i) draws_.chance(0.1) ? replace_controller() : fail();
 }
 
-// The counts are in the run's row.
+// The new controller restores the counts from the run's row.
 void FailuresWorld::replace_controller() {
   tell([] { return "policy = FailurePolicy(limits, 1, policy.counts());"; });
   const Value row = policy_.counts().to_value();
@@ -49,7 +49,7 @@ Failure FailuresWorld::make_failure() {
   const Code code = kCodes.at(static_cast<size_t>(draws_.below(kCodes.size())));
   const std::string site = cat("train.lua:", draws_.below(2));
   std::string text = cat(site, ": ", code_name(code));
-  // Figures of tensors and of memory are not the same twice.
+  // The sizes of tensors and memory differ each time.
   if (code == Code::kOutOfMemory) text = cat(site, ": out of memory, ", draws_.below(100), " MB");
   if (code == Code::kEnvironment && draws_.chance(0.5)) text = "write: No space left on device";
   const std::string traceback = cat("  with tensors ", draws_.below(100), "\n  in f");

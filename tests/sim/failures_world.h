@@ -1,8 +1,8 @@
-// tests/sim/failures_world.h: attempts of a run that fail, simulated, around
+// tests/sim/failures_world.h: the failing attempts of a simulated run, around
 // host/decide/failure_policy.h.
 //
-// Failures of every kind come after each other, some with progress between them, and controllers
-// are replaced. What is tried again must have a budget, and what has one must be tried again.
+// Failures of every kind follow each other, some with progress between them, and controllers are
+// replaced. Every retry must have a budget, and every failure with a budget left must be retried.
 #pragma once
 
 #include <map>
@@ -29,7 +29,7 @@ class FailuresWorld : public World {
   FailurePolicy policy_;
   std::map<FailureKind, int> counts_;
   int since_progress_ = 0;
-  std::string last_;  // of the user's errors: what it was; empty for another one
+  std::string last_;  // the last user error; empty after a failure of another kind
 };
 
 }  // namespace rtrain::sim

@@ -1,7 +1,6 @@
-"""Faults of host/decide for mutations.py: (file, text that it has once, what it becomes).
-
-Each is something that a person could write by mistake: a condition turned round, a bound that is one off, a case that was
-forgotten. A life of the worlds must break by each of them.
+"""Faults of host/decide for mutations.py: (file, a text that occurs in it once, its replacement).
+Each fault is a plausible mistake: an inverted condition, a bound that is off by one, a forgotten case. Each must break
+a life of some world.
 """
 
 FAULTS = [
@@ -42,7 +41,7 @@ FAULTS = [
     ("run/ending.cpp", "if (m_.storage_error) return end_without_storage();", ""),
     ("run/ending.cpp", "if (is<stage::Unwinding>() && !can_heal()) return give_up_heal();", ""),
     ("run/ending.cpp", "stop_growing();", ""),
-    # group_state: which of several errors is the cause
+    # group_state: which of several errors is the root cause
     (
         "group_state.cpp",
         "first == nullptr || std::pair(is_consequence(rank), rank.error_time_s) <",
@@ -53,7 +52,7 @@ FAULTS = [
     ("group_state.cpp", "return num_kept(ranks) >= least_workers &&", "return num_kept(ranks) > least_workers &&"),
     ("group_state.cpp", "if (rank.gone) continue;\n    if (!rank.unwound", "if (!rank.unwound"),
     ("group_state.cpp", "return r.returned || r.gone || r.error;", "return r.returned || r.gone;"),
-    # failure_policy: whether it is tried again
+    # failure_policy: whether an attempt is retried
     ("failure_policy.cpp", "budget.count > budget.limit", "budget.count >= budget.limit"),
     ("failure_policy.cpp", "failure.new_checkpoint ? 1 : failures_since_progress_ + 1", "failures_since_progress_ + 1"),
     ("failure_policy.cpp", "if (limits_.reset_after_s > 0 && failure.ran_s >= limits_.reset_after_s) forgive();", ""),
@@ -73,9 +72,9 @@ FAULTS = [
         "if (is_users(failure.error.code())) last_user_error_ = identity(failure.error);",
     ),
     ("failure_policy.cpp", 'return line.starts_with("  with ");', "return false;"),
-    # scaling_policy, placement, core_request: how many workers, and where
+    # scaling_policy, placement, core_request: the number of workers, and their places
     ("scaling_policy.cpp", "if (capacity < min_workers_) return std::nullopt;", ""),
-    # "if (!elastic_)" left out changes nothing: a group of a fixed size has the only one that start_size() gives.
+    # Removing "if (!elastic_)" changes nothing: a group of fixed size has only the size that start_size() gives.
     ("scaling_policy.cpp", "return std::min(capacity, max_workers_);", "return capacity;"),
     (
         "scaling_policy.cpp",
@@ -127,7 +126,7 @@ FAULTS = [
     ("stop_agreement.cpp", "if (!holding_) return prepare();", ""),
     ("stop_agreement.cpp", "for (Rank& rank : ranks_) rank.calls.reset();", ""),
     ("stop_agreement.cpp", "return holding_ ? try_release() : std::nullopt;", "return std::nullopt;"),
-    # stop_outcome: how a run that was stopped ends
+    # stop_outcome: the final state of a run that was stopped
     ("stop_outcome.cpp", "return strength(next) > strength(current);", "return strength(next) >= strength(current);"),
     ("stop_outcome.cpp", "} else if (stop.saved) {", "} else {"),
     ("stop_outcome.cpp", "return kind == StopKind::kPredicate ? 1 : 2;", "return 2;"),
@@ -177,7 +176,7 @@ FAULTS = [
         "return found->as_float();",
     ),
     ("checkpoints/retention.cpp", "for (size_t place = keep; place", "for (size_t place = keep + 1; place"),
-    # commit_plan, sweep_verdict: how a checkpoint comes to the disk, and what is found there
+    # commit_plan, sweep_verdict: how a checkpoint is written to the disk, and how folders found there are judged
     (
         "checkpoints/commit_plan.cpp",
         "CommitStep::kSyncTree,\n    CommitStep::kRename, ",
@@ -212,11 +211,11 @@ FAULTS = [
         "rows.was_left_behind ? SweepVerdict::kLeftBehind",
         "rows.was_left_behind ? SweepVerdict::kUnrecorded",
     ),
-    # spool_turns: which file a report goes into
+    # spool_turns: the file that a report goes into
     ("spool_turns.h", ".last_index >= acknowledged", ".last_index > acknowledged"),
     ("spool_turns.h", "if (!is_long || files_.at(other)", "if (files_.at(other)"),
     ("spool_turns.h", ".bytes = place.at + bytes", ".bytes = bytes"),
-    # hang_verdict, stragglers, absent_ranks: which rank hangs, in what, and which is late
+    # hang_verdict, stragglers, absent_ranks: which rank hangs and why, and which rank is late
     (
         "hang_verdict.cpp",
         "if (quiet_s(i) < threshold_s(i) || !is_idle(ranks, i)) return;",

@@ -11,9 +11,9 @@ namespace {
 
 constexpr int kMostNodes = 5;
 constexpr double kBetweenS = 0.5;
-constexpr int kMostQuiet = 40;    // looks before something is bad
-constexpr int kMostTrouble = 40;  // twenty seconds: by then it must be known
-// What a busy network does to a good link.
+constexpr int kMostQuiet = 40;    // looks before trouble begins
+constexpr int kMostTrouble = 40;  // twenty seconds: the trouble must be found by then
+// How much a busy network disturbs a good link.
 constexpr int kMostSlow = 4;
 constexpr double kShortS = 3;
 
@@ -42,7 +42,7 @@ int HostsWorld::num_bad(int node) const {
       std::ranges::count_if(bad_, [&](const Ends& ends) { return ends.first == node; }));
 }
 
-// One host's links, or one of them, or none.
+// Trouble begins for all links of one host, for one link, or not at all.
 void HostsWorld::begin_trouble() {
   bad_since_s_ = now_s_;
   trouble_ = static_cast<Trouble>(draws_.below(3));
@@ -81,7 +81,7 @@ void HostsWorld::say(int node, int peer) {
   } else if (draws_.chance(0.05)) {
     link.silent_s = draws_.below(static_cast<int>(kShortS));
   }
-  if (link.silent_s == 0 && link.num_slow == 0 && draws_.chance(0.5)) return;  // nothing to say
+  if (link.silent_s == 0 && link.num_slow == 0 && draws_.chance(0.5)) return;  // nothing to report
   tell([&] {
     return cat("verdict.add(", node, ", {", peer, ", ", link.num_slow, ", 20, ", link.silent_s,
                "}, ", now_s_, ");");

@@ -1,9 +1,9 @@
-// tests/sim/hosts_world.h: hosts with links between them, simulated, around
+// tests/sim/hosts_world.h: simulated hosts with links between them, around
 // host/decide/link_verdict.h and evidence.h.
 //
-// Hosts say twice a second what they see of their links. A host's network drops packets, or lets
-// nothing through, or one link does; a host dies and says nothing. Only what the world made bad may
-// be named, and it must be.
+// Twice a second hosts report the state of their links. One host's network or one link drops
+// packets or lets nothing through; a dead host reports nothing. Only the faulty host or link may be
+// named, and it must be.
 #pragma once
 
 #include <set>
@@ -37,12 +37,12 @@ class HostsWorld : public World {
 
   Draws& draws_;
   int num_nodes_;
-  bool is_exact_;  // good links lose no packet, and the bad ones as many
+  bool is_exact_;  // good links lose no packet, and all bad links lose the same number
   LinkVerdict verdict_;
   Trouble trouble_ = Trouble::kNone;
-  std::set<Ends> bad_;     // in both directions
-  std::set<int> dead_;     // say nothing
-  std::set<int> evicted_;  // the run does without them
+  std::set<Ends> bad_;     // each link in both directions
+  std::set<int> dead_;     // hosts that report nothing
+  std::set<int> evicted_;  // hosts that the run has given up
   double now_s_ = 0;
   double bad_since_s_ = 0;
 };

@@ -71,7 +71,8 @@ void LinkWorld::step_on() {
   }
 }
 
-// Another process. The connections of the last one break, what it had on its way may still come.
+// Starts a new process at this end. The connections of the previous process break, but frames that
+// it has sent may still arrive.
 void LinkWorld::begin(int end) {
   tell([&] { return cat("process begins at end ", end); });
   End& it = ends_[end];
@@ -102,7 +103,7 @@ void LinkWorld::write(int from, const WireFrame& frame) {
   if (connection.is_broken) return;
   std::string bytes;
   frame.add_to(bytes);
-  connection.coming[1 - from].push_back(bytes.substr(4));  // without its length
+  connection.coming[1 - from].push_back(bytes.substr(4));  // without the length prefix
 }
 
 void LinkWorld::send(int end) {
@@ -123,7 +124,7 @@ void LinkWorld::drop(int end) {
   if (it.is_greeted) write(end, {.type = WireType::kSkip, .number = dropped});
 }
 
-// Acknowledges, and sends some of what waits.
+// Acknowledges frames and sends some that wait.
 void LinkWorld::pump(int end) {
   End& it = ends_[end];
   if (!it.is_greeted) return;
@@ -141,8 +142,8 @@ void LinkWorld::pump(int end) {
   }
 }
 
-// The next frame of a connection, or its end. The server reads a new connection too, in the order
-// in which they were made.
+// Reads the next frame of a connection, or its end. The server also accepts new connections, in the
+// order in which they were opened.
 void LinkWorld::take(int end) {
   End& it = ends_[end];
   size_t number = it.connection.value_or(num_greeted_);
@@ -153,7 +154,8 @@ void LinkWorld::take(int end) {
   std::deque<std::string>& coming = connection.coming[end];
   if (coming.empty()) {
     if (!connection.is_broken) return;
-    if (number == num_greeted_ && end == kServer) ++num_greeted_;  // it never came to a greeting
+    if (number == num_greeted_ && end == kServer)
+      ++num_greeted_;  // the connection broke before its greeting
     if (it.connection == number) {
       it.connection.reset();
       it.is_greeted = false;
@@ -227,7 +229,7 @@ void LinkWorld::arrive(int end, std::string_view payload) {
   }
 }
 
-// What is under way is lost from some place on, in both directions.
+// Loses all frames in flight behind a random place, in both directions.
 void LinkWorld::lose_connection(size_t number) {
   Connection& connection = connections_[number];
   if (connection.is_broken) return;

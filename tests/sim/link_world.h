@@ -1,8 +1,8 @@
-// tests/sim/link_world.h: a link between two hosts, simulated, around host/wire/link_sequence.h.
+// tests/sim/link_world.h: a simulated link between two hosts, around host/wire/link_sequence.h.
 //
-// Connections break and lose what is under way, each end notices it in its own time, processes
-// begin again, frames that wait are dropped. Whatever comes must come in order and once, and in the
-// end all that was sent and not dropped has come.
+// Connections break and lose frames in flight, each end notices the break in its own time,
+// processes restart, waiting frames are dropped. Frames must arrive in order and once, and in the
+// end all frames that were sent and not dropped must have arrived.
 #pragma once
 
 #include <array>
@@ -27,20 +27,20 @@ class LinkWorld : public World {
 
  private:
   static constexpr int kClient = 0, kServer = 1;
-  // A process at an end of the link; `life` counts the processes there.
+  // A process at one end of the link; `life` is the number of processes there so far.
   struct End {
     std::unique_ptr<LinkSequence> sequence;
     int life = 0;
     int64_t num_sent = 0;
     uint64_t acked = 0;
     std::optional<size_t> connection;
-    bool is_greeted = false;  // the connection carries frames
+    bool is_greeted = false;  // the greeting is over: the connection carries frames
   };
   struct Connection {
-    std::array<std::deque<std::string>, 2> coming;  // frames on their way to an end
+    std::array<std::deque<std::string>, 2> coming;  // frames in flight to each end
     bool is_broken = false;
   };
-  // What one process has sent, as far as the other end's processes have it.
+  // What the other end knows of the frames that one process has sent.
   struct Sent {
     std::set<int64_t> arrived, dropped;
   };
@@ -65,10 +65,10 @@ class LinkWorld : public World {
   bool may_restart_, may_drop_;
   std::array<End, 2> ends_;
   std::vector<Connection> connections_;
-  size_t num_greeted_ = 0;                     // connections up to that one are over for the server
+  size_t num_greeted_ = 0;  // the server has greeted or ended all connections below this number
   std::array<std::map<int, Sent>, 2> sent_;    // by end and life
-  std::set<std::array<int64_t, 4>> arrivals_;  // end, its life, the sender's life, number
-  bool is_calm_ = false;                       // everybody has a turn, nothing new goes wrong
+  std::set<std::array<int64_t, 4>> arrivals_;  // end, its life, the sender's life, frame number
+  bool is_calm_ = false;                       // both ends take turns, and no new fault happens
   int turn_ = 0;
 };
 

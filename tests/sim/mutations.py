@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
-"""Checks the worlds of tests/sim: makes faults in host/decide, one after the other, and each must break a life.
-
+"""Checks the worlds of tests/sim: makes faults in host/decide, one at a time, each of which must break a life.
     tests/sim/mutations.py                          # the faults of faults.py, over all of host/decide
-    tests/sim/mutations.py FILE … [--number 30]     # faults at random in these files of host/decide
+    tests/sim/mutations.py FILE … [--number 30]     # random faults in these files of host/decide
     options: [--seed 1] [--events 1000000] [--jobs 2]
-
-A fault at random is a statement or an early return that is left out, a condition that is turned round, or another operator.
-Prints the faults that no life has shown, which are for a reader: the lines are equivalent, or an invariant is missing. Ends
-with 1 where there are any. Needs g++; takes some seconds for each fault.
+A random fault is a removed statement or early return, an inverted condition, or another operator. Prints the faults
+that broke no life; for each of them a reader must decide whether the lines are equivalent or an invariant is missing.
+The exit status is 1 if there are any. Needs g++; takes some seconds for each fault.
 """
 
 import argparse
@@ -25,7 +23,7 @@ from faults import FAULTS
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DECIDE = ROOT / "host/decide"
 COMPILE = [*(["ccache"] if shutil.which("ccache") else []), "g++", "-std=c++20", "-O1", "-w", f"-I{ROOT}", "-c"]
-# What the worlds and host/decide call: of host/wire, host/loop and host/base.
+# The files of host/wire, host/loop and host/base that the worlds and host/decide call.
 OTHERS = (
     "send_queue link_sequence wire_frame frame error text value record metric_path json_scan json utf8 hash codec "
     "random clock hex terminal_text text_width"
@@ -38,7 +36,7 @@ OPERATORS = [(" && ", " || "), (" || ", " && "), (" < ", " <= "), (" >= ", " > "
 
 
 def random_faults(path):
-    """The text of the file with each fault that can be made in it, and what was changed."""
+    """Yields (the text of the file with one fault, a description of the fault) for each possible fault."""
     lines = path.read_text().split("\n")
     for number, line in enumerate(lines):
         for becomes in changes_of(line):
@@ -80,7 +78,7 @@ def source_named(name):
 
 
 def compiled(source, folder):
-    """The object of a source; None where it does not compile."""
+    """Returns the object file of a source, or None if it does not compile."""
     made = folder / ("-".join(source.parts[-3:]) + ".o")
     return made if subprocess.run([*COMPILE, source, "-o", made], capture_output=True).returncode == 0 else None
 
@@ -90,7 +88,7 @@ def is_header(path):
 
 
 def break_of(objects, folder, events):
-    """How a life breaks; None where none does."""
+    """Returns how a life breaks, or None if no life does."""
     program = folder / "sim"
     subprocess.run(["g++", "-o", program, *objects], check=True)
     try:
@@ -105,7 +103,8 @@ def break_of(objects, folder, events):
 
 
 def changed_objects(path, text, objects, folder):
-    """The objects with the fault; None where it does not compile. A header is changed for all who include it."""
+    """Returns the objects with the fault, or None if they do not compile. A changed header changes all its includers.
+    """
     if not is_header(path):
         changed = folder / path.name
         changed.write_text(text)
@@ -128,7 +127,7 @@ def changed_objects(path, text, objects, folder):
 
 
 def judge(fault, objects, events):
-    """(what was changed, how a life breaks), or nothing where the fault does not compile."""
+    """Returns (description of the fault, how a life breaks), or None if the fault does not compile."""
     path, text, change = fault
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)

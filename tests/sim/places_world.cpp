@@ -77,7 +77,7 @@ void PlacesWorld::place() {
   }
 }
 
-// As few words as there can be of what most() has to be.
+// Computes the expected result of most() in the simplest way.
 void PlacesWorld::check_most(int most) const {
   const bool is_spread = strategy_ == PlacementStrategy::kStrictSpread;
   int room = 0;
@@ -92,7 +92,7 @@ void PlacesWorld::check_most(int most) const {
          "the hosts have room for another number of workers");
 }
 
-// A group begins, and follows what there is room for.
+// A group starts, and later follows the available capacity.
 void PlacesWorld::check_scaling(int capacity) {
   const std::optional<int> start = scaling_.start_size(capacity);
   demand(start.has_value() == (capacity >= scaling_.min_workers()),

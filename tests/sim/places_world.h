@@ -1,7 +1,7 @@
-// tests/sim/places_world.h: hosts that come and go below a run, simulated, around
+// tests/sim/places_world.h: simulated hosts that come and go during a run, around
 // host/decide/placement.h, core_request.h and scaling_policy.h.
 //
-// After each change the run is placed again, as its strategy and its range of workers want it.
+// After each change the run is placed again, according to its strategy and its range of workers.
 #pragma once
 
 #include <vector>
@@ -37,7 +37,7 @@ class PlacesWorld : public World {
   CoreRequest request_;
   int cores_per_worker_;
   std::vector<NodeCapacity> rooms_;
-  int running_ = 0;  // workers
+  int running_ = 0;  // the number of running workers
 };
 
 }  // namespace rtrain::sim

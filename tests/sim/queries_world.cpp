@@ -11,7 +11,7 @@ constexpr int kMostRanks = 3;
 constexpr int kMostReports = 4;
 constexpr int kMostWild = 120;
 constexpr int kMostCalm = 200;
-constexpr int kRemembered = 16;  // answers that the decision keeps
+constexpr int kRemembered = 16;  // the number of answers that CheckpointQueries keeps
 
 }  // namespace
 
@@ -66,7 +66,7 @@ void QueriesWorld::ask(int number) {
   const auto known = queries_.add(query);
   const auto given = answers_.find(query.question);
   if (!known) {
-    // Too many others were answered since.
+    // The answer may be forgotten if many other questions were answered since.
     const bool is_old = given != answers_.end() && last_answer_ - given->second >= kRemembered;
     demand(given == answers_.end() || is_old, "an answer is forgotten at once");
     rank.waits = query;
@@ -106,7 +106,7 @@ bool QueriesWorld::is_ready(const CheckpointQuestion& question) const {
   return complete_ >= question.reports && !(question.validated && is_pending);
 }
 
-// As the owner does after each change and with its timer.
+// The owner calls this after each change and when its timer expires.
 void QueriesWorld::look() {
   const std::optional<double> due = queries_.next_deadline();
   if (due && may_be_late_ && draws_.chance(0.3)) now_s_ = std::max(now_s_, *due);

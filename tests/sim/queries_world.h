@@ -1,8 +1,8 @@
-// tests/sim/queries_world.h: ranks that ask for all reported checkpoints, simulated, around
+// tests/sim/queries_world.h: simulated ranks that ask for all reported checkpoints, around
 // host/decide/checkpoints/checkpoint_queries.h.
 //
-// Ranks report and ask, reports become complete, validations take their time, waits run out. Every
-// question must be answered once, not before its checkpoints are there, and for all ranks alike.
+// Ranks report and ask, reports become complete, validations take their time, waits time out. Every
+// question must be answered exactly once, after its checkpoints exist, and equally for all ranks.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ class QueriesWorld : public World {
  private:
   struct Rank {
     int64_t reports = 0;
-    std::map<std::pair<int64_t, bool>, int64_t> asked;  // how often it has asked what
+    std::map<std::pair<int64_t, bool>, int64_t>
+        asked;  // how often the rank has asked each question
     std::optional<CheckpointQuery> waits;
   };
 
@@ -44,12 +45,12 @@ class QueriesWorld : public World {
   CheckpointQueries queries_;
   int64_t complete_ = 0;
   std::set<int64_t> validating_;
-  std::vector<CheckpointQuestion> asked_for_;  // due, and not looked up yet
+  std::vector<CheckpointQuestion> asked_for_;  // questions that are due and not looked up yet
   std::map<CheckpointQuestion, int64_t> answers_;
   int64_t last_call_ = 0;
   int64_t last_answer_ = 0;
   double now_s_ = 0;
-  bool is_calm_ = false;  // everybody has a turn, nothing new goes wrong
+  bool is_calm_ = false;  // all ranks take turns, and no new fault happens
   int turn_ = 0;
 };
 

@@ -12,7 +12,7 @@ constexpr int kMostReports = 8;
 constexpr int kMostSteps = 2000;
 constexpr double kTimeoutS = 100;
 
-// What a report holds, so that it is known again.
+// Returns metrics that identify the report.
 Value mark_of(int rank, int64_t index) { return Map{{"rank", rank}, {"index", index}}; }
 
 }  // namespace
@@ -60,7 +60,7 @@ void ReportsWorld::step_on() {
   if (rank.has_returned) return;
   if (rank.made < rank.num_reports) return report(actor);
   if (!rank.uploading.empty() || !rank.waiting.empty())
-    return;  // the end of a train function waits for them
+    return;  // a train function returns only after they are done
   rank.has_returned = true;
   tell([&] { return cat("collector.set_returned(", actor, ");"); });
   collector_.set_returned(actor);
@@ -106,7 +106,7 @@ void ReportsWorld::finish_upload(int number) {
   outcome.upload = fails ? Upload::kFailed : Upload::kStaged;
   if (fails) {
     outcome.error = Error(Code::kEnvironment, "disk is full");
-    rank.waiting.erase(outcome.index);  // the rank knows it first
+    rank.waiting.erase(outcome.index);  // the rank learns of the failure first
   }
   tell([&] {
     return cat("collector.add_upload(report(", number, ", ", outcome.index, ", Upload(",
@@ -115,8 +115,8 @@ void ReportsWorld::finish_upload(int number) {
   take(collector_.add_upload(std::move(outcome), now_s_ + kTimeoutS));
 }
 
-// As the owner's timer does; a deadline passes only where that may go wrong, or where nothing else
-// will end a wait.
+// Stands for the owner's timer. A deadline passes only if this life allows it, or if nothing else
+// would end a wait.
 void ReportsWorld::pass_time() {
   const bool is_stalled = std::ranges::all_of(ranks_, [](const Rank& rank) {
     return rank.uploading.empty() && (rank.has_returned || rank.made == rank.num_reports);
@@ -160,7 +160,7 @@ void ReportsWorld::take_names(const std::vector<ReportCollector::Named>& named) 
   }
 }
 
-// One rank stages a folder for all who have written there.
+// One rank stages a folder for all ranks that have written there.
 void ReportsWorld::take_seals(const std::vector<ReportCollector::Seal>& seals) {
   for (const ReportCollector::Seal& seal : seals) {
     Rank& rank = ranks_.at(static_cast<size_t>(seal.rank));
@@ -183,7 +183,7 @@ std::string ReportsWorld::folder_of(const Rank& rank, int64_t index) {
   return folder == rank.folders.end() ? "" : folder->second;
 }
 
-// All ranks have made as many: one report of rank 0 is for all of them.
+// One report stands for all ranks, which must have made equally many reports.
 void ReportsWorld::report_for_all() {
   const auto number = draws_.below(static_cast<int>(ranks_.size()));
   Report report;
@@ -207,7 +207,7 @@ void ReportsWorld::report_for_all() {
   }
 }
 
-// A rank that is far ahead; much may be unwritten.
+// A rank that is far ahead asks for an acknowledgement; many reports may still be unwritten.
 void ReportsWorld::ask_to_acknowledge() {
   const auto rank = static_cast<size_t>(draws_.below(static_cast<int>(ranks_.size())));
   const bool asks = draws_.chance(0.5);
@@ -245,7 +245,7 @@ void ReportsWorld::check_complete_below() const {
          "a checkpoint is complete that was not given away");
 }
 
-// The group is healed at a commit: what it has made up to there is taken as it is.
+// The group is healed at a commit: its reports up to there are taken as they are.
 void ReportsWorld::end_early() {
   const int64_t below = first_index_ + draws_.below(kMostReports);
   tell([&] { return cat("collector.take_below(", below, ");"); });

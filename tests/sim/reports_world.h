@@ -1,10 +1,10 @@
-// tests/sim/reports_world.h: ranks that report, simulated, around
-// host/decide/report_collector.h and report_flow.h.
+// tests/sim/reports_world.h: simulated ranks that report, around host/decide/report_collector.h and
+// report_flow.h.
 //
-// Ranks make reports with and without checkpoints, each in its own time, and some ask which name
-// the checkpoint gets. Uploads take their time and fail, deadlines pass, a rank returns early.
-// Every report must come out once, in order, and no rank may wait for ever. Ranks that are far
-// ahead ask for acknowledgements (report_flow.h).
+// Ranks make reports with and without checkpoints, each in its own time, and some ask for the name
+// of the checkpoint. Uploads take their time and fail, deadlines pass, a rank returns early. Every
+// report must come out once, in order, and no rank may wait forever. Ranks that are far ahead ask
+// for acknowledgements (report_flow.h).
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,14 @@ class ReportsWorld : public World {
 
  private:
   struct Rank {
-    int64_t num_reports;  // that it will make
+    int64_t num_reports;  // how many reports the rank will make
     int64_t made = 0;
     bool has_returned = false;
-    std::set<int64_t> uploading;  // numbers of reports whose files it has to send
-    std::set<int64_t> waiting;    // that it was not answered about
+    std::set<int64_t> uploading;  // reports whose files the rank still has to send
+    std::set<int64_t> waiting;    // reports without an answer yet
     std::map<int64_t, std::string>
-        asking;  // for the name of a checkpoint; the name that it asks for
-    std::map<int64_t, std::string> folders;  // of reports that are in a folder
+        asking;  // reports whose checkpoint name the rank asks for, and the proposed name
+    std::map<int64_t, std::string> folders;  // the folder of each report that has one
   };
   struct Faults {
     bool fails_uploads, is_uneven, passes_deadlines, ends_early;
@@ -62,10 +62,11 @@ class ReportsWorld : public World {
   int64_t next_complete_;
   ReportFlow flow_;
   int64_t wanted_, acknowledged_;
-  std::map<int64_t, std::string> names_;  // that rank 0 wants, by report
-  std::set<int64_t> uploads_;             // reports that somebody has brought a checkpoint with
+  std::map<int64_t, std::string>
+      names_;                  // the checkpoint name that rank 0 proposes for each report
+  std::set<int64_t> uploads_;  // reports to which some rank has added a checkpoint
   std::set<std::pair<int64_t, std::string>> sealed_;  // folders that a rank has to stage
-  bool is_calm_ = false;  // everybody has a turn, nothing new goes wrong
+  bool is_calm_ = false;  // all ranks take turns, and no new fault happens
   int turn_ = 0;
   double now_s_ = 0;
 };

@@ -12,7 +12,8 @@ namespace {
 
 constexpr int kMostSteps = 40;
 
-// As `score_of` orders them, in words of its own: of equal scores the newer is the better.
+// An independent version of the order of `score_of`: of equal scores, the newer checkpoint is
+// better.
 bool is_better(const std::optional<double>& a, size_t a_at, const std::optional<double>& b,
                size_t b_at) {
   if (a.has_value() != b.has_value()) return a.has_value();

@@ -1,8 +1,8 @@
-// tests/sim/retention_world.h: checkpoints that come with scores, simulated, around
+// tests/sim/retention_world.h: simulated checkpoints with scores, around
 // host/decide/checkpoints/retention.h.
 //
-// Each comes with metrics, which may lack the score or have one that is not a number; some wait for
-// their validation, which may bring another score. After each change what is dropped is judged.
+// Each checkpoint has metrics in which the score may be missing or NaN; some checkpoints wait for a
+// validation that may change the score. After each change the dropped checkpoints are checked.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class RetentionWorld : public World {
  private:
   struct Checkpoint {
     Value metrics;
-    std::optional<double> score;  // the larger, the better; nothing: the worst
+    std::optional<double> score;  // larger is better; no score is the worst
     bool is_pinned = false;
   };
 

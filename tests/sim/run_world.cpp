@@ -11,13 +11,13 @@ namespace rtrain::sim {
 namespace {
 
 constexpr int kMostWild = 600;   // events with faults
-constexpr int kMostCalm = 4000;  // until a run without new ones must have ended
+constexpr int kMostCalm = 4000;  // events within which a run without new faults must end
 
 bool is_from_outside_of_ranks(Code code) {
   return code == Code::kEnvironment || code == Code::kConfig;
 }
 
-// What is the default takes the number 0.
+// The draw 0 selects the default of each limit.
 FailureLimits limits_from(Draws& draws) {
   return {.max_failures = draws.below(4),
           .controller_failure_limit = draws.below(4),
@@ -131,7 +131,7 @@ void RunWorld::note_stop(StopKind kind) {
   is_stopped_ = is_stopped_ || (is_from_outside(kind) && !is_done);
 }
 
-// What was meant for an attempt that is over.
+// Demands that an event of an earlier attempt has no effect.
 void RunWorld::check_late(const Event& event, int attempt,
                           const std::vector<Action>& actions) const {
   const bool is_late = std::visit(
@@ -169,7 +169,7 @@ std::vector<RunWorld::Choice> RunWorld::choices() {
   return out;
 }
 
-// What the machine asked for.
+// Adds the answers to the machine's requests.
 void RunWorld::add_answers(std::vector<Choice>& out) {
   if (is_requesting_) {
     out.push_back({6, [this] {
@@ -241,7 +241,7 @@ void RunWorld::add_rank(std::vector<Choice>& out, int rank) {
 
 void RunWorld::add_train_function(std::vector<Choice>& out, int rank) {
   const Process& it = process(rank);
-  // A rank may see that another one is lost before the machine does.
+  // A rank may notice the loss of another rank before the machine does.
   const bool grows = is_asked_to_grow_ && rank == 0 && it.is_healable;
   const bool is_behind_first = is_asked_to_grow_ && it.is_healable && process(0).is_unwound;
   const bool sees_loss = (it.is_healable && num_lost() > 0) || grows || is_behind_first;
@@ -261,7 +261,7 @@ void RunWorld::add_train_function(std::vector<Choice>& out, int rank) {
                      feed(event::Unwound{rank, back});
                    }});
   }
-  // Or it has left train.elastic as it hears of that.
+  // Alternatively the rank leaves train.elastic when it hears of the loss.
   if (it.is_told_lost && it.is_healable && !it.is_unwound && faults_.leave_elastic && !is_calm_) {
     out.push_back({1, [this, rank] {
                      process(rank).is_told_lost = process(rank).is_healable = false;
@@ -308,8 +308,8 @@ void RunWorld::end_process(int rank, const char* why, bool has_host) {
   feed(event::Gone{rank, Error(Code::kWorkerLost, why), now_s_, has_host});
 }
 
-// A timer may be late, so late that its attempt is over. Without that fault a deadline passes only
-// where nothing else happens.
+// With the fault `late`, a timer may fire after the end of its attempt. Without faults a deadline
+// passes only if nothing else can happen.
 void RunWorld::add_timers(std::vector<Choice>& out) {
   const auto add = [&](int weight, std::optional<int>& timer, auto make) {
     if (!timer) return;
@@ -330,7 +330,7 @@ void RunWorld::add_timers(std::vector<Choice>& out) {
     add(1, deadline_, [](int attempt) { return event::DeadlinePassed{attempt}; });
 }
 
-// Timers, and what ranks have said, of the attempt before.
+// Adds timers and messages of ranks from the previous attempt.
 void RunWorld::add_late_timers(std::vector<Choice>& out) {
   out.push_back({1, [this] {
                    const int attempt = machine_.attempt - 1;
@@ -355,13 +355,13 @@ void RunWorld::add_late_timers(std::vector<Choice>& out) {
                  }});
 }
 
-// What a group does that was asked to stop.
+// Adds what a group may do after it was asked to stop.
 void RunWorld::add_stop(std::vector<Choice>& out) {
   if (!is_asked_ || num_alive() == 0) return;
   out.push_back({1, [this] { feed(event::StopSeen{}); }});
   out.push_back({1, [this] { feed(event::CheckpointCommitted{machine_.attempt}); }});
   if (has_saved_) out.push_back({1, [this] { feed(event::StopComplete{machine_.attempt}); }});
-  // A group that only grows has all the time it needs.
+  // A group that only grows has no grace period.
   if (!is_resizing_ || !is_growing_) {
     out.push_back({1, [this] { feed(event::GracePassed{machine_.attempt}); }});
   }
@@ -464,7 +464,7 @@ void RunWorld::act(const action::AskToStop&) {
          "a group is asked to stop that waits for a lost rank");
   demand(num_alive() > 0, "nobody is there who could stop");
   demand(begun_ == machine_.attempt, "a group is asked to stop whose row is not open");
-  has_saved_ = has_saved_ && is_asked_;  // since the first request
+  has_saved_ = has_saved_ && is_asked_;  // counts since the first request
   is_asked_ = true;
   is_out_of_time_ = false;
 }
@@ -481,7 +481,7 @@ void RunWorld::act(const action::TellResize& a) {
 void RunWorld::act(const action::AskToGrow& a) {
   demand(num_alive() > 0, "nobody is there who could grow");
   is_asked_to_grow_ = a.is;
-  is_resizing_ = is_out_of_time_ = false;  // no grace period runs
+  is_resizing_ = is_out_of_time_ = false;  // the grace period does not run
 }
 
 void RunWorld::act(const action::DropCarried&) {
@@ -491,19 +491,20 @@ void RunWorld::act(const action::DropCarried&) {
   mark("grew at a commit");
 }
 
-// All ranks hold a commit at one time, and none leaves train.elastic since.
+// Notes that all ranks hold a commit at the same time. The event of a rank that leaves
+// train.elastic resets it.
 void RunWorld::note_healable() {
   const auto holds = [](const Process& it) { return it.is_healable && it.is_alive; };
   were_all_healable_ =
       were_all_healable_ || (!processes_.empty() && std::ranges::all_of(processes_, holds));
 }
 
-// Nothing from outside has a say in what becomes of the group.
+// Nothing from outside affects the group's future.
 bool RunWorld::is_undisturbed() const {
   return !machine_.stop && !is_disk_full_ && num_heals_ < 15 && !is_asked_to_grow_;
 }
 
-// By what the machine's header says: the others hold a commit, and the rank's host is there.
+// By the rules of the machine's header: the others hold a commit, and the rank's host is alive.
 bool RunWorld::may_be_healed(int lost) const {
   const int most = machine_.heal_limits.max_heals;
   const bool is_left = most < 0 || machine_.num_heals < most;
@@ -518,7 +519,7 @@ bool RunWorld::may_be_healed(int lost) const {
   return !process(lost).has_raised && processes_.size() > 1;
 }
 
-// All who live have gone back to the same step, and all others can be replaced.
+// All living ranks have gone back to the same step, and all others can be replaced.
 bool RunWorld::are_all_back() const {
   std::set<int64_t> steps;
   for (const Process& it : processes_) {
@@ -692,7 +693,7 @@ void RunWorld::act(const action::Finish& a) {
   is_finished_ = true;
 }
 
-// What holds between any two events.
+// Checks the invariants that hold between any two events.
 void RunWorld::check_machine() const {
   const Machine& m = machine_;
   const std::vector<RankState>& ranks = m.group.ranks;

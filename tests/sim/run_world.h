@@ -1,10 +1,10 @@
-// tests/sim/run_world.h: a run, simulated: processes, disk, resources and operators around
+// tests/sim/run_world.h: a simulated run: processes, disk, resources and operators around
 // host/decide/run/state_machine.h.
 //
-// The world answers what the machine asks for, in any order and after any delay, and does what a
-// cluster does: ranks raise and die, hosts go, disks fill up, people stop runs. After each event it
-// demands the invariants of the machine's header; once nothing new goes wrong the run must come to
-// its end by itself.
+// The world answers the machine's requests in any order and after any delay, and does what happens
+// in a cluster: ranks raise and die, hosts disappear, disks fill up, users stop runs. After each
+// event it demands the invariants of the machine's header; once no new fault happens, the run must
+// end without help.
 #pragma once
 
 #include <deque>
@@ -24,40 +24,41 @@ class RunWorld : public World {
   void live() override;
 
  private:
-  // A process of the group, as the machine cannot see it.
+  // A process of the group, with the state that the machine cannot see.
   struct Process {
     bool is_alive = true;
-    bool is_started = false;  // SendStart
+    bool is_started = false;  // SendStart has come
     bool is_told_exit = false;
     bool is_killed = false;
-    bool is_dying = false;  // seen to die, its status has not come
+    bool is_dying = false;  // its death was seen, its exit status has not come
     bool has_returned = false;
     bool has_raised = false;
     bool is_told_lost = false;
     bool is_unwound = false;
     bool is_healable = false;
     bool has_host = true;
-    bool has_died = false;            // by itself, and has said nothing before
-    bool may_have_error = false;      // it raised, died by itself, or was ended alone
-    std::optional<double> error_s;    // when it raised, or died
-    std::optional<double> unwound_s;  // when it was back
+    bool has_died = false;            // died without help and without a message before
+    bool may_have_error = false;      // it raised, died without help, or was killed alone
+    std::optional<double> error_s;    // when the process raised or died
+    std::optional<double> unwound_s;  // when the process was back from unwinding
     std::optional<int64_t> unwound_step;
     Phase phase = Phase::kSpawn;
 
     std::optional<double> said_s() const { return error_s ? error_s : unwound_s; }
   };
-  // A row that is being written.
+  // A row that is being written to the database.
   enum class Row { kBegin, kEnd, kHealed, kRun };
   struct Writing {
     Row row;
     int attempt;
   };
-  // What can go wrong in this life. Few at a time: where all do, none gets far.
+  // The faults that can happen in this life. Only a few at a time: with all of them, no run gets
+  // far.
   struct Faults {
     bool raise, die, lose_host, spawn, refuse, stop, storage, health, leave_elastic, deadline, late,
         disagree;
   };
-  // One thing that can happen now; a heavier one comes more often.
+  // An event that can happen now; its probability grows with the weight.
   struct Choice {
     int weight;
     std::function<void()> happen;
@@ -77,7 +78,7 @@ class RunWorld : public World {
   bool are_all_back() const;
   bool is_undisturbed() const;
   void add_late_timers(std::vector<Choice>& out);
-  bool step_on();  // false: nothing can happen
+  bool step_on();  // returns false if nothing can happen
   std::vector<Choice> choices();
   void add_answers(std::vector<Choice>& out);
   void add_ranks(std::vector<Choice>& out);
@@ -134,41 +135,43 @@ class RunWorld : public World {
   Faults faults_;
   bool is_ending_ = false;          // train functions return
   bool is_calm_ = false;            // no new faults
-  bool is_elastic_script_ = false;  // it calls train.elastic
+  bool is_elastic_script_ = false;  // the script calls train.elastic
   bool is_finished_ = false;
   double now_s_ = 1;
 
   std::vector<Process> processes_;
-  std::deque<Writing> writing_;  // in order, as the io thread does it
+  std::deque<Writing> writing_;  // in the order in which the io thread writes them
   std::optional<int> begun_;     // the attempt whose row is on disk and open
   bool is_requesting_ = false;
   bool has_resources_ = false;
   bool is_asked_ = false;  // the group was asked to stop
   bool is_asked_to_grow_ = false;
-  // Timers, with the attempt in which they were set.
+  // Timers: each holds the attempt in which it was set.
   std::optional<int> deadline_, verdict_, resize_, retry_, heal_due_;
 
-  // What was fed, as far as later actions are judged by it.
-  bool is_stopped_ = false;     // from outside, while ranks had work
-  bool is_terminated_ = false;  // by a kTerminate
+  // Facts about earlier events by which later actions are judged.
+  bool is_stopped_ = false;     // stopped from outside while ranks were working
+  bool is_terminated_ = false;  // stopped by a kTerminate
   bool is_disk_full_ = false;
   bool is_run_ending_ = false;   // EndRun has come
-  bool is_resizing_ = false;     // TellResize has come, nothing else has stopped the run
-  bool is_growing_ = false;      // to a larger group
+  bool is_resizing_ = false;     // TellResize has come, and nothing else has stopped the run
+  bool is_growing_ = false;      // the resize is to a larger group
   bool has_saved_ = false;       // since the group was asked to stop
-  bool is_out_of_time_ = false;  // likewise
+  bool is_out_of_time_ = false;  // the grace period has passed since the group was asked to stop
 
-  bool is_carrying_ = false;  // the attempt began with what ranks had written at a commit
+  bool is_carrying_ = false;  // the attempt began from the state that ranks had written at a commit
   int last_attempt_ = 0;
-  int64_t next_index_ = 0;  // of the first report behind the last commit that was gone back to
+  int64_t next_index_ = 0;  // the first report after the last commit that the group went back to
   int num_heals_ = 0;
-  int num_fresh_heals_ = 0;  // of groups that held the state before
+  int num_fresh_heals_ = 0;  // heals of groups that held the state before
   bool has_just_raised_ = false;
-  bool is_unwinding_ = false;       // the event says that a rank is back because of a lost one
-  bool is_healing_ = false;         // until all ranks hold it again
-  bool were_all_healable_ = false;  // at one time in this attempt, and none has left train.elastic
-  std::map<FailureKind, int> retries_;    // by their budget
-  std::optional<GroupError> ended_with_;  // the last attempt, where it failed
+  bool is_unwinding_ =
+      false;                 // the event reports that a rank is back because another rank was lost
+  bool is_healing_ = false;  // until all ranks hold the state again
+  bool were_all_healable_ =
+      false;  // once in this attempt, and no rank has left train.elastic since
+  std::map<FailureKind, int> retries_;    // by failure kind
+  std::optional<GroupError> ended_with_;  // the error of the last attempt, if it failed
 };
 
 }  // namespace rtrain::sim

@@ -1,4 +1,4 @@
-// tests/sim/sim.cpp: looks for a world that breaks; README.md next to it.
+// tests/sim/sim.cpp: looks for a life that breaks a world; see README.md in this folder.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -28,12 +28,12 @@ namespace {
 struct Options {
   uint64_t seed = 1;
   size_t events = 1'000'000;
-  double hours = 0;       // 0: until that many events
-  std::string world;      // that one alone, or empty
-  bool is_brief = false;  // the first break ends it, and is not shrunk
+  double hours = 0;       // 0: stops after `events` events instead
+  std::string world;      // the only world to explore; empty: all worlds
+  bool is_brief = false;  // stops at the first break and does not shrink it
 };
 
-// What is looked at, and how the marks of all its lives add up.
+// A world to explore, with the marks of all its lives added up.
 struct Subject {
   const char* name;
   MakeWorld make;
@@ -71,7 +71,7 @@ void show(const Subject& subject, uint64_t seed, const Life& broken, bool is_bri
     std::printf("  %s\n", line.c_str());
 }
 
-// False where a life broke.
+// Returns false if a life broke.
 bool explore(Subject& subject, const Options& options) {
   const auto end = std::chrono::steady_clock::now() +
                    std::chrono::duration<double, std::ratio<3600>>(options.hours);

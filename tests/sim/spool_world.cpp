@@ -8,7 +8,7 @@ namespace rtrain::sim {
 namespace {
 
 constexpr int kMostSteps = 500;
-constexpr int64_t kMostAhead = 12;  // reports that a rank may make unacknowledged
+constexpr int64_t kMostAhead = 12;  // unacknowledged reports that a rank may make
 constexpr size_t kMemory = 1 << 20;
 
 }  // namespace
@@ -49,7 +49,7 @@ void SpoolWorld::step_on() {
   }
 }
 
-// The rank holds itself back where much is not acknowledged.
+// The rank makes no report while many are unacknowledged.
 void SpoolWorld::report() {
   if (num_reports_ - acknowledged_ >= kMostAhead) return;
   const int64_t index = num_reports_++;
@@ -74,7 +74,8 @@ void SpoolWorld::report() {
   check_spool();
 }
 
-// What is not acknowledged, one turn of what is, and a report.
+// The spool may hold the unacknowledged reports, one turn of acknowledged ones, and one more
+// report.
 void SpoolWorld::check_spool() const {
   for (const std::vector<Record>& file : files_) {
     if (file.empty()) continue;
@@ -95,7 +96,7 @@ void SpoolWorld::connect() {
   is_connected_ = true;
 }
 
-// Some of what waits goes out, and some of that comes in.
+// Sends some of the waiting frames and receives some of the frames in flight.
 void SpoolWorld::carry() {
   if (!is_connected_) return;
   for (int i = draws_.below(4); i > 0 && agent_->queue().has_unsent(); --i) {
@@ -113,19 +114,19 @@ void SpoolWorld::carry() {
   if (draws_.chance(0.5)) agent_->on_ack(controller_->received());
 }
 
-// As the io thread does.
+// Does the work of the io thread.
 void SpoolWorld::write() {
   if (unwritten_.empty()) return;
   stored_.insert(unwritten_.front());
   unwritten_.pop_front();
 }
 
-// The agent has died, and its ranks with it, or the controller has. Whoever is the controller then
-// asks the host for its spool.
+// The agent has died together with its ranks, or the controller has. The controller of the next
+// attempt asks the host for its spool.
 void SpoolWorld::end_attempt(bool is_controller) {
   tell([&] { return is_controller ? "the controller ends" : "the agent ends"; });
   mark(is_controller ? "a controller ended" : "an agent ended");
-  std::set<int64_t> lost;  // acknowledged, and not yet written by a controller that is gone
+  std::set<int64_t> lost;  // acknowledged by a controller that died before it wrote them
   for (const int64_t index : unwritten_) {
     if (is_controller && index < sent_) lost.insert(index);
     if (!is_controller) stored_.insert(index);
@@ -152,7 +153,7 @@ void SpoolWorld::begin_attempt() {
   acknowledgements_.clear();
 }
 
-// What it has, be it written or not: report_flow.h.
+// Acknowledges all received reports, written or not (see report_flow.h).
 void SpoolWorld::acknowledge() {
   if (draws_.chance(0.5)) {
     sent_ = num_received_;

@@ -1,10 +1,10 @@
-// tests/sim/spool_world.h: a rank on another host than the controller, simulated, around
+// tests/sim/spool_world.h: a simulated rank on another host than the controller, around
 // host/decide/spool_turns.h and host/wire/link_sequence.h.
 //
 // Each report goes into the spool of its host and over the link of the agent. The agent dies and
-// comes back, hosts are cut off, the controller is replaced; it acknowledges what is in its store
-// and, after the rank's end, asks the host for what the spool has. Every report must be in the
-// store in the end, once, and the spool stays short.
+// restarts, hosts are cut off, the controller is replaced. The controller acknowledges the reports
+// in its store and, after the rank's end, asks the host for the reports in the spool. In the end
+// every report must be in the store once, and the spool must stay short.
 #pragma once
 
 #include <array>
@@ -43,21 +43,21 @@ class SpoolWorld : public World {
   void begin_attempt();
 
   Draws& draws_;
-  // The host: the rank's spool outlives all but its disk.
+  // The host: the rank's spool survives everything but a loss of the disk.
   SpoolTurns turns_;
   std::array<std::vector<Record>, 2> files_;
   int64_t num_reports_ = 0;
   int64_t acknowledged_ = 0;  // as far as the rank knows
-  // The two ends of the link, and the frames that are on their way.
+  // The two ends of the link, and the frames in flight.
   std::unique_ptr<LinkSequence> agent_, controller_;
   std::deque<std::string> coming_;
   bool is_connected_ = false;
-  // The controller, and its store.
+  // The controller and its store.
   std::deque<int64_t> unwritten_;
   int64_t num_received_ = 0;
-  int64_t sent_ = 0;  // that it has acknowledged
+  int64_t sent_ = 0;  // how many reports the controller has acknowledged
   std::set<int64_t> stored_;
-  std::deque<int64_t> acknowledgements_;  // on their way to the rank
+  std::deque<int64_t> acknowledgements_;  // in flight to the rank
 };
 
 }  // namespace rtrain::sim

@@ -28,7 +28,7 @@ void StopWorld::live() {
   mark(agreement_.at() ? "stopped at an agreed call" : "all ranks had left");
 }
 
-// One rank does one thing, or the controller does.
+// One rank, or the controller, takes one step.
 void StopWorld::step_on() {
   const int num_actors = static_cast<int>(ranks_.size()) + 1;
   const int actor = is_calm_ ? turn_++ % num_actors : draws_.below(num_actors);
@@ -75,7 +75,7 @@ void StopWorld::take_order(Rank& rank) {
          "a rank has made the agreed call before it was agreed on");
 }
 
-// What a rank has said comes to the controller, the end of its channel last.
+// The controller reads the next answer of a rank; the end of the rank's channel comes last.
 void StopWorld::hear(int number) {
   Rank& rank = ranks_[static_cast<size_t>(number)];
   if (!rank.answers.empty()) {
@@ -91,7 +91,7 @@ void StopWorld::hear(int number) {
   send(agreement_.on_left(number));
 }
 
-// The collective, and then the call.
+// A rank enters the collective, and then makes the call.
 void StopWorld::call(Rank& rank) {
   if (rank.meetings == rank.calls) {
     ++rank.meetings;
@@ -100,7 +100,8 @@ void StopWorld::call(Rank& rank) {
   const auto missing = std::ranges::find_if(
       ranks_, [&](const Rank& other) { return other.meetings < rank.meetings; });
   if (missing != ranks_.end()) {
-    rank.has_left = rank.is_leaving = missing->has_left;  // an error of its own, else it waits
+    rank.has_left = rank.is_leaving = missing->has_left;  // the collective fails if the missing
+                                                          // rank has left; otherwise the rank waits
     return;
   }
   if (rank.is_held) return;

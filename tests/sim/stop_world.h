@@ -1,9 +1,9 @@
-// tests/sim/stop_world.h: ranks that are asked to stop at the same call, simulated, around
+// tests/sim/stop_world.h: simulated ranks that are asked to stop at the same call, around
 // host/decide/stop_agreement.h.
 //
-// Each rank calls train.stop_requested() in a loop and calls a collective with the others between
-// two calls. Orders and answers take their time, each rank's in order; ranks leave, and processes
-// stand still for a while.
+// Each rank calls train.stop_requested() in a loop and enters a collective with the others between
+// two calls. Orders and answers take their time, but stay in order for each rank; ranks leave, and
+// processes stand still for a while.
 #pragma once
 
 #include <deque>
@@ -27,15 +27,15 @@ class StopWorld : public World {
   };
   // A rank with its side of the agreement (host/worker/stop_gate.h).
   struct Rank {
-    int64_t calls = 0;     // that have returned
-    int64_t meetings = 0;  // collectives that it has come to
+    int64_t calls = 0;     // calls that have returned
+    int64_t meetings = 0;  // collectives that the rank has entered
     bool is_held = false;
     bool has_left = false;
     bool is_frozen = false;
     std::optional<int64_t> at;
-    std::deque<StopOrder> orders;  // on their way to it
-    std::deque<Answer> answers;    // on their way back
-    bool is_leaving = false;       // the controller has not heard of it
+    std::deque<StopOrder> orders;  // in flight to the rank
+    std::deque<Answer> answers;    // in flight to the controller
+    bool is_leaving = false;       // the controller has not heard of it yet
   };
 
   void step_on();
@@ -48,7 +48,7 @@ class StopWorld : public World {
   Draws& draws_;
   std::vector<Rank> ranks_;
   StopAgreement agreement_;
-  bool is_calm_ = false;  // everybody has a turn, nothing new goes wrong
+  bool is_calm_ = false;  // all ranks take turns, and no new fault happens
   int turn_ = 0;
   bool is_asked_ = false;
 };

@@ -98,7 +98,7 @@ void SyncWorld::arrive(int number) {
   demand(!is_anybody_left() || !is_anybody_waiting(), "a rank waits for one that has returned");
 }
 
-// A call that is an error of its own: those who wait know nothing of it.
+// Expects an error for this call alone: the waiting ranks are not affected.
 void SyncWorld::refuse(const std::vector<SyncBoard::Answer>& answers, int rank, int64_t id) {
   demand(answers.size() == 1 && answers[0].rank == rank && answers[0].id == id && answers[0].error,
          "a call that cannot be is not refused, or others are");
@@ -113,7 +113,7 @@ void SyncWorld::leave(int rank) {
   demand(!is_anybody_waiting(), "a rank waits for one that has returned");
 }
 
-// As the owner's timer does; a deadline passes only where that may go wrong.
+// Stands for the owner's timer. A deadline passes only if this life allows it.
 void SyncWorld::pass_time() {
   const std::optional<double> due = board_.next_due();
   demand(due.has_value() == is_anybody_waiting(), "the timer runs for nobody, or not");

@@ -1,8 +1,9 @@
-// tests/sim/sync_world.h: ranks in train.collective, simulated, around host/decide/sync_board.h.
+// tests/sim/sync_world.h: simulated ranks in train.collective, around host/decide/sync_board.h.
 //
-// Each rank goes through the same collectives, in its own time. Ranks call another one, return
-// early, take the group for one of another size, or wait in a second thread; deadlines pass. Every
-// wait must end once: with rank 0's data when all have come, with an error where that cannot be.
+// Each rank goes through the same collectives in its own time. Faulty ranks call another
+// collective, return early, assume another world size, or wait in a second thread; deadlines pass.
+// Every wait must end once: with rank 0's data when all ranks have arrived, or with an error if
+// they cannot.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ class SyncWorld : public World {
     std::optional<SyncArrival> waits;
     bool has_left = false;
   };
-  // What can go wrong in this life.
+  // The faults that can happen in this life.
   struct Faults {
     bool mismatch, leave, size, thread, deadline;
   };
@@ -51,13 +52,13 @@ class SyncWorld : public World {
   SyncSettings settings_;
   std::vector<Rank> ranks_;
   SyncBoard board_;
-  std::set<int64_t> open_;  // ids of waits
+  std::set<int64_t> open_;  // ids of open waits
   int64_t last_id_ = 0;
-  int64_t num_rounds_;  // collectives of each rank
+  int64_t num_rounds_;  // the number of collectives of each rank
   double now_s_ = 1;
-  double deadline_s_ = 0;  // of those who wait
-  double quiet_s_ = 0;     // no warning before
-  bool is_calm_ = false;   // everybody has a turn, nothing new goes wrong
+  double deadline_s_ = 0;  // the deadline of the waiting ranks
+  double quiet_s_ = 0;     // no warning comes before this time
+  bool is_calm_ = false;   // all ranks take turns, and no new fault happens
   int turn_ = 0;
 };
 

@@ -14,11 +14,11 @@ using Kind = HangFinding::Kind;
 constexpr int kMostRanks = 4;
 constexpr int kMostLooks = 400;
 constexpr double kMostWorkS = 20;
-// By then a rank that always comes last is called late.
+// After this many collectives, a rank that always arrives last must be reported.
 constexpr int kMostArrivals = 60;
 constexpr int kMostCollectives = 100;
-constexpr size_t kCalls = 8;  // that the facts of a rank show
-// A pause of a rank that works is at most one piece of work and the wait for the slowest.
+constexpr size_t kCalls = 8;  // the calls that a rank's facts show
+// The longest pause of a working rank: one piece of work and the wait for the slowest rank.
 constexpr double kLateWorkS = 60;
 
 }  // namespace
@@ -124,7 +124,7 @@ void WatchWorld::complete() {
   }
   if (has_begun_ && trouble_ == Trouble::kLost) return;
   ++num_complete_;
-  // A thread runs again when the machine has time for it.
+  // A thread may resume late on a busy machine.
   for (size_t i = 0; i < ranks_.size(); ++i) {
     if (!draws_.chance(0.05)) {
       wake(i);
@@ -139,7 +139,7 @@ void WatchWorld::wake(size_t number) {
   rank.wakes_at_s.reset();
   rank.waits_since_s = -1;
   ++rank.progress;
-  // The end of a train function takes no time.
+  // The return after the last collective takes no time.
   rank.work_s = rank.collectives < num_collectives_ ? next_work_s(number) : 0;
   last_move_s_ = now_s_;
 }
@@ -192,7 +192,7 @@ void WatchWorld::look() {
 }
 
 void WatchWorld::judge(const HangFinding& finding) {
-  if (is_found_) return;  // the first one counts
+  if (is_found_) return;  // only the first finding counts
   const auto rank = static_cast<size_t>(finding.rank);
   tell([&] { return cat("rank ", rank, finding.fatal ? " fatally " : " ", finding.text); });
   mark(cat(finding.fatal ? "fatal: kind " : "named: kind ", static_cast<int>(finding.kind)));
@@ -234,7 +234,7 @@ void WatchWorld::judge(const HangFinding& finding) {
     case Trouble::kReports:
       return demand(finding.kind == Kind::kCycle, "a cycle of waits is taken for something else");
     case Trouble::kLost:
-      // A device that has all it needs computes, as far as anybody can see.
+      // A device whose data has arrived looks as if it computes.
       return demand(finding.kind == (uses_device_ ? Kind::kBusy : Kind::kAllWait),
                     "a wait of all ranks is taken for another one");
     default:
@@ -242,19 +242,21 @@ void WatchWorld::judge(const HangFinding& finding) {
   }
 }
 
-// Against the culprit: more than one rank has come to its collective.
+// Whether there is a majority against the culprit: more than one other rank has reached its
+// collective.
 bool WatchWorld::has_majority() const {
   const uint64_t sequence = ranks_[culprit_].collectives;
   return std::ranges::count_if(ranks_,
                                [&](const Rank& rank) { return rank.collectives >= sequence; }) > 2;
 }
 
-// By when it must have been found: most of the limits are 300 s, or ten times the longest pause.
+// Demands that a hang is found in time: most of the limits are 300 s, or ten times the longest
+// pause.
 void WatchWorld::check_end() {
   const auto is_done = [](const Rank& rank) { return rank.has_returned; };
   if (std::ranges::all_of(ranks_, is_done)) return mark("all have returned");
   if (has_begun_ && trouble_ == Trouble::kBusy) return;
-  // It has a deadline of its own.
+  // This wait has its own deadline.
   const bool is_bounded = ranks_.size() == 1 || uses_device_;
   if (has_begun_ && trouble_ == Trouble::kReports && is_bounded) return;
   const double longest_s = std::max(limits_.busy_s, 10 * (kLateWorkS + kMostWorkS));
@@ -269,7 +271,7 @@ void WatchWorld::check_straggler(const Straggler& found) {
   is_late_found_ = true;
 }
 
-// A rank's time-out names those of other hosts that are behind it, and no other one.
+// A rank's time-out must name exactly the ranks of other hosts that are behind it.
 void WatchWorld::check_absent() {
   std::vector<PlacedFacts> placed;
   for (size_t i = 0; i < ranks_.size(); ++i)

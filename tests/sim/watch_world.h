@@ -1,10 +1,10 @@
-// tests/sim/watch_world.h: ranks that compute and synchronize, simulated, around
+// tests/sim/watch_world.h: simulated ranks that compute and synchronize, around
 // host/decide/hang_verdict.h, stragglers.h and absent_ranks.h.
 //
-// Each rank computes for a while and comes to the next collective; all go on when the last has
-// come. In some lives a rank comes to an end of its own: it is stopped, goes silent, loops, waits
-// for data, returns early or calls another collective. What is found must be that and nothing else,
-// and in time; a group that goes on must be left alone, however slow a rank is.
+// Each rank computes for a while and enters the next collective; all ranks continue when the last
+// one has arrived. In some lives one rank has a fault: it is stopped, goes silent, loops, waits for
+// data, returns early or calls another collective. The finding must name that fault, in time; a
+// healthy group must be left alone, however slow a rank is.
 #pragma once
 
 #include <cstdint>
@@ -32,22 +32,22 @@ class WatchWorld : public World {
     kData,
     kReturns,
     kMismatch,
-    kReports,  // it waits in report() for ranks that wait for it in a collective
-    kLost,     // what is sent never comes: all wait in the same collective
-    kBusy,     // train.busy() holds: for ever, and nobody can tell
-    kNumber    // of them
+    kReports,  // waits in report() for ranks that wait for it in a collective
+    kLost,     // all data is lost: all ranks wait in the same collective
+    kBusy,     // stays in train.busy() forever, which no observer can tell from work
+    kNumber    // the number of troubles
   };
   struct Rank {
-    double work_s = 0;  // until it comes to its next collective
+    double work_s = 0;  // until the rank enters its next collective
     uint64_t collectives = 0;
     uint64_t progress = 0;
     uint64_t reports = 0;
     double cpu_s = 0;
     double beat_s = 0;
-    double waits_since_s = -1;  // -1: it computes
+    double waits_since_s = -1;  // -1: the rank computes
     std::optional<double> reports_since_s;
     bool has_returned = false;
-    std::optional<double> wakes_at_s;  // its collective is complete, its thread does not run yet
+    std::optional<double> wakes_at_s;  // when its thread resumes after a complete collective
     std::vector<CollectiveFacts> calls;
   };
 
@@ -73,18 +73,18 @@ class WatchWorld : public World {
   HangVerdict verdict_;
   Stragglers stragglers_;
   Trouble trouble_;
-  bool uses_device_;            // a rank's device waits in its collectives, its thread does not
-  bool is_quick_;               // a tenth of the work
-  uint64_t num_collectives_;    // of each rank, before it returns
-  std::optional<size_t> late_;  // a rank that always comes last, and all go on
+  bool uses_device_;            // the device waits in collectives, the rank's thread does not
+  bool is_quick_;               // ranks do a tenth of the work
+  uint64_t num_collectives_;    // collectives of each rank before it returns
+  std::optional<size_t> late_;  // a rank that always arrives last, while the group continues
   size_t culprit_ = 0;
-  bool has_begun_ = false;  // the trouble
+  bool has_begun_ = false;  // the trouble has begun
   double begun_s_ = 0;
   double now_s_ = 0;
-  double last_move_s_ = 0;  // of any rank
+  double last_move_s_ = 0;  // the last progress of any rank
   bool is_found_ = false;
   bool is_late_found_ = false;
-  int num_complete_ = 0;  // collectives
+  int num_complete_ = 0;  // complete collectives
 };
 
 }  // namespace rtrain::sim

@@ -6,10 +6,10 @@
 namespace rtrain::sim {
 namespace {
 
-// Of lives that are tried: a world that is hard to shrink is shown as it is by then.
+// The most lives that shrinking tries; after that it shows the shortest life found so far.
 constexpr int kMostTries = 20'000;
 
-// How the world breaks as it lives; empty where it does not.
+// Runs the world. Returns how it breaks; empty if it does not.
 std::string break_of(World& world) {
   try {
     world.live();
@@ -53,7 +53,7 @@ class Shrinking {
     }
   }
 
-  // Keeps the draws where they break the world in the same way, in no more events.
+  // Keeps the draws if they break the world in the same way with no more events.
   bool take(std::vector<uint32_t> draws) {
     ++tries_;
     Life next = live(make_, Draws(std::move(draws)));

@@ -12,29 +12,29 @@
 
 namespace rtrain::sim {
 
-// Something that must never be is so.
+// Thrown when an invariant is violated.
 class Broken : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// One life of a world. Throws Broken.
+// One life of a simulated world.
 class World {
  public:
   virtual ~World() = default;
   virtual void live() = 0;
-  // From here on story() is kept: what happens, as lines of C++ for a unit test.
+  // From now on, records in story() what happens, as lines of C++ for a unit test.
   void tell_story() { is_told_ = true; }
   const std::vector<std::string>& story() const { return story_; }
   size_t num_events() const { return num_events_; }
-  // How the life went: counted over all lives, so that a kind that never comes is seen.
+  // The kinds of things that happened, counted over all lives to show which kinds never occur.
   const std::vector<std::string>& marks() const { return marks_; }
 
  protected:
   static void demand(bool holds, const char* what) {
     if (!holds) throw Broken(what);
   }
-  // Something happens; `line` makes its line of the story.
+  // Counts an event; `line` returns its line for the story.
   template <class Line>
   void tell(Line line) {
     ++num_events_;
@@ -51,19 +51,19 @@ class World {
 
 using MakeWorld = std::function<std::unique_ptr<World>(Draws&)>;
 
-// What a life came to.
+// The result of a life.
 struct Life {
-  std::string broken;  // empty: nothing
+  std::string broken;  // empty: nothing broke
   std::vector<std::string> marks;
   std::vector<uint32_t> draws;
   size_t num_events = 0;
 };
 Life live(const MakeWorld& make, Draws draws);
-// The story of a life that is lived again.
+// Repeats the life and returns its story.
 std::vector<std::string> story_of(const MakeWorld& make, const Life& life);
 
-// The shortest life that breaks in the same way and is found from this one by leaving draws out and
-// making them smaller.
+// Returns the shortest life that breaks in the same way, found by omitting draws and replacing them
+// by zeros.
 Life shrink(const MakeWorld& make, const Life& broken);
 
 }  // namespace rtrain::sim
