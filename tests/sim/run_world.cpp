@@ -308,8 +308,8 @@ void RunWorld::end_process(int rank, const char* why, bool has_host) {
   feed(event::Gone{rank, Error(Code::kWorkerLost, why), now_s_, has_host});
 }
 
-// With the fault `late`, a timer may fire after the end of its attempt. Without faults a deadline
-// passes only if nothing else can happen.
+// A timer may fire after the end of its attempt. Without the fault `deadline`, a deadline passes
+// only if nothing else can happen.
 void RunWorld::add_timers(std::vector<Choice>& out) {
   const auto add = [&](int weight, std::optional<int>& timer, auto make) {
     if (!timer) return;
