@@ -1,4 +1,6 @@
-"""What must hold on the disk after any fault in a run of saver.lua. Reads files and SQLite, asks nothing of rtrain."""
+"""Checks the promises about the disk that must hold after any fault in a run of saver.lua. Reads only files and SQLite,
+without rtrain.
+"""
 
 import ctypes
 import ctypes.util
@@ -28,7 +30,7 @@ def xxh3(data):
 
 
 def verified_manifest(directory):
-    """Of a checkpoint whose every byte is the one that was saved."""
+    """Returns the manifest of a checkpoint after it has compared every byte with the manifest's hashes."""
     manifest = json.loads((directory / MANIFEST).read_text())["checkpoint"]
     listed = {entry["path"]: entry for entry in manifest["files"]}
     found = {str(path.relative_to(directory)) for path in directory.rglob("*") if not path.is_dir()} - {MANIFEST}
@@ -40,7 +42,7 @@ def verified_manifest(directory):
 
 
 def verified_epoch(directory):
-    """The epoch of such a checkpoint of saver.lua."""
+    """Returns the epoch of a verified checkpoint of saver.lua."""
     epoch = verified_manifest(directory)["metrics"]["epoch"]
     demand(int((directory / "epoch").read_text()) == epoch, f"{directory} is of another epoch than its metrics")
     for rank in range(WORKERS):
@@ -49,7 +51,7 @@ def verified_epoch(directory):
 
 
 class Disk:
-    """What lies in a storage folder."""
+    """The content of a storage folder."""
 
     def __init__(self, storage, name="saver"):
         self.folder = pathlib.Path(storage) / name
@@ -70,7 +72,7 @@ class Disk:
         )
 
     def kept(self):
-        """Names of the checkpoints that the store calls kept, the oldest first."""
+        """Returns the names of the checkpoints that the store calls kept, the oldest first."""
         return [
             name for (name,) in self.query("SELECT name FROM checkpoints WHERE state = 'kept' ORDER BY idx, attempt")
         ]
@@ -85,7 +87,8 @@ class Disk:
 
 
 def acknowledged(path):
-    """(rank, epoch, kind) of each report() that returned. A line without its end was not written to the end."""
+    """Returns (rank, epoch, kind) of each report() that returned. Ignores a last line that was not written completely.
+    """
     path = pathlib.Path(path)
     text = path.read_text() if path.exists() else ""
     lines = text[: text.rfind("\n") + 1].splitlines()
@@ -93,10 +96,9 @@ def acknowledged(path):
 
 
 def check(storage, acks, controller_died=False):
-    """Raises Broken unless the disk keeps every promise. `acks`: of acknowledged().
-
-    A plain report may wait up to a batch's time in the controller's memory: where that was killed, only what came
-    before an acknowledged checkpoint has to be there.
+    """Raises Broken unless the disk keeps every promise. `acks` is a result of acknowledged().
+    A plain report may wait for up to a batch's time in the controller's memory. If the controller was killed, only the
+    reports before an acknowledged checkpoint must be in the store.
     """
     disk = Disk(storage)
     if not disk.database.exists():
@@ -116,7 +118,9 @@ def check(storage, acks, controller_died=False):
 
 
 def check_finished(storage, epochs):
-    """In addition: the run is FINISHED, its history has no hole and nothing twice, nothing is left in staging."""
+    """Checks in addition that the run is FINISHED, that its history has no gap and no duplicate, and that staging is
+    empty.
+    """
     disk = Disk(storage)
     ((status,),) = disk.query("SELECT status FROM runs")
     demand(status == "FINISHED", f"the run is {status}")

@@ -32,7 +32,7 @@ namespace {
 constexpr int kSyscallStop = SIGTRAP | 0x80;
 constexpr int kForbidden = 77;
 
-// "worker" for `rtrain --worker …`, "controller" for another rtrain, "" for what they start.
+// Returns "worker" for `rtrain --worker …`, "controller" for another rtrain, "" for other programs.
 std::string role_of(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline");
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
@@ -55,7 +55,7 @@ std::string text_at(pid_t thread, unsigned long address) {
   std::array<char, 256> bytes{};
   iovec here{bytes.data(), bytes.size() - 1};
   iovec there{reinterpret_cast<void*>(address), bytes.size() - 1};
-  // A name at the end of a page: less is readable.
+  // Near the end of a page fewer bytes may be readable.
   while (process_vm_readv(thread, &here, 1, &there, 1, 0) < 0 && here.iov_len > 16) {
     here.iov_len = there.iov_len = here.iov_len / 2;
   }
@@ -112,7 +112,7 @@ class Tracer {
     }
   }
 
-  // Looks at a stop; returns the signal that the thread shall have.
+  // Handles a stop of a thread. Returns the signal to pass on to the thread.
   long signal_to_pass(pid_t thread, int status) {
     const int signal = WSTOPSIG(status);
     if (signal == kSyscallStop) {
@@ -126,7 +126,7 @@ class Tracer {
     Thread& state = threads_[thread];
     if (signal == SIGSTOP && !state.started && thread != root_) {
       state.started = true;
-      return 0;  // the stop of a new thread
+      return 0;  // a new thread starts with this stop
     }
     return signal;
   }

@@ -1,4 +1,4 @@
-// tests/faults/libfaultio.cpp: a library for LD_PRELOAD under which system calls of rtrain's
+// tests/faults/libfaultio.cpp: a library for LD_PRELOAD that makes system calls of rtrain's
 // processes fail on purpose.
 //
 // RTRAIN_FAULTIO=calls:when:what[:filter…][,…], for instance
@@ -6,17 +6,17 @@
 //   fsync|fdatasync:1+:sleep=200
 //   write|pwrite|read:20%:short,write|read|fsync:20%:EINTR
 // calls   names of kCalls below, or `*`: all but clock_gettime and statfs
-// when    the n-th call that the filters let through, counted in each process; `3+` from the third
-//         on; `20%` of them, chosen by RTRAIN_FAULTIO_SEED
+// when    the n-th call that the filters let through, counted in each process; `3+`: from the third
+//         call on; `20%`: this part of the calls, chosen by RTRAIN_FAULTIO_SEED
 // what    an errno: the call fails with it; short: half of the bytes; slow=N: N bytes a second;
-//         sleep=MS: later; jump=S: clock_gettime(CLOCK_REALTIME) is S seconds off;
+//         sleep=MS: MS milliseconds later; jump=S: clock_gettime(CLOCK_REALTIME) is S seconds off;
 //         nfs: statfs says that the file lies on NFS
-// filter  path=PART: the file's name contains this; controller, worker, rank=N
-// RTRAIN_FAULTIO_LOG names a file that gets a line "pid call path what thread" for each, so that a
-// loop over n knows when there is no n-th call any more.
+// filter  path=PART: the file's name contains PART; controller, worker, rank=N
+// RTRAIN_FAULTIO_LOG names a file that gets a line "pid call path what thread" for each fault, so
+// that a loop over n knows when a run makes fewer than n calls.
 //
-// Only in processes whose executable is called rtrain or unit_tests. It allocates nothing and calls
-// the kernel itself: the allocator's own mmap passes through here before main().
+// The library acts only in executables named rtrain or unit_tests. It allocates no memory and calls
+// the kernel directly, because the allocator's own mmap passes through here before main().
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -82,7 +82,7 @@ struct Rule {
   What what = What::kFail;
   int64_t argument = 0;
   char path[96] = "";
-  int side = 0;  // 1 the controller, 2 workers, 0 both
+  int side = 0;  // 1: controller, 2: workers, 0: both
   int64_t rank = -1;
   std::atomic<int64_t> seen{0};
 };
@@ -92,7 +92,7 @@ int rule_count = 0;
 bool is_worker = false;
 int64_t own_rank = -1;
 uint64_t seed = 1;
-std::atomic<int> ready{0};  // 1 being read, 2 read
+std::atomic<int> ready{0};  // 1: the rules are being read, 2: they were read
 thread_local bool inside = false;
 
 long raw(long number, auto... arguments) { return syscall(number, arguments...); }
@@ -112,7 +112,7 @@ int call_number(const char* name, size_t size) {
   return -1;
 }
 
-// The part of the text up to one of the separators; the text continues behind it.
+// A part of the text, up to a separator.
 struct Part {
   const char* text;
   size_t size;
@@ -201,7 +201,7 @@ void read_rule(const char*& text) {
   if (*text == ',') ++text;
 }
 
-// "rtrain --worker RANK PARENT" tells a worker from the controller.
+// A worker has the command line "rtrain --worker RANK PARENT"; other processes are controllers.
 void read_command_line() {
   char bytes[256] = "";
   const int fd = static_cast<int>(raw(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY, 0));
@@ -237,7 +237,7 @@ bool is_ready() {
   return rule_count > 0;
 }
 
-// The file's name: of a path as it is, of a descriptor as the kernel knows it.
+// Finds a file's name: the given path, or the kernel's name of the descriptor.
 struct File {
   const char* path = nullptr;
   int fd = -1;
@@ -286,7 +286,7 @@ void log_fault(const Rule& rule, int call, File& file) {
   raw(SYS_close, fd);
 }
 
-// The rule whose turn it is at this call; none mostly.
+// Returns the rule that is due at this call, or null.
 Rule* due_rule(const char* name, File file) {
   if (inside || !is_ready()) return nullptr;
   const int call = call_number(name, strlen(name));
@@ -314,7 +314,8 @@ void sleep_ms(int64_t ms) {
   raw(SYS_nanosleep, &time, nullptr);
 }
 
-// Does what is due at a call without bytes. True when the call has failed, errno set.
+// Applies the due rule to a call that moves no bytes. Returns true with errno set if the call must
+// fail.
 bool fails(const char* name, File file) {
   const Rule* rule = due_rule(name, file);
   if (rule == nullptr) return false;
@@ -327,11 +328,11 @@ bool fails(const char* name, File file) {
 File at(const char* path) { return {.path = path}; }
 File at(int fd) { return {.fd = fd}; }
 
-// The same for one that moves bytes; cuts `size`.
+// Does the same for a call that moves bytes; may reduce `size`.
 bool fails(const char* name, File file, size_t& size) {
   const Rule* rule = due_rule(name, file);
   if (rule == nullptr) return false;
-  // A counter of events takes its 8 bytes or none, and so do the kernel's other inventions.
+  // Only files can be cut: an eventfd, for example, takes exactly 8 bytes.
   const bool is_file = file.text()[0] == '/' && strncmp(file.text(), "/dev/", 5) != 0;
   if (rule->what == What::kShort && size > 1 && is_file) size = (size + 1) / 2;
   if (rule->what == What::kSleep) sleep_ms(rule->argument);
@@ -463,7 +464,7 @@ int rmdir(const char* path) noexcept {
   return static_cast<int>(raw(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR));
 }
 
-// The C library's own remove() would pass by the two above.
+// The C library's own remove() would bypass the two functions above.
 int remove(const char* path) noexcept {
   struct stat info;
   if (lstat(path, &info) != 0) return -1;
@@ -495,7 +496,7 @@ int fcntl(int fd, int command, ...) {
   va_end(rest);
   const bool locks = command == F_SETLK || command == F_SETLKW || command == F_GETLK ||
                      command == F_OFD_SETLK || command == F_OFD_SETLKW || command == F_OFD_GETLK;
-  // Giving a lock back never fails.
+  // Releasing a lock never fails.
   if (locks && static_cast<struct flock*>(argument)->l_type != F_UNLCK && fails("lock", at(fd)))
     return -1;
   return static_cast<int>(raw(SYS_fcntl, fd, command, argument));

@@ -1,5 +1,5 @@
--- The run that the fault tests hurt: each epoch a plain report and one with a checkpoint of both ranks.
--- What report() has returned from is written to the file `acknowledged`, a line "rank epoch kind" each.
+-- The run that the fault tests disturb: in each epoch a plain report, and a report with a checkpoint of both ranks.
+-- Each report() that has returned adds a line "rank epoch kind" to the file `acknowledged`.
 local saved, files, train = require 'epochs', require 'files', require 'rtrain'
 
 local epochs = tonumber(os.getenv('SAVER_EPOCHS') or 2)

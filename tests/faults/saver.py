@@ -1,4 +1,4 @@
-"""Runs saver.lua with a fault, and checks what it leaves on the disk and among the processes."""
+"""Runs saver.lua with a fault and checks the disk and the remaining processes afterwards."""
 
 import contextlib
 import json
@@ -15,12 +15,12 @@ import checker
 from conftest import RTRAIN, Rtrain, Running, fault_tool
 
 FORBIDDEN = 77
-# A worker has its role from its command line: it has to be started, not forked.
+# The tools recognize a worker by its command line, so workers must be executed rather than forked.
 STARTED = {"RTRAIN_ZYGOTE": "off"}
 
 
 class Saver:
-    """One folder in which saver.lua runs, again and again from the start."""
+    """One folder in which saver.lua runs repeatedly, each time from the start."""
 
     def __init__(self, folder):
         self.rtrain = folder if isinstance(folder, Rtrain) else Rtrain(folder)
@@ -45,11 +45,11 @@ class Saver:
         return Running(command, self.rtrain.folder, env).wait(timeout)
 
     def run_with_point(self, plan, **kwargs):
-        """With a fault at a named point of the code (host/base/fault.h)."""
+        """Runs with a fault at a named point of the code (host/base/fault.h)."""
         return self.run({"RTRAIN_FAULT": plan, **kwargs})
 
     def run_with_io(self, rules, options=(), **kwargs):
-        """With system calls that fail (libfaultio.cpp). `fired` then says which did."""
+        """Runs with failing system calls (libfaultio.cpp). `fired` then lists the calls that failed."""
         return self.run(
             {
                 "RTRAIN_FAULTIO": rules,
@@ -66,7 +66,7 @@ class Saver:
         return self.log.read_text().splitlines() if self.log.exists() else []
 
     def run_killed_at_syscall(self, role, n):
-        """Killed as it enters its n-th system call (kill_at_syscall.cpp)."""
+        """Runs with a process that is killed as it enters its n-th system call (kill_at_syscall.cpp)."""
         result = self.run(STARTED, wrapper=(fault_tool("kill_at_syscall"), role, n))
         if result.returncode == FORBIDDEN:
             pytest.skip("this machine forbids ptrace")

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Faults at the 1st, 2nd, 3rd … place until the run gets through, and after each a look at the disk (checker.py).
-
-  sweep.py points                 killed at every fault point, in the controller and in either worker
+"""Injects a fault at the 1st, 2nd, 3rd … place until a run completes without it, and checks the disk after each
+(checker.py).
+  sweep.py points                 kills at every fault point, in the controller and in either worker
   sweep.py io [--errno ENOSPC]    every system call on the storage fails once; also short writes and EINTR
-  sweep.py kills [--kills 10000]  killed at every system call of the saves, again and again until that many are done
-
-The tests of tests/e2e/test_fault_sweep.py do a sample of each. Prints a line a thousand kills and what broke; status 1 then.
+  sweep.py kills [--kills 10000]  kills at every system call of the saves, repeated up to this number of kills
+tests/e2e/test_fault_sweep.py runs a sample of each. Prints a line for every thousand kills and each failure; the exit
+status is 1 if there were failures.
 """
 
 import argparse
@@ -27,7 +27,7 @@ PROCESSES = ("controller", "rank=0", "rank=1")
 
 
 class Tally:
-    """What a sweep has found so far."""
+    """Counts the faults tried and collects the failures."""
 
     def __init__(self, verbose=None):
         self.verbose = verbose
@@ -46,7 +46,7 @@ class Tally:
 
 
 def at_points(saver, tally, every=1):
-    """SIGKILL at each passage of each fault point."""
+    """Sends SIGKILL at each passage of each fault point."""
     for process in PROCESSES:
         for n in itertools.count(1, every):
             saver.clear()
@@ -57,7 +57,7 @@ def at_points(saver, tally, every=1):
 
 
 def at_calls(saver, tally, reason, every=1):
-    """The n-th system call on a file of the storage fails, in one process."""
+    """Lets the n-th system call on a file of the storage fail in one process."""
     for process in PROCESSES:
         for n in itertools.count(1, every):
             saver.clear()
@@ -77,7 +77,7 @@ def check_after_error(saver, rules):
 
 
 def at_syscalls(saver, tally, kills):
-    """SIGKILL at each system call of the saves, again and again: the threads never run twice in the same order."""
+    """Kills at each system call of the saves, repeatedly: the order of the threads differs in each run."""
     while tally.tried < kills:
         for role in ("controller", "worker"):
             for n in itertools.count(1):
@@ -86,7 +86,7 @@ def at_syscalls(saver, tally, kills):
 
 
 def sample_of_syscalls(saver, tally, kills):
-    """As many, evenly spread over the calls that one run makes."""
+    """Makes `kills` kills, evenly spread over the system calls of one run."""
     for role in ("controller", "worker"):
         saver.clear()
         count = saver.run_killed_at_syscall(role, 0)["count"]
@@ -95,7 +95,7 @@ def sample_of_syscalls(saver, tally, kills):
 
 
 def kill_at_syscall(saver, tally, role, n):
-    """False when the run came to its end before."""
+    """Returns False if the run ended before the kill."""
     saver.clear()
     outcome = saver.run_killed_at_syscall(role, n)
     if outcome["killed_at"] < 0:

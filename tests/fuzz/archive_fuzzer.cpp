@@ -1,4 +1,4 @@
-// torch.load: the zip archive and the pickle and storages in it.
+// torch.load: a zip archive with its pickle and storages.
 #include "host/engine/files/archive.h"
 #include "tests/fuzz/memory_source.h"
 #include "tests/fuzz/run_reader.h"

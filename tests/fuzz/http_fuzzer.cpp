@@ -1,4 +1,4 @@
-// HttpParser and what looks at its requests, with bytes that come in pieces.
+// HttpParser and the checks of its requests; the bytes arrive in pieces.
 #include "host/dash/access.h"
 #include "host/http/http_parser.h"
 #include "tests/fuzz/run_reader.h"
@@ -6,7 +6,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rtrain;
   if (size == 0) return 0;
-  // The first byte says how long the pieces are.
+  // The first byte determines the length of the pieces.
   const size_t piece = 1 + data[0] * size_t{8};
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   return run_reader([&] {

@@ -1,4 +1,4 @@
-// tests/fuzz/image_reader.h: decodes bytes in each of the ways that touch other code.
+// tests/fuzz/image_reader.h: decodes bytes in all modes that run different code.
 #pragma once
 
 #include "host/engine/data/images/image.h"

@@ -15,7 +15,7 @@ class MemorySource final : public ByteSource {
   explicit MemorySource(std::string bytes) : bytes_(std::move(bytes)) {}
 
   uint64_t size() const override { return bytes_.size(); }
-  // A reader that has not checked a place is found out here.
+  // Aborts when a reader has not checked an offset.
   void read(uint64_t offset, void* to, size_t size) const override {
     RT_CHECK(offset <= bytes_.size() && size <= bytes_.size() - offset);
     if (size > 0) std::memcpy(to, bytes_.data() + offset, size);

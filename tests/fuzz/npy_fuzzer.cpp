@@ -1,4 +1,4 @@
-// torch.load_numpy: a .npy, or a .npz with its records.
+// torch.load_numpy: a .npy file, or a .npz archive of them.
 #include "host/engine/data/npy.h"
 
 #include "tests/fuzz/memory_source.h"

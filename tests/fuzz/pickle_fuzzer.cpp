@@ -1,4 +1,4 @@
-// The unpickler alone: bytes of data.pkl. Storages of up to a MiB are there whatever their key.
+// The unpickler alone: the bytes of data.pkl. Every key has a storage of up to 1 MiB.
 #include <c10/core/CPUAllocator.h>
 
 #include <string_view>

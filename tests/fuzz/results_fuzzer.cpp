@@ -1,4 +1,4 @@
-// What `rtrain import` reads: event files, also events in records whose checksums are right, and
+// The files that `rtrain import` reads: event files, events in records with correct checksums, and
 // CSV tables.
 #include "host/base/codec/csv_records.h"
 #include "host/base/codec/masked_crc.h"

@@ -1,5 +1,5 @@
-// tests/fuzz/run_reader.h: what a fuzz target does with a reader: every refusal is an Error that
-// says so, everything else ends the process.
+// tests/fuzz/run_reader.h: runs a reader in a fuzz target: an Error refuses the bytes, but an
+// internal Error or any other exception ends the process.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// torch.load_safetensors: the length, the JSON header and the tensors behind it.
+// torch.load_safetensors: the length, the JSON header and the tensors after it.
 #include "host/engine/files/safetensors.h"
 #include "tests/fuzz/memory_source.h"
 #include "tests/fuzz/run_reader.h"

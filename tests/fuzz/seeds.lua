@@ -33,7 +33,7 @@ local values = {
   state = ordered.new{{'weight', x}, {'bias', torch.ones(2):requires_grad_()}},
   sparse = {coo = torch.eye(2):to_sparse(), csr = torch.eye(2):to_sparse_csr()},
 }
--- What Python writes and torch.save here does not.
+-- Pickles of Python types that torch.save here does not write.
 local pickles = {
   set = 'c__builtin__\nset\n](K\1K\2e\133R',
   counter = 'ccollections\nCounter\n}X\1\0\0\0aK\2s\133R',

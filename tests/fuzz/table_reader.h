@@ -1,7 +1,7 @@
-// tests/fuzz/table_reader.h: runs a reader of tables on bytes and looks at every value, by the
+// tests/fuzz/table_reader.h: runs a reader of tables on bytes and reads every value through the
 // views that the engine uses.
 //
-// libarrow is the library that it is, without coverage: what is searched here is our side of it.
+// libarrow is the ordinary library, without coverage: only this project's code is explored.
 #pragma once
 
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ namespace rtrain {
 
 inline constexpr int64_t kMostRows = 100'000;
 
-// A file without a name that holds the bytes.
+// An unnamed file that holds the bytes.
 class MemoryFile {
  public:
   MemoryFile(const uint8_t* data, size_t size) : fd_(memfd_create("fuzz", MFD_CLOEXEC)) {

@@ -1,5 +1,5 @@
-// tests/fuzz/touch.h: looks at all that a reader gave, so that the sanitizer sees every byte that a
-// tensor claims to have.
+// tests/fuzz/touch.h: reads everything that a reader returned, so that the sanitizer checks every
+// byte that a tensor claims to have.
 #pragma once
 
 #include <unordered_set>
@@ -9,7 +9,7 @@
 
 namespace rtrain {
 
-// The first and the last byte of a dense tensor's values.
+// Reads the first and the last byte of a dense tensor's values.
 inline void touch(const at::Tensor& tensor) {
   if (tensor.layout() != c10::kStrided || tensor.numel() == 0) return;
   const auto* first = static_cast<const volatile char*>(tensor.const_data_ptr());

@@ -1,4 +1,5 @@
-// from_json, of manifests and locks: what was read is written, and read again as the same.
+// from_json, as used for manifests and locks: a parsed value must survive writing and reading
+// again.
 #include "host/base/codec/json.h"
 #include "tests/fuzz/run_reader.h"
 

@@ -1,5 +1,5 @@
-// Frames of a peer, from bytes in any pieces, with the greetings in them: what was read is written,
-// and read again as the same.
+// Frames and hellos of a peer, in pieces of any size: a parsed frame must survive writing and
+// reading again.
 #include "host/wire/wire_frame.h"
 #include "tests/fuzz/run_reader.h"
 

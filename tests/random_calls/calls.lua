@@ -1,11 +1,10 @@
--- calls.lua: calls operators, functions of torch, methods and metamethods of tensors with arguments from a random
--- generator. Each call must end with values or an error: no crash, no internal assertion of LibTorch, no failure inside
--- a Lua module.
+-- calls.lua: calls operators, functions of torch, methods and metamethods of tensors with random arguments. Each call
+-- must end with values or an error: no crash, no internal assertion of LibTorch, no failure inside a Lua module.
 --
 --   rtrain exec calls.lua SEED CALLS [FILE]
 --
--- Call number n is made from the seed SEED + n alone: CALLS = 1 makes one again. FILE always names the call under way
--- (its seed and operator), so that a crash can be found; run.py does all that.
+-- Call number n depends only on the seed SEED + n, so CALLS = 1 repeats a call. FILE always holds the seed and the
+-- operator of the current call, so that a crash can be found; run.py does all that.
 
 local ffi = require 'ffi'
 local C = require 'torch._C'
@@ -24,10 +23,10 @@ local DTYPES = {'float32', 'float32', 'float32', 'float64', 'float16', 'bfloat16
 local OTHER = {layout = {'strided', 'sparse_coo', 'sparse_csr'}, device = {'cpu', 'cpu:0', 'cuda', 'nowhere'},
                memory_format = {'contiguous_format', 'channels_last', 'preserve_format'}}
 
--- Not called: writes files; takes as long as the degree that is asked for.
+-- Excluded: from_file writes files; a polynomial takes time in proportion to its degree.
 local function is_left_out(name) return name == 'from_file' or name:find 'polynomial' end
 
-local r  -- the generator of this call
+local r  -- the random generator of this call
 
 local function sizes()
   local out = {}
@@ -101,7 +100,7 @@ local ANYTHING = {
 }
 function any() return r:pick(ANYTHING)() end
 
--- A value for a parameter of the schema's type "Tensor?", "int[2]", …; now and then anything.
+-- Returns a value for a parameter of the schema's type "Tensor?", "int[2]", …; sometimes any value.
 local function value(type)
   if r:below(12) == 0 then return any() end
   local inner, optional = type:gsub('%?$', '')
@@ -119,7 +118,7 @@ local function value(type)
   return (MAKE[inner] or any)()
 end
 
--- {type, name, keyword, default} of each parameter of "add(Tensor self, *, number alpha=1)".
+-- Returns {type, name, keyword, default} of each parameter of "add(Tensor self, *, number alpha=1)".
 local function parameters(signature)
   local out, keyword = {}, false
   for part in signature:match '%((.*)%)':gsub('%b[]', function(s) return (s:gsub(',', ';')) end):gmatch '[^,]+' do
@@ -146,7 +145,7 @@ local function arguments(signature)
         args[n] = value(p.type)
       end
     else
-      skipped = true  -- what follows has no place any more
+      skipped = true  -- later parameters must be passed by keyword
     end
   end
   if r:below(15) == 0 then keywords[r:pick{'dmi', 'out', 'requires_grad', 'dtype', 'self', 'x'}] = any() end
@@ -179,7 +178,7 @@ local OWN = {
   tensor = torch.tensor,
 }
 
-local targets = {}  -- {name, function, signatures}
+local targets = {}  -- entries: {name, fn, signatures}
 for _, name in ipairs(C.op_names()) do
   if not is_left_out(name) then targets[#targets + 1] = {name = name, signatures = C.op_signatures(name)} end
 end
@@ -190,7 +189,7 @@ for _, name in ipairs(own_names) do
   for _ = 1, 5 do targets[#targets + 1] = {name = 'own ' .. name, fn = OWN[name]} end
 end
 
--- The function to call with the arguments: the operator, what torch has of that name, or a method.
+-- Returns the function to call: the operator, the function of that name in torch, or a method.
 local function callee(target, args)
   local kind = r:below(4)
   if target.fn then return target.fn end
@@ -209,7 +208,7 @@ local function some_arguments(target)
   return args, n
 end
 
--- What went wrong in a failed call; nil when its error is one for users.
+-- Returns the problem of a failed call, or nil if its error is meant for users.
 local function complaint(err)
   local text = tostring(err)
   if type(err) == 'string' then return 'a plain string was raised: ' .. text end
@@ -218,7 +217,7 @@ local function complaint(err)
   end
 end
 
--- A call to look at: gather(float32 {2,3}, 1, int64 {2,2}, {sparse_grad = true})
+-- Describes a value of a call: gather(float32 {2,3}, 1, int64 {2,2}, {sparse_grad = true})
 local function shown(item, depth)
   if C.is_tensor(item) then
     local ok, text = pcall(function() return item.dtype .. ' {' .. table.concat(item.shape, ',') .. '}' end)
@@ -227,7 +226,7 @@ local function shown(item, depth)
   if type(item) == 'string' then return ('%q'):format(item) end
   if type(item) ~= 'table' or depth > 3 then return tostring(item) end
   local parts = {}
-  for key, entry in pairs(item) do  -- only shown: the order does not matter
+  for key, entry in pairs(item) do  -- only displayed: the order does not matter
     parts[#parts + 1] = (type(key) == 'string' and key .. ' = ' or '') .. shown(entry, depth + 1)
   end
   return '{' .. table.concat(parts, ', ') .. '}'

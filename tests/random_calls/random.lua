@@ -1,4 +1,4 @@
--- A random generator of its own (a linear congruence modulo 2^31 - 1): the same numbers on every machine.
+-- An independent random generator (a linear congruence modulo 2^31 - 1): the same numbers on every machine.
 
 local bit, ffi = require 'bit', require 'ffi'
 
@@ -24,10 +24,10 @@ function Random:next()
   return self.state
 end
 
----From 0 to n - 1.
+--- Returns a number from 0 to n - 1.
 function Random:below(n) return math.floor(self:next() / MODULUS * n) end
 
----One of the items.
+--- Returns one of the items.
 function Random:pick(items) return items[self:below(#items) + 1] end
 
 return Random

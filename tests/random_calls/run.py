@@ -35,12 +35,14 @@ class Run:
         self.problems = []
 
     def current(self):
-        """(seed, operator) of the call under way."""
+        """Returns (seed, operator) of the current call."""
         text = self.progress.read_text().split() if self.progress.exists() else []
         return (int(text[0]), text[1]) if len(text) >= 2 else None
 
     def wait(self, process):
-        """True when the process ended by itself; one that hangs in a call, or outlives the deadline, is killed."""
+        """Returns True if the process ended without help or the deadline has passed. Kills a process that hangs or is
+        late.
+        """
         last, since = None, time.monotonic()
         while True:
             try:
@@ -59,7 +61,7 @@ class Run:
                 return late
 
     def part(self, seed, calls):
-        """Makes up to that many calls; the number that were made."""
+        """Makes up to `calls` calls in one process. Returns how many were made."""
         self.progress.unlink(missing_ok=True)
         environment = {**os.environ, "LUA_PATH": f"{HERE}/?.lua;;", "OMP_NUM_THREADS": "1"}
         command = [os.environ["RTRAIN"], "exec", str(HERE / "calls.lua"), str(seed), str(calls), str(self.progress)]

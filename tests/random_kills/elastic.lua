@@ -1,8 +1,9 @@
--- Training in train.elastic whose ranks are killed at any moment: dropout, batch norm, a shuffled and prepared loader with
--- random samples, Adam, a scheduler, a scaler, numbers from torch and math.random on every rank. Without checkpoints. With
--- GPUs the gradients travel over NCCL, and what is computed stays on the CPU: simulated devices compute nothing.
+-- Training in train.elastic whose ranks are killed at any moment: dropout, batch norm, a shuffled and prepared loader
+-- with random samples, Adam, a scheduler, a scaler, numbers from torch and math.random on every rank. Makes no
+-- checkpoints. With GPUs the gradients travel over NCCL, but all computation stays on the CPU: simulated devices
+-- compute nothing.
 --
--- Every rank writes what it ends with to `out`-rank-R: equal runs write equal bytes.
+-- Every rank writes its final state to `out`-rank-R: equal runs write equal bytes.
 
 local torch, train = require 'torch', require 'rtrain'
 local data = torch.utils.data
@@ -66,7 +67,7 @@ local function train_func(config)
     while state.step < config.steps do
       loader.sampler:set_epoch(state.epoch)
       for x, y in loader do
-        ffi.C.usleep(4000)  -- a kill finds something to do, however fast the machine is
+        ffi.C.usleep(4000)  -- slows steps down, so that kills hit the run on a fast machine too
         optimizer:zero_grad()
         local loss = criterion(model(x:add(math.random() * 0.01)), y)
         scaler:scale(loss):backward()

@@ -32,12 +32,12 @@ from hosts import Hosts
 from launchers import Task, slurm
 
 RTRAIN = os.path.abspath(os.environ.get("RTRAIN", "build/rtrain"))
-LOG_SHOWN = 4000  # characters, of its end
+LOG_SHOWN = 4000  # characters from the end of the log
 STEPS_A_KILL = 25
 
 
 class ElasticRun:
-    """One run of the script in a folder of its own."""
+    """One run of the script in its own folder."""
 
     def __init__(self, folder, options):
         self.folder, self.options = folder, options
@@ -96,7 +96,7 @@ class ElasticRun:
             return db.execute(sql).fetchall()
 
     def newest(self):
-        """The pids of the newest attempt, and whether all its ranks hold the state."""
+        """Returns the pids of the newest attempt, and whether all its ranks hold the state."""
         with contextlib.suppress(sqlite3.Error):
             rows = self.query(
                 "SELECT attempt, heal_s, pid FROM attempts LEFT JOIN workers USING(run_id, attempt) "
@@ -109,7 +109,7 @@ class ElasticRun:
         return [], False
 
     def harass(self, choice):
-        """Kills as often as asked for, or until the run has ended."""
+        """Kills workers until the requested number of kills is reached or the run has ended."""
         spared, kills_of_a_heal = None, 0
         while len(self.killed) < self.options.kills and self.process.poll() is None:
             pids, is_whole = self.newest()
@@ -117,7 +117,7 @@ class ElasticRun:
             if is_whole and len(alive) == self.options.workers:
                 spared, kills_of_a_heal = choice.choice(alive), 0
             victims = [pid for pid in alive if pid != spared and is_ours(pid, self.storage)]
-            # A run whose replacements die again and again gives up.
+            # A run gives up if its replacements die too often.
             if spared is not None and victims and kills_of_a_heal < 5:
                 kills_of_a_heal += 1
                 for pid in choice.sample(victims, min(len(victims), choice.choice([1, 1, 1, 2]))):
@@ -138,7 +138,7 @@ class ElasticRun:
     def check_history(self):
         rows = self.query("SELECT idx, rank, json_extract(metrics, '$.step') FROM reports WHERE superseded = 0")
         assert len(rows) == len({(idx, rank) for idx, rank, _ in rows}), "a report is there twice"
-        # A rank that is lost behind its step and before the report takes it along; the others have theirs.
+        # Some rank may lack a report: a rank lost between its step and its report takes that report along.
         found, wanted = {idx for idx, _, _ in rows}, set(range(self.options.steps // 10))
         assert found == wanted, f"reports missing: {wanted - found}, too many: {found - wanted}: {self.folder}"
         assert all(step == 10 * (idx + 1) for idx, _, step in rows), "a report of another step"
@@ -150,9 +150,9 @@ class ElasticRun:
         whole = {1} | {attempt for (attempt,) in self.query("SELECT attempt FROM attempts WHERE heal_s IS NOT NULL")}
         for attempt in range(2, len(statuses) + 1):
             if attempt - 1 not in whole:
-                continue  # a replacement that had no state yet was ended with the next loss
+                continue  # the next loss ended this attempt before the replacement had the state
             for rank, pid in by_attempt[attempt - 1].items():
-                # One that had no process yet when the next loss came has no row.
+                # A rank has no row if the next loss came before its process existed.
                 replaced = by_attempt[attempt].get(rank) != pid
                 assert pid in self.killed or not replaced, f"rank {rank} of attempt {attempt} is another process"
         return [seconds for (seconds,) in self.query("SELECT heal_s FROM attempts WHERE heal_s IS NOT NULL")]

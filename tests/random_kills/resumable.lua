@@ -1,7 +1,7 @@
--- Training that a kill at any moment must not change: dropout, batch norm, a shuffled and prepared loader with random samples,
--- Adam, a scheduler, a scaler, numbers from torch and math.random on every rank.
+-- Training whose result a kill at any moment must not change: dropout, batch norm, a shuffled and prepared loader with
+-- random samples, Adam, a scheduler, a scaler, numbers from torch and math.random on every rank.
 --
--- Saves every `save_every` steps, in the middle of epochs; every rank writes what it ends with to `out`-rank-R.
+-- Saves every `save_every` steps, in the middle of epochs. Every rank writes its final state to `out`-rank-R.
 
 local torch, train = require 'torch', require 'rtrain'
 local data = torch.utils.data
@@ -19,7 +19,7 @@ local function make_model()
     torch.nn.Linear(32, 16), torch.nn.ReLU(), torch.nn.Linear(16, 3))
 end
 
--- Everything that a run ends with, and the next random numbers: equal runs write equal bytes.
+-- Writes the whole final state and the next random numbers: equal runs write equal bytes.
 local function write_last(path, state)
   local tensors = {}
   for name, tensor in require('base.ordered').items(train.torch.unwrap(state.model):state_dict()) do

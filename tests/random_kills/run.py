@@ -29,7 +29,7 @@ RUN_TIMEOUT_S = 300
 
 
 class KilledRun:
-    """One run of the script in a folder of its own."""
+    """One run of the script in its own folder."""
 
     def __init__(self, folder, options):
         self.folder, self.options = folder, options
@@ -62,7 +62,7 @@ class KilledRun:
             )
 
     def workers(self):
-        """Pids of the newest attempt's workers, by rank."""
+        """Returns the pids of the newest attempt's workers, by rank."""
         with contextlib.suppress(sqlite3.Error):
             with contextlib.closing(
                 sqlite3.connect(f"file:{self.storage}/rtrain.db?mode=ro", uri=True, timeout=5)
@@ -92,12 +92,14 @@ class KilledRun:
         return True
 
     def finish(self, moments=()):
-        """Runs to the end, killed at these (seconds after the last, target, number); its files by rank."""
+        """Runs to the end with kills at these moments (seconds after the previous one, target, number). Returns the
+        final files by rank.
+        """
         self.start()
         for delay_s, target, number in moments:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(delay_s)
-                break  # it has ended before
+                break  # the run has ended before this kill
             self.kill(target, number)
         if self.process.wait(RUN_TIMEOUT_S) != 0:
             raise AssertionError(f"the run ended with {self.process.returncode}: see {self.folder}/log")
@@ -119,7 +121,9 @@ def is_ours(pid, storage):
 
 
 def moments(choice, kills, length_s):
-    """When to kill what. Every other run is killed as late as the whole run takes."""
+    """Returns random kills as (seconds after the previous one, target, number). `length_s` is the time of an
+    undisturbed run.
+    """
     return [
         (choice.uniform(0, length_s), choice.choice(TARGETS), choice.randrange(100))
         for _ in range(choice.randint(1, kills))

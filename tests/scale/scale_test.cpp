@@ -1,9 +1,10 @@
-// scale_test.cpp: a run over many hosts, with all that is the controller's: the real Run, its
-// store, NodeServer and connections. Agents and their workers are simulated (sim_agents.h); node
-// 0's workers are processes that do the same (sim_worker.h).
+// scale_test.cpp: a run over many nodes with a complete controller: the real Run, its store,
+// NodeServer and connections. Agents and their workers are simulated (sim_agents.h); node 0's
+// workers are processes that simulate workers in the same way (sim_worker.h).
 //
-// Small without an argument: what happens is asserted, figures are only printed. With --full, as
-// scripts/test --scale runs it, 1,000 workers on 128 agents have to keep the limits.
+// Without an argument the run is small: its behaviour is checked, but figures are only printed.
+// With --full, as scripts/test --scale runs it, 1,000 workers on 128 agents have to keep the
+// limits.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -32,7 +33,7 @@ namespace {
 
 bool is_full_size = false;
 
-// What has to be at full size; small runs share their machine with other tests.
+// Limits hold only at full size, because small runs share their machine with other tests.
 void expect_at_most(const char* what, double value, double limit, const char* unit) {
   std::printf("%s: %.3g %s (at most %.3g)\n", what, value, unit, limit);
   if (is_full_size) {
@@ -56,7 +57,7 @@ class ScaleTest : public ::testing::Test {
     ::setenv("RTRAIN_RUNTIME_DIR", (folder_ / "runtime").c_str(), 1);
     job_.num_tasks = num_agents() + 1;
     job_.id = "scale";
-    // Before there are threads.
+    // Forks before any thread exists.
     agents_ = ::fork();
     if (agents_ == 0) {
       run_sim_agents(job_, num_agents() / 2);
@@ -85,7 +86,7 @@ class ScaleTest : public ::testing::Test {
   static int num_agents() { return is_full_size ? 128 : 8; }
   static int num_workers() { return is_full_size ? 1000 : 64; }
 
-  // Reads events until the one of that type, with that value of a field; its own time.
+  // Reads events until an event of this type, with this value of the field, arrives.
   Value wait_for(std::string_view type, const char* field = "type", std::string_view value = {}) {
     const double until_s = monotonic_s() + 60;
     while (monotonic_s() < until_s) {
@@ -101,7 +102,7 @@ class ScaleTest : public ::testing::Test {
                   << (finished_ ? to_json(*finished_) : std::string());
     return Value(Map{});
   }
-  // Until the shared memory shows it.
+  // Waits until the shared memory fulfils the condition.
   void wait_until(const std::function<bool()>& condition) {
     const double until_s = monotonic_s() + 60;
     while (!condition()) {
@@ -109,7 +110,7 @@ class ScaleTest : public ::testing::Test {
       drain();
     }
   }
-  // What the run has to say meanwhile.
+  // Reads the run's events and counts failed attempts.
   void drain() {
     while (const auto event = run_->next_event(0.02)) {
       if ((*event)["type"] == Value("attempt_failed")) ++num_failures_;
@@ -128,12 +129,12 @@ class ScaleTest : public ::testing::Test {
   SimBoard& board_ = SimBoard::make();
   JobSpec job_;
   pid_t agents_ = 0;
-  std::optional<rtrain::Run> run_;  // gtest has a Run too
+  std::optional<rtrain::Run> run_;  // qualified because gtest has a Run, too
   std::optional<Value> finished_;
   int num_failures_ = 0;
 };
 
-// From the arrival of the last rank until the last one may continue.
+// Returns the seconds from the arrival of the last rank until the last rank may continue.
 double ScaleTest::seconds_of_a_barrier(int64_t which) {
   board_.barrier = which;
   wait_until([&] { return board_.num_released == which * num_workers(); });

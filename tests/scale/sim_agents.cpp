@@ -53,7 +53,7 @@ class SimAgent : public LinkDelegate {
     send(message::FromNode(std::move(facts)));
   }
 
-  // As after SIGKILL.
+  // Kills the workers as SIGKILL would.
   void kill_workers() {
     for (auto& worker : workers_) {
       if (!worker) continue;
@@ -89,13 +89,13 @@ class SimAgent : public LinkDelegate {
       client_.link().finish(std::chrono::seconds(5), [this](uint64_t) { on_left_(); });
     }
   }
-  // Who asks this host for bytes, as node 0 does, gets them.
+  // Serves a host that checks this host's network, as node 0 does.
   void check(const message::CheckHost& host) {
     if (!echo_) echo_ = std::make_unique<EchoServer>(loop_, host.address, 0, host.key);
     send(message::FromHealth(message::HostChecked{.port = echo_->port(), .results = {}}));
   }
 
-  // All links to other simulated hosts are fine.
+  // Reports that all links to other simulated hosts are good.
   void check(const message::CheckLinks& links) {
     message::LinksChecked checked;
     for (const LinkPeer& peer : links.peers) {
@@ -151,7 +151,7 @@ class SimAgent : public LinkDelegate {
   std::function<void()> on_left_;
   Rendezvous rendezvous_;
   NodeOrder order_;
-  std::vector<Slot> workers_;  // null: gone
+  std::vector<Slot> workers_;  // null: the worker is gone
   double facts_due_s_ = 0;
   std::unique_ptr<EchoServer> echo_;
   WireClient client_;

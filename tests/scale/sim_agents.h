@@ -1,14 +1,13 @@
-// tests/scale/sim_agents.h: the agents of a job's other hosts, in one process and without workers
-// of their own: each speaks to node 0 over a connection as Agent does, for ranks that are
-// SimWorkers.
+// tests/scale/sim_agents.h: the agents of a job's other nodes, all in one process and without
+// worker processes: each speaks to node 0 over a connection as Agent does, on behalf of SimWorkers.
 #pragma once
 
 #include "host/node/job_spec.h"
 
 namespace rtrain {
 
-// Serves node 0 as all other nodes of the job until each of them was asked to leave. On a
-// SimBoard's `kill` the ranks of the nodes up to that one die.
+// Acts as all other nodes of the job until each of them was asked to leave. When SimBoard's `kill`
+// is set, the ranks on all nodes up to `last_killed_node` die.
 void run_sim_agents(const JobSpec& job, int last_killed_node);
 
 }  // namespace rtrain

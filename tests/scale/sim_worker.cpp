@@ -47,7 +47,7 @@ void SimWorker::begin(WorkerContext context) {
     send_(message::Phase{.name = phase});
   }
   has_begun_ = true;
-  // Not all ranks at the same moment.
+  // Spreads the reports of the ranks over time.
   report_due_s_ = monotonic_s() + kReportsS * (rank_ % 100) / 100;
 }
 

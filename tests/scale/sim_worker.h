@@ -1,7 +1,7 @@
-// tests/scale/sim_worker.h: a rank without Lua and LibTorch: it says to the controller what a
-// worker says, as the SimBoard wants it.
+// tests/scale/sim_worker.h: a rank without Lua and LibTorch that sends the messages of a worker, as
+// the SimBoard instructs.
 //
-// Belongs to its loop's thread. Whoever has it carries the messages, and calls tick() often.
+// Belongs to its loop's thread. The owner carries the messages and calls tick() often.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ class SimWorker {
 
   SimWorker(int rank, int pid, Send send);
 
-  // What the controller says; true: the process ends.
+  // Receives a message of the controller. Returns true if the process must end.
   bool receive(Value message);
   void tick();
   RankFacts facts() const;
@@ -40,12 +40,12 @@ class SimWorker {
   bool has_returned_ = false;
   double report_due_s_ = 0;
   int64_t num_reports_ = 0;
-  int64_t num_barriers_ = 0;  // that it has called
-  bool is_waiting_ = false;   // in the last of them
+  int64_t num_barriers_ = 0;  // the barriers that the rank has entered
+  bool is_waiting_ = false;   // waits in the last of them
   uint64_t progress_ = 0;
 };
 
-// The process of a rank: `--worker RANK PID`. Returns its exit code.
+// Runs the process of a rank: `--worker RANK PID`. Returns its exit code.
 int run_sim_worker(int rank, int parent_pid);
 
 }  // namespace rtrain

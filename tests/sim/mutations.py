@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Checks the worlds of tests/sim: makes faults in host/decide, one at a time, each of which must break a life.
+"""Checks the worlds of tests/sim: makes faults in host/decide, one after the other, and each must break a life.
+
     tests/sim/mutations.py                          # the faults of faults.py, over all of host/decide
-    tests/sim/mutations.py FILE … [--number 30]     # random faults in these files of host/decide
+    tests/sim/mutations.py FILE … [--number 30]     # faults at random in these files of host/decide
     options: [--seed 1] [--events 1000000] [--jobs 2]
-A random fault is a removed statement or early return, an inverted condition, or another operator. Prints the faults
-that broke no life; for each of them a reader must decide whether the lines are equivalent or an invariant is missing.
-The exit status is 1 if there are any. Needs g++; takes some seconds for each fault.
+
+A fault at random is a statement or an early return that is left out, a condition that is turned round, or another operator.
+Prints the faults that no life has shown, which are for a reader: the lines are equivalent, or an invariant is missing. Ends
+with 1 where there are any. Needs g++; takes some seconds for each fault.
 """
 
 import argparse

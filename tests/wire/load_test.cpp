@@ -1,5 +1,5 @@
-// load_test.cpp: the wire under load: figures, and limits that it has to keep. Small without an
-// argument; with --full as scripts/test --wire-load runs it.
+// load_test.cpp: measures the wire under load and checks limits. Small without an argument; at full
+// size with --full, as scripts/test --wire-load runs it.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -28,7 +28,7 @@ double percentile(std::vector<double>& values, double part) {
   return values[static_cast<size_t>(part * static_cast<double>(values.size() - 1))];
 }
 
-// Of a process, in bytes.
+// Returns the resident memory of a process in bytes.
 double resident_bytes(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
   double pages = 0;
@@ -45,7 +45,7 @@ double cpu_s() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// A server in a thread of its own that answers each frame of up to 100 bytes with the same.
+// A server in its own thread that echoes each frame of up to 100 bytes.
 class EchoServer : LinkDelegate, WireServerDelegate {
  public:
   explicit EchoServer(const Secret& secret) : server_(loop_, server_options(secret), *this) {
@@ -89,7 +89,7 @@ class WireLoadTest : public ::testing::Test {
   Secret secret_ = Secret::generate();
 };
 
-// Runs the loop for one turn.
+// Runs the loop for one iteration.
 void turn(Loop& loop) {
   loop.post([&] { loop.stop(); });
   loop.run();
@@ -139,7 +139,7 @@ TEST_F(WireLoadTest, LargeAndSmallFramesFlow) {
   }
 }
 
-// Sends the next frame when the last one has come back.
+// Sends the next frame when the previous one has come back.
 struct PingPong : LinkRecord {
   void on_frame(std::string_view) override {
     times_us.push_back(1e6 * (monotonic_s() - begin_s));
@@ -172,7 +172,7 @@ TEST_F(WireLoadTest, ASmallFrameIsThereSoon) {
               percentile(record.sends_us, 0.5));
 }
 
-// Frames of a peer that has the key: right ones, nearly right ones and random ones.
+// Random sequences of valid, almost valid and random frames, from a peer that has the key.
 class RandomFrames {
  public:
   explicit RandomFrames(uint32_t seed) : random_(seed) {}
@@ -237,7 +237,7 @@ TEST_F(WireLoadTest, RandomFramesEndOnlyTheirConnection) {
               static_cast<long long>(num_connections));
 }
 
-// The clients are a process of their own: both ends need as many descriptors.
+// The clients run in a separate process, because each end needs this many descriptors.
 [[noreturn]] void run_clients(const WireContact& contact, int64_t count) {
   Loop loop;
   std::vector<std::unique_ptr<ClientEnd>> clients;
