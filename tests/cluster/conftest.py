@@ -1,4 +1,4 @@
-"""The fixtures of tests/e2e, and jobs over hosts that are network namespaces (hosts.py)."""
+"""Provides the fixtures of tests/e2e, and jobs over nodes that are network namespaces (hosts.py)."""
 
 import itertools
 import os
@@ -28,8 +28,9 @@ _jobs = itertools.count(os.getpid() * 100)
 
 
 class Job:
-    """`rtrain run` on these hosts of the job, with the variables that its launcher leaves in that many tasks of each host;
-    those of the ranks in `without` do not come."""
+    """Runs `rtrain run` on some nodes of a job. Its launcher starts `counts` tasks on each node and sets its variables
+    for them; the ranks in `without` are not started.
+    """
 
     def __init__(
         self,
@@ -46,16 +47,16 @@ class Job:
     ):
         self.rtrain, self.hosts, self.args, self.launcher = rtrain, hosts, args, launcher
         self.id = next(_jobs)
-        self.env, self.env_of = env or {}, env_of or {}  # of all its processes, of those of a host
+        self.env, self.env_of = env or {}, env_of or {}  # env: for all processes, env_of: for those of one node
         self.rendezvous = rtrain.folder / f"rendezvous-{self.id}"
-        self.runtimes = dict(runtimes or {})  # runtime folders of hosts; others get one of their own
+        self.runtimes = dict(runtimes or {})  # runtime folders of nodes; the others get new folders
         self.counts = counts
         tasks = [Task(node, local_rank, counts) for node in nodes for local_rank in range(counts[node])]
         self.tasks = [task for task in tasks if task.rank not in without]
         self.processes = [self.start(task) for task in self.tasks]
 
     def start(self, task, program=e2e.RTRAIN):
-        """The process of that task: the first, or one in its place."""
+        """Starts the process of the task, for the first time or again."""
         if task.node not in self.runtimes:
             self.runtimes[task.node] = tempfile.mkdtemp(prefix="rt-", dir="/tmp")
             self.rtrain.temporary.append(self.runtimes[task.node])
@@ -72,12 +73,12 @@ class Job:
         return e2e.Running(command, self.rtrain.folder, env)
 
     def add(self, node):
-        """The first task of that host, which was left out."""
+        """Starts the first task of a node that was left out."""
         self.tasks.append(Task(node, 0, self.counts))
         self.processes.append(self.start(self.tasks[-1]))
 
     def start_again(self, number):
-        """A process in the place of one that is gone."""
+        """Starts a process in place of one that has ended."""
         self.processes[number] = self.start(self.tasks[number])
         return self.processes[number]
 
@@ -90,13 +91,13 @@ class Job:
 
 
 class SlurmUser:
-    """Somebody who is logged in on the first host of a Slurm."""
+    """A user who is logged in on the first node of a Slurm cluster."""
 
     def __init__(self, rtrain, slurm):
         self.rtrain, self.slurm = rtrain, slurm
 
     def start(self, *command):
-        """With the variables of rtrain.env."""
+        """Starts a command with the variables of rtrain.env."""
         env = {**self.rtrain.env, **self.slurm.env}
         return e2e.Running(self.slurm.hosts[0].command(*command, folder=self.rtrain.folder), self.rtrain.folder, env)
 
@@ -104,12 +105,12 @@ class SlurmUser:
         return self.start(*command).wait(timeout)
 
     def srun(self, *args, tasks=1):
-        """`srun rtrain …` on both hosts, with that many tasks on each."""
+        """Runs `srun rtrain …` on both nodes, with `tasks` tasks on each."""
         shape = [f"--ntasks-per-node={tasks}", f"--cpus-per-task={2 // tasks}"]
         return self.start("srun", "-K", "-N2", *shape, e2e.RTRAIN, *args)
 
     def command(self, *args):
-        """What an rtrain command prints there."""
+        """Returns the output of an rtrain command on the first node."""
         result = self(e2e.RTRAIN, *args)
         assert result.returncode == 0, (args, result.stdout, result.stderr)
         return result.stdout
@@ -136,7 +137,9 @@ def three_hosts(tmp_path):
 
 @pytest.fixture
 def job(rtrain, hosts):
-    """Starts a job: job('run', script, …), or a part of it: job(…, nodes=[0]). What a test leaves of it is killed."""
+    """Starts a job: job('run', script, …), or a part of it: job(…, nodes=[0]). Kills the processes that the test
+    leaves.
+    """
     rtrain.temporary = []
     started = []
 
@@ -153,7 +156,7 @@ def job(rtrain, hosts):
 
 @pytest.fixture
 def slurm(rtrain):
-    """A Slurm of two nodes. What is started with rtrain.env has runtime folders of its own there."""
+    """A Slurm cluster of two nodes. Processes started with rtrain.env have separate runtime folders there."""
     reason = hosts_module.missing() or slurm_module.missing()
     if reason:
         pytest.skip(reason)

@@ -1,4 +1,4 @@
-"""examples/fashion_mnist.lua with four ranks on few images: on two hosts, then on one machine, both over Gloo."""
+"""Runs examples/fashion_mnist.lua with four ranks on few images: on two nodes, then on one machine, both over Gloo."""
 
 import hashlib
 import pathlib
@@ -17,18 +17,20 @@ class FashionMnist:
         self.script = rtrain.script(text.replace(trainer, gloo), "fashion_mnist.lua")
 
     def run(self, name):
-        """The words of `rtrain run …`, without rtrain."""
+        """Returns the words of `rtrain run …`, without rtrain."""
         return ["run", self.script, *self.options(), "--name", name]
 
     def options(self):
         return ["-n", "4", "--set", "batch_size=16", "--set", "epochs=2"]
 
     def check(self, result):
-        """The run `two`, which has ended so, had two workers on each host, and its state is that of one machine, bit by bit."""
+        """Checks the result of the run `two`: two workers ran on each node, and the final state equals that of one
+        machine, bit by bit.
+        """
         rtrain = self.rtrain
         assert result.returncode == 0, result.stderr
         assert len(re.findall(r"test accuracy [01]\.\d{4}\n", result.stdout)) == 1, "the script's own output, once"
-        # The launcher decides which host is the first.
+        # The launcher decides which node is the first.
         hosts = [worker["host"] for worker in rtrain.json("show", "two")["attempts"][0]["workers"]]
         assert hosts in (["n0", "n0", "n1", "n1"], ["n1", "n1", "n0", "n0"])
         rtrain.env.pop("RTRAIN_RUNTIME_DIR")
@@ -38,7 +40,7 @@ class FashionMnist:
         assert rtrain.reports("two") == rtrain.reports("one")
 
     def _state(self, run):
-        """A hash of the newest checkpoint's file."""
+        """Returns a hash of the newest checkpoint's file."""
         newest = next(each for each in self.rtrain.json("checkpoint", "ls", run) if each["latest"])
         path = self.rtrain.run_folder(run) / "checkpoints" / newest["name"] / "model.pt"
         return hashlib.sha256(path.read_bytes()).hexdigest()

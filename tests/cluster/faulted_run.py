@@ -1,4 +1,4 @@
-"""Runs over two hosts that note every report that has returned, for tests that hurt them."""
+"""Runs over two nodes that record every report that has returned, for tests that inject faults."""
 
 import json
 import pathlib
@@ -75,7 +75,7 @@ local trainer = train.TorchTrainer{
       local loss = ((model(x) - x:sum(1, true)):pow(2)):mean()
       state.optimizer:zero_grad()
       loss:backward()
-      -- Not by DDP: its first step adds in another order than the later ones, and four numbers then have another sum.
+      -- DDP's first step adds in another order than its later steps, which changes the sum of four numbers.
       for _, parameter in ipairs(model:parameters()) do torch.distributed.all_reduce(parameter.grad) end
       state.optimizer:step()
       local metrics = {step = state.step}
@@ -98,7 +98,7 @@ local trainer = train.TorchTrainer{
   end,
   train_loop_config = {steps = STEPS},
   scaling_config = train.ScalingConfig{num_workers = 4},
-  torch_config = train.TorchConfig{backend = 'gloo'},  -- shared memory, the default on one host, adds in another order
+  torch_config = train.TorchConfig{backend = 'gloo'},  -- shared memory, the default on one node, adds in another order
   run_config = train.RunConfig{name = 'faults', failure_config = train.FailureConfig{max_failures = -1, node_timeout_s = 2}},
 }
 trainer:fit()
@@ -114,7 +114,7 @@ def reporting(workers="4", node_timeout=30, has_checkpoints=False):
 
 
 class Run:
-    """A run under faults, and its job on two hosts."""
+    """A run under faults, and its job on two nodes."""
 
     def __init__(self, rtrain, job, hosts, text, *args, **options):
         self.rtrain, self.hosts = rtrain, hosts
@@ -134,15 +134,15 @@ class Run:
         return self.controller.stderr
 
     def said(self):
-        """Without its reports."""
+        """Returns the controller's stderr without the lines of reports."""
         return "\n".join(line for line in self.stderr.splitlines() if not line.startswith("report "))
 
     def notes(self):
-        """The files in which the ranks note what has returned."""
+        """Returns the files in which the ranks record the reports that have returned."""
         return list(self.rtrain.folder.glob("returned-*"))
 
     def pids(self, host=None):
-        """Of the workers of the newest attempt that live, on that host."""
+        """Returns the pids of the newest attempt's living workers, on this node or on all nodes."""
         found = self.rtrain.query(
             "SELECT pid FROM workers WHERE attempt = (SELECT max(attempt) FROM attempts) AND host LIKE ? ORDER BY rank",
             host or "%",
@@ -154,7 +154,7 @@ class Run:
         return len(path.read_text().splitlines()) if path else 0
 
     def wait_for_steps(self, count, host=None, workers=None):
-        """Until the newest attempt has workers there (that many), and each has made that many more reports."""
+        """Waits until the newest attempt has `workers` workers on the node, and each has made `count` more reports."""
         begun = {}
 
         def moved():

@@ -1,8 +1,7 @@
-"""Hosts that are none: network namespaces with names of their own, joined by a switch, on this machine.
-
-Each is held by a process that sleeps, and that ends with the test's; what runs on a host is started with nsenter. A host
-shares this machine's files, and sees in /srv/disk a folder of its own. With `own_pids` it has processes of its own too: their
-numbers are not this machine's, and they end with the host, also those that have become daemons.
+"""Simulated nodes on this machine: network namespaces with their own names, joined by a switch.
+A sleeping process holds each node and ends with the test's process; programs on a node are started with nsenter. A node
+shares this machine's files, except that /srv/disk is a separate folder. With `own_pids` a node also has its own process
+ids, and all its processes end with the node, daemons too.
 """
 
 import os
@@ -14,7 +13,7 @@ NETWORK = "10.77.0"
 
 
 def missing():
-    """Why no such host can be made here, or None."""
+    """Returns why such nodes cannot be created here, or None."""
     done = subprocess.run(["unshare", "--net", "--uts", "--mount", "true"], capture_output=True, text=True)
     return None if done.returncode == 0 else f"namespaces: {done.stderr.strip()}"
 
@@ -24,14 +23,14 @@ def run(*command):
 
 
 class Host:
-    """One of them. `disk`: what it sees as /srv/disk."""
+    """One node. `disk` is the folder that appears as /srv/disk on the node."""
 
     def __init__(self, name, address, disk, own_pids=False):
         self.name, self.address, self.disk = name, address, disk
-        self.clock_ahead_s = 0  # that much the monotonic clocks of what is started there are ahead of this machine's
+        self.clock_ahead_s = 0  # how far the monotonic clocks of programs started there are ahead of this machine's
         self._namespaces = [("net", "net"), ("uts", "uts"), ("mount", "mnt")]
         options, sleep = [], "exec sleep infinity"
-        if own_pids:  # the shell stays, as the parent of what loses its own
+        if own_pids:  # the shell stays as the parent of orphaned processes
             self._namespaces.append(("pid", "pid_for_children"))
             options, sleep = ["--pid", "--fork", "--kill-child", "--mount-proc"], "{ sleep infinity & wait; }"
         disk.mkdir(parents=True)
@@ -48,7 +47,7 @@ class Host:
         assert self.holder.stdout.readline() == "ready\n"
 
     def command(self, *args, folder="/"):
-        """The words of a command that runs there, in that folder."""
+        """Returns the words of a command that runs on the node in this folder."""
         kinds = [f"--{kind}=/proc/{self.holder.pid}/ns/{name}" for kind, name in self._namespaces]
         ahead = self.clock_ahead_s
         clock = (
@@ -59,16 +58,17 @@ class Host:
         return ["nsenter", *kinds, f"--wd={folder}", "--", *clock, *map(str, args)]
 
     def ip(self, *args):
-        """`ip` with the host's network, and with this machine's numbers of processes."""
+        """Runs `ip` in the node's network namespace, but with this machine's process ids."""
         run("nsenter", f"--net=/proc/{self.holder.pid}/ns/net", "ip", *args)
 
     def set_link(self, state):
-        """'down': no host reaches it, nor it any other."""
+        """'down' disconnects the node from all others in both directions."""
         self.ip("link", "set", "eth0", state)
 
     def drop(self, percent, *others):
-        """The host's network loses that many packets of a hundred, those from and to these hosts, or all; a later call replaces
-        it."""
+        """Loses this percentage of the node's packets, from and to the other nodes given, or all nodes. A later call
+        replaces the rules.
+        """
         chance = "drop" if percent == 100 else f"numgen random mod 100 < {percent} drop"
         rules = {"input": "saddr", "output": "daddr"}
         lines = ["add table inet loss", "delete table inet loss", "table inet loss {"]
@@ -93,7 +93,7 @@ class Host:
 
 
 class Hosts:
-    """A switch and hosts n0, n1, … on it."""
+    """A switch and the nodes n0, n1, … connected to it."""
 
     def __init__(self, folder, count=2, own_pids=False):
         self._folder = folder
@@ -116,7 +116,7 @@ class Hosts:
         return self.hosts[number]
 
     def write_names(self, *more):
-        """The hosts know the names of all from now on, and these of n0."""
+        """Makes all nodes resolve each other's names, and the names `more` to n0."""
         path = self._folder / "names"
         hosts = [self.switch, *self.hosts]
         lines = [
@@ -133,7 +133,7 @@ class Hosts:
 
 
 def process_state(pid):
-    """'S', 'T', 'Z', … as /proc has it; None when there is no such process."""
+    """Returns 'S', 'T', 'Z', … from /proc, or None if the process does not exist."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rpartition(")")[2].split()[0]
@@ -142,7 +142,7 @@ def process_state(pid):
 
 
 def wait_for_end(pid, timeout=30):
-    """Until the process is gone."""
+    """Waits until the process is gone."""
     until = time.monotonic() + timeout
     while os.path.exists(f"/proc/{pid}"):
         if time.monotonic() > until:

@@ -1,8 +1,8 @@
-"""The variables that launchers leave in the processes that they start."""
+"""The variables that launchers set in the processes that they start."""
 
 
 class Task:
-    """A process that a launcher starts. `counts`: how many it starts on each host."""
+    """A process that a launcher starts. `counts` holds the number of processes on each node."""
 
     def __init__(self, node, local_rank, counts):
         self.node, self.local_rank, self.counts = node, local_rank, counts
@@ -10,7 +10,7 @@ class Task:
 
 
 def slurm(task, job_id):
-    """A task of a step."""
+    """A task of a job step."""
     count = len(task.counts)
     return {
         "SLURM_JOB_ID": job_id,
@@ -43,7 +43,7 @@ def torchrun(task, job_id):
 
 
 def openmpi(task, job_id):
-    """`mpirun -N 2` of version 4: a process does not hear the number of its host."""
+    """`mpirun -N 2` of version 4: a process does not get its node's number."""
     return {
         "OMPI_COMM_WORLD_SIZE": task.size,
         "OMPI_COMM_WORLD_RANK": task.rank,
@@ -55,5 +55,5 @@ def openmpi(task, job_id):
 
 
 def openmpi_by_node(task, job_id):
-    """`mpirun -N 2 --map-by node`: the ranks are dealt out to the hosts in turn."""
+    """`mpirun -N 2 --map-by node`: assigns the ranks to the nodes in turn."""
     return {**openmpi(task, job_id), "OMPI_COMM_WORLD_RANK": task.local_rank * len(task.counts) + task.node}

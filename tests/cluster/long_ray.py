@@ -1,6 +1,5 @@
-"""Runs in the bundles of a placement group of a real Ray of two nodes (ray_cluster.py).
-
-scripts/test --cluster --oracle runs it, and installs Ray.
+"""Runs in the bundles of a placement group of a real Ray cluster of two nodes (ray_cluster.py).
+scripts/test --cluster --oracle runs these tests, and installs Ray.
 """
 
 import os
@@ -23,8 +22,8 @@ def images(rtrain):
 
 
 @pytest.fixture
-def submit(rtrain, images):  # what names its data is there when the nodes of Ray start
-    """submit(args, …): `rtrain submit ray` on the first node, for two bundles of two cores."""
+def submit(rtrain, images):  # the variable with the path of the images must exist when Ray's nodes start
+    """submit(args, …): runs `rtrain submit ray` on the first node, for two bundles of two cores."""
     reason = hosts_module.missing() or ray_cluster.missing()
     if reason:
         pytest.skip(reason)
@@ -72,7 +71,7 @@ def child_of(pid):
 def test_a_signal_to_the_driver_saves_a_checkpoint(rtrain, submit):
     running = submit(script(rtrain, SAVING))
     wait_until(lambda: rtrain.query("SELECT 1 FROM reports WHERE rank = 3 LIMIT 1"), message="a report of rank 3")
-    os.kill(child_of(running.pid), signal.SIGTERM)  # of nsenter, which passes no signals on
+    os.kill(child_of(running.pid), signal.SIGTERM)  # the child of nsenter, which does not forward signals
     result = running.wait()
     assert result.returncode == 75, result.stderr
     assert rtrain.json("show", "nodes")["status"] == "PREEMPTED"

@@ -1,6 +1,6 @@
-"""What takes minutes in a real Slurm: its time limits count minutes, and the loss of a node takes it half of one to see.
-
-scripts/test --cluster runs it.
+"""Tests of a real Slurm that take minutes: its time limits count minutes, and it needs half a minute to notice the loss
+of a node.
+scripts/test --cluster runs these tests.
 """
 
 from conftest import wait_until
@@ -8,7 +8,7 @@ from test_slurm import saving_job  # noqa: F401  (a fixture)
 
 
 def test_a_job_saves_before_its_time_limit_and_starts_again(saving_job):
-    """Of the run's own accord: no signal of Slurm's is asked for."""
+    """The run itself watches the time limit: Slurm sends no signal in this test."""
     saving_job.submit("--time", "1", "--option=--signal=USR2@1")
     first = saving_job.finish(timeout_s=180)
     assert first["status"] == "ABORTED"

@@ -1,4 +1,4 @@
-"""A real Ray of two nodes on the hosts of hosts.py: a raylet on each, which end with the hosts."""
+"""A real Ray cluster of two nodes on the nodes of hosts.py: a raylet on each, which ends with the node."""
 
 import os
 import subprocess
@@ -9,19 +9,19 @@ DEADLINE_S = 120
 
 
 def missing():
-    """Why there can be no Ray here, or None. $RTRAIN_RAY_PYTHON is the Python that has it."""
+    """Returns why Ray cannot run here, or None. $RTRAIN_RAY_PYTHON is a Python with Ray installed."""
     python = os.environ.get("RTRAIN_RAY_PYTHON", "")
     return None if os.access(python, os.X_OK) else "Ray is not installed: scripts/test --cluster --oracle installs it"
 
 
 class RayCluster:
-    """Its raylets, with two cores each and the variables `env`."""
+    """The cluster's raylets, with two cores each and the variables `env`."""
 
     def __init__(self, folder, hosts, env):
         self.python = os.environ["RTRAIN_RAY_PYTHON"]
         self.address = f"{hosts[0].address}:{PORT}"
         self._folder, self._hosts = folder, hosts
-        # A short path, because paths of sockets are limited. Each host has its own folder.
+        # The path is short because the length of socket paths is limited. Each node has its own folder.
         self.env = {**env, "RAY_TMPDIR": "/srv/disk/ray", "RAY_USAGE_STATS_ENABLED": "0"}
         folder.mkdir()
         hosts.write_names()
@@ -46,7 +46,7 @@ class RayCluster:
             subprocess.Popen(host.command(*words), env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
 
     def _wait(self, nodes):
-        """Until that many nodes are alive."""
+        """Waits until this number of nodes is alive."""
         script = (
             f"import ray; ray.init('{self.address}', log_to_driver=False); "
             "print(sum(node['Alive'] for node in ray.nodes()))"

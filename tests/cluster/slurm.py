@@ -1,7 +1,6 @@
-"""A real Slurm of two nodes on the hosts of hosts.py: munge, slurmctld on the switch and a slurmd on each host.
-
-All of it runs in process namespaces that end with the hosts, and with them what the jobs have started. The job's processes
-find what is theirs alone, such as the runtime folder, in /srv/disk, which is another folder on each host.
+"""A real Slurm cluster of two nodes on the nodes of hosts.py: munge, slurmctld on the switch and a slurmd on each node.
+All daemons and jobs run in process namespaces that end with the nodes. The job's processes keep their private data,
+such as the runtime folder, in /srv/disk, which is a separate folder on each node.
 """
 
 import secrets
@@ -20,7 +19,7 @@ SlurmctldHost=switch({network}.1)
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-# After the loss of a node Slurm waits for as long as its credentials are good before a job starts again.
+# After the loss of a node Slurm restarts a job only when its credentials have expired.
 AuthInfo=socket={folder}/munge.socket,cred_expire=5
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
@@ -50,13 +49,13 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 
 
 def missing():
-    """Why there can be no Slurm here, or None."""
+    """Returns why Slurm cannot run here, or None."""
     absent = [program for program in PROGRAMS if shutil.which(program) is None]
     return f"not installed: {', '.join(absent)} (scripts/setup installs Debian's)" if absent else None
 
 
 class Slurm:
-    """Its daemons, and commands of a user who is logged in on n0."""
+    """Slurm's daemons, and commands of a user who is logged in on n0."""
 
     def __init__(self, folder, hosts):
         self.folder, self.hosts = folder, hosts
@@ -93,7 +92,7 @@ class Slurm:
         (self.folder / "slurm.conf").write_text(CONFIG.format(network=NETWORK, folder=self.folder, nodes=nodes))
 
     def _start(self, host, program, *args):
-        """A daemon on that host, in the foreground."""
+        """Starts a daemon in the foreground on the node."""
         with open(self.folder / f"{program}-{host.name}.out", "ab") as out:
             self.daemons[program, host.name] = subprocess.Popen(
                 host.command(program, *args),
@@ -107,7 +106,7 @@ class Slurm:
         self._start(host, "slurmd", "-D", "-N", host.name)
 
     def kill_slurmd(self, host):
-        """What it has started continues, as on a host whose daemon alone is lost."""
+        """Kills only the daemon: the processes that it has started continue."""
         run(*host.command("kill", "-KILL", (self.folder / f"slurmd-{host.name}.pid").read_text().strip()))
         self.daemons["slurmd", host.name].wait()
 
@@ -115,7 +114,7 @@ class Slurm:
         return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **env, **self.env}
 
     def __call__(self, *command, host=0, check=True):
-        """What a command of Slurm prints."""
+        """Returns the output of a Slurm command."""
         done = subprocess.run(
             self.hosts[host].command(*command),
             env=self._environment({}),
@@ -136,9 +135,9 @@ class Slurm:
             time.sleep(0.05)
 
     def wait_for_nodes(self):
-        """Until all nodes wait for jobs."""
+        """Waits until all nodes are idle and can take a job."""
         self._wait("a node that is idle", lambda: set(self("sinfo", "-h", "-o", "%T", check=False).split()) == {"idle"})
 
     def state(self, job):
-        """PENDING, RUNNING, …, or '' for a job that Slurm has forgotten."""
+        """Returns PENDING, RUNNING, …, or '' for a job that Slurm has forgotten."""
         return self("squeue", "-h", "-j", job, "-t", "all", "-o", "%T", check=False)

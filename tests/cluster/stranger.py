@@ -1,9 +1,8 @@
-"""A program that reaches the port of a run without being a part of it; tests start it on one of their hosts.
-
-stranger.py send HOST PORT FILE      sends the file, then waits for the end of the connection; FILE - : nothing
-stranger.py drip HOST PORT FILE      the same, a byte in a tenth of a second
-stranger.py relay HOST PORT FILE     listens on any port, which it prints; passes one connection on, and keeps in the file what
-                                     the client has sent
+"""A program outside the run that connects to the run's port; tests start it on one of their nodes.
+stranger.py send HOST PORT FILE      sends the file, then waits for the end of the connection; `-` sends nothing
+stranger.py drip HOST PORT FILE      does the same, a byte in a tenth of a second
+stranger.py relay HOST PORT FILE     listens on any port, which it prints; forwards one connection and records the
+                                     client's bytes in the file
 """
 
 import pathlib

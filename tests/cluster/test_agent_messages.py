@@ -1,7 +1,7 @@
-"""An agent that knows the run's secret and sends what makes no sense: its link ends with a message, and the run lives on.
-
-Each message of an agent with fields that are missing or of another type, frames that are not messages, numbers that were used
-before. The agent is the test's own: openssl, and frames of host/wire/wire_frame.h.
+"""An agent that knows the run's secret sends invalid messages: its link ends with a message, and the run survives.
+The messages are each message of an agent with missing fields or fields of another type, frames that are not messages,
+and numbers that were used before. The agent is simulated by the test, with openssl and the frames of
+host/wire/wire_frame.h.
 """
 
 import itertools
@@ -26,7 +26,7 @@ VALUES = [None, True, -1, 2**63 - 1, 1e300, "x", [], {}, [0] * 3000, {"a": {"a":
 
 
 def unpack(data, at=0):
-    """(value, end) of what rtrain writes of MessagePack."""
+    """Returns (value, end) of a MessagePack value, for the types that rtrain writes."""
     head = data[at]
     at += 1
     if head <= 0x7F:
@@ -88,7 +88,7 @@ def wire_frame(kind, number=0, payload=b""):
 
 
 class Agent:
-    """It says hello as node 1, answers what a host is asked before it gets workers, and sends what the test wants."""
+    """Says hello as node 1, answers the checks that a node gets before its workers, and sends the test's messages."""
 
     names = itertools.count(1)
 
@@ -166,8 +166,8 @@ class Agent:
         self.write(wire_frame(b"d", number or self.sent, payload))
 
     def is_heard(self):
-        """Whether it still has its link when what it has sent was looked at."""
-        for turn in range(2):  # what one thread receives, another one looks at
+        """Returns whether the link still exists after the receiver has processed all sent messages."""
+        for turn in range(2):  # one thread receives the messages, another one processes them
             self.write(wire_frame(b"p", turn))
             wait_until(lambda: self.is_over or not self.pongs.empty(), message="an answer, or the end")
             if self.is_over:
@@ -234,7 +234,7 @@ PLAUSIBLE = {
 
 
 def messages_of(header, variant):
-    """By type: the fields of those that the variant lists."""
+    """Returns the fields of each message type that the variant lists."""
     text = (MESSAGES / header).read_text()
     names = re.search(rf"using {variant} = std::variant<([^>]+)>", text).group(1).replace("\n", " ").split(",")
     found = {}
@@ -245,11 +245,13 @@ def messages_of(header, variant):
 
 
 def broken(fields_of, turns):
-    """(type, fields): of each message one wrong value of one field, and one field less; all of them by night."""
+    """Yields (type, fields): each message with one wrong value in one field, and each with one field missing; all of
+    them in nightly tests, else a sample.
+    """
     for kind, fields in fields_of.items():
         whole = {field: PLAUSIBLE.get(field, 1) for field in fields if field not in ("attempt", "rank")}
         if "rank" in fields:
-            whole["rank"] = None  # one of the node's own
+            whole["rank"] = None  # a valid rank, filled in later
         wrong = [
             {**whole, field: value}
             for field in fields
@@ -301,7 +303,7 @@ class Attack:
         return self.agent
 
     def send(self, payload):
-        """Whether the link outlives it."""
+        """Sends a payload. Returns whether the link survives it."""
         agent = self.connected()
         before = self.run.stderr.count("makes no sense")
         agent.send(payload)
@@ -314,7 +316,7 @@ class Attack:
 
 
 def survives(run, rtrain):
-    """The real agent comes, the run goes on with it and ends well."""
+    """The real agent joins; the run continues with it and ends well."""
     run.job.add(1)
     run.wait_for_steps(3, workers=4)
     run.let_go()
@@ -378,7 +380,9 @@ REPORT = {"index": 0, "time": 1, "metrics": {"x": 1}}
 
 
 def about_workers(agent):
-    """(messages, what ends the link) of an agent that has ranks 2 and 3 of 4; None: the link stays."""
+    """Returns a list of (messages, reason for which the link ends) for an agent with ranks 2 and 3 of 4; with None the
+    link survives.
+    """
     now, first = {"attempt": agent.attempt}, agent.first_rank
     spawned = {"type": "spawned", **now, "rank": first, "now": 1.0, "worker": WORKER}
     facts = {"type": "facts", **now, "now": 1.0, "copied_bytes": 0, "ranks": [FACTS, FACTS]}
@@ -411,7 +415,7 @@ def about_workers(agent):
     ]
 
 
-# Attempts that fail one after the other begin with growing delays, so each run gets a third of the messages.
+# The delay before an attempt grows with each failure, so each run gets a third of the messages.
 # fault: an agent that says of its workers what makes no sense
 @pytest.mark.parametrize("third", range(3))
 def test_what_a_host_says_of_its_workers(rtrain, job, hosts, third):

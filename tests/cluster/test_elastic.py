@@ -1,4 +1,4 @@
-"""train.elastic over two hosts: ranks that are lost on any of them are replaced while the others live."""
+"""train.elastic over two nodes: lost ranks on either node are replaced while the other ranks live."""
 
 import os
 import pathlib
@@ -20,7 +20,7 @@ def script(rtrain, workers=4, torch="", limits="", **places):
 
 
 def run(rtrain, job, *args, **options):
-    """The output of node 0, whose run has to succeed, with that of the other host."""
+    """Returns the result of node 0. Both nodes must succeed."""
     first, second = job("run", script(rtrain, **options), *args).wait()
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
     return first
@@ -30,7 +30,7 @@ CALM = {}
 
 
 def calm(rtrain, job, **options):
-    """How such a run ends that loses nobody: always the same."""
+    """Returns how a run without losses ends, which is always the same."""
     key = tuple(sorted(options.items()))
     if key not in CALM:
         found = ends(run(rtrain, job, "--name", "calm", **options))
@@ -50,7 +50,7 @@ def pids(rtrain, attempt):
 @pytest.mark.parametrize("torch", ["", GLOO], ids=["hierarchy", "gloo"])
 def test_a_rank_of_either_host_is_replaced_on_it(rtrain, job, torch):
     wanted = calm(rtrain, job, torch=torch)
-    # The first rank of a host, which represents the host, and another rank; for both hosts.
+    # The lost rank of each step: for both nodes the first rank, which represents the node, and another rank.
     lost = {2: 3, 5: 0, 7: 2, 10: 1}
     lose = "\n".join(LOSE.format(rank=rank, step=step) for step, rank in lost.items())
     result = run(rtrain, job, torch=torch, at_step=lose, after_step=SAVE.replace("@MODE@", "SYNC"))

@@ -1,4 +1,4 @@
-"""train.elastic over two hosts, of which one comes later: the group becomes larger at a commit, without a checkpoint."""
+"""train.elastic over two nodes, one of which arrives later: the group grows at a commit, without a checkpoint."""
 
 import pytest
 
@@ -6,12 +6,12 @@ from conftest import wait_until
 from grown import check_grown, larger
 from test_heal import ends, statuses
 
-# The run still has steps to do when the host arrives.
+# The run must still have steps to do when the second node arrives.
 SLOW = "os.execute(train.get_context():get_world_size() == 1 and 'sleep 0.3' or 'sleep 0.1')"
 
 
 def workers(rtrain):
-    """Of each attempt the hosts of its ranks."""
+    """Returns the nodes of the ranks in each attempt."""
     return [[worker["host"] for worker in attempt["workers"]] for attempt in rtrain.json("show", "healed")["attempts"]]
 
 

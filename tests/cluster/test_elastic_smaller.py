@@ -1,4 +1,5 @@
-"""train.elastic over several hosts, one of which is lost: an elastic group continues without it, in the same processes."""
+"""train.elastic over several nodes, one of which is lost: an elastic group continues without it, in the same processes.
+"""
 
 import os
 import signal
@@ -14,7 +15,7 @@ WAIT = """
 if rank == 0 and state.step == 5 then files.once 'there' end
 while state.step == 5 and not files.exists 'go' do os.execute 'sleep 0.05' end
 """
-# The second host's ranks wait forever, and the others wait for them in a collective, so they notice the loss at once.
+# The second node's ranks wait forever, and the others wait for them in a collective, so they notice the loss at once.
 WAIT_FOR_OTHERS = """
 if rank == 2 and state.step == 5 then files.once 'there' end
 while rank >= 2 and state.step == 5 do os.execute 'sleep 0.05' end
@@ -31,7 +32,8 @@ def hosts(three_hosts):
 
 
 def start(rtrain, job, num_workers, nodes, cores, limits="", **places):
-    """A job of that many cores on each host, whose ranks all wait; their reports have come to node 0."""
+    """Starts a job with `cores` cores on each node. Returns when all ranks wait and their reports have reached node 0.
+    """
     text = smaller(num_workers, limits=f"node_timeout_s = 2{limits}", **{"at_step": WAIT, **places})
     running = job(
         "run", rtrain.script(text), nodes=nodes, counts=(1,) * len(nodes), env={"SLURM_CPUS_ON_NODE": str(cores)}
@@ -49,7 +51,7 @@ def start(rtrain, job, num_workers, nodes, cores, limits="", **places):
 
 
 def lose(rtrain, running, host):
-    """The result of node 0, which continues without that host."""
+    """Kills a node. Returns the result of node 0, which continues without it."""
     running.processes[host].kill()
     wait_until(lambda: "has not been heard of for 2 s" in running.processes[0].stderr, message="the loss of the host")
     (rtrain.folder / "go").touch()
@@ -57,7 +59,7 @@ def lose(rtrain, running, host):
 
 
 def workers(rtrain):
-    """Of each attempt the hosts and pids of its ranks."""
+    """Returns the nodes and pids of the ranks in each attempt."""
     attempts = rtrain.json("show", "healed")["attempts"]
     return [[(worker["host"], worker["pid"]) for worker in attempt["workers"]] for attempt in attempts]
 
@@ -85,13 +87,14 @@ def test_the_others_go_on_without_a_lost_host(rtrain, job, backend, wait):
     assert after == before[:2] and [host for host, _ in after] == ["n0", "n0"]
     error = rtrain.json("show", "healed")["attempts"][0]["error"]
     assert error["rank"] == 2 and "host n1 has not been heard of" in error["message"]
-    # Steps of sixteen samples, then of eight. The second epoch has 48 samples left.
+    # The first epoch has steps of sixteen samples, then of eight. The second epoch has 48 samples left.
     for epoch in seen(rtrain, [4, 1 + 6, 8]):
         assert sorted(epoch) == list(range(64))
 
 
 def test_ranks_behind_a_lost_host_get_new_numbers(rtrain, job):
-    """Of three hosts the one in the middle is lost; later the rank that was the third one, which is replaced on its host."""
+    """First the second of three nodes is lost; later the rank that was the third one is lost and replaced on its node.
+    """
     running = start(rtrain, job, "{1, 3}", (0, 1, 2), 1, at_step=WAIT + LOSE_NEW)
     result = lose(rtrain, running, 1)
     assert result.returncode == 0, result.stderr

@@ -1,4 +1,4 @@
-"""What ends in which way when a worker, a host, a link or a disk of a run over two hosts fails, and that no report is lost."""
+"""How a run over two nodes ends when a worker, a node, a link or a disk fails. No report may be lost."""
 
 import os
 import signal
@@ -18,8 +18,8 @@ def kill_a_worker(run):
 
 
 def kill_an_agent(run):
-    """It comes again, as a new process of that host."""
-    # From here on, reports of its workers stay in their sockets.
+    """Kills the agent; its node starts a new agent."""
+    # From here on, reports of the node's workers stay in their sockets.
     run.agent.send(signal.SIGSTOP)
     run.wait_for_steps(40, "n1")
     run.agent.kill()
@@ -28,7 +28,7 @@ def kill_an_agent(run):
 
 
 def kill_the_controller(run):
-    """Its job is started again, on the same hosts."""
+    """Kills the controller; its job is started again on the same nodes."""
     run.controller.kill()
     run.agent.kill()  # as the launcher does
     for number in (0, 1):
@@ -38,12 +38,12 @@ def kill_the_controller(run):
 
 def cut_the_link_for_5_s(run):
     run.hosts[1].set_link("down")
-    time.sleep(5)  # that is the fault
+    time.sleep(5)  # the link stays down
     run.hosts[1].set_link("up")
 
 
 def cut_the_link_and_forget_the_host(run):
-    """The run continues without it; then it comes back."""
+    """The run continues without the node; then the node comes back."""
     before = run.pids("n1")
     run.hosts[1].set_link("down")
     run.wait_for("attempt 2 begins")

@@ -1,4 +1,4 @@
-"""Hosts that are checked before they are used, watched while they are, and left out when they are bad."""
+"""Nodes are checked before they are used and watched while they are used; bad nodes are excluded."""
 
 import shutil
 import subprocess
@@ -50,7 +50,7 @@ def hosts(three_hosts):
 
 @pytest.fixture
 def losses():
-    """What loses packets: the kernel of this machine may have no netem."""
+    """Skips the test without nft, which drops the packets: this machine's kernel may lack netem."""
     if shutil.which("nft") is None:
         pytest.skip("nft is not here: apt-get install nftables")
 
@@ -202,7 +202,7 @@ def test_evaluators_of_the_script_decide(rtrain, job, evaluators):
 
 @pytest.fixture
 def gpus(rtrain):
-    """A device on each host; see tests/fake_nvidia."""
+    """Simulates one device on each node; see tests/fake_nvidia."""
     simulate_driver(rtrain, 1)
     use_libtorch(rtrain, "is not loaded")
 

@@ -1,4 +1,5 @@
-"""Ingest workers in a job on several hosts: on those without ranks, else on each rank's own."""
+"""Ingest workers in a job on several nodes: on the nodes without ranks if there are any, else on each rank's own node.
+"""
 
 import contextlib
 import os
@@ -43,7 +44,7 @@ def script(rtrain, workers, marker="", body="", ranks=4, strategy="SPREAD"):
 
 
 def far_workers(rtrain):
-    """The parents of ingest workers that serve ranks on other hosts."""
+    """Returns the parents of ingest workers that serve ranks on other nodes."""
     out = []
     for pid in processes_of(rtrain.storage):
         with contextlib.suppress(OSError):
@@ -73,7 +74,7 @@ def test_a_killed_agent_takes_the_ingest_workers_along(rtrain, job):
     path = script(rtrain, 2, body=waiting)
     path.write_text(path.read_text().replace("  datasets = ", RUN_CONFIG + "  datasets = "))
     running = job("run", path, "--name", "two")
-    # a run whose group has not begun as a whole waits for its hosts again
+    # until all ranks have started, the run would wait for its nodes again
     wait_until(lambda: rtrain.query("SELECT count(DISTINCT rank) FROM reports") == [(4,)], message="all ranks' reports")
     running.processes[1].kill()
     result = running.processes[0].wait()

@@ -1,4 +1,6 @@
-"""Runs that Open MPI and MPICH start on two hosts, and processes with the variables of SkyPilot, Kubernetes and Kubeflow."""
+"""Runs that Open MPI and MPICH start on two nodes, and processes with the variables of SkyPilot, Kubernetes and
+Kubeflow.
+"""
 
 import os
 import re
@@ -21,7 +23,7 @@ SKYPILOT = SOURCE / "examples" / "cluster" / "skypilot.yaml"
 
 @pytest.fixture
 def shell(rtrain, hosts):
-    """shell(command, …, host=0): a process on that host, which finds rtrain on its PATH."""
+    """shell(command, …, host=0): starts a process on that node, with rtrain on its PATH."""
     folder = rtrain.folder / "bin"
     folder.mkdir()
     (folder / "rtrain").symlink_to(RTRAIN)
@@ -38,10 +40,10 @@ def shell(rtrain, hosts):
 
 @pytest.fixture
 def mpi(rtrain, hosts, shell):
-    """`shell`, where mpirun reaches the hosts with a program of the test in place of ssh."""
+    """Like `shell`; mpirun reaches the nodes through a program of the test instead of ssh."""
     if shutil.which("orted") is None:
         pytest.skip("Open MPI is not installed (scripts/setup installs Debian's)")
-    # As with ssh: few environment variables, and no working folder.
+    # As with ssh, the program passes few environment variables and no working folder.
     names = (
         "HOME",
         "PATH",
@@ -177,7 +179,7 @@ def test_the_task_of_skypilot_is_one_run(rtrain, shell):
 
 
 def test_the_pods_of_an_indexed_job_are_one_run(rtrain, hosts, shell):
-    """With the variables that `rtrain submit k8s` writes, and the number that Kubernetes gives each pod."""
+    """Uses the variables that `rtrain submit k8s` writes, and the index that Kubernetes gives each pod."""
     path = script(rtrain, NODES)
     text = rtrain(
         "submit", "k8s", path, "--nodes", "2", "--image", "i", "--claim", "c", "--name", "nodes", "--dry-run"

@@ -1,4 +1,4 @@
-"""One run over two hosts: what its ranks are, what they compute, and what its end is on both."""
+"""One run over two nodes: the places of its ranks, their computations, and the end of the run on both nodes."""
 
 import contextlib
 import json
@@ -29,7 +29,7 @@ local trainer = train.TorchTrainer{
 }
 trainer:fit()
 """
-# Parameters after some steps, as bit patterns.
+# The parameters after some steps, as bit patterns.
 TRAINING = """
     torch.manual_seed(0)
     local nn = torch.nn
@@ -49,9 +49,9 @@ TRAINING = """
     end
     train.report{parameters = table.concat(bits, ' ')}
 """
-# Over shared memory, the default on one host, sums are computed in another order.
+# Shared memory, the default on one node, adds in another order.
 GLOO = "torch_config = train.TorchConfig{backend = 'gloo'},"
-# Steps until the file `go` exists.
+# Makes steps until the file `go` exists.
 WAITING = """
     local step = 0
     while not files.exists 'go' do
@@ -67,7 +67,7 @@ def script(rtrain, body, failures="", torch=""):
 
 
 def run_on(host, rtrain, *args):
-    """rtrain there, with a runtime folder that is not the controller's."""
+    """Runs rtrain on the node, with another runtime folder than the controller's."""
     return subprocess.run(
         host.command(RTRAIN, *args, folder=rtrain.folder),
         env=rtrain.env,
@@ -84,7 +84,7 @@ def workers_of(rtrain, attempt=-1):
 
 
 def wait_for_reports(rtrain, job, count=1, ranks=4):
-    """That many, each of all ranks."""
+    """Waits until all ranks have made at least `count` reports."""
 
     def has_reports():
         assert job.processes[0].running, job.processes[0].stderr
@@ -263,7 +263,7 @@ def devices_of(rtrain):
 
 @pytest.fixture
 def gpus(rtrain):
-    """Two GPUs on each host, of two types; see tests/fake_nvidia."""
+    """Simulates two GPUs on each node, of two types; see tests/fake_nvidia."""
     simulate_driver(rtrain, 2)
     use_libtorch(rtrain, "is not loaded")
     return {0: {"FAKE_CUDA_NAME": "NVIDIA A100-SXM4-80GB"}, 1: {}}
@@ -326,7 +326,7 @@ def test_a_killed_worker_is_named_and_the_run_goes_on(rtrain, job):
     running = job("run", script(rtrain, WAITING, "max_failures = 1"))
     wait_for_reports(rtrain, running)
     victim = workers_of(rtrain)[3]["pid"]
-    os.kill(victim, signal.SIGKILL)  # the hosts have this machine's numbers of processes
+    os.kill(victim, signal.SIGKILL)  # the nodes share this machine's process ids
     wait_until(lambda: "attempt 2 begins" in running.processes[0].stderr, message="the second attempt")
     (rtrain.folder / "go").touch()
     first, second = running.wait()
@@ -435,7 +435,7 @@ def test_a_path_of_the_rendezvous_that_cannot_be_is_an_error(rtrain, job):
 
 
 def test_an_agent_outlives_the_reader_of_its_messages(rtrain, job):
-    rtrain.fail_calls("fdatasync:1+:EIO:path=/spool/")  # of which it writes a line
+    rtrain.fail_calls("fdatasync:1+:EIO:path=/spool/")  # the agent writes a line about each failure
     running = job("run", script(rtrain, WAITING), nodes=[0])
     agent = rtrain.folder / "agent"
     agent.write_text(f"#!/bin/bash\nexec {RTRAIN} agent 2> >(exec true)\n")
@@ -449,13 +449,13 @@ def test_an_agent_outlives_the_reader_of_its_messages(rtrain, job):
 
 
 def test_an_agent_whose_spool_cannot_be_read_serves_the_next_controller(rtrain, job):
-    rtrain.fail_calls("open:1+:EIO:path=/spool/:controller")  # and the agent: all but the workers
+    rtrain.fail_calls("open:1+:EIO:path=/spool/:controller")  # for the controller and the agent only
     faults = {name: rtrain.env.pop(name) for name in ("LD_PRELOAD", "RTRAIN_FAULTIO")}
-    body = f"local large = torch.ones(100000000)\n{WAITING}"  # the end of such a process takes a moment
+    body = f"local large = torch.ones(100000000)\n{WAITING}"  # freeing this memory delays the end of the process
     running = job("run", script(rtrain, body), "--resume", "auto", env_of={1: faults})
     wait_for_reports(rtrain, running, 3)
     running.processes[0].kill()
-    running.start_again(0)  # the workers of n1 are still ending when it asks
+    running.start_again(0)  # the workers of n1 are still ending when the new controller asks
     wait_until(lambda: len(rtrain.statuses("nodes")) == 2, message="the second attempt")
     (rtrain.folder / "go").touch()
     first, second = running.wait()

@@ -1,4 +1,4 @@
-"""Runs over two hosts that share no disk, only an S3 bucket."""
+"""Runs over two nodes that share no disk, only an S3 bucket."""
 
 import json
 import shutil
@@ -50,7 +50,7 @@ train.TorchTrainer({
 
 @pytest.fixture
 def store(rtrain, hosts):
-    """A bucket on the switch; each host's state folder is on its own disk."""
+    """A bucket on the switch; each node's state folder is on its own disk."""
     server = S3Server(rtrain.folder, hosts.switch)
     try:
         server.wait()
@@ -69,7 +69,7 @@ def store(rtrain, hosts):
 
 
 def known(rtrain, host, command, *args):
-    """What the store says there."""
+    """Returns what an rtrain command on the node reads from the bucket."""
     shutil.rmtree(host.disk / "state", ignore_errors=True)
     done = subprocess.run(
         host.command(RTRAIN, command, *args, "--storage", URI, "--json", folder=rtrain.folder),
@@ -113,7 +113,7 @@ def test_a_checkpoint_has_the_files_of_all_hosts(rtrain, job, store, hosts):
         check=False,
     )
     assert done.stdout.split("\n")[:5] == ["3", "3", "3", "3", "of rank 0"], done.stderr
-    # No files of the second host's ranks stay on its disk.
+    # No files of the second node's ranks stay on its disk.
     staged = [path for path in (hosts[1].disk / "state").rglob("*") if path.is_file() and path.name.startswith("rank-")]
     assert staged == []
 

@@ -1,4 +1,4 @@
-"""The one port of a run, and what reaches it without being a part of the run."""
+"""The single port of a run, and connections to it from outside the run."""
 
 import hashlib
 import hmac
@@ -12,7 +12,7 @@ from conftest import wait_until
 from faulted_run import TRAINING, Run, reporting
 
 STRANGER = str(pathlib.Path(__file__).resolve().parent / "stranger.py")
-# n0's message about each of them, once.
+# n0's messages about the strangers; each appears once.
 REFUSALS = [
     "it does not speak TLS 1.3",
     "its secret is another one",
@@ -24,7 +24,9 @@ REFUSALS = [
 
 
 def listening(host):
-    """(address, port, pids) of each TCP socket that listens on the host: a program that is being started has its parent's."""
+    """Returns (address, port, pids) of each listening TCP socket on the node. A program that is just being started
+    still has its parent's sockets.
+    """
     done = subprocess.run(host.command("ss", "-Hltnp"), capture_output=True, text=True, check=True)
     found = []
     for line in done.stdout.splitlines():
@@ -34,13 +36,13 @@ def listening(host):
 
 
 def derived_key(secret, identity):
-    """HKDF-SHA256 (RFC 5869), as host/wire/secret.h has it."""
+    """HKDF-SHA256 (RFC 5869), as in host/wire/secret.h."""
     extracted = hmac.new(b"rtrain wire", bytes.fromhex(secret), hashlib.sha256).digest()
     return hmac.new(extracted, identity.encode() + b"\x01", hashlib.sha256).hexdigest()
 
 
 class Strangers:
-    """A host outside the run connects to its port."""
+    """Programs on a host outside the run that connect to the run's port."""
 
     def __init__(self, host, contact, folder):
         self.host, self.folder = host, folder

@@ -1,4 +1,4 @@
-"""rtrain launch over two hosts: programs that find each other, and continue when one is killed."""
+"""rtrain launch over two nodes: the programs find each other, and continue when one of them is killed."""
 
 import signal
 

@@ -1,6 +1,5 @@
-"""Random faults that hit one run over two hosts, one after the other.
-
-RTRAIN_TEST_FAULTS: how many; 50 with scripts/test --cluster. RTRAIN_TEST_SEED: which ones.
+"""Random faults in one run over two nodes, one after the other.
+RTRAIN_TEST_FAULTS is the number of faults; 50 with scripts/test --cluster. RTRAIN_TEST_SEED selects them.
 """
 
 import json
@@ -15,7 +14,7 @@ from faulted_run import TRAINING, Run
 
 
 class Disturber:
-    """Faults at random, of a run of TRAINING."""
+    """Injects random faults into a run of TRAINING."""
 
     def __init__(self, run, choice):
         self.run, self.choice = run, choice

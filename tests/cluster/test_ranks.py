@@ -1,4 +1,4 @@
-"""One run over two hosts on which a launcher has started each rank: the first process of a host is also its agent."""
+"""One run over two nodes in which a launcher starts each rank; the first process of a node is also its agent."""
 
 import signal
 
@@ -18,7 +18,7 @@ PLACES = """
 
 
 def places_of(counts):
-    """The output of the ranks in that script, with that many of them on each host."""
+    """Returns the output of the ranks for that script, with these counts of ranks on each node."""
     total, sizes = sum(counts), list(enumerate(counts))
     ranks = [(node, local, size) for node, size in sizes for local in range(size)]
     return [
@@ -29,7 +29,7 @@ def places_of(counts):
 
 @pytest.fixture
 def ranks(job):
-    """Starts a job of two processes on each of two hosts; what `job` does."""
+    """Returns a function that starts a job, by default with two processes on each of two nodes."""
 
     def start(*args, **options):
         return job(*args, **{"counts": (2, 2), **options})

@@ -1,4 +1,5 @@
-"""Runs in jobs of a real Slurm of two nodes (slurm.py): what srun and sbatch start, and the commands for a live run."""
+"""Runs in jobs of a real Slurm cluster of two nodes (slurm.py): under srun and sbatch, and the commands for a live run.
+"""
 
 import json
 import os
@@ -11,7 +12,7 @@ from fashion_mnist import FashionMnist
 from test_nodes import script
 from test_ranks import PLACES, places_of
 
-# Checkpoints until the file `go` exists. All ranks end after the same report.
+# Saves checkpoints until the file `go` exists. All ranks end after the same report.
 SAVING = """
     local function is_over()
       local seen = torch.tensor{files.exists 'go' and 1 or 0}
@@ -85,18 +86,18 @@ def test_commands_for_a_live_run(user, rtrain):
 
 
 def unnamed(path):
-    """The text of the script; its run is named after the job."""
+    """Returns the text of the script without the run's name, so that the run is named after the job."""
     return path.read_text().replace("name = 'nodes', ", "")
 
 
 def submitted(user, path, *args):
-    """The number of a job that `rtrain submit` has made of the script."""
+    """Submits the script with `rtrain submit`. Returns the job's number."""
     text = user.command("submit", "slurm", path, "--nodes", "2", "--cpus-per-task", "2", *args)
     return re.match(r"submitted job (\d+)\n", text).group(1)
 
 
 def wait_for_job(user, job):
-    """Until it has ended; its state then, and its output."""
+    """Waits until the job has ended. Returns its state and its output."""
     state = wait_until(
         lambda: re.fullmatch("COMPLETED|FAILED|CANCELLED|TIMEOUT", user.slurm.state(job)),
         message=f"the end of job {job}",
@@ -190,7 +191,7 @@ class SavingJob:
         return self.rtrain.json("show", self.name)
 
     def finish(self, timeout_s=60):
-        """Waits until Slurm has started the job again. Returns the cause of the first end; the second attempt runs."""
+        """Waits until Slurm has started the job again and the job has ended. Returns the first attempt."""
         wait_until(lambda: len(self.show()["attempts"]) == 2, timeout_s, "the second attempt")
         (self.rtrain.folder / "go").touch()
         state, output = wait_for_job(self.user, self.job)
@@ -205,7 +206,7 @@ class SavingJob:
 
 
 def test_a_job_that_is_asked_to_save_starts_again_and_goes_on(saving_job):
-    """scancel --signal=USR2 is what preemption with a grace time and --signal look like."""
+    """Preemption with a grace time and the option --signal both look like scancel --signal=USR2."""
     saving_job.submit()
     saving_job.user.slurm("scancel", "--signal=USR2", saving_job.job)
     first = saving_job.finish()

@@ -1,4 +1,4 @@
-"""Trees over two hosts, with a rank on each: XGBoost's own sockets, LightGBM's machines over Gloo."""
+"""Trees over two nodes, with a rank on each: XGBoost over its own sockets, LightGBM over Gloo."""
 
 import pytest
 
@@ -11,7 +11,7 @@ ONE_HOST, TWO_HOSTS = "{num_workers = 2}", "{num_workers = 2, placement_strategy
 
 
 def script(rtrain, kit, hook=""):
-    """Ten rounds, with a rank on each host where there are two."""
+    """Writes a script of ten rounds that has a rank on each of two nodes."""
     text = kit.script_of(hook)
     assert ONE_HOST in text
     return rtrain.script(text.replace(ONE_HOST, TWO_HOSTS))
@@ -25,7 +25,9 @@ def run_on_two_hosts(rtrain, job, path, *args):
 
 
 def trees_of(rtrain, kit, run):
-    """What has to be equal of the model: all its bytes, or where these name the number of machines its trees."""
+    """Returns the part of the model that must be equal: all its bytes, or only its trees if the bytes contain the
+    number of machines.
+    """
     model = kit.model_of(rtrain, run)
     return model[1] if isinstance(model, tuple) else kit.trees_text(model)
 
