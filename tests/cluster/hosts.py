@@ -1,4 +1,5 @@
 """Simulated nodes on this machine: network namespaces with their own names, joined by a switch.
+
 A sleeping process holds each node and ends with the test's process; programs on a node are started with nsenter. A node
 shares this machine's files, except that /srv/disk is a separate folder. With `own_pids` a node also has its own process
 ids, and all its processes end with the node, daemons too.

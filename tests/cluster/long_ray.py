@@ -1,4 +1,5 @@
 """Runs in the bundles of a placement group of a real Ray cluster of two nodes (ray_cluster.py).
+
 scripts/test --cluster --oracle runs these tests, and installs Ray.
 """
 

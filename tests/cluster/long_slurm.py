@@ -1,5 +1,6 @@
 """Tests of a real Slurm that take minutes: its time limits count minutes, and it needs half a minute to notice the loss
 of a node.
+
 scripts/test --cluster runs these tests.
 """
 

@@ -1,4 +1,5 @@
 """A real Slurm cluster of two nodes on the nodes of hosts.py: munge, slurmctld on the switch and a slurmd on each node.
+
 All daemons and jobs run in process namespaces that end with the nodes. The job's processes keep their private data,
 such as the runtime folder, in /srv/disk, which is a separate folder on each node.
 """

@@ -1,4 +1,5 @@
 """A program outside the run that connects to the run's port; tests start it on one of their nodes.
+
 stranger.py send HOST PORT FILE      sends the file, then waits for the end of the connection; `-` sends nothing
 stranger.py drip HOST PORT FILE      does the same, a byte in a tenth of a second
 stranger.py relay HOST PORT FILE     listens on any port, which it prints; forwards one connection and records the

@@ -1,4 +1,5 @@
 """An agent that knows the run's secret sends invalid messages: its link ends with a message, and the run survives.
+
 The messages are each message of an agent with missing fields or fields of another type, frames that are not messages,
 and numbers that were used before. The agent is simulated by the test, with openssl and the frames of
 host/wire/wire_frame.h.

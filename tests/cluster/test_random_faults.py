@@ -1,4 +1,5 @@
 """Random faults in one run over two nodes, one after the other.
+
 RTRAIN_TEST_FAULTS is the number of faults; 50 with scripts/test --cluster. RTRAIN_TEST_SEED selects them.
 """
 

@@ -97,6 +97,7 @@ def acknowledged(path):
 
 def check(storage, acks, controller_died=False):
     """Raises Broken unless the disk keeps every promise. `acks` is a result of acknowledged().
+
     A plain report may wait for up to a batch's time in the controller's memory. If the controller was killed, only the
     reports before an acknowledged checkpoint must be in the store.
     """

@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 """Injects a fault at the 1st, 2nd, 3rd … place until a run completes without it, and checks the disk after each
 (checker.py).
+
   sweep.py points                 kills at every fault point, in the controller and in either worker
   sweep.py io [--errno ENOSPC]    every system call on the storage fails once; also short writes and EINTR
   sweep.py kills [--kills 10000]  kills at every system call of the saves, repeated up to this number of kills
+
 tests/e2e/test_fault_sweep.py runs a sample of each. Prints a line for every thousand kills and each failure; the exit
 status is 1 if there were failures.
 """

@@ -1,4 +1,5 @@
 """Faults of host/decide for mutations.py: (file, a text that occurs in it once, its replacement).
+
 Each fault is a plausible mistake: an inverted condition, a bound that is off by one, a forgotten case. Each must break
 a life of some world.
 """
