@@ -116,7 +116,7 @@ def test_what_submit_writes_for_mpirun_trains_and_saves_on_request(rtrain, mpi):
 
 @pytest.fixture
 def mpich(mpi, hosts):
-    """mpich(word, …): MPICH's mpirun, on the first host."""
+    """mpich(word, …): runs MPICH's mpirun on the first node."""
     if shutil.which("mpirun.mpich") is None:
         pytest.skip("MPICH is not installed (scripts/setup installs Debian's)")
     hosts.write_names()

@@ -1,4 +1,4 @@
--- Autocast, GradScaler and averages of weights against Python's: cases/amp.py.
+-- Compares autocast, GradScaler and weight averaging with Python's: cases/amp.py.
 local lu = require 'luaunit'
 
 require('oracle').define('TestAmp', 'amp')

@@ -1,4 +1,5 @@
--- torch.distributions against Python's: families, transforms, constraints, divergences, refusals: cases/distributions.py.
+-- Compares torch.distributions with Python's: families, transforms, constraints, divergences, errors:
+-- cases/distributions.py.
 local lu = require 'luaunit'
 
 require('oracle').define('TestDistributions', 'distributions', require('harness.distribution').read)

@@ -1,4 +1,4 @@
--- What of torch.* is more than one operator, as Python does it: cases/functional.py.
+-- Compares the functions of torch.* that consist of several operators with Python's: cases/functional.py.
 local lu = require 'luaunit'
 
 require('oracle').define('TestFunctional', 'functional')

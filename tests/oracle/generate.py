@@ -23,7 +23,9 @@ TOKEN = re.compile(r"(?<![\w'.])-?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)(?![\w'.])"
 
 
 def lines_of(part, is_long_left_out):
-    """One line a case, equal names are numbered, None where it is left out; and what is wrong with cases."""
+    """Returns one line for each case, with equal names numbered and None for a case that is left out; and the invalid
+    cases.
+    """
     out, problems, seen = [], [], {}
     for case in importlib.import_module(f"cases.{part}").CASES:
         seen[case.name] = seen.get(case.name, 0) + 1
@@ -37,7 +39,7 @@ def lines_of(part, is_long_left_out):
 
 
 def differs(kept, made):
-    """Texts must be equal but for numbers, which another machine may round otherwise."""
+    """Returns whether the texts differ in more than the rounding of numbers, which depends on the machine."""
     if kept == made:
         return False
     if TOKEN.sub("#", kept) != TOKEN.sub("#", made):
@@ -61,7 +63,7 @@ def main():
     parser.add_argument("--check", action="store_true")
     parser.add_argument("parts", nargs="*")
     options = parser.parse_args()
-    os.environ["MKL_CBWR"] = "COMPATIBLE"  # MKL takes another way for each kind of processor, but for this one
+    os.environ["MKL_CBWR"] = "COMPATIBLE"  # otherwise MKL chooses its code by the kind of processor
     try:
         import torch
     except ImportError:
@@ -75,7 +77,7 @@ def main():
     GOLDEN.mkdir(exist_ok=True)
     problems = []
     is_long_left_out = options.check and os.environ.get("RTRAIN_TEST_ALL") != "1"
-    # A process for each part: what one imports (torch._dynamo, …) changes what another sees.
+    # A separate process for each part: imports of one part (torch._dynamo, …) change the names that another part sees.
     pool = multiprocessing.get_context("fork").Pool(1, maxtasksperchild=1)
     for part in options.parts or sorted(p.stem for p in (HERE / "cases").glob("*.py")):
         path = GOLDEN / f"{part}.txt"

@@ -1,4 +1,4 @@
--- Indexing, read and assigned, as Python does it: cases/indexing.py.
+-- Compares reading and assigning by index with Python's: cases/indexing.py.
 local lu = require 'luaunit'
 
 require('oracle').define('TestIndexing', 'indexing')

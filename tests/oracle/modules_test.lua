@@ -1,4 +1,5 @@
--- Modules of torch.nn against Python's: print, state_dict, initial values, results and gradients: cases/modules.py.
+-- Compares modules of torch.nn with Python's: print, state_dict, initial values, results and gradients:
+-- cases/modules.py.
 local lu = require 'luaunit'
 
 require('oracle').define('TestModules', 'modules', require('harness.module').read)

@@ -1,12 +1,11 @@
--- Every public name of Python's torch is there, or is refused with the reason (torch/absent.lua):
--- cases/names.py.
+-- Every public name of Python's torch exists or is refused with the reason (torch/absent.lua): cases/names.py.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local absent = require 'torch.absent'
 
 local FOLDER = debug.getinfo(1, 'S').source:match('^@(.*/)') or ''
 
--- What Python's torch has in these places, in order and as sets.
+-- The names in these places of Python's torch, as lists and as sets.
 local python, has = {}, {}
 for line in io.lines(FOLDER .. 'golden/names.txt') do
   local case = assert(loadstring('return ' .. line))()
@@ -18,7 +17,7 @@ for line in io.lines(FOLDER .. 'golden/names.txt') do
   python[case.name], has[case.name] = names, set
 end
 
--- Names of the smaller places that are left out: place → set.
+-- Names of the smaller places that rtrain leaves out: place → set.
 local left_out = {}
 for _, place in ipairs(absent.PLACES) do
   left_out[place[1]] = {}
@@ -27,7 +26,7 @@ end
 
 local function is_left_out(place, name) return left_out[place] ~= nil and left_out[place][name] == true end
 
--- 'there', 'refused' with the reason, or 'unknown'. A field that is nil (x.grad) is there.
+-- Returns 'there', 'refused' (with the reason), or 'unknown'. A field that is nil (x.grad) is there.
 local function state(object, name)
   local ok, err = pcall(function() return object[name] end)
   if ok then return 'there' end
@@ -69,7 +68,7 @@ function TestNames:test_generators_and_sizes()
   end
 end
 
--- A name that is refused is one that PyTorch has and rtrain has not.
+-- A refused name must exist in PyTorch and must be absent in rtrain.
 function TestNames:test_refused_names_are_real_and_missing()
   local tensor, wrong = torch.ones(1), {}
   for _, group in ipairs(absent.GROUPS) do

@@ -1,11 +1,13 @@
--- newer.lua: the cases whose answers in golden/, which are LibTorch 2.11's, a newer LibTorch does not give, and why.
+-- newer.lua: the cases for which a newer LibTorch gives another answer than golden/, which holds those of LibTorch
+-- 2.11.
 
 local minor = tonumber(require('rtrain._host').env().libtorch.engine)
 
 local NAN = 'its gradient at a NaN goes to the NaN'
 local BEYOND = 'other numbers are beyond the range of a dtype, and refused'
 
--- The first LibTorch that gives another answer, and why it does; `last`: the last one, where a later one answers as 2.11.
+-- The first LibTorch that gives another answer, and the reason; `last`: the last such LibTorch, if later ones answer as
+-- 2.11.
 local DIFFERENCES = {
   cholesky = {2.14, 'it is gone: torch.linalg.cholesky'},
   cholesky_2 = {2.14, 'it is gone: torch.linalg.cholesky'},

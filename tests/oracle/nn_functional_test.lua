@@ -1,4 +1,4 @@
--- torch.nn.functional, torch.nn.init and torch.nn.utils against Python's: cases/nn_functional.py.
+-- Compares torch.nn.functional, torch.nn.init and torch.nn.utils with Python's: cases/nn_functional.py.
 local lu = require 'luaunit'
 
 require('oracle').define('TestNnFunctional', 'nn_functional')

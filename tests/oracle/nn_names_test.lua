@@ -1,5 +1,4 @@
--- Every public name of Python's torch.nn is there, or is refused with the reason (torch/nn/absent.lua):
--- cases/nn_names.py.
+-- Every public name of Python's torch.nn exists or is refused with the reason (torch/nn/absent.lua): cases/nn_names.py.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local absent = require 'torch.nn.absent'
@@ -22,7 +21,7 @@ local OBJECTS = {
   PackedSequence = nn.utils.rnn.pack_sequence({torch.ones(1), torch.ones(2)}, {enforce_sorted = false}),
 }
 
--- Files of PyTorch, its texts, and what its files import.
+-- Not part of the API: files of PyTorch, its texts, and names that its files import.
 local FILES = 'common_types factory_kwargs modules parameter clip_grad convert_parameters fusion init memory_format'
 local TEXTS = 'reproducibility_notes sparse_support_notes tf32_notes GRID_SAMPLE_INTERPOLATION_MODES GRID_SAMPLE_PADDING_MODES'
 local IMPORTS = 'BroadcastingList1 BroadcastingList2 BroadcastingList3 DType np grad ParamSpec PackedSequence_ bind F Module '

@@ -1,4 +1,4 @@
--- Operators with a number on one side, every dtype, bit by bit: cases/numbers.py.
+-- Compares operators with a number as one operand, in every dtype, bit by bit: cases/numbers.py.
 local lu = require 'luaunit'
 
 require('oracle').define('TestNumbers', 'numbers')

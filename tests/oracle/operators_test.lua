@@ -1,4 +1,5 @@
--- ATen's operators as the binding calls them, against Python's torch. The last line says how many of them.
+-- Compares ATen's operators, called through the binding, with Python's torch. The last line counts the operators
+-- covered.
 local lu = require 'luaunit'
 local coverage = require 'harness.coverage'
 local oracle = require 'oracle'

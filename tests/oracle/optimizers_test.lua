@@ -1,4 +1,4 @@
--- Every optimizer with its options against Python's: cases/optimizers.py.
+-- Compares every optimizer and its options with Python's: cases/optimizers.py.
 local lu = require 'luaunit'
 
 require('oracle').define('TestOptimizers', 'optimizers')

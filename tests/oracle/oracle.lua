@@ -1,4 +1,4 @@
--- oracle.lua: a part of the oracle tests as a luaunit class, one test for each line of its golden file.
+-- oracle.lua: creates a luaunit class for a part of the oracle tests, with one test for each line of its golden file.
 --
 --   local lu = require 'luaunit'
 --   require('oracle').define('TestOperators', 'operators')
@@ -8,14 +8,14 @@ local lu = require 'luaunit'
 local Case = require 'harness.case'
 local newer = require 'newer'
 
--- As Python's side does: sums in the same order, and no thread waits for another over small tensors.
+-- One thread as on Python's side: sums have the same order, and no thread waits for another over small tensors.
 require('torch').set_num_threads(1)
 
 local oracle = {}
 
 local FOLDER = debug.getinfo(1, 'S').source:match('^@(.*/)') or ''
 
----The cases of a part, in order.
+---Returns the cases of a part, in order.
 ---@param part string the file golden/<part>.txt
 ---@param read? fun(line: string): table makes a case of a line; default: Case.read
 ---@return table[] cases each with name, args, want, …
@@ -25,7 +25,7 @@ function oracle.cases(part, read)
   return out
 end
 
----Makes a global class of tests, `test_<name of the case>` each.
+---Creates a global class of tests, each named `test_<name of the case>`.
 ---@param class string
 ---@param part string
 ---@param read? fun(line: string): table as oracle.cases

@@ -1,4 +1,4 @@
--- Tensors as text, as Python prints them: cases/printing.py.
+-- Compares tensors as text with Python's: cases/printing.py.
 local lu = require 'luaunit'
 
 require('oracle').define('TestPrinting', 'printing')

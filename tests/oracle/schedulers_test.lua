@@ -1,4 +1,4 @@
--- Every schedule of the learning rate against Python's: cases/schedulers.py.
+-- Compares every scheduler of the learning rate with Python's: cases/schedulers.py.
 local lu = require 'luaunit'
 
 require('oracle').define('TestSchedulers', 'schedulers')

@@ -1,4 +1,4 @@
--- train.tune's TPE sampler against Optuna's: cases/tpe.py.
+-- Compares train.tune's TPE sampler with Optuna's: cases/tpe.py.
 local lu = require 'luaunit'
 
 require('oracle').define('TestTpe', 'tpe')

@@ -1,5 +1,5 @@
--- Every class and function of torchvision.transforms is there with its parameters and their defaults, or is refused with the
--- reason: cases/transforms_names.py.
+-- Every class and function of torchvision.transforms exists with its parameters and their defaults, or is refused with
+-- the reason: cases/transforms_names.py.
 local lu = require 'luaunit'
 local args = require 'base.args'
 local F, T = require 'vision.transforms.functional', require 'vision.transforms'

@@ -1,4 +1,4 @@
--- vision.transforms against torchvision's: cases/transforms.py.
+-- Compares vision.transforms with torchvision's: cases/transforms.py.
 local lu = require 'luaunit'
 
 require('oracle').define('TestTransforms', 'transforms')

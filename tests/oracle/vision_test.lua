@@ -1,4 +1,4 @@
--- vision.models against Python's models, without stored weights: cases/vision.py.
+-- Compares vision.models with Python's models, without stored weights: cases/vision.py.
 local lu = require 'luaunit'
 
 require('oracle').define('TestVision', 'vision')

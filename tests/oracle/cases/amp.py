@@ -1,4 +1,4 @@
-"""Autocast on the CPU, GradScaler, averages of weights."""
+"""Autocast on the CPU, GradScaler and weight averaging."""
 
 import torch
 
@@ -14,7 +14,7 @@ IMAGE = {"x": T(1, 2, 6, 6), "w": T(3, 2, 3, 3), "b": T(3)}
 HALF = {"x": T(3, 4, dtype="bfloat16"), "y": T(3, 4)}
 NET = {"x": T(4, 3), "y": T(4, 2), "w1": T(5, 3), "b1": T(5), "w2": T(2, 5), "b2": T(2)}
 
-# In the lower precision, in float32, in the widest dtype of the arguments, or as they come.
+# Operators that autocast runs in the lower precision, in float32, in the widest dtype of the arguments, or unchanged.
 CASES = [
     op("torch.mm(x, y)", torch.mm, **PAIR),
     op("x:matmul(y)", torch.matmul, **PAIR),

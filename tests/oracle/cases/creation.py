@@ -1,4 +1,4 @@
-"""Tensors from nothing, from others, and from the random generator (seeded before each case)."""
+"""Tensors created from nothing, from other tensors, and by the random generator (seeded before each case)."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""torch.distributions: every family, transform, constraint and divergence, and what they refuse."""
+"""torch.distributions: every family, transform, constraint and divergence, and their errors."""
 
 import itertools
 
@@ -24,7 +24,7 @@ def above(*shape, **options):
     return T(*shape, fill="above_one", **options)
 
 
-LOOSE = {"tol": (1e-4, 1e-5)}  # sums of float32 numbers that nearly cancel
+LOOSE = {"tol": (1e-4, 1e-5)}  # sums of float32 numbers that nearly cancel each other
 WIDE = {"tol": (1e-3, 1e-4)}
 
 FAMILIES = [
@@ -246,7 +246,7 @@ REGISTRIES = [
     for of in (c.lower_cholesky, c.positive_definite, c.positive_semidefinite)
 ]
 
-# Two of each family that a divergence is known of; the second has other parameters.
+# Two distributions of each family for which some divergence is defined; the second one has other parameters.
 PAIRS = {
     "Bernoulli": lambda: d.Bernoulli(double(4, fill="unit")),
     "Beta": lambda: d.Beta(double(4, fill="above_one"), double(4, fill="positive")),

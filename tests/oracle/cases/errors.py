@@ -1,4 +1,5 @@
-"""Calls that fail in Python too: rtrain must say which operator, which shapes and dtypes, at the caller's line."""
+"""Calls that fail in Python too: rtrain's error must name the operator, the shapes and dtypes, and the caller's line.
+"""
 
 from harness import T, rows, wrong
 
@@ -11,7 +12,7 @@ def says(*texts, **more):
     return {"_": {"says": list(texts), **more}}
 
 
-# LibTorch finds these: the message is its own with operator and arguments around it.
+# LibTorch finds these errors: rtrain's message is LibTorch's, with the operator and the arguments added.
 INSIDE = {
     "add": [(X, V, says("must match"))],
     "mul": [(T(2, 3, dtype="float64"), T(4, dtype="int64"))],
@@ -111,7 +112,7 @@ INSIDE = {
     "quantile": [(X, 2)],
 }
 
-# The binding finds these, before anything is called.
+# The binding finds these errors before it calls LibTorch.
 BINDING = {
     "add": [
         (X, "one", says("expected Tensor", "'one'")),

@@ -1,4 +1,6 @@
-"""torch.*, torch.linalg, torch.fft, torch.special and the tensors' methods that are more than one ATen operator."""
+"""Functions of torch.*, torch.linalg, torch.fft, torch.special and tensor methods that consist of several ATen
+operators.
+"""
 
 import torch
 import torch.nn.functional as F

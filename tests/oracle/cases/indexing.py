@@ -1,11 +1,11 @@
-"""Indexing: every form of x[…], read and assigned."""
+"""Indexing: reads and assigns every form of x[…]."""
 
 from harness import T, code
 from harness.lua_text import lua
 
 
 def key(index):
-    """The Lua between the brackets."""
+    """Returns the Lua text between the brackets."""
     if isinstance(index, (tuple, list)) and not isinstance(index, str):
         if isinstance(index, list):
             return "{" + lua(index) + "}"
@@ -56,7 +56,7 @@ def read(index, x=None, **inputs):
 
 
 def write(index, value, x=None, **inputs):
-    """x[index] = value, where value is a number, a boolean, or the name of an input."""
+    """Returns the case of x[index] = value; the value is a number, a boolean, or the name of an input."""
     x = T(3, 4) if x is None else x
     names = ["x", *inputs]
 

@@ -1,4 +1,4 @@
-"""Modules of torch.nn: every class, with the arguments that change what it does."""
+"""Modules of torch.nn: every class, with the arguments that change its behaviour."""
 
 import torch
 from torch import nn
@@ -17,7 +17,7 @@ def indices(*shape, n):
 
 
 def table(*entries):
-    """(class, arguments…, {keywords}, [inputs]) as cases."""
+    """Returns cases for entries (class, arguments…, {keywords}, [inputs])."""
     out = []
     for name, *rest in entries:
         x = rest.pop()
@@ -283,7 +283,7 @@ TARGETS = T(3, 4, fill="unit", grad=False)
 
 
 def signs(*shape):
-    """1 and -1."""
+    """Returns a tensor of 1 and -1."""
     return T(*shape, fill="bool", grad=False)
 
 
@@ -294,7 +294,7 @@ AS_SIGNS = (
 
 
 def losses(name, inputs, *variants, **options):
-    """The loss with each reduction, and with each dict of arguments."""
+    """Returns cases of the loss with each reduction, and with each dict of arguments."""
     default = [{"reduction": "mean"}, {"reduction": "sum"}, {"reduction": "none"}]
     return [module(name, x=list(inputs), _=dict(options), **v) for v in [*default, *variants]]
 
@@ -521,7 +521,7 @@ ATTENTION = table(
 
 
 class Holder(nn.Module):
-    """What Lua writes as nn.Module:extend('Holder') with the same fields."""
+    """A module that Lua writes as nn.Module:extend('Holder') with the same fields."""
 
     def __init__(self, **fields):
         super().__init__()
@@ -674,7 +674,7 @@ CONTAINERS += [
 
 
 def pruned(*calls):
-    """A layer after calls of torch.nn.utils.prune."""
+    """Returns the case of a layer after calls of torch.nn.utils.prune."""
 
     def make():
         layer = nn.Linear(4, 6)

@@ -1,4 +1,4 @@
-"""The public names of Python's torch: names_test.lua says what becomes of each."""
+"""The public names of Python's torch; names_test.lua checks each of them."""
 
 import sys
 import types
@@ -23,9 +23,9 @@ OWNERS = {
     "distributions.constraints": torch.distributions.constraints,
     "distributions.transforms": torch.distributions.transforms,
 }
-# They import much, and say themselves what of it is their own.
+# These modules import many names; their __all__ lists their own.
 LISTED = ("profiler", "distributions", "distributions.constraints", "distributions.transforms")
-# Python's own, and texts that PyTorch builds its documentation from.
+# Names from Python itself, and texts from which PyTorch builds its documentation.
 FOREIGN = {
     "torch",
     "TYPE_CHECKING",

@@ -1,4 +1,4 @@
-"""What torch.nn is made of: convolutions, pooling, normalisation, losses, recurrent cells, resampling, padding."""
+"""The operators behind torch.nn: convolutions, pooling, normalisation, losses, recurrent cells, resampling, padding."""
 
 import torch
 
@@ -98,7 +98,7 @@ TARGET = classes(4, n=3)
 SIGNS = T(4, 3, fill="ones", grad=False)
 CLASS_WEIGHT, POS_WEIGHT = T(3, fill="positive", grad=False), T(3, fill="above_one", grad=False)
 
-# The defaults of these operators in Python mean: no reduction; where torch.nn.functional and the schemas say mean (1).
+# In Python these operators default to no reduction, while torch.nn.functional and the schemas default to mean (1).
 LOSSES = {
     "mse_loss": [(Y, T(4, 3), 1), (Y, T(4, 3), 2), (Y, T(4, 3), 0), (Y, T(4, 3), {"reduction": 2})],
     "smooth_l1_loss": [(Y, T(4, 3), 1), (Y, T(4, 3), 2, 0.5), (Y, T(4, 3), {"reduction": 0, "beta": 2})],

@@ -1,4 +1,4 @@
-"""torch.nn.functional, init and utils where no module of cases/modules.py calls them so, and the protocol of modules."""
+"""torch.nn.functional, init and utils where no module of cases/modules.py covers them, and the protocol of modules."""
 
 import torch
 import torch.nn.functional as F
@@ -21,7 +21,7 @@ def fixed(*shape, fill="real"):
 
 
 def f(name, lua, python, _=None, **inputs):
-    """F.<…> in Lua and in Python, with the gradients of the inputs."""
+    """Returns the case of a call F.<…> in Lua and in Python, with the gradients of the inputs."""
     return code(name, lua, python, {"grad": True, **(_ or {})}, **inputs)
 
 
@@ -458,7 +458,7 @@ ATTENTION = [
 
 
 def filled(name, lua, *shape, dtype="float32"):
-    """nn.init.<name>: the numbers of a tensor after the seed that every case sets."""
+    """Returns the case of nn.init.<name>: the initialized tensor, after the seed that every case sets."""
     arguments = "".join(f", {value}" for value in lua[0])
     return plain(
         name,
@@ -611,7 +611,7 @@ def net():
 
 
 def loading(name, lua, change, strict=True):
-    """The text of the error that a changed state_dict gives."""
+    """Returns the case of the error message for a changed state_dict."""
 
     def python():
         m = net()
@@ -631,7 +631,7 @@ def loading(name, lua, change, strict=True):
 
 
 def listed(name, call, python):
-    """Names that an iterator gives, in order."""
+    """Returns the case of the names that an iterator yields, in order."""
     return plain(
         name,
         f"local names = {{}} for name in {NET}:{call} do names[#names + 1] = name end return table.concat(names, ' ')",

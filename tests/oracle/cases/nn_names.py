@@ -1,4 +1,4 @@
-"""The public names of Python's torch.nn and its parts: nn_names_test.lua says what becomes of each."""
+"""The public names of Python's torch.nn and its parts; nn_names_test.lua checks each of them."""
 
 from torch import nn
 from torch.nn.utils import parametrizations, parametrize, prune, rnn, stateless
@@ -27,7 +27,7 @@ OWNERS = {
 
 
 class PublicNames(Names):
-    """Without what these files import from typing and the like."""
+    """The public names without imports from typing and similar modules."""
 
     def __init__(self, name, owner):
         super().__init__(name, owner)

@@ -1,11 +1,11 @@
-"""Operators with a number on one side, every dtype, bit by bit."""
+"""Operators with a number as one operand, in every dtype, compared bit by bit."""
 
 import torch
 
 from harness.numbers import HALF, REAL, WHOLE, number
 
 F = torch.nn.functional
-# Where other processors may round otherwise: products of complex numbers, powers, fused multiply-adds.
+# The dtypes for operations that other processors may round differently: complex products, powers, fused multiply-adds.
 ROUNDED = (*WHOLE, *HALF)
 
 

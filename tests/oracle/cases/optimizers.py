@@ -1,4 +1,4 @@
-"""Every optimizer with its options: parameters, state and dictionary after 20 steps."""
+"""Every optimizer with its options: parameters, state and state_dict after 20 steps."""
 
 import torch
 from torch import nn
@@ -9,8 +9,8 @@ from harness.training import training
 F32 = {"dtype": "float32", "tol": (1e-6, 1e-6)}
 SEARCH = {"line_search_fn": "strong_wolfe"}
 
-# Options of each optimizer; all of them also run with two groups, with a state_dict loaded halfway and with gradients that
-# come and go.
+# The options of each optimizer; all of them also run with two groups, with a state_dict loaded halfway and with
+# gradients that are sometimes absent.
 OPTIONS = {
     "SGD": [
         {"lr": 0.1},
@@ -104,7 +104,7 @@ for name, settings in OPTIONS.items():
     if name not in ("Adafactor",):
         CASES.append(training(name, name=f"{name}_complex", dtype="complex128", **settings[1]))
 
-# Loose where a step goes through bfloat16 or through a line search.
+# For steps that go through bfloat16 or a line search.
 LOOSE = (1e-4, 1e-6)
 MUON = {"matrices": True, "tol": LOOSE}
 CASES += [
@@ -151,7 +151,7 @@ CASES += [
 
 
 class Pair(nn.Module):
-    """Two layers of one assignment, with gradients that differ."""
+    """Two layers that are assigned in one statement, with different gradients."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Element by element: unary and binary operators, activations; dtypes, numbers, broadcasting, in place."""
+"""Elementwise operators: unary and binary operators, activations; dtypes, numbers, broadcasting, in place."""
 
 import torch
 
@@ -9,7 +9,7 @@ COMPLEX = ["complex64", "float64", "complex128", "bfloat16"]
 NUMBERS = ["int64", "float16", "uint8", "int32", "complex64", "int8", "float64", "int16", "bfloat16"]
 INTEGERS = ["int64", "int32", "uint8", "int8", "int16", "bool"]
 
-# names, fill of the input, dtypes of which each name gets one after the other
+# names, fill of the input, and dtypes, each of which is used for every name
 UNARY = [
     ("abs absolute neg negative sgn square positive", "real", NUMBERS),
     ("sign ceil floor round trunc fix frac", "wide", ["float64", "bfloat16", "float16"]),
@@ -83,7 +83,7 @@ COLUMN = T(2, 1)
 
 
 def binary():
-    """Each name with tensors that broadcast, with a number, with another dtype, in place."""
+    """Returns cases of each name with tensors that broadcast, with a number, with another dtype, and in place."""
     out = []
     arithmetic = "add sub subtract mul multiply div divide true_divide"
     compare = "eq ne not_equal lt less le less_equal gt greater ge greater_equal"

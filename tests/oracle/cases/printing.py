@@ -1,4 +1,4 @@
-"""Tensors as text: str(x) in Python, tostring(x) in Lua, letter for letter."""
+"""Tensors as text: str(x) in Python equals tostring(x) in Lua, character by character."""
 
 import torch
 
@@ -6,7 +6,9 @@ from harness import T, code
 
 
 def printed(name, text, python=None, **inputs):
-    """`text` is Lua for the tensor; Python evaluates `python`, or the same text where both languages agree."""
+    """`text` is the Lua expression of a tensor; Python evaluates `python`, or the same text if it is valid in both
+    languages.
+    """
     source = python or text
     names = ",".join(inputs)
     function = eval(f"lambda {names}: ({source})", {"torch": torch})
@@ -14,7 +16,7 @@ def printed(name, text, python=None, **inputs):
 
 
 def with_options(name, options, *tensors):
-    """All tensors printed under options, which are taken back."""
+    """Prints all tensors under the print options, and then resets the options."""
     keywords = ", ".join(
         f"{k} = {'true' if v is True else 'false' if v is False else repr(v)}" for k, v in options.items()
     )

@@ -1,4 +1,4 @@
-"""Every schedule: 50 rates of two groups, momenta where it changes them, its state_dict."""
+"""Every scheduler: 50 learning rates of two groups, the momenta if it changes them, and its state_dict."""
 
 from torch.optim.swa_utils import SWALR
 

@@ -1,4 +1,4 @@
-"""Views, joining and cutting, indexing by tensors, dims that move."""
+"""Views, joining and cutting, indexing by tensors, moving dims."""
 
 import torch
 

@@ -1,13 +1,13 @@
-"""train.tune's TPE sampler against Optuna's: the densities that it fits, and how well it finds minima."""
+"""Compares train.tune's TPE sampler with Optuna's: the densities that it fits, and how well it finds minima."""
 
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from harness.tpe import density, search
 
 
-# Of equal values numpy's sort decides which has which neighbour: with more than 25 of them, whose weights differ, that shows.
+# numpy's sort decides the order of equal values. With more than 25 values, whose weights differ, the order matters.
 def spread(count, low, high):
-    """Values in an order of their own, some of them equal."""
+    """Returns values in a fixed mixed order, some of them equal."""
     return [low + (high - low) * (i * 37 % 101 // 3) / 34 for i in range(count)]
 
 

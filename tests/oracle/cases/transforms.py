@@ -1,4 +1,6 @@
-"""vision.transforms against torchvision's transforms of tensors: functions, classes, and the same random numbers."""
+"""Compares vision.transforms with torchvision's transforms of tensors: functions, classes, and the random numbers
+drawn.
+"""
 
 import numpy
 import PIL.Image
@@ -9,7 +11,7 @@ import torchvision.transforms.functional as F_
 from harness import T, code
 from harness.lua_text import lua
 
-LEVEL = {"tol": (0, 1)}  # levels of bytes that depend on how sums are rounded
+LEVEL = {"tol": (0, 1)}  # the rounding of sums may change a byte by one level
 
 
 def rgb(*shape):
@@ -25,12 +27,12 @@ def floats(*shape):
 
 
 def image(make):
-    """A case's input by its name: 'rgb', 'gray', 'floats', or a function that makes one."""
+    """Returns a case's input by its name, 'rgb', 'gray' or 'floats', or from a function that creates it."""
     return {"rgb": rgb, "gray": gray, "floats": floats}.get(make, make)()
 
 
 def python_value(value):
-    """A mode of interpolation is an enumeration in Python."""
+    """Converts an interpolation mode to Python's enumeration."""
     names = {mode.value: mode for mode in F_.InterpolationMode}
     return names.get(value, value) if isinstance(value, str) else value
 
@@ -48,7 +50,7 @@ def python_arguments(args, kwargs):
 
 
 def function(name, *args, on=("rgb", "floats"), _=None, **kwargs):
-    """F.name(x, …) of each image."""
+    """Returns the cases of F.name(x, …) for each image."""
     positional, keywords = python_arguments(args, kwargs)
     text = f"return require('vision.transforms.functional').{name}({', '.join(filter(None, ['x', arguments(args, kwargs)]))})"
     return [
@@ -182,12 +184,12 @@ for factor in (-0.5, -0.1, 0, 0.25):
 
 
 def texts(value):
-    """A Lua literal; a string that begins with = is Lua, and a Python expression of T_."""
+    """Returns a Lua literal; a string that begins with = is Lua text."""
     return value[1:] if isinstance(value, str) and value.startswith("=") else lua(value)
 
 
 def python_of(value):
-    """The same for Python: =T.Name(…) of both."""
+    """Returns the Python value for texts(): a string =T.Name(…) is evaluated with T_."""
     if isinstance(value, (list, tuple)):
         return [python_of(item) for item in value]
     if isinstance(value, str) and value.startswith("="):
@@ -196,7 +198,9 @@ def python_of(value):
 
 
 def made(name, *args, on=("rgb", "floats"), times=3, _=None, **kwargs):
-    """T.name(…) printed, and applied `times` times, one after the other, to each image: the same numbers are drawn."""
+    """Returns the cases of T.name(…): its text, and its results when it is applied `times` times in sequence to each
+    image, with the same random numbers.
+    """
     python = getattr(T_, name)(
         *map(python_of, args), **{k: v if k == "padding_mode" else python_of(v) for k, v in kwargs.items()}
     )
@@ -346,7 +350,7 @@ PRINTED = [
 
 
 def listed(text):
-    """torchvision prints lists and tuples as they were given; rtrain has one kind."""
+    """torchvision prints lists and tuples as they were given; rtrain does not distinguish them."""
     return text.replace("[", "(").replace("]", ")")
 
 
@@ -373,7 +377,7 @@ CASES += [printed(text) for text in PRINTED]
 
 
 def pil(x):
-    """What (h, w) or (h, w, c) stands for."""
+    """Returns the PIL image of an array (h, w) or (h, w, c)."""
     return PIL.Image.fromarray(x.numpy())
 
 
@@ -382,7 +386,7 @@ def tensor_of(value):
 
 
 def on_images(lua_list, python, times=4, _=None):
-    """A pipeline on images as datasets give them, against torchvision's on PIL images."""
+    """Returns the case of a pipeline on images as datasets give them; torchvision's pipeline runs on PIL images."""
     text = (
         f"local T = require 'vision.transforms' local t = T.Compose{{{lua_list}}} local out = {{}} "
         f"for i = 1, {times} do out[i] = t(x) end return out, torch.rand(2)"

@@ -1,4 +1,4 @@
-"""The classes and functions of torchvision.transforms with their parameters: transforms_names_test.lua says more."""
+"""The classes and functions of torchvision.transforms with their parameters; transforms_names_test.lua checks them."""
 
 import enum
 import inspect
@@ -20,7 +20,7 @@ def plain(value):
 
 
 class Parameters:
-    """One function or class: names of parameters, and the defaults of those that have one."""
+    """One function or class: the names of its parameters, and the default values."""
 
     def __init__(self, place, owner):
         self.name, self.place = f"{place}.{owner.__name__}", place

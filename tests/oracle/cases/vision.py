@@ -1,4 +1,4 @@
-"""Models of images: logits of the models that the examples train, and the names in their state_dict. Grids and boxes."""
+"""Image models: the logits of the models that the examples train, the names in their state_dict; grids and boxes."""
 
 import torch
 import torchvision.utils

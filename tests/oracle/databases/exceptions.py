@@ -1,5 +1,6 @@
-"""What differs from Python and is meant to: (entry, form, text) as regular expressions, and why. Another exception than those
-with SOMETIMES that nothing needs is an error."""
+"""The intended differences from Python: (entry, form, text) as regular expressions, and the reason. An unused exception
+is an error, except those marked SOMETIMES.
+"""
 
 ABSENT = "rtrain does not have it: modules/torch/ABSENT.md"
 SOMETIMES = "not on every machine, nor in each run"

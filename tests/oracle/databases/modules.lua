@@ -1,4 +1,4 @@
--- Modules of an entry of ModuleInfo against what modules.py has written.
+-- Compares the modules of an entry of ModuleInfo with the answers that modules.py has written.
 
 local torch = require 'torch'
 local values = require 'values'

@@ -1,4 +1,4 @@
-"""Modules of PyTorch's ModuleInfo database: print, first parameters, results, gradients and buffers."""
+"""Modules of PyTorch's ModuleInfo database: their print, first parameters, results, gradients and buffers."""
 
 import inspect
 
@@ -24,7 +24,9 @@ def fresh(args, kwargs):
 
 
 def names_of(module, args):
-    """The names under which forward takes what is given by position; None where it has none."""
+    """Returns the names of the parameters of forward that are passed by position, or None if they cannot be passed by
+    name.
+    """
     parameters = list(inspect.signature(module.forward).parameters.values())
     if len(parameters) < len(args) or any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return None
@@ -52,7 +54,7 @@ def case_of(info, sample, training):
     torch.manual_seed(SEED)
     try:
         results = flat(module(*args, **kwargs))
-    except Exception as e:  # rtrain has to refuse the call too
+    except Exception as e:  # rtrain must refuse the call, too
         return {**case, "fails": f"{type(e).__name__}: {e}"[:200]}
     case["want"] = [encoded(r.detach().clone() if isinstance(r, torch.Tensor) else r) for r in results]
     grads = gradients(results, tensors(args) + tensors(kwargs) + list(module.parameters()))

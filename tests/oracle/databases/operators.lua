@@ -1,4 +1,4 @@
--- Calls of an entry of OpInfo against the answers that operators.py has written.
+-- Compares calls of an entry of OpInfo with the answers that operators.py has written.
 
 local torch = require 'torch'
 local values = require 'values'
@@ -8,7 +8,7 @@ local SEED = 42
 
 local operators = {}
 
--- Python's operators on a number and a tensor, indexing, and words that Lua reserves.
+-- Python's operators on a number and a tensor, indexing, and names that are reserved in Lua.
 local SPECIAL = {
   __radd__ = function(x, y) return y + x end, __rsub__ = function(x, y) return y - x end,
   __rmul__ = function(x, y) return y * x end, __rdiv__ = function(x, y) return y / x end,
@@ -22,7 +22,7 @@ local SPECIAL = {
     return x[index]
   end,
   ['repeat'] = function(x, ...) return x:repeat_(...) end,
-  -- Arguments in another order in the database.
+  -- The database passes these arguments in another order.
   einsum = function(operands, equation) return torch.einsum(equation, operands) end,
   polygamma = function(x, n, ...) return torch.polygamma(n, x, ...) end,
   ['special.polygamma'] = function(x, n, ...) return torch.special.polygamma(n, x, ...) end,
@@ -31,7 +31,7 @@ local SPECIAL = {
   ['nn.functional.embedding_bag'] = function(weight, indices, ...) return F.embedding_bag(indices, weight, ...) end,
 }
 
--- A function of the test itself, whose errors have a code like all.
+-- Gives the errors of the test's own functions a code, as all other functions do.
 for name, fn in next, SPECIAL do
   SPECIAL[name] = function(...)
     local results = {pcall(fn, ...)}
@@ -47,7 +47,7 @@ local function found(owner, name)
   return ok and value or nil
 end
 
--- The function of an entry: torch.linalg.inv, F.relu, else the method of that name.
+-- Returns the function of an entry: torch.linalg.inv, F.relu, else the method of that name.
 local function function_of(name)
   if SPECIAL[name] then return SPECIAL[name] end
   local owner, last = torch, name
@@ -101,7 +101,7 @@ local function bare_error(err)
   if err.code == 'internal' then return "an error of code 'internal': " .. tostring(err) end
 end
 
----What is wrong with a call; nil when all is right.
+---Returns the problem of a call, or nil.
 ---@param fn function
 ---@param case table of operators.py
 ---@param shape_only boolean numbers do not count
@@ -131,8 +131,8 @@ end
 
 local WRONG = {3, 'x', true, {}, {1, 'a'}, {2, 2}, torch.none, torch.ones(2, {dtype = 'int64'}), -1, 0.5}
 
----Calls an entry's function with one argument replaced by a wrong one, or with an unknown keyword: values and errors are
----both fine, an error without a code or of code 'internal' is not.
+---Calls an entry's function with one wrong argument or with an unknown keyword. A value or an error is fine, except an
+---error without a code or with code 'internal'.
 ---@param fn function
 ---@param case table
 ---@param report fun(id: string, problem: string)

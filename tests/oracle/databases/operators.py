@@ -1,4 +1,4 @@
-"""Calls of PyTorch's OpInfo database, with Python's answers: functions, methods, in place, with `out`."""
+"""Calls of PyTorch's OpInfo database with Python's answers: functions, methods, in place, with `out`."""
 
 import copy
 import zlib
@@ -7,14 +7,14 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 from values import NoForm, encoded, flat, gradients, keywords, plain, tensors
 
-# Every sample in float32, with gradients; a few in the others.
+# Every sample runs in float32, with gradients; a few samples run in these dtypes.
 FEW = (torch.int64, torch.bool, torch.complex64, torch.bfloat16, torch.uint8)
 SAMPLES_OF_FEW = 3
-# Seeded as wrapper_set_seed of the database does it inside of some calls.
+# The same seed as in the database's wrapper_set_seed, which some calls use.
 SEED = 42
-# Their results are memory without values: only the shape is compared.
+# These return uninitialized memory: only the shape is compared.
 SHAPE_ONLY = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
-# How many samples of an op a sample of the database has, and one in how many beyond these.
+# Without --all: the first FIRST samples of each operator, and one in ONE_IN of the others.
 FIRST, ONE_IN = 1, 40
 
 NAMES = [f"{op.name}.{op.variant_test_name}" if op.variant_test_name else op.name for op in op_db]
@@ -25,7 +25,7 @@ def is_chosen(name, index):
 
 
 def fresh(args, kwargs):
-    """Copies with memory of their own that share it as the originals do, as leaves."""
+    """Returns copies as leaf tensors; their new memory is shared among them as in the originals."""
     memo = {}
 
     def copied(value):
@@ -41,22 +41,22 @@ def fresh(args, kwargs):
 
 
 def told(args, kwargs):
-    """The arguments as rtrain gets them: memory that another call writes to is not theirs."""
+    """Returns the arguments as rtrain gets them, in separate memory from all other calls."""
     args, kwargs = fresh(args, kwargs)
     return {"args": [encoded(arg) for arg in args], "kwargs": keywords(kwargs)}
 
 
 def answer(call, args, kwargs, grad):
-    """{"want": results, "grads": …}, or {"fails": True}."""
+    """Returns {"want": results, "grads": …}, or {"fails": message}."""
     args, kwargs = fresh(args, kwargs)
     torch.manual_seed(SEED)
     try:
         value = call(*args, **kwargs)
-    except Exception as e:  # whatever it is, rtrain has to refuse the call too
+    except Exception as e:  # rtrain must refuse the call after any exception
         return {"fails": f"{type(e).__name__}: {e}"[:200]}
     results = flat(value)
     first = args[0] if args else None
-    # Results are copied: torch.save would write the whole storage of each.
+    # Copies the results, because torch.save would write the whole storage of each.
     out = {
         "want": [encoded(r.detach().clone() if isinstance(r, torch.Tensor) else r) for r in results],
         "same": bool(results) and isinstance(first, torch.Tensor) and results[0] is first,
@@ -69,7 +69,7 @@ def answer(call, args, kwargs, grad):
 
 
 def with_integers(call, args, kwargs):
-    """The arguments without floats that have no fraction, unless Python refuses them so."""
+    """Replaces whole floats by integers, unless Python then refuses the call."""
     changed = [plain(arg) for arg in args], {name: plain(arg) for name, arg in kwargs.items()}
     try:
         fine_before = "fails" not in answer(call, args, kwargs, False)
@@ -80,7 +80,7 @@ def with_integers(call, args, kwargs):
 
 
 def forms(op, sample, index):
-    """(form, Python's callable) for each way to make the call."""
+    """Returns (form, Python's callable) for each way to make the call."""
     out = [("function", op.op)]
     method, in_place = op.get_method(), op.get_inplace()
     if method is not None:
@@ -92,7 +92,7 @@ def forms(op, sample, index):
 
 
 def with_out(op, args, kwargs, want):
-    """The call with `out`: empty tensors, tensors of another dtype, a number of tensors too many."""
+    """Yields the call with different `out`: empty tensors, tensors of another dtype, one tensor too many."""
     results = [item["value"] for item in want if isinstance(item, dict) and item.get("_") == "tensor"]
     if len(results) != len(want) or not results or any(r.layout != torch.strided for r in results):
         return
@@ -122,7 +122,7 @@ def with_out(op, args, kwargs, want):
 
 
 def calls_of(index, whole):
-    """All calls of an entry of the database; what cannot be said in Lua is counted."""
+    """Returns all calls of an entry of the database. Counts the calls that Lua cannot express."""
     op, name = op_db[index], NAMES[index]
     calls, left_out, did_out = [], 0, 0
     for dtype in (torch.float32, *FEW):
@@ -140,7 +140,7 @@ def calls_of(index, whole):
                 and type(sample.args[0]) is list
                 and all(type(i) is int for i in sample.args[0])
             ):
-                sample.args = ([sample.args[0]],)  # a list of integers is one index
+                sample.args = ([sample.args[0]],)  # a list of integers is a single index
             args, kwargs = with_integers(op.op, [sample.input, *sample.args], sample.kwargs)
             for form, call in forms(op, sample, number):
                 try:

@@ -1,4 +1,4 @@
--- Optimizers of an entry of OptimizerInfo against what optimizers.py has written.
+-- Compares the optimizers of an entry of OptimizerInfo with the answers that optimizers.py has written.
 
 local torch = require 'torch'
 local values = require 'values'

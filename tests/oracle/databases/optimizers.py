@@ -1,4 +1,4 @@
-"""Optimizers of PyTorch's OptimizerInfo database: parameters after some steps, and what is refused."""
+"""Optimizers of PyTorch's OptimizerInfo database: parameters after some steps, and refused arguments."""
 
 import torch
 from torch.testing._internal.common_optimizers import OptimizerErrorEnum, optim_db
@@ -36,7 +36,9 @@ def trained(cls, name, kwargs, dtype, sparse):
 
 
 def cases(info, dtype):
-    """(options for rtrain, options for Python, whether every bit counts)"""
+    """Yields (options for rtrain, options for Python, whether all bits must be equal), or None for a sample that cannot
+    be run.
+    """
     name = info.optim_cls.__name__
     for sample in info.optim_inputs_func(device="cpu"):
         told = {k: plain(v) for k, v in sample.kwargs.items()}
@@ -50,7 +52,7 @@ def cases(info, dtype):
             continue
         if name in FUSED:
             yield {**told, "fused": False}, told, True
-        if name not in FUSED or dtype.is_complex:  # Python has no fused step of complex numbers
+        if name not in FUSED or dtype.is_complex:  # Python has no fused step for complex numbers
             yield told, told, False
         else:
             yield told, {**{k: v for k, v in told.items() if k != "foreach"}, "fused": True}, True

@@ -1,5 +1,5 @@
--- run.lua KIND FILE PROGRESS: runs the entries that torch.save wrote to FILE and prints a line for each problem; PROGRESS is
--- a file that says what is being called, for whoever finds this process dead.
+-- run.lua KIND FILE PROGRESS: runs the entries that torch.save wrote to FILE and prints a line for each problem. The
+-- file PROGRESS names the current call, for the case that this process dies.
 
 local torch = require 'torch'
 

@@ -29,7 +29,7 @@ CHUNK = 8
 
 
 def load_torch():
-    """PyTorch's tests import expecttest, a package that they need for tests of their own alone."""
+    """Imports torch. PyTorch's tests import expecttest, which only their own tests need, so a stub replaces it."""
     if "expecttest" not in sys.modules:
         stub = types.ModuleType("expecttest")
         stub.TestCase = unittest.TestCase
@@ -41,7 +41,7 @@ def load_torch():
 
 
 def run_rtrain(kind, entries, folder):
-    """The lines that run.lua prints, and what it was doing when it died; None when it did not."""
+    """Returns the lines that run.lua prints, and the call in which it died, or None."""
     import torch
 
     path, progress = os.path.join(folder, "entries.pt"), os.path.join(folder, "progress")
@@ -63,10 +63,10 @@ def run_rtrain(kind, entries, folder):
 
 
 def run_entries(kind, entries):
-    """(problems, calls): each problem is (entry, form, id, text)."""
+    """Returns (problems, calls); each problem is (entry, form, id, text)."""
     with tempfile.TemporaryDirectory(prefix="rtrain-databases-") as folder:
         lines, died = run_rtrain(kind, entries, folder)
-    if died and len(entries) > 1:  # find out which one it was
+    if died and len(entries) > 1:  # runs each entry alone to find the one that crashes
         results = [run_entries(kind, [entry]) for entry in entries]
         return [p for problems, _ in results for p in problems], sum(calls for _, calls in results)
     problems = [tuple(line.split("\t")[1:]) for line in lines if line.startswith("PROBLEM\t")]
@@ -84,7 +84,7 @@ def run_chunk(task):
     for index in indices:
         try:
             entries.append(part.calls_of(index, whole))
-        except Exception as e:  # the database itself has no such sample here
+        except Exception as e:  # the database has no such sample on this machine
             problems.append((part.NAMES[index], "python", "", f"{type(e).__name__}: {e}"[:300]))
     made = time.time()
     found, calls = run_entries(kind, entries)

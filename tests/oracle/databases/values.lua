@@ -1,4 +1,4 @@
--- What values.py wrote as Lua values, and how results are compared.
+-- Decodes the values that values.py wrote, and compares results.
 
 local ffi = require 'ffi'
 local torch = require 'torch'
@@ -34,7 +34,7 @@ function values.decoded(value)
   return out
 end
 
----Arguments by position, their number, and keywords in a table behind them where there are any.
+---Returns the arguments by position, followed by a table of keywords if there are any, and their number.
 ---@return any[] args
 ---@return integer count
 function values.arguments(args, keywords)
@@ -58,7 +58,7 @@ local function flatten(out, value)
   end
 end
 
----The results one after the other: lists dissolve, nil and nothing at all are torch.none.
+---Returns the results as a flat list: lists are unpacked, nil and an absent result become torch.none.
 function values.flat(...)
   local out = {}
   if select('#', ...) == 0 then return {torch.none} end
@@ -66,7 +66,7 @@ function values.flat(...)
   return out
 end
 
----As values.py's.
+---The same cotangent as in values.py.
 function values.cotangent(result, place)
   local numbers = (torch.arange(result:numel()) * 37 + place) % 11 - 5
   local out = (numbers / 8):reshape(result:size())
@@ -74,7 +74,7 @@ function values.cotangent(result, place)
   return out:to(result.dtype)
 end
 
----The tensors among arguments that need a gradient, in order; those of the table of keywords by the order of `keywords`.
+---Returns the arguments that need a gradient, in order; those in the table of keywords in the order of `keywords`.
 function values.wanted(args, count, keywords)
   local out = {}
   local function collect(value)
@@ -146,14 +146,14 @@ local function number_problem(got, want)
   return ('%s, expected %s'):format(tostring(got), tostring(want))
 end
 
----What is wrong with one result; nil when it is right.
+---Returns the problem of one result, or nil.
 function values.problem(got, want, shape_only)
   want = values.decoded(want)
   if torch.is_tensor(want) then return tensor_problem(got, want, shape_only) end
   return number_problem(got == nil and torch.none or got, want)
 end
 
----What is wrong with a list of results.
+---Returns the problem of a list of results, or nil.
 function values.list_problem(got, want, what, shape_only)
   if #got ~= #want then return ('%d %ss, expected %d'):format(#got, what, #want) end
   for i = 1, #want do

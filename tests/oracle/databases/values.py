@@ -1,4 +1,4 @@
-"""Values of Python as plain data that torch.save writes and values.lua turns into what Lua calls with."""
+"""Encodes Python values as plain data that torch.save writes and values.lua turns into arguments of Lua calls."""
 
 import math
 
@@ -6,14 +6,16 @@ import torch
 
 
 class NoForm(Exception):
-    """A value that has no form in Lua: a lambda, a generator, an array of NumPy."""
+    """Raised for a value that Lua cannot express: a lambda, a generator, a NumPy array."""
 
 
 NONE = {"_": "none"}
 
 
 def plain(value):
-    """Floats without a fraction become integers: Lua has one kind of number. Sizes and other sequences become lists."""
+    """Converts floats without a fraction to integers, because Lua has only one kind of number, and sizes and other
+    sequences to lists.
+    """
     if isinstance(value, torch.Tensor) or value is None or isinstance(value, (bool, int, str, slice)):
         return value
     if isinstance(value, float):
@@ -32,7 +34,7 @@ def plain(value):
 
 
 def encoded(value):
-    """Tensors stay what they are; what plain data does not have is a map with the field `_`."""
+    """Encodes a value: tensors stay tensors; other values that are not plain data become a map with the field `_`."""
     if isinstance(value, torch.Tensor):
         if type(value) is torch.nn.Parameter:
             value = value.detach().requires_grad_(value.requires_grad)
@@ -66,7 +68,7 @@ def keywords(kwargs):
 
 
 def flat(value):
-    """The results one after the other: tuples, lists and maps dissolve."""
+    """Returns the results as a flat list: tuples, lists and maps are unpacked."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
@@ -77,14 +79,14 @@ def flat(value):
 
 
 def cotangent(result, place):
-    """What backward begins with: the same numbers as values.lua has."""
+    """Returns the gradient with which backward starts, the same as in values.lua."""
     numbers = (torch.arange(result.numel()) * 37 + place) % 11 - 5
     out = (numbers / 8).reshape(result.shape)
     return (out * (1 + 0.5j) if result.is_complex() else out).to(result.dtype)
 
 
 def tensors(value):
-    """The tensors of an argument, those in lists too."""
+    """Returns the tensors of an argument, also those in lists."""
     if isinstance(value, torch.Tensor):
         return [value]
     if isinstance(value, dict):
@@ -93,7 +95,7 @@ def tensors(value):
 
 
 def gradients(results, wanted):
-    """None where no result needs a gradient."""
+    """Returns the gradients, or None if no result needs a gradient."""
     outputs = [(k, r) for k, r in enumerate(results) if isinstance(r, torch.Tensor) and r.requires_grad]
     wanted = [t for t in wanted if t.requires_grad]
     if not outputs or not wanted:
@@ -102,6 +104,6 @@ def gradients(results, wanted):
         grads = torch.autograd.grad(
             [r for _, r in outputs], wanted, [cotangent(r, k) for k, r in outputs], allow_unused=True
         )
-    except RuntimeError:  # eigenvectors have no gradient but for some sums of them
+    except RuntimeError:  # eigenvectors have a gradient only for some sums of them
         return None
     return [encoded(None if g is None else g.detach()) for g in grads]

@@ -1,4 +1,4 @@
-"""What the files in cases/ are written with: `from harness import T, call, code, module, wrong`."""
+"""The functions for the files in cases/: `from harness import T, call, code, module, wrong`."""
 
 from harness.case import call, code, rows, wrong  # noqa: F401
 from harness.fill import T  # noqa: F401

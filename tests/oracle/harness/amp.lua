@@ -1,4 +1,4 @@
--- Networks under autocast, sequences of a GradScaler, averages of weights: harness/amp.py.
+-- Networks under autocast, sequences of a GradScaler, weight averages: the Lua side of harness/amp.py.
 
 local ordered = require 'base.ordered'
 local torch = require 'torch'
@@ -7,7 +7,7 @@ local F = torch.nn.functional
 
 local amp = {}
 
----Forward under autocast and backward after it.
+---Runs forward under autocast and then backward.
 ---@param dtype string
 ---@param x torch.Tensor
 ---@param y torch.Tensor
@@ -32,7 +32,7 @@ local function contains(list, item)
   return false
 end
 
----Eight steps with a GradScaler.
+---Makes eight steps with a GradScaler.
 ---@param spec table {optimizer, options, scaler, infs, clip, reset}
 ---@param x torch.Tensor
 ---@return any[] scale and parameter after each step, the names of the state and its growth tracker
@@ -60,7 +60,7 @@ function amp.scaling(spec, x)
   return out
 end
 
----The state of an average after four steps.
+---Returns the state of an average after four steps.
 ---@param make fun(model: nn.Module, u: table): optim.AveragedModel
 ---@param x torch.Tensor the layer's first weight
 ---@param y torch.Tensor the input

@@ -1,4 +1,6 @@
-"""Operators and a network under autocast, sequences of a GradScaler, averages of weights: harness/amp.lua."""
+"""Operators and a network under autocast, sequences of a GradScaler, weight averages: the Python side of
+harness/amp.lua.
+"""
 
 import re
 
@@ -11,7 +13,8 @@ AC = "return torch.autocast('cpu',{dtype='%s'},function() return %s end)"
 
 
 def op(text, python, dtype="bfloat16", name=None, **inputs):
-    """An expression of the inputs under autocast; Python's function takes them by position."""
+    """Returns the case of an expression of the inputs under autocast; the Python function takes the inputs by position.
+    """
 
     def run(*tensors):
         with torch.autocast("cpu", dtype=getattr(torch, dtype)):
@@ -33,7 +36,7 @@ def network(dtype, values):
 
 
 def scaling(spec, x):
-    """The scale and the parameters after each step; an infinity comes at the steps of `infs`."""
+    """Returns the scale and the parameters after each step; the steps of `infs` have an infinite gradient."""
     param = x.clone().requires_grad_()
     optimizer = getattr(torch.optim, spec["optimizer"])([param], lr=0.125, **spec.get("options", {}))
     scaler = torch.amp.GradScaler("cpu", **spec["scaler"])
@@ -53,7 +56,7 @@ def scaling(spec, x):
 
 
 def average(make, x, y):
-    """Averages of a layer with buffers whose weights move for four steps."""
+    """Returns the state of an average of a layer with buffers, whose weights change in four steps."""
     model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2))
     with torch.no_grad():
         model[0].weight.copy_(x)

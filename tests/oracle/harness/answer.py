@@ -1,4 +1,6 @@
-"""What a golden file keeps of a result: everything of small tensors, samples and weighted sums of large ones."""
+"""The part of a result that a golden file keeps: all elements of small tensors, samples and weighted sums of large
+ones.
+"""
 
 import math
 
@@ -6,20 +8,20 @@ import torch
 
 from harness.lua_text import lua, number
 
-WHOLE = 24  # elements (a complex one counts twice) up to which all are kept
+WHOLE = 24  # the largest number of elements that are all kept (a complex element counts twice)
 SAMPLES = 12
 DIGITS = {torch.float64: 15, torch.complex128: 15, torch.float16: 5, torch.bfloat16: 4}
 
 
 def flatten(value):
-    """The results one after the other: tuples and lists dissolve."""
+    """Returns the results as a flat list: tuples and lists are unpacked."""
     if isinstance(value, (list, tuple)):
         return [item for part in value for item in flatten(part)]
     return [value]
 
 
 def elements(tensor):
-    """Numbers in order; a complex element gives two."""
+    """Returns the numbers in order; a complex element gives two numbers."""
     tensor = tensor.detach().resolve_conj().resolve_neg()
     if tensor.is_complex():
         tensor = torch.view_as_real(tensor.contiguous())
@@ -33,7 +35,7 @@ def weight(i, k):
 
 
 def sums(numbers):
-    """[non-finite elements, three weighted sums of the finite ones]"""
+    """Returns [count of non-finite elements, three weighted sums of the finite elements]."""
     finite = [(i, x) for i, x in enumerate(numbers) if math.isfinite(x)]
     return [len(numbers) - len(finite)] + [math.fsum(weight(i, k) * x for i, x in finite) for k in range(3)]
 
@@ -54,7 +56,7 @@ def tensor_text(tensor):
 
 
 def text(value, shape_only=False):
-    """One result as Lua text."""
+    """Returns one result as Lua text."""
     if isinstance(value, torch.Tensor) and shape_only:
         value = torch.zeros(value.shape, dtype=value.dtype)
     if isinstance(value, torch.Tensor):

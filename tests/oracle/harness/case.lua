@@ -1,4 +1,4 @@
--- One case of a golden file: read it, run it, say what is wrong. harness/case.py writes them.
+-- A case of a golden file: reads it, runs it and returns its problem. harness/case.py writes the cases.
 
 local ffi = require 'ffi'
 local torch = require 'torch'
@@ -9,9 +9,9 @@ local fill = require 'harness.fill'
 local Case = {}
 Case.__index = Case
 
-local INPUT = {}  -- metatable of what T(…) makes
+local INPUT = {}  -- metatable of the inputs that T(…) creates
 
--- Tensors stand in the order of the text, also those in the table of keywords.
+-- The number of tensors read so far: tensors count in the order of the text, also those in the table of keywords.
 local place = 0
 
 local READ = {
@@ -34,7 +34,7 @@ local LIBRARY = setmetatable({
   nn = require 'torch.nn', F = require 'torch.nn.functional', optim = require 'torch.optim',
 }, {__index = _G})
 
----The case that a line of a golden file describes.
+---Returns the case that a line of a golden file describes.
 function Case.read(line)
   local chunk = assert(load('return ' .. line, '=golden'))
   setfenv(chunk, READ)
@@ -44,8 +44,8 @@ function Case.read(line)
   return self
 end
 
--- Fresh values for an argument; `made` keeps one tensor for each input that is written twice, `wanted` collects the
--- inputs that get a gradient.
+-- Returns a fresh value for an argument. `made` keeps one tensor for an input that occurs twice, `wanted` collects the
+-- inputs that need a gradient.
 function Case:value(argument, made, wanted)
   if type(argument) ~= 'table' then return argument end
   if getmetatable(argument) == INPUT then
@@ -63,7 +63,8 @@ function Case:value(argument, made, wanted)
   return out
 end
 
--- Arguments with their number `n` (nil counts), keywords in one table behind them; the tensors that get a gradient.
+-- Returns the arguments with their number `n` (nil counts), followed by one table of keywords; and the tensors that
+-- need a gradient.
 function Case:inputs()
   local made, wanted, args = {}, {}, {n = self.args.n}
   for i = 1, self.args.n do args[i] = self:value(self.args[i], made, wanted) end
@@ -78,10 +79,10 @@ function Case:inputs()
   return args, wanted
 end
 
----Lua text as a function that knows torch, nn, F, optim, none, slice.
+---Compiles Lua text to a function that can use torch, nn, F, optim, none, slice.
 function Case.chunk(text) return setfenv(assert(load(text, '=case')), LIBRARY) end
 
--- A function of the arguments for the form: 'f' function, 'm' method.
+-- Returns a function of the arguments for the form: 'f' function, 'm' method.
 function Case:callee(form)
   if self.code then
     local text = ('local %s = ...\n%s'):format(self.names ~= '' and self.names or '_', self.code)
@@ -108,7 +109,7 @@ local function flatten(out, value)
   end
 end
 
----The results one after the other: lists dissolve, nil is torch.none.
+---Returns the results as a flat list: lists are unpacked, nil becomes torch.none.
 function Case.flat(...)
   local out = {}
   for i = 1, select('#', ...) do flatten(out, (select(i, ...))) end
@@ -135,7 +136,7 @@ local function list_problem(got, want, what, case)
 end
 
 local function view_problem(result, first, view)
-  -- Without elements there is no address.
+  -- A tensor without elements has no address.
   local offset = result:numel() > 0 and (result:data_ptr() - first:data_ptr()) / result:element_size()
     or result:storage_offset() - first:storage_offset()
   if offset ~= view[1] then return ('not a view of the first argument with offset %d'):format(view[1]) end
@@ -143,7 +144,7 @@ local function view_problem(result, first, view)
   if got ~= want then return ('strides [%s], expected [%s]'):format(got, want) end
 end
 
--- What is wrong with the answers; nil when they are right.
+-- Returns the problem of the answers, or nil.
 function Case:answer_problem(form)
   torch.manual_seed(device.seed)
   local args, wanted = self:inputs()
@@ -156,7 +157,7 @@ function Case:answer_problem(form)
   return list_problem(gradients(results, wanted), self.grads, 'gradient', self)
 end
 
--- What is wrong with the error; nil when it says all it should, at the caller's line.
+-- Returns the problem of the error, or nil if it has all expected texts and names the caller's line.
 function Case:error_problem(form)
   local args = self:inputs()
   local line = form == 'm' and 'local r = (...)[NAME](...)' or 'local r = NAME(...)'
@@ -172,7 +173,7 @@ function Case:error_problem(form)
   if text:find('INTERNAL ASSERT', 1, true) then return 'an internal assertion reached the user: ' .. text end
 end
 
----What is wrong, for each form of the call; nil when all is right.
+---Returns the problem of the first wrong form of the call, or nil.
 function Case:problem()
   for form in self.form:gmatch('.') do
     local ok, problem = pcall(self.says and self.error_problem or self.answer_problem, self, form)

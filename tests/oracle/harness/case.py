@@ -1,4 +1,4 @@
-"""Cases: what is called with which arguments, and how Python's answer is found."""
+"""Cases: the call, its arguments, and how Python's answer is computed."""
 
 import copy
 
@@ -12,7 +12,7 @@ SPACES = (("linalg_", torch.linalg), ("fft_", torch.fft), ("special_", torch.spe
 
 
 def python_function(name):
-    """Python's function for an ATen operator: linalg_inv is torch.linalg.inv; None when there is none."""
+    """Returns Python's function for an ATen operator, such as torch.linalg.inv for linalg_inv, or None."""
     for prefix, space in SPACES:
         if name.startswith(prefix) and hasattr(space, name[len(prefix) :]):
             return getattr(space, name[len(prefix) :])
@@ -23,7 +23,7 @@ def python_function(name):
 
 
 def tensors_of(value):
-    """The T of an argument, of lists in it too."""
+    """Returns the T of an argument, also those in lists."""
     if isinstance(value, T):
         return [value]
     if isinstance(value, (list, tuple)):
@@ -48,16 +48,18 @@ def is_differentiable(t):
 
 
 class Case:
-    """One line of a golden file. `fields` go into it as they are."""
+    """One line of a golden file. `fields` are written to it unchanged."""
 
     def __init__(self, name, args, kwargs, options):
         self.name, self.args, self.kwargs = name, args, kwargs
-        self.grad = options.pop("grad", None)  # None: wherever autograd gives gradients
-        self.tolerance = options.pop("tol", None)  # (relative, absolute) instead of those of the dtype
-        self.says = options.pop("says", None)  # the case fails: parts of rtrain's message
-        self.shape_only = options.pop("shape_only", False)  # answers that no two builds share: shape and dtype count
+        self.grad = options.pop("grad", None)  # None: if autograd gives gradients
+        self.tolerance = options.pop("tol", None)  # (relative, absolute), replaces the tolerance of the dtype
+        self.says = options.pop("says", None)  # the call must fail; parts of rtrain's message
+        # Answers differ between builds: only shape and dtype are compared.
+        self.shape_only = options.pop("shape_only", False)
         self.may_be_same = options.pop("same", True)
-        self.is_long = options.pop("is_long", False)  # of Python's answer: generate.py --check asks for it by night
+        # Python's answer takes long: generate.py --check recomputes it only in nightly tests.
+        self.is_long = options.pop("is_long", False)
         self.fields = options
         self.tensors = []
         for t in tensors_of(list(args) + [kwargs]):
@@ -67,7 +69,7 @@ class Case:
             t.seed = place + 1 if t.seed is None else t.seed
 
     def inputs(self):
-        """Fresh tensors: (args, kwargs, the tensors that want a gradient)."""
+        """Returns fresh tensors: (args, kwargs, the tensors that need a gradient)."""
         found, wanted = {}, []
         for t in self.tensors:
             found[id(t)] = t.tensor()
@@ -76,7 +78,7 @@ class Case:
         return replaced(list(self.args), found), replaced(self.kwargs, found), wanted
 
     def functions(self):
-        """(form, function) for each way to make this call; their answers must be equal."""
+        """Returns (form, function) for each way to make this call; their answers must be equal."""
         raise NotImplementedError
 
     def answers(self, function):
@@ -151,7 +153,7 @@ class Case:
 
 
 class Call(Case):
-    """An operator, called as a function, as a method, or both."""
+    """A call of an operator as a function, as a method, or both."""
 
     def __init__(self, op, args, kwargs, options):
         self.op = op
@@ -185,7 +187,7 @@ class Call(Case):
 
 
 class Code(Case):
-    """A piece of Lua and a Python function that do the same; the inputs have names."""
+    """A piece of Lua and a Python function that do the same with named inputs."""
 
     def __init__(self, name, text, python, inputs, options):
         self.python = python
@@ -200,18 +202,19 @@ class Code(Case):
 
 
 def call(op, *args, _=None, **kwargs):
-    """The case op(*args, **kwargs), as function and as method where Python has both.
+    """Returns the case op(*args, **kwargs), as function and as method if Python has both.
 
-    `_` is a table of options: name, forms ("f", "m"), self (the place of the argument whose method it is), python (the
-    function, where its name is another one), grad=False, tol=(relative, absolute), shape_only; same=False:
-    Python happens to give the argument itself back.
+    `_` is a table of options: name, forms ("f", "m"), self (the position of the argument whose method is called),
+    python (the function, if its name differs), grad=False, tol=(relative, absolute), shape_only; same=False: it is a
+    coincidence that Python returns the argument itself.
     """
     return Call(op, args, kwargs, dict(_ or {}))
 
 
 def rows(table, make=None):
-    """Cases of {operator: [(argument, …), …]}; a dict at the end holds keywords, its "_" the options. Each case gets
-    tensors of its own, so that a table may name one and use it in many rows."""
+    """Returns the cases of {operator: [(argument, …), …]}; a dict at the end of a row holds keywords, and its "_" the
+    options. Each case gets separate tensors, so a table may use one T in many rows.
+    """
     out = []
     for op, calls in table.items():
         for row in calls:
@@ -222,8 +225,9 @@ def rows(table, make=None):
 
 
 def wrong(op, *args, _=None, **kwargs):
-    """A call that fails in Python too. rtrain's message must name the operator, show shape and dtype of each tensor,
-    hold the texts of the option `says`, and point at the caller's line."""
+    """Returns the case of a call that fails in Python too. rtrain's message must name the operator, show shape and
+    dtype of each tensor, contain the texts of the option `says`, and point at the caller's line.
+    """
     options = dict(_ or {})
     out = Call(op, args, kwargs, {**options, "says": [], "grad": False})
     out.says = [op] + [repr(t) for t in out.tensors] + list(options.get("says", []))
@@ -232,8 +236,8 @@ def wrong(op, *args, _=None, **kwargs):
 
 
 def code(name, text, python, _=None, **inputs):
-    """Lua text with locals for the inputs, and the Python function that takes them by position: both give the same
-    values. Without `return` the text is one expression. Known in it: torch, nn, F, optim, none, slice.
-    Options as for call(); grad=True adds the gradients of the inputs.
+    """Returns the case of Lua text with locals for the inputs, and of the Python function that takes the inputs by
+    position; both must return the same values. Without `return` the text is one expression. It can use torch, nn, F,
+    optim, none, slice. The options are those of call(); grad=True adds the gradients of the inputs.
     """
     return Code(name, text, python, inputs, dict(_ or {}))

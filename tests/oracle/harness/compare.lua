@@ -1,4 +1,4 @@
--- Results of rtrain against the answers kept in a golden file: harness/answer.py says what is kept of them.
+-- Compares results of rtrain with the answers in a golden file; harness/answer.py describes the kept answers.
 
 local ffi = require 'ffi'
 local torch = require 'torch'
@@ -6,13 +6,13 @@ local device = require 'harness.device'
 
 local compare = {}
 
--- dtype → relative and absolute tolerance: LibTorch rounds otherwise on another processor.
+-- dtype → relative and absolute tolerance: LibTorch's rounding depends on the processor.
 local TOLERANCES = {
   float64 = {1e-9, 1e-9}, complex128 = {1e-9, 1e-9}, float32 = {1e-5, 1e-5}, complex64 = {1e-5, 1e-5},
   float16 = {2e-3, 2e-3}, bfloat16 = {1.6e-2, 1.6e-2},
 }
--- Between devices: what PyTorch's own comparison of CUDA with the CPU allows (test_ops.py, test_compare_cpu) where that
--- is more, and for double precision what torch.testing.assert_close does.
+-- Between devices: the tolerance of PyTorch's own comparison of CUDA with the CPU (test_ops.py, test_compare_cpu) if it
+-- is larger, and for double precision that of torch.testing.assert_close.
 local ACROSS_DEVICES = {
   float64 = {1e-7, 1e-7}, complex128 = {1e-7, 1e-7}, float32 = {1e-3, 1e-3}, complex64 = {1e-3, 1e-3},
   float16 = {2e-3, 2e-3}, bfloat16 = {1.6e-2, 1.6e-2},
@@ -24,7 +24,7 @@ local SAMPLES = 12
 
 local function is_finite(x) return x == x and x ~= 1 / 0 and x ~= -1 / 0 end
 
--- Numbers in order; a complex element gives two.
+-- Returns the numbers in order; a complex element gives two numbers.
 local function elements(tensor)
   tensor = tensor:detach():resolve_conj():resolve_neg()
   if tensor:is_complex() then tensor = torch.view_as_real(tensor:contiguous()) end
@@ -37,7 +37,8 @@ end
 
 local function weight(i, k) return ((i * (7 + 4 * k) + k) % 13 - 6) / 8 end
 
--- {non-finite elements, three weighted sums} and, for each, how large a difference rounding may make.
+-- Returns {count of non-finite elements, three weighted sums} and, for each, the largest difference that rounding may
+-- cause.
 local function sums(numbers, tolerance)
   local out, slack = {0, 0, 0, 0}, {0, 0, 0, 0}
   for i, x in ipairs(numbers) do
@@ -48,7 +49,7 @@ local function sums(numbers, tolerance)
       for k = 0, 2 do
         local term = weight(i - 1, k) * x
         out[k + 2] = out[k + 2] + term
-        -- 1e-6: the sum is kept with that many digits.
+        -- 1e-6: the golden file keeps this many digits of the sum.
         slack[k + 2] = slack[k + 2] + math.abs(term) * (tolerance[1] + 1e-6) + tolerance[2]
       end
     end
@@ -56,7 +57,7 @@ local function sums(numbers, tolerance)
   return out, slack
 end
 
--- How much too large the difference is; 0 when the numbers agree.
+-- Returns the difference if it exceeds the tolerance, else 0.
 local function excess(got, want, tolerance)
   if got == want or (got ~= got and want ~= want) then return 0 end
   got, want = tonumber(got), tonumber(want)
@@ -124,7 +125,7 @@ local function scalar_problem(got, want)
   return ('%s, expected %s'):format(tostring(got), tostring(want))
 end
 
----What is wrong with one result; nil when it is right.
+---Returns the problem of one result, or nil.
 ---@param got any
 ---@param want any what A(…) of the golden file made, a number, a boolean, a string, or torch.none for nil
 ---@param case table

@@ -1,4 +1,4 @@
--- How much of ATen's operators the cases call.
+-- Counts the ATen operators that the cases call.
 
 local C = require 'torch._C'
 
@@ -12,7 +12,8 @@ local function totals()
   return names, overloads
 end
 
----"1895 cases: 540 of 1250 operators, 800 of 1700 overloads": a case counts for what its arguments choose.
+---Returns for example "1895 cases: 540 of 1250 operators, 800 of 1700 overloads": a case counts for the overload that
+---its arguments select.
 ---@param cases table[]
 ---@return string
 function coverage.summary(cases)

@@ -1,5 +1,5 @@
--- Where the cases run: on the CPU, whose answers the golden files hold, or on another device that has to agree with it
--- (tests/gpu). The seed is that of the golden files, too: with another one only random answers are others.
+-- The device on which the cases run: the CPU, whose answers are in the golden files, or another device that must agree
+-- with the CPU (tests/gpu). The seed is that of the golden files; only random answers depend on it.
 
 local device = {name = 'cpu', seed = 0}
 

@@ -1,4 +1,4 @@
--- Cases of torch.distributions: harness/distribution.py says what is made and what is asked.
+-- Cases of torch.distributions: harness/distribution.py describes the objects and the probes.
 
 local torch = require 'torch'
 local Case = require 'harness.case'
@@ -9,7 +9,7 @@ local fill = require 'harness.fill'
 local Probed = setmetatable({}, {__index = Case})
 Probed.__index = Probed
 
----The case that a line of a golden file describes.
+---Returns the case that a line of a golden file describes.
 function Probed.read(line)
   local self = setmetatable(Case.read(line), Probed)
   -- Whether inputs get gradients.
@@ -75,7 +75,7 @@ KINDS.constraint = {
 
 KINDS.divergence = {divergence = function(p, q) return torch.distributions.kl_divergence(p, q) end}
 
--- The thing, or the two, with fresh inputs.
+-- Creates the object, or both objects of a divergence, with fresh inputs.
 function Probed:make(tail)
   torch.manual_seed(device.seed)
   local args, wanted = self:inputs()
@@ -110,7 +110,7 @@ local function asked(self, probe)
   return wanted, Case.flat(probe(first, second))
 end
 
--- What is wrong with one answer; nil when it is right.
+-- Returns the problem of one answer, or nil.
 function Probed:answer_problem(probe, want)
   local ok, wanted, results = pcall(asked, self, probe)
   if want == 'unsupported' or want == 'fails' then
@@ -121,14 +121,14 @@ function Probed:answer_problem(probe, want)
   if not ok then return tostring(wanted) end
   local problem = list_problem(self, 'result', results, want.want)
   if problem then return problem end
-  -- Where Python's backward fails, ours may.
+  -- If Python's backward fails, rtrain's may fail too.
   if want.grads == 'fails' then return nil end
   local grads = #wanted > 0 and gradients(results, wanted) or nil
   if not want.grads or not grads then return want.grads ~= grads and 'gradients on one side alone' or nil end
   return list_problem(self, 'gradient', grads, want.grads)
 end
 
--- What is wrong with the error; nil when it is there, in Python's words.
+-- Returns the problem of the error, or nil if it has Python's text.
 function Probed:refusal_problem()
   local ok, err = pcall(self.make, self, self.call)
   if ok then return 'no error was raised' end
@@ -137,7 +137,7 @@ function Probed:refusal_problem()
   end
 end
 
----What is wrong; nil when all agrees.
+---Returns the problem of the case, or nil.
 function Probed:problem()
   if self.kind == 'refused' then return self:refusal_problem() end
   local problems, names = {}, {}

@@ -1,4 +1,4 @@
-"""Cases of torch.distributions: what is made, and everything that can be asked of it."""
+"""Cases of torch.distributions: the objects, and all probes of each kind of object."""
 
 import torch
 from torch import distributions
@@ -10,7 +10,7 @@ from harness.lua_text import key, lua
 
 
 class Made:
-    """A call of a class of torch.distributions, or what stands there under a name, as Lua text and as a Python value."""
+    """A call of a class of torch.distributions, or a named object in it, as Lua text and as a Python value."""
 
     def __init__(self, path, args=None, kwargs=None):
         self.path, self.args, self.kwargs = path, args, kwargs or {}
@@ -44,7 +44,7 @@ class Made:
 
 
 class Field(Made):
-    """made.inv"""
+    """A field of an object, such as transform.inv."""
 
     def __init__(self, owner, name):
         super().__init__(name, ())
@@ -58,7 +58,7 @@ class Field(Made):
 
 
 def place(value, inputs):
-    """The number of an input, which is added when it is new."""
+    """Returns the number of an input; adds the input if it is new."""
     for i, other in enumerate(inputs):
         if other is value:
             return i
@@ -91,7 +91,7 @@ def sizes(shape):
 
 
 def value_at(probs, d):
-    """Probabilities for icdf."""
+    """Returns probabilities for icdf."""
     return T(2, *d.batch_shape, *d.event_shape, fill="unit", seed=700).tensor().to(probs.dtype)
 
 
@@ -100,7 +100,7 @@ def expanded(d):
     return [repr(e), sizes(e.batch_shape), sizes(e.event_shape), e.sample(), e.log_prob(e.sample((2,)))]
 
 
-# harness/distribution.lua has the same.
+# harness/distribution.lua has the same table.
 DISTRIBUTION = {
     "print": repr,
     "fields": lambda d: [sizes(d.batch_shape), sizes(d.event_shape), d.has_rsample, d.has_enumerate_support],
@@ -161,7 +161,7 @@ KINDS = {"distribution": DISTRIBUTION, "transform": TRANSFORM, "constraint": CON
 
 
 class Probed(Case):
-    """One thing of torch.distributions, or two, and the answers to every question of its kind."""
+    """One object of torch.distributions, or two, and the answers to all probes of its kind."""
 
     def __init__(self, name, kind, subject, options):
         self.kind, self.subject, self.inputs_of = kind, subject, []
@@ -203,7 +203,7 @@ class Probed(Case):
 
 
 class Refused(Probed):
-    """What fails with an error that rtrain words as Python does: the first line of the message."""
+    """A call that fails. rtrain's error must contain the first line of Python's message."""
 
     def __init__(self, name, subject, call, says, options):
         self.call, self.wording = call, says
@@ -232,7 +232,7 @@ class Refused(Probed):
 
 
 class Space:
-    """d.Normal(…) is a Made; so are t.ExpTransform() and c.positive."""
+    """A namespace: d.Normal(…) is a Made; so are t.ExpTransform() and c.positive."""
 
     def __init__(self, path):
         self.path = path
@@ -269,5 +269,5 @@ def divergence(p, q, _=None):
 
 
 def refused(subject, *call, says=None, _=None):
-    """The call of a class, or of a method of what it makes, fails; `says` where rtrain's words are others."""
+    """Returns the case of a failing constructor or method call; `says` is rtrain's text if it differs from Python's."""
     return Refused(subject.path.split(".")[-1], subject, call, says, dict(_ or {}))

@@ -1,4 +1,4 @@
--- Inputs by formula: harness/fill.py says what each fill is and computes the very same numbers.
+-- Inputs computed by formula: harness/fill.py describes each fill and computes exactly the same numbers.
 
 local torch = require 'torch'
 
@@ -31,7 +31,7 @@ local FILLS = {
   special = function(_, i) return SPECIAL[i % #SPECIAL + 1] end,
 }
 
--- The entry of a square matrix at row r and column c; a(r, c) is a numerator over 1024.
+-- Returns the entry of a square matrix at row r and column c; a(r, c) is a numerator over 1024.
 local SQUARE = {
   spd = function(a, r, c, n)
     local sum = 0
@@ -61,7 +61,7 @@ local function numbers(shape, kind, seed)
   return out
 end
 
----The tensor that T(…, dtype=dtype, fill=kind, seed=seed) of the cases stands for.
+---Returns the tensor for T(…, dtype=dtype, fill=kind, seed=seed) of the cases.
 function fill.tensor(shape, kind, dtype, seed)
   local out = torch.tensor(numbers(shape, kind, seed), {dtype = 'float64'})
   if dtype:find('complex', 1, true) then
@@ -70,7 +70,7 @@ function fill.tensor(shape, kind, dtype, seed)
   return out:reshape(shape):to(dtype)
 end
 
----The cotangent of the k-th result of a case.
+---Returns the cotangent of the k-th result of a case.
 function fill.cotangent(result, k)
   return fill.tensor(result.shape, 'real', result.dtype, 900 + k):to(result.device)
 end

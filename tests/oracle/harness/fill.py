@@ -1,7 +1,7 @@
-"""Inputs by formula: harness/fill.lua computes the very same numbers, so that golden files hold answers alone.
+"""Inputs computed by formula: harness/fill.lua computes exactly the same numbers, so golden files contain only answers.
 
 All numbers come from hash_of(i, seed), a permutation of 0…2002 (cubing is one-to-one modulo this prime). They are
-fractions with a power of two below, exact in float32 and mostly in float16.
+fractions with a power of two as denominator, exact in float32 and mostly in float16.
 """
 
 import math
@@ -16,7 +16,7 @@ def hash_of(i, seed):
     return k * k % PRIME * k % PRIME
 
 
-# The number at place i, from its hash h; `n` is what stands behind the colon: "index:5".
+# Maps a fill to its formula for the number at place i with hash h; `n` is the text after the colon: "index:5".
 FILLS = {
     "real": lambda h, i, n: (2 * h - PRIME) / 1024,  # -1.96 … 1.96, never 0, distinct up to 2003 elements
     "positive": lambda h, i, n: (h + 1) / 1024,  # 0 < x < 1.96
@@ -24,7 +24,7 @@ FILLS = {
     "signed_unit": lambda h, i, n: (2 * h - PRIME) / 2048,  # -0.98 … 0.98
     "above_one": lambda h, i, n: 1 + (h + 1) / 1024,  # 1 < x < 2.96
     "wide": lambda h, i, n: (2 * h - PRIME) / 64,  # -31 … 31
-    "ties": lambda h, i, n: (h % 4 - 1) / 2,  # -0.5, 0, 0.5, 1: much that is equal
+    "ties": lambda h, i, n: (h % 4 - 1) / 2,  # -0.5, 0, 0.5, 1: many equal numbers
     "int": lambda h, i, n: h % 9 - 4,  # -4 … 4
     "natural": lambda h, i, n: h % 8 + 1,  # 1 … 8
     "count": lambda h, i, n: h % 9,  # 0 … 8
@@ -39,7 +39,8 @@ SPECIAL = [math.nan, math.inf, -math.inf, 0.0, 1.0, -1.0, 2.5, -2.5, 0.5, 1.5]
 
 
 def square(shape, real, kind):
-    """Batches of square matrices for linear algebra; `real` holds numerators over 1024, so that sums are exact."""
+    """Returns batches of square matrices for linear algebra; `real` holds numerators over 1024, so that sums are exact.
+    """
     n = shape[-1]
     out = []
     for start in range(0, len(real), n * n):
@@ -65,8 +66,8 @@ SQUARE = ("spd", "symmetric", "invertible", "lower", "upper")
 class T:
     """A tensor of a case: T(2, 3), T(3, dtype="int64", fill="index:5"), T(fill="unit", seed=7), T() for 0 dims.
 
-    Without a seed it gets its place among the case's tensors. Complex ones fill the two parts from two seeds. With
-    grad=False it takes no part in the case's gradients.
+    The default seed is the tensor's position among the case's tensors. A complex tensor fills its two parts from two
+    seeds. With grad=False the tensor is left out of the case's gradients.
     """
 
     def __init__(self, *shape, dtype="float32", fill=None, seed=None, grad=True):

@@ -1,4 +1,4 @@
-"""Python values as Lua text, for the golden files."""
+"""Converts Python values to Lua text for the golden files."""
 
 import math
 import re
@@ -51,7 +51,7 @@ def key(name):
 
 
 def lua(value, in_list=False):
-    """The Lua literal, in the environment of oracle.lua: T, C, slice, none, inf, nan."""
+    """Returns a Lua literal for the environment of oracle.lua: T, C, slice, none, inf, nan."""
     if value is None:
         return "none" if in_list else "nil"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
--- Cases of modules: harness/module.py says what is compared and how.
+-- Cases of modules: harness/module.py describes the comparisons.
 
 local torch = require 'torch'
 local Case = require 'harness.case'
@@ -9,7 +9,7 @@ local fill = require 'harness.fill'
 local Module = setmetatable({}, {__index = Case})
 Module.__index = Module
 
----The case that a line of a golden file describes.
+---Returns the case that a line of a golden file describes.
 function Module.read(line) return setmetatable(Case.read(line), Module) end
 
 local function state_of(module)
@@ -52,7 +52,7 @@ function Module:new(made)
   return torch.nn[self.module](unpack(args, 1, args.n))
 end
 
--- The module after one call, the inputs that want a gradient, and the results.
+-- Returns the module after one call, the inputs that need a gradient, and the results.
 function Module:run(training)
   local made, wanted = {}, {}
   local module = device.move(self:new(made))
@@ -106,7 +106,7 @@ local function initial_problem(self, module)
   return list_problem(self, 'initial values', {torch.cat(flat)}, {self.init})
 end
 
----What is wrong; nil when all agrees.
+---Returns the problem of the case, or nil.
 function Module:problem()
   local module = self:new{}
   local problem = text_problem('print', tostring(module), self.print)

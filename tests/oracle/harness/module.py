@@ -1,4 +1,4 @@
-"""Cases of modules: how they print, what they keep, what they compute in training and in evaluation."""
+"""Cases of modules: their print, their state, and their results in training and in evaluation."""
 
 import copy
 
@@ -13,14 +13,16 @@ TOLERANCE = (1e-4, 2e-5)  # sums over many float32 numbers
 
 
 def parameter_fill(name, tensor):
-    """Parameters and buffers get numbers by formula too, by their place in state_dict: nothing is stored of them."""
+    """Returns the fill of a parameter or buffer: formulas replace stored numbers here too, seeded by the place in
+    state_dict.
+    """
     if not tensor.is_floating_point():
         return "zeros"
     return "positive" if name.endswith("running_var") else "signed_unit"
 
 
 def state_of(module):
-    """Tensors of state_dict; what get_extra_state gave is left out."""
+    """Returns the tensors of state_dict, without the results of get_extra_state."""
     return {name: t for name, t in module.state_dict().items() if isinstance(t, torch.Tensor)}
 
 
@@ -32,12 +34,12 @@ def fill_state(module):
 
 
 def as_tuples(value):
-    """Lists as tuples, which is what PyTorch prints."""
+    """Converts lists to tuples, because PyTorch prints tuples."""
     return tuple(as_tuples(item) for item in value) if isinstance(value, (list, tuple)) else value
 
 
 def flatten(result):
-    """Results one after the other, without None at the end (Lua has no such results)."""
+    """Returns the results as a flat list, without None at the end (Lua has no such results)."""
     out = answer.flatten(result)
     while out and out[-1] is None:
         out.pop()
@@ -45,7 +47,7 @@ def flatten(result):
 
 
 class Module(Case):
-    """One module: made from its class and arguments, or by a Lua text and a Python function."""
+    """A module, created from its class and arguments, or by a Lua text and a Python function."""
 
     def __init__(self, make, args, kwargs, inputs, options):
         self.make, self.calls = make, options.pop("call", None)
@@ -70,7 +72,7 @@ class Module(Case):
         return self.make[2]()
 
     def fresh(self):
-        """Fresh tensors by T; those of the call want gradients."""
+        """Returns a fresh tensor for each T; those of the call need gradients."""
         found, wanted = {}, []
         for t in self.tensors:
             found[id(t)] = t.tensor()
@@ -147,11 +149,12 @@ class Module(Case):
 
 
 def module(make, *args, x=(), _=None, **kwargs):
-    """The module torch.nn.<make>(*args, **kwargs), called with the values of x; a dict at the end of x holds keywords.
+    """Returns the case of the module torch.nn.<make>(*args, **kwargs), called with the values of x; a dict at the end
+    of x holds keywords.
 
     `make` may be (name, Lua text of an expression, Python function without arguments). `_` is a table of options: name,
-    call=(Lua text with locals m and ..., Python function of module and inputs), grad=False, init=False (no comparison of
-    the initial values), tol.
+    call=(Lua text with locals m and ..., Python function of module and inputs), grad=False, init=False (no comparison
+    of the initial values), tol.
     """
     args, kwargs, inputs = copy.deepcopy((args, kwargs, list(x)))
     return Module(make, args, kwargs, inputs, dict(_ or {}))

@@ -1,4 +1,5 @@
--- An operator of a tensor and a number, for many numbers in every dtype, bit by bit: harness/numbers.py.
+-- Applies an operator to a tensor and many numbers in every dtype, compared bit by bit: the Lua side of
+-- harness/numbers.py.
 
 local fill = require 'harness.fill'
 local torch = require 'torch'
@@ -35,7 +36,7 @@ local function digest(result)
   return ('%06x'):format(torch.bitwise_and(torch.bitwise_right_shift(total * 2654435761, 20), 0xffffff):item())
 end
 
----The digests of the results, a line for each dtype.
+---Returns the digests of the results, one line for each dtype.
 ---@param fn fun(x: torch.Tensor, n: number): torch.Tensor
 ---@param dtypes string[]
 ---@return string[]

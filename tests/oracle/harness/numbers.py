@@ -1,4 +1,6 @@
-"""An operator of a tensor and a number, for many numbers in every dtype, bit by bit: harness/numbers.lua."""
+"""Applies an operator to a tensor and many numbers in every dtype, compared bit by bit: the Python side of
+harness/numbers.lua.
+"""
 
 import math
 
@@ -16,7 +18,9 @@ REAL = ("bool", *WHOLE, *HALF, "float32", "float64")
 
 
 def input_of(name):
-    """Numbers of ordinary size, near 0 and not finite; for integers from -32 to 31, for complex ones with a part more."""
+    """Returns numbers of ordinary size, near 0 and non-finite; for integer dtypes -32 to 31, for complex dtypes with an
+    imaginary part.
+    """
     dtype = getattr(torch, name)
     x = T(40, dtype="float64", fill="wide", seed=1).tensor()
     if dtype.is_complex:
@@ -28,7 +32,7 @@ def input_of(name):
 
 
 def bits_of(result):
-    """The bits as int64; one value for all NaNs, whose signs differ between processors."""
+    """Returns the bits as int64; all NaNs become one value, because their signs differ between processors."""
     if result.is_complex():
         result = torch.view_as_real(result)
     result = result.contiguous().reshape(-1)
@@ -37,7 +41,7 @@ def bits_of(result):
 
 
 def digest(result):
-    """Six digits that depend on dtype, shape and every bit."""
+    """Returns six digits that depend on dtype, shape and every bit."""
     bits = bits_of(result)
     weights = torch.arange(1, 2 * bits.numel(), 2) * 40503
     total = (bits * weights).sum() + bits.numel() + len(str(result.dtype)) * 7
@@ -45,7 +49,7 @@ def digest(result):
 
 
 def numbers_for(name):
-    """Lua has no second zero of integers: next to them -0.0 is the integer 0."""
+    """Returns the numbers for a dtype: Lua has no negative integer zero, so for integer dtypes -0.0 becomes 0."""
     floating = name in HALF or name.startswith(("float", "complex"))
     return [*NUMBERS, -0.0 if floating else 0]
 
@@ -64,8 +68,9 @@ def answers(function, names):
 
 
 def number(name, text, function, dtypes=None):
-    """The case of a Lua expression of x, a tensor, and n, a number, and a Python function of them. `dtypes` are those for
-    which the answer has the same bits on every processor."""
+    """Returns the case of a Lua expression of a tensor x and a number n, and of a Python function of both. `dtypes` are
+    the dtypes for which the answer has the same bits on every processor.
+    """
     dtypes = dtypes or DTYPES
     names = ",".join(f"'{dtype}'" for dtype in dtypes)
     return code(

@@ -1,4 +1,5 @@
--- Fifty rates of a schedule, with a change of hands in the middle, and its dictionary: harness/schedules.py.
+-- Fifty learning rates of a scheduler, whose state_dict a new scheduler takes over halfway: the Lua side of
+-- harness/schedules.py.
 
 local ordered = require 'base.ordered'
 local torch = require 'torch'
@@ -48,7 +49,7 @@ local function advance(scheduler, step, at)
   end
 end
 
----The rates of a schedule.
+---Returns the rates of a scheduler.
 ---@param make fun(o: optim.Optimizer, s: table): optim.LRScheduler
 ---@param kind string 'sgd', 'momentum' or 'adam'
 ---@param at? number[]|string the epochs to step to, or 'metric'

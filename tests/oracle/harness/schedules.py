@@ -1,4 +1,6 @@
-"""Fifty rates of a schedule, with a change of hands in the middle, and its dictionary: harness/schedules.lua."""
+"""Fifty learning rates of a scheduler, whose state_dict a new scheduler takes over halfway: the Python side of
+harness/schedules.lua.
+"""
 
 import torch
 
@@ -34,7 +36,7 @@ def metric(step):
 
 
 def rates(make, kind, at=None):
-    """`at`: the epochs to step to, or "metric"."""
+    """`at` holds the epochs to step to, or "metric"."""
     optimizer = make_optimizer(kind)
     scheduler = make(optimizer, torch.optim.lr_scheduler)
     seen = []
@@ -58,7 +60,7 @@ def rates(make, kind, at=None):
 
 
 def schedule(text, make, kind="sgd", at=None):
-    """The case of a schedule: Lua text and Python function of the optimizer o and the module s."""
+    """Returns the case of a scheduler: Lua text and Python function of the optimizer o and the module s."""
     name = text.split("(")[0].removeprefix("s.").removeprefix("torch.optim.swa_utils.")
     given = "" if at is None else ",'metric'" if at == "metric" else ",{" + ",".join(map(str, at)) + "}"
     return code(

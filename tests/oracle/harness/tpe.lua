@@ -1,4 +1,5 @@
--- Densities of train.tune's Parzen estimator, and how well its TPESampler finds minima: harness/tpe.py has Optuna's.
+-- Densities of train.tune's Parzen estimator, and minima that its TPESampler finds; harness/tpe.py does the same with
+-- Optuna.
 
 local Axis = require 'rtrain.tune.search.axis'
 local ParzenEstimator = require 'rtrain.tune.search.parzen_estimator'
@@ -8,7 +9,7 @@ local tune = require('rtrain').tune
 
 local tpe = {}
 
----Densities at some values, from values that were seen. Of a choice both are numbers, from 0.
+---Returns the densities at some values, estimated from the values seen. For a choice, both are numbers from 0.
 ---@param domain rtrain.tune.Domain
 ---@param seen number[]
 ---@param at number[]
@@ -53,7 +54,7 @@ for j = 1, 6 do problems.hartmann6.space['x' .. j] = tune.uniform(0, 1) end
 
 local KINDS = {sgd = 0, adam = 0.3, rmsprop = 1}
 
--- Like a network's: an optimal rate, width and optimizer.
+-- Similar to a neural network's: an optimal rate, width and optimizer.
 problems.mixed = {
   space = {
     rate = tune.loguniform(1e-5, 1), width = tune.qrandint(16, 512, 16), depth = tune.randint(1, 9),
@@ -65,7 +66,7 @@ problems.mixed = {
   end,
 }
 
--- The value without noise of the trial that looked best.
+-- Returns the noise-free value of the trial with the best noisy value.
 local function best_of(problem, seed, num_trials)
   local sampler, noise = tune.search.TPESampler(), Random(seed, 1000)
   sampler:set_search_properties(problem.space, {metric = 'loss', mode = 'min', num_samples = num_trials, seed = seed})
@@ -79,7 +80,7 @@ local function best_of(problem, seed, num_trials)
   return value_of_best
 end
 
----The median over seeds of the best value after 100 trials.
+---Returns the median over seeds of the best value after 100 trials.
 ---@param name 'branin'|'hartmann6'|'noisy'|'mixed'
 ---@param num_seeds? integer default 20
 ---@return torch.Tensor (1)

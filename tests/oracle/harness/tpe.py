@@ -1,4 +1,6 @@
-"""Densities of Optuna's Parzen estimator, and how well its TPESampler finds minima: harness/tpe.lua."""
+"""Densities of Optuna's Parzen estimator, and minima that its TPESampler finds; harness/tpe.lua does the same with
+train.tune.
+"""
 
 import math
 import statistics
@@ -31,7 +33,7 @@ def densities(distribution, seen, at):
 
 
 def density(name, text, distribution, seen, at):
-    """The case of a domain: Lua text of it, and Optuna's distribution."""
+    """Returns the case of a domain: its Lua text, and Optuna's distribution."""
     lua_code = (
         f"return require('harness.tpe').densities(require('rtrain').tune.{text},{lua(list(seen))},{lua(list(at))})"
     )
@@ -93,7 +95,7 @@ PROBLEMS = {
 
 
 def best_of(name, seed, num_trials=100):
-    """The value without noise of the trial that looked best."""
+    """Returns the noise-free value of the trial with the best noisy value."""
     space, function, noise = PROBLEMS[name]
     rng = np.random.RandomState(1000 + seed)
     study, values = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed)), []
@@ -112,7 +114,9 @@ def median_best(name, num_seeds=20):
 
 
 def search(name, is_long=True):
-    """The case of a function: the median over 20 seeds of the best value after 100 trials, within 5 % of Optuna's."""
+    """Returns the case of a function: the median over 20 seeds of the best value after 100 trials, within 5 % of
+    Optuna's.
+    """
     return code(
         f"search_{name}",
         f"return require('harness.tpe').median_best('{name}')",

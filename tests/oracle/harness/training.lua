@@ -1,4 +1,5 @@
--- Twenty steps of training on a small network, and what an optimizer's dictionary looks like: harness/training.py.
+-- Twenty training steps of a small network, and the layout of the optimizer's state_dict: the Lua side of
+-- harness/training.py.
 
 local ordered = require 'base.ordered'
 local torch = require 'torch'
@@ -7,7 +8,7 @@ local training = {}
 
 local STEPS = 20
 
----A value of a dictionary as text.
+---Returns a value of a state_dict as text.
 ---@param value any
 ---@return string
 function training.scalar(value)
@@ -87,7 +88,7 @@ local function change(spec, optimizer, params)
   return optimizer
 end
 
----Trains as the Python function of the same name.
+---Trains like the Python function of the same name.
 ---@param spec table {optimizer, options, second, resume, absent, sparse}
 ---@param x torch.Tensor
 ---@param y torch.Tensor

@@ -1,4 +1,6 @@
-"""Twenty steps of training on a small network, and what an optimizer's dictionary looks like: harness/training.lua."""
+"""Twenty training steps of a small network, and the layout of the optimizer's state_dict: the Python side of
+harness/training.lua.
+"""
 
 import torch
 
@@ -18,7 +20,7 @@ def scalar(value):
 
 
 def layout(optimizer):
-    """The names in a state_dict with shapes and dtypes, and the options of each group."""
+    """Returns the names in a state_dict with shapes and dtypes, and the options of each group."""
     state = optimizer.state_dict()
     of_first = state["state"].get(0, {})
     names = []
@@ -34,7 +36,7 @@ def layout(optimizer):
 
 
 def sizes(optimizer, param):
-    """A number for each tensor of a parameter's state."""
+    """Returns a number for each tensor of a parameter's state."""
     state = optimizer.state.get(param, {})
     return torch.tensor(
         [
@@ -50,7 +52,8 @@ def make(spec, params):
     kind = getattr(torch.optim, spec["optimizer"])
     if "second" not in spec:
         return kind(params, **spec["options"])
-    # Python keeps the order in which a group was written, which a Lua table does not have: here it is that of the defaults.
+    # Python keeps the order in which a group's options were written; a Lua table cannot, so this uses the order of the
+    # defaults.
     defaults = kind(params, **spec["options"]).defaults
     second = {name: spec["second"].get(name, value) for name, value in defaults.items()}
     return kind([{"params": params[:2]}, {"params": params[2:], **second}], **spec["options"])
@@ -104,9 +107,10 @@ def training(
     sparse=False,
     **options,
 ):
-    """The case of an optimizer with its options; `second`: options of the second group; `resume`: halfway another
-    optimizer takes over its state_dict; `absent`: a parameter has no gradient in every third step; `sparse`: the first
-    parameter, an embedding with sparse gradients, is optimized alone."""
+    """Returns the case of an optimizer with its options. `second`: options of the second group; `resume`: halfway
+    another optimizer takes over its state_dict; `absent`: a parameter has no gradient in every third step; `sparse`:
+    only the first parameter, an embedding with sparse gradients, is optimized.
+    """
     x = T(6, 2, dtype="int64", fill="index:3") if sparse else T(6, 3, dtype=dtype)
     inputs = {"x": x, "y": T(6, 2, dtype=dtype)}
     shapes = (

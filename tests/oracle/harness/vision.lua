@@ -1,4 +1,4 @@
--- The models of vision.models with numbers by formula, and what they say: as harness/vision.py does it.
+-- The models of vision.models with weights computed by formula, and their logits: the Lua side of harness/vision.py.
 
 local torch = require 'torch'
 local fill = require 'harness.fill'
@@ -9,7 +9,8 @@ local vision = {}
 
 local PRIME = 2003
 
--- What a tensor of the state holds: rows of PRIME numbers one after the other, scaled by a power of two near 1 / √fan_in.
+-- Returns the values of a tensor in the state: repeated rows of PRIME numbers, scaled by a power of two near 1 /
+-- √fan_in.
 local function numbers(name, value, place)
   local is_var = name:match 'running_var$' ~= nil
   local row = fill.tensor({PRIME}, is_var and 'positive' or 'signed_unit', 'float32', place)
@@ -30,14 +31,14 @@ local function fill_state(model)
   return model
 end
 
----ResNet-18 for images of one channel, as the MNIST example makes it.
+---Returns ResNet-18 for images of one channel, as the MNIST example creates it.
 function vision.resnet18_gray()
   local model = models.resnet18{num_classes = 10}
   model.conv1 = torch.nn.Conv2d(1, 64, 7, {stride = 2, padding = 3, bias = false})
   return model
 end
 
----What the filled model says of a batch, in units of its largest logit, and the names of its state.
+---Returns the logits of the filled model for a batch, in units of the largest logit, and the names of its state.
 function vision.logits(model, x)
   fill_state(model):eval()
   local y = torch.no_grad(function() return model(x) end)

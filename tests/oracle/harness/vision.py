@@ -1,4 +1,4 @@
-"""The models of vision.models in Python's torch, with torchvision's names of parameters, and their deterministic numbers."""
+"""The models of vision.models in Python's torch, with torchvision's parameter names and deterministic weights."""
 
 import math
 from collections import OrderedDict
@@ -11,7 +11,7 @@ from harness.fill import PRIME, T
 
 
 class BasicBlock(nn.Module):
-    """As torchvision names its parts."""
+    """Uses torchvision's names for its parts."""
 
     def __init__(self, inplanes, planes, stride):
         super().__init__()
@@ -114,8 +114,9 @@ class VisionTransformer(nn.Module):
 
 
 def fill_state(model):
-    """Every number of the state by formula, so that none is stored: rows of PRIME numbers one after the other, scaled by a
-    power of two near 1 / √fan_in. harness/vision.lua does the same."""
+    """Computes every number of the state by formula, so that no weights are stored: repeated rows of PRIME numbers,
+    scaled by a power of two near 1 / √fan_in. harness/vision.lua does the same.
+    """
     with torch.no_grad():
         for place, (name, value) in enumerate(model.state_dict().items()):
             if not value.is_floating_point():
@@ -129,7 +130,9 @@ def fill_state(model):
 
 
 def logits(make):
-    """A function of a batch: what the filled model says of it, in units of its largest logit, and its state's names."""
+    """Returns a function of a batch that returns the logits of the filled model, in units of the largest logit, and the
+    names of its state.
+    """
 
     def answer(x):
         model = fill_state(make()).eval()
