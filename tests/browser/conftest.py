@@ -1,4 +1,4 @@
-"""The fixtures of tests/e2e, and a browser. Without chromium all of it is skipped, with the reason."""
+"""Provides the fixtures of tests/e2e and a browser. Without chromium all tests are skipped, with the reason."""
 
 import os
 import pathlib
@@ -17,7 +17,7 @@ globals().update(NAMES)
 
 import webdriver
 
-# Where pictures of the pages go: scripts/test --browser FOLDER.
+# The folder for pictures of the pages: scripts/test --browser FOLDER.
 SCREENSHOTS = os.environ.get("RTRAIN_TEST_SCREENSHOTS")
 
 
@@ -28,7 +28,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture
 def browser():
-    """Starts browsers. A page that has written an error to the console fails the test."""
+    """Starts browsers. An error in the console of a page fails the test."""
     started = []
     with tempfile.TemporaryDirectory(prefix="rt-browser-", ignore_cleanup_errors=True) as folder:
 
@@ -47,11 +47,13 @@ def browser():
 
 
 def make_small(file):
-    """Of few colours, as pages have: a picture for the documents is a third as large."""
+    """Reduces the picture to few colours, which suffice for pages: its file in the documents becomes two thirds
+    smaller.
+    """
     try:
         from PIL import Image as image
     except ImportError:
-        return  # it stays as it is
+        return  # the picture stays unchanged
     image.open(file).convert("RGB").quantize(48, method=image.Quantize.MEDIANCUT, dither=image.Dither.NONE).save(
         file, optimize=True
     )
@@ -59,7 +61,7 @@ def make_small(file):
 
 @pytest.fixture
 def screenshot():
-    """Keeps a picture under that name, where somebody has asked for pictures."""
+    """Saves a picture under the name if a folder for pictures is given."""
 
     def keep(browser, name):
         if SCREENSHOTS:

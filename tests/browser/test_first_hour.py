@@ -1,5 +1,6 @@
-"""The first hour with the dashboard: a user goes from its address to a live curve, to a thousand runs, and to a spike
-among a million reports."""
+"""The first hour with the dashboard: a user opens its address, sees a live curve, then a thousand runs, and finds a
+spike among a million reports.
+"""
 
 from conftest import wait_until
 from dash_server import Dash, many_runs, results  # noqa: F401  (a fixture)
@@ -8,7 +9,7 @@ from test_watch import Stepped
 
 REPORTS, SPIKE_AT, SPIKE = 1_000_000, 654_321, 777
 LABELS = "return [...document.querySelectorAll('canvas')].map((each) => each.getAttribute('aria-label')).join()"
-# Rows of the canvas, from its top, that have the curve's colour.
+# Returns the topmost row of the canvas that has the curve's colour, as a part of its height.
 TOP_OF_CURVE = """
 const canvas = document.querySelector('figure canvas');
 const {width, height} = canvas;

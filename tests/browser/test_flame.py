@@ -1,8 +1,8 @@
-"""The flame graph of `rtrain profile --flame` in a real browser: a picture with a script of its own, from a file."""
+"""The flame graph of `rtrain profile --flame` in a real browser: a picture file that contains a script."""
 
 from test_profile_flame import end, line_of, program
 
-# Boxes that can be seen: [title, x, width of its rectangle].
+# The visible boxes: [title, x, width of its rectangle].
 BOXES = """
 return [...document.querySelectorAll('g.box')].filter((g) => g.style.display !== 'none')
   .map((g) => [g.querySelector('title').textContent, Number(g.querySelector('rect').getAttribute('x')),
@@ -26,7 +26,7 @@ ESCAPE = "window.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'}));"
 
 
 def test_a_flame_graph_is_looked_through(rtrain, browser, screenshot):
-    """Without an error of its script: the fixture looks for these."""
+    """The fixture fails the test if the picture's script raises an error."""
     running = rtrain.started("run", rtrain.script(program("native")), reports=2)
     picture = rtrain.folder / "flame.svg"
     result = rtrain("profile", "counted", "--flame", "--steps", "60", "--timeout", "100", "-o", picture)
@@ -41,7 +41,7 @@ def test_a_flame_graph_is_looked_through(rtrain, browser, screenshot):
     (first, *_) = [box for box in everything if hot in box[0]]
     screenshot(window, "flame")
 
-    # A click shows that box at the full width, with those that it is called by and that it calls.
+    # A click shows the box at full width, with its callers and callees.
     assert hot in window.run(CLICK, hot)
     shown = window.run(BOXES)
     (wide,) = [box for box in shown if box[0] == first[0] and abs(box[2] - everything[0][2]) < 1]
@@ -50,7 +50,7 @@ def test_a_flame_graph_is_looked_through(rtrain, browser, screenshot):
     window.run(ESCAPE)
     assert window.run(BOXES) == everything
 
-    # A search marks what it finds; a text that is not a pattern is looked for as it stands.
+    # A search marks all matches; a text that is not a valid pattern is searched literally.
     found, marked = window.run(SEARCH, "train.lua:")
     assert (
         found.startswith("found: ")

@@ -1,4 +1,4 @@
-"""The pages of rtrain dash in a real browser: what they show, with the keyboard, in the dark, on a small screen."""
+"""The pages of rtrain dash in a real browser: their contents, use by keyboard, dark mode, and small screens."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ PAGES = {
     "resources": "#/resources",
     "sweeps": "#/sweep",
 }
-# Something that only the finished page has.
+# A text that only the complete page contains.
 SIGNS = {
     "runs": "2 runs",
     "run": "the run has ended",
@@ -33,7 +33,7 @@ SIGNS = {
     "sweeps": "No sweeps here",
 }
 
-# Texts of the page that stand out too little from what is behind them (WCAG AA), as [text, ratio].
+# Texts whose contrast with their background is too low (WCAG AA), as [text, ratio].
 CONTRAST = """
 const channels = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
 const light = (text) => {
@@ -59,7 +59,7 @@ for (const node of document.querySelectorAll('body *')) {
 return out;
 """
 
-# Controls without a name, pictures without a text, and tables whose columns have no heads.
+# Controls without a name, images without a text, and table heads without a scope.
 UNNAMED = """
 const named = (node) => node.getAttribute('aria-label') || node.labels?.length || node.textContent.trim();
 return [...document.querySelectorAll('input, button, select, textarea, a, canvas[role=img], [role=region]')]
@@ -79,7 +79,7 @@ def go(browser, page):
 
 @pytest.fixture
 def page(dash, browser):
-    """A browser on the page of all runs."""
+    """Opens the page of all runs in a browser."""
     server = dash()
     window = browser()
     window.open(server.url.geturl())
@@ -162,7 +162,7 @@ slider.dispatchEvent(new Event('input'));"""
 
 
 def pictures(window):
-    """The texts of the images that are there whole."""
+    """Returns the alternative texts of the images that are loaded completely."""
     return window.run(
         "return [...document.querySelectorAll('.media img')].filter((each) "
         "=> each.complete && each.naturalWidth > 0).map((each) => each.alt)"
@@ -222,7 +222,7 @@ def test_hosts_of_runs(page):
 
 
 def test_who_holds_the_host_and_who_waits(rtrain, browser, screenshot):
-    """A run that holds all cores, one that waits for them, and one in a launcher's queue."""
+    """One run holds all cores, one waits for them, and one is in a launcher's queue."""
     set_cpus(rtrain, 2)
     server = Dash(rtrain)
     holder = rtrain.started("run", rtrain.script(ENDLESS), "--name", "holder", "-q")
@@ -268,7 +268,7 @@ def test_runs_are_filtered_sorted_and_compared(page):
         "box.dispatchEvent(new Event('change'))"
     )
     shows(page, "nonsense", "[role=alert]")
-    page.messages()  # the browser names the answer 400
+    page.messages()  # clears the console: the browser reports the status 400
     page.run(
         "const box = document.querySelector('input[name=where]'); box.value = ''; box.dispatchEvent(new Event('change'))"
     )
@@ -358,7 +358,7 @@ ANSWER = "[...document.querySelectorAll('dialog button')].find((each) => each.te
 
 @pytest.fixture
 def watched(rtrain, browser):
-    """A browser on the page of a live run."""
+    """Opens the page of a live run in a browser."""
     server = Dash(rtrain)
     run = Stepped(rtrain, "live")
     window = browser()
@@ -536,15 +536,15 @@ def test_without_the_token_a_page_says_what_to_do(dash, browser):
     window = browser()
     window.open(f"http://{server.host}/")
     assert json.loads(window.text("body"))["error"]["code"] == "no_token"
-    window.messages()  # the browser names the answer 401
+    window.messages()  # clears the console: the browser reports the status 401
 
 
-# Without a server.
+# Pages without a server.
 
 
 @pytest.fixture
 def offline(trained, browser, tmp_path):
-    """A browser on the file of both runs, whose store is gone."""
+    """Opens the exported file of both runs in a browser; their store is deleted."""
     file = tmp_path / "runs.html"
     result = trained("export", "two", "one", "--html", "-o", file)
     assert result.returncode == 0 and f"wrote {file}" in result.stderr, result.stderr
@@ -640,7 +640,7 @@ def test_no_text_of_a_run_is_markup_in_a_file(rtrain, browser, tmp_path):
     assert window.text("figcaption") == nasty
     assert window.run("return document.title") == "rtrain · run · nasty"
     assert window.run("return document.scripts.length") == 2 and window.count("main script, img, iframe") == 0
-    # Markup that gets in nevertheless is not run.
+    # Injected markup must not run.
     window.run(
         "document.body.insertAdjacentHTML('beforeend', \"<img src=x onerror=\\\"document.title = 'taken'\\\">\")"
     )

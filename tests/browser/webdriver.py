@@ -1,4 +1,4 @@
-"""Debian's chromium, driven through chromedriver: the few calls of WebDriver that the tests need, without a package."""
+"""Drives Debian's chromium through chromedriver: the few WebDriver calls that the tests need, without a package."""
 
 import base64
 import contextlib
@@ -24,7 +24,7 @@ def free_port():
 
 
 class Browser:
-    """One window. Everything it writes goes below the folder."""
+    """One browser window. All its files are below the folder."""
 
     def __init__(self, folder, env, size=(1280, 900), dark=False):
         self._port = free_port()
@@ -84,7 +84,7 @@ class Browser:
         self._call("POST", f"{self._session}/url", {"url": url})
 
     def run(self, script, *args):
-        """The value of a function's body in the page."""
+        """Runs the text as the body of a function in the page. Returns its value."""
         return self._call("POST", f"{self._session}/execute/sync", {"script": script, "args": list(args)})
 
     def text(self, selector="main"):
@@ -109,7 +109,7 @@ class Browser:
         path.write_bytes(base64.b64decode(self._call("GET", f"{self._session}/screenshot")))
 
     def messages(self):
-        """The errors that the console has got since the last call: of scripts, of the CSP, of requests."""
+        """Returns the console's errors since the last call: of scripts, of the CSP, of requests."""
         return [
             entry["message"]
             for entry in self._call("POST", f"{self._session}/se/log", {"type": "browser"})

@@ -1,4 +1,4 @@
--- torch.cuda on the devices of tests/fake_nvidia: copies and products are real there, other kernels do nothing.
+-- torch.cuda on the simulated devices of tests/fake_nvidia: copies and products are computed, other kernels do nothing.
 local lu = require 'luaunit'
 local torch = require 'torch'
 

@@ -1,5 +1,6 @@
--- torch.cuda.CUDAGraph and train.graph on the devices of tests/fake_nvidia: capture and replay of copies and products are real
--- there.
+-- torch.cuda.CUDAGraph and train.graph on the simulated devices of tests/fake_nvidia, which really capture and replay
+-- copies
+-- and products.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local train = require 'rtrain'
@@ -50,7 +51,7 @@ function TestCUDAGraph:test_errors_leave_the_process_as_it_was()
   local graph = cuda.CUDAGraph()
   lu.assertEquals(message_of(cuda.graph, graph, function() error('mine', 0) end), 'mine')
   lu.assertFalse(cuda.is_current_stream_capturing())
-  -- What waits for the device cannot be captured; afterwards everything works, random numbers too.
+  -- A call that waits for the device cannot be captured; afterwards everything works again, random numbers too.
   lu.assertStrContains(message_of(cuda.graph, graph, function() return x:sum():item() end):lower(), 'captur')
   lu.assertFalse(cuda.is_current_stream_capturing())
   lu.assertStrContains(message_of(graph.replay, graph), 'nothing was captured yet')
@@ -108,7 +109,7 @@ end
 
 TestTrainGraph = {}
 
--- A step of copies and products alone: y = x · w, and the weight becomes the batch's first rows.
+-- A step that only copies and multiplies: y = x · w, and then the weight becomes the batch's first rows.
 local function copying(options)
   local weight, calls = torch.eye(2):to('cuda'), 0
   local step = train.graph(function(x, named)
@@ -151,7 +152,7 @@ function TestTrainGraph:test_another_shape_runs_without_the_graph()
   lu.assertEquals({step.state, calls()}, {'captured', 2})
   local y = step(torch.tensor{{1, 0}, {0, 1}}:to('cuda'), {z = on_gpu(1, 2, 3), name = 'n'})
   lu.assertEquals({numbers(y), step.state, calls()}, {{{3, 0}, {0, 3}}, 'captured', 3})
-  -- The graph continues where the eager call ended.
+  -- The graph continues from the state after the eager call.
   lu.assertEquals(numbers((step(batch(5, 1)))), {{5, 0}, {0, 5}})
   lu.assertEquals(calls(), 3)
 end
@@ -168,7 +169,7 @@ function TestTrainGraph:test_a_step_that_waits_for_the_device_stays_eager()
   end
   lu.assertEquals(step.state, 'eager')
   lu.assertStrContains(step.reason, 'return the tensor and read it outside')
-  lu.assertEquals(calls, 5)  -- one of them in vain
+  lu.assertEquals(calls, 5)  -- one of the calls failed
 end
 
 function TestTrainGraph:test_arguments_on_the_cpu()
@@ -208,7 +209,7 @@ function TestTrainGraph:test_optimizers()
   local rate = optimizer:_lr_of(optimizer.param_groups[1], weight.device)
   step(on_gpu(1, 1))
   lu.assertEquals(rate:item(), 0.0625)
-  -- A loaded state makes it capture again.
+  -- A loaded state makes the step capture again.
   optimizer:load_state_dict(optimizer:state_dict())
   step(on_gpu(1, 1))
   lu.assertEquals(step.state, 'warming up')

@@ -1,4 +1,4 @@
--- Losses on a GPU: backward() does not read them, it keeps the newest ones with the number of their step.
+-- Losses on a GPU: backward() does not read them; it keeps the newest losses with the numbers of their steps.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local engine = require 'torch._C'

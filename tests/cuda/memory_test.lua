@@ -1,4 +1,4 @@
--- torch.cuda's figures of memory, the limits and settings of its allocator, and pinned memory.
+-- Memory statistics of torch.cuda, the limits and settings of its allocator, and pinned memory.
 local lu = require 'luaunit'
 local torch = require 'torch'
 

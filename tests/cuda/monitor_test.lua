@@ -1,4 +1,5 @@
--- What a GPU does, as the simulated management library says: tests/fake_nvidia/nvml.cpp has the figures.
+-- Utilization and other figures of a GPU from the simulated management library: tests/fake_nvidia/nvml.cpp has the
+-- figures.
 local lu = require 'luaunit'
 local torch = require 'torch'
 

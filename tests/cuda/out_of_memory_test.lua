@@ -8,7 +8,7 @@ local MIB = 2 ^ 20
 
 local function bytes(size) return torch.empty(size, {dtype = 'uint8', device = 'cuda'}) end
 
--- A share of the device that is 1 GiB, whatever it has.
+-- Limits the process to 1 GiB of the device.
 local function limited_memory()
   local _, total = cuda.mem_get_info()
   cuda.set_per_process_memory_fraction(1024 * MIB / total)
@@ -35,7 +35,7 @@ function TestOutOfMemory:test_garbage_is_collected_as_tensors_are_made()
   lu.assertTrue(cuda.memory_allocated() <= 1024 * MIB)
 end
 
--- Fills nine tenths while the collector stands still.
+-- Fills nine tenths of the memory with garbage while the collector is stopped.
 local function fill_with_garbage()
   collectgarbage 'stop'
   require('torch._C').cuda_graphs.without_collector(function()
@@ -61,7 +61,7 @@ function TestOutOfMemory:test_copies_and_tensors_are_tried_again_too()
   lu.assertEquals((x + x):numel(), 75 * MIB)
 end
 
--- It writes into its argument and so is not tried again: the allocator itself asks for garbage to be collected.
+-- The operator writes into its argument, so it is not repeated: the allocator itself has garbage collected.
 function TestOutOfMemory:test_an_operator_in_place_has_garbage_collected_in_the_allocator()
   local out = torch.empty(0, {dtype = 'uint8', device = 'cuda'})
   local before = fill_with_garbage()

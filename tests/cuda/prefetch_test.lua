@@ -1,4 +1,5 @@
--- Batches on their way to the devices of tests/fake_nvidia: pinned memory, a stream of their own, the loop's stream waiting.
+-- Prefetching batches to the simulated devices of tests/fake_nvidia: pinned memory, a separate stream, waits of the
+-- loop's stream.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local data = torch.utils.data
@@ -69,7 +70,7 @@ function TestPrefetch:test_copies_have_a_stream_of_their_own_and_read_pinned_mem
   lu.assertFalse(transfer._stream == current)
   transfer:finish(batch)
   lu.assertEquals({batch[1]:cpu():tolist(), batch[4][1]:cpu():tolist()}, {{1, 1, 1, 1}, {0, 0}})
-  -- The memory that the copies read is not given to others before they are done.
+  -- The memory that a copy reads must not be reused before the copy is done.
   for i = 1, 50 do
     local values = {}
     for k = 1, 20 do values[k] = transfer:begin(torch.full({5000}, i * k)) end

@@ -1,4 +1,4 @@
--- The random generators of GPUs: their states are real on the simulated ones, the numbers that kernels draw are not.
+-- The random generators of GPUs: the simulated GPUs have real generator states, but their kernels draw no numbers.
 local lu = require 'luaunit'
 local torch = require 'torch'
 

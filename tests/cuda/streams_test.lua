@@ -1,5 +1,5 @@
--- torch.cuda.Stream and torch.cuda.Event: on the simulated GPUs copies are done in the order of their streams, each stream by a
--- thread of its own.
+-- torch.cuda.Stream and torch.cuda.Event: on the simulated GPUs each stream has a thread that makes its copies
+-- in order.
 local lu = require 'luaunit'
 local torch = require 'torch'
 
@@ -53,7 +53,7 @@ function TestStreams:test_a_copy_that_does_not_block_is_there_after_the_stream()
   lu.assertTrue(torch.equal(source:cuda('cuda:1', true):cpu(), source))
 end
 
--- Its memory is given to the next tensor of its own stream only when the other stream is done with it.
+-- The tensor's memory is reused by its own stream only when the other stream is done with it.
 function TestStreams:test_memory_that_another_stream_uses_waits_for_it()
   local side, x = torch.cuda.Stream(), torch.zeros(2 ^ 20):cuda()
   local address = x:data_ptr()

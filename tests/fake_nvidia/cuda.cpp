@@ -1,6 +1,6 @@
-// A libcuda.so.1 that answers as a driver with FAKE_CUDA_DEVICES devices does (FAKE_CUDA_NAME: what
-// they are), or with the error FAKE_CUDA_ERROR: for the tests of what comes before any use of a
-// device. CUDA_VISIBLE_DEVICES may hold numbers and UUIDs, as with the real one.
+// A libcuda.so.1 that simulates a driver with FAKE_CUDA_DEVICES devices (FAKE_CUDA_NAME: their
+// name) or returns the error FAKE_CUDA_ERROR, for tests of everything that happens before a device
+// is used. CUDA_VISIBLE_DEVICES may hold numbers and UUIDs, as with the real driver.
 #include <cstdio>
 
 #include "settings.h"
@@ -36,7 +36,7 @@ int cuDeviceTotalMem_v2(size_t* bytes, int) {
   return 0;
 }
 
-// LibTorch asks whether a process has used the device.
+// LibTorch calls this to learn whether the process has used the device.
 int cuDevicePrimaryCtxGetState(int, unsigned* flags, int* active) {
   *flags = 0;
   *active = 1;

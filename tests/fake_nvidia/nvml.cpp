@@ -1,5 +1,5 @@
-// A libnvidia-ml.so.1 that tells of FAKE_CUDA_DEVICES devices, of which the first is busy, and of
-// the error FAKE_NVML_XID of the last one, once.
+// A libnvidia-ml.so.1 that simulates FAKE_CUDA_DEVICES devices, of which the first is busy, and
+// reports the error FAKE_NVML_XID of the last one, once.
 #include <unistd.h>
 
 #include <cstdio>
@@ -39,7 +39,8 @@ constexpr int kNotFound = 6;
 constexpr int kTimeout = 10;
 constexpr int kLost = 15;
 
-// A handle is the address of one of these; each device has a part, for multi-instance GPUs.
+// A handle is the address of one of these elements; each device has a part, for multi-instance
+// GPUs.
 constexpr long kDevices = 64;
 char devices[kDevices];
 char parts[kDevices];
@@ -78,7 +79,7 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
   return 0;
 }
 
-// LibTorch asks by the address that the runtime gave, "0000:01:00.0", or with a domain of eight
+// LibTorch passes the address that the runtime gave, "0000:01:00.0", or one with a domain of eight
 // digits: the first device has bus 1.
 int nvmlDeviceGetHandleByPciBusId_v2(const char* address, void** device) {
   const long bus = std::strtol(std::strchr(address, ':') + 1, nullptr, 16);
@@ -114,8 +115,8 @@ int nvmlDeviceGetName(void*, char* text, unsigned size) {
   return copy(text, size, fake_nvidia::device_name());
 }
 
-// FAKE_NVML_HANG, FAKE_NVML_LOST: while there is a file of that name the devices do not answer, or
-// are lost.
+// FAKE_NVML_HANG, FAKE_NVML_LOST: while the named file exists, the devices do not answer, or are
+// lost.
 int nvmlDeviceGetMemoryInfo(void* device, Memory* memory) {
   while (exists("FAKE_NVML_HANG")) sleep(1);
   if (exists("FAKE_NVML_LOST")) return kLost;
@@ -160,7 +161,7 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, Proce
   return 0;
 }
 
-// The form that LibTorch asks for when a device is out of memory.
+// LibTorch calls this older form when a device is out of memory.
 int nvmlDeviceGetComputeRunningProcesses(void* device, unsigned* count, OldProcess* processes) {
   *count = number_of(device) == 0 ? 1 : 0;
   if (*count == 1) processes[0] = {4711, 19ULL << 30};

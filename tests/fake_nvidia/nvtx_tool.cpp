@@ -1,4 +1,4 @@
-// A tool that NVTX loads by NVTX_INJECTION64_PATH: writes each call to the file FAKE_NVTX_LOG.
+// A tool that NVTX loads through NVTX_INJECTION64_PATH: writes each call to the file FAKE_NVTX_LOG.
 #include <nvtx3/nvToolsExt.h>
 
 #include <cstdio>
@@ -29,7 +29,7 @@ void mark(const char* text) { tell("mark", text); }
 
 nvtxRangeId_t start(const char* text) {
   tell("start", text);
-  return ~nvtxRangeId_t{0};  // more than a Lua number holds
+  return ~nvtxRangeId_t{0};  // larger than a Lua number can hold exactly
 }
 
 void end(nvtxRangeId_t range) { tell("end", range == ~nvtxRangeId_t{0} ? "the same" : "another"); }

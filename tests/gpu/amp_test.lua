@@ -1,4 +1,4 @@
--- Mixed precision on a GPU: what autocast chooses, a GradScaler whose numbers stay on the device, layouts and switches.
+-- Mixed precision on a GPU: autocast's dtypes, a GradScaler whose numbers stay on the device, layouts and switches.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local F, nn = torch.nn.functional, torch.nn
@@ -20,7 +20,7 @@ end
 
 TestGradScaler = {}
 
--- A training in float16 whose gradients are infinite at one step.
+-- Trains in float16 with infinite gradients in one step.
 local function trained(options)
   torch.manual_seed(1)
   local model = nn.Linear(8, 1):to 'cuda'
@@ -89,7 +89,7 @@ function TestSwitches:test_every_kernel_of_attention_gives_the_same()
   end
   for _, name in ipairs(names) do
     only(name)
-    -- A kernel may be missing for this device or dtype: then it says so.
+    -- A kernel may be missing for this device or dtype: then the call raises an error.
     local ok, out = pcall(F.scaled_dot_product_attention, q:to 'cuda':half(), k:to 'cuda':half(), v:to 'cuda':half())
     if ok then
       ran = ran + 1

@@ -1,4 +1,6 @@
-"""The fixtures of tests/e2e for tests that need a GPU; without a device all of them are skipped, with the reason."""
+"""Provides the fixtures of tests/e2e for tests that need a GPU; without a device all tests are skipped, with the
+reason.
+"""
 
 import json
 import pathlib

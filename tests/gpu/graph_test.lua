@@ -1,5 +1,5 @@
--- train.graph on a GPU: replays do what eager steps do, with each optimizer that can be captured, under autocast, with a
--- GradScaler, with schedules and random numbers.
+-- train.graph on a GPU: replays equal eager steps, with each optimizer that can be captured, under autocast, with a
+-- GradScaler, with schedulers and random numbers.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local train = require 'rtrain'
@@ -9,7 +9,8 @@ torch.backends.cudnn.deterministic = true
 
 local STEPS = 12
 
--- A bias in front of a BatchNorm2d has no gradient but rounding errors, which Adagrad makes as large as its other steps.
+-- A bias in front of a BatchNorm2d would get only rounding errors as gradients, which Adagrad would scale up to full
+-- steps.
 local function convnet()
   return nn.Sequential(nn.Conv2d(1, 8, 3, {bias = false}), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2),
     nn.Conv2d(8, 16, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(400, 10))
@@ -20,7 +21,7 @@ local function vit()
                                                     hidden_dim = 64, mlp_dim = 128, num_classes = 10}
 end
 
--- Batches that every training sees, on the GPU.
+-- Returns the batches of all trainings, on the GPU.
 local function batches(channels, size)
   torch.manual_seed(5)
   local list = {}
@@ -30,7 +31,7 @@ local function batches(channels, size)
   return list
 end
 
--- What a training of these parts ends with: losses and parameters. `is_graph` captures its step.
+-- Returns the losses and parameters of a training from these parts. `is_graph` captures its step.
 local function train_with(is_graph, parts, data)
   torch.manual_seed(1)
   local model = parts.model():to 'cuda'
@@ -181,7 +182,7 @@ function TestGraph:test_a_step_that_reads_on_the_host_falls_back_and_goes_on()
   end
   lu.assertEquals(step.state, 'eager')
   lu.assertStrContains(step.reason, 'captur')
-  -- The device and its random numbers are as before the capture.
+  -- The device and its random generator are in the state before the capture.
   lu.assertEquals(torch.rand({5}, {device = 'cuda'}):lt(1):all():item(), true)
   local graph, y = torch.cuda.CUDAGraph(), nil
   torch.cuda.graph(graph, function() y = x + 1 end)

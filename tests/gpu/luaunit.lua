@@ -1,5 +1,6 @@
--- luaunit.lua: of LuaUnit what the tests here call, for machines that have none. Prints a line a test, its fields between
--- tabs, which run.py reads: PASS name seconds, FAIL name seconds, SKIP name reason. What is wrong stands below its line.
+-- luaunit.lua: the part of LuaUnit that the tests here use, for machines without LuaUnit. Prints a line for each test,
+-- with
+-- fields between tabs, for run.py: PASS name seconds, FAIL name seconds, SKIP name reason. An error follows its line.
 
 local monotonic = require('rtrain.time').monotonic
 
@@ -28,7 +29,7 @@ local function equal(a, b)
   return true
 end
 
--- An assertion: what it is called, and holds(...) → whether, and the values to show. Fails at the test's line.
+-- Adds an assertion: its name, its text, and holds(...) → whether, and the values to show. It fails at the test's line.
 local function assertion(name, what, holds)
   luaunit[name] = function(...)
     if holds(...) then return end
@@ -86,7 +87,7 @@ local function traced(err) return getmetatable(err) == SKIPPED and err or debug.
 
 local function one_line(text) return (tostring(text):gsub('%s+', ' ')) end
 
--- Runs one test; false when it fails.
+-- Runs one test. Returns false if it fails.
 local function run_test(class, name, label)
   local start = monotonic()
   local function call(method) return xpcall(function() if class[method] then class[method](class) end end, traced) end
@@ -122,7 +123,7 @@ local function all_tests()
   return found
 end
 
--- Without names all tests run; with some, those whose name begins with one.
+-- Without names all tests run; otherwise those whose name begins with one of the names.
 local function is_wanted(label)
   if #arg == 0 then return true end
   for _, name in ipairs(arg) do
@@ -131,7 +132,7 @@ local function is_wanted(label)
   return false
 end
 
----Runs the tests of all global tables Test…, in the order of their names.
+---Runs the tests of all global tables Test…, sorted by name.
 ---@return integer status 0, or 1 when one fails
 function luaunit.LuaUnit.run()
   io.stdout:setvbuf 'line'

@@ -15,7 +15,7 @@ function TestOutOfMemory:tearDown()
   torch.cuda.synchronize()
 end
 
--- Three times what the device has, in tensors that are not held.
+-- Allocates three times the device's memory, in tensors that are not kept.
 function TestOutOfMemory:test_garbage_is_collected_before_memory_is_short()
   local size = math.floor(total_memory() / 20)
   for i = 1, 60 do
@@ -24,7 +24,7 @@ function TestOutOfMemory:test_garbage_is_collected_before_memory_is_short()
   end
 end
 
--- Garbage fills the device while the collector stands still: only the second try finds room.
+-- Garbage fills the device while the collector is stopped: only the second try finds free memory.
 function TestOutOfMemory:test_an_operator_without_room_is_tried_again_after_a_collection()
   local size = math.floor(total_memory() / 3)
   collectgarbage 'stop'

@@ -23,7 +23,7 @@ function TestMemory:test_figures_follow_the_tensors()
   lu.assertTrue(cuda.max_memory_allocated() >= before + 64 * MIB)
 end
 
--- Without a policy each step would leave its activations behind until Lua's own heap asked for a collection.
+-- Without a policy each step would leave its activations until Lua's own heap asked for a collection.
 function TestMemory:test_a_training_loop_stays_near_what_it_needs()
   local model = torch.nn.Sequential(torch.nn.Linear(4096, 4096), torch.nn.ReLU(), torch.nn.Linear(4096, 4096)):to 'cuda'
   local optimizer = torch.optim.SGD(model:parameters(), {lr = 1e-3})

@@ -1,4 +1,4 @@
--- A group of one rank over NCCL: collectives, DistributedDataParallel and its hooks, SyncBatchNorm.
+-- A process group of one rank over NCCL: collectives, DistributedDataParallel and its hooks, SyncBatchNorm.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local DistributedDataParallel = require 'torch.nn.parallel.distributed'
@@ -38,7 +38,7 @@ function TestNccl:test_a_view_is_reduced_in_place()
   lu.assertEquals(base:tolist(), {{0, 1, 2}, {3, 4, 5}})
 end
 
--- The gradients of a step with and without the wrapper; the tolerance is that of what travels.
+-- Compares the gradients of a step with and without the wrapper; the tolerance is that of the communicated dtype.
 local function check_gradients(hook, tolerance, fn)
   torch.manual_seed(3)
   local net = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 8)):to('cuda')
@@ -51,7 +51,7 @@ local function check_gradients(hook, tolerance, fn)
   end
   local model = DistributedDataParallel(net)
   if hook or fn then model:register_comm_hook(hook, fn) end
-  for _ = 1, 2 do  -- the second step has the buckets in the order of the first one's gradients
+  for _ = 1, 2 do  -- in the second step the buckets have the order of the first step's gradients
     for _, parameter in ipairs(net:parameters()) do
       if parameter.grad then parameter.grad:zero_() end
     end
@@ -76,7 +76,7 @@ function TestNccl:test_gradients_through_a_hook_of_lua()
   check_gradients(nil, 1e-2, hooks.default_hooks.bf16_compress_wrapper(hooks.default_hooks.allreduce_hook))
 end
 
--- Of rank 8 a product of two matrices is all of a gradient with 8 rows.
+-- A product of two matrices of rank 8 represents a gradient with 8 rows exactly.
 function TestNccl:test_gradients_through_power_sgd()
   local state = hooks.powerSGD_hook.PowerSGDState(nil, {
     matrix_approximation_rank = 8, start_powerSGD_iter = 0, min_compression_rate = 0, use_error_feedback = false,

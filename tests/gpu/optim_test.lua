@@ -1,4 +1,4 @@
--- Optimizers on a GPU end where they end on the CPU, whichever kernels each takes.
+-- Optimizers on a GPU reach the same parameters as on the CPU, with each of their kernels.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local optim = torch.optim
@@ -10,7 +10,7 @@ local MAKERS = {
   RAdam = {lr = 0.01}, RMSprop = {lr = 0.01, centered = true, momentum = 0.5}, Rprop = {lr = 0.01}, ASGD = {lr = 0.01, t0 = 1},
 }
 
--- Small ones that are gathered, large ones that are not, one that is transposed.
+-- Small parameters, which are gathered, large ones, which are not, and a transposed one.
 local SHAPES = {{3}, {}, {2, 5}, {40000}, {1100, 1000}, {7}}
 
 local function parameters(device, dtype)

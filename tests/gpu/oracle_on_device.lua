@@ -1,4 +1,5 @@
--- oracle_on_device.lua: the cases of tests/oracle on a device, against the answers that Python's torch gave on the CPU.
+-- oracle_on_device.lua: runs the cases of tests/oracle on a device and compares with the answers of Python's torch on
+-- the CPU.
 --
 --   require('oracle_on_device').run{'pointwise', 'reductions'}
 
@@ -8,25 +9,25 @@ local oracle = require 'oracle'
 
 local on_device = {}
 
--- Convolutions round to TF32 unless told not to; these answers have all of float32's digits.
+-- By default convolutions round to TF32; these answers have all of float32's digits.
 require('torch').backends.cudnn.allow_tf32 = false
 
--- Another device than 'cuda' is for trying the cases where there is none.
+-- Another device than 'cuda' is for trying the cases on a machine without a GPU.
 local NAME = os.getenv 'RTRAIN_TEST_DEVICE' or 'cuda'
 
--- Of which there are several right answers (signs of vectors, orders of equal elements), and each library gives its own.
+-- These have several right answers (signs of vectors, orders of equal elements), and each library gives another one.
 local AMBIGUOUS = {}
 for name in ([[
   geqrf linalg_eig linalg_eigh linalg_ldl_factor linalg_lstsq linalg_qr linalg_svd mode qr svd
 ]]):gmatch '%S+' do AMBIGUOUS[name] = true end
 
--- What LibTorch says of operators that it has for the CPU alone, or for fewer dtypes, or not in evaluation.
+-- LibTorch's messages for operators that exist only for the CPU, for fewer dtypes, or not in evaluation.
 local ONLY_CPU = {"from the 'CUDA' backend", "from the 'SparseCsrCUDA' backend", "not implemented for 'CUDA'",
                   'not implemented on CUDA', 'not supported on CUDA', 'only supported on CPU', 'only supports CPU',
                   'only for tensors on the CPU', '_cuda" not implemented for', 'NYI: CUDA', 'to be on cpu',
                   'cudnn RNN backward can only be called in training mode'}
 
--- Cases whose answer names the device, or that ask for more than the operator promises.
+-- Cases whose answer names the device, or that check more than the operator promises.
 local OTHERWISE = {
   attributes = 'its answer names the device', to_cpu = 'there is nothing to copy on the CPU alone',
   median_2 = 'of equal elements it gives the index of any', embedding_bag = 'what its backward keeps is the device\'s own',
@@ -37,7 +38,7 @@ local function otherwise(case)
   return OTHERWISE[case.name]
 end
 
--- A case with another seed than the golden file's, on the CPU: only random answers are others then.
+-- Whether the case's answer is random: with another seed than the golden file's, on the CPU, it changes.
 local function is_random(case)
   device.seed = 1
   local problem = case:problem()

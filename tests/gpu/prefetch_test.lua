@@ -1,4 +1,4 @@
--- Batches on their way to a GPU while it computes, and datasets that stay there.
+-- Prefetching batches to a GPU while it computes, and datasets that stay on the GPU.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local data = torch.utils.data
@@ -26,7 +26,7 @@ function TestPrefetch:test_batches_arrive_whole_while_the_gpu_computes()
       local wrong = torch.zeros({}, {device = 'cuda'})
       for x, y in loader do
         work(matrix)
-        -- Judged on the device, behind the work, so that nothing waits for a copy by accident.
+        -- Compares on the device, after the work, so that no accidental wait hides an unfinished copy.
         wrong:add_(x:ne(y:float():unsqueeze(1)):sum())
         checked = checked + 1
       end
@@ -60,7 +60,7 @@ function TestPrefetch:test_augmentation_is_that_of_the_cpu()
   local here, there = images, images:to 'cuda'
   for _, step in ipairs(steps) do here, there = step(here), step(there) end
   lu.assertTrue(torch.allclose(there:cpu(), here, {atol = 1e-5}))
-  -- Random places are drawn on the device: each crop is one of the image's.
+  -- The crop positions are random on the device: each crop is a part of the image.
   local crop = augmentation.RandomCrop(30, {padding = 2, padding_mode = 'reflect'})
   local ramp = torch.arange(32, {dtype = 'float32', device = 'cuda'}):view{1, 1, 1, 32}:expand{256, 1, 32, 32}
   local firsts = crop(ramp):select(1, 0):select(1, 0):select(1, 0)

@@ -43,7 +43,7 @@ class Test:
 
 
 class File:
-    """A file of tests: what its head asks for, which tests it has, how it is run."""
+    """A file of tests: its requirements, its tests, and its command."""
 
     def __init__(self, path):
         self.path, self.name = path, path.stem
@@ -76,7 +76,7 @@ class File:
 
 
 def _from_lua(file, output):
-    """Of what luaunit.lua prints."""
+    """Yields the results in the output of luaunit.lua."""
     test = None
     for line in output.splitlines():
         fields = line.split("\t")
@@ -106,7 +106,7 @@ def _from_pytest(file, report):
 
 
 def run_file(file, options, deadline):
-    """Its results; what it prints when it fails, or when it does not end in time."""
+    """Returns the results of a file; prints its output if it fails or exceeds its time."""
     budget = min(file.budget_s, deadline - time.monotonic())
     if budget <= 0:
         return [
@@ -148,7 +148,7 @@ def run_file(file, options, deadline):
 
 
 def environment(options, folder):
-    """What the tests of either kind read."""
+    """Returns the environment variables for both kinds of tests."""
     lua_path = ";".join(f"{ROOT}/tests/{part}/?.lua" for part in ("gpu", "oracle", "modules", "e2e/scripts"))
     given = {
         "RTRAIN": options.rtrain,

@@ -1,4 +1,5 @@
-"""One file is a complete deployment: the executable alone, next to a Python environment that holds torch, trains on the GPU."""
+"""One file is a complete deployment: the executable alone, next to a Python environment with torch, trains on the GPU.
+"""
 
 import pathlib
 import shutil

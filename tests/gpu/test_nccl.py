@@ -1,4 +1,4 @@
-"""NCCL on a device that makes no progress: the worker ends with the first cause, and the device is free again."""
+"""NCCL on a device that makes no progress: the worker ends with the root cause, and the device is free again."""
 
 import json
 
@@ -11,7 +11,7 @@ train.TorchTrainer{
     local sum = torch.ones(4, {device = 'cuda'})
     dist.all_reduce(sum)
     torch.cuda.synchronize()
-    -- A quarter of a minute of work before the collective, given to the device at once.
+    -- A quarter of a minute of work, queued on the device at once before the collective.
     for _ = 1, 120 do x = x:matmul(x) end
     dist.all_reduce(sum)
     train.report{sum = sum:sum():item()}
@@ -34,6 +34,6 @@ def test_a_time_out_ends_with_a_named_cause(rtrain):
     [folder] = (rtrain.run_folder("late") / "diag").iterdir()
     entries = json.loads((folder / "nccl-rank-0.json").read_text())["entries"]
     assert [entry["profiling_name"] for entry in entries] == ["nccl:all_reduce"] * 2
-    # The device takes work again.
+    # The device accepts work again.
     after = rtrain("exec", rtrain.script("print(require('torch').ones(2, {device = 'cuda'}):sum():item())"))
     assert after.stdout == "2\n", after.stderr

@@ -1,4 +1,4 @@
-"""A live run on the GPU: kernels in the trace of `rtrain profile`, and what the device does as series of the run."""
+"""A live run on the GPU: kernels in the trace of `rtrain profile`, and figures of the device as series of the run."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Training on the GPU: the losses of the CPU, one worker and two ranks that share the device."""
+"""Training on the GPU has the losses of the CPU: with one worker, and with two ranks that share the device."""
 
 import pytest
 
@@ -54,7 +54,7 @@ def test_one_worker_has_the_losses_of_the_cpu(rtrain, cpu):
 
 
 def test_two_ranks_on_one_device_use_gloo_and_have_the_losses_of_one(rtrain, cpu):
-    # Half of a device each; NCCL refuses two ranks on one device.
+    # Each rank has half of a device; NCCL refuses two ranks on one device.
     text = (TRAIN % "shared").replace(
         "train_loop_per_worker = step,",
         "train_loop_per_worker = step, "

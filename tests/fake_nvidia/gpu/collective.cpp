@@ -1,9 +1,9 @@
-// NCCL on the fake device: processes share a file of /dev/shm and really exchange and reduce.
-// Each collective runs on the thread of its stream and, like the real one, waits for ever for a
-// rank that does not come. FAKE_NCCL_HANG=all_reduce,…: those never end. FAKE_NCCL_ASYNC_ERROR=N:
-// what ncclCommGetAsyncError answers after the first collective. FAKE_NCCL_SEES_DEATHS=1: it
-// answers ncclRemoteError when the process of a rank is gone. FAKE_NCCL_KILL=FILE: who connects and
-// finds the file removes it and ends.
+// NCCL on the simulated device: processes share a file in /dev/shm and really exchange and reduce
+// data. Each collective runs on the thread of its stream and, like real NCCL, waits forever for a
+// missing rank. FAKE_NCCL_HANG=all_reduce,…: these collectives never end. FAKE_NCCL_ASYNC_ERROR=N:
+// ncclCommGetAsyncError returns N after the first collective. FAKE_NCCL_SEES_DEATHS=1: it returns
+// ncclRemoteError when the process of a rank is gone. FAKE_NCCL_KILL=FILE: a process that connects
+// and finds the file removes it and ends.
 #include <fcntl.h>
 #include <nccl.h>
 #include <signal.h>
@@ -36,9 +36,8 @@ struct Board {
   std::atomic<int> arrived;
   std::atomic<int> round;
   std::atomic<int> pids[kMostRanks];
-  std::atomic<int> mail[kMostRanks]
-                       [kMostRanks];  // 1: there is something from the one for the other
-  alignas(64) char slots[];           // a chunk a rank, then a chunk a pair
+  std::atomic<int> mail[kMostRanks][kMostRanks];  // [from][to], 1: a letter waits
+  alignas(64) char slots[];  // a chunk for each rank, then one for each pair of ranks
 };
 
 struct Communicator {
@@ -53,7 +52,7 @@ struct Communicator {
   char* letter(int from, int to) const { return slot(ranks + from * ranks + to); }
 };
 
-// Shared with the work of its streams, which may outlive ncclCommDestroy.
+// Shared with the work of the streams, which may outlive ncclCommDestroy.
 using Comm = std::shared_ptr<Communicator>;
 Comm& of(ncclComm_t handle) { return *reinterpret_cast<Comm*>(handle); }
 
@@ -66,7 +65,7 @@ bool wait(const Communicator& comm, Condition condition) {
   return true;
 }
 
-// False where the communicator was aborted.
+// Returns false if the communicator was aborted.
 bool wait_for_all(const Communicator& comm) {
   Board& board = *comm.board;
   const int round = board.round;
@@ -122,7 +121,7 @@ uint16_t to_bfloat16(float value) {
   return static_cast<uint16_t>((wide + 0x7fff + ((wide >> 16) & 1)) >> 16);
 }
 
-// Normal numbers and zero, which is what tests send.
+// Converts normal numbers and zero; tests send no others.
 float from_half(uint16_t bits) {
   if ((bits & 0x7fff) == 0) return 0;
   const uint32_t wide = (static_cast<uint32_t>(bits & 0x8000) << 16) |
@@ -160,7 +159,7 @@ void reduce_plain(const Communicator& comm, void* out, size_t count, ncclRedOp_t
   reduce_as<T>(comm, out, count, op, same, same);
 }
 
-// What all slots hold, as one.
+// Reduces the contents of all slots to one result.
 void reduce_slots(const Communicator& comm, void* out, size_t count, ncclDataType_t type,
                   ncclRedOp_t op) {
   switch (type) {
@@ -187,8 +186,8 @@ void reduce_slots(const Communicator& comm, void* out, size_t count, ncclDataTyp
   }
 }
 
-// Calls publish(at, size) to fill this rank's slot and take(at, size) when all slots are filled,
-// for each chunk of that many bytes.
+// For each chunk of the data, calls publish(at, size) to fill this rank's slot and, once all slots
+// are filled, take(at, size).
 template <typename Publish, typename Take>
 void in_chunks(const Communicator& comm, size_t bytes, Publish publish, Take take) {
   for (size_t at = 0; at < bytes; at += kChunk) {

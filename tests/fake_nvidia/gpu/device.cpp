@@ -1,4 +1,4 @@
-// The devices of the fake runtime: as many as the fake driver shows, all like an H100.
+// The devices of the simulated runtime: as many as the simulated driver shows, all like an H100.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 
@@ -134,7 +134,7 @@ cudaError_t cudaDriverGetVersion(int* version) {
 
 cudaError_t cudaRuntimeGetVersion(int* version) { return cudaDriverGetVersion(version); }
 
-// What the fake driver lacks answers CUDA_ERROR_NOT_SUPPORTED.
+// Functions that the simulated driver lacks give CUDA_ERROR_NOT_SUPPORTED.
 cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** entry, unsigned,
                                              unsigned long long,
                                              cudaDriverEntryPointQueryResult* status) {

@@ -1,5 +1,6 @@
-// The kernels of the fake device. They do nothing, but those that fill memory with one value. After
-// FAKE_CUDA_GOOD_LAUNCHES of them each fails with FAKE_CUDA_LAUNCH_ERROR, for good.
+// The kernels of the simulated device. They do nothing, except those that fill memory with one
+// value. After FAKE_CUDA_GOOD_LAUNCHES launches every further launch fails with
+// FAKE_CUDA_LAUNCH_ERROR.
 #include <cuda_runtime_api.h>
 
 #include <atomic>
@@ -34,8 +35,8 @@ std::map<const void*, Kernel>& kernels() {
 thread_local std::vector<Launch> launches;
 void* binary = nullptr;
 
-// The bytes of a type by its mangled name at the start of the text; 0 for one that is not
-// simulated.
+// Returns the bytes of a type from its mangled name at the start of the text; 0 for a type that is
+// not simulated.
 size_t bytes_of(const std::string& type) {
   switch (type.empty() ? 0 : type[0]) {
     case 'b':
@@ -55,7 +56,7 @@ size_t bytes_of(const std::string& type) {
   }
 }
 
-// LibTorch's kernels of one array: (int count, functor with the value, array with one pointer).
+// Simulates LibTorch's fill kernels: (int count, functor with the value, array with one pointer).
 Work fill_work(const std::string& name, void** arguments) {
   const size_t at = name.find("FillFunctorI");
   if (at == std::string::npos || name.find("elementwise_kernel") == std::string::npos) return {};

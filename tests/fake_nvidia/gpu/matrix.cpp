@@ -1,5 +1,5 @@
-// cuBLAS on the fake device: products of float matrices are computed, all else is refused by the
-// real library, which finds no device.
+// cuBLAS on the simulated device: products of float matrices are computed; all other calls go to
+// the real library, which finds no device and refuses them.
 #include <cublas_v2.h>
 
 #include "stream.h"
@@ -14,7 +14,7 @@ struct Handle {
 
 Handle& of(cublasHandle_t handle) { return *reinterpret_cast<Handle*>(handle); }
 
-// Column-major, as cuBLAS has it.
+// Column-major, as in cuBLAS.
 struct Matrix {
   const float* data;
   int stride;

@@ -1,6 +1,5 @@
-// The memory of the fake device: pages of the host, as many as FAKE_CUDA_MEMORY bytes a device.
-// What is copied to and from pageable memory is copied at once, all else when the stream gets
-// there.
+// The memory of the simulated device: pages of the host, FAKE_CUDA_MEMORY bytes for each device.
+// Copies to and from pageable memory happen immediately, all others when the stream reaches them.
 #include <cuda_runtime_api.h>
 #include <sys/mman.h>
 
@@ -20,12 +19,12 @@ struct Block {
   size_t size = 0;
   Kind kind = Kind::kDevice;
   int device = 0;
-  bool is_mapped = true;  // by us
+  bool is_mapped = true;  // by this library
 };
 
 struct Memory {
   std::mutex mutex;
-  std::map<const char*, Block> blocks;  // by their first byte
+  std::map<const char*, Block> blocks;  // by the address of the first byte
   std::map<int, size_t> used;
 };
 
@@ -38,7 +37,7 @@ size_t device_memory() {
   return static_cast<size_t>(fake_nvidia::number("FAKE_CUDA_MEMORY", 80L << 30));
 }
 
-// The block that holds the address; the mutex is held.
+// Returns the block that holds the address. The caller holds the mutex.
 const Block* block_of(const void* address) {
   const auto* byte = static_cast<const char*>(address);
   auto next = memory().blocks.upper_bound(byte);
@@ -86,7 +85,8 @@ cudaError_t release(void* address) {
   return cudaSuccess;
 }
 
-// The work of copying, where one side may be pageable memory of the host.
+// Does the copy immediately if one side is pageable memory of the host, else gives it to the
+// stream.
 cudaError_t copy(const void* from, const void* to, cudaStream_t handle, Work work) {
   if (sticky_error() != cudaSuccess) return fail(sticky_error());
   Stream& stream = stream_of(handle);
@@ -192,7 +192,7 @@ cudaError_t cudaMemset(void* to, int value, size_t size) {
 }
 
 cudaError_t cudaMemcpyToSymbol(const void*, const void*, size_t, size_t, cudaMemcpyKind) {
-  return cudaSuccess;  // constants of kernels, which do nothing
+  return cudaSuccess;  // constants are for kernels, which do nothing
 }
 
 cudaError_t cudaGetSymbolAddress(void** address, const void* symbol) {
@@ -200,8 +200,7 @@ cudaError_t cudaGetSymbolAddress(void** address, const void* symbol) {
   return cudaSuccess;
 }
 
-// What shares memory between processes, and the allocator that the driver brings, are not
-// simulated.
+// Memory shared between processes, and the driver's own allocator, are not simulated.
 cudaError_t cudaMallocAsync(void**, size_t, cudaStream_t) { return fail(cudaErrorNotSupported); }
 cudaError_t cudaFreeAsync(void*, cudaStream_t) { return fail(cudaErrorNotSupported); }
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t*, int) { return fail(cudaErrorNotSupported); }

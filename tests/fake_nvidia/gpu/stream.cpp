@@ -8,7 +8,8 @@
 namespace fake_gpu {
 namespace {
 
-// Never destroyed: threads of streams and LibTorch's exit handlers come here to the very end.
+// Never destroyed: threads of streams and LibTorch's exit handlers use the state until the process
+// ends.
 struct State {
   std::mutex mutex;
   std::condition_variable changed;
@@ -32,7 +33,7 @@ double now_ms() {
   return std::chrono::duration<double, std::milli>(since).count();
 }
 
-// The mutex is held.
+// The caller holds the mutex.
 bool forbids(const Capture& capture) {
   if (capture.has_ended || thread_mode == cudaStreamCaptureModeRelaxed) return false;
   if (capture.mode == cudaStreamCaptureModeGlobal && thread_mode == cudaStreamCaptureModeGlobal)
@@ -59,7 +60,7 @@ cudaError_t make_stream(cudaStream_t* handle) {
   return cudaSuccess;
 }
 
-// A stream that is captured cannot be waited for.
+// Waiting for a captured stream is an error and invalidates the capture.
 cudaError_t spoil(const std::shared_ptr<Capture>& capture) {
   capture->is_invalid = true;
   return fail(cudaErrorStreamCaptureUnsupported);
@@ -189,7 +190,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
   return fake_gpu::make_stream(stream);
 }
 
-// Its thread may still work: the stream stays.
+// The stream is kept, because its thread may still work.
 cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
@@ -230,16 +231,16 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event_handle, u
   std::unique_lock lock(state().mutex);
   if (const auto capture = event->capture; capture != nullptr && !capture->has_ended) {
     lock.unlock();
-    if (handle == nullptr || handle == cudaStreamLegacy) {  // which cannot be captured
+    if (handle == nullptr || handle == cudaStreamLegacy) {  // this stream cannot be captured
       capture->is_invalid = true;
       return fail(cudaErrorStreamCaptureImplicit);
     }
-    stream.join(capture);  // from here on it is captured too
+    stream.join(capture);  // from here on this stream is captured, too
     return cudaSuccess;
   }
   const uint64_t awaited = event->recorded;
   lock.unlock();
-  if (stream.capture() != nullptr) return cudaSuccess;  // what came before the capture is done
+  if (stream.capture() != nullptr) return cudaSuccess;  // the work before the capture is done
   stream.give([=] {
     std::unique_lock inner(state().mutex);
     state().changed.wait(inner, [&] { return event->reached >= awaited; });
@@ -400,7 +401,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   return cudaSuccess;
 }
 
-// The nodes are not shown, only counted.
+// Returns only the number of nodes, not the nodes.
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t*, size_t* count) {
   *count = (*reinterpret_cast<std::shared_ptr<Graph>*>(graph))->nodes.size();
   return cudaSuccess;

@@ -1,5 +1,5 @@
-// tests/fake_nvidia/gpu/stream.h: the streams of the fake device: threads that do in order what
-// they are given, and captures, in which a stream only notes it.
+// tests/fake_nvidia/gpu/stream.h: the streams of the simulated device: threads that do their work
+// in order. A captured stream only records its work.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,7 +16,7 @@ namespace fake_gpu {
 
 using Work = std::function<void()>;
 
-// What a capture has noted: its nodes, in order.
+// The recorded work of a capture: its nodes, in order.
 struct Graph {
   std::vector<Work> nodes;
 };
@@ -34,13 +34,13 @@ class Stream {
  public:
   explicit Stream(int device) : device_(device) {}
 
-  // Does the work after all that came before it, or notes it where the stream is captured.
+  // Does the work after all earlier work, or records it if the stream is captured.
   void give(Work work);
   bool is_idle() const;
   void wait_until_idle();
 
   int device() const { return device_; }
-  // Null where it is not captured.
+  // Null if the stream is not captured.
   std::shared_ptr<Capture> capture() const;
   void join(std::shared_ptr<Capture> capture);
 
@@ -54,28 +54,29 @@ class Stream {
   std::shared_ptr<Capture> capture_;
 };
 
-// A point in a stream's work. Times are taken when the stream gets there.
+// A point in a stream's work. Its time is taken when the stream reaches it.
 struct Event {
-  uint64_t recorded = 0;  // how often it was recorded, and how many of those were reached
+  uint64_t recorded = 0;  // how often the event was recorded; `reached` counts those reached
   uint64_t reached = 0;
   double time_ms = 0;
-  std::shared_ptr<Capture> capture;  // it was recorded in
+  std::shared_ptr<Capture> capture;  // the capture in which the event was recorded
 };
 
-// The stream behind a handle; 0 and its two special values are the current device's default one.
+// Returns the stream of a handle; 0 and the two special handles mean the current device's default
+// stream.
 Stream& stream_of(cudaStream_t handle);
 std::shared_ptr<Event>& event_of(cudaEvent_t handle);
 void wait_for_device(int device);
 
-// What the driver forbids while a capture is under way, since it would order work of the device:
-// fails with cudaErrorStreamCaptureUnsupported and spoils the capture.
+// For calls that the driver forbids during a capture, since they would order work of the device:
+// fails with cudaErrorStreamCaptureUnsupported and invalidates the capture.
 cudaError_t forbid_in_capture();
 
 int current_device();
 
-// Notes the error for cudaGetLastError and gives it back.
+// Records the error for cudaGetLastError and returns it.
 cudaError_t fail(cudaError_t error);
-// The error that the device stays in since a kernel failed; cudaSuccess without one.
+// Returns the error in which the device stays after a kernel failed, or cudaSuccess.
 cudaError_t sticky_error();
 void set_sticky_error(cudaError_t error);
 
