@@ -1,4 +1,4 @@
--- A loop of equal steps on one thread that saves 400 MB now and then without waiting; the twin of peers/async_stall.py.
+-- A loop of equal steps on one thread that sometimes saves 400 MB without waiting; the twin of peers/async_stall.py.
 local torch = require 'torch'
 local train = require 'rtrain'
 

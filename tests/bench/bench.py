@@ -109,7 +109,7 @@ BUILDERS = {
     "gpu_vit": gpu_vit.build,
     "gpu_airbench": gpu_airbench.build,
 }
-GPU = tuple(name for name in BUILDERS if name.startswith("gpu_"))  # what --gpu means
+GPU = tuple(name for name in BUILDERS if name.startswith("gpu_"))  # the benchmarks of --gpu
 LONG = (
     "dash",
     "hang_verdict",
@@ -123,7 +123,7 @@ LONG = (
     "vit_curve",
     "cifar_epoch",
     *GPU,
-)  # only where they are named: each takes many minutes
+)  # run only by name: each takes many minutes
 
 
 def parse(arguments):
@@ -207,7 +207,7 @@ def run_one(name, config, options):
         compare_executables(benchmark, BUILDERS[name](other))
     keep_sides(benchmark, options.sides)
     if name in GPU and config.device == "cpu":
-        benchmark.goals = []  # tried, not measured
+        benchmark.goals = []  # on the CPU the programs are only tried
     rounds = 1 if options.quick else min(options.rounds, benchmark.rounds or options.rounds)
     samples = measure(benchmark, rounds, show_progress)
     summary = summarise(benchmark, samples)

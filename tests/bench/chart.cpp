@@ -1,10 +1,10 @@
-// A series of many points, and charts of random parts of it: by host/store/series/series_chart.h,
-// and by looking at every point.
+// A series of many points, and charts of random parts of it: with host/store/series/series_chart.h,
+// and by a scan of all points.
 //
 //   chart_bench make FOLDER POINTS      a store with the loss of one run
 //   chart_bench chart FOLDER QUERIES    name<TAB>milliseconds: p50, p99 and the longest
-//   chart_bench points FOLDER QUERIES   the same of a scan over the points of the chunks in
-//   question chart_bench compare FOLDER QUERIES  fails unless both say the same of each column
+//   chart_bench points FOLDER QUERIES   the same for a scan of all points in the range
+//   chart_bench compare FOLDER QUERIES  fails if the two differ in a column
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -51,7 +51,7 @@ void make(const std::string& folder, size_t points) {
   }
 }
 
-// Of what a reader of a chart looks at: all of it, and closer and closer.
+// Returns queries like those of a chart's viewer: the whole series, and smaller and smaller parts.
 std::vector<ChartQuery> queries_of(Database& database, size_t count) {
   Statement query = database.prepare("SELECT max(last_step) FROM series_chunks");
   query.next();

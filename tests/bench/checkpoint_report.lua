@@ -1,4 +1,4 @@
--- Reports with a checkpoint of 10 MB, one after the other; the twin of peers/checkpoint_report.py.
+-- Repeated reports with a checkpoint of 10 MB; the twin of peers/checkpoint_report.py.
 local torch = require 'torch'
 local train = require 'rtrain'
 

@@ -1,6 +1,6 @@
--- Seconds of training steps on CIFAR-10 from $RTRAIN_DATA, with a loader that makes the batches or with the same batches made
--- before: the VisionTransformer of the examples (normalized images, batch 64) and ResNet-18 (cropped, mirrored and
--- normalized ones, batch 128). Prints "name<TAB>number" lines.
+-- Seconds of training steps on CIFAR-10 from $RTRAIN_DATA, with a loader that makes the batches or with the same
+-- batches made in advance: the VisionTransformer of the examples (normalized images, batch 64) and ResNet-18 (cropped,
+-- mirrored and normalized images, batch 128). Prints "name<TAB>number" lines.
 --
 --   cifar_epoch.lua loader|premade VIT_STEPS RESNET_STEPS
 local torch = require 'torch'

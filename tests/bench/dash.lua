@@ -1,5 +1,5 @@
--- The live runs of the dash benchmark: reports again and again until they are stopped. `sent` is when a report was made:
--- milliseconds of the clock, of which a page shows five digits.
+-- The live runs of the dash benchmark: reports repeatedly until it is stopped. `sent` is the time of a report in
+-- milliseconds, reduced to the five digits that a page shows.
 local system = require 'base._system'
 local train = require 'rtrain'
 

@@ -1,4 +1,4 @@
--- How long result.metrics_dataframe of a run takes, in milliseconds. Arguments: the run's folder, the number of its reports.
+-- Prints the milliseconds of result.metrics_dataframe. Arguments: the run's folder, the number of its reports.
 
 local system = require 'base._system'
 local train = require 'rtrain'

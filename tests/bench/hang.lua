@@ -1,4 +1,4 @@
--- Two workers that call a collective at every step; the driver stops one of them for ever.
+-- Two workers that call a collective in every step; the driver stops one of them forever.
 local torch = require 'torch'
 local train = require 'rtrain'
 

@@ -1,5 +1,5 @@
--- Two ranks on core 0 whose step waits for a simulated device and for each other, as with DDP. Their JPEG images are decoded
--- in the loop itself, or by ingest workers on core 1, of this host or of another one.
+-- Two ranks on core 0 whose step waits for a simulated device and for each other, as with DDP. Their JPEG images are
+-- decoded in the loop itself, or by ingest workers on core 1, on this host or another one.
 local data, torch, train = require 'rtrain.data', require 'torch', require 'rtrain'
 
 local RANK_CORE, INGEST_CORE, CROP = 0, 1, 224
@@ -10,7 +10,7 @@ for _, flag in ipairs(require('rtrain.run.command_flags').get().set) do
   if config[key] ~= nil then config[key] = tonumber(value) or value end
 end
 
--- Noise over a slope, so that the file has as many bytes as a photograph.
+-- Adds noise to a slope, so that the file is as large as a photograph's.
 local function make_jpeg(size)
   local slope = torch.arange(size):view(1, 1, size):expand(3, size, size):to('float32') * (255 / size)
   local image = (slope + torch.randn {3, size, size} * 12):clamp(0, 255):to('uint8')

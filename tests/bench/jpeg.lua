@@ -24,7 +24,7 @@ local function median(values)
   return values[math.ceil(#values / 2)]
 end
 
--- Microseconds an image, median of the epochs.
+-- Returns microseconds per image, the median of the epochs.
 local function epochs(set)
   local times = {}
   local loader = data.DataLoader(set, {batch_size = BATCH, shuffle = true})

@@ -1,4 +1,5 @@
--- Folders of JPEG files like photographs: FOLDER/small/{a,b} of 500 × 375 and FOLDER/large/{a,b} of 1600 × 1200 pixels.
+-- Creates folders of JPEG files like photographs: FOLDER/small/{a,b} of 500 × 375 and FOLDER/large/{a,b} of 1600 × 1200
+-- pixels.
 --
 --   jpeg_images.lua FOLDER COUNT
 local io_ = require 'vision.io'
@@ -8,7 +9,7 @@ local torch = require 'torch'
 local folder, count = arg[1], tonumber(arg[2])
 torch.manual_seed(0)
 
--- Noise of several sizes, the coarser the stronger, as in pictures of nature.
+-- Returns noise of several scales, stronger at coarser scales, as in natural images.
 local function picture(height, width)
   local image = torch.zeros(1, 3, height, width)
   for octave = 1, 7 do

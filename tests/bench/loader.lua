@@ -24,7 +24,7 @@ local function median(values)
   return values[math.ceil(#values / 2)]
 end
 
--- Nanoseconds a sample, median of the epochs.
+-- Returns nanoseconds per sample, the median of the epochs.
 local function epochs(loader, count)
   local times = {}
   for i = 1, count do

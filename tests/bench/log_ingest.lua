@@ -1,4 +1,4 @@
--- Points of train.log as fast as each worker can: five keys a step, as much as the store takes. peers/log_ingest.py is its
+-- Each worker calls train.log as fast as the store accepts points: five keys in each step. peers/log_ingest.py is the
 -- twin.
 local train = require 'rtrain'
 

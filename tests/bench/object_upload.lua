@@ -1,4 +1,4 @@
--- Checkpoints of two ranks into an object store, one after the other; the twin of peers/arrow_upload.py.
+-- Repeated checkpoints of two ranks into an object store; the twin of peers/arrow_upload.py.
 local train = require 'rtrain'
 
 local FILES = 4  -- of each rank

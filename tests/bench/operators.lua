@@ -1,12 +1,12 @@
--- Nanoseconds per eager operation on small tensors from Lua; prints "name<TAB>ns", the least of all loops.
--- Twin of peers/operators.py and operators_floor.cpp: change all three.
+-- Nanoseconds per eager operation on small tensors from Lua; prints "name<TAB>ns", the minimum of all loops. Twin of
+-- peers/operators.py and operators_floor.cpp: change all three.
 --
 --   operators.lua CALLS REPEATS [NAME]
 local torch = require 'torch'
 local F = torch.nn.functional
 local clock = require 'events'
 
--- On a GPU the loops are short: behind some thousand calls each one waits for the device.
+-- On a GPU the loops are short: after some thousand queued calls each call waits for the device.
 local device = os.getenv 'BENCH_DEVICE' or 'cpu'
 local function on_device(tensor) return device == 'cpu' and tensor or tensor:to(device) end
 local function randn(...) return on_device(torch.randn(...)) end
@@ -93,7 +93,7 @@ local CASES = {
   {'mse_loss', function() return F.mse_loss(x, y) end},
 }
 
--- A loop of its own for each case, as in a script: what the JIT compiler makes of one is of no use to the others.
+-- Compiles a separate loop for each case, as in a script: traces of one loop do not help the others.
 local LOOP = [[
 local now = ...
 return function(case, calls)

@@ -3,7 +3,7 @@
 //
 //   operators_floor CALLS REPEATS [NAME]
 //
-// BENCH_DEVICE=cuda: of launching it on a GPU.
+// With BENCH_DEVICE=cuda: nanoseconds of launching it on a GPU.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/TensorIndexing.h>
@@ -124,8 +124,8 @@ std::vector<Case> make_cases(at::Device device) {
   };
 }
 
-// Of the calls alone: the device has nothing to do before, and what it does behind them is not
-// waited for within the time.
+// Returns the time of the calls alone: the device is idle before, and the time does not include
+// waiting for its work.
 double nanoseconds(at::Device device, const std::function<void()>& call, int calls) {
   if (device.is_cuda()) c10::impl::getDeviceGuardImpl(device.type())->synchronizeDevice(0);
   const auto start = std::chrono::steady_clock::now();

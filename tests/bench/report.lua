@@ -1,4 +1,5 @@
--- Latency of report(): many back to back, then some with pauses between, whose way into the store the driver watches.
+-- Latency of report(): first many reports back to back, then some with pauses, for which the driver watches when they
+-- become visible in the store.
 local train = require 'rtrain'
 
 local function metrics_of(index)

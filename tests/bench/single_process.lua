@@ -20,7 +20,7 @@ local function median(values)
   return values[math.ceil(#values / 2)]
 end
 
--- Calls a step at a time and gives the median of the milliseconds.
+-- Returns the median milliseconds of a step.
 local function milliseconds(step, count)
   local times = {}
   for _ = 1, math.ceil(count / 10) do step() end

@@ -1,6 +1,6 @@
--- Trains on a Parquet data set that is larger than the memory it may take. Prints "name<TAB>number" lines.
+-- Trains on a Parquet data set that is larger than the memory limit. Prints "name<TAB>number" lines.
 --
---   stream.lua make FOLDER GIGABYTES [IMAGES]   float images (3, 32, 32), from Parquet files with images or drawn
+--   stream.lua make FOLDER GIGABYTES [IMAGES]   float images (3, 32, 32), random or from Parquet files with images
 --   stream.lua train|scan FOLDER                one epoch of batches of 128
 local clock = require 'events'
 local data = require 'rtrain.data'

@@ -24,7 +24,7 @@ local function mlp()
     nn.Flatten(), nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
 end
 
--- Adds up where the time of a step goes.
+-- Adds up the time of each part of a step.
 local function stopwatch(now)
   local watch = {parts = {load = 0, forward = 0, backward = 0, update = 0}}
   local last = now()

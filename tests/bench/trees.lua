@@ -1,8 +1,8 @@
--- Gradient-boosted trees by the module xgboost. Prints "name<TAB>number" lines. Twin of peers/trees.py: change both.
+-- Gradient-boosted trees with the module xgboost. Prints "name<TAB>number" lines. Twin of peers/trees.py: change both.
 --
---   trees.lua make FOLDER GIGABYTES     Parquet files: 28 float features and a label
---   trees.lua train FILE ROUNDS         from a NumPy file of features and label
---   trees.lua stream FOLDER ROUNDS      from the Parquet files, with the bins in files
+--   trees.lua make FOLDER GIGABYTES     writes Parquet files: 28 float features and a label
+--   trees.lua train FILE ROUNDS         trains from a NumPy file of features and label
+--   trees.lua stream FOLDER ROUNDS      trains from the Parquet files, with the bins in files
 local clock = require 'events'
 local data = require 'rtrain.data'
 local torch = require 'torch'

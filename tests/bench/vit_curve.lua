@@ -17,7 +17,7 @@ local transform = transforms.Compose{transforms.ToTensor(), transforms.Normalize
 local set = datasets.CIFAR10{train = true, transform = transform}
 local loader = data.DataLoader(set, {batch_size = 64, shuffle = true})
 
-torch.manual_seed(1)  -- of the order of the images
+torch.manual_seed(1)  -- for the order of the images
 local times = {}
 local start = clock.now()
 for i, x, y in loader:enumerate() do

@@ -1,4 +1,6 @@
-"""What saving 400 MB without waiting costs the loop: the call itself, and the steps while the file is written."""
+"""How long the loop is delayed by saving 400 MB without waiting: by the call itself, and by slower steps during the
+write.
+"""
 
 import os
 import statistics

@@ -1,4 +1,6 @@
-"""Charts of random parts of a series of a hundred million points, next to looking at every point, and the bytes of a point."""
+"""Charts of random parts of a series of a hundred million points, compared with a scan of every point; and the bytes of
+a point.
+"""
 
 import os
 import subprocess
@@ -39,7 +41,7 @@ def build(config):
             f"all points: unpacked and looked at, {SCANS} times",
         ],
     )
-    benchmark.folder = folder  # lives as long as the benchmark
+    benchmark.folder = folder  # the folder must live as long as the benchmark
     return benchmark
 
 

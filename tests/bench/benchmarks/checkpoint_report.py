@@ -1,4 +1,4 @@
-"""A report with a checkpoint of 10 MB: save, report, commit, until rank 0 continues."""
+"""A report with a checkpoint of 10 MB: save, report and commit, until rank 0 continues."""
 
 import statistics
 

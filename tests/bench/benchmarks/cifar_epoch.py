@@ -1,4 +1,4 @@
-"""What the loader costs a training epoch on CIFAR-10: the same steps with batches that were made before."""
+"""The loader's share of a training epoch on CIFAR-10: compares with the same steps on batches made in advance."""
 
 import os
 
@@ -8,7 +8,7 @@ from harness.data import require
 from harness.single import sampler
 
 NAME = "cifar_epoch"
-STEPS = (6, 130)  # of ViT with batch 64, of ResNet-18 with batch 128: a third of an epoch of that
+STEPS = (6, 130)  # of ViT with batch 64, and of ResNet-18 with batch 128: a third of its epoch
 QUICK_STEPS = (2, 2)
 
 

@@ -1,5 +1,7 @@
-"""all_reduce between ranks of this host: shared memory and Gloo through c10d, Open MPI, oneCCL, and copies of as many bytes as
-the floor; and between ranks of two hosts, which are addresses of this one: shared memory and Gloo, and Gloo alone."""
+"""all_reduce between ranks of one host: shared memory and Gloo through c10d, Open MPI, oneCCL, and as the floor copies
+of equally many bytes; and between ranks of two simulated hosts (addresses of this one): shared memory with Gloo, and
+Gloo alone.
+"""
 
 import os
 import shutil
@@ -67,7 +69,7 @@ def _through_c10d(program, backend):
 
 
 def _other_libraries(config):
-    """{side: function(ranks) -> command}, {side: why not}."""
+    """Returns {side: function(ranks) -> command} and {side: reason for its absence}."""
     commands, skipped = {}, {MPI: MISSING, ONECCL: MISSING}
     if shutil.which(MPI_COMPILER):
         mpi = compile_source(config, MPI_COMPILER, "collectives/mpi.cpp")
@@ -110,7 +112,7 @@ def _sampler(command, ranks):
             done = subprocess.run(
                 ["taskset", "-c", CORES, *command(count)], check=True, capture_output=True, text=True, timeout=TIMEOUT_S
             )
-            rows = (line.split() for line in done.stdout.splitlines())  # and warnings of the libraries
+            rows = (line.split() for line in done.stdout.splitlines())  # the libraries also print warnings
             figures.update({f"{count}x{row[0]}": 1e6 * float(row[1]) for row in rows if row[0] in SIZES})
         return figures
 

@@ -1,4 +1,6 @@
-"""Pages of `rtrain dash` next to TensorBoard, Trackio and MLflow over the same runs, in a real browser; the cost of viewers."""
+"""Pages of `rtrain dash` compared with TensorBoard, Trackio and MLflow over the same runs in a real browser; the cost
+of viewers.
+"""
 
 import contextlib
 import json
@@ -29,7 +31,7 @@ WATCH_S, QUICK_WATCH_S = 10, 2
 SETTLE_S, QUICK_SETTLE_S = 5, 2
 TIMEOUT_S = 3600
 SCREEN_REPORTS, QUICK_SCREEN_REPORTS, SCREEN_PAUSE_S = 30, 4, 0.7
-# Keeps each number of the metric `sent` with the time of the frame that draws it.
+# Records each value of the metric `sent` with the time of the frame that draws it.
 WATCH_SENT = r"""
   window.sent = [];
   new MutationObserver((changes) => {
@@ -101,12 +103,12 @@ def build(config):
             f"chart: 1,000 columns of a random part of {data.reports} reports of one metric, {CHARTS} times",
         ],
     )
-    benchmark.folder = folder  # lives as long as the benchmark
+    benchmark.folder = folder  # the folder must live as long as the benchmark
     return benchmark
 
 
 class Server:
-    """A dashboard under way."""
+    """A running dashboard server."""
 
     def __init__(self, command, env, address=None):
         self._log = tempfile.TemporaryFile("w+")
@@ -168,7 +170,7 @@ def _stat(pid):
 
 
 def _session(leader):
-    """All processes of the session."""
+    """Returns the pids of all processes in the session."""
     out = []
     for name in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
@@ -196,7 +198,7 @@ def _checked(command, **options):
 
 
 class Data:
-    """The same runs for all sides, and what starts their servers."""
+    """The same runs for all sides, and functions that start their servers."""
 
     def __init__(self, config, folder, sizes):
         self._config = config
@@ -209,7 +211,7 @@ class Data:
             os.mkdir(self._folders[name])
 
     def make_own(self):
-        """And the event files of TensorBoard, out of them."""
+        """Makes the runs for rtrain, and from them the event files for TensorBoard."""
         folders = self._folders
         _checked([sys.executable, self._program, "csv", folders["csv"], *self._sizes])
         files = sorted(str(file) for file in pathlib.Path(folders["csv"]).iterdir())
@@ -306,7 +308,9 @@ class Data:
         )
 
     def chart(self):
-        """Milliseconds of a chart of many reports: the first one, which reads them, and the median of the next."""
+        """Returns the milliseconds of a chart of many reports: of the first chart, which reads them, and the median of
+        the next ones.
+        """
         with self.dash("long") as server:
             ask = Asker(server.address)
             first = ask.timed_ms("/api/runs/long/curve?name=loss&points=1000")[0]
@@ -334,7 +338,7 @@ class Asker:
         return (time.monotonic() - began) * 1000, json.loads(body)
 
     def stream(self, path):
-        """A connection on which events come."""
+        """Opens a connection on which events arrive."""
         host, port = self.host.split(":")
         out = socket.create_connection((host, int(port)))
         out.sendall(f"GET {path} HTTP/1.1\r\nHost: {self.host}\r\nAuthorization: Bearer {self.token}\r\n\r\n".encode())
@@ -343,7 +347,7 @@ class Asker:
 
 @contextlib.contextmanager
 def _browser(webdriver):
-    """One that has not been anywhere before."""
+    """Starts a browser with an empty profile."""
     with tempfile.TemporaryDirectory(prefix="bench-browser-", ignore_cleanup_errors=True) as folder:
         browser = webdriver.Browser(pathlib.Path(folder), {**os.environ, "HOME": folder})
         try:
@@ -367,7 +371,7 @@ def _page(webdriver, server, settle_s):
 
 @contextlib.contextmanager
 def _live_run(config, pause_s):
-    """A run that reports again and again: its job, and a dashboard over it."""
+    """Starts a run that reports repeatedly. Yields its job and a dashboard over it."""
 
     def command(storage, events):
         return [
@@ -397,7 +401,7 @@ def _live_run(config, pause_s):
 
 
 def _live(config):
-    """What viewers of one live run cost the server and its controller."""
+    """Measures the cost of the viewers of one live run for the server and the controller."""
     viewers, watch_s = (QUICK_VIEWERS, QUICK_WATCH_S) if config.quick else (VIEWERS, WATCH_S)
     with _live_run(config, pause_s=0.1) as (job, server):
         ask = Asker(server.address)
@@ -420,13 +424,15 @@ def _live(config):
 
 
 def _screen(config, webdriver):
-    """Milliseconds from before a report to the frame that shows it, the median: each is shown before the next report."""
+    """Returns the median milliseconds from before a report to the frame that shows it. Each report is shown before the
+    next one.
+    """
     count = QUICK_SCREEN_REPORTS if config.quick else SCREEN_REPORTS
     with _live_run(config, SCREEN_PAUSE_S) as (_, server), _browser(webdriver) as browser:
         browser.open(f"{server.address}#/run/live")
         browser.run(WATCH_SENT)
         deadline = time.monotonic() + 60 + 2 * count * SCREEN_PAUSE_S
-        # What the page shows first is older than the page.
+        # The first value shown was reported before the page was opened.
         while len(shown := [entry for entry in browser.run("return window.sent")[1:] if len(entry) == 2]) < count:
             if time.monotonic() > deadline:
                 raise BenchError(f"{len(shown)} of {count} reports are on the page")
@@ -435,7 +441,7 @@ def _screen(config, webdriver):
 
 
 def _read(streams, seconds):
-    """Bytes and events of all of them in that time."""
+    """Returns the bytes and events of all streams within this time."""
     sent = ticks = 0
     deadline = time.monotonic() + seconds
     with selectors.DefaultSelector() as selector:

@@ -1,4 +1,4 @@
-"""result.metrics_dataframe of a million reports, next to what SQLite alone takes for its rows."""
+"""result.metrics_dataframe of a million reports, compared with the time that SQLite alone takes for the rows."""
 
 import contextlib
 import json
@@ -29,7 +29,7 @@ def build(config):
         sides={OWN: lambda: _own(config, storage.name, environment, rows), "json": lambda: _python(storage.name)},
         notes=["json: Python's sqlite3 and json.loads, row by row"],
     )
-    benchmark.storage = storage  # lives as long as the benchmark
+    benchmark.storage = storage  # the folder must live as long as the benchmark
     return benchmark
 
 

@@ -1,6 +1,6 @@
-"""How soon a killed worker is noticed: from kill -9 to the line that says who has died and that the group is ended.
+"""How soon a killed worker is noticed: from kill -9 to the line that names the dead rank and ends the group.
 
-How it died comes later, with its exit status: the kernel has freed the worker's memory by then.
+The cause of death comes later, with the exit status: until then the kernel frees the worker's memory.
 """
 
 import os
@@ -35,7 +35,7 @@ def _sample(config, settings, kills):
     with sides.start_rtrain(config, "train.lua", settings, max_failures=-1) as job:
         old = set()
         for attempt in range(1, kills + 1):
-            # A step after its checkpoint: the next attempt begins without a pause.
+            # Kills after a checkpoint: the next attempt begins without a delay.
             pids = job.wait_for(lambda: _workers(job, old), f"attempt {attempt}", TIMEOUT_S, poll_s=0.02)
             old.update(pids)
             killed = time.monotonic()
@@ -48,7 +48,7 @@ def _sample(config, settings, kills):
 
 
 def _workers(job, old):
-    """The new attempt's pids by rank, once both have reported."""
+    """Returns the new attempt's pids by rank, once both ranks have reported."""
     pids = []
     for rank in range(2):
         new = [event.pid for event in job.events(rank) if event.name == "reported" and event.pid not in old]

@@ -1,4 +1,6 @@
-"""Whole epochs from exec to exit: start, data, training of two workers, a report with a checkpoint after each epoch."""
+"""Whole epochs from exec to exit: start, data, training with two workers, and a report with a checkpoint after each
+epoch.
+"""
 
 import math
 
@@ -7,7 +9,7 @@ from harness.benchmark import Benchmark, Goal, Metric
 
 SAMPLES = 60_000
 EPOCHS = {"convnet": 1, "mlp": 3}
-GOALS = {"convnet": (0.75, 0.50), "mlp": (0.50, 0.20)}  # of torchrun, of Ray
+GOALS = {"convnet": (0.75, 0.50), "mlp": (0.50, 0.20)}  # relative to torchrun, to Ray
 QUICK_STEPS = 12
 TIMEOUT_S = 600
 

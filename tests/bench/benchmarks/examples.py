@@ -1,4 +1,4 @@
-"""The programs in examples/, run as a user runs them: what they reach, and how long they take."""
+"""The programs in examples/, run as a user runs them: their accuracy and their time."""
 
 import os
 import re
@@ -49,7 +49,7 @@ def build_mnist(config):
 def build_vit(config):
     require("cifar10")
     limit = 256 if config.quick else 6144
-    # Many small steps need a smaller rate than the example's few large ones.
+    # Many small steps need a smaller learning rate than the example's few large steps.
     settings = {"batch_size_per_worker": 32, "lr": 3e-4, "limit": limit, "test_limit": TEST_IMAGES}
     arguments = [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
     return Benchmark(
@@ -63,7 +63,7 @@ def build_vit(config):
 
 
 def _run(config, name, example, arguments):
-    """The last accuracy that the example prints, as a share of errors, and its seconds."""
+    """Returns the error rate from the last accuracy that the example prints, and its seconds."""
     script = os.path.join(config.root, "examples", f"{example}.lua")
     with tempfile.TemporaryDirectory(prefix="bench-example-") as storage:
         start = time.monotonic()

@@ -1,4 +1,4 @@
-"""The sampling profiler of `rtrain profile --flame`: its processor time next to that of the steps that it looks at."""
+"""The sampling profiler of `rtrain profile --flame`: its processor time compared with that of the observed steps."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from harness.benchmark import OWN, BenchError, Benchmark, Goal, Metric
 NAME = "flame"
 MODELS = ("mlp", "convnet")
 SECONDS, QUICK_SECONDS = 10, 2
-STEPS = 1_000_000  # more than there is time for
+STEPS = 1_000_000  # more steps than the time allows
 READY_STEP = 20
 TIMEOUT_S = 120
 

@@ -1,5 +1,6 @@
-"""Ten minutes of training in which a worker is killed at random, every minute or every fifteen seconds: how much of the time
-was of use."""
+"""Ten minutes of training in which a random worker is killed every minute or every fifteen seconds: the useful share of
+the time.
+"""
 
 import math
 import os
@@ -109,7 +110,7 @@ def _sampler(start, duration, every, figures=None):
 
 
 def _kill(pid):
-    """False where it has not been replaced since the last time."""
+    """Returns False if the worker has not been replaced since the last kill."""
     try:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -125,7 +126,9 @@ def _keep_running(job, until):
 
 
 def _pace(steps, kills, settled_s):
-    """The mean of undisturbed pairs of steps in one process, some seconds after a kill, checkpoints included."""
+    """Returns the mean time of undisturbed pairs of steps in one process, some seconds after a kill, checkpoints
+    included.
+    """
     quiet = [
         after.time - before.time
         for before, after in zip(steps, steps[1:])

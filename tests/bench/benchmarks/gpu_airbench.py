@@ -1,4 +1,6 @@
-"""A 94 % network on CIFAR-10: examples/cifar_airbench.lua next to its twin in eager PyTorch, twenty networks each."""
+"""A 94 % network on CIFAR-10: examples/cifar_airbench.lua compared with its twin in eager PyTorch, twenty networks
+each.
+"""
 
 import itertools
 import os
@@ -10,7 +12,7 @@ from harness import gpu
 from harness.benchmark import OWN, BenchError, Benchmark, Goal, Metric
 
 NAME = "gpu_airbench"
-ROUNDS, RUNS = 2, 10  # twenty runs a side
+ROUNDS, RUNS = 2, 10  # twenty runs for each side
 QUICK = {"epochs": 1, "width": 4, "limit": 200, "test_limit": 50, "batch_size": 50, "runs": 1}
 
 

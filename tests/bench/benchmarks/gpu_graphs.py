@@ -1,4 +1,4 @@
-"""What train.graph gains: steps of a ConvNet and of a VisionTransformer with and without, in one process."""
+"""The gain of train.graph: steps of a ConvNet and of a VisionTransformer with and without it, in one process."""
 
 import os
 import statistics

@@ -1,4 +1,4 @@
-"""The VisionTransformer of Ray's document on one GPU: its program in Python, the same in Lua, and the fast form."""
+"""The VisionTransformer of Ray's document on one GPU: the program in Python, the same in Lua, and the fast variant."""
 
 import itertools
 import os
@@ -87,7 +87,7 @@ def _number(text, name):
 
 
 def _gap(samples, key):
-    """None without the peer."""
+    """Returns None without the peer."""
     if not samples.get("python"):
         return None
     own, python = (statistics.mean(row[key] for row in samples[side]) for side in (OWN, "python"))

@@ -1,4 +1,4 @@
-"""A worker that is stopped (SIGSTOP) in the middle of training: when it is named, and when the run has ended."""
+"""A worker is stopped (SIGSTOP) during training: when the worker is named, and when the run has ended."""
 
 import os
 import signal

@@ -1,5 +1,6 @@
-"""kill -9 of a worker in train.elastic: time until both ranks have made a new step, next to a restart, the peers' restarts, and
-torchft, which continues without a restart too."""
+"""kill -9 of a worker in train.elastic: time until both ranks have made a new step, compared with a restart, the peers'
+restarts, and torchft, which also continues without a restart.
+"""
 
 import os
 import signal
@@ -69,7 +70,7 @@ def _torchft(config, kill_at):
 
 
 def _first_of(job, name, old):
-    """Rank 1's first such event in another process than the old one."""
+    """Returns rank 1's first event of this name in a process other than `old`."""
     return next((event for event in job.events(1) if event.name == name and event.pid != old), None)
 
 
@@ -94,6 +95,6 @@ def _healed(start, kill_at):
 
 
 def _next_steps(job, killed):
-    """The first step of each rank since then, or None while a rank has none."""
+    """Returns the first step of each rank after the kill, or None while a rank has not made one."""
     steps = [next((e for e in job.events(rank) if e.name == "step" and e.time > killed), None) for rank in range(2)]
     return steps if all(steps) else None

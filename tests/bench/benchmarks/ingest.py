@@ -1,4 +1,6 @@
-"""How long two ranks on one core wait for JPEG images, decoded in the loop, or by ingest workers on another core or host."""
+"""How long two ranks on one core wait for JPEG images that are decoded in the loop, or by ingest workers on another
+core or host.
+"""
 
 import os
 import statistics

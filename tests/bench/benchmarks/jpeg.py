@@ -1,4 +1,6 @@
-"""JPEG files of photographs' sizes as normalised 224 × 224 float batches: what an image costs on one core, no training."""
+"""JPEG files of the size of photographs to normalised 224 × 224 float batches: the time for an image on one core,
+without training.
+"""
 
 import os
 import subprocess
@@ -12,7 +14,7 @@ PEER = "pillow"
 
 
 def make_images(config):
-    """Made once for a kind of run; removing the folder makes them again."""
+    """Makes the images once for quick and once for full runs; removing the folder makes them again."""
     count = 16 if config.quick else 256
     folder = os.path.join(config.root, "build", "bench", f"jpeg-{count}")
     if os.path.exists(os.path.join(folder, "complete")):

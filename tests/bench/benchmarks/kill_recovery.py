@@ -1,4 +1,4 @@
-"""kill -9 of a worker in the middle of training: time until both ranks have made a new step."""
+"""kill -9 of a worker during training: time until both ranks have made a new step."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from harness import sides
 from harness.benchmark import Benchmark, Goal, Metric
 
 NAME = "kill_recovery"
-# What each side's log says once it has seen the death.
+# The text in each side's log that shows that the side has noticed the death.
 NOTICES = {"rtrain": "attempt 1 failed", "torchrun": "failed (exitcode: -9)", "ray": "[FailurePolicy]"}
 PHASES = {"train_fn": "train function", "data": "data read", "model": "state restored", "step": "new step"}
 TIMEOUT_S = 180
@@ -55,7 +55,7 @@ def _sampler(side, start, kill_at):
 
 
 def longest_stall(job, killed):
-    """The longest time without a step of rank 0, whose process may be another one behind it."""
+    """Returns the longest time without a step of rank 0, even if the steps come from two processes."""
     times = [event.time for event in job.events(0) if event.name == "step"]
     first = max(0, sum(time_ < killed for time_ in times) - 1)
     return max(after - before for before, after in zip(times[first:], times[first + 1 :]))
@@ -67,7 +67,7 @@ def _least_step(job):
 
 
 def _new_marks(job, name, old_pids):
-    """The first such event of each rank in a new process, or None while a rank has none."""
+    """Returns the first event of this name of each rank in a new process, or None while a rank has not made one."""
     marks = []
     for rank in range(2):
         new = (e for e in job.events(rank) if e.name == name and e.pid not in old_pids)

@@ -1,4 +1,4 @@
-"""`rtrain ls`: how long a short command takes, and that it maps no LibTorch."""
+"""`rtrain ls`: the time of a short command, which must not map LibTorch."""
 
 import contextlib
 import fcntl
@@ -39,7 +39,7 @@ def build(config):
         sides={"rtrain": own_sample, "torchrun": lambda: _latencies(torchrun, environment, PEER_CALLS)},
         notes=["checked in every round: no libtorch in the memory map of `rtrain ls`"],
     )
-    benchmark.storage = storage  # lives as long as the benchmark
+    benchmark.storage = storage  # the folder must live as long as the benchmark
     return benchmark
 
 
@@ -71,7 +71,7 @@ def _latencies(command, environment, calls):
 
 @contextlib.contextmanager
 def at_its_output(command, environment):
-    """The command, stopped at the end of its work by a standard output that is full."""
+    """Returns the command, stopped at the end of its work by a full pipe as standard output."""
     read_end, write_end = os.pipe()
     size = fcntl.fcntl(write_end, fcntl.F_SETPIPE_SZ, 4096)
     os.write(write_end, bytes(size))

@@ -1,4 +1,5 @@
-"""`rtrain ls` over 10,000 runs of 100 config values: the newest, a filter by metric, by config value, its memory, the best."""
+"""`rtrain ls` over 10,000 runs of 100 config values: the newest, filters by metric and config value, memory, the best.
+"""
 
 import json
 import os
@@ -56,12 +57,12 @@ def build(config):
         sides={"rtrain": sample},
         notes=["; ".join(f"{name}: rtrain {' '.join(command)}" for name, command in COMMANDS.items())],
     )
-    benchmark.storage = storage  # lives as long as the benchmark
+    benchmark.storage = storage  # the folder must live as long as the benchmark
     return benchmark
 
 
 def _make_store(config, storage, environment):
-    """One run makes the tables, the others are rows like its own."""
+    """One real run creates the tables; the others are copies of its row."""
     script = os.path.join(sides.HERE, "report.lua")
     done = subprocess.run(
         [
@@ -126,7 +127,7 @@ def _latency(command, environment):
     taken = []
     for _ in range(CALLS):
         start = time.monotonic()
-        # With pipes Python does not look for the end in growing pauses.
+        # With pipes, Python does not poll for the end at growing intervals.
         subprocess.run(command, env=environment, capture_output=True, check=True, timeout=TIMEOUT_S)
         taken.append(1e3 * (time.monotonic() - start))
     return statistics.median(taken)

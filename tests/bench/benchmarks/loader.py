@@ -1,4 +1,5 @@
-"""In-memory Fashion-MNIST as normalised float batches: what a sample costs from DataLoader to loop, no training."""
+"""In-memory Fashion-MNIST as normalised float batches: the time of a sample from DataLoader to loop, without training.
+"""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Points a second of train.log from eight workers on one core, all of them stored, next to what trackers take."""
+"""Points per second of train.log from eight workers on one core, until all are stored, compared with trackers."""
 
 import contextlib
 import functools
@@ -15,7 +15,7 @@ from harness.job import Job
 NAME = "log_ingest"
 WRITERS = 8
 KEYS = 5
-STEPS = {OWN: 100_000, "tensorboard": 2_000, "mlflow": 20, "trackio": 200}  # of each writer: some seconds
+STEPS = {OWN: 100_000, "tensorboard": 2_000, "mlflow": 20, "trackio": 200}  # of each writer: takes some seconds
 QUICK_STEPS = {OWN: 1_000, "tensorboard": 100, "mlflow": 2, "trackio": 10}
 CORE = "0"
 POLL_S = 0.05
@@ -84,13 +84,13 @@ def _own(config, steps):
 
 
 def _stored(storage):
-    """The reader has the other core."""
+    """Returns the number of stored points. The reader runs on the other core."""
     try:
         with contextlib.closing(sqlite3.connect(f"file:{storage}/rtrain.db?mode=ro", uri=True)) as database:
             query = "SELECT sum(count) FROM series_chunks JOIN series USING(series_id) WHERE key NOT LIKE '%/%'"
             return database.execute(query).fetchone()[0] or 0
     except sqlite3.OperationalError:
-        return 0  # the tables are being created
+        return 0  # the tables are still being created
 
 
 def _peer(python, tracker, steps):

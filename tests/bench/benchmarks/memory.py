@@ -1,4 +1,4 @@
-"""Proportional memory (PSS) of everything a run of two workers keeps alive, at step 100 of the ConvNet."""
+"""Proportional memory (PSS) of all processes of a run with two workers, at step 100 of the ConvNet."""
 
 from harness import sides
 from harness.benchmark import Benchmark, Goal, Metric

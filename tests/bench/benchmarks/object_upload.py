@@ -1,4 +1,4 @@
-"""A checkpoint of 400 MB from two ranks into an S3 server, and the same files put there by Arrow alone."""
+"""A checkpoint of 400 MB from two ranks into an S3 server, compared with Arrow alone uploading the same files."""
 
 import os
 import statistics

@@ -1,4 +1,6 @@
-"""What an eager operation on small tensors costs from Lua, from Python, and in C++ below both; one thread, one core."""
+"""The time of an eager operation on small tensors from Lua, from Python, and in the C++ below both; one thread, one
+core.
+"""
 
 import os
 import re
@@ -13,7 +15,7 @@ from harness.single import sampler
 NAME = "operators"
 CALLS, QUICK_CALLS, REPEATS = 4000, 100, 9
 FLOOR = "c++"
-GPU_CALLS, GPU_REPEATS = 200, 25  # fewer calls than may wait in a stream
+GPU_CALLS, GPU_REPEATS = 200, 25  # fewer calls than fit in a stream's queue
 MADE_ON_THE_CPU = ("zeros", "ones", "arange", "randn")
 
 
@@ -49,7 +51,8 @@ def build(config):
 
 
 def build_gpu(config):
-    """The same operations on a GPU, where the CPU only starts them. Without a compiler the C++ program is left out."""
+    """The same operations on a GPU, where the CPU only launches them. Without a compiler the C++ program is left out.
+    """
     gpu.require_device(config)
     arguments = [str(QUICK_CALLS if config.quick else GPU_CALLS), str(GPU_REPEATS)]
     env = {**gpu.environment(config, ""), "BENCH_DEVICE": config.device, "OMP_NUM_THREADS": "1"}
@@ -84,7 +87,7 @@ def build_gpu(config):
 
 
 def _names():
-    """Read from the Lua twin, so that there is no fourth list."""
+    """Reads the names from the Lua twin, to avoid a fourth list."""
     with open(os.path.join(sides.HERE, "operators.lua")) as file:
         return re.findall(r"^  \{'(\w+)', function", file.read(), re.MULTILINE)
 

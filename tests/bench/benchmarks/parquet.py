@@ -1,4 +1,4 @@
-"""Scanning Parquet files: all columns of all rows, on one core, next to pyarrow's iter_batches."""
+"""Scanning Parquet files: all columns of all rows on one core, compared with pyarrow's iter_batches."""
 
 import os
 import subprocess

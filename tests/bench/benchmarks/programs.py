@@ -1,4 +1,4 @@
-"""A Python program under `rtrain launch`, next to the same one under torchrun."""
+"""A Python program under `rtrain launch`, compared with the same program under torchrun."""
 
 from benchmarks import cold_start, report
 from harness import sides

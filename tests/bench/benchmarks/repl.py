@@ -1,4 +1,4 @@
-"""`rtrain repl`: how long until a line can be typed, and until the first tensor is shown."""
+"""`rtrain repl`: time until the prompt, and until the first tensor is shown."""
 
 import os
 import statistics

@@ -1,4 +1,4 @@
-"""train.report(): how long a caller waits, and when another process can read what was reported."""
+"""train.report(): how long it delays its caller, and when another process can read the report."""
 
 import time
 
@@ -40,7 +40,7 @@ def _sampler(side, start, settings):
 
 
 def sampler(start, settings, rank, visible):
-    """Of that rank, whose reports visible(storage) counts."""
+    """Returns a sampler for this rank; visible(storage) counts its reports."""
     first = settings["reports"]
 
     def sample():
@@ -63,7 +63,9 @@ def sampler(start, settings, rank, visible):
 
 
 def _note_new_reports(seen, visible, job, first, rank):
-    """Only while the reports come one at a time: before that, reading would disturb what is measured."""
+    """Notes when reports become visible. Starts only when reports come one at a time, because reading would disturb the
+    first ones.
+    """
     if not job.mark(rank, "spaced"):
         return
     for index in range(first, visible(job.storage)):

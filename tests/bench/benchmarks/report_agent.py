@@ -1,4 +1,5 @@
-"""train.report() of a rank whose host is not the controller's: how long it waits, and when others can read the report."""
+"""train.report() of a rank on another host than the controller: how long it takes, and when others can read the report.
+"""
 
 from benchmarks import report
 from harness import sides

@@ -1,4 +1,4 @@
-"""One process on one core next to Python's torch: steps of training, steps of optimizers, memory over 10,000 steps."""
+"""One process on one core compared with Python's torch: training steps, optimizer steps, memory over 10,000 steps."""
 
 import os
 

@@ -1,4 +1,6 @@
-"""From the start of our processes to the first step: two hosts with a worker each, and one machine with both workers."""
+"""From the start of rtrain's processes to the first step: two hosts with one worker each, and one machine with both
+workers.
+"""
 
 from benchmarks import cold_start
 from harness import sides

@@ -1,5 +1,6 @@
 """The steady training step of two workers under DistributedDataParallel, 2 × 64 samples, each rank on its own half of
-the cores: next to torchrun, and next to C++ that calls LibTorch's reducer itself."""
+the cores: compared with torchrun, and with C++ that calls LibTorch's reducer directly.
+"""
 
 import os
 import statistics

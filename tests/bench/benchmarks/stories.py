@@ -1,4 +1,5 @@
-"""First-hour stories typed at a terminal, with the templates as they are: of the time of each this is the machine's part."""
+"""Stories of the first hour typed at a terminal, with the unchanged templates: measures the machine's part of the time.
+"""
 
 import os
 import re
@@ -42,7 +43,7 @@ def _sample(config):
 
 
 class Typist:
-    """Somebody in a folder with nothing but the executable."""
+    """A user in a folder that contains nothing but the executable."""
 
     def __init__(self, config, folder):
         self.folder = folder
@@ -60,14 +61,14 @@ class Typist:
         return Terminal([self._rtrain, *args], self.folder, self._environment)
 
     def type(self, *args, code=0, shows=""):
-        """Waits for its end; what it shows has to have that."""
+        """Types a command and waits for its end. The output must match `shows`."""
         terminal = self.begin(*args)
         terminal.end(TIMEOUT_S, code)
         assert re.search(shows, terminal.text), terminal.text
         return terminal.text
 
     def enter(self, template):
-        """The folder of a new project."""
+        """Changes to the folder of the template's project; creates it the first time."""
         self.folder = self._environment["HOME"]
         if not os.path.isdir(os.path.join(self.folder, template)):
             self.type("init", template, template)

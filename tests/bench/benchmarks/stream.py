@@ -1,4 +1,4 @@
-"""Training on 3 GB of Parquet: the memory that it takes, and how fast the rows come."""
+"""Training on 3 GB of Parquet files: memory, and rows per second."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ def build(config):
 
 
 def _make(config, script, folder):
-    """Under another name until it is whole."""
+    """Writes the data under a temporary name until it is complete."""
     command = [config.rtrain, "exec", script, "make", folder + ".part", "0.2" if config.quick else "3"]
     if data.has("cifar10"):
         command.append(os.path.join(os.environ["RTRAIN_DATA"], "cifar10"))

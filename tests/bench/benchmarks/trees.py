@@ -1,4 +1,4 @@
-"""XGBoost's rounds through rtrain next to Python's package, and training on more rows than memory holds."""
+"""XGBoost's rounds through rtrain compared with Python's package, and training on more rows than fit in memory."""
 
 import os
 import subprocess
@@ -7,11 +7,11 @@ from harness import sides
 from harness.benchmark import OWN, Benchmark, Goal, Metric
 from harness.single import sampler
 
-MEMORY_OF_ROWS_MIB = 4800  # of 5 GB: what a program takes that reads all rows before it begins
+MEMORY_OF_ROWS_MIB = 4800  # for 5 GB of files: the memory of a program that first reads all rows
 
 
 def _commands(config, mode, *arguments):
-    # XGBoost takes no more threads than OpenMP may have, whatever it is asked for.
+    # XGBoost never uses more threads than OpenMP allows.
     threads = ["env", "OMP_NUM_THREADS=2"]
     return {
         OWN: [*threads, config.rtrain, "exec", os.path.join(sides.HERE, "trees.lua"), mode, *arguments],
@@ -54,7 +54,7 @@ def build_stream(config):
         ]
         subprocess.run(["rm", "-rf", folder + ".part"], check=True)
         subprocess.run(make, check=True, env={**os.environ, **sides.rtrain_environment(config)})
-        os.rename(folder + ".part", folder)  # whole from here on
+        os.rename(folder + ".part", folder)  # complete from here on
     commands = _commands(config, "stream", folder, "1" if config.quick else "3")
     return Benchmark(
         name="trees_stream",

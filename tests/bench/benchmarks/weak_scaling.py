@@ -1,4 +1,4 @@
-"""The step of two ranks next to that of one rank with the same batch, each rank on its own half of the cores."""
+"""The step of two ranks compared with that of one rank with the same batch, each rank on its own half of the cores."""
 
 import os
 

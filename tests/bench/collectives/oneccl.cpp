@@ -14,7 +14,8 @@
 
 #include "tests/bench/collectives/timing.h"
 
-// oneCCL calls Intel's tracing through these where they are set; no package has their library.
+// oneCCL calls Intel's tracing through these pointers if they are set; no package has the tracing
+// library.
 extern "C" {
 void* __itt_domain_create_ptr__3_0 = nullptr;
 void* __itt_event_create_ptr__3_0 = nullptr;
@@ -29,12 +30,12 @@ void* __itt_thread_set_name_ptr__3_0 = nullptr;
 
 namespace {
 
-constexpr int kCores = 2;  // that the benchmark gives to all ranks together
+constexpr int kCores = 2;  // the cores that the benchmark gives to all ranks together
 constexpr int kFewCalls = 5;
 
 using Address = ccl::kvs::address_type;
 
-// Rank 0 is where the others connect to: its address goes through a pipe to each of them.
+// The other ranks connect to rank 0, which sends its address to each of them through a pipe.
 ccl::shared_ptr_class<ccl::kvs> make_store(int rank, int ranks, const std::vector<int>& pipe) {
   Address address;
   if (rank > 0) {
@@ -60,7 +61,7 @@ void measure(int rank, int ranks, const std::vector<int>& pipe) {
   const auto group = ccl::create_communicator(ranks, rank, make_store(rank, ranks, pipe));
   for (const rtrain::CollectiveSize& size : rtrain::kCollectiveSizes) {
     std::vector<float> data(static_cast<size_t>(size.bytes) / sizeof(float));
-    // It waits without giving its core away: where ranks share one, a call takes their time slices.
+    // oneCCL spins while it waits: if ranks share a core, a call takes several time slices.
     const int calls = ranks > kCores ? kFewCalls : size.calls;
     const double seconds = rtrain::median_seconds(
         calls, [&] { ccl::barrier(group).wait(); },

@@ -1,12 +1,11 @@
-// tests/bench/collectives/rtrain.cpp: how long collectives of some ranks take through c10d, without
-// Lua.
+// tests/bench/collectives/rtrain.cpp: the time of collectives through c10d, without Lua.
 //
 //   collectives_bench shm|gloo|hosts|copy RANKS
 //
-// Prints "NAME SECONDS" for each size, of rank 0: the median call of all_reduce on float32. With
+// Prints "NAME SECONDS" for each size, from rank 0: the median call of all_reduce on float32. With
 // shm the largest tensor lies in the arena, as DistributedDataParallel's buckets do. hosts: each
-// half of the ranks is on a host of its own. copy: each rank copies as many bytes within its own
-// memory, at the same time as the others.
+// half of the ranks is on a separate simulated host. copy: all ranks copy equally many bytes within
+// their own memory at the same time.
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
-// tests/bench/collectives/timing.h: what all programs of this folder measure: sizes, numbers of
-// calls, and the median call.
+// tests/bench/collectives/timing.h: the measurements of all programs in this folder: sizes, numbers
+// of calls, and the median call.
 //
-// Each rank is a process of one thread. Rank 0 prints "NAME SECONDS" for each size.
+// Each rank is a process with one thread. Rank 0 prints "NAME SECONDS" for each size.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,13 @@ struct CollectiveSize {
   const char* name;
   int64_t bytes;
   int calls;
-  bool is_shared;  // lies in the memory of all ranks, where a library has such
+  bool is_shared;  // lies in memory shared by all ranks, if the library has such memory
 };
 
 inline constexpr CollectiveSize kCollectiveSizes[] = {
     {"4K", 4 << 10, 3000, false}, {"1M", 1 << 20, 300, false}, {"26M", 26 << 20, 30, true}};
 
-// The ranks start every tenth call together.
+// Every tenth call starts after a barrier.
 template <class Barrier, class Call>
 double median_seconds(int calls, const Barrier& barrier, const Call& call) {
   using Clock = std::chrono::steady_clock;

@@ -1,4 +1,4 @@
-// tests/bench/ddp_floor/events.h: marks of moments, in the form of ../events.lua, and a stopwatch.
+// tests/bench/ddp_floor/events.h: marks moments, in the format of ../events.lua, and a stopwatch.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace rtrain::floor {
 
-// Lines of "seconds pid name value" in one file a rank, on the clock that all processes share.
+// Writes lines of "seconds pid name value" to one file for each rank, on the clock that all
+// processes share.
 class Events {
  public:
   Events(const std::string& folder, int rank);
@@ -19,7 +20,7 @@ class Events {
   Fd file_;
 };
 
-// Adds up where the time of a step goes.
+// Adds up the time of each part of a step.
 class Stopwatch {
  public:
   Stopwatch() { restart(); }

@@ -1,4 +1,4 @@
-// tests/bench/ddp_floor/group.h: a process group of c10d with one backend and nothing around it.
+// tests/bench/ddp_floor/group.h: a process group of c10d with one backend and nothing else.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ class FloorGroup {
              const c10::intrusive_ptr<c10d::Store>& store);
 
   const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const { return group_; }
-  // Of DDP's buckets; null: wherever tensors lie.
+  // The place of DDP's buckets; null: ordinary memory.
   TensorPlace* place() const;
 
  private:

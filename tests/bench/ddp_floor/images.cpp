@@ -19,7 +19,7 @@ struct CloseGz {
   void operator()(gzFile file) const { gzclose(file); }
 };
 
-// An IDX file of bytes.
+// Reads an IDX file of bytes.
 at::Tensor read_idx(const std::string& path) {
   const std::unique_ptr<gzFile_s, CloseGz> file(gzopen(path.c_str(), "rb"));
   const auto read = [&](void* out, size_t bytes) {
@@ -51,11 +51,10 @@ Images::Images(const std::string& folder, int64_t batch, uint64_t seed, int rank
 }
 
 void Images::begin_epoch() {
-  at::empty({}, at::kLong)
-      .random_();  // the loader's seed, which it draws from the default generator
+  at::empty({}, at::kLong).random_();  // the loader draws its seed from the default generator
   auto generator = at::make_generator<at::CPUGeneratorImpl>(seed_ + epoch_++);
   const at::Tensor order = at::randperm(images_.size(0), generator, at::kLong);
-  order_ = order.slice(0, rank_, order.size(0), ranks_);  // 60,000 images: nothing to pad
+  order_ = order.slice(0, rank_, order.size(0), ranks_);  // 60,000 images: no padding is necessary
   taken_ = 0;
 }
 

@@ -11,10 +11,10 @@ namespace rtrain::floor {
 
 class Images {
  public:
-  // Reads the training images below `folder`; throws std::runtime_error where they are not there.
+  // Reads the training images below `folder`; throws std::runtime_error if they are missing.
   Images(const std::string& folder, int64_t batch, uint64_t seed, int rank, int ranks);
 
-  // Normalised images and labels, from epoch to epoch without an end.
+  // Returns normalised images and labels, epoch after epoch without end.
   std::pair<at::Tensor, at::Tensor> next();
 
  private:
@@ -24,7 +24,7 @@ class Images {
   int64_t batch_;
   uint64_t seed_;
   int rank_, ranks_;
-  uint64_t epoch_ = 0;  // that begins next
+  uint64_t epoch_ = 0;  // the next epoch
   at::Tensor order_;    // of this rank; undefined before the first epoch
   int64_t taken_ = 0;
 };

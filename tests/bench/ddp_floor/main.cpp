@@ -1,10 +1,10 @@
 // tests/bench/ddp_floor/main.cpp: the training of ../train.lua in C++ on the same LibTorch, as two
-// processes that call c10d::Reducer directly: what a step costs without Lua and without what a run
-// has around it.
+// processes that call c10d::Reducer directly: the time of a step without Lua and without the other
+// parts of a run.
 //
 //   ddp_floor shm|gloo convnet|mlp STEPS WARM BATCH DATA EVENTS
 //
-// Marks the same moments as train.lua. shm: CPU tensors travel as those of rtrain's workers do, and
+// Marks the same moments as train.lua. shm: CPU tensors travel as between rtrain's workers, and
 // DDP's buckets lie in the shared segment. gloo: c10d's own ProcessGroupGloo.
 #include <ATen/Context.h>
 #include <ATen/ops/_foreach_zero.h>
@@ -42,8 +42,8 @@ struct Settings {
   std::string data, events;
 };
 
-// As Python's DistributedDataParallel makes it: one bucket, until the first backward has shown the
-// order of the gradients.
+// Creates the reducer as Python's DistributedDataParallel does: with one bucket, until the first
+// backward has shown the order of the gradients.
 std::unique_ptr<c10d::Reducer> make_reducer(const Model& model, const FloorGroup& group) {
   const std::vector<bool> dense(model.params.size(), false);
   auto buckets =
@@ -110,7 +110,7 @@ void train(const Settings& settings, int rank, const std::string& folder) {
   events.mark("loss", loss.item<double>());
 }
 
-// Its exit status.
+// Returns the exit status.
 int run_rank(const Settings& settings, int rank, const std::string& folder) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   try {

@@ -12,7 +12,7 @@
 namespace rtrain::floor {
 namespace {
 
-// A weight and its bias.
+// Adds a weight and its bias.
 void add_layer(std::vector<at::Tensor>& params, at::IntArrayRef shape) {
   at::Tensor weight = at::empty(shape), bias = at::empty({shape[0]});
   const double fan_in = static_cast<double>(weight.numel() / shape[0]);

@@ -13,7 +13,7 @@ struct Model {
   std::function<at::Tensor(const at::Tensor&)> forward;
 };
 
-// Their first values are drawn from the default generator, as nn.Conv2d and nn.Linear draw them.
+// Draws the initial values from the default generator, as nn.Conv2d and nn.Linear do.
 Model make_convnet();
 Model make_mlp();
 

@@ -40,7 +40,7 @@ Tensors pieces_of(const at::Tensor& tensor) {
   return tensor.view(-1).split(kPieceOfThread * at::get_num_threads());
 }
 
-// Views of one tensor that have the shapes of the others.
+// Returns views of one tensor with the shapes of the others.
 Tensors views_like(const at::Tensor& flat, const Tensors& others) {
   Tensors out;
   int64_t begin = 0;

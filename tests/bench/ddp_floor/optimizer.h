@@ -1,5 +1,5 @@
-// tests/bench/ddp_floor/optimizer.h: the two optimizers of ../train.lua, with the operator calls
-// that rtrain makes for them.
+// tests/bench/ddp_floor/optimizer.h: the two optimizers of ../train.lua, with the same operator
+// calls as in rtrain.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,9 +15,10 @@ class Optimizer {
   virtual void step() = 0;
 };
 
-// One fused kernel.
+// Uses one fused kernel.
 std::unique_ptr<Optimizer> make_sgd(std::vector<at::Tensor> params, double lr);
-// Over pieces of large parameters that stay in the cache, and small ones gathered into one.
+// Works on pieces of large parameters that fit in the cache, and on the small parameters gathered
+// into one tensor.
 std::unique_ptr<Optimizer> make_adadelta(std::vector<at::Tensor> params, double lr);
 
 }  // namespace rtrain::floor

@@ -1,5 +1,5 @@
-"""A 94 % network on CIFAR-10 in eager PyTorch, after https://arxiv.org/abs/2404.00498. Prints "name<TAB>number" lines: the mean
-accuracy of all runs, and the median of their seconds, from the images on the device to the accuracy.
+"""A 94 % network on CIFAR-10 in eager PyTorch, after https://arxiv.org/abs/2404.00498. Prints "name<TAB>number" lines:
+the mean accuracy of all runs, and the median of their seconds, from images on the device to the accuracy.
 
 Twin of ../../../examples/cifar_airbench.lua: change both. airbench.py FOLDER key=value … (the keys of that program)
 """
@@ -109,7 +109,7 @@ def look_ahead(slow, state, decay):
 
 
 def crop(images):
-    """Each image moved by up to two pixels, as the batched crops of airbench do it: one mask for each place."""
+    """Moves each image by up to two pixels, as the batched crops of airbench do: one mask for each offset."""
     padded = F.pad(images, (2, 2, 2, 2), "reflect")
     shifts = torch.randint(0, 5, (len(images), 2), device=images.device)
     rows = torch.empty((len(images), images.shape[1], 32, 36), device=images.device, dtype=images.dtype)

@@ -1,6 +1,6 @@
-"""CIFAR-10's binary batches, for the Python programs; as a program it makes them:
+"""CIFAR-10's binary batches for the Python programs; as a program it creates them:
 
-cifar.py TARGET [SOURCE]: from the Parquet files in SOURCE, or without it from random numbers, for timings alone.
+cifar.py TARGET [SOURCE]: from the Parquet files in SOURCE; without SOURCE from random numbers, only for timings.
 """
 
 import glob
@@ -17,14 +17,14 @@ IMAGES, BYTES = 10_000, 3 * 32 * 32
 
 
 def read(folder, is_train):
-    """Images uint8 (n, 3, 32, 32) and labels int64 (n)."""
+    """Returns images uint8 (n, 3, 32, 32) and labels int64 (n)."""
     files = [os.path.join(folder, name) for name in (TRAIN if is_train else TEST)]
     rows = numpy.concatenate([numpy.fromfile(file, numpy.uint8).reshape(-1, 1 + BYTES) for file in files])
     return rows[:, 1:].reshape(-1, 3, 32, 32), rows[:, 0].astype(numpy.int64)
 
 
 class Cifar10(Dataset):
-    """What torchvision.datasets.CIFAR10 gives: a transformed PIL image and a label."""
+    """Returns the items of torchvision.datasets.CIFAR10: a transformed PIL image and a label."""
 
     def __init__(self, folder, is_train, transform):
         images, self.targets = read(folder, is_train)

@@ -1,5 +1,6 @@
--- Milliseconds of a training step with batch 64 or 128 on random images, operator by operator and as one CUDA graph, in one
--- process. Prints "name<TAB>number" lines. Twin of graphs.py: change both. Where there is no GPU the graphs are not graphs.
+-- Milliseconds of a training step with batch 64 or 128 on random images, operator by operator and as one CUDA graph, in
+-- one process. Prints "name<TAB>number" lines. Twin of graphs.py: change both. Without a GPU the steps run without
+-- graphs.
 --
 --   graphs.lua STEPS REPEATS
 local torch = require 'torch'
@@ -13,7 +14,7 @@ torch.manual_seed(0)
 
 local function wait() if device == 'cuda' then torch.cuda.synchronize() end end
 
--- The median over the repeats of a step's share in `steps` of them.
+-- Returns the median over the repeats of the time of one step.
 local function milliseconds(step, x, y)
   local times = {}
   for i = 0, repeats do
@@ -22,7 +23,7 @@ local function milliseconds(step, x, y)
     wait()
     times[i] = (train.time.perf_counter() - start) * 1e3 / steps
   end
-  times[0] = nil  -- warms up, captures
+  times[0] = nil  -- the first repeat warms up and captures
   table.sort(times)
   return times[math.ceil(repeats / 2)]
 end

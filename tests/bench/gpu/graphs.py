@@ -57,7 +57,7 @@ def step_of(model, optimizer):
 
 
 def graphed(step, x, y):
-    """As the documentation of torch.cuda.graph does it, with the copies into the static inputs."""
+    """Captures as the documentation of torch.cuda.graph does, with copies into the static inputs."""
     if DEVICE == "cpu":
         return step
     static_x, static_y = x.clone(), y.clone()

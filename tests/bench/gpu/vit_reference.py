@@ -1,8 +1,9 @@
-"""Step 1 of "Distributing your PyTorch Training Code with Ray Train and Ray Data": VisionTransformer on CIFAR-10, as its users
-run it. Prints "name<TAB>number" lines: seconds of the epoch with its evaluation, and the accuracy.
+"""Step 1 of "Distributing your PyTorch Training Code with Ray Train and Ray Data": VisionTransformer on CIFAR-10, as
+users of that document run it. Prints "name<TAB>number" lines: seconds of the epoch with its evaluation, and the
+accuracy.
 
-Twin of ../../../examples/single_machine.lua. vit_reference.py FOLDER LIMIT TEST_LIMIT BATCH_SIZE SEED, where FOLDER holds the
-binary batches of CIFAR-10, which take the place of the pickled ones that torchvision would fetch.
+Twin of ../../../examples/single_machine.lua. vit_reference.py FOLDER LIMIT TEST_LIMIT BATCH_SIZE SEED, where FOLDER
+holds the binary batches of CIFAR-10, which replace the pickled batches that torchvision would download.
 """
 
 import sys

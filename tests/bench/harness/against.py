@@ -1,4 +1,4 @@
-"""This executable next to an earlier one, in the same rounds: a change must make nothing slower."""
+"""Compares this executable with an earlier one, in the same rounds: a change must make nothing slower."""
 
 import math
 import statistics
@@ -11,7 +11,7 @@ LIMIT = 1.03
 
 
 def compare_executables(benchmark, before):
-    """Leaves two sides, and one goal: the upper end of the interval of the ratios' mean over all metrics."""
+    """Keeps two sides and one goal: the upper end of the interval of the mean ratio over all metrics."""
     benchmark.sides = {OWN: benchmark.sides[OWN], BEFORE: before.sides[OWN]}
     keys = [metric.key for metric in benchmark.metrics]
     benchmark.goals = [
@@ -27,6 +27,6 @@ def _upper_end(samples, keys):
 
 
 def _mean_ratio(own, before, keys):
-    """The geometric mean over the metrics that both have."""
+    """Returns the geometric mean over the metrics of both samples."""
     logs = [math.log(own[key] / before[key]) for key in keys if own.get(key, 0) > 0 and before.get(key, 0) > 0]
     return math.exp(statistics.mean(logs))

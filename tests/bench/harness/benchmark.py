@@ -1,4 +1,4 @@
-"""What a benchmark is: sides that are sampled in turn, metrics read from the samples, goals that judge them."""
+"""A benchmark: sides that are sampled in turn, metrics read from the samples, and goals for the metrics."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,11 +9,11 @@ OWN = "rtrain"
 
 
 class BenchError(Exception):
-    """A side did not do what it is measured at; the text says which and shows the end of its output."""
+    """Raised when a side did not do what is measured; the text names the side and shows the end of its output."""
 
 
 class Skipped(Exception):
-    """A benchmark cannot be measured on this machine; the text says why."""
+    """Raised when a benchmark cannot be measured on this machine; the text gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,14 @@ class Metric:
 
 @dataclass(frozen=True)
 class Goal:
-    """Own median (or the ratio of the medians, where a peer is named) at most `limit`; or what `value` makes of all samples."""
+    """The own median (or the ratio of the medians if a peer is named) must be at most `limit`; or the result of `value`
+    must.
+    """
 
     metric: str
     limit: float
     peer: str = ""
-    value: Callable = None  # samples -> number; `metric` is then its name
+    value: Callable = None  # samples -> number; `metric` is then its label
 
 
 @dataclass
@@ -42,13 +44,13 @@ class Benchmark:
     goals: list
     sides: dict  # name -> function() -> {metric: value}
     warm_up: bool = False
-    rounds: int = 0  # at most that many, where one takes minutes; 0: as many as asked for
-    skipped: dict = field(default_factory=dict)  # side -> why
+    rounds: int = 0  # the largest number of rounds, if one takes minutes; 0: unlimited
+    skipped: dict = field(default_factory=dict)  # side -> reason
     notes: list = field(default_factory=list)
 
 
 def measure(benchmark, rounds, progress):
-    """{side: [sample a round]}. The order of the sides turns round after every round (ABBA)."""
+    """Returns {side: [one sample for each round]}. The order of the sides is reversed after every round (ABBA)."""
     order = list(benchmark.sides)
     samples = {side: [] for side in order}
     if benchmark.warm_up:

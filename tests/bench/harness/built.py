@@ -1,4 +1,4 @@
-"""Programs of this folder that are built when a benchmark needs them."""
+"""Builds programs of this folder when a benchmark needs them."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from harness.benchmark import BenchError
 
 
 def build_target(config, target):
-    """The program's path. It runs the LibTorch that the build folder is configured with."""
+    """Builds a target. Returns the path of the program, which uses the LibTorch of the build folder."""
     build_folder = os.path.join(config.root, "build")
     done = subprocess.run(["cmake", "--build", build_folder, "--target", target], capture_output=True, text=True)
     if done.returncode != 0:
@@ -16,7 +16,7 @@ def build_target(config, target):
 
 
 def compile_source(config, compiler, source, *flags):
-    """The path of a program that needs none of rtrain's libraries, but those of a peer."""
+    """Compiles a program that needs a peer's libraries, but none of rtrain's. Returns its path."""
     program = os.path.join(config.root, "build", "tests", "bench", os.path.splitext(source)[0].replace("/", "_"))
     file = os.path.join(config.root, "tests", "bench", source)
     command = [compiler, "-std=c++20", "-O3", f"-I{config.root}", file, "-o", program, *flags]

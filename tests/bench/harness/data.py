@@ -1,4 +1,4 @@
-"""Real images: what lies below $RTRAIN_DATA."""
+"""Real images below $RTRAIN_DATA."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What the benchmarks of a GPU share: the device, CIFAR-10 as files that both sides read, programs timed as a whole."""
+"""Shared by the GPU benchmarks: the device, CIFAR-10 as files for both sides, programs timed as a whole."""
 
 import glob
 import json
@@ -15,7 +15,7 @@ TIMEOUT_S = 600
 
 
 def require_device(config):
-    """With --device cpu the programs are tried where there is no GPU; their figures say nothing then."""
+    """With --device cpu the programs are only tried on a machine without a GPU; their figures are meaningless."""
     if config.device == "cpu":
         return
     env = {**os.environ, **sides.rtrain_environment(config)}
@@ -26,14 +26,16 @@ def require_device(config):
 
 
 def cifar10(config):
-    """The folder that holds cifar10/ as binary batches, and whether its images are real: random ones serve for timings."""
+    """Returns the folder with cifar10/ as binary batches, and whether its images are real. Random images suffice for
+    timings.
+    """
     given = os.path.join(os.environ.get("RTRAIN_DATA") or "/nonexistent", "cifar10")
     if glob.glob(os.path.join(given, "data_batch_*.bin")):
         return os.path.dirname(given), True
     is_real = bool(glob.glob(os.path.join(given, "train-*.parquet")))
     folder = os.path.join(config.root, "build", "bench", "images" if is_real else "random-images")
     target = os.path.join(folder, "cifar10")
-    if not os.path.exists(os.path.join(target, "test_batch.bin")):  # the last one written
+    if not os.path.exists(os.path.join(target, "test_batch.bin")):  # the file written last
         make = [config.torch_python, os.path.join(HERE, "cifar.py"), target, *([given] if is_real else [])]
         subprocess.run(make, check=True)
     return folder, is_real
@@ -52,7 +54,7 @@ def environment(config, data):
 
 
 def run(side, command, env):
-    """What a program prints, and the seconds from its start to its end."""
+    """Returns the output of a program, and the seconds from its start to its end."""
     start = time.monotonic()
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=TIMEOUT_S)
     seconds = time.monotonic() - start
@@ -62,5 +64,5 @@ def run(side, command, env):
 
 
 def rows(text):
-    """Of "name<TAB>number" lines."""
+    """Parses "name<TAB>number" lines."""
     return {name: float(value) for name, value in re.findall(r"^(\w+)\t([-\d.e]+)$", text, re.MULTILINE)}

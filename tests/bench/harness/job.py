@@ -1,4 +1,4 @@
-"""A started program with everything that it started in turn: marks, memory, and an end that leaves nothing behind."""
+"""A started program with all its descendants: marks, memory, and an end that leaves nothing behind."""
 
 import os
 import re
@@ -19,7 +19,7 @@ STOP_S = 15
 
 
 class Job:
-    """`command` is a function of the job's own folders: command(storage, events) -> list of arguments."""
+    """`command` is a function of the job's folders: command(storage, events) -> list of arguments."""
 
     def __init__(self, name, command, environment):
         self.name = name
@@ -64,7 +64,7 @@ class Job:
         raise BenchError(f"{self.name}: {what}. The end of its output:\n{tail}")
 
     def wait_for(self, condition, what, timeout_s, poll_s=POLL_S):
-        """The first true value of condition(); fails at the deadline and when the program ends without one."""
+        """Returns the first true value of condition(); fails at the deadline, and if the program ends before."""
         deadline = time.monotonic() + timeout_s
         while True:
             ended = not self.is_running()
@@ -78,14 +78,14 @@ class Job:
             time.sleep(poll_s)
 
     def wait_end(self, timeout_s):
-        """The program's exit status; fails at the deadline."""
+        """Returns the program's exit status; fails at the deadline."""
         try:
             return self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             self.fail(f"still running after {timeout_s} s")
 
     def finish(self, timeout_s):
-        """Seconds from the start to the end; fails unless the program ends with status 0."""
+        """Returns the seconds from the start to the end; fails unless the program ends with status 0."""
         status = self.wait_end(timeout_s)
         if status != 0:
             self.fail(f"ended with status {status}")
@@ -97,15 +97,16 @@ class Job:
                 text = file.read()
         except FileNotFoundError:
             return []
-        lines = [line.split() for line in text[: text.rfind("\n") + 1].splitlines()]  # the last may be under way
+        lines = [line.split() for line in text[: text.rfind("\n") + 1].splitlines()]  # the last line may be incomplete
         return [Event(float(time_), int(pid), name, float(value)) for time_, pid, name, value in lines]
 
     def mark(self, rank, name):
-        """The first event of that name, or None."""
+        """Returns the first event of that name, or None."""
         return next((event for event in self.events(rank) if event.name == name), None)
 
     def processes(self):
-        """Every living process of the job, daemons included: they inherit its mark in their environment."""
+        """Returns every living process of the job, daemons included: they inherit the job's mark in their environment.
+        """
         marker = self._marker.encode()
         found = []
         for entry in os.listdir("/proc"):
@@ -136,19 +137,19 @@ class Job:
 
 
 def proportional_bytes(pid):
-    """PSS: what a process uses alone, and its share of what it shares."""
+    """Returns the PSS: the memory that a process uses alone, and its share of shared memory."""
     with open(f"/proc/{pid}/smaps_rollup") as file:
         return int(re.search(r"^Pss:\s+(\d+) kB", file.read(), re.MULTILINE).group(1)) * 1024
 
 
 def mapped_libtorch(pid):
-    """The paths of LibTorch's main library in a process's memory; empty when it is not there."""
+    """Returns the paths of LibTorch's libraries in a process's memory; empty if there are none."""
     with open(f"/proc/{pid}/maps") as file:
         return sorted({line.split()[-1] for line in file if "libtorch" in line})
 
 
 def check_libtorch(config, job, pid):
-    """All sides run the same LibTorch, or nothing here is comparable."""
+    """Raises BenchError unless the worker has loaded the same LibTorch as all other sides."""
     loaded = [path for path in mapped_libtorch(pid) if os.path.basename(path) == "libtorch_cpu.so"]
     if [os.path.realpath(path) for path in loaded] != [os.path.realpath(config.libtorch_file)]:
         raise BenchError(f"{job.name}: a worker runs {loaded}, not {config.libtorch_file}")

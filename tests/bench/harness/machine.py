@@ -1,4 +1,4 @@
-"""The machine: what a result must say about it, and how much others disturbed a sample."""
+"""The machine: its description in a result, and how much other programs disturbed a sample."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def _cpu_seconds():
-    """(busy, steal) seconds of all cores since boot."""
+    """Returns the (busy, steal) seconds of all cores since boot."""
     with open("/proc/stat") as file:
         fields = [int(value) for value in file.readline().split()[1:]]
     user, nice, system, _idle, _iowait, irq, softirq, steal = fields[:8]
@@ -26,7 +26,7 @@ def _own_seconds():
 
 
 class Disturbance:
-    """Cores that programs outside of the sample kept busy while it was taken, stolen time included."""
+    """The number of cores that other programs kept busy during the sample, stolen time included."""
 
     def __init__(self):
         self._start = time.monotonic(), _own_seconds(), _cpu_seconds()
@@ -47,7 +47,7 @@ def _first_line(command):
 
 
 def _commit(root):
-    """None where the sources lie without their history."""
+    """Returns the commit, or None if the sources have no git history."""
     try:
         return _first_line(["git", "-C", root, "describe", "--always", "--dirty"])
     except (OSError, subprocess.CalledProcessError):
@@ -63,7 +63,7 @@ def _read(path, default=None):
 
 
 def describe(config):
-    """Everything that decides whether two results may be compared."""
+    """Returns all facts that two comparable results must share."""
     with open(config.libtorch_file, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     model = re.search(r"model name\s*: (.*)", _read("/proc/cpuinfo"))

@@ -1,4 +1,4 @@
-"""An S3 server on loopback for one sample: what it holds goes with it."""
+"""An S3 server on loopback for one sample; its content is deleted with it."""
 
 import contextlib
 import os
@@ -21,14 +21,14 @@ KEYS = {
 
 
 def check(python):
-    """Raises Skipped where that Python has no server."""
+    """Raises Skipped if the server is not installed in this Python."""
     if subprocess.run([python, "-c", "import moto.server, pyarrow"], capture_output=True).returncode != 0:
         raise Skipped("moto and pyarrow are not there: scripts/setup --oracle installs them")
 
 
 @contextlib.contextmanager
 def serving(python):
-    """The variables with which it is reached; it has the bucket 'bench'."""
+    """Yields the variables for connecting to the server; it has the bucket 'bench'."""
     with tempfile.TemporaryDirectory(prefix="bench-s3-") as folder:
         path = os.path.join(folder, "log")
         with open(path, "wb") as log:

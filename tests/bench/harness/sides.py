@@ -1,4 +1,4 @@
-"""How each side's programs are started: rtrain, torchrun, Ray Train."""
+"""Starts each side's programs: rtrain, torchrun, Ray Train."""
 
 import os
 import socket
@@ -15,9 +15,11 @@ NO_TRIM = {
 
 
 def all_sides(config, program, settings, max_failures=0):
-    """What starts each side's form of a program, and why a side cannot take part: ({side: function() -> Job}, {side: text}).
+    """Returns functions that start a program on each side, and the reasons for absent sides: ({side: function() ->
+    Job}, {side: text}).
 
-    settings(side) are the program's."""
+    settings(side) returns the program's settings.
+    """
     starts = {
         "rtrain": lambda: start_rtrain(config, f"{program}.lua", settings("rtrain"), max_failures),
         "torchrun": lambda: start_torchrun(config, f"torchrun_{program}.py", settings("torchrun"), max_failures),
@@ -52,7 +54,7 @@ def start_rtrain(config, script, settings, max_failures=0, workers=2):
 
 
 def start_launched(config, program, settings):
-    """A Python program on two workers."""
+    """Starts a Python program on two workers."""
 
     def command(storage, events):
         return [
@@ -74,7 +76,9 @@ def start_launched(config, program, settings):
 
 
 def start_rtrain_on_two_hosts(config, script, settings):
-    """Both are this machine: the process of node 0, and an agent with a runtime folder of its own. A spread rank 1 is there."""
+    """Simulates both hosts on this machine: the process of node 0, and an agent with a separate runtime folder. With
+    SPREAD, rank 1 runs there.
+    """
 
     def command(storage, events):
         arguments = [config.rtrain, "run", os.path.join(HERE, script), "--storage", storage, "--name", "run"]
@@ -96,7 +100,8 @@ def rtrain_environment(config):
 
 
 def start_torchrun(config, script, settings, max_failures=0, environment=None, name="torchrun"):
-    """With failures a rendezvous of its own: plain torchrun's restarts find the addresses of the dead group."""
+    """With max_failures uses a standalone rendezvous: in plain torchrun, restarts find the addresses of the dead group.
+    """
     if max_failures:
         rendezvous = ["--standalone", "--max-restarts", str(max_failures)]
     else:
@@ -122,13 +127,13 @@ def start_ray(config, program, settings, max_failures=0):
     environment = {
         "OMP_NUM_THREADS": str(config.threads),
         "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_worker_niceness": "0",  # its default of 15 loses to whatever else runs on the machine
+        "RAY_worker_niceness": "0",  # the default of 15 would lose against other programs on the machine
     }
     return Job("ray", command, environment)
 
 
 def start_torchft(config, settings):
-    """Two replicas of one process each."""
+    """Starts two replicas of one process each."""
     port = _free_port()
 
     def command(storage, events):

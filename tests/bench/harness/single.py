@@ -1,4 +1,4 @@
-"""Programs of one process on one core that print "name<TAB>number" lines: one run is one sample."""
+"""Programs of one process on one core that print "name<TAB>number" lines: each run is one sample."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ TIMEOUT_S = 600
 
 
 def sampler(config, side, command, core=CORE):
-    """With core = None on all cores, for programs that have workers."""
+    """Returns a sampler. With core = None the program runs on all cores, for programs with workers."""
     environment = {**os.environ, **sides.rtrain_environment(config), "OMP_NUM_THREADS": "1"}
 
     def sample():

@@ -1,4 +1,4 @@
-"""Medians, and bootstrap intervals of ratios between sides measured in the same rounds."""
+"""Medians, and bootstrap intervals of the ratios between sides measured in the same rounds."""
 
 import random
 import statistics
@@ -16,7 +16,9 @@ def median_ratio(own, peer):
 
 
 def ratio_interval(own, peer, seed=1):
-    """95 % interval of the ratio of the medians; whole rounds are drawn again, since a round shares its disturbance."""
+    """Returns the 95 % interval of the ratio of the medians. Resamples whole rounds, since the samples of a round share
+    its disturbance.
+    """
     rounds = list(zip(own, peer))
     generator = random.Random(seed)
     ratios = []

@@ -1,16 +1,16 @@
-"""What a second process sees of a run's reports, in the form each side keeps them."""
+"""Counts the reports of a run that a second process can see, in the format of each side."""
 
 import os
 import sqlite3
 
 
 def visible_reports(side, storage):
-    """How many reports of rank 0 can be read now."""
+    """Returns how many reports of rank 0 can be read now."""
     return _READERS[side](storage)
 
 
 def visible_reports_of_rank(storage, rank):
-    """How many of them can be read now, of a run of rtrain."""
+    """Returns how many reports of this rank of an rtrain run can be read now."""
     path = os.path.join(storage, "rtrain.db")
     if not os.path.exists(path):
         return 0
@@ -21,7 +21,7 @@ def visible_reports_of_rank(storage, rank):
         finally:
             connection.close()
     except sqlite3.OperationalError:
-        return 0  # the tables are being created
+        return 0  # the tables are still being created
 
 
 def _rtrain(storage):
@@ -37,7 +37,7 @@ def _torchrun(storage):
 
 
 def _ray(storage):
-    """Ray keeps reports with a checkpoint only, in one snapshot file."""
+    """Ray stores only reports with a checkpoint, in one snapshot file."""
     path = os.path.join(storage, "run", "checkpoint_manager_snapshot.json")
     return int(os.path.exists(path) and os.path.getsize(path) > 2)
 

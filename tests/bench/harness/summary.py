@@ -1,4 +1,4 @@
-"""Turns samples into the lines that are printed and the object that is written as JSON."""
+"""Converts samples to the printed lines and to the object that is written as JSON."""
 
 import statistics
 
@@ -6,7 +6,7 @@ from harness.benchmark import OWN
 from harness.stats import ratio_interval
 
 QUIET_CORES = 0.15
-DAEMONS = "ray"  # its processes outlive their parents, so their work counts as that of others
+DAEMONS = "ray"  # these processes outlive their parents, so their work counts as that of other programs
 
 
 def summarise(benchmark, samples):

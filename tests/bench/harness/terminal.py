@@ -1,4 +1,4 @@
-"""A command at a terminal, as somebody types it: what it has shown, and when."""
+"""A command at a terminal, typed as by a user: its output, and when the output appeared."""
 
 import fcntl
 import os
@@ -37,24 +37,24 @@ class Terminal:
 
     @property
     def text(self):
-        """All that was shown, without colours and movements of the cursor."""
+        """All output, without colours and cursor movements."""
         return CONTROL.sub(b"", self._output).decode(errors="replace")
 
     def type(self, keys):
-        """Sends the keys, and forgets what was shown before. Returns when that was."""
+        """Sends the keys and forgets the earlier output. Returns the time."""
         self._output = b""
         os.write(self._master, keys.encode())
         return time.monotonic()
 
     def read_until(self, pattern, timeout_s):
-        """Until the text has a match; returns when that was."""
+        """Waits until the text has a match. Returns the time."""
         while not re.search(pattern, self.text):
             if not self._read(timeout_s):
                 raise BenchError(f"{self._command}: ended without /{pattern}/:\n{self.text[-2000:]}")
         return time.monotonic()
 
     def end(self, timeout_s, code=0):
-        """To its end, which has to have that exit code; returns when that was."""
+        """Waits for the end with this exit code. Returns the time."""
         while self._read(timeout_s):
             pass
         os.close(self._master)

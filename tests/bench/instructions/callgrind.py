@@ -1,4 +1,4 @@
-"""What callgrind writes: instructions by function, alone and with all that it calls."""
+"""Parses the output of callgrind: instructions by function, alone and with all callees."""
 
 import re
 from collections import defaultdict
@@ -7,7 +7,7 @@ _NAME = re.compile(r"c?fn=\((\d+)\)(?: (.*))?")
 
 
 class Profile:
-    """One dump. `alone` and `with_calls` are instructions by the name of a function."""
+    """One dump. `alone` and `with_calls` map a function's name to instructions."""
 
     def __init__(self, path):
         self.trigger = ""
@@ -32,7 +32,7 @@ class Profile:
             elif line[0] in "+-*0123456789" and function is not None:
                 cost = int(line.split()[1])
                 self.with_calls[function] += cost
-                if is_call and callee == function:  # a recursion is in its first call already
+                if is_call and callee == function:  # the outermost call contains the recursive calls already
                     self.with_calls[function] -= cost
                 if not is_call:
                     self.alone[function] += cost
@@ -49,5 +49,7 @@ class Profile:
         return self._names[number]
 
     def of(self, pattern):
-        """Instructions of the functions whose name has it, with all that they call. They do not call each other."""
+        """Returns the instructions of the functions that match the pattern, with all callees. These functions must not
+        call each other.
+        """
         return sum(cost for name, cost in self.with_calls.items() if re.search(pattern, name))

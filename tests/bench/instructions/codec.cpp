@@ -1,4 +1,4 @@
-// tests/bench/instructions/codec.cpp: a report as the bytes of a frame, and back, counted.
+// tests/bench/instructions/codec.cpp: counts encoding a report to a frame, and decoding it.
 #include <string>
 
 #include "host/base/codec/codec.h"
@@ -18,7 +18,7 @@ Value report_message() {
   return to_value(Report{.index = 1000, .time_ms = 1'800'000'000'000, .metrics = metrics});
 }
 
-// What the other end of a channel gets; nothing if it is not whole.
+// Returns the message that the other end of a channel receives; nil if the frame is incomplete.
 Value send(const Value& message) {
   FrameReader reader;
   reader.add(to_frame(encode(message)));

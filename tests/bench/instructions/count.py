@@ -23,10 +23,10 @@ FIGURES = HERE / "figures.txt"
 TOLERANCE = 0.02
 SKIPPED = 77
 TIMEOUT_S = 240
-OPERATORS = 50  # calls of one count
+OPERATORS = 50  # calls in one count
 MOST_OF_STEP = 6000
 
-# rtrain's own part of a step that reports nothing: functions that do not call each other, by their names.
+# rtrain's own part of a step without a report: functions that do not call each other, by name.
 WAITS = r"^rtrain::\(anonymous namespace\)::(enter|leave)_blocking\("
 COLLECTIVE = r"^rtrain::\(anonymous namespace\)::enter_collective\("
 NOTIFIER = r"^std::_Function_handler<unsigned long .*rtrain::Group::notifier.*::_M_invoke\("
@@ -47,7 +47,7 @@ HEAD = """\
 
 
 class CannotCount(Exception):
-    """This machine lacks something; the text says what."""
+    """Raised if this machine lacks something; the text names it."""
 
 
 def check_machine():
@@ -83,7 +83,9 @@ def count_codec(build, folder):
 
 
 def count_worker(build, folder):
-    """A run of two workers with cores and storage of its own. A script's name is part of what a worker shows."""
+    """Runs two workers with reserved cores and a separate storage. The scripts run as copies in `folder`, because their
+    paths are part of what a worker shows.
+    """
     for script in ("worker.lua", "counted.lua"):
         shutil.copy(HERE / script, folder)
     parts = build / "tests/bench/instructions"
@@ -95,7 +97,7 @@ def count_worker(build, folder):
         "RTRAIN_ENGINE": str(build / "host/librtrain_engine.so"),  # the embedded copy has no names of functions
         "RTRAIN_HANG_THRESHOLD_S": str(TIMEOUT_S),
         "RTRAIN_RUNTIME_DIR": f"{folder}/runtime",
-        "RTRAIN_ZYGOTE": "off",  # a worker that is forked cannot be started under callgrind
+        "RTRAIN_ZYGOTE": "off",  # a forked worker cannot be started under callgrind
         "OMP_NUM_THREADS": "1",
         "ATEN_CPU_CAPABILITY": "avx2",
     }
@@ -105,7 +107,7 @@ def count_worker(build, folder):
 
 
 def read_dumps(folder):
-    """{name: [Profile of each call]}"""
+    """Returns {name: [Profile of each call]}."""
     dumps = defaultdict(list)
     for path in Path(folder).iterdir():
         if path.name.startswith(("codec.", "worker.")):
@@ -116,7 +118,8 @@ def read_dumps(folder):
 
 
 def figures_of(dumps):
-    """The median call of each name: what comes now and then, such as a longer list of free memory, is left out."""
+    """Returns the median call of each name: the median omits rare work, such as searching a longer list of free memory.
+    """
     totals = {name: statistics.median(profile.total for profile in profiles) for name, profiles in dumps.items()}
     for name in [name for name in totals if name.startswith("operator_")]:
         totals[name] /= OPERATORS
@@ -138,7 +141,7 @@ def write_figures(figures, compiler):
 
 
 def compare(figures, committed):
-    """What is wrong, a line each."""
+    """Returns the problems, one line each."""
     problems = []
     for name in sorted(figures | committed):
         now, before = figures.get(name), committed.get(name)
@@ -147,7 +150,7 @@ def compare(figures, committed):
             continue
         off = now / before - 1 if before else 0
         print(f"{name:38}{before:>8}{now:>8}{off:>+9.2%}")
-        if abs(off) > TOLERANCE and not name.startswith("step_machinery"):  # which has its bound
+        if abs(off) > TOLERANCE and not name.startswith("step_machinery"):  # the step's machinery has its own bound
             problems.append(f"{name}: {now} instructions instead of {before} ({off:+.1%})")
     if figures["step_machinery"] > MOST_OF_STEP:
         problems.append(f"step_machinery: {figures['step_machinery']}, above {MOST_OF_STEP}")

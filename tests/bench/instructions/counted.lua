@@ -1,4 +1,4 @@
--- What callgrind counts, for Lua: counted.h through LuaJIT's FFI.
+-- Lua's access to callgrind's counting: counted.h through LuaJIT's FFI.
 local ffi = require 'ffi'
 
 ffi.cdef [[
@@ -7,14 +7,14 @@ void count_end(const char *name);
 int usleep(unsigned microseconds);
 ]]
 
--- The other rank, which is not counted, is where it waits for this one long before.
+-- Time in which the other rank, which is not counted, reaches the point where it waits for this one.
 local HEAD_START_US = 1000
 
 ---@param library string the path of libcounted.so
 ---@return fun(name: string, warm: integer, calls: integer, body: fun()) count
 return function(library)
   local counted = ffi.load(library)
-  -- What is compiled, and when, depends on where code happens to lie.
+  -- JIT compilation depends on the addresses of code.
   jit.off()
   jit.flush()
 

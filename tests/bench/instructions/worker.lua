@@ -1,4 +1,4 @@
--- What rank 0 of two workers does, counted: operators, collectives, a training step, reports.
+-- The counted work of rank 0 of two workers: operators, collectives, a training step, reports.
 local torch = require 'torch'
 local train = require 'rtrain'
 
@@ -7,7 +7,7 @@ local function train_func(config)
   local count
   if train.get_context():get_world_rank() == 0 then
     count = require 'counted'(config.library)
-  else  -- as many calls
+  else  -- makes the same number of calls
     count = function(_, warm, calls, body)
       for _ = 1, warm + calls do body() end
     end
@@ -47,5 +47,5 @@ train.TorchTrainer{
   train_loop_per_worker = train_func,
   train_loop_config = {library = '', warm = 20, calls = 15, operators = 50},
   scaling_config = train.ScalingConfig{num_workers = 2, resources_per_worker = {CPU = 1}},
-  torch_config = train.TorchConfig{timeout_s = 600},  -- callgrind takes its time where a machine is busy
+  torch_config = train.TorchConfig{timeout_s = 600},  -- callgrind is slow on a busy machine
 }:fit()

@@ -1,4 +1,4 @@
-"""Two processes that put the same files into the store as object_upload.lua does, with nothing around it: Arrow alone."""
+"""Two processes that upload the same files as object_upload.lua with Arrow alone."""
 
 import argparse
 import multiprocessing

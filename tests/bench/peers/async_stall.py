@@ -1,8 +1,9 @@
-"""A loop of equal steps on one thread that saves 400 MB now and then with DCP's async_save; the twin of ../async_stall.lua.
+"""A loop of equal steps on one thread that sometimes saves 400 MB with DCP's async_save; the twin of
+../async_stall.lua.
 
   async_stall.py EVENTS STORAGE STEPS EVERY
 
-With its default stager: those that keep their memory take pinned memory, which needs CUDA.
+Uses DCP's default stager: stagers that keep their memory need pinned memory, and thus CUDA.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Reports with a checkpoint, one after the other; the twin of ../checkpoint_report.lua."""
+"""Repeated reports with a checkpoint; the twin of ../checkpoint_report.lua."""
 
 import os
 import time

@@ -69,7 +69,7 @@ def mlp():
 
 
 class Stopwatch:
-    """Adds up where the time of a step goes."""
+    """Adds up the time of each part of a step."""
 
     def __init__(self):
         self.parts = {}
@@ -85,7 +85,7 @@ class Stopwatch:
 
 
 def train(config, runtime):
-    """`runtime` has prepare_model, prepare_loader, starting_checkpoint, report and events."""
+    """`runtime` provides prepare_model, prepare_loader, starting_checkpoint, report and events."""
     events = runtime.events
     events.mark("train_fn")
     torch.manual_seed(config.seed)

@@ -18,7 +18,7 @@ def name_of(run):
 
 
 def value(run, metric, step):
-    """Noisy, and falling."""
+    """Returns a noisy, falling value."""
     return 1 / (1 + step / 100) + (step * 7919 + run * 104_729 + metric * 31) % 1000 / 1e5
 
 
@@ -33,7 +33,7 @@ def csv(folder, runs, metrics, steps):
 
 
 def mlflow(folder, runs, metrics, steps):
-    """Runs as its client makes them; points as rows, which its client takes a quarter of an hour for."""
+    """Creates runs through MLflow's client, but inserts points as rows: the client would take a quarter of an hour."""
     from mlflow.tracking import MlflowClient
 
     path = os.path.join(folder, "mlflow.db")

@@ -1,5 +1,5 @@
-"""JPEG files as normalised float batches by Pillow, torchvision and DataLoader. Prints "name<TAB>number" lines. Twin of
-../jpeg.lua: change both.
+"""JPEG files to normalised float batches with Pillow, torchvision and DataLoader. Prints "name<TAB>number" lines. Twin
+of ../jpeg.lua: change both.
 
 jpeg.py FOLDER quick|full
 """

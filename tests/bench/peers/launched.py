@@ -1,4 +1,4 @@
-"""The programs of torchrun as `rtrain launch` starts them: what they report goes to the run, by the Python package rtrain.
+"""The programs of torchrun, started by `rtrain launch`: their reports go to the run through the Python package rtrain.
 
 launched.py train|report [options of common.py]
 """

@@ -60,7 +60,7 @@ def epoch(batches):
 
 
 def best_loader(dataset, workers, count):
-    """Of the numbers of workers the one that gives the least median."""
+    """Returns the smallest median over the numbers of workers."""
     return min(statistics.median(epoch(loader) for _ in range(count)) for loader in map(loader_of(dataset), workers))
 
 

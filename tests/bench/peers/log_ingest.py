@@ -1,6 +1,7 @@
-"""The loop of the log_ingest benchmark in Python, the twin of ../log_ingest.lua: points of a tracker, as fast as a writer can.
+"""The loop of the log_ingest benchmark in Python, the twin of ../log_ingest.lua: writes points to a tracker as fast as
+possible.
 
-python log_ingest.py TRACKER FOLDER WRITERS STEPS      prints points a second, until all of them are stored
+python log_ingest.py TRACKER FOLDER WRITERS STEPS      prints points per second, until all of them are stored
 """
 
 import os
@@ -53,7 +54,7 @@ def trackio(folder, rank, begin):
 
 
 def prepare_mlflow(folder):
-    """One process makes the tables: several at once disturb each other."""
+    """One process creates the tables, because several at once disturb each other."""
     import mlflow
 
     mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")

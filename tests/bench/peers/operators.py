@@ -1,4 +1,4 @@
-"""Nanoseconds per eager operation on small tensors from Python; prints "name<TAB>ns", the least of all loops.
+"""Nanoseconds per eager operation on small tensors from Python; prints "name<TAB>ns", the minimum of all loops.
 
 Twin of ../operators.lua.
 """

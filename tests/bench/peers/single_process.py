@@ -1,6 +1,6 @@
 """One process, one thread: training steps, optimizer steps, memory over many steps. Prints "name<TAB>number" lines.
 
-Twin of ../single_process.lua. An optimizer is measured in each of its forms, and the fastest counts.
+Twin of ../single_process.lua. Each optimizer is measured in all its forms, and the fastest counts.
 """
 
 import statistics

@@ -1,4 +1,4 @@
-"""Two replicas under torchft: its lighthouse, and a torchrun for each that starts it again when it dies.
+"""Two replicas under torchft: its lighthouse, and for each replica a torchrun that restarts it when it dies.
 
 torchft_run.py [options of common.py]
 """

@@ -1,5 +1,6 @@
-"""One replica of a training under torchft, as its own examples write it: the manager counts the steps, and gives a new replica
-the state of a living one."""
+"""One replica of a training under torchft, written like its own examples: the manager counts the steps and gives a new
+replica the state of a living one.
+"""
 
 import os
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Checkpoints as a torchrun user reports them by hand: a rename, a line of JSON and a barrier."""
+"""Checkpoints as a torchrun user writes them: a rename, a line of JSON and a barrier."""
 
 import checkpoint_report
 import common

@@ -1,4 +1,4 @@
-"""What a torchrun program needs around its training: group, sampler, and a report written by hand.
+"""The surroundings of a training under torchrun: process group, sampler, and a handwritten report.
 
 The report is what a careful user writes: rank 0 puts the checkpoint in place by a rename and adds a line to
 metrics.jsonl; all ranks wait for each other.

@@ -1,4 +1,4 @@
-"""Reports as a torchrun user writes them by hand: a line of JSON and a barrier."""
+"""Reports as a torchrun user writes them: a line of JSON and a barrier."""
 
 import common
 import reporting

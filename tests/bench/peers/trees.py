@@ -1,8 +1,8 @@
-"""Gradient-boosted trees by Python's xgboost. Prints "name<TAB>number" lines. Twin of ../trees.lua: change both.
+"""Gradient-boosted trees with Python's xgboost. Prints "name<TAB>number" lines. Twin of ../trees.lua: change both.
 
-trees.py make FILE ROWS         a NumPy file of 28 features and a label
-trees.py train FILE ROUNDS      from it
-trees.py stream FOLDER ROUNDS   from Parquet files, with the bins in files
+trees.py make FILE ROWS         writes a NumPy file of 28 features and a label
+trees.py train FILE ROUNDS      trains from that file
+trees.py stream FOLDER ROUNDS   trains from Parquet files, with the bins in files
 """
 
 import glob
@@ -39,7 +39,7 @@ def train(path, rounds):
 
 
 class Files(xgboost.DataIter):
-    """A batch for each row group."""
+    """Yields a batch for each row group."""
 
     def __init__(self, folder, cache_prefix):
         self.paths = sorted(glob.glob(folder + "/*.parquet"))

@@ -48,7 +48,7 @@ def main():
     transform = Compose([ToTensor(), Normalize((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))])
     training_data = Cifar10(os.path.join(os.environ["RTRAIN_DATA"], "cifar10"), transform)
     loader = DataLoader(training_data, batch_size=64, shuffle=True)
-    torch.manual_seed(1)  # of the order of the images
+    torch.manual_seed(1)  # for the order of the images
     times, start = [], time.perf_counter()
     for index, (x, y) in enumerate(loader):
         if index == int(sys.argv[1]):
