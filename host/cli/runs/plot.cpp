@@ -233,7 +233,7 @@ void print_documents(RunReader& reader, const std::vector<CurveSource>& sources,
                                        {"run_id", source.run.run_id},
                                        {"metric", source.metric},
                                        {"x", options.by}});
-    document.pop_back();  // its end comes behind the points
+    document.pop_back();  // removes the closing bracket, which follows the points
     std::cout << document << ",\"points\":[";
     print_points(reader, source, options);
     std::cout << "]}" << (is_document ? "" : "\n");

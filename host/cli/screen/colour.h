@@ -3,7 +3,7 @@
 
 namespace rtrain {
 
-// True where stdout is a terminal and NO_COLOR is not set.
+// Returns true if stdout is a terminal and NO_COLOR is not set.
 bool wants_colour();
 
 }  // namespace rtrain

@@ -13,13 +13,13 @@ constexpr std::string_view kGap = "  ";
 constexpr std::string_view kMore = "…";
 constexpr size_t kNarrowest = 20;
 constexpr size_t kLeastFill = 24;
-constexpr size_t kLongest = 80;  // of a name or a value
+constexpr size_t kLongest = 80;  // the longest shown name or value
 
-// Whether a character of UTF-8 has begun before this byte.
+// Whether the byte continues a UTF-8 character.
 bool is_inside_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
-// Where the first line of the text ends: between two parts where that leaves no short line, else at
-// a space or behind a comma.
+// Returns the length of the text's first line. Breaks between two parts if that leaves no short
+// line, else at a space or after a comma.
 size_t line_end(std::string_view text, size_t width) {
   if (text_width(text) <= width) return text.size();
   const auto is_break = [&](size_t at) {
@@ -48,7 +48,7 @@ std::vector<size_t> column_widths(const std::vector<Column>& columns, const Rows
   return widths;
 }
 
-// Which columns stand next to each other, by their positions.
+// Which columns share a block of the table, by their positions.
 class Blocks {
  public:
   Blocks(const std::vector<Column>& columns, std::vector<size_t>& widths, size_t width)
@@ -89,7 +89,7 @@ class Blocks {
   std::vector<std::vector<size_t>> blocks_;
 };
 
-// Of most cells without a copy.
+// True for most cells, without copying them.
 bool is_as_shown(const std::string& cell) {
   const auto is_plain = [](char c) { return c >= ' ' && c <= '~'; };
   return std::ranges::all_of(cell, is_plain) || terminal_cell(cell) == cell;

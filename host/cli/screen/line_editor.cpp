@@ -35,8 +35,8 @@ struct LineEditor::Parts {
 
 namespace {
 
-// What came while a line was read. A byte in the pipe ends the wait for a key, whichever thread the
-// signal came to.
+// Signals that arrived while a line was read. The handler also writes a byte to the pipe, which
+// ends the wait for a key even if another thread got the signal.
 volatile sig_atomic_t is_interrupted = 0;
 volatile sig_atomic_t is_resized = 0;
 volatile sig_atomic_t is_continued = 0;
@@ -83,7 +83,7 @@ LineEditor::Parts& parts_of(EditLine* editor) {
 
 char* prompt_of(EditLine* editor) { return parts_of(editor).prompt.data(); }
 
-// False: Ctrl-C.
+// Returns false after Ctrl-C.
 bool go_on_after_signal(EditLine* editor) {
   if (is_interrupted != 0) return false;
   if (std::exchange(is_resized, 0) != 0) el_resize(editor);
@@ -94,12 +94,12 @@ bool go_on_after_signal(EditLine* editor) {
   return true;
 }
 
-// Until a key was pressed. False: Ctrl-C.
+// Waits until a key is pressed. Returns false after Ctrl-C.
 bool wait_for_key(EditLine* editor) {
   for (;;) {
     std::array<pollfd, 2> waits = {{{STDIN_FILENO, POLLIN, 0}, {noted_pipe[0], POLLIN, 0}}};
     const int count = ::poll(waits.data(), waits.size(), -1);
-    if (count < 0 && errno != EINTR) return true;  // read() says what is wrong
+    if (count < 0 && errno != EINTR) return true;  // read() then reports the error
     if (count <= 0) continue;
     if (waits[1].revents == 0) return true;
     char noted = 0;
@@ -108,7 +108,7 @@ bool wait_for_key(EditLine* editor) {
   }
 }
 
-// One character: 1, at the end 0, after Ctrl-C -1.
+// Reads one character. Returns 1, 0 at the end of the input, or -1 after Ctrl-C.
 int read_key(EditLine* editor, wchar_t* to) {
   std::mbstate_t& state = parts_of(editor).decoding;
   for (;;) {
@@ -126,7 +126,7 @@ int read_key(EditLine* editor, wchar_t* to) {
   }
 }
 
-// In columns, as ls does.
+// Prints the choices in columns, as ls does.
 void print_choices(const std::vector<std::string>& choices) {
   constexpr size_t kMost = 200;
   constexpr size_t kDefaultColumns = 80;
@@ -155,7 +155,7 @@ unsigned char insert_text(EditLine* editor, const std::string& text) {
 unsigned char complete_line(EditLine* editor, int) {
   const LineInfo* line = el_line(editor);
   const std::string before(line->buffer, line->cursor);
-  // Indentation, also of what is pasted.
+  // A tab at the beginning of a line indents, in pasted text too.
   if (before.find_first_not_of(" \t") == std::string::npos) return insert_text(editor, "  ");
   try {
     const LineCompletion found = parts_of(editor).complete(before);
@@ -168,7 +168,7 @@ unsigned char complete_line(EditLine* editor, int) {
   }
 }
 
-// Of a terminal that shows UTF-8, whatever the locale's language.
+// Makes libc use UTF-8 whatever the locale's language.
 void use_characters() {
   if (std::setlocale(LC_CTYPE, "") == nullptr || MB_CUR_MAX == 1) {
     std::setlocale(LC_CTYPE, "C.UTF-8");
@@ -219,7 +219,7 @@ LineEditor::~LineEditor() {
 LineEditor::Outcome LineEditor::read(const std::string& prompt, std::string& line) {
   const NotedSignals signals;
   parts_->prompt = prompt;
-  // libedit does so after the prompt: a Ctrl-D that comes in between would be lost.
+  // libedit would do this after the prompt, and a Ctrl-D typed before would be lost.
   el_set(parts_->editor, EL_PREP_TERM, 1);
   int count = 0;
   const char* text = el_gets(parts_->editor, &count);

@@ -46,7 +46,7 @@ void LineHistory::add(const std::string& line) {
   if (path_.empty()) return;
   const Fd file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   const std::string text = line + "\n";
-  // One that is lost is typed again.
+  // Ignores errors: a lost line can be typed again.
   if (file.is_open()) {
     [[maybe_unused]] const auto written = ::write(file.get(), text.data(), text.size());
   }

@@ -31,7 +31,7 @@ LinePattern::~LinePattern() = default;
 
 bool LinePattern::matches(std::string_view line) const {
   if (!compiled_) return true;
-  regmatch_t range{};  // in: which part of the bytes is the line
+  regmatch_t range{};  // input: the range of the bytes that is the line
   range.rm_eo = static_cast<regoff_t>(line.size());
   return ::regexec(&compiled_->regex, line.data(), 1, &range, REG_STARTEND) == 0;
 }

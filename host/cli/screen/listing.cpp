@@ -90,7 +90,8 @@ size_t ListingOptions::width() const {
 
 Error reading_error(const Error& error) {
   const bool is_malformed = error.message().ends_with("malformed JSON");
-  if (error.code() == Code::kUsage) return error;  // of a query, say, that the user has written
+  if (error.code() == Code::kUsage)
+    return error;  // for example, of a query that the user has written
   if (error.code() != Code::kArgument && !is_malformed) return error;
   return Error(Code::kEnvironment,
                cat("the store is damaged, or another program has written into it (",

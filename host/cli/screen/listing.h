@@ -27,9 +27,8 @@ struct ListingOptions {
   OpenRun open_run() const;
   // The same for several runs, without duplicates.
   std::vector<RunRef> find_runs(const std::vector<std::string>& names) const;
-  // Whether the output is for a program: with --json one document, with --json=lines each item of a
-  // list as a line.
-  // --json=lines each item of a list as a line.
+  // Whether the output is for a program: one document with --json, or one line for each item of a
+  // list with --json=lines.
   bool for_programs() const { return !json.empty() && json != "text"; }
   void print(const Value& document) const;
   // The width of the output: the terminal's columns; in a pipe $COLUMNS, else unlimited.

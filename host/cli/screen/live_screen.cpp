@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH};
 
-// By the handler, taken by wait(): they come only while it polls.
+// Set by the handler and read by wait(); signals are unblocked only while wait() polls.
 volatile sig_atomic_t last_signal = 0;
 
 void on_signal(int number) {
@@ -35,7 +35,7 @@ sigset_t all_signals() {
   return set;
 }
 
-// Where nobody looks any more it is as well.
+// Ignores errors: a terminal that is gone shows nothing.
 void show(std::string_view bytes) { write_all(STDOUT_FILENO, bytes); }
 
 }  // namespace
@@ -66,7 +66,7 @@ void LiveScreen::enter() {
     keys.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
     tcsetattr(STDIN_FILENO, TCSANOW, &keys);
   }
-  show("\x1b[?1049h\x1b[?25l\x1b[2J");  // the other screen, no cursor, empty
+  show("\x1b[?1049h\x1b[?25l\x1b[2J");  // the alternate screen, hide the cursor, clear
 }
 
 void LiveScreen::leave() {
@@ -86,7 +86,7 @@ TerminalSize LiveScreen::size() const {
 
 void LiveScreen::draw(const std::vector<std::string>& lines) {
   const TerminalSize now = size();
-  // The last column stays free: a terminal may go to the next line behind it.
+  // The last column stays empty, because some terminals continue on the next line after it.
   const size_t columns = std::max<size_t>(now.columns, 2) - 1;
   const size_t room = std::max<size_t>(now.rows, 1);
   const bool is_cut = lines.size() > room;
@@ -118,7 +118,7 @@ LiveScreen::Event LiveScreen::wait(double seconds) {
                         static_cast<long>((left_s - static_cast<double>(whole)) * kNsPerSecond)};
     pollfd keys{.fd = has_keys_ ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0};
     const int ready = ::ppoll(&keys, 1, &time, &none);
-    const int number = last_signal;  // blocked again by now
+    const int number = last_signal;  // signals are blocked again
     last_signal = 0;
     if (number == SIGTSTP) suspend();
     if (number == SIGTSTP || number == SIGWINCH) return Event::kResize;

@@ -23,12 +23,12 @@ TerminalColours colours_of_terminal() {
 }
 
 struct Pixels {
-  std::string bytes;  // three a pixel, row by row
+  std::string bytes;  // three bytes per pixel, row by row
   size_t width = 0;
   size_t height = 0;
 };
 
-// Each pixel as a square of them.
+// Enlarges each pixel to a square of pixels.
 Pixels enlarged(const Pixels& small, size_t factor) {
   constexpr size_t kBytes = 3;
   Pixels out{.bytes = "", .width = small.width * factor, .height = small.height * factor};
@@ -42,7 +42,7 @@ Pixels enlarged(const Pixels& small, size_t factor) {
   return out;
 }
 
-// Past std::cout, which would make it text that is safe to show.
+// Bypasses std::cout, which would escape the control characters.
 void print_sixel(const Pixels& picture) {
   constexpr size_t kEasilySeen = 256;
   const size_t longest = std::max(picture.width, picture.height);

@@ -7,8 +7,8 @@
 namespace rtrain {
 namespace {
 
-// Functions of the script see the variables of those that call them: `current` is the text that is
-// completed, `words` the command and the words before it, `candidates` the result.
+// A bash function sees the variables of its callers: `current` is the word to complete, `words` the
+// command and the words before `current`, `candidates` the result.
 constexpr const char* kBegin = R"(# Completion of rtrain for bash, made by `rtrain completion bash`.
 
 _rtrain_add() {
@@ -118,7 +118,7 @@ std::string words_of(const std::vector<std::string>& words) {
   return out;
 }
 
-// "_rtrain_ask runs; _rtrain_add last"; ":" for nothing.
+// Returns for example "_rtrain_ask runs; _rtrain_add last", or ":" if there are no candidates.
 std::string calls(const Offer& offer) {
   std::vector<std::string> out;
   for (const Source source : offer.sources) {
@@ -166,8 +166,8 @@ std::string options(const CommandTable& table) {
   return out + "  esac\n}\n\n";
 }
 
-// The words of all arguments in order: each is a place, the last one stands for all that follow
-// where it repeats.
+// Returns a case for the place of each argument word; the case of the last place of a repeated
+// argument also covers all further words.
 std::string places(const CommandRow& command) {
   std::string out;
   size_t place = 0;

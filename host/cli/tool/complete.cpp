@@ -1,9 +1,10 @@
-// rtrain --complete SOURCE CURRENT [WORD…]: what the store has for the word that is being typed.
+// rtrain --complete SOURCE CURRENT [WORD…]: prints the store's candidates for the word being typed.
 // For the scripts of `rtrain completion`, not for users. CURRENT is that word, WORD… are the
-// command and the words before it. A line is a candidate, or one with a tab and a description.
+// command and the words before it. Each line is a candidate, optionally followed by a tab and a
+// description.
 //
-// Who types waits for this, so it looks only at the disk, ends after two seconds whatever happens,
-// and says nothing of errors.
+// The user waits for this command, so it reads only the disk, ends after two seconds at the latest,
+// and prints no errors.
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,7 +55,7 @@ Request read_request(const std::vector<std::string>& args) {
   return out;
 }
 
-// A candidate that holds a line break or commands a terminal is left out.
+// Prints a candidate unless it contains a line break or a terminal control character.
 void offer(const std::string& candidate, const std::string& current,
            const std::string& description = "") {
   if (!candidate.starts_with(current) || terminal_line(candidate) != candidate) return;
@@ -71,13 +72,13 @@ std::vector<RunRef> newest_runs(RunReader& reader) {
   return out;
 }
 
-// The words between the command, with the one below it, and the word that is typed.
+// Returns the words between the command (with its sub-command) and the word being typed.
 std::span<const std::string> arguments(const Request& request) {
   const bool has_two_words = request.command == "checkpoint" && !request.words.empty();
   return std::span(request.words).subspan(has_two_words ? 1 : 0);
 }
 
-// Those that the words name; words that name none are something else.
+// Returns the runs named by the words. Ignores other words.
 std::vector<RunRef> named_runs(RunReader& reader, const Request& request) {
   std::vector<RunRef> out;
   for (const std::string& word : arguments(request)) {
@@ -89,7 +90,8 @@ std::vector<RunRef> named_runs(RunReader& reader, const Request& request) {
   return out;
 }
 
-// What was logged, and what the newest reports have: all of a long run would take too long.
+// Returns the logged metrics and those of the newest reports; reading all reports of a long run
+// would take too long.
 std::vector<std::string> metric_names(RunReader& reader, const RunRef& run) {
   std::vector<std::string> out = reader.series_names(run);
   const RunReader::Table reports =
@@ -129,7 +131,7 @@ void offer_runs(RunReader& reader, const Request& request) {
   const std::string& current = request.current;
   if (current.starts_with(kBest)) return offer_best(reader, current);
   RunFilter filter{.where = {}, .sort = {}, .limit = kMostRuns};
-  // Characters, as SQLite counts them: a byte that continues one is none.
+  // Counts characters as SQLite does: bytes that continue a UTF-8 character do not count.
   const auto length =
       std::count_if(current.begin(), current.end(), [](char c) { return (c & 0xC0) != 0x80; });
   if (length > 0) {
@@ -144,7 +146,7 @@ void offer_runs(RunReader& reader, const Request& request) {
   offer(std::string(kBest), current, "METRIC[:min|max], the best run");
 }
 
-// `plot` takes several, with commas; `ls --sort` turns the order round with a "-".
+// `plot` takes several metrics, separated by commas; in `ls --sort` a "-" reverses the order.
 void offer_metrics(RunReader& reader, const Request& request) {
   std::string front;
   if (request.command == "plot") front = request.current.substr(0, request.current.rfind(',') + 1);

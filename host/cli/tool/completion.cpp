@@ -35,7 +35,7 @@ CommandRow flattened(const CommandRow& command) {
   if (command.commands.empty()) return out;
   ArgumentRow name{.name = "COMMAND", .help = command.summary, .required = true};
   name.places.emplace_back();
-  std::set<std::vector<std::string>> known;  // names of options
+  std::set<std::vector<std::string>> known;  // the names of known options
   for (const OptionRow& option : command.options) known.insert(option.names);
   std::vector<ArgumentRow> longest;
   for (const CommandRow& below : command.commands) {

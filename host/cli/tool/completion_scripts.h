@@ -1,7 +1,7 @@
-// host/cli/tool/completion_scripts.h: for each shell, the script that completes rtrain's command
-// lines, with the names of the command table. Pure.
+// host/cli/tool/completion_scripts.h: makes the script with which a shell completes rtrain's
+// command lines, from the command table. Pure functions.
 //
-// The scripts get names from the store with `rtrain --complete` (host/cli/tool/complete.cpp).
+// The scripts query the store with `rtrain --complete` (host/cli/tool/complete.cpp).
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ std::string bash_completion(const CommandTable& table);
 std::string zsh_completion(const CommandTable& table);
 std::string fish_completion(const CommandTable& table);
 
-// The table with commands of two words as one word and its argument: all options of those below it
-// are offered.
+// Returns a table in which a command with sub-commands is a single command: the sub-command is its
+// first argument, and it has the options of all sub-commands.
 CommandTable flattened(const CommandTable& table);
 
-// "runs", as a script asks for it.
+// Returns for example "runs", the name of the source in the scripts.
 std::string source_name(Source source);
 
 }  // namespace rtrain

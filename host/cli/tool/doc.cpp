@@ -1,6 +1,6 @@
-// rtrain doc [NAME]: what a function, class or method of the library does, a guide, or what the
-// documentation has about some words. Lua (rtrain.doc) finds the docstrings and guides; LibTorch is
-// loaded only for operators.
+// rtrain doc [NAME]: shows the docstring of a function, class or method of the library, a guide, or
+// search results for words. Lua (rtrain.doc) finds the docstrings and guides; LibTorch is loaded
+// only for operators.
 #include <sys/ioctl.h>
 #include <unistd.h>
 

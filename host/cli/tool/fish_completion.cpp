@@ -63,7 +63,7 @@ std::string in_quotes(const std::string& text) {
   return out + "'";
 }
 
-// The names and, for an option with a value, what may be its value: "-s n -l name -x -a '…'".
+// Returns the option's names as arguments of `complete`: "-s n -l name".
 std::string names_of(const OptionRow& option) {
   std::string out;
   for (const std::string& name : option.names) {
@@ -72,7 +72,7 @@ std::string names_of(const OptionRow& option) {
   return out;
 }
 
-// The arguments of `complete` for what is offered; none where nothing is.
+// Returns the arguments of `complete` for the candidates; empty without candidates.
 std::vector<std::string> candidates(const Offer& offer) {
   std::vector<std::string> out;
   for (const Source source : offer.sources) {
@@ -94,7 +94,8 @@ std::string line(const std::string& condition, const std::string& rest) {
   return cat("complete -c rtrain -n ", in_quotes(condition), rest, "\n");
 }
 
-// A command whose script takes the rest has options only before its first argument.
+// If the command's script takes the remaining words, options are offered only before its first
+// argument.
 std::string options_of(const std::string& condition, const std::vector<OptionRow>& options) {
   std::string out;
   for (const OptionRow& option : options) {
@@ -126,7 +127,7 @@ std::string arguments_of(const CommandRow& command) {
   return out;
 }
 
-// Which options of a command have a value.
+// Returns a fish function with the options of each command that have a value.
 std::string valued(const CommandTable& table) {
   std::string out = "function __rtrain_valued --argument-names command\n    switch \"$command\"\n";
   for (const CommandRow& command : table.commands) {

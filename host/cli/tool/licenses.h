@@ -5,7 +5,8 @@
 
 namespace rtrain {
 
-// The version, LICENSE, NOTICE and the licence of each Debian package of which something is inside.
+// Returns the version, LICENSE, NOTICE and the licence of each Debian package included in the
+// executable.
 std::string licenses_text();
 
 }  // namespace rtrain

@@ -12,7 +12,7 @@
 namespace rtrain {
 namespace {
 
-// README.md, Commands, has the same: tests/e2e/test_man.py compares.
+// The table in README.md, Commands, must be equal: tests/e2e/test_man.py compares.
 struct ExitStatus {
   int status;
   std::string_view meaning;
@@ -34,8 +34,8 @@ constexpr std::array kExitStatuses = {
     ExitStatus{130, "interrupted (SIGINT, `rtrain stop`)"},
     ExitStatus{143, "terminated (SIGTERM), no checkpoint saved"}};
 
-// Text that means itself, also at the beginning of a line. Characters beyond ASCII are named: then
-// the page needs no preprocessor.
+// Escapes text so that it is literal, also at the beginning of a line. Characters beyond ASCII
+// become names, so the page needs no preprocessor.
 std::string roff(std::string_view text) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kNames = {
       {{"\\", "\\e"},
@@ -89,7 +89,7 @@ std::string option_entries(const std::vector<OptionRow>& options) {
   return out;
 }
 
-// "rtrain run [OPTIONS] FILE [ARGS...]"
+// Returns for example "rtrain run [OPTIONS] FILE [ARGS...]".
 std::string synopsis(const std::string& name, const CommandRow& command) {
   std::string out = cat(bold(name), " [", italic("OPTIONS"), "]");
   if (!command.commands.empty()) out += cat(" ", italic("COMMAND"));
@@ -100,7 +100,7 @@ std::string synopsis(const std::string& name, const CommandRow& command) {
   return out + "\n";
 }
 
-// Its lines as they are.
+// Keeps the lines of the text.
 std::string note(const std::string& footer) {
   std::string out = ".nf\n";
   for (const std::string& line : split(footer, '\n')) {

@@ -1,5 +1,5 @@
-// host/cli/tool/man_page.h: manual pages in roff, for man and groff, from the table of commands.
-// Pure.
+// host/cli/tool/man_page.h: makes manual pages in roff, for man and groff, from the command table.
+// Pure functions.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace rtrain {
 
-// rtrain(1): the commands, exit statuses and environment variables.
+// Returns rtrain(1): the commands, exit statuses and environment variables.
 std::string man_page(const CommandTable& table);
-// rtrain-COMMAND(1).
+// Returns rtrain-COMMAND(1).
 std::string man_page(const CommandTable& table, const CommandRow& command);
 
 }  // namespace rtrain

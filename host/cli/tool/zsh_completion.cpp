@@ -4,8 +4,8 @@
 namespace rtrain {
 namespace {
 
-// Functions of the script see the variables of those that call them: `rtrain_words` are the program
-// and all words up to the one that is completed.
+// A zsh function sees the variables of its callers: `rtrain_words` are the program and all words up
+// to the one being completed.
 constexpr const char* kBegin = R"(#compdef rtrain
 # Completion of rtrain for zsh, made by `rtrain completion zsh`.
 
@@ -32,8 +32,8 @@ _rtrain_add() { compadd -- "$@" }
 
 )";
 
-// _arguments is called here, and not in a function of its own: `words` and `CURRENT`, which it
-// changes, are as before when a function ends.
+// Calls _arguments in this function rather than in a separate one: `words` and `CURRENT`, which it
+// changes, would be restored when that function ends.
 constexpr const char* kMain = R"(
 _rtrain() {
   local context state state_descr line curcontext=$curcontext
@@ -52,12 +52,12 @@ constexpr const char* kEnd = R"( \
 if [[ $funcstack[1] == _rtrain ]]; then _rtrain "$@"; else compdef _rtrain rtrain; fi
 )";
 
-// In single quotes.
+// Puts the text in single quotes.
 std::string in_quotes(const std::string& text) {
   return cat("'", join(split(text, '\''), "'\\''"), "'");
 }
 
-// As a description in a specification of _arguments.
+// Escapes a description in a specification of _arguments.
 std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -85,7 +85,8 @@ std::string action(const Offer& offer) {
   return cat("{ ", join(split(join(calls, "; "), ':'), "\\:"), " }");
 }
 
-// "(-n --num-workers)": once one of them is there, none is offered.
+// The list "(-n --num-workers)" stops zsh from offering an option's names once one of them is
+// typed.
 std::string option_specs(const OptionRow& option) {
   const std::string once = option.repeats ? "*" : cat("(", join(option.names, " "), ")");
   std::string out;

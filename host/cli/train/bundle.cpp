@@ -1,5 +1,5 @@
-// rtrain bundle FILE -o JOB.run: a training script, what it requires and its data in one file with
-// rtrain, which trains where it is copied to.
+// rtrain bundle FILE -o JOB.run: packs a training script, the modules it requires, its data and
+// rtrain into one file that trains wherever it is copied.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -46,20 +46,21 @@ void add_file(Entries& out, const std::string& name, const fs::path& source) {
   out.push_back({name, source.string(), ""});
 }
 
-// Where there is such a file.
+// Adds the file if it exists.
 void add_if_there(Entries& out, const std::string& folder, const fs::path& source) {
   std::error_code ignored;
   if (fs::exists(source, ignored)) add_file(out, folder + source.filename().string(), source);
 }
 
-// This executable, and what is next to it in a package.
+// Adds this executable and the library next to it in a package.
 void add_program(Entries& out) {
   const fs::path self = fs::read_symlink("/proc/self/exe");
   add_file(out, "bin/rtrain", self);
   add_if_there(out, "lib/rtrain/", self.parent_path() / "../lib/rtrain/libstdc++.so.6");
 }
 
-// The half of LibTorch for CPUs, and Arrow where it is found, where the executable looks first.
+// Adds LibTorch's CPU libraries, and Arrow if it is found, in the places where the executable
+// searches first.
 void add_libraries(Entries& out) {
   const LibTorchSearch search = find_libtorch();
   if (!search.found) throw Error(Code::kEnvironment, libtorch_refusal(search));
@@ -79,7 +80,7 @@ void add_libraries(Entries& out) {
   }
 }
 
-// A file, or all files of a folder, where they are below the script's folder.
+// Adds a file, or all files of a folder. Both must be below the script's folder.
 void add_data(Entries& out, const fs::path& script_folder, const std::string& data) {
   const fs::path path = absolute_path(data);
   const std::string below = path.lexically_relative(script_folder).string();
@@ -95,7 +96,7 @@ void add_data(Entries& out, const fs::path& script_folder, const std::string& da
   }
 }
 
-// rtrain.project.requires, in Lua.
+// Calls rtrain.project.requires, in Lua.
 List required_modules(const std::string& script) {
   State state;
   add_host_modules(state);

@@ -1,5 +1,6 @@
-// rtrain check FILE: two batches of a training script on every rank, and what its model needs; with
-// --lr its learning rate, with --memory the memory of its training. No run is recorded.
+// rtrain check FILE: runs two batches of a training script on every rank and reports the model's
+// requirements; with --lr its learning rate, with --memory the memory of its training. No run is
+// recorded.
 #include <iostream>
 #include <memory>
 #include <optional>

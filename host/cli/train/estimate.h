@@ -1,5 +1,5 @@
-// host/cli/train/estimate.h: `rtrain check --memory`: the memory that training a script's model
-// takes, by dtype; no run is recorded.
+// host/cli/train/estimate.h: `rtrain check --memory`: the memory for training a script's model, by
+// dtype; no run is recorded.
 #pragma once
 
 #include "host/cli/train/tryout.h"

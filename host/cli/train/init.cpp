@@ -1,4 +1,4 @@
-// rtrain init [TEMPLATE] FOLDER: a folder with a training script that runs as it is. Lua
+// rtrain init [TEMPLATE] FOLDER: creates a folder with a training script that runs unchanged. Lua
 // (rtrain.project) writes the files.
 #include <algorithm>
 #include <memory>
@@ -19,7 +19,8 @@ struct InitOptions {
   std::string second;
 };
 
-// With one argument it is the folder, of the template of that name where there is one.
+// A single argument is the folder; the template has the same name if such a template exists, else
+// it is "blank".
 Map request_of(const InitOptions& options) {
   if (!options.second.empty()) return {{"template", options.first}, {"folder", options.second}};
   const std::vector<std::string> names = embedded_templates();

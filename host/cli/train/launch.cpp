@@ -1,5 +1,5 @@
-// rtrain launch PROGRAM: a program on every worker, such as a Python script that torchrun would
-// start (modules/rtrain/program/).
+// rtrain launch PROGRAM: runs a program on every worker, such as a Python script that torchrun
+// would start (modules/rtrain/program/).
 #include <memory>
 #include <optional>
 
@@ -23,7 +23,7 @@ struct LaunchOptions : RunOptions {
   std::string score_attribute, score_order;
 };
 
-// The fields of CheckpointConfig that were given; nil without one.
+// Returns the given fields of CheckpointConfig, or nil if none was given.
 Value checkpoint_config_of(const LaunchOptions& options) {
   Map out;
   if (options.num_to_keep) out.set("num_to_keep", *options.num_to_keep);

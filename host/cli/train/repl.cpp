@@ -1,5 +1,5 @@
-// rtrain repl: lines of Lua with rtrain's modules, at a terminal or from a pipe. What a line means
-// is said by rtrain.repl, in Lua.
+// rtrain repl: executes lines of Lua with rtrain's modules, from a terminal or a pipe. rtrain.repl,
+// in Lua, interprets the lines.
 #include <unistd.h>
 
 #include <cstdio>
@@ -36,7 +36,7 @@ namespace {
 constexpr const char* kPrompt = "> ";
 constexpr const char* kMorePrompt = ">> ";
 
-// The object of class rtrain.repl, and what it makes of lines.
+// An object of the Lua class rtrain.repl, and the execution of the chunks that it returns.
 class Session {
  public:
   Session() {
@@ -55,7 +55,7 @@ class Session {
   bool has_ended() const { return has_ended_; }
   // Whether the lines so far are the beginning of a chunk.
   bool wants_more() const { return wants_more_; }
-  // Of the first error; 0 without one.
+  // The exit code of the first error; 0 without an error.
   int exit_code() const { return exit_code_; }
 
   void read(const std::string& line) {
@@ -64,13 +64,13 @@ class Session {
     run_meaning(2);
   }
 
-  // The input has ended.
+  // Ends the input.
   void finish() {
     push_method("finish");
     run_meaning(1);
   }
 
-  // Ctrl-C: the chunk's lines are forgotten.
+  // Forgets the chunk's lines after Ctrl-C.
   void drop() {
     push_method("drop");
     protected_call(state_, 1, 0);
@@ -100,7 +100,7 @@ class Session {
     lua_insert(state_, -2);
   }
 
-  // Calls what is pushed and does what it says.
+  // Calls the pushed method and acts on its result.
   void run_meaning(int arguments) {
     try {
       const Interrupt interrupt(state_);
@@ -114,7 +114,7 @@ class Session {
     std::fflush(stdout);
   }
 
-  // Stack: meaning, what, chunk.
+  // Stack: meaning, a text or function, chunk.
   void run(std::string_view meaning) {
     wants_more_ = meaning == "more";
     has_ended_ = meaning == "end";
@@ -146,7 +146,7 @@ class Session {
   int exit_code_ = 0;
 };
 
-// Without a folder for it the history is that of the session alone.
+// Returns "" if there is no state folder: the history is then only kept for this session.
 std::string history_path() {
   try {
     return cat(state_folder(), "/repl_history");
@@ -182,7 +182,7 @@ int run_pipe(Session& session) {
   char* buffer = nullptr;
   size_t size = 0;
   ssize_t count = 0;
-  // Through C's stdin, which the lines may read from too.
+  // Reads through C's stdin, because the executed lines may read from it too.
   while (!session.has_ended() && (count = ::getline(&buffer, &size, stdin)) >= 0) {
     std::string line(buffer, static_cast<size_t>(count));
     if (line.ends_with('\n')) line.pop_back();

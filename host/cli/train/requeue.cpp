@@ -20,8 +20,8 @@ std::string& requeue_command() {
   return *command;
 }
 
-// What is wrong; empty where the scheduler has accepted it. Such a scheduler may kill the command
-// and this process at once: then nothing is said.
+// Returns the problem, or "" if the scheduler has accepted the command. A scheduler may kill the
+// command and this process at once: then nothing is printed.
 std::string problem_of_requeue() {
   try {
     CommandOutput command(cat("{ ", requeue_command(), "; } 2>&1 || exit; echo done"));

@@ -24,7 +24,7 @@
 namespace rtrain {
 namespace {
 
-// The standard output becomes that of the events alone: what the script prints goes to stderr.
+// Reserves standard output for events: the script's output goes to stderr.
 int take_output_for_events() {
   const int events = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
   if (events < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
@@ -33,7 +33,8 @@ int take_output_for_events() {
   return events;
 }
 
-// Until a run takes the signals over, they end the process with the codes of an interrupted run.
+// Until a run installs its handlers, these signals end the process with the exit codes of an
+// interrupted run.
 void exit_on_signals() {
   struct sigaction action {};
   action.sa_handler = [](int number) {
@@ -46,7 +47,7 @@ void exit_on_signals() {
   }
 }
 
-// The message of a wrong value, else nothing.
+// Returns the error for a wrong value, or "".
 std::string check_gpus(const std::string& text) {
   const bool is_number =
       text.find_first_not_of("0123456789") == std::string::npos && text.size() < 5;
@@ -157,7 +158,8 @@ void run_with(const RunOptions& options, const std::vector<std::string>& command
     flags.has_agents = true;
   }
   set_command_flags(state, std::move(flags));
-  // Before the agents end: their launcher may end a job whose processes end.
+  // Registered last, so it runs before the agents end: a launcher may end the job when a process
+  // ends.
   requeue_when_preempted(find_requeue_command(state, options.launcher));
   train(state);
 }

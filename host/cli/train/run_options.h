@@ -39,8 +39,8 @@ struct RunOptions {
 // Adds the options of both commands, except FILE and its arguments.
 void add_run_options(Command& command, RunOptions& options);
 
-// What the command was given, which fit() takes over what the script says: kept by
-// modules/rtrain/run/command_flags.lua.
+// The command's options, which override the script's in fit(); modules/rtrain/run/command_flags.lua
+// keeps them.
 struct CommandFlags {
   static constexpr std::string_view kClass = "CommandFlags";
   std::optional<std::string> script = {};
@@ -61,7 +61,7 @@ struct CommandFlags {
   std::optional<std::string> launcher = {};
   std::optional<bool> oversubscribe = {};
   std::optional<bool> quiet = {};
-  std::optional<bool> terminal = {};  // stderr is one
+  std::optional<bool> terminal = {};  // whether stderr is a terminal
   std::optional<int> events_fd = {};
   std::optional<bool> has_agents = {};
   std::optional<Value> tryout = {};

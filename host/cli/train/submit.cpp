@@ -1,5 +1,5 @@
-// rtrain submit LAUNCHER FILE: runs a training script on the hosts of Slurm, Kubernetes, Ray or
-// mpirun. What is written and submitted is rtrain.submit's, in Lua.
+// rtrain submit LAUNCHER FILE: runs a training script on the nodes of Slurm, Kubernetes, Ray or
+// mpirun. rtrain.submit, in Lua, writes and submits the job.
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 namespace rtrain {
 namespace {
 
-// An option that rtrain.submit gets by its name, with underscores.
+// An option that is passed to rtrain.submit by its name, with underscores.
 struct SubmitOption {
   const char* name;
   const char* value;
@@ -82,7 +82,7 @@ std::string key_of(std::string name) {
   return name;
 }
 
-// How the hosts call this executable: by its name where PATH leads to it, else by its path.
+// Returns the name of this executable if PATH leads to it, else its path, for the nodes to call.
 std::string program() {
   namespace fs = std::filesystem;
   const fs::path self = fs::read_symlink("/proc/self/exe");
@@ -98,7 +98,7 @@ std::string program() {
 
 List to_list(const std::vector<std::string>& texts) { return List(texts.begin(), texts.end()); }
 
-// What rtrain.submit gets.
+// The argument of rtrain.submit.
 struct SubmitRequest {
   static constexpr std::string_view kClass = "SubmitRequest";
   std::string engine;  // the launcher
@@ -106,7 +106,7 @@ struct SubmitRequest {
   std::vector<std::string> args;
   std::string program;
   bool dry_run = false;
-  Value options;  // by their names, those that were given
+  Value options;  // the given options by name
 
   static constexpr Fields kFields{
       required("engine", &SubmitRequest::engine),   required("file", &SubmitRequest::file),
@@ -137,7 +137,7 @@ SubmitRequest request_of(const SubmitOptions& options) {
           .options = std::move(given)};
 }
 
-// This process becomes the program: its output and exit status are the command's.
+// Replaces this process by the program, whose output and exit status become the command's.
 [[noreturn]] void become(const List& words) {
   std::vector<char*> args;
   for (const Value& word : words) args.push_back(const_cast<char*>(word.as_string().c_str()));
@@ -170,7 +170,7 @@ void add_options(Command& command, SubmitOptions& options) {
     const SubmitOption& option = kNumbers[i];
     const std::string_view given(option.name);
     const std::string name = cat(given == "num-workers" ? "-n," : "", "--", given);
-    // 0 workers: the processes that the launcher starts are the ranks.
+    // 0 workers means that the processes started by the launcher are the ranks.
     const int least = given == "num-workers" || given == "seed" ? 0 : 1;
     command.option(name, &options.numbers[i], option.help).at_least(least).value_name(option.value);
   }

@@ -1,5 +1,5 @@
-// rtrain sweep FILE: runs a training script with many configurations, each a run of its own. Lua
-// (rtrain.tune.sweep_command) does it.
+// rtrain sweep FILE: runs a training script with many configurations, each as a separate run. Lua
+// (rtrain.tune.sweep_command) does the work.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -25,7 +25,7 @@
 namespace rtrain {
 namespace {
 
-// What rtrain.tune.sweep_command gets.
+// The argument of rtrain.tune.sweep_command.
 struct SweepRequest {
   static constexpr std::string_view kClass = "SweepRequest";
   std::string script;
@@ -35,7 +35,7 @@ struct SweepRequest {
   bool oversubscribe = false;
   bool quiet = false;
   bool json = false;
-  bool terminal = false;  // stderr is one
+  bool terminal = false;  // whether stderr is a terminal
 
   static constexpr Fields kFields{required("script", &SweepRequest::script),
                                   required("command", &SweepRequest::command),
@@ -71,7 +71,8 @@ void run_sweep(SweepRequest request, const std::vector<std::string>& command_lin
   outlive_readers();
   State state;
   add_host_modules(state);
-  load_file(state, request.script, request.args);  // for its errors, before any trial
+  load_file(state, request.script,
+            request.args);  // reports errors of the script before any trial starts
   lua_pop(state, 1);
   push_module_function(state, "rtrain.tune.sweep_command", "run");
   push_value(state, to_value(std::move(request)));

@@ -21,7 +21,7 @@
 namespace rtrain {
 namespace {
 
-// A folder that goes with its scope.
+// A temporary folder that the destructor removes.
 class TemporaryFolder {
  public:
   TemporaryFolder() : path_(make_temp_folder("rtrain-tryout-")) {}
@@ -34,7 +34,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// Meanwhile what the script prints goes to stderr: stdout is the report's.
+// Sends the script's output to stderr while it exists: stdout is for the report.
 class OutputToStderr {
  public:
   OutputToStderr() : kept_(dup(STDOUT_FILENO)) { dup2(STDERR_FILENO, STDOUT_FILENO); }
