@@ -1,5 +1,5 @@
--- Out of memory on a GPU: garbage goes first, an operator is tried again, and what cannot be had is an error that says what
--- is where. The device of this file has 1 GiB (see limited_memory below). gpu: alone
+-- Out of memory on a GPU: garbage is collected and the operator is repeated; if that fails, the error says where the
+-- memory is. The device of this file has 1 GiB (see limited_memory below). gpu: alone
 local lu = require 'luaunit'
 local torch = require 'torch'
 

@@ -1,5 +1,5 @@
--- Memory of the device that is used up: garbage is collected and the operator tried again; what cannot be had is an error
--- that says what is where. gpu: alone, at most 60 s
+-- When the device's memory is used up, garbage is collected and the operator is repeated; if that fails, the error
+-- says where the memory is. gpu: alone, at most 60 s
 local lu = require 'luaunit'
 local torch = require 'torch'
 

@@ -1,4 +1,5 @@
--- The allocator of a real GPU: figures, settings, and what a training script leaves to the collector. gpu: alone, at most 90 s
+-- The allocator of a real GPU: statistics, settings, and the garbage of a training script.
+-- gpu: alone, at most 90 s
 local lu = require 'luaunit'
 local torch = require 'torch'
 

@@ -1,5 +1,5 @@
 -- gpu: at most 60 s
--- torch.profiler with the device's activity: kernels are in the trace and count for the operators that launch them.
+-- torch.profiler with the device's activity: kernels are in the trace and count towards their operators.
 local lu = require 'luaunit'
 local torch = require 'torch'
 

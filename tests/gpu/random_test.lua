@@ -1,4 +1,4 @@
--- The generators of a real GPU: seeds and states give the same numbers again. gpu: at most 60 s
+-- The generators of a real GPU: equal seeds and states give equal numbers. gpu: at most 60 s
 local lu = require 'luaunit'
 local torch = require 'torch'
 

@@ -11,7 +11,7 @@ namespace rtrain {
 
 struct CheckpointsOptions : ListingOptions {
   std::string action;  // of `rtrain checkpoints`
-  std::string name;    // of one checkpoint, "best" or "latest"; "": what the action takes
+  std::string name;    // of a checkpoint, "best" or "latest"; "": the action's default
   bool all = false;
   std::string output;
   bool safetensors = false;

@@ -292,8 +292,7 @@ std::string machine_text(const Value& environment) {
   }
   const auto add = [&](const char* what, const char* key) {
     std::string text = environment[key].string_or("");
-    text.erase(
-        std::min(text.find(", "), text.size()));  // LibTorch's own commit is none of the run's
+    text.erase(std::min(text.find(", "), text.size()));  // omits LibTorch's own commit
     if (!text.empty()) parts.push_back(cat(what, " ", text));
   };
   add("Linux", "kernel");

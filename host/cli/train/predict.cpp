@@ -66,7 +66,7 @@ Map model_of(const PredictOptions& options, std::optional<DirectoryLease>& lease
     }
     return Map{{"folder", absolute_path(options.model)}};
   }
-  // best:METRIC has a colon of its own.
+  // The colon in best:METRIC does not separate a checkpoint.
   const size_t colon =
       options.model.starts_with("best:") ? std::string::npos : options.model.rfind(':');
   ListingOptions listing;

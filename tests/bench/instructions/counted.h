@@ -1,9 +1,8 @@
-/* tests/bench/instructions/counted.h: which instructions callgrind counts, said by the program
-   itself.
+/* tests/bench/instructions/counted.h: lets a program choose the instructions that callgrind counts.
 
-   What runs between the two calls, on the calling thread, goes into a dump of that name. A process
-   is started with --instr-atstart=no: until the first call it is only a few times slower than
-   without valgrind. Without valgrind both do nothing. */
+   The instructions of the calling thread between the two calls go into a dump with the given name.
+   The process is started with --instr-atstart=no: until the first call it is only a few times
+   slower than without valgrind. Without valgrind both functions do nothing. */
 #pragma once
 
 #ifdef __cplusplus

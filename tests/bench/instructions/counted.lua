@@ -18,8 +18,8 @@ return function(library)
   jit.off()
   jit.flush()
 
-  ---Calls `body` until nothing is new to it any more, and then that many times, each a dump of its own. Nothing is collected
-  ---meanwhile.
+  ---Calls `body` `warm` times and then `calls` times, each of these in a separate dump. The garbage collector is
+  ---stopped meanwhile.
   return function(name, warm, calls, body)
     for _ = 1, warm do body() end
     collectgarbage()

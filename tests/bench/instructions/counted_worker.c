@@ -1,8 +1,9 @@
-/* tests/bench/instructions/counted_worker.c: for LD_PRELOAD: the controller starts the worker of
-   rank 0 under callgrind, and Lua's tables have the same order in every run.
+/* tests/bench/instructions/counted_worker.c: a library for LD_PRELOAD. With it the
+   controller starts the worker of rank 0 under callgrind, and Lua's tables have the same order in
+   every run.
 
-   Only that process is counted: valgrind knows too few system calls for a controller.
-   COUNTED_PROGRAM is the executable, COUNTED_VALGRIND and COUNTED_OUTPUT are valgrind and
+   Only that process is counted: valgrind supports too few system calls for a controller.
+   COUNTED_PROGRAM is the executable, COUNTED_VALGRIND is valgrind's path, and COUNTED_OUTPUT is
    callgrind's file. For x86-64. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -52,7 +53,7 @@ static long call_kernel(long number, const long a[6]) {
   return result;
 }
 
-/* LuaJIT asks the kernel in this way, and for nothing but the seed of its hashes. */
+/* LuaJIT calls this function only to get the seed of its hashes from the kernel. */
 long syscall(long number, ...) {
   long a[6];
   va_list list;

@@ -1,4 +1,5 @@
-// The devices of the simulated runtime: as many as the simulated driver shows, all like an H100.
+// The devices of the simulated runtime: the devices that the simulated driver shows, all like an
+// H100.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 
