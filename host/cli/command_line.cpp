@@ -39,7 +39,7 @@ void print_error(const Error& error) {
   if (has_frames_to_show(error)) std::cerr << error.traceback() << "\n";
 }
 
-// rtrain's helper processes, which users do not start: the parser and its help do not have them.
+// Runs rtrain's helper processes. Users do not start them, so the parser and its help omit them.
 std::optional<int> run_helper(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   if (argc == 4 && mode == "--worker") {
@@ -58,7 +58,7 @@ std::optional<int> run_helper(int argc, char** argv) {
   return std::nullopt;
 }
 
-// 0, or the exit code for incomplete output: a listing cut off by a full disk is an error.
+// Returns 0, or the exit code for incomplete output: a listing cut off by a full disk is an error.
 int code_of_output() {
   errno = 0;
   std::cout.flush();

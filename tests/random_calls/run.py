@@ -40,7 +40,7 @@ class Run:
         return (int(text[0]), text[1]) if len(text) >= 2 else None
 
     def wait(self, process):
-        """Returns True if the process ended without help or the deadline has passed. Kills a process that hangs or is
+        """Returns True if the process ended by itself or the deadline has passed. Kills a process that hangs or is
         late.
         """
         last, since = None, time.monotonic()

@@ -4,7 +4,7 @@
 // The world answers the machine's requests in any order and after any delay, and does what happens
 // in a cluster: ranks raise and die, hosts disappear, disks fill up, users stop runs. After each
 // event it demands the invariants of the machine's header; once no new fault happens, the run must
-// end without help.
+// end by itself.
 #pragma once
 
 #include <deque>
@@ -37,8 +37,8 @@ class RunWorld : public World {
     bool is_unwound = false;
     bool is_healable = false;
     bool has_host = true;
-    bool has_died = false;            // died without help and without a message before
-    bool may_have_error = false;      // it raised, died without help, or was killed alone
+    bool has_died = false;            // died by itself, without a message before
+    bool may_have_error = false;      // it raised, died by itself, or was killed alone
     std::optional<double> error_s;    // when the process raised or died
     std::optional<double> unwound_s;  // when the process was back from unwinding
     std::optional<int64_t> unwound_step;

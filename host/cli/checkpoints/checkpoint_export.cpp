@@ -19,7 +19,7 @@
 namespace rtrain {
 namespace {
 
-// The strings that safetensors stores next to the tensors.
+// Returns the strings that safetensors stores next to the tensors.
 Map metadata_of(const Manifest& manifest) {
   return Map{{"format", "pt"},
              {"rtrain_run", manifest.run},
@@ -28,7 +28,7 @@ Map metadata_of(const Manifest& manifest) {
              {"rtrain_metrics", to_json(manifest.metrics)}};
 }
 
-// {file, part, tensors, left_out}.
+// Returns {file, part, tensors, left_out}.
 Value write_safetensors(const CheckpointsOptions& options, const Manifest& manifest,
                         const std::string& path) {
   List files;

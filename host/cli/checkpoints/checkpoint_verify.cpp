@@ -11,7 +11,7 @@
 namespace rtrain {
 namespace {
 
-// {name, path, files, size_bytes, ok, problems}.
+// Returns {name, path, files, size_bytes, ok, problems}.
 Map verify(const Value& checkpoint) {
   const std::string& path = checkpoint["path"].as_string();
   List problems;

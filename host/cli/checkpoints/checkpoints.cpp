@@ -12,7 +12,7 @@
 namespace rtrain {
 namespace {
 
-// "best latest", "missing", "validation failed".
+// Returns for example "best latest", "missing" or "validation failed".
 std::string marks(const Value& checkpoint) {
   std::vector<std::string> words;
   if (checkpoint["best"].as_bool()) words.emplace_back("best");

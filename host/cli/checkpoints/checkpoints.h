@@ -22,8 +22,8 @@ struct CheckpointsOptions : ListingOptions {
   bool dry_run = false;
 };
 
-// The checkpoint with that name, in the form of RunReader::checkpoints. Error(kUsage) with the
-// existing names.
+// Returns the checkpoint with that name, in the form of RunReader::checkpoints. Throws
+// Error(kUsage) with the existing names if there is no such checkpoint.
 Value find_checkpoint(OpenRun& run, const std::string& name);
 
 void list_checkpoints(const CheckpointsOptions& options);
@@ -32,7 +32,7 @@ void list_checkpoints(const CheckpointsOptions& options);
 void verify_checkpoints(const CheckpointsOptions& options);
 // Copies a checkpoint's files, or makes one safetensors file of its tensors.
 void export_checkpoint(const CheckpointsOptions& options);
-// Removes all but the best ones and the latest.
+// Removes all checkpoints except the best ones and the latest.
 void prune_checkpoints(const CheckpointsOptions& options);
 
 }  // namespace rtrain

@@ -77,7 +77,7 @@ HttpPortOptions server_options(const Options& options) {
           .certificate = std::move(certificate)};
 }
 
-// The token in the file, which is created if missing, so that the token stays the same.
+// Returns the token in the file. Creates a missing file, so that the token stays the same.
 Secret stored_token(const std::string& path) {
   if (!std::filesystem::exists(path)) {
     NewFile file(path, NewFile::Readers::kUserAlone);
@@ -119,7 +119,7 @@ class Keys {
   std::optional<Secret> stored_;
 };
 
-// "[fe80::1]" for "fe80::1", as in the address that a browser sends.
+// Returns "[fe80::1]" for "fe80::1", as in the address that a browser sends.
 std::string host_in_address(const Options& options) {
   const bool has_colons = options.host.find(':') != std::string::npos;
   return has_colons ? cat("[", options.host, "]") : options.host;
@@ -141,7 +141,8 @@ AccessOptions access_options(const Options& options, const TlsCertificate* certi
   return out;
 }
 
-// The address for users. If the server listens on all addresses of the host, uses a host name.
+// Returns the address for users. If the server listens on all addresses of the host, uses a host
+// name.
 std::string page_address(const AccessOptions& access, const HttpPortOptions& server,
                          const SocketAddress& address) {
   std::string place = address.text();

@@ -92,7 +92,7 @@ void print_profiles(const std::vector<RankProfile>& profiles) {
   }
 }
 
-// A table of each rank's memory.
+// Prints a table of each rank's memory.
 void print_memory_profiles(const std::vector<RankProfile>& profiles) {
   for (const RankProfile& profile : profiles) {
     if (!profile.error.empty()) continue;
@@ -112,7 +112,7 @@ void check_errors(const std::string& run, const std::vector<RankProfile>& profil
   throw Error(Code::kEnvironment, cat("run '", run, "': ", join(lines, "; ")));
 }
 
-// The path of the flame graph: -o, else next to the first rank's file.
+// Returns the path of the flame graph: -o, else next to the first rank's file.
 std::string flame_path(const Options& options, const std::vector<RankProfile>& profiles) {
   if (!options.output.empty()) return options.output;
   constexpr std::string_view kEnding = ".speedscope.json";
@@ -131,7 +131,7 @@ std::string seconds_text(double seconds) {
   return text.data();
 }
 
-// A letter for each part of the longest step.
+// Returns one letter for each part of the longest step.
 std::string phase_bar(const PhaseTimes& times, double longest_s) {
   constexpr int kWidth = 40;
   std::string out;

@@ -1,5 +1,5 @@
-// rtrain resources: the cores and GPUs of this host: how many runs may use, which runs hold them,
-// and which wait.
+// rtrain resources: the cores and GPUs of this host: how many rtrain may use, which runs hold them,
+// and which runs wait.
 #include <charconv>
 #include <cmath>
 #include <iostream>
@@ -35,7 +35,7 @@ void apply(const std::string& setting) {
   set_cpus_setting(cpus);
 }
 
-// "; 97 % busy, 21.5 GB in use, 700 W, 71 °C, slowed by power limit".
+// Returns for example "; 97 % busy, 21.5 GB in use, 700 W, 71 °C, slowed by power limit".
 std::string state_text(const Value& state) {
   if (state.is_nil()) return "";
   std::vector<std::string> parts;

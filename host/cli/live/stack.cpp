@@ -1,4 +1,4 @@
-// rtrain stack RUN: the stacks of a live run's workers: the script's lines, and native code.
+// rtrain stack RUN: shows the stacks of a live run's workers: the script's lines, and native code.
 #include <iostream>
 #include <memory>
 #include <optional>

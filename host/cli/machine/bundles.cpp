@@ -1,4 +1,4 @@
-// rtrain gc --bundles: the files that bundles have unpacked on this machine.
+// rtrain gc --bundles: lists or removes the files that bundles have unpacked on this machine.
 #include <iostream>
 
 #include "host/base/clock.h"

@@ -1,5 +1,5 @@
 // rtrain doctor: checks everything that rtrain needs on this machine and says how to fix problems.
-// rtrain self-check: the part of it that depends only on the machine.
+// rtrain self-check: only those checks that depend on nothing but the machine.
 #include <algorithm>
 #include <iostream>
 #include <memory>

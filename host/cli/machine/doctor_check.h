@@ -20,13 +20,13 @@ struct Check {
   std::string mend = {};  // how to fix it; empty if nothing is wrong
 };
 
-// LibTorch, Arrow, CUDA and NCCL; each that is installed is loaded in its own process.
+// Check LibTorch, Arrow, CUDA and NCCL; each installed library is loaded in a separate process.
 std::vector<Check> check_libraries();
-// Processor, memory, shared memory, the shell's limits, clock, and cores for leases.
+// Check the processor, memory, shared memory, the shell's limits, the clock, and cores for leases.
 std::vector<Check> check_machine();
-// The temporary folder, the storage folder, and a run store there.
+// Check the temporary folder, the storage folder, and a run store in it.
 std::vector<Check> check_folders();
-// Loopback, and the host's name.
+// Check loopback, and the host's name.
 std::vector<Check> check_network();
 // Trains with two ranks that report and save, in a temporary store.
 Check check_training();
@@ -40,7 +40,7 @@ struct OwnOutput {
 };
 // Runs `rtrain exec -e CODE` with these settings of its environment ("NAME=value", shell words).
 OwnOutput run_own(const std::string& code, double timeout_s, const std::string& environment = {});
-// The error in the text, else its last line.
+// Returns the error in the text, else its last line.
 std::string last_words(const std::string& text);
 
 }  // namespace rtrain

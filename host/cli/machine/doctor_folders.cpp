@@ -40,7 +40,7 @@ class ProbeFolder {
   std::string path_;
 };
 
-// The folder itself, or the existing folder in which it would be created.
+// Returns the folder itself, or the existing folder in which it would be created.
 std::string existing(std::string path) {
   while (path_kind(path).empty() && path.size() > 1)
     path.resize(std::max<size_t>(1, path.rfind('/')));

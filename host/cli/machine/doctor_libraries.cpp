@@ -14,7 +14,7 @@ constexpr double kLoadTimeoutS = 60;
 
 std::string milliseconds(double seconds) { return cat(static_cast<int>(seconds * 1000), " ms"); }
 
-// "RTRAIN_LIBTORCH: no libtorch_cpu.so": the places searched, and what was found.
+// Returns the places searched and the result, such as "RTRAIN_LIBTORCH: no libtorch_cpu.so".
 std::string looked_at(const std::vector<LibraryPlace>& places) {
   if (places.empty()) return "none found";
   const LibraryPlace& first = places.front();

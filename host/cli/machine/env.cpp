@@ -1,4 +1,4 @@
-// rtrain env: versions, LibTorch, Arrow, cores, memory, GPUs, CUDA, and the launcher of this
+// rtrain env: shows versions, LibTorch, Arrow, cores, memory, GPUs, CUDA, and the launcher of this
 // process (rtrain.launch, in Lua); --variables: the environment variables that rtrain reads.
 #include <cstdlib>
 #include <iostream>
@@ -58,7 +58,8 @@ void print_engine(const Value& libtorch) {
           rest));
 }
 
-// Only needed for models of trees; if one is missing, a line says how to install it.
+// Prints the tree libraries, which only models of trees need; for a missing library a line says how
+// to install it.
 void print_tree_libraries(const Value& libraries) {
   for (const Value& library : libraries.as_list()) {
     const std::string& name = library["name"].as_string();
@@ -83,7 +84,7 @@ void print_cuda(const Value& environment) {
                                                              "(PYTORCH_ALLOC_CONF is not set)")));
 }
 
-// Only needed with a GPU.
+// Prints NCCL's settings if there is a GPU.
 void print_nccl(const Value& environment) {
   if (!environment["cuda"]["available"].as_bool()) return;
   for (const Value& setting : environment["nccl"].as_list()) {
@@ -158,8 +159,8 @@ void print_environment(const Value& environment) {
   print_field("network", environment["network"].as_string());
 }
 
-// The variable's value, masked if it is a secret; nil if it is not set. The name of a file with a
-// secret is not masked.
+// Returns the variable's value, masked if it is a secret; nil if it is not set. The name of a file
+// with a secret is not masked.
 Value set_value(const Variable& variable) {
   const char* value = std::getenv(std::string(variable.name).c_str());
   if (value == nullptr) return {};

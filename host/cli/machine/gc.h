@@ -12,7 +12,7 @@ void rebuild_store(const ListingOptions& options);
 // run.
 void collect_bundles(const ListingOptions& options, bool dry_run);
 
-// Only lists them.
+// Lists the files unpacked by bundles.
 void list_bundles(const ListingOptions& options);
 
 }  // namespace rtrain

@@ -1,5 +1,5 @@
-// host/cli/parser/command.h: the commands. Each is a function that adds itself to the parser, in
-// its own file.
+// host/cli/parser/command.h: declares the commands. Each is a function in a separate file that adds
+// a command to the parser.
 #pragma once
 
 #include <string>
@@ -60,20 +60,20 @@ void add_repair(Parser& parser);
 void add_cache(Parser& parser);
 void add_self_check(Parser& parser);
 
-// The process of one rank, `rtrain --worker RANK PARENT_PID`. Only a controller starts it. Returns
-// its exit code.
+// Runs the process of one rank, `rtrain --worker RANK PARENT_PID`. Only a controller starts it.
+// Returns its exit code.
 int run_worker(int rank, int parent_pid);
-// The process from which workers are forked (host/node/workers/zygote.h). `rank_argument`: the rank
-// in the command line, which a fork overwrites.
+// Runs the process from which workers are forked (host/node/workers/zygote.h). `rank_argument`: the
+// rank in the command line, which a fork overwrites.
 int run_zygote(int parent_pid, char* rank_argument);
 
-// A process that produces blocks of rows for a rank, `rtrain --ingest NUMBER PARENT_PID`. Only that
-// rank starts it. Returns its exit code. run_far_ingest: `rtrain --far-ingest NUMBER PARENT_PID`,
-// for a rank on another host; this host's agent starts it.
+// Runs a process that produces blocks of rows for a rank, `rtrain --ingest NUMBER PARENT_PID`. Only
+// that rank starts it. Returns its exit code. run_far_ingest: `rtrain --far-ingest NUMBER
+// PARENT_PID`, for a rank on another host; this host's agent starts it.
 int run_ingest(int number, int parent_pid);
 int run_far_ingest(int number, int parent_pid);
 
-// The queries of `rtrain completion`'s scripts: host/cli/tool/complete.cpp. Never fails.
+// Answers the queries of `rtrain completion`'s scripts: host/cli/tool/complete.cpp. Never fails.
 int run_complete(const std::vector<std::string>& args);
 
 }  // namespace rtrain

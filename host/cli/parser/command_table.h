@@ -1,5 +1,5 @@
-// host/cli/parser/command_table.h: the commands with their arguments and options as plain data,
-// from which --help, shell completion and manual pages are made.
+// host/cli/parser/command_table.h: the commands with their arguments and options as plain data, the
+// source of --help, shell completion and manual pages.
 #pragma once
 
 #include <string>
@@ -29,7 +29,8 @@ struct ArgumentRow {
   std::string help;
   bool required = false;
   bool repeats = false;
-  std::vector<Offer> places = {};  // for its first word, its second, …; the last one for all others
+  std::vector<Offer> places =
+      {};  // candidates for its first word, its second, …; the last entry is for all further words
 };
 
 struct CommandRow {
@@ -39,7 +40,8 @@ struct CommandRow {
   bool leaves_the_rest = false;  // words after the first argument belong to a script
   std::vector<ArgumentRow> arguments;
   std::vector<OptionRow> options;
-  std::vector<CommandRow> commands = {};  // sub-commands; then it has no arguments
+  std::vector<CommandRow> commands =
+      {};  // sub-commands; a command with sub-commands has no arguments
 };
 
 struct CommandTable {

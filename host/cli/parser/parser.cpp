@@ -44,7 +44,7 @@ KnownNames known_names(const CLI::App& app) {
   return known;
 }
 
-// The candidates that follow from a value's name in the help.
+// Returns the candidates that follow from a value's name in the help.
 Offer offer_of(const std::string& value) {
   static const std::map<std::string, Source> kSources = {
       {"ARGS", Source::kFiles}, {"FILE", Source::kFiles},    {"FOLDER", Source::kFolders},
@@ -309,7 +309,7 @@ const CLI::App* find_command(const CLI::App& app, const std::string& name) {
   return nullptr;
 }
 
-// The commands in the words: "", " ls", " checkpoint verify".
+// Returns the commands in the words: "", " ls", " checkpoint verify".
 std::string named_commands(const CLI::App& app, const std::vector<std::string>& args) {
   std::string out;
   const CLI::App* at = &app;

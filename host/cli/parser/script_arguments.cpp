@@ -5,7 +5,8 @@
 namespace rtrain {
 namespace {
 
-// Appended to the argument, so that it does not end with the bracket. Nobody types this character.
+// Appended to the argument, so that it does not end with the bracket. Users do not type this
+// character.
 constexpr char kMark = '\x01';
 
 bool is_bracketed(const std::string& arg) { return arg.starts_with('[') && arg.ends_with(']'); }

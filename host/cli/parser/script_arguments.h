@@ -10,11 +10,11 @@
 
 namespace rtrain {
 
-// The command line without the program's name, with the script's arguments marked that CLI11 would
-// split.
+// Returns the command line without the program's name, with marks on the script's arguments that
+// CLI11 would split.
 std::vector<std::string> mark_script_arguments(const std::vector<std::string>& command);
 
-// The arguments without marks.
+// Returns the arguments without marks.
 std::vector<std::string> unmarked(std::vector<std::string> args);
 
 }  // namespace rtrain

@@ -11,9 +11,9 @@
 
 namespace rtrain {
 
-// While it exists, SIGINT, or each of these signals, raises an Error(kInterrupted) in the Lua state
-// at its next instruction. A call that runs no Lua, such as one long operator, runs to its end; a
-// second SIGINT prints that. Main thread only, one at a time.
+// While it exists, SIGINT, or each of `signals`, raises an Error(kInterrupted) in the Lua state at
+// its next instruction. A call that runs no Lua, such as a long operator, runs to its end; a second
+// SIGINT prints a line that says so. Main thread only, one at a time.
 class Interrupt {
  public:
   explicit Interrupt(lua_State* L, std::initializer_list<int> signals = {SIGINT});

@@ -9,8 +9,8 @@
 
 namespace rtrain {
 
-// The allotment of the launcher that started this process, from modules/rtrain/launch/. nullopt for
-// a single host. `launcher`: --launcher, or empty.
+// Returns this process's part in the job of the launcher that started it, from
+// modules/rtrain/launch/; nullopt for a single host. `launcher`: --launcher, or empty.
 std::optional<JobSpec> find_job(State& state, const std::string& launcher);
 
 // Serves the job's controller until the job ends, and returns the job's exit code. Not for a rank.

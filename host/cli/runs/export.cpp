@@ -67,7 +67,7 @@ void write_text(const Options& options, const Write& write) {
   std::cerr << "wrote " << options.output << "\n";
 }
 
-// As `rtrain metrics --json`, with the run's name.
+// Writes the lines of `rtrain metrics --json`, with the run's name.
 void write_json_lines(std::ostream& out, RunReader& reader, const std::vector<RunRef>& runs,
                       bool series) {
   for (const RunRef& run : runs) {

@@ -38,7 +38,7 @@ bool has_events(const std::string& path, const Options& options) {
          fs::path(path).filename().string().find("tfevents") != std::string::npos;
 }
 
-// The modification time of the file.
+// Returns the modification time of the file.
 int64_t time_of(const std::string& path) {
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0) return now_ms();
@@ -59,7 +59,7 @@ ImportedCsv read_table(const std::string& path, const CsvOptions& options) {
   }
 }
 
-// With --name, the only run of a table gets that name.
+// Returns the runs of a table. With --name, the only run of a table gets that name.
 std::vector<ImportedRun> runs_of_table(const std::string& path, const Options& options) {
   const CsvOptions csv{.name = options.name.empty() ? fs::path(path).stem().string() : options.name,
                        .step_column = options.step,

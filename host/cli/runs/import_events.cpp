@@ -20,7 +20,7 @@ bool is_event_file(const fs::path& path) {
   return path.filename().string().find("tfevents") != std::string::npos;
 }
 
-// Event files by folder, sorted by name, which is by time within a folder.
+// Returns the event files by folder, sorted by name, and thus by time within a folder.
 std::map<std::string, std::vector<std::string>> event_files(const std::string& path) {
   std::map<std::string, std::vector<std::string>> out;
   if (!fs::is_directory(path)) {
@@ -46,7 +46,7 @@ EventRecords records_of(const std::string& file) {
   }
 }
 
-// The time of a step is that of its last scalar.
+// Returns a report for each step. Its time is that of the step's last scalar.
 std::vector<Report> reports_of(const std::vector<std::string>& files) {
   std::map<int64_t, Report> by_step;
   for (const std::string& file : files) {
@@ -80,7 +80,7 @@ std::vector<Report> reports_of(const std::vector<std::string>& files) {
   return out;
 }
 
-// "runs/a/b" below "runs" → "a-b".
+// Returns "a-b" for "runs/a/b" below "runs".
 std::string name_of(const std::string& folder, const std::string& path, const std::string& name) {
   const std::string below = fs::path(folder).lexically_relative(path).string();
   if (!fs::is_directory(path) || below == "." || below.empty()) {

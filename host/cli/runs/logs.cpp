@@ -29,7 +29,7 @@ struct Options : ListingOptions {
   bool times = false;
 };
 
-// "0, 1": the numbers in the entries of that name.
+// Returns the numbers in the entries of that name, such as "0, 1".
 std::string numbers(const List& rows, std::string_view name) {
   std::vector<std::string> out;
   for (const Value& row : rows) out.push_back(cat(row[name].as_int()));
@@ -102,7 +102,7 @@ LogChoice choice_of(const Options& options) {
 
 using PrintLine = std::function<void(const RunLogLine&)>;
 
-// With `tail`, only the last lines of the existing ones.
+// Prints new lines. With `tail`, prints only the last lines of the existing ones.
 void print_new_lines(RunLogs& logs, bool at_end, int64_t tail, const PrintLine& print) {
   find_logs(logs);
   if (tail == 0) {

@@ -51,7 +51,7 @@ void print_runs(const List& runs, const std::optional<BestRun>& best, size_t wid
     rows.push_back(std::move(row));
   }
   print_table(columns, rows, width);
-  if (!best || width == kAnyWidth) return;  // programs know what they requested
+  if (!best || width == kAnyWidth) return;  // a program knows its own query
   std::cerr << "rtrain: * has the " << (best->is_largest ? "largest " : "smallest ") << best->metric
             << "\n";
 }

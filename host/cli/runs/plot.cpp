@@ -75,7 +75,7 @@ std::vector<PlotPoint> plot_points(const std::vector<SeriesPoint>& points, bool 
   return out;
 }
 
-// Twice the number of columns that can be distinguished.
+// Returns twice the number of columns that can be distinguished.
 size_t columns_of(const Options& options) {
   constexpr size_t kDotsWide = 2;
   size_t columns = ChartSize().columns;
@@ -85,7 +85,7 @@ size_t columns_of(const Options& options) {
   return 2 * (options.output.empty() ? columns * kDotsWide : columns);
 }
 
-// A curve, with its unsmoothed points below.
+// Returns a curve, with its unsmoothed points below.
 Curve curve_of(const CurveSource& source, const std::vector<SeriesPoint>& points,
                const Options& options) {
   Curve out{.name = source.name, .points = plot_points(points, options.by == "time")};
@@ -95,7 +95,7 @@ Curve curve_of(const CurveSource& source, const std::vector<SeriesPoint>& points
   return out;
 }
 
-// Uses the logged points as chart columns if there are more than can be shown.
+// Returns the logged points as chart columns if there are more points than can be shown.
 std::optional<FoundCurve> charted(RunReader& reader, const CurveSource& source,
                                   const Options& options) {
   const bool by_time = options.by == "time";
@@ -128,7 +128,7 @@ FoundCurve found_curve(RunReader& reader, const CurveSource& source, const Optio
   return {curve_of(source, points, options)};
 }
 
-// The error if no run has the metric for the requested rank.
+// Returns the error for a metric that no run has for the requested rank.
 Error no_points(RunReader& reader, const std::vector<RunRef>& runs, const std::string& metric,
                 const Options& options) {
   const std::string problem =
@@ -147,7 +147,7 @@ Error no_points(RunReader& reader, const std::vector<RunRef>& runs, const std::s
   return Error(Code::kUsage, cat(problem, suggestion(metric, names)));
 }
 
-// The runs that have the metric. Throws if none has it.
+// Returns the runs that have the metric. Throws if no run has it.
 std::vector<CurveSource> sources_of(RunReader& reader, const std::vector<RunRef>& runs,
                                     const Options& options) {
   std::vector<CurveSource> out;
@@ -252,7 +252,7 @@ void print_chart(const Chart& chart, const Options& options) {
   constexpr size_t kMostRows = 24;
   ChartSize size;
   if (const auto terminal = terminal_size(STDOUT_FILENO)) {
-    // With the legend and the next prompt below.
+    // Leaves lines for the legend and the next prompt.
     const size_t others = chart.curves.size() + 2;
     size.rows =
         std::min<size_t>(terminal->rows - std::min<size_t>(others, terminal->rows), kMostRows);

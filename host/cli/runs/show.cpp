@@ -63,7 +63,7 @@ std::string words(const Value& list) {
   return join(texts, " ");
 }
 
-// The same value with long strings cut.
+// Returns the value with long strings shortened.
 Value with_brief_texts(const Value& value) {
   if (value.is_string()) return brief_value(value.as_string());
   if (value.is_list()) {
@@ -91,7 +91,8 @@ std::string exits(const Value& workers) {
   return join(parts, ", ");
 }
 
-// "rank 0 cuda:0: 97 % busy, 21.5 GB in use (20.4 GB its own), 700 W, 71 °C, slowed down".
+// Returns for example "rank 0 cuda:0: 97 % busy, 21.5 GB in use (20.4 GB its own), 700 W, 71 °C,
+// slowed down".
 std::string gpu_text(const Value& worker) {
   const Value& gpu = worker["gpu"];
   std::vector<std::string> parts;
@@ -115,7 +116,7 @@ std::string gpu_text(const Value& worker) {
              join(parts, ", "));
 }
 
-// "rank 0 dataset train: data stall 3.1 % (waiting for rows 1.2 s, …)".
+// Returns for example "rank 0 dataset train: data stall 3.1 % (waiting for rows 1.2 s, …)".
 std::string data_text(const Value& worker, const std::string& name, const Value& times) {
   const auto seconds = [&times](const char* key) {
     return times[key].is_nil() ? "?" : human_duration(times[key].as_float());
@@ -138,7 +139,7 @@ void print_data(const Page& page, const Value& worker) {
   }
 }
 
-// "data 3 %, forward 31 %, …": fractions of the train function's time.
+// Returns for example "data 3 %, forward 31 %, …": fractions of the train function's time.
 std::string timing_text(const Value& timing) {
   double all_s = 0;
   for (const auto& [key, seconds] : timing.as_map()) all_s += seconds.as_float();
@@ -176,7 +177,7 @@ void print_attempts(const Page& page, const Value& attempts) {
   }
 }
 
-// "storage 3 ms, link n1 12 ms; link n2: no answer within 2 s".
+// Returns for example "storage 3 ms, link n1 12 ms; link n2: no answer within 2 s".
 std::string checks_text(const Value& checks) {
   std::vector<std::string> fine;
   std::vector<std::string> bad;
@@ -258,7 +259,7 @@ const Value* source_of(const List& sources, std::string_view kind) {
   return found == sources.end() ? nullptr : &*found;
 }
 
-// "2 files, +10 −3".
+// Returns for example "2 files, +10 −3".
 std::string changes_text(const std::string& diff) {
   size_t files = 0;
   size_t added = 0;
@@ -281,7 +282,7 @@ std::string git_text(const Value& environment, const List& sources, const std::s
              "; rtrain show ", shell_word(name), " --diff)");
 }
 
-// "2 cores, 8.2 GB, Linux 6.1.0, LibTorch 2.11.0, rtrain 0.1.0".
+// Returns for example "2 cores, 8.2 GB, Linux 6.1.0, LibTorch 2.11.0, rtrain 0.1.0".
 std::string machine_text(const Value& environment) {
   std::vector<std::string> parts;
   if (const Value& cores = environment["cores"]; !cores.is_nil()) {

@@ -46,7 +46,7 @@ void print_list(const List& rows, size_t width) {
               lines, width);
 }
 
-// The rows of the last step, for each kind, name and rank.
+// Returns the rows of the last step, for each kind, name and rank.
 std::vector<MediaRow> newest_of(const std::vector<MediaRow>& rows) {
   std::map<std::tuple<std::string, std::string, int64_t>, MediaRow> newest;
   for (const MediaRow& row : rows) newest.insert_or_assign({row.kind, row.name, row.rank}, row);
@@ -79,7 +79,7 @@ class Pictures {
   size_t size_;
 };
 
-// One character per bin, at most 64; adjacent bins are added up.
+// Returns one character per bin, at most 64; adjacent bins are added up.
 std::string bars_of(const List& counts) {
   constexpr size_t kWidest = 64;
   constexpr std::array kBars{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -147,7 +147,7 @@ void print_contents(const ListingOptions& options, OpenRun& run, const std::vect
     } else if (row.kind == "table") {
       print_logged_table(from_json(content), options.width());
     } else {
-      // As it is: -o FOLDER.
+      // Escapes control characters; -o FOLDER writes the unchanged text.
       std::cout << terminal_text(content) << (content.ends_with('\n') ? "" : "\n");
     }
   }

@@ -45,7 +45,7 @@ Map in_reading_order(const Map& metrics) {
   return out;
 }
 
-// The metrics of the last report and the newest logged values.
+// Returns the metrics of the last report and the newest logged values.
 std::string newest_text(const Value& run) {
   Map all = run["metrics"].as_map();
   for (const auto& [name, value] : run["logged"].as_map()) {
@@ -87,7 +87,7 @@ void add_runs(std::vector<std::string>& out, const List& runs, size_t width) {
             rows, width);
 }
 
-// The metrics of a rank that differ from rank 0's, which are shown above.
+// Returns the metrics of a rank that differ from rank 0's, which are shown above.
 std::string own_metrics(const Value& rank, const Value& run) {
   if (rank["metrics"] == run["metrics"]) return "";
   return human_metrics(in_reading_order(rank["metrics"].as_map()));
@@ -198,7 +198,8 @@ void watch_on_terminal(LiveRuns& live, const Options& options) {
   if (signal != 0) ::raise(signal);
 }
 
-// The part of a line whose change is worth printing, without values that change all the time.
+// Returns the part of a line whose change is worth printing, without values that change all the
+// time.
 std::string change_of(const Value& run) {
   return cat(run["status"].as_string(), " ", run["attempt"].as_int(), " ", run["reports"].as_int(),
              " ", to_json(run["logged"]));

@@ -19,13 +19,13 @@ struct ListingOptions {
   bool wide = false;
   std::string run;
 
-  // --storage, else $RTRAIN_STORAGE, else ~/rtrain_results. Absolute.
+  // Returns --storage, else $RTRAIN_STORAGE, else ~/rtrain_results, as an absolute path.
   std::string storage_path() const;
-  // The store; nullopt after a message on stderr if there is none yet.
+  // Returns the store, or nullopt after a message on stderr if there is no store yet.
   std::optional<RunReader> reader() const;
-  // The store and the requested run. Error(kUsage) if there is no store.
+  // Opens the store and the requested run. Throws Error(kUsage) if there is no store.
   OpenRun open_run() const;
-  // The same for several runs, without duplicates.
+  // Finds several runs, without duplicates.
   std::vector<RunRef> find_runs(const std::vector<std::string>& names) const;
   // Whether the output is for a program: one document with --json, or one line for each item of a
   // list with --json=lines.

@@ -23,10 +23,11 @@ void add_images_option(Command& command, std::string& form);
 // it.
 PictureForm picture_form(const std::string& form);
 
-// The largest width and height in pixels of a picture on a terminal with that many columns.
+// Returns the largest width and height in pixels of a picture on a terminal with that many columns.
 size_t picture_size(PictureForm form, size_t columns);
 
-// {label, width, height, pixels} each, as modules/rtrain/data/peek.lua makes them.
+// Prints the pictures, each {label, width, height, pixels}, as made by
+// modules/rtrain/data/peek.lua.
 void print_pictures(const List& pictures, PictureForm form);
 
 }  // namespace rtrain

@@ -1,5 +1,5 @@
-// rtrain predict MODEL DATA: the predictions of a checkpoint's model for each row of a file
-// (modules/rtrain/predict, which loads LibTorch).
+// rtrain predict MODEL DATA: computes the predictions of a checkpoint's model for each row of a
+// file (modules/rtrain/predict, which loads LibTorch).
 #include <signal.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ struct PredictOptions {
   std::vector<std::string> args;
 };
 
-// The script's own arguments in a run's command: the words after --.
+// Returns the script's own arguments in a run's command: the words after --.
 List arguments_of(const Value& command) {
   List out;
   if (!command.is_list()) return out;
@@ -57,8 +57,8 @@ List arguments_of(const Value& command) {
   return out;
 }
 
-// MODEL in the form that modules/rtrain/predict expects. `lease` keeps its files from being
-// removed.
+// Returns MODEL in the form that modules/rtrain/predict expects. `lease` protects its files from
+// removal.
 Map model_of(const PredictOptions& options, std::optional<DirectoryLease>& lease) {
   if (options.model.find('/') != std::string::npos) {
     if (path_kind(options.model) != "folder") {

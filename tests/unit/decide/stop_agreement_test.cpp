@@ -123,7 +123,7 @@ class Collective {
   std::condition_variable changed_;
 };
 
-// The ranks are threads that alternate between a call and the collective. The test's thread plays
+// The ranks are threads that alternate between a call and the collective. The test's thread acts as
 // the controller and the control threads.
 class Stop {
  public:

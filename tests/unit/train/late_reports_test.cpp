@@ -1,4 +1,4 @@
-// LateReports with an agent in a thread of this process; the test plays the store.
+// LateReports with an agent in a thread of this process; the test acts as the store.
 #include "host/train/resources/late_reports.h"
 
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using Texts = std::vector<std::string>;
 
-// The test plays the script that answers.
+// The test answers in place of the script.
 class StorageMirrorTest : public testing::Test {
  protected:
   void open() {
