@@ -154,8 +154,7 @@ void LinkWorld::take(int end) {
   std::deque<std::string>& coming = connection.coming[end];
   if (coming.empty()) {
     if (!connection.is_broken) return;
-    if (number == num_greeted_ && end == kServer)
-      ++num_greeted_;  // the connection broke before its greeting
+    if (number == num_greeted_ && end == kServer) ++num_greeted_;  // it broke before its greeting
     if (it.connection == number) {
       it.connection.reset();
       it.is_greeted = false;

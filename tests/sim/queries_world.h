@@ -24,8 +24,7 @@ class QueriesWorld : public World {
  private:
   struct Rank {
     int64_t reports = 0;
-    std::map<std::pair<int64_t, bool>, int64_t>
-        asked;  // how often the rank has asked each question
+    std::map<std::pair<int64_t, bool>, int64_t> asked;  // how often it asked each question
     std::optional<CheckpointQuery> waits;
   };
 

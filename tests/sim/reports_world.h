@@ -62,9 +62,8 @@ class ReportsWorld : public World {
   int64_t next_complete_;
   ReportFlow flow_;
   int64_t wanted_, acknowledged_;
-  std::map<int64_t, std::string>
-      names_;                  // the checkpoint name that rank 0 proposes for each report
-  std::set<int64_t> uploads_;  // reports to which some rank has added a checkpoint
+  std::map<int64_t, std::string> names_;  // the names that rank 0 proposes, by report
+  std::set<int64_t> uploads_;             // reports to which some rank has added a checkpoint
   std::set<std::pair<int64_t, std::string>> sealed_;  // folders that a rank has to stage
   bool is_calm_ = false;  // all ranks take turns, and no new fault happens
   int turn_ = 0;

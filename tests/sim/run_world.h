@@ -165,11 +165,9 @@ class RunWorld : public World {
   int num_heals_ = 0;
   int num_fresh_heals_ = 0;  // heals of groups that held the state before
   bool has_just_raised_ = false;
-  bool is_unwinding_ =
-      false;                 // the event reports that a rank is back because another rank was lost
-  bool is_healing_ = false;  // until all ranks hold the state again
-  bool were_all_healable_ =
-      false;  // once in this attempt, and no rank has left train.elastic since
+  bool is_unwinding_ = false;  // the event reports a rank that is back after another one's loss
+  bool is_healing_ = false;    // until all ranks hold the state again
+  bool were_all_healable_ = false;        // once, and no rank has left train.elastic since
   std::map<FailureKind, int> retries_;    // by failure kind
   std::optional<GroupError> ended_with_;  // the error of the last attempt, if it failed
 };

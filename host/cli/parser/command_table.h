@@ -29,8 +29,7 @@ struct ArgumentRow {
   std::string help;
   bool required = false;
   bool repeats = false;
-  std::vector<Offer> places =
-      {};  // candidates for its first word, its second, …; the last entry is for all further words
+  std::vector<Offer> places = {};  // for its first word, its second, …; the last is for all others
 };
 
 struct CommandRow {
@@ -40,8 +39,7 @@ struct CommandRow {
   bool leaves_the_rest = false;  // words after the first argument belong to a script
   std::vector<ArgumentRow> arguments;
   std::vector<OptionRow> options;
-  std::vector<CommandRow> commands =
-      {};  // sub-commands; a command with sub-commands has no arguments
+  std::vector<CommandRow> commands = {};  // sub-commands; with them there are no arguments
 };
 
 struct CommandTable {

@@ -90,8 +90,7 @@ size_t ListingOptions::width() const {
 
 Error reading_error(const Error& error) {
   const bool is_malformed = error.message().ends_with("malformed JSON");
-  if (error.code() == Code::kUsage)
-    return error;  // for example, of a query that the user has written
+  if (error.code() == Code::kUsage) return error;  // for example, in the user's query
   if (error.code() != Code::kArgument && !is_malformed) return error;
   return Error(Code::kEnvironment,
                cat("the store is damaged, or another program has written into it (",

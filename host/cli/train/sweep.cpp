@@ -71,8 +71,7 @@ void run_sweep(SweepRequest request, const std::vector<std::string>& command_lin
   outlive_readers();
   State state;
   add_host_modules(state);
-  load_file(state, request.script,
-            request.args);  // reports errors of the script before any trial starts
+  load_file(state, request.script, request.args);  // raises its errors before any trial
   lua_pop(state, 1);
   push_module_function(state, "rtrain.tune.sweep_command", "run");
   push_value(state, to_value(std::move(request)));

@@ -1,4 +1,4 @@
-/* tests/bench/instructions/counted.h: lets a program choose the instructions that callgrind counts.
+/* tests/bench/instructions/counted.h: lets a program choose the instructions that are counted.
 
    The instructions of the calling thread between the two calls go into a dump with the given name.
    The process is started with --instr-atstart=no: until the first call it is only a few times

@@ -82,8 +82,7 @@ Map of_many_kinds(int64_t i) {
   if (i % 1000 == 1) return {{"loss", std::nan("")}, {"epoch", number}};
   if (i % 1000 == 2) return {{"note", "text"}, {"inner", Map{{"loss", number}}}};
   if (i % 1000 == 3) return {};
-  if (i % 1000 == 4)
-    return {{std::to_string(i), number}};  // more names than a part of the results file keeps
+  if (i % 1000 == 4) return {{std::to_string(i), number}};  // more names than a part keeps
   if (i % 2 == 0) return {{"epoch", number}, {"loss", 1 / (number + 1)}};
   return {{"val/loss", -number}};
 }
