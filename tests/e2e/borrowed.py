@@ -1,4 +1,5 @@
-"""What conftest.py has, for the conftest of another folder: one of its own name it cannot import."""
+"""Loads this folder's conftest.py for the conftest.py of another folder, which cannot import a module of its own
+name."""
 
 import importlib.util
 import pathlib

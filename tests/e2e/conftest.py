@@ -1,7 +1,7 @@
 """Fixtures for tests that drive the real executable as a black box.
 
-Each test has a folder of its own: working directory, HOME, TMPDIR and storage of all it starts. A process or temporary
-file that is left there after the test fails it.
+Each test has its own folder: working directory, HOME, TMPDIR and storage of every process that it starts. A test fails
+if it leaves a process or a temporary file behind.
 """
 
 import contextlib
@@ -22,23 +22,24 @@ import time
 
 import pytest
 
-# In all that a test starts and in Python's torch: threads that wait for each other are slow next to other tests.
+# For every process that a test starts, and for Python's torch: threads that wait for each other are slow while other
+# tests run.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # where a test asks for more of them
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # for tests that ask for more threads
 
-# What started the tests may ignore signals (nohup, a job in the background of a shell): rtrain would, too. Python itself
-# ignores SIGPIPE and SIGXFSZ, and Popen puts them back.
+# The process that started the tests may ignore signals (nohup, a background job of a shell), and rtrain would inherit
+# that. Python ignores SIGPIPE and SIGXFSZ itself, and Popen restores them.
 for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
-# Set by scripts/test --nightly: all cases of which a change has a sample.
+# Set by scripts/test --nightly: run every case where a change runs a sample.
 ALL = os.environ.get("RTRAIN_TEST_ALL") == "1"
 
 
 def sample(*cases):
-    """For parametrize, of cases that take the same way: the last one, and all of them by night."""
+    """Returns cases for parametrize that exercise the same code: only the last case by day, all of them by night."""
     return cases if ALL else cases[-1:]
 
 
@@ -48,7 +49,7 @@ sys.path.insert(0, str(SOURCE / "tests" / "faults"))
 
 
 def fault_tool(name):
-    """What tests/faults builds next to the executable, a library or a program. Fails the test where that is missing."""
+    """Returns the path of a library or program that tests/faults builds. Fails the test if it is not built."""
     path = pathlib.Path(RTRAIN).parent / "tests" / "faults" / name
     if not path.exists():
         pytest.fail(f"{path} is not built: run scripts/build {path.stem.removeprefix('lib')}")
@@ -56,15 +57,15 @@ def fault_tool(name):
 
 
 def script_module(name):
-    """A script of scripts/ that is Python, as a module."""
+    """Imports a Python script of scripts/ as a module."""
     loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), str(SOURCE / "scripts" / name))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(module)
     return module
 
 
-# Reports for ever, one epoch after the other, and waits for the other ranks in between. It makes no checkpoint that a stop
-# could wait for.
+# Reports one epoch after the other without end; the ranks synchronize in between. It saves no checkpoint, so a graceful
+# shutdown has no checkpoint to wait for.
 ENDLESS = """
 local torch = require 'torch'
 local train = require 'rtrain'
@@ -83,7 +84,7 @@ train.TorchTrainer{
 
 
 class Running:
-    """A process under way. Its output goes to files, so that it never waits for a reader."""
+    """A running process. Its output goes to files, so that it never blocks on a reader."""
 
     def __init__(self, args, folder, env):
         self.args = args
@@ -131,9 +132,10 @@ class Rtrain:
         self.storage = self.folder / "storage"
         self.temp = self.folder / "tmp"
         self.temp.mkdir()
-        # Of its own: tests side by side do not wait for each other's cores. Short: sockets have short names.
+        # Each test has its own folder, so that parallel tests do not wait for each other's cores. Its name is short
+        # because paths of sockets are limited.
         self.runtime = pathlib.Path(tempfile.mkdtemp(prefix="rt-", dir="/tmp"))
-        # Without series of the host: what a test finds in the store does not depend on how long it took.
+        # No series of the host: otherwise the content of the store would depend on how long the test took.
         self.env = {
             **os.environ,
             "RTRAIN_STORAGE": str(self.storage),
@@ -146,8 +148,9 @@ class Rtrain:
         }
 
     def fail_calls(self, rules, **env):
-        """System calls of all that is started from now on fail by these rules (tests/faults/libfaultio.cpp)."""
-        # The rules are chosen as a process starts, by its rank: so each worker has to be started.
+        """Makes system calls of every process started from now on fail by these rules (tests/faults/libfaultio.cpp)."""
+        # A process chooses its rules by its rank when it starts, so each worker must be started, not forked from the
+        # zygote.
         self.env.update(LD_PRELOAD=str(fault_tool("libfaultio.so")), RTRAIN_FAULTIO=rules, RTRAIN_ZYGOTE="off")
         self.env.update(env)
 
@@ -169,7 +172,7 @@ class Rtrain:
         return self.start(*args).wait(timeout)
 
     def run(self, text, *args, timeout=120):
-        """`rtrain run` of a script with this text."""
+        """Runs `rtrain run` with a script of this text."""
         return self("run", self.script(text), *args, timeout=timeout)
 
     def run_ok(self, text, *args, timeout=120):
@@ -178,7 +181,7 @@ class Rtrain:
         return result
 
     def json(self, command, *args):
-        """The document that a listing command prints."""
+        """Returns the parsed JSON that a listing command prints."""
         result = self(command, *args, "--json")
         assert result.returncode == 0, result.stderr
         return json.loads(result.stdout)
@@ -187,7 +190,7 @@ class Rtrain:
         return [row["metrics"] for row in self.json("metrics", run, *args)]
 
     def statuses(self, run="last"):
-        """Of its attempts."""
+        """Returns the statuses of the run's attempts."""
         return [attempt["status"] for attempt in self.json("show", run)["attempts"]]
 
     def run_folder(self, name):
@@ -202,7 +205,7 @@ class Rtrain:
             connection.close()
 
     def query(self, sql, *parameters):
-        """Rows of the store; none as long as no command has made it."""
+        """Returns rows of the store; an empty list until a command has created it."""
         try:
             with self.database() as db:
                 return db.execute(sql, parameters).fetchall()
@@ -212,7 +215,7 @@ class Rtrain:
             return []
 
     def pids(self, run):
-        """Of the workers of the newest attempt, by rank; none as long as they start."""
+        """Returns the pids of the newest attempt's workers by rank; an empty list while they start."""
         return [
             pid
             for (pid,) in self.query(
@@ -223,7 +226,8 @@ class Rtrain:
         ]
 
     def wait_for_reports(self, running, count):
-        """Until rank 0 has made that many, over all runs and attempts, and the other ranks of its run have begun too."""
+        """Waits until rank 0 has made `count` reports, over all runs and attempts, and the other ranks have begun
+        too."""
 
         def reported():
             if not running.running:
@@ -246,7 +250,7 @@ class Rtrain:
         return running
 
     def wait_for_processes(self):
-        """Until nothing lives that its runs have started."""
+        """Waits until every process that the runs have started has ended."""
         wait_until(lambda: not processes_of(self.storage), message="the end of all processes")
 
 
@@ -288,7 +292,7 @@ def tcp_listeners(inodes):
 
 
 def open_sockets(inodes):
-    """Those that still exist on the machine."""
+    """Returns the sockets among `inodes` that still exist on the machine."""
     existing = set()
     for table, column in (("tcp", 9), ("tcp6", 9), ("udp", 9), ("unix", 6)):
         for line in pathlib.Path("/proc/net", table).read_text().splitlines()[1:]:
@@ -297,15 +301,15 @@ def open_sockets(inodes):
 
 
 def leftovers(folder):
-    """Everything below a folder, of which a part may go meanwhile; empty when it does not exist."""
+    """Returns every path below a folder, parts of which may disappear meanwhile; an empty list if it does not exist."""
     found = []
-    for parent, folders, files in os.walk(folder):  # leaves out what is gone when it comes there
+    for parent, folders, files in os.walk(folder):  # os.walk skips folders that have disappeared
         found += [str(pathlib.Path(parent, name).relative_to(folder)) for name in folders + files]
     return sorted(found)
 
 
 def refused(result, *words):
-    """Asserts that a command was refused as a wrong use, with these words."""
+    """Asserts that a command was refused as a usage error, and that its message has these words."""
     assert result.returncode == 2, result.stdout + result.stderr
     for word in words:
         assert word in result.stderr, result.stderr
@@ -314,7 +318,7 @@ def refused(result, *words):
 def wait_until(condition, timeout_s=60, message="the condition"):
     """Polls until the condition holds and returns its value; fails the test at the deadline.
 
-    The deadline is for machines that are busy with other things: no promise of rtrain's is measured with it.
+    The deadline only allows for machines that are busy: it does not measure any promise of rtrain.
     """
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
@@ -326,7 +330,7 @@ def wait_until(condition, timeout_s=60, message="the condition"):
 
 
 def set_cpus(rtrain, cpus):
-    """That many cores are offered to its runs."""
+    """Offers that many cores to the runs of `rtrain`."""
     result = rtrain("resources", "--set", f"cpus={cpus}")
     assert result.returncode == 0, result.stderr
 
@@ -347,7 +351,7 @@ def rtrain(tmp_path):
 
 @pytest.fixture
 def trained(rtrain, results):
-    """The runner with a copy of the store `results`, which a file of tests makes once."""
+    """A runner with a copy of the store `results`, which each test file builds once."""
     shutil.copytree(results, rtrain.storage)
     return rtrain
 
@@ -355,14 +359,14 @@ def trained(rtrain, results):
 @pytest.fixture
 def saver(rtrain):
     """Runs tests/faults/saver.lua with faults."""
-    from saver import Saver  # it imports this file
+    from saver import Saver  # imported here because saver imports this file
 
     return Saver(rtrain)
 
 
 @pytest.fixture
 def small_disk(rtrain):
-    """Mounts a tmpfs of that size."""
+    """Mounts a tmpfs of the given size."""
     mounted = []
 
     def mount(size):

@@ -1,4 +1,4 @@
-"""A server of rtrain dash under test, a store for it, and who asks it."""
+"""A server of rtrain dash under test, a store for it, and clients of it."""
 
 import contextlib
 import http.client
@@ -18,7 +18,7 @@ from conftest import Rtrain, wait_until
 
 NASTY = "<script>alert(1)</script>"
 
-# A run of two attempts with checkpoints, series, annotations and lines that would be HTML.
+# A run of two attempts with checkpoints, series, annotations and log lines that a page must escape as HTML.
 SCRIPT = """
 local torch, train = require 'torch', require 'rtrain'
 train.TorchTrainer {
@@ -51,7 +51,7 @@ train.TorchTrainer {
 
 
 class Dash:
-    """A server under way, and requests to it."""
+    """A running server, and requests to it."""
 
     def __init__(self, rtrain, *args, trusted=None):
         self.trusted = trusted and ssl.create_default_context(cafile=trusted)
@@ -64,7 +64,7 @@ class Dash:
         self.base = self.url.path.rstrip("/")
 
     def viewer(self):
-        """The token of those who only look."""
+        """Returns the token of users who may only look."""
         return re.search(r"who only look: \S+\?token=(\w+)", self.running.stderr)[1]
 
     def connection(self, timeout=60):
@@ -73,7 +73,7 @@ class Dash:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
     def ask(self, path, method="GET", body=None, token=True, timeout=60, **headers):
-        """The answer, with its body in `.body`. Names of headers have _ for -."""
+        """Returns the answer, with its body in `.body`. In names of headers, _ stands for -."""
         connection = self.connection(timeout)
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if token:
@@ -90,7 +90,7 @@ class Dash:
         return json.loads(answer.body)
 
     def error(self, path, **kwargs):
-        """Status and code of a refusal."""
+        """Returns status and code of a refused request."""
         answer = self.ask(path, **kwargs)
         return answer.status, json.loads(answer.body)["error"]["code"]
 
@@ -99,7 +99,7 @@ class Dash:
         return self.ask(path, "POST", json.dumps(document), **headers)
 
     def raw(self, text, timeout=30):
-        """Sends bytes as they are; returns all that comes until the server closes."""
+        """Sends raw bytes; returns everything that arrives until the server closes the connection."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=timeout) as plain:
             with contextlib.suppress(ConnectionError):
                 plain.sendall(text if isinstance(text, bytes) else text.encode())
@@ -107,7 +107,7 @@ class Dash:
 
     @contextlib.contextmanager
     def events(self, path):
-        """(event, document) pairs as they come."""
+        """Yields (event, document) pairs as they arrive."""
         connection = self.connection()
         with contextlib.closing(connection):
             connection.request("GET", self.base + path, headers={"Authorization": f"Bearer {self.token}"})
@@ -183,7 +183,7 @@ def dash(trained):
 
 
 def many_runs(trained, count):
-    """Copies of the run `one` in the store: many-00000 and so on, the last one the newest."""
+    """Copies the run `one` in the store, as many-00000 and so on; the last copy is the newest."""
     with contextlib.closing(sqlite3.connect(trained.storage / "rtrain.db")) as store:
         columns = [row[1] for row in store.execute("PRAGMA table_info(runs)")]
         one = dict(zip(columns, store.execute("SELECT * FROM runs WHERE name = 'one'").fetchone()))

@@ -21,15 +21,17 @@ def simulate_driver(rtrain, devices, **env):
 
 
 def simulate_gpus(rtrain, devices, **env):
-    """GPUs on which tensors live and are copied, NCCL's collectives reduce, most kernels do nothing: tests/README.md."""
+    """Simulates GPUs: tensors are stored and copied, NCCL's collectives reduce, most kernels do nothing
+    (tests/README.md)."""
     if not (pathlib.Path(rtrain.json("env")["libtorch"]["path"]) / "libtorch_cuda.so").exists():
         pytest.skip("LibTorch is without its CUDA library: scripts/setup --oracle or --gpu brings it")
-    # cuBLASLt is not simulated: LibTorch takes the products that are.
+    # cuBLASLt is not simulated, so LibTorch is made to use the matrix products of cuBLAS, which are.
     simulate_driver(rtrain, devices, LD_PRELOAD=str(GPU_LIBRARY), DISABLE_ADDMM_CUDA_LT="1", **env)
 
 
 def use_libtorch(rtrain, cuda_library):
-    """Gives a test a LibTorch of its own with that text as its libtorch_cuda.so, or none for None; returns its folder."""
+    """Gives a test its own LibTorch with `cuda_library` as the text of libtorch_cuda.so (None: no file); returns its
+    folder."""
     original = pathlib.Path(rtrain.json("env")["libtorch"]["path"])
     lib = rtrain.folder / "libtorch" / "torch" / "lib"
     lib.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Stands between rtrain and an S3 server, and answers some requests wrongly: 500, 503, silence, answers that are cut."""
+"""A proxy between rtrain and an S3 server that answers some requests wrongly: 500, 503, silence, truncated answers."""
 
 import http.client
 import http.server
@@ -12,9 +12,9 @@ CODES = {"500": "InternalError", "503": "SlowDown", "403": "AccessDenied"}
 
 
 class Proxy:
-    """Of every `every` requests one is answered wrongly, chosen by the seed. `counts`: how often each kind was.
+    """Answers one of `every` requests wrongly, chosen by the seed. `counts`: how often each kind of fault was used.
 
-    Those for which refused(method, path) is true are answered with `refusal`, each time.
+    Requests for which refused(method, path) is true are always answered with `refusal`.
     """
 
     def __init__(self, upstream, every=None, seed=0, refused=lambda method, path: False, refusal="503"):
@@ -60,7 +60,7 @@ class Proxy:
         if fault in CODES:
             return _send(request, int(fault), [], f"<Error><Code>{CODES[fault]}</Code></Error>".encode())
         if fault == "silence":
-            self._ended.wait(4)  # longer than a client waits
+            self._ended.wait(4)  # longer than a client waits for an answer
             request.close_connection = True
             return None
         upstream = http.client.HTTPConnection(self._upstream)
@@ -102,4 +102,4 @@ def _send(request, status, headers, content, cut=False):
             request.wfile.write(content[: len(content) // 2] if cut else content)
         request.close_connection = cut
     except OSError:
-        request.close_connection = True  # the client has gone
+        request.close_connection = True  # the client has closed the connection

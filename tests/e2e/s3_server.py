@@ -1,4 +1,4 @@
-"""An S3 server of moto on loopback, and boto3, which shares no code with rtrain, to look into it."""
+"""An S3 server of moto on loopback, and boto3, which shares no code with rtrain, to inspect it."""
 
 import os
 import re
@@ -16,7 +16,8 @@ KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFA
 
 
 class S3Server:
-    """With one bucket, 'bucket'. `variables`: what a program needs to reach it. `host`: one of tests/cluster, where it runs."""
+    """A server with one bucket, 'bucket'. `variables`: what a client needs to reach it. `host`: of tests/cluster, to
+    run on."""
 
     def __init__(self, folder, host=None):
         self._log = folder / "moto.log"
@@ -33,7 +34,7 @@ class S3Server:
         self.variables = {**KEYS, "AWS_ENDPOINT_URL": "", "AWS_EC2_METADATA_DISABLED": "true"}
 
     def wait(self):
-        """Until it answers."""
+        """Waits until the server answers."""
         found = wait_until(lambda: re.search(r"Running on (http://[\d.]+:\d+)", self._log.read_text()), message="moto")
         self.variables["AWS_ENDPOINT_URL"] = found.group(1)
         self.client = boto3.client(
@@ -45,7 +46,7 @@ class S3Server:
         )
 
     def reset(self):
-        """All that it holds is forgotten."""
+        """Removes everything that the server holds."""
         urllib.request.urlopen(f"{self.variables['AWS_ENDPOINT_URL']}/moto-api/reset", data=b"").close()
         self.client.create_bucket(Bucket="bucket")
 
@@ -59,7 +60,7 @@ class S3Server:
         self.client.put_object(Bucket="bucket", Key=key, Body=content)
 
     def uploads(self):
-        """Uploads that were begun and neither completed nor aborted."""
+        """Returns the uploads that were begun and neither completed nor aborted."""
         return self.client.list_multipart_uploads(Bucket="bucket").get("Uploads", [])
 
     def end(self):
@@ -79,8 +80,8 @@ def server(tmp_path_factory):
 
 @pytest.fixture
 def s3(rtrain, server):
-    """The server, empty but for its bucket, and rtrain's environment set up for it."""
+    """The server with nothing but an empty bucket, and rtrain's environment set up to use it."""
     server.reset()
     rtrain.env.update(server.variables)
-    rtrain.env.pop("XDG_STATE_HOME", None)  # below the test's HOME
+    rtrain.env.pop("XDG_STATE_HOME", None)  # the state folder is below the test's HOME
     return server

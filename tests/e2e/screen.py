@@ -1,7 +1,7 @@
-"""What a terminal shows of the bytes that it gets: rows of text, with all that has scrolled off above.
+"""What a terminal shows for the bytes that it receives: rows of text, including all that has scrolled off at the top.
 
-It knows the movements that rtrain makes, and fails at any other one. A line that is wider than the terminal continues in the
-next row, and takes other rows when the terminal gets another width, as most terminals do it today.
+It implements the cursor movements that rtrain uses, and fails at any other. A line that is wider than the terminal
+wraps to the next row, and is wrapped again when the terminal gets another width, as in most current terminals.
 """
 
 import re
@@ -19,12 +19,12 @@ def width_of(character):
 class Screen:
     def __init__(self, columns):
         self.columns = columns
-        self._lines, self._line, self._at = [[]], 0, 0  # cells of whole lines; the cursor
-        self._is_behind = False  # the last column has been written, the cursor is still there
+        self._lines, self._line, self._at = [[]], 0, 0  # the cells of each unwrapped line; the cursor
+        self._is_behind = False  # the last column was written and the cursor has not wrapped yet
         self._rest = b""
 
     def feed(self, data):
-        """Takes bytes, which may end within a character or a movement."""
+        """Takes bytes, which may end within a character or an escape sequence."""
         text, self._rest = _decoded(self._rest + data)
         at = 0
         while at < len(text):
@@ -42,7 +42,7 @@ class Screen:
         return self
 
     def rows(self):
-        """All of them, without spaces at the end; empty ones at the end are left out."""
+        """Returns all rows without trailing spaces; empty rows at the end are left out."""
         rows = []
         for line in self._lines:
             for begin in range(0, max(len(line), 1), self.columns):
@@ -128,7 +128,7 @@ class Screen:
             if self._at > 0:
                 line[self._at - 1] += character
             return
-        if self._at % self.columns + width > self.columns:  # a wide one does not stand on two rows
+        if self._at % self.columns + width > self.columns:  # a wide character does not span two rows
             line.append(" ")
             self._at += 1
         line.extend([" "] * (self._at + width - len(line)))
@@ -138,7 +138,7 @@ class Screen:
 
 
 def _decoded(data):
-    """The text, and the bytes of a character that has not come as a whole."""
+    """Returns the text, and the bytes of an incomplete character at the end."""
     for cut in range(4):
         try:
             return data[: len(data) - cut].decode(), data[len(data) - cut :]

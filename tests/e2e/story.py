@@ -1,7 +1,7 @@
-"""A story: commands that somebody types at a terminal, one after the other, and what stands there in the end.
+"""A story: commands that a user types at a terminal, one after the other, and what the screen finally shows.
 
-The screens are compared with golden/stories/NAME.txt, without what differs between runs and machines. With
-RTRAIN_WRITE_GOLDEN=1 they are written there instead: read what has changed before it is committed.
+The screens are compared with golden/stories/NAME.txt, without the parts that differ between runs and machines. With
+RTRAIN_WRITE_GOLDEN=1 they are written to that file instead: read the diff before you commit it.
 """
 
 import os
@@ -13,9 +13,9 @@ from screen import Screen
 from test_terminal import OnTerminal
 
 GOLDEN = pathlib.Path(__file__).parent / "golden" / "stories"
-COLUMNS = 300  # the names of test folders fit, whatever they are
+COLUMNS = 300  # wide enough for the names of test folders
 
-# In this order.
+# Applied in this order: (pattern, replacement) of text that differs between runs and machines.
 CHANGING = [
     (r"(?<=checkpoint: )\S+/rtrain(?= run)", "rtrain"),
     (r"train-(sweep-)?\d{8}-[0-9a-f]{4}|train-sweep-[0-9a-f]{4}", "RUN"),
@@ -34,7 +34,7 @@ CHANGING = [
     (r"(?m)^.*[│┤].*\n", ""),  # curves
     (r"[\u2801-\u28ff]+( *[\u2801-\u28ff]+)*", "⠿"),
     (r"─+", "─"),
-    (r"(?<=\S)  +", "  "),  # columns are as wide as what they hold
+    (r"(?<=\S)  +", "  "),  # the width of a column depends on its values
 ]
 
 
@@ -54,7 +54,7 @@ class Story:
         rtrain.env.pop("RTRAIN_DATA", None)
 
     def type(self, *args, code=0):
-        """The rows of the terminal after `rtrain ARGS`, which ends with that code."""
+        """Returns the rows of the terminal after `rtrain ARGS`, which must exit with that code."""
         return self.end(self.start(*args), code)
 
     def start(self, *args, has_keys=False):
@@ -69,7 +69,7 @@ class Story:
         return rows
 
     def check(self):
-        """What was typed and shown is as in the golden file."""
+        """Asserts that the commands and their screens equal the golden file."""
         path, text = GOLDEN / f"{self._name}.txt", "\n\n".join(self._screens) + "\n"
         if os.environ.get("RTRAIN_WRITE_GOLDEN"):
             path.parent.mkdir(parents=True, exist_ok=True)

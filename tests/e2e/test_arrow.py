@@ -16,7 +16,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 ROWS = 1000
 NUMBERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
 
-# Prints the rows of all batches as JSON: one list for each column. Bytes are printed in hexadecimal, NaN as null.
+# Prints the rows of all batches as JSON, one list for each column. Bytes are printed in hexadecimal, NaN as null.
 DUMP = """
 local torch = require 'torch'
 local data = require('torch._C').data
@@ -96,7 +96,7 @@ dump.print()
 """
 
 
-# Reads with one function of base._arrow and writes every batch, through tensors, with another.
+# Reads with one function of base._arrow and writes every batch, by way of tensors, with another one.
 COPY = """
 local arrow, data = require 'base._arrow', require('torch._C').data
 local from, to, read, write = arg[1], arg[2], arg[3], arg[4]
@@ -135,7 +135,7 @@ def read_parquet(rtrain, path):
 
 
 def plain(value):
-    """A value of pyarrow as the dump prints it."""
+    """Returns a value of pyarrow in the form that the dump prints."""
     if isinstance(value, str):
         return value.encode().hex()
     if isinstance(value, bytes):
@@ -310,7 +310,7 @@ def test_what_is_no_parquet_is_refused(rtrain, data, says):
 
 
 def copied_rows(table, name):
-    """What pyarrow reads of a column that went through tensors."""
+    """Returns what pyarrow reads of a column that was written from tensors."""
     column = table[name]
     if name == "tensor":
         return column.combine_chunks().to_numpy_ndarray().tolist()

@@ -1,8 +1,9 @@
-"""Damaged Parquet, Arrow, CSV and JSON files: an error that names the file, or values, and never a crash or much memory."""
+"""Damaged Parquet, Arrow, CSV and JSON files give an error that names the file, or values, but never a crash or high
+memory."""
 
 import pytest
 
-# Writes small files of many kinds of columns: one for each codec of Parquet, Arrow's two formats, CSV.
+# Writes small files with many kinds of columns: Parquet with each codec, Arrow's two formats, CSV.
 MAKE_SEEDS = """
 local arrow, data, torch = require 'base._arrow', require('torch._C').data, require 'torch'
 torch.manual_seed(0)
@@ -42,7 +43,7 @@ write('zstd.arrow', 'ipc_writer', names, columns, {stream = true, compression = 
 write('x.csv', 'csv_writer', flat, flat_columns)
 """
 
-# Reads COUNT damaged forms of the file arg[2] with the reader arg[1].
+# Reads COUNT damaged variants of the file arg[2] with the reader arg[1].
 READ_DAMAGED = """
 local arrow, data, bit = require 'base._arrow', require('torch._C').data, require 'bit'
 local open, count, path = arg[1], tonumber(arg[3]), 'damaged'
@@ -51,7 +52,7 @@ local file = assert(io.open(arg[2], 'rb'))
 local bytes = file:read '*a'
 file:close()
 
--- Some bits, and now and then a piece left out, put in or cut off; most often near the end, where the metadata lies.
+-- Flips bits; sometimes removes, inserts or truncates a piece. Most damage is near the end, where the metadata is.
 local function damaged()
   local out = bytes
   for _ = 1, math.random(1, 3) do
@@ -102,7 +103,7 @@ local function read_damaged()
     end
   end
 end
--- On a stack of its own: what dead slots of this one hold would not be collected.
+-- Runs on its own coroutine: dead stack slots of this one would keep values from being collected.
 coroutine.wrap(read_damaged)()
 collectgarbage()
 collectgarbage()
@@ -118,7 +119,7 @@ def read_damaged(rtrain, reader, file, count):
     assert result.returncode == 0, result.stdout + result.stderr
     errors, peak_kb, bytes_left = map(int, result.stdout.split())
     assert errors > count / 10
-    # A dead slot of a stack or a trace may hold the last batch; what each file leaked would be far more.
+    # A dead slot of a stack or a trace may keep the last batch; a leak in every file would be far larger.
     assert peak_kb < 600_000 and bytes_left < 10 * count
 
 

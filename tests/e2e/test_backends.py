@@ -1,8 +1,8 @@
-"""A Backend of a user: its calls to workers before and after the train function, and how its errors are reported."""
+"""A user's Backend: its calls to workers before and after the train function, and how its errors are reported."""
 
 import pytest
 
-# BACKEND: functions of the class `Mine`; FIELDS: of its config; TRAIN: the train function's body.
+# BACKEND: functions of the class `Mine`; FIELDS: fields of its config; TRAIN: the body of the train function.
 SCRIPT = """
 local train = require 'rtrain'
 local function rank() return train.get_context():get_world_rank() end
@@ -133,7 +133,7 @@ function Mine:on_start(group)
   local single = group:execute_single_async(0, function() return rank() + 10 end)
   print(later[1]:wait(), single:wait(), pcall(later[2].wait, later[2]))
   while not later[2]:done() do end
-  -- No call waits for these here: the train function begins behind them.
+  -- No call waits for these functions here: the train function begins after them.
   self.left = group:execute_async(function()
     os.execute('sleep 0.' .. rank())
     _G.DONE = true

@@ -1,6 +1,6 @@
-"""A controller does not grow with its run: what comes faster than it is taken is handed over, held back or dropped.
+"""A controller's memory does not grow with its run: data that arrives too fast is passed on, held back or dropped.
 
-Nor does a command that reads a run.
+Neither does the memory of a command that reads a run.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ import pytest
 
 from conftest import RTRAIN, Rtrain
 
-# grown(f): by how many MB the peak of this process, the controller, has risen after a first short run.
+# grown(f): by how many MB f raises the peak memory of this process, the controller, above that of a first short run.
 SCRIPT = """
 local train = require 'rtrain'
 local function peak_mb() return tonumber(io.open('/proc/self/status'):read('*a'):match('VmHWM:%s*(%d+) kB')) / 1024 end
@@ -48,7 +48,7 @@ def test_100_000_reports_are_not_kept(rtrain):
         "-q",
     )
     assert "rows\t100000\ttrue" in result.stdout
-    # Kept as Lua tables they take 70 MB more.
+    # As Lua tables the rows would take 70 MB more.
     assert grown_mb(result) < 60
 
 
@@ -75,7 +75,7 @@ def test_a_slow_predicate_sees_every_report_and_holds_the_ranks_back(rtrain):
         "-q",
     )
     assert "seen\t4000" in result.stdout
-    # All of them are 160 MB: an event has the metrics, and the ranks' metrics.
+    # All events together are 160 MB: each has the metrics and the metrics of the ranks.
     assert grown_mb(result) < 130
 
 
@@ -121,7 +121,7 @@ def test_notes_that_come_faster_than_the_store_takes_them_hold_their_rank_back(r
     )
     with rtrain.database() as db:
         assert db.execute("SELECT count(*), sum(length(text)) FROM annotations").fetchone() == (2001, 2001 * 60000)
-    # All of them are 120 MB.
+    # All annotations together are 120 MB.
     assert grown_mb(result) < 60
 
 
@@ -159,7 +159,7 @@ def long_and_short(tmp_path_factory):
     return rtrain
 
 
-# The command's own peak, in MB: it is the only child of a small process.
+# The command's own peak in MB: it is the only child of a small process.
 PEAK = """
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -179,7 +179,7 @@ def command_peak_mb(rtrain, *args):
     return float(done.stdout)
 
 
-# What all rows take as values is many times as much.
+# The values of all rows together would take several times these limits.
 @pytest.mark.parametrize(
     "most_mb, args",
     [
@@ -218,7 +218,7 @@ end
 
 @pytest.fixture(scope="module")
 def model_and_rows(tmp_path_factory):
-    """A model, and the folders `short` and `long` with rows for it: 10 and 256 MB."""
+    """A model, and the folders `short` and `long` with 10 and 256 MB of rows for it."""
     rtrain = Rtrain(tmp_path_factory.mktemp("predict"))
     (rtrain.folder / "model").mkdir()
     text = MODEL_AND_ROWS.replace("@FEATURES@", str(FEATURES))
@@ -252,7 +252,7 @@ def test_predictions_are_written_as_the_rows_come(model_and_rows, output):
             output,
         )
 
-    # What is read ahead of the predictions.
+    # The difference allows for rows that are read ahead of the predictions.
     short = peak_mb("short")
     assert peak_mb("long") - short < 190
     if output != "out.parquet":

@@ -1,4 +1,5 @@
-"""A bundle (packaging/formats/bundle.py, packaging/bundle): unpacked once, whole or not at all. Its program is a script."""
+"""A bundle (packaging/formats/bundle.py, packaging/bundle) is unpacked once, completely or not at all. Here a script is
+its program."""
 
 import ctypes
 import errno
@@ -17,7 +18,7 @@ SCRIPT = '#!/bin/sh\necho ran "$@"; cat "$(dirname "$0")/../data/text"; exit 7\n
 
 
 def bundle_of(folder, size):
-    """A bundle of a script, a text and that many bytes that do not compress."""
+    """Makes a bundle of a script, a text and that many bytes of incompressible data."""
     files = {"bin/rtrain": SCRIPT.encode(), "data/text": b"the text\n", "data/many": os.urandom(size)}
     for name, data in files.items():
         path = folder / "stage" / name
@@ -32,7 +33,7 @@ def bundle_of(folder, size):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Of 64 MB, which take a moment to unpack."""
+    """A bundle of 64 MB, which takes a moment to unpack."""
     return bundle_of(tmp_path_factory.mktemp("bundle"), 64 << 20)
 
 
@@ -60,7 +61,7 @@ def start(bundle, cache, **options):
 
 
 def without_locks():
-    """From here on flock() fails in this process as on a file system without locks: a filter of seccomp."""
+    """Makes flock() fail in this process from now on, as on a file system without locks, by a seccomp filter."""
     set_no_new_privileges, set_seccomp, filter_mode = 38, 22, 2
     load_number, jump_if_equal, return_value = 0x20, 0x15, 0x06
     flock = {"x86_64": 73, "aarch64": 32}[os.uname().machine]
@@ -157,7 +158,7 @@ def test_a_full_disk_is_said_and_nothing_is_left(made, small_disk):
 
 
 def gc_command(cache, *args):
-    """(exit code, what --json says, by the last parts of the paths)."""
+    """Returns (exit code, the output of --json, with only the last parts of paths)."""
     done = subprocess.run(
         [RTRAIN, "gc", "--bundles", *args, "--json"],
         env={**os.environ, "XDG_CACHE_HOME": str(cache.parents[1])},
@@ -170,7 +171,7 @@ def gc_command(cache, *args):
 
 @pytest.fixture
 def in_use(small, cache, tmp_path):
-    """A process out of the bundle, which ends when its standard input does."""
+    """A process of the bundle that ends when its standard input is closed."""
     script = tmp_path / "wait"
     script.write_text("#!/bin/sh\necho up; read end\n")
     script.chmod(0o755)
@@ -246,7 +247,7 @@ def test_what_is_removed_is_listed(small, cache):
 
 
 def test_only_its_user_may_change_what_was_unpacked(small, cache):
-    """Whatever the umask, which the program gets as it was."""
+    """Holds for any umask; the program itself runs with the umask of its caller."""
     assert outcome(start(small, cache, preexec_fn=lambda: os.umask(0))) == RAN
     unpacked = [path for path in [*cache.rglob("*"), *cache.parents[:2]] if not path.is_symlink()]
     assert len(unpacked) > 6 and [path for path in unpacked if path.stat().st_mode & 0o022] == []

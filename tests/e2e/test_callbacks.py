@@ -20,7 +20,7 @@ function Trace:after_run(result) print('after_run', tostring(result.error and re
 
 
 def traced(result):
-    """The lines that the callbacks printed, as lists of words."""
+    """Returns the lines that the callbacks printed, each as a list of words."""
     return [line.split("\t") for line in result.stdout.splitlines() if not line.startswith("[rank")]
 
 

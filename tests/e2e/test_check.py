@@ -1,4 +1,4 @@
-"""rtrain check: a script tried out on every rank, and no run recorded."""
+"""rtrain check: tries a script on every rank without recording a run."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 from conftest import leftovers
 from test_documents import SOURCE, fences
 
-# A network whose numbers of parameters and shapes are known: Conv2d 8*(9+1), Linear 1352*10+10.
+# A network with known numbers of parameters and shapes: Conv2d 8*(9+1), Linear 1352*10+10.
 SCRIPT = """
     local torch = require 'torch'
     local train = require 'rtrain'
@@ -102,7 +102,7 @@ def test_every_rank_has_its_batches_forward_and_backward(rtrain, workers, batche
     document, result = checked(rtrain, "-n", workers, "--batches", str(batches))
     assert document["num_workers"] == len(document["ranks"]) == max(int(workers), 1)
     for number, rank in enumerate(document["ranks"]):
-        # It ends at the report of that number, and there is one after each epoch.
+        # The check ends at the report of that number; the script reports after each epoch.
         assert rank["rank"] == number and rank["device"] == "cpu" and rank["peak_bytes"] > 0
         assert rank["batches"] == rank["forward"] == rank["backward"] == batches * batches
     assert f"epoch {batches}" in result.stderr, "the script goes on as after a run"
@@ -125,7 +125,7 @@ def test_what_a_person_reads(rtrain):
 
 @pytest.mark.parametrize("batches", [1, 2, 3])
 def test_a_loop_without_a_loader_is_measured_by_steps(rtrain, batches):
-    """The first script of the README, which has all its data in one tensor."""
+    """The first script of the README keeps all its data in one tensor."""
     (_, text) = next(fence for fence in fences(SOURCE / "README.md") if fence[0] == "lua")
     result = rtrain(
         "check",

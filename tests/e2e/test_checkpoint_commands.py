@@ -46,7 +46,7 @@ def kept(rtrain):
 
 
 def read_safetensors(path):
-    """Shapes and values of float32 tensors, by name, and the metadata."""
+    """Returns shapes and values of float32 tensors by name, and the metadata."""
     content = path.read_bytes()
     (size,) = struct.unpack("<Q", content[:8])
     header = json.loads(content[8 : 8 + size])
@@ -74,7 +74,7 @@ def test_checkpoints_that_are_whole_are_verified(trained):
 def test_what_differs_is_named_file_by_file(trained):
     folder = trained.run_folder("run") / "checkpoints"
     notes = folder / NAMES[0] / "notes.txt"
-    notes.write_text("epoch 9")  # of the same size
+    notes.write_text("epoch 9")  # has the same size as before
     (folder / NAMES[0] / "model.pt").write_bytes(b"short")
     (folder / NAMES[2] / ".rtrain-checkpoint.json").write_text("{}")
     (folder / NAMES[3] / "notes.txt").unlink()

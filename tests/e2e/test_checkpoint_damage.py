@@ -1,4 +1,4 @@
-"""Checkpoints that were damaged behind rtrain's back: named by file, and passed over for the one before."""
+"""Checkpoints that were damaged outside of rtrain: the file is named, and the previous checkpoint is used instead."""
 
 import json
 import shutil
@@ -8,7 +8,7 @@ import pytest
 
 from test_resume import COUNTING
 
-# Each attempt says where it starts; the first ends with an error after three checkpoints.
+# Each attempt prints where it starts; the first attempt ends with an error after three checkpoints.
 SCRIPT = """
 local epochs, train = require 'epochs', require 'rtrain'
 train.TorchTrainer{

@@ -1,4 +1,4 @@
-"""The listing commands over a store that Python's sqlite3 wrote, from the schema that rtrain prints."""
+"""The listing commands over a store that Python's sqlite3 wrote by the schema that rtrain prints."""
 
 import contextlib
 import json
@@ -213,7 +213,7 @@ def test_a_value_of_the_config_is_what_sqlite_makes_of_it(store):
     db.close()
     for key in [*values, "missing"]:
         if '"' in key:
-            continue  # a path cannot say it
+            continue  # a JSON path cannot express such a key
         [row] = json.loads(
             store(
                 "sql",
@@ -276,7 +276,7 @@ def test_show_tells_all_of_a_run(store):
     assert "boom" in store("show", "alphabet").stdout
 
 
-# Below these keys everything is the user's, or described with another command.
+# Everything below these keys is the user's own, or is described with another command.
 NOT_DESCRIBED = {"metrics", "config", "scaling", "ranks", "checkpoints", "best_checkpoints"}
 
 
@@ -373,7 +373,7 @@ def test_the_best_run_is_that_of_the_last_values(store):
 
 
 def starred(store, *args):
-    """The names with a star, and what is said of it on a terminal."""
+    """Returns the names with a star, and the explanation of the star on a terminal."""
     listed = store("ls", *args)
     assert listed.returncode == 0 and listed.stderr == "", listed.stderr
     said = re.findall(r"\* has the (.*)\r?\n", OnTerminal(store, "ls", *args).end().decode())
@@ -381,7 +381,7 @@ def starred(store, *args):
 
 
 def test_the_best_of_the_list_has_a_star(store):
-    # One run's CheckpointConfig names accuracy.
+    # Only the CheckpointConfig of one run names accuracy.
     assert starred(store) == (["beta"], ["largest accuracy"])
     assert starred(store, "--sort", "accuracy") == (["beta"], ["largest accuracy"]), "the runs say which is better"
     assert starred(store, "--sort", "name") == (["beta"], ["largest accuracy"])
@@ -580,7 +580,8 @@ def test_env_names_every_place_of_the_libraries(rtrain):
 
 @pytest.fixture
 def wide_store(store):
-    """With one run of 2,500 metrics, and one whose metrics differ in case only, from each other and from columns."""
+    """A store with one run of 2,500 metrics, and one whose metrics differ only in case from each other and from
+    columns."""
     with contextlib.closing(sqlite3.connect(store.storage / "rtrain.db", isolation_level=None)) as db:
         for i, (name, metrics) in enumerate(
             (

@@ -1,4 +1,4 @@
-"""train.collective: barriers and values of rank 0 over the control channel, with and without a process group."""
+"""train.collective: barriers and broadcasts from rank 0 over the control channel, with and without a process group."""
 
 from conftest import wait_until
 
@@ -102,7 +102,7 @@ def test_a_time_out_lists_the_missing_rank(rtrain):
         if rank == 2 then
           files.wait_for 'give up'
         else
-          -- Together: the one that comes first would else miss both others.
+          -- Both ranks begin the barrier together: otherwise the first one would find two ranks missing.
           files.write('here-' .. rank, '')
           files.wait_for('here-' .. 1 - rank)
           local ok, err = pcall(collective.barrier)
@@ -187,7 +187,8 @@ def test_an_oversized_broadcast_is_refused(rtrain):
 
 
 def test_zero_redundancy_and_collectives_with_gradients(rtrain):
-    """Two ranks: the parameters and state of Adam alone; gradients of the sum of the ranks' losses."""
+    """Tests ZeroRedundancyOptimizer against plain Adam, and gradients of the sum of the ranks' losses, with two
+    ranks."""
     result = run(
         rtrain,
         """

@@ -1,4 +1,5 @@
-"""Communication hooks of DistributedDataParallel that are functions, next to Python's torch over Gloo; errors in one."""
+"""Communication hooks of DistributedDataParallel that are Lua functions, compared with Python's torch over Gloo; errors
+in one."""
 
 import importlib.util
 import json
@@ -8,7 +9,7 @@ import textwrap
 
 import pytest
 
-# Name → the hook, options of PowerSGDState, bucket_cap_mb. With 0.008 the gradients lie in several buckets.
+# Name → the hook, options of PowerSGDState, bucket_cap_mb. With 0.008 MB the gradients are split into several buckets.
 CASES = {
     "allreduce": ("allreduce_hook", None, 0.008),
     "fp16": ("fp16_compress_hook", None, 0.008),
@@ -50,8 +51,8 @@ CASES = {
     "batched_3": ("batched_powerSGD_hook", {"matrix_approximation_rank": 3, "start_powerSGD_iter": 2}, 25),
 }
 
-# A hook waits for its Future here: the functions of a Future run on Gloo's threads, and several buckets would have their
-# collectives in another order on each rank.
+# In Python a hook waits for its Future: the callbacks of a Future run on Gloo's threads, so with several buckets the
+# ranks could call their collectives in different orders.
 PYTHON = """
     import json, os, sys
     import torch, torch.distributed as dist, torch.multiprocessing as mp
@@ -164,11 +165,11 @@ def test_hooks_have_pytorchs_digits(rtrain):
     plain = expected["allreduce"]["values"]
     for name, want in expected.items():
         got = ranks[0][name]
-        # The last bit of a sum decides how a number is rounded to 16 bits.
+        # The last bit of a sum decides how a number is rounded to 16 bits, so the tolerance is larger there.
         allowed = 1e-5 if "16" in CASES[name][0] else 1e-10
         assert max(abs(a - b) for a, b in zip(got["values"], want["values"], strict=True)) <= allowed, name
         assert got["stats"] == want["stats"] and got["iter"] == want["iter"], name
-        # What is compressed is not what all_reduce gives: the hook was called.
+        # Compressed gradients differ from those of all_reduce, which shows that the hook was called.
         assert (got["values"] == plain) == (name == "allreduce") or name == "allreduce", name
 
 
@@ -256,5 +257,5 @@ def test_what_goes_wrong_in_a_hook_is_told(rtrain, body, words):
     text, line = failing(rtrain, body)
     for word in words:
         assert word in text, text
-    # Where the hook begins, or the line in it.
+    # The error names the line where the hook begins, or the line inside it.
     assert f"train.lua:{line}" in text or f"train.lua:{line + 1}" in text, text

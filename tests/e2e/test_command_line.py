@@ -166,7 +166,7 @@ def test_a_libtorch_that_there_is_no_engine_for_is_said_with_the_command_that_me
 
 
 def libtorch_that_says(rtrain, version, commit):
-    """The LibTorch of these tests with another version.py, as the one to be taken."""
+    """Copies the LibTorch of these tests with another version.py, and makes rtrain use the copy."""
     original = pathlib.Path(rtrain.json("env")["libtorch"]["path"]).parent
     folder = rtrain.folder / version
     folder.mkdir()
