@@ -1,4 +1,4 @@
-"""Completion of command lines in bash, zsh and fish: each test asks the shell itself what it offers."""
+"""Completion of command lines in bash, zsh and fish: each test asks the real shell what it offers."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ import pytest
 
 from conftest import RTRAIN
 
-# Words that a shell would expand, and one with a space: names are data.
+# Names that a shell would expand, and a name with a space: completion must treat names as data.
 METRIC = "$(touch pwned)"
 SCRIPT = """
     local train = require 'rtrain'
@@ -44,7 +44,7 @@ def runs(rtrain):
 
 
 class Bash:
-    """Calls the function with COMP_WORDS as bash cuts them."""
+    """Calls the completion function with COMP_WORDS split as bash splits them."""
 
     def __init__(self, rtrain):
         self._rtrain = rtrain
@@ -98,7 +98,7 @@ class Fish:
         pass
 
 
-# What is offered goes to a file, and ^G, which is typed behind each line, ends it.
+# The offered words are written to a file; ^G, typed after each line, ends the list.
 ZSH = r"""
 PROMPT='' RPROMPT=''; setopt no_beep
 autoload -Uz compinit; compinit -u -D
@@ -179,7 +179,7 @@ def quoted(word):
 
 
 def named_program(rtrain):
-    """A folder in which the executable has its name."""
+    """A folder in which the executable is called `rtrain`."""
     folder = rtrain.folder / "bin"
     if not folder.exists():
         folder.mkdir()
@@ -189,7 +189,7 @@ def named_program(rtrain):
 
 @pytest.fixture(params=[Bash, Zsh, Fish])
 def offered(request, rtrain):
-    """offered([words, …]): what the shell offers for the last word of each line."""
+    """Fixture offered([words, …]): returns the words that the shell offers for the last word of each line."""
     shell = request.param(rtrain)
     shell.name = request.param.__name__.lower()
     yield shell
@@ -197,17 +197,17 @@ def offered(request, rtrain):
 
 
 def listed(rtrain, *command):
-    """What --help lists: names of commands, or of options."""
+    """Returns the names of commands, or of options, that --help lists."""
     text = rtrain(*command, "--help").stdout
     if not command:
         return set(re.findall(r"^  ([a-z][a-z-]*)  ", text, re.M))
-    if "Commands:\n" in text:  # one of two words has the options of all below it
+    if "Commands:\n" in text:  # the first word of a two-word command offers the options of all its subcommands
         return set().union(*(listed(rtrain, *command, name) for name in re.findall(r"^  ([a-z][a-z-]*)  ", text, re.M)))
     return set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", "\n".join(re.findall(r"^  (-\S+)", text, re.M))))
 
 
 def plain(names):
-    """Without what a shell puts behind an option."""
+    """Returns option names without the suffix that a shell appends."""
     return {name.rstrip("=") for name in names if name.startswith("-")}
 
 
@@ -274,7 +274,7 @@ def test_runs_metrics_tags_and_checkpoints_come_from_the_store(rtrain, runs, off
         ]
     )
     names = [{name.replace("\\", "").removeprefix("best:") for name in each} for each in answers]
-    assert names[0] == {"baseline", "my run", "last", ""}  # the last one is best:
+    assert names[0] == {"baseline", "my run", "last", ""}  # "" stands for `best:`, which is offered alone as the last name
     assert names[1] == {"my run"}
     assert "old" in names[2]
     assert names[3] == {"loss", "val/acc", METRIC, "speed"}

@@ -1,4 +1,4 @@
-"""CUDA where there is no GPU: what is loaded, and why there is no device.
+"""CUDA without a GPU: which libraries are loaded, and why no device is available.
 
 A driver is simulated by the library of tests/fake_nvidia; the CUDA library of LibTorch is the real one.
 """
@@ -35,7 +35,7 @@ without_driver = pytest.mark.skipif(has_driver(), reason="this machine has an NV
 
 @pytest.fixture
 def driver(rtrain):
-    """A driver that shows two devices."""
+    """A simulated driver with two devices."""
     simulate_driver(rtrain, 2)
 
 
@@ -83,7 +83,7 @@ def test_a_libtorch_without_cuda_is_named_with_its_folder(rtrain, driver):
     assert reason.startswith(f"LibTorch without CUDA: libtorch_cuda.so not found next to {lib}/libtorch_cpu.so")
 
 
-# Both lie elsewhere then than when rtrain was built.
+# Moves both folders away from where they were when rtrain was built.
 DEPLOY = """
 set -e
 mount --bind "$1" "$2"
@@ -124,7 +124,7 @@ def whole_libtorch(rtrain):
 @without_driver
 def test_the_cuda_library_loads_and_computing_goes_on_without_a_device(rtrain, driver, whole_libtorch):
     assert cuda_of(rtrain) == {"available": True, "devices": 2, "reason": None, "allocator": None}
-    # Our library asks CUDA's runtime, which finds that this is not a driver.
+    # rtrain's library calls CUDA's runtime, which finds that the simulated driver is not a real one.
     available, name, zeros, total = answers(rtrain)
     assert available.split() == ["true", "2"]
     assert "CUDA driver version is insufficient" in name and "Search for" not in name

@@ -1,4 +1,4 @@
-"""What happens when a GPU of tests/fake_nvidia is full or lost, and the allocator's figures and files next to PyTorch's."""
+"""A GPU of tests/fake_nvidia that is full or lost; the allocator's statistics and files compared with PyTorch's."""
 
 import json
 import os
@@ -166,7 +166,7 @@ for key, value in sorted(torch.cuda.memory_stats().items()):
 
 
 def shape(value):
-    """The structure of a snapshot, without its numbers."""
+    """Returns the structure of a snapshot, without its numbers."""
     if isinstance(value, dict):
         return {key: shape(item) for key, item in value.items() if key not in ("frames", "roundup_power2_divisions")}
     if isinstance(value, list):

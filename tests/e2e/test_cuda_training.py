@@ -1,4 +1,4 @@
-"""A train function on GPUs that tests/fake_nvidia simulates: which device each rank gets, and what it does there."""
+"""A train function on GPUs that tests/fake_nvidia simulates: which device each rank gets, and what it runs there."""
 
 from fake_driver import simulate_gpus
 
@@ -12,7 +12,7 @@ SCRIPT = """
 
 
 def reports(rtrain, workers, body):
-    """What each rank reports: `body` is its train function, each rank has a GPU."""
+    """Returns the report of each rank; `body` is the train function's body, and each rank has a GPU."""
     simulate_gpus(rtrain, workers)
     rtrain.run_ok(SCRIPT.replace("BODY", body).replace("WORKERS", str(workers)))
     return rtrain.json("metrics", "last", "--ranks")[0]["ranks"]
@@ -51,7 +51,7 @@ def test_a_step_of_two_ranks_is_one_graph(rtrain):
       train.report{state = step.reason or step.state, calls = calls}
       """,
     )
-    # Eleven calls warm up, the twelfth is captured; the others run no Lua.
+    # The first eleven calls warm up, the twelfth is captured, and later calls run no Lua.
     assert [(rank["state"], rank["calls"]) for rank in ranks] == [("captured", 12)] * 2
 
 

@@ -1,4 +1,5 @@
-"""A store whose values another program has changed, and texts of runs with control characters: messages, not bugs."""
+"""Values of a store that another program has changed, and run texts with control characters: messages, not internal
+errors."""
 
 import sqlite3
 

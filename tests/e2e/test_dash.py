@@ -1,4 +1,4 @@
-"""rtrain dash: what its API says. No browser: tests/browser has the pages."""
+"""The API of rtrain dash, without a browser: tests/browser tests the pages."""
 
 import contextlib
 import gzip
@@ -210,7 +210,7 @@ def test_a_log_of_two_parts_is_one_file(dash, trained):
 
 
 def test_a_large_file_is_sent_in_pieces(dash, trained):
-    """It costs no memory, and another viewer is answered meanwhile."""
+    """Sending the file uses little memory, and another viewer gets answers meanwhile."""
     large = 64 << 20
     with open(log_of(trained, 0), "wb") as log:
         log.seek(large - 4)
@@ -262,7 +262,8 @@ def test_files_are_those_of_the_run(dash, trained):
 
 
 def test_nothing_is_read_through_a_link(dash, trained, tmp_path):
-    """Whoever may write into the store could make one, and read what the user may who looks."""
+    """A user who may only write into the store could create a link and read the files of the user who runs the
+    server."""
     run = trained.run_folder("two")
     (tmp_path / "secret").mkdir()
     for name in ("rank-0.log", "rank-0.times", "stacks.json", "verdict.txt", "x-rank0.memory.json"):

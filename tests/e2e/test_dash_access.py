@@ -1,4 +1,4 @@
-"""rtrain dash: who may ask it, over TLS and with a token that stays."""
+"""Access to rtrain dash: its tokens, TLS, and the token that stays the same."""
 
 import contextlib
 import json
@@ -178,7 +178,7 @@ def test_every_answer_keeps_other_sites_out(dash):
 
 
 def certificate(folder, name, names="DNS:localhost,IP:127.0.0.1,DNS:*.train.example"):
-    """A certificate that signs itself, and its key."""
+    """Makes a self-signed certificate and its key."""
     files = folder / f"{name}.pem", folder / f"{name}.key"
     subprocess.run(
         [
@@ -270,7 +270,7 @@ def test_a_handshake_that_never_ends_is_ended(secured):
 
 
 def test_an_address_beyond_loopback_with_tls(trained, tmp_path):
-    """One that this host does not have: a test listens on loopback alone."""
+    """This host does not have the address: the test listens on loopback only."""
     own, key = certificate(tmp_path, "own")
     answer = trained("dash", "--host", "192.0.2.1", "--cert", own, "--key", key)
     assert answer.returncode == 4 and "cannot listen at 192.0.2.1" in answer.stderr
@@ -300,7 +300,7 @@ def test_certificates_that_cannot_be_used(rtrain, tmp_path):
     assert missing.returncode == 4 and "none" in missing.stderr
 
 
-# The token that stays.
+# The token that stays the same.
 
 
 def test_a_stored_token_stays_the_same(trained, tmp_path):

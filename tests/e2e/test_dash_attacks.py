@@ -83,7 +83,7 @@ def test_a_request_that_never_ends_is_ended(dash):
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as slow:
         slow.sendall(f"GET /api/runs HTTP/1.1\r\nHost: {server.host}\r\n".encode())
         with contextlib.suppress(ConnectionError):
-            for _ in range(600):  # a header a tenth of a second, as slow-loris does
+            for _ in range(600):  # one header each 0.1 s, as slow-loris does
                 slow.sendall(b"X: 1\r\n")
                 slow.settimeout(0.1)
                 with contextlib.suppress(TimeoutError):

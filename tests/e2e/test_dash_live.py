@@ -1,4 +1,4 @@
-"""rtrain dash: what is asked of a live run, and what follows it."""
+"""rtrain dash: requests about a live run, and streams that follow it."""
 
 import http.client
 import json
@@ -12,7 +12,7 @@ from dash_server import Dash, dash, descriptors, results  # noqa: F401  (fixture
 
 @pytest.fixture
 def endless(rtrain):
-    """The run `endless` under way, with operators, and a server."""
+    """The run `endless`, which is running and uses operators, and a server."""
     running = rtrain.started("run", rtrain.script(ENDLESS.replace(".barrier()", ".barrier() torch.ones(1)")))
     server = Dash(rtrain)
     server.run = running
@@ -100,10 +100,10 @@ def test_wrong_requests_to_a_live_run_say_what_is_wrong(endless):
 
 
 def test_a_long_recording_holds_up_nobody(endless):
-    """Neither other requests, nor the end of the server."""
+    """The recording delays neither other requests nor the shutdown of the server."""
     body = json.dumps({"rank": 0, "seconds": 60})
     connections = []
-    for _ in range(4):  # the first one records, the others get that answer
+    for _ in range(4):  # the first request makes the recording
         connections.append(http.client.HTTPConnection("127.0.0.1", endless.port, timeout=60))
         connections[-1].request(
             "POST",
@@ -119,7 +119,7 @@ def test_a_long_recording_holds_up_nobody(endless):
         each.close()
 
 
-# What follows a run.
+# Streams that follow a run.
 
 
 def test_a_run_is_followed_as_it_goes_on(rtrain):
@@ -145,7 +145,7 @@ def test_a_run_is_followed_as_it_goes_on(rtrain):
 
 
 def test_streams_of_a_run_that_was_removed_end(rtrain):
-    """Also where it has ended and was removed before anybody looked."""
+    """A stream also ends if the run has ended and was removed before the server looked again."""
     from test_watch import Stepped
 
     server = Dash(rtrain)

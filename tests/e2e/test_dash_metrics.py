@@ -30,7 +30,7 @@ def test_metrics_for_collectors(dash):
 
 @pytest.fixture
 def families():
-    """Of a server, as a parser of Prometheus reads them: {name: [sample, …]}."""
+    """Returns the metrics of a server as a Prometheus parser reads them: {name: [sample, …]}."""
     parser = pytest.importorskip(
         "prometheus_client.openmetrics.parser", reason="no prometheus-client: scripts/setup --oracle installs it"
     )
@@ -64,12 +64,12 @@ def test_metrics_are_open_metrics_to_prometheus(rtrain, families):
     assert server.stop().returncode == 0
 
 
-# Names of PromQL; a word that follows one of them is not a series.
+# Keywords and functions of PromQL: they are not names of series.
 WORDS = {"delta", "deriv", "and", "on", "instance", "max_over_time", "min_over_time", "predict_linear", "label_values"}
 
 
 def series_of(query):
-    """The names of series in a query, without what stands in braces, ranges and quotes."""
+    """Returns the names of series in a query; text in braces, ranges and quotes is skipped."""
     plain = re.sub(r'"[^"]*"|\{[^}]*\}|\[[^\]]*\]|, \w+\)', " ", query)
     return set(re.findall(r"[a-z_]\w*", plain)) - WORDS
 
@@ -93,7 +93,7 @@ def test_what_grafana_and_prometheus_ask_for_is_there(dash, families):
         assert series_of(query) and series_of(query) <= known.keys(), query
         assert labels_of(query) <= {"status", "run", "metric", "kind", "rank", "host"}, query
     assert {name for query in queries for name in series_of(query)} == known.keys(), "all of them are shown"
-    # What Grafana needs of a dashboard: panels with numbers of their own, within 24 columns, that do not overlap.
+    # Grafana requires panels with unique numbers, within 24 columns, that do not overlap.
     assert board["schemaVersion"] >= 36 and board["uid"] and board["title"]
     assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
     places = [
@@ -112,7 +112,7 @@ def test_what_grafana_and_prometheus_ask_for_is_there(dash, families):
 
 
 def test_metrics_do_without_the_leases_of_the_host(dash, trained):
-    trained.runtime.chmod(0o755)  # of which rtrain uses none that others can open
+    trained.runtime.chmod(0o755)  # rtrain does not use a runtime folder that others can open
     server = dash()
     text = server.ask("/metrics").body.decode()
     assert "rtrain_host_cores" not in text and 'rtrain_runs{status="FINISHED"} 2' in text

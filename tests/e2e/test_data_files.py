@@ -1,4 +1,4 @@
-"""rtrain.data against pyarrow: what it writes pyarrow reads, what pyarrow writes it reads; memory while it streams."""
+"""rtrain.data and pyarrow read the files that the other one writes; memory while data streams."""
 
 import fnmatch
 import glob
@@ -107,7 +107,8 @@ print(require('rtrain.data.files.json_text').of{{
 
 
 def dictionary_columns(rows):
-    """Columns of dictionaries, with each type of value that has one: as Arrow types and their values."""
+    """Returns dictionary-encoded columns, with each value type that can have a dictionary: Arrow types and their
+    values."""
     words = [f"c{i % 5}" for i in range(rows)]
 
     def encode(values, dtype):
@@ -124,7 +125,7 @@ def dictionary_columns(rows):
         "bytes": encode([word.encode() for word in words], pa.binary()),
         "many": encode(
             [f"{i * 7919 % rows:040d}" for i in range(rows)], pa.string()
-        ),  # the writer gives up its dictionary
+        ),  # too many values: the writer falls back from the dictionary
         "int": encode([i % 5 * 7 for i in range(rows)], pa.int64()),
         "int_absent": encode([None if i % 7 == 3 else i % 5 for i in range(rows)], pa.int16()),
         "float": encode([i % 5 / 4 for i in range(rows)], pa.float32()),
@@ -136,7 +137,7 @@ def dictionary_columns(rows):
 
 
 def test_columns_of_dictionaries_are_columns_of_their_values(rtrain):
-    """However the rows are asked for: each reading gives rows, which pyarrow's are compared with by their id."""
+    """Holds for each way to read the rows, which are compared with pyarrow's by their id."""
     rows = 3000
     table = dictionary_columns(rows)
     expected = table.set_column(
@@ -185,7 +186,7 @@ def test_columns_of_dictionaries_are_columns_of_their_values(rtrain):
     for name, of in found.items():
         assert len({row["id"] for row in of}) == len(of), name
         for row in of:
-            # What is absent in an object may be left out.
+            # JSON may leave out null values of an object.
             right = {key: value for key, value in expected[row["id"]].items() if value is not None or key in row}
             if name in ("columns", "batches"):
                 right = {key: right[key] for key in row}
@@ -268,7 +269,7 @@ def test_a_damaged_row_group_is_named(rtrain):
     assert str(path) in result.stderr and "row group 2" in result.stderr
 
 
-# 100 and 400 MB of images take the same memory: the full size is in tests/bench.
+# 100 MB and 400 MB of images take the same memory; tests/bench measures the full size.
 def test_streaming_stays_under_a_bound(rtrain):
     rows = 1000
     table = pa.table(
@@ -299,13 +300,13 @@ print(io.open('/proc/self/status'):read('*a'):match('VmHWM:%s*(%d+) kB'))
 
 
 def test_a_json_array_whose_copy_has_no_room_is_an_error(rtrain):
-    """What has come to the copy would be rows as good as any."""
+    """The rows that were copied before the disk was full would look valid."""
     path = rtrain.folder / "array.json"
     path.write_text(json.dumps([{"id": i} for i in range(10000)]))
     out = lua(
         rtrain,
         f"""
-        require 'base._arrow'  -- its library is a file too
+        require 'base._arrow'  -- loaded before the limit: its library is a file too
         local ffi = require 'ffi'
         ffi.cdef 'int setrlimit(int, const uint64_t *);'
         ffi.C.setrlimit(1, ffi.new('uint64_t[2]', 50000, 50000))

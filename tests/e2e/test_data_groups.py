@@ -9,13 +9,13 @@ np = pytest.importorskip("numpy")
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-# In the second case, the least there can be, most rows go to files.
+# In the second case, the smallest memory that is allowed, most rows are spilled to files.
 MEMORY = pytest.mark.parametrize("memory_bytes", [2**27, 2**20], ids=["memory", "files"])
 COUNT, KEYS = 20000, 4000
 
 
 def rows_of(table):
-    """The rows in an order of their own: NaN as None, floats with 12 digits."""
+    """Returns the rows sorted, with NaN as None and floats rounded to 12 digits."""
 
     def plain(value):
         if isinstance(value, float):
@@ -45,7 +45,7 @@ def table(seed, count):
 
 
 def lua(rtrain, memory_bytes, text):
-    """The rows that the dataset `out` of the script has."""
+    """Returns the rows of the dataset `out` of the script."""
     result = rtrain(
         "exec",
         rtrain.script(f"""
@@ -125,7 +125,7 @@ out = left:groupby{{{text}}}:aggregate(A.Count(), A.Count('y'), A.Sum('x'), A.Su
     ]
     for ours, theirs in zip(rows_of(found), rows_of(wanted), strict=True):
         assert ours[: len(keys)] == theirs[: len(keys)]
-        # Group by group pyarrow adds in another order.
+        # Within a group pyarrow adds in another order.
         assert [value or 0 for value in ours[len(keys) :]] == pytest.approx(
             [value or 0 for value in theirs[len(keys) :]], abs=1e-9
         )
@@ -208,7 +208,7 @@ JOINS = ["inner", "left_outer", "right_outer", "full_outer", "left_semi", "right
 @MEMORY
 @pytest.mark.parametrize("join_type", JOINS)
 def test_joins(rtrain, tables, memory_bytes, join_type):
-    """One key is a string with nulls, which have no partner; the names of the keys differ."""
+    """One key is a string column with nulls, which match no row; the key names differ between the tables."""
     left, right = tables[0], tables[1].rename_columns(["key", "text", "u", "v", "w"])
     found = lua(
         rtrain,
@@ -268,7 +268,7 @@ def test_groups_reach_the_workers_once(rtrain, tables):
 
 
 def test_groups_and_joins_stay_under_a_bound(rtrain):
-    """1.6 million rows of 136 bytes, 218 MB, which sorting in memory would hold twice."""
+    """1.6 million rows of 136 bytes are 218 MB; sorting them in memory would take twice that."""
     result = rtrain(
         "exec",
         rtrain.script("""

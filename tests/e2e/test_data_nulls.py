@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-# In the second case, the least there can be, most rows go to files.
+# In the second case, the smallest memory that is allowed, most rows are spilled to files.
 MEMORY = pytest.mark.parametrize("memory_bytes", [2**27, 2**20], ids=["memory", "files"])
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 IDS = [2**53 + 1 + 2 * i for i in range(8)]
@@ -37,7 +37,7 @@ def read(folder):
 
 
 def columns_with_nulls(count, nulls):
-    """A column of each type whose rows are null at these places; the values hold the type's limits."""
+    """Returns a column of each type with null in these rows; the values include the type's limits."""
     columns = {"row": pa.array(range(count), pa.int64())}
     for name in INTEGERS:
         limits = np.iinfo(name)
@@ -234,7 +234,7 @@ data.read_parquet('left.parquet'):join(data.read_parquet('right.parquet'), '{nam
 
 
 def test_shards_without_a_value_in_a_column(rtrain):
-    """The type comes from the other files, whichever is read first."""
+    """The other files decide the column's type, whichever file is read first."""
     for kind, values in {
         "int64": IDS[:2],
         "uint8": [3, 4],
@@ -267,7 +267,7 @@ end
 """,
             ).split()
             for form, type_name in zip(("parquet", "csv", "json"), out, strict=True):
-                # CSV and JSON have no types of their own.
+                # CSV and JSON do not store types.
                 expected = "int64" if form != "parquet" and kind == "uint8" else kind
                 assert type_name == expected
                 found = read(folder / f"out_{form}")["x"]
@@ -398,7 +398,7 @@ def test_int96_beyond_nanoseconds_is_an_error(rtrain):
 @MEMORY
 @pytest.mark.parametrize("name", ["uint16", "uint32", "uint64"])
 def test_unsigned_columns(rtrain, memory_bytes, name):
-    """LibTorch has few operators for them."""
+    """LibTorch implements few operators for unsigned types."""
     rng = np.random.default_rng(5)
     most = np.iinfo(name).max
     values = [int(v) for v in rng.integers(0, most, 20000, dtype=name, endpoint=True)]
@@ -480,7 +480,7 @@ def test_csv_has_integers_beyond_int64(rtrain):
 
 
 def test_json_has_integers_beyond_int64(rtrain):
-    """As CSV has them: all digits where uint64 holds all of a column, else floats."""
+    """As with CSV: uint64 keeps all digits if it can hold the whole column; otherwise the column has floats."""
     rows = [
         {
             "u": 2**64 - 1,
@@ -507,7 +507,7 @@ def test_json_has_integers_beyond_int64(rtrain):
         for column in ("low", "far", "float"):
             assert table[column].type == pa.float64(), column
             assert table[column].to_pylist() == [float(row[column]) for row in rows], column
-    # The first rows say the type, for all of the file.
+    # The first rows decide the type for the whole file.
     for first, later in ((1, 2**63), (2**63, -1), (2**63, 2**64)):
         lines = [f'{{"x": {first}}}\n'] * 150_000 + [f'{{"x": {later}}}\n']
         (rtrain.folder / "late.jsonl").write_text("".join(lines))

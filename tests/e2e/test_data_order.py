@@ -1,4 +1,4 @@
-"""Which rank sees which samples, in which order."""
+"""Which rank gets which samples, in which order."""
 
 SCRIPT = """
 local torch = require 'torch'

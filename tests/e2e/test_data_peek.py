@@ -1,4 +1,4 @@
-"""`rtrain peek FILE`: what a file of data holds."""
+"""`rtrain peek FILE` shows the content of a data file."""
 
 import gzip
 import json

@@ -1,11 +1,11 @@
-"""Datasets of the trainer: which worker sees which rows, epoch by epoch."""
+"""Datasets of the trainer: which worker gets which rows in each epoch."""
 
 import csv
 import textwrap
 
 import pytest
 
-# Each loop over a shard is one report: the ids that the rank saw, batch by batch.
+# Each pass over a shard makes one report: the ids that the rank got, batch by batch.
 SCRIPT = """
 local data, train = require 'rtrain.data', require 'rtrain'
 
@@ -59,7 +59,7 @@ train.TorchTrainer {
 
 
 def epochs(rtrain, *args, name="train", split="'all'"):
-    """Epoch → rank → batches of ids."""
+    """Returns epoch → rank → batches of ids."""
     rtrain.run_ok(SCRIPT.replace("DATASETS_TO_SPLIT", split), *args)
     rows = [row["ranks"] for row in rtrain.json("metrics", "last", "--ranks")]
     return [[rank[name] for rank in row] for row in rows]
@@ -342,7 +342,7 @@ def test_a_rank_that_stays_away_is_named(rtrain, rank_1, code, text):
         train.TorchTrainer {
           train_loop_per_worker = function()
             local steps = 0
-            train.collective.barrier()  -- timeout_s is not a limit of the start
+            train.collective.barrier()  -- so that timeout_s does not cover the start of the workers
             for _ in train.get_dataset_shard('train'):iter_batches {batch_size = 1} do
               steps = steps + 1
               if steps == 3 and train.get_context():get_world_rank() == 1 then RANK_1 end
@@ -428,7 +428,7 @@ train.TorchTrainer {
 
 
 def file_epochs(rtrain, datasets, split="'all'"):
-    """Epoch → name → rank → ids."""
+    """Returns epoch → name → rank → ids."""
     rtrain.run_ok(FILES.replace("DATASETS", textwrap.dedent(datasets)).replace("SPLIT", split))
     rows = [row["ranks"] for row in rtrain.json("metrics", "last", "--ranks")]
     return [{name: [rank[name] for rank in row] for name in "ab"} for row in rows]

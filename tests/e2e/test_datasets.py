@@ -89,7 +89,7 @@ def cifar_rows(count, seed):
 
 
 def test_cifar_from_parquet_files(rtrain):
-    """Several files and row groups, columns next to those that are wanted, PNG as Hugging Face writes it."""
+    """Reads several files and row groups, ignores other columns, and decodes PNG as Hugging Face stores it."""
     pa = pytest.importorskip("pyarrow", reason="pyarrow is not here: scripts/test --oracle installs it")
     import pyarrow.parquet as pq
 

@@ -6,8 +6,9 @@ import pytest
 
 from conftest import processes_of, sockets_of, tcp_listeners
 
-# Every rank starts from parameters of its own, so that equal results also prove the broadcast from rank 0.
-# Rank r takes the r-th part of each batch of `batch` rows; the last parameters go to parameters-<world>-<rank>, exactly.
+# Each rank starts with different parameters, so equal results also show the broadcast from rank 0.
+# Rank r takes the r-th part of each batch of `batch` rows; the final parameters are written to
+# parameters-<world>-<rank>, exactly.
 SCRIPT = """
 local torch = require 'torch'
 local nn = require 'torch.nn'
@@ -106,7 +107,7 @@ def test_all_ranks_end_with_bitwise_equal_parameters(rtrain):
 
 
 def test_a_rank_may_leave_as_soon_as_it_is_in_the_group(rtrain):
-    """Also while others still connect to each other: six times, for what has a chance only."""
+    """A rank may also leave while others still connect to each other; repeated six times because it is a race."""
     rtrain.run_ok("""
         local torch, train = require 'torch', require 'rtrain'
         for _ = 1, 6 do
@@ -143,7 +144,7 @@ def test_ranks_listen_on_loopback_over_gloo_and_else_nowhere(rtrain, backend, al
     running = rtrain.started("run", script)
     addresses = tcp_listeners(sockets_of(processes_of(rtrain.storage)))
     (rtrain.folder / "stop").touch()
-    # The ranks leave the loop at different reports; what counts here is where they listened.
+    # The ranks leave the loop at different reports; only the addresses they listened on matter here.
     running.wait()
     assert set(addresses) <= allowed and bool(addresses) == bool(allowed), addresses
 
@@ -189,7 +190,7 @@ train.TorchTrainer{
 }:fit()
 """
 
-# What Python's torch has with the same hooks over Gloo, of the means of 1/3 and 4/3, and of 70000 and 140000.
+# The results of Python's torch with the same hooks over Gloo, for the means of 1/3 and 4/3, and of 70000 and 140000.
 HOOKED = {
     "allreduce": (0.8333333730697632, 105000),
     "fp16_compress": (0.8330078125, float("inf")),

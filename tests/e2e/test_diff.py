@@ -1,4 +1,4 @@
-"""`rtrain diff A B`: what differs between two runs, and nothing else; and the code that runs keep."""
+"""`rtrain diff A B` shows the differences between two runs and nothing else; and the code that runs keep."""
 
 import os
 import subprocess
@@ -130,7 +130,7 @@ def test_changes_since_the_commit_are_said_of_each_run_that_has_some(project, re
     assert said("clean", "dirty") == [f"+ {CHANGED}"] and said("dirty", "clean") == [f"- {CHANGED}"]
     assert said("dirty", "another") == said("dirty", "newest") == [f"- {CHANGED}", f"+ {CHANGED}"]
     assert said("another", "later") == [f"- {CHANGED}"] and said("clean", "later") == []
-    # What was not kept may differ.
+    # Code that was not recorded may differ.
     same = project.json("diff", "dirty", "again")["code"]
     assert same == ({"files": []} if record == "1" else {"git_dirty": {"a": True, "b": True}, "files": []})
     assert len(said("dirty", "again")) == (0 if record == "1" else 2)

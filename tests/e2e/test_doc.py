@@ -1,4 +1,4 @@
-"""rtrain doc: what it prints on a terminal and in a pipe, as JSON, for unknown names, the guides, and the declarations for
+"""rtrain doc: its output on a terminal and in a pipe, its JSON, unknown names, the guides, and the declarations for
 editors."""
 
 import fcntl
@@ -23,7 +23,7 @@ def doc(rtrain, *args):
 
 
 def on_terminal(rtrain, *args, columns=80, env=None):
-    """What the command writes on a terminal of that width."""
+    """Returns the output of the command on a terminal of that width."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     environment = {**rtrain.env, **(env or {})}
@@ -34,7 +34,7 @@ def on_terminal(rtrain, *args, columns=80, env=None):
     while True:
         try:
             part = os.read(master, 65536)
-        except OSError:  # the other end is closed
+        except OSError:  # the terminal's other end is closed
             break
         if not part:
             break
@@ -131,7 +131,7 @@ def test_the_guides_have_a_list_short_names_and_ray_trains_names(rtrain):
     assert doc(rtrain, "porting") == doc(rtrain, "guide/porting") == porting.read_text()
 
 
-# Words → names of which one is among the first three places.
+# Search words → names, one of which must be among the first three results.
 SEARCHES = {
     ("a", "worker", "hangs"): ["guide/failures"],
     ("learning rate schedule",): ["torch.optim.lr_scheduler"],
@@ -215,7 +215,7 @@ def test_what_is_written_in_lua_needs_no_libtorch(rtrain):
     rtrain.env["RTRAIN_LIBTORCH"] = str(rtrain.folder / "nowhere")
     for name in ("nn.Linear", "Linear", "train.report", "ScalingConfig", "torch.optim.AdamW", "vision.models.resnet18"):
         assert "; require '" in doc(rtrain, name)
-    # Described operators lose nothing but the overloads and `out`, which the description does not write out.
+    # The output of described operators leaves out only the overloads and `out`.
     assert "torch.matmul(input, other) → torch.Tensor" in doc(rtrain, "torch.matmul")
 
 
@@ -236,7 +236,7 @@ def test_stubs(rtrain):
         text = (folder / file).read_text()
         assert text.startswith("---@meta " + file.removesuffix(".lua").replace("/", "."))
         assert len(text.encode()) < 500_000
-    # A second time gives the same bytes.
+    # A second run writes the same bytes.
     first = {file: (folder / file).read_bytes() for file in files}
     doc(rtrain, "--stubs", str(folder))
     assert first == {file: (folder / file).read_bytes() for file in files}

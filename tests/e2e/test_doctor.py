@@ -1,4 +1,4 @@
-"""rtrain doctor: what works here, and what it says about faults made on purpose."""
+"""rtrain doctor: its checks on a healthy machine, and its findings for injected faults."""
 
 import json
 import os
@@ -34,7 +34,7 @@ NAMES = [
 
 @pytest.fixture
 def doctor(rtrain):
-    """The checks of `rtrain doctor --json` by name, its exit code and its stderr."""
+    """Returns the checks of `rtrain doctor --json` by name, its exit code and its stderr."""
 
     def run(*args, shell="", **env):
         result = subprocess.run(
@@ -52,7 +52,7 @@ def doctor(rtrain):
 
 
 def assert_fails(doctor, name, finding, mend, **faults):
-    """Only this check fails, and says so."""
+    """Asserts that this check alone fails, with this finding and this advice."""
     checks, status, result = doctor(**faults)
     failed = [check["name"] for check in checks.values() if check["status"] == "failure"]
     assert failed == [name] and status == "failure"

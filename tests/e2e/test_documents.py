@@ -1,6 +1,6 @@
-"""The documents: their scripts run and print what stands there, and what they name exists.
+"""The documents: their scripts run and print the output that is shown, and the paths and names in them exist.
 
-Blocks of Lua without a call of fit() are run by tests/modules/examples_test.lua.
+tests/modules/examples_test.lua runs the Lua blocks without a call of fit().
 """
 
 import pathlib
@@ -9,7 +9,7 @@ import re
 import pytest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-# Of train.log and what rtrain samples, which looks like a path.
+# Series of train.log and of rtrain's own sampling: their names look like paths.
 SERIES_KEY = re.compile(r"host/\w+_(percent|bytes|per_s)")
 FOLDERS = ("host", "modules", "tests", "examples", "scripts", "packaging")
 DOCUMENTS = sorted([*SOURCE.glob("*.md"), *(path for folder in FOLDERS for path in (SOURCE / folder).rglob("*.md"))])
@@ -17,12 +17,12 @@ each_document = pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(
 
 
 def fences(path):
-    """(language, text) of the fenced blocks of a document."""
+    """Returns (language, text) of the fenced blocks of a document."""
     return re.findall(r"^```(\w*)\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL)
 
 
 def training_scripts():
-    """Blocks of Lua that call fit(), with the block behind it if that is text."""
+    """Returns the Lua blocks that call fit(), each with the following block if that is text."""
     for path in DOCUMENTS:
         blocks = fences(path)
         for number, (language, text) in enumerate(blocks):
@@ -34,7 +34,7 @@ def training_scripts():
 
 
 def commented_scripts():
-    """The same in the documentation comments of the library's modules."""
+    """Returns the same blocks of the documentation comments in the library's modules."""
     for path in sorted((SOURCE / "modules").rglob("*.lua")):
         blocks = re.findall(r"^---```lua\n(.*?)^---```$", path.read_text(), re.MULTILINE | re.DOTALL)
         for number, text in enumerate(blocks):
@@ -45,7 +45,7 @@ def commented_scripts():
 
 
 def masked(text):
-    """The text without what differs between runs and machines: numbers, names of runs, folders."""
+    """Removes the parts that differ between runs and machines: numbers, names of runs, folders."""
     text = re.sub(r"\b(\w+)-\d{8}-[0-9a-f]{4}\b", r"\1-NAME", text)
     text = re.sub(r"\S*/(\w+-NAME)", r"FOLDER/\1", text)
     return sorted(re.sub(r"\d+(\.\d+)?(e[+-]?\d+)?", "N", line) for line in text.splitlines() if line.strip())

@@ -1,4 +1,5 @@
-"""`download = true` of vision.datasets: files come from the mirror that the user names, once; their MD5 is checked."""
+"""`download = true` of vision.datasets: files are fetched once from the mirror that the user names, and their MD5 is
+checked."""
 
 import gzip
 import hashlib
@@ -15,7 +16,7 @@ FILES = ["train-images-idx3-ubyte", "train-labels-idx1-ubyte"]
 
 @pytest.fixture
 def mirror(tmp_path):
-    """A folder that is served, its address, and the paths that were asked for."""
+    """A folder with a server for it: the folder, the server's address, and the list of requested paths."""
     folder, asked = tmp_path / "mirror", []
     folder.mkdir()
 
@@ -45,7 +46,7 @@ def idx(kind, *shape):
 
 
 def mnist(folder):
-    """Three images in the form of MNIST, and the Lua that makes them known, in each process."""
+    """Writes three images in MNIST's format; returns Lua that registers their files and checksums in each process."""
     (folder / "mnist").mkdir()
     lines = ["local datasets = require 'vision.datasets'", "local function know()"]
     for name, data in zip(FILES, [idx(8, 3, 28, 28), idx(8, 3)]):

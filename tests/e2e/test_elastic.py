@@ -1,4 +1,4 @@
-"""Cores shared between runs, and groups that grow and shrink with them."""
+"""Cores that runs share, and groups that grow and shrink with the available cores."""
 
 import os
 import re
@@ -9,7 +9,7 @@ import pytest
 
 from conftest import RTRAIN, set_cpus, wait_until
 
-# Holds its cores until there is a file `release`.
+# Holds its cores until the file `release` exists.
 HOLDER = """
 local train = require 'rtrain'
 train.DataParallelTrainer{
@@ -22,7 +22,7 @@ train.DataParallelTrainer{
 }:fit()
 """
 
-# Each rank notes the world size; rank 0 keeps the step. Continues until the file `enough`.
+# Each rank writes down the world size; rank 0 saves the step. Continues until the file `enough` exists.
 ELASTIC = """
 local epochs, files, train = require 'epochs', require 'files', require 'rtrain'
 train.DataParallelTrainer{
@@ -58,7 +58,7 @@ def last_size(rtrain):
 
 
 def group_sizes(rtrain):
-    """How many workers each attempt had; none as long as they start."""
+    """Returns the number of workers of each attempt; an empty list while they start."""
     return [len(attempt["workers"]) for attempt in rtrain.json("show", "elastic")["attempts"]]
 
 
@@ -251,7 +251,7 @@ def test_an_elastic_run_waits_starts_at_min_grows_and_shrinks(rtrain):
     assert group_sizes(rtrain) == [2, 3, 2]
     assert {attempt["status"] for attempt in show["attempts"]} == {"FINISHED"}, "a resize is not a failure"
     rows = rtrain.json("metrics", "elastic", "--superseded")
-    # Never a size outside of the range; nothing is lost or done twice.
+    # The size always stays within the range; no step is lost or repeated.
     assert {row["metrics"]["size"] for row in rows} == {2, 3}
     steps = [row["metrics"]["step"] for row in rtrain.json("metrics", "elastic")]
     assert steps == list(range(1, len(steps) + 1))
@@ -261,7 +261,7 @@ def test_an_elastic_run_waits_starts_at_min_grows_and_shrinks(rtrain):
 
 def test_an_elastic_run_that_loses_a_worker_restarts_with_what_is_there(rtrain):
     set_cpus(rtrain, 2)
-    text = ELASTIC.replace("@RANGE@", "1, 2").replace("interval_s = 0.2", "interval_s = 600")  # it looks at a loss only
+    text = ELASTIC.replace("@RANGE@", "1, 2").replace("interval_s = 0.2", "interval_s = 600")  # looks only at losses
     running = rtrain.started("run", rtrain.script(text), reports=2)
     try:
         set_cpus(rtrain, 1)
@@ -273,7 +273,7 @@ def test_an_elastic_run_that_loses_a_worker_restarts_with_what_is_there(rtrain):
         running.kill()
 
 
-# Two epochs of 40 rows; where a rank is in them is in the checkpoint of each step.
+# Two epochs of 40 rows; the checkpoint of each step has the position of the loader.
 SHARDED = """
 local torch, train = require 'torch', require 'rtrain'
 local data = torch.utils.data
@@ -326,7 +326,7 @@ def test_a_schedule_of_cores_loses_no_row_and_repeats_none(rtrain):
     assert not any(row["superseded"] for row in rows), "no step is done twice"
     for epoch in (0, 1):
         seen = [x for row in rows for rank in row["ranks"] if rank["epoch"] == epoch for x in rank["rows"]]
-        # The last step of an epoch repeats rows until every rank has one.
+        # The last step of an epoch repeats rows so that every rank has one.
         assert set(seen) == set(range(40)) and len(seen) - 40 < 3, sorted(seen)
 
 
@@ -365,5 +365,5 @@ def test_a_long_error_is_shortened_and_whole_in_the_log(rtrain):
     assert "same error on ranks 0-1" in result.stderr
     assert "c" * 500 in result.stderr and "b" * 100 not in result.stderr
     logs = [rtrain.run_folder("long") / "logs" / "attempt-1" / f"rank-{rank}.log" for rank in range(2)]
-    (named,) = [log for log in logs if str(log) in result.stderr]  # of the rank that was first
+    (named,) = [log for log in logs if str(log) in result.stderr]  # the log of the rank that failed first
     assert "b" * 5000 in named.read_text()

@@ -1,4 +1,4 @@
-"""What the terminal says when a script goes wrong: the user's lines, the module, and what to write instead."""
+"""Terminal messages for errors of a script: the user's lines, the module, and the correction."""
 
 import re
 import subprocess
@@ -25,7 +25,7 @@ NET = """
 
 
 def frames(stderr):
-    """Lines and functions of the traceback, 'train.lua:10 forward'."""
+    """Returns lines and functions of the traceback, as 'train.lua:10 forward'."""
     return [
         " ".join(each)
         for each in re.findall(r"^  \S*?([\w.]+\.lua:\d+): in (?:function )?'?([\w ]+?)'?$", stderr, re.M)
@@ -40,7 +40,7 @@ def test_an_operators_error_has_all_lines_and_the_module(rtrain):
     assert frames(result.stderr) == ["train.lua:10 forward", "train.lua:13 step", "train.lua:16 main chunk"]
 
 
-# Code → the line below its own, with the caret; nothing where the word is not there, or there twice.
+# Code → the line with the caret below it; an empty string if the word does not occur, or occurs twice.
 CARETS = {
     "local y = torch.ones(3):view(7)": "                        ^~~~",
     "local y = 'ä' .. torch.ones(2).shappe": "                               ^~~~~~",
@@ -82,7 +82,8 @@ def test_a_runs_error_has_all_lines_and_the_module(rtrain):
 
 
 def test_a_call_that_ends_its_function_is_told_at_its_line(rtrain):
-    """`return f(x)` leaves no frame: methods, functions behind a local, and one of several such calls by its name."""
+    """`return f(x)` leaves no frame: tests methods, functions in a local, and one of several such calls, found by its
+    name."""
     result = rtrain(
         "exec",
         rtrain.script("""
@@ -185,13 +186,13 @@ def test_globals_that_nothing_sets_are_listed_before_the_first_line(rtrain):
 
 
 def refusal(rtrain, text):
-    """The first line of what `rtrain exec` says."""
+    """Returns the first line of the error of `rtrain exec`."""
     result = rtrain("exec", rtrain.script(text))
-    assert result.returncode in (1, 3), result.stdout + result.stderr  # 3: what this version does not have
+    assert result.returncode in (1, 3), result.stdout + result.stderr  # 3: not supported in this version
     return result.stderr.splitlines()[0]
 
 
-# What stands in place of BODY → what the message holds.
+# Code that replaces BODY → text that the message must contain.
 SLIPS = {
     "print(config.lr * 2)": "config has no 'lr': it has batch_size, epochs",
     "print(config.epoch.size)": "config has no 'epoch': did you mean 'epochs'?",
@@ -246,7 +247,7 @@ def test_messages_say_what_was_meant(rtrain):
     assert len(refusal(rtrain, "require 'penlight'")) < 300
 
 
-# Python → advice, of scripts that Lua does not read.
+# Python code that Lua cannot parse → advice that the message must give.
 PYTHON = {
     "if a != b then end": "~=",
     "x += 1": "x = x + 1",
@@ -280,7 +281,7 @@ def test_python_in_a_script_is_told_what_to_write(rtrain):
     for python, advice in PYTHON.items():
         said = refusal(rtrain, f"local a, b = 1, 2\n{python}\n")
         assert advice in said and re.search(r"train.lua:[23]: ", said), said
-    # Lua that fails for another reason gets no advice.
+    # Lua that fails to parse for another reason gets no advice.
     for lua in ["f(a, {lr = 0.1} {", "local s = 'a != b", "local t = {1, 2", "print(#a b)"]:
         assert "(" not in refusal(rtrain, lua + "\n").split("near")[-1].replace("'('", ""), lua
     assert rtrain("exec", rtrain.script("True, None = true, nil\nassert(True and not None)")).returncode == 0
@@ -320,7 +321,7 @@ def test_configs_and_options_of_a_run(rtrain):
     assert no_gpu.returncode == 4 and "NCCL" not in no_gpu.stderr
 
 
-# A train function's body and config → what is said of an object where plain data, or options, are meant.
+# A train function's body and config → the message when an object is passed as plain data or as options.
 OBJECTS = {
     ("", "{m = torch.nn.Linear(1, 1)}"): "train_loop_config.m is a Linear; the config is plain data",
     ("", "{deep = {torch.ones(2)}}"): "train_loop_config.deep[1] is a Tensor; the config is plain data",
@@ -360,7 +361,7 @@ def test_integers_beyond_int64_are_refused_on_the_command_line(rtrain):
 
 
 def test_a_module_of_the_script_travels_whole(rtrain):
-    """Its base class is in several files, of which the train function has loaded none."""
+    """Its base class is spread over several files, none of which the train function has loaded."""
     result = rtrain.run_ok("""
         local torch, train = require 'torch', require 'rtrain'
         local Same = torch.nn.Module:extend 'Same'
@@ -414,7 +415,7 @@ def test_the_empty_init_of_a_module_may_be_called(rtrain):
     assert result.returncode == 0, result.stderr
 
 
-# Ways to use up the stack: in Lua, through metamethods, C functions, modules and pcall.
+# Ways to exhaust the stack: in Lua, through metamethods, C functions, modules and pcall.
 RECURSIONS = {
     "lua": "local function f(n) return 1 + f(n + 1) end f(1)",
     "index": "local t = setmetatable({}, {__index = function(t, k) return t[k .. 'x'] end}) print(t.a)",
@@ -442,7 +443,7 @@ def test_an_endless_recursion_is_told_in_a_few_lines(rtrain):
             assert len(result.stderr.splitlines()) < 30
 
 
-# What Lua does not notice before the stack of the thread is full.
+# Overflows that Lua does not notice before the thread's stack is full.
 DEEP_IN_C = {
     "gsub": "local function f() return (string.gsub('a', 'a', f)) end f()",
     "gsub's index": "local t = {} setmetatable(t, {__index = function() return (string.gsub('a', 'a', t)) end}) print(t.a)",

@@ -1,11 +1,11 @@
-"""rtrain check --memory: the memory that training takes, by dtype."""
+"""rtrain check --memory: the memory that training needs, by dtype."""
 
 import json
 
 from conftest import leftovers
 from test_check import NUMBERS, SCRIPT
 
-OUTPUTS = 8 * (2 * 8 * 26 * 26 + 2 * 8 * 13 * 13 + 10)  # numbers that the layers give for a batch of 8
+OUTPUTS = 8 * (2 * 8 * 26 * 26 + 2 * 8 * 13 * 13 + 10)  # elements of the layers' outputs for a batch of 8
 
 
 def estimated(rtrain, memory_gb):

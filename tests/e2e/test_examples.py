@@ -1,4 +1,4 @@
-"""The examples, on a small set of images made here: training on the real one takes minutes."""
+"""The examples with a small synthetic set of images: training on the real one takes minutes."""
 
 import gzip
 import os
@@ -14,7 +14,7 @@ from test_documents import SOURCE
 
 
 def write_images(folder, name, count):
-    """Images of ten kinds that a network learns in a few steps: a bright row whose height is the label."""
+    """Writes images of ten classes that a network learns in a few steps: a bright row whose height is the label."""
     source = random.Random(name)
     labels = bytes(source.randrange(10) for _ in range(count))
     dark = bytes(level * 60 >> 8 for level in range(256))
@@ -30,7 +30,7 @@ def write_images(folder, name, count):
 
 
 def with_images(rtrain, count, test_count):
-    """rtrain with an MNIST and a FashionMNIST of that many training and test images."""
+    """Gives rtrain an MNIST and a FashionMNIST of that many training and test images."""
     for name in ("mnist", "fashion-mnist"):
         folder = rtrain.folder / "data" / name
         folder.mkdir(parents=True)
@@ -42,13 +42,13 @@ def with_images(rtrain, count, test_count):
 
 @pytest.fixture
 def small(rtrain):
-    """With as many images as an example learns from."""
+    """rtrain with enough images for an example to learn."""
     return with_images(rtrain, 512, 200)
 
 
 @pytest.fixture
 def tiny(rtrain):
-    """With as many as make some steps."""
+    """rtrain with enough images for a few steps."""
     return with_images(rtrain, 192, 40)
 
 
@@ -116,7 +116,7 @@ def test_fit_loop_learns_and_ends_with_its_epochs(small):
 
 
 def killed_after_its_first_checkpoint(rtrain, running):
-    """The result of the run 'killed', whose last worker is killed then."""
+    """Kills the last worker of the run 'killed' after its first checkpoint; returns the result of the run."""
     first = "SELECT 1 FROM checkpoints JOIN runs USING(run_id) WHERE runs.name = 'killed' AND state = 'kept'"
     wait_until(lambda: not running.running or rtrain.query(first), message="the first checkpoint")
     os.kill(rtrain.pids("killed")[-1], signal.SIGKILL)
@@ -284,7 +284,7 @@ end
     "name", ["mnist_resnet18", "mnist_convnet", "mnist_convnet_advanced", "cifar_vit", "single_machine"]
 )
 def test_download_needs_a_mirror(alone, name):
-    """Which tests/e2e/test_download.py has."""
+    """tests/e2e/test_download.py tests the download itself."""
     alone.env.pop("RTRAIN_DATA_URL", None)
     alone.env["RTRAIN_DATA"] = str(alone.folder / "images")
     command = ["exec", example(name)] if name == "single_machine" else ["run", example(name), "--"]

@@ -1,4 +1,4 @@
-"""`rtrain export`: what other programs read agrees with `rtrain metrics --json`."""
+"""`rtrain export`: its files, read by other programs, agree with `rtrain metrics --json`."""
 
 import csv
 import io
@@ -42,7 +42,7 @@ def store(rtrain, results):
 
 
 def number(value):
-    """Of JSON, where what is not finite is a string."""
+    """Returns a JSON number as a float: JSON has infinity and NaN as strings."""
     return float(value.replace("Infinity", "inf")) if isinstance(value, str) else value
 
 
@@ -51,7 +51,7 @@ def same(a, b):
 
 
 def check_table(store, rows, run="a"):
-    """Rows with a column for each metric, whatever file they come from."""
+    """Compares rows that have a column for each metric with the run's reports, for any file format."""
     reports = store.json("metrics", run)
     assert len(rows) == len(reports) == 5
     for row, report in zip(rows, reports):
@@ -217,7 +217,7 @@ def test_parquet_of_series_is_written_in_pieces(rtrain):
 
 
 def checksum(data):
-    """CRC-32C of an event file's records, masked, one bit after the other."""
+    """Returns the masked CRC-32C of an event file's record, computed bit by bit."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc ^= byte
@@ -238,7 +238,7 @@ def varint(data, at):
 
 
 def fields(data):
-    """Of a protocol buffer: number → last value."""
+    """Returns the fields of a protocol buffer: number → last value."""
     found, at = {}, 0
     while at < len(data):
         key, at = varint(data, at)
@@ -255,7 +255,7 @@ def fields(data):
 
 
 def scalars(path):
-    """Of an event file: tag → list of (step, time, value)."""
+    """Returns the scalars of an event file: tag → list of (step, time, value)."""
     data, at, found, first = path.read_bytes(), 0, {}, None
     while at < len(data):
         (size,) = struct.unpack("<Q", data[at : at + 8])
@@ -289,7 +289,7 @@ def test_tensorboard_events_are_records_of_scalars(store):
 
 
 def test_events_come_report_by_report(rtrain):
-    """In one pass: all metrics of a report stand together, whatever their names."""
+    """All metrics of a report are written together, in one pass, whatever their names."""
     rtrain.run_ok(
         """
         local train = require 'rtrain'

@@ -1,4 +1,4 @@
-"""What goes wrong in a run: who is named, how it ends, what is left behind."""
+"""Failures in a run: which rank is named, how the run ends, and what it leaves behind."""
 
 import os
 import re
@@ -8,7 +8,7 @@ import pytest
 
 from conftest import ENDLESS, leftovers, open_sockets, processes_of, sockets_of, wait_until
 
-# Each rank keeps the epoch in its checkpoint. `lose(epoch, rank)` decides where a process is lost, once.
+# Each rank saves the epoch in its checkpoint. `lose(epoch, rank)` decides where a process is lost, once.
 RESUMING = """
 local once = require('files').once
 local torch = require 'torch'
@@ -120,7 +120,7 @@ def test_a_killed_worker_ends_the_run(rtrain):
     sockets = sockets_of(processes_of(rtrain.storage))
     victim = rtrain.pids("endless")[1]
     os.kill(victim, signal.SIGKILL)
-    result = running.wait()  # no deadline of the run is as short
+    result = running.wait()  # earlier than any deadline of the run
     assert result.returncode == 5
     assert "rank 1" in result.stderr and str(victim) in result.stderr and "SIGKILL" in result.stderr
     show = rtrain.json("show", "endless")
@@ -241,7 +241,7 @@ def test_a_gradient_of_nan_on_one_rank_leaves_the_last_good_checkpoint_the_best(
 
 
 def test_a_killed_worker_is_replaced_from_the_latest_checkpoint(rtrain):
-    # Not before rank 0 has its checkpoint of epoch 3.
+    # The loss waits until rank 0 has its checkpoint of epoch 3.
     script = RESUMING.replace(
         "@LOSE@",
         f"""
@@ -395,7 +395,7 @@ def test_a_collective_that_a_returned_rank_will_never_join_is_an_error(rtrain, w
         local train = require 'rtrain'
         train.TorchTrainer{
           train_loop_per_worker = function()
-            train.collective.barrier()  -- timeout_s is not a limit of the start
+            train.collective.barrier()  -- so that timeout_s does not cover the start of the workers
             local model = train.torch.prepare_model(torch.nn.Linear(2, 2))
             torch.distributed.barrier()
             if train.get_context():get_world_rank() == 1 then return end
@@ -503,7 +503,7 @@ def test_a_disk_too_small_for_the_checkpoint(rtrain, small_disk, save):
     rtrain.env["RTRAIN_STORE_PATIENCE_S"] = "1"
     result = rtrain.run(CHECKPOINT_OF_8_MB.replace("@SAVE@", save), "--storage", disk)
     assert result.returncode == 4, result.stderr
-    # Whichever finds the full disk first: the worker with its file, or the controller with its database.
+    # Either process may hit the full disk first: the worker with its file, or the controller with its database.
     assert str(disk) in result.stderr and re.search("No space left|is full", result.stderr), result.stderr
     assert rtrain.json("checkpoint", "ls", "large", "--storage", disk) == []
     assert rtrain.json("show", "large", "--storage", disk)["status"] == "ERRORED"

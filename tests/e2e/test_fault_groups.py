@@ -1,4 +1,5 @@
-"""Groups of workers that cannot start, get ahead of each other, change their size, or fail while they recover."""
+"""Worker groups that cannot start, whose ranks run ahead of each other, that change size, or that fail while they
+recover."""
 
 import pathlib
 import re
@@ -11,7 +12,8 @@ from conftest import wait_until
 
 # fault: worker spawned by a thread that ends
 def test_workers_are_started_by_the_thread_that_lives_as_long_as_the_run(saver):
-    # The kernel kills a worker when the thread ends that started it. The first process is git, which the script waits for.
+    # The kernel kills a worker when the thread that started it ends. The first process is git, for which the script
+    # waits.
     result = saver.run_with_io(
         "posix_spawn:2+:sleep=0:controller", RTRAIN_FAULT="worker.reported:3:kill:rank=1", SAVER_MAX_FAILURES="1"
     )
@@ -123,7 +125,7 @@ def test_a_failure_while_recovering_counts_once_and_the_next_begins_at_the_same_
     ]
 
 
-# Rank 1 makes 20,000 reports of 1 KB and notes how far it is; rank 0 makes its own when there is a file `go`.
+# Rank 1 makes 20,000 reports of 1 KB and writes down its progress; rank 0 makes its reports once the file `go` exists.
 FLOOD = """
 local train = require 'rtrain'
 train.DataParallelTrainer{
@@ -148,7 +150,7 @@ train.DataParallelTrainer{
 
 
 class Memory:
-    """The most memory that a process had, while it lives, above what it had at first."""
+    """Measures how far a live process's memory rises above its first value."""
 
     def __init__(self, pid):
         self.path = pathlib.Path(f"/proc/{pid}/status")
@@ -156,7 +158,7 @@ class Memory:
 
     def _now(self):
         found = re.search(r"^VmHWM:\s*(\d+) kB$", self.path.read_text(), re.M)
-        return int(found[1]) / 1024 if found else 0  # none: it has ended
+        return int(found[1]) / 1024 if found else 0  # empty: the process has ended
 
     def look(self):
         self.most = max(self.most, self._now())
@@ -171,7 +173,7 @@ def size_of(path):
 
 
 def watch_until(running, memory, condition, message):
-    """Waits for the condition or the end of the run, with an eye on its memory."""
+    """Waits for the condition or the end of the run, and measures the memory meanwhile."""
 
     def reached():
         memory.look()

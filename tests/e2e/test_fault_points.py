@@ -1,4 +1,4 @@
-"""SIGKILL at the places that host/base/fault.h names: whatever a process was doing, the disk keeps its promises."""
+"""SIGKILL at each point of host/base/fault.h: the state on the disk stays consistent whatever a process was doing."""
 
 import pytest
 
@@ -76,7 +76,7 @@ def test_a_worker_killed_anywhere_leaves_the_last_checkpoint(saver, rank):
     for point in IN_A_WORKER:
         saver.clear()
         result = saver.run_with_point(f"{point}:kill:rank={rank}")
-        # One that has its leave already takes nothing with it.
+        # A worker that is already allowed to exit does not fail the run.
         assert result.returncode == (0 if point == "worker.exit:1" else 5), f"{point}\n{result.stdout}{result.stderr}"
         saver.check()
 

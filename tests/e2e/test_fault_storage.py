@@ -1,4 +1,5 @@
-"""What the disk may do to a run: fill up, fail to sync, be slow, be locked, be damaged; and clocks that jump."""
+"""Storage faults: a disk that is full, fails to sync, is slow, read-only or damaged; a locked database; clocks that
+jump."""
 
 import contextlib
 import pathlib
@@ -39,14 +40,14 @@ def test_an_error_as_the_checkpoint_gets_its_name(saver, call, path):
 
 # fault: error of fsync
 def test_a_failed_sync_is_never_taken_for_done(saver):
-    # Of a checkpoint's file: no second try, the report fails.
+    # For a checkpoint's file: the sync is not tried again, and the report fails.
     result = saver.run_with_io("fdatasync:1:EIO:path=/rank-0/:rank=0")
     assert result.returncode == 4 and len(saver.fired) == 1, result.stdout + result.stderr
     assert "cannot sync" in result.stderr
     saver.check()
     assert checker.Disk(saver.rtrain.storage).kept() == []
 
-    # Of the store's log: what it held is written to the database file and synced there, before anything else.
+    # For the store's log: first of all its content is written to the database file and synced there.
     saver.clear()
     trace = "fdatasync:5:EIO:path=rtrain.db-wal:controller,fdatasync|ftruncate:1+:sleep=0:path=rtrain.db:controller"
     saver.run_with_io(trace)
@@ -153,7 +154,7 @@ def test_reports_wait_while_the_disk_is_full(rtrain, small_disk):
 
 
 def locked_run(rtrain, hold):
-    """A run whose store another program locks in between, for as long as `hold(running)` takes."""
+    """A run whose store another program locks for the duration of `hold(running)`."""
     running = rtrain.started("run", rtrain.script(PLAIN), reports=3)
     other = sqlite3.connect(rtrain.storage / "rtrain.db", isolation_level=None, timeout=60)
     try:

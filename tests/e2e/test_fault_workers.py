@@ -1,4 +1,4 @@
-"""What workers may do to a run: die in the middle of a step, talk nonsense, run out of memory; and lost power."""
+"""Faults of workers: they die in the middle of a step, send invalid messages, run out of memory; and loss of power."""
 
 import contextlib
 import os
@@ -61,7 +61,7 @@ train.TorchTrainer{
 
 
 def losses(rtrain, name, killed_rank):
-    """The loss of every rank at every step, and what the run printed."""
+    """Returns the loss of every rank at every step, and the output of the run."""
     result = rtrain.run_ok(TRAINING.replace("@RANK@", str(killed_rank)).replace("@NAME@", name))
     rows = rtrain.json("metrics", name, "--ranks")
     return [(row["index"], [(each["step"], each["loss"]) for each in row["ranks"]]) for row in rows], result.stderr
@@ -80,7 +80,8 @@ def test_a_rank_killed_in_the_middle_of_a_step_changes_no_number(rtrain):
         assert rtrain.statuses(name) == ["ERRORED", "FINISHED"]
         lost = next(worker for worker in show["attempts"][0]["workers"] if worker["rank"] == rank)
         assert lost["signal"] in (9, "SIGKILL")
-        # Told before its status is known, which is the cause in the end; what that does to the other rank is not told.
+        # Reported before the exit status is known, which is the final cause; the consequences for the other rank are
+        # not reported.
         who = f"rank {rank} (pid {lost['pid']})"
         told, cause = (
             stderr.find(f"{who} {text}") for text in ("has died: the other rank is being", "was killed by signal 9")
@@ -224,7 +225,7 @@ def sh(*command):
 
 @pytest.fixture
 def disk_image(rtrain):
-    """An ext4 in a file: what the file holds is what a power cut would leave."""
+    """An ext4 file system in a file, whose content is the state that a power cut would leave."""
     image, folder, after = (rtrain.folder / name for name in ("disk.img", "disk", "after"))
     with open(image, "wb") as file:
         file.truncate(64 << 20)
@@ -242,7 +243,7 @@ def disk_image(rtrain):
 
 def signal_all(pids, number):
     for pid in pids:
-        with contextlib.suppress(ProcessLookupError):  # it has ended by itself
+        with contextlib.suppress(ProcessLookupError):  # the process has ended already
             os.kill(pid, number)
 
 

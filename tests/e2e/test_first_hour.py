@@ -1,4 +1,4 @@
-"""Messages of the first hour: two typos, word for word as in golden/first_hour."""
+"""Messages for two typos in a first script, compared word by word with golden/first_hour."""
 
 import pathlib
 import re
@@ -7,7 +7,7 @@ GOLDEN = pathlib.Path(__file__).parent / "golden" / "first_hour"
 
 
 def screen(result, script="train.lua"):
-    """What a user reads, without what differs between runs: names of runs, times, folders."""
+    """Returns the output without the parts that differ between runs: names of runs, times, folders."""
     text = re.sub(r"[^\s:]*" + re.escape(script), script, result.stderr)
     text = re.sub(r"train-\d{8}-[0-9a-f]{4}", "RUN", text)
     return re.sub(r"\d+\.\d+ s", "TIME", text)
@@ -38,7 +38,7 @@ def test_a_field_that_is_misspelt_starts_no_worker(rtrain):
 def test_a_function_that_is_misspelt_is_one_message_of_all_ranks(rtrain):
     result = rtrain.run("""
         local train, nn = require 'rtrain', require 'torch.nn'
-        local function train_func() train.collective.barrier()  -- the start line comes once both run
+        local function train_func() train.collective.barrier()  -- both workers run before the start line is printed
           local model = nn.Sequential(nn.Linaer(4, 8), nn.ReLU())
           return model
         end

@@ -1,4 +1,4 @@
-"""What scripts/documents generates is as it would write it now: behaviours, environment variables, absent names."""
+"""The documents that scripts/documents generates are up to date: behaviours, environment variables, absent names."""
 
 import importlib.machinery
 import importlib.util

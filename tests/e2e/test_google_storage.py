@@ -1,4 +1,4 @@
-"""gs://, against an emulator of Google's store on loopback, into which its JSON API looks."""
+"""gs:// with an emulator of Google Cloud Storage on loopback; the tests inspect the bucket through its JSON API."""
 
 import functools
 import http.server
@@ -48,7 +48,7 @@ train.TorchTrainer({
 
 
 class GoogleStorage:
-    """With one bucket, 'bucket', in threads of this process."""
+    """An emulator with one bucket, 'bucket', that runs in threads of this process."""
 
     def __init__(self):
         self._storage = Storage(use_memory_fs=True)
@@ -80,7 +80,7 @@ class GoogleStorage:
 def store(rtrain):
     made = GoogleStorage()
     rtrain.env["CLOUD_STORAGE_EMULATOR_ENDPOINT"] = made.url
-    rtrain.env.pop("XDG_STATE_HOME", None)  # below the test's HOME
+    rtrain.env.pop("XDG_STATE_HOME", None)  # the state folder is below the test's HOME
     yield made
     made.end()
 

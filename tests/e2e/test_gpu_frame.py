@@ -1,4 +1,4 @@
-"""tests/gpu/run.py where there is no GPU: what it lists, and that it runs files and reads what they say."""
+"""tests/gpu/run.py without a GPU: it lists the tests, runs files and reads their results."""
 
 import json
 import subprocess
@@ -26,7 +26,7 @@ def test_without_a_device_every_test_is_listed_with_the_reason(rtrain):
 def test_files_are_run_and_their_results_read(rtrain):
     simulate_driver(rtrain, 1)
     use_libtorch(rtrain, "is not loaded")
-    rtrain.env["RTRAIN_TEST_DEVICE"] = "cpu"  # the cases of tests/oracle on that device
+    rtrain.env["RTRAIN_TEST_DEVICE"] = "cpu"  # so that the cases of tests/oracle run on the CPU
     results = rtrain.folder / "results.json"
     result = run(rtrain, "oracle_modules", "test_deployment", "--json", results)
     assert result.returncode == 1, result.stdout + result.stderr

@@ -1,4 +1,4 @@
-"""The records of a run about its devices, and messages of their errors. tests/fake_nvidia simulates the driver."""
+"""The records of a run about its devices, and messages for device errors. tests/fake_nvidia simulates the driver."""
 
 import json
 import os
@@ -15,7 +15,7 @@ FALLEN = "XID 79: the device has fallen off the bus"
 
 @pytest.fixture
 def waiting(host):
-    """Starts a run on that many devices, which continues until its file is there."""
+    """Starts a run on that many devices, which continues once its file `go` exists."""
 
     def start(devices, scaling, **env):
         rtrain = host(devices, RTRAIN_GPU_SAMPLE_S="0.05", **env)

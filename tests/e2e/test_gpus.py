@@ -1,6 +1,6 @@
-"""GPUs of a run: which worker gets which, who waits, what is refused. The driver is simulated by tests/fake_nvidia.
+"""GPUs of a run: which worker gets which device, which runs wait, which requests are refused. The driver is simulated.
 
-No worker touches a tensor: what a device computes is tested where there is one.
+No worker uses a tensor: computation is tested on machines with a real device.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ from conftest import wait_until
 from fake_driver import simulate_driver, use_libtorch, uuid
 from test_torchrun import Job
 
-# Tells what each worker has got, and continues when the file is there.
+# Prints the devices of each worker, and continues once the file exists.
 TRAIN = """
 local train = require 'rtrain'
 local function step()
@@ -31,7 +31,7 @@ train.TorchTrainer{
 
 @pytest.fixture
 def host(rtrain):
-    """A host with a number of devices, and with a LibTorch that has a CUDA library, of which the file is enough."""
+    """A host with that many devices. An empty CUDA library in its LibTorch is enough, as it is not loaded."""
 
     def make(devices, **env):
         simulate_driver(rtrain, devices, **env)
@@ -46,7 +46,7 @@ def script(scaling, name="run", wait="nil"):
 
 
 def told(rtrain, name="run"):
-    """What the ranks reported, by rank."""
+    """Returns (devices, CUDA_VISIBLE_DEVICES) that the ranks reported, by rank."""
     with rtrain.database() as db:
         rows = db.execute(
             "SELECT rank, metrics ->> 'devices', metrics ->> 'visible' FROM reports JOIN runs USING (run_id) "
@@ -134,7 +134,7 @@ def test_visible_devices_of_the_workers_are_not_the_scripts_matter(host):
 
 @contextlib.contextmanager
 def holding(rtrain, scaling, name):
-    """A run that continues until the block is left."""
+    """A run that continues until the `with` block ends."""
     go = rtrain.folder / f"{name}.go"
     running = rtrain.started("run", rtrain.script(script(scaling, name, f"'{go}'"), f"{name}.lua"))
     try:
@@ -158,13 +158,13 @@ def test_runs_side_by_side_share_the_devices_and_wait_for_them(host):
             in rtrain("resources").stdout
         )
         assert resources["gpus"][0]["state"]["processes"] == [{"pid": 4711, "memory_bytes": 19 << 30}]
-        # A whole device is the other one; what is left of the first serves a part.
+        # The request for a whole device gets the second GPU; the remaining part of the first serves fractions.
         rtrain.run_ok(script("use_gpu = true", "whole"))
         assert told(rtrain, "whole") == [("cuda:0", uuid(1))]
         waiting = rtrain.start("run", rtrain.script(script("num_workers = 2, use_gpu = true", "both"), "both.lua"))
         wait_until(lambda: "waiting for 2 cores and 2 GPUs" in waiting.stderr, message="the notice")
         assert "1.5 of 2 GPUs are free; in use by 'half'" in waiting.stderr
-        rtrain.run_ok(script("num_workers = 1", "plain"))  # needs no device: no lease keeps it waiting
+        rtrain.run_ok(script("num_workers = 1", "plain"))  # needs no device, so it does not wait for a lease
     assert waiting.wait().returncode == 0
     assert [devices for devices, _ in told(rtrain, "both")] == ["cuda:0", "cuda:1"]
     assert rtrain.json("resources")["leases"] == []
