@@ -274,7 +274,7 @@ def test_runs_metrics_tags_and_checkpoints_come_from_the_store(rtrain, runs, off
         ]
     )
     names = [{name.replace("\\", "").removeprefix("best:") for name in each} for each in answers]
-    assert names[0] == {"baseline", "my run", "last", ""}  # "" stands for `best:`, which is offered alone as the last name
+    assert names[0] == {"baseline", "my run", "last", ""}  # "" is `best:` itself, without a metric
     assert names[1] == {"my run"}
     assert "old" in names[2]
     assert names[3] == {"loss", "val/acc", METRIC, "speed"}

@@ -83,7 +83,8 @@ def test_a_libtorch_without_cuda_is_named_with_its_folder(rtrain, driver):
     assert reason.startswith(f"LibTorch without CUDA: libtorch_cuda.so not found next to {lib}/libtorch_cpu.so")
 
 
-# Moves both folders away from where they were when rtrain was built.
+# Mounts the packages elsewhere and hides their old folder: neither they nor the executable are where the build saw
+# them.
 DEPLOY = """
 set -e
 mount --bind "$1" "$2"

@@ -1,4 +1,4 @@
-"""train.elastic: ranks that are lost are replaced while the others live, and nothing is lost but the step that was cut."""
+"""train.elastic: lost ranks are replaced while the other ranks live, and only the interrupted step is lost."""
 
 import os
 import pathlib
@@ -80,7 +80,7 @@ def training(**places):
 
 
 def ends(result):
-    """What the ranks have printed at their ends, by rank."""
+    """Returns the END lines that the ranks printed, by rank."""
     return sorted(re.findall(r"\[rank (\d)\] END (.*)", result.stdout + result.stderr))
 
 
@@ -88,7 +88,7 @@ CALM = []
 
 
 def calm(rtrain):
-    """How a run ends that loses nobody: always the same."""
+    """Returns the END lines of a run without losses; the run is the same each time, so it is made once."""
     if not CALM:
         CALM.extend(ends(rtrain.run_ok(training(), "--name", "calm")))
         assert len(CALM) == 2
@@ -128,14 +128,14 @@ def test_a_lost_rank_is_replaced_while_the_other_lives(rtrain, rank):
     assert attempts(rtrain) == [(1, "HEALED", 0), (2, "HEALED", 1), (3, "FINISHED", 1)]
     assert "it is replaced, and the others do the step that was cut again" in result.stderr
     assert "all ranks go on from their last commit" in result.stderr
-    # The process of the other rank is the same one.
+    # The other rank keeps its process.
     pids = dict(
         rtrain.query(
             "SELECT attempt, pid FROM workers JOIN runs USING(run_id) WHERE rank = ? AND name = 'healed'", 1 - rank
         )
     )
     assert pids[1] == pids[2] != pids[3]
-    # Every report is there once.
+    # Every report is stored exactly once.
     steps = rtrain.query(
         "SELECT json_extract(metrics, '$.step') FROM reports JOIN runs USING(run_id) WHERE name = 'healed' "
         "AND superseded = 0 AND rank = 0 ORDER BY idx"
@@ -157,7 +157,7 @@ def test_what_is_shown_of_a_heal(rtrain):
     assert rtrain.json("show", "healed")["status"] == "FINISHED"
 
 
-# Each point with what else is lost for it to be reached.
+# Each fault point, the rank that is killed there, and what else must be lost to reach the point.
 POINTS = [
     ("elastic.prepare:9", 1, None),
     ("elastic.prepare:9", 0, None),
@@ -178,7 +178,7 @@ def test_a_rank_that_is_killed_in_a_commit_or_on_its_way_back(rtrain, point, ran
     if other is None:
         assert attempts(rtrain) == [(1, "HEALED", 0), (2, "FINISHED", 1)]
         assert ends(result) == wanted
-    else:  # no rank is left: from the beginning
+    else:  # no rank is left, so the run begins again
         assert statuses(rtrain) == ["ERRORED", "FINISHED"]
         assert ends(result) == wanted
 
@@ -187,7 +187,7 @@ TWICE = "loss:backward(); optimizer:step(); optimizer:zero_grad(); loss = model(
 
 
 def test_two_steps_of_an_optimizer_in_a_commit(rtrain):
-    """Lost behind the second of them a rank has kept what it had there; between them no rank can go back."""
+    """A loss after the second step is healed; after a loss between the two steps no rank can go back."""
     wanted = ends(rtrain.run_ok(training(at_step=TWICE), "--name", "calm"))
     rtrain.env["RTRAIN_FAULT"] = "elastic.commit:9:kill:rank=1:attempt=1"
     result = rtrain.run_ok(training(at_step=TWICE))
@@ -231,7 +231,7 @@ def test_an_error_of_the_script_is_no_loss(rtrain):
 
 
 def test_a_loss_between_step_and_commit_restarts_the_group(rtrain):
-    """The others wait for the lost rank with parameters that are neither the step's before nor committed."""
+    """The other ranks wait for the lost rank with parameters that are neither those before the step nor committed."""
     after = (
         LOSE.format(rank=1, step=7) + "\ntorch.distributed.all_reduce(torch.ones(1))" + SAVE.replace("@MODE@", "SYNC")
     )
@@ -279,7 +279,7 @@ def test_in_local_mode_a_loss_ends_the_run_and_another_process_takes_it_up(rtrai
 
 
 def test_a_checkpoint_that_a_lost_rank_has_no_part_in_is_left_out(rtrain):
-    """The other rank waits in report() for the lost one's part, with parameters that all ranks have come to."""
+    """The other rank waits in report() for the part of the lost rank, with parameters that all ranks have reached."""
     lose = LOSE.format(rank=1, step=6)
     result = rtrain.run_ok(training(after_step=lose + SAVE.replace("@MODE@", "SYNC")))
     assert ends(result) == calm(rtrain)
@@ -316,7 +316,7 @@ def test_a_stop_that_comes_in_a_heal_is_asked_behind_it(rtrain):
 
 
 def test_the_shard_of_a_dataset_goes_on_where_it_was(rtrain):
-    """With rows that are filtered the ranks agree on their number in rounds, over the attempt's store."""
+    """When rows are filtered, the ranks agree on their number in rounds, through the attempt's store."""
     text = """
         local files = require 'files'
         local data, torch, train = require 'rtrain.data', require 'torch', require 'rtrain'
@@ -389,7 +389,7 @@ def test_train_loop_heals_by_itself(rtrain):
           for _, param in ipairs(net:parameters()) do sum = sum + param:double():abs():sum():item() end
           return ('%d %.17g %.17g'):format(out.steps, out.metrics.val_loss, sum)
         end
-        for _, lose in ipairs {{}, {2, 3, 5}} do  -- behind a step that all ranks have made
+        for _, lose in ipairs {{}, {2, 3, 5}} do  -- after a step that all ranks have made
           local result = train.TorchTrainer {
             train_loop_per_worker = train_func, train_loop_config = {lose = lose},
             scaling_config = train.ScalingConfig {num_workers = 2},

@@ -1,4 +1,4 @@
-"""train.elastic on GPUs that tests/fake_nvidia simulates: NCCL's collectives reduce there and copies are copies, so that a step
+"""train.elastic on GPUs that tests/fake_nvidia simulates: copies and NCCL's reductions really compute there, so a step
 of copies and collectives has real numbers."""
 
 import os
@@ -101,7 +101,7 @@ CALM = []
 
 
 def calm(gpus):
-    """How a run ends that loses nobody: always the same."""
+    """Returns the END lines of a run without losses; the run is the same each time."""
     if not CALM:
         CALM.extend(ends(gpus.run_ok(training(), "--name", "calm")))
         assert len(CALM) == 2 and CALM[0] == CALM[1] and CALM[0].startswith("12 steps "), CALM
@@ -141,7 +141,7 @@ def test_a_rank_that_is_lost_between_its_collectives_and_its_step(gpus):
 
 
 def test_a_rank_that_cannot_be_replaced_is_left_out(rtrain):
-    """The communicator of the others is a new one, of two devices."""
+    """The remaining ranks get a new communicator of two devices."""
     simulate_gpus(rtrain, 3)
     set_cpus(rtrain, 3)
     rtrain.env["RTRAIN_FAULT"] = "group.spawn:4:errno=EAGAIN:controller"
@@ -154,7 +154,7 @@ def test_a_rank_that_cannot_be_replaced_is_left_out(rtrain):
 
 
 def test_groups_of_some_ranks_and_wrapped_models_are_made_again(gpus):
-    # What the wrapped model computes is not simulated: its collectives are.
+    # The collectives of a wrapped model are simulated, its kernels are not.
     wrapped = "local wrapped = train.torch.prepare_model(torch.nn.Linear(3, 1))"
     groups = "local group = dist.new_group {ranks = {0, 1}}"
     step = (
@@ -182,7 +182,7 @@ def test_a_loss_that_nccl_notices_first_is_a_loss(gpus):
     """
     running = gpus.start("run", gpus.script(training(at_step=pause)))
     wait_until((gpus.folder / "pause").exists)
-    os.kill(running.pid, signal.SIGSTOP)  # the controller
+    os.kill(running.pid, signal.SIGSTOP)  # stops the controller
     os.kill(gpus.pids("healed")[1], signal.SIGKILL)
     time.sleep(0.5)
     os.kill(running.pid, signal.SIGCONT)

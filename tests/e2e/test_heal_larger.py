@@ -1,4 +1,4 @@
-"""train.elastic where there is room again: a group of a range of workers becomes larger at a commit, without a checkpoint."""
+"""train.elastic when capacity becomes available again: an elastic group grows at a commit, without a checkpoint."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def test_a_group_that_has_become_smaller_grows_again(rtrain, torch):
 
 
 def test_a_larger_group_heals_and_a_lost_one_begins_with_the_commit_again(rtrain):
-    """The new group dies before its first commit: what was written is still there."""
+    """The new group dies before its first commit: the commit that was written for it is still there."""
     set_cpus(rtrain, 2)
     first = rtrain.started("run", rtrain.script(holder("holder", 1), "first.lua"))
     before = "if train.get_context():get_world_size() == 2 and files.once 'died' then os.execute 'kill -9 $PPID' end"

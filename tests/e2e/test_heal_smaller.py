@@ -1,5 +1,5 @@
-"""train.elastic where no worker can take a lost rank's place: an elastic group continues without it, in the same processes.
-Lost hosts: tests/cluster/test_elastic.py."""
+"""train.elastic when no worker can replace a lost rank: an elastic group continues without it, in the same processes.
+tests/cluster/test_elastic.py tests lost nodes."""
 
 import re
 
@@ -8,11 +8,11 @@ import pytest
 from conftest import set_cpus
 from test_heal import attempts, ends, statuses, training
 
-# The last rank is lost in the sixth step; the fourth process, which is to take its place, cannot be started.
+# The last rank is lost in the sixth step; the fourth process, which should replace it, cannot be started.
 LOSE = "if rank == @RANK@ and state.step == 5 and files.once 'lost' then os.execute 'kill -9 $PPID' end"
 NO_FOURTH = "group.spawn:4:errno=EAGAIN:controller"
 REPORT = "train.report {step = state.step, size = train.get_context():get_world_size(), rows = batch[2]:tolist()}"
-# A run that ends at its fifth step, and one of 2 that continues from there.
+# A run that ends at its fifth step, and a run of two workers that continues from its checkpoint.
 REFERENCE = """
 local first = train.TorchTrainer {
   train_loop_per_worker = train_func, train_loop_config = {until_step = 5},
@@ -26,7 +26,7 @@ train.TorchTrainer {
 
 
 def smaller(num_workers="{1, 3}", torch="", rank=2, **places):
-    """The training of test_heal, of an elastic group whose samples are numbered, and which loses that rank."""
+    """Returns test_heal's training for an elastic group with numbered samples, which loses that rank."""
     text = training(**{"at_step": LOSE.replace("@RANK@", str(rank)), "after_step": REPORT, **places})
     text = text.replace("data.TensorDataset(x)", "data.TensorDataset(x, torch.arange(64))").replace(
         "model(batch)", "model(batch[1])"
@@ -37,7 +37,8 @@ def smaller(num_workers="{1, 3}", torch="", rank=2, **places):
 
 
 def reference(workers=3, torch=""):
-    """The same steps with the same sizes of the group, by way of a checkpoint."""
+    """Returns a script that makes the same steps with the same group sizes, but resumes from a checkpoint in
+    between."""
     save = "if config.until_step == state.step then @SAVE@ return end"
     save = save.replace(
         "@SAVE@",
@@ -51,14 +52,14 @@ def reference(workers=3, torch=""):
 
 
 def end_of_reference(result):
-    """Of its second run."""
+    """Returns the END lines of the second run."""
     found = [end for end in ends(result) if not end[1].startswith("5 steps")]
     assert len(found) == 2 and len({text for _, text in found}) == 1, found
     return found
 
 
 def seen(rtrain, epoch_steps):
-    """The samples of each epoch, of the steps that count."""
+    """Returns the samples of each epoch, without superseded steps."""
     rows = rtrain.json("metrics", "healed", "--ranks", "--superseded")
     kept = [row for row in rows if not row["superseded"]]
     assert [row["index"] for row in kept] == list(range(len(kept)))
@@ -86,7 +87,7 @@ def test_a_rank_that_cannot_be_replaced_is_left_out(rtrain, torch):
     check_lost_and_left_out(rtrain, result)
     assert ends(result) == wanted
     assert attempts(rtrain) == [(1, "HEALED", 0), (2, "HEALED", 0), (3, "FINISHED", 1)]
-    # The cause, the number of workers, and the processes, which are the same.
+    # The message has the cause and the number of workers, and the other ranks keep their processes.
     shown = rtrain.json("show", "healed")["attempts"]
     assert "killed by signal 9" in shown[0]["error"]["message"] and shown[0]["error"]["rank"] == 2
     assert "Resource temporarily unavailable" in shown[1]["error"]["message"]
@@ -103,7 +104,7 @@ def test_no_sample_is_left_out_or_comes_twice(rtrain):
     set_cpus(rtrain, 3)
     rtrain.env["RTRAIN_FAULT"] = NO_FOURTH
     check_lost_and_left_out(rtrain, rtrain.run_ok(smaller(rank=0)))
-    # Five steps of three ranks with four samples each; what is left are four samples, for one step of two ranks.
+    # Five steps of three ranks with four samples each leave four samples, which are one step of two ranks.
     epochs = seen(rtrain, [5 + 1, 8, 8])
     assert all(sorted(each) == list(range(64)) for each in epochs)
     sizes = [row["metrics"]["size"] for row in rtrain.json("metrics", "healed")]
@@ -111,7 +112,7 @@ def test_no_sample_is_left_out_or_comes_twice(rtrain):
 
 
 def test_any_rank_may_be_the_one_that_is_left_out(rtrain):
-    """What was rank 2 is rank 1 then, and later losses are healed by its new number."""
+    """Rank 2 becomes rank 1, and a later loss is healed under the new rank."""
     set_cpus(rtrain, 3)
     again = (
         "if train.get_context():get_world_rank() == 1 and state.step == 9 and files.once 'again' then "
@@ -144,7 +145,7 @@ def test_one_rank_may_be_left(rtrain):
 def test_a_group_that_may_not_become_smaller_ends(rtrain):
     set_cpus(rtrain, 3)
     rtrain.env["RTRAIN_FAULT"] = NO_FOURTH
-    # A sampler that is split otherwise cannot be dealt out again.
+    # A sampler with another number of replicas cannot be split again.
     other = "local odd = data.DistributedSampler(data.TensorDataset(x), {num_replicas = 7, rank = 3})"
     odd = smaller(before=other).replace("local sum = 0", "local sum = 0 * #odd")
     for name, text in (("fixed", smaller("3")), ("least", smaller("{3, 4}")), ("odd", odd)):
@@ -233,7 +234,7 @@ def test_the_shard_of_a_dataset_is_dealt_out_again(rtrain):
 
 
 def test_train_loop_goes_on_with_fewer_ranks(rtrain):
-    """Gradients are gathered over two batches, and the rest of the epoch is not a multiple of that."""
+    """Gradients are accumulated over two batches, and the rest of the epoch is not a multiple of two batches."""
     set_cpus(rtrain, 3)
     rtrain.env["RTRAIN_FAULT"] = NO_FOURTH
     result = rtrain.run_ok("""
@@ -251,7 +252,7 @@ def test_train_loop_goes_on_with_fewer_ranks(rtrain):
             training_step = function(model, batch, i)
               local rank = train.get_context():get_world_rank()
               if rank == 1 and i == 2 and files.once 'lost' then os.execute 'kill -9 $PPID' end
-              -- Another loss on each rank: without their mean the parameters would not be the same.
+              -- Each rank has another loss, so without averaged gradients the parameters would differ.
               return model(batch):pow(2):mean() * (1 + rank)
             end,
             max_epochs = 2, accumulate_grad_batches = 2,
@@ -267,5 +268,5 @@ def test_train_loop_goes_on_with_fewer_ranks(rtrain):
     check_lost_and_left_out(rtrain, result)
     found = ends(result)
     assert len(found) == 2 and found[0][1] == found[1][1], found
-    # A step of three ranks; five batches of the 50 samples that are left, in three steps; then four steps.
+    # One step of three ranks; five batches of the remaining 50 samples in three steps; then four steps.
     assert found[0][1].startswith("8 steps")

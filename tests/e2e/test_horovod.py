@@ -43,7 +43,7 @@ def test_collectives_objects_and_the_optimizer(rtrain):
         assert (found["mean"], found["whole"], found["half"]) == ([0.5, 1], [0, 4], 1.666015625)
         assert found["rows"] == [[0, 0], [1, 1], [1, 1]] and found["object"] == 1
         assert found["objects"] == [{"x": ""}, {"x": "y"}]
-        # 1, then the mean gradient 0.5 of lr 1 with momentum: 0.5, then 0.95.
+        # The parameter begins at 1; mean gradient 0.5, lr 1 and momentum give 0.5, then 0.95.
         assert [round(value, 5) for value in found["weight"]] == [-0.45, -0.45]
     assert (first["parts"], first["counts"], first["scattered"]) == ([0, 10], [1, 1], [1, 3])
     assert (second["parts"], second["counts"], second["scattered"]) == ([1, 2, 11, 12], [2, 2], [5])

@@ -1,4 +1,4 @@
-"""What the processes of ranks and their hosts do, as series next to those of the script."""
+"""Resource use of the ranks' processes and of their hosts, stored as series next to those of the script."""
 
 import json
 

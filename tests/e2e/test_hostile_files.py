@@ -1,4 +1,5 @@
-"""Small files that ask for much: an error that names the file, or values, within bounded memory, and never a crash."""
+"""Small files that claim to be huge: an error that names the file, or values, within bounded memory, and never a
+crash."""
 
 import gzip
 import struct
@@ -6,7 +7,7 @@ import zipfile
 
 import pytest
 
-# Reads each of the files arg[2…] with the expression arg[1] of `path`: what came of it and the peak of the memory.
+# Reads each of the files arg[2…] with the expression arg[1] of `path`; prints the outcome and the peak of the memory.
 READ = """
 local torch, data = require 'torch', require 'rtrain.data'
 local read = assert(loadstring('return function(path, torch, data) ' .. arg[1] .. ' end'))()
@@ -23,7 +24,7 @@ end
 
 
 def read(rtrain, expression, *paths):
-    """By a file's name: the code of its error, or 'value', and the message; and the peak in MB."""
+    """Returns, by file name, the code of its error or 'value' with the message or value; and the peak in MB."""
     result = rtrain("exec", rtrain.script(READ, "read.lua"), expression, *paths)
     assert result.returncode == 0, result.stdout[-3000:] + result.stderr
     *lines, peak_mb = result.stdout.splitlines()
@@ -88,7 +89,7 @@ def sparse(size):
     )
 
 
-# The body of a pickle, and what its error says; None: it is read.
+# The body of a pickle → its error message; None: the file is valid.
 PICKLES = {
     "storage_larger_than_its_record": (tensor(storage(numel=1 << 50)), "record data/0 is missing or has another size"),
     "stride_beyond_the_storage": (tensor(sizes=(2, 3), strides=(1 << 40, 1)), "reaches outside its storage"),
@@ -124,7 +125,7 @@ def write_archive(path, body, packing=zipfile.ZIP_STORED):
 
 
 def write_sparse_archive(path, records, hole, size):
-    """With zip64; the last record, of that size, is a hole of the file."""
+    """Writes a zip64 archive whose last record, of that size, is a hole in the file."""
     with open(path, "wb") as file:
         entries = b""
         for name, data in [*records.items(), (hole, None)]:
@@ -210,7 +211,7 @@ def test_archives_that_are_packed_or_have_holes(rtrain):
     assert result.returncode == 1 and f"cannot load '{pickle}'" in result.stderr
     result = rtrain("exec", rtrain.script("require('torch').load(arg[1])"), values)
     assert result.returncode == 4 and f"cannot load '{values}'" in result.stderr
-    # Mapped it takes no memory, and what is looked at is read.
+    # A mapped file takes no memory, and only the values that are used are read.
     numel = 1 << 29
     body = b"\x80\x02" + tensor(storage(numel=numel), sizes=(numel,)) + b"."
     write_sparse_archive(values, {"x/version": b"3", "x/data.pkl": body}, "x/data/0", 4 * numel)
@@ -222,15 +223,15 @@ def test_archives_that_are_packed_or_have_holes(rtrain):
 
 # fault: a hostile NumPy file
 def test_arrays_that_unpack_to_more_than_there_is(rtrain):
-    """A .npz says how much it holds: what the machine has no room for is refused before it is unpacked."""
+    """A .npz states its size: an array larger than the machine's memory is refused before it is unpacked."""
     path = rtrain.folder / "x.npz"
     header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (%d,), }" % (1 << 40)
     header = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header) + 1) + header + b"\n"
     size = len(header) + (1 << 40)
     write_sparse_archive(path, {}, "x.npy", 1 << 30)
     data = path.read_bytes()[:60]
-    assert data  # the head of the record
-    with open(path, "r+b") as file:  # deflated, and 1,024 times as large as it is
+    assert data  # the header of the record
+    with open(path, "r+b") as file:  # marked as deflated, and as 1,024 times its size
         content = file.read(30)
         file.seek(0)
         file.write(content[:8] + b"\x08" + content[9:])
@@ -266,7 +267,7 @@ def peak_of_peek(rtrain, path, *args):
 
 
 def test_peek_unpacks_what_it_shows(rtrain):
-    """Of a packed idx file, or a .npy, no more than the first rows."""
+    """Only the first rows of a compressed idx file or of a .npy are unpacked."""
     count = 400_000
     path = rtrain.folder / "train-images-idx3-ubyte.gz"
     with gzip.open(path, "wb", compresslevel=1) as file:
@@ -302,8 +303,9 @@ def parquet():
 # fault: a hostile Parquet file
 @pytest.mark.parametrize("is_dictionary", [False, True], ids=["strings", "dictionary"])
 def test_a_dictionary_that_makes_gigabytes(rtrain, parquet, is_dictionary):
-    """A megabyte of file, 100 GB of values: they come in batches of few rows, all of them, also of a column that was
-    written from a dictionary: Arrow reads it as one only for all rows of a row group at once."""
+    """One megabyte of file has 100 GB of values: they are read in batches of few rows, also for a column that was
+    written from a dictionary. Arrow could read such a column as a dictionary only for all rows of a row group at
+    once."""
     import pyarrow as pa
 
     path = rtrain.folder / "x.parquet"

@@ -1,4 +1,4 @@
-"""vision.io and the batch decoder against torchvision.io and Pillow: the same files, the same pixels.
+"""vision.io and the batch decoder compared with torchvision.io and Pillow: the same files give the same pixels.
 
 JPEG may differ by a level or two where two versions of libjpeg-turbo round differently; PNG is exact.
 """
@@ -10,11 +10,11 @@ np = pytest.importorskip("numpy")
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not here: scripts/test --oracle installs it")
 tv = pytest.importorskip("torchvision.io", reason="torchvision is not here: scripts/test --oracle installs it")
 
-LEVELS = 2  # between two versions of libjpeg-turbo
+LEVELS = 2  # the most by which two versions of libjpeg-turbo differ
 
 
 def photograph(width, height, channels=3, seed=0):
-    """Smooth shapes, edges and noise: what photographs are made of."""
+    """Returns smooth shapes, edges and noise, as a photograph has them."""
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[0:height, 0:width]
     out = np.zeros((height, width, channels))
@@ -37,7 +37,7 @@ def exec_lua(rtrain, text):
 
 
 def ours(rtrain, name, *options):
-    """The image, read with each of these options."""
+    """Returns the image as rtrain reads it, once with each of these options."""
     reads = ", ".join(f"io.read_image('{name}', {given})" for given in options)
     exec_lua(rtrain, f"torch.save({{{reads}}}, 'ours.pt')")
     return torch.load(rtrain.folder / "ours.pt", weights_only=True)
@@ -91,7 +91,7 @@ def pngs():
     }
 
 
-# What torchvision makes of palettes and of bits below 8 next to these modes is not what the files mean.
+# torchvision reads palettes and less than 8 bits correctly only in these modes.
 SANE = {"palette": ["RGB"], "bits_1": ["UNCHANGED", "GRAY", "RGB"]}
 
 
@@ -116,7 +116,7 @@ def test_palettes_with_and_without_transparency_are_those_of_pillow(rtrain):
 
 @pytest.mark.parametrize("bits", [1, 2, 4])
 def test_few_bits_and_interlacing(rtrain, bits):
-    """Pillow writes neither: the file is put together here, one unfiltered row after the other."""
+    """Pillow cannot write such files, so the file is built here, row by row and unfiltered."""
     import struct
     import zlib
 
@@ -208,7 +208,8 @@ SIZES = [(224, 224), (100, 160), (90, 60), (40, 40), (47, 63), (375, 500), (500,
 
 
 def test_scaled_decoding_is_close_to_pillow_on_all_pixels(rtrain):
-    """Decoding at 1/2, 1/4 or 1/8 first differs from filtering all pixels by less than a JPEG's own loss."""
+    """Decoding at 1/2, 1/4 or 1/8 before filtering differs from filtering all pixels by less than the loss of JPEG
+    itself."""
     Image.fromarray(photograph(500, 375)).save(rtrain.folder / "x.jpg", quality=90)
     whole = Image.open(rtrain.folder / "x.jpg").convert("RGB")
     images = ours(rtrain, "x.jpg", *(f"{{mode = 'RGB', size = {{{size[0]}, {size[1]}}}}}" for size in SIZES))

@@ -1,4 +1,4 @@
-"""`rtrain import`: runs out of TensorBoard's event files and CSV tables."""
+"""`rtrain import`: makes runs from TensorBoard's event files and CSV tables."""
 
 import json
 import math
@@ -38,7 +38,7 @@ train.DataParallelTrainer {
 
 @pytest.fixture
 def other(rtrain):
-    """Another store."""
+    """A second, empty store."""
 
     def run(*args):
         return rtrain(*args, "--storage", rtrain.folder / "other")
@@ -151,7 +151,7 @@ def test_names_with_a_slash_are_metrics_in_maps(rtrain, other):
 
 
 def test_the_rows_of_one_step_are_one_report(rtrain, other):
-    """As Lightning's CSVLogger writes them: training and validation in rows of their own."""
+    """Lightning's CSVLogger writes training and validation metrics in separate rows."""
     rows, _ = rows_of(
         rtrain,
         other,
@@ -235,7 +235,7 @@ def test_what_cannot_be_imported_is_said(rtrain, other, text, args, words):
 
 # fault: a hostile CSV table or event file
 def test_tables_that_ask_for_much(rtrain, other):
-    """Each refusal names its file; what is read takes memory like the file."""
+    """Each refusal names its file; memory grows only with the size of the file."""
     tables = {
         "quote": (b'step,a\n1,"' + b"x\n" * 4_000_000, "line 2: a quoted cell has no end"),
         "step": (
@@ -281,7 +281,7 @@ def test_a_name_that_is_taken_and_all_or_none(rtrain, other):
     assert other("import", "none.csv").returncode == 2
 
 
-# --- files that TensorBoard's own writers made ---
+# --- event files that TensorBoard's own writers made ---
 
 
 @pytest.fixture

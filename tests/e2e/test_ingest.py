@@ -1,4 +1,4 @@
-"""Datasets that are read by processes of their own: DataConfig.ingest_workers."""
+"""Datasets that separate processes read: DataConfig.ingest_workers."""
 
 import os
 import pathlib
@@ -8,7 +8,7 @@ import pytest
 
 from conftest import sample, wait_until
 
-# Each batch is a report: its ids, and a sum of the random numbers that a function of the user drew for its rows.
+# Each batch is a report: its ids, and the sum of the random numbers that the user's function drew for its rows.
 SCRIPT = """
 local data, torch, train = require 'rtrain.data', require 'torch', require 'rtrain'
 local worker = require 'torch.utils.data.worker'
@@ -18,7 +18,7 @@ local function noisy(row)
   row.noise = torch.rand({8}, {generator = worker.generator()})
   if DEADLY ~= '' and (row.id == 17 or row.id == 40) and not io.open(DEADLY .. row.id) then
     io.open(DEADLY .. row.id, 'w'):close()
-    os.execute 'sleep 600 & kill -9 $PPID'  -- which outlives it
+    os.execute 'sleep 600 & kill -9 $PPID'  -- the sleep outlives the ingest process
   end
   return row
 end
@@ -58,12 +58,12 @@ def script(workers, plan="", marker="", body=""):
 
 
 def batches(rtrain, name="ingest"):
-    """Of both ranks, in the order of the reports."""
+    """Returns the batches of both ranks, in the order of the reports."""
     return [row["ranks"] for row in rtrain.json("metrics", name, "--ranks")]
 
 
 def seeded(text):
-    """The seed of the random numbers is drawn from the default generator, or from the system."""
+    """The seed of the random numbers comes from the default generator, or from the system."""
     return text.replace("local DEADLY", "torch.manual_seed(5)\nlocal DEADLY")
 
 
@@ -85,7 +85,7 @@ def expected(rtrain, plan):
 
 
 def ingest_processes():
-    """Pid → pid of its parent."""
+    """Returns pid → parent's pid."""
     found = {}
     for entry in pathlib.Path("/proc").iterdir():
         try:
@@ -228,7 +228,7 @@ def test_the_record_tells_where_the_time_of_the_loops_went(rtrain, workers):
         assert all(each.keys() == {"operator", "rows", "bytes", "time_s", "wait_s"} for each in times["operators"])
         assert times["wait_s"] > 0 and times["body_s"] > 0 and 0 < times["stall_percent"] < 100
         assert times.get("ingest_workers") == (1 if workers else None)
-    # 2 epochs of 32 rows for each rank, in batches of 4.
+    # 2 epochs of 32 rows for each rank, in batches of 4, are 16 batches.
     points = rtrain.json("metrics", "ingest", "--series", "data/train/wait_s")
     assert [max(point["step"] for point in points if point["rank"] == rank) for rank in (0, 1)] == [16, 16]
     shown = rtrain("show", "ingest", "--wide").stdout

@@ -1,4 +1,4 @@
-"""rtrain init: what it writes runs as it is, and nothing that is there is written over."""
+"""rtrain init: the files that it writes run unchanged, and it never overwrites a file."""
 
 import functools
 import json
@@ -10,7 +10,7 @@ import pytest
 from conftest import Rtrain
 from test_documents import SOURCE
 
-# A few steps of each.
+# Arguments that limit each template to a few steps.
 FEW_STEPS = {
     "mnist": ["epochs=1", "limit=128", "test_limit=64"],
     "cifar": ["epochs=1", "limit=128", "test_limit=64", "width=4"],
@@ -27,7 +27,8 @@ def settings(template):
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """The folder `hello` of a template, and what rtrain init says: it is written once, the declarations take a second."""
+    """Returns (folder `hello`, output of rtrain init) of a template; cached, as writing the declarations takes a
+    second."""
     runner = Rtrain(tmp_path_factory.mktemp("written"))
 
     @functools.cache
@@ -42,7 +43,7 @@ def written(tmp_path_factory):
 
 @pytest.fixture
 def project(rtrain, tmp_path, written):
-    """Makes the folder of a template and runs rtrain in it from then on."""
+    """Creates the folder of a template, and runs rtrain in that folder from then on."""
 
     def make(template):
         folder, said = written(template)
@@ -73,7 +74,7 @@ def test_a_template_trains_as_it_is(rtrain, project, template, workers):
         check_predictions(rtrain, template, result.stdout)
 
 
-# The test images of a template, as its script opens them.
+# How the script of a template opens its test images.
 IMAGES = """
     local torch, data, datasets = require 'torch', require 'rtrain.data', require 'vision.datasets'
     local loaders, found, set = require 'torch.utils.data', false, nil
@@ -92,7 +93,7 @@ IMAGES = """
 
 
 def table_of(template):
-    """A script that writes the test rows of a template's script to rows.csv."""
+    """Returns a script that writes the test rows of a template to rows.csv."""
     text = (SOURCE / "examples/templates" / f"{template}.lua").read_text()
     make_table = re.search(r"^local function make_table.*?^end$", text, re.MULTILINE | re.DOTALL).group()
     return f"local data = require 'rtrain.data'\n{make_table}\nmake_table(500, 2):write_csv 'rows'\n"
@@ -106,7 +107,7 @@ def predictions(rtrain, *args):
 
 
 def check_predictions(rtrain, template, printed):
-    """What training has reported of its last checkpoint, predict finds again: the inputs are made as they were."""
+    """predict reproduces the metrics of the last checkpoint, as it prepares the inputs like the training."""
     reported = rtrain.reports()[-1]
     if template in ("mnist", "cifar"):
         assert rtrain("exec", rtrain.script(IMAGES, "images.lua"), template).returncode == 0

@@ -1,4 +1,4 @@
-"""rtrain bundle: a script, its modules and its data in one file, which trains where it is copied."""
+"""rtrain bundle: packs a script, its modules and its data into one file that trains wherever it is copied."""
 
 import json
 import os
@@ -29,7 +29,7 @@ TRAIN = """
 
 
 def make_project(folder):
-    """A folder with a script, a module that requires another one, and data."""
+    """A folder with a script, a module that requires another module, and data."""
     for name, text in {
         "train.lua": TRAIN,
         "parts/model/init.lua": "return {scale = require('numbers').three}",
@@ -53,7 +53,7 @@ def project(rtrain):
 
 @pytest.fixture(scope="module")
 def bundled(tmp_path_factory):
-    """The bundle of a project that is gone, and what --json says of it: it takes a while to make."""
+    """The bundle of a project that was deleted, and its --json output. Made once, because it takes a while."""
     rtrain = Rtrain(tmp_path_factory.mktemp("bundled"))
     project = make_project(rtrain.folder / "project")
     made = rtrain.json("bundle", project / "train.lua", project / "data", "-o", rtrain.folder / "job.run")
@@ -64,7 +64,7 @@ def bundled(tmp_path_factory):
 
 @pytest.fixture
 def job(rtrain, bundled):
-    """The bundle, at another place than where it was made, and what --json says of it."""
+    """The bundle, moved away from where it was made, and its --json output."""
     moved = rtrain.folder / "elsewhere" / "moved.run"
     moved.parent.mkdir()
     os.link(bundled[0], moved)
@@ -78,7 +78,7 @@ def job(rtrain, bundled):
 
 
 def unpacked(rtrain, name):
-    """A file of the job, as the bundle has unpacked it."""
+    """Returns the path of a file of the job in the unpacked bundle."""
     (found,) = (rtrain.folder / "cache" / "rtrain" / "bundles").glob("*/job/" + name)
     return found.read_text()
 
@@ -139,7 +139,7 @@ PACKED = "*[0-9a-f]/bin/lib/torch/lib"
 
 
 def test_with_libtorch_its_libraries_are_in_it(rtrain, project):
-    """Of a LibTorch and an Arrow whose libraries are short texts."""
+    """Makes a bundle of a LibTorch and an Arrow whose libraries are short texts."""
     installed = pathlib.Path(rtrain.json("env")["libtorch"]["path"])
     libraries = {name: f"in place of {name}" for name in ("libtorch_cpu.so", "libc10.so", "libgomp.so.1")}
     lib = rtrain.folder / "torch" / "lib"

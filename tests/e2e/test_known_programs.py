@@ -1,7 +1,7 @@
-"""Known programs of PyTorch, ported: each runs, and prints the same lines as its original in Python.
+"""Well-known programs of PyTorch, ported to Lua: each prints the same lines as its original in Python.
 
-programs/NAME.lua is run by `rtrain exec`, programs/NAME.py by Python where it has torch. Both make the same small data from
-the same seed, so that all lines agree: texts exactly, numbers but for rounding.
+`rtrain exec` runs programs/NAME.lua; Python runs programs/NAME.py if it has torch. Both generate the same small data
+from the same seed, so all lines agree: text exactly, numbers up to rounding.
 """
 
 import importlib.util
@@ -16,13 +16,13 @@ import pytest
 FOLDER = pathlib.Path(__file__).parent / "programs"
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.lua"))
 
-# How far numbers may be apart, relative to their size, where rounding grows faster than elsewhere.
+# Program → the relative tolerance of its numbers, where rounding errors grow faster than elsewhere.
 TOLERANCE = {}
 
 missing = [name for name in ("torch", "torchvision") if importlib.util.find_spec(name) is None]
 
 
-PRINTED = {}  # by those that have run
+PRINTED = {}  # program → the output that it has printed
 
 
 def run_lua(rtrain, name):
@@ -34,8 +34,8 @@ def run_lua(rtrain, name):
     return PRINTED[name]
 
 
-# Runs each program in a process that has torch already: its output goes to the file `1` of the current folder, its errors to
-# `2`. Importing torch takes longer than most programs do.
+# Runs each program in a process that has already imported torch, which takes longer than most programs. Its output goes
+# to the file `1` of the current folder, its errors to the file `2`.
 ORIGINALS = """
 import os, runpy, sys, torch, torchvision
 for path in map(str.strip, sys.stdin):

@@ -1,4 +1,4 @@
-"""Who started a process: what `rtrain env` says about it, and what a run does with it."""
+"""Which launcher started a process: what `rtrain env` reports about it, and how a run uses it."""
 
 import re
 
@@ -16,7 +16,7 @@ train.DataParallelTrainer({
   scaling_config = {num_workers = tonumber(arg[1] or 1)}}):fit()
 """
 
-# Of the second task of `srun -N2 --ntasks-per-node=1`.
+# Variables of the second task of `srun -N2 --ntasks-per-node=1`.
 SLURM = {
     "SLURM_JOB_ID": "7",
     "SLURM_STEP_ID": "0",
@@ -128,7 +128,7 @@ def test_a_script_that_srun_has_not_started_says_so(slurm):
     )
 
 
-# Counts over the starts of a run: each continues where the one before was.
+# Counts epochs over several starts of a run: each start continues from the previous one.
 COUNTS = """
 local epochs, files, train = require 'epochs', require 'files', require 'rtrain'
 for i = 1, tonumber(arg[1] or 1) do
@@ -147,7 +147,7 @@ end
 
 @pytest.fixture
 def batch(rtrain):
-    """In a batch script of Slurm on one host."""
+    """Variables of a batch script of Slurm on one host."""
     rtrain.env.update(
         {"SLURM_JOB_ID": "123", "SLURM_JOB_NUM_NODES": "1", "SLURM_PROCID": "0", "SLURM_JOB_NAME": "b.sh"}
     )

@@ -12,7 +12,7 @@ ROW = re.compile(r"^  \S.* (debian|pypi):(\S+)$", re.M)
 
 
 def named(kind):
-    """The packages of that kind in NOTICE."""
+    """Returns the packages of that kind in NOTICE."""
     return [package for origin, package in ROW.findall((SOURCE / "NOTICE").read_text()) if origin == kind]
 
 

@@ -1,4 +1,4 @@
-"""The module lightgbm and train.LightGBMTrainer, next to Python's lightgbm on the same rows."""
+"""The module lightgbm and train.LightGBMTrainer, compared with Python's lightgbm on the same rows."""
 
 import json
 
@@ -9,7 +9,7 @@ from conftest import sockets_of, tcp_listeners
 np = pytest.importorskip("numpy", reason="NumPy is not here: scripts/test --oracle installs it")
 pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not here: scripts/test --oracle installs it")
 lightgbm = pytest.importorskip("lightgbm", reason="LightGBM's wheel is not here: scripts/test --oracle installs it")
-import pyarrow as pa  # it comes with pyarrow.parquet
+import pyarrow as pa  # pyarrow.parquet brings it
 
 NAMES = ["a", "b", "c", "d"]
 PARAMS = {
@@ -27,7 +27,8 @@ LUA_PARAMS = (
 
 
 def rows(folder, count, is_discrete):
-    """Features and labels, in train.parquet. Of few values the bins are exact, however the rows are dealt out."""
+    """Writes features and labels to train.parquet. With few distinct values the bins are exact for any split of the
+    rows."""
     random = np.random.default_rng(0)
     x = random.normal(size=(count, len(NAMES)))
     x = np.round(x * 4) / 4 if is_discrete else x
@@ -79,14 +80,14 @@ def script_of(after_round=""):
 
 
 def model_of(rtrain, run="last"):
-    """The model of its last checkpoint, as Python's lightgbm reads it."""
+    """Returns the model of the run's last checkpoint, read by Python's lightgbm."""
     return lightgbm.Booster(model_file=rtrain.json("show", run)["checkpoints"][-1]["path"] + "/model.txt")
 
 
 def splits(model):
-    """Of each tree: features and thresholds, and apart from them the leaves.
+    """Returns features and thresholds of all trees, and separately their leaves.
 
-    Where a node has no row without a value, the rounding of sums decides which way one would go.
+    Where no row of a node lacks the value, rounding would decide the default direction, so it is left out.
     """
     places, leaves = [], []
 
@@ -105,7 +106,7 @@ def splits(model):
 
 
 def trees_text(model):
-    """Without the parameters, which name the number of machines."""
+    """Returns the model's text without the parameters, which include the number of machines."""
     return model.model_to_string().split("parameters:")[0]
 
 
@@ -126,7 +127,8 @@ def test_two_ranks_give_the_trees_of_one_on_all_rows(rtrain):
     rtrain.run_ok(script_of())
     places, leaves = splits(model_of(rtrain))
     expected_places, expected_leaves = splits(expected)
-    # Of two splits of one gain the rounding of sums decides, and whatever follows differs: the first trees have none.
+    # Rounding decides between two splits of equal gain, and all later trees would differ; the first trees have no such
+    # splits.
     count = 5 * (1 + 14)
     assert places[:count] == expected_places[:count]
     assert np.allclose(leaves[: 5 * 15], expected_leaves[: 5 * 15], rtol=1e-4, atol=1e-6)
@@ -139,14 +141,14 @@ def test_two_ranks_give_the_trees_of_one_on_all_rows(rtrain):
 
 
 def test_two_ranks_give_nearly_the_metrics_of_one_where_bins_are_estimated(rtrain):
-    """Over Gloo, whose threads end before the library makes its own."""
+    """The process group is Gloo's; its threads end before LightGBM creates its own."""
     x, y = rows(rtrain.folder, 8000, is_discrete=False)
     _, metrics = python_model(x, y, 10)
     rtrain.run_ok(script_of().replace("num_workers = 2},", "num_workers = 2}, torch_config = {backend = 'gloo'},"))
     assert abs(rtrain.reports()[-1]["training-binary_logloss"] - metrics["binary_logloss"][-1]) < 1e-3
 
 
-# Rank 0 has the small values of a, rank 1 the large ones: a split of a leaves one of them without a row.
+# Rank 0 has the small values of a, rank 1 the large ones: after a split of a, one rank has no row of a node.
 APART = """
     local lightgbm, torch, train = require 'lightgbm', require 'torch', require 'rtrain'
     train.LightGBMTrainer({
@@ -164,14 +166,15 @@ APART = """
 
 
 def bins_of(model):
-    """Ranges of numbers, and orders of categories, in the sample that the bins were made of."""
+    """Returns the line with the bins' ranges of numbers and orders of categories."""
     (line,) = [line for line in model.model_to_string().splitlines() if line.startswith("feature_infos=")]
     return line
 
 
 @pytest.mark.parametrize("share, sample_cnt", [(2000, 200000), (2500, 1000)])
 def test_bins_are_those_of_all_rows_however_the_ranks_share_them(rtrain, share, sample_cnt):
-    """Values that do not overlap, missing ones on one rank alone, categories that differ between ranks; unequal shares."""
+    """The ranks have disjoint values, missing values on one rank only, different categories, and unequal numbers of
+    rows."""
     random = np.random.default_rng(1)
     x = random.normal(size=(4000, 4))
     x[:, 0].sort()
@@ -203,7 +206,7 @@ def test_bins_are_those_of_all_rows_however_the_ranks_share_them(rtrain, share, 
     assert [last[f"training-{name}"] for name in ("l2", "rmse", "l1")] == pytest.approx(
         [np.mean(error**2), np.sqrt(np.mean(error**2)), np.mean(np.abs(error))], rel=1e-6
     )
-    if share == 2000:  # else the library begins from another score: the mean of the ranks' means
+    if share == 2000:  # with unequal shares LightGBM starts from another score: the mean of the ranks' means
         assert splits(model)[0][: 3 * 31] == splits(expected)[0][: 3 * 31]
         assert last["training-l2"] == pytest.approx(metrics["training"]["l2"][-1], rel=1e-3)
 

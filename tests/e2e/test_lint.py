@@ -1,4 +1,4 @@
-"""scripts/lint: each of its rules fails on what it forbids. The trees are made up: a file or two with one thing wrong."""
+"""scripts/lint: each rule fails on code that it forbids. The trees are made up: a file or two with one mistake."""
 
 import json
 import os
@@ -12,7 +12,8 @@ from conftest import SOURCE
 
 @pytest.fixture
 def lint(tmp_path):
-    """Runs one of the lint's scripts over a tree of the given files, with this tree's table of layers: exit code, output."""
+    """Runs a script of the lint over a tree of the given files, with this repository's layer table; returns exit code,
+    output."""
 
     def run(script, files):
         table = (SOURCE / "ARCHITECTURE.md").read_text()
@@ -48,7 +49,7 @@ HOST_EDGES = [
 
 
 def wrong_lines(lint, files):
-    """What lint-layers says of a tree, as file → line and the text behind it."""
+    """Returns what lint-layers reports for a tree: file → line and the text after it."""
     code, said = lint("lint-layers", files)
     assert code == 1
     return {file: (int(line), text) for file, line, text in re.findall(r"^([^:\n]+):(\d+): (.*)$", said, re.MULTILINE)}
@@ -310,7 +311,7 @@ ALIVE = {
 
 @pytest.fixture
 def lint_dead(lint, tmp_path):
-    """Runs lint-dead over a repository of the given files: exit code, output."""
+    """Runs lint-dead over a repository of the given files; returns exit code, output."""
 
     def run(files):
         lint("lint-web", files)
@@ -351,7 +352,7 @@ def test_what_is_in_use_is_clean(lint_dead):
 
 @pytest.fixture
 def lint_commits(tmp_path):
-    """Runs lint-commits over a repository with commits of these first lines behind its start: exit code, output."""
+    """Runs lint-commits over a repository with commits of these subjects after its start; returns exit code, output."""
 
     def git(*arguments):
         command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", tmp_path, *arguments]
@@ -430,7 +431,8 @@ def test_pages_that_are_right_are_clean(lint):
 
 @pytest.fixture
 def lint_cpp(lint, tmp_path):
-    """Runs lint-cpp over a tree whose sources a build compiles: exit code, (file:line, check) of what it finds."""
+    """Runs lint-cpp over a tree whose sources a build compiles; returns exit code and its (file:line, check)
+    findings."""
 
     def run(files):
         compiled = [

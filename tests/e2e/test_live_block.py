@@ -1,4 +1,4 @@
-"""The live block of a run on terminals of any width, while that changes, and what pipes get in its place."""
+"""The live block of a run on terminals of any width, also while the width changes, and the output in a pipe."""
 
 import contextlib
 import re
@@ -13,7 +13,7 @@ DRAWN = rb"log  lr=0"
 
 @contextlib.contextmanager
 def live(rtrain, text, *args, columns):
-    """A run on a terminal, which continues once `seen` is there; with it, the run is ended."""
+    """A run on a terminal that continues once the file `seen` exists. Leaving the `with` block ends the run."""
     run = OnTerminal(rtrain, "run", rtrain.script(text), *args, columns=columns)
     try:
         yield run
@@ -29,7 +29,7 @@ def finish(rtrain, run):
 
 
 def expect_only_lines(rows, columns):
-    """Nothing of the block is left, and what stays is there once."""
+    """Asserts that nothing of the live block remains and each permanent line is there once."""
     assert not [row for row in rows if "RUNNING" in row or row.startswith("log  ")], rows
     for index in range(3):
         assert len([row for row in rows if row.startswith(f"report {index}  ")]) == 1, rows

@@ -1,4 +1,4 @@
-"""Local mode: num_workers = 0, the process that calls fit() runs the train function itself, with the whole store."""
+"""Local mode: with num_workers = 0 the process that calls fit() runs the train function itself, with the same store."""
 
 import os
 import signal
@@ -85,7 +85,7 @@ def test_no_worker_process_is_started(rtrain):
           scaling_config = {num_workers = 0}}):fit()
         print('calls', calls)
         """)
-    # The shell of popen, and what copies the output to the log.
+    # The shell of popen, and the process that copies the output to the log.
     assert "children\t2" in result.stdout and "calls\t1" in result.stdout
 
 
@@ -286,7 +286,7 @@ def test_a_reader_that_takes_its_time_loses_nothing(rtrain):
     assert log_of(rtrain).count("x" * 1000 + "\n") == 3000
 
 
-# In C, where nothing can be raised; and one that takes the error and continues.
+# A signal during a call of C, where no Lua error can be raised; and a script that catches the error and continues.
 @pytest.mark.parametrize(
     "body, number, code",
     [

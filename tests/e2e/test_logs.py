@@ -1,4 +1,4 @@
-"""rtrain logs: what the workers printed, of any size, and bounded on the disk."""
+"""rtrain logs: the output of the workers, of any size, with bounded use of the disk."""
 
 import json
 import resource
@@ -142,7 +142,7 @@ def test_lines_of_all_ranks_come_in_the_order_in_which_they_were_printed(rtrain)
 def test_lines_without_times_come_rank_by_rank(rtrain):
     rtrain.run_ok(IN_TURN, "-n", 3, "-q")
     for path in (rtrain.run_folder("run") / "logs/attempt-1").glob("*.times"):
-        path.unlink()  # as an older rtrain has left it
+        path.unlink()  # older versions of rtrain did not write it
     assert [line["line"] for line in rtrain.json("logs", "run")] == [f"turn {turn}" for turn in (0, 3, 1, 4, 2, 5)]
     assert rtrain("logs", "run", "-t").stdout.startswith("------------ [rank 0] turn 0")
 

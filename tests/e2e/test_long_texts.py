@@ -1,4 +1,4 @@
-"""Names that are empty, and names, tags and values that are long: in commands, files and pages."""
+"""Empty names, and very long names, tags and values: in commands, files and pages."""
 
 import os
 import sqlite3
@@ -33,7 +33,7 @@ def test_a_metric_needs_a_name(rtrain, call, words):
 
 @pytest.fixture
 def nameless(rtrain):
-    """A store of a version that took such names: a report and a series have one."""
+    """A store of an old version that allowed empty names: a report and a series have one."""
     rtrain.run_ok(
         REPORTS % "train.log {a = 1}; train.log {a = 3}; train.report {b = 1}; train.report {b = 2}",
         "-q",

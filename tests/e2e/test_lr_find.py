@@ -42,7 +42,7 @@ def found(rtrain, *args, script=SCRIPT):
 
 
 def steepest(losses):
-    """Lightning's: the smallest slope of the averaged losses, without the first ten and the last one."""
+    """Lightning's rule: the smallest slope of the averaged losses, without the first ten and the last one."""
     kept = losses[10:-1]
     slopes = [kept[1] - kept[0], *[(b - a) / 2 for a, b in zip(kept, kept[2:])], kept[-1] - kept[-2]]
     return 10 + slopes.index(min(slopes))

@@ -1,4 +1,4 @@
-"""Manual pages: what man shows of them, and that it has nothing to complain of."""
+"""Manual pages: the text that man shows, without warnings."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ def listed_commands(rtrain):
 
 
 def shown(rtrain, page, columns=80, locale="C.UTF-8"):
-    """What man makes of a page. A warning of groff fails the test."""
+    """Returns the text that man makes of a page. A warning of groff fails the test."""
     env = {**rtrain.env, "MANWIDTH": str(columns), "LC_ALL": locale, "MANROFFSEQ": ""}
     done = subprocess.run(
         ["man", "--warnings", "-P", "cat", "-l", page], env=env, capture_output=True, text=True, timeout=60

@@ -1,4 +1,4 @@
-"""train.log_image and its like: what the command line shows of them, the files that it writes, and TensorBoard's view."""
+"""train.log_image and similar functions: how the command line shows the media, their files, and TensorBoard's view."""
 
 import collections
 import contextlib
@@ -54,7 +54,7 @@ def media(rtrain, *args):
 
 
 def pixels(png):
-    """Width, height, channels and the bytes of a PNG of 8 bits whose lines have any filter but Paeth's."""
+    """Returns width, height, channels and bytes of an 8-bit PNG whose rows use any filter except Paeth."""
     width, height, depth, kind = struct.unpack(">IIBB", png[16:26])
     assert png.startswith(b"\x89PNG\r\n\x1a\n") and depth == 8
     channels = {0: 1, 4: 2, 2: 3, 6: 4}[kind]
@@ -107,11 +107,11 @@ def test_a_terminal_shows_pictures(store):
 
 
 QUESTION = rb"\x1b\[c"  # primary device attributes
-PALETTE = 2  # a percent is 2.55 of 255
+PALETTE = 2  # a palette has percents; one is 2.55 of 255
 
 
 def shown_by(store, answer, *args):
-    """What a terminal gets that gives that answer to the question."""
+    """Returns the output for a terminal that gives this answer to the query."""
     del store.env["NO_COLOR"]
     store.env["TERM"] = "xterm"
     terminal = OnTerminal(store, *args, has_keys=True)
@@ -173,7 +173,7 @@ def test_more_colours_than_a_palette_has_become_similar_ones(rtrain):
 
 @pytest.mark.parametrize("answer", [b"\x1b[?62;22;44c", b"q", b"\x1b[?"])
 def test_a_terminal_that_does_not_say_so_gets_blocks(store, answer):
-    """One that has none, and ones that never answer."""
+    """Terminals whose answer has no sixel support, and terminals that never answer."""
     output = shown_by(store, answer, "show", "run", "--media")
     assert sixel.pictures(output) == [] and "▀" * 6 in output.decode()
 
@@ -202,7 +202,7 @@ def test_the_form_can_be_said(store):
 
 
 def test_nobody_is_asked_where_it_is_not_our_terminal(store):
-    """Without keys, without colours, and for programs."""
+    """Without keys as input, without colours, and with output for programs."""
     store.env["TERM"] = "xterm"
     for args, has_keys in [([], True), (["--json"], True)]:
         assert b"\x1b[c" not in OnTerminal(store, "show", "run", "--media", *args, has_keys=has_keys).end()

@@ -1,4 +1,4 @@
-"""Tensors that Lua has dropped give their memory back, although the collector sees a few bytes of each."""
+"""Tensors that Lua has dropped free their memory, although the garbage collector sees only a few bytes of each."""
 
 
 def peak_mb(rtrain, body):

@@ -1,5 +1,5 @@
-"""Process groups over NCCL, on the GPUs that tests/fake_nvidia simulates: their collectives really reduce, and can be made to
-hang; what kernels compute is garbage there, so that all values here are copied ones."""
+"""Process groups over NCCL on GPUs that tests/fake_nvidia simulates: collectives really reduce there, and can be made
+to hang. Simulated kernels compute garbage, so all values here are copied ones."""
 
 import json
 import os
@@ -125,7 +125,7 @@ def test_a_model_on_a_device_trains_and_its_gradients_travel_over_nccl(gpus, hoo
     )
     reports = gpus.json("metrics", "run", "--ranks")[0]["ranks"]
     assert [report["device"] for report in reports] == ["cuda:0", "cuda:1"]
-    assert reports[0]["weight"] == reports[1]["weight"]  # rank 0's, which every rank begins with
+    assert reports[0]["weight"] == reports[1]["weight"]  # rank 0's weight, which is broadcast at the start
 
 
 LATE = """
@@ -253,7 +253,7 @@ def test_cuda_touched_before_the_context_goes_to_the_ranks_device(gpus):
       local first = torch.zeros(1, {device = 'cuda'}).device
       local model = train.torch.prepare_model(torch.nn.Linear(1, 1))
       train.report{first = first, module = train.torch.unwrap(model).weight.device, own = train.torch.get_device()}""")
-    # In the script itself too, which the controller runs: CUDA is begun in that process before any worker is.
+    # The script itself may use CUDA too: the controller runs it, so CUDA is initialized there before any worker starts.
     gpus.run_ok("require('torch').zeros(1, {device = 'cuda'})\n" + text)
     reports = gpus.json("metrics", "run", "--ranks")[0]["ranks"]
     assert [(each["first"], each["module"], each["own"]) for each in reports] == [
@@ -274,7 +274,7 @@ def test_the_settings_of_nccl_are_the_users_or_rtrains_and_shown(rtrain):
 
 
 def test_groups_that_begin_and_end_again_and_again(gpus):
-    """In one process: each leaves NCCL in order, and nothing of it is left for the exit."""
+    """In one process each group leaves NCCL in order, and nothing of it remains for the exit."""
     text = """
       local torch = require 'torch'
       local dist = torch.distributed

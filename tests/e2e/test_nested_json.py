@@ -1,4 +1,4 @@
-"""JSON that is nested deeper than any stack is an error of the file, wherever it is read."""
+"""JSON that is nested too deeply for the stack is an error of the file, wherever it is read."""
 
 import json
 

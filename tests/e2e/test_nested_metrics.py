@@ -1,4 +1,4 @@
-"""A metric in a map is called by its path, `val/loss`, in every command that names or shows metrics."""
+"""A metric in a nested table is named by its path, `val/loss`, in every command that names or shows metrics."""
 
 import csv
 
@@ -25,7 +25,8 @@ NAMES = ["loss", "odd/x", "val/loss", "val/top/5/acc"]
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """A store with the runs small, middle and large by their val/loss; and flat, which reports names with a slash."""
+    """A store with the runs small, middle and large, named by their val/loss; and flat, whose metric names contain a
+    slash."""
     rtrain = Rtrain(tmp_path_factory.mktemp("results"))
     for name, scale in (("middle", 2), ("large", 4), ("small", 1)):
         rtrain.run_ok(SCRIPT, "--name", name, "--set", f"scale={scale}", "-q")

@@ -1,10 +1,10 @@
-"""A loss, gradient or metric that becomes NaN or infinite is found out: FailureConfig.on_nan."""
+"""A loss, gradient or metric that becomes NaN or infinite is detected: FailureConfig.on_nan."""
 
 import json
 
 import pytest
 
-# Two ranks. In step 3 rank 1's layer fc2 gives NaN; through the gradients all ranks have it in step 4.
+# Two ranks. In step 3 the layer fc2 gives NaN on rank 1; through the gradients all ranks have NaN in step 4.
 NET = """
     local torch = require 'torch'
     local train = require 'rtrain'
@@ -154,7 +154,7 @@ LOOP = (
         training_step = function(model, batch, batch_idx)
           if config.how == 'output' then net.fc2.is_broken = batch_idx == 2 and rank() == 1 end
           local out = model(batch[1])
-          -- The gradient of a square root at 0 is infinite, that of its argument is 0.
+          -- The gradient of a square root at 0 is infinite, the gradient of its argument is 0.
           if config.how == 'gradient' and batch_idx == 1 then out = out + (out * 0):sqrt() end
           return out:pow(2):mean()
         end,
@@ -180,7 +180,7 @@ def test_the_loss_in_train_loop(rtrain):
 
 
 def test_a_gradient_in_train_loop(rtrain):
-    """Found in its step where gradients are clipped, else by the next loss."""
+    """It is detected in the same step if gradients are clipped, otherwise by the next loss."""
     clipped = rtrain.run_ok(LOOP, "--", "gradient", "1")
     assert "the norm of the gradients is nan in step 2 on ranks 0-1: all 6 gradients are not finite" in clipped.stderr
     later = rtrain.run_ok(LOOP.replace("'mine'", "'later'"), "--", "gradient")
@@ -221,7 +221,7 @@ def write_csv(folder, columns):
 
 
 def write_json(folder, columns):
-    """JSON has no NaN: null becomes it where floats are asked for."""
+    """JSON has no NaN: null is read as NaN where floats are requested."""
     path = folder / "a.jsonl"
     rows = [{"x": x, "y": y if y == y else None} for x, y in zip(*columns.values())]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -257,7 +257,7 @@ def test_the_column_and_the_file_of_a_value_are_named(rtrain, write):
     columns["x"][9] = columns["y"][9] = float("inf")
     columns["y"][6] = columns["y"][7] = 0.5
     if write is write_json:
-        return  # which has no infinity
+        return  # JSON has no infinity
     source, label = write(rtrain.folder, columns)
     result = rtrain.run_ok(DATASET.replace("SOURCE", source).replace("'mine'", "'infinite'"))
     assert (

@@ -103,7 +103,8 @@ def test_what_numpy_refuses_without_pickle_is_refused(rtrain):
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 def test_damaged_archives_are_errors(rtrain, save):
-    """Each byte of the archive changed: an error that names the file, or the same values where the byte means nothing."""
+    """Changes each byte of the archive: gives an error that names the file, or equal values if the byte has no
+    meaning."""
     packed = io.BytesIO()
     save(packed, x=np.arange(40, dtype="<f4"))
     whole = packed.getvalue()
