@@ -1,4 +1,5 @@
-"""Runs whose storage_path is an S3 bucket: what boto3 finds there, and what another machine, an empty disk, makes of it."""
+"""Runs with an S3 bucket as storage_path: the bucket's content as boto3 sees it, and its use by another machine or by
+an empty disk."""
 
 import json
 import os
@@ -62,12 +63,12 @@ train.DataParallelTrainer({
 
 
 def files(s3, folder):
-    """Without the empty objects that stand for folders."""
+    """Returns the keys without the empty objects that stand for folders."""
     return [key for key in s3.keys(folder) if not key.endswith("/")]
 
 
 def files_of(s3, checkpoint):
-    """What the bucket has of a checkpoint: file → content."""
+    """Returns the bucket's content of a checkpoint: file → content."""
     keys = files(s3, f"results/run/checkpoints/{checkpoint}/")
     assert len(keys) == 1, keys
     stored = json.loads(s3.get(keys[0]))
@@ -94,7 +95,7 @@ def ended(rtrain, *args):
 def killed_at(rtrain, epoch):
     running = rtrain.start("run", rtrain.script(SCRIPT), "--set", f"wait_at={epoch}")
     here = rtrain.env["HOME"]
-    rtrain.env["HOME"] = f"{here}/other"  # a machine that knows what is in the store
+    rtrain.env["HOME"] = f"{here}/other"  # another machine, which knows only the content of the store
     wait_until(
         lambda: [row["name"] for row in known(rtrain, "checkpoint", "ls", "run")][-1:] == [f"checkpoint_{epoch:06}"]
     )
@@ -111,7 +112,7 @@ def known(rtrain, command, *args):
 
 def test_each_rank_has_its_files_there_and_retention_removes_them(rtrain, s3):
     said = ended(rtrain).stderr
-    # Where others find it, and how: not the folder of this machine that stands for the store.
+    # The message has the URI and the options for other machines, not this machine's local folder for the store.
     assert (
         f"checkpoint {URI}/run/checkpoints/checkpoint_000003\n" in said and f"rtrain show run --storage {URI}\n" in said
     )
@@ -190,11 +191,11 @@ def test_a_file_that_was_changed_in_the_store_is_not_begun_from(rtrain, s3):
     assert [row["metrics"]["epoch"] for row in known(rtrain, "metrics", "run")] == [0, 1, 2, 3]
 
 
-# What goes wrong
+# Faults
 
 
 PLACES = ("ckpt.staged", "ckpt.clear", "ckpt.row", "ckpt.drop", "ckpt.sync_parents")
-# Each place by day, with its own end of each disk where there are two.
+# By day each place runs once; the last place runs with both disks, because their outcomes differ.
 CUTS = [(place, disk) for place in PLACES for disk in ("kept", "empty")]
 BY_DAY = [("ckpt.staged", "empty"), ("ckpt.clear", "empty"), ("ckpt.row", "kept"), ("ckpt.drop", "empty"), *CUTS[-2:]]
 
@@ -216,7 +217,7 @@ def test_a_commit_that_is_cut_leaves_a_whole_checkpoint(rtrain, s3, place, disk)
             f"deep/rank-{rank}": f"{epoch} {'x' * 1000}" for rank in (0, 1)
         }
     assert len(files(s3, "results/run/files/")) == 4
-    # What was committed, here or there, is begun from.
+    # The run resumes from the last commit, whether it is on the disk or in the store.
     if place in ("ckpt.clear", "ckpt.row") or (place == "ckpt.sync_parents" and disk == "kept"):
         assert [row["metrics"]["epoch"] for row in known(rtrain, "metrics", "run") if row["attempt"] == 2] == [2, 3]
         assert [row["metrics"]["epoch"] for row in known(rtrain, "metrics", "run")] == [0, 1, 2, 3]
@@ -232,7 +233,7 @@ def test_a_controller_whose_run_another_machine_has_taken_is_refused(rtrain, s3)
     assert result.returncode != 0 and "another controller has taken over the run 'run'" in result.stderr, result.stderr
     shown = known(rtrain, "show", "run")
     assert [attempt["status"] for attempt in shown["attempts"]] == ["LOST", "FINISHED"]
-    # Nor has it removed anything.
+    # It has removed nothing either.
     assert checkpoints_of(s3) == ["checkpoint_000002", "checkpoint_000003"]
     for epoch in (2, 3):
         assert files_of(s3, f"checkpoint_{epoch:06}") == {
@@ -242,7 +243,7 @@ def test_a_controller_whose_run_another_machine_has_taken_is_refused(rtrain, s3)
 
 # fault: a machine that comes back to a run which has gone on elsewhere, under the names of its own old checkpoints
 def test_old_copies_give_way_to_what_the_store_has(rtrain, s3):
-    rtrain.env["RTRAIN_FAULT"] = "ckpt.sync_parents:3:kill"  # checkpoint_000002 is here, and not in the store
+    rtrain.env["RTRAIN_FAULT"] = "ckpt.sync_parents:3:kill"  # checkpoint_000002 is on this disk, but not in the store
     assert rtrain("run", rtrain.script(SCRIPT)).returncode != 0
     del rtrain.env["RTRAIN_FAULT"]
     rtrain.wait_for_processes()
@@ -367,7 +368,7 @@ def test_a_uri_without_a_bucket_is_refused(rtrain, s3):
 
 
 def test_the_dashboard_shows_the_snapshots_of_another_machine(rtrain, s3):
-    """As they are when it starts, and as they come."""
+    """Shows the snapshots that exist when it starts, and those that arrive later."""
     from dash_server import Dash
 
     ended(rtrain)
@@ -393,7 +394,7 @@ def test_the_dashboard_shows_the_snapshots_of_another_machine(rtrain, s3):
 
 
 def test_damaged_snapshots_of_runs_do_not_hide_the_others(rtrain, s3):
-    """They come before the others in every order of names, and there are more of them than of the others."""
+    """The damaged snapshots sort before the others in every order of names, and outnumber them."""
     from dash_server import Dash
 
     ended(rtrain)
@@ -420,7 +421,7 @@ def test_damaged_snapshots_of_runs_do_not_hide_the_others(rtrain, s3):
     refused = server.ask("/api/runs/a-cut")
     assert refused.status == 404 and problems["a-cut"] in json.loads(refused.body)["error"]["message"]
 
-    # A run that is known already keeps its rows, and those behind it come.
+    # A run that is already known keeps its rows, and the runs after it are read.
     s3.put("results/.rtrain/run/9-9-ab.db", rows[:5000])
     rtrain.env["HOME"] = here
     ended(rtrain, "--name", "second")
@@ -431,7 +432,7 @@ def test_damaged_snapshots_of_runs_do_not_hide_the_others(rtrain, s3):
     assert server.json("/api/runs/run/curve", name="epoch")["min"] == [0, 1, 2, 3]
     wait_until(lambda: "the run 'run' is shown as it was" in server.running.stderr, message="the message")
 
-    # When they are whole again, the problems are over.
+    # Once the snapshots are valid again, no problem is reported.
     s3.put("results/.rtrain/run/9-10-ab.db", rows)
     for name in damaged:
         s3.client.delete_object(Bucket="bucket", Key=f"results/.rtrain/{name}/1-1-ab.db")

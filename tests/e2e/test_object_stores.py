@@ -1,4 +1,5 @@
-"""rtrain.data with files of an S3 store: what boto3 finds there, and what it has put there."""
+"""rtrain.data with files of an S3 store: boto3 writes the files that rtrain reads, and reads those that rtrain
+writes."""
 
 import gzip
 import io
@@ -140,7 +141,7 @@ def test_workers_train_on_it(rtrain, s3):
     assert len(sums) == 2 and sum(value for (value,) in sums) == sum(range(90))
 
 
-# What goes wrong
+# Faults
 
 
 @pytest.mark.parametrize("kind", ["parquet", "json"])
@@ -156,7 +157,7 @@ def test_a_dataset_that_fails_leaves_nothing(rtrain, s3, kind):
     assert "no luck" in text
     assert (
         s3.keys("out") in ([], ["out/"]) and s3.uploads() == []
-    )  # Arrow keeps a folder from which it has removed the last file
+    )  # Arrow keeps a folder after removing its last file
 
 
 def test_what_is_missing_is_named(rtrain, s3):
@@ -180,7 +181,7 @@ def test_a_store_that_does_not_answer_is_an_error(rtrain, s3):
 
 # fault: an object store that accepts connections and is silent
 def test_a_store_that_is_silent_is_said_and_given_up(rtrain, s3):
-    """AWS's client would ask ten times in 99 s."""
+    """AWS's own client would retry ten times within 99 s."""
     rtrain.env["RTRAIN_STORE_PATIENCE_S"] = "4"
     with socket.create_server(("127.0.0.1", 0)) as silent:
         rtrain.env["AWS_ENDPOINT_URL"] = f"http://127.0.0.1:{silent.getsockname()[1]}"

@@ -1,4 +1,4 @@
-"""Commands and options by the names that they had before: each does what its new name does, and says the new name."""
+"""Commands and options by their old names: each works like its new name, and its message gives the new name."""
 
 import re
 import shutil
@@ -31,7 +31,7 @@ train.DataParallelTrainer {
 }:fit()
 """
 
-# The old line and the new one. Their output has to be the same.
+# The old command line and the new one. Their output must be equal.
 COMMANDS = [
     ("tag a x y", "edit a --tag x --tag y"),
     ("tag a -d demo", "edit a --untag demo"),
@@ -87,7 +87,7 @@ def results(tmp_path_factory):
 
 @pytest.fixture
 def on_fresh_store(rtrain, results):
-    """Runs a line with the store as it was, and returns its code and its output on each side."""
+    """Fixture: runs a command line on a fresh copy of the store; returns its exit code, stdout and stderr."""
     for name, script in (("loss.lua", TRAINED), ("model.lua", MODEL)):
         rtrain.script(script, name)
     (rtrain.folder / "table.csv").write_text("who,age\nann,3\nbob,4\n")
@@ -190,7 +190,7 @@ def old_commands():
 
 
 def old_options():
-    """(command, option) of each."""
+    """Yields (command, option) for each old option."""
     found = set()
     for old, new in OPTIONS:
         (option,) = (word.split("=")[0] for word in old.split() if word.startswith("-") and word not in new.split())

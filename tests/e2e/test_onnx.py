@@ -1,4 +1,4 @@
-"""Models that torch.onnx.export writes, run by onnxruntime: the outputs are rtrain's, for other sizes too."""
+"""Models that torch.onnx.export writes, run by onnxruntime: the outputs equal rtrain's, also for other input sizes."""
 
 import textwrap
 
@@ -7,7 +7,7 @@ import pytest
 numpy = pytest.importorskip("numpy", reason="numpy is not here: scripts/test --oracle installs it")
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not here: scripts/test --oracle installs it")
 
-# Exports `model`, and writes inputs and outputs of other sizes: `others` has a list of inputs for each case.
+# Exports `model`, and writes inputs and outputs for other sizes: `others` has a list of inputs for each case.
 EXPORT = """
     local torch = require 'torch'
     local vision = require 'vision'
@@ -16,7 +16,7 @@ EXPORT = """
     torch.manual_seed(7)
     torch.set_num_threads(2)
     local folder = arg[1]
-    -- A BatchNorm whose statistics are not 0 and 1.
+    -- A BatchNorm whose statistics differ from 0 and 1.
     local function settle(model)
       for _, module in model:named_modules() do
         if module.running_mean then
@@ -49,7 +49,7 @@ EXPORT = """
 
 
 def export(rtrain, text):
-    """The session of onnxruntime for what the script makes, and the folder."""
+    """Returns onnxruntime's session for the model that the script exports, and the folder."""
     script = rtrain.script(textwrap.dedent(EXPORT) % textwrap.dedent(text))
     result = rtrain("exec", script, rtrain.folder)
     assert result.returncode == 0, result.stdout + result.stderr
@@ -57,7 +57,7 @@ def export(rtrain, text):
 
 
 def compare(rtrain, session, tolerance=1e-5):
-    """Each case that the script has written; how many there were."""
+    """Compares each case that the script has written; returns the number of cases."""
     load_file = pytest.importorskip("safetensors.numpy").load_file
     cases = sorted(rtrain.folder.glob("case-*.safetensors"))
     for case in cases:
@@ -92,7 +92,7 @@ MODELS = {
         local examples, others = {torch.randn(1, 3, 32, 32)}, {{torch.randn(4, 3, 32, 32)}}
         local options
     """,
-    # A word language model: a token's place, a causal mask, another length of the text.
+    # A word language model: embeddings of positions, a causal mask, another length of the text.
     "transformer": """
         local Words = nn.Module:extend('Words')
         function Words:init()
@@ -201,7 +201,7 @@ MODELS = {
         local examples, others = {torch.randn(2, 3, 80, 80)}, {{torch.randn(3, 3, 80, 80)}}
         local options
     """,
-    # Views, joins, parts, in place, numbers of the batch.
+    # Views, concatenation, slices, in-place operators, numbers taken from the batch's shape.
     "functions": """
         local model = function(x, y, ids)
           local batch, length = x:size(0), x:size(1)
@@ -235,7 +235,7 @@ MODELS = {
         local examples, others = {torch.randn(4, 8) * 3}, {{torch.randn(9, 8) * 3}}
         local options
     """,
-    # Assignments and scatters: each result is a tensor of its own, whose parts were written to.
+    # Assignments and scatters: each result is a separate tensor, parts of which were written to.
     "assignments": """
         local model = function(x, rows, columns, mask)
           local batch = x:size(0)
@@ -323,7 +323,7 @@ MODELS = {
         local options = {input_names = {'x', 'h', 'c'},
           dynamic_axes = {x = {[0] = 'batch', [1] = 'length'}, h = {[1] = 'batch'}, c = {[1] = 'batch'}}}
     """,
-    # Sequences of other lengths: what is behind the end of one is not seen.
+    # Sequences of other lengths: values after the end of a sequence have no effect.
     "packed": """
         local rnn = nn.utils.rnn
         local All = nn.Module:extend('All')
@@ -420,11 +420,11 @@ def test_a_trained_mode_comes_back(rtrain):
 
 
 REFUSED = {
-    # Named with the module and the line.
+    # The errors name the module and the line.
     "return torch.linalg.qr(self.fc(x))": ["linalg_qr (in Net", "at ", "train.lua:", "it has no mapping to ONNX"],
     "return self.fc(x) * x:sum():item()": ["item (in Net", "it makes a number of Lua of what depends on the input"],
     "return self.fc(x) * x:sum(1):tolist()[1]": ["mul (in Net", "a number of Lua depends on the values of an input"],
-    # The order of the values plays no part.
+    # The order of the values does not matter.
     "local sum = 0; for _, value in ipairs(x:flatten():tolist()) do sum = sum + value end; return self.fc(x) * sum": [
         "mul (in Net",
         "a number of Lua depends on the values of an input",
@@ -507,7 +507,7 @@ def test_wrong_calls_say_what_is_wrong(rtrain, call):
 def test_train_export_writes_what_python_reads(rtrain):
     torch = pytest.importorskip("torch", reason="Python's torch is not here: scripts/test --oracle installs it")
     load_file = pytest.importorskip("safetensors.torch").load_file
-    # Two ranks: the model is what prepare_model gave. Its tied weights are two copies in safetensors.
+    # With two ranks the model is the result of prepare_model. Its tied weights are two copies in safetensors.
     result = rtrain(
         "run",
         rtrain.script("""

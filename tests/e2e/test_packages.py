@@ -1,4 +1,5 @@
-"""packaging/formats packs a folder: equal bytes each time, and files that pip and dpkg take. packaging/check has the rest."""
+"""packaging/formats packs a folder: the bytes are reproducible, and pip and dpkg accept the files. packaging/check
+tests the rest."""
 
 import gzip
 import hashlib
@@ -20,7 +21,7 @@ VERSION = "1.2.3"
 
 
 def stage(folder, order):
-    """A folder as packaging/build makes it, its files written in that order."""
+    """Makes a folder like that of packaging/build, with its files written in the given order."""
     files = {
         "bin/rtrain": '#!/bin/sh\necho packed "$@"\n',
         "lib/rtrain/libstdc++.so.6": "a library",
@@ -135,7 +136,8 @@ def test_the_spdx_document_lists_every_file_and_what_is_inside(packed, tmp_path)
 
 @pytest.fixture
 def small_base(tmp_path):
-    """A folder with an mmdebstrap in it whose base is one file: Debian's takes a network and minutes (packaging/check)."""
+    """A folder with an mmdebstrap whose base system is one file: Debian's needs a network and minutes
+    (packaging/check)."""
     with tarfile.open(tmp_path / "base.tar", "w") as archive:
         archive.addfile(tarfile.TarInfo("etc/debian_version"), None)
     program = tmp_path / "path" / "mmdebstrap"

@@ -1,4 +1,4 @@
-"""Files that are packed with gzip, Zstandard, bzip2 or xz: Python's and the tools' own packers are what wrote them."""
+"""Files compressed with gzip, Zstandard, bzip2 or xz, written by Python's and by the original compressors."""
 
 import bz2
 import gzip
@@ -83,7 +83,7 @@ def test_content_counts_more_than_the_name(rtrain):
     for read in ["read_csv", "read_json", "read_text"]:
         message = refused(rtrain, f"data.{read}('said.csv.gz'):take_all()")
         assert "said.csv.gz': its name says that it is packed with gzip, and it is not" in message
-    # A text that begins as a bzip2 file does.
+    # A text file whose first bytes are those of a bzip2 file.
     (rtrain.folder / "c.csv").write_text("BZh9 code,n\nx,1\n")
     assert printed(rtrain, "print(data.read_csv('c.csv'):take_all()[1].n)") == "1"
 
@@ -93,7 +93,7 @@ def test_several_files_packed_behind_each_other(rtrain):
     for ending, pack in PACKERS.items():
         (rtrain.folder / f"a.csv.{ending}").write_bytes(pack(first) + pack(second) + b"\0" * 512)
         assert printed(rtrain, f"print(data.read_csv('a.csv.{ending}'):sum('id'))") == str(sum(range(1000)))
-    # Frames that hold nothing, as pzstd writes them.
+    # Empty frames, as pzstd writes them.
     (rtrain.folder / "b.csv.zst").write_bytes(b"\x50\x2a\x4d\x18\x04\0\0\0abcd" + zstd(first))
     assert printed(rtrain, "print(data.read_csv('b.csv.zst'):count())") == "500"
 
@@ -148,7 +148,7 @@ def test_a_small_file_that_unpacks_to_much_takes_little_memory(rtrain):
         text=True,
     )
     assert "zeros.csv.gz', line 1: it is longer than 256 MiB: is it text?" in result.stderr
-    # Text of many lines streams: no more than a few blocks are in memory.
+    # A text of many lines is streamed: only a few blocks are in memory.
     lines = gzip.compress(b"1234567,abcdefgh\n" * 60000, 1)
     (rtrain.folder / "many.csv.gz").write_bytes(gzip.compress(b"id,name\n") + lines * 500)
     script = rtrain.script("""

@@ -224,7 +224,7 @@ def test_svg_is_xml_with_a_line_for_each_curve(store):
 
 
 def pixels(png):
-    """Width, height and the set of colours of an RGB image, read by hand."""
+    """Decodes an RGB PNG without a library; returns its width, height and set of colours."""
     assert png[:8] == b"\x89PNG\r\n\x1a\n"
     at, data = 8, b""
     while at < len(png):

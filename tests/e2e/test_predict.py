@@ -1,4 +1,4 @@
-"""rtrain predict: a checkpoint's model over files of data."""
+"""rtrain predict: applies the model of a checkpoint to data files."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ import pytest
 
 from conftest import wait_until
 
-# A network for drawn shapes. The accuracy is over all images of the test set, which is written as Parquet and idx.
+# A network for drawn shapes. The accuracy covers all images of the test set, which is written as Parquet and idx.
 SCRIPT = """
     local torch, train, data = require 'torch', require 'rtrain', require 'rtrain.data'
     local datasets = require 'vision.datasets'
@@ -77,7 +77,7 @@ SCRIPT = """
 
 @pytest.fixture
 def trained(rtrain):
-    """A run, whose script is gone; the right answers that it reported for its best checkpoint."""
+    """A run whose script was deleted, and the predictions that it reported for its best checkpoint."""
     script = rtrain.script(SCRIPT)
     result = rtrain("run", script, "--", rtrain.folder)
     assert result.returncode == 0, result.stdout + result.stderr
@@ -93,7 +93,7 @@ def predict(rtrain, *args):
 
 
 def test_the_predictions_are_as_right_as_the_run_has_reported(rtrain, trained):
-    # Model, script and config are the run's; the script is deleted, and its fit() trains nothing.
+    # Model, script and config come from the run: the script is deleted, and its fit() does not train again.
     result = predict(rtrain, "shapes", rtrain.folder / "test", "--classes", "--keep", "label", "--batch-size", "50")
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     assert "ConvNet on cpu: 333 rows" in result.stderr
@@ -141,7 +141,7 @@ def test_every_format_and_way_to_name_the_model_gives_the_same(rtrain, trained):
     assert len(rows) == 40 and list(rows[0]) == ["label", *(f"prediction_{i}" for i in range(10))]
     assert [int(row["label"]) for row in rows] == [row["label"] for row in wanted[:40]]
     assert float(rows[7]["prediction_3"]) == pytest.approx(wanted[7]["prediction"][3], abs=1e-5)
-    # A checkpoint's folder, with the script that makes its model.
+    # A checkpoint's folder, with the script that builds its model.
     path = next(row["path"] for row in json.loads(rtrain("checkpoint", "ls", "shapes", "--json").stdout) if row["best"])
     script = rtrain.script(SCRIPT)
     result = predict(
@@ -227,7 +227,7 @@ def test_images_of_a_folder(rtrain, trained):
             rtrain, "shapes", rtrain.folder / "test", "--keep", "label", "--rows", "12"
         ).stdout.splitlines()
     ]
-    # The function of the script is for other images than (h, w, c).
+    # The script's function does not accept images as (h, w, c).
     result = rtrain("predict", "shapes", folder)
     assert result.returncode == 1 and "made by preprocess of the script; --transform none" in result.stderr
     rows = [json.loads(row) for row in predict(rtrain, "shapes", folder, "--transform", "none").stdout.splitlines()]
@@ -237,7 +237,7 @@ def test_images_of_a_folder(rtrain, trained):
 
 
 def test_a_transform_is_found_and_one_that_is_not_is_warned_of(rtrain):
-    """A model that is the identity shows what it is given."""
+    """The model is the identity, so its outputs show its inputs."""
     script = """
         local torch, train, T = require 'torch', require 'rtrain', require 'vision.transforms'
         local Same = torch.nn.Module:extend 'Same'
@@ -371,7 +371,7 @@ def test_a_checkpoint_of_trees_needs_no_script(rtrain):
     features = numpy.array([[i % 37 if i % 10 else numpy.nan, i % 11] for i in range(100)], dtype="float32")
     wanted = booster.predict(xgboost.DMatrix(features, feature_names=["a", "b"]))
     assert [row["prediction"] for row in rows] == pytest.approx(wanted.tolist(), abs=1e-5)
-    # A copy is another checkpoint whose files have to be those of its manifest: XGBoost itself may crash over damage.
+    # A copy is another checkpoint, whose files must match its manifest: XGBoost itself may crash on damaged files.
     copy = rtrain.folder / "copy"
     shutil.copytree(path, copy)
     assert predict(rtrain, "./copy/", table, "--keep", "id").stdout == result.stdout
@@ -383,7 +383,7 @@ def test_a_checkpoint_of_trees_needs_no_script(rtrain):
     assert not (rtrain.folder / "out.jsonl").exists()
 
 
-# A model of two features, and the checkpoints that are made of its state dict, by the name of their folder.
+# A model with two features, and checkpoints of its state dict, by the name of their folder.
 TINY = """
     local torch, train = require 'torch', require 'rtrain'
     local function build_model() return torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.Linear(4, 3)) end
@@ -438,7 +438,8 @@ CHECKPOINTS = {
 
 @pytest.fixture
 def tiny(rtrain):
-    """What `rtrain predict` says of data by a checkpoint's folder: the exit code and the error. It leaves no file."""
+    """Fixture: returns the exit code and error of `rtrain predict` with a checkpoint's folder. The command leaves no
+    file."""
     script = rtrain.script(TINY)
     made = rtrain("exec", script, "make")
     assert made.returncode == 0, made.stderr
@@ -491,7 +492,7 @@ def png(width, height, data):
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
 
 
-# By the name of the file: its bytes, the exit code, what is said.
+# File name → its bytes, the exit code, the message.
 DATA = {
     "empty.csv": (b"", 1, "it is empty"),
     "ragged.csv": (b"x,y\n1,2\n3\n", 1, "ragged.csv', line 3: Expected 2 columns, got 1"),

@@ -1,4 +1,5 @@
-"""train.torch.prepare_model and prepare_data_loader in the workers of a run, and a loader that another run continues with."""
+"""train.torch.prepare_model and prepare_data_loader in the workers of a run, and a loader's position that another run
+resumes."""
 
 PREPARE = """
 local torch = require 'torch'

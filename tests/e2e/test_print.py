@@ -1,4 +1,4 @@
-"""print shows what tables hold."""
+"""print shows the content of tables."""
 
 
 def printed(rtrain, text):

@@ -1,4 +1,5 @@
-"""What a run keeps is the user's alone, or the group's it is shared with; keys and passwords are not kept."""
+"""Files of a run are readable only for the user, or for the group that shares the store; keys and passwords are not
+stored."""
 
 import os
 import stat
@@ -41,7 +42,7 @@ def umask():
 
 
 def modes(folder):
-    """Path below the folder → its permissions."""
+    """Returns path below the folder → its permissions."""
     return {str(path.relative_to(folder)): stat.S_IMODE(path.lstat().st_mode) for path in sorted(folder.rglob("*"))}
 
 

@@ -1,4 +1,4 @@
-"""torch.distributed in a run: groups of some ranks, messages between two, collectives that no rank waits for."""
+"""torch.distributed in a run: groups of some ranks, messages between two ranks, asynchronous collectives."""
 
 import re
 
@@ -84,7 +84,7 @@ def test_messages_go_by_rank_and_tag(rtrain, backend):
           assert(dist.recv(got, 0, {tag = 6}) == 0 and got[0]:item() == 6)
           assert(dist.recv(got, 0, {tag = 5}) == 0 and got[2]:item() == 5)
         end
-        -- A ring: everyone sends before it receives.
+        -- A ring: every rank sends before it receives.
         local ring = dist.batch_isend_irecv{
           dist.P2POp(dist.isend, torch.full({3}, rank), (rank + 1) % 3), dist.P2POp(dist.irecv, got, (rank + 2) % 3)}
         for _, work in ipairs(ring) do work:wait() end
@@ -96,7 +96,7 @@ def test_messages_go_by_rank_and_tag(rtrain, backend):
           senders = senders + from
         end
         if rank > 0 then dist.send(torch.full({3}, 10 * rank), 0) end
-        -- More than lies between two ranks, while both are in a collective.
+        -- More data than fits into the buffers between two ranks, while both are in a collective.
         local large = torch.full({1000000}, rank)
         local work = rank == 0 and dist.isend(large, 1) or rank == 1 and dist.irecv(large, 0)
         dist.barrier()
@@ -155,7 +155,7 @@ def test_ddp_and_batch_norm_over_a_group(rtrain, backend):
           return 1
         end
         local weight, grad = model.module.weight, model.module.weight.grad
-        -- Both ranks of a pair have a half of its batch.
+        -- Each rank of a pair has a half of the pair's batch.
         torch.manual_seed(math.floor(rank / 2))
         local x = torch.randn(6, 3)
         local whole = nn.BatchNorm1d(3)(x)

@@ -1,4 +1,4 @@
-"""What a parent leaves to a process of rtrain, and what a worker leaves to the programs that it starts."""
+"""What a process of rtrain inherits from its parent, and what a worker passes on to the programs that it starts."""
 
 import contextlib
 import os
@@ -37,7 +37,7 @@ def test_a_worker_may_start_rtrain_with_tensors(rtrain):
 
 
 def test_a_worker_may_start_a_run(rtrain):
-    """The cores of the outer run are the inner one's: it need not wait for them."""
+    """The inner run uses the cores of the outer one: it does not wait for them."""
     rtrain.script(
         """
         local torch, train = require 'torch', require 'rtrain'
@@ -54,12 +54,12 @@ def test_a_worker_may_start_a_run(rtrain):
 
 
 def test_descriptors_of_others_are_not_taken_for_the_engine(rtrain):
-    rtrain.env["RTRAIN_ENGINE_FD"] = "0"  # as an older rtrain left it to its children
+    rtrain.env["RTRAIN_ENGINE_FD"] = "0"  # an older rtrain left this variable to its children
     assert rtrain("exec", rtrain.script(ONE_TENSOR)).stdout == "sum\t3\n"
 
 
 def test_a_worker_without_its_controller_ends(rtrain):
-    """Descriptors that are none: what a user gets who types the command of `ps`."""
+    """The descriptors are invalid, as when a user types the command line that `ps` shows."""
     result = subprocess.run(
         [RTRAIN, "--worker", "0", str(os.getpid())], env=rtrain.env, capture_output=True, text=True, timeout=60
     )
@@ -107,7 +107,7 @@ def test_closed_standard_streams(rtrain, closed):
 
 @pytest.fixture
 def broken_pipe():
-    """The end for writing of a pipe that no process reads."""
+    """Returns the write end of a pipe without a reader."""
     read, write = os.pipe()
     os.close(read)
     yield write
@@ -159,7 +159,7 @@ def test_a_run_goes_on_when_nobody_reads_its_output(rtrain, broken_pipe, broken,
     ids=" ".join,
 )
 def test_a_command_that_reads_ends_with_its_reader(rtrain, broken_pipe, command, action):
-    """As a shell has it: 141, without a word."""
+    """The exit code is 141, without a message, as in a shell."""
     rtrain.run_ok("require('rtrain').DataParallelTrainer(function() end):fit()")
     rtrain.script("for i = 1, 10000 do print(i) end", "print.lua")
     done = subprocess.run(
@@ -188,9 +188,9 @@ def test_a_run_begins_without_a_git_that_hangs(rtrain):
 
 
 def own_cgroups():
-    """Of all runs on this machine: those of other tests come and go meanwhile."""
+    """Returns the cgroups of all runs on this machine: those of other tests come and go meanwhile."""
     found = set()
-    for folder, _, files in os.walk("/sys/fs/cgroup"):  # passes over what is gone
+    for folder, _, files in os.walk("/sys/fs/cgroup"):  # skips folders that have been removed
         if os.path.basename(folder).startswith("rtrain-") and "cgroup.kill" in files:
             found.add(pathlib.Path(folder))
     return found
@@ -204,15 +204,15 @@ def processes_in(folder):
 
 @pytest.fixture(params=["on", "off"], ids=["cgroup", "no cgroup"])
 def cgroups(request, rtrain):
-    """With cgroups of rtrain's own where this machine lets it make them, and without."""
+    """Runs the test with rtrain's own cgroups, if this machine allows them, and without."""
     rtrain.env["RTRAIN_CGROUP"] = request.param
     before = own_cgroups()
     yield
-    for folder in own_cgroups() - before:  # another run's has processes, or goes with it
+    for folder in own_cgroups() - before:  # a cgroup of another test's run has processes, or is removed with its run
         wait_until(lambda: not folder.exists() or processes_in(folder), message=f"the end of {folder}")
 
 
-# A child that leaves the worker's session and process group, and one of its own that goes further.
+# A child that leaves the worker's session and process group, and a grandchild that leaves the child's.
 DAEMON = "os.execute 'setsid sh -c \\'touch daemon; setsid sleep 600 & sleep 600\\' >/dev/null 2>&1 </dev/null &'"
 
 
@@ -343,7 +343,7 @@ def test_the_last_words_of_a_library_that_gives_up_are_in_the_error(rtrain):
 
 
 def test_a_limit_of_addresses_is_named(rtrain):
-    """From a worker that cannot load LibTorch to one that runs: in between it dies of a refusal."""
+    """The limits range from a worker that cannot load LibTorch to a worker that runs; in between, allocations fail."""
     script = rtrain.script(in_a_worker("require('torch').ones(4)"))
     for limit in (200_000, 400_000, 450_000, 500_000):
         done = subprocess.run(

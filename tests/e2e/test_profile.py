@@ -1,4 +1,4 @@
-"""torch.profiler against Python's, and `rtrain profile`: what a live run does, as a Chrome trace."""
+"""torch.profiler compared with Python's, and `rtrain profile`: a live run's activity as a Chrome trace."""
 
 import json
 import os
@@ -57,7 +57,7 @@ def test_key_averages_are_pythons(rtrain):
 
 # --- rtrain profile ---
 
-# Steps with a Lua line that is known, a loader with threads and the wait for a peer.
+# Steps with a known Lua line, a loader with threads and a wait for the other rank.
 STEPS = """
 local torch = require 'torch'
 local train = require 'rtrain'
@@ -122,7 +122,7 @@ def test_a_live_run_is_profiled(rtrain):
 
 
 def long_profile_under_way(rtrain, run):
-    """Starts `rtrain profile` for 30 s and returns once another one is refused because of it."""
+    """Starts `rtrain profile` for 30 s, and returns once a second recording is refused because of it."""
     while True:
         first = rtrain.start("profile", run, "--seconds", "30")
         wait_until(
@@ -131,7 +131,7 @@ def long_profile_under_way(rtrain, run):
         )
         if first.running:
             return first
-        # The short profile was there before it, so that the long one was refused.
+        # The short recording came first, so the long one was refused.
         assert "under way" in first.stderr, first.stderr
 
 
@@ -166,7 +166,7 @@ def test_a_run_without_tensors_and_one_in_the_script(rtrain):
 
 # --- on a GPU, which tests/fake_nvidia simulates ---
 
-# Copies are what it can do.
+# The simulated GPU really executes copies only.
 COPIES = """
 local torch = require 'torch'
 local nvtx = torch.cuda.nvtx

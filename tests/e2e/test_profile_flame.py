@@ -1,4 +1,4 @@
-"""`rtrain profile --flame`: a sampling profiler whose hottest line is the one that a counter in the program names."""
+"""`rtrain profile --flame`: a sampling profiler, whose hottest line must agree with a counter in the program."""
 
 import json
 import math
@@ -10,8 +10,8 @@ import pytest
 
 from conftest import ENDLESS, processes_of, wait_until
 
-# A train function with lines of known cost. Each step does LINES once and adds up the processor time that each of them has
-# taken, which is the counter; the profile is taken meanwhile. Of two tasks the first costs a multiple of the second.
+# A train function with lines of known cost. Each step runs LINES once and adds up their processor time, which is the
+# counter, while the profile is taken. The first of two tasks costs several times as much as the second.
 COUNTED = """
 local torch = require 'torch'
 local train = require 'rtrain'
@@ -81,12 +81,13 @@ def end(rtrain, run):
 
 
 def counters(rtrain):
-    """What the program has counted up to its last report."""
+    """Returns the counters of the program's last report."""
     return rtrain.json("metrics", "counted")[-1]["metrics"]
 
 
 def add_times(document, times):
-    """Adds the seconds of each line of the script to [own, total]. A counter of processor time knows nothing of waits."""
+    """Adds the seconds of each script line to [own, total]. Waits are left out, as a counter of processor time excludes
+    them."""
     for line in document["hottest"][0]["lines"]:
         if not line["file"].endswith("train.lua"):
             continue
@@ -94,8 +95,8 @@ def add_times(document, times):
         times[line["line"]] = (own + line["self_s"] - line["waiting_s"], total + line["total_s"])
 
 
-# Some of these samples are of other threads, and do not count. The rest errs by chance less often than
-# once in a million tests: a sixth of the time is of the second line.
+# Some of the samples are of other threads and do not count. With the rest the test fails by chance less than once in a
+# million runs: a sixth of the time is the second line's.
 ENOUGH, COUNTING = 100, 60
 
 
@@ -104,7 +105,7 @@ def test_the_hottest_line_is_the_one_that_a_counter_names(rtrain, name):
     running = rtrain.started("run", rtrain.script(program(name)), reports=2)
     before = counters(rtrain)
     times, samples = {}, 0
-    while samples < ENOUGH:  # how many a recording has depends on what the machine gives the program
+    while samples < ENOUGH:  # the number of samples depends on the processor time that the machine gives the program
         document = json.loads(
             rtrain("profile", "counted", "--flame", "--steps", "40", "--timeout", "100", "--json").stdout
         )
@@ -119,7 +120,7 @@ def test_the_hottest_line_is_the_one_that_a_counter_names(rtrain, name):
     counted = {task: after[task] - before[task] for task in ("first", "second")}
     assert counted["first"] > counted["second"], counted
     first, second = (times.get(line_of(rtrain, task), (0, 0))[1] for task in ("first", "second"))
-    # The shares agree, within five deviations of a sample.
+    # The shares agree within five standard deviations of a sample.
     share = counted["second"] / (counted["first"] + counted["second"])
     assert abs(second / (first + second) - share) < 5 * math.sqrt(share * (1 - share) / COUNTING), (times, counted)
     assert first > second, times
@@ -128,7 +129,7 @@ def test_the_hottest_line_is_the_one_that_a_counter_names(rtrain, name):
 
 
 def stacks_of(path):
-    """By thread: the names of each stack's frames, the outermost first, with its seconds."""
+    """Returns by thread: the names of each stack's frames, the outermost first, and its seconds."""
     document = json.loads(path.read_text())
     assert document["$schema"] == "https://www.speedscope.app/file-format-schema.json"
     frames = [frame["name"] for frame in document["shared"]["frames"]]
@@ -170,7 +171,7 @@ train.TorchTrainer{
 
 def test_all_threads_with_lua_lines_and_native_functions(rtrain):
     running = rtrain.started("run", rtrain.script(LOADED), reports=1)
-    # The loader runs for some hundredths of a second in each step, and on a loaded machine few samples are taken of that.
+    # The loader runs for some hundredths of a second in each step, so a loaded machine takes few samples of it.
     result = rtrain("profile", "loaded", "--flame", "--steps", "60", "--rank", "1")
     assert result.returncode == 0, result.stderr
     svg, stacks = [rtrain.folder / line for line in result.stdout.splitlines()]
@@ -179,13 +180,13 @@ def test_all_threads_with_lua_lines_and_native_functions(rtrain):
     loading, waiting = line_of(rtrain, "loading"), line_of(rtrain, "waiting")
     in_loader = [stack for stack, _ in threads["rtrain-loader"]]
     assert any(any(f"train.lua:{loading}" in frame for frame in stack) for stack in in_loader), in_loader
-    # The main thread waits for batches on that line, in native code.
+    # The main thread waits for batches on that line, inside native code.
     in_main = [stack for stack, _ in threads["main"]]
     waits = [stack for stack in in_main if stack[-1] == "(waiting)"]
     assert any(any(f"train.lua:{waiting}" in frame for frame in stack) for stack in waits), in_main
     assert "hottest lines of rank 1" in result.stderr and f"train.lua:{loading}" in result.stderr
 
-    # A picture that stands alone, with its script.
+    # The SVG is a single file that includes its script.
     tree = xml.etree.ElementTree.parse(svg)
     titles = [title.text for title in tree.iter("{http://www.w3.org/2000/svg}title")]
     assert any(f"train.lua:{loading}" in title and "%" in title for title in titles)
@@ -193,7 +194,7 @@ def test_all_threads_with_lua_lines_and_native_functions(rtrain):
     text = svg.read_text()
     assert "<script>" in text and "http://www.w3.org/2000/svg" in text and text.count("http") == 1
 
-    # All ranks in one file of each kind.
+    # With all ranks there is one file of each kind.
     for name in ("both.svg", "both.json", "both.folded"):
         result = rtrain(
             "profile", "loaded", "--flame", "--duration", "0.3", "--rank", "all", "-o", rtrain.folder / name
@@ -204,7 +205,7 @@ def test_all_threads_with_lua_lines_and_native_functions(rtrain):
     folded = (rtrain.folder / "both.folded").read_text().splitlines()
     assert all(line.rsplit(" ", 1)[1].isdigit() and ";" in line for line in folded) and folded
 
-    # Sleeping threads are left out unless they are asked for: others are shown where they run.
+    # Sleeping threads are left out by default; running threads are shown where they run.
     assert not any(
         stack[-1] == "(waiting)" for name, stacks in both.items() if not name.endswith(": main") for stack, _ in stacks
     )

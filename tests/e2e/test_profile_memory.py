@@ -1,10 +1,10 @@
-"""`rtrain profile --memory`: which line of the script has the memory of tensors, with the exact bytes."""
+"""`rtrain profile --memory`: which script line holds the memory of tensors, with the exact bytes."""
 
 import json
 
 from conftest import ENDLESS
 
-# Each step keeps one tensor of 1,000,000 bytes more, makes one that goes again, and trains a model that was there before.
+# Each step keeps one more tensor of 1,000,000 bytes, creates a temporary one, and trains a model that existed before.
 LEAKING = """
 local torch = require 'torch'
 local nn = torch.nn
@@ -37,7 +37,7 @@ def line_of(rtrain, mark):
 
 
 def kept(rtrain):
-    """What the last report says."""
+    """Returns the value of the last report."""
     return rtrain.json("metrics", "leaking")[-1]["metrics"]["kept"]
 
 
@@ -59,19 +59,19 @@ def test_the_line_that_leaks_is_named_with_its_exact_bytes(rtrain):
     (cpu,) = memory["devices"]
     assert cpu["device"] == "cpu" and cpu["peak_bytes"] >= max(cpu["end_bytes"], cpu["begin_bytes"]) > 0
 
-    # The line that leaks has as many bytes as its tensors.
+    # The leaking line has exactly the bytes of its tensors.
     (leaks,) = [line for line in cpu["lines"] if ended(line, line_of(rtrain, "kept"))]
     assert leaks["count"] >= 11 and leaks["bytes"] == 1_000_000 * leaks["count"], leaks
     assert leaks["taken_bytes"] == leaks["bytes"] and leaks["kinds"] == [
         {"kind": "float32 [250, 1000]", "count": leaks["count"], "bytes": leaks["bytes"]}
     ]
-    # One that passes took as much each time, and has what the step under way needs.
+    # The line of temporary tensors allocated the same size each time, and holds only those of the current step.
     (passing,) = [line for line in cpu["lines"] if ended(line, line_of(rtrain, "passing"))]
     assert passing["taken_bytes"] == 2_000_000 * passing["taken_count"] and passing["taken_count"] >= 11
     assert passing["bytes"] == 2_000_000 * passing["count"] and passing["count"] <= 2
     assert cpu["num_lines"] == len(cpu["lines"]) and cpu["new_bytes"] == sum(line["bytes"] for line in cpu["lines"])
 
-    # By name: what was there before, and what is new.
+    # By name: memory that existed before the recording, and new memory.
     by_name = {tensor["name"]: tensor for tensor in cpu["tensors"]}
     weight = by_name["model.weight"]
     assert (
@@ -84,11 +84,11 @@ def test_the_line_that_leaks_is_named_with_its_exact_bytes(rtrain):
     new = [tensor for name, tensor in by_name.items() if name.startswith("kept.") and not tensor["older"]]
     assert new and all(ended(tensor, line_of(rtrain, "kept")) and tensor["bytes"] == 1_000_000 for tensor in new)
 
-    # Over time.
+    # The curve over time.
     seconds, values = zip(*cpu["curve"])
     assert list(seconds) == sorted(seconds) and max(values) <= cpu["peak_bytes"] and len(values) > 1
 
-    # For people, of both ranks; a second recording begins where it begins.
+    # The text output of both ranks; a second recording measures from its own start.
     text = rtrain("profile", "leaking", "--memory", "--steps", "4", "--rank", "all")
     assert text.returncode == 0, text.stderr
     for part in (
@@ -104,11 +104,11 @@ def test_the_line_that_leaks_is_named_with_its_exact_bytes(rtrain):
     stopped = rtrain("stop", "leaking", "--now")
     assert stopped.returncode == 0, stopped.stderr
     running.wait()
-    # The script has made no fewer tensors than that.
+    # The script has allocated at least that many tensors.
     assert leaks["count"] <= kept(rtrain) + 1 - before
 
 
-# Garbage that nothing else collects: it is small, and no optimizer ends a step.
+# Garbage that nothing else collects: it is small, and no optimizer step triggers a collection.
 LITTERING = """
 local torch = require 'torch'
 local train = require 'rtrain'
@@ -143,10 +143,10 @@ def test_garbage_does_not_count(rtrain):
         mark: next(line for line in cpu["lines"] if ended(line, line_of(rtrain, mark))) for mark in ("litter", "kept")
     }
     assert lines["litter"]["taken_count"] >= 100 and lines["litter"]["peak_bytes"] > 4000 * 80
-    # The last turn of a loop may still be in the slots of its function.
+    # The loop's last iteration may still be in the stack slots of its function.
     assert lines["litter"]["count"] <= 2 and lines["litter"]["bytes"] == 4000 * lines["litter"]["count"], cpu["lines"]
     assert lines["kept"]["bytes"] == 4000 * lines["kept"]["count"] and lines["kept"]["count"] >= 5
-    # What was garbage at the beginning was not there then: it does not hide what grows.
+    # Garbage that existed at the start is not counted there, so it does not hide growth.
     assert abs(cpu["reachable_bytes"] - lines["kept"]["bytes"] - cpu["begin_bytes"]) <= 2 * 4000, cpu
     assert abs(cpu["end_bytes"] - cpu["reachable_bytes"]) <= 2 * 4000, cpu
     assert rtrain("stop", "littering", "--now").returncode == 0

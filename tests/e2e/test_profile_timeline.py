@@ -1,8 +1,8 @@
-"""`rtrain profile --timeline`: what the ranks spent their last steps on, side by side; a slow one is named."""
+"""`rtrain profile --timeline`: the last steps of all ranks side by side, with their phases; a slow rank is named."""
 
 import json
 
-# Rank 1 takes longer for each batch, which its own counter says; the exchange of gradients makes the others wait.
+# Rank 1 takes longer for each batch, as its own counter shows; the other rank waits for it when gradients are reduced.
 SLOW = """
 local torch = require 'torch'
 local train = require 'rtrain'
@@ -43,7 +43,7 @@ def test_the_slow_rank_is_named(rtrain):
     assert first["wait_s"] > second["wait_s"] and second["compute_s"] > first["compute_s"]
     for rank in document["ranks"]:
         assert rank["steps"] == document["to_step"] - document["from_step"]
-        # The steps of all ranks last equally long.
+        # The steps of all ranks take the same time.
         assert abs(rank["step_s"] - first["step_s"]) < 0.5 * first["step_s"]
         assert rank["intervals"][-1]["to_step"] == document["to_step"]
 

@@ -1,4 +1,5 @@
-"""rtrain launch and train.ProgramTrainer: programs of other languages as ranks, Python's with the package rtrain."""
+"""rtrain launch and train.ProgramTrainer: programs in other languages as ranks, Python programs with the package
+rtrain."""
 
 import importlib.util
 import json
@@ -19,7 +20,7 @@ needs_torch = pytest.mark.skipif(
 
 @pytest.fixture
 def python(rtrain):
-    """Writes a script; the Python that runs it is the one of these tests."""
+    """Writes a script that the Python of these tests runs."""
     rtrain.env["RTRAIN_PYTHON"] = sys.executable
     return lambda text: rtrain.script(text, "train.py")
 
@@ -31,7 +32,7 @@ def launched(rtrain, *args):
 
 
 def lines_of(result):
-    """Of each rank, without what says whose they are."""
+    """Returns the lines of all ranks, without the prefix that names the rank."""
     return sorted(line.split("] ", 1)[1] for line in result.stdout.splitlines() if line.startswith("[rank "))
 
 
@@ -208,7 +209,7 @@ def test_a_program_that_never_asks_gets_sigterm(rtrain):
     running.send(signal.SIGTERM)
     result = running.wait()
     assert lines_of(result) == ["ready", "ready", "saved", "saved"], result.stderr
-    assert result.returncode == 143, result.stderr  # stopped without a checkpoint, as a train function in Lua
+    assert result.returncode == 143, result.stderr  # stopped without a checkpoint, like a train function in Lua
     assert rtrain.json("show", "run")["status"] == "ABORTED"
     rtrain.wait_for_processes()
 
@@ -245,7 +246,7 @@ WAITS = """
 
 
 def test_the_stack_of_a_python_program(rtrain, python):
-    """Also of one that a shell has started, and while no other Python code can run."""
+    """Also works for a program that a shell has started, and while Python code cannot run."""
     script = python(WAITS)
     running = rtrain.started("launch", "--name", "run", "sh", "-c", f"{sys.executable} {script}; true", reports=1)
     shown = rtrain("stack", "run").stdout
@@ -256,7 +257,7 @@ def test_the_stack_of_a_python_program(rtrain, python):
     [rank] = rtrain.json("stack", "run")["ranks"]
     assert (
         next(thread["name"] for thread in rank["program"]) == "main" and len(rank["program"]) == 3
-    )  # one reads answers
+    )  # one of the threads reads answers
     rtrain("stop", "run", "--now")
     running.wait()
 
@@ -281,7 +282,8 @@ def test_the_users_sitecustomize_runs_too(rtrain, python, tmp_path):
 
 
 def test_each_signal_is_a_failure_that_is_tried_again(rtrain):
-    """As a killed worker is, also without a checkpoint in between; the same exit code twice is not."""
+    """A killed program is restarted like a killed worker, also without a checkpoint in between; a repeated exit code is
+    not."""
     killed = "test $TORCHELASTIC_RESTART_COUNT = 2 || kill -9 $$"
     result = rtrain("launch", "--max-failures", "2", "--name", "run", "sh", "-c", killed)
     assert result.returncode == 0, result.stderr
@@ -354,7 +356,7 @@ def test_a_checkpoint_that_is_not_there_is_an_exception_in_python(rtrain, python
 
 
 def test_after_a_call_that_an_exception_has_ended_answers_are_those_of_their_calls(rtrain, python):
-    # Rank 0 waits in report() for rank 1, and its files are staged, when the handler of a signal raises.
+    # Rank 0 waits in report() for rank 1, with its files staged, when a signal handler raises.
     launched(
         rtrain,
         "-n",
@@ -549,7 +551,7 @@ DDP = """
                 num_to_keep=3, checkpoint_score_attribute="loss", checkpoint_score_order="min"),
             callbacks=[print])).fit()
 """
-# What of it the command does not say too, and the option that does.
+# Settings that have no effect under the command → the option of the command that replaces them.
 WITHOUT_EFFECT = {
     "RunConfig(name='digits')": "--name digits",
     "CheckpointConfig(num_to_keep=3)": "--num-to-keep 3",
@@ -587,7 +589,7 @@ LUA = """
 
 @needs_torch
 def test_a_script_of_ray_train_has_the_losses_of_its_lua_twin(rtrain, python):
-    rtrain.env["TORCHINDUCTOR_CACHE_DIR"] = str(rtrain.folder)  # which Python's torch makes
+    rtrain.env["TORCHINDUCTOR_CACHE_DIR"] = str(rtrain.folder)  # a folder that Python's torch creates
     imports = (
         "import rtrain.train as train\n    from rtrain.train.torch import TorchTrainer, prepare_data_loader, "
         "prepare_model"
@@ -682,7 +684,7 @@ def test_a_script_of_horovod_trains_as_one_process_would(rtrain, python):
     assert lines.count(NO_THREADS) == 2, "the process group ends before the interpreter"
     lines = [line for line in lines if line != NO_THREADS]
     assert lines == [lines[0]] * 2 and lines[0].endswith(" 0.5 [0, 1, 1]") and alone.endswith(" 0.0 [0]")
-    assert lines[0].split("]")[0] == alone.split("]")[0]  # halves of the same batches
+    assert lines[0].split("]")[0] == alone.split("]")[0]  # each rank trains on a half of the same batch
 
 
 @needs_torch

@@ -1,4 +1,4 @@
-"""A store with damaged pages is named, and `rtrain gc --rebuild` brings back what the checkpoints say."""
+"""Damaged pages of a store are reported, and `rtrain gc --rebuild` restores the runs from their checkpoints."""
 
 import contextlib
 import os
@@ -8,7 +8,7 @@ from test_resume import COUNTING, gone_on
 
 
 def damage(rtrain, pages):
-    """Overwrites these parts of the file, as a disk does that lost them."""
+    """Overwrites these parts of the file, like a disk that has lost them."""
     path = rtrain.storage / "rtrain.db"
     size = path.stat().st_size
     with open(path, "r+b") as file:
@@ -48,7 +48,7 @@ def test_rows_beside_the_damage_are_saved(rtrain):
 
 
 def files_of(storage):
-    """The database and what repair has put next to it, without SQLite's journals."""
+    """Returns the database and the files that repair has put next to it, without SQLite's journals."""
     return sorted(
         path.name
         for path in storage.iterdir()
@@ -117,7 +117,7 @@ def test_rows_without_their_run_go_and_those_of_a_run_that_is_back_stay(rtrain):
     ]
     with contextlib.closing(sqlite3.connect(rtrain.storage / "rtrain.db", isolation_level=None)) as db:
         before = {table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables}
-        db.execute("DELETE FROM runs")  # without foreign keys, as damage does
+        db.execute("DELETE FROM runs")  # foreign keys are off: this simulates damage
     repaired = rtrain("gc", "--rebuild").stdout.splitlines()
     assert repaired == ["run kept: brought back", f"{sum(before.values()) // 2} rows of runs that are lost deleted"]
     with rtrain.database() as db:

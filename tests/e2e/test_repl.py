@@ -1,4 +1,4 @@
-"""rtrain repl: what a line gives, in a pipe and at a terminal with keys."""
+"""rtrain repl: the result of a line, in a pipe and at a terminal with keys."""
 
 import os
 import re
@@ -18,7 +18,7 @@ UP = b"\x1b[A"
 
 @pytest.fixture
 def piped(rtrain):
-    """What the lines print, with stderr in the order of a terminal where asked for."""
+    """Returns the output of the lines; stderr is merged in the order of a terminal if requested."""
 
     def run(text, **env):
         return subprocess.run(
@@ -50,7 +50,8 @@ class Typing:
         self.wait_for(r"ends\s+> ")
 
     def wait_for(self, pattern):
-        """Until the terminal has shown it since the last keys; returns that text, without movements of the cursor."""
+        """Waits until the terminal has shown the pattern since the last keys; returns the text without cursor
+        movements."""
         self._terminal.read_until(re.compile(pattern, re.DOTALL), shown=self._text)
         return self._text(self._terminal.output)
 
@@ -62,12 +63,12 @@ class Typing:
         self._terminal.write(keys)
 
     def line(self, text, pattern=r"\n.*> $"):
-        """Types a line and waits for what it shows: the next prompt."""
+        """Types a line and waits for its output, up to the next prompt."""
         self.press(text.encode() + b"\n")
         return self.wait_for(pattern)
 
     def end(self):
-        """Ctrl-D; the exit code."""
+        """Types Ctrl-D; returns the exit code."""
         self.press(CTRL_D)
         self._terminal.end()
         return self._terminal.process.returncode

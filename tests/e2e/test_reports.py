@@ -1,4 +1,4 @@
-"""report() in full: which files become a checkpoint, under which name, in which mode, and what happens when they do not."""
+"""report() in detail: which files become a checkpoint, its name, the upload modes, and failures."""
 
 import json
 import re
@@ -41,7 +41,7 @@ def script(body, workers=2):
 
 
 def checkpoints(rtrain):
-    """Of the run, by the number of their report: name and files."""
+    """Returns the run's checkpoints (name and files) by the index of their report."""
     return {row["index"]: row for row in rtrain.json("checkpoint", "ls", "run")}
 
 
@@ -93,7 +93,7 @@ def test_names_and_files_of_the_ranks_become_one_folder(rtrain):
       report({'Step 1.5 (best)', 'Step 1.5 (best)'}, 'equal')
       report({'from rank 0', 'from rank 1'}, 'equal')
       report({nil, 'only rank 1 has one'}, 'of rank ' .. rank)
-      -- Rank 0 may name what the others bring.
+      -- Rank 0 may name files that other ranks save.
       train.report({}, {checkpoint_dir_name = rank == 0 and 'named by 0' or nil,
                         checkpoint = rank == 1 and make('mine-1', {}) or nil})
     """)
@@ -154,7 +154,7 @@ def test_all_pairs_of_upload_modes_register_in_order(rtrain):
 # behaviour: `get_checkpoint` after each mode
 # behaviour: `delete_local_checkpoint_after_upload`
 def test_what_stays_and_what_get_checkpoint_says(rtrain):
-    """The source folder after each mode and delete flag, and get_checkpoint() behind each report."""
+    """Tests the source folder after each mode and delete flag, and get_checkpoint() after each report."""
     rtrain.run_ok(
         script(
             """
@@ -185,7 +185,7 @@ def test_what_stays_and_what_get_checkpoint_says(rtrain):
     stays = {each["name"]: each["stays"] for each in seen}
     assert [stays["SYNC" + flag] for flag in ("nil", "true", "false")] == [True, False, True]
     assert [stays["ASYNC" + flag] for flag in ("nil", "true", "false")] == [False, False, True]
-    # Moved to where it is registered, whatever the flag says.
+    # The files were moved to the registered folder, whatever the flag is.
     for flag in ("nil", "true", "false"):
         assert text_of(rtrain, "NO_UPLOAD" + flag, "file") == "NO_UPLOAD" + flag
     names = [each["name"] for each in seen]
@@ -198,7 +198,7 @@ def test_what_stays_and_what_get_checkpoint_says(rtrain):
 
 
 def test_async_returns_while_the_files_are_still_uploaded(rtrain):
-    """The upload of report 0 is held up: metrics continue and are stored, the checkpoint is not yet there."""
+    """While the upload of report 0 is delayed, metrics are still stored, but the checkpoint does not exist yet."""
     rtrain.env["RTRAIN_FAULT"] = "ckpt.stage:1:sleep=2000"
     rtrain.run_ok(
         script(
@@ -248,7 +248,7 @@ def test_an_upload_that_fails_is_the_error_of_its_rank(rtrain, mode, where):
         train.report({n = n}, {checkpoint = make('mine-' .. rank .. n, {['f' .. rank] = 'x'}),
           checkpoint_upload_mode = '@MODE@'})
       end
-      while '@MODE@' == 'ASYNC' do os.execute('sleep 0.05') end  -- ended by the failure
+      while '@MODE@' == 'ASYNC' do os.execute('sleep 0.05') end  -- the failure ends it
     """.replace("@MODE@", mode)
         )
     )
@@ -320,7 +320,7 @@ WRONG = [
 # behaviour: a checkpoint outside of the run's folder
 # behaviour: validation without a checkpoint
 def test_wrong_reports_are_refused_with_the_rule(rtrain):
-    """One run makes all the mistakes, each raised in report() at the user's line; the last one is not caught."""
+    """One run makes all the mistakes; report() raises each at the user's line, and the last error is not caught."""
     tries = "\n".join(
         f"try(function() train.report({{}}, {{checkpoint = make('mine', {{f = 'x'}}), {option}}}) end)"
         for option, _ in WRONG
@@ -384,7 +384,7 @@ KILL = "os.execute('kill -9 $PPID')"
 # behaviour: death before a report
 # behaviour: what has arrived counts before the failure
 def test_a_rank_that_dies_before_it_reports(rtrain):
-    """The other one does not hang, nothing of the report is registered, what was complete before is."""
+    """The other rank does not hang, nothing of the report is registered, and earlier complete reports are."""
     started = time.monotonic()
     result = rtrain.run(
         script(
@@ -443,7 +443,7 @@ def test_collectives_and_reports_do_not_mix_up(rtrain):
 # fault: asynchronous save at the end
 @pytest.mark.parametrize("mode", ["SYNC", "ASYNC", "NO_UPLOAD"])
 def test_uploads_are_flushed_when_the_function_returns(rtrain, mode):
-    """Also the one of a rank that is through while the other has not begun its last report."""
+    """Also the upload of a rank that has returned while the other rank has not begun its last report."""
     rtrain.env["RTRAIN_FAULT"] = "ckpt.stage:1:sleep=800:rank=0"
     rtrain.run_ok(
         script(
@@ -481,7 +481,7 @@ def test_unequal_counts_name_ranks_counts_and_lines(rtrain):
     result = rtrain.run(
         script("""
       train.report{}
-      train.report{}  -- rank 0's last
+      train.report{}  -- rank 0's last report
       if rank == 1 then train.report({}, {checkpoint = make('mine', {})}) end
     """)
     )
@@ -521,7 +521,7 @@ def test_ranks_that_are_behind_are_named_while_a_checkpoint_waits(rtrain):
     ids=["collective", "report"],
 )
 def test_deadlines_stop_while_a_checkpoint_is_on_its_way(rtrain, waits):
-    """Rank 0's files take longer to copy than timeout_s; rank 1 waits for it all that time."""
+    """Rank 0 copies its files for longer than timeout_s; rank 1 waits for it all that time."""
     log = rtrain.folder / "copied"
     rtrain.fail_calls("copy_file_range:1+:sleep=150:rank=0", RTRAIN_FAULTIO_LOG=str(log))
     result = rtrain.run_ok(

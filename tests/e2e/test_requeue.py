@@ -1,6 +1,6 @@
-"""A run in a job of a scheduler: it saves before the time limit, and the job starts again. squeue and scontrol are stand-ins.
+"""A run in a scheduler's job: it saves before the time limit, and the job is requeued. squeue and scontrol are simulated.
 
-tests/cluster/ has the same with a real Slurm.
+tests/cluster/ tests the same with a real Slurm.
 """
 
 import signal
@@ -22,7 +22,7 @@ train.DataParallelTrainer({
   end}):fit()
 """
 
-# Of a batch script on one host.
+# Variables of a batch script on one host.
 SLURM = {
     "SLURM_JOB_ID": "7",
     "SLURM_JOB_NUM_NODES": "1",
@@ -34,7 +34,7 @@ SLURM = {
 
 @pytest.fixture
 def slurm(rtrain):
-    """slurm(time_left, state) puts a squeue on the PATH, and a scontrol that writes down what it is asked for."""
+    """Fixture slurm(time_left, state): puts a squeue on the PATH, and a scontrol that records its arguments."""
     folder = rtrain.folder / "bin"
     folder.mkdir()
 

@@ -1,4 +1,4 @@
-"""What fit() gives back to the script, and what `rtrain run` takes and prints."""
+"""The result that fit() returns to the script, and the arguments and output of `rtrain run`."""
 
 import json
 import shlex
@@ -41,7 +41,7 @@ end
 
 
 def values(result):
-    """The words of each line that the script printed, by its first word."""
+    """Returns the words of each line that the script printed, by the line's first word."""
     assert result.returncode == 0, result.stderr
     return {
         words[0]: words[1:] for words in (line.split("\t") for line in result.stdout.splitlines()) if len(words) > 1
@@ -212,7 +212,7 @@ def test_the_environment_document(rtrain):
     assert libtorch["version"].startswith(libtorch["engine"] + ".") and libtorch["engine"] in libtorch["engines"]
 
 
-# Rows of every kind, one after the other: the names of one are not taken for those of the next.
+# Rows of different kinds, one after the other: names of one row must not appear in the next.
 def test_rows_of_the_data_frame_are_what_was_reported(rtrain):
     script = rtrain.script("""
         local train = require 'rtrain'

@@ -1,4 +1,4 @@
-"""Going on with a run: never, auto and must; whose it is, what it keeps, and who may not write it."""
+"""Resuming a run: never, auto and must; who owns the run, which files it keeps, and who may not write to it."""
 
 import contextlib
 import json
@@ -13,7 +13,7 @@ import pytest
 
 from conftest import RTRAIN, Running, leftovers, processes_of, wait_until
 
-# Counts epochs in a file of its checkpoints. `config.pause_at` waits for ever in that epoch, before its report.
+# Saves a count of epochs in its checkpoints. In epoch `config.pause_at` it waits for ever before its report.
 COUNTING = """
 local epochs, files, train = require 'epochs', require 'files', require 'rtrain'
 
@@ -54,12 +54,12 @@ def one(rtrain, query):
 
 
 def paused(rtrain, *args, epoch=3):
-    """A run that has committed the checkpoint before this epoch and now waits in it."""
+    """Starts a run that has committed the checkpoint before this epoch and now waits in the epoch."""
     return rtrain.started("run", rtrain.script(COUNTING), "--set", f"pause_at={epoch}", *args, reports=epoch)
 
 
 def kill(running):
-    """As the death of the machine ends a controller: no other process gets a message."""
+    """Kills the controller as the death of its machine would: no other process gets a message."""
     running.send(signal.SIGKILL)
     running.process.wait()
 
@@ -140,7 +140,7 @@ def test_a_second_controller_is_refused_and_told_whose_the_run_is(rtrain):
 
 
 def stopped_before_the_lock(rtrain, *args):
-    """A controller that has made its run's folder and stops (SIGSTOP) before it takes the lock."""
+    """Starts a controller that has created its run's folder and stops (SIGSTOP) before it takes the lock."""
     rtrain.env["RTRAIN_FAULT"] = "lock.take:1:stop:controller"
     running = rtrain.start("run", rtrain.script(COUNTING), *args)
     del rtrain.env["RTRAIN_FAULT"]
@@ -151,7 +151,7 @@ def stopped_before_the_lock(rtrain, *args):
     return running
 
 
-# A new run says that the name is taken, a resumed one that the run is live: whichever was second.
+# Exit code of whichever is second: a new run reports that the name is taken, a resumed one that the run is live.
 CODE_OF_A_TAKEN_NAME = {"never": 3, "auto": 4, "must": 4}
 
 
@@ -162,7 +162,7 @@ def test_a_name_that_is_in_use_has_one_code(rtrain, resume):
     assert refused.returncode == CODE_OF_A_TAKEN_NAME[resume], refused.stderr
     if resume != "never":
         assert "rtrain stop 'my run'" in refused.stderr
-    # As if its row were not there yet.
+    # Simulates that the run's row does not exist yet.
     with contextlib.closing(sqlite3.connect(rtrain.storage / "rtrain.db", isolation_level=None, timeout=30)) as db:
         db.execute("UPDATE runs SET name = 'other'")
     again = rtrain("run", "train.lua", "--name", "my run", "--resume", "auto" if resume == "must" else resume)
@@ -209,7 +209,7 @@ def test_a_start_that_fails_takes_away_only_what_it_made(rtrain):
 
 def test_a_controller_that_lost_its_run_stops_and_names_the_new_owner(rtrain):
     running = rtrain.started("run", rtrain.script(COUNTING), "--set", "epochs=1000000", reports=2)
-    # What a controller on another host does that the lock did not keep away.
+    # Simulates a controller on another host that the lock did not keep out.
     with sqlite3.connect(rtrain.storage / "rtrain.db", timeout=30) as db:
         db.execute("""UPDATE runs SET owner_epoch = 2, status = 'RUNNING', owner = '{"pid": 71, "host": "gpu-3"}'""")
     db.close()
@@ -290,7 +290,7 @@ def test_a_checkpoint_that_a_later_attempt_left_behind_is_not_adopted(rtrain):
     db.close()
     shutil.rmtree(folder / "checkpoint_000001")
     gone_on(rtrain, "--set", "epochs=1")
-    os.rename(rtrain.folder / "kept", folder / "checkpoint_000001")  # by a controller that came to late
+    os.rename(rtrain.folder / "kept", folder / "checkpoint_000001")  # simulates a controller that came too late
     assert "rows\t1 2" in gone_on(rtrain, "--set", "epochs=2").stdout
     assert rtrain.reports("run")[1]["first"] == 2
 
@@ -302,7 +302,7 @@ def test_storage_that_cannot_be_written_fails_before_any_worker(rtrain):
     assert result.returncode == 4 and "rank" not in result.stderr
 
 
-# A process namespace of its own: every controller in one is pid 1 there.
+# Runs in its own pid namespace: the controller in each namespace is pid 1.
 CONTAINED = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"]
 
 
@@ -325,7 +325,7 @@ RESUMABLE = pathlib.Path(__file__).resolve().parent.parent / "random_kills" / "r
 
 
 def reports_made(rtrain, attempt):
-    """By rank 0 of the killed run."""
+    """Returns the number of rank 0's reports in the killed run."""
     return len(
         rtrain.query(
             "SELECT 1 FROM reports JOIN runs USING(run_id) WHERE name = 'killed' AND attempt = ? AND rank = 0", attempt
@@ -335,7 +335,8 @@ def reports_made(rtrain, attempt):
 
 @pytest.mark.parametrize("is_async", ["false", "true"])
 def test_killed_three_times_a_run_ends_with_the_same_bits(rtrain, is_async):
-    """A worker, rank 0 and the controller, each in the middle of an epoch. tests/random_kills does it at any moment."""
+    """Kills a worker, rank 0 and the controller, each in the middle of an epoch. tests/random_kills kills at any
+    moment."""
     straight = rtrain("run", RESUMABLE, "--name", "straight", "--set", "out=straight")
     assert straight.returncode == 0, straight.stderr
     command = (
@@ -394,7 +395,7 @@ train.TorchTrainer{
 
 # fault: another world size on resume
 def test_other_numbers_of_workers_see_the_rest_of_the_epoch_once(rtrain):
-    """2, then 1, then 3 of them."""
+    """The run has 2, then 1, then 3 workers."""
     script = rtrain.script(SEEN)
     for args, steps in (((), 3), (("-n", "1", "--resume", "must", "--set", "wait_after=6"), 6)):
         running = rtrain.started("run", script, *args, reports=steps)

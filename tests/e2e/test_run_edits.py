@@ -1,4 +1,4 @@
-"""What people change about runs: tags, notes, names, the archive, and whether they are there at all."""
+"""Edits of runs by users: tags, notes, names, the archive and removal."""
 
 import contextlib
 import json
@@ -203,7 +203,7 @@ def test_a_renamed_run_has_its_folder_and_goes_on_under_its_name(trained):
     assert not os.path.lexists(trained.storage / "a")
     trained.run_ok(TRAINED, "--name", "better name", "--resume", "must")
     assert len(trained.json("metrics", "better name")) == 2
-    trained.run_ok(TRAINED, "--name", "a")  # the name is free
+    trained.run_ok(TRAINED, "--name", "a")  # the old name is free again
     assert trained.json("gc", "--dry-run") == []
 
 
@@ -299,7 +299,7 @@ def left_alone(result, reason):
 
 @pytest.fixture
 def outside(trained):
-    """A store next to that of the runs, which no command may touch, and how a row gets another text."""
+    """A store next to that of the runs, which no command may touch, and a function that changes a row's text."""
     victim = trained.storage.parent / "victim"
     shutil.copytree(trained.run_folder("b"), victim)
     files = {file: file.read_bytes() for file in sorted(victim.rglob("*")) if file.is_file()}
@@ -316,7 +316,7 @@ def outside(trained):
 @pytest.mark.parametrize("column", ["name", "run_id"])
 @pytest.mark.parametrize("text", ["../victim", "x/../../victim", "..", "rtrain.db"])
 def test_a_run_whose_row_names_another_place_is_left_alone(trained, outside, column, text):
-    """The rows are those of a group; what a member writes there leads no command out of the store."""
+    """The store belongs to a group: values that a member writes must not lead a command out of the store."""
     if column == "run_id" and text == "rtrain.db":
         text = "/etc"
     outside(f"UPDATE runs SET {column} = ? WHERE name = 'a'", text)
@@ -342,7 +342,7 @@ def test_a_checkpoint_whose_row_names_another_place_is_left_alone(trained, outsi
 
 
 def test_folders_that_are_links_are_not_the_runs(trained, outside):
-    """Of one's own run a member can make a link to anything."""
+    """A member of the group can replace folders of its own run by links to any place."""
     run = trained.run_folder("a")
     shutil.rmtree(run / "checkpoints")
     (run / "checkpoints").symlink_to(trained.storage.parent / "victim" / "checkpoints")
@@ -357,7 +357,7 @@ def test_gc_removes_what_no_row_refers_to_and_nothing_else(trained):
     storage = trained.storage
     (storage / "my data").mkdir()
     (storage / "my data/table.csv").write_text("1,2")
-    spent = storage / "spent"  # what a controller that was killed at its start leaves
+    spent = storage / "spent"  # left by a controller that was killed when it started
     (spent / "logs/attempt-1").mkdir(parents=True)
     shutil.copy(storage / "a/lock", spent / "lock")
     shutil.copytree(spent, storage / "spent with my file")

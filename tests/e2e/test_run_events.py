@@ -1,4 +1,5 @@
-"""rtrain run --json: the events of a run as JSON lines, each as tests/e2e/events.schema.json and the guide say."""
+"""rtrain run --json: the events of a run as JSON lines, each valid by tests/e2e/events.schema.json and described in the
+guide."""
 
 import json
 import os

@@ -1,8 +1,9 @@
-"""rtrain run --seed, --deterministic, --limit-batches, --overfit: what they ask of a script that knows nothing of them."""
+"""rtrain run --seed, --deterministic, --limit-batches, --overfit: their effect on a script that does not mention
+them."""
 
 import pytest
 
-# Reports what was drawn in the script and on each rank, and the sums of the batches of three epochs.
+# Reports the random numbers of the script and of each rank, and the sums of the batches in three epochs.
 SCRIPT = """
     local torch = require 'torch'
     local data = torch.utils.data

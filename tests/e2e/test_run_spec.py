@@ -1,4 +1,4 @@
-"""What fit() gives the controller: a field that is unknown, missing or of a wrong type is an error, never a default."""
+"""The specification that fit() gives the controller: an unknown or missing field, or a wrong type, is an error."""
 
 import pytest
 
