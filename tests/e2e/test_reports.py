@@ -544,7 +544,7 @@ def test_deadlines_stop_while_a_checkpoint_is_on_its_way(rtrain, waits):
               if @REPORTS@ then return end
             elseif not @REPORTS@ then
               train.report{n = 1}
-              -- Gloo's deadline cannot be stopped once it runs: not before rank 0 copies its third file.
+              -- Gloo's deadline cannot be extended: rank 1 begins when rank 0 copies its third file.
               repeat until os.execute('sleep 0.02; ls storage/slow/staging/*/rank-0/11 >log 2>&1') == 0
             end
             @WAITS@

@@ -1,4 +1,4 @@
-"""A run in a scheduler's job: it saves before the time limit, and the job is requeued. squeue and scontrol are simulated.
+"""A run in a scheduler's job saves before the time limit, and the job is requeued. squeue and scontrol are simulated.
 
 tests/cluster/ tests the same with a real Slurm.
 """

@@ -1,4 +1,4 @@
-"""Files of torch.save_safetensors read by Python's safetensors, and Python's files read by torch.load_safetensors."""
+"""Python's safetensors reads files of torch.save_safetensors, and torch.load_safetensors reads Python's files."""
 
 import json
 import struct

@@ -1,4 +1,4 @@
-"""Files of torch.save read by Python's torch, and Python's files read by torch.load."""
+"""Python's torch reads files of torch.save, and torch.load reads Python's files."""
 
 import collections
 import pathlib
@@ -40,7 +40,7 @@ def execute(rtrain, text, *args):
 
 
 def load_error(rtrain, path):
-    """Code and message of loading the file."""
+    """Returns code and message of the error when the file is loaded."""
     return execute(
         rtrain,
         """
@@ -243,7 +243,7 @@ def test_integers_of_64_bits_both_ways(rtrain):
 
 
 class Foreign:
-    """A class that only this file knows."""
+    """A class that is defined only in this file."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""train.log and train.annotate: points and notes next to the reports, read by the command line and by SQL."""
+"""train.log and train.annotate: points and notes stored next to the reports, read by the command line and by SQL."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""scripts/setup where something is not to be had."""
+"""scripts/setup when a package or a download is unavailable."""
 
 import os
 import pathlib

@@ -1,5 +1,4 @@
-"""The memory that the processes of a run share, written over by one of them: the controller still
-obeys commands."""
+"""One process of a run overwrites the memory that the run's processes share: the controller still obeys commands."""
 
 import os
 import pathlib
@@ -8,7 +7,7 @@ import signal
 
 import pytest
 
-# Collectives of every kind, reports and commits, for ever.
+# Collectives of every kind, reports and commits, without end.
 ENDLESS = """
 local torch, train = require 'torch', require 'rtrain'
 train.TorchTrainer {
@@ -33,11 +32,11 @@ train.TorchTrainer {
   },
 }:fit()
 """
-MOST_BYTES = 1 << 20  # of a group's segment: its counters, and slots
+MOST_BYTES = 1 << 20  # upper limit of a group's segment: its counters and slots
 
 
 def memory_of(pid, name):
-    """A descriptor of the memory file of that name, which the process holds."""
+    """Returns a descriptor of the process for the memory file of that name."""
     for link in pathlib.Path(f"/proc/{pid}/fd").iterdir():
         if os.readlink(link).startswith(f"/memfd:{name}"):
             return os.open(link, os.O_RDWR)

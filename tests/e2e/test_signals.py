@@ -1,4 +1,5 @@
-"""Signals: the first stops the group in order, the second kills it. Whatever ends the controller, no worker outlives it."""
+"""Signals: the first one stops the group gracefully, the second kills it. No worker outlives the controller, however
+that ends."""
 
 import contextlib
 import fcntl
@@ -15,7 +16,8 @@ import pytest
 
 from conftest import RTRAIN, Running, leftovers, processes_of, wait_until
 
-# Two ranks with a collective between two calls of stop_requested(): an answer to one that comes a call earlier would hang it.
+# Two ranks call a collective between two calls of stop_requested(). If a rank saw the stop one call earlier, it would
+# hang.
 TRAIN = """
 local epochs, files, train = require 'epochs', require 'files', require 'rtrain'
 local trainer = train.DataParallelTrainer{
@@ -44,7 +46,7 @@ POLLING = """
 """
 REPORTING = "train.report{epoch = epoch} os.execute('sleep 0.02')"
 SAVING = "epochs.save(epoch) os.execute('sleep 0.05')"
-# Neither reports nor calls anything after its first report.
+# Calls nothing of rtrain after its first report.
 DEAF = "train.report{epoch = 1} while true do end"
 
 
@@ -94,7 +96,7 @@ def test_all_ranks_see_the_request_at_the_same_call(rtrain, number, code, status
     assert f"{signal.Signals(number).name}: the run stops at its next checkpoint, at the latest in" in result.stderr
     rtrain.wait_for_processes()
     assert leftovers(rtrain.run_folder("stopped") / "staging") == []
-    # What is to be typed then, as it stands there.
+    # The command that the message shows can be typed as it is.
     command = shlex.split(result.stderr.split("to go on from its checkpoint: ")[1].splitlines()[0])
     assert command[1:] == ["run", "--name", "stopped", "--resume", "auto", str(rtrain.folder / "train.lua")]
     if number == signal.SIGINT:
@@ -136,7 +138,7 @@ def test_a_second_signal_kills_a_group_that_does_not_listen(rtrain):
     running = rtrain.started("run", rtrain.script(script(DEAF)))
     running.send(signal.SIGINT)
     wait_for_text(running, "once more: kill it")
-    time.sleep(0.15)  # signals that come closer together than a hand can are one
+    time.sleep(0.15)  # signals within a shorter time than a human needs count as one
     running.send(signal.SIGINT)
     result = running.wait()
     assert result.returncode == 130
@@ -170,7 +172,7 @@ def test_a_signal_before_the_run_ends_the_script(rtrain, number, code):
 
 
 def test_a_file_above_the_limit_of_size_is_an_error_of_the_script(rtrain):
-    """`ulimit -f`: the kernel sends SIGXFSZ, which would end a worker without a word."""
+    """With `ulimit -f` the kernel sends SIGXFSZ, which by default ends a worker without a message."""
     result = subprocess.run(
         [
             "bash",
@@ -226,7 +228,7 @@ def test_a_signal_before_the_group_is_up_ends_the_run(rtrain):
 
 
 def test_a_signal_that_reaches_a_worker_first_counts_once(rtrain):
-    """As with scancel, which signals every process of a job."""
+    """scancel signals every process of a job."""
     running = rtrain.started(
         "run",
         rtrain.script(
@@ -352,7 +354,7 @@ def test_a_shutdown_does_not_wait_for_the_collective_of_the_living(rtrain):
     body = "train.report{epoch = epoch} if rank == 1 then while true do os.execute('sleep 0.05') end end"
     running = rtrain.started("run", rtrain.script(script(body).replace("max_failures = 5", "max_failures = 0")))
     os.kill(rtrain.pids("stopped")[1], signal.SIGKILL)
-    result = running.wait()  # rank 0 would wait for 1800 s
+    result = running.wait()  # otherwise rank 0 would wait for 1800 s
     assert result.returncode == 5, result.stderr
     assert "rank 1" in result.stderr and "SIGKILL" in result.stderr
 
@@ -398,7 +400,8 @@ def test_workers_go_on_while_the_controller_is_stopped(rtrain):
 
 # fault: SIGSTOP of the controller
 def test_a_controller_that_is_stopped_for_long_holds_a_full_channel_up(rtrain):
-    """Reports fill the socket until report() waits, longer than the 10 s that were once enough for a healthy controller."""
+    """Reports fill the socket until report() blocks, for longer than the former limit of 10 s for a healthy
+    controller."""
     body = """
       local step = 0
       while not files.exists 'go' do
@@ -449,9 +452,9 @@ def test_a_rank_that_gives_a_stopped_controller_up_says_so(rtrain):
     wait_until(lambda: stat.read_text().rsplit(")", 1)[1].split()[0] == "Z", message="the worker's end")
     running.send(signal.SIGCONT)
     result = running.wait()
-    if result.returncode == 5:  # the channel was full: not even the rank's error found room in it
+    if result.returncode == 5:  # the channel was full: the rank could not even send its error
         problem = "the run's controller has neither read nor answered for 3 s (timeout_s)"
-    else:  # the controller was stopped with all reports in its memory and none of the last ones taken
+    else:  # the stopped controller had all reports in its memory and had not acknowledged the last ones
         assert result.returncode == 6, result.stderr
         problem = "of this rank wait to be taken for 3 s (timeout_s): another rank makes fewer, the store cannot be"
     assert problem in result.stderr
@@ -460,7 +463,7 @@ def test_a_rank_that_gives_a_stopped_controller_up_says_so(rtrain):
 def open_files(pid):
     found = []
     for fd in os.listdir(f"/proc/{pid}/fd"):
-        with contextlib.suppress(FileNotFoundError):  # closed in between
+        with contextlib.suppress(FileNotFoundError):  # closed in the meantime
             found.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
     return found
 

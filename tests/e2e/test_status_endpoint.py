@@ -8,7 +8,7 @@ import pytest
 
 from conftest import wait_until
 
-# As the callback of transformers posts: rank 0 alone, where it finds the variables.
+# Posts like the callback of transformers: only rank 0 posts, if it finds the environment variables.
 POSTS = """
     import json, os, sys, urllib.error, urllib.request
 
@@ -36,7 +36,7 @@ POSTS = """
 
 @pytest.fixture
 def python(rtrain):
-    """Writes a script that posts; the Python that runs it is the one of these tests."""
+    """Writes a script that posts its status; the Python of these tests runs it."""
     rtrain.env["RTRAIN_PYTHON"] = sys.executable
     return lambda text: rtrain.script(textwrap.dedent(POSTS) + textwrap.dedent(text), "train.py")
 
@@ -48,7 +48,8 @@ def launched(rtrain, *args):
 
 
 def test_what_rank_0_posts_are_the_runs_reports(rtrain, python):
-    """More than a rank may be ahead of the others, which report nothing. Surroundings that have an endpoint are not asked."""
+    """Rank 0 makes more reports than a rank may be ahead of the others. An endpoint that the environment names is not
+    used."""
     rtrain.env.update(
         KUBEFLOW_TRAINER_SERVER_URL="https://127.0.0.1:1/status", KUBEFLOW_TRAINER_SERVER_CA_CERT="/nowhere"
     )
@@ -191,7 +192,7 @@ def test_a_trainer_has_the_option(rtrain, python):
 
 
 def test_a_sweep_stops_a_trial_that_posts(rtrain, python):
-    """With a worker each; the scheduler of a trial with more would wait for ranks that report nothing."""
+    """Each trial has one worker: with more, the scheduler would wait for ranks that report nothing."""
     script = python("""
         for step in range(9):
             post(step, {"loss": float(os.environ["LOSS"]) + 1 / (step + 1)})
@@ -255,7 +256,7 @@ ATTACKS = """
 
 # fault: hostile clients of a status endpoint
 def test_clients_that_mean_harm_disturb_nobody(rtrain, python):
-    """Slow ones, floods, headers without end, requests one behind the other: each has an answer or an end."""
+    """Slow clients, floods, endless headers, pipelined requests: each connection gets an answer or is closed."""
     script = python(
         textwrap.dedent(ATTACKS)
         + textwrap.dedent("""

@@ -57,7 +57,7 @@ def test_sockets_of_killed_controllers_are_removed_by_the_next_run(rtrain):
 
 
 def test_a_dozen_runs_that_stop_themselves_leave_no_rank_behind(rtrain):
-    """The stress test of the agreement, tests/unit/decide/stop_agreement_test.cpp, through the real processes."""
+    """Runs the stress test of the stop agreement, tests/unit/decide/stop_agreement_test.cpp, with real processes."""
     result = rtrain.run_ok("""
 local train = require 'rtrain'
 for i = 1, 12 do

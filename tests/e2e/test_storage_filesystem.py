@@ -1,4 +1,4 @@
-"""storage_filesystem: copies of the checkpoints kept by Lua functions of the user's."""
+"""storage_filesystem: the user's Lua functions keep copies of the checkpoints."""
 
 import shutil
 

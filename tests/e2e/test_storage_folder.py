@@ -1,4 +1,5 @@
-"""Which folder a command takes for the store: the one named, no URL, none without HOME; and output that has to arrive."""
+"""The folder that a command uses as the store: the named one, not a URL, an error without HOME; and output that cannot
+be written."""
 
 import json
 import os
@@ -23,7 +24,7 @@ train.TorchTrainer{
 
 @pytest.fixture
 def homeless(rtrain):
-    """Without HOME, and without RTRAIN_STORAGE in its place."""
+    """Runs without HOME and without RTRAIN_STORAGE."""
     storage = rtrain.env.pop("RTRAIN_STORAGE")
     del rtrain.env["HOME"]
     yield rtrain
@@ -131,8 +132,8 @@ def test_a_run_goes_on_without_its_lines(rtrain):
 
 @pytest.fixture
 def other_user(rtrain):
-    """A command as a user to whom the folder of results does not belong. pytest closes its own folder to others whenever
-    another pytest begins, so they share a folder next to it."""
+    """Runs commands as a user who does not own the folder of results. Each pytest that starts makes pytest's own folder
+    private, so the two users share a folder next to it."""
     if os.geteuid() != 0:
         pytest.skip("another user's folder needs root")
     rtrain.folder = pathlib.Path(tempfile.mkdtemp(prefix="rtrain-shared-"))

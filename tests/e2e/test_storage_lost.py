@@ -1,4 +1,4 @@
-"""A storage folder or a store that goes away while a run writes to it, and a disk that is full in the meantime."""
+"""A storage folder or a store that disappears while a run writes to it, and a disk that is full for a while."""
 
 import contextlib
 import shutil
@@ -8,7 +8,7 @@ import pytest
 
 from conftest import leftovers, wait_until
 
-# Saves one epoch after the other until there is a file `enough`, and says so in its log.
+# Saves one epoch after the other until the file `enough` exists, and prints each epoch to its log.
 SAVING = """
 local epochs, files, train = require 'epochs', require 'files', require 'rtrain'
 train.TorchTrainer{
@@ -29,7 +29,7 @@ train.TorchTrainer{
 }:fit()
 """
 
-# Prints and never reports.
+# Prints output but never reports.
 PRINTING = """
 local files, train = require 'files', require 'rtrain'
 train.TorchTrainer{
@@ -73,7 +73,7 @@ def test_a_storage_that_is_removed_ends_the_run(rtrain):
     running = rtrain.started(
         "run", rtrain.script(PRINTING.replace("print('line '", "train.report{i = i} print('line '"))
     )
-    while rtrain.storage.exists():  # the run may write in between
+    while rtrain.storage.exists():  # the run may write to the folder while it is removed
         shutil.rmtree(rtrain.storage, ignore_errors=True)
     result = running.wait()
     assert result.returncode == 4, result.stderr
@@ -111,7 +111,7 @@ def test_a_store_that_is_cut_short_ends_the_run_and_repair_saves_the_rest(rtrain
             "--name",
             name,
         )
-    # Table by table: the rows of the runs come first, and what is cut off below are reports and what comes after them.
+    # VACUUM writes table by table: the rows of the runs come first, so the cut below removes reports and later tables.
     with contextlib.closing(sqlite3.connect(rtrain.storage / "rtrain.db", timeout=60)) as db:
         db.execute("VACUUM")
     running = rtrain.started("run", rtrain.script(SAVING), reports=1501)
@@ -129,7 +129,7 @@ def test_a_store_that_is_cut_short_ends_the_run_and_repair_saves_the_rest(rtrain
 
 
 def fill(disk):
-    """Takes the room that is left; returns the file that has it."""
+    """Fills the disk; returns the file that takes the space."""
     filler = disk / "filler"
     with open(filler, "wb", buffering=0) as file:
         for size in (1 << 16, 1 << 12):
@@ -164,7 +164,7 @@ def test_a_disk_that_is_full_for_a_while_is_waited_for(rtrain, small_disk, scrip
 
 @pytest.fixture
 def run_on_a_full_disk(rtrain):
-    """A run whose store finds no room any more after its first writes, and that has ended."""
+    """A run whose store finds a full disk after its first writes, and that has ended."""
     usual = dict(rtrain.env)
     rtrain.fail_calls("write|pwrite:100+:ENOSPC:path=rtrain.db:controller", RTRAIN_STORE_PATIENCE_S="0.3")
     result = rtrain("run", rtrain.script(SAVING))
@@ -172,7 +172,7 @@ def run_on_a_full_disk(rtrain):
     assert result.returncode == 4, result.stderr
     assert "database or disk is full" in result.stderr
     assert f"the run's end is kept in {rtrain.storage}/saving/end" in result.stderr, result.stderr
-    # Who only reads finds it there, too.
+    # Commands that only read find the end there, too.
     assert [run["status"] for run in rtrain.json("ls")] == ["ERRORED"] and rtrain.statuses("saving") == ["ERRORED"]
     assert rtrain.json("ls", "--where", "status = 'LOST'") == []
     return result

@@ -1,4 +1,4 @@
-"""The store: what other processes read while a run writes and after it."""
+"""The store: other processes read it while a run writes to it, and afterwards."""
 
 import contextlib
 import os
@@ -196,7 +196,7 @@ def test_a_metric_that_is_no_value_is_refused_by_its_name(rtrain):
 
 
 def loaded_libraries(rtrain, *args):
-    """What the dynamic loader says it loads for `rtrain …`."""
+    """Returns the libraries that the dynamic loader reports for `rtrain …`."""
     done = subprocess.run(
         [RTRAIN, *map(str, args)],
         env={**rtrain.env, "LD_DEBUG": "files"},
@@ -271,7 +271,8 @@ def test_what_a_killed_writer_left_is_read_in_a_read_only_place(rtrain, mode):
         db.execute("PRAGMA wal_autocheckpoint=0")
         db.execute("UPDATE runs SET note = 'committed'")
         if mode == "DELETE":
-            # With so little memory the pages of a transaction under way are in the file, and the old ones in the journal.
+            # With such a small cache SQLite writes pages of the open transaction to the file, and the old pages to the
+            # journal.
             db.execute("PRAGMA cache_size=1")
             db.execute("PRAGMA synchronous=FULL")
             db.execute("BEGIN")

@@ -1,4 +1,4 @@
-"""Stories of a first hour with nothing but the executable: what somebody types, and what the terminal then shows."""
+"""Stories of a first hour with only the executable: the commands of a user, and the screens that follow."""
 
 import os
 import re
@@ -24,7 +24,7 @@ def story(rtrain):
 
 @pytest.fixture
 def in_project(rtrain):
-    """The blank template, in whose folder what follows is typed."""
+    """A folder with the blank template, in which the commands are typed."""
     assert rtrain("init", "blank", "hello").returncode == 0
     rtrain.folder = rtrain.folder / "hello"
     return rtrain
@@ -141,7 +141,7 @@ def test_ctrl_c_twice_leaves_nothing(rtrain):
     run.read_until(rb"epoch=3")
     run.write(b"\x03")
     run.read_until(rb"once more: kill it")
-    time.sleep(0.5)  # signals that come within a moment are one
+    time.sleep(0.5)  # signals within a moment count as one
     run.write(b"\x03")
     told.end(run, code=130)
     rtrain.wait_for_processes()

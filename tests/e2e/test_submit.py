@@ -1,4 +1,5 @@
-"""`rtrain submit`: what it writes for each launcher, and how it hands it over. The launchers' programs are stand-ins."""
+"""`rtrain submit`: the job that it writes for each launcher, and how it submits the job. The launchers' programs are
+simulated."""
 
 import json
 import os
@@ -20,7 +21,7 @@ ROWS = re.findall(r"^\| `([^`]+)` \| `(rtrain submit [^`]+)` \|$", (EXAMPLES / "
 
 @pytest.fixture
 def site(rtrain):
-    """A folder with a script, and a PATH on which rtrain is, and whatever the test puts into `bin`."""
+    """A folder with a script, and a PATH with rtrain and the programs that a test puts into `bin`."""
     rtrain.script("print 'trains'")
     bin_folder = rtrain.folder / "bin"
     bin_folder.mkdir()
@@ -30,7 +31,7 @@ def site(rtrain):
 
 
 def program(site, name, text):
-    """A program of that name on the PATH; $LOG is a file of its own."""
+    """Puts a program of that name on the PATH; its $LOG is a separate file."""
     path = site.folder / "bin" / name
     path.write_text(f"#!/bin/bash\nLOG={site.folder}/{name}.log\n{text}\n")
     path.chmod(0o755)
@@ -153,7 +154,7 @@ def test_a_job_that_waits_is_queued_in_the_store(site):
     assert "QUEUED" in site("show", "train-123").stdout
     result = site("submit", "slurm", "train.lua", "--name", "train-123")
     assert result.returncode == 0 and "there is a run 'train-123' already: the job ends with an error" in result.stderr
-    # What Slurm starts then.
+    # The run that Slurm then starts.
     site.script("""
         local train = require 'rtrain'
         train.DataParallelTrainer({train_loop_per_worker = function() train.report {} end}):fit()
@@ -240,7 +241,7 @@ def test_the_trials_of_a_sweep_are_an_array(site):
         and "#SBATCH --output=%x-%A_%a.out" in text
         and "#SBATCH --job-name=search" in text
     )
-    # What each task starts, as bash has it.
+    # The command that each task starts, as bash expands it.
     body = re.search(r"^case .*^esac$", text, re.MULTILINE | re.DOTALL).group()
     command = text.rpartition("srun ")[2].partition("\\\n")[2].strip()
     for number, (lr, act) in enumerate([("0.1", "relu"), ("0.1", "my act"), ("0.2", "relu"), ("0.2", "my act")]):
@@ -403,7 +404,7 @@ def test_results_in_an_object_store(site):
 
 @pytest.mark.parametrize("launcher", ["mpi", "ray"])
 def test_the_folder_of_the_login_host_is_that_of_the_run(site, launcher):
-    """Neither passes the environment on to the hosts."""
+    """Neither launcher passes the environment on to the nodes."""
     for own, wanted in [("/data/runs", "/data/runs"), ("runs", str(site.folder / "runs")), ("s3://b/f", "s3://b/f")]:
         site.env["RTRAIN_STORAGE"] = own
         text = dry(site, launcher, "train.lua")
@@ -582,7 +583,7 @@ def test_clusters_that_cannot_run_it_are_named(ray):
     )
 
 
-# A site's own
+# A site's own launcher
 
 
 def test_a_sites_launcher_writes_submits_and_finds_its_place(site):
@@ -596,7 +597,7 @@ def test_a_sites_launcher_writes_submits_and_finds_its_place(site):
     result = site(*args)
     assert result.returncode == 0 and result.stdout.startswith("submitted job 17.server\n"), result.stderr
     assert log(site, "qsub") == text
-    # What pbsdsh starts on the second host.
+    # The environment in which pbsdsh starts the second node.
     site.env.update(
         RTRAIN_LAUNCHER=pbs, RTRAIN_NNODES="2", PBS_NODENUM="1", PBS_JOBID="17.server", RTRAIN_MASTER_ADDR="h0"
     )
@@ -606,7 +607,7 @@ def test_a_sites_launcher_writes_submits_and_finds_its_place(site):
     assert site.json("env")["launcher"]["error"] == "PBS_NODENUM = 2: with RTRAIN_NNODES = 2 the nodes are 0 to 1"
 
 
-# What goes wrong
+# Errors
 
 
 @pytest.mark.parametrize(

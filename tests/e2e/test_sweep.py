@@ -1,4 +1,4 @@
-"""rtrain sweep: an ordinary training script with many configurations."""
+"""rtrain sweep: runs an ordinary training script with many configurations."""
 
 import json
 import os
@@ -210,7 +210,7 @@ def test_what_is_wrong_with_an_option_is_said(rtrain, options, expected):
     assert result.returncode in (2, 3) and expected in result.stderr, result.stderr
 
 
-# Reports and saves, and continues when it is asked to stop only if it may.
+# Reports and saves in each step; in step 3 it waits for the file `go` or for a stop request.
 SLOW = """
 local torch, train = require 'torch', require 'rtrain'
 train.TorchTrainer({
@@ -301,7 +301,7 @@ def test_a_killed_sweep_goes_on(rtrain):
 
 
 def test_the_name_of_a_long_script_is_cut_off(rtrain):
-    """Of a run, and of the trials of a sweep, which have it in a tag too."""
+    """The name of a run is cut off, and so is the tag with it in the trials of a sweep."""
     script = rtrain.script(
         """
         local train = require 'rtrain'

@@ -1,4 +1,5 @@
-"""rtrain sweep --json: the events of a sweep as JSON lines, each as tests/e2e/events.schema.json and the guide say."""
+"""rtrain sweep --json: the events of a sweep as JSON lines, each valid by tests/e2e/events.schema.json and described in
+the guide."""
 
 import os
 import signal

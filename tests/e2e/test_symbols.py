@@ -1,4 +1,4 @@
-"""What the executable asks of the machine, and linking against an older glibc (packaging/glibc)."""
+"""The symbols that the executable needs from the system, and linking against an older glibc (packaging/glibc)."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from conftest import RTRAIN, SOURCE
 CHECK = SOURCE / "packaging" / "check_symbols"
 GLIBC = SOURCE / "packaging" / "glibc"
 
-# Each part prints what it saw. Its dlsym finds nothing, as where the C library lacks a function.
+# Each part prints its results. The program's dlsym finds nothing, as if the C library lacked the function.
 PROGRAM = r"""
 #define _GNU_SOURCE
 #include <errno.h>
@@ -92,7 +92,7 @@ def check(*args):
 
 
 def test_the_executable_asks_for_no_newer_system_than_promised():
-    """Debian 12 and Ubuntu 22.04: the README's promise for what is built from source. The libraries inside count too."""
+    """The README promises Debian 12 and Ubuntu 22.04 for builds from source. This includes the embedded libraries."""
     result = check("--glibc", "2.34", RTRAIN)
     assert result.returncode == 0, result.stdout
     assert result.stdout.count(", inside at ") >= 3
@@ -125,7 +125,8 @@ end
 
 
 def test_what_any_function_has_allocated_is_freed_by_the_executables_allocator(rtrain):
-    """Libraries bind to the executable's: one function that came from the C library instead would be another malloc's."""
+    """Libraries use the executable's allocator: if one function came from the C library, free() would get another
+    malloc's memory."""
     done = rtrain("exec", rtrain.script(ALLOCATIONS))
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("true") == 10 and "false" not in done.stdout
@@ -215,14 +216,14 @@ def test_the_libstdcxx_of_packages_asks_for_no_newer_glibc_and_works(tmp_path):
     result = check(library)
     assert result.returncode == 0, result.stdout
     forms = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
-    # What libtorch_cpu.so and NVIDIA's libraries ask for in the form of an older GCC.
+    # Symbols that libtorch_cpu.so and NVIDIA's libraries need in the version of an older GCC.
     assert "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE@GLIBCXX_3.4.11" in forms
     assert "_ZNSi6ignoreEl@@GLIBCXX_3.4.5" in forms
     source, program = tmp_path / "program.cpp", tmp_path / "program"
     source.write_text(STREAMS)
     subprocess.run(["g++", "-std=c++20", "-O1", source, "-o", program], check=True)
     theirs = subprocess.run([program], capture_output=True, text=True)
-    alone = folder / "alone"  # without the libraries of make_stubs, which have no code
+    alone = folder / "alone"  # without the libraries of make_stubs, which contain no code
     alone.mkdir()
     (alone / library.name).symlink_to(library)
     mine = subprocess.run([program], env={**os.environ, "LD_LIBRARY_PATH": str(alone)}, capture_output=True, text=True)

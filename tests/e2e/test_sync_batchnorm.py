@@ -1,6 +1,6 @@
-"""SyncBatchNorm: ranks with parts of a batch normalize as one rank with the whole batch."""
+"""SyncBatchNorm: ranks with parts of a batch normalize like one rank with the whole batch."""
 
-# The parts have 3 and 5 rows. DistributedDataParallel averages gradients, so that each rank's sum counts `world` times.
+# The parts have 3 and 5 rows. DistributedDataParallel averages gradients, so each rank multiplies its sum by `world`.
 SCRIPT = """
 local torch = require 'torch'
 local nn = torch.nn

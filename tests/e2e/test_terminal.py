@@ -1,6 +1,6 @@
-"""What a terminal shows: nothing that commands it, lines that fit its width, and a run's live block.
+"""Terminal output: data cannot control the terminal, lines fit its width, and the live block of a run.
 
-Files and pipes get everything as it is.
+Files and pipes get the data unchanged.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ import pytest
 
 from conftest import RTRAIN
 
-# Retitles the terminal, clears it, in C1 too, and leaves the colour red.
+# Changes the terminal's title, clears the screen, also with C1 codes, and leaves the colour red.
 HOSTILE = b"a\x1b]0;owned\x07\x1b[2J\xc2\x9b2J\x00\xff\x1b[31mred"
 SHOWN = b"a\\x1b]0;owned\\x07\\x1b[2J\\u009b2J\\x00\\xff\x1b[31mred\x1b[0m"
 
@@ -42,7 +42,8 @@ SCRIPT = r"""
 
 
 class OnTerminal:
-    """A command whose stdout and stderr are a terminal of that many columns; with keys stdin too, and Ctrl-C is a signal."""
+    """A command with stdout and stderr on a terminal of that width. With `has_keys` stdin is the terminal, too, and
+    Ctrl-C a signal."""
 
     def __init__(self, rtrain, *args, columns=80, has_keys=False):
         self._master, slave = pty.openpty()
@@ -63,7 +64,7 @@ class OnTerminal:
         os.write(self._master, keys)
 
     def resize(self, columns):
-        """While the program stands still: returns what it has shown before."""
+        """Resizes the terminal while the program is stopped; returns the program's output until then."""
         os.kill(self.process.pid, signal.SIGSTOP)
         before = len(self.output)
         while select.select([self._master], [], [], 0.2)[0]:
@@ -73,7 +74,7 @@ class OnTerminal:
         return self.output[before:]
 
     def read_until(self, pattern, timeout_s=60, shown=lambda output: output):
-        """Reads until the output so far, as `shown` gives it, has a match of the pattern; None: to the end."""
+        """Reads until `shown(output)` matches the pattern; with None, until the end of the output."""
         deadline = time.monotonic() + timeout_s
         while pattern is None or not re.search(pattern, shown(self.output)):
             ready, _, _ = select.select([self._master], [], [], max(0, deadline - time.monotonic()))
@@ -81,7 +82,7 @@ class OnTerminal:
             try:
                 part = os.read(self._master, 65536)
             except OSError:
-                part = b""  # the other end is closed
+                part = b""  # the terminal's other end is closed
             if not part:
                 assert pattern is None, (pattern, self.output)
                 break
@@ -96,12 +97,12 @@ class OnTerminal:
 
 
 def on_terminal(rtrain, *args, columns=80):
-    """What the command writes to the terminal."""
+    """Returns the command's output on the terminal."""
     return OnTerminal(rtrain, *args, columns=columns).end()
 
 
 def without_what_is_ours(output):
-    """Less the colours and the cursor movements of the live block, which have no text inside."""
+    """Removes the colours and the live block's cursor movements, which contain no text."""
     for ours in (b"\x1b[A\x1b[2K", b"\x1b[31m", b"\x1b[0m", b"\r"):
         output = output.replace(ours, b"")
     return output
@@ -142,7 +143,7 @@ def test_files_and_pipes_get_the_bytes_as_they_are(rtrain):
     assert b"[rank 0] " + HOSTILE + b"\n" in logs.stdout
 
 
-# --- what fits ---
+# --- lines that fit the width ---
 
 MANY = """
     local train = require 'rtrain'
@@ -173,7 +174,7 @@ def test_listings_fit_the_terminal(rtrain, columns):
     rtrain.run_ok(MANY, "--note", "a note " * 30)
     for command in COMMANDS:
         for line in rows_of(on_terminal(rtrain, *command, columns=columns)):
-            # A path is one word, which stays whole.
+            # A path is one word, which is never broken.
             assert len(line) <= columns or len(max(line.split(), key=len)) > columns - 20, (command, line)
     text = on_terminal(rtrain, "metrics", "last", columns=columns).decode()
     assert text.count("INDEX") > 1, "columns that do not fit go on below, with their row's name"
@@ -262,7 +263,7 @@ def test_in_local_mode_the_terminal_is_the_train_functions(rtrain):
 
 
 def without_block(output):
-    """What stays above the live block: each block ends with the movements that take it away, line by line."""
+    """Returns the lines that stay above the live block: each block ends with movements that erase it line by line."""
     lines = []
     for line in output.split(b"\n"):
         while (moved := line.find(b"\x1b[A\x1b[2K")) >= 0:

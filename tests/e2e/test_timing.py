@@ -1,4 +1,4 @@
-"""The timing split of a run: where the time of the train function went, per attempt and rank."""
+"""The timing of a run: how the train function's time is split into phases, per attempt and rank."""
 
 import re
 
@@ -61,7 +61,7 @@ PHASES = ["backward", "checkpoint", "communication", "data", "forward", "optimiz
 
 
 def timings(rtrain):
-    """Of each attempt: the mean, and each rank's."""
+    """Returns, for each attempt, the mean and each rank's timing."""
     return [
         (attempt["timing"], [worker["timing"] for worker in attempt["workers"]])
         for attempt in rtrain.json("show", "run")["attempts"]

@@ -1,4 +1,4 @@
-"""Layers, losses, optimizers, schedules, samplers and files against Python's torch, with the same seeds."""
+"""Layers, losses, optimizers, schedules, samplers and files compared with Python's torch, with the same seeds."""
 
 import copy
 import json
@@ -12,7 +12,7 @@ F = torch.nn.functional
 
 
 def run_lua(rtrain, text):
-    """Runs the text with rtrain exec; returns its folder, in which it leaves files."""
+    """Runs the text with rtrain exec; returns the folder in which it writes files."""
     path = rtrain.script(text, "oracle.lua")
     result = rtrain("exec", path)
     assert result.returncode == 0, result.stdout + result.stderr
@@ -131,7 +131,7 @@ torch.save(out, 'layers.pt')
             assert_equal(ours["state"][key], value, 1e-6 if "running" in key else 0)
         assert_equal(ours["y"], y.detach(), 1e-5)
         assert_equal(ours["grad"], x.grad, 1e-4)
-        if name != "encoder_layer":  # Python prints the inner projection as NonDynamicallyQuantizableLinear
+        if name != "encoder_layer":  # Python prints its inner projection as NonDynamicallyQuantizableLinear
             assert ours["text"] == repr(layer), name
 
 

@@ -1,4 +1,5 @@
-"""num_workers = 0 under the variables of torchrun: the processes that it has started are the ranks of one run."""
+"""num_workers = 0 under the variables of torchrun: the processes that torchrun has started become the ranks of one
+run."""
 
 import importlib.util
 import signal
@@ -53,7 +54,7 @@ print('result', result.return_value, result.metrics.epoch, #result.metrics_dataf
 
 
 class Job:
-    """Processes as torchrun starts them, one for each rank."""
+    """Starts processes like torchrun, one for each rank."""
 
     def __init__(self, rtrain, script, size=2, args=(), each=lambda rank: {}, **variables):
         self.ranks = []
@@ -95,7 +96,7 @@ def test_the_ranks_are_the_processes_of_the_launcher(rtrain):
         assert rows == [(0, 3), (1, 3)]
     files = checkpoint_files(rtrain)
     assert len(files) == 3 and all(names == ["rank-0.pt", "rank-1.pt"] for names in files.values())
-    # Workers that rtrain starts leave the same numbers: the same shards, the same gradients.
+    # Workers that rtrain starts give the same numbers: they have the same shards and gradients.
     assert rtrain.reports("job")[-1]["rows"] == 8 and rtrain.reports("job")[-1]["sum"] == 3
     again = rtrain("run", rtrain.script(TRAIN.replace("assert(tostring", "-- ")), "-n", "2", "--name", "spawned")
     assert again.returncode == 0, again.stderr
@@ -132,7 +133,7 @@ train.TorchTrainer({
 
 
 def wait_for_reports(rtrain, size=2):
-    """Of every rank."""
+    """Waits until every rank has reported."""
     wait_until(lambda: len(rtrain.query("SELECT DISTINCT rank FROM reports")) == size, message="the first reports")
 
 
@@ -262,7 +263,7 @@ def test_the_real_torchrun(rtrain):
     ]
     logs = rtrain.folder / "logs"
     logs.mkdir()
-    env = {**rtrain.env, "TMPDIR": str(logs)}  # torchrun leaves its own
+    env = {**rtrain.env, "TMPDIR": str(logs)}  # torchrun leaves its own temporary files
     result = Running(torchrun, rtrain.folder, env).wait()
     assert result.returncode == 0, result.stderr
     assert result.stdout.count("result\treturned by 0\t3\t3\ttrue\n") == 2

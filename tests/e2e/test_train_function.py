@@ -1,4 +1,4 @@
-"""How the train function gets to the workers, and what it finds there."""
+"""How the train function is passed to the workers, and its environment there."""
 
 PREAMBLE = """
 local torch = require 'torch'
@@ -15,7 +15,7 @@ train.TorchTrainer{
 
 
 def reported(rtrain, body, *args):
-    """The metrics of each rank in the only report of a run with this train function."""
+    """Returns each rank's metrics in the only report of a run with this train function."""
     rtrain.run_ok(PREAMBLE + body + FIT, *args)
     (row,) = rtrain.json("metrics", "last", "--ranks")
     return row["ranks"]

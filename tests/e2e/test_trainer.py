@@ -1,4 +1,4 @@
-"""A trainer, what its workers get and what fit() gives back."""
+"""A trainer: what its workers receive and fit() returns."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 
 def words(result, first):
-    """The words of the lines that begin with this one, the rank in front taken off."""
+    """Returns the words after `first` of the output lines that begin with it, without the rank's prefix."""
     assert result.returncode == 0, result.stderr
     lines = [line.split("] ", 1)[-1].split("\t") for line in result.stdout.splitlines()]
     return sorted(line[1:] for line in lines if line[0] == first)

@@ -1,4 +1,4 @@
-"""A model trained by rtrain on Fashion-MNIST, read and judged by Python's torch."""
+"""Python's torch loads and evaluates a model that rtrain has trained on Fashion-MNIST."""
 
 import gzip
 import os
@@ -16,7 +16,7 @@ local data = require 'torch.utils.data'
 local datasets = require 'vision.datasets'
 local train = require 'rtrain'
 
--- Scales here and not by the data set's own habit, so that both sides agree.
+-- Scales here, not in the data set, so that both sides use the same values.
 local function scaled(x) return x:view(-1, 1, 28, 28):float():div(x.dtype == 'uint8' and 255 or 1) end
 
 local function train_func(config)
@@ -62,7 +62,7 @@ train.TorchTrainer{
 
 
 def idx(name):
-    """The array of an idx.gz file of the Debian package."""
+    """Returns the array of an idx.gz file of the Debian package."""
     folder = pathlib.Path("/usr/share/datasets/fashion-mnist")
     if "RTRAIN_DATA" in os.environ and (pathlib.Path(os.environ["RTRAIN_DATA"]) / "fashion-mnist").exists():
         folder = pathlib.Path(os.environ["RTRAIN_DATA"]) / "fashion-mnist"

@@ -1,4 +1,4 @@
-"""train.Tuner: its trials are runs of the store, and its ResultGrid says what they came to."""
+"""train.Tuner: its trials are runs of the store, and its ResultGrid has their outcomes."""
 
 import json
 import os
@@ -180,7 +180,7 @@ def test_a_tuner_says_what_is_wrong_with_it(rtrain):
         assert result.returncode == 3 and expected in result.stderr, result.stderr
 
 
-# Each trial says with a file that it has begun, saves, and then waits for the file `go`.
+# Each trial creates a file when it begins, saves, and then waits for the file `go`.
 PATIENT = """
 local torch, train = require 'torch', require 'rtrain'
 local function exists(path)
@@ -231,7 +231,7 @@ def test_a_killed_sweep_ends_its_trials_and_goes_on_where_it_was(rtrain):
     os.kill(running.pid, signal.SIGKILL)
     running.process.wait()
     rtrain.wait_for_processes()
-    # The kill may have cut the last line short.
+    # The kill may have truncated the last line.
     with open(rtrain.storage / ".sweeps/patient/journal.jsonl", "a") as journal:
         journal.write('{"event":"rep')
     (rtrain.folder / "go").touch()

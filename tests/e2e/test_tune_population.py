@@ -1,4 +1,4 @@
-"""PopulationBasedTraining: bad trials continue from the checkpoints of good ones, with a configuration near theirs."""
+"""PopulationBasedTraining: bad trials continue from the checkpoints of good trials, with similar configurations."""
 
 import json
 import os
@@ -9,7 +9,8 @@ import pytest
 
 from conftest import Rtrain, wait_until
 
-# A weight grows by the rate at each step; who has made it grow is in `by`. One trial at a time: they take turns, always alike.
+# Each step adds the trial's rate to a weight; `by` lists the rates that were added. Trials take turns, one at a time,
+# always in the same order.
 POPULATION = """
 local torch, train = require 'torch', require 'rtrain'
 local function report(state, config)
@@ -73,7 +74,7 @@ def exploits(rtrain, name):
 
 @pytest.fixture(scope="module")
 def calm(tmp_path_factory):
-    """A sweep that nothing happens to: where it ran, its outcome and its exploits."""
+    """A sweep without faults: its runner, its result and its exploits."""
     rtrain = Rtrain(tmp_path_factory.mktemp("calm"))
     result = rtrain("run", script_of(rtrain, "calm"))
     assert result.returncode == 0, result.stderr

@@ -1,4 +1,5 @@
-"""train.tune.schedulers: which trials they stop, as simulations say that were written from the papers, and in real sweeps."""
+"""train.tune.schedulers: the trials that they stop, compared with simulations written from the papers, and in real
+sweeps."""
 
 import collections
 import json
@@ -18,7 +19,7 @@ DRIVER = pathlib.Path(__file__).parent / "scripts" / "schedule.lua"
 
 
 def decided(rtrain, cases):
-    """What the schedulers say: a list for each case."""
+    """Returns the schedulers' decisions: a list for each case."""
     path = rtrain.folder / "cases.jsonl"
     path.write_text("".join(json.dumps(case) + "\n" for case in cases))
     result = rtrain("exec", DRIVER, path)
@@ -27,7 +28,7 @@ def decided(rtrain, cases):
 
 
 def sequence(rng, value, most_time, may_skip):
-    """Events of trials that report in a random order and end at some time of their own."""
+    """Returns events of trials that report in random order and end at random times."""
     events, times = [], {}
     ends = {trial: rng.randint(1, most_time) for trial in range(rng.randint(3, 25))}
     waiting, running = list(ends), []
@@ -55,7 +56,7 @@ def with_ties(rng, trial, time):
 
 
 def simulate(case, said, decide, complete):
-    """Compares what was said, event for event. A scheduler is not asked about a trial that it has stopped."""
+    """Compares the decisions event by event. A scheduler is not asked about a trial that it has stopped."""
     stopped, count = set(), collections.Counter()
     for event, answer in zip(case["events"], said, strict=True):
         if event[0] in stopped or len(event) == 1:
@@ -72,7 +73,7 @@ def simulate(case, said, decide, complete):
 
 
 class Halving:
-    """Asynchronous successive halving as Ray documents it, in exact arithmetic but for the scores."""
+    """Asynchronous successive halving as Ray documents it, in exact arithmetic except for the scores."""
 
     def __init__(self, mode, bracket_of, grace_period=1, reduction_factor=4, max_t=100, stop_last_trials=True, **_):
         self.sign = -1 if mode == "min" else 1
@@ -141,7 +142,7 @@ def test_asha_stops_what_a_simulation_of_it_stops(rtrain):
 
 
 class Median:
-    """A trial stops whose best value is worse than the median of the others' means."""
+    """Stops a trial whose best value is worse than the median of the other trials' means."""
 
     def __init__(self, mode, grace_period, min_samples_required, **_):
         self.sign, self.grace, self.least = (-1 if mode == "min" else 1), grace_period, min_samples_required

@@ -1,4 +1,4 @@
-"""Adam, AdamW, SGD and Adagrad with fused = false against the default of Python's torch, to the last bit."""
+"""Adam, AdamW, SGD and Adagrad with fused = false equal the default of Python's torch bit by bit."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Checkpoints validated next to the training, and what ranks can ask about all of them."""
+"""Validation of checkpoints in parallel with the training, and the list of all checkpoints that ranks can get."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ import pytest
 
 from conftest import wait_until
 
-# @REPORTS@ runs on rank 0 of each epoch's report, @VALIDATE@ is the body of the validation function.
+# Rank 0 runs @REPORTS@ in each epoch to report; @VALIDATE@ is the body of the validation function.
 SCRIPT = """
 local epochs, files, train = require 'epochs', require 'files', require 'rtrain'
 
@@ -331,7 +331,7 @@ def test_a_checkpoint_without_a_score_is_named(rtrain):
 
 
 def test_a_long_list_of_checkpoints_comes_whole_and_in_order(rtrain):
-    """1 MB of metrics: more than one message may carry."""
+    """The list has 1 MB of metrics, more than one message can carry."""
     body = """
       local text = ('x'):rep(40000)
       for epoch = 1, 30 do save(epoch, nil, {score = epoch, text = text}) end

@@ -8,7 +8,8 @@ LIST = SOURCE / "host" / "cli" / "variables.cpp"
 
 
 def names_in(text, suffix):
-    """The names that a text of C++ or Lua reads or tells users about: RTRAIN_… and what getenv is called with."""
+    """Returns the variables that a source text of C++ or Lua reads or mentions: RTRAIN_… and the arguments of
+    getenv."""
     names = set(re.findall(r"""getenv(?:\(| )["'](\w+)["']""", text))
     if suffix == ".lua":
         return names | set(re.findall(r"\bRTRAIN_[A-Z][A-Z_]*[A-Z]\b", text))
@@ -18,7 +19,7 @@ def names_in(text, suffix):
 
 
 def names_of_launchers():
-    """What the launchers ask their environment for: the words in quotes that are written as variables are."""
+    """Returns the variables that the launchers read: the quoted words in capitals with an underscore."""
     found = set()
     folder = SOURCE / "modules" / "rtrain" / "launch"
     for path in [*folder.glob("*.lua"), *(folder / "launchers").glob("*.lua")]:
@@ -27,7 +28,7 @@ def names_of_launchers():
 
 
 def read_names():
-    """Name → one of the files that read it."""
+    """Returns name → one of the files that read the variable."""
     found = dict.fromkeys(names_of_launchers(), "modules/rtrain/launch")
     for folder in ("host", "modules"):
         for path in (SOURCE / folder).rglob("*"):

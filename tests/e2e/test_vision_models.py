@@ -1,4 +1,5 @@
-"""vision.models against the same models in Python: first parameters, logits, and state_dicts that travel both ways."""
+"""vision.models compared with the same models in Python: initial parameters, logits, and state_dicts exchanged both
+ways."""
 
 import pathlib
 import sys
@@ -18,7 +19,8 @@ def gray(model):
 
 
 def short(model, features):
-    """A small end instead of 120 million parameters. What is drawn for it depends on all draws before."""
+    """Replaces the last layers of 120 million parameters by a small one. Its random numbers depend on all earlier
+    draws."""
     model.classifier = torch.nn.Linear(features, 10)
     return model
 
@@ -120,7 +122,8 @@ def exec_lua(rtrain, text):
 
 
 def disturbed(model):
-    """Every number of the state somewhere else than where it begins: heads of zero and fresh statistics hide mistakes."""
+    """Moves every number of the state away from its initial value: heads of zero and fresh statistics would hide
+    mistakes."""
     with torch.no_grad():
         for name, value in model.state_dict().items():
             if name.endswith("running_var"):
@@ -137,7 +140,7 @@ def assert_equal_logits(actual, expected):
     assert (actual - expected).abs().max() <= 1e-5 * scale
 
 
-# Begins, answers with the state of Python, trains two steps from there and answers again.
+# Prints outputs at the start, then with Python's state, and again after two more training steps.
 TWIN = """
 local given = torch.load('theirs.pt')
 torch.manual_seed(11)
@@ -186,7 +189,7 @@ def test_parameters_logits_and_trained_states_are_those_of_python(rtrain, name, 
         assert_equal_logits(trained["logits"], model.eval()(x))
 
 
-# Memory that nothing writes costs nothing: ViT-H/14 would take 2.5 GB.
+# Memory that is never written is not allocated: otherwise ViT-H/14 would take 2.5 GB.
 SHAPES = """
 local nn, ordered = torch.nn, require 'base.ordered'
 for _, name in ipairs{'kaiming_uniform_', 'kaiming_normal_', 'normal_', 'trunc_normal_', 'uniform_', 'xavier_uniform_',

@@ -1,4 +1,5 @@
-"""A VisionTransformer that trains in Lua and in Python: the same losses from the same seed and the same order of images."""
+"""A VisionTransformer trained in Lua and in Python gives the same losses with the same seed and the same order of
+images."""
 
 import glob
 import io
@@ -21,7 +22,7 @@ SIZES = {
 BATCH = 16
 STEPS = 4
 
-# `images` uint8 (n, 32, 32, 3) and `labels`, from wherever a test takes them.
+# Each test provides `images`, uint8 of shape (n, 32, 32, 3), and `labels`.
 SCRIPT = """
 local torch = require 'torch'
 local data = require 'torch.utils.data'
@@ -68,7 +69,7 @@ def losses_of_python(images, labels):
     samples = [(transform(image.numpy()), int(label)) for image, label in zip(images, labels)]
     torch.manual_seed(3)
     model = vision.models.VisionTransformer(**SIZES)
-    # The kernel that rtrain takes: differences of rounding grow by a factor of about three a step.
+    # Uses rtrain's attention kernel: rounding differences would grow by a factor of about three in each step.
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=1e-2, fused=True)
     losses = []
     for _ in range(2):

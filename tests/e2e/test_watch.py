@@ -1,4 +1,4 @@
-"""rtrain watch: the runs that are not over, on a terminal and as lines."""
+"""rtrain watch: unfinished runs, on a terminal and as lines."""
 
 import contextlib
 import fcntl
@@ -15,7 +15,7 @@ import pytest
 
 from conftest import RTRAIN, wait_until
 
-# Reports whenever a file says how often, and ends when it says so.
+# Makes the number of reports that a file says, and ends when the file says so.
 STEPPED = """
 local torch, train = require 'torch', require 'rtrain'
 train.TorchTrainer {
@@ -43,7 +43,7 @@ train.TorchTrainer {
 
 
 class Stepped:
-    """A run that makes as many steps as a test asks for."""
+    """A run that makes as many steps as a test requests."""
 
     def __init__(self, rtrain, name):
         self._rtrain, self._file, self.name = rtrain, rtrain.folder / f"{name}.steps", name
@@ -82,7 +82,7 @@ def stepped(rtrain):
 
 
 class Screen:
-    """A command on a terminal, and what stands on that terminal."""
+    """A command on a terminal, and the terminal's content."""
 
     def __init__(self, rtrain, *args, columns=100, rows=24):
         self._master, slave = pty.openpty()
@@ -119,7 +119,7 @@ class Screen:
         return self.raw
 
     def lines(self):
-        """Of the other screen, as the newest frame has left them."""
+        """Returns the lines of the alternate screen after the newest frame."""
         frames = self.read().rpartition(b"\x1b[1;1H")[2]
         assert b"\n" not in frames.split(b"\x1b[?1049l")[0], "nothing that could scroll"
         text = frames.split(b"\x1b[?25h")[0].decode()
@@ -133,7 +133,7 @@ class Screen:
         return "\n".join(self.lines())
 
     def end(self):
-        """Its exit code, and what stands on the terminal afterwards."""
+        """Returns the command's exit code, and the terminal's content afterwards."""
         wait_until(lambda: self.read() is not None and self.process.poll() is not None, message="its end")
         assert termios.tcgetattr(self._slave) == self.before, "the terminal is as it was"
         os.close(self._slave)
@@ -170,7 +170,7 @@ def test_all_runs_and_the_ways_to_leave(rtrain, stepped):
     first, second = stepped("first"), stepped("second")
     screen.wait_for("(?s)2 runs go on.*second +RUNNING.*first +RUNNING.*first +0 .*first +1 ")
     second.end()
-    text = screen.wait_for("(?s)1 run goes on.*first +RUNNING.*second +FINISHED")  # one that ended meanwhile stays
+    text = screen.wait_for("(?s)1 run goes on.*first +RUNNING.*second +FINISHED")  # a finished run stays
     assert not re.search(r"second +\d ", text), "and has no ranks"
     screen.type(b"x")
     screen.type(b"q")
@@ -234,7 +234,7 @@ def test_lines_and_documents_where_there_is_no_terminal(rtrain, stepped):
     assert [rank["metrics"]["rank"] for rank in last["ranks"]] == [0, 1]
     live = [row for row in given if row["status"] == "RUNNING"]
     assert all(rank["memory_bytes"] > 1 << 20 for rank in live[0]["ranks"])
-    # A rank that has ended has none, while the run has not yet.
+    # A rank that has ended uses no memory, although the run continues.
     assert all(rank["memory_bytes"] is None or rank["memory_bytes"] > 1 << 20 for row in live for rank in row["ranks"])
     listed = rtrain.json("ls")[0]
     assert {key: last[key] for key in listed} == listed

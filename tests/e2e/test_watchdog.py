@@ -1,4 +1,4 @@
-"""Hangs and crashes: who is named, with which line, and how the run ends; rtrain stack."""
+"""Hangs and crashes: which rank and line are named, and how the run ends; rtrain stack."""
 
 import json
 import mmap
@@ -11,7 +11,7 @@ import pytest
 
 from conftest import RTRAIN, wait_until
 
-# Two ranks that call a collective at every step; rank 1 does something else at step 20, and leaves a file `odd` before.
+# Two ranks call a collective at every step; at step 20, rank 1 creates the file `odd` and then does something else.
 MEETING = """
 local torch = require 'torch'
 local train = require 'rtrain'
@@ -109,7 +109,7 @@ def test_compiled_loop_is_named_with_its_line(impatient):
 
 # fault: a slow rank
 def test_a_slow_rank_is_named_with_a_table_and_left_alone(impatient):
-    """Four times as slow as the other one, until the watchdog says so."""
+    """Rank 1 is four times as slow as the other rank, until the watchdog reports it."""
     running = impatient.start(
         "run",
         impatient.script("""
@@ -308,8 +308,8 @@ def test_stack_names_the_wait_in_the_controllers_collective(rtrain):
 
 # fault: SIGSTOP of a worker
 def test_a_verdict_that_comes_after_the_end_of_its_attempt_is_dropped(rtrain):
-    """Rank 0 dies as it is asked for its stack. Rank 1, which is stopped, cannot answer: the verdict waits for it, longer than
-    the attempt lasts, and is due while the next one is waited for (the delay grows with each failure before)."""
+    """Rank 0 dies when it is asked for its stack. Rank 1 is stopped and cannot answer, so the verdict waits longer than
+    the attempt lasts, and is due while the next attempt is delayed (the delay grows with each failure before)."""
     rtrain.env.update(RTRAIN_HANG_THRESHOLD_S="2", RTRAIN_FAULT="channel.read:2:kill:rank=0:attempt=4")
     result = rtrain.run("""
         local files, train = require 'files', require 'rtrain'

@@ -1,4 +1,4 @@
-"""The phrases that scripts/lint finds: each row of scripts/words.txt finds its example and leaves the ordinary text alone."""
+"""The phrases that scripts/lint finds: each row of scripts/words.txt matches its example and not its ordinary text."""
 
 import subprocess
 

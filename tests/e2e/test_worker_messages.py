@@ -1,5 +1,6 @@
-"""A worker that sends what makes no sense is ended with an error; its controller lives on. Each message of the channel between
-them, with fields that are missing, of another type, out of range and deeply nested, and frames without a message."""
+"""A worker that sends an invalid message is ended with an error, and its controller survives. Covers each message of
+the channel between them, with fields missing, of another type, out of range and deeply nested, and frames without a
+message."""
 
 import itertools
 import re
@@ -9,7 +10,8 @@ import pytest
 
 from conftest import ALL, SOURCE
 
-# Sends the frames of the file `frames` one after the other over its channel. Who is killed for one begins with the next.
+# Sends the frames of the file `frames` over its channel, one by one. A worker killed for a frame begins with the next
+# one.
 SENDER = """
 local files, train = require 'files', require 'rtrain'
 train.DataParallelTrainer {
@@ -28,7 +30,7 @@ train.DataParallelTrainer {
         if n <= 0 then break end
         done = done + n
       end
-      -- What it is killed for, it is killed for before this returns.
+      -- The controller kills this worker for the frame before report() returns.
       pcall(train.report, {sent = next})
       train.collective.barrier()
     end
@@ -43,7 +45,7 @@ VALUES = [None, True, -1, MOST, 1e300, "x", b"\xff", [], {}, [0] * 3000, {"a": {
 
 
 def pack(value):
-    """MessagePack."""
+    """Encodes a value as MessagePack."""
     if value is None:
         return b"\xc0"
     if isinstance(value, bool):
@@ -65,7 +67,7 @@ def frame(body):
 
 
 def messages():
-    """By type: its fields, and which are required, as the header has them."""
+    """Returns, for each type of message, its fields and whether they are required, read from the header."""
     found = {}
     text = HEADER.read_text().split("namespace message {")[1]
     for part in text.split("kType = ")[1:]:
@@ -74,7 +76,7 @@ def messages():
     return found
 
 
-# A plausible value by a field's name; any other is an integer.
+# Fields whose plausible value is a string; the values of all other fields are integers.
 TEXTS = {
     "version",
     "build_id",
@@ -125,7 +127,7 @@ def plausible(field):
     return OTHERS.get(field, "x" if field in TEXTS else 1)
 
 
-# Of each field one wrong value, of the next field the next one; all of them by night.
+# By day each field gets one wrong value, and the values take turns; by night each field gets all of them.
 turns = itertools.cycle(VALUES)
 
 
@@ -139,7 +141,7 @@ def broken(name, fields):
 
 
 def no_messages():
-    """Frames whose body is not a message."""
+    """Frames whose body is not a valid message."""
     yield frame(b"")
     yield frame(b"\xdd\xff\xff\xff\xff")
     yield frame(b"\xdf\xff\xff\xff\xff")

@@ -1,6 +1,6 @@
-"""Whoever writes a file to a disk that is full, or fails, gets an error with the file's name, and what was there stays.
+"""A command or script that writes to a full or failing disk gets an error with the file's name, and the old file stays.
 
-The store, checkpoints and logs of a run are in test_fault_storage.py and test_fault_sweep.py.
+test_fault_storage.py and test_fault_sweep.py test the store, checkpoints and logs of a run.
 """
 
 import shutil
@@ -28,7 +28,7 @@ train.TorchTrainer {
 }:fit()
 """
 
-# What fails: by day one of them for each writer, all of them by night.
+# The calls that fail: by day one of them for each writer, all of them by night.
 CALLS = ["write|pwrite|copy_file_range", "rename", "fsync|fdatasync"]
 
 LUA = {
@@ -121,7 +121,7 @@ def test_a_disk_that_fails(trained, name):
         rtrain.fail_calls(f"{call}:1+:EIO:path=/broken/", RTRAIN_FAULTIO_LOG=str(log))
         result = write(rtrain, name, path)
         if not log.exists():
-            assert result.returncode == 0, result.stderr  # it makes no such call
+            assert result.returncode == 0, result.stderr  # this writer does not make that call
             if name.endswith("/"):
                 shutil.rmtree(path)
             else:

@@ -1,4 +1,4 @@
-"""The module xgboost and train.XGBoostTrainer, next to Python's xgboost on the same rows."""
+"""The module xgboost and train.XGBoostTrainer, compared with Python's xgboost on the same rows."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from conftest import wait_until
 np = pytest.importorskip("numpy", reason="NumPy is not here: scripts/test --oracle installs it")
 pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not here: scripts/test --oracle installs it")
 xgboost = pytest.importorskip("xgboost", reason="XGBoost's wheel is not here: scripts/test --oracle installs it")
-import pyarrow as pa  # it comes with pyarrow.parquet
+import pyarrow as pa  # pyarrow.parquet brings it
 
 NAMES = ["a", "b", "c", "d"]
 PARAMS = {
@@ -29,7 +29,8 @@ LUA_PARAMS = (
 
 
 def rows(folder, count, is_discrete):
-    """Features, labels and weights, in train.parquet. Of few values the bins are exact, however the rows are dealt out."""
+    """Writes features, labels and weights to train.parquet. With few distinct values the bins are exact for any split
+    of the rows."""
     random = np.random.default_rng(0)
     x = random.normal(size=(count, len(NAMES)))
     x = np.round(x * 4) / 4 if is_discrete else x
@@ -81,7 +82,7 @@ def script_of(before_round=""):
 
 
 def model_of(rtrain, run="last"):
-    """The model of its last checkpoint, as Python's xgboost reads it, and its bytes."""
+    """Returns the model of the run's last checkpoint, read by Python's xgboost, and its bytes."""
     path = rtrain.json("show", run)["checkpoints"][-1]["path"] + "/model.ubj"
     model = xgboost.Booster()
     model.load_model(path)
@@ -90,7 +91,7 @@ def model_of(rtrain, run="last"):
 
 
 def splits(model):
-    """Of each tree: features and thresholds, and apart from them the leaves."""
+    """Returns features and thresholds of all trees, and separately their leaves."""
     places, leaves = [], []
 
     def walk(node):
@@ -166,7 +167,7 @@ WAITS = "while epoch == 2 and not io.open('go') do os.execute('sleep 0.02') end"
 
 # fault: a signal while a rank waits in XGBoost for another one
 def test_stacks_can_be_asked_for_while_a_rank_waits_for_another(rtrain):
-    """A system call that a signal interrupts is an error to XGBoost."""
+    """XGBoost reports a system call that a signal interrupts as an error."""
     rows(rtrain.folder, 1000, is_discrete=True)
     hook = f"if rank == 1 then {WAITS} end"
     running = rtrain.started("run", rtrain.script(script_of(hook)), "--name", "run", reports=2)
@@ -288,7 +289,7 @@ def test_early_stopping_constraints_and_an_objective_of_ones_own(rtrain):
 
 
 def test_rows_whose_number_nobody_knows_and_data_on_disk(rtrain):
-    """Ranks of a dataset that filters take equally many rows in each pass, and memory need not hold the bins."""
+    """Ranks with filtered datasets get equal numbers of rows in each pass, and the bins may be kept on the disk."""
     rows(rtrain.folder, 2000, is_discrete=True)
     result = rtrain.run_ok("""
         local data, train, xgboost = require 'rtrain.data', require 'rtrain', require 'xgboost'

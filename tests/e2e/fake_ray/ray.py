@@ -1,6 +1,6 @@
-"""As much of Ray as the driver of `rtrain submit ray` calls: actors are objects of this process, each call a thread.
+"""The part of Ray that the driver of `rtrain submit ray` uses: actors are objects of this process, calls are threads.
 
-What it was asked for goes to $FAKE_RAY_LOG, a line of JSON each.
+Each request is appended to $FAKE_RAY_LOG as a line of JSON.
 """
 
 import concurrent.futures

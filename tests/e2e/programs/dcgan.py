@@ -1,4 +1,4 @@
-"""The same as dcgan.lua."""
+"""The Python original of dcgan.lua."""
 
 import argparse
 import os

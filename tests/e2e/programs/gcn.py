@@ -1,4 +1,4 @@
-"""The same as gcn.lua."""
+"""The Python original of gcn.lua."""
 
 import argparse
 import math

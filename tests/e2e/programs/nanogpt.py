@@ -1,4 +1,4 @@
-"""The same as nanogpt.lua."""
+"""The Python original of nanogpt.lua."""
 
 import argparse
 import inspect

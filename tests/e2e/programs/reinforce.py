@@ -1,4 +1,4 @@
-"""The same as reinforce.lua."""
+"""The Python original of reinforce.lua."""
 
 import argparse
 import math

@@ -1,4 +1,4 @@
-"""The same as siamese.lua."""
+"""The Python original of siamese.lua."""
 
 import argparse
 

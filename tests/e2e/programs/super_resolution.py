@@ -1,4 +1,4 @@
-"""The same as super_resolution.lua."""
+"""The Python original of super_resolution.lua."""
 
 import argparse
 import math

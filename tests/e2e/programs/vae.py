@@ -1,4 +1,4 @@
-"""The same as vae.lua."""
+"""The Python original of vae.lua."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""The same as word_language_model.lua."""
+"""The Python original of word_language_model.lua."""
 
 import argparse
 import math
