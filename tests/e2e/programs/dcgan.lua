@@ -1,4 +1,4 @@
--- A generative adversarial network of convolutions that draws discs: PyTorch's example dcgan, with images of 16 × 16 pixels.
+-- A convolutional generative adversarial network that draws discs: PyTorch's example dcgan, with 16 × 16 pixels.
 local argparse, torch = require 'argparse', require 'torch'
 local nn, data, optim = torch.nn, torch.utils.data, torch.optim
 local io_, vutils = require 'vision.io', require 'vision.utils'
@@ -41,7 +41,7 @@ end
 
 function Discriminator:forward(input) return self.main(input):view(-1, 1):squeeze(1) end
 
--- Discs of one colour on a dark ground, in [-1, 1].
+-- Draws a disc of one colour on a dark background; values are in [-1, 1].
 local function draw()
   local y = torch.arange(16):view(16, 1):float():expand(16, 16)
   local place, colour = torch.rand(2):tolist(), torch.rand(3, 1, 1)

@@ -1,5 +1,5 @@
--- A graph convolutional network that finds the subjects of papers from their words and citations, as pygcn
--- (Kipf and Welling, 2017). The citations are made here: most of them stay within a subject.
+-- A graph convolutional network that classifies papers by subject from their words and citations, as pygcn (Kipf and
+-- Welling, 2017) does. The citations are generated: most of them stay within a subject.
 local argparse, torch = require 'argparse', require 'torch'
 local nn, F = torch.nn, torch.nn.functional
 
@@ -36,12 +36,12 @@ function GCN:forward(x, adjacency)
   return F.log_softmax(self.gc2(x, adjacency), {dim = 1})
 end
 
--- The sparse matrix D⁻¹ (A + I) of citations in both directions.
+-- Returns the sparse matrix D⁻¹ (A + I) of citations in both directions.
 local function normalized(edges, count)
   local loops = torch.arange(count):repeat_(2, 1)
   local indices = torch.cat({edges, edges:flip(0), loops}, 1)
   local adjacency = torch.sparse_coo_tensor(indices, torch.ones(indices:size(1)), {count, count}):coalesce()
-  -- A paper may be cited twice.
+  -- A paper may be cited twice: both citations count as one.
   local ones = torch.ones_like(adjacency:values())
   local degree = torch.zeros(count):index_add_(0, adjacency:indices()[0], ones)
   local values = ones / degree[adjacency:indices()[0]]
@@ -50,7 +50,7 @@ end
 
 local function load_data()
   local labels = torch.arange(args.papers) % args.subjects
-  -- Each subject has words that it uses more often.
+  -- Each subject uses some words more often.
   local favoured = torch.rand(args.subjects, args.words) * 0.4
   local features = torch.rand(args.papers, args.words):lt(favoured[labels] + 0.05):float()
   features = features / features:sum(1, {keepdim = true}):clamp {min = 1}

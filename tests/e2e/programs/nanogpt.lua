@@ -1,5 +1,5 @@
--- A GPT that learns to write, letter by letter: nanoGPT (Karpathy) with its model, its schedule and its sampling, on a text
--- that is made here.
+-- A GPT that learns to write letter by letter: nanoGPT (Karpathy) with its model, its schedule and its sampling, on a
+-- text that is generated here.
 local argparse, torch = require 'argparse', require 'torch'
 local nn, F = torch.nn, torch.nn.functional
 
@@ -9,7 +9,7 @@ local args = argparse.of_config {
   weight_decay = 0.1, beta1 = 0.9, beta2 = 0.99, grad_clip = 1,
 }:parse()
 
--- LayerNorm with a bias that may be left out.
+-- LayerNorm with an optional bias.
 local LayerNorm = nn.Module:extend 'LayerNorm'
 
 function LayerNorm:init(ndim, bias)
@@ -99,7 +99,7 @@ function GPT:forward(idx, targets)
   return logits, F.cross_entropy(logits:view(-1, logits:size(-1)), targets:view(-1), {ignore_index = -1})
 end
 
--- Matrices decay, biases and norms do not.
+-- Weight decay applies to matrices, but not to biases and norms.
 function GPT:configure_optimizers(weight_decay, learning_rate, betas)
   local decay, nodecay = {}, {}
   for _, p in self:named_parameters() do
@@ -123,7 +123,7 @@ function GPT:generate(idx, max_new_tokens, temperature, top_k)
   end)
 end
 
--- The text: sentences of a few words.
+-- Generates the text: sentences of a few words.
 torch.manual_seed(args.seed)
 local NOUNS, VERBS = {'the cat', 'a dog', 'my owl', 'the fox'}, {'sees', 'hears', 'likes', 'follows'}
 local draws, sentences = torch.randint(4, {400, 3}):tolist(), {}

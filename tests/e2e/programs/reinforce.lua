@@ -17,7 +17,7 @@ function CartPole:reset()
   return self.state
 end
 
--- By Euler's method. Returns the new state and whether the pole has fallen or the cart is out of sight.
+-- Integrates by Euler's method. Returns the new state and whether the pole has fallen or the cart is out of bounds.
 function CartPole:step(action)
   local x, x_dot, theta, theta_dot = unpack(self.state)
   local force = action == 1 and FORCE or -FORCE
@@ -50,7 +50,7 @@ local policy = Policy()
 local optimizer = torch.optim.Adam(policy:parameters(), {lr = args.lr})
 local env = setmetatable({}, CartPole)
 
--- The logarithms of the probabilities of the actions that were taken, the rewards, and the actions as text.
+-- Plays an episode. Returns the log probabilities of its actions, the rewards, and the actions as text.
 local function play()
   local log_probs, rewards, actions = {}, {}, {}
   local state, done = env:reset(), false
@@ -65,7 +65,7 @@ local function play()
   return log_probs, rewards, table.concat(actions)
 end
 
--- The discounted sums of what follows each step, normalized.
+-- Returns the normalized discounted sums of the rewards after each step.
 local function returns_of(rewards)
   local returns, sum = {}, 0
   for i = #rewards, 1, -1 do

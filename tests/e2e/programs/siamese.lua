@@ -1,4 +1,4 @@
--- A siamese network that says whether two images show the same digit: PyTorch's example siamese_network, on drawn digits.
+-- A siamese network that decides if two images show the same digit: PyTorch's siamese_network, on drawn digits.
 local argparse, torch = require 'argparse', require 'torch'
 local nn, data, optim = torch.nn, torch.utils.data, torch.optim
 local models = require 'vision.models'
@@ -21,7 +21,7 @@ function SiameseNetwork:init()
   self.resnet = models.resnet18()
   self.resnet.conv1 = nn.Conv2d(1, 64, {kernel_size = {7, 7}, stride = {2, 2}, padding = {3, 3}, bias = false})
   self.fc_in_features = self.resnet.fc.in_features
-  -- All but the last layer.
+  -- All layers except the last one.
   local layers = self.resnet:children()
   layers[#layers] = nil
   self.resnet = nn.Sequential(unpack(layers))
@@ -41,14 +41,14 @@ function SiameseNetwork:forward(input1, input2)
   return self.sigmoid(self.fc(torch.cat({output1, output2}, 1)))
 end
 
--- Pairs of images with the target 1 where both have the same label, 0 where not, in turn.
+-- Pairs of images: in turn both have the same label (target 1), or different labels (target 0).
 local Matcher = data.Dataset:extend 'Matcher'
 
 function Matcher:init(count)
   self.count = count
   self.labels = torch.arange(40) % 4
   self.images = torch.rand(40, 1, 28, 28) * 0.3
-  -- The digit is a bright bar, one row or one column for each label.
+  -- A digit is a bright bar: each label has its row or column.
   for i = 0, 39 do
     local label = self.labels[i]:item()
     self.images[{i, 0}]:narrow(label % 2, 6 + 10 * math.floor(label / 2), 3):add_(0.7)

@@ -1,4 +1,4 @@
--- Images made larger by a network with sub-pixel convolution: PyTorch's example super_resolution, on drawn images.
+-- Image super-resolution by a sub-pixel convolutional network: PyTorch's example super_resolution, on drawn images.
 local argparse, torch = require 'argparse', require 'torch'
 local F, T = torch.nn.functional, require 'vision.transforms.functional'
 local nn, data = torch.nn, torch.utils.data
@@ -29,7 +29,7 @@ function Net:forward(x)
   return self.pixel_shuffle(self.conv4(x))
 end
 
--- A disc and a bar of random places and brightness.
+-- Draws a disc and a bar with random positions and brightness.
 local function draw(size)
   local y = torch.arange(size):view(size, 1):float():expand(size, size)
   local x = y:t()
@@ -88,7 +88,7 @@ for epoch = 1, opt.n_epochs do
   test()
 end
 
--- super_resolve.py
+-- The part of super_resolve.py.
 torch.no_grad(function()
   local input = test_set:get(0)
   utils.save_image(F.interpolate(input:unsqueeze(0), {scale_factor = opt.upscale_factor}), 'nearest.png')

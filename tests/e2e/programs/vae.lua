@@ -1,5 +1,5 @@
--- A variational autoencoder (Kingma and Welling, 2014) of small drawings: discs and bars, made here. Its loss is the
--- reconstruction's and the divergence of the code from a standard normal distribution.
+-- A variational autoencoder (Kingma and Welling, 2014) of small drawings: discs and bars, generated here. Its loss is
+-- the reconstruction loss plus the divergence of the code from a standard normal distribution.
 local argparse, torch = require 'argparse', require 'torch'
 local data, io_, utils = require 'torch.utils.data', require 'vision.io', require 'vision.utils'
 local nn, F = torch.nn, torch.nn.functional
@@ -7,7 +7,7 @@ local distributions = torch.distributions
 
 local args = argparse.of_config{seed = 1, epochs = 4, lr = 1e-3, batch_size = 32, images = 256, size = 12, code = 4}:parse()
 
--- Grey images (n, 1, size, size): discs and bars of random place and size.
+-- Draws grey images (n, 1, size, size): discs and bars with random places and sizes.
 local function draw(count)
   local size = args.size
   local y = torch.arange(size):view(1, size, 1) + 0.5
@@ -45,7 +45,7 @@ end
 
 local prior = distributions.Normal(0, 1)
 
--- Both summed over the batch.
+-- Returns the reconstruction loss and the divergence, each summed over the batch.
 local function losses(image, code, x)
   local reconstruction = F.binary_cross_entropy_with_logits(image.logits, x:flatten(1), {reduction = 'sum'})
   return reconstruction, distributions.kl_divergence(code, prior):sum()
@@ -79,7 +79,7 @@ for epoch = 1, args.epochs do
   print(('epoch %d unseen loss %.5f'):format(epoch, (reconstruction + divergence):item() / #unseen))
 end
 
--- New drawings below those that the model has seen.
+-- Saves eight drawings that the model has not seen, and below them eight new drawings by the model.
 local drawn = model:decode(prior:sample{8, args.code}).probs:detach():view(8, 1, args.size, args.size)
 local path = os.tmpname()
 utils.save_image(torch.cat{unseen[torch.slice(0, 8)], drawn}, path, {format = 'png', nrow = 8})

@@ -1,5 +1,5 @@
--- A recurrent network that learns which word comes next: PyTorch's example word_language_model, on sentences that are made
--- here. It trains, keeps the best model, tests it, and writes some words.
+-- A recurrent network that predicts the next word: PyTorch's example word_language_model, on sentences that are
+-- generated here. It trains, keeps the best model, tests it, and generates some words.
 local argparse, torch = require 'argparse', require 'torch'
 local nn, F = torch.nn, torch.nn.functional
 
@@ -9,7 +9,7 @@ local parser = argparse.of_config {
 }
 local args = parser:parse()
 
--- A corpus of three files: what follows a word is one of few others.
+-- A corpus of three files, in which each word is followed by one of few other words.
 local Dictionary = {word2idx = {}, idx2word = {}}
 
 function Dictionary.add_word(word)
@@ -71,7 +71,7 @@ function RNNModel:init_hidden(bsz)
   return zeros()
 end
 
--- The same values without their history.
+-- Returns the hidden state detached from its autograd history.
 local function repackage_hidden(h)
   if torch.is_tensor(h) then return h:detach() end
   return {h[1]:detach(), h[2]:detach()}
@@ -148,7 +148,7 @@ os.remove(args.save)
 local test_loss = evaluate(test_data)
 print(('| end of training | test loss %.5f | test ppl %.4f'):format(test_loss, math.exp(test_loss)))
 
--- generate.py
+-- The part of generate.py.
 model:eval()
 local hidden, input, written = model:init_hidden(1), torch.randint(ntokens, {1, 1}), {}
 torch.no_grad(function()

@@ -1,15 +1,15 @@
--- Checkpoints that hold the number of an epoch, and nothing else.
+-- Checkpoints that contain only the number of an epoch.
 local files, train = require 'files', require 'rtrain'
 
 local epochs = {}
 
--- What the checkpoint holds; 0 without one.
+-- Returns the epoch of the checkpoint, or 0 without a checkpoint.
 function epochs.of(checkpoint)
   if checkpoint == nil then return 0 end
   return checkpoint:with_directory(function(dir) return tonumber(files.read(dir .. '/epoch')) end)
 end
 
--- A report with a checkpoint of this epoch; `options` are more of train.report's.
+-- Reports a checkpoint of this epoch; `options` are further options of train.report.
 function epochs.save(epoch, metrics, options)
   train.tempdir(function(dir)
     files.write(dir .. '/epoch', tostring(epoch))

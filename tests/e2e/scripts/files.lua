@@ -1,4 +1,4 @@
--- Files by which scripts of the tests keep numbers and wait for each other. LUA_PATH leads here, in workers too (conftest.py).
+-- Files with which test scripts store numbers and wait for each other. conftest.py puts this folder into LUA_PATH.
 local files = {}
 
 function files.write(path, text)
@@ -24,7 +24,7 @@ function files.wait_for(path)
   while not files.exists(path) do os.execute 'sleep 0.02' end
 end
 
--- True the first time that any process asks for this name.
+-- Returns true only the first time that any process passes this name.
 function files.once(name)
   if files.exists(name) then return false end
   files.write(name, '')

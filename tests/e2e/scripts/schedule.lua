@@ -1,6 +1,6 @@
--- Gives sequences of events to schedulers of train.tune and prints what they decide: arg[1] is a file of JSON lines, each
--- {scheduler, options, events}; an event is [trial], [trial, time, value] or
--- [trial, "end", time, value]. A trial that was stopped has none any more.
+-- Passes sequences of events to schedulers of train.tune and prints their decisions: arg[1] is a file of JSON lines,
+-- each {scheduler, options, events}; an event is [trial], [trial, time, value] or [trial, "end", time, value]. Events
+-- of a trial that was stopped are skipped.
 local schedulers = require('rtrain').tune.schedulers
 local system = require 'base._system'
 
