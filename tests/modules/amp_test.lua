@@ -1,4 +1,4 @@
--- Autocast and GradScaler. What they compute is compared with PyTorch's in tests/oracle.
+-- Autocast and GradScaler. tests/oracle compares their values with PyTorch's.
 local lu = require 'luaunit'
 local ordered = require 'base.ordered'
 local torch = require 'torch'
@@ -31,7 +31,7 @@ function TestAutocast:test_error_ends_the_mode()
   lu.assertTrue(torch.is_autocast_cache_enabled())
 end
 
--- A weight's cast is kept inside one autocast; after a step outside of it the next one casts again.
+-- Autocast caches a weight's cast within one context; after the weight has changed, the next context casts it again.
 function TestAutocast:test_casts_of_weights_are_forgotten()
   local layer = torch.nn.Linear(1, 1, {bias = false})
   local x = torch.ones(1, 1)

@@ -1,4 +1,4 @@
--- argparse: Lua's argparse inside the executable, and parsers that are made of a config.
+-- argparse: Lua's argparse inside the executable, and parsers that are generated from a config.
 local lu = require 'luaunit'
 local argparse = require 'argparse'
 

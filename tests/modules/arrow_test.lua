@@ -1,4 +1,4 @@
--- base._arrow and its batches as tensors: what a round trip keeps, and what is refused.
+-- base._arrow and its batches as tensors: values that a round trip preserves, and input that is refused.
 local lu = require 'luaunit'
 local arrow = require 'base._arrow'
 local torch = require 'torch'
@@ -39,7 +39,7 @@ end
 
 local function objects(n, values) return {kind = 'objects', values = values, n = n} end
 
--- The columns of all batches that were written as Parquet and read again.
+-- Returns the columns of all batches after they were written as Parquet and read again.
 local function through_parquet(names, columns, options)
   local writer = arrow.parquet_writer(path, options)
   writer:write(data.to_arrow(names, columns))
@@ -56,7 +56,7 @@ local function first_error(fn, ...)
   return err.message, err
 end
 
--- The first error of a reader whose batches are all read.
+-- Returns the first error of a reader while all its batches are read.
 local function reading_error(open, ...)
   return first_error(function(...)
     local cursor = open(...)
@@ -381,7 +381,7 @@ function TestDamage.test_a_damaged_page_names_row_group_and_column()
   writer:write(batch({'x', 'y'}, {torch.rand(1000), torch.rand(1000)}))
   writer:close()
   local bytes = read_text()
-  -- The second row group's first column begins behind the middle of the data.
+  -- The first column of the second row group begins after the middle of the file.
   local at = math.floor(#bytes * 0.55)
   write_text(bytes:sub(1, at) .. ('\0'):rep(200) .. bytes:sub(at + 201))
   local reader = arrow.open_parquet(path)

@@ -1,4 +1,4 @@
--- train.async_save: the values of the moment, written by a thread; wait() raises the errors.
+-- train.async_save: a thread writes the values of the moment of the call; wait() raises its errors.
 
 local lu = require 'luaunit'
 local torch = require 'torch'

@@ -1,4 +1,4 @@
--- torch.autograd as a user sees it: functions of one's own, hooks, anomaly mode, checkpoints, products with Jacobians.
+-- The user's view of torch.autograd: user-defined functions, hooks, anomaly mode, checkpoints, products with Jacobians.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local nn = torch.nn
@@ -328,7 +328,7 @@ TestCheckpoint = {}
 
 local function block() return nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.ReLU(), nn.Linear(8, 4)) end
 
--- Gradients of the model's parameters and input by running it once.
+-- Runs the model once and returns the gradients of its parameters and input.
 local function gradients(model, run)
   local x = torch.ones(2, 4, {requires_grad = true})
   torch.manual_seed(3)

@@ -1,4 +1,4 @@
--- torch.backends: switches that are there without a GPU; the defaults are Python's.
+-- torch.backends: switches that exist without a GPU; their defaults are Python's.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local cuda, cudnn = torch.backends.cuda, torch.backends.cudnn

@@ -1,5 +1,5 @@
--- What a CUDA graph takes over from Lua: optimizers whose learning rate lies on the device, their options, loss scalers. All
--- of it on the CPU, where the same tensors and operators do the same.
+-- The objects that a CUDA graph takes over from Lua: optimizers whose learning rate is on the device, their options,
+-- loss scalers. Everything runs on the CPU, where the same tensors and operators give the same results.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local optim = torch.optim
@@ -75,7 +75,7 @@ function TestCapturable:test_those_that_compute_on_the_host_are_refused()
     give_gradients(params, 1)
     local optimizer = optim[name](params)
     local record, before = Capture(), params[1]:clone()
-    -- In a warm-up the step is made all the same: what came before it has been.
+    -- In a warm-up call the step is still made, because the operations before it have run.
     lu.assertTrue((record:watch(optimizer.step, optimizer)))
     lu.assertFalse(torch.equal(params[1], before))
     lu.assertStrContains(record.refusal, name .. ': a CUDA graph cannot hold its step, which computes on the host: take Adam')
@@ -133,7 +133,7 @@ end
 
 TestChange = {}
 
--- An optimizer that was captured.
+-- Returns a captured optimizer.
 local function captured(make)
   local params = parameters()
   give_gradients(params, 1)
@@ -206,7 +206,7 @@ function TestScalerInCapture:test_optimizers_without_such_a_kernel_are_refused()
   lu.assertTrue((record:watch(scaled_step, optimizer, scaler, params, 4)))
   local _, err = record:watch_capture(scaled_step, optimizer, scaler, params, 4)
   lu.assertStrContains(tostring(err), 'a CUDA graph cannot leave out a step of Adadelta')
-  -- The same step again, eagerly: as if it had not been tried.
+  -- The same step runs again, eagerly: the failed capture must have changed nothing.
   record:abandon()
   scaled_step(optimizer, scaler, params, 4)
   lu.assertEquals(scaler:get_scale(), 4)

@@ -1,4 +1,4 @@
--- Checkpoint:load(): which file of a checkpoint is read.
+-- Checkpoint:load(): which file of a checkpoint it reads.
 
 local lu = require 'luaunit'
 local torch = require 'torch'
@@ -6,7 +6,7 @@ local train = require 'rtrain'
 
 TestCheckpointLoad = {}
 
--- What load() of a checkpoint with these files gives: name → value.
+-- Returns the values that load() reads from a checkpoint with these files: name → value.
 local function loaded(files, options)
   return train.tempdir(function(folder)
     for name, value in next, files do

@@ -1,4 +1,4 @@
--- How functions travel: each test sends a value through bytes; the last group reads it in another process.
+-- Serialization of functions: each test passes a value through bytes; the last group reads it in another process.
 local lu = require 'luaunit'
 local closure = require 'base._closure'
 local ordered = require 'base.ordered'

@@ -1,4 +1,4 @@
--- rtrain.run.command_flags: what a command was given, for fit() and those who ask.
+-- rtrain.run.command_flags: stores the flags of a command for fit() and other readers.
 local lu = require 'luaunit'
 local command_flags = require 'rtrain.run.command_flags'
 

@@ -1,4 +1,4 @@
--- Configs: defaults, validation, and how what is unknown or not there yet is refused.
+-- Configs: defaults, validation, and errors for unknown and not yet supported fields.
 local lu = require 'luaunit'
 local train = require 'rtrain'
 
@@ -154,7 +154,7 @@ function TestRefusals.test_nccl_needs_a_device_for_each_worker()
   lu.assertEquals((any:choose_backend(1, 4)), 'nccl')
   lu.assertEquals((any:choose_backend(2, 1)), 'nccl')
   lu.assertEquals((any:choose_backend(0.5, 1)), 'nccl')
-  lu.assertEquals((any:choose_backend(0.6, 2)), 'nccl')  -- two of them do not fit on one device
+  lu.assertEquals((any:choose_backend(0.6, 2)), 'nccl')  -- two ranks do not fit on one device
   lu.assertEquals((any:choose_backend(0.5, 2)), 'cpu:shm,cuda:gloo')
   lu.assertEquals((gloo:choose_backend(1, 2)), 'gloo')
   for _, run in ipairs {{0, 2}, {0.5, 2}} do

@@ -59,7 +59,7 @@ function TestBlock:test_concat()
   lu.assertEquals(joined:column('name'):values(), {nil, '', 'a', 'bc'})
   lu.assertEquals(joined:row(2).any, {1})
   lu.assertStrContains(message_of(Block.concat, {whole, whole:drop{'id'}}), 'different columns')
-  -- Tensors of different sizes stay apart.
+  -- Tensors of different sizes are not concatenated.
   local small, large = Block({'x'}, {torch.ones{1, 2}}), Block({'x'}, {torch.ones{1, 3}})
   lu.assertEquals(Block.concat{small, large}:row(1).x:size(), {3})
 end
@@ -174,7 +174,7 @@ function TestBlock:test_blocks_of_several_dtypes_join_without_rounding()
     "column 'x' is uint64 in some blocks and of other dtypes in others, and 18446744073709551615 has no exact int64")
 end
 
--- Rows do not show such a column.
+-- A column without any value does not appear in rows.
 function TestBlock:test_a_column_without_a_value_stays_where_its_rows_do()
   local empty = {Masked.nulls(2, 'int64'), Strings.from_list({}, 2)}
   local like = Block({'a', 'x', 's', 'b'}, {torch.arange(2), empty[1], empty[2], torch.arange(2)})

@@ -1,4 +1,4 @@
--- rtrain.data: what transforms, orders and splits rows. Threads run where DataContext says so.
+-- rtrain.data: operators that transform, order and split rows. They run in threads if DataContext says so.
 local data = require 'rtrain.data'
 local lu = require 'luaunit'
 local torch = require 'torch'
@@ -57,7 +57,7 @@ TestRows.test_map_batches = with_and_without_threads(function()
     return {id = batch.id, size = torch.full({batch.id:size(0)}, batch.id:size(0))}
   end, {batch_size = 4})
   lu.assertEquals(values(sizes, 'size'), {4, 4, 4, 4, 4, 4, 4, 4, 2, 2})
-  -- A function that gives several batches; lists become columns.
+  -- A function may yield several batches; lists become columns.
   local letters = data.range(2):map_batches(function(batch)
     local i = 0
     return function()
@@ -94,7 +94,7 @@ function TestRows.test_further_arguments()
   local ds = data.range(2):map(function(row, by, options) return {x = row.id * by + options.plus} end,
     {fn_args = {3}, fn_kwargs = {plus = 1}})
   lu.assertEquals(values(ds, 'x'), {1, 4})
-  -- Options about resources are Ray's; they change nothing.
+  -- Ray's options about resources are accepted and have no effect.
   local resources = {num_cpus = 2, concurrency = 4, compute = 'actors'}
   lu.assertEquals(#data.range(2):map(function(row) return row end, resources):take_all(), 2)
   lu.assertStrContains(message_of(data.range(2).map, data.range(2), print, {num_gpus = 1}), 'num_gpus')
@@ -166,7 +166,7 @@ TestRows.test_the_sign_of_zero = with_and_without_threads(function()
     lu.assertEquals(1 / ds:take_all()[1].x, -1 / 0)
   end
   os.remove(path)
-  -- Among integers it is one of them: `-i` makes no other column.
+  -- -0.0 among integers becomes an integer: it does not make a float column.
   lu.assertEquals(data.from_items{{x = -0.0}, {x = 1}}:schema().types, {'int64'})
   local json = require 'rtrain.data.files.json_text'
   lu.assertEquals(json.of{-0.0, 0, 2}, '[-0.0,0,2]')
@@ -208,7 +208,7 @@ TestErrors.test_wrong_results = with_and_without_threads(function()
   end)), "column 'id' holds int64, and row 0 gives 0.5")
 end)
 
--- What comes out is what the function gave, or an error says what was wrong: no field is lost.
+-- The output is exactly what the function returned, or an error says what is wrong: no field is lost.
 function TestErrors.test_a_row_that_is_only_partly_a_list()
   local cases = {
     {{1, nil, 3, x = 5}, 'a table with both list items and named fields'},
@@ -345,7 +345,7 @@ function TestSplits.test_splits_are_partitions()
   lu.assertStrContains(message_of(ds.split_at_indices, ds, {3, 2}), 'must be sorted')
 end
 
--- An order that changed between two loops would let rows wander from one part to the other.
+-- If the order changed between two loops, rows could move from one part to the other.
 function TestSplits.test_a_split_of_a_shuffle_is_settled()
   for _, ds in ipairs{data.range(50):random_shuffle(), data.range(50):randomize_block_order()} do
     local parts = ds:split_at_indices{20}
@@ -365,7 +365,7 @@ function TestSplits.test_train_test_split()
     train, test = ds:train_test_split(0.2, {shuffle = true, seed = 1})
     lu.assertEquals({train:count(), test:count()}, {80, 20})
     lu.assertNotEquals(values(test), values(data.range(100):split_at_indices{80}[2]))
-    -- The same rows in every epoch.
+    -- Each epoch has the same rows.
     local function epoch(of, n)
       local out = {}
       for block in of:execute{epoch = n} do
@@ -426,7 +426,7 @@ TestRunning.test_an_execution_that_is_left_early_ends = with_and_without_threads
   lu.assertNil(execution:next())
 end)
 
--- The blocks of an execution for some rows of the source are those rows of the whole.
+-- An execution for slices of the source yields exactly those rows of the whole.
 TestRunning.test_slices = with_and_without_threads(function()
   local function of(ds, slices)
     local out = {}
@@ -449,7 +449,7 @@ TestRunning.test_slices = with_and_without_threads(function()
   end
 end)
 
--- What a random transform makes of a row depends on seed, epoch and row, not on threads or on how the rows are cut.
+-- The random numbers of a row depend on seed, epoch and row, but not on threads or block sizes.
 function TestRunning.test_random_numbers_of_rows()
   local worker = require 'torch.utils.data.worker'
   local function of(threads, options)
@@ -474,7 +474,7 @@ function TestRunning.test_random_numbers_of_rows()
   lu.assertNil(worker.generator())
 end
 
--- The same behind an operator that needs all rows: neither ranks nor what was read before share their numbers.
+-- The same after an operator that needs all rows: ranks and operators before it do not share random numbers.
 function TestRunning.test_random_numbers_of_rows_behind_a_global_operator()
   local worker = require 'torch.utils.data.worker'
   local function noisy(ds, options)
@@ -500,7 +500,7 @@ function TestRunning.test_random_numbers_of_rows_behind_a_global_operator()
     end
     lu.assertEquals(parts, whole)
   end
-  -- Where the number of rows is not known.
+  -- A dataset whose number of rows is unknown.
   local seen, count = {}, 0
   for rank = 0, 1 do
     local uncounted = plain:filter(function() return true end):sort('id')

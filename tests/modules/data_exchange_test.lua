@@ -7,7 +7,7 @@ local exchange = require 'rtrain.data.exchange'
 local Objects = require 'rtrain.data.columns.objects'
 local Strings = require 'torch.utils.data.strings'
 
--- Blocks of the given sizes made by `make(first, count)`.
+-- Returns a stream of blocks of the given sizes, each made by `make(first, count)`.
 local function stream(sizes, make)
   local at, k = 0, 0
   return function()
@@ -132,7 +132,7 @@ function TestSort.test_refusals()
   lu.assertStrContains(message({a = torch.zeros(2)}, {}), 'the name of a column')
 end
 
--- With so little memory that the rows go through files: the results are those of sorting in memory.
+-- With so little memory that rows are spilled to files, the results equal those of sorting in memory.
 TestSpill = {}
 
 local SMALL = 64 * 1024

@@ -1,4 +1,4 @@
--- rtrain.data: what reads and writes files.
+-- rtrain.data: functions that read and write files.
 local data = require 'rtrain.data'
 local lu = require 'luaunit'
 local system = require 'base._system'
@@ -24,7 +24,7 @@ local function column(ds, name)
   return out
 end
 
--- Rows of an epoch.
+-- Returns the rows of an epoch.
 local function epoch(ds, n, options)
   options = options or {}
   options.epoch = n
@@ -159,7 +159,7 @@ end
 
 TestParquet = {setUp = FileTest.setUp, tearDown = FileTest.tearDown}
 
--- A file for each of the parts, with 5 rows in a row group.
+-- Writes a file for each part, with 5 rows in a row group.
 local function write_parts(count, rows)
   for i = 1, count do
     local first = (i - 1) * rows
@@ -184,7 +184,7 @@ function TestParquet.test_a_round_trip()
   lu.assertEquals(ds:select_columns{'name', 'id'}:columns(), {'name', 'id'})
   lu.assertEquals(data.read_parquet(folder .. '/parts', {columns = {'id'}}):columns(), {'id'})
   lu.assertTrue(ds:size_bytes() > 0)
-  -- Rows by number, without a pass over the others.
+  -- Rows are read by number, without a pass over the other rows.
   local parts = ds:split_at_indices{3, 17}
   lu.assertEquals(ids(parts[2]:take_all()), {3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16})
   local train, test = ds:map(function(row) return {id = row.id} end):train_test_split(0.25)

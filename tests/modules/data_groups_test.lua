@@ -62,7 +62,7 @@ function TestGroups.test_nulls_make_a_result_null_when_they_count()
   lu.assertEquals(lists, {{1, torch.none}, {3}})
 end
 
--- The mean and deviation of images of each kind.
+-- Statistics of tensor columns cover all numbers of a group's tensors.
 function TestGroups.test_tensors_give_all_their_numbers()
   local ds = data.from_tensors{k = torch.tensor{1, 0, 1}, image = torch.arange(12):view(3, 2, 2):float()}
   local rows = ds:groupby('k'):aggregate(A.Mean('image'), A.Std('image', {ddof = 0}), A.Max('image'), A.Quantile('image'),
@@ -100,7 +100,7 @@ TestGroups.test_a_function_for_each_group = with_and_without_threads(function()
   lu.assertEquals(column(large, 'k'), {'a', 'a', 'a'})
 end)
 
--- What a function writes into its group is not seen by others.
+-- A function that changes its group in place does not change the dataset.
 function TestGroups.test_groups_are_the_functions_own()
   local ds = data.from_tensors{x = torch.ones(4)}
   ds:groupby():map_groups(function(group) return {x = group.x:add_(1)} end):take_all()
@@ -179,7 +179,7 @@ function TestJoins.test_a_side_without_rows()
   lu.assertEquals(none:join(none, 'full_outer', {right_suffix = '_r'}):take_all(), {})
 end
 
--- Many pairs of one key come in parts.
+-- When one key has many pairs, they are returned in several blocks.
 function TestJoins.test_a_key_with_many_partners()
   local left = data.range(300):map_batches(function(batch) return {k = batch.id:mul(0), a = batch.id} end)
   local right = data.range(300):map_batches(function(batch) return {k = batch.id:mul(0), b = batch.id} end)

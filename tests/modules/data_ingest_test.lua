@@ -1,4 +1,4 @@
--- Ingest workers: processes that make blocks in the place of threads.
+-- Ingest workers: processes that produce blocks instead of threads.
 local data = require 'rtrain.data'
 local lu = require 'luaunit'
 local message_of = require('refusal').message_of
@@ -14,7 +14,7 @@ function TestIngest.setUp() pool = Pool {workers = 2, threads = 1} end
 
 function TestIngest.tearDown() pool:close() end
 
--- The rows as text, bit for bit.
+-- Returns the rows as text, bit for bit.
 local function text_of(ds, options)
   local out = {}
   options.seed = 3
@@ -56,7 +56,7 @@ function TestIngest.test_rows_and_order_are_those_of_threads()
   end
 end
 
--- A loop that stands still does not stop another one on the same workers, and little waits for it meanwhile.
+-- A paused loop does not block another loop on the same workers, and few of its blocks are buffered meanwhile.
 function TestIngest.test_what_waits_is_bounded()
   local path = os.tmpname()
   local function made()
@@ -74,7 +74,7 @@ function TestIngest.test_what_waits_is_bounded()
   lu.assertEquals(first:next():num_rows(), 1)
   local other = data.range(400, {override_num_blocks = 40}):map_batches(function(batch) return batch end, {batch_size = 2})
   lu.assertEquals(#text_of(other, {threads = 1, ingest = pool}), #text_of(other, {threads = 0}))
-  -- 1 MiB is 4 of these blocks; each worker may be one beyond its half, and one was taken.
+  -- 1 MiB holds 4 of these blocks; each worker may exceed its half by one block, and one block was taken.
   lu.assertTrue(made() <= 7, made())
   local rest = 0
   for block in first do rest = rest + block:num_rows() end
@@ -92,14 +92,14 @@ function TestIngest.test_an_error_names_the_line_the_row_and_the_worker()
     while execution:next() do lu.assertNotNil(execution) end
   end)
   lu.assertStrMatches(message, '.*rtrain%.data ingest worker [01].*: map: row 7: .*data_ingest_test%.lua:%d+: no seven.*')
-  -- The workers continue.
+  -- The workers still work afterwards.
   lu.assertEquals(#text_of(data.range(3):map(function(row) return row end), {threads = 1, ingest = pool}), 14)
   lu.assertStrContains(message_of(function()
     text_of(data.range(3):map(function() return torch.rand({1}) end), {threads = 1, ingest = pool})
   end), 'default generator')
 end
 
--- A worker that kills itself once in the middle of a fragment, and another one that always does.
+-- A worker kills itself once in the middle of a fragment, and another worker does so each time.
 function TestIngest.test_a_dead_worker_is_started_again()
   local path = os.tmpname()
   os.remove(path)
@@ -164,7 +164,7 @@ function TestScaling.test_the_number_follows_the_stall_and_does_not_swing()
   end
   lu.assertEquals(scaling.active, 1)
   lu.assertEquals({decide(0.04, 1), decide(0.06, 1), decide(0.5, 2), decide(0.5, 4)}, {1, 2, 4, 4})
-  -- Three could not do what keeps four busy for 2.2 s of each second, two could do 1.3.
+  -- Three workers cannot do 2.2 s of work per second with a reserve; two can do 1.3 s.
   lu.assertEquals(decide(0, 2.2, 20), 4)
   lu.assertEquals({decide(0, 2, 4), decide(0, 2)}, {4, 3})
   lu.assertEquals({decide(0, 1.3, 4), decide(0.02, 1.3), decide(0, 1.3, 4), decide(0, 1.3)}, {3, 3, 3, 2})
@@ -172,7 +172,7 @@ function TestScaling.test_the_number_follows_the_stall_and_does_not_swing()
   lu.assertEquals(decide(0.2, 1), 2)
 end
 
--- A loop that waits for its rows all the time, and then hardly takes one.
+-- A loop that first waits for its rows all the time, and later hardly takes any.
 function TestScaling.test_processes_come_and_go()
   local monotonic = require('base._system').monotonic
   local function spin(seconds)
@@ -199,7 +199,7 @@ function TestScaling.test_processes_come_and_go()
   pool:close()
 end
 
--- Between hosts messages are a stream of bytes.
+-- Between nodes messages are a stream of bytes.
 TestStream = {}
 
 function TestStream.setUp()

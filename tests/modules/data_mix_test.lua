@@ -1,4 +1,4 @@
--- Dataset:mix: exact shares, whatever the blocks, threads, ranks and resumptions.
+-- Dataset:mix: the shares are exact for any blocks, threads, ranks and resumptions.
 local data = require 'rtrain.data'
 local lu = require 'luaunit'
 local message_of = require('refusal').message_of
@@ -9,7 +9,7 @@ local Turns = require 'rtrain.data.rows.turns'
 
 local context = data.DataContext.get_current()
 
--- Rows first … last - 1.
+-- Returns a dataset of the rows first … last - 1.
 local function rows(first, last, blocks)
   return data.range(last - first, {override_num_blocks = blocks or 1}):map(function(row)
     row.id = row.id + first
@@ -17,7 +17,7 @@ local function rows(first, last, blocks)
   end)
 end
 
--- The same rows where their number is not known.
+-- Returns the same rows as a dataset whose number of rows is unknown.
 local function uncounted(ds) return ds:filter(function() return true end) end
 
 local function ids(ds)
@@ -28,7 +28,7 @@ end
 
 local function always() return true end
 
--- How many rows of a list come from rows 100 k … 100 k + 99.
+-- Counts how many rows of a list are from 100 k … 100 k + 99, for each k.
 local function shares(list, count)
   local out = {}
   for i = 1, count do out[i] = 0 end
@@ -56,7 +56,7 @@ function TestTurns.test_shares_are_exact_after_each_repetition_and_never_a_row_a
   end
 end
 
--- Going on by many rows at once leads to where single steps lead.
+-- Skipping many rows at once gives the same state as single steps.
 function TestTurns.test_skip_is_as_many_steps()
   local weights, counts = {3, 1, 2}, {20, 9, 4}
   for _, stops in ipairs {false, true} do
@@ -84,7 +84,7 @@ end
 
 TestMix = {}
 
--- With threads and without, in any blocks, with numbers of rows that are known and that are not.
+-- The order is the same with and without threads, for any blocks, and for known and unknown numbers of rows.
 function TestMix.test_the_order_is_that_of_weights_and_rows_alone()
   local expected = {0, 1, 100, 2, 3, 4, 101, 5, 6, 7, 102, 8, 9, 103, 104}
   for _, threads in ipairs {0, 2} do
@@ -136,7 +136,7 @@ function TestMix.test_parts_of_a_mix_are_those_of_the_whole()
   end
 end
 
--- What follows a mix, or is put together with one.
+-- Operators after a mix, and datasets combined with a mix.
 function TestMix.test_a_mix_is_a_dataset_like_others()
   local mixed = rows(0, 6):mix(rows(100, 102), {weights = {3, 1}})
   local all = {0, 1, 2, 3, 4, 5, 100, 101}
@@ -175,7 +175,7 @@ function TestMix.test_every_batch_has_the_shares_and_a_restored_iterator_gives_e
   end
 end
 
--- A rank's part of rows that cannot be counted has the shares too.
+-- A rank's part of a mix has the shares, too, if its rows cannot be counted.
 function TestMix.test_the_part_of_a_rank_has_the_shares()
   local feed = require 'rtrain.data.executor.feed'
   local ds = uncounted(rows(0, 60, 4)):mix(uncounted(rows(100, 120)), {weights = {3, 1}})
@@ -207,7 +207,7 @@ function TestMix.test_what_cannot_be_mixed_is_refused()
     "stopping_condition cannot be 'stop_on_short': valid names: stop_on_longest_drop, stop_on_shortest")
   lu.assertStrContains(message_of(a.mix, a, b:rename_columns {id = 'x'}),
     'dataset 1 has the columns id: int64 and dataset 2 has x: int64')
-  -- Where only the data tells.
+  -- Here only the data shows that the columns differ.
   local other = b:map(function(row) return {x = row.id} end)
   lu.assertStrContains(message_of(function() return a:mix(other):take_all() end),
     'dataset 1 has the columns id: int64 and dataset 2 has x: ')

@@ -1,5 +1,5 @@
--- Shards of a dataset: whatever the world size, batches, shuffles and resumptions, each row of an epoch is seen once or left
--- out by the rule, and all ranks take equal steps. Ranks are iterators of one process over a feed without files.
+-- Shards of a dataset: for any world size, batches, shuffles and resumptions, each row of an epoch is seen once or left
+-- out by the rule, and all ranks take equal steps. The ranks are iterators in one process over a feed without files.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local Block = require 'rtrain.data.blocks.block'
@@ -8,8 +8,8 @@ local DataIterator = require 'rtrain.data.loop.iterator'
 local exchange = require 'rtrain.data.exchange'
 local intervals = require 'rtrain.data.rows.intervals'
 
--- Rows 0 … n - 1 in blocks of the given sizes; in another order for each epoch where `shuffled`. With `keeps` it is a plan
--- that filters: the number of rows is not known, and a rank takes its part of what goes in.
+-- Rows 0 … n - 1 in blocks of the given sizes; `shuffled` gives each epoch another order. `keeps` makes it a filtering
+-- plan: the number of rows is unknown, and a rank takes its part of the unfiltered rows.
 local Feed = class('Feed')
 
 function Feed:init(fields)
@@ -23,7 +23,7 @@ function Feed:stats() return {} end
 
 function Feed:schema() return {{name = 'id', type = 'int64'}} end
 
--- The rows that go into a rank's part: all of them are dealt, some ranks have one more.
+-- Returns the unfiltered rows of a rank's part: all rows are distributed, and some ranks get one more.
 local function part_of(n, part)
   local first, last = math.floor(n * part.rank / part.world_size), math.floor(n * (part.rank + 1) / part.world_size)
   return first < last and {{first, last}} or {}
@@ -61,7 +61,7 @@ function Feed:stream(options)
   }
 end
 
--- The attempt's store among coroutines: a rank that waits lets others run.
+-- The attempt's store for coroutines: a rank that waits yields to the others.
 local function new_store()
   local values = {}
   return {
@@ -75,7 +75,7 @@ local function new_store()
   }
 end
 
--- Each call is another run: with another seed.
+-- Each call simulates another run, which has another seed.
 local runs = 0
 
 local function ranks_of(feed, world_size, seed)
@@ -89,7 +89,7 @@ local function ranks_of(feed, world_size, seed)
   return out, store
 end
 
--- Runs one function for each rank until all are done.
+-- Runs one function for each rank until all have finished.
 local function together(count, fn)
   local waiting, results = {}, {}
   for i = 1, count do waiting[i] = coroutine.create(fn) end
@@ -107,7 +107,7 @@ local function together(count, fn)
   return results
 end
 
--- The batches of one loop of each rank, at most `most` of them, as lists of ids.
+-- Returns the batches of one loop of each rank, at most `most` of them, as lists of ids.
 local function loops(ranks, options, most)
   return together(#ranks, function(i)
     local out = {}
@@ -152,7 +152,7 @@ local function check_batches(batches, batch_size, drop_last)
   end
 end
 
--- Calls with each combination of the settings.
+-- Calls fn with each combination of the settings.
 local function each_setting(fn)
   for _, n in ipairs {0, 4, 23, 60} do
     for _, batch_size in ipairs {1, 4, 7} do
@@ -200,7 +200,7 @@ function TestShards.test_a_restored_shard_gives_exactly_the_rest()
         local states = {}
         for i, rank in ipairs(first) do states[i] = rank:state() end
         local second = ranks_of(feed, world_size)
-        -- Rank 0's state serves all.
+        -- All ranks can load the state of rank 0.
         for _, rank in ipairs(second) do rank:load_state(states[1]) end
         local rest = loops(second, options)
         for i, rank in ipairs(whole) do lu.assertEquals(rest[i], {unpack(rank, taken + 1)}, n) end
@@ -228,7 +228,7 @@ function TestShards.test_another_world_size_takes_what_nobody_has_had()
       state = ranks[#ranks]:state()
     end
     local count = seen_once(seen, n)
-    -- At the end less than one row for each rank is left, or less than a batch where the last is dropped.
+    -- At the end fewer rows are left than ranks; with drop_last, fewer than one batch per rank.
     local last = sizes[#sizes]
     lu.assertTrue(n - count < (options.drop_last and options.batch_size * last or last), n - count)
   end)
@@ -286,7 +286,7 @@ TestAgreement = {}
 
 local function odd(ids) return ids:bitwise_and(1):to('bool') end
 
--- Rows that pass lie in the first half, so that the ranks have unequal numbers.
+-- The rows that pass the filter are in the first half, so the ranks have unequal numbers.
 local function early(ids) return ids:lt(31) end
 
 function TestAgreement.test_equal_steps_where_the_number_of_rows_is_not_known()
@@ -296,7 +296,7 @@ function TestAgreement.test_equal_steps_where_the_number_of_rows_is_not_known()
       for world_size = 1, 4 do
         local feed = Feed {n = 61, sizes = {3, 9, 1}, keeps = keeps}
         local ranks, store = ranks_of(feed, world_size)
-        -- What each rank would have alone.
+        -- The number of rows that each rank would have alone.
         local least = math.huge
         for rank = 0, world_size - 1 do
           local part = part_of(61, {rank = rank, world_size = world_size})[1]
@@ -411,7 +411,7 @@ function TestLoops.test_whole_blocks()
   lu.assertEquals(sizes, {256, 256, 88})
 end
 
--- An iterator over one block.
+-- Returns an iterator over one block.
 local function over(block)
   local feed = Feed {n = block:num_rows(), sizes = {1}}
   feed.stream = function()

@@ -1,4 +1,4 @@
--- The pieces under the shards of a dataset: intervals of rows, orders of shuffles, batches, the local shuffle.
+-- The building blocks of dataset shards: intervals of rows, orders of shuffles, batches, the local shuffle.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local batches = require 'rtrain.data.blocks.batches'
@@ -7,7 +7,7 @@ local intervals = require 'rtrain.data.rows.intervals'
 local LocalShuffle = require 'rtrain.data.loop.local_shuffle'
 local Permutation = require 'rtrain.data.rows.permutation'
 
--- A stream of the rows first … first + count - 1 in blocks of the given sizes, over and over.
+-- Returns a stream of the rows first … first + count - 1 in blocks whose sizes cycle through `sizes`.
 local function stream(count, sizes, first)
   local at, k = 0, 0
   return function()
@@ -90,7 +90,7 @@ function TestPermutation.test_the_network_scatters_neighbours()
   local places = torch.arange(n / 2, n / 2 + 20000)
   local rows = order:row_at(places)
   lu.assertTrue(torch.equal(order:place_of(rows), places))
-  -- Even over tenths, and neither neighbours nor parities stay together.
+  -- Rows spread evenly over tenths, and neither neighbours nor rows of equal parity stay together.
   local tenths = (rows:double() / n * 10):floor():long():bincount():double()
   lu.assertTrue((tenths - 2000):abs():max():item() < 200)
   local steps = (rows:slice(0, 1) - rows:slice(0, 0, -1)):double() / n
@@ -132,7 +132,7 @@ function TestLocalShuffle.test_a_function_of_the_rows_alone()
 end
 
 function TestLocalShuffle.test_each_row_is_drawn_from_so_many()
-  -- Row r cannot come out before as many rows after it as the buffer holds at most have been read.
+  -- Row r comes out only after at least as many later rows were read as the buffer holds.
   local seen = ids(LocalShuffle(10, 4, 1):blocks(stream(400, {7})))
   local late = 0
   for place, id in ipairs(seen) do

@@ -5,7 +5,7 @@ local data = torch.utils.data
 
 local message_of = require('refusal').message_of
 
--- Samples i, i * i, without get_batch.
+-- Samples (i, i * i), without get_batch.
 local Squares = data.Dataset:extend('Squares')
 function Squares:init(n) self.n = n end
 function Squares:len() return self.n end
@@ -72,7 +72,7 @@ function TestDatasets:test_fractions_of_random_split()
     for i, part in ipairs(data.random_split(Squares(total), lengths)) do out[i] = #part end
     return out
   end
-  -- As Python's torch.
+  -- As in Python's torch.
   lu.assertEquals(sizes(10, {0.35, 0.35, 0.3}), {4, 3, 3})
   lu.assertEquals(sizes(1, {0.5, 0.5}), {1, 0})
   lu.assertEquals(sizes(1, {1}), {1})
@@ -127,7 +127,7 @@ TestSamplers = {}
 
 -- randperm(10) of Python's torch after manual_seed(0) and manual_seed(1).
 local EPOCH_0 = {4, 1, 7, 5, 3, 9, 0, 8, 6, 2}
--- Of its samplers, as test_orders_of_pythons_torch seeds them.
+-- Orders of Python's samplers with the seeds of test_orders_of_pythons_torch.
 local SUBSET = {50, 10, 40, 30, 20, 60}
 local WEIGHTED = {0, 1, 3, 1, 3, 3, 1, 2}
 local SUBSET_EPOCHS = {{60, 10, 20, 40, 50, 30}, {50, 40, 20, 30, 10, 60}}
@@ -199,7 +199,7 @@ function TestSamplers:test_weights_are_respected()
 end
 
 function TestSamplers:test_orders_of_pythons_torch()
-  -- manual_seed(3), then the sampler's first epoch without a generator of its own; two epochs with Generator(5).
+  -- manual_seed(3), then the first epoch of a sampler without a generator; two epochs with Generator(5).
   torch.manual_seed(3)
   lu.assertEquals(data.SubsetRandomSampler({10, 20, 30, 40, 50, 60}):indices():tolist(), SUBSET)
   torch.manual_seed(3)

@@ -1,4 +1,4 @@
--- DataLoader: worker threads and every option of it. Datasets and samplers: data_test; states: loader_state_test.
+-- DataLoader: worker threads and all its options. data_test covers datasets and samplers, loader_state_test the state.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local data = torch.utils.data
@@ -6,7 +6,7 @@ local data = torch.utils.data
 local message_of = require('refusal').message_of
 local function error_of(...) return select(2, message_of(...)) end
 
--- Samples i, i * i, without get_batch.
+-- Samples (i, i * i), without get_batch.
 local Squares = data.Dataset:extend('Squares')
 function Squares:init(n) self.n = n end
 function Squares:len() return self.n end
@@ -74,7 +74,7 @@ function TestThreads:test_an_error_names_worker_and_sample_at_the_loops_line()
   lu.assertStrContains(message_of(first_column, alone), 'sample 5: ')
 end
 
--- Datasets that tell how often a worker was set up.
+-- A dataset whose samples have the information about their worker.
 local Telling = Squares:extend('Telling')
 function Telling:get()
   local info = data.get_worker_info()
@@ -222,7 +222,7 @@ end
 
 TestOrder = {}
 
--- What Python's torch gives for the same seeds, and the number that the default generator gives afterwards.
+-- The orders of Python's torch for the same seeds, and the next number of the default generator.
 function TestOrder:test_first_epoch_of_pythons_torch()
   local set = data.TensorDataset(torch.arange(8))
   local function order(options)
@@ -326,7 +326,7 @@ function TestIterable:test_batches()
   lu.assertEquals(first_column(data.DataLoader(Range(3, 7), {batch_size = torch.none})), {3, 4, 5, 6})
 end
 
--- The expected orders are those of Python's torch.
+-- The expected orders are Python's.
 function TestIterable:test_workers_take_turns()
   local function order(splits, stop, options)
     options.num_workers = options.num_workers or 2
@@ -418,7 +418,7 @@ end
 
 TestDeviceResident = {}
 
--- A dataset on another device: 'meta' holds shapes alone, so whatever needed the numbers on the host would fail.
+-- A dataset on another device: 'meta' stores only shapes, so code that read the numbers on the host would fail.
 local Resident = data.Dataset:extend('Resident')
 
 function Resident:init(count) self.count, self.batch_device, self.seen = count, 'meta', {} end

@@ -1,4 +1,4 @@
--- torch.deepcopy: memory that tensors share is shared by their copies; torch.items and torch.keys walk maps in order.
+-- torch.deepcopy: copies share memory where the originals do; torch.items and torch.keys walk maps in order.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local ordered = require 'base.ordered'

@@ -1,4 +1,4 @@
--- What a run shows: the events of a controller in, text out.
+-- The display of a run: turns events of a controller into text.
 local lu = require 'luaunit'
 local Display = require 'rtrain.display'
 local Eta = require 'rtrain.display.eta'
@@ -95,7 +95,7 @@ function TestPipe.test_the_first_loop_says_which_samples_each_worker_takes()
   lu.assertEquals(run(6, 2), '6 batches of 4 on each worker, 8 together')
 end
 
--- A run whose one report came and went, as a pipe sees it: time passes by the script's hand.
+-- Displays a run with one report as a pipe sees it; the test sets the clock.
 local function at_times()
   local shown, _, err = display({}, 1)
   local function at(now, event)
@@ -189,7 +189,7 @@ function TestPipe.test_of_many_reports_few_have_a_line()
   lu.assertStrContains(err.text, 'report 100  step=100\nrun mine FINISHED', 'the last one is always there')
 end
 
--- What a worker prints, or names something, could retitle the terminal, move its cursor or type for the user.
+-- Output and names of a worker could change the terminal's title, move its cursor or type for the user.
 local HOSTILE = 'a\27]0;owned\7\27[2J\0\27[31mred\tb'
 
 local function hostile_text(options)
@@ -239,7 +239,7 @@ function TestTerminal.test_metrics_in_the_live_block_stay_on_their_line()
   lu.assertStrContains(err.text, 'note=x\\n\\x1b[2Jy')
 end
 
--- Applies the cursor movements of the live block: what a terminal would show at the end.
+-- Applies the cursor movements of the live block; returns the final screen.
 local function screen_of(text)
   local lines = {''}
   local at = 1

@@ -238,7 +238,7 @@ function TestCommHook:test_what_is_no_hook_is_told()
   lu.assertErrorMsgContains('use FP16_COMPRESS', function() return hooks.DDPCommHookType.QUANTIZE_PER_TENSOR end)
 end
 
--- What the buckets of each step were, and the gradients of the last one.
+-- Returns the buckets of each step, and the gradients of the last step.
 local function steps_of(options, count, hook)
   local net = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Linear(8, 8), torch.nn.Linear(8, 1))
   local model, seen = DDP(net, options), {}
@@ -303,7 +303,7 @@ function TestCommHook:test_a_model_goes_on_after_a_hook_has_failed_where_nothing
   lu.assertErrorMsgContains('not now', function() model(torch.ones(1, 1)):sum():backward() end)
   fails = false
   local other = torch.ones({1}, {requires_grad = true})
-  other:sum():backward()  -- a backward is possible again
+  other:sum():backward()  -- a backward pass is possible again
   lu.assertEquals(other.grad:tolist(), {1})
 end
 

@@ -1,4 +1,4 @@
--- torch.distributions beyond what tests/oracle compares with Python's: keywords, fields, families of one's own, registries.
+-- torch.distributions beyond tests/oracle: keywords, fields, user-defined families, registries.
 local lu = require 'luaunit'
 local closure = require 'base._closure'
 local message_of = require('refusal').message_of
@@ -92,7 +92,7 @@ function TestOwnFamilies:test_one_with_its_own_init_says_how_it_expands()
   lu.assertEquals(tostring(Same(0, 1):expand{2}), 'Same(loc: torch.Size([2]), scale: torch.Size([2]))')
 end
 
--- The exponential distribution, of which only its natural parameters are said.
+-- The exponential distribution, defined only by its natural parameters.
 local Own = distributions.ExponentialFamily:extend('Own')
 Own.arg_constraints, Own.support = {rate = constraints.positive}, constraints.nonnegative
 Own._mean_carrier_measure = 0

@@ -1,4 +1,4 @@
--- rtrain doc --stubs: the declarations are valid Lua and valid LuaCATS, and declare exactly what there is.
+-- rtrain doc --stubs: the declarations are valid Lua and valid LuaCATS, and declare exactly the names that exist.
 local lu = require 'luaunit'
 local class = require 'base.class'
 local stubs = require 'rtrain.doc.stubs'
@@ -8,11 +8,11 @@ local files = stubs.files()
 local text_of = {}
 for _, file in ipairs(files) do text_of[file.path] = file.text end
 
--- Types are checked by rewriting: a name becomes T, and whatever is made of T becomes T, until nothing changes.
+-- Checks types by rewriting: a name becomes T, and a type that consists of T becomes T, until nothing changes.
 local NAME, MEMBER, FUNCTION = '\1', '\2', '\3'
 local RESULT = FUNCTION .. '%(\4?%): ' .. NAME
 
--- Another result of a function, unless the type continues behind it.
+-- Rewrites a further result of a function, unless the type continues after it.
 local function more_results(after)
   if after:match '[%[?|<]' then return nil end
   return FUNCTION .. '(): ' .. NAME .. after
@@ -41,7 +41,7 @@ local function is_type(text)
   return now == NAME
 end
 
--- The type at the front of a text: up to the first blank outside brackets that no ':' or ',' comes before.
+-- Returns the type at the start of a text: it ends at the first blank outside brackets that no ':' or ',' precedes.
 local function first_type(text)
   local depth = 0
   for at = 1, #text do
@@ -88,7 +88,7 @@ function TestStubs.test_files_are_lua()
   for _, file in ipairs(files) do lu.assertNotNil(loadstring(file.text, '@' .. file.path)) end
 end
 
--- Language servers leave out larger files.
+-- Language servers skip larger files.
 function TestStubs.test_files_are_small_enough()
   for _, file in ipairs(files) do lu.assertTrue(#file.text < 500000, file.path) end
 end
@@ -123,7 +123,7 @@ local function declared_types()
   return declared
 end
 
--- Every class that an annotation names is declared once.
+-- Every class that an annotation names is declared exactly once.
 function TestStubs.test_every_type_is_declared()
   local declared, unknown, seen = declared_types(), {}, {}
   for _, file in ipairs(files) do
@@ -155,7 +155,7 @@ function TestStubs.test_classes_are_declared_once()
   lu.assertEquals(twice, {})
 end
 
--- What the object has under the name, nil where it refuses.
+-- Returns the object's member of that name, or nil if the lookup fails.
 local function member(object, name)
   if type(rawget(require 'torch._C', name)) == 'table' then return nil end
   local ok, found = pcall(function() return object[name] end)
@@ -187,7 +187,7 @@ function TestStubs.test_every_operator_is_a_function_and_its_tensor_has_the_meth
   lu.assertEquals(missing, {})
 end
 
--- Public names of the tables that users see.
+-- Calls `see` for the public names of the tables that users see.
 local function each_public(module, see)
   local value = require(module)
   local meta = getmetatable(value)
@@ -213,7 +213,7 @@ function TestStubs.test_every_public_name_is_declared()
   lu.assertEquals(missing, {})
 end
 
--- The other way round: what is declared exists.
+-- The reverse: everything that is declared exists.
 function TestStubs.test_every_declared_name_exists()
   local wrong = {}
   for _, file in ipairs(files) do

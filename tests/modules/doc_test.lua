@@ -81,7 +81,7 @@ function TestPages:test_signatures()
     ['torch.cumsum'] = {'torch.cumsum(input, dim, {dtype, out}) → torch.Tensor', 'x:cumsum(dim, {dtype}) → torch.Tensor'},
     ['x:where'] = {'x:where() → torch.Tensor[]', 'x:where(condition, other) → torch.Tensor'},
     ['torch.linalg.qr'] = {"torch.linalg.qr(A, mode = 'reduced', {out}) → Q, R"},
-    ['torch.slice'] = {'torch.slice(start?, stop?, step?) → userdata'},  -- ours, not the operator
+    ['torch.slice'] = {'torch.slice(start?, stop?, step?) → userdata'},  -- rtrain's own function, not the operator
     ['F.relu'] = {'F.relu(input, {inplace = false}) → torch.Tensor'},
     ['F.max_pool1d'] = {'F.max_pool1d(input, kernel_size, {stride, padding = 0, dilation = 1, ceil_mode = false, '
       .. 'return_indices = false}) → torch.Tensor'},
@@ -105,7 +105,7 @@ function TestPages:test_parameters_have_types_defaults_and_words()
   lu.assertEquals(parameter('torch.add', 'other').type, 'torch.Tensor|number')
 end
 
--- Whatever a module lists is described; functions in place by the note that points at the others.
+-- Every name that a module lists has a docstring; in-place functions have a note that refers to the others.
 function TestPages:test_every_public_name_has_words()
   local missing = {}
   for _, module in ipairs(catalog.modules()) do
@@ -118,7 +118,7 @@ function TestPages:test_every_public_name_has_words()
   lu.assertEquals(missing, {})
 end
 
--- What a layer is called with is documented at its forward, or at that of a class that it extends.
+-- The inputs of a layer are documented at its forward, or at the forward of a base class.
 function TestPages:test_how_a_layer_is_called()
   local forward = doc.describe('nn.MultiheadAttention').forward
   lu.assertStrContains(forward.signature, 'forward(query, key, value')
@@ -145,7 +145,7 @@ function TestPages:test_modules_list_their_names()
   end
 end
 
--- Everything there is can be shown, and its page is plain data.
+-- Every page can be shown, and is plain data.
 function TestPages:test_every_page()
   local count = 0
   local function see(thing)
@@ -169,11 +169,11 @@ end
 
 TestOperators = {}
 
--- Operators → the first LibTorch that has them.
+-- Operator → the first LibTorch version that has it.
 local NEWER = {['linalg.matrix_sqrth'] = 2.14, ['linalg.polar'] = 2.14}
 local LIBTORCH = tonumber(require('rtrain._host').env().libtorch.engine)
 
--- The words in modules/torch/operators are about what there is.
+-- The docstrings in modules/torch/operators match the schemas of existing operators.
 function TestOperators:test_descriptions_fit_the_schemas()
   local wrong, count = {}, 0
   for owner, prefix in next, {torch = '', Tensor = '', linalg = 'linalg_', fft = 'fft_', special = 'special_'} do
@@ -197,7 +197,7 @@ function TestOperators:test_descriptions_fit_the_schemas()
   lu.assertTrue(count >= 150, tostring(count))
 end
 
--- Functions of torch._C that other functions call: users have torch.autograd, torch.Generator, torch.cuda, vision.datasets.
+-- Functions of torch._C for internal use: users have torch.autograd, torch.Generator, torch.cuda, vision.datasets.
 local INTERNAL = {}
 for name in ([[
   op op_names op_signatures op_overload tensor_members apply_function backward cuda_is_available detect_anomaly generator
@@ -276,7 +276,7 @@ function TestText:test_colour_only_where_it_is_asked_for()
   lu.assertStrContains(layout.text(shown, 80, true), '\27[1mParameters\27[0m')
 end
 
--- Functions that a loop defines have one comment, which names them.
+-- Functions that a loop defines share one comment, which names them.
 function TestPages:test_functions_of_one_comment()
   for _, name in ipairs{'F.lp_pool1d', 'F.lp_pool3d', 'F.adaptive_max_pool2d_with_indices'} do
     lu.assertTrue(#doc.describe(name).text > 0, name)

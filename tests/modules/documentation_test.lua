@@ -15,23 +15,23 @@ local OVERRIDES = {
   step = true, compute_mask = true, state = true, load_state = true, resume = true, count = true, order = true,
   fuse = true,
 }
--- What sources and operators of rtrain.data override.
+-- Methods that sources and operators of rtrain.data override.
 local DATA_OVERRIDES = {
   stream = true, apply = true, schema = true, schema_of = true, rows_of = true, num_rows = true, count_rows = true,
   is_random = true, fragments = true, read = true, cut = true, describe = true, input_files = true, select = true,
   size_bytes = true, blocks = true,
 }
--- What aggregates of rtrain.data override.
+-- Methods that aggregates of rtrain.data override.
 local AGGREGATE_OVERRIDES = {partial = true, merge = true, finalize = true, type_of = true, values = true}
--- What constraints and transforms override.
+-- Methods that constraints and transforms override.
 local DISTRIBUTION_OVERRIDES = {
   check = true, log_prob = true, log_abs_det_jacobian = true, forward_shape = true, inverse_shape = true, with_cache = true,
 }
--- What callbacks and sources of batches override.
+-- Methods that callbacks and sources of batches override.
 local TREE_OVERRIDES = {
   before_training = true, after_training = true, before_iteration = true, after_iteration = true, next = true, reset = true,
 }
--- Tables of functions that are called by name from their own file.
+-- Tables of functions that their own file calls by name.
 local OWN_TABLES = {show = true, formulas = true}
 
 local function is_override(file, name)
@@ -49,14 +49,14 @@ for path in io.popen(("find '%s' -name '*.lua' | sort"):format(MODULES)):lines()
   files[#files + 1] = {name = path:sub(#MODULES + 2), lines = lines}
 end
 
--- The comment that ends above a line, '' when there is none.
+-- Returns the comment that ends above a line, or '' if the line has no comment.
 local function comment_above(lines, number)
   local first = number
   while first > 1 and lines[first - 1]:match '^%-%-' do first = first - 1 end
   return table.concat(lines, '\n', first, number - 1)
 end
 
--- Calls check(comment, owner, name, parameters) for each public function; collects what it complains about.
+-- Calls check(comment, owner, name, parameters) for each public function; returns the complaints.
 local function complaints(check)
   local out = {}
   for _, file in ipairs(files) do
@@ -102,7 +102,7 @@ function TestDocumentation.test_comments_have_no_torn_lines()
   lu.assertEquals(torn, {})
 end
 
--- What the tables that users see hand out: each name is a documented class or function of one of its files.
+-- Each name in the tables that users see is a documented class or function of one of its files.
 function TestDocumentation.test_every_class_that_users_see_is_declared()
   local declared = {}
   for _, file in ipairs(files) do
@@ -125,7 +125,7 @@ function TestDocumentation.test_every_class_that_users_see_is_declared()
   lu.assertEquals(missing, {})
 end
 
--- What is behind train's names is in folders of its own: the root of modules/rtrain holds what a script can name.
+-- Files behind train's names are in subfolders: the root of modules/rtrain has only what a script can name.
 function TestDocumentation.test_the_root_of_rtrain_holds_its_public_names()
   local public, train, others = {}, require 'rtrain', {}
   local meta = getmetatable(train)
@@ -137,7 +137,7 @@ function TestDocumentation.test_the_root_of_rtrain_holds_its_public_names()
   lu.assertEquals(others, {})
 end
 
--- The words of the comments that describe a class and its forward, those that they refer to included.
+-- Returns the text of the comments of a class and its forward, and of the comments that they refer to.
 local function words_about(of, entry)
   local out, comments = {}, signature.comments_of(of, entry)
   comments[#comments + 1] = type(of.forward) == 'function' and source.of_function(of.forward) or nil
@@ -178,11 +178,11 @@ function TestDocumentation.test_every_parameter_of_a_constructor_is_documented()
   lu.assertEquals(missing, {})
 end
 
--- Layers that take what they are given, and those that hold other layers.
+-- Layers whose inputs have any form, and layers that contain other layers.
 local WITHOUT_SHAPE = {Module = true, Sequential = true, ModuleList = true, ModuleDict = true, ParameterList = true,
                        ParameterDict = true, Identity = true, Parameter = true, RNNCellBase = true}
 
--- '(N, C, L)', '(…, in_features)', 'of any shape', 'the same shape'.
+-- Matches '(N, C, L)', '(…, in_features)', 'of any shape', 'the same shape'.
 local function names_a_shape(words)
   return words:find '%([%w_…*′·/ +-]+,[%w_…*′·/, +-]*%)' or words:find '%(…[^)]*%)' or words:find '%f[%w]shape'
 end
@@ -198,7 +198,7 @@ function TestDocumentation.test_every_layer_says_its_shapes()
   lu.assertEquals(missing, {})
 end
 
--- torch.nn.functional defines its functions by calls.
+-- torch.nn.functional defines its functions by calls of a helper.
 function TestDocumentation.test_every_function_of_functional_is_documented()
   local missing = {}
   for _, file in ipairs(files) do

@@ -1,5 +1,5 @@
--- What a rank has made for its place in the group, when that becomes smaller: rtrain/elastic/followers.lua. With processes:
--- e2e/test_heal_smaller.py.
+-- Objects that depend on a rank's place in its group, when the group becomes smaller: rtrain/elastic/followers.lua.
+-- e2e/test_heal_smaller.py tests it with processes.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local data = torch.utils.data
@@ -32,7 +32,7 @@ end
 
 TestFollowers = {}
 
--- Samplers of other tests, which are not in use any more.
+-- Collects unused samplers of other tests.
 function TestFollowers:setUp() collectgarbage(); collectgarbage() end
 
 local function check_dealt_again(options)
@@ -96,7 +96,7 @@ function TestFollowers:test_a_trial_has_the_ranks_that_its_sweep_knows()
   lu.assertStrContains(followers.problem {context = context_of(0, 2), trial = {}}, 'sweep')
 end
 
--- As get_dataset_shard makes them.
+-- Makes shards as get_dataset_shard does.
 local function shard_of(rank, world_size)
   local store = {}
   return require 'rtrain.data.loop.iterator' {

@@ -1,4 +1,4 @@
--- An empty table behind the tensors is a table of options whose values are all nil, wherever the call fits without it.
+-- An empty table after the tensors is a table of options, all of them nil, if the call is valid without it.
 local lu = require 'luaunit'
 local torch = require 'torch'
 

@@ -68,7 +68,7 @@ end
 
 local function sign(x) return 1 / x:item() end
 
--- Every way of a number to a tensor.
+-- Covers every way in which a number becomes a tensor.
 function TestArithmetic:test_the_sign_of_zero()
   local z, one = -0.0, C.tensor({1}, {dtype = 'float64'})
   local filled = C.tensor{1, 1}
@@ -91,7 +91,7 @@ function TestArithmetic:test_the_sign_of_zero()
   lu.assertEquals(C.tensor({z, 1}, {dtype = 'complex64'})[0].real:reciprocal():item(), -1 / 0)
 end
 
--- -i with i = 0 among integers is the integer 0: no reason to compute in floating point.
+-- -i with i = 0 among integers is the integer 0: it does not cause floating point arithmetic.
 function TestArithmetic:test_a_negative_zero_among_integers()
   local i, z = C.tensor({1, 2}, {dtype = 'int64'}), -0.0
   for place, x in ipairs{i + z, z + i, i * z, i:add(z), i:clamp(z, 5), C.op 'pow'(i, z), z % i, i % 3 + z,

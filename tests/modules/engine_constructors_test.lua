@@ -28,7 +28,7 @@ function TestConstructors:test_nested_lists()
   lu.assertErrorMsgContains('hold themselves', C.tensor, loop)
 end
 
--- A list with a hole, in the forms for which Lua's # gives 1 and 3.
+-- Returns a list with a hole, in forms for which Lua's # gives 1 and 3.
 local function with_hole(first, last)
   local short = {first}
   short[3] = last

@@ -1,4 +1,4 @@
--- Memory: garbage tensors are collected, scopes release, out of memory is an error that can be caught.
+-- Memory: garbage tensors are collected, scopes release tensors, and out of memory is an error that can be caught.
 local lu = require 'luaunit'
 local C = require 'torch._C'
 local rand, ones, empty = C.op 'rand', C.op 'ones', C.op 'empty'
@@ -40,7 +40,7 @@ function TestMemory:test_out_of_memory_is_an_error_with_a_code()
   lu.assertEquals(ones(2):sum():item(), 2)
 end
 
--- The kernel would grant these and end the process at their first use.
+-- The kernel would grant these allocations and kill the process when it first uses them.
 function TestMemory:test_what_the_machine_does_not_have_is_refused_at_once()
   local torch = require 'torch'
   for name, make in pairs{empty = torch.empty, zeros = torch.zeros, rand = torch.rand} do

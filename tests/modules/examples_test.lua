@@ -1,8 +1,8 @@
--- Runs the examples in the documentation comments of the library's modules and in the documents. Those that call fit()
--- are left to tests/e2e/test_documents.py.
+-- Runs the examples in the documentation comments of the library's modules and in the documents.
+-- tests/e2e/test_documents.py runs the examples that call fit().
 --
--- In a document `expression  --> text` says what the expression gives: its values as print shows them, or 'code: message'
--- of its error; … at the end stands for the rest.
+-- In a document, `expression  --> text` states the result of the expression: its values as print shows them, or its
+-- error as 'code: message'. A final … stands for the rest.
 local lu = require 'luaunit'
 
 local ROOT = '../..'
@@ -11,7 +11,7 @@ for path in io.popen(("find '%s/modules/rtrain/guide' -name '*.md' | sort"):form
   DOCUMENTS[#DOCUMENTS + 1] = path:sub(#ROOT + 2)
 end
 
--- The blocks between two lines of a file, each as {line = number of its first line, lines = texts}.
+-- Returns the blocks between two lines of a file, each as {line = number of its first line, lines = texts}.
 local function blocks_of(path, first, last, prefix)
   local blocks, block, number = {}, nil, 0
   for line in io.lines(path) do
@@ -28,7 +28,7 @@ local function blocks_of(path, first, last, prefix)
   return blocks
 end
 
--- What the function returns as one text, or 'code: message' of the error that it raises.
+-- Returns the function's results as one text, or its error as 'code: message'.
 local function outcome(fn)
   local function joined(ok, ...)
     if not ok then
@@ -48,7 +48,7 @@ local function check(number, expected, fn)
   lu.assertEquals(('line %d: %s'):format(number, actual), ('line %d: %s'):format(number, expected))
 end
 
--- `code  --> text` as a call of check, on the same line.
+-- Rewrites `code  --> text` as a call of check, on the same line.
 local function with_checks(lines, first)
   local out = {}
   for i, line in ipairs(lines) do
@@ -61,7 +61,7 @@ end
 TestExamples = {}
 
 local count = 0
--- PyPI's wheels of XGBoost and LightGBM are where scripts/setup --oracle was.
+-- XGBoost and LightGBM are installed only after scripts/setup --oracle.
 local lacks = {}
 for _, name in ipairs {'xgboost', 'lightgbm'} do
   lacks[name] = not pcall(require('base._system').tree_library, name)

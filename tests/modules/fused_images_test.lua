@@ -1,4 +1,4 @@
--- Batches of images in one pass: torch._C.data.gather_images, and the numbers of samples: draw_samples.
+-- Image batches made in one pass (torch._C.data.gather_images), and random numbers of their samples (draw_samples).
 local data = require('torch._C').data
 local lu = require 'luaunit'
 local torch = require 'torch'
@@ -7,7 +7,7 @@ local function levels(channels, dtype)
   return torch.arange(257 * channels):view{channels, 257}:to(dtype or 'float32')
 end
 
--- Pixel by pixel, as the header says it.
+-- Computes the batch pixel by pixel, as the header specifies.
 local function expected(images, indices, plan)
   local n, c = #indices, images:dim() == 4 and images:size(3) or 1
   local h, w = images:size(1), images:size(2)
@@ -111,7 +111,7 @@ end
 
 TestDrawSamples = {}
 
--- What operators give one after the other.
+-- Draws the numbers with one operator after the other.
 local function drawn_singly(limits, generator)
   local out = {}
   for i, limit in ipairs(limits) do

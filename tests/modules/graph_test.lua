@@ -1,4 +1,4 @@
--- train.graph without a GPU: what it decides, what it sees of its arguments, and that a step without a graph is the step.
+-- train.graph without a GPU: its decisions, its view of the arguments, and a step without a graph.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local train = require 'rtrain'
@@ -10,7 +10,7 @@ local message_of = require('refusal').message_of
 
 TestPolicy = {}
 
--- What a course does at calls with these facts; a capture succeeds.
+-- Returns the actions of a course for calls with these facts; each capture succeeds.
 local function actions(course, ...)
   local out = {}
   for i = 1, select('#', ...) do
@@ -38,7 +38,7 @@ function TestPolicy:test_what_rules_a_graph_out()
   lu.assertEquals({action, note}, {'eager', 'it runs without a CUDA graph from here on: no CUDA device'})
   lu.assertEquals({course.state, course.reason}, {'eager', 'no CUDA device'})
   lu.assertEquals(actions(course, {}, {}), 'eager eager')
-  lu.assertNil((select(2, course:next{never = 'no CUDA device'})))  -- said once
+  lu.assertNil((select(2, course:next{never = 'no CUDA device'})))  -- the reason is given only once
 end
 
 function TestPolicy:test_a_call_that_cannot_use_the_graph_leaves_it()

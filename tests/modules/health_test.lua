@@ -1,4 +1,4 @@
--- What evaluators make of evidence against a host, who hears of an eviction, and train.health.report's arguments.
+-- How evaluators judge evidence against a host, who is notified of an eviction, and train.health.report's arguments.
 local evaluators = require 'rtrain.run.evaluators'
 local Evictions = require 'rtrain.run.evictions'
 local lu = require 'luaunit'

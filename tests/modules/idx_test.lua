@@ -16,7 +16,7 @@ local function compressed(bytes)
   return path .. '.gz'
 end
 
--- What gzip wrote of the bytes.
+-- Returns the bytes, compressed by gzip.
 local function gzip_of(bytes)
   local path = compressed(bytes)
   local file = assert(io.open(path, 'rb'))
@@ -49,7 +49,7 @@ function TestIdx:test_plain_and_compressed_files()
   end
 end
 
--- The type byte, the bytes of two numbers, what they are.
+-- The type byte, the bytes of two numbers, the dtype and the values.
 local TYPES = {
   {'\8', '\1\255', 'uint8', {1, 255}}, {'\9', '\1\255', 'int8', {1, -1}},
   {'\11', '\0\1\255\254', 'int16', {1, -2}}, {'\12', '\0\0\1\2\255\255\255\255', 'int32', {258, -1}},

@@ -42,7 +42,7 @@ end
 function TestJson:test_what_is_not_plain_data_is_told_with_its_path()
   lu.assertErrorMsgContains('value is neither a list nor a map', json.encode, {1, x = 2})
   lu.assertErrorMsgContains('value is neither a list nor a map', json.encode, {[3] = 1})
-  -- As many keys as # says there are items.
+  -- The table has # keys, but they are not 1 … #.
   lu.assertErrorMsgContains('value is neither a list nor a map', json.encode, {[0] = 1, [2] = 3})
   lu.assertErrorMsgContains('value is neither a list nor a map', json.encode, {[0] = 1})
   lu.assertErrorMsgContains('value.a is neither a list nor a map', json.encode, {a = {1, nil, 3, [1.5] = 2}})

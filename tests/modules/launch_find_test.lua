@@ -1,6 +1,6 @@
--- rtrain.launch.find: which launcher started a process, and what its variables say. The variables are those that the
--- launchers were seen to set: Slurm 22.05, Open MPI 4.1.4 and 5.0.11, MPICH 4.0.2; those of the others are from their
--- documents.
+-- rtrain.launch.find: which launcher started a process, and the meaning of its variables. The variables are those that
+-- the launchers were observed to set: Slurm 22.05, Open MPI 4.1.4 and 5.0.11, MPICH 4.0.2; for the other launchers they
+-- are taken from their documentation.
 
 local lu = require 'luaunit'
 local launch = require 'rtrain.launch'
@@ -12,7 +12,7 @@ local function find(variables, options)
   return launch.find(function(name) return variables[name] end, options)
 end
 
--- `base` with changes over it; a change to false takes the variable away.
+-- Returns a copy of `base` with changes; a change to false removes the variable.
 local function with(base, changes)
   local out = {}
   for name, value in next, base do out[name] = value end
@@ -48,7 +48,7 @@ local SLURM = {
   SLURM_NODEID = '1',
 }
 
--- The shell of salloc -N2.
+-- In the shell of salloc -N2.
 local SALLOC = {
   SLURM_JOB_ID = '3', SLURM_JOB_NAME = 'interactive', SLURM_JOB_NODELIST = 'n[0-1]', SLURM_JOB_NUM_NODES = '2',
   SLURM_NNODES = '2', SLURM_TASKS_PER_NODE = '1(x2)', SLURM_JOB_CPUS_PER_NODE = '1(x2)',
@@ -87,7 +87,7 @@ local RAY = {
 
 TestEngines = {}
 
--- What was found of each launcher's variables, and of changes in them.
+-- Expected findings for each launcher's variables, and for variants of them.
 local CASES = {
   {'torchrun on two hosts', TORCHRUN, {engine = 'torchrun', num_nodes = 2, node_rank = 1, rank = 3, world_size = 4,
     local_rank = 1, tasks_on_node = 2, is_rank = true, restart_count = 2, is_batch = false,
@@ -146,7 +146,7 @@ local CASES = {
   {'mpirun, four processes on one host', with(OPENMPI, {OMPI_COMM_WORLD_SIZE = '4', OMPI_COMM_WORLD_LOCAL_SIZE = '4',
     OMPI_COMM_WORLD_RANK = '3', OMPI_COMM_WORLD_LOCAL_RANK = '3', OMPI_MCA_orte_num_nodes = '1'}),
     {num_nodes = 1, node_rank = 0, local_rank = 3, is_rank = true}},
-  -- On the second host srun has started mpirun's daemon, as the only task of a step.
+  -- On the second node srun has started mpirun's daemon as the only task of a step.
   {'mpirun in a job of Slurm, second host', with(with(SLURM, {SLURM_STEP_NUM_TASKS = '1', SLURM_NTASKS = '1',
     SLURM_STEP_NUM_NODES = '1',
     SLURM_NNODES = '1', SLURM_NODEID = '0', SLURM_PROCID = '0', SLURM_STEP_NODELIST = 'n1',
@@ -230,7 +230,7 @@ end
 
 TestShells = {}
 
--- Where a person works, or a script that srun has not started.
+-- Interactive shells, and scripts that srun has not started.
 function TestShells.test_train_on_this_host_and_say_so()
   for case, variables in next, {
     ['salloc'] = SALLOC,
@@ -263,7 +263,7 @@ end
 
 TestRefusals = {}
 
--- Values that make no sense: the variable and the value are named.
+-- Invalid values: the error names the variable and the value.
 local WRONG = {
   {with(TORCHRUN, {RANK = 'two'}), "RANK = 'two': expected a whole number from 0 on"},
   {with(TORCHRUN, {RANK = '-1'}), "RANK = '-1': expected a whole number from 0 on"},
@@ -337,7 +337,7 @@ function TestNamed.test_an_unknown_name()
   lu.assertEquals(err.code, 'config')
 end
 
--- What a process of the job starts (os.execute) inherits its variables.
+-- A process that a process of the job starts (os.execute) inherits the job's variables.
 TestTask = {}
 
 function TestTask.test_what_a_process_of_the_job_starts_trains_alone()

@@ -1,4 +1,4 @@
--- Slurm's short forms of hosts and of numbers of each host.
+-- Slurm's short forms of host lists and of numbers per host.
 
 local lu = require 'luaunit'
 local host_list = require 'rtrain.launch.host_list'

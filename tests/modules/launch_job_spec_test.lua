@@ -1,4 +1,4 @@
--- rtrain.launch.job_spec: what the executable gets of an Allocation.
+-- rtrain.launch.job_spec: the part of an Allocation that the executable gets.
 
 local lu = require 'luaunit'
 local job_spec = require 'rtrain.launch.job_spec'

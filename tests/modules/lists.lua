@@ -1,14 +1,14 @@
 -- Lists of numbers.
 local lists = {}
 
--- first, …, last - 1.
+-- Returns the list first, …, last - 1.
 function lists.range(first, last)
   local out = {}
   for i = first, last - 1 do out[#out + 1] = i end
   return out
 end
 
--- 0, …, n - 1.
+-- Returns the list 0, …, n - 1.
 function lists.numbers(n) return lists.range(0, n) end
 
 function lists.sorted(list)

@@ -1,5 +1,5 @@
--- Every sample once: over world sizes, dataset sizes, batch sizes, shuffling, drop_last, a stop in the middle of an
--- epoch and another world size after it.
+-- Each sample is seen once: for all world sizes, dataset sizes, batch sizes, shuffling, drop_last, and when an epoch is
+-- interrupted and resumed with another world size.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local data = torch.utils.data
@@ -15,7 +15,7 @@ local function append(list, batch)
   for _, i in ipairs(batch:tolist()) do list[#list + 1] = i end
 end
 
--- The loaders of all ranks.
+-- Returns the loaders of all ranks.
 local function group(case, world)
   local loaders = {}
   for rank = 0, world - 1 do
@@ -28,8 +28,8 @@ local function group(case, world)
   return loaders
 end
 
--- Runs an epoch in lockstep, at most `steps` steps of it: what each rank saw, and the steps. All ranks must take equally
--- many.
+-- Runs at most `steps` steps of an epoch in lockstep; returns the samples of each rank and the number of steps. All
+-- ranks must take the same number of steps.
 local function run(loaders, epoch, steps)
   local seen, next_batches = {}, {}
   for r, loader in ipairs(loaders) do
@@ -63,8 +63,8 @@ local function counts_of(...)
   return counts, total
 end
 
--- The documented rule: without drop_last each sample comes once, and as many again as make the ranks equal; with it none
--- comes twice, and fewer than one for each rank are left out.
+-- The documented rule: without drop_last each sample comes once, and some again to make the ranks equal; with drop_last
+-- no sample comes twice, and fewer samples than ranks are left out.
 local function check_counts(case, world, counts, total, what)
   local twice, missing, extra = 0, 0, 0
   for i = 0, case.size - 1 do
@@ -132,7 +132,7 @@ end
 
 TestResume = {}
 
--- Stops after each number of steps, carries the state over and checks that both parts make up one epoch.
+-- Stops after each number of steps, loads the state into new loaders, and checks that both parts make up one epoch.
 local function check_resume(case, worlds, what)
   for _, before in ipairs(worlds) do
     for _, after in ipairs(worlds) do
@@ -147,7 +147,7 @@ local function check_resume(case, worlds, what)
         local counts, total = counts_of(first, rest)
         local text = ('%s, world %d then %d, %d steps'):format(what, before, after, taken)
         check_counts(case, math.max(before, after), counts, total, text)
-        -- And the epoch after it is a whole one.
+        -- The next epoch is complete.
         local next_counts, next_total = counts_of((run(new, 2)))
         check_counts(case, after, next_counts, next_total, text .. ', next epoch')
       end
@@ -217,7 +217,7 @@ function TestResume:test_a_loader_without_ranks_and_a_distributed_one_share_stat
   lu.assertEquals(#third[1], 40 - 16 - 16)
 end
 
--- Loops with several kinds of samplers.
+-- Returns loaders with several kinds of samplers.
 local function plain_loaders()
   local set = Numbers(30)
   local weights = torch.arange(30) + 1
@@ -286,7 +286,7 @@ function TestResume:test_every_sampler_gives_exactly_the_rest()
         lu.assertEquals(restored:state(), state, what)
         lu.assertEquals(batches_of(restored), rest, what)
         lu.assertEquals(batches_of(restored), after, what)
-        -- The default generator stands where it would have stood.
+        -- The default generator is in the same state as without the interruption.
         lu.assertEquals(torch.rand(1):item(), drawn, what)
       end
     end

@@ -1,10 +1,10 @@
--- train.loop: the same numbers as a loop by hand, callbacks, checkpoints, and going on exactly.
+-- train.loop: gives the same numbers as a hand-written loop; callbacks, checkpoints, and exact resumption.
 
 local lu = require 'luaunit'
 local torch = require 'torch'
 local train = require 'rtrain'
 
--- What the train functions share; travels with them.
+-- Makes the model and data that the train functions share; it is sent to the workers with them.
 local function make_parts(config)
   torch.manual_seed(1)
   local nn, data = torch.nn, torch.utils.data
@@ -31,7 +31,7 @@ local function weights(net)
   return table.concat(out, '\n')
 end
 
--- Runs the function in the workers; what rank 0's returned, and the Result.
+-- Runs the function in the workers; returns rank 0's return value and the Result.
 local function in_run(config, fn, options)
   options = options or {}
   local result = train.TorchTrainer({
@@ -114,7 +114,7 @@ function TestLoop:test_validation_metrics_are_means_over_all_ranks()
   lu.assertNotNil(result.checkpoint)
 end
 
--- A rank whose part is smaller makes as many steps all the same: they may wait for each other.
+-- A rank with a smaller part makes as many validation steps as the others: the ranks may wait for each other.
 function TestLoop:test_validation_counts_each_sample_once()
   local function train_func(config)
     local data, means = torch.utils.data, {}
@@ -255,7 +255,7 @@ function TestLoop:test_plateau_lowers_the_rate()
       lr_scheduler = function(optimizer)
         return torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, {patience = 0, factor = 0.5})
       end,
-      lr_scheduler_monitor = 'epoch',  -- which never gets smaller
+      lr_scheduler_monitor = 'epoch',  -- which never decreases
       enable_checkpointing = false,
     })
     return parts.optimizer.param_groups[1].lr

@@ -1,4 +1,4 @@
--- The calls to a watcher of a loop over batches: of a DataLoader and of a dataset.
+-- The calls of a loop's watcher, for loops over a DataLoader and over a dataset.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local data = torch.utils.data
@@ -6,7 +6,7 @@ local loop_limit = require 'torch.utils.data.loop_limit'
 local loop_watch = require 'torch.utils.data.loop_watch'
 local rows = require 'rtrain.data'
 
--- '1/3 2/3 3/3 over', and the newest progress.
+-- Runs the loop; returns its progress as '1/3 2/3 3/3 over', and the last progress object.
 local function watched(loop)
   local seen, last = {}, nil
   loop_watch.set(function(progress)

@@ -1,4 +1,4 @@
--- Schedules of the learning rate. What they compute is compared with PyTorch's in tests/oracle.
+-- Learning rate schedules. tests/oracle compares their values with PyTorch's.
 local lu = require 'luaunit'
 local ordered = require 'base.ordered'
 local torch = require 'torch'
@@ -11,7 +11,7 @@ local function parameter(value) return torch.tensor({value}, {dtype = 'float64',
 
 TestSchedules = {}
 
--- The rates of the first epochs, beginning with the one set at construction.
+-- Returns the learning rates of the first epochs, beginning with the rate set at construction.
 local function rates(make, epochs)
   local optimizer = optim.SGD({parameter(1)}, {lr = 1})
   local scheduler = make(optimizer)
@@ -152,7 +152,7 @@ function TestSchedules:test_groups_that_come_later()
   lu.assertStrContains(message_of(lambda.step, lambda), 'there are 1 rates for 2 param_groups')
 end
 
--- What a script that runs `body` writes to stderr.
+-- Returns the stderr of a script that runs `body`.
 local function warnings_of(body)
   local path = os.tmpname()
   local file = assert(io.open(path, 'w'))

@@ -1,4 +1,4 @@
--- A dot for a colon: methods say that they are methods, and what to write.
+-- A dot instead of a colon in a method call: the error names the method and shows the correct call.
 local lu = require 'luaunit'
 local class = require 'base.class'
 local message_of = require('refusal').message_of
@@ -83,14 +83,14 @@ function TestMethodCall:test_a_forward_that_does_not_use_its_self_is_told_too()
   local unbound = Activation.forward
   Softer.forward = unbound
   lu.assertEquals(Softer()(x):item(), 1)
-  -- Where a class is not a module, forward is a name like others: autograd.Function's has a context first.
+  -- In a class that is not a module, forward is an ordinary method: autograd.Function's begins with a context.
   local Twice = torch.autograd.Function:extend('Twice')
   function Twice.forward(self, value) self:save_for_backward(value) return value * 2 end
   function Twice.backward(_, grad) return grad * 2 end
   lu.assertEquals(Twice.apply(torch.ones(1, {requires_grad = true})):item(), 2)
 end
 
--- Names of a namespace, where it lists them.
+-- Returns the names of a namespace that lists them.
 local function names_of(namespace)
   local meta = getmetatable(namespace)
   if meta and meta.__names then return meta.__names(namespace) end
@@ -105,7 +105,7 @@ local NAMESPACES = {
   require 'vision.transforms', require 'vision.datasets', require 'vision.models',
 }
 
-local stranger = require 'base.class'('Stranger')()  -- an object of a class that has nothing to do with the method's
+local stranger = require 'base.class'('Stranger')()  -- an instance of an unrelated class
 
 function TestMethodCall:test_every_method_of_every_public_class_checks_its_self()
   local classes, methods = 0, 0

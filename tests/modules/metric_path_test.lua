@@ -1,4 +1,4 @@
--- A metric by its path: rtrain.metrics.at_path, as host/base/codec/metric_path.h.
+-- Metrics by their path: rtrain.metrics.at_path, which follows host/base/codec/metric_path.h.
 local lu = require 'luaunit'
 local at_path = require 'rtrain.metrics.at_path'
 

@@ -1,4 +1,4 @@
--- What is said when a layer, a function or a helper of torch.nn is used wrongly: at the caller's line, with the value.
+-- Errors for wrong uses of layers, functions and helpers of torch.nn: at the caller's line, with the wrong value.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local nn, F = torch.nn, torch.nn.functional
@@ -7,11 +7,11 @@ local function int64(list) return torch.tensor(list, {dtype = 'int64'}) end
 
 local X = torch.ones(2, 3)
 
--- Labels as a script makes them that does not think of the dtype.
+-- Labels of a script whose author did not think of the dtype.
 local LABELS = torch.tensor {0, 1}
 local INT64 = ": classes and indices are int64: make them so with :long(), or with {dtype = 'int64'} where they are made"
 
--- {what the message holds, function}
+-- {text that the message contains, function}
 local CASES = {
   {INT64, function() F.cross_entropy(X, LABELS) end},
   {INT64, function() nn.NLLLoss()(X, LABELS) end},

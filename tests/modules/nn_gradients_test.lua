@@ -1,9 +1,9 @@
--- Gradients of every layer and loss, by inputs and parameters, against central differences in float64.
+-- Gradients of every layer and loss for inputs and parameters, compared with central differences in float64.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local nn, F = torch.nn, torch.nn.functional
 
--- The tensors are small: a second thread would only wait.
+-- The tensors are small, so a second thread would only wait.
 torch.set_num_threads(1)
 
 TestGradients = {}
@@ -12,7 +12,7 @@ local function random(shape) return torch.randn(shape, {dtype = 'float64', requi
 
 local function int64(list) return torch.tensor(list, {dtype = 'int64'}) end
 
--- `inputs` are shapes, which become random leaves, and tensors.
+-- Checks a module's gradients; `inputs` are tensors, or shapes that become random leaves.
 local function check(module, inputs, call)
   module:to(torch.float64)
   local given, checked = {}, {}
@@ -23,7 +23,7 @@ local function check(module, inputs, call)
   for _, param in ipairs(module:parameters()) do
     if param.requires_grad then checked[#checked + 1] = param end
   end
-  -- The checked tensors are perturbed in place: the call uses the inputs and the module's own parameters.
+  -- gradcheck perturbs the tensors in place: the call uses the same inputs and module parameters.
   torch.autograd.gradcheck(function()
     if call then return call(module, unpack(given)) end
     return module(unpack(given))
@@ -41,7 +41,7 @@ end
 
 local X1, X2, X3 = {2, 2, 5}, {1, 2, 4, 4}, {1, 1, 3, 3, 3}
 
--- Layers made of numbers alone: class, arguments, shapes of the inputs.
+-- Layers that are built from numbers only: class, arguments, shapes of the inputs.
 for i, entry in ipairs{
   {'Linear', {3, 2}, {{4, 3}}}, {'Bilinear', {2, 3, 2}, {{3, 2}, {3, 3}}}, {'Identity', {}, {{2}}},
   {'Flatten', {}, {{2, 2, 2}}}, {'Unflatten', {1, {2, 1}}, {{2, 2}}},
@@ -152,7 +152,7 @@ function TestGradients:test_dropout_with_a_fixed_mask()
   end)
 end
 
--- CrossMapLRN2d keeps PyTorch's backward, which is not a derivative at the last channels: tests/oracle compares it.
+-- CrossMapLRN2d has PyTorch's backward, which is wrong at the last channels: tests/oracle compares it.
 
 function TestGradients:test_batch_norm_statistics_take_part()
   local norm = nn.BatchNorm1d(2):eval()

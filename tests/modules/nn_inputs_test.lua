@@ -1,4 +1,4 @@
--- What built-in modules are called with: by position or by PyTorch's names; what they do not know is an error.
+-- Inputs of built-in modules: by position or by PyTorch's names; unknown names are errors.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local nn = torch.nn
@@ -8,7 +8,7 @@ TestInputs = {}
 
 local x2, x3, x4 = torch.randn(2, 4), torch.randn(2, 4, 6), torch.randn(2, 4, 6, 6)
 
--- A module of each kind and its inputs by PyTorch's names, in order.
+-- A module of each kind, and its inputs by PyTorch's names in order.
 local CASES = {
   {nn.Linear(4, 2), {'input', x2}}, {nn.Bilinear(4, 4, 2), {'input1', x2}, {'input2', x2}}, {nn.ReLU(), {'input', x2}},
   {nn.PReLU(), {'input', x2}}, {nn.Softmax(1), {'input', x2}}, {nn.Dropout(0), {'input', x2}},
@@ -111,7 +111,7 @@ function TestFunctionArguments:test_functions_take_input_by_name_and_know_their_
   lu.assertEquals(torch.unravel_index{indices = torch.tensor{5LL}, shape = {2, 3}}[1]:item(), 1)
 end
 
--- Everything of torch.nn.functional and nn.init with a wrong first argument: an error with a code, never a bare string.
+-- Calls torch.nn.functional and nn.init with a wrong first argument: the error has a code, never just a string.
 function TestFunctionArguments:test_what_is_no_tensor_is_an_error_with_a_code()
   local bare = {}
   for _, space in ipairs{F, nn.init} do

@@ -1,4 +1,4 @@
--- nn.Module: what every module can do: registration, walking, state, hooks, conversions, copies, containers.
+-- nn.Module: registration, traversal, state, hooks, conversions, copies and containers, for every module.
 local lu = require 'luaunit'
 local ordered = require 'base.ordered'
 local torch = require 'torch'
@@ -49,7 +49,7 @@ function TestRegistration:test_a_buffer_is_registered_by_assignment()
   lu.assertStrContains(error_of(function() net.seen = 'x' end), "cannot assign string as buffer 'seen'")
 end
 
--- The order of registration after `assign`, which gets a module, two new layers, and two that are older.
+-- Returns the order of registration after `assign`, which gets a module, two new and two older layers.
 local function order_after(assign)
   local net, first, second = nn.Identity(), nn.ReLU(), nn.ReLU()
   assign(net, nn.ReLU, first, second)
@@ -109,7 +109,7 @@ function TestRegistration:test_the_written_order_of_parameters_buffers_and_dicti
   lu.assertEquals(names(watched:named_children()), 'a b')
 end
 
--- What is warned of while fn runs.
+-- Returns the warnings while fn runs.
 local function warned(fn)
   local warnings = require 'base.warnings'
   local said, warn = {}, warnings.warn
@@ -391,7 +391,7 @@ function TestConversion:test_to_meta_and_back()
   lu.assertEquals({meta[1].weight.device, meta[2].running_mean.device, meta[1].weight.requires_grad}, {'meta', 'meta', true})
   lu.assertEquals(#meta:parameters(), 4)
   lu.assertEquals(meta[1](torch.ones({4, 2}, {device = 'meta'})).shape, torch.ones(4, 3).shape)
-  lu.assertEquals(weight.device, 'cpu')  -- as in Python parameters become new ones
+  lu.assertEquals(weight.device, 'cpu')  -- as in Python, parameters are replaced by new ones
   net:to_empty{device = 'cpu'}
   lu.assertEquals({net[1].weight.device, net[2].running_var.device, net[1].bias.grad.device}, {'cpu', 'cpu', 'cpu'})
   net[1]:to{device = 'meta', dtype = 'float64'}

@@ -32,7 +32,7 @@ function TestSummary.test_rows_and_text()
   lu.assertStrContains(text, '698 parameters, 698 of them trainable')
 end
 
--- Neither modes, hooks, statistics nor random numbers are changed by the call.
+-- The call changes neither modes, hooks, statistics nor the random number generator.
 function TestSummary.test_the_model_is_left_as_it_was()
   local net = nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.5), nn.BatchNorm1d(2))
   net[1]:eval()

@@ -101,7 +101,7 @@ function TestModule:test_hooks_see_and_replace()
   lu.assertEquals(layer(torch.ones(1)):item(), 10)
 end
 
--- Adds hooks called a, b, c of which a removes itself; a list of the names as they run.
+-- Adds hooks a, b, c, of which a removes itself; returns a list of the hooks that run, in order.
 local function removing(register)
   local seen, handle = {}, nil
   for _, name in ipairs{'a', 'b', 'c'} do
@@ -265,7 +265,7 @@ end
 
 TestInitialValues = {}
 
--- The numbers are what Python's torch gives after the same seed.
+-- The numbers are those of Python's torch with the same seed.
 function TestInitialValues:test_linear_has_pytorchs_numbers()
   torch.manual_seed(0)
   local layer = nn.Linear(2, 2)

@@ -1,4 +1,4 @@
--- rtrain.session.not_finite_place: which parameter or layer is named; the engine's watch of losses.
+-- rtrain.session.not_finite_place: which parameter or layer the error names; the engine's check of losses.
 
 local lu = require 'luaunit'
 local torch = require 'torch'
@@ -115,7 +115,7 @@ function TestKeptLosses:tearDown()
   package.loaded['torch._C'] = engine
 end
 
--- As if these were on a GPU.
+-- Simulates losses on a GPU, which the engine keeps until they are checked.
 local function keep(losses, steps)
   package.loaded['torch._C'] = setmetatable({take_losses = function() return losses, steps end}, {__index = engine})
 end
@@ -127,7 +127,7 @@ function TestKeptLosses:test_the_first_that_is_not_finite_is_named_by_its_step()
   lu.assertEquals(err.code, 'not_finite')
   lu.assertStrContains(err.message, 'the loss is inf in step 8 ')
   lu.assertNil(self.state.not_finite)
-  not_finite.see_kept_losses()  -- once
+  not_finite.see_kept_losses()  -- the error is raised only once
 end
 
 function TestKeptLosses:test_they_explain_a_metric()

@@ -12,7 +12,7 @@ end
 
 local function number16(n) return string.char(n % 256, math.floor(n / 256)) end
 
--- A .npy file of this header text and these bytes of values.
+-- Returns the bytes of a .npy file with this header text and these bytes of values.
 local function npy(header, values, version)
   local size = number16(#header)
   if version and version > 1 then size = size .. '\0\0' end

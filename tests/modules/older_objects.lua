@@ -1,4 +1,4 @@
--- What an older version has written.
+-- Files that an older version has written.
 local function bytes(hex) return (hex:gsub('%s', ''):gsub('..', function(byte) return string.char(tonumber(byte, 16)) end)) end
 
 return {

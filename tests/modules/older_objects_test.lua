@@ -1,4 +1,4 @@
--- What an older version has written still loads.
+-- Files that an older version has written can still be loaded.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local older = require 'older_objects'

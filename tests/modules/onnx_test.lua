@@ -1,5 +1,5 @@
--- torch.onnx: bytes of Protocol Buffers, numbers that follow axes, and what a trace records. Files are run by onnxruntime in
--- tests/e2e/test_onnx.py.
+-- torch.onnx: bytes of Protocol Buffers, numbers that depend on axes, and the records of a trace.
+-- tests/e2e/test_onnx.py runs files with onnxruntime.
 
 local lu = require 'luaunit'
 local Message = require 'torch.onnx.protobuf'
@@ -49,10 +49,10 @@ function TestSizes.test_a_number_follows_the_axes()
 end
 
 function TestSizes.test_what_is_of_no_such_form()
-  lu.assertNil(text_of{4, 9, 4, 25})  -- a square
-  lu.assertNil(text_of{1, 1, 1, 2})  -- half of it
-  lu.assertNil(text_of{5, 5, 5, 6})  -- of no axis alone
-  lu.assertNil(text_of{9, 10, 8, 9})  -- a sum of both
+  lu.assertNil(text_of{4, 9, 4, 25})  -- the square of an axis
+  lu.assertNil(text_of{1, 1, 1, 2})  -- half of an axis
+  lu.assertNil(text_of{5, 5, 5, 6})  -- depends on more than one axis
+  lu.assertNil(text_of{9, 10, 8, 9})  -- the sum of both axes
 end
 
 TestTrace = {}
@@ -68,14 +68,14 @@ function TestTrace.test_calls_have_arguments_results_and_the_module()
   lu.assertEquals({calls[1].name, calls[2].name, #calls}, {'aten::linear', 'aten::relu_', 2})
   lu.assertEquals(calls[1].module, 'in Sequential.0 (Linear)')
   lu.assertStrContains(calls[1].line, 'onnx_test.lua:')
-  -- A tensor is one table wherever it is.
+  -- The same tensor is the same table everywhere.
   lu.assertIs(calls[1].results[1], calls[2].arguments.self)
   lu.assertIs(calls[2].results[1], calls[2].arguments.self)
   lu.assertEquals(calls[2].writes, {'self'})
   local identity = require('torch._C').profiler.identity
   lu.assertEquals(calls[1].arguments.input.id, (identity(x)))
   lu.assertEquals(calls[2].results[1].id, (identity(y)))
-  lu.assertTrue(#calls[1].calls > 0)  -- linear is made of others
+  lu.assertTrue(#calls[1].calls > 0)  -- linear consists of other operators
 end
 
 function TestTrace.test_an_error_ends_it_and_one_at_a_time()

@@ -1,4 +1,4 @@
--- The keyword `out`: results written into tensors that are there, with PyTorch's rules for sizes and dtypes.
+-- The keyword `out`: writes results into existing tensors by PyTorch's rules for sizes and dtypes.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local message_of = require('refusal').message_of

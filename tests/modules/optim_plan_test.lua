@@ -1,10 +1,10 @@
--- Steps over many parameters at once give what steps over each alone give, whatever happens to gradients, state and
--- groups between steps.
+-- A step over many parameters at once gives the same result as a step over each parameter alone, whatever happens to
+-- gradients, state and groups between the steps.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local optim = torch.optim
 
-torch.set_num_threads(1)  -- the size of the pieces goes with it
+torch.set_num_threads(1)  -- the size of the pieces depends on it
 
 local MAKERS = {
   adadelta = function(p) return optim.Adadelta(p, {lr = 0.5, weight_decay = 0.1}) end,
@@ -23,10 +23,10 @@ local function uniform(...)
   return (torch.rand(..., {dtype = 'float64'}) - 0.5)
 end
 
--- Small ones, large ones that are cut into pieces, an empty one.
+-- Small tensors, large ones that are cut into pieces, an empty one.
 local SHAPES = {{3}, {}, {2, 5}, {40000}, {7}, {0}, {260, 200}, {4, 4}, {9000}}
 
-local COUNT = #SHAPES + 2  -- and one that is transposed, one that is complex
+local COUNT = #SHAPES + 2  -- one more is transposed, and one is complex
 
 local function make_params()
   torch.manual_seed(1)
@@ -38,7 +38,7 @@ local function make_params()
   return params
 end
 
--- Gradients of one step; `has(i)` says whether the i-th parameter gets one.
+-- Sets the gradients of one step; `has(i)` says whether the i-th parameter gets one.
 local function set_grads(params, step, has)
   torch.manual_seed(100 + step)
   for i, param in ipairs(params) do
@@ -56,8 +56,8 @@ end
 
 local function all() return true end
 
--- Runs `steps` steps with one optimizer for all and with one for each; between(t, at) may change the
--- optimizer and parameter at(i).
+-- Runs `steps` steps with one optimizer for all parameters, and with one optimizer for each. between(t, at) may change
+-- the optimizer and parameter at(i).
 local function compare(make, steps, has, between)
   local together, apart = make_params(), make_params()
   local one, many = make(together), {}
@@ -134,7 +134,7 @@ function TestPlan:test_casting_the_model_between_steps()
   lu.assertEquals(layer.weight.dtype, 'float64')
 end
 
--- The state is float32 then: an error as in PyTorch, or numbers in float64, but never a step in float32.
+-- The state is still float32: the step raises PyTorch's error or computes in float64, but never in float32.
 function TestPlan:test_casting_with_state_does_not_round()
   local x, y = torch.ones(1, {requires_grad = true}), torch.ones(1, {requires_grad = true})
   local optimizer = optim.Adadelta{x, y}

@@ -1,4 +1,4 @@
--- Optimizers against their formulas in plain numbers, and their dictionaries.
+-- Optimizers compared with their formulas in plain numbers, and their state dictionaries.
 local class = require 'base.class'
 local lu = require 'luaunit'
 local ordered = require 'base.ordered'
@@ -23,7 +23,7 @@ local function run(make, steps)
   return x:item(), optimizer, x
 end
 
--- Runs update(x, g, state, t) on plain numbers.
+-- Applies update(x, g, state, t) to plain numbers; returns the expected values.
 local function expected(update, steps)
   local x, state = 1, {}
   for t = 1, steps do x = update(x, gradient(x), state, t) end
@@ -243,7 +243,7 @@ function TestOptimizer:test_an_optimizer_of_ones_own()
     "did you mean 'scale'?")
 end
 
--- Python's state is a defaultdict: a step begins with state = self.state[p], and if len(state) == 0.
+-- In Python state is a defaultdict: a step begins with state = self.state[p], and if len(state) == 0.
 function TestOptimizer:test_an_optimizer_of_ones_own_with_state()
   local Mine = optim.Optimizer:extend('Mine')
   function Mine:init(params, wraps) optim.Optimizer.init(self, params, {lr = 1}) self.wraps = wraps end
@@ -288,16 +288,16 @@ function TestOptimizer:test_state_is_there_at_the_first_look()
     optimizer:step()
     local copy = torch.deepcopy(optimizer.state)
     lu.assertEquals(next(copy[parameter(2)]), nil)
-    optimizer.state = {}  -- begins again
+    optimizer.state = {}  -- the state begins again
     optimizer:step()
   end
   local plain = optim.SGD({x}, {lr = 0.1})
   torch.sum(x):backward()
   plain:step()
-  lu.assertNil(next(plain.state))  -- a step without momentum keeps nothing
+  lu.assertNil(next(plain.state))  -- a step without momentum stores no state
 end
 
--- What Python accepts: a tensor of one element, which schedules fill.
+-- Python accepts a tensor of one element as lr, which schedules fill.
 function TestOptimizer:test_a_tensor_as_learning_rate()
   local names = {'Adam', 'AdamW', 'SGD', 'Adagrad', 'Adadelta', 'Adamax', 'ASGD', 'NAdam', 'RAdam', 'RMSprop', 'Rprop',
                  'Adafactor', 'LBFGS'}
@@ -401,7 +401,7 @@ function TestStateDict:test_wrong_groups_are_refused()
   lu.assertStrContains(message_of(one.load_state_dict, one, two:state_dict()), 'has 2 parameters')
 end
 
--- The fused kernels go through memory in its order, operators by index.
+-- The fused kernels walk memory in its order, operators walk by index.
 TestMemoryOrder = {}
 
 local FUSED = {SGD = {lr = 0.1, momentum = 0.9}, Adam = {lr = 0.1, amsgrad = true}, AdamW = {lr = 0.1}, Adagrad = {lr = 0.1}}

@@ -22,7 +22,7 @@ local function counting(request)
   end
 end
 
--- 'a0 a1 b0': everything that is in flight.
+-- Returns all results in flight as text, for example 'a0 a1 b0'.
 local function drained(pool)
   local out = {}
   while pool:in_flight() > 0 do
@@ -181,7 +181,7 @@ function TestStreams:test_without_order_they_stay_together_too()
   lu.assertEquals(#text, 15 * 3 - 1)
 end
 
--- What lies in the pool never exceeds the limit by more than one result of each worker.
+-- The results in the pool never exceed the limit by more than one result per worker.
 local function bounded(options)
   options.num_workers, options.capacity, options.capacity_bytes = 2, 3, 10000
   local pool = pool_of(function(request)

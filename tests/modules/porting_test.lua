@@ -1,4 +1,4 @@
--- PORTING.md has a word for every public name of Ray Train, and `rtrain doc` explains every name of rtrain's in it.
+-- PORTING.md has an entry for every public name of Ray Train, and `rtrain doc` explains every rtrain name in it.
 
 local lu = require 'luaunit'
 local doc = require 'rtrain.doc'
@@ -13,7 +13,7 @@ end
 local PORTING = read '../../modules/rtrain/PORTING.md'
 local WITHOUT_BLOCKS = PORTING:gsub('\n```.-\n```', '\n')
 
--- What stands between backquotes.
+-- Returns the texts between backquotes.
 local function spans_in(text)
   local spans = {}
   for span in text:gmatch '`([^`]+)`' do spans[#spans + 1] = span end
@@ -37,7 +37,7 @@ function TestPorting:test_every_name_of_ray_train_is_there()
   lu.assertEquals(missing, {})
 end
 
--- What a name of rtrain's begins with, or of an object that its scripts have.
+-- First parts of rtrain's names, and names of objects in its scripts.
 local KNOWN = {}
 for name in ('train torch nn F optim data vision T require trainer result checkpoint shard dataset loader model net optimizer '
              .. 'scheduler scaler loss context x'):gmatch '%w+' do
@@ -46,7 +46,7 @@ end
 
 local FILES = {lua = true, py = true, pt = true, png = true, csv = true}
 
--- Shown as refused, and what the page's own scripts make.
+-- Names that the page shows as refused, and names that its own scripts define.
 local NOT_OURS = {}
 for name in ([[train.reprot torch.linalg.inverse torch.from_numpy nn.LazyLinear torch.NAME x.T:matmul
                result.metrics.loss result.metrics.steps result.checkpoint.path model.module:load_state_dict
@@ -55,7 +55,7 @@ for name in ([[train.reprot torch.linalg.inverse torch.from_numpy nn.LazyLinear 
   NOT_OURS[name] = true
 end
 
--- The Lua of the page: its blocks, and the second column of its tables.
+-- Returns the Lua code of the page: its blocks, and the second column of its tables.
 local function lua_texts()
   local texts = {}
   for block in PORTING:gmatch '\n```lua\n(.-)\n```' do texts[#texts + 1] = block:gsub('%-%-[^\n]*', '') end
@@ -72,7 +72,7 @@ local function add_names(names, text)
   end
 end
 
--- Keywords of functions, variables and private names.
+-- Keyword arguments, variables and private names, which have no page.
 local NO_NAMES = {}
 for name in ([[TORCH_NCCL_ASYNC_ERROR_HANDLING include_paths file_extensions ignore_missing_paths fn_args fn_kwargs
                fn_constructor_args compute num_cpus concurrency workers local_shuffle_buffer_size src_key_padding_mask
@@ -81,7 +81,7 @@ for name in ([[TORCH_NCCL_ASYNC_ERROR_HANDLING include_paths file_extensions ign
   NO_NAMES[name] = true
 end
 
--- Of Python's names those that are rtrain's too: rows that say 'the same'.
+-- Adds Python's names that rtrain shares: the rows that say 'the same'.
 local function add_shared_names(names)
   for python, ours in WITHOUT_BLOCKS:gmatch '\n|([^|\n]*)|([^|\n]*)|' do
     for _, span in ipairs(ours:match 'the same' and spans_in(python) or {}) do
@@ -94,7 +94,7 @@ end
 
 local function explain(name)
   local ok, page = pcall(doc.describe, name)
-  -- `data` is either of two modules.
+  -- `data` can be one of two modules.
   if not ok and name:match '^data%.' then ok, page = pcall(doc.describe, 'rtrain.' .. name) end
   if not ok then ok, page = pcall(doc.describe, 'rtrain.data.Dataset.' .. name) end
   if not ok then return 'not found' end

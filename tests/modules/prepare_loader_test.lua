@@ -1,4 +1,4 @@
--- train.torch.prepare_data_loader without processes: how loaders are split and moved. With processes: e2e/test_data_order.
+-- train.torch.prepare_data_loader without processes: loaders are split and moved. e2e/test_data_order uses processes.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local data = torch.utils.data
@@ -94,7 +94,7 @@ function TestPrepare:test_samplers_of_other_kinds_stay()
   local loaders = ranks_of(data.DataLoader(set, {batch_size = 2, sampler = Backwards()}), 2)
   lu.assertEquals(order_of(loaders[1]), {11, 9, 7, 5, 3, 1})
   lu.assertEquals(order_of(loaders[2]), {10, 8, 6, 4, 2, 0})
-  -- Ranks whose default generators stand elsewhere still share one order, another one in each epoch.
+  -- Ranks with different states of the default generator share one order, which is another one in each epoch.
   local weighted = data.DataLoader(set, {batch_size = 2, sampler = data.WeightedRandomSampler(torch.ones(12), 12, false)})
   local orders = {}
   for epoch = 0, 1 do
@@ -147,7 +147,7 @@ function TestPrepare:test_what_is_left_alone()
   lu.assertStrContains(message_of(prepare, set, {}, 'cpu', {}), 'expected a DataLoader')
 end
 
--- Tuple, dict and non-tensor items arrive intact. The device of the test is 'meta', which every build has.
+-- Tuples, dicts and non-tensor items are unchanged. The test's device is 'meta', which every build has.
 TestDevice = {}
 
 local Mixed = data.Dataset:extend('Mixed')

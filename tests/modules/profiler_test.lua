@@ -1,5 +1,5 @@
--- torch.profiler: what is recorded, when, and how it is shown. Names and calls are compared with PyTorch's in
--- tests/e2e/test_profile.py.
+-- torch.profiler: its records, its schedule and its output. tests/e2e/test_profile.py compares names and calls with
+-- PyTorch's.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local system = require 'base._system'
@@ -8,7 +8,7 @@ local message_of = require('refusal').message_of
 
 local ACTION = torch.profiler.ProfilerAction
 
--- The profile of fn and what fn returned.
+-- Returns the profile of fn and the results of fn.
 local function profile_of(options, fn)
   local prof
   local result = torch.profiler.profile(options, function(p)
@@ -107,7 +107,7 @@ function TestProfile:test_ranges_and_metadata_are_in_the_trace()
   lu.assertStrContains(message_of(prof.export_chrome_trace, prof, path), 'was written before')
 end
 
--- LibTorch would write no name, or no JSON.
+-- LibTorch would drop such a name, or write invalid JSON.
 function TestProfile:test_names_that_json_would_escape()
   local prof = profile_of({}, function() torch.profiler.record_function('a "b" \\\n', function() torch.ones(1) end) end)
   lu.assertEquals(prof:key_averages():find([[a 'b' / ]]).count, 1)
@@ -150,7 +150,7 @@ end
 
 TestSchedule = {}
 
--- PyTorch's rule, step by step: wait, warmup, active in turn.
+-- PyTorch's rule step by step: wait, warmup, active, again and again.
 function TestSchedule:test_steps()
   local of = torch.profiler.schedule{wait = 1, warmup = 1, active = 2, repeat_ = 2, skip_first = 1}
   local N, W, R, S = ACTION.NONE, ACTION.WARMUP, ACTION.RECORD, ACTION.RECORD_AND_SAVE
@@ -167,7 +167,7 @@ function TestSchedule:test_refusals()
   lu.assertStrContains(message_of(torch.profiler.schedule, {wait = 1, warmup = 1, active = 1, repeats = 1}), 'repeats')
 end
 
--- Each cycle's trace holds its steps alone.
+-- The trace of each cycle has only the steps of that cycle.
 function TestSchedule:test_a_profile_follows_it()
   local seen = {}
   torch.profiler.profile({
@@ -186,7 +186,7 @@ function TestSchedule:test_a_profile_follows_it()
   lu.assertEquals(seen, {{4, 2, 2}, {8, 2, 2}})
 end
 
--- A loop that ends while it records has a trace too; one that ends before has none, and others can record then.
+-- A loop that ends while it records has a trace. One that ends earlier has no trace, and others can record then.
 function TestSchedule:test_a_loop_that_ends_early()
   local traces = 0
   for steps = 0, 3 do

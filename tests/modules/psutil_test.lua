@@ -1,4 +1,4 @@
--- train.psutil and train.time: how busy this machine is, and a clock.
+-- train.psutil and train.time: the load of this machine, and a clock.
 local lu = require 'luaunit'
 local train = require 'rtrain'
 
@@ -20,7 +20,7 @@ function TestPsutil:test_memory_is_what_free_says()
   lu.assertTrue(memory.free <= memory.total)
 end
 
--- This process alone keeps one core busy: at least half a core's share was seen.
+-- This process alone keeps one core busy: the share must be at least that of half a core.
 function TestPsutil:test_cpu_percent_counts_since_the_last_call()
   train.psutil.cpu_percent()
   work(0.2)

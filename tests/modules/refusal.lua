@@ -1,9 +1,9 @@
--- The error of a call that must not succeed.
+-- Returns the errors of calls that must fail.
 local lu = require 'luaunit'
 
 local refusal = {}
 
--- Its text, and the error itself.
+-- Calls the function, which must fail; returns the text of the error, and the error itself.
 function refusal.message_of(fn, ...)
   local ok, err = pcall(fn, ...)
   lu.assertFalse(ok)

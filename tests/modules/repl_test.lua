@@ -1,4 +1,4 @@
--- What lines of `rtrain repl` mean; tests/e2e/test_repl.py types them.
+-- How `rtrain repl` interprets lines; tests/e2e/test_repl.py types them.
 
 local lu = require 'luaunit'
 local completion = require 'rtrain.repl.completion'
@@ -75,7 +75,7 @@ function TestSession.test_the_line_of_a_message()
   lu.assertNil(s:shown_lines('train.lua:2: attempt to index', ''))
 end
 
--- Of a LuaJIT whose compiled loops call no hook.
+-- Tests a LuaJIT whose compiled loops do not call hooks.
 function TestSession.test_a_loop_is_not_compiled_where_nothing_could_stop_it()
   local function traces_of(can_stop_loops)
     local count = 0

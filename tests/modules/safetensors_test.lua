@@ -21,7 +21,7 @@ local function write(bytes)
   file:close()
 end
 
--- A file of this header and these bytes behind it.
+-- Writes a file with this header and these bytes after it.
 local function write_file(header, data)
   local size, length = #header, {}
   for i = 1, 8 do
@@ -68,7 +68,7 @@ function TestSafetensors.test_names_keep_their_order_and_metadata_comes_second()
   lu.assertEquals(ordered.len(metadata), 0)
 end
 
--- The bytes as the format describes them, written down by hand.
+-- The bytes are written by hand, as the format describes them.
 function TestSafetensors.test_the_bytes_of_a_file()
   torch.save_safetensors(ordered.new{{'b', torch.tensor({1, 2}, {dtype = 'uint8'})}, {'w', torch.tensor{1, -2}}}, path)
   local header = '{"b":{"dtype":"U8","shape":[2],"data_offsets":[8,10]},"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}'
@@ -83,7 +83,7 @@ function TestSafetensors.test_views_are_saved_as_contiguous_copies()
   lu.assertEquals(out:tolist(), {{0, 3}, {1, 4}, {2, 5}})
   lu.assertTrue(out:is_contiguous())
   lu.assertEquals(#read() % 64, 24)
-  torch.save_safetensors({row = x[0], other = x[1], none = x[torch.slice(0, 0)]}, path)  -- parts that do not touch
+  torch.save_safetensors({row = x[0], other = x[1], none = x[torch.slice(0, 0)]}, path)  -- parts that do not overlap
   lu.assertEquals(torch.load_safetensors(path).other:tolist(), {3, 4, 5})
   lu.assertEquals(torch.load_safetensors(path).none.shape[2], 3)
   torch.save_safetensors({c = torch.ones(2):to 'complex64':conj()}, path)
@@ -123,11 +123,11 @@ function TestSafetensors.test_changes_of_a_mapped_tensor_stay_private()
   out.a:mul_(3)
   lu.assertEquals(out.a:sum():item(), 3000)
   lu.assertEquals(read(), bytes)
-  torch.save_safetensors({a = torch.zeros(1000)}, path)  -- a new file in the old one's place
+  torch.save_safetensors({a = torch.zeros(1000)}, path)  -- a new file that replaces the old one
   lu.assertEquals(out.a:sum():item(), 3000)
 end
 
--- Offsets that elements cannot lie at: such tensors are copied out of a mapping.
+-- Tensors at unaligned offsets are copied out of a mapping.
 function TestSafetensors.test_unaligned_tensors()
   write_file('{"b":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"w":{"dtype":"F32","shape":[],"data_offsets":[1,5]}}',
     '\7\0\0\128\63')

@@ -1,4 +1,4 @@
--- Seeds made of other numbers.
+-- Seeds that are derived from other numbers.
 local lu = require 'luaunit'
 local seed = require 'base.seed'
 local torch = require 'torch'
@@ -22,7 +22,7 @@ function TestSeed.test_neighbours_differ()
   end
 end
 
--- From -2^63 up to 2^64 - 1, as PyTorch's; a negative one counts down from 2^64. The numbers are PyTorch's.
+-- Seeds range from -2^63 to 2^64 - 1, as PyTorch's; negative seeds count down from 2^64. The numbers are PyTorch's.
 function TestSeed.test_seeds_of_64_bits()
   for _, case in ipairs{{2 ^ 63, 9223372036854775808ULL, 0.49625658988952637}, {9223372036854775808ULL, 9223372036854775808ULL},
                         {-2 ^ 63, 9223372036854775808ULL}, {-1, 18446744073709551615ULL, 0.9937993884086609}, {5LL, 5}} do

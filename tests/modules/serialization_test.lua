@@ -1,4 +1,4 @@
--- What torch.serialization has: save and load. What would let a file bring code is refused by name.
+-- torch.serialization: save and load. Functions that would let a file run code are refused by name.
 
 local lu = require 'luaunit'
 local torch = require 'torch'

@@ -114,7 +114,7 @@ function TestSerialize:test_what_cannot_be_saved_is_named()
   os.remove(path)
 end
 
--- In some of them Lua's # is the number of keys, so that a list seems whole.
+-- In some of these tables Lua's # equals the number of keys, so they look like complete lists.
 function TestSerialize:test_a_table_that_is_only_partly_a_list_is_refused()
   local path, built = temporary(), {a = 1, b = 2, c = 3}
   built[1] = 4
@@ -140,7 +140,7 @@ function TestSerialize:test_a_table_that_is_only_partly_a_list_is_refused()
   lu.assertEquals(round_trip{{1, 2}, {}, {x = 1}}, {{1, 2}, {}, {x = 1}})
 end
 
--- LuaJIT keeps item 0 before the first one, and the first item of such a table behind its names.
+-- LuaJIT stores item 0 before item 1, and the first item of such a table after its named fields.
 function TestSerialize:test_lists_of_operators_are_whole_too()
   local built = {a = 1, b = 2, c = 3}
   built[1] = 4
@@ -200,10 +200,10 @@ function TestSerialize:test_changes_of_a_mapped_tensor_stay_private()
   lu.assertEquals(read(path), bytes)
   lu.assertEquals(torch.load(path, {mmap = true}).w[999]:item(), 999)
   os.remove(path)
-  lu.assertEquals(out.w:sum():item(), 500500)  -- the mapping outlives the file's name
+  lu.assertEquals(out.w:sum():item(), 500500)  -- the mapping remains after the file is removed
 end
 
--- The mapping lives as long as one of its tensors, and no longer.
+-- A mapping lives exactly as long as its last tensor.
 function TestSerialize:test_a_mapping_ends_with_its_tensors()
   local path = temporary()
   torch.save({a = torch.ones(3), b = torch.ones(3)}, path)
@@ -228,7 +228,7 @@ function TestSerialize:test_a_path_that_is_no_file()
   local path = temporary()
   os.remove(path)
   os.execute('mkfifo ' .. path)
-  lu.assertErrorMsgContains('not a regular file', torch.load, path)  -- and the call does not wait for its writer
+  lu.assertErrorMsgContains('not a regular file', torch.load, path)  -- the call does not wait for a writer
   os.remove(path)
   lu.assertErrorMsgContains("missing argument 'f'", torch.load)
   lu.assertErrorMsgContains('expected a path, got number', torch.load, 7)

@@ -1,4 +1,4 @@
--- train.state outside of a run: what is kept, what is put back, what is refused.
+-- train.state outside of a run: the values that it saves and restores, and those that it refuses.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local train = require 'rtrain'

@@ -14,7 +14,7 @@ function TestStorages.test_views_share_one()
   lu.assertEquals(tostring(x:storage()), 'torch.TypedStorage(dtype=int64, device=cpu) of 6 elements')
 end
 
--- As FSDP frees the full parameters between their uses.
+-- FSDP frees the full parameters between their uses like this.
 function TestStorages.test_memory_is_given_back_and_taken_again()
   local x = torch.ones({4, 4}, {requires_grad = true})
   local view = x:detach():view{16}

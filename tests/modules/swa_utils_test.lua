@@ -1,4 +1,4 @@
--- Averages of weights. What they compute is compared with PyTorch's in tests/oracle.
+-- Averages of weights. tests/oracle compares their values with PyTorch's.
 local lu = require 'luaunit'
 local ordered = require 'base.ordered'
 local torch = require 'torch'

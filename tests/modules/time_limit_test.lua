@@ -1,11 +1,11 @@
--- rtrain.run.time_limit with a clock and commands of the test.
+-- rtrain.run.time_limit with a simulated clock and simulated commands.
 
 local lu = require 'luaunit'
 local TimeLimit = require 'rtrain.run.time_limit'
 
 TestTimeLimit = {}
 
--- `answers`: what the command prints, one after the other; false: nothing, it hangs.
+-- `answers`: the outputs of the command, one after the other; false: the command hangs.
 local function limit_with(answers, grace_s)
   local self = {now = 1000, asked = 0, near = {}, problems = {}}
   self.limit = TimeLimit('squeue', {
@@ -33,7 +33,7 @@ function TestTimeLimit.test_the_run_is_asked_to_end_when_there_is_time_to_save()
   local self = limit_with {'1:00:00\n', '50:00\n', '0:46\n', '0:45\n'}
   self:ticks(1199)
   lu.assertEquals({self.asked, #self.near}, {2, 0})
-  self:ticks(6)  -- ten minutes are over: the limit was lowered
+  self:ticks(6)  -- after ten minutes the command runs again: the limit was lowered
   lu.assertEquals({self.asked, self.near}, {4, {45}})
   self:ticks(1000)
   lu.assertEquals({self.asked, #self.near}, {4, 1})

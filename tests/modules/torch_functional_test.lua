@@ -1,4 +1,4 @@
--- torch.*: functions that are more than one operator, namespaces, dtypes, generators.
+-- torch.*: functions that combine several operators, namespaces, dtypes, generators.
 local lu = require 'luaunit'
 local torch = require 'torch'
 

@@ -1,4 +1,4 @@
--- Trainers as they are made, --set, and the parts of the train function when it is called outside a worker.
+-- Construction of trainers, --set, and the parts of the train function outside of a worker.
 local lu = require 'luaunit'
 local ordered = require 'base.ordered'
 local number = require 'base.number'
@@ -108,7 +108,7 @@ function TestOverrides.test_order_is_kept()
   lu.assertEquals(ordered.keys(overrides.apply(config, {'a=3'})), {'z', 'a'})
 end
 
--- What a Lua number would round is an int64 or uint64 object.
+-- Integers that a Lua number would round become int64 or uint64 objects.
 function TestOverrides.test_integers_of_64_bits()
   local function set(text) return overrides.apply({id = 1, ids = {1}}, {'id=' .. text, 'ids=1,' .. text}) end
   for text, value in pairs {['9007199254740993'] = 9007199254740993LL, ['-9007199254740993'] = -9007199254740993LL,

@@ -1,5 +1,5 @@
--- PopulationBasedTraining: which trial copies which one, and how configurations are changed. tests/e2e/test_tune_population.py
--- trains with it.
+-- PopulationBasedTraining: which trial copies which other trial, and how configurations are changed.
+-- tests/e2e/test_tune_population.py trains with it.
 
 local explore = require 'rtrain.tune.schedulers.explore'
 local lu = require 'luaunit'
@@ -8,7 +8,7 @@ local tune = require('rtrain').tune
 
 TestExplore = {}
 
--- How often each value comes of mutating a config.
+-- Counts how often mutating a config gives each value.
 local function outcomes(value, mutation, resample_probability)
   local random, out = Random(4), {}
   for _ = 1, 1000 do
@@ -69,7 +69,7 @@ local function population(options)
   return scheduler
 end
 
--- Each trial's score is its number: what the scheduler says.
+-- Reports the trial's number as its score; returns the scheduler's decision.
 local function report(scheduler, number, time, has_checkpoint)
   return scheduler:on_trial_result(number, {training_iteration = time, score = number},
     {has_checkpoint = has_checkpoint ~= false})
@@ -82,7 +82,7 @@ function TestPopulation:test_the_worst_quarter_takes_over_from_the_best()
   for round = 1, 20 do
     for number = 7, 0, -1 do
       local decision = report(scheduler, number, 2 * round)
-      -- In the first round few have reported.
+      -- In the first round few trials have reported.
       if round > 1 then lu.assertEquals(decision.action, number <= 1 and 'PAUSE' or 'CONTINUE') end
       if decision.exploit then
         local donor = decision.exploit.donor

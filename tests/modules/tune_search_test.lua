@@ -1,4 +1,4 @@
--- train.tune.search: what samplers give and refuse. tests/oracle/tpe_test.lua compares with Optuna.
+-- train.tune.search: samplers' values and errors. tests/oracle/tpe_test.lua compares them with Optuna.
 
 local lu = require 'luaunit'
 local normal = require 'rtrain.tune.search.normal'
@@ -35,7 +35,7 @@ end
 
 local function loss_of(config) return math.abs(math.log10(config.rate) + 3) + math.abs(config.depth - 4) end
 
--- The configurations of a search, one after the other.
+-- Returns the configurations of a search in order.
 local function search(sampler, loss)
   local out = {}
   for number = 0, sampler.count - 1 do

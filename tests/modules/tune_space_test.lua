@@ -1,4 +1,4 @@
--- train.tune's spaces: what they give, what they refuse, and the trials made of them.
+-- train.tune's search spaces: their values, their errors, and the trials made of them.
 
 local lu = require 'luaunit'
 local Random = require 'rtrain.tune.random'
@@ -22,7 +22,7 @@ local function mean(values)
   return sum / #values
 end
 
--- How often each value comes.
+-- Counts how often each value occurs.
 local function counts(values)
   local out = {}
   for _, value in ipairs(values) do out[value] = (out[value] or 0) + 1 end
@@ -136,7 +136,7 @@ function TestVariants:test_all_combinations_of_the_grids_come_as_often_as_there_
   for i, config in ipairs(configs) do
     order[i], e[config.e] = config.a .. config.b.c .. config.b.d, true
   end
-  -- Ray's order: the first name changes fastest.
+  -- As in Ray, the first name changes fastest.
   lu.assertEquals(table.concat(order, ' '), '1x7 2x7 1y7 2y7 1x7 2x7 1y7 2y7')
   local different = 0
   for _ in pairs(e) do different = different + 1 end

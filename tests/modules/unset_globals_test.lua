@@ -1,4 +1,4 @@
--- Globals that a script reads and that nothing sets: what is said of them, and which programs are left alone.
+-- Globals that a script reads but nothing sets: their messages, and programs that must not get one.
 local lu = require 'luaunit'
 local unset_globals = require 'base.errors.unset_globals'
 
@@ -11,7 +11,7 @@ local function message_of(text, folder)
   return unset_globals.message(script, is_library)
 end
 
--- Code → what is said of its first line, behind the name.
+-- Code → the message for its first line, after the name.
 local REFUSED = {
   ['return {lr = learning_rate}'] = "reads the global 'learning_rate', which nothing sets: its value is nil",
   ['local config = {}; print(config.decay); return {wd = decay}'] = "'decay', which nothing sets: did you mean 'config.decay'?",
@@ -50,7 +50,7 @@ function TestUnsetGlobals.test_what_nothing_sets_is_refused_with_what_was_meant(
   os.execute('rm -r ' .. folder)
 end
 
--- Programs that work, or may.
+-- Programs that work, or may work.
 local LEFT_ALONE = {
   'x = 1; print(x)', 'function f() end; f()', 'print(x); x = 1', 'if unittest then unittest.run() end',
   'local a = x or 3; print(x)',
@@ -58,7 +58,7 @@ local LEFT_ALONE = {
   "if type(x) == 'table' then print(x.y) end", 'local type = type; return function() return type(x) end', 'return x == true',
   'local ok = pcall(function() return x.y end)', 'local ok = xpcall(function() return g(function() return x end) end, print)',
   'g = print; local utf8, bits = utf8, bit32', 'print(arg, jit.version, _VERSION, unpack, bit)',
-  -- May set globals unseen.
+  -- These programs may set globals in ways that the check cannot see.
   'for k, v in pairs {a = 1} do _G[k] = v end; print(a)', "rawset(_G, 'a', 1); print(a)", '_G.a = 1; print(a)',
   'local g = _G; g.a = 1; print(a)',
   'setmetatable(_G, {__index = math}); print(sin(1))', "print(loadstring 'a = 1'()); print(a)",

@@ -1,4 +1,4 @@
--- vision.augmentation: each sample of a batch has a draw of its own; vision.transforms' functions say what comes of a draw.
+-- vision.augmentation: each sample of a batch has its own draw; vision.transforms gives the expected images.
 local lu = require 'luaunit'
 local augmentation = require 'vision.augmentation'
 local torch = require 'torch'
@@ -8,7 +8,7 @@ local message_of = require('refusal').message_of
 
 local function bytes(...) return torch.randint(0, 256, {...}, {dtype = 'uint8'}) end
 
--- The batch that `fn` makes of single images.
+-- Returns the batch of the images that `fn` makes of the single images.
 local function each(images, fn)
   local out = {}
   for i = 0, images:size(0) - 1 do out[i + 1] = fn(images[i], i) end
@@ -77,7 +77,7 @@ end
 
 TestRandomCutout = {}
 
--- How many pixels of each sample are blank.
+-- Counts the blank pixels of each sample.
 local function blank_counts(images) return images:eq(0):sum({1, 2, 3}):tolist() end
 
 function TestRandomCutout:test_a_rectangle_around_a_random_pixel()
@@ -104,7 +104,7 @@ function TestRandomCutout:test_probability_and_fill()
   end
   lu.assertTrue(touched > 50 and touched < 150)
   lu.assertEquals(augmentation.RandomCutout(2, {fill = 7})(images):max():item(), 7)
-  lu.assertEquals(images:min():item(), 1)  -- the batch itself is left alone
+  lu.assertEquals(images:min():item(), 1)  -- the input batch is unchanged
 end
 
 TestNormalize = {}

@@ -41,7 +41,7 @@ function TestFolder.test_classes_and_samples_are_in_torchvisions_order()
   lu.assertEquals(set.class_to_idx.b, 2)
   local found = {}
   for i, sample in ipairs(set.samples) do found[i] = {sample[1]:sub(#root + 2), sample[2]} end
-  -- a folder's path sorts before those below it, and '-' before '/'
+  -- a folder's path sorts before the paths below it, and '-' before '/'
   lu.assertEquals(found, {{'C/6.png', 0}, {'a/0.png', 1}, {'a/x/3.png', 1}, {'a/x-1/4.png', 1}, {'a/x/y/5.png', 1},
                           {'b/1.JPG', 2}, {'b/2.png', 2}})
   lu.assertEquals(set.imgs, set.samples)

@@ -1,5 +1,5 @@
--- vision.io: files and bytes that are not images, are damaged, or ask for too much. tests/e2e/test_images.py compares
--- pixels with torchvision and Pillow.
+-- vision.io: files and bytes that are not images, are damaged, or claim too many pixels. tests/e2e/test_images.py
+-- compares pixels with torchvision and Pillow.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local D = require('torch._C').data
@@ -24,7 +24,7 @@ local function number32(n)
   return string.char(math.floor(n / 2 ^ 24) % 256, math.floor(n / 2 ^ 16) % 256, math.floor(n / 256) % 256, n % 256)
 end
 
--- CRC-32, for headers of PNG that were changed.
+-- Computes CRC-32 for modified PNG headers.
 local function crc32(text)
   local crc = 0xffffffff
   for i = 1, #text do
@@ -41,7 +41,7 @@ local function png_claiming(width, height)
   return '\137PNG\r\n\26\n\0\0\0\13' .. header .. number32(crc32(header)) .. text_of(io_.encode_png(image())):sub(34)
 end
 
--- The place of a JPEG's frame header: height and width lie 3 and 5 bytes behind its length.
+-- Changes a JPEG's frame header: height and width are 3 and 5 bytes after its length.
 local function jpeg_claiming(width, height)
   local text = text_of(io_.encode_jpeg(image()))
   local at = text:find('\255\192\0\17\8', 1, true)
@@ -79,7 +79,7 @@ function TestImages.test_more_pixels_than_allowed_are_refused_by_their_header()
   for _, claim in ipairs{png_claiming, jpeg_claiming} do
     local text = message_of(io_.decode_image, bytes_of(claim(60000, 60000)))
     lu.assertStrContains(text, '60000 × 60000 pixels, more than max_pixels = 178956970')
-    -- Few bytes cannot hold many pixels, whatever is allowed.
+    -- Few bytes cannot hold many pixels, whatever max_pixels allows.
     text = message_of(io_.decode_image, bytes_of(claim(60000, 60000)), {max_pixels = 2 ^ 40})
     lu.assertStrContains(text, 'bytes cannot hold 60000 × 60000 pixels')
     lu.assertStrContains(message_of(io_.decode_image, bytes_of(claim(0, 5))), 'damaged')

@@ -1,5 +1,5 @@
--- vision.models: shapes, names, counts of parameters and refusals. Equal numbers with Python's models:
--- tests/e2e/test_vision_models.py and tests/oracle.
+-- vision.models: shapes, names, parameter counts and refusals. tests/e2e/test_vision_models.py and tests/oracle compare
+-- numbers with Python's models.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local nn = torch.nn
@@ -17,7 +17,7 @@ local message_of = require('refusal').message_of
 
 TestResNet = {}
 
--- The counts that the papers' reference implementations have (torchvision's documentation lists them).
+-- The parameter counts of the papers' reference implementations (torchvision's documentation lists them).
 function TestResNet:test_counts_of_parameters()
   for name, wanted in next, {resnet18 = 11689512, resnet34 = 21797672, resnet50 = 25557032, resnet101 = 44549160,
                              resnet152 = 60192808, resnext50_32x4d = 25028904, wide_resnet50_2 = 68883240} do
@@ -99,7 +99,7 @@ function TestRegistry:test_list_models()
   lu.assertStrContains(message_of(models.list_models, {includes = '*'}), "did you mean 'include'?")
 end
 
--- The keywords that make a variant are not given again: the class takes them.
+-- Keywords that define a variant cannot be passed to its name, only to the class.
 function TestRegistry:test_names_stand_for_what_they_say()
   lu.assertStrContains(message_of(models.resnet18, {layers = {1, 1, 1, 1}}), "resnet18: 'layers' is what the name stands for")
   lu.assertStrContains(message_of(models.vit_b_16, {patch_size = 8}), "vit_b_16: 'patch_size' is what")

@@ -1,4 +1,4 @@
--- vision.ops: what can be computed by hand; the numbers of torchvision are those of the same formulas.
+-- vision.ops: results that can be computed by hand; torchvision's numbers follow from the same formulas.
 local lu = require 'luaunit'
 local ops = require 'vision.ops'
 local torch = require 'torch'
@@ -30,7 +30,7 @@ function TestVisionOps:test_overlaps()
   end
 end
 
--- The value at a place of 10·y + x is linear, so a sample between places has it exactly.
+-- The image 10·y + x is linear, so interpolation between pixels is exact.
 function TestVisionOps:test_regions()
   local x = (torch.arange(8):view(8, 1) * 10 + torch.arange(8)):float():view(1, 1, 8, 8)
   x.requires_grad = true

@@ -1,5 +1,5 @@
--- vision.transforms: layouts, batches in one pass, worker threads, errors. The numbers are compared with torchvision's in
--- tests/oracle/transforms_test.lua.
+-- vision.transforms: layouts, batches in one pass, worker threads, errors. tests/oracle/transforms_test.lua compares
+-- the numbers with torchvision's.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local data = require 'torch.utils.data'
@@ -13,7 +13,7 @@ local message_of = require('refusal').message_of
 
 TestLayouts = {}
 
--- All that keep the number of channels, with what makes them.
+-- All transforms that keep the number of channels, with their arguments.
 local EVERYWHERE = {
   Resize = {{5, 7}}, CenterCrop = {6}, Pad = {2, 9}, RandomCrop = {6, 2}, RandomResizedCrop = {6}, RandomRotation = {40},
   RandomHorizontalFlip = {}, RandomVerticalFlip = {}, RandomAffine = {20}, RandomPerspective = {0.5, 1},
@@ -42,7 +42,7 @@ function TestLayouts:test_what_is_read_as_channels()
   lu.assertEquals(F.get_dimensions(bytes(12, 16, 4)), {4, 12, 16})
   lu.assertEquals(F.get_dimensions(bytes(3, 12, 16)), {3, 12, 16})
   lu.assertEquals(F.get_dimensions(bytes(5, 12, 16, 3)), {3, 12, 16})
-  -- As torchvision reads it, wherever it can; and floats always.
+  -- Ambiguous sizes are read as torchvision reads them; floats always are.
   lu.assertEquals(F.get_dimensions(bytes(3, 12, 3)), {3, 12, 3})
   lu.assertEquals(F.get_dimensions(torch.rand(12, 16, 3)), {12, 16, 3})
   lu.assertEquals(F.get_image_size(bytes(12, 16, 3)), {16, 12})
@@ -93,7 +93,7 @@ end
 
 TestBatches = {}
 
--- Images in memory, as the shipped datasets have them.
+-- Images in memory, like the shipped datasets.
 local Images = data.Dataset:extend('Images')
 function Images:init(images, transform) self.images, self.transform = images, transform end
 function Images:len() return self.images:size(0) end
@@ -105,7 +105,7 @@ function Images:get_batch(indices)
   return images, indices:float()
 end
 
--- One transform after the other: nothing is joined.
+-- Applies one transform after the other, without fusing them.
 local function stepwise(transform, image)
   for _, item in ipairs(transform.transforms) do
     if item.transforms then image = stepwise(item, image) else image = item(image) end
@@ -113,7 +113,7 @@ local function stepwise(transform, image)
   return image
 end
 
--- The same, one sample after the other.
+-- The same dataset, processed sample by sample.
 local Singly = Images:extend('Singly')
 function Singly:get(i) return stepwise(self.transform, self.images:select(0, i)), i end
 function Singly:get_batch() return nil end

@@ -1,4 +1,4 @@
--- vision.utils: files of images, and what is refused. What the pixels are is compared with torchvision in tests/oracle.
+-- vision.utils: image files, and refused input. tests/oracle compares the pixels with torchvision.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local io_, utils = require 'vision.io', require 'vision.utils'
