@@ -188,7 +188,7 @@ def test_a_run_begins_without_a_git_that_hangs(rtrain):
 
 
 def own_cgroups():
-    """Returns the cgroups of all runs on this machine: those of other tests come and go meanwhile."""
+    """Returns the cgroups of all runs on this machine, also of other tests' runs, which come and go meanwhile."""
     found = set()
     for folder, _, files in os.walk("/sys/fs/cgroup"):  # skips folders that have been removed
         if os.path.basename(folder).startswith("rtrain-") and "cgroup.kill" in files:

@@ -1,4 +1,4 @@
-"""rtrain run --seed, --deterministic, --limit-batches, --overfit: their effect on a script that does not mention
+"""rtrain run --seed, --deterministic, --limit-batches, --overfit: their effect on a script that does not read them.
 them."""
 
 import pytest

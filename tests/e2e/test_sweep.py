@@ -301,7 +301,7 @@ def test_a_killed_sweep_goes_on(rtrain):
 
 
 def test_the_name_of_a_long_script_is_cut_off(rtrain):
-    """The name of a run is cut off, and so is the tag with it in the trials of a sweep."""
+    """Cuts off the names of a run and of a sweep's trials; each trial also has the name in a tag."""
     script = rtrain.script(
         """
         local train = require 'rtrain'

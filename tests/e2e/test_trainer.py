@@ -1,4 +1,4 @@
-"""A trainer: what its workers receive and fit() returns."""
+"""A trainer: the values that its workers receive, and those that fit() returns."""
 
 import json
 
