@@ -145,7 +145,7 @@ def test_a_run_is_followed_as_it_goes_on(rtrain):
 
 
 def test_streams_of_a_run_that_was_removed_end(rtrain):
-    """A stream also ends if the run has ended and was removed before the stream was read."""
+    """A stream also ends if the run has ended and was removed before the server looked again."""
     from test_watch import Stepped
 
     server = Dash(rtrain)
