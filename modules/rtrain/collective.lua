@@ -1,4 +1,4 @@
--- rtrain/collective.lua: train.collective: what the workers of a run do together without a process group.
+-- rtrain/collective.lua: train.collective: collectives of a run's workers that need no process group.
 
 ---@class rtrain.collective
 return require 'base.namespace'('train.collective', {

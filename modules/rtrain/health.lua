@@ -1,4 +1,4 @@
--- rtrain/health.lua: train.health: evidence against a host, and what may be done about it.
+-- rtrain/health.lua: train.health: evidence against a host, and the actions that answer it.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -6,28 +6,29 @@ local session = require 'rtrain.session'
 
 local MAX_TEXT_BYTES = 4096
 
----Evidence against a host of the run, as evaluators of HealthConfig get it.
+---Evidence against a host of the run, as the evaluators of HealthConfig receive it.
 ---@class HealthEvidence
 ---@field node integer number of the host in the job; 0 is the controller's
 ---@field host string its name
 ---@field kind string 'link', 'devices', 'storage', 'xid', 'hang', or 'script' for train.health.report()
 ---@field text string what was seen
----@field is_conclusive boolean the host is at fault, whatever the script does; never for a hang
----@field rank? integer whose evidence it is, where it is one rank's
----@field is_preflight boolean it was seen before the host was used
----@field default string what is done about it where there are no evaluators
+---@field is_conclusive boolean whether the host is at fault, whatever the script does; never true for a hang
+---@field rank? integer the rank that the evidence is about, if it is about a single rank
+---@field is_preflight boolean whether it was found before the host was used
+---@field default string the action that is taken without evaluators
 
----What may be done about evidence against a host, from the lightest to the heaviest; the names work as strings too.
+---The actions that answer evidence against a host, from the lightest to the heaviest. Their names work as strings too.
 ---Ray equivalent: the actions of the proposal ray.train.health.
 ---@class rtrain.health
----@field NOOP string it is in the run's record
----@field DIAGNOSE string the stacks of all ranks are saved under `diag/`
----@field REATTEMPT string the attempt ends, and the next one begins from the latest checkpoint; `controller_failure_limit`
----  counts these
----@field EVICT string the same, and the run does without the host from then on; `max_preemption_failures` counts these
+---@field NOOP string only records the evidence in the run's record
+---@field DIAGNOSE string saves the stacks of all ranks under `diag/`
+---@field REATTEMPT string ends the attempt; the next one starts from the latest checkpoint.
+---  `controller_failure_limit` limits how often
+---@field EVICT string as REATTEMPT, and the run no longer uses the host; `max_preemption_failures` limits how often
 local health = {NOOP = 'NOOP', DIAGNOSE = 'DIAGNOSE', REATTEMPT = 'REATTEMPT', EVICT = 'EVICT'}
 
----What rtrain does by itself: EVICT for conclusive evidence, else NOOP. For a list of evaluators that is to hold it too.
+---Returns rtrain's default action: EVICT for conclusive evidence, else NOOP. For evaluators that want to keep the
+---default.
 ---@param evidence HealthEvidence
 ---@return string action
 ---
@@ -37,9 +38,9 @@ local health = {NOOP = 'NOOP', DIAGNOSE = 'DIAGNOSE', REATTEMPT = 'REATTEMPT', E
 ---```
 function health.default_evaluator(evidence) return evidence.default end
 
----Tells the controller what this rank has seen that speaks against its host: wrong sums of a device that computes right
----elsewhere, say. It never waits. With `is_conclusive` the run goes on without the host, unless evaluators decide otherwise;
----without it the evidence is in the run's record. Ray equivalent: ray.train.health.report of the proposal.
+---Reports to the controller something that this rank has seen and that speaks against its host, for example wrong sums
+---on a device. Does not wait. With `is_conclusive` the run continues without the host, unless evaluators decide
+---otherwise; without it the evidence is only recorded. Ray equivalent: ray.train.health.report of the proposal.
 ---@param text string what was seen, at most 4 KiB
 ---@param options? {is_conclusive: boolean} default false
 ---

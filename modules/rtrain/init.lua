@@ -1,6 +1,7 @@
--- rtrain/init.lua: Ray Train's API: trainers and configs for the script, report() and its like for the train function.
+-- rtrain/init.lua: Ray Train's API: trainers and configs for the script, report() and similar functions for the train
+-- function.
 --
--- Parts are loaded at their first use. What Ray has and this version does not is refused by name.
+-- Parts are loaded at their first use. Names that Ray has and this version lacks raise an error that says so.
 
 local errors = require 'base.errors'
 

@@ -1,4 +1,5 @@
--- rtrain/lightgbm.lua: train.lightgbm: what train functions of a LightGBMTrainer use besides the module lightgbm.
+-- rtrain/lightgbm.lua: train.lightgbm: helpers for the train functions of a LightGBMTrainer, next to the module
+-- lightgbm.
 
 ---@class rtrain.lightgbm
 ---@field RayTrainReportCallback lightgbm.RayTrainReportCallback

@@ -1,4 +1,4 @@
--- rtrain/psutil.lua: train.psutil: how busy this machine is, in the words of Python's psutil.
+-- rtrain/psutil.lua: train.psutil: the load of this machine, with the function names of Python's psutil.
 
 local errors = require 'base.errors'
 
@@ -18,7 +18,7 @@ local function percent(part, whole)
   return whole > 0 and math.floor(part / whole * 1000 + 0.5) / 10 or 0
 end
 
--- Name → bytes.
+-- Returns the fields of /proc/meminfo in bytes, by name.
 local function memory_info()
   local info = {}
   for _, line in ipairs(read_lines '/proc/meminfo') do
@@ -28,7 +28,7 @@ local function memory_info()
   return info
 end
 
----The machine's memory, as Linux tells it: a container's limit is not in it.
+---Returns the memory of the machine as Linux reports it; the limit of a container is not considered.
 ---@return {total: integer, available: integer, percent: number, used: integer, free: integer} memory bytes; percent is the
 ---  share that is not available, 0 … 100
 ---Python equivalent: psutil.virtual_memory.
@@ -45,8 +45,8 @@ function psutil.virtual_memory()
           free = info.MemFree}
 end
 
--- Time of all cores since the machine started, in ticks: all of it, and the part in which they worked. What guests took
--- stands in the user's time too.
+-- Returns the ticks of all cores since boot: the total, and the part in which they worked. The time of guests is
+-- already part of the user time.
 local function cpu_times()
   local user, nice, system, idle, iowait, irq, softirq, steal =
     read_lines('/proc/stat')[1]:match('^cpu%s+' .. ('(%d+)%s+'):rep(7) .. '(%d+)')
@@ -56,8 +56,8 @@ end
 
 local last_total, last_working
 
----The share of the time since the last call in which the machine's cores worked: 0 at the first call, which begins the
----time. Python equivalent: psutil.cpu_percent with interval = None.
+---Returns the share of time in which the machine's cores worked since the last call; the first call returns 0. Python
+---equivalent: psutil.cpu_percent with interval = None.
 ---@return number percent 0 … 100
 ---
 ---```lua
@@ -68,7 +68,7 @@ function psutil.cpu_percent()
   local total, working = cpu_times()
   local before_total, before_working = last_total or total, last_working or working
   last_total, last_working = total, working
-  -- The kernel may count iowait backwards.
+  -- The kernel may decrease iowait.
   return percent(math.max(0, working - before_working), math.max(total - before_total, working - before_working))
 end
 

@@ -1,4 +1,4 @@
--- rtrain/time.lua: train.time: a clock for durations and a pause, in the words of Python's time.
+-- rtrain/time.lua: train.time: a monotonic clock and a pause, with the function names of Python's time.
 
 local errors = require 'base.errors'
 local ffi = require 'ffi'
@@ -7,8 +7,8 @@ local system = require 'base._system'
 ---@class rtrain.time
 local time = {}
 
----Seconds on a clock that never goes back, the same for all processes of this machine: for differences alone.
----Python equivalent: time.monotonic, time.perf_counter.
+---Returns the seconds of a clock that never goes back and is the same for all processes of this machine. Only
+---differences are meaningful. Python equivalent: time.monotonic, time.perf_counter.
 ---@return number seconds
 ---
 ---```lua
@@ -24,10 +24,10 @@ function time.perf_counter() return system.monotonic() end
 
 ffi.cdef 'int poll(void *descriptors, unsigned long count, int timeout_ms);'
 
--- A stop of the run is noticed between two of these.
+-- sleep waits in slices of at most this length and notices a stop of the run between two slices.
 local LONGEST_SLICE_S = 0.05
 
----Waits. A train function is stopped meanwhile as it is elsewhere. Python equivalent: time.sleep.
+---Waits. A stop of the run ends the wait. Python equivalent: time.sleep.
 ---@param seconds number 0 or more
 ---
 ---```lua

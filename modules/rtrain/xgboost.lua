@@ -1,4 +1,4 @@
--- rtrain/xgboost.lua: train.xgboost: what train functions of an XGBoostTrainer use besides the module xgboost.
+-- rtrain/xgboost.lua: train.xgboost: helpers for the train functions of an XGBoostTrainer, next to the module xgboost.
 
 ---@class rtrain.xgboost
 ---@field RayTrainReportCallback xgboost.RayTrainReportCallback

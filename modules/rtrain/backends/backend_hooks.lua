@@ -1,5 +1,5 @@
--- rtrain/backends/backend_hooks.lua: calls the functions of a trainer's Backend when all workers of an attempt have come to
--- them.
+-- rtrain/backends/backend_hooks.lua: calls each function of a trainer's Backend when all workers of an attempt have
+-- reached it.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -10,19 +10,19 @@ local BackendHooks = class('BackendHooks')
 
 local STAGES = {'on_start', 'on_training_start', 'on_shutdown'}
 
--- Function of the class that is not Backend's own.
+-- Returns whether the class overrides this function of Backend.
 local function has_own(of, name) return class.definition(of[name]) ~= class.definition(Backend[name]) end
 
----Which of its functions a backend defines, and so where workers wait.
+---Returns the functions that a backend defines, which are the stages at which workers wait.
 ---@param config BackendConfig
----@return table<string, boolean>? stages nil: none
+---@return table<string, boolean>? stages nil when it defines none of them
 function BackendHooks.stages(config)
   local of, stages, any = config:backend_cls(), {}, false
   for _, name in ipairs(STAGES) do
     stages[name] = has_own(of, name)
     any = any or stages[name]
   end
-  stages.on_start = any  -- from there on on_shutdown is owed
+  stages.on_start = any  -- Once a worker has passed on_start, on_shutdown must be called.
   return any and stages or nil
 end
 
@@ -37,7 +37,7 @@ local function call(self, group, stage)
   return xpcall(self._backend[stage], errors.wrap, self._backend, group, self._config)
 end
 
--- Of an attempt that has failed: its workers are gone.
+-- Calls on_shutdown for an attempt whose workers are gone.
 local function shut_down(self, group)
   if group.is_shut_down or not group.has_begun then return end
   group.is_shut_down = true
@@ -57,7 +57,7 @@ local function run_stage(self, group, stage)
   if group._ended then shut_down(self, group) end
 end
 
--- Of that attempt: another one's workers are gone.
+-- Returns the group of this attempt. A group of an earlier attempt is shut down first: its workers are gone.
 local function group_of(self, attempt, num_workers)
   local group = self._group
   if group and group.attempt == attempt then return group end
@@ -69,13 +69,13 @@ local function group_of(self, attempt, num_workers)
   return group
 end
 
----A worker's question.
+---Takes a worker's question.
 ---@param argument {attempt: integer, rank: integer, world_size: integer, value: {stage: string, result: table?}}
 ---@param answer fun(ok: boolean, value: any)
 function BackendHooks:add(argument, answer)
   local group = group_of(self, argument.attempt, argument.world_size)
   group:_take(argument.rank, argument.value.result, answer)
-  -- It was still busy with what the function has not waited for.
+  -- The worker was still running an execute_async function that the stage did not wait for.
   if group.has_passed[argument.value.stage] then return group:_answer(argument.rank, true, {go = true}) end
   if group.is_busy or group._failed then return end
   for rank = 0, group.num_workers - 1 do
@@ -84,7 +84,7 @@ function BackendHooks:add(argument, answer)
   run_stage(self, group, argument.value.stage)
 end
 
----The workers of the attempt are gone.
+---Called when the workers of the attempt are gone.
 ---@param why string
 function BackendHooks:end_attempt(why)
   local group = self._group
@@ -93,7 +93,7 @@ function BackendHooks:end_attempt(why)
   if not group.is_busy then shut_down(self, group) end
 end
 
----In local mode, where the thread that calls it is the worker.
+---Runs a stage in local mode, where the calling thread is the worker.
 ---@param attempt integer
 ---@param stage string
 function BackendHooks:call_here(attempt, stage)

@@ -1,4 +1,4 @@
--- rtrain/backends/backend_tasks.lua: a worker does what its trainer's Backend has executed on it.
+-- rtrain/backends/backend_tasks.lua: runs, in a worker, the functions that its trainer's Backend executes on it.
 
 local closure = require 'base._closure'
 local errors = require 'base.errors'
@@ -7,7 +7,7 @@ local backend_tasks = {}
 
 local MAX_BYTES = 256 * 1024
 
--- What the function gives, for the script.
+-- Runs the function and returns its result in the form that the script expects.
 local function run(bytes)
   local ok, value = xpcall(function()
     local task = closure.load(bytes)
@@ -22,17 +22,17 @@ local function run(bytes)
   return {ok = false, code = value.code, message = tostring(value)}
 end
 
----Waits until the Backend's function of that name has returned in the script, and runs what that has executed meanwhile.
+---Runs the functions that the Backend executes on this worker, until the Backend's function of that name returns.
 ---@param host table rtrain._worker
 ---@param backend? {stages: table<string, boolean>, timeout_s: number, call_here: function?}
 ---@param stage string 'on_start'
----Raises what the Backend's function has raised.
+---Raises the error of the Backend's function.
 function backend_tasks.stage(host, backend, stage)
   if not backend or not backend.stages[stage] then return end
   if backend.call_here then return backend.call_here(stage) end
   local result
   repeat
-    -- The script may execute several functions one after the other, of which each has that time.
+    -- The script may execute several functions one after the other, and each may take timeout_s.
     local answer = host.ask_script('backend', {stage = stage, result = result}, 2 * backend.timeout_s + 60,
       'BackendConfig.timeout_s')
     if answer.task then result = run(answer.task) end

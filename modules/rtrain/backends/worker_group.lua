@@ -1,7 +1,8 @@
--- rtrain/backends/worker_group.lua: WorkerGroup: the workers of one attempt, as a Backend sees them.
+-- rtrain/backends/worker_group.lua: WorkerGroup: the workers of one attempt, as a Backend uses them.
 --
--- A worker asks the script what to do (rtrain.backends.backend_tasks) and waits for the answer: a function, or to go on. Its
--- next question brings what the function has returned. The group keeps the answers that workers wait for.
+-- A worker asks the script what to do (rtrain.backends.backend_tasks) and waits for the answer: run a function, or
+-- continue. Its next question carries the function's result. The group keeps the answer callbacks of the waiting
+-- workers.
 
 local class = require 'base.class'
 local closure = require 'base._closure'
@@ -12,22 +13,22 @@ local system = require 'base._system'
 local MAX_BYTES = 256 * 1024
 local TICK_S = 0.2
 
----The workers of one attempt, for the functions of a Backend. A function travels as the train function does, with its upvalues
----and arguments (up to 256 KiB), and may use train.get_context(). Ray equivalent: ray.train's WorkerGroup.
+---The workers of one attempt, for the functions of a Backend. A function is sent as the train function is, with its
+---upvalues and arguments (up to 256 KiB), and may use train.get_context(). Ray equivalent: ray.train's WorkerGroup.
 ---@class WorkerGroup
 ---@field num_workers integer
 local WorkerGroup = class('WorkerGroup')
 
----@param parts {attempt: integer, num_workers: integer, timeout_s: number, pump: function?} pump(seconds): takes an event of
----  the run; without it the worker is this thread
+---@param parts {attempt: integer, num_workers: integer, timeout_s: number, pump: function?} pump(seconds) waits for
+---  an event of the run; without it this thread is the worker
 function WorkerGroup:init(parts)
   self.attempt, self.num_workers = parts.attempt, parts.num_workers
   self._timeout_s, self._pump = parts.timeout_s, parts.pump
-  self._answers = {}  -- rank → function that answers its question
-  self._slots = {}    -- rank → where the result of the function goes that it runs
+  self._answers = {}  -- rank → callback that answers its question
+  self._slots = {}    -- rank → slot that receives the result of its running function
 end
 
--- A worker's question.
+-- Takes a worker's question, with the result of the function that it ran.
 function WorkerGroup:_take(rank, result, answer)
   local slot = self._slots[rank]
   if slot and result then slot.result, self._slots[rank] = result, nil end
@@ -41,7 +42,7 @@ function WorkerGroup:_answer(rank, ok, value)
   if answer then answer(ok, value) end
 end
 
--- All that wait, and later ones too when it is an error.
+-- Answers all waiting workers. An error also answers the questions that come later.
 function WorkerGroup:_answer_all(ok, value)
   if not ok then self._failed = value end
   for rank = 0, self.num_workers - 1 do self:_answer(rank, ok, value) end
@@ -55,7 +56,7 @@ local function check_live(self, name)
   if self._ended then errors.raise('worker_lost', ('WorkerGroup:%s: %s'):format(name, self._ended)) end
 end
 
--- Takes events until it is true of each of these ranks.
+-- Handles events of the run until `is_true` holds for each of these ranks.
 local function wait_until(self, name, ranks, is_true)
   local deadline = system.monotonic() + self._timeout_s
   while true do
@@ -89,7 +90,7 @@ local function packed(name, fn, ...)
   return bytes
 end
 
--- The errors of the ranks as one: the same text once.
+-- Raises the errors of the ranks as one error. Equal texts appear once.
 local function raise_errors(name, ranks, slots)
   local failed, texts, code = {}, {}, nil
   for i, rank in ipairs(ranks) do
@@ -108,7 +109,7 @@ local function raise_errors(name, ranks, slots)
   errors.raise(code, ('WorkerGroup:%s: %s'):format(name, table.concat(texts, '\n')))
 end
 
--- Has the function begun on these ranks. Where its results go.
+-- Starts the function on these ranks and returns the slots of their results.
 local function begin(self, name, ranks, fn, ...)
   local bytes, slots = packed(name, fn, ...), {}
   wait_until(self, name, ranks, function(rank) return self._answers[rank] end)
@@ -120,7 +121,7 @@ local function begin(self, name, ranks, fn, ...)
   return slots
 end
 
--- Waits for their results. Each value.
+-- Waits for the results of the ranks and returns their values.
 local function finish(self, name, ranks, slots)
   local values = {}
   wait_until(self, name, ranks, function(_, i) return slots[i].result end)
@@ -129,7 +130,7 @@ local function finish(self, name, ranks, slots)
   return values
 end
 
--- In local mode, where this thread is the worker.
+-- Calls the function in local mode, where this thread is the worker.
 local function call_here(self, name, fn, ...)
   check_live(self, name)
   check_function(name, fn)
@@ -173,11 +174,11 @@ end
 ---@param fn fun(...: any): any
 ---@param ... any its arguments
 ---@return any[] values by rank: values[1] is rank 0's
----Raises what the function raised, with the rank and its line; code 'timeout' behind BackendConfig.timeout_s, 'worker_lost'
----when the attempt ends meanwhile.
+---Raises the function's error, with the rank and its line; code 'timeout' after BackendConfig.timeout_s, 'worker_lost'
+---when the attempt ends during the call.
 function WorkerGroup:execute(fn, ...) return execute(self, 'execute', all_ranks(self), fn, ...) end
 
----The same on one worker.
+---As execute, on a single worker.
 ---@param rank integer from 0
 ---@param fn fun(...: any): any
 ---@param ... any its arguments
@@ -186,13 +187,13 @@ function WorkerGroup:execute_single(rank, fn, ...)
   return execute(self, 'execute_single', check_rank(self, 'execute_single', rank), fn, ...)[1]
 end
 
----execute without waiting for the values: `future:wait()` does, and raises that worker's error.
+---As execute, without waiting for the values: `future:wait()` returns them, and raises the error of that worker.
 ---@param fn fun(...: any): any
 ---@param ... any its arguments
----@return Future[] futures by rank: of torch.futures
+---@return Future[] futures of torch.futures, by rank
 function WorkerGroup:execute_async(fn, ...) return execute_async(self, 'execute_async', all_ranks(self), fn, ...) end
 
----The same on one worker.
+---As execute_async, on a single worker.
 ---@param rank integer from 0
 ---@param fn fun(...: any): any
 ---@param ... any its arguments

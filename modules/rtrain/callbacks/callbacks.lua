@@ -1,4 +1,5 @@
--- rtrain/callbacks/callbacks.lua: the callbacks of one run: called in the order of their list, kept from doing it harm.
+-- rtrain/callbacks/callbacks.lua: calls the callbacks of one run in the order of their list. Their errors do not harm
+-- the run.
 
 local Checkpoint = require 'rtrain.results.checkpoint'
 local class = require 'base.class'
@@ -13,7 +14,7 @@ local function name_of(value)
   return found and 'a ' .. found.__name or type(value)
 end
 
----What is wrong with a list of callbacks; nil when nothing is.
+---Returns what is wrong with a list of callbacks, or nil.
 ---@param list any
 ---@return string? problem
 function Callbacks.problem(list)
@@ -45,9 +46,9 @@ local function load_file(path)
   return list
 end
 
----The callbacks of the files that the operator names in $RTRAIN_CALLBACKS.
+---Returns the callbacks of the files that $RTRAIN_CALLBACKS names.
 ---@return UserCallback[]
----Raises code 'config' for a file that cannot be read, raises or returns something else.
+---Raises code 'config' for a file that cannot be read, raises an error, or does not return callbacks.
 function Callbacks.of_environment()
   local out = {}
   for path in (os.getenv 'RTRAIN_CALLBACKS' or ''):gmatch '[^,]+' do
@@ -57,16 +58,16 @@ function Callbacks.of_environment()
 end
 
 ---@param list UserCallback[]
----@param degraded fun(text: string) called once for each function of a callback that raises
+---@param degraded fun(text: string) called at the first error of each function of a callback
 function Callbacks:init(list, degraded)
   self._list, self._degraded, self._reported = list, degraded, {}
 end
 
----@return boolean whether there are none
+---@return boolean whether the list is empty
 function Callbacks:is_empty() return #self._list == 0 end
 
----Calls a function of the user's; what it raises is reported and goes no further.
----@param what string for the message
+---Calls a function of the user. Its errors are reported and do not propagate.
+---@param what string names the function in the message
 ---@param fn function
 ---@param ... any its arguments
 ---@return boolean ok, any result
@@ -100,7 +101,7 @@ local function own_errors(cause)
   return out
 end
 
----Takes an event of the controller.
+---Calls the callbacks that belong to an event of the controller.
 ---@param event table
 function Callbacks:add(event)
   if #self._list == 0 then return end

@@ -1,22 +1,22 @@
--- rtrain/callbacks/run_context.lua: TrainRunContext: what a callback knows about its run.
+-- rtrain/callbacks/run_context.lua: TrainRunContext: the description of a run that callbacks receive.
 
 local class = require 'base.class'
 local ordered = require 'base.ordered'
 
----What callbacks get: the run's id and its configs as they hold, flags of `rtrain run` included.
----Ray equivalent: ray.train.v2's TrainRunContext.
+---The description of a run that callbacks receive: its id and the effective configs, with the flags of `rtrain run`
+---applied. Ray equivalent: ray.train.v2's TrainRunContext.
 ---@class TrainRunContext
 ---@field run_id string
----@field run_config RunConfig with the name that the run has
+---@field run_config RunConfig with the effective name of the run
 ---@field train_loop_config? table
 ---@field scaling_config ScalingConfig
 ---@field backend_config TorchConfig|BackendConfig
----@field datasets table<string, any> name → dataset, as the trainer was given it
+---@field datasets table<string, any> name → dataset, as they were passed to the trainer
 ---@field dataset_config DataConfig
 local TrainRunContext = class('TrainRunContext')
 
 ---@param run_id string
----@param job table the trainer's configs as they hold
+---@param job table the effective configs of the trainer
 function TrainRunContext:init(run_id, job)
   self.run_id = run_id
   self.run_config = job.run_config

@@ -1,4 +1,4 @@
--- rtrain/callbacks/stop_condition.lua: RunConfig.stop: when a run has had enough.
+-- rtrain/callbacks/stop_condition.lua: StopCondition: decides by RunConfig.stop when a run has trained enough.
 
 local at_path = require 'rtrain.metrics.at_path'
 local class = require 'base.class'
@@ -7,7 +7,7 @@ local number = require 'base.number'
 
 local StopCondition = class('StopCondition')
 
----What is wrong with a value of RunConfig.stop; nil when nothing is.
+---Returns what is wrong with a value of RunConfig.stop, or nil.
 ---@param value any
 ---@return string? problem
 function StopCondition.problem(value)
@@ -52,10 +52,10 @@ function StopCondition:init(value)
   self._has_come = false
 end
 
----Whether the condition comes true with this report, for the first time.
----@param metrics table rank 0's
+---Returns whether the condition holds for this report and did not hold before.
+---@param metrics table those of rank 0
 ---@return boolean
----Raises what the user's function raises, and code 'config' when a metric with a threshold was not reported.
+---Raises the error of the user's function, and code 'config' when a metric with a threshold was not reported.
 function StopCondition:comes_true(metrics)
   if self._has_come then return false end
   self._has_come = self._test(metrics) and true or false

@@ -1,12 +1,11 @@
--- rtrain/callbacks/user_callback.lua: UserCallback: functions of the user's that the script's process calls while a run goes
--- on.
+-- rtrain/callbacks/user_callback.lua: UserCallback: functions of the user that the script's process calls during a run.
 
 local class = require 'base.class'
 
----Calls of a run's events, in the process of the script, between two lines of its display. Extend it, define what you need
----and pass instances as RunConfig.callbacks; files named in `$RTRAIN_CALLBACKS` (separated by commas) add what they return.
----A callback that raises is reported once, with its traceback, and marks the run as "callback degraded"; the run goes on.
----Ray equivalent: ray.train.UserCallback.
+---Functions that the script's process calls at the events of a run. Extend the class, define the functions that you
+---need and pass instances as RunConfig.callbacks. The files named in `$RTRAIN_CALLBACKS` (separated by commas) add the
+---callbacks that they return. The first error of a callback is reported with its traceback and marks the run as
+---"callback degraded"; the run continues. Ray equivalent: ray.train.UserCallback.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -28,23 +27,24 @@ local class = require 'base.class'
 ---@class UserCallback
 local UserCallback = class('UserCallback')
 
----Before the first worker is started.
+---Called before the first worker is started.
 ---@param run_context TrainRunContext
 function UserCallback:before_run(run_context) end -- luacheck: ignore
 
----All ranks have made one report.
+---Called when all ranks have made one report.
 ---@param run_context TrainRunContext
----@param metrics table[] of every rank: metrics[rank + 1]
----@param checkpoint? Checkpoint the committed one, nil when no rank attached any
+---@param metrics table[] the metrics of every rank: metrics[rank + 1]
+---@param checkpoint? Checkpoint the committed checkpoint, nil when no rank attached one
 function UserCallback:after_report(run_context, metrics, checkpoint) end -- luacheck: ignore
 
----An attempt has failed. The next one, if there is to be one, waits for this call for 60 s at most
----(`$RTRAIN_CALLBACK_TIMEOUT_S`).
+---Called when an attempt has failed. If there is another attempt, it waits at most 60 s (`$RTRAIN_CALLBACK_TIMEOUT_S`)
+---for this call.
 ---@param run_context TrainRunContext
----@param exceptions table<integer, table> rank → error with code, message, traceback; only of ranks that failed themselves
+---@param exceptions table<integer, table> rank → error with code, message, traceback; contains only the ranks that
+---  failed themselves
 function UserCallback:after_exception(run_context, exceptions) end -- luacheck: ignore
 
----The run has ended, in whatever way.
+---Called when the run has ended, whether it finished or not.
 ---@param result Result as fit() returns it
 function UserCallback:after_run(result) end -- luacheck: ignore
 

@@ -1,4 +1,4 @@
--- rtrain/config/backend.lua: BackendConfig: what a DataParallelTrainer does with its workers around the train function.
+-- rtrain/config/backend.lua: BackendConfig: which Backend prepares the workers of a DataParallelTrainer.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -6,9 +6,9 @@ local errors = require 'base.errors'
 local schema = require 'rtrain.config.schema'
 local system = require 'base._system'
 
----How the workers of a DataParallelTrainer are set up. A subclass names its Backend by `backend_cls`, whose functions run in
----the script and have functions executed on the workers; its fields are those that the class gives a default.
----Ray equivalent: ray.train.backend.BackendConfig.
+---How the workers of a DataParallelTrainer are set up. The method `backend_cls` of a subclass returns its Backend,
+---whose functions run in the script and execute functions on the workers. The fields of a subclass are those for which
+---the class has a default. Ray equivalent: ray.train.backend.BackendConfig.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -30,13 +30,13 @@ local system = require 'base._system'
 ---@class BackendConfig
 ---@overload fun(fields?: table): BackendConfig
 ---@field timeout_s number seconds that a function may take on the workers (default 1800)
----@field initialization_hook? fun() run on every worker before the train function, behind Backend:on_start
+---@field initialization_hook? fun() run on every worker before the train function and after Backend:on_start
 local BackendConfig = class('BackendConfig')
 BackendConfig.timeout_s = system.default_timeout_s
 
 local OWN = {'initialization_hook', 'timeout_s'}
 
--- What the class gives a default, and its bases'.
+-- Returns the names of the fields: those for which the class or a base class has a default.
 local function names_of(of)
   local names, seen = {unpack(OWN)}, {timeout_s = true, __index = true}
   while of ~= BackendConfig do
@@ -53,7 +53,7 @@ local function names_of(of)
 end
 
 ---@param fields? table
----Raises code 'config' for an unknown or wrong field.
+---Raises code 'config' for an unknown field or a wrong value.
 function BackendConfig:init(fields)
   local of = class.of(self)
   for name, value in next, args.options(fields, names_of(of), of.__name, 'config') do self[name] = value end

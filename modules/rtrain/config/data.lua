@@ -1,4 +1,5 @@
--- rtrain/config/data.lua: DataConfig: how the trainer's datasets are split over the workers, and with what they are read.
+-- rtrain/config/data.lua: DataConfig: how the trainer's datasets are split over the workers, and which resources read
+-- them.
 
 local errors = require 'base.errors'
 local schema = require 'rtrain.config.schema'
@@ -29,7 +30,7 @@ end
 
 local function is_option(name) return name == OPTIONS[1] or name == OPTIONS[2] end
 
--- {threads = …} for all datasets, or {train = {threads = …}}.
+-- Checks {threads = …} for all datasets, or {train = {threads = …}} by name.
 local function check_execution(value)
   if type(value) ~= 'table' then return 'expected {threads = …, memory_bytes = …}, or that for names of datasets' end
   for name, item in next, value do
@@ -48,7 +49,7 @@ local function check_execution(value)
   return check_one(value)
 end
 
--- What an ingest worker has where nothing is said.
+-- Default number of CPUs of an ingest worker.
 local INGEST_CPUS = 1
 
 local function check_ingest_resources(value)
@@ -63,7 +64,8 @@ local function check_ingest_resources(value)
   end
 end
 
----How the trainer's datasets are split over the workers, and with what they are read. Ray equivalent: ray.train.DataConfig.
+---How the trainer's datasets are split over the workers, and which resources read them. Ray equivalent:
+---ray.train.DataConfig.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -72,17 +74,18 @@ end
 ---```
 ---@class DataConfig
 ---@overload fun(fields?: table): DataConfig
----@field datasets_to_split string|string[] 'all', or the names of those of which each worker gets an equal part; the others
----  are whole on every worker
----@field execution_options? table {threads, memory_bytes} of each worker, or name → such: threads (default 1; 0: in the loop
----  itself) read and compute ahead, memory_bytes (default 64 MiB) bounds what waits to be used
----@field ingest_workers integer processes for each worker that read and compute in the place of its threads (default 0: none):
----  the most that there are; one at first, more while the loop waits for rows. Rows, order and resume are the same; one that
----  dies is started again. They are on hosts of the job that have no ranks, else on the worker's own. What needs all rows
----  (`random_shuffle`, `sort`) and loops with `prefetch_batches = 0` run in the worker itself
----@field ingest_resources? table `{CPU = n}` of each ingest worker (default 1). Where `resources_per_worker` names CPUs the run
----  gets those of its ingest workers as well, and all are bound to their own
----@field enable_shard_locality boolean accepted for Ray's sake: one host has no far data
+---@field datasets_to_split string|string[] 'all', or the names of the datasets of which each worker gets an equal
+---  part; every worker gets the other datasets whole
+---@field execution_options? table {threads, memory_bytes} for each worker, or name → such a table: `threads` read and
+---  compute ahead (default 1; 0: the loop does it itself), memory_bytes (default 64 MiB) limits the rows that wait
+---@field ingest_workers integer processes for each worker that read and compute in place of its threads (default 0).
+---  This is the largest number: the run starts one and adds more while the loop waits for rows. Rows, order and resume
+---  do not change, and an ingest worker that dies is started again. They run on hosts of the job without ranks, else on
+---  the worker's host. Operators that need all rows (`random_shuffle`, `sort`) and loops with `prefetch_batches = 0`
+---  run in the worker itself
+---@field ingest_resources? table `{CPU = n}` of each ingest worker (default 1). If `resources_per_worker` names CPUs,
+---  the run also gets the CPUs of its ingest workers, and each process is bound to its own
+---@field enable_shard_locality boolean accepted for compatibility with Ray: on a single host all data is local
 local DataConfig = schema.define('DataConfig', {
   {'datasets_to_split', default = 'all', check = check_split},
   {'execution_options', check = check_execution},
@@ -91,7 +94,7 @@ local DataConfig = schema.define('DataConfig', {
   {'enable_shard_locality', default = true, check = schema.boolean},
 })
 
----Whether each worker gets a part of that dataset.
+---Returns whether each worker gets a part of that dataset.
 ---@param name string
 ---@return boolean
 function DataConfig:is_split(name)
@@ -102,15 +105,15 @@ function DataConfig:is_split(name)
   return false
 end
 
----Cores of each ingest worker.
+---Returns the number of cores of each ingest worker.
 ---@return integer
 function DataConfig:num_cpus_per_ingest_worker() return (self.ingest_resources or {}).CPU or INGEST_CPUS end
 
----Cores of all ingest workers of a worker.
+---Returns the number of cores of all ingest workers of one worker.
 ---@return integer
 function DataConfig:num_ingest_cpus() return self.ingest_workers * self:num_cpus_per_ingest_worker() end
 
----With what a dataset is read.
+---Returns the threads and the memory that read a dataset.
 ---@param name string
 ---@return {threads?: integer, memory_bytes?: integer}
 function DataConfig:execution(name)

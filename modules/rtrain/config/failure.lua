@@ -6,11 +6,11 @@ local PREEMPTION = 'preemption is not distinguished from other losses in this ve
 
 ---What happens when a worker raises or is lost. Ray equivalent: ray.train.FailureConfig.
 ---
----Three kinds of failures have a budget of their own: errors and losses of workers, groups that did not start, and
----preemptions, where the machine or the cores of the run were wanted back. However many ranks fail at a time, it is one
----failure. The first retry is immediate, later ones wait up to a minute. An error of the train function that comes twice
----without a new checkpoint in between ends the run, as does one of configuration or environment, unless it may pass (a full
----disk).
+---Three kinds of failures have separate limits: errors and losses of workers, groups that did not start, and
+---preemptions, where the machine or the cores of the run were reclaimed. Several ranks that fail at the same time count
+---as one failure. The first retry is immediate, later retries wait up to a minute. An error of the train function that
+---occurs twice without a new checkpoint in between ends the run. So does an error of configuration or environment,
+---unless it may pass (a full disk).
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -19,26 +19,27 @@ local PREEMPTION = 'preemption is not distinguished from other losses in this ve
 ---```
 ---@class FailureConfig
 ---@overload fun(fields?: table): FailureConfig
----@field max_failures integer attempts after the first, each from the latest checkpoint: 0 (default) none, -1 any number
----@field max_heals integer how often lost workers may be replaced in train.elastic while the others go on (default -1: any
----  number; 0: never); a loss that is healed is none of the failures above
+---@field max_failures integer attempts after the first, each from the latest checkpoint: 0 (default) for no retry, -1
+---  for any number
+---@field max_heals integer how often lost workers may be replaced in train.elastic while the other workers continue
+---  (default -1: any number; 0: never); a healed loss does not count as a failure
 ---@field controller_failure_limit integer attempts after groups that did not start (default 3; -1: any number)
----@field max_preemption_failures integer how often the run may be preempted and go on (default -1: any number); beyond that
----  a terminated run does not end with exit code 75, which asks to be started again
----@field reset_after_s? number all three counts start from zero with a failure of an attempt that had run that many seconds
----  (default nil: they never do, as in Ray)
+---@field max_preemption_failures integer how often the run may be preempted and continue (default -1: any number);
+---  after that a terminated run no longer ends with exit code 75, which asks the scheduler to start it again
+---@field reset_after_s? number a failure of an attempt that had run for that many seconds resets all three counts to
+---  zero (default nil: never, as in Ray)
 ---@field preemption_grace_s number seconds from SIGTERM, or another request to stop, to the end of the workers: 30; after
 ---  Ctrl-C at most 10
----@field hang_threshold_s number a rank that shows nothing is named after ten times its longest pause, at least 30 s and at
----  most this (default 600); the run ends only when waiting longer cannot help
----@field busy_threshold_s number work without any operator, batch, collective or report ends the run after this (default
----  600), or ten times its longest pause; `train.busy(reason, seconds)` announces such work
----@field node_timeout_s number of a run on several hosts: a host that has not been heard of for that long is lost, and its
----  workers end themselves (default 30); one that comes back takes part in the next attempt
----@field on_nan string what a loss or metric that becomes NaN or infinite does: 'warn' (default) says once in the run in which
----  step, on which rank and by which parameter or layer; 'error' ends the run there with code 'not_finite', without a retry;
----  'ignore' does nothing. Looked at are each loss on the CPU as its backward begins, losses on a GPU and all metrics at
----  train.report, and in train.loop the norm of clipped gradients
+---@field hang_threshold_s number a rank without progress is named after ten times its longest pause, at least 30 s
+---  and at most this time (default 600); the run ends only when waiting longer cannot help
+---@field busy_threshold_s number work without any operator, batch, collective or report ends the run after this time
+---  (default 600) or ten times its longest pause; `train.busy(reason, seconds)` announces such work
+---@field node_timeout_s number a run on several hosts declares a host lost that was silent for that long, and the
+---  workers there end themselves (default 30); a host that returns takes part in the next attempt
+---@field on_nan string the reaction to a loss or metric that becomes NaN or infinite: 'warn' (default) reports once a
+---  run the step, the rank and the parameter or layer; 'error' ends the run there with code 'not_finite', without a
+---  retry; 'ignore' does nothing. Checked are each loss on the CPU when its backward begins, losses on a GPU and all
+---  metrics at train.report, and in train.loop the norm of clipped gradients
 local FailureConfig = schema.define('FailureConfig', {
   {'max_failures', default = 0, check = schema.integer(-1)},
   {'max_heals', default = -1, check = schema.integer(-1)},
@@ -54,7 +55,7 @@ local FailureConfig = schema.define('FailureConfig', {
   {'fail_fast', removed = 'max_failures = 0 ends the run at the first failure'},
 })
 
----What the controller needs to know of it.
+---Returns the fields that the controller uses.
 ---@return FailureSpec
 function FailureConfig:to_spec()
   return {

@@ -1,4 +1,4 @@
--- rtrain/config/health.lua: HealthConfig: how the hosts of a run are checked, and what is done about a bad one.
+-- rtrain/config/health.lua: HealthConfig: how the hosts of a run are checked, and what happens with a bad host.
 
 local schema = require 'rtrain.config.schema'
 
@@ -12,8 +12,8 @@ local function check_evaluators(value)
   end
 end
 
----How the hosts of a run are checked before they are used and looked after while they are, and what is done about a bad
----one. Ray equivalent: the proposal ray.train.HealthConfig, which is off unless it is given; ours is on.
+---How the hosts of a run are checked before and during their use, and what happens with a bad host. Ray equivalent: the
+---proposal ray.train.HealthConfig, which is off by default; in rtrain it is on.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -26,14 +26,15 @@ end
 ---```
 ---@class HealthConfig
 ---@overload fun(fields?: table): HealthConfig
----@field preflight boolean before a host is used its storage has to write, its devices have to answer, and it exchanges 1 MB
----  with every other host (default true); `rtrain show` has the results. On one machine this goes on while the workers start
+---@field preflight boolean checks a host before it is used: its storage must write, its devices must answer, and it
+---  exchanges 1 MB with every other host (default true); `rtrain show` prints the results. On a single machine the
+---  checks run while the workers start
 ---@field preflight_timeout_s number seconds that each of these checks may take (default 2)
----@field monitor boolean of a run on several hosts: their links, devices and storage are watched as long as the run has them,
----  whether workers are there or not (default true)
----@field evaluators? (fun(evidence: HealthEvidence): string?)[] called in the script's process for each piece of evidence, in
----  their order; of what they return (`train.health.NOOP`, `DIAGNOSE`, `REATTEMPT`, `EVICT`, or nil) the heaviest is done.
----  Without them conclusive evidence evicts its host, and anything else is recorded
+---@field monitor boolean watches the links, devices and storage of the hosts of a run on several hosts, also while no
+---  workers run (default true)
+---@field evaluators? (fun(evidence: HealthEvidence): string?)[] called in order in the script's process for each
+---  piece of evidence; the heaviest of the actions that they return (`train.health.NOOP`, `DIAGNOSE`, `REATTEMPT`,
+---  `EVICT`, or nil) is taken. Without evaluators, conclusive evidence evicts its host and other evidence is recorded
 local HealthConfig = schema.define('HealthConfig', {
   {'preflight', default = true, check = schema.boolean},
   {'preflight_timeout_s', default = 2, check = schema.positive},
@@ -41,7 +42,7 @@ local HealthConfig = schema.define('HealthConfig', {
   {'evaluators', check = check_evaluators, in_record = false},
 })
 
----What the controller needs to know of it.
+---Returns the fields that the controller uses.
 ---@return HealthSpec
 function HealthConfig:to_spec()
   return {

@@ -1,8 +1,8 @@
--- rtrain/config/horovod.lua: HorovodConfig: what Ray's HorovodTrainer takes. rtrain starts the ranks itself.
+-- rtrain/config/horovod.lua: HorovodConfig: the fields of Ray's HorovodConfig. rtrain starts the ranks itself.
 
 local schema = require 'rtrain.config.schema'
 
----Of a HorovodTrainer. Its fields are accepted and change nothing: rtrain connects the ranks itself, and
+---Config of a HorovodTrainer. Its fields are accepted and change nothing: rtrain connects the ranks itself, and
 ---TorchConfig.timeout_s is the time-out of collectives. Ray equivalent: ray.train.horovod.HorovodConfig.
 ---@class HorovodConfig
 ---@overload fun(fields?: table): HorovodConfig

@@ -13,8 +13,8 @@ local function check_level(value)
     type(value) == 'string' and errors.suggestion(value:upper(), NAMES) or '')
 end
 
----Which of rtrain's own messages the terminal shows. The run's record keeps all of them, and neither what the workers print nor
----the lines of reports are messages. Ray equivalent: ray.train.LoggingConfig.
+---Which of rtrain's own messages the terminal shows. The run's record keeps all of them. The output of the workers and
+---the lines of reports are not messages. Ray equivalent: ray.train.LoggingConfig.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -23,7 +23,8 @@ end
 ---```
 ---@class LoggingConfig
 ---@overload fun(fields?: table): LoggingConfig
----@field log_level string|integer 'DEBUG', 'INFO' (default), 'WARNING', 'ERROR', 'CRITICAL', or Python's number of one
+---@field log_level string|integer 'DEBUG', 'INFO' (default), 'WARNING', 'ERROR', 'CRITICAL', or Python's number of
+---  such a level
 local LoggingConfig = schema.define('LoggingConfig', {{'log_level', default = 'INFO', check = check_level}})
 
 ---@param level string 'info', 'warning' or 'error'

@@ -1,4 +1,4 @@
--- rtrain/config/run.lua: RunConfig: the run's name, where its results go, and what is kept of it.
+-- rtrain/config/run.lua: RunConfig: the run's name, the place of its results, and which results are kept.
 
 local Callbacks = require 'rtrain.callbacks.callbacks'
 local CheckpointConfig = require 'rtrain.config.checkpoint'
@@ -26,7 +26,7 @@ local function check_storage_path(value)
   end
 end
 
----The run's name, where its results go and what is kept of it. Ray equivalent: ray.train.RunConfig.
+---The run's name, the place of its results, and which results are kept. Ray equivalent: ray.train.RunConfig.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -35,25 +35,26 @@ end
 ---```
 ---@class RunConfig
 ---@overload fun(fields?: table): RunConfig
----@field name? string the run's name and folder; default `<script>-<date>-<4 hex>`, in a job that a scheduler such as Slurm
----  runs `<script>-<job id>` (not in a person's shell)
+---@field name? string the run's name and folder; default `<script>-<date>-<4 hex>`, in a job of a scheduler such as
+---  Slurm `<script>-<job id>` (but not in an interactive shell)
 ---@field storage_path? string folder or URI (s3://bucket/folder) of results; default $RTRAIN_STORAGE, then ~/rtrain_results
----@field resume string what to do with a run of that name that is there: 'never' (default) refuses it, 'auto' goes on with it
----  or begins, 'must' goes on with it or refuses. Going on keeps the run's id, its reports and its checkpoints; the first
----  attempt starts from the latest one. A run that had finished runs again from there. In a job that was requeued
----  (SLURM_RESTART_COUNT above 0) 'auto' holds unless another value is given
+---@field resume string what happens when a run of that name exists: 'never' (default) refuses; 'auto' continues it,
+---  or starts a new run if there is none; 'must' continues it, or refuses if there is none. A continued run keeps its
+---  id, reports and checkpoints, and its first attempt starts from the latest checkpoint; a run that had finished
+---  continues from there too. In a job that was requeued (SLURM_RESTART_COUNT above 0) the default is 'auto'
 ---@field checkpoint_config CheckpointConfig
 ---@field failure_config FailureConfig
----@field health_config HealthConfig how the hosts are checked, and what is done about a bad one
----@field callbacks? UserCallback[] called in the script's process while the run goes on
+---@field health_config HealthConfig how the hosts are checked, and what happens with a bad host
+---@field callbacks? UserCallback[] called in the script's process during the run
 ---@field stop? table|fun(metrics: table): boolean the run ends as FINISHED when rank 0's metrics of a report satisfy the
 ---  function, or when one of the metrics is at least its threshold: `stop = {epoch = 10, accuracy = 0.99}`
----@field worker_env? table<string, string> variables of the workers' environment, there before any library is loaded; else they
----  have the environment of `rtrain run`. Ray's spelling `worker_runtime_env = {env_vars = {…}}` is known too
----@field log_bytes integer what a rank's log keeps in one attempt, at least 65536 (default 256 MiB). The oldest lines of a
----  longer one go, never the newest half
+---@field worker_env? table<string, string> environment variables of the workers, set before any library is loaded, in
+---  addition to the environment of `rtrain run`. Ray's spelling `worker_runtime_env = {env_vars = {…}}` works too
+---@field log_bytes integer how many bytes of a rank's log are kept in one attempt, at least 65536 (default 256 MiB).
+---  A longer log loses its oldest lines, never its newest half
 ---@field logging_config LoggingConfig
----@field storage_filesystem? StorageFilesystem keeps copies of the checkpoints elsewhere; the run itself writes to storage_path
+---@field storage_filesystem? StorageFilesystem copies the checkpoints to another place; the run itself writes to
+---  storage_path
 local RunConfig = schema.define('RunConfig', {
   {'name', check = check_name},
   {'storage_path', check = check_storage_path},

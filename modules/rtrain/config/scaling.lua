@@ -1,13 +1,13 @@
--- rtrain/config/scaling.lua: ScalingConfig: how many workers, and what each of them has.
+-- rtrain/config/scaling.lua: ScalingConfig: the number of workers and the resources of each.
 
 local errors = require 'base.errors'
 local schema = require 'rtrain.config.schema'
 
 local CLUSTER = 'this version trains on the hosts that a launcher allots, and chooses none'
-local MOST_WORKERS = 100000  -- more is a mistake, and the memory for it is not there
+local MOST_WORKERS = 100000  -- a larger number is a mistake that would exhaust the memory
 local WORKERS = "expected a number, a range such as {1, 4} or 'auto'"
 
--- {min, max}, also written {min = …, max = …}.
+-- Checks {min, max}, also written {min = …, max = …}.
 local function check_range(range)
   local count = 0
   for key in next, range do
@@ -51,17 +51,18 @@ local function check_resources(value)
   end
 end
 
----How many workers, and what each of them has. Ray equivalent: ray.train.ScalingConfig. Raises code 'config' for an unknown or
----wrong field, 'unsupported' for one that this version does not have.
+---The number of workers and the resources of each. Ray equivalent: ray.train.ScalingConfig. Raises code 'config' for an
+---unknown field or a wrong value, 'unsupported' for a field that this version does not have.
 ---
----With a range the run is **elastic**: it starts as soon as the smaller number of workers fits, with as many as
----fit, and waits below that, saying for whom. While it trains it looks every `elastic_resize_monitor_interval_s` seconds
----whether more or fewer workers fit, asks the train function for a checkpoint (`train.stop_requested()`) and
----goes on from it with the new number. Room is counted in cores, `resources_per_worker.CPU` (or 1) for each worker;
----`rtrain resources` shows them; with use_gpu in GPUs too. What depends on the number of workers (the batch of each, the
----learning rate) is best computed from `train.get_context():get_world_size()` at each start of the train function. In
----`train.elastic` the group also becomes smaller without a restart, where a lost worker cannot be replaced, and larger at its
----next commit, without a checkpoint: compute it there.
+---With a range the run is **elastic**: it starts as soon as the smaller number of workers fits, with all the workers
+---that fit, and until then waits and says which runs it waits for. During training it checks every
+---`elastic_resize_monitor_interval_s` seconds whether more or fewer workers fit, asks the train function for a
+---checkpoint (`train.stop_requested()`) and continues from it with the new number. Capacity is counted in cores,
+---`resources_per_worker.CPU` (or 1) for each worker, and with use_gpu in GPUs too; `rtrain resources` shows both.
+---Compute values that depend on the number of workers (the batch size of each, the learning rate) from
+---`train.get_context():get_world_size()` at each start of the train function. In `train.elastic` the group also shrinks
+---without a restart when a lost worker cannot be replaced, and grows at its next commit, without a checkpoint: compute
+---these values there.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -72,21 +73,24 @@ end
 ---```
 ---@class ScalingConfig
 ---@overload fun(fields?: table): ScalingConfig
----@field num_workers integer|{min: integer, max: integer}|'auto' processes that run the train function (default 1);
----  `{min, max}`: as many as fit; 'auto': from 1 to as many as fit the host, and the others of a job, which are taken to be
----  like the first (max_workers() counts one host); 0 is local mode: the process that calls fit() runs it itself, with all
----  of rtrain around it, for looking into it with print or a debugger (a train function that has not ended 2 s after a stop
----  and its grace period ends with its process, and the run's exit code); where a launcher (torchrun, `srun
----  --ntasks-per-node=2`) has started each rank, its processes are those of one run, for 0 as for their number
----@field use_gpu boolean each worker has a GPU to itself, or what `resources_per_worker.GPU` says; without, it sees none
----  (default false)
----@field resources_per_worker? table `{CPU = n}`: cores and threads of each worker, which is bound to them (default: workers
----  that share all cores). `{GPU = x}`, with use_gpu: devices of each worker; 0.5 puts two workers on one device
----@field accelerator_type? string what the GPUs have to be, by words of their names: 'H100', 'A100-80G', 'RTX-4090'
----@field placement_strategy string how workers are shared among the hosts of a job; its cores or devices say for how many a
----  host has room: 'SPREAD', one to each host in turn (default; Ray's is PACK); 'PACK', one host after the other;
----  'STRICT_PACK', all on one host; 'STRICT_SPREAD', each on a host of its own. Ranks are dense by host
----@field elastic_resize_monitor_interval_s number seconds between two looks at the capacity for an elastic group (default 60)
+---@field num_workers integer|{min: integer, max: integer}|'auto' processes that run the train function (default 1).
+---  `{min, max}`: the largest number that fits; 'auto': at least 1, at most the number that fits the hosts of the job,
+---  which are assumed to be like the first (max_workers() counts one host). 0 is local mode: the process that calls
+---  fit() runs the train function itself, with all features of rtrain, for debugging with print or a debugger (a train
+---  function that has not ended 2 s after a stop and its grace period ends with its process and the run's exit code).
+---  Where a launcher (torchrun, `srun --ntasks-per-node=2`) has started each rank, its processes form one run, both for
+---  0 and for their number
+---@field use_gpu boolean whether each worker has a GPU to itself, or the share in `resources_per_worker.GPU`; without
+---  it workers see no GPU (default false)
+---@field resources_per_worker? table `{CPU = n}`: cores and threads of each worker, which is bound to them (default:
+---  the workers share all cores). `{GPU = x}`, with use_gpu: devices of each worker; 0.5 puts two workers on one device
+---@field accelerator_type? string required model of the GPUs, by words of their names: 'H100', 'A100-80G', 'RTX-4090'
+---@field placement_strategy string how workers are placed on the hosts of a job, each of which holds the workers that
+---  its cores or devices allow: 'SPREAD', one on each host in turn (default; Ray's is PACK); 'PACK', one host after the
+---  other; 'STRICT_PACK', all on one host; 'STRICT_SPREAD', each on a different host. The ranks of a host are
+---  consecutive
+---@field elastic_resize_monitor_interval_s number seconds between two checks of the capacity for an elastic group
+---  (default 60)
 local ScalingConfig = schema.define('ScalingConfig', {
   {'num_workers', default = 1, check = check_num_workers},
   {'use_gpu', default = false, check = schema.boolean},
@@ -113,7 +117,7 @@ function ScalingConfig:_validate()
   end
 end
 
----The least number of workers that the run goes on with; 1 in local mode.
+---Returns the least number of workers with which the run continues; 1 in local mode.
 ---@return integer
 function ScalingConfig:min_workers()
   local workers = self.num_workers
@@ -121,7 +125,7 @@ function ScalingConfig:min_workers()
   return type(workers) == 'table' and (workers.min or workers[1]) or math.max(workers, 1)
 end
 
----The largest number of workers that the run goes on with; 1 in local mode.
+---Returns the largest number of workers with which the run continues; 1 in local mode.
 ---@return integer
 function ScalingConfig:max_workers()
   local workers = self.num_workers
@@ -134,24 +138,24 @@ function ScalingConfig:max_workers()
   return type(workers) == 'table' and (workers.max or workers[2]) or math.max(workers, 1)
 end
 
----Whether the number of workers may change while the run goes on.
+---Returns whether the number of workers may change during the run.
 ---@return boolean
 function ScalingConfig:elasticity_enabled() return type(self.num_workers) == 'table' or self.num_workers == 'auto' end
 
----CPUs of each worker as asked for, 1 without resources_per_worker.
+---Returns the requested CPUs of each worker, 1 without resources_per_worker.
 ---@return integer
 function ScalingConfig:num_cpus_per_worker()
   return self.resources_per_worker and self.resources_per_worker.CPU or 1
 end
 
----GPUs of each worker: 0 without use_gpu, a part of one for several workers on one device.
+---Returns the GPUs of each worker: 0 without use_gpu, a fraction when workers share a device.
 ---@return number
 function ScalingConfig:num_gpus_per_worker()
   if not self.use_gpu then return 0 end
   return self.resources_per_worker and self.resources_per_worker.GPU or 1
 end
 
----The same workers on the CPU.
+---Returns a config with the same workers on the CPU.
 ---@return ScalingConfig
 function ScalingConfig:without_gpus()
   local given = {}
@@ -161,12 +165,12 @@ function ScalingConfig:without_gpus()
   return ScalingConfig(given)
 end
 
----Resources per worker other than CPU and GPU: none on one host.
+---Returns the resources per worker other than CPU and GPU.
 ---@return table
 function ScalingConfig:additional_resources_per_worker() return {} end
 
----What all workers have together, of an elastic run at most.
----@return table {CPU = total over all workers, GPU = likewise with use_gpu}
+---Returns the resources of all workers together; for an elastic run, of its largest group.
+---@return table {CPU = total over all workers, GPU = the same with use_gpu}
 function ScalingConfig:total_resources()
   local workers = self:max_workers()
   return {

@@ -1,7 +1,8 @@
--- rtrain/config/schema.lua: what a config class is: a name and its fields in order, each with a default and a check.
+-- rtrain/config/schema.lua: builds config classes from a name and a list of fields, each with a default and a check.
 --
--- A field may be known and refused: `absent` (Ray has it, this version does not) raises code 'unsupported' unless the value
--- is the default; `removed` (Ray refuses it too) and unknown names raise code 'config'. All of it when the config is made.
+-- Two kinds of fields are known and refused: `absent` (Ray has it, this version does not) raises code 'unsupported'
+-- unless the value is the default; `removed` (Ray refuses it too) raises code 'config', as unknown names do. All checks
+-- run when the config is made.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -11,7 +12,7 @@ local show = require 'base.shown'
 
 local schema = {}
 
--- What every config has.
+-- The base class of all configs.
 local Config = class('Config')
 
 schema.show = show
@@ -66,8 +67,8 @@ function Config:init(given)
   if self._validate then self:_validate() end
 end
 
----The fields as plain data in their order, for the run's record. Fields that are nil, functions and objects are left out,
----and those that are not to be in it.
+---Returns the fields in order as plain data, for the run's record. Leaves out nil, functions, objects, and fields with
+---in_record = false.
 ---@return table map
 function Config:to_table()
   local out = ordered.new()
@@ -82,7 +83,7 @@ function Config:to_table()
   return out
 end
 
----The same without the fields that have their default, but for those of these names.
+---Returns the same without the fields that have their default value, except the fields named in `always`.
 ---@param always table<string, boolean>
 ---@return table map
 function Config:to_short_table(always)
@@ -93,10 +94,10 @@ function Config:to_short_table(always)
   return out
 end
 
--- Whether the field was given a value, be it the default's.
+-- Returns whether the caller gave the field a value, even if that is the default.
 function Config:_was_given(name) return self._given[name] end
 
----A config of the same class with some fields replaced, checked again.
+---Returns a config of the same class with some fields replaced, and checks it.
 ---@param changes table
 ---@return table config
 function Config:with(changes)
@@ -113,7 +114,7 @@ function Config:with(changes)
   return new
 end
 
----Makes a config class.
+---Creates a config class.
 ---@param name string
 ---@param fields table[] {name, default=, check=function(value) → problem, code, absent=reason, removed=reason, in_record=}
 ---@return table class
@@ -123,10 +124,10 @@ function schema.define(name, fields)
   return new
 end
 
----Whether the value is a config of that class; a plain table is taken as its fields.
+---Returns the value as a config of that class; a plain table is taken as its fields.
 ---@param value any
 ---@param wanted table config class
----@param what string the field, for messages
+---@param what string names the field in messages
 ---@return table config
 function schema.coerce(value, wanted, what)
   if value == nil then return wanted {} end
@@ -140,7 +141,7 @@ local function is_integer(value)
   return type(value) == 'number' and value == math.floor(value) and math.abs(value) < 2 ^ 53
 end
 
--- Checks take a value and return what is wrong with it, or nil.
+-- The checks below return a function that takes a value and returns what is wrong with it, or nil.
 
 ---A check: an integer of at least `least`.
 ---@param least integer

@@ -7,14 +7,15 @@ local system = require 'base._system'
 ---The process group of a TorchTrainer's workers. Ray equivalent: ray.train.torch.TorchConfig.
 ---@class TorchConfig
 ---@overload fun(fields?: table): TorchConfig
----@field backend? string what tensors travel over. Default, 'cpu:shm,cuda:nccl': tensors of the CPU over shared memory, and
----  between hosts over Gloo; those of CUDA over NCCL where no two workers share a device, else over Gloo. 'gloo': Gloo for all.
----  'nccl': as the default, and an error without NCCL. 'shm': tensors of the CPU alone, and an error on several hosts.
----  'cpu:gloo,cuda:nccl': both by name
----@field init_method string 'env' (default), 'env://' or 'tcp', accepted for Ray's sake: the controller is the rendezvous.
----  The environment of each worker has RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, NODE_RANK, MASTER_ADDR, MASTER_PORT
+---@field backend? string how tensors are transferred. Default, 'cpu:shm,cuda:nccl': CPU tensors use shared memory,
+---  and Gloo between hosts; CUDA tensors use NCCL if no two workers share a device, else Gloo. 'gloo': Gloo for all.
+---  'nccl': as the default, but an error without NCCL. 'shm': CPU tensors only, and an error on several hosts.
+---  'cpu:gloo,cuda:nccl': one backend for each
+---@field init_method string 'env' (default), 'env://' or 'tcp', accepted for compatibility with Ray: the controller
+---  is the rendezvous. The environment of each worker has RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, NODE_RANK,
+---  MASTER_ADDR, MASTER_PORT
 ---@field set_cuda_device boolean whether the worker's GPU is the current device of its process (default true)
----@field initialization_hook? fun() run on every worker before the train function; travels there as that does
+---@field initialization_hook? fun() run on every worker before the train function, and sent to it in the same way
 ---@field timeout_s number seconds that a collective or a report may wait for other ranks (default 1800)
 local TorchConfig = schema.define('TorchConfig', {
   {'backend', check = schema.one_of('nccl', 'gloo', 'shm', 'cpu:shm,cuda:nccl', 'cpu:gloo,cuda:nccl')},
@@ -24,19 +25,19 @@ local TorchConfig = schema.define('TorchConfig', {
   {'timeout_s', default = system.default_timeout_s, check = schema.positive},
 })
 
--- Of runs without NCCL: not a field of a config.
+-- The backend of runs without NCCL. This is a constant, not a field of a config.
 TorchConfig.CPU_BACKEND = 'cpu:shm,cuda:gloo'
 
 local NCCL_REFUSED = "TorchConfig.backend = '%s': %s: %s, or leave the backend out"
 
 local MUST_HAVE_NCCL = {nccl = true, ['cpu:gloo,cuda:nccl'] = true}
 
----The backend of a run.
+---Returns the backend of a run.
 ---@param gpus_per_worker number 0 without GPUs
----@param num_workers integer the largest number
+---@param num_workers integer the largest number of workers
 ---@return string backend a name that torch.distributed.init_process_group takes
----@return string? text how tensors of the devices travel, for the user; nil without GPUs
----Raises code 'config' for 'nccl' where it is not possible.
+---@return string? text tells the user which transport the tensors use; nil without GPUs
+---Raises code 'config' for 'nccl' if NCCL cannot be used.
 function TorchConfig:choose_backend(gpus_per_worker, num_workers)
   local backend = self.backend or 'cpu:shm,cuda:nccl'
   local must_have_nccl = MUST_HAVE_NCCL[backend]

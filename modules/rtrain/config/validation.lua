@@ -1,4 +1,4 @@
--- rtrain/config/validation.lua: ValidationConfig and ValidationTaskConfig: how checkpoints are validated alongside the
+-- rtrain/config/validation.lua: ValidationConfig and ValidationTaskConfig: how checkpoints are validated during the
 -- training.
 
 local args = require 'base.args'
@@ -13,7 +13,7 @@ local function plain_table(value)
   end
 end
 
----What one validation is called with. Ray equivalent: ray.train.ValidationTaskConfig.
+---The arguments of one validation. Ray equivalent: ray.train.ValidationTaskConfig.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -23,7 +23,7 @@ end
 ---@class ValidationTaskConfig
 ---@overload fun(fields?: table): ValidationTaskConfig
 ---@field fn_kwargs? table plain data: the validation function's second argument
----@field timeout_s? number seconds that the validation may take; nil: as long as it needs
+---@field timeout_s? number seconds that the validation may take; nil: no limit
 local ValidationTaskConfig = schema.define('ValidationTaskConfig', {
   {'fn_kwargs', check = plain_table},
   {'timeout_s', check = schema.positive},
@@ -33,15 +33,15 @@ local function check_function(value)
   if type(value) ~= 'function' then return 'expected a function(checkpoint, fn_kwargs) that returns metrics' end
 end
 
--- Ray's options of a task: here a process, which has cores and nothing else.
+-- Checks Ray's options of a task. Here a task is a process, and only num_cpus applies.
 local function check_remote_kwargs(value)
   if type(value) ~= 'table' then return 'expected a table' end
   args.options(value, {'num_cpus'}, 'ValidationConfig.ray_remote_kwargs', 'config')
   return value.num_cpus ~= nil and schema.integer(1)(value.num_cpus) or nil
 end
 
----How checkpoints that `train.report` asks to validate are validated: each in a process of its own, alongside the training.
----Ray equivalent: ray.train.ValidationConfig.
+---How the checkpoints that `train.report` marks for validation are validated: each in its own process, during the
+---training. Ray equivalent: ray.train.ValidationConfig.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -63,11 +63,12 @@ end
 ---```
 ---@class ValidationConfig
 ---@overload fun(fields: table): ValidationConfig
----@field fn fun(checkpoint: Checkpoint, fn_kwargs: table): table gives the metrics, which join those of the report; a failure
----  leaves the checkpoint as it was
----@field task_config ValidationTaskConfig for reports that bring none; a report's own fn_kwargs replace equal keys
----@field max_concurrent integer validations at a time, default 1; others wait in their order
----@field validation_drain_timeout_s? number how long fit() waits for them when the training is over; nil: until they have ended
+---@field fn fun(checkpoint: Checkpoint, fn_kwargs: table): table returns metrics, which are added to those of the
+---  report; a failure leaves the checkpoint unchanged
+---@field task_config ValidationTaskConfig for reports without their own; the fn_kwargs of a report replace equal keys
+---@field max_concurrent integer how many validations run at a time, default 1; the others wait in order
+---@field validation_drain_timeout_s? number how long fit() waits for validations after the training; nil: until they
+---  have ended
 ---@field ray_remote_kwargs? table `{num_cpus = n}`: threads of a validation, default 1
 local ValidationConfig = schema.define('ValidationConfig', {
   {'fn', check = check_function},
@@ -84,7 +85,7 @@ function ValidationConfig:_validate()
   self.task_config = schema.coerce(self.task_config, ValidationTaskConfig, 'ValidationConfig.task_config')
 end
 
----What the controller needs to know of it.
+---Returns the fields that the controller uses.
 ---@return ValidationSpec
 function ValidationConfig:to_spec()
   return {

@@ -1,10 +1,10 @@
--- rtrain/config/worker_env.lua: variables of the workers' environment, as RunConfig has them in two spellings.
+-- rtrain/config/worker_env.lua: environment variables of the workers, in the two spellings of RunConfig.
 
 local errors = require 'base.errors'
 
 local worker_env = {}
 
----What is wrong with a map of variables; nil when nothing is.
+---Returns what is wrong with a map of variables, or nil.
 ---@param value any
 ---@return string? problem
 function worker_env.problem(value)
@@ -19,7 +19,7 @@ function worker_env.problem(value)
   end
 end
 
----The same for Ray's spelling, {env_vars = {…}}.
+---Returns what is wrong with Ray's spelling, {env_vars = {…}}, or nil.
 ---@param value any
 ---@return string? problem
 function worker_env.runtime_problem(value)
@@ -33,7 +33,7 @@ function worker_env.runtime_problem(value)
   return worker_env.problem(value.env_vars)
 end
 
----The variables of a RunConfig, as strings. worker_env goes before worker_runtime_env.
+---Returns the variables of a RunConfig, as strings. A value of worker_env takes precedence over worker_runtime_env.
 ---@param run_config RunConfig
 ---@return table<string, string>
 function worker_env.of(run_config)

@@ -1,4 +1,4 @@
--- rtrain/data/from.lua: datasets of what is there already: from_items, from_torch, from_tensors, range.
+-- rtrain/data/from.lua: datasets of values in memory: from_items, from_torch, from_tensors, range.
 
 local args = require 'base.args'
 local Block = require 'rtrain.data.blocks.block'
@@ -25,7 +25,7 @@ local function is_row(item)
   return ordered.is(item) or (getmetatable(item) == nil and (next(item) == nil or type(next(item)) == 'string'))
 end
 
--- Tables with names are rows, anything else goes into the column `item`.
+-- Returns the items as rows: a table with names is a row, any other value goes into the column `item`.
 local function rows_of(items)
   local rows = {}
   local has_names = is_row(items[1])
@@ -42,8 +42,8 @@ end
 
 local items_signature = args.signature('from_items', {'items', {'parallelism'}, {'override_num_blocks'}})
 
----A dataset of a list: tables with names are rows, other values go into the column `item`. Numbers become int64 where all of
----a column are whole, else float64. Arguments: items, {override_num_blocks}. Ray equivalent: ray.data.from_items.
+---A dataset of a list: tables with names are rows, other values go into the column `item`. A column of numbers becomes
+---int64 if all are whole, else float64. Arguments: items, {override_num_blocks}. Ray equivalent: ray.data.from_items.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -92,9 +92,9 @@ function from.range_tensor(...)
   return Dataset(Plan(RangeSource(n, {shape = a.shape, num_blocks = num_blocks('range_tensor', a)})))
 end
 
----The samples of a torch.utils.data.Dataset in the column `item`: the value that get(i) returns, or a list where it returns
----several. Labels that the dataset declares as int64 are int64 cdata, so that they keep their type in a column of their own.
----Samples are made in threads. Ray equivalent: ray.data.from_torch.
+---The samples of a torch.utils.data.Dataset in the column `item`: the value that get(i) returns, or a list if it
+---returns several. Labels that the dataset declares as int64 become int64 cdata, so that they keep their type in a
+---separate column. Samples are made in threads. Ray equivalent: ray.data.from_torch.
 ---@param dataset data.Dataset
 ---@return rtrain.data.Dataset
 ---
@@ -112,9 +112,8 @@ function from.from_torch(dataset)
   return Dataset(Plan(DatasetSource(dataset)))
 end
 
----A dataset of tensors: name → tensor, its first dimension is the rows. They are not copied. In place of Ray's
----from_numpy.
----@param columns table<string, torch.Tensor>|torch.Tensor a tensor alone becomes the column `data`
+---A dataset of tensors by name; the first dimension is the rows. They are not copied. In place of Ray's from_numpy.
+---@param columns table<string, torch.Tensor>|torch.Tensor a single tensor becomes the column `data`
 ---@return rtrain.data.Dataset
 ---
 ---```lua
@@ -128,7 +127,7 @@ function from.from_tensors(columns)
   return Dataset.from_blocks({Block.from_batch(columns)}, {name = 'FromTensors'})
 end
 
----A dataset of blocks, for those who make them.
+---Returns a dataset of blocks, for callers that make blocks themselves.
 ---@param blocks data.Block[]
 ---@return rtrain.data.Dataset
 function from.from_blocks(blocks) return Dataset.from_blocks(blocks) end

@@ -1,4 +1,4 @@
--- rtrain/data/peek.lua: what a file of data holds, as plain data: for `rtrain peek`.
+-- rtrain/data/peek.lua: the contents of a data file as plain data, for `rtrain peek`.
 
 local errors = require 'base.errors'
 local formats = require 'rtrain.data.files.formats'
@@ -8,12 +8,12 @@ local ordered = require 'base.ordered'
 
 local peek = {}
 
-local MAX_ELEMENTS = 16  -- of a tensor whose values are shown
-local LEAST_PIXELS, MOST_PIXELS = 8, 4096  -- a side of what may be a picture
+local MAX_ELEMENTS = 16  -- the values of a larger tensor are not shown
+local LEAST_PIXELS, MOST_PIXELS = 8, 4096  -- limits of a side of a tensor that may be a picture
 
 local function is_tensor(value) return type(value) == 'userdata' and require('torch').is_tensor(value) end
 
--- In order, also where it is empty.
+-- Returns the list in a form that stays a list when it is empty.
 local function list_of(values)
   if #values == 0 then return require('torch').list {} end
   return values
@@ -25,7 +25,7 @@ local function shape_of(tensor)
   return list_of(shape)
 end
 
--- Plain data has int64 only: other cdata are shown as text.
+-- Plain data has only int64: other cdata are shown as text.
 local function plain_integer(value)
   local is_plain = number.of(value) and not number.is_beyond_int64(value)
   return is_plain and value or number.text(value)
@@ -44,7 +44,7 @@ local function plain_table(value)
   return out
 end
 
--- A large tensor as what it is like.
+-- Returns the value as plain data. A large tensor is only described.
 function plain(value)
   if is_tensor(value) then
     if value:numel() > MAX_ELEMENTS or value:is_complex() then
@@ -66,7 +66,7 @@ local function is_picture(value)
   return math.min(shape[1], shape[2]) >= LEAST_PIXELS and math.max(shape[1], shape[2]) <= MOST_PIXELS
 end
 
--- {width, height, pixels}: bytes of RGB, at most `size` pixels wide and high.
+-- Returns {width, height, pixels}: RGB bytes, at most `size` pixels wide and high.
 local function picture_of(tensor, size)
   local torch = require 'torch'
   local image = tensor:dim() == 2 and tensor:unsqueeze(2) or tensor
@@ -84,7 +84,7 @@ local function picture_of(tensor, size)
   return {width = columns, height = rows, pixels = require 'torch.tensor.tensor_bytes'(image)}
 end
 
--- Columns, rows and pictures of a dataset, which may be the first rows of `num_rows`.
+-- Returns the columns, rows and pictures of a dataset, which may hold only the first rows of `num_rows`.
 local function table_of(dataset, format, request, num_rows)
   local schema = dataset:schema()
   local columns, rows, pictures = {}, {}, {}
@@ -112,7 +112,8 @@ local function of_reader(name)
   end
 end
 
--- Of the arrays no more than what is shown is unpacked or read: `first(path, rows)` gives these rows and the number of all.
+-- Reads or unpacks only the part of the arrays that is shown: `first(path, rows)` returns these rows and the total
+-- number.
 local function of_array(first)
   return function(path, format, request)
     local rows, num_rows = first(path, math.max(request.rows, 1))
@@ -137,7 +138,7 @@ local function read_numpy(path, format, request)
   return (is_array and read_npy or read_npz)(path, format, request)
 end
 
--- Every tensor below `value` by its name, and what else there is.
+-- Collects every tensor below `value` by its name, and the other values.
 local function collect(value, name, tensors, others)
   if is_tensor(value) then
     tensors[#tensors + 1] = {name = name == '' and 'tensor' or name, shape = shape_of(value), dtype = tostring(value.dtype)}
@@ -192,7 +193,7 @@ local function format_of(path)
     table.concat(NAMES, ', ')))
 end
 
----A picture of an encoded image.
+---Returns a picture of an encoded image.
 ---@param bytes string a PNG or JPEG
 ---@param size integer at most that many pixels wide and high
 ---@return table picture {width, height, pixels}: bytes of RGB
@@ -203,12 +204,12 @@ function peek.picture(bytes, size)
   return picture_of(image:permute(1, 2, 0), size)
 end
 
----What a file holds.
----@param request table {path, format?, rows, picture_size?}: how many rows, and how large pictures may be, in pixels; without
----  it there are none
----@return table document {format} and, of a table, num_rows, columns, rows; of a file of tensors tensors, values, metadata;
----  of an image shape, dtype; pictures: {label, width, height, pixels}
----Errors: 'usage' where the format is not known; those of the reader.
+---Returns a description of a file.
+---@param request table {path, format?, rows, picture_size?}: the number of rows and the largest size of pictures, in
+---  pixels; without picture_size the document has no pictures
+---@return table document {format}; of a table also num_rows, columns, rows; of a file of tensors tensors, values,
+---  metadata; of an image shape, dtype; pictures: {label, width, height, pixels}
+---Errors: 'usage' for an unknown format; the errors of the reader.
 function peek.look(request)
   local path = request.path
   local format = request.format or format_of(path)

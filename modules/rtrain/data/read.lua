@@ -21,7 +21,7 @@ local function signature(name, ...)
                                {'shuffle'}, ...})
 end
 
--- The files, by default those with the extensions of the format.
+-- Returns the files, by default those with the extensions of the format.
 local function files(owner, a, extensions, options)
   options = options or {}
   return paths.expand(owner, a.paths, {
@@ -149,7 +149,7 @@ end
 
 local array_parameters = {'paths', {'include_paths', false}, {'file_extensions'}, {'ignore_missing_paths', false}}
 
--- The columns that `given` names: {name = paths}, else one with the function's own name for it.
+-- Returns the columns that the argument names: {name = paths}, else one column with the default name.
 local function array_columns(owner, a, default, extensions)
   local given = a.paths
   if type(given) ~= 'table' or (#given > 0 and not ordered.is(given)) then
@@ -171,13 +171,13 @@ local idx_signature = args.signature('read_idx', array_parameters)
 
 local function load_idx(path) return require('torch._C').read_idx(path) end
 
----Arrays of idx files, plain or packed with gzip, in the column `data`; or of several, one column each: {image = path,
----label = path}. They are read into memory as a whole. Arguments: paths, {include_paths = false, file_extensions,
----ignore_missing_paths = false}.
+---Arrays of idx files, plain or packed with gzip, in the column `data`; {image = path, label = path} reads several
+---files, one column each. They are read into memory as a whole. Arguments: paths, {include_paths = false,
+---file_extensions, ignore_missing_paths = false}.
 ---@return rtrain.data.Dataset
 function read.read_idx(...)
   local first, rest = ...
-  -- A table of columns is positional, though it looks like keywords.
+  -- A table of columns is a positional argument, although it looks like keywords.
   local a = idx_signature:bind(args.is_keywords(first) and ordered.new() or first, rest)
   a.paths = first
   return Dataset(Plan(ArraySource(array_columns('read_idx', a, 'data'), {
@@ -188,10 +188,10 @@ local numpy_signature = args.signature('read_numpy', array_parameters)
 
 local function load_numpy(path) return require('torch').load_numpy(path) end
 
----Arrays that NumPy saved: of .npy files in the column `data`, of .npz files one column for each array. They are read
+---Arrays that NumPy saved: .npy files in the column `data`, .npz files with one column for each array. They are read
 ---into memory as a whole. Arguments: paths (a file, a folder, a pattern, a list of these, or {name = path} for columns
----next to each other), {include_paths = false, file_extensions = {'npy', 'npz'}, ignore_missing_paths = false}.
----Ray equivalent: ray.data.read_numpy.
+---next to each other), {include_paths = false, file_extensions = {'npy', 'npz'}, ignore_missing_paths = false}. Ray
+---equivalent: ray.data.read_numpy.
 ---
 ---```lua
 ---local data = require 'rtrain.data'

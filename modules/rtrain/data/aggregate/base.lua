@@ -1,7 +1,7 @@
--- rtrain/data/aggregate/base.lua: AggregateFn: what is computed of the rows of each group.
+-- rtrain/data/aggregate/base.lua: AggregateFn: the base class of values that are computed of the rows of each group.
 --
--- The rows come in blocks. Of each block an aggregate makes a state with a row for each group; a group that goes on in
--- the next block has its two states merged. States are blocks, so that they are cut and joined like rows.
+-- The rows come in blocks. An aggregate turns each block into a state with a row for each group. If a group continues
+-- in the next block, its two states are merged. States are blocks, so they are cut and joined like rows.
 
 local args = require 'base.args'
 local Block = require 'rtrain.data.blocks.block'
@@ -17,9 +17,9 @@ local torch = require 'torch'
 ---@field name string of the column that it makes
 local AggregateFn = class('AggregateFn')
 
----Ray's parameters of an aggregate.
+---Returns the signature of an aggregate, with Ray's parameters.
 ---@param name string
----@param own? table a parameter that only this one has, behind `on`, as in args.signature
+---@param own? table a parameter that only this aggregate has, after `on`, as in args.signature
 ---@return table signature
 function AggregateFn.signature(name, own)
   local parameters = {'on', {'ignore_nulls', true}, {'alias_name'}}
@@ -27,7 +27,7 @@ function AggregateFn.signature(name, own)
   return args.signature(name, parameters)
 end
 
----Takes the parameters over.
+---Stores the parameters.
 ---@param what string 'sum'
 ---@param a {on: string?, ignore_nulls: boolean, alias_name: string?}
 function AggregateFn:_take(what, a)
@@ -38,7 +38,7 @@ function AggregateFn:_take(what, a)
   self.name = a.alias_name or ('%s(%s)'):format(what, a.on or '')
 end
 
--- The groups of the numbers of rows that have `count` each.
+-- Returns the groups of the single numbers when each row has `count` numbers.
 local function of_elements(groups, count)
   return {block = groups.block, count = groups.count, rows = groups.rows * count, starts = groups.starts * count,
           ids = groups.ids:repeat_interleave(count)}
@@ -48,14 +48,15 @@ local function has_numbers(of)
   return column.is_masked(of) or column.is_null(of) or column.is_tensor(of) and not of:is_complex()
 end
 
--- All values as a list, NaN and 0 among them where a row is null, and where none is.
+-- Returns all values as a flat list, with NaN or 0 in place of null, and a mask of the valid values; no mask if all are
+-- valid.
 local function flattened(of)
   if column.is_masked(of) then return of.data, of.valid end
   if column.is_tensor(of) then return of:flatten(), AggregateFn._valid(of:flatten()) end
   return torch.zeros({of:len()}, {dtype = 'int64'}), of:valid()
 end
 
--- Sums are of int64.
+-- Converts to int64, the dtype of sums.
 local function to_int64(self, values)
   if values.dtype == 'uint64' and values:view('int64'):lt(0):any():item() then
     errors.raise('argument', ("%s: column '%s' holds uint64 beyond 2^63, and sums are int64: map it to float64 before"):format(
@@ -64,13 +65,13 @@ local function to_int64(self, values)
   return values:to('int64')
 end
 
----The numbers of the column: floats as float64, others as int64; `wide = false` keeps their dtype. Rows of more dimensions give
----all their numbers.
+---Returns the numbers of the column: floats as float64, others as int64; `wide = false` keeps their dtype. Rows of more
+---dimensions contribute all their numbers.
 ---@param groups data.Groups
 ---@param wide? boolean
 ---@return torch.Tensor values (numbers) NaN, or 0 among integers, where a row is null
 ---@return data.Groups groups of the numbers
----@return torch.Tensor|nil valid bool (numbers) nil where none is null
+---@return torch.Tensor|nil valid bool (numbers) nil if no row is null
 function AggregateFn:_numbers(groups, wide)
   local of = groups.block:column(self.on)
   if not has_numbers(of) then
@@ -85,16 +86,16 @@ function AggregateFn:_numbers(groups, wide)
   return to_int64(self, values), groups, valid
 end
 
----Whether each row has a value.
+---Returns whether each row has a value.
 ---@param of data.Column
----@return torch.Tensor|nil valid bool (rows); nil where all have
+---@return torch.Tensor|nil valid bool (rows); nil if all rows have a value
 function AggregateFn._valid(of)
   if column.is_strings(of) or column.is_masked(of) then return of.valid end
   if column.is_tensor(of) and of:dim() == 1 and of:is_floating_point() then return of:isnan():logical_not() end
   return not column.is_tensor(of) and of:valid() or nil
 end
 
----Results, null where there is none.
+---Returns the results with null where `is_known` is false.
 ---@param values torch.Tensor
 ---@param is_known torch.Tensor bool
 ---@return data.Column
@@ -104,22 +105,22 @@ function AggregateFn._known(values, is_known)
   return Masked.of(values):without(is_known:logical_not())
 end
 
----A state.
+---Returns a state.
 ---@param names string[]
 ---@param ... data.Column
 ---@return data.Block
 function AggregateFn._state(names, ...) return Block(names, {...}) end
 
----The state of each group of a block.
+---Returns the state of each group of a block.
 ---@param groups data.Groups
 ---@return data.Block state one row for each group
 function AggregateFn:partial(groups)
   errors.raise('internal', ('%s has no partial(%s)'):format(class.of(self).__name, tostring(groups)))
 end
 
----The state of a group that has two parts: sums, unless a class does otherwise.
+---Merges the two states of a group: adds them, unless a class overrides this.
 ---@param a data.Block one row
----@param b data.Block one row, of the later rows
+---@param b data.Block one row, the state of the later rows
 ---@return data.Block
 function AggregateFn:merge(a, b)
   local names, columns = a:names(), {}
@@ -127,12 +128,12 @@ function AggregateFn:merge(a, b)
   return Block(names, columns)
 end
 
----The results.
+---Returns the results.
 ---@param state data.Block
 ---@return data.Column
 function AggregateFn:finalize(state) return state:column(state:names()[1]) end
 
----The type of the results.
+---Returns the type of the results.
 ---@param type string of the column
 ---@return string
 function AggregateFn:type_of(type) return type end

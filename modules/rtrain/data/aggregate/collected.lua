@@ -1,4 +1,4 @@
--- rtrain/data/aggregate/collected.lua: Quantile and Unique, which hold the values of a group.
+-- rtrain/data/aggregate/collected.lua: Quantile and Unique, which keep the values of a group.
 
 local AggregateFn = require 'rtrain.data.aggregate.base'
 local column = require 'rtrain.data.columns.column'
@@ -6,15 +6,15 @@ local errors = require 'base.errors'
 local Objects = require 'rtrain.data.columns.objects'
 local torch = require 'torch'
 
--- The first row of each group, and the end of the last.
+-- Returns the first row of each group, followed by the number of rows.
 local function bounds(groups)
   local out = groups.starts:tolist()
   out[#out + 1] = groups.rows
   return out
 end
 
----The value below which a part q of the values lie, float64; between two values on the line from one to the other.
----Arguments: on, {q = 0.5, ignore_nulls = true, alias_name}. Ray equivalent: ray.data.aggregate.Quantile.
+---The quantile q of the values, float64, with linear interpolation between two values. Arguments: on, {q = 0.5,
+---ignore_nulls = true, alias_name}. Ray equivalent: ray.data.aggregate.Quantile.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -45,7 +45,7 @@ function Quantile:partial(groups)
   return self._state({'parts'}, Objects(parts, groups.count))
 end
 
--- The lists belong to the states alone: the first one takes the values of the other.
+-- Moves the lists of b into a: only the states use them.
 function Quantile:merge(a, b)
   local parts = a:column('parts'):value(0)
   for _, part in ipairs(b:column('parts'):value(0)) do parts[#parts + 1] = part end
@@ -72,8 +72,8 @@ end
 
 function Quantile:type_of() return 'float64' end
 
----The different values as a list, in the order in which they appear; null is left out, with ignore_nulls = false it is
----torch.none. Arguments: on, {ignore_nulls = true, alias_name}. Ray equivalent: ray.data.aggregate.Unique.
+---The distinct values as a list, in order of appearance; null is left out, or is torch.none with ignore_nulls = false.
+---Arguments: on, {ignore_nulls = true, alias_name}. Ray equivalent: ray.data.aggregate.Unique.
 ---@class data.Unique: data.AggregateFn
 ---@overload fun(on: string, options?: table): data.Unique
 local Unique = AggregateFn:extend('Unique')

@@ -7,10 +7,10 @@ local Strings = require 'torch.utils.data.strings'
 local torch = require 'torch'
 local unsigned = require 'rtrain.data.columns.unsigned'
 
--- The smallest or largest value of each group, and how many there are: what Min, Max and AbsMax share.
+-- The smallest or largest value of each group and its number of values: the common base of Min, Max and AbsMax.
 local Extreme = AggregateFn:extend('Extreme')
 
--- How scatter_reduce calls it, and whether a text stands before another.
+-- The name of the reduction for scatter_reduce, and the comparison of two strings.
 Extreme._reduce = 'amin'
 function Extreme._is_better(a, b) return a < b end
 
@@ -35,14 +35,14 @@ local function counted(groups, mask)
   return torch.zeros({groups.count}, {dtype = 'int64'}):index_add_(0, groups.ids, mask:to('int64'))
 end
 
----The numbers that are compared.
+---Returns the numbers that are compared.
 ---@param groups data.Groups
 ---@return torch.Tensor values
 ---@return data.Groups groups
 ---@return torch.Tensor|nil valid bool
 function Extreme:values(groups) return self:_numbers(groups, false) end
 
--- The extreme of the numbers that are not null in each group, 0 where there is none.
+-- Returns the extreme of the numbers that are not null in each group, 0 for a group without numbers.
 local function extremes(self, groups, values, valid)
   local numbers, ids = unsigned.comparable(values), groups.ids
   local found = torch.zeros({groups.count}, {dtype = numbers.dtype})

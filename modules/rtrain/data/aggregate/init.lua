@@ -1,4 +1,4 @@
--- rtrain/data/aggregate/init.lua: what Dataset:aggregate and GroupedData:aggregate compute, as ray.data.aggregate.
+-- rtrain/data/aggregate/init.lua: the aggregates of Dataset:aggregate and GroupedData:aggregate, as ray.data.aggregate.
 
 ---@class rtrain.data.aggregate
 return require 'base.namespace'('data.aggregate', {

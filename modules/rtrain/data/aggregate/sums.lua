@@ -5,7 +5,7 @@ local args = require 'base.args'
 local Block = require 'rtrain.data.blocks.block'
 local torch = require 'torch'
 
--- The sum of some values in each group.
+-- Returns the sum of the values in each group.
 local function total(groups, values)
   if groups.count == 1 then return values:sum {dtype = values.dtype}:view(1) end
   return torch.zeros({groups.count}, {dtype = values.dtype}):index_add_(0, groups.ids, values)
@@ -13,7 +13,7 @@ end
 
 local function ones(groups) return torch.ones({groups.rows}, {dtype = 'int64'}) end
 
--- Values with 0 for null, how many there are in each group, and how many are null.
+-- Returns the values with 0 for null, and for each group the number of values and the number of nulls.
 local function valid_values(groups, values, valid)
   if not valid then
     local count = total(groups, ones(groups))
@@ -23,15 +23,15 @@ local function valid_values(groups, values, valid)
     total(groups, valid:logical_not():to('int64'))
 end
 
--- Null in groups without a result.
+-- Returns the results, with null for groups that have fewer than `least` values.
 local function known(values, state, least, ignores_nulls)
   local is_known = state:column('count'):ge(least)
   if not ignores_nulls then is_known = is_known:logical_and(state:column('nulls'):eq(0)) end
   return AggregateFn._known(values, is_known)
 end
 
----The number of rows; with a column, of those where it is not null, unless ignore_nulls = false. Arguments: {on,
----ignore_nulls, alias_name}. Ray equivalent: ray.data.aggregate.Count.
+---The number of rows; with a column, the number of rows whose value is not null, unless ignore_nulls = false.
+---Arguments: {on, ignore_nulls, alias_name}. Ray equivalent: ray.data.aggregate.Count.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -56,7 +56,7 @@ end
 
 function Count:type_of() return 'int64' end
 
----The sum: int64 of whole numbers, else float64. Arguments: on, {ignore_nulls = true, alias_name}. Ray equivalent:
+---The sum: int64 for whole numbers, else float64. Arguments: on, {ignore_nulls = true, alias_name}. Ray equivalent:
 ---ray.data.aggregate.Sum.
 ---@class data.Sum: data.AggregateFn
 ---@overload fun(on: string, options?: table): data.Sum
@@ -93,8 +93,8 @@ end
 
 function Mean:type_of() return 'float64' end
 
----The standard deviation, float64, by the stable way of Chan, Golub and LeVeque; NaN where a group has no more than ddof
----values. Arguments: on, {ddof = 1, ignore_nulls = true, alias_name}. Ray equivalent: ray.data.aggregate.Std.
+---The standard deviation, float64, by the stable algorithm of Chan, Golub and LeVeque; NaN if a group has ddof values
+---or fewer. Arguments: on, {ddof = 1, ignore_nulls = true, alias_name}. Ray equivalent: ray.data.aggregate.Std.
 ---@class data.Std: data.AggregateFn
 ---@overload fun(on: string, options?: table): data.Std
 local Std = AggregateFn:extend('Std')

@@ -1,10 +1,10 @@
--- rtrain/data/blocks/batches.lua: a stream of blocks cut into batches of one size.
+-- rtrain/data/blocks/batches.lua: cuts a stream of blocks into batches of one size.
 
 local RowQueue = require 'rtrain.data.blocks.row_queue'
 
 local batches = {}
 
--- Blocks as they come, without empty ones.
+-- Returns the blocks unchanged, without empty ones.
 local function whole_blocks(next_block)
   return function()
     for block in next_block do
@@ -13,9 +13,9 @@ local function whole_blocks(next_block)
   end
 end
 
----Batches of exactly `batch_size` rows, except the last one, however the rows lie in blocks.
+---Returns batches of exactly `batch_size` rows, except the last one, independent of the block boundaries.
 ---@param next_block fun(): data.Block|nil
----@param batch_size? integer nil: the blocks as they come
+---@param batch_size? integer nil: the blocks unchanged
 ---@param drop_last? boolean leave out a last batch that is shorter
 ---@return fun(): data.Block|nil next_batch
 function batches.of(next_block, batch_size, drop_last)

@@ -1,6 +1,6 @@
--- rtrain/data/blocks/block.lua: Block: some rows of a dataset, kept by columns.
+-- rtrain/data/blocks/block.lua: Block: rows of a dataset, stored by column.
 --
--- A block is never changed: each method gives a new one, which shares the columns where it can.
+-- A block is immutable: each method returns a new block, which shares the columns if possible.
 
 local class = require 'base.class'
 local column = require 'rtrain.data.columns.column'
@@ -12,7 +12,7 @@ local values = require 'rtrain.data.columns.values'
 local torch = require 'torch'
 
 ---Rows in columns. Arguments: names, a list; columns, a list of the same length, each a tensor whose first dimension is
----the rows, Masked, Strings or Objects; num_rows (default: that of the first column).
+---the rows, Masked, Strings or Objects; num_rows (default: the length of the first column).
 ---
 ---```lua
 ---local Block = require 'rtrain.data.blocks.block'
@@ -61,7 +61,7 @@ function Block:names()
   return out
 end
 
----Whether there is such a column.
+---Returns whether the block has such a column.
 ---@param name string
 ---@return boolean
 function Block:has(name) return self._place[name] ~= nil end
@@ -74,7 +74,7 @@ local function place_of(self, name)
     table.concat(self._names, ', ')))
 end
 
----The column of that name.
+---Returns the column of that name.
 ---@param name string
 ---@return data.Column
 function Block:column(name) return self._columns[place_of(self, name)] end
@@ -85,7 +85,7 @@ local function map_columns(self, num_rows, fn)
   return Block(self._names, out, num_rows)
 end
 
----The same rows, with where they come from: see origin.
+---Returns the same rows with their origin, see `origin`.
 ---@param label string the file, or its row group
 ---@param first integer the first row's number there, from 0
 ---@return data.Block
@@ -95,25 +95,26 @@ function Block:from(label, first)
   return out
 end
 
----Where a row comes from, for messages: 'row 3 of /data/a.csv'; nil where that is not known, as behind a shuffle.
+---Returns the origin of a row, for messages: 'row 3 of /data/a.csv'; nil if it is not known, for example after a
+---shuffle.
 ---@param row integer from 0
 ---@return string?
 function Block:origin(row) return origins.of_row(self._origins, row) end
 
----The same as a function that does not keep the block.
+---Returns a function that maps a row to its origin and does not keep the block alive.
 ---@return fun(row: integer): string?
 function Block:origin_of_rows()
   local list = self._origins
   return function(row) return origins.of_row(list, row) end
 end
 
--- A block with other columns of the same rows.
+-- Passes the origins of the rows on to a block with other columns of the same rows.
 local function of_same_rows(block, like)
   if like and like._num_rows == block._num_rows then block._origins = like._origins end
   return block
 end
 
----Rows start … start + length - 1, without a copy.
+---Returns the rows start … start + length - 1, without a copy.
 ---@param start integer from 0
 ---@param length integer
 ---@return data.Block
@@ -127,11 +128,11 @@ function Block:narrow(start, length)
   return out
 end
 
----A block that may be written to without changing this one.
+---Returns a copy that may be modified without changing this block.
 ---@return data.Block
 function Block:copy() return of_same_rows(map_columns(self, self._num_rows, column.copy), self) end
 
----The rows at the given places, in that order.
+---Returns the rows at the given places, in that order.
 ---@param indices torch.Tensor int64 (n), from 0
 ---@return data.Block
 function Block:take(indices)
@@ -142,7 +143,7 @@ function Block:take(indices)
   return map_columns(self, count, function(of) return column.take(of, indices) end)
 end
 
----The columns of these names, in this order.
+---Returns the columns of these names, in this order.
 ---@param names string[]
 ---@return data.Block
 function Block:select(names)
@@ -151,12 +152,12 @@ function Block:select(names)
   return of_same_rows(Block(names, columns, self._num_rows), self)
 end
 
----The same columns under other names.
----@param names string[] of all of them, in order
+---Returns the same columns under other names.
+---@param names string[] the new names of all columns, in order
 ---@return data.Block
 function Block:renamed(names) return of_same_rows(Block(names, self._columns, self._num_rows), self) end
 
----A block with one more column, or with another one of that name.
+---Returns a block with an additional column, or with a column of that name replaced.
 ---@param name string
 ---@param of data.Column
 ---@return data.Block
@@ -168,7 +169,7 @@ function Block:with(name, of)
   return of_same_rows(Block(names, columns, #self._names > 0 and self._num_rows or nil), self)
 end
 
----All columns but these.
+---Returns all columns except these.
 ---@param names string[]
 ---@return data.Block
 function Block:drop(names)
@@ -187,7 +188,7 @@ function Block:size_bytes()
   return bytes
 end
 
----One row as a table: column → Lua number, boolean, string, table, or tensor; absent where it is null.
+---Returns a row as a table: column → Lua number, boolean, string, table, or tensor; null is absent.
 ---@param i integer from 0
 ---@return table<string, any>
 function Block:row(i)
@@ -199,7 +200,7 @@ function Block:row(i)
   return out
 end
 
----All rows, see `row`.
+---Returns all rows, see `row`.
 ---@return table<string, any>[]
 function Block:rows()
   local out = {}
@@ -211,9 +212,9 @@ function Block:rows()
   return out
 end
 
----The columns as a table: name → tensor, or a list for strings, objects, and integers and booleans some of which are null
----(torch.none where a row is null).
----@param options? {nan: boolean} nan: integers and booleans some of which are null are float64 with NaN instead
+---Returns the columns as a table by name: a tensor, or a list for strings, objects, and for integers and booleans with
+---null (torch.none for a null).
+---@param options? {nan: boolean} nan: integers and booleans with null become float64 with NaN instead
 ---@return table<string, torch.Tensor|any[]>
 function Block:to_batch(options)
   local out = ordered.new()
@@ -225,7 +226,7 @@ function Block:to_batch(options)
   return out
 end
 
----The type of each column in words, in order.
+---Returns the type of each column as text, in order.
 ---@return {name: string, type: string}[]
 function Block:schema()
   local out = {}
@@ -242,7 +243,7 @@ local function check_same_columns(first, other)
     table.concat(first._names, ', '), table.concat(other._names, ', ')))
 end
 
----The rows of several blocks behind each other; all have the same columns.
+---Concatenates the rows of several blocks, which have the same columns.
 ---@param list data.Block[]
 ---@return data.Block
 function Block.concat(list)
@@ -265,7 +266,8 @@ function Block.concat(list)
   return out
 end
 
--- The names of `like` that are used, in its order, then the others: in their order where they have one, else sorted.
+-- Returns the used names: first those of `like`, in its order, then the others, in their own order if they have one,
+-- else sorted.
 local function ordered_names(used, others, like)
   local names = {}
   for _, name in ipairs(like and like._names or {}) do
@@ -304,8 +306,8 @@ local function names_of_rows(rows, like)
   return ordered_names(used, others, like)
 end
 
--- Columns without a value before and after, which rows as tables do not show: they stay where `keeps` says so, and where
--- dtypes names them.
+-- Adds columns that had only nulls and still do, which row tables cannot show: if `keeps` is set, and those named in
+-- dtypes.
 local function add_null_columns(names, like, options)
   local used, out = {}, {}
   for _, name in ipairs(names) do used[name] = true end
@@ -319,19 +321,19 @@ local function add_null_columns(names, like, options)
   return out
 end
 
--- How a column's Lua values get their dtype back.
+-- Returns the options with which a column of Lua values gets its dtype back.
 local function kind_of(name, like, options)
   local before = like and like._place[name] and like._columns[like._place[name]] or nil
   local dtype = dtype_names.own_name(options.dtypes and options.dtypes[name] or nil)
   return {name = name, like = before, dtype = dtype, default = options.default_dtype}
 end
 
----A block of row tables. A column of numbers keeps the dtype that it has in `like`; a new one becomes float32, int64
----where all are integral and one is int64 cdata. Tensors of one shape are stacked; other values stay Lua values.
+---Returns a block of row tables. A column of numbers keeps its dtype in `like`; a new column becomes float32, or int64
+---if all numbers are integral and one is int64 cdata. Tensors of one shape are stacked; other values stay Lua values.
 ---@param rows table<string, any>[]
 ---@param like? data.Block the block the rows came from
----@param options? {dtypes: table<string, string>, default_dtype: string, keeps: boolean} default_dtype = 'number' takes
----  int64 where all numbers are integral, else float64; keeps: columns of `like` without any value stay
+---@param options? {dtypes: table<string, string>, default_dtype: string, keeps: boolean} default_dtype = 'number'
+---  chooses int64 if all numbers are integral, else float64; keeps: retains columns of `like` that have no value
 ---@return data.Block
 function Block.from_rows(rows, like, options)
   local names, columns = names_of_rows(rows, like), {}
@@ -363,7 +365,7 @@ local function names_of_batch(batch, like)
   return ordered_names(used, others, like)
 end
 
----A block of a batch: a table name → tensor (first dimension: rows) | list | column.
+---Returns a block of a batch: a table name → tensor (first dimension: rows) | list | column.
 ---@param batch table<string, torch.Tensor|any[]>
 ---@param like? data.Block the block the batch came from
 ---@param options? {dtypes: table<string, string>}
@@ -384,7 +386,7 @@ function Block.from_batch(batch, like, options)
   return of_same_rows(Block(names, columns), like)
 end
 
----A plain table that crosses threads, for `unpack`.
+---Returns a plain table that can be sent to another thread, for `unpack`.
 ---@return table
 function Block:pack()
   local columns = {}
@@ -392,7 +394,7 @@ function Block:pack()
   return {names = torch.list(self:names()), columns = torch.list(columns), num_rows = self._num_rows, origins = self._origins}
 end
 
----The block that `pack` took apart.
+---Returns the block that `pack` took apart.
 ---@param packed table
 ---@return data.Block
 function Block.unpack(packed)
@@ -403,7 +405,7 @@ function Block.unpack(packed)
   return out
 end
 
----The block of a batch that a reader of base._arrow gave. Columns of images stay encoded.
+---Returns the block of a batch that a reader of base._arrow returned. Columns of images stay encoded.
 ---@param batch userdata
 ---@return data.Block
 function Block.from_arrow(batch)
@@ -413,7 +415,7 @@ function Block.from_arrow(batch)
   return Block(names, columns)
 end
 
----The block as a batch for a writer of base._arrow.
+---Returns the block as a batch for a writer of base._arrow.
 ---@return userdata batch
 function Block:to_arrow()
   local columns = {}

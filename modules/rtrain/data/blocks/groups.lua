@@ -1,4 +1,4 @@
--- rtrain/data/blocks/groups.lua: neighbouring rows of a block that have the same keys.
+-- rtrain/data/blocks/groups.lua: groups of neighbouring rows of a block that have equal keys.
 
 local column = require 'rtrain.data.columns.column'
 local torch = require 'torch'
@@ -12,14 +12,14 @@ local groups = {}
 ---@field starts torch.Tensor int64 (count): the first row of each
 ---@field ids torch.Tensor int64 (rows): the group of each row
 
--- Where a list of values changes: place i is 1 when row i differs from the row before it.
+-- Returns where a list of values changes: place i is 1 if row i differs from the row before it.
 local function changes_of_values(values, rows)
   local out = {}
   for i = 2, rows do out[i - 1] = values[i] ~= values[i - 1] end
   return torch.tensor(out, {dtype = 'bool'})
 end
 
--- NaN is null, and all nulls are one key.
+-- Returns where a column changes. NaN is null, and all nulls are equal.
 local changes_of
 function changes_of(of, rows)
   if column.is_masked(of) then return changes_of(of.data, rows):logical_or(changes_of(of.valid, rows)) end
@@ -30,7 +30,7 @@ function changes_of(of, rows)
   return changed
 end
 
--- Whether each row begins a group.
+-- Returns whether each row begins a group.
 local function firsts(block, keys)
   local rows = block:num_rows()
   local first = torch.zeros({rows}, {dtype = 'bool'})
@@ -42,9 +42,9 @@ local function firsts(block, keys)
   return first
 end
 
----The groups of a block whose rows are in the order of the keys.
+---Returns the groups of a block whose rows are sorted by the keys.
 ---@param block data.Block
----@param keys string[] without keys all rows are one group
+---@param keys string[] if empty, all rows are one group
 ---@return data.Groups
 ---
 ---```lua
@@ -60,11 +60,11 @@ function groups.of(block, keys)
   return {block = block, count = starts:size(0), rows = block:num_rows(), starts = starts, ids = ids}
 end
 
----The keys of a row, to be compared with `is_same`.
+---Returns the keys of a row, for `is_same`.
 ---@param block data.Block
 ---@param keys string[]
 ---@param row integer from 0
----@return table values at place k the k-th key; nil where it is null
+---@return table values the k-th key at place k; nil for null
 function groups.key_of(block, keys, row)
   local out = {}
   for k, key in ipairs(keys) do
@@ -74,7 +74,7 @@ function groups.key_of(block, keys, row)
   return out
 end
 
----Whether two rows have the same keys.
+---Returns whether two rows have the same keys.
 ---@param a table
 ---@param b table
 ---@param count integer of keys

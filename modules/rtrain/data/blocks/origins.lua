@@ -1,12 +1,12 @@
--- rtrain/data/blocks/origins.lua: which files the rows of a block come from, for messages.
+-- rtrain/data/blocks/origins.lua: the files that the rows of a block come from, for messages.
 --
--- A list of {n, label, first}: n rows of the file (or row group) of that label, from its row `first` on, counted from 0.
--- `label` is nil where nobody knows.
+-- A list of {n, label, first}: n rows of the file (or row group) `label`, from its row `first` on, counted from 0.
+-- `label` is nil if the origin is unknown.
 
 local origins = {}
 
----Rows start … start + length - 1.
----@param list? table nil: not known
+---Returns the origins of the rows start … start + length - 1.
+---@param list? table nil: unknown
 ---@param start integer from 0
 ---@param length integer
 ---@return table?
@@ -24,10 +24,10 @@ function origins.narrow(list, start, length)
   return out
 end
 
----Those of several blocks behind each other.
----@param lists (table|false)[] of each block; false: not known
+---Concatenates the origins of several blocks.
+---@param lists (table|false)[] of each block; false: unknown
 ---@param rows integer[] of each block
----@return table? nil where none is known
+---@return table? nil if all are unknown
 function origins.concat(lists, rows)
   local out, is_known = {}, false
   for i, list in ipairs(lists) do
@@ -37,7 +37,7 @@ function origins.concat(lists, rows)
   return is_known and out or nil
 end
 
----Where a row comes from: 'row 3 of /data/a.csv'; nil where nobody knows.
+---Returns the origin of a row: 'row 3 of /data/a.csv'; nil if it is unknown.
 ---@param list? table
 ---@param row integer from 0
 ---@return string?

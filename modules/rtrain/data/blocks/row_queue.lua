@@ -1,4 +1,5 @@
--- rtrain/data/blocks/row_queue.lua: RowQueue: rows of a stream that were read and not yet used, however they lie in blocks.
+-- rtrain/data/blocks/row_queue.lua: RowQueue: rows of a stream that were read but not yet used, independent of block
+-- boundaries.
 
 local Block = require 'rtrain.data.blocks.block'
 local class = require 'base.class'
@@ -12,11 +13,11 @@ function RowQueue:init(next_block)
   self._next_block, self._list, self._start, self._rows = next_block, {}, 0, 0
 end
 
----How many rows are there.
+---Returns how many rows are queued.
 ---@return integer
 function RowQueue:num_rows() return self._rows end
 
----Reads on, up to a block that has rows.
+---Reads the next block that has rows.
 ---@return data.Block|nil block nil at the end of the stream
 function RowQueue:pull()
   while true do
@@ -29,7 +30,7 @@ function RowQueue:pull()
   end
 end
 
----Takes the first rows.
+---Removes and returns the first rows.
 ---@param count integer at most num_rows()
 ---@return data.Block
 function RowQueue:take(count)

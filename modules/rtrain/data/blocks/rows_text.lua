@@ -1,4 +1,4 @@
--- rtrain/data/blocks/rows_text.lua: a row as show() prints it.
+-- rtrain/data/blocks/rows_text.lua: formats a row for show().
 
 local ordered = require 'base.ordered'
 local torch = require 'torch'
@@ -30,7 +30,7 @@ local function text_of(value)
   return '{' .. table.concat(parts, ', ') .. '}'
 end
 
----A row as Lua writes it, with long values cut.
+---Returns a row in Lua syntax, with long values cut.
 ---@param row table<string, any>
 ---@param names string[] the columns in order
 ---@return string

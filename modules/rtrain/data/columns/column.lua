@@ -1,5 +1,5 @@
--- rtrain/data/columns/column.lua: what the kinds of columns have in common: a tensor whose first dimension is the rows, Masked,
--- Strings, Objects.
+-- rtrain/data/columns/column.lua: functions for all kinds of columns: a tensor whose first dimension is the rows,
+-- Masked, Strings, Objects.
 
 local class = require 'base.class'
 local Masked = require 'rtrain.data.columns.masked'
@@ -15,22 +15,22 @@ local column = {}
 
 local function is_tensor(value) return type(value) == 'userdata' and torch.is_tensor(value) end
 
----Whether a column is a tensor.
+---Returns whether a column is a tensor.
 ---@param value any
 ---@return boolean
 function column.is_tensor(value) return is_tensor(value) end
 
----Whether a column holds strings.
+---Returns whether a column holds strings.
 ---@param value any
 ---@return boolean
 function column.is_strings(value) return class.is(value, Strings) end
 
----Whether a column holds integers or booleans that may be null.
+---Returns whether a column holds integers or booleans that may be null.
 ---@param value any
 ---@return boolean
 function column.is_masked(value) return class.is(value, Masked) end
 
----Whether a value is a column.
+---Returns whether a value is a column.
 ---@param value any
 ---@return boolean
 function column.is(value)
@@ -41,7 +41,7 @@ end
 ---@return integer rows
 function column.len(of) return is_tensor(of) and of:size(0) or of:len() end
 
----Rows start … start + length - 1, without a copy where that is possible.
+---Returns the rows start … start + length - 1, without a copy if possible.
 ---@param of data.Column
 ---@param start integer from 0
 ---@param length integer
@@ -51,7 +51,7 @@ function column.narrow(of, start, length)
   return of:narrow(start, length)
 end
 
----The rows at the given places, in that order.
+---Returns the rows at the given places, in that order.
 ---@param of data.Column
 ---@param indices torch.Tensor int64
 ---@return data.Column
@@ -64,13 +64,13 @@ local FLOATS = {float16 = true, bfloat16 = true, float32 = true, float64 = true}
 local INTEGERS = {uint8 = true, int8 = true, int16 = true, int32 = true, int64 = true, uint16 = true, uint32 = true,
                   uint64 = true}
 
----Whether a type is one of integers.
----@param type string in words, see `type_of`
+---Returns whether a type is an integer type.
+---@param type string as text, see `type_of`
 ---@return boolean
 function column.is_integer(type) return INTEGERS[type] or false end
 
----The dtype of what a file has as times or decimals; another type stays as it is.
----@param type string in words, as a file's schema has it
+---Returns the dtype for times and decimals of a file; other types are returned unchanged.
+---@param type string as text, as a file's schema has it
 ---@return string
 function column.plain_type(type)
   if type:match '^timestamp' or type:match '^date' or type:match '^time' or type:match '^duration' then return 'int64' end
@@ -78,8 +78,8 @@ function column.plain_type(type)
   return scale and (scale == '0' and 'int64' or 'float64') or type
 end
 
----The type that a column of some type gets where rows may be null, see `take_or_null`.
----@param type string in words, see `type_of`
+---Returns the type that a column of this type gets when rows may be null, see `take_or_null`.
+---@param type string as text, see `type_of`
 ---@return string
 function column.optional_type(type)
   local plain = column.plain_type(type)
@@ -87,8 +87,8 @@ function column.optional_type(type)
   return has_nulls and type or 'object'
 end
 
----Rows without a value.
----@param type string in words, see `type_of`
+---Returns a column of nulls.
+---@param type string as text, see `type_of`
 ---@param count integer
 ---@return data.Column
 function column.nulls(type, count)
@@ -99,7 +99,7 @@ function column.nulls(type, count)
   return Objects({}, count)
 end
 
----Whether all rows are null. NaN is a value here.
+---Returns whether all rows are null. NaN is a value here.
 ---@param of data.Column
 ---@return boolean
 function column.is_null(of)
@@ -108,8 +108,8 @@ function column.is_null(of)
   return of.valid ~= nil and not of.valid:any():item()
 end
 
----The rows at the given places, null where a place is -1. Tensors with more dimensions become Lua values, since only these
----can be null.
+---Returns the rows at the given places, with null for a place of -1. Tensors with more dimensions become Lua values,
+---since only these can be null.
 ---@param of data.Column|string a column, or the type of one without rows
 ---@param places torch.Tensor int64
 ---@return data.Column
@@ -136,7 +136,7 @@ function column.take_or_null(of, places)
   return Objects(values, count)
 end
 
----One row: a Lua number, boolean or string, a tensor of one dimension less, a table; nil where it is null.
+---Returns one row: a Lua number, boolean or string, a tensor of one dimension less, a table; nil for null.
 ---@param of data.Column
 ---@param i integer from 0
 ---@return any value
@@ -147,7 +147,7 @@ function column.value(of, i)
   return row:item()
 end
 
----All rows as a Lua list, see `value`; null rows are holes.
+---Returns all rows as a Lua list, see `value`; null rows are holes.
 ---@param of data.Column
 ---@return any[]
 function column.values(of)
@@ -158,7 +158,7 @@ function column.values(of)
   return out
 end
 
----The column as a batch shows it: a tensor, else a list with torch.none where a row is null.
+---Returns the column as a batch has it: a tensor, else a list with torch.none for null.
 ---@param of data.Column
 ---@return torch.Tensor|any[]
 function column.to_batch(of)
@@ -171,7 +171,7 @@ function column.to_batch(of)
   return out
 end
 
----A column that may be written to without changing this one. Strings cannot be written to.
+---Returns a column that may be modified without changing this one. Strings cannot be modified.
 ---@param of data.Column
 ---@return data.Column
 function column.copy(of)
@@ -203,7 +203,7 @@ local function to_objects(of)
   return Objects(column.values(of), column.len(of))
 end
 
--- A kind of column that all of these are, where one is: of rows without a value that kind is not asked.
+-- Returns the kind that all columns have, or nil. Columns without any value are ignored.
 local function kind_of_all(list)
   local found
   for _, of in ipairs(list) do
@@ -224,8 +224,8 @@ local function concat_strings(list)
   return Strings.concat(parts)
 end
 
----The rows of several columns behind each other: of one kind where they agree, else as Objects. Rows without a value agree
----with any numbers and strings.
+---Concatenates the rows of several columns: the result keeps their kind if they agree, else it is Objects. Rows without
+---a value agree with any numbers and strings.
 ---@param list data.Column[]
 ---@param name string of the column, for messages
 ---@return data.Column
@@ -247,7 +247,7 @@ function column.size_bytes(of)
   return of:size_bytes()
 end
 
----The type of a column in words: 'int64', 'float32 (3, 32, 32)', 'string', 'binary', 'object'.
+---Returns the type of a column as text: 'int64', 'float32 (3, 32, 32)', 'string', 'binary', 'object'.
 ---@param of data.Column
 ---@return string
 function column.type_of(of)
@@ -261,7 +261,7 @@ end
 
 local function masked_table(of) return {kind = 'masked', values = of.data, valid = of.valid} end
 
----A plain value that crosses threads, for `unpack`.
+---Returns a plain value that can be sent to another thread, for `unpack`.
 ---@param of data.Column
 ---@return torch.Tensor|table
 function column.pack(of)
@@ -273,12 +273,12 @@ function column.pack(of)
   return {kind = 'objects', values = column.to_batch(of), n = of.n}
 end
 
--- Tensors among Lua values become lists of numbers.
+-- Converts a tensor among Lua values to lists of numbers.
 local function plain_value(value)
   return is_tensor(value) and value:tolist() or value
 end
 
----What torch._C.data.to_arrow takes for a column.
+---Returns the argument for torch._C.data.to_arrow.
 ---@param of data.Column
 ---@return torch.Tensor|table
 function column.to_arrow(of)
@@ -301,7 +301,7 @@ local function without_none(values, n)
   return out
 end
 
----The column that `pack` took apart, or one of those that come from Arrow: kinds 'masked', 'strings', 'binary',
+---Returns the column that `pack` took apart, or a column that comes from Arrow: kinds 'masked', 'strings', 'binary',
 ---'objects'.
 ---@param packed torch.Tensor|table
 ---@return data.Column

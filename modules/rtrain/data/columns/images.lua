@@ -1,4 +1,4 @@
--- rtrain/data/columns/images.lua: columns of encoded images (JPEG, PNG) as tensors.
+-- rtrain/data/columns/images.lua: decodes columns of encoded images (JPEG, PNG) to tensors.
 
 local Objects = require 'rtrain.data.columns.objects'
 local torch = require 'torch'
@@ -7,12 +7,12 @@ local images = {}
 
 local MODES = {L = 'GRAY', LA = 'GRAY_ALPHA', RGBA = 'RGB_ALPHA'}
 
----What the engine's decoder calls the mode that Pillow names.
+---Returns the decoder's name of a mode of Pillow.
 ---@param mode? string 'L', 'LA', 'RGB', 'RGBA' or one of torchvision's names; nil leaves images as they are
 ---@return string
 function images.mode(mode) return MODES[mode] or mode or 'UNCHANGED' end
 
--- Tensors of one size are one tensor, others Objects; rows without an image are null.
+-- Returns images of one size as a single tensor, others as Objects; rows without an image are null.
 local function to_column(decoded, rows, num_rows)
   if torch.is_tensor(decoded) then
     if decoded:size(0) == num_rows then return decoded end
@@ -25,10 +25,10 @@ local function to_column(decoded, rows, num_rows)
   return Objects(values, num_rows)
 end
 
----Decodes a column. Raises with 'image i' when the i-th row (from 0) is damaged.
+---Decodes a column. Raises an error with 'image i' if the i-th row (from 0) is damaged.
 ---@param strings data.Strings
 ---@param options {mode: string?, size: integer[]?}
----@return data.Column uint8 (n, h, w, c) where all have one size
+---@return data.Column uint8 (n, h, w, c) if all have the same size
 function images.decode(strings, options)
   local valid, kept = strings.valid, nil
   local given = strings

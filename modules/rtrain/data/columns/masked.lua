@@ -1,11 +1,11 @@
--- rtrain/data/columns/masked.lua: a column of integers or booleans some of which are null.
+-- rtrain/data/columns/masked.lua: Masked: a column of integers or booleans with null.
 
 local class = require 'base.class'
 local torch = require 'torch'
 local unsigned = require 'rtrain.data.columns.unsigned'
 
----A column of integers or booleans of a Block, with null. Floats have NaN instead. Arguments: data, a tensor (rows);
----valid, a bool tensor (rows), false where a row is null; `data` is 0 or false there.
+---A column of integers or booleans of a Block, with null. Floats use NaN instead. Arguments: data, a tensor (rows);
+---valid, a bool tensor (rows), false for a null row, whose `data` is 0 or false.
 ---
 ---```lua
 ---local Masked = require 'rtrain.data.columns.masked'
@@ -21,12 +21,12 @@ local Masked = class('Masked')
 
 function Masked:init(data, valid) self.data, self.valid = data, valid end
 
----A column of a tensor, without null.
+---Returns a column of a tensor, without null.
 ---@param data torch.Tensor (rows)
 ---@return data.Masked
 function Masked.of(data) return Masked(data, torch.ones({data:size(0)}, {dtype = 'bool'})) end
 
----Rows without a value.
+---Returns a column of nulls.
 ---@param count integer
 ---@param dtype string of integers, or 'bool'
 ---@return data.Masked
@@ -37,11 +37,11 @@ end
 ---@return integer rows
 function Masked:len() return self.valid:size(0) end
 
----Whether a row is null.
+---Returns whether a row is null.
 ---@return boolean
 function Masked:has_null() return not self.valid:all():item() end
 
----The column with null in more rows.
+---Returns the column with additional nulls.
 ---@param missing torch.Tensor bool (rows)
 ---@return data.Masked
 function Masked:without(missing)
@@ -49,7 +49,7 @@ function Masked:without(missing)
   return Masked(data, self.valid:logical_and(missing:logical_not()))
 end
 
----Rows start … start + length - 1; shares the memory.
+---Returns the rows start … start + length - 1; shares the memory.
 ---@param start integer from 0
 ---@param length integer
 ---@return data.Masked
@@ -57,7 +57,7 @@ function Masked:narrow(start, length)
   return Masked(self.data:narrow(0, start, length), self.valid:narrow(0, start, length))
 end
 
----The rows at the given places, in that order.
+---Returns the rows at the given places, in that order.
 ---@param indices torch.Tensor int64 (n), from 0
 ---@return data.Masked
 function Masked:take(indices)
@@ -65,15 +65,15 @@ function Masked:take(indices)
   return Masked(taken, self.valid:index_select(0, indices))
 end
 
----One row.
+---Returns one row.
 ---@param i integer from 0
----@return number|boolean|nil value nil where it is null; a cdata where an int64 is beyond 2^53
+---@return number|boolean|nil value nil for null; a cdata for an int64 beyond 2^53
 function Masked:value(i)
   if not self.valid:select(0, i):item() then return nil end
   return self.data:select(0, i):item()
 end
 
----All rows.
+---Returns all rows.
 ---@return any[] list with holes where rows are null
 function Masked:values()
   local out = self.data:tolist()
@@ -83,12 +83,12 @@ function Masked:values()
   return out
 end
 
----The numbers as floats, NaN where a row is null.
+---Returns the numbers as floats, with NaN for null.
 ---@param dtype string of floats
 ---@return torch.Tensor
 function Masked:to_float(dtype) return self.data:to(dtype):masked_fill(self.valid:logical_not(), 0 / 0) end
 
----A column that may be written to without changing this one.
+---Returns a column that may be modified without changing this one.
 ---@return data.Masked
 function Masked:copy() return Masked(self.data:clone(), self.valid:clone()) end
 

@@ -1,4 +1,4 @@
--- rtrain/data/columns/numbers.lua: columns of numbers behind each other, of whatever dtypes, without rounding an integer.
+-- rtrain/data/columns/numbers.lua: concatenates columns of numbers of any dtypes, without rounding an integer.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -8,18 +8,18 @@ local torch = require 'torch'
 
 local numbers = {}
 
--- What LibTorch promotes instead of uint16, uint32 and uint64.
+-- The dtypes to which LibTorch promotes instead of uint16, uint32 and uint64.
 local WIDER = {uint16 = 'int32', uint32 = 'int64', uint64 = 'int64'}
 
 local function is_masked(of) return class.is(of, Masked) end
 
--- Of a column without a value: nil.
+-- Returns the tensor of a column, nil for a column without a value.
 local function data_of(of)
   if is_masked(of) then return of.data end
   return type(of) == 'userdata' and of or nil
 end
 
--- The dtype that holds the numbers of all columns.
+-- Returns the dtype that holds the numbers of all columns.
 local function joint_dtype(list)
   local found, dtypes = {}, {}
   for _, of in ipairs(list) do
@@ -50,7 +50,7 @@ local function converted(data, dtype, name)
   return out
 end
 
--- The rows of one column as those of a tensor and, where it may be null, which of them have a value.
+-- Returns the rows of one column as a tensor and, if it may be null, a mask of the rows that have a value.
 local function parts_of(of, dtype, name)
   if is_masked(of) then return converted(of.data, dtype, name), of.valid end
   local data = data_of(of)
@@ -58,8 +58,8 @@ local function parts_of(of, dtype, name)
   return torch.zeros({of:len()}, {dtype = dtype}), torch.zeros({of:len()}, {dtype = 'bool'})
 end
 
----The rows of several columns behind each other, of the dtype that holds all of them. Null is NaN among floats. Raises code
----'argument' where that dtype has no exact form of an integer.
+---Concatenates the rows of several columns, in the dtype that holds all of them. Null is NaN among floats. Raises code
+---'argument' if that dtype cannot represent an integer exactly.
 ---@param list (torch.Tensor|data.Masked|data.Objects)[] tensors with equal rows; those without a value are Objects
 ---@param name string of the column, for messages
 ---@return torch.Tensor|data.Masked

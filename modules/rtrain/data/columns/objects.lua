@@ -20,7 +20,7 @@ function Objects:init(values, n) self._values, self.n = values, n end
 ---@return integer rows
 function Objects:len() return self.n end
 
----Rows start … start + length - 1.
+---Returns the rows start … start + length - 1.
 ---@param start integer from 0
 ---@param length integer
 ---@return data.Objects
@@ -30,7 +30,7 @@ function Objects:narrow(start, length)
   return Objects(out, length)
 end
 
----The rows at the given places, in that order.
+---Returns the rows at the given places, in that order.
 ---@param indices torch.Tensor int64 (n), from 0
 ---@return data.Objects
 function Objects:take(indices)
@@ -39,7 +39,7 @@ function Objects:take(indices)
   return Objects(out, #rows)
 end
 
----The rows of several columns behind each other.
+---Concatenates the rows of several columns.
 ---@param list data.Objects[]
 ---@return data.Objects
 function Objects.concat(list)
@@ -54,7 +54,7 @@ end
 ---@return boolean whether all rows are null
 function Objects:is_null() return next(self._values) == nil end
 
----Which rows are not null.
+---Returns which rows are not null.
 ---@return torch.Tensor bool (rows)
 function Objects:valid()
   local out = {}
@@ -62,12 +62,12 @@ function Objects:valid()
   return torch.tensor(out, {dtype = 'bool'})
 end
 
----One row.
+---Returns one row.
 ---@param i integer from 0
----@return any value nil where it is null
+---@return any value nil for null
 function Objects:value(i) return self._values[i + 1] end
 
----All rows: a new list.
+---Returns all rows as a new list.
 ---@return any[] list with holes where rows are null
 function Objects:values()
   local out = {}
@@ -75,7 +75,7 @@ function Objects:values()
   return out
 end
 
--- What a value takes, roughly: a Lua table counts 40 bytes an entry, as LuaJIT keeps it.
+-- Returns roughly the bytes of a value: LuaJIT takes 40 bytes for each entry of a table.
 local function size_of(value)
   local kind = type(value)
   if kind == 'string' then return #value + 24 end
@@ -86,7 +86,7 @@ local function size_of(value)
   return bytes
 end
 
--- Looking at each value of a long column would cost more than what is done with it.
+-- Looking at each value of a long column would cost more than the operation itself.
 local SAMPLES = 64
 
 ---@return integer bytes an estimate from some of the rows
@@ -105,7 +105,7 @@ local function copied(value)
   return setmetatable(out, getmetatable(value))
 end
 
----A column whose tables and tensors are nobody else's.
+---Returns a column that shares no tables or tensors with this one.
 ---@return data.Objects
 function Objects:copy()
   local out = {}

@@ -2,13 +2,14 @@
 
 local unsigned = {}
 
--- Of the same width, and so the same bits.
+-- The signed dtypes of the same width: a view has the same bits.
 local SIGNED = {uint16 = 'int16', uint32 = 'int32', uint64 = 'int64'}
--- Holds all values, or, of uint64, values in the same order.
+-- The dtypes in which the values are compared. uint64 has no wider dtype: its values are shifted, which keeps their
+-- order.
 local WIDER = {uint16 = 'int32', uint32 = 'int64'}
 local LEAST = -0x7fffffffffffffffLL - 1
 
----What a function that only moves values, or sets them to 0, gives for a tensor: index_select, masked_fill and the like.
+---Returns the result of a function that only moves values or sets them to 0, such as index_select or masked_fill.
 ---@param of torch.Tensor
 ---@param fn fun(of: torch.Tensor): torch.Tensor
 ---@return torch.Tensor
@@ -25,7 +26,7 @@ function unsigned.moved(of, fn)
   return fn(of:view(signed)):view(of.dtype)
 end
 
----Numbers in the same order, of a dtype that LibTorch compares.
+---Returns numbers in the same order, of a dtype that LibTorch can compare.
 ---@param of torch.Tensor
 ---@return torch.Tensor
 function unsigned.comparable(of)
@@ -33,7 +34,7 @@ function unsigned.comparable(of)
   return WIDER[of.dtype] and of:to(WIDER[of.dtype]) or of
 end
 
----The values that `comparable` made numbers of.
+---Returns the values of numbers that `comparable` made.
 ---@param numbers torch.Tensor
 ---@param dtype string of the values
 ---@return torch.Tensor

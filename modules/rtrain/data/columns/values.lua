@@ -1,4 +1,4 @@
--- rtrain/data/columns/values.lua: a column made of Lua values: what rows, lists and the results of users' functions become.
+-- rtrain/data/columns/values.lua: makes a column of Lua values: of rows, lists and the results of user functions.
 
 local column = require 'rtrain.data.columns.column'
 local errors = require 'base.errors'
@@ -23,7 +23,7 @@ local function kind_of_value(value, name)
   errors.raise('argument', ("column '%s': a %s cannot be a value of a row"):format(name, kind))
 end
 
--- Which kinds of values there are, and whether all numbers are integral.
+-- Returns the kinds of the values, and whether all numbers are integral.
 local function survey(list, n, name)
   local kinds, integral = {}, true
   for i = 1, n do
@@ -56,7 +56,7 @@ local function refuse_fraction(list, n, column_of)
   end
 end
 
--- The list with something in place of nil and torch.none.
+-- Returns the list with `filler` in place of nil and torch.none.
 local function without_null(list, n, filler)
   local out = {}
   for i = 1, n do
@@ -73,7 +73,7 @@ local function valid_rows(list, n)
   return torch.tensor(out, {dtype = 'bool'})
 end
 
--- The dtype of a column of integers, floats or booleans.
+-- Returns the dtype of a column of integers, floats or booleans, else nil.
 local function dtype_of(like)
   if column.is_masked(like) then return like.data.dtype end
   return column.is_tensor(like) and like:dim() == 1 and like.dtype or nil
@@ -88,7 +88,7 @@ local function wanted_dtype(kinds, integral, of)
   return (kinds.int64 or kinds.uint64) and integral and most or 'float32'
 end
 
--- A tensor, or a masked column: of floats NaN is null.
+-- Returns a tensor, or a masked column for integers with null; among floats NaN is null.
 local function numbers_of(list, n, kinds, dtype)
   if not kinds.null then return torch.tensor(list, {dtype = dtype}) end
   if not column.is_integer(dtype) then return torch.tensor(without_null(list, n, 0 / 0), {dtype = dtype}) end
@@ -130,7 +130,7 @@ local function tensors(list, n, of)
   return of.dtype and stacked:to(of.dtype) or stacked
 end
 
--- A column without any value: of the kind it had before.
+-- Returns a column of nulls, of the kind that the column had before.
 local function nulls(n, of)
   if n == 0 and of.like then return column.narrow(of.like, 0, 0) end
   return column.nulls(of.dtype or of.like and column.type_of(of.like) or 'object', n)
@@ -144,12 +144,12 @@ local function plain(list, n)
   return out
 end
 
----A column of a list of values; nil and torch.none are null. Numbers become a tensor of `dtype`, else of the dtype of
----`like`, else float32 (int64 where all are integral and one is int64 cdata, uint64 where one needs that); with
----default = 'number', int64 where all are integral, else float64. Null is NaN among floats; integers and booleans with null
----become Masked. Booleans become a bool tensor, strings Strings, tensors of one shape are stacked; what has several types,
----or tables, becomes Objects. Raises code 'argument', naming the column and the row, when a value does not fit the
----column's dtype.
+---Makes a column of a list of values; nil and torch.none are null. Numbers become a tensor of `dtype`, else of the
+---dtype of `like`, else float32 (int64 if all are integral and one is int64 cdata, uint64 if one requires it). With
+---default = 'number', they become int64 if all are integral, else float64. Null is NaN among floats; integers and
+---booleans with null become Masked. Booleans become a bool tensor, strings Strings, and tensors of one shape are
+---stacked; tables and values of several types become Objects. Raises code 'argument', naming the column and the row, if
+---a value does not fit the column's dtype.
 ---@param list any[] may have holes
 ---@param n integer rows
 ---@param of {name: string, like: data.Column?, dtype: string?, default: string?}

@@ -1,4 +1,4 @@
--- rtrain/data/dataset/aggregates.lua: Dataset: sum, min, max, mean, std, unique: in one pass.
+-- rtrain/data/dataset/aggregates.lua: the methods sum, min, max, mean, std and unique of Dataset, each in one pass.
 
 local aggregates = require 'rtrain.data.aggregate'
 local args = require 'base.args'
@@ -12,7 +12,7 @@ local torch = require 'torch'
 ---@class rtrain.data.Dataset
 local Dataset = require 'rtrain.data.dataset.base'
 
--- One aggregate of a column, or a table of those of several.
+-- Computes one aggregate of a column, or a table of the aggregates of several columns.
 local function aggregate(self, make, a)
   local names, made, out = checks.names('on', a.on or self:columns() or {}), {}, ordered.new()
   if #names == 0 then return out end
@@ -20,7 +20,7 @@ local function aggregate(self, make, a)
   local row = GroupedData(self, {}):aggregate(unpack(made)):take_all()[1] or {}
   for _, each in ipairs(made) do
     local value = row[each.name]
-    -- NaN says that a null counted.
+    -- NaN marks a result in which a null counted.
     if value == value or not a.ignore_nulls then out[each.name] = value end
   end
   if type(a.on) == 'string' then return out[made[1].name] end
@@ -32,7 +32,7 @@ local function signature(name, ...) return args.signature(name, {{'on'}, {'ignor
 local sum_signature, min_signature, max_signature = signature 'sum', signature 'min', signature 'max'
 local mean_signature, std_signature = signature 'mean', args.signature('std', {{'on'}, {'ddof', 1}, {'ignore_nulls', true}})
 
----The sum of a column; of several columns, or of all, a table 'sum(name)' → number. Arguments: on (a name or a list),
+---The sum of a column; for several columns, or all, a table 'sum(name)' → number. Arguments: on (a name or a list),
 ---{ignore_nulls = true}: NaN counts as null. nil for a column without values. Ray equivalent: Dataset.sum.
 ---
 ---```lua
@@ -58,10 +58,10 @@ function Dataset:mean(...) return aggregate(self, aggregates.Mean, mean_signatur
 ---@return number|table|nil
 function Dataset:std(...) return aggregate(self, aggregates.Std, std_signature:bind(...)) end
 
--- A value as a key: int64 beyond 2^53 is cdata, which Lua compares by identity.
+-- Returns a value that can be a table key: int64 beyond 2^53 is cdata, which Lua compares by identity.
 local function key_of(value) return type(value) == 'cdata' and tostring(value) or value end
 
----The different values of a column, in the order in which they appear; null is torch.none. Ray equivalent: Dataset.unique.
+---The distinct values of a column, in order of appearance; null is torch.none. Ray equivalent: Dataset.unique.
 ---@param name string
 ---@return any[]
 ---

@@ -1,12 +1,12 @@
--- rtrain/data/dataset/base.lua: the class Dataset: what it is made of, and how it is run.
+-- rtrain/data/dataset/base.lua: the class Dataset: its plan, and how the plan is executed.
 
 local class = require 'base.class'
 local executor = require 'rtrain.data.executor'
 local Plan = require 'rtrain.data.executor.plan'
 
----Rows with named columns. Lazy: methods that transform give a new dataset at once, and nothing is read before rows are asked
----for; then they stream through threads, bounded by bytes. Made by rtrain.data's functions from_items, read_parquet, …, not
----of a plan by hand. Ray equivalent: ray.data.Dataset.
+---Rows with named columns. A dataset is lazy: methods that transform return a new dataset at once, and nothing is read
+---until rows are requested; then they stream through threads, with bounded memory. Functions of rtrain.data such as
+---from_items and read_parquet make datasets. Ray equivalent: ray.data.Dataset.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -20,17 +20,17 @@ local Dataset = class('Dataset')
 
 function Dataset:init(plan) self._plan, self._epochs = plan, {n = 0} end
 
--- Runs the dataset's plan in the consuming loop.
+-- Executes the dataset's plan in the consuming loop.
 function Dataset:_execute(options)
   local execution = executor.execute(self._plan, options)
   self._stats = execution:stats()
   return execution
 end
 
--- A dataset with one operator more.
+-- Returns a dataset with an additional operator.
 function Dataset:_with(operator) return Dataset(self._plan:with(operator)) end
 
--- A dataset of another source with the same operators.
+-- Returns a dataset of another source with the same operators.
 function Dataset:_over(source) return Dataset(Plan(source, self._plan.operators)) end
 
 function Dataset:__tostring()

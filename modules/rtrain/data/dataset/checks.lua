@@ -1,4 +1,4 @@
--- rtrain/data/dataset/checks.lua: checks of what the user gave.
+-- rtrain/data/dataset/checks.lua: checks of user arguments.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -27,7 +27,7 @@ function checks.dataset(owner, value)
   return value
 end
 
----A name of a column, or a list of different ones, as a list.
+---Returns the argument as a list: a name of a column, or a list of distinct names.
 ---@param owner string the function, for messages
 ---@param columns string|string[]
 ---@return string[] names

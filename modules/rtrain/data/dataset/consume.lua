@@ -1,4 +1,4 @@
--- rtrain/data/dataset/consume.lua: Dataset: what runs it: take, count, iterators, materialize, stats.
+-- rtrain/data/dataset/consume.lua: the methods of Dataset that execute it: take, count, iterators, materialize, stats.
 
 local args = require 'base.args'
 local Block = require 'rtrain.data.blocks.block'
@@ -15,7 +15,7 @@ local schema_of = require 'rtrain.data.executor.schema'
 ---@class rtrain.data.Dataset
 local Dataset = require 'rtrain.data.dataset.base'
 
--- The first rows as one block, computed here and no further; nil where there are none.
+-- Returns the first rows as one block and computes nothing beyond them; nil if the dataset is empty.
 local function first_rows(self, limit)
   local execution = self:_execute{threads = 0, max_rows = limit}
   local list, missing = {}, limit
@@ -38,7 +38,7 @@ function Dataset:take(limit)
   return block and block:rows() or {}
 end
 
----All rows as tables; an error when there are more than `limit`. Ray equivalent: Dataset.take_all.
+---All rows as tables; raises an error if there are more than `limit`. Ray equivalent: Dataset.take_all.
 ---@param limit? integer
 ---@return table<string, any>[]
 function Dataset:take_all(limit)
@@ -80,20 +80,20 @@ function Dataset:show(limit)
   for _, row in ipairs(block and block:rows() or {}) do print(row_text(row, names)) end
 end
 
--- The number of rows that come out, by running everything.
+-- Counts the resulting rows by executing the whole plan.
 local function count_by_running(self)
   local rows = 0
   for block in self:_execute() do rows = rows + block:num_rows() end
   return rows
 end
 
----The number of rows: from the files' footers, or by counting, where no function of the user changes it. Ray equivalent:
+---The number of rows: from the files' footers if no user function changes it, else by counting. Ray equivalent:
 ---Dataset.count.
 ---@return integer
 function Dataset:count() return self._plan:num_rows(true) or count_by_running(self) end
 
----Names and types of the columns; nil for an empty dataset whose columns only its rows could tell. Computes the first rows
----where functions of the user make them. Prints as a table. Ray equivalent: Dataset.schema.
+---Names and types of the columns; nil for an empty dataset whose columns are only known from its rows. Computes the
+---first rows if user functions make them. Prints as a table. Ray equivalent: Dataset.schema.
 ---@return data.Schema|nil
 ---
 ---```lua
@@ -113,7 +113,7 @@ function Dataset:columns()
   return schema and schema.names
 end
 
----The bytes of all rows in memory; runs the dataset where they are not known. Ray equivalent: Dataset.size_bytes.
+---The bytes of all rows in memory; executes the dataset if they are not known. Ray equivalent: Dataset.size_bytes.
 ---@return integer
 function Dataset:size_bytes()
   local plan = self._plan
@@ -133,8 +133,8 @@ function Dataset:num_blocks()
   return #plan.source:fragments{seed = 0, epoch = 0}
 end
 
----Runs the dataset and keeps all rows in memory: what is random about them is settled, later loops only read. Ray equivalent:
----Dataset.materialize.
+---Executes the dataset and keeps all rows in memory: random choices are made once, and later loops only read. Ray
+---equivalent: Dataset.materialize.
 ---@return rtrain.data.Dataset
 ---
 ---```lua
@@ -148,14 +148,14 @@ function Dataset:materialize()
   return Dataset.from_blocks(list, {is_materialized = true})
 end
 
----A dataset of blocks in memory. They must not be changed afterwards.
+---Returns a dataset of blocks in memory, which must not be changed afterwards.
 ---@param list data.Block[]
 ---@param options? {name: string, num_blocks: integer, is_materialized: boolean}
 ---@return rtrain.data.Dataset
 function Dataset.from_blocks(list, options) return Dataset(Plan(MemorySource(list, options))) end
 
----An iterator over the rows as a train function gets it from train.get_dataset_shard: with its state, to go on in the middle
----of an epoch. Each loop over it is a new epoch and ends the one before. Ray equivalent: Dataset.iterator.
+---An iterator over the rows as train.get_dataset_shard returns it to a train function: it has a state to continue in
+---the middle of an epoch. Each loop over it is a new epoch and ends the loop before. Ray equivalent: Dataset.iterator.
 ---@return rtrain.data.DataIterator
 function Dataset:iterator()
   local seed = sampler.draw_seed():bitwise_and(0xFFFFFFFF):item()
@@ -164,7 +164,7 @@ function Dataset:iterator()
   return DataIterator{feed = feed, name = 'dataset', seed = seed, from_blocks = Dataset.from_blocks}
 end
 
--- Loops over a dataset do not end each other; each is an epoch of its own.
+-- Returns a new iterator, so that loops over the same dataset do not end each other. Each loop is a separate epoch.
 local function own_iterator(self)
   local seed = sampler.draw_seed():bitwise_and(0xFFFFFFFF):item()
   local feed = PlanFeed(self._plan, {seed = seed, counter = self._epochs, on_stats = function(stats) self._stats = stats end})
@@ -192,8 +192,8 @@ function Dataset:iter_batches(options) return own_iterator(self):iter_batches(op
 ---@return data.Loop
 function Dataset:iter_torch_batches(options) return own_iterator(self):iter_torch_batches(options) end
 
----What the operators did when the dataset was last run: prints as text, `:to_table()` gives one row for each operator.
----Ray equivalent: Dataset.stats.
+---Statistics of the operators in the last execution: prints as text, `:to_table()` returns a row for each operator. Ray
+---equivalent: Dataset.stats.
 ---@return data.Stats
 ---
 ---```lua
@@ -211,7 +211,7 @@ end
 ---@return string[]
 function Dataset:input_files() return self._plan.source:input_files() end
 
----Runs the dataset: an iterator over blocks, for those who write operators of their own.
+---Executes the dataset and returns an iterator over blocks, for authors of operators.
 ---@param options? data.ExecutionOptions
 ---@return data.Execution
 function Dataset:execute(options) return executor.execute(self._plan, options) end
