@@ -1,13 +1,13 @@
--- rtrain/display/eta.lua: Eta: how long a run still takes, where the script has said how far it goes.
+-- rtrain/display/eta.lua: Eta: estimates the remaining time of a run whose script announces its end.
 --
--- It is known from a metric that counts and its end: RunConfig.stop (`{epoch = 10}`), or a value of train_loop_config with
--- one of the usual names (`epochs` for the metric `epoch`).
+-- The estimate needs a metric that counts and its final value: from RunConfig.stop (`{epoch = 10}`), or from a value of
+-- train_loop_config with one of the usual names (`epochs` for the metric `epoch`).
 
 local class = require 'base.class'
 
 local Eta = class('Eta')
 
--- Metrics that count, the one that is looked for first at the front, with the names of their ends.
+-- Metrics that count, in order of preference, with the names of their final values.
 local EPOCHS = {'epochs', 'num_epochs', 'max_epochs', 'n_epochs'}
 local STEPS = {'steps', 'num_steps', 'max_steps', 'total_steps', 'train_steps'}
 local ITERATIONS = {'iterations', 'num_iterations', 'max_iterations', 'max_iters', 'iters'}
@@ -17,7 +17,7 @@ local COUNTERS = {
 }
 
 ---@param name string
----@return boolean whether a metric of that name counts what was done
+---@return boolean whether a metric of that name counts epochs, steps or iterations
 function Eta.counts(name)
   for _, counter in ipairs(COUNTERS) do
     if counter[1] == name then return true end
@@ -31,7 +31,7 @@ function Eta:init(config, stop)
   self._config, self._stop = config or {}, type(stop) == 'table' and stop or {}
 end
 
--- The end of a metric, and whether it is itself still reached.
+-- Returns the final value of a metric, and whether the metric itself reaches it.
 local function end_of(self, metric, names)
   local stop = rawget(self._stop, metric)
   if type(stop) == 'number' then return stop, true end
@@ -51,11 +51,11 @@ local function counter_of(self, metrics)
   end
 end
 
----The workers have begun.
+---Called when the workers have begun.
 ---@param now number seconds
 function Eta:start(now) self._began, self._first = now, nil end
 
----@param metrics table a report's
+---@param metrics table the metrics of a report
 ---@param now number seconds
 function Eta:add(metrics, now)
   local metric, last, is_reached = counter_of(self, metrics)
@@ -63,7 +63,7 @@ function Eta:add(metrics, now)
   local value = metrics[metric]
   if value == 0 then self._is_from_zero = true end
   if not self._first or value < self._value then
-    -- The first unit of all is timed from the start; a run that goes on begins somewhere.
+    -- In a new run the first unit is timed from the start. A continued run is timed from its first report.
     local is_new = self._began and value == (self._is_from_zero and 0 or 1)
     self._first, self._first_at = is_new and value - 1 or value, is_new and self._began or now
   end
@@ -71,7 +71,7 @@ function Eta:add(metrics, now)
   self._left = last - value - (self._is_from_zero and not is_reached and 1 or 0)
 end
 
----Seconds until the end; nil where nothing says.
+---Returns the seconds until the end; nil if unknown.
 ---@param now number seconds
 ---@return number?
 function Eta:seconds(now)

@@ -1,9 +1,10 @@
--- rtrain/display/init.lua: what a run shows while it goes: a line for each report, and on a terminal a live block below them.
+-- rtrain/display/init.lua: Display: the output of a run: a line for each report, and on a terminal a live block below
+-- them.
 --
--- The workers' stdout goes to stdout with the rank in front; everything else to stderr. The newest report is in the block;
--- its line stays above when the next one comes. Without a terminal there is no colour and no cursor movement, and after the
--- first MANY_REPORTS of a run at most one line for reports in SPACING_S: the newest one's. Where nothing was shown for
--- SILENCE_S, a line says how far the epoch is.
+-- The workers' stdout goes to stdout with the rank in front; everything else goes to stderr. The newest report is shown
+-- in the block; when the next report arrives, its line stays above the block. Without a terminal the display uses no
+-- colours and no cursor movement. After the first MANY_REPORTS of a run it then prints at most one report line, that of
+-- the newest report, in SPACING_S. If nothing was printed for SILENCE_S, a line shows the progress of the epoch.
 
 local class = require 'base.class'
 local Eta = require 'rtrain.display.eta'
@@ -15,7 +16,7 @@ local text_width = require 'base.text_width'
 local texts = require 'rtrain.display.texts'
 
 local REDRAW_S = 0.1
-local WAIT_S = 1  -- a shorter wait is the start's
+local WAIT_S = 1  -- shorter waits are part of the start
 local LEAST_COLUMNS = 20
 local MAX_RANK_LINES = 8  -- of each kind
 local MANY_REPORTS = 20
@@ -31,21 +32,22 @@ local function default(value, otherwise)
 end
 
 ---@class DisplayOptions
----@field quiet? boolean show the workers' output and what is wrong, nothing else
----@field terminal? boolean a live block, else one line for each report
+---@field quiet? boolean show only the workers' output and problems
+---@field terminal? boolean show a live block, else one line for each report
 ---@field logging? LoggingConfig which messages are shown, default all
 ---@field size? fun(): integer?, integer? columns and rows of the terminal; default: those of stderr's
----@field eta? Eta how long the run still takes
----@field devices? string what a worker computes on; nil: the start is not told
----@field backend? string how workers talk to each other
----@field score? CheckpointConfig which metric the summary calls best
----@field storage_option? string what commands need that show the run, as ' --storage PATH'; default: nothing
----@field storage_uri? string of the object store that the run's storage stands for
----@field resume_command? string what goes on with the run when it has not come to its end
----@field is_tryout? boolean whether a script is tried out, so that nothing is kept
+---@field eta? Eta estimate of the remaining time
+---@field devices? string the devices of a worker; nil: the start is not shown
+---@field backend? string how workers communicate
+---@field score? CheckpointConfig the metric of the best checkpoint in the summary
+---@field storage_option? string the option of commands that show the run, as ' --storage PATH'; default: ''
+---@field storage_uri? string URI of the object store that the run's storage is a copy of
+---@field resume_command? string the command that continues an unfinished run
+---@field is_tryout? boolean whether the script is only tried out and nothing is kept
 ---@field out? file* default io.stdout
 ---@field err? file* default io.stderr
----@field out_is_terminal? boolean nothing is written to `out` that could command a terminal; default: whether stdout is one
+---@field out_is_terminal? boolean whether control characters in `out` are made harmless; default: whether stdout is a
+---  terminal
 ---@field err_is_terminal? boolean the same for `err`
 ---@field clock? fun(): number seconds
 
@@ -71,16 +73,16 @@ function Display:init(spec, options)
   self._started, self._drawn_at = self._clock(), -1
   self._live = LiveLines(self._err, self._size)
   self._state, self._attempt, self._reports = 'INITIALIZING', 1, 0
-  self._logged, self._logged_rank = {}, {}  -- list of names and name → value; name → whose it is
-  self._progress = {}  -- rank + 1 → the line that it is still writing
-  self._num_lines, self._num_skipped = 0, 0  -- of reports
+  self._logged, self._logged_rank = {}, {}  -- list of names and name → value; name → rank of the value
+  self._progress = {}  -- rank + 1 → the line that the rank is still writing
+  self._num_lines, self._num_skipped = 0, 0  -- counts of reports
   self._loop = LoopLine()
   self._written_at = self._started
 end
 
 function Display:_paint(code, text) return self._color and ('\27[%sm%s\27[0m'):format(code, text) or text end
 
----Takes the live block off the screen.
+---Removes the live block from the screen.
 function Display:clear() self._live:clear() end
 
 function Display:_rate(now)
@@ -96,7 +98,7 @@ function Display:_rate(now)
   return table.concat(parts)
 end
 
--- The newest report, and how they come; each rank's where they differ.
+-- Adds the newest report and the rate of reports, and the values of each rank where they differ.
 function Display:_add_report(lines, columns, now)
   local report = self._last
   if not report then return end
@@ -125,7 +127,7 @@ function Display:_add_progress(lines, columns)
   end
 end
 
--- No line wraps and the block is lower than the screen: its height is what was written.
+-- No line wraps and the block is lower than the screen, so its height is the number of its lines.
 function Display:_block(now)
   local columns, rows = self._size()
   columns = math.max(columns or 80, LEAST_COLUMNS) - 1
@@ -157,10 +159,10 @@ function Display:_redraw(now)
   self._drawn_at = now
 end
 
----The run has begun: the first event shows it.
+---Called when the run has begun. The display begins with the first event.
 function Display:begin() end
 
--- Without a terminal: the newest report, where its line is due.
+-- Without a terminal: prints the newest report when its line is due.
 function Display:_space_reports(now)
   if self._terminal or not self._unscrolled then return end
   if self._num_lines < MANY_REPORTS or now - self._line_at >= SPACING_S then self:_scroll_report() end
@@ -174,14 +176,14 @@ function Display:tick()
   self:_redraw(now)
 end
 
--- Without a terminal: a sign of life of a long epoch.
+-- Without a terminal: prints a sign of life during a long epoch.
 function Display:_break_silence(now)
   if self._terminal or self._quiet or now - self._written_at < SILENCE_S then return end
   local text = self._loop:text(now)
   if text then self:_write_line(self._err, text) end
 end
 
--- The line of the newest report goes above the block, in its place among the others.
+-- Prints the line of the newest report above the block, in order among the other lines.
 function Display:_scroll_report()
   local report, skipped = self._unscrolled, self._num_skipped
   self._unscrolled, self._num_skipped = nil, 0
@@ -191,7 +193,7 @@ function Display:_scroll_report()
   self._num_lines, self._line_at = self._num_lines + 1, self._clock()
 end
 
--- Writes a whole line above the live block.
+-- Prints a whole line above the live block.
 function Display:_line(file, text)
   self:_scroll_report()
   self:_write_line(file, text)
@@ -204,7 +206,7 @@ function Display:_write_line(file, text)
   self._drawn_at, self._written_at = -1, self._clock()
 end
 
----Shows a line of rtrain's own.
+---Prints a message of rtrain.
 ---@param text string
 ---@param level? string 'info', 'warning' (default) or 'error'
 function Display:notice(text, level)
@@ -232,7 +234,7 @@ function show:loop(event) self._loop:add(event, self._clock()) end
 
 function show:report(event)
   local now = self._clock()
-  self._reports = event.count or self._reports + 1  -- not every one need come here
+  self._reports = event.count or self._reports + 1  -- not every report produces an event
   self._first_report_at = self._first_report_at or now
   self._last_report_at, self._last = now, event
   self._loop:clear()
@@ -247,7 +249,7 @@ function show:report(event)
   self:_space_reports(now)
 end
 
--- 'report 3  epoch=4 loss=0.2  checkpoint checkpoint_000003', on a terminal as much of it as fits.
+-- Returns 'report 3  epoch=4 loss=0.2  checkpoint checkpoint_000003', on a terminal cut to its width.
 function Display:_report_text(event)
   local number = ('report %d  '):format(event.index)
   local checkpoint = event.checkpoint and ('  checkpoint %s'):format(event.checkpoint:match('[^/]*$')) or ''
@@ -257,7 +259,7 @@ function Display:_report_text(event)
   return text_width.cut(number .. metrics_text.fit(event.metrics, event.names, left) .. checkpoint, columns)
 end
 
--- What comes behind a carriage return takes the place of what was before it.
+-- Returns the text after the last carriage return, which overwrites the text before it.
 local function last_state(text)
   return text:gsub('\r+$', ''):match '[^\r]*$'
 end
@@ -275,7 +277,7 @@ function show:output(event)
   self:_write_line(file, ('[%s] %s'):format(who, self._is_terminal[file] and last_state(event.text) or event.text))
 end
 
--- The newest values of train.log, by the lowest rank that has them.
+-- Stores the newest values of train.log, each from the lowest rank that has it.
 function show:logged(event)
   self._logged.values = self._logged.values or {}
   for i, name in ipairs(event.names) do
@@ -301,7 +303,7 @@ function show:stacks(event) self:_line(self._err, (event.text:gsub('\n$', ''))) 
 
 function show:notice(event) self:notice(event.text, event.level) end
 
--- Who asks for a stop, as the user knows it.
+-- The reason of a stop, in the user's terms.
 local STOPPERS = {predicate = 'RunConfig.stop', resize = 'another size of the group'}
 
 function show:stopping(event)
@@ -320,7 +322,7 @@ end
 
 function show:attempt_failed(event)
   if not event.will_retry then
-    -- The error itself is the run's; without retries there is no reason to give.
+    -- The run reports the error itself; without retries there is no further reason to give.
     if event.reason and event.reason ~= '' then self:notice('no further attempt: ' .. event.reason) end
     return
   end
@@ -333,7 +335,7 @@ function show:attempt_failed(event)
   self:notice(('attempt %d failed: %s; attempt %d begins%s%s'):format(event.attempt, first, self._attempt, wait, retry))
 end
 
--- How long the run took, and how much of it it waited for cores and GPUs.
+-- Returns how long the run took, and how much of that it waited for cores and GPUs.
 function Display:_time_text(waited_s)
   local all_s = self._clock() - self._started
   if waited_s < WAIT_S then return texts.seconds(all_s) end
@@ -341,7 +343,7 @@ function Display:_time_text(waited_s)
     texts.seconds(math.max(0, all_s - waited_s)))
 end
 
--- Where a file of the run is for somebody on another machine too.
+-- Returns the place of a file of the run in a form that works on other machines too.
 function Display:_place(path)
   local folder = self._storage_path
   if not self._storage_uri or path:sub(1, #folder + 1) ~= folder .. '/' then return path end
@@ -356,7 +358,7 @@ function Display:_best(event)
   return ('best %s %s in %s'):format(attribute, metrics_text.value(value), self:_place(best.path))
 end
 
--- The metric that one wants to see first: the one that rates checkpoints, a loss, or another that does not count steps.
+-- Returns the most interesting metric: the one that rates checkpoints, a loss, or another that does not count steps.
 function Display:_metric_to_plot()
   local metrics, found = self._last and self._last.metrics, nil
   if not metrics or self._reports < 2 then return nil end
@@ -371,7 +373,7 @@ function Display:_metric_to_plot()
   return found
 end
 
--- The command that shows the run from a shell whose environment is this one's.
+-- Returns the command that shows the run, for a shell with the environment of this process.
 function Display:_command(verb, ...)
   local words = {'rtrain', verb}
   for _, word in ipairs {self._name, ...} do words[#words + 1] = system.shell_word(word) end
@@ -394,7 +396,7 @@ function show:finished(event)
   self:_tell_resume(event)
 end
 
--- How to go on with a run that was ended from outside.
+-- Prints how to continue a run that was ended from outside.
 function Display:_tell_resume(event)
   local is_stopped = event.status == 'PREEMPTED' or event.status == 'ABORTED'
   if is_stopped and event.checkpoint and self._resume_command then

@@ -1,7 +1,7 @@
--- rtrain/display/json_lines.lua: `rtrain run --json`: the events of a run as JSON lines, in the place of the Display.
+-- rtrain/display/json_lines.lua: JsonLines: the output of `rtrain run --json`: the events of a run as JSON lines.
 --
--- Programs read them: modules/rtrain/guide/events.md has the keys, tests/e2e/events.schema.json checks them. A key may be
--- added; none is taken away or gets another meaning without a new `version`.
+-- Programs read the lines: modules/rtrain/guide/events.md documents the keys, tests/e2e/events.schema.json checks them.
+-- Keys may be added; removing a key or changing its meaning requires a new `version`.
 
 local class = require 'base.class'
 local ordered = require 'base.ordered'
@@ -13,8 +13,8 @@ local VERSION = 1
 local JsonLines = class('JsonLines')
 
 ---@class JsonLinesOptions
----@field fd integer where the lines go
----@field logging? LoggingConfig which messages are in them, default all
+---@field fd integer descriptor that the lines are written to
+---@field logging? LoggingConfig which messages are included, default all
 ---@field config? table train_loop_config
 
 ---@param spec RunSpec
@@ -25,7 +25,7 @@ function JsonLines:init(spec, options)
   self._attempt = 0
 end
 
--- Nobody has to read them: a line that does not arrive is dropped.
+-- A line that cannot be written is dropped: the run must not wait for the reader.
 function JsonLines:_write(name, time_ms, fields)
   local line = ordered.new {
     {'event', name}, {'time', system.time_text(time_ms)}, {'run', self._spec.name}, {'attempt', self._attempt},
@@ -34,7 +34,7 @@ function JsonLines:_write(name, time_ms, fields)
   system.write(self._fd, system.to_json(line) .. '\n')
 end
 
----The run has begun.
+---Called when the run has begun.
 ---@param run_id string
 function JsonLines:begin(run_id)
   local spec = self._spec
@@ -44,7 +44,7 @@ function JsonLines:begin(run_id)
   })
 end
 
----A message of rtrain's own.
+---Writes a message of rtrain.
 ---@param text string
 ---@param level? string 'info', 'warning' (default) or 'error'
 function JsonLines:notice(text, level)
@@ -53,7 +53,7 @@ function JsonLines:notice(text, level)
   self:_write('notice', system.now_ms(), {{'level', level}, {'text', text}})
 end
 
--- Of the controller's events those that are of use outside, each with its name and keys there.
+-- The events of the controller that are published, each with its public name and keys.
 local EVENTS = {
   state = {'state', 'state', 'num_workers'},
   attempt_begun = {'attempt', 'first_index'},
@@ -76,7 +76,7 @@ local function logged_of(event)
   return {{'rank', event.rank}, {'metrics', values}}
 end
 
----Takes an event of the controller.
+---Writes an event of the controller.
 ---@param event table
 function JsonLines:show(event)
   self._attempt = math.max(self._attempt, event.attempt or 0)
@@ -89,7 +89,7 @@ function JsonLines:show(event)
   self:_write(shape[1], event.time, fields)
 end
 
----Nothing stands on a screen.
+---Does nothing: there is no screen to clear.
 function JsonLines:clear() end
 
 ---Called when nothing happened for a while.

@@ -1,4 +1,4 @@
--- rtrain/display/live_lines.lua: LiveLines: lines at the bottom of a terminal that are drawn again and again.
+-- rtrain/display/live_lines.lua: LiveLines: lines at the bottom of a terminal that are redrawn repeatedly.
 
 local class = require 'base.class'
 local text_width = require 'base.text_width'
@@ -7,13 +7,13 @@ local text_width = require 'base.text_width'
 local LiveLines = class('LiveLines')
 
 ---@param file file* the terminal
----@param size fun(): integer?, integer? its columns and rows
+---@param size fun(): integer?, integer? returns its columns and rows
 function LiveLines:init(file, size) self._file, self._size, self._widths = file, size, {} end
 
--- A terminal that has become narrower since shows a line in several rows.
+-- If the terminal has become narrower, a line takes several rows.
 local function rows_of(width, columns) return math.max(1, math.ceil(width / columns)) end
 
----Takes them off the screen, row by row: a whole screen that is erased stays in the history of some terminals.
+---Erases the lines row by row: erasing the whole screen would leave it in the history of some terminals.
 function LiveLines:clear()
   if #self._widths == 0 then return end
   local columns, rows = math.max(self._size() or 80, 1), 0
@@ -22,9 +22,9 @@ function LiveLines:clear()
   self._widths = {}
 end
 
----Draws lines in the place of those that are there. None is wider than the terminal.
+---Draws the lines in place of the present ones. No line may be wider than the terminal.
 ---@param lines string[]
----@param painted? string[] the same with colours
+---@param painted? string[] the same lines with colours
 function LiveLines:draw(lines, painted)
   self:clear()
   self._file:write(table.concat(painted or lines, '\n'), '\n')

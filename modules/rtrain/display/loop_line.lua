@@ -1,4 +1,4 @@
--- rtrain/display/loop_line.lua: LoopLine: how far rank 0's loop over batches has come, as a bar.
+-- rtrain/display/loop_line.lua: LoopLine: the progress of rank 0's loop over batches, as a bar.
 
 local class = require 'base.class'
 local text_width = require 'base.text_width'
@@ -9,7 +9,7 @@ local MOST_BAR_COLUMNS, LEAST_BAR_COLUMNS = 40, 8
 ---@class LoopLine
 local LoopLine = class('LoopLine')
 
----@param event table of the controller, type 'loop'
+---@param event table event of the controller, type 'loop'
 ---@param now number seconds
 function LoopLine:add(event, now)
   local is_over = event.batches and event.batch >= event.batches
@@ -17,7 +17,7 @@ function LoopLine:add(event, now)
   self._at = now
 end
 
----Nothing is under way any more.
+---Called when no loop is running any more.
 function LoopLine:clear() self._now = nil end
 
 local function rate_text(rate)
@@ -25,7 +25,7 @@ local function rate_text(rate)
   return rate >= 1 and ('  %.1f it/s'):format(rate) or ('  %.1f s/it'):format(1 / rate)
 end
 
--- What is left of the epoch, if the batches go on as they came.
+-- Returns the remaining time of the epoch, at the current rate of batches.
 local function left_text(event, waited_s)
   if not event.batches or not event.rate then return '' end
   return ('  %s left'):format(texts.seconds(math.max(0, (event.batches - event.batch) / event.rate - waited_s)))
@@ -36,9 +36,9 @@ local function bar(share, columns)
   return ('━'):rep(full) .. ('─'):rep(columns - full)
 end
 
----'batch  62/938  ━━━━━━──────────  45.2 it/s  18.1 s left', nil where no loop is under way.
+---Returns 'batch  62/938  ━━━━━━──────────  45.2 it/s  18.1 s left', nil if no loop is running.
 ---@param now number seconds
----@param columns? integer nil: without the bar
+---@param columns? integer nil: leaves out the bar
 ---@return string?
 function LoopLine:text(now, columns)
   local event = self._now

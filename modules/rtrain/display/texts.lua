@@ -1,4 +1,4 @@
--- rtrain/display/texts.lua: times and counts, as people read them.
+-- rtrain/display/texts.lua: formats times and counts for people.
 
 local texts = {}
 

@@ -1,4 +1,5 @@
--- rtrain/doc/arguments.lua: the sentence 'Arguments: a, b = 2 (note), {c = false}.' of a comment as notes to parameters.
+-- rtrain/doc/arguments.lua: parses the sentence 'Arguments: a, b = 2 (note), {c = false}.' of a comment into notes on
+-- parameters.
 
 local source = require 'rtrain.doc.source'
 
@@ -15,7 +16,7 @@ function Splitter:_close_item(to)
   self.from = to + 2
 end
 
--- Braces around several items mark keywords; those after '=' belong to a value.
+-- Braces around several items mark keywords; braces after '=' belong to a value.
 function Splitter:_opens_keywords(at, char)
   return char == '{' and self.depth == 0 and self.text:sub(self.from, at - 1):match '^%s*$' ~= nil
 end
@@ -35,13 +36,13 @@ function Splitter:_step(at, char)
   end
 end
 
--- Whether the sentence ends at this character.
+-- Returns whether the sentence ends at this character.
 function Splitter:_ends(at, char)
   if self.depth > 0 or self.keywords then return false end
   return char == ';' or (char == '.' and self.text:match('^%s', at + 1) ~= nil) or (char == '.' and at == #self.text)
 end
 
--- The items of the sentence and the position behind it.
+-- Returns the items of the sentence and the position after it.
 local function split(text, from)
   local self = setmetatable({text = text, from = from, depth = 0, items = {}}, Splitter)
   for at = from, #text do
@@ -56,7 +57,7 @@ local function split(text, from)
   return self.items, #text + 1
 end
 
--- 'L, N, E', 'C': lengths of dimensions, which keep their parentheses.
+-- Matches 'L, N, E' or 'C': lengths of dimensions, which keep their parentheses.
 local function is_shape(text)
   local count = 0
   for part in (text .. ','):gmatch '%s*([^,]*),' do
@@ -66,7 +67,7 @@ local function is_shape(text)
   return count > 1 or text:match '^%u$' ~= nil
 end
 
--- 'b = 2 (note)' → name, value, note.
+-- Splits 'b = 2 (note)' into name, value and note.
 local function parts_of(item)
   local name, rest = item:match '^([%a_][%w_]*)%s*(.*)$'
   if not name then return nil end
@@ -78,7 +79,7 @@ local function parts_of(item)
   return name, value, inside and not is_shape(inside) and inside or note
 end
 
--- What the sentence may begin with; after "Options as Adam's; " come those that differ.
+-- Beginnings of the sentence; "Options as Adam's; " is followed by the differing options.
 local MARKS = {'^(.-)Arguments?: ()', '^(.-)Options: ()', "^(.-)[Oo]ptions as [%w_]+'?s?; ()"}
 
 local function marked(paragraph)
@@ -90,13 +91,13 @@ end
 
 ---@class DocNote
 ---@field name string
----@field value? string default, as it is written
+---@field value? string default, as it is written in the comment
 ---@field text string
 
----Takes the sentence out of the paragraphs.
+---Removes the sentence from the paragraphs and parses it.
 ---@param paragraphs string[]
----@param known? table<string, any> names of the parameters; an item with another name belongs to the text of the one
----  before it
+---@param known? table<string, any> names of the parameters; an item with another name is part of the text of the item
+---  before
 ---@return DocNote[] notes
 ---@return string[] paragraphs without the sentence
 function arguments.take(paragraphs, known)

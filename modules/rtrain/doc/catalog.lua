@@ -1,7 +1,7 @@
--- rtrain/doc/catalog.lua: the modules of the library as it runs, and which public name in them is what.
+-- rtrain/doc/catalog.lua: the modules of the library at run time, and the kind of each public name in them.
 --
--- Walks the tables that users see, so that a name is known exactly when a script can use it. LibTorch is loaded only for
--- operators that modules/torch/operators does not describe.
+-- The catalog walks the tables that users see, so it knows a name exactly if a script can use it. LibTorch is loaded
+-- only for operators that modules/torch/operators does not describe.
 
 local class = require 'base.class'
 local descriptions = require 'rtrain.doc.descriptions'
@@ -15,15 +15,15 @@ local ROOTS = {'rtrain', 'torch', 'vision', 'xgboost', 'lightgbm', 'horovod', 'a
 local is_root = {}
 for _, name in ipairs(ROOTS) do is_root[name] = true end
 
--- What a script requires by its own name: no root hands it out.
+-- Modules that a script requires directly: no root module contains them.
 local REQUIRED = {['base.class'] = true}
 
----Whether a path begins with the name.
+---Returns whether a path begins with the name.
 ---@param name string
 ---@return boolean
 function catalog.is_root(name) return is_root[name] == true end
 
----Whether the module is had by its own name alone.
+---Returns whether the module is available only under its own name.
 ---@param path string
 ---@return boolean
 function catalog.is_required(path) return REQUIRED[path] == true end
@@ -32,7 +32,7 @@ local function is_module(value)
   if type(value) ~= 'table' or class.is_class(value) or class.of(value) then return false end
   local meta = getmetatable(value)
   if meta and meta.__names then
-    -- A namespace of strings alone is an enumeration.
+    -- A namespace that contains only strings is an enumeration.
     for _, name in ipairs(meta.__names(value)) do
       if type(rawget(value, name)) ~= 'string' then return true end
     end
@@ -44,7 +44,8 @@ local function is_module(value)
   return false
 end
 
----The public names of a module's table, sorted. Of torch those without LibTorch: operators come in addition.
+---Returns the public names of a module's table, sorted. For torch these are the names without LibTorch; operators are
+---added.
 ---@param value table
 ---@return string[]
 function catalog.names(value)
@@ -56,7 +57,7 @@ function catalog.names(value)
   return public
 end
 
----Whether a module's table has the public name.
+---Returns whether a module's table has the public name.
 ---@param value table
 ---@param wanted string
 ---@return boolean
@@ -67,20 +68,20 @@ function catalog.has(value, wanted)
   return false
 end
 
--- The comment of a thing in one of the files below its module: classes before functions.
+-- Returns the comment of a thing in the files of its module: classes before functions.
 local function entry_below(module, name)
   local found
   for _, candidate in ipairs(source.modules()) do
     local below = candidate == module or candidate:sub(1, #module + 1) == module .. '.'
     local entry = below and source.find(candidate, name)
-    -- The other files of a class name it without saying more.
+    -- The other files of a class repeat its name without a text.
     if entry and entry.doc.class and #entry.doc.paragraphs > 0 then return entry end
     found = found or entry or nil
   end
   return found
 end
 
--- The module in whose files a name is written.
+-- Returns the module whose files define a name.
 local function place_of(owner, name)
   local meta = getmetatable(owner.value)
   return meta and meta.__place and meta.__place(name) or owner.path
@@ -92,7 +93,7 @@ local function kind_of(value)
   return type(value) == 'function' and 'function' or 'value'
 end
 
--- The operator that a module hands out under the name, asked without LibTorch: F.conv2d is torch.conv2d.
+-- Returns the operator behind a name of a module, without LibTorch: F.conv2d is torch.conv2d.
 local function operator_behind(module, name)
   local meta = getmetatable(module)
   local named = meta and meta.__operators and meta.__operators(name)
@@ -107,7 +108,7 @@ local function tensor_class(owner)
   return thing(owner, 'Tensor', 'class', nil, source.find('torch.operators.tensor', 'Tensor'))
 end
 
----The thing that a module's table has under the name, which catalog.names gave.
+---Returns the thing that a module's table has under a name of catalog.names.
 ---@param owner DocThing
 ---@param name string
 ---@return DocThing
@@ -123,17 +124,17 @@ function catalog.member(owner, name)
   end
   local value = owner.value[name]
   local kind = kind_of(value)
-  -- A module that can be called: its function says how.
+  -- For a callable module, the comment of its function says how to call it.
   if kind == 'module' then return thing(owner, name, kind, value, source.of_call(value)) end
   if kind == 'value' and type(value) ~= 'table' then return thing(owner, name, kind, value) end
   local plain = name:gsub('_with_indices$', '')
   local entry = kind == 'function' and source.of_function(value) or entry_below(place_of(owner, name), plain)
-  -- F.relu is torch.relu with an option.
+  -- F.relu is torch.relu with an additional option.
   if kind == 'function' and not entry then entry = descriptions.find('torch', name) end
   return thing(owner, name, kind, value, entry)
 end
 
----A module by its path.
+---Returns a module by its path.
 ---@param path string
 ---@return DocThing
 function catalog.module(path)
@@ -146,7 +147,7 @@ function catalog.module(path)
   return found
 end
 
--- Every module, the roots' first level before what lies deeper.
+-- Returns every module: the first level of all roots before deeper levels.
 local function all_modules()
   local modules, is_known = {}, {}
   for _, root in ipairs(ROOTS) do modules[#modules + 1] = catalog.module(root) end
@@ -154,7 +155,7 @@ local function all_modules()
   while modules[i] do
     local owner = modules[i]
     if is_known[owner.value] then
-      table.remove(modules, i)  -- a second name, or a module that stands in itself
+      table.remove(modules, i)  -- a second name, or a module that contains itself
     else
       is_known[owner.value], i = true, i + 1
       for _, name in ipairs(catalog.names(owner.value)) do
@@ -167,7 +168,7 @@ local function all_modules()
   return modules
 end
 
----Every module of the library.
+---Returns every module of the library.
 ---@return DocThing[]
 function catalog.modules()
   catalog._modules = catalog._modules or all_modules()

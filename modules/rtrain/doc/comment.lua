@@ -1,4 +1,4 @@
--- rtrain/doc/comment.lua: a LuaCATS comment as data: its text, tags and examples.
+-- rtrain/doc/comment.lua: parses a LuaCATS comment into text, tags and examples.
 
 local comment = {}
 
@@ -6,7 +6,7 @@ local comment = {}
 ---@field name? string
 ---@field type string as it is written
 ---@field optional? boolean
----@field text string what is said about it, '' for nothing
+---@field text string its description, '' if there is none
 
 ---@class DocComment
 ---@field paragraphs string[] free text
@@ -25,7 +25,8 @@ local read_type
 
 local function skip_spaces(text, at) return text:match('^%s*()', at) end
 
--- The end of `item, item` up to the closing bracket, each read by read_item; nil when it is not such a list.
+-- Returns the end of `item, item` up to the closing bracket, each parsed by read_item; nil if the text is not such a
+-- list.
 local function read_list(text, at, closing, read_item)
   at = skip_spaces(text, at)
   if text:sub(at, at) == closing then return at + 1 end
@@ -40,7 +41,7 @@ local function read_list(text, at, closing, read_item)
   end
 end
 
--- `name: type`, `name?: type`, `name`, `...: type`, `[type]: type`.
+-- Parses `name: type`, `name?: type`, `name`, `...: type`, `[type]: type`.
 local function read_member(text, at)
   local after = text:match('^[%a_][%w_]*%??()', at) or text:match('^%.%.%.()', at)
   if not after then
@@ -85,7 +86,7 @@ local function read_primary(text, at)
   return arguments and read_list(text, arguments, '>', read_type) or name
 end
 
--- The position behind the type that begins at `at`; nil when there is none.
+-- Returns the position after the type that begins at `at`; nil if there is no type.
 function read_type(text, at)
   at = read_primary(text, at)
   while at do
@@ -100,18 +101,18 @@ function read_type(text, at)
   end
 end
 
----Splits 'type rest' behind the type.
+---Splits 'type rest' after the type.
 ---@param text string
----@return string|nil type nil when the text does not begin with one
+---@return string|nil type nil if the text does not begin with a type
 ---@return string rest
 function comment.split_type(text)
   local ends = read_type(text, 1)
-  -- A name may end in the full stop of a sentence.
+  -- The full stop of a sentence may follow the name.
   if not ends then return nil, text end
   return text:sub(1, ends - 1), (text:sub(ends):gsub('^%s+', ''))
 end
 
--- The members between brackets that open before `at`, as items; nil when they cannot be read.
+-- Returns the members between brackets that open before `at`, as items; nil if they cannot be parsed.
 local function members(text, at, closing)
   local items = {}
   local ends = read_list(text, at, closing, function(_, from)
@@ -124,10 +125,10 @@ local function members(text, at, closing)
   return ends and items, ends
 end
 
----The fields of `{a: T, b?: T}` or the parameters of `fun(a: T, b?: T)`.
+---Returns the fields of `{a: T, b?: T}` or the parameters of `fun(a: T, b?: T)`.
 ---@param type string
 ---@return DocItem[]|nil members nil for any other type
----@return string result the function's, '' where there is none
+---@return string result type of the function's result, '' if it has none
 function comment.members(type)
   local at = type:match '^fun%(()'
   if at then
@@ -146,13 +147,13 @@ end
 
 local PLAIN = {string = true, table = true, integer = true, number = true, boolean = true, any = true, userdata = true}
 
--- Not a word of a sentence.
+-- Returns whether the text begins with a type and not with a word of a sentence.
 local function begins_with_type(text)
   local word = text:match '^[%w_.]+' or ''
   return PLAIN[word] or word:match '%.%a' ~= nil or word:match '^%u' ~= nil
 end
 
--- `type name text`, or several `type name` with commas.
+-- Parses `type name text`, or several `type name` separated by commas.
 local function add_returns(returns, rest)
   local type, tail = comment.split_type(rest)
   while type do
@@ -212,7 +213,7 @@ function Reader:_add_line(line)
   end
 end
 
----Reads a comment.
+---Parses a comment.
 ---@param lines string[] without their `---`
 ---@return DocComment
 ---

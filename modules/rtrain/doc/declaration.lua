@@ -1,4 +1,4 @@
--- rtrain/doc/declaration.lua: one function, class or field as LuaCATS lines for a language server.
+-- rtrain/doc/declaration.lua: formats a function, class or field as LuaCATS lines for a language server.
 
 local layout = require 'rtrain.doc.layout'
 
@@ -19,7 +19,7 @@ local function add_text(lines, entry)
   end
 end
 
--- The parameters of a call as a function in Lua has them: `given` first, then one table with all that is optional.
+-- Returns the parameters of a call as a Lua function has them: `given` first, then one table with all optional ones.
 local function form(params, is_given)
   local out, fields = {}, {}
   for _, param in ipairs(params) do
@@ -39,7 +39,8 @@ end
 local function by_position(param) return not param.keyword end
 local function required(param) return not param.keyword and not param.optional end
 
--- The ways to write a call in Lua: optional arguments by position, or all in the trailing table; sizes one by one.
+-- Returns the ways to write a call in Lua: optional arguments by position, or all in the trailing table; sizes one by
+-- one.
 local function forms_of(call)
   local forms = {form(call.params, by_position)}
   local some_optional = false
@@ -64,7 +65,7 @@ local function results_text(results)
   return #types > 0 and ': ' .. table.concat(types, ', ') or ''
 end
 
----A call as a function type: 'fun(input: torch.Tensor, dim?: integer): torch.Tensor'.
+---Returns a call as a function type: 'fun(input: torch.Tensor, dim?: integer): torch.Tensor'.
 ---@param params DocParameter[]
 ---@param results DocItem[]
 ---@return string
@@ -106,12 +107,12 @@ local function add_results(lines, results)
   end
 end
 
----A function: its text, one form as parameters and the others as overloads.
----@param lines string[] are added to
+---Adds a function: its text, one form as parameters and the others as overloads.
+---@param lines string[] the lines are appended to this list
 ---@param name string 'torch.sum' or 'Tensor:sum'
 ---@param calls DocCall[] at least one
 ---@param entry? DocEntry
----@param class? string of a method
+---@param class? string the class of a method
 function declaration.add_function(lines, name, calls, entry, class)
   lines[#lines + 1] = ''
   add_text(lines, entry)
@@ -132,12 +133,12 @@ local function add_fields(lines, entry)
   end
 end
 
----A class: its text, fields and how it is called.
----@param lines string[] are added to
+---Adds a class: its text, its fields and how it is called.
+---@param lines string[] the lines are appended to this list
 ---@param name string 'nn.Linear'
 ---@param calls DocCall[]
----@param entry DocEntry with a class
----@param more? string[] lines of the class
+---@param entry DocEntry describes a class
+---@param more? string[] further lines of the class
 function declaration.add_class(lines, name, calls, entry, more)
   lines[#lines + 1] = ''
   add_text(lines, entry)

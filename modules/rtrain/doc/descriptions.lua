@@ -1,5 +1,5 @@
--- rtrain/doc/descriptions.lua: what modules/torch/operators says about operators, functions of the engine and methods of
--- tensors.
+-- rtrain/doc/descriptions.lua: the descriptions in modules/torch/operators of operators, engine functions and tensor
+-- methods.
 
 local ordered = require 'base.ordered'
 local source = require 'rtrain.doc.source'
@@ -8,7 +8,7 @@ local descriptions = {}
 
 local PREFIX = 'torch.operators.'
 
--- owner → name → entry.
+-- Returns a map owner → name → entry.
 local function read()
   local owners = {}
   for _, module in ipairs(source.modules()) do
@@ -34,7 +34,7 @@ function descriptions.find(owner, name)
   return known[owner] and known[owner][name]
 end
 
----The names that are described, sorted.
+---Returns the described names, sorted.
 ---@param owner string 'torch', 'Tensor', 'linalg', 'fft' or 'special'
 ---@return string[]
 function descriptions.names(owner)

@@ -13,15 +13,15 @@ local guide = {}
 
 local FOLDER = 'guide/'
 
--- Names of one version before, without 'guide/'.
+-- Names of the previous version, without 'guide/'.
 local OLD_NAMES = {hosts = 'nodes'}
 
----Whether the name asks for a guide: 'guide/failures', also one that does not exist.
+---Returns whether the name means a guide: 'guide/failures', also if it does not exist.
 ---@param text string
 ---@return boolean
 function guide.is_name(text) return text == 'guide' or text:sub(1, #FOLDER) == FOLDER end
 
----The names of all guides, sorted.
+---Returns the names of all guides, sorted.
 ---@return string[]
 ---
 ---```lua
@@ -37,7 +37,7 @@ end
 ---@return boolean
 function guide.exists(name) return host.guide_text(name) ~= nil end
 
----The guide of that name. Raises code 'not_found' with the nearest name, or the list of all.
+---Returns the guide of that name. Raises code 'not_found' with the nearest name, or the list of all.
 ---@param name string
 ---@return Guide
 ---

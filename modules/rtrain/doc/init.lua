@@ -1,4 +1,4 @@
--- rtrain/doc/init.lua: `rtrain doc`: what a function, class or module of the library does, and the guides.
+-- rtrain/doc/init.lua: `rtrain doc`: prints the documentation of functions, classes and modules, and the guides.
 
 local catalog = require 'rtrain.doc.catalog'
 local errors = require 'base.errors'
@@ -11,7 +11,7 @@ local torch = require 'torch'
 local doc = {}
 
 ---@class DocRequest
----@field name? string a name, or words to search for
+---@field name? string a name, or search words
 ---@field json? boolean
 ---@field stubs? string folder to write declarations to
 ---@field columns integer width of the output
@@ -22,7 +22,7 @@ local INTRODUCTION = 'The modules and guides of rtrain. `rtrain doc NAME` explai
   .. '`rtrain doc WORDS` searches in all of it. New to Lua: guide/lua; from Ray Train and PyTorch: guide/porting; something '
   .. 'goes wrong: guide/troubleshooting.'
 
--- A page that is a list of names.
+-- Returns a page that is a list of names.
 local function list_page(name, kind, text, names)
   return {name = name, path = '', kind = kind, signatures = torch.list{}, text = {text}, parameters = torch.list{},
           returns = torch.list{}, fields = torch.list{}, methods = torch.list{}, names = torch.list(names),
@@ -35,7 +35,7 @@ local function guide_rows()
   return names
 end
 
--- A page of all modules and guides.
+-- Returns a page of all modules and guides.
 local function overview()
   local names = {}
   for i, module in ipairs(catalog.modules()) do
@@ -45,14 +45,14 @@ local function overview()
   return list_page('Modules', 'modules', INTRODUCTION, names)
 end
 
--- A page of what the documentation has about some words; nil for nothing.
+-- Returns a page with the search results for some words; nil if nothing was found.
 local function search_page(words)
   local names = require('rtrain.doc.search').find(words)
   if #names == 0 then return nil end
   return list_page(("'%s'"):format(words), 'search', '`rtrain doc NAME` shows each of them.', names)
 end
 
----What is known about a name, however it is written. Raises code 'not_found' with the nearest name.
+---Returns the page for a name in any spelling. Raises code 'not_found' with the nearest name.
 ---@param name string
 ---@return DocPage
 ---
@@ -63,7 +63,7 @@ end
 ---```
 function doc.describe(name) return page.of(lookup(name)) end
 
--- A name that is not there: one that is nearly it is meant, else its words are searched for.
+-- Handles an unknown name: finds a similar name, else searches for its words.
 local function found_for(name)
   if name == 'guide' then return list_page('Guides', 'guides', '`rtrain doc guide/NAME` prints a guide.', guide_rows()) end
   if guide.is_name(name) then return guide.find(name) end
@@ -77,7 +77,7 @@ local function found_for(name)
   return search_page(name) or errors.raise('not_found', ("nothing in the documentation has any of the words '%s'"):format(name))
 end
 
----Runs the command: prints the page or guide, writes the stubs, or returns what --json prints.
+---Runs the command: prints the page or guide, writes the stubs, or returns the document for --json.
 ---@param request DocRequest
 ---@return DocPage|Guide|nil found for --json
 function doc.run(request)

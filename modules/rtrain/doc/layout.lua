@@ -1,4 +1,4 @@
--- rtrain/doc/layout.lua: a page as text for a terminal of some width.
+-- rtrain/doc/layout.lua: formats a page as text for a terminal of a given width.
 
 local text_width = require 'base.text_width'
 
@@ -11,7 +11,7 @@ local function pad(text, width) return text .. (' '):rep(width - text_width.of(t
 ---Breaks a text at spaces.
 ---@param text string
 ---@param width integer
----@param hang? integer by how much all lines but the first are narrower (default 0)
+---@param hang? integer indentation of all lines except the first (default 0)
 ---@return string[] lines
 ---
 ---```lua
@@ -38,7 +38,7 @@ Sheet.__index = Sheet
 
 function Sheet:_line(text) self.lines[#self.lines + 1] = text end
 
--- A blank line between what comes and what was there.
+-- Adds a blank line between the present lines and the next.
 function Sheet:_gap()
   if #self.lines > 0 and self.lines[#self.lines] ~= '' then self:_line '' end
 end
@@ -54,7 +54,7 @@ function Sheet:_paragraph(text, indent)
   for _, line in ipairs(layout.wrap(text, self.width - indent)) do self:_line((' '):rep(indent) .. line) end
 end
 
--- A signature is broken between its arguments only.
+-- Breaks a signature only between its arguments.
 function Sheet:_signature(text)
   local glued = text:gsub('([^,]) ', '%1\1')
   for i, line in ipairs(layout.wrap(glued, self.width, 4)) do
@@ -62,7 +62,7 @@ function Sheet:_signature(text)
   end
 end
 
--- Rows of two columns; the second is wrapped, and begins on a line of its own behind a wide first one.
+-- Adds rows of two columns; the second is wrapped, and begins on a new line after a wide first column.
 function Sheet:_rows(rows)
   local first = 0
   for _, row in ipairs(rows) do first = math.max(first, text_width.of(row[1])) end

@@ -1,4 +1,4 @@
--- rtrain/doc/lookup.lua: which thing a name means, however it is written: 'nn.Linear', 'x:view', 'report'.
+-- rtrain/doc/lookup.lua: finds the thing for a name in any spelling: 'nn.Linear', 'x:view', 'report'.
 
 local catalog = require 'rtrain.doc.catalog'
 local descriptions = require 'rtrain.doc.descriptions'
@@ -15,7 +15,7 @@ local function walk(found, parts, from)
   return found
 end
 
--- Where a name without its module is looked for first: these need no LibTorch.
+-- Modules in which a name without its module is searched first: these need no LibTorch.
 local FIRST = {'rtrain', 'torch.nn', 'torch.optim', 'torch.optim.lr_scheduler', 'torch.utils.data', 'vision.models',
                'vision.transforms', 'vision.datasets'}
 
@@ -25,7 +25,7 @@ local function search_in(modules, parts)
   end
 end
 
--- A name without its module: the first module that has it, then tensors and operators.
+-- Finds a name without its module: in the first module that has it, then among tensor methods and operators.
 local function search(parts)
   local first = {}
   for i, path in ipairs(FIRST) do first[i] = catalog.module(path) end
@@ -58,7 +58,7 @@ local function refuse(text, owner, name)
   errors.raise('not_found', what .. errors.suggestion(name or text, names))
 end
 
----What a name means, however it is written: 'torch.nn.Linear', 'nn.Linear', 'Linear', 'x:view', 'ray.train.report'.
+---Returns the thing for a name in any spelling: 'torch.nn.Linear', 'nn.Linear', 'Linear', 'x:view', 'ray.train.report'.
 ---Raises code 'not_found' with the nearest name.
 ---@param text string
 ---@return DocThing
@@ -74,7 +74,7 @@ return function(text)
   else
     found, owner, name = search(parts)
   end
-  -- An object may be of a class that extends the usual one.
+  -- An object may belong to a class that extends the usual one.
   found = found or is_object and members.of_any_class(parts[#parts]) or members.declared_class(text)
   return found or refuse(text, owner, name)
 end

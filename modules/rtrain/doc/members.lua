@@ -1,5 +1,5 @@
--- rtrain/doc/members.lua: what a module, a class, a tensor or a function's result has under a name. Fields and classes that no
--- module hands out are known by their comments.
+-- rtrain/doc/members.lua: finds members of modules, classes, tensors and function results. Comments describe fields,
+-- and classes that no module exposes.
 
 local catalog = require 'rtrain.doc.catalog'
 local descriptions = require 'rtrain.doc.descriptions'
@@ -13,7 +13,7 @@ local members = {}
 
 local TENSOR = 'torch.Tensor'
 
----torch.matmul, torch.tensor: what the engine has. A description is enough to know it.
+---Returns the thing for an operator or function of the engine, such as torch.matmul. A description suffices to know it.
 ---@param owner DocThing|nil
 ---@param name string
 ---@return DocThing|nil
@@ -24,7 +24,7 @@ function members.operator(owner, name)
   if type(C[name]) == 'function' or C.op(name) then return thing(owner, name, 'operator') end
 end
 
--- A field that the class, or one that it extends, declares.
+-- Returns a field that the class, or one of its base classes, declares.
 local function declared_field(owner, name)
   local entry = owner.entry
   while entry do
@@ -55,7 +55,7 @@ local function tensor_member(owner, name)
   return found and thing(owner, name, 'method', nil, found.entry)
 end
 
--- Of a class that no module hands out: its comments are what there is.
+-- Returns the methods of a class that no module exposes: those with comments.
 local function described_methods(owner)
   local methods = {}
   for _, entry in ipairs(source.entries(owner.entry.module)) do
@@ -77,7 +77,7 @@ local function class_member(owner, name)
   return declared_field(owner, name)
 end
 
----A class by the name that comments give it: 'TrainContext'.
+---Returns a class by its name in comments: 'TrainContext'.
 ---@param name string
 ---@return DocThing|nil
 function members.declared_class(name)
@@ -85,13 +85,13 @@ function members.declared_class(name)
   return entry and thing(nil, name, 'class', nil, entry)
 end
 
--- What a function gives: train.state → TrainState.
+-- Returns the class of a function's result: train.state → TrainState.
 local function result_class(owner)
   local result = owner.entry and owner.entry.doc.returns[1]
   return result and members.declared_class(result.type)
 end
 
----The thing of that name in a module or class; nil when it has none.
+---Returns the thing of that name in a module or class; nil if it has none.
 ---@param owner DocThing
 ---@param name string
 ---@return DocThing|nil
@@ -108,7 +108,7 @@ function members.find(owner, name)
   return owner.path == 'torch' and members.operator(owner, name) or nil
 end
 
--- Whether the table of a class has public methods.
+-- Returns whether the table of a class has public methods.
 local function has_methods(of)
   for name, value in next, of do
     if type(value) == 'function' and not name:match '^_' and name ~= 'init' then return true end
@@ -116,9 +116,9 @@ local function has_methods(of)
   return false
 end
 
----The public methods that a class of Lua defines itself, or that a tensor has, by name.
+---Returns the public methods that a Lua class defines itself, or those of a tensor, by name.
 ---@param owner DocThing
----@param inherited? boolean where the class defines none itself, those of the nearest one that it extends and that does
+---@param inherited? boolean if the class defines no methods, return those of the nearest base class that does
 ---@return DocThing[]
 function members.methods(owner, inherited)
   local methods = {}
@@ -138,7 +138,7 @@ function members.methods(owner, inherited)
   return methods
 end
 
----A field or method of rtrain's classes by its name alone: 'max_failures'.
+---Returns a field or method of rtrain's classes by its bare name: 'max_failures'.
 ---@param name string
 ---@return DocThing|nil
 function members.of_any_class(name)
@@ -151,7 +151,7 @@ function members.of_any_class(name)
   end
 end
 
----The names that find() knows, but for those of operators.
+---Returns the names that find() knows, except those of operators.
 ---@param owner DocThing
 ---@return string[]
 function members.names(owner)

@@ -1,22 +1,22 @@
--- rtrain/doc/operator.lua: ATen's schemas as calls in Lua.
+-- rtrain/doc/operator.lua: converts ATen's schemas to calls in Lua.
 
 local operator = {}
 
 ---@class DocParameter
 ---@field name string
----@field type string LuaCATS
----@field default? string Lua
+---@field type string in LuaCATS
+---@field default? string in Lua
 ---@field optional? boolean
 ---@field keyword? boolean only in the trailing table
----@field is_self? boolean what a method's tensor becomes
+---@field is_self? boolean whether a method's tensor is passed as this parameter
 ---@field text? string
 
 ---@class DocCall
 ---@field params DocParameter[]
 ---@field results DocItem[]
----@field takes_many? boolean its one list of integers may be written without braces
+---@field takes_many? boolean whether its only list of integers may be written without braces
 
--- Words that Lua reserves, as host/engine/operators/boxed/overloads.cpp spells them.
+-- Reserved words of Lua, as in host/engine/operators/boxed/overloads.cpp.
 local RESERVED = {['and'] = true, ['end'] = true, ['for'] = true, ['function'] = true, ['if'] = true, ['in'] = true,
                   ['not'] = true, ['or'] = true, ['repeat'] = true, ['until'] = true, ['while'] = true}
 
@@ -32,7 +32,7 @@ local WORDS = {True = 'true', False = 'false', ['nil'] = 'nil'}
 local DTYPES = {['4'] = 'torch.int64'}
 local MEMORY_FORMATS = {['0'] = "'contiguous_format'"}
 
----The name with an underscore where Lua reserves it.
+---Returns the name, with an underscore if Lua reserves it.
 ---@param name string
 ---@return string
 function operator.lua_name(name) return RESERVED[name] and name .. '_' or name end
@@ -65,7 +65,7 @@ local function add_parameter(params, text, keyword)
   }
 end
 
--- What makes a tensor from nothing takes requires_grad too, which is not part of ATen's schema.
+-- Operators that create tensors also take requires_grad, which is not part of ATen's schema.
 local function add_requires_grad(params)
   for i, param in ipairs(params) do
     if param.name == 'pin_memory' then
@@ -75,7 +75,8 @@ local function add_requires_grad(params)
   end
 end
 
--- Commas in lists of defaults have no type before them: 'int[2] stride=[1, 1], int groups=1'.
+-- Removes the spaces in lists of defaults, so that ', ' separates only parameters: 'int[2] stride=[1, 1], int
+-- groups=1'.
 local function each_parameter(text)
   return (text:gsub('%b[]', function(list) return (list:gsub(', ', ',')) end) .. ', '):gmatch '(.-), '
 end
@@ -93,7 +94,8 @@ local function results_of(text)
   return results
 end
 
--- ATen's `self` is `input` to a function, and the tensor of a method wherever it stands; else that is the first one.
+-- ATen's `self` is called `input` in a function; in a method it is the tensor. Without `self` the first tensor takes
+-- this role.
 local function mark_self(params)
   for _, param in ipairs(params) do
     if param.name == 'self' and not param.keyword then
@@ -104,7 +106,7 @@ local function mark_self(params)
   if params[1] and params[1].type == 'torch.Tensor' then params[1].is_self = true end
 end
 
--- The one list of integers that may be written without braces: it is the only parameter other than self.
+-- Returns whether the only parameter other than self is a list of integers, which may be written without braces.
 local function takes_many(params)
   local lists, others = 0, 0
   for _, param in ipairs(params) do
@@ -117,7 +119,7 @@ local function takes_many(params)
   return lists == 1 and others == 0
 end
 
----One line of torch._C.op_signatures as a call. The parameter of a function is `input` where ATen says `self`.
+---Parses one line of torch._C.op_signatures as a call. The parameter is `input` where ATen says `self`.
 ---@param signature string 'sum(Tensor self, int dim, bool keepdim=False) -> Tensor'
 ---@return DocCall
 ---
@@ -141,9 +143,9 @@ function operator.read(signature)
   return {params = params, results = results_of(results), takes_many = takes_many(params) or nil}
 end
 
----Every way to call an operator.
+---Returns every way to call an operator.
 ---@param name string
----@return DocCall[] calls in the order in which they are tried; empty for a name that is not an operator
+---@return DocCall[] calls in the order in which they are tried; empty if the name is not an operator
 function operator.calls(name)
   local calls = {}
   for i, signature in ipairs(require('torch._C').op_signatures(name)) do calls[i] = operator.read(signature) end

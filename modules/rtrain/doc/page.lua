@@ -1,4 +1,4 @@
--- rtrain/doc/page.lua: everything that is known about one thing, as plain data: what `rtrain doc --json` prints.
+-- rtrain/doc/page.lua: collects the documentation of a thing as plain data, which `rtrain doc --json` prints.
 
 local catalog = require 'rtrain.doc.catalog'
 local class = require 'base.class'
@@ -21,19 +21,19 @@ local page = {}
 ---@field text string[] paragraphs
 ---@field parameters table[] {name, type, default, text}
 ---@field returns table[] {type, name, text}
----@field forward? table of a layer: {signature, parameters, returns, text}
+---@field forward? table call of a layer: {signature, parameters, returns, text}
 ---@field fields table[] {name, type, text}
 ---@field methods table[] {name, text}
 ---@field names table[] {name, kind, text}
 ---@field examples string[]
----@field notes? string[] what the lists leave out
+---@field notes? string[] remarks on names that the lists leave out
 
 local SHORT = {
   {'torch.nn.functional.', 'F.'}, {'torch.nn.', 'nn.'}, {'torch.Tensor.', 'x:'}, {'base.class.', 'class.'},
   {'rtrain.', 'train.'},
 }
 
--- As users write it.
+-- Returns a path as users write it.
 local function short(path)
   if catalog.is_required(path) then return path end
   for _, pair in ipairs(SHORT) do
@@ -42,7 +42,7 @@ local function short(path)
   return path
 end
 
--- Up to the first full stop that a new sentence follows.
+-- Returns the text up to the first full stop before a new sentence.
 local function first_sentence(text)
   local from = 1
   while true do
@@ -53,7 +53,7 @@ local function first_sentence(text)
   end
 end
 
----The first sentence of a comment, '' without one.
+---Returns the first sentence of a comment, '' without a comment.
 ---@param entry? DocEntry
 ---@return string
 function page.summary(entry) return first_sentence(entry and signature.paragraphs(entry)[1] or '') end
@@ -63,7 +63,7 @@ local function module_of(thing)
   return thing and thing.path
 end
 
--- The call as a method: without the tensor that stands before the colon, and as in Python without `out`.
+-- Returns the call as a method: without the tensor before the colon and, as in Python, without `out`.
 local function without_self(call, place)
   local out = {params = {}, results = call.results, takes_many = call.takes_many}
   for i, param in ipairs(call.params) do
@@ -72,7 +72,7 @@ local function without_self(call, place)
   return out
 end
 
--- The calls of an operator that a tensor has as a method.
+-- Returns the calls of an operator that a tensor has as methods.
 local function as_methods(calls)
   local methods = {}
   for _, call in ipairs(calls) do
@@ -83,7 +83,7 @@ local function as_methods(calls)
   return methods
 end
 
--- Descriptions of the parameters and results come from the comment, where there is one.
+-- Adds the descriptions of parameters and results from the comment, if there is one.
 local function described(calls, entry)
   if not entry then return calls end
   local texts, returns = {}, entry.doc.returns
@@ -99,7 +99,7 @@ local function described(calls, entry)
   return calls
 end
 
--- The engine's own functions and methods come before the operators of the same name.
+-- The engine's own functions and methods take precedence over operators of the same name.
 local function is_own(name, is_method)
   local C = require 'torch._C'
   if not is_method then return type(C[name]) == 'function' end
@@ -109,9 +109,9 @@ local function is_own(name, is_method)
   return false
 end
 
----Every way to call a thing.
+---Returns every way to call a thing.
 ---@param thing DocThing
----@return DocCall[] calls empty for what cannot be called
+---@return DocCall[] calls empty if the thing cannot be called
 function page.calls(thing)
   local entry = thing.entry
   local is_method = thing.owner ~= nil and thing.owner.path == 'torch.Tensor'
@@ -142,7 +142,7 @@ local function add_once(list, text)
   list[#list + 1] = text
 end
 
----A thing's name as users write it: 'nn.Linear', 'x:view'.
+---Returns a thing's name as users write it: 'nn.Linear', 'x:view'.
 ---@param thing DocThing
 ---@return string
 function page.written_name(thing)
@@ -178,7 +178,7 @@ local function parameter_of(call, param)
                     text = param.text ~= '' and param.text or nil}
 end
 
--- The parameters of all overloads, each name once, with every type it can have.
+-- Returns the parameters of all overloads, each name once, with all its types.
 local function parameters_of(calls)
   local list, known = {}, {}
   for _, call in ipairs(calls) do
@@ -204,7 +204,7 @@ local function items_of(items)
   return out
 end
 
--- Of the call that returns most.
+-- Returns the results of the call that returns the most.
 local function returns_of(calls)
   local results = {}
   for _, call in ipairs(calls) do
@@ -225,7 +225,7 @@ local function methods_of(thing)
   for _, method in ipairs(members.methods(thing, true)) do
     if method.entry then
       local text = page.summary(method.entry)
-      -- A comment of tags alone: how it is called says what it is.
+      -- A comment without text is represented by its signature.
       text = text ~= '' and text or signature.text(method.name, page.calls(method)[1])
       out[#out + 1] = {name = method.name, text = text}
     end
@@ -233,7 +233,7 @@ local function methods_of(thing)
   return out
 end
 
--- How instances of a layer are called, where its class or one below nn.Module says so.
+-- Returns how instances of a layer are called, if its class or a base class below nn.Module says so.
 local function forward_of(thing)
   local forward = thing.kind == 'class' and thing.value and thing.value.forward
   local entry = type(forward) == 'function' and source.of_function(forward)
@@ -243,7 +243,7 @@ local function forward_of(thing)
           returns = torch.list(items_of(call.results)), text = torch.list(signature.paragraphs(entry))}
 end
 
----What a module is, in one sentence.
+---Returns a one-sentence description of a module.
 ---@param path string
 ---@return string
 function page.module_summary(path)
@@ -257,7 +257,7 @@ local function summary_of(thing)
   return text ~= '' and text or nil
 end
 
--- Of torch its own names and the operators that are described.
+-- For torch: its own names and the described operators.
 local function public_names(thing)
   local names, seen = catalog.names(thing.value), {}
   for _, name in ipairs(names) do seen[name] = true end
@@ -278,7 +278,7 @@ local function names_of(thing)
   return out
 end
 
--- What a page cannot list.
+-- Remarks on names that a page cannot list.
 local NOTES = {
   torch = 'Every ATen operator is a function of torch, also those that are not listed here: rtrain doc torch.NAME.',
   ['torch.Tensor'] = 'Every operator that takes a tensor first is a method too: x:matmul(y) is torch.matmul(x, y). Those '
@@ -301,7 +301,7 @@ local function text_of(thing)
 end
 
 ---@param thing DocThing
----@return DocPage page lists that are empty are marked as lists
+---@return DocPage page empty lists are marked as lists
 function page.of(thing)
   local entry, calls = thing.entry, page.calls(thing)
   local doc = entry and entry.doc

@@ -1,5 +1,4 @@
--- rtrain/doc/search.lua: what the documentation has about some words: sections of the guides, and functions and classes by
--- their comments.
+-- rtrain/doc/search.lua: searches the sections of the guides and the comments of functions and classes for words.
 
 local guide = require 'rtrain.doc.guide'
 local lookup = require 'rtrain.doc.lookup'
@@ -8,10 +7,10 @@ local source = require 'rtrain.doc.source'
 
 local search = {}
 
--- With fewer that have all words, those come too that lack one.
+-- If fewer than FEW items have all words, items that lack one word are added.
 local MOST, FEW = 12, 5
 
--- Points for a word in a name, in a heading or a first sentence, and elsewhere.
+-- Points for a word in a name, in a heading or first sentence, and elsewhere.
 local IN_NAME, IN_TITLE, IN_TEXT = 6, 4, 1
 
 local TOO_COMMON = {}
@@ -20,7 +19,7 @@ for word in ('a an and are as at be by can do does for from get how i if in into
   TOO_COMMON[word] = true
 end
 
--- 'Learning rates' → {'learn', 'rate'}: what a word begins with, whatever its ending.
+-- 'Learning rates' → {'learn', 'rate'}: the beginnings of the words, without their endings.
 local function stems_of(text)
   local stems = {}
   for word in text:lower():gmatch '[%w_]+' do
@@ -32,12 +31,12 @@ local function stems_of(text)
   return stems
 end
 
--- How well an item {name, title, text} fits: the number of words that it has, and points.
+-- Returns how well an item {name, title, text} matches: the number of words that it contains, and points.
 local function score_of(item, stems)
   local name, title, text = item.name:lower(), item.title:lower(), item.text:lower()
   local count, points = 0, 0
   for _, stem in ipairs(stems) do
-    local word = '%f[%w]' .. stem  -- as words begin: nan is not in dominant
+    local word = '%f[%w]' .. stem  -- only at the beginning of a word: nan is not in dominant
     local own = (name:find(stem, 1, true) and IN_NAME or 0) + (title:find(word) and IN_TITLE or 0)
       + (text:find(word) and IN_TEXT or 0)
     if own > 0 then count, points = count + 1, points + own end
@@ -45,7 +44,7 @@ local function score_of(item, stems)
   return count, points
 end
 
--- A row of a table as a sentence; nil for one that only rules lines.
+-- Returns a row of a table as a sentence; nil for a separator row.
 local function row_text(line)
   if line:match '^|[-| ]+|$' then return nil end
   local cells = {}
@@ -53,13 +52,13 @@ local function row_text(line)
   return table.concat(cells, ' → ')
 end
 
--- The first sentence of a section, without its tables and code.
+-- Returns the first sentence of a section, without its tables and code.
 local function first_words(body)
   local text = body:gsub('```.-```', ''):gsub('\n|[^\n]*', ''):gsub('%s+', ' '):gsub('^ ?%*? ?', '')
   return (text:match '^(.-[.:])%s' or text):sub(1, 160)
 end
 
--- The sections of a page: heading → what stands below it.
+-- Calls the function for each section of a page, with its heading and its body.
 local function each_section(markdown, see)
   local heading, lines, is_code = nil, {}, false
   for line in (markdown .. '\n# \n'):gmatch '(.-)\n' do
@@ -74,7 +73,7 @@ local function each_section(markdown, see)
   end
 end
 
--- Sections of the guides, and the rows of their tables.
+-- Adds the sections of the guides, and the rows of their tables.
 local function add_guides(items)
   for _, name in ipairs(guide.names()) do
     each_section(guide.find(name).markdown, function(heading, body)
@@ -96,7 +95,7 @@ local function texts_of(entry)
   return table.concat(parts, ' ')
 end
 
--- Modules, and what comments describe, under the name that a script may know it by: a class's, else the bare one.
+-- Adds modules and commented things, a class under its own name, others under their bare name.
 local function add_comments(items)
   for _, module in ipairs(source.modules()) do
     local title = page.module_summary(module)
@@ -111,7 +110,7 @@ local function add_comments(items)
   end
 end
 
--- The name that users write, of a comment that belongs to something public; nil for what only rtrain itself uses.
+-- Returns the name that users write for a comment of a public thing; nil for internals of rtrain.
 local function public_name(item)
   if item.kind == 'guide' then return item.name end
   local is_module = item.kind == 'module'
@@ -122,7 +121,7 @@ local function public_name(item)
 end
 
 ---@param words string
----@return table[] found {name, kind, text}, what fits best first
+---@return table[] found {name, kind, text}, best match first
 ---
 ---```lua
 ---local found = require('rtrain.doc.search').find 'a worker hangs'

@@ -1,5 +1,5 @@
--- rtrain/doc/signature.lua: how functions and classes written in Lua are called: what runs (base.args, rtrain.config.schema)
--- joined with what the comments say.
+-- rtrain/doc/signature.lua: finds out how functions and classes of Lua are called, from the code (base.args,
+-- rtrain.config.schema) and the comments.
 
 local args = require 'base.args'
 local arguments = require 'rtrain.doc.arguments'
@@ -9,7 +9,7 @@ local source = require 'rtrain.doc.source'
 
 local signature = {}
 
--- Types of names that mean the same everywhere, for comments that give none.
+-- Types of names with the same meaning everywhere, for comments without types.
 local TYPES = {
   input = 'torch.Tensor', target = 'torch.Tensor', tensor = 'torch.Tensor', weight = 'torch.Tensor|nil',
   bias = 'torch.Tensor|nil', query = 'torch.Tensor', key = 'torch.Tensor', value = 'torch.Tensor',
@@ -45,7 +45,7 @@ local function type_of_value(value)
   return kind == 'table' and type(value[1]) == 'number' and 'number[]' or nil
 end
 
--- What comments say about parameters: name → {type, text, value}, the first word counts.
+-- Facts from comments about parameters: name → {type, text, value}. The first comment wins.
 local Facts = {}
 Facts.__index = Facts
 
@@ -59,7 +59,7 @@ function Facts:_add(item, is_field)
   if known.text == '' and not is_field then known.text = item.text or '' end
   if known.field_text == nil and is_field then known.field_text = item.text end
   known.value = known.value or item.value
-  -- A field of the same name that is a tensor is what the constructor makes of a flag.
+  -- A tensor field of the same name is made by the constructor from a flag, and is not the type of the parameter.
   if is_field and known.type and known.type:match '^torch%.Tensor' then known.type = nil end
 end
 
@@ -80,8 +80,8 @@ function Facts:_add_comment(doc, known)
   for _, item in ipairs(doc.fields) do self:_add(item, true) end
 end
 
--- The comments that a comment refers to: 'arguments as Conv1d', 'Options as Adam's', 'The same of (N, C, H, W)', and that of
--- the class that it extends.
+-- Returns the comments that a comment refers to: 'arguments as Conv1d', 'Options as Adam's', 'The same of (N, C, H,
+-- W)', and the comment of the class that it extends.
 local function referred(entry)
   local found = {}
   for _, paragraph in ipairs(entry.doc.paragraphs) do
@@ -93,7 +93,7 @@ local function referred(entry)
   return found
 end
 
--- The comments and those that they refer to, in turn.
+-- Returns the comments and those that they refer to, recursively.
 local function with_referred(entries)
   local all, seen = {}, {}
   local function add(entry)
@@ -118,7 +118,7 @@ local function parameter(name, value, optional, fact)
   return {
     name = name, optional = optional or nil, keyword = optional or nil, default = lua_text(value),
     type = fact.type or TYPES[name] or type_of_value(value) or 'any',
-    -- What a field says of a tensor is not what the flag that asks for it means.
+    -- The description of a tensor field does not describe the flag that requests it.
     text = fact.text ~= '' and fact.text or type(value) ~= 'boolean' and fact.field_text or '',
   }
 end
@@ -139,7 +139,7 @@ local function type_of_text(text)
   return text:match '^{' and 'number[]' or tonumber(text) and 'number' or 'any'
 end
 
--- The options that the sentence 'Options: …' lists with their defaults.
+-- Returns the options that the sentence 'Options: …' lists, with their defaults.
 local function noted_options(entries)
   local params, seen = {}, {}
   for _, entry in ipairs(with_referred(entries)) do
@@ -162,7 +162,7 @@ local function keyword_fields(fields)
   return params
 end
 
--- The fields of a trailing `options`; its text belongs to the one that it names first.
+-- Returns the fields of a trailing `options`; its text is assigned to the field that it names first.
 local function fields_of(item, entries)
   if item.name ~= 'options' then return nil end
   local fields = comment.members(item.type)
@@ -199,18 +199,18 @@ local function results_of(entry, guess)
   return guess and {{type = guess, text = ''}} or {}
 end
 
----How a function is called of which there is a comment alone.
+---Returns how a function is called that is known only from its comment.
 ---@param entry DocEntry
 ---@return DocCall
 function signature.of_comment(entry)
   return {params = documented_params(entry.doc.params, {entry}), results = results_of(entry)}
 end
 
----How a function is called.
+---Returns how a function is called.
 ---@param fn function
 ---@param entry? DocEntry its comment
----@param guess? string type of its result where the comment gives none
----@return DocCall|nil call nil when neither the function nor a comment says
+---@param guess? string type of its result if the comment gives none
+---@return DocCall|nil call nil if neither the function nor a comment says so
 function signature.of_function(fn, entry, guess)
   local bound = args.signature_of(fn)
   if bound then return {params = bound_params(bound, {entry}), results = results_of(entry, guess)} end
@@ -229,7 +229,7 @@ local function config_params(of, entry)
   return params
 end
 
----How a class is called to make an instance.
+---Returns how a class is called to make an instance.
 ---@param of table
 ---@param entry DocEntry its comment
 ---@return DocCall
@@ -246,15 +246,15 @@ function signature.of_class(of, entry)
   return {params = documented_params(items, {entry, own}), results = results}
 end
 
----The comments that say how a class is called: its own, its init's, and those that these refer to.
+---Returns the comments that say how a class is called: its own, its init's, and those that these refer to.
 ---@param of table
----@param entry DocEntry the class's
+---@param entry DocEntry comment of the class
 ---@return DocEntry[]
 function signature.comments_of(of, entry)
   return with_referred{entry, of.init and source.of_function(of.init)}
 end
 
----The comment's paragraphs without the sentence that lists the arguments.
+---Returns the comment's paragraphs without the sentence that lists the arguments.
 ---@param entry DocEntry
 ---@return string[]
 function signature.paragraphs(entry)
@@ -262,7 +262,7 @@ function signature.paragraphs(entry)
   return rest
 end
 
----How the call is written.
+---Formats the call.
 ---@param name string
 ---@param call DocCall
 ---@return string

@@ -1,4 +1,4 @@
--- rtrain/doc/source.lua: the documented things in the text of rtrain's modules.
+-- rtrain/doc/source.lua: finds the documented things in the source text of rtrain's modules.
 
 local comment = require 'rtrain.doc.comment'
 local definition_of = require('base.class').definition
@@ -8,15 +8,15 @@ local source = {}
 
 ---@class DocEntry
 ---@field module string 'torch.nn.linear'
----@field name? string what the line under the comment defines
----@field owner? string the table in front of the name: 'Module' of `function Module:train()`
+---@field name? string the name that the line under the comment defines
+---@field owner? string the table before the name: 'Module' of `function Module:train()`
 ---@field is_method? boolean `function Owner:name()`
----@field names? table<string, boolean> those that a loop defines: 'a, b: what they do'
----@field parameters? string as they are written between the parentheses
----@field line integer of what it defines
+---@field names? table<string, boolean> the names that a loop defines: 'a, b: what they do'
+---@field parameters? string the text between the parentheses
+---@field line integer of the definition
 ---@field doc DocComment
 
----The text with a capital letter at its beginning, unless that is a name of code: 'train.health: …'.
+---Returns the text with a capital first letter, unless it begins with a name in code: 'train.health: …'.
 ---@param text string
 ---@return string
 function source.capitalized(text)
@@ -24,7 +24,7 @@ function source.capitalized(text)
   return text:sub(1, 1):upper() .. text:sub(2)
 end
 
--- What a line of code defines, as {owner, separator, name, parameters}.
+-- Returns the subject of a definition in a line of code, as {owner, separator, name, parameters}.
 local function subject_of(line)
   local owner, separator, name, parameters = line:match '^function ([%w_.]+)([.:])([%w_]+)%(([^)]*)%)'
   if owner then return {owner = owner, is_method = separator == ':' or nil, name = name, parameters = parameters} end
@@ -34,11 +34,12 @@ local function subject_of(line)
   if name then return {name = name} end
   owner, name = line:match '^([%w_]+)%.([%w_]+) = '
   if owner then return {owner = owner, name = name} end
-  -- defined('name', …): files that make their functions in rows.
+  -- defined('name', …): files that define their functions in a table.
   return {name = line:match "^[%w_.]+%(?%s*'([%w_]+)'" or line:match "^[%w_.]+%([%w_]+%)%('([%w_]+)'"}
 end
 
--- A comment above a loop names what the loop defines, 'max_pool1d, max_pool2d: …'; the text behind it is for all of them.
+-- A comment above a loop lists the names that the loop defines, 'max_pool1d, max_pool2d: …'; the following text
+-- describes all.
 local function take_names(entry)
   local first = entry.doc.paragraphs[1] or ''
   local list, rest = first:match '^([%w_]+, [%w_, ]+): (.*)$'
@@ -78,7 +79,8 @@ local function load_text(module)
   return texts[module] or nil
 end
 
----What the module documents, in the order of its text; nothing for a name that is not a module of rtrain's.
+---Returns the documented things of a module, in the order of its text; an empty list for a name that is not a module of
+---rtrain.
 ---@param module string
 ---@return DocEntry[]
 function source.entries(module)
@@ -91,14 +93,14 @@ end
 
 local modules
 
----The names of all modules, sorted.
+---Returns the names of all modules, sorted.
 ---@return string[]
 function source.modules()
   modules = modules or host.module_names()
   return modules
 end
 
----The module with this path below modules/: 'torch/nn/linear.lua'.
+---Returns the module with this path below modules/: 'torch/nn/linear.lua'.
 ---@param path string
 ---@return string|nil module
 function source.module_at(path)
@@ -109,7 +111,7 @@ function source.module_at(path)
   return paths[path]
 end
 
----The comment above the definition of a Lua function of rtrain's.
+---Returns the comment above the definition of a Lua function of rtrain.
 ---@param fn function
 ---@return DocEntry|nil
 function source.of_function(fn)
@@ -121,7 +123,7 @@ function source.of_function(fn)
   end
 end
 
----The comment of the function that a module of rtrain's is called as (base.namespace's `call`).
+---Returns the comment of the function that runs when a module of rtrain is called (base.namespace's `call`).
 ---@param module table
 ---@return DocEntry|nil
 function source.of_call(module)
@@ -130,7 +132,7 @@ function source.of_call(module)
   return called and source.of_function(called)
 end
 
----Whatever the module documents under the name: a function of it, or a class by the last part of its name.
+---Returns the comment for a name in the module: a function of it, or a class by the last part of its name.
 ---@param module string
 ---@param name string
 ---@return DocEntry|nil
@@ -144,7 +146,7 @@ end
 
 local classes
 
----The comment that declares a class.
+---Returns the comment that declares a class.
 ---@param name string as it is declared: 'nn.Linear'
 ---@return DocEntry|nil
 function source.class(name)
@@ -159,7 +161,7 @@ function source.class(name)
   return classes[name]
 end
 
----The class that is declared before this one in the same file.
+---Returns the class that is declared before this one in the same file.
 ---@param entry DocEntry
 ---@return DocEntry|nil
 function source.class_before(entry)
@@ -170,9 +172,9 @@ function source.class_before(entry)
   end
 end
 
----The first lines of a module's file: what the file is, in one sentence.
+---Returns the header comment of a module's file, which describes the file in one sentence.
 ---@param module string
----@return string summary '' where there is none
+---@return string summary '' if there is none
 function source.summary(module)
   local line = (load_text(module) or ''):match '^%-%- ([^\n]*)'
   return line and (line:gsub('^[%w_/]+%.lua: ', '')) or ''

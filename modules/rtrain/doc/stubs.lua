@@ -1,6 +1,7 @@
--- rtrain/doc/stubs.lua: `rtrain doc --stubs FOLDER`: the whole library as declarations (LuaCATS, ---@meta) that editors read.
+-- rtrain/doc/stubs.lua: `rtrain doc --stubs FOLDER`: writes the whole library as declarations (LuaCATS, ---@meta) for
+-- editors.
 --
--- One file for each module, torch.Tensor in one of its own: language servers leave out files above 500 kB.
+-- Each module has a file, and torch.Tensor has a separate one: language servers ignore files above 500 kB.
 
 local catalog = require 'rtrain.doc.catalog'
 local descriptions = require 'rtrain.doc.descriptions'
@@ -16,7 +17,7 @@ local write_file = require 'base.write_file'
 
 local stubs = {}
 
--- What LibTorch's classes and names without a class are to an editor.
+-- Declarations of LibTorch's classes and of names without a class.
 local BASICS = {
   '', "---'float32', 'int64', …: torch.float32 and its like are these strings.", '---@alias torch.dtype string',
   '', "---'cpu', 'cuda', 'cuda:0'.", '---@alias torch.device string',
@@ -44,7 +45,7 @@ local function value_type(thing)
   return type(value) == 'string' and is_dtype[value] and 'torch.dtype' or type(value)
 end
 
--- A field of the module's own class: a submodule or a value.
+-- Returns a field of the module's class: a submodule or a value.
 local function field_line(thing)
   local type = thing.kind == 'module' and thing.path or value_type(thing)
   return ('---@field %s %s'):format(thing.name, type)
@@ -57,7 +58,7 @@ local function calls_of(thing)
   return #calls > 0 and calls or UNKNOWN
 end
 
--- Methods that a base class of the library documents are inherited.
+-- Returns whether the method is inherited: a base class of the library documents it.
 local function is_inherited(class, name)
   local base = rawget(class, '__base')
   return not rawget(class, name) or (base ~= nil and type(base[name]) == 'function')
@@ -83,7 +84,8 @@ local function add_class(lines, thing, name)
   add_methods(lines, thing, name)
 end
 
--- ATen has operators whose names are something else in Lua, or refused: torch.random, torch.rename.
+-- Returns whether an operator is a function in Lua. Some ATen names mean something else or are refused: torch.random,
+-- torch.rename.
 local function is_function(value, name)
   if type(rawget(require 'torch._C', name)) == 'table' then return false end
   local ok, found = pcall(function() return value[name] end)
@@ -107,7 +109,7 @@ local function members_of(owner)
   return out
 end
 
--- A class that another module declares too: torch.GradScaler is torch.amp.GradScaler.
+-- Returns whether another module also declares the class: torch.GradScaler is torch.amp.GradScaler.
 local function is_elsewhere(member, declared)
   local class = member.entry and member.entry.doc.class
   if not class then return false end
@@ -151,7 +153,7 @@ local function tensor_lines()
   return lines
 end
 
--- A class that no public name holds, such as what get_context() returns, or an alias: from its comment alone.
+-- Adds, from its comment, an alias or a class without a public name, such as the result of get_context().
 local function add_documented_class(lines, entry)
   if entry.doc.alias then
     lines[#lines + 1] = ('\n---@alias %s %s'):format(entry.doc.alias, entry.doc.stands_for)
@@ -168,7 +170,7 @@ local function add_documented_class(lines, entry)
   end
 end
 
--- Class → entry, of all that comments declare.
+-- Returns class → entry for all classes that comments declare.
 local function class_entries()
   local classes = {}
   for _, module in ipairs(source.modules()) do
@@ -187,7 +189,7 @@ local function each_type(text, found)
   end
 end
 
--- The classes that annotations name and no file declares, and those that these name in turn.
+-- Returns the classes that annotations name but no file declares, and recursively those that these name.
 local function other_classes(files)
   local entries, declared, lines = class_entries(), {}, first_line 'rtrain.types'
   for _, file in ipairs(files) do
@@ -205,7 +207,7 @@ local function other_classes(files)
   return lines
 end
 
----The declarations of the whole library.
+---Returns the declarations of the whole library.
 ---@return {path: string, text: string}[] files
 function stubs.files()
   local files, declared = {}, {}
@@ -218,8 +220,8 @@ function stubs.files()
   return files
 end
 
----Writes the declarations. Folders are made; files that are there are replaced. Raises code 'environment' when one cannot
----be written.
+---Writes the declarations. Creates folders and overwrites existing files. Raises code 'environment' if a file cannot be
+---written.
 ---@param folder string
 ---@return integer count of files
 function stubs.write(folder)

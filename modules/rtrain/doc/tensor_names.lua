@@ -1,11 +1,11 @@
--- rtrain/doc/tensor_names.lua: the names of a tensor's methods: the engine's own, those written in Lua, and every operator
--- that takes a tensor.
+-- rtrain/doc/tensor_names.lua: the names of a tensor's methods: those of the engine, those written in Lua, and every
+-- operator that takes a tensor.
 
 local absent = require 'torch.absent'
 local lua_name = require('rtrain.doc.operator').lua_name
 local tensor_methods = require 'torch.methods'
 
--- Whether an operator is a method: it takes a tensor, and rtrain does not refuse the name.
+-- Returns whether an operator is a method: it takes a tensor, and rtrain does not refuse the name.
 local function is_method(name)
   if not pcall(absent.check, 'a Tensor', name) then return false end
   for _, signature in ipairs(require('torch._C').op_signatures(name)) do

@@ -1,12 +1,12 @@
--- rtrain/doc/thing.lua: what rtrain doc explains: a module, a class, a function, a field …
+-- rtrain/doc/thing.lua: DocThing: a subject of rtrain doc: a module, a class, a function, a field …
 
 ---@class DocThing
 ---@field path string 'torch.nn.Linear'
 ---@field kind string 'module', 'class', 'function', 'method', 'field', 'operator', 'value'
----@field value? any what a script gets; absent for operators, methods of tensors and fields
+---@field value? any the value in a script; absent for operators, methods of tensors and fields
 ---@field entry? DocEntry its comment
 ---@field name string the last part of the path
----@field operator? string the operator behind it, where that has another name
+---@field operator? string the operator behind it, if that has another name
 ---@field owner? DocThing the module or class that it belongs to
 
 ---@param owner DocThing|nil

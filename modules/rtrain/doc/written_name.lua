@@ -1,6 +1,6 @@
--- rtrain/doc/written_name.lua: names as users write them, in full: 'F.relu', 'x:view', 'ray.train.report'.
+-- rtrain/doc/written_name.lua: expands names as users write them: 'F.relu', 'x:view', 'ray.train.report'.
 
--- The first part of a name → where that is.
+-- First part of a name → full path.
 local ALIASES = {
   F = 'torch.nn.functional', nn = 'torch.nn', optim = 'torch.optim', data = 'torch.utils.data',
   dist = 'torch.distributed', init = 'torch.nn.init', lr_scheduler = 'torch.optim.lr_scheduler',
@@ -9,7 +9,7 @@ local ALIASES = {
   x = 'torch.Tensor', class = 'base.class', T = 'vision.transforms',
 }
 
--- Names that scripts give to objects → their class, where a member follows: 'trainer:fit', 'result.metrics'.
+-- Usual names of objects in scripts → their class, if a member follows: 'trainer:fit', 'result.metrics'.
 local OBJECTS = {
   trainer = 'rtrain.TorchTrainer', result = 'rtrain.Result', checkpoint = 'rtrain.Checkpoint', config = 'rtrain.ScalingConfig',
   context = 'TrainContext', shard = 'rtrain.data.DataIterator', dataset = 'rtrain.data.Dataset',
@@ -27,7 +27,7 @@ end
 
 ---@param text string
 ---@return string[] parts {'torch', 'nn', 'functional', 'relu'}; a name without its module stays as it is
----@return boolean is_object whether it is a member of an object that scripts call so
+---@return boolean is_object whether the first part is the usual name of an object
 ---
 ---```lua
 ---local written_name = require 'rtrain.doc.written_name'
@@ -39,7 +39,7 @@ local function written_name(text)
   local parts = split(plain)
   local object = #parts > 1 and OBJECTS[parts[1]] or nil
   local alias = object or ALIASES[parts[1] or '']
-  -- `x` alone is not a tensor.
+  -- `x` alone does not mean a tensor.
   if not alias or (parts[1] == 'x' and #parts == 1) then return parts, false end
   return split(alias .. plain:sub(#parts[1] + 1)), object ~= nil
 end

@@ -1,4 +1,4 @@
--- rtrain/doctor/self_test.lua: what `rtrain doctor --train` runs: two ranks that learn a line, in the store of the environment.
+-- rtrain/doctor/self_test.lua: the test of `rtrain doctor --train`: two ranks learn a line, in the default storage.
 
 local STEPS, REPORTS = 20, 2
 local RANKS = 2
@@ -28,7 +28,7 @@ local function train_func()
   end
 end
 
----Trains, and prints one line about it. Raises what failed.
+---Trains and prints one line about the result. Raises the error of a failure.
 return function()
   local system = require 'base._system'
   local train = require 'rtrain'

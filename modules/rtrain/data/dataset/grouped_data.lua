@@ -1,4 +1,4 @@
--- rtrain/data/dataset/grouped_data.lua: GroupedData: what Dataset:groupby gives.
+-- rtrain/data/dataset/grouped_data.lua: GroupedData: the result of Dataset:groupby.
 
 local aggregates = require 'rtrain.data.aggregate'
 local args = require 'base.args'
@@ -8,8 +8,8 @@ local functions = require 'rtrain.data.operators.function_options'
 local group = require 'rtrain.data.operators.group'
 local SelectColumns = require('rtrain.data.operators.columns').SelectColumns
 
----The rows of a dataset in groups with the same keys; made by Dataset:groupby. Its methods give datasets with the groups in the
----order of the keys, null last. Ray equivalent: ray.data.grouped_data.GroupedData.
+---The rows of a dataset in groups with the same keys; made by Dataset:groupby. Its methods return datasets with the
+---groups sorted by key, null last. Ray equivalent: ray.data.grouped_data.GroupedData.
 ---@class data.GroupedData
 ---@overload fun(dataset: rtrain.data.Dataset, keys: string[]): data.GroupedData
 local GroupedData = class('GroupedData')
@@ -46,7 +46,7 @@ end
 ---@return rtrain.data.Dataset
 function GroupedData:count() return self:aggregate(aggregates.Count()) end
 
--- An aggregate of some columns, or of all but the keys.
+-- Computes an aggregate of some columns, or of all columns except the keys.
 local function of_columns(self, make, a)
   local names, is_key, made = a.on, {}, {}
   for _, key in ipairs(self._keys) do is_key[key] = true end
@@ -97,9 +97,10 @@ function GroupedData:std(...) return of_columns(self, aggregates.Std, std_signat
 
 local map_signature = functions.signature('map_groups', {'fn', {'zero_copy_batch', true}, {'batch_format', 'default'}})
 
----Calls a function for the rows of each group, as a batch: a table column → tensor, or list for strings and Lua values. It
----returns a batch of any number of rows, or a function that gives one after the other. A group's rows are in memory
----together. Arguments: fn, {batch_format = 'default'}, and the options of Dataset:map. Ray equivalent: GroupedData.map_groups.
+---Calls a function for the rows of each group, as a batch: a table column → tensor, or list for strings and Lua values.
+---The function returns a batch of any number of rows, or an iterator over batches. The rows of a group are in memory
+---together. Arguments: fn, {batch_format = 'default'}, and the options of Dataset:map. Ray equivalent:
+---GroupedData.map_groups.
 ---
 ---```lua
 ---local data = require 'rtrain.data'

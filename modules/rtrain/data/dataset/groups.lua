@@ -1,4 +1,4 @@
--- rtrain/data/dataset/groups.lua: Dataset: groupby and aggregate.
+-- rtrain/data/dataset/groups.lua: the methods groupby and aggregate of Dataset.
 
 local args = require 'base.args'
 local checks = require 'rtrain.data.dataset.checks'
@@ -11,9 +11,9 @@ local Dataset = require 'rtrain.data.dataset.base'
 
 local groupby_signature = args.signature('groupby', {{'key'}, {'num_partitions'}})
 
----The rows in groups with the same value of a column, or of several. The rows are sorted for it: what exceeds DataContext's
----memory_bytes goes to temporary files. Rows whose key is null are a group. Arguments: key (a name or a list; nil: all rows
----are one group), {num_partitions}, which changes nothing. Ray equivalent: Dataset.groupby.
+---The rows in groups with the same value of a column, or of several columns. The rows are sorted: data beyond
+---DataContext's memory_bytes goes to temporary files. Rows whose key is null form a group. Arguments: key (a name or a
+---list; nil: all rows are one group), {num_partitions}, which changes nothing. Ray equivalent: Dataset.groupby.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -28,7 +28,7 @@ function Dataset:groupby(...)
   return GroupedData(self, keys)
 end
 
----Aggregates of all rows: a table name → value, in the order of the arguments; a value is nil where there is none. Runs the
+---Aggregates of all rows: a table name → value, in the order of the arguments; a missing value is nil. Executes the
 ---dataset, in one pass. Ray equivalent: Dataset.aggregate.
 ---@param ... data.AggregateFn
 ---@return table<string, any>

@@ -1,4 +1,4 @@
--- rtrain/data/dataset/join.lua: Dataset: join.
+-- rtrain/data/dataset/join.lua: the method join of Dataset.
 
 local args = require 'base.args'
 local checks = require 'rtrain.data.dataset.checks'
@@ -20,16 +20,16 @@ local function check_keys(dataset, keys)
   return keys
 end
 
----The rows of this dataset and of another one that have the same keys. A row with several partners comes with each of them;
----null is not a partner of anything. Both sides are sorted by their keys, and so is the result; what exceeds DataContext's
+---Joins the rows of this dataset and another one that have the same keys. A row with several matches appears once for
+---each; null matches nothing. Both sides are sorted by their keys, and so is the result; data beyond DataContext's
 ---memory_bytes goes to temporary files, and the rows of one key are in memory together.
 ---
----join_type: 'inner'; 'left_outer', 'right_outer', 'full_outer' keep rows without a partner, whose missing values are null
----(whole numbers become float64, booleans Lua values); 'left_semi', 'right_semi' give the rows of one side that have a
----partner, 'left_anti', 'right_anti' those that have none. The key columns come once, with the left names (right_outer:
----with the right ones). Arguments: ds, join_type, {on = 'id', a name or a list; right_on = on, their names on the right;
----left_suffix, right_suffix: behind names that both sides have}; num_partitions, partition_size_hint,
----aggregator_ray_remote_args and validate_schemas change nothing. Ray equivalent: Dataset.join.
+---join_type: 'inner'; 'left_outer', 'right_outer', 'full_outer' keep rows without a match, whose missing values are
+---null (whole numbers become float64, booleans Lua values); 'left_semi', 'right_semi' return the rows of one side that
+---have a match, 'left_anti', 'right_anti' those without a match. The key columns appear once, with the left names
+---(right_outer: with the right names). Arguments: ds, join_type, {on = 'id', a name or a list; right_on = on, their
+---names on the right; left_suffix, right_suffix: appended to names that both sides have}; num_partitions,
+---partition_size_hint, aggregator_ray_remote_args and validate_schemas change nothing. Ray equivalent: Dataset.join.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -51,7 +51,7 @@ function Dataset:join(...)
   local schemas = {left = self._plan:schema(), right = a.ds._plan:schema()}
   local options = {join_type = a.join_type, on = on, right_on = right_on, left_suffix = a.left_suffix,
                    right_suffix = a.right_suffix, schemas = schemas}
-  -- Names that two columns would have are refused at once where the columns are known.
+  -- Raises an error at once for duplicate column names, if the columns are known.
   if schemas.left and schemas.right then join_columns.schema(options, schemas.left, schemas.right) end
   return self:_with(Join(a.ds._plan, options))
 end

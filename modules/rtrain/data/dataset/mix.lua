@@ -1,4 +1,4 @@
--- rtrain/data/dataset/mix.lua: Dataset: mix.
+-- rtrain/data/dataset/mix.lua: the method mix of Dataset.
 
 local args = require 'base.args'
 local checks = require 'rtrain.data.dataset.checks'
@@ -12,7 +12,7 @@ local Dataset = require 'rtrain.data.dataset.base'
 local OPTIONS = {'weights', 'stopping_condition'}
 local CONDITIONS = {conditions.STOP_ON_LONGEST_DROP, conditions.STOP_ON_SHORTEST}
 
--- Weights count to millionths.
+-- Weights are rounded to millionths.
 local PARTS, LEAST, MOST = 10 ^ 6, 1e-6, 1e6
 
 local function whole_weights(weights, count)
@@ -35,16 +35,17 @@ local function whole_weights(weights, count)
   return out
 end
 
----The rows of this dataset and of others in turn, each with its share. The order is fixed by the weights and the numbers of
----rows: after as many rows as the sum of the weights (in lowest terms: 4 of 0.75 and 0.25) every dataset has given exactly
----its part of them, and in between none is a whole row ahead. While all have rows, each batch of that many rows has exact
----shares, on every worker. A shard goes on exactly where its state was saved. Each dataset keeps its own order; shuffle it
----before. Ray interleaves blocks, rtrain rows. Ray equivalent: Dataset.mix.
+---Interleaves the rows of this dataset and others by their weights. The weights and the numbers of rows fix the order:
+---a cycle has as many rows as the sum of the weights in lowest terms (4 for 0.75 and 0.25). After each cycle every
+---dataset has given exactly its share, and within a cycle none is a whole row ahead. While all datasets have rows, each
+---batch of that size has exact shares, on every worker. A shard continues exactly where its state was saved. Each
+---dataset keeps its own order; shuffle it first. Ray interleaves blocks, rtrain rows. Ray equivalent: Dataset.mix.
 ---
----Where a dataset has as many rows as its operators get, each worker reads only its part of each dataset. All are read at the
----same time, with the threads and the memory of DataContext for each.
----@param ... any other datasets with the same columns; then {weights, a list of positive numbers, this dataset's first, that
----  count to six decimals (default: equal ones); stopping_condition = 'stop_on_longest_drop'}, see MixStoppingCondition
+---If no operator changes the number of rows, each worker reads only its part of each dataset. All datasets are read at
+---the same time, each with the threads and the memory of DataContext.
+---@param ... any other datasets with the same columns; then {weights, a list of positive numbers, this dataset's
+---  first, rounded to six decimals (default: equal weights); stopping_condition = 'stop_on_longest_drop'}, see
+---  MixStoppingCondition
 ---@return rtrain.data.Dataset
 ---
 ---```lua
@@ -64,7 +65,7 @@ function Dataset:mix(...)
   local weights = whole_weights(options.weights, count + 1)
   if count == 0 then return self end
   local mixed = self:_with(Mix(plans, {weights = weights, stops_on_shortest = condition == conditions.STOP_ON_SHORTEST}))
-  -- Columns that differ are refused at once where they are known.
+  -- Raises an error at once for different columns, if they are known.
   mixed._plan:schema()
   return mixed
 end

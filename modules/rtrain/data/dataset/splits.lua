@@ -1,4 +1,4 @@
--- rtrain/data/dataset/splits.lua: Dataset: parts of the rows: split, train_test_split.
+-- rtrain/data/dataset/splits.lua: methods of Dataset that split the rows: split, train_test_split.
 
 local args = require 'base.args'
 local checks = require 'rtrain.data.dataset.checks'
@@ -9,13 +9,14 @@ local sources = require 'rtrain.data.sources.derived_sources'
 ---@class rtrain.data.Dataset
 local Dataset = require 'rtrain.data.dataset.base'
 
--- A dataset whose rows can be cut by number: itself where that costs nothing, else what it gives now, in memory.
+-- Returns a dataset whose rows can be cut by number: the dataset itself if that costs nothing, else its materialized
+-- rows.
 local function cuttable(self)
   if self._plan:preserves_rows() and not self._plan:is_random() then return self end
   return self:materialize()
 end
 
--- Rows first … last - 1 of a cuttable dataset.
+-- Returns the rows first … last - 1 of a cuttable dataset.
 local function part(self, first, last) return self:_over(sources.SlicedSource(self._plan.source, first, last)) end
 
 local function cut_at(self, ends)
@@ -29,10 +30,10 @@ end
 
 local split_signature = args.signature('split', {'n', {'equal', false}, {'locality_hints'}})
 
----n datasets with a part of the rows each, in order. With `equal` all have equally many, and the last rows that do not go
----round are left out; else the first ones have one row more. Nothing is read where the rows of the files can be counted
----and no function changes their number; else the dataset is run now. Arguments: n, {equal = false}. Ray equivalent:
----Dataset.split.
+---n datasets, each with a consecutive part of the rows. With `equal` all have the same number of rows, and the
+---remaining last rows are left out; otherwise the first datasets have one row more. Reads nothing if the files state
+---their numbers of rows and no function changes them; otherwise executes the dataset now. Arguments: n, {equal =
+---false}. Ray equivalent: Dataset.split.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -64,8 +65,8 @@ local function check_indices(indices)
   end
 end
 
----Datasets with the rows before, between and behind some indices (from 0). Ray equivalent: Dataset.split_at_indices.
----@param indices integer[] ascending; those beyond the end give empty datasets
+---Datasets with the rows before, between and after some indices (from 0). Ray equivalent: Dataset.split_at_indices.
+---@param indices integer[] ascending; indices beyond the end give empty datasets
 ---@return rtrain.data.Dataset[]
 ---
 ---```lua
@@ -113,7 +114,7 @@ function Dataset:split_proportionately(proportions)
   return whole:split_at_indices(indices)
 end
 
--- The same rows in one random order that all epochs share.
+-- Returns the same rows in one random order, the same in all epochs.
 local function shuffled_once(self, seed)
   local plan = self._plan
   seed = seed or sampler.draw_seed():bitwise_and(0xFFFFFFFF):item()
@@ -133,9 +134,9 @@ end
 
 local train_test_signature = args.signature('train_test_split', {'test_size', {'shuffle', false}, {'seed'}, {'stratify'}})
 
----A dataset to train with and one to test with, from the end of the rows. Arguments: test_size, a share of the rows or their
----number; {shuffle = false, seed}: shuffled once before, so that no test row is trained with in a later epoch. Ray equivalent:
----Dataset.train_test_split; it has no `stratify`.
+---A training dataset and a test dataset, the latter from the end of the rows. Arguments: test_size, a share of the rows
+---or their number; {shuffle = false, seed}: shuffles once before the split, so that no test row is used for training in
+---a later epoch. Ray equivalent: Dataset.train_test_split; it has no `stratify`.
 ---
 ---```lua
 ---local data = require 'rtrain.data'

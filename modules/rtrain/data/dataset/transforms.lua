@@ -1,4 +1,4 @@
--- rtrain/data/dataset/transforms.lua: Dataset: what gives other rows: map, filter, columns, order, union.
+-- rtrain/data/dataset/transforms.lua: methods of Dataset that transform the rows: map, filter, columns, order, union.
 
 local args = require 'base.args'
 local batch_operators = require 'rtrain.data.operators.batches'
@@ -22,12 +22,13 @@ local map_batches_signature = functions.signature('map_batches', {'fn', {'batch_
                                                         {'zero_copy_batch', true}})
 local add_column_signature = functions.signature('add_column', {'col', 'fn', {'batch_format', 'default'}})
 
----Calls a function for each row; what it returns is the new row. A row is a table column → Lua value or tensor, absent
----where it is null (floats: NaN); it may be changed and returned. Numbers of a column keep the column's dtype; a new
----column of Lua numbers is float32 (int64 for int64 cdata), `dtypes` chooses otherwise. `fn` may be a class, or a table
----{init = …, call = …}: each thread makes one. It runs in threads, on a copy of what it captures. Arguments: fn,
----{fn_args, fn_kwargs, fn_constructor_args, fn_constructor_kwargs, dtypes}; compute, num_cpus, memory and concurrency
----are accepted and change nothing: all operators share the threads of DataContext. Ray equivalent: Dataset.map.
+---Calls a function for each row; its result is the new row. A row is a table column → Lua value or tensor, without
+---entries for null (floats: NaN); the function may change and return it. Numbers of a column keep the column's dtype; a
+---new column of Lua numbers is float32 (int64 for int64 cdata), unless `dtypes` says otherwise. `fn` may be a class, or
+---a table {init = …, call = …}: each thread makes an instance. It runs in threads, on a copy of its upvalues.
+---Arguments: fn, {fn_args, fn_kwargs, fn_constructor_args, fn_constructor_kwargs, dtypes}; compute, num_cpus, memory
+---and concurrency are accepted and change nothing: all operators share the threads of DataContext. Ray equivalent:
+---Dataset.map.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -70,10 +71,10 @@ function Dataset:filter(...)
 end
 
 ---Calls a function for each batch: a table column → tensor (its first dimension is the rows), or a list for strings,
----Lua values, and integers and booleans of which a row is null (torch.none there). It returns such a table, or a
----function that gives one after the other. Arguments: fn, {batch_size (nil: the blocks as they are read), batch_format
----= 'default' ('torch' and 'numpy' are the same), zero_copy_batch}, and those of `map`. The last batch of a file or row
----group may be shorter. Ray equivalent: Dataset.map_batches.
+---Lua values, and for integers and booleans with null (torch.none for a null). The function returns such a table, or an
+---iterator over such tables. Arguments: fn, {batch_size (nil: the blocks as they are read), batch_format = 'default'
+---('torch' and 'numpy' are the same), zero_copy_batch}, and those of `map`. The last batch of a file or row group may
+---be shorter. Ray equivalent: Dataset.map_batches.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -93,8 +94,8 @@ function Dataset:map_batches(...)
   return self:_with(batch_operators.MapBatches(functions.made('map_batches', a), {batch_size = size, dtypes = a.dtypes}))
 end
 
----One more column: what a function makes of each batch, a tensor or list with one value a row, or one value for all.
----Arguments: col, fn, {batch_format}, and those of `map`. Ray equivalent: Dataset.add_column.
+---Adds a column that a function computes of each batch: a tensor or list with one value for each row, or one value for
+---all. Arguments: col, fn, {batch_format}, and those of `map`. Ray equivalent: Dataset.add_column.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -111,15 +112,15 @@ function Dataset:add_column(...)
   return self:_with(batch_operators.AddColumn(a.col, functions.made('add_column', a), {dtypes = a.dtypes}))
 end
 
--- Wrong names are refused at once where the columns are known.
+-- Adds a column operator. Raises an error at once for wrong names, if the columns are known.
 local function with_columns(self, operator)
   local schema = self._plan:schema()
   if schema then operator:schema_of(schema) end
   return self:_with(operator)
 end
 
----The columns of these names, in this order; others are not even read where the file allows it. Ray equivalent:
----Dataset.select_columns.
+---The columns of these names, in this order; the other columns are not read if the file format allows it. Ray
+---equivalent: Dataset.select_columns.
 ---@param cols string|string[]
 ---@return rtrain.data.Dataset
 function Dataset:select_columns(cols)
@@ -130,7 +131,7 @@ function Dataset:select_columns(cols)
   return narrower and selected:_over(narrower) or selected
 end
 
----All columns but these. Ray equivalent: Dataset.drop_columns.
+---All columns except these. Ray equivalent: Dataset.drop_columns.
 ---@param cols string|string[]
 ---@return rtrain.data.Dataset
 function Dataset:drop_columns(cols)
@@ -152,7 +153,7 @@ function Dataset:rename_columns(names)
   return with_columns(self, column_operators.RenameColumns(names))
 end
 
----The first rows; what comes after them is not read. Ray equivalent: Dataset.limit.
+---The first rows; later rows are not read. Ray equivalent: Dataset.limit.
 ---@param limit integer
 ---@return rtrain.data.Dataset
 function Dataset:limit(limit)
@@ -163,8 +164,8 @@ function Dataset:limit(limit)
   return self:_with(Limit(limit))
 end
 
--- Tells shuffles without a seed apart: two of them, zipped, must not give the same order. A script makes them in the same
--- sequence each time.
+-- Numbers the shuffles without a seed, so that two of them, zipped, have different orders. A script makes them in the
+-- same sequence each time.
 local shuffles = 0
 
 local function next_shuffle()
@@ -172,7 +173,7 @@ local function next_shuffle()
   return shuffles
 end
 
--- Whether a shuffle may as well come before all operators.
+-- Returns whether a shuffle before all operators has the same result.
 local function commutes(plan)
   for _, operator in ipairs(plan.operators) do
     if operator.is_global or not operator.row_wise then return false end
@@ -182,9 +183,10 @@ end
 
 local shuffle_signature = args.signature('random_shuffle', {{'seed'}})
 
----All rows in a random order, a new one in each epoch. Arguments: {seed}: with a seed the order is a function of the seed and
----the epoch, without one also of the execution's seed. Rows in memory are not moved: only their numbers are permuted. Others
----are gathered, in temporary files beyond DataContext's memory_bytes. Ray equivalent: Dataset.random_shuffle.
+---All rows in a random order, a new order in each epoch. Arguments: {seed}: with a seed the order depends on the seed
+---and the epoch, without a seed also on the execution's seed. Rows in memory are not moved: only their numbers are
+---permuted. Other rows are gathered, beyond DataContext's memory_bytes in temporary files. Ray equivalent:
+---Dataset.random_shuffle.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -204,7 +206,7 @@ end
 
 local block_order_signature = args.signature('randomize_block_order', {{'seed'}})
 
----The same rows with files, row groups or other pieces in a random order, a new one in each epoch: cheaper than
+---The same rows with files, row groups or other pieces in a random order, a new order in each epoch: cheaper than
 ---random_shuffle. Arguments: {seed}. Ray equivalent: Dataset.randomize_block_order.
 ---@return rtrain.data.Dataset
 function Dataset:randomize_block_order(...)
@@ -219,9 +221,9 @@ end
 
 local sort_signature = args.signature('sort', {'key', {'descending', false}})
 
----All rows in the order of one or more columns. Rows with equal keys keep their order; nulls and NaN come last. Arguments:
----key (a name or a list of names), {descending = false} (a boolean, or a list of one for each name). Ray equivalent:
----Dataset.sort.
+---All rows in the order of one or more columns. Rows with equal keys keep their order; nulls and NaN come last.
+---Arguments: key (a name or a list of names), {descending = false} (a boolean, or a list with a boolean for each name).
+---Ray equivalent: Dataset.sort.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -237,14 +239,15 @@ function Dataset:sort(...)
   return self:_with(order.Sort(keys, a.descending))
 end
 
--- Sources behind each other where all operators are fused: their fragments then run on the threads together.
+-- Returns the dataset as a source if all its operators are fused, so that the fragments of several sources run on the
+-- threads together.
 local function as_source(dataset)
   local plan = dataset._plan
   if plan:last_global() > 0 then return nil end
   return #plan.operators == 0 and plan.source or sources.PlanSource(plan)
 end
 
----The rows of other datasets behind those of this one. Ray equivalent: Dataset.union.
+---The rows of this dataset, followed by those of other datasets. Ray equivalent: Dataset.union.
 ---@param ... rtrain.data.Dataset
 ---@return rtrain.data.Dataset
 ---
@@ -264,8 +267,8 @@ function Dataset:union(...)
   return self:_with(combine.Union(plans))
 end
 
----The columns of other datasets next to those of this one, row by row; all have equally many rows. A name that is taken
----gets '_1'. Ray equivalent: Dataset.zip.
+---The columns of this dataset and of others, joined row by row; all must have the same number of rows. A duplicate name
+---gets the suffix '_1'. Ray equivalent: Dataset.zip.
 ---@param ... rtrain.data.Dataset
 ---@return rtrain.data.Dataset
 ---

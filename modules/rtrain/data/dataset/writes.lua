@@ -1,6 +1,7 @@
--- rtrain/data/dataset/writes.lua: Dataset: write_parquet, write_csv, write_json, write_numpy: a folder of part files.
+-- rtrain/data/dataset/writes.lua: methods of Dataset that write a folder of part files: write_parquet, write_csv,
+-- write_json, write_numpy.
 --
--- Each file appears whole under its name. When the dataset fails in the middle, the files that this call wrote are removed.
+-- Each file gets its name only when it is complete. If the dataset fails, the files that this call wrote are removed.
 
 local args = require 'base.args'
 local checks = require 'rtrain.data.dataset.checks'
@@ -14,13 +15,13 @@ local Dataset = require 'rtrain.data.dataset.base'
 
 local FILE_BYTES = 128 * 2 ^ 20
 
--- Tells the files of one call from those of others.
+-- Returns a file name prefix that distinguishes the files of this call from those of other calls.
 local function new_prefix()
   local seed = (os.time() * 1000003 + math.floor(system.monotonic() * 1e6)) % 2 ^ 32
   return ('part-%08x'):format(seed)
 end
 
--- The folder to write into, or nil when there is nothing to do.
+-- Returns the folder to write into, or nil if nothing is to be written.
 local function prepare(owner, a)
   if type(a.path) ~= 'string' then
     errors.raise('argument', ('%s: the path of a folder is a string, got a %s'):format(owner, type(a.path)))
@@ -39,7 +40,7 @@ local function remove_all(paths)
   for _, path in ipairs(paths) do files.remove(path) end
 end
 
--- Spreads the blocks over files: a new one when the one before has enough rows, or enough bytes.
+-- Writes the blocks to files, and starts a new file when the current one has enough rows or bytes.
 local function write_blocks(execution, folder, format)
   local prefix, written, writer, rows, bytes = new_prefix(), {}, nil, 0, 0
   local function finish()
@@ -85,7 +86,7 @@ local function signature(name, ...)
   return args.signature(name, {'path', {'min_rows_per_file'}, {'num_rows_per_file'}, {'mode', 'append'}, ...})
 end
 
--- The options among `names` that were given.
+-- Returns those of the named options that were given.
 local function picked(a, names)
   local out = {}
   for _, name in ipairs(names) do out[name] = a[name] end
@@ -98,10 +99,10 @@ local PARQUET = {'compression', 'compression_level', 'row_group_size', 'use_dict
 local parquet_signature = signature('write_parquet', {'compression'}, {'compression_level'}, {'row_group_size'},
                                     {'use_dictionary', true})
 
----Writes Parquet files into a folder, one for each 128 MiB. Tensor columns become fixed-shape tensors of Arrow, which
----read_parquet and pyarrow read back. Arguments: path, {min_rows_per_file, mode = 'append' ('error', 'ignore': when the
----folder exists), compression = 'snappy' ('zstd', 'gzip', 'lz4', 'none'), compression_level, row_group_size, use_dictionary =
----true}. Ray equivalent: Dataset.write_parquet.
+---Writes Parquet files into a folder, a new file after each 128 MiB. Tensor columns become fixed-shape tensors of
+---Arrow, which read_parquet and pyarrow can read. Arguments: path, {min_rows_per_file, mode = 'append' ('error',
+---'ignore': if the folder exists), compression = 'snappy' ('zstd', 'gzip', 'lz4', 'none'), compression_level,
+---row_group_size, use_dictionary = true}. Ray equivalent: Dataset.write_parquet.
 ---
 ---```lua
 ---local data = require 'rtrain.data'

@@ -1,9 +1,9 @@
--- rtrain/data/exchange/external_order.lua: rows of any number brought into the order of some columns.
+-- rtrain/data/exchange/external_order.lua: sorts any number of rows by some columns.
 --
--- Rows are gathered up to a quarter of the memory and sorted; what is more becomes sorted runs in files. Then the runs are
--- merged bucket by bucket: limits are drawn from samples of all runs so that a bucket takes an eighth of the memory, each
--- run gives the rows before the next limit (they are its front), and these are sorted once more. A last key that no two
--- rows share keeps the order stable and lets limits fall among equal keys.
+-- Rows are gathered up to a quarter of the memory and sorted; larger inputs become sorted runs in files. The runs are
+-- then merged bucket by bucket. Limits are chosen from samples of all runs so that a bucket takes an eighth of the
+-- memory. Each run contributes its rows before the next limit, which are at its front, and these rows are sorted again.
+-- The last key is unique, which keeps the order stable and lets a limit fall among rows with otherwise equal keys.
 
 local Block = require 'rtrain.data.blocks.block'
 local class = require 'base.class'
@@ -11,12 +11,12 @@ local once = require 'rtrain.data.blocks.once'
 local row_order = require 'rtrain.data.exchange.row_order'
 local Spill = require 'rtrain.data.exchange.spill'
 
--- A run is written in that many blocks, or fewer that are not tiny: merging holds one of each run. Of each it gives that many
--- samples.
+-- A run is written in at most PIECES blocks, none of them tiny: merging holds one block of each run. Each block
+-- contributes SAMPLES samples.
 local PIECES, PIECE_BYTES, SAMPLES = 64, 2 ^ 12, 256
 local OUTPUT_BYTES, OUTPUT_ROWS = 4 * 2 ^ 20, 4096
 
----Arguments: keys, of which the last is different for any two rows; memory_bytes.
+---Arguments: keys, the last of which is unique; memory_bytes.
 ---@class data.ExternalOrder
 ---@overload fun(keys: data.SortKey[], memory_bytes: integer): data.ExternalOrder
 local ExternalOrder = class('ExternalOrder')
@@ -62,7 +62,7 @@ function ExternalOrder:add(block)
   if self._bytes > self._memory / 4 then flush(self) end
 end
 
--- The keys before which a bucket ends, ascending; the last bucket has no limit.
+-- Returns the ascending keys at which the buckets end; the last bucket has no limit.
 local function limits(self)
   local keys, samples = self._keys, self._samples
   table.sort(samples, function(a, b) return row_order.is_before(keys, a, b) end)
@@ -71,7 +71,7 @@ local function limits(self)
   return out
 end
 
--- How many of the block's first rows stand before the limit.
+-- Returns how many of the block's first rows are before the limit.
 local function rows_before(self, block, limit)
   local low, high = 0, block:num_rows()
   while low < high do
@@ -85,7 +85,7 @@ local function rows_before(self, block, limit)
   return low
 end
 
--- Moves the rows of a run that stand before the limit (all, without one) to `out`.
+-- Moves the rows of a run that are before the limit to `out`; without a limit, all rows.
 local function take_before(self, run, limit, out)
   while true do
     run.block = run.block or run.next_block()
@@ -114,7 +114,7 @@ local function merged(self)
   end
 end
 
--- Large blocks in parts that the next operators can take one by one.
+-- Splits large blocks into parts that the next operators can take one by one.
 local function in_parts(next_block)
   local block, start, rows = nil, 0, 0
   return function()
@@ -130,7 +130,7 @@ local function in_parts(next_block)
   end
 end
 
----All rows that were added, in order.
+---Returns all added rows, in order.
 ---@return fun(): data.Block|nil
 function ExternalOrder:blocks()
   if self._spill:num_runs() > 0 then
@@ -142,7 +142,7 @@ function ExternalOrder:blocks()
   return in_parts(once(whole))
 end
 
----Removes the files, if there are any.
+---Removes the files.
 function ExternalOrder:close() self._spill:close() end
 
 return ExternalOrder

@@ -1,8 +1,8 @@
--- rtrain/data/exchange/init.lua: what needs all rows before it can give the first: random_shuffle and sort.
+-- rtrain/data/exchange/init.lua: operations that need all rows before they return the first: random_shuffle and sort.
 --
--- Both bring rows into the order of a key; for a shuffle it is the row's place in a Permutation. Up to a quarter of
--- memory_bytes is held, more goes to temporary files (rtrain.data.exchange.external_order), so that the rows may be of any
--- number.
+-- Both sort rows by a key; for a shuffle the key is the row's place in a Permutation. Up to a quarter of memory_bytes
+-- is held in memory, the rest goes to temporary files (rtrain.data.exchange.external_order), so the number of rows is
+-- not limited.
 
 local errors = require 'base.errors'
 local ExternalOrder = require 'rtrain.data.exchange.external_order'
@@ -14,13 +14,13 @@ local torch = require 'torch'
 
 local exchange = {}
 
----Bytes that a barrier may use before it writes files.
+---Bytes that a sort or shuffle may use before it writes files.
 exchange.MEMORY_BYTES = 256 * 2 ^ 20
 
--- No user's column is named like this.
+-- A name that no user column has.
 local KEY = '\1rtrain.order'
 
--- Begins at the first block that is asked for. What is written is removed when anything fails.
+-- Returns a stream that begins when its first block is requested. Removes the temporary files if anything fails.
 local function lazily(order, begin)
   local next_block
   local function step()
@@ -36,7 +36,7 @@ local function lazily(order, begin)
   end
 end
 
--- Adds the blocks of a stream to the order, each row with its place in the permutation.
+-- Adds the blocks of a stream to the order, with each row's place in the permutation as its key.
 local function add_shuffled(order, next_block, permutation, keep)
   local at, selection = 0, keep and Selection(keep)
   for block in next_block do
@@ -52,7 +52,7 @@ local function add_shuffled(order, next_block, permutation, keep)
   return at
 end
 
--- All blocks of a stream, put aside until their rows are counted.
+-- Stores all blocks of a stream until their rows are counted, then returns them and the count.
 local function counted(next_block, memory_bytes)
   local spill, held, bytes, num_rows = Spill(), {}, 0, 0
   for block in next_block do
@@ -78,18 +78,18 @@ end
 ---@class data.ShuffleOptions
 ---@field seed integer
 ---@field epoch? integer default 0
----@field num_rows? integer rows of the stream; counted first where it is not known
----@field keep? data.Interval[] only the rows at these places of the order, which needs num_rows
+---@field num_rows? integer rows of the stream; counted first if it is not known
+---@field keep? data.Interval[] return only the rows at these places of the order; requires num_rows
 ---@field memory_bytes? integer default exchange.MEMORY_BYTES
 
----The order of random_shuffle: a function of the number of rows, the seed and the epoch.
+---Returns the order of random_shuffle, which depends on the number of rows, the seed and the epoch.
 ---@param num_rows integer
 ---@param seed integer
 ---@param epoch? integer
 ---@return data.Permutation
 function exchange.permutation(num_rows, seed, epoch) return Permutation(num_rows, seeds.of(seed, epoch or 0)) end
 
----All rows of a stream, or those at some places, in the random order.
+---Returns all rows of a stream, or those at some places, in the random order.
 ---@param next_block fun(): data.Block|nil
 ---@param options data.ShuffleOptions
 ---@return fun(): data.Block|nil
@@ -132,8 +132,8 @@ local function sort_keys(keys, descending)
   return out
 end
 
----All rows of a stream in the order of some columns: numbers by size, strings byte by byte; rows with equal keys keep their
----order, nulls and NaN come last.
+---Returns all rows of a stream in the order of some columns: numbers by size, strings byte by byte; rows with equal
+---keys keep their order, nulls and NaN come last.
 ---@param next_block fun(): data.Block|nil
 ---@param keys string|string[] columns, the most important first
 ---@param descending? boolean|boolean[] for all columns or one for each
@@ -151,10 +151,10 @@ function exchange.sort(next_block, keys, descending, options)
   end)
 end
 
----The rows of a stream at some places of its own order.
+---Returns the rows of a stream at some places of its own order.
 ---@param next_block fun(): data.Block|nil
----@param keep data.Interval[]|{every: integer, from: integer} intervals, ascending, or each `every`-th row from `from` on,
----  which needs no number of rows
+---@param keep data.Interval[]|{every: integer, from: integer} ascending intervals, or every `every`-th row from row
+---  `from` on, which needs no number of rows
 ---@return fun(): data.Block|nil
 function exchange.select(next_block, keep)
   if keep.every then return Selection.strided(next_block, keep.every, keep.from) end

@@ -1,4 +1,4 @@
--- rtrain/data/exchange/join_columns.lua: the types of joins, and which columns they give.
+-- rtrain/data/exchange/join_columns.lua: the types of joins, and the columns of their results.
 
 local column = require 'rtrain.data.columns.column'
 local errors = require 'base.errors'
@@ -7,11 +7,11 @@ local join_columns = {}
 
 ---@class data.JoinType
 ---@field pairs? boolean rows with equal keys become one row
----@field left? boolean rows of the left side without a match stay
----@field right? boolean the same for the right side
----@field only? string the side whose columns stay, where it is one
----@field matched? boolean rows of that side that have a match stay
----@field keys string the side whose key columns stay; 'both': whichever has the row
+---@field left? boolean rows of the left side without a match are kept
+---@field right? boolean rows of the right side without a match are kept
+---@field only? string the side whose columns are kept, if only one side's are
+---@field matched? boolean rows of that side with a match are kept
+---@field keys string the side whose key columns are kept; 'both': the side that has the row
 
 ---@type table<string, data.JoinType>
 join_columns.TYPES = {
@@ -25,7 +25,7 @@ join_columns.TYPES = {
   right_anti = {only = 'right', right = true, keys = 'right'},
 }
 
----Their names, in Ray's order.
+---The names of the types, in Ray's order.
 join_columns.NAMES = {'inner', 'left_outer', 'right_outer', 'full_outer', 'left_semi', 'right_semi', 'left_anti',
                       'right_anti'}
 
@@ -33,12 +33,12 @@ join_columns.NAMES = {'inner', 'left_outer', 'right_outer', 'full_outer', 'left_
 ---@field name string
 ---@field side string 'left' or 'right'
 ---@field source string its name on that side
----@field other_key? string the other side's name of a key that comes from either side
----@field is_optional boolean whether a row may have no value
+---@field other_key? string the key's name on the other side, if its value may come from either side
+---@field is_optional boolean whether a row may lack the value
 
 local OTHER = {left = 'right', right = 'left'}
 
--- The columns of one side that stay.
+-- Returns the columns of one side that are kept.
 local function of_side(options, side, names)
   local kind, key_of, out = join_columns.TYPES[options.join_type], {}, {}
   local keys, other_keys = options.on, options.right_on
@@ -69,7 +69,7 @@ local function add_suffixes(options, left, right)
   end
 end
 
----The columns of a join: those of the left side, then those of the right one.
+---Returns the columns of a join: those of the left side, then those of the right side.
 ---@param options table of data.Join
 ---@param left string[] names of all columns of the left side
 ---@param right string[]
@@ -90,7 +90,7 @@ function join_columns.names_and_types(schema)
   return names, types
 end
 
----The schema of a join.
+---Returns the schema of a join.
 ---@param options table of data.Join
 ---@param left {name: string, type: string}[]
 ---@param right {name: string, type: string}[]

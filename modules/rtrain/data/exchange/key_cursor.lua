@@ -1,18 +1,17 @@
--- rtrain/data/exchange/key_cursor.lua: goes through rows in the order of their keys, one group of equal keys after the other.
+-- rtrain/data/exchange/key_cursor.lua: KeyCursor: iterates over sorted rows, one group of equal keys at a time.
 
 local Block = require 'rtrain.data.blocks.block'
 local class = require 'base.class'
 local column = require 'rtrain.data.columns.column'
 local groups = require 'rtrain.data.blocks.groups'
 
----A place in a stream of blocks whose rows are in the order of the keys. All rows of the group at hand are in `block`, from
----row `first` up to `stop`, which is the first one of the next group. Arguments: next_block, keys, before_change: called before
----`block` becomes another one.
+---A position in a stream of blocks whose rows are sorted by the keys. All rows of the current group are in `block`,
+---from row `first` to row `stop` - 1. Arguments: next_block, keys, before_change: called before `block` is replaced.
 ---@class data.KeyCursor
----@field block? data.Block nil as long as there were no rows
+---@field block? data.Block nil until the first rows are read
 ---@field first integer
 ---@field stop integer
----@field key? table the keys of the group, nil where null; no table behind the last group
+---@field key? table the keys of the group, with nil for null; nil after the last group
 ---@overload fun(next_block: fun(), keys: string[], before_change: fun()): data.KeyCursor
 local KeyCursor = class('KeyCursor')
 
@@ -28,7 +27,7 @@ local function next_rows(self)
   self._is_last = true
 end
 
--- The rows from `start` on, with as many blocks as it takes to see the end of their first group.
+-- Returns the rows from `start` on, and reads blocks until the first group is complete.
 local function more(self, start)
   local rest = self.block and start < self.block:num_rows() and self.block:narrow(start, self.block:num_rows() - start) or nil
   local parts, count = {rest}, #self._keys
@@ -58,10 +57,10 @@ local function set_group(self)
   for k, values in ipairs(self._values) do self.key[k] = comparable(values[self.first + 1]) end
 end
 
----Goes to the next group, at first to the first one.
+---Moves to the next group; the first call moves to the first group.
 function KeyCursor:next()
   local following = self._group + 1
-  -- The last group of a block may go on in the next one.
+  -- The last group of a block may continue in the next block.
   if following < #self._starts or following == #self._starts and self._is_last then
     self._group = following
     return set_group(self)

@@ -1,7 +1,7 @@
--- rtrain/data/exchange/merge_join.lua: MergeJoin: two streams in the order of their keys, joined.
+-- rtrain/data/exchange/merge_join.lua: MergeJoin: joins two streams that are sorted by their keys.
 --
--- Pairs of row numbers are gathered and become a block when there are enough, or when one of the two blocks that they
--- number is about to be replaced.
+-- Pairs of row numbers are gathered. They become a block when there are enough of them, or before one of the two blocks
+-- that they refer to is replaced.
 
 local Block = require 'rtrain.data.blocks.block'
 local class = require 'base.class'
@@ -12,10 +12,10 @@ local KeyCursor = require 'rtrain.data.exchange.key_cursor'
 local row_order = require 'rtrain.data.exchange.row_order'
 local torch = require 'torch'
 
--- Rows of a block that comes out.
+-- Rows of a resulting block.
 local ROWS = 8192
 
----Arguments: left and right, streams in the order of their keys; options of data.Join.
+---Arguments: left and right, streams sorted by their keys; options of data.Join.
 ---@class data.MergeJoin
 ---@overload fun(left: fun(), right: fun(), options: table): data.MergeJoin
 local MergeJoin = class('MergeJoin')
@@ -29,7 +29,7 @@ function MergeJoin:init(left, right, options)
   for i, name in ipairs(options.on) do self._order[i] = {name = name, descending = false} end
 end
 
--- Numbers are not compared with strings.
+-- Raises an error if a key is a number on one side and a string on the other.
 local function check_keys(self)
   local left, right = self._sides.left.block, self._sides.right.block
   for i, name in ipairs(left and right and self._options.on or {}) do
@@ -41,7 +41,7 @@ local function check_keys(self)
   end
 end
 
--- A side without rows has the columns that its plan knows of.
+-- Returns the columns. Those of a side without rows are known from its plan.
 local function columns_of(self)
   local names, types = {}, {}
   for side, cursor in next, self._sides do
@@ -52,7 +52,7 @@ local function columns_of(self)
   return join_columns.of(self._options, names.left, names.right)
 end
 
--- A key of a full outer join: that of the left row, else that of the right one.
+-- Returns a key column of a full outer join: the key of the left row if there is one, else of the right row.
 local function key_column(self, entry, places)
   local left, right = self._sides.left.block, self._sides.right.block
   if not left or not right then
@@ -72,7 +72,7 @@ local function column_of(self, entry, places)
   return column.take(of, places[entry.side])
 end
 
--- Turns the pairs into a block.
+-- Makes a block of the pairs.
 function MergeJoin:_flush()
   if self._count == 0 then return end
   self._columns = self._columns or columns_of(self)
@@ -89,7 +89,7 @@ local function add(self, left, right)
   if n == ROWS then self:_flush() end
 end
 
--- The rows of a side's group, without a partner.
+-- Adds the rows of a side's group, without a match.
 local function add_alone(self, side)
   local cursor = self._sides[side]
   for row = cursor.first, cursor.stop - 1 do
@@ -97,7 +97,7 @@ local function add_alone(self, side)
   end
 end
 
--- All pairs of the two groups, of which there may be many: some at each call. Returns whether these were the last.
+-- Adds some of the pairs of the two groups at each call, since there may be many. Returns whether these were the last.
 local function add_pairs(self)
   local left, right = self._sides.left, self._sides.right
   self._row = self._row or left.first
@@ -117,7 +117,8 @@ local function has_null(self, key)
   return false
 end
 
--- The side whose group stands before that of the other one, nil where both have the same keys. Null equals nothing.
+-- Returns the side whose group comes before the other side's group, nil if both have the same keys. Null equals
+-- nothing.
 local function earlier_side(self)
   local a, b = self._sides.left.key, self._sides.right.key
   if a == nil or b == nil then return a and 'left' or 'right' end
@@ -139,7 +140,7 @@ local function step(self)
   sides.right:next()
 end
 
----The next block of the join.
+---Returns the next block of the join.
 ---@return data.Block|nil
 function MergeJoin:next()
   local sides = self._sides

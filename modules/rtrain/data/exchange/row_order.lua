@@ -1,4 +1,4 @@
--- rtrain/data/exchange/row_order.lua: the order of rows by one or several columns: stable, nulls and NaN last in both
+-- rtrain/data/exchange/row_order.lua: sorts rows by one or several columns: stable, with nulls and NaN last in both
 -- directions.
 
 local column = require 'rtrain.data.columns.column'
@@ -12,7 +12,7 @@ local row_order = {}
 ---@field name string
 ---@field descending boolean
 
--- Numbers that compare as the strings do, byte by byte; nulls get any.
+-- Returns numbers that have the byte order of the strings; the numbers of nulls are arbitrary.
 local function ranks_of(strings)
   local values, distinct, rank = strings:values(), {}, {}
   local count = strings:len()
@@ -34,7 +34,7 @@ local function check_sortable(name, of)
     :format(name, column.type_of(of)))
 end
 
--- The column as numbers that compare, and where it is null (nil when it never is).
+-- Returns the column as comparable numbers, and a mask of its nulls (nil if it has none).
 local comparable
 function comparable(of)
   if column.is_strings(of) then return ranks_of(of), of.valid and of.valid:logical_not() end
@@ -54,9 +54,9 @@ local function refined(order, values, descending)
   return order:index_select(0, finer)
 end
 
----The places of a block's rows in the order of the keys; rows with equal keys keep theirs.
+---Returns the places of a block's rows in the order of the keys; rows with equal keys keep their order.
 ---@param block data.Block
----@param keys data.SortKey[] the first one decides, the next ones where it is equal
+---@param keys data.SortKey[] the most important first
 ---@return torch.Tensor places int64 (rows)
 function row_order.of(block, keys)
   local order = torch.arange(block:num_rows())
@@ -70,11 +70,11 @@ function row_order.of(block, keys)
   return order
 end
 
----The keys of one row.
+---Returns the keys of one row.
 ---@param block data.Block
 ---@param keys data.SortKey[]
 ---@param i integer from 0
----@return table values at place k the k-th key; nil where it is null
+---@return table values the k-th key at place k; nil for null
 function row_order.key_of(block, keys, i)
   local out = {}
   for k, key in ipairs(keys) do
@@ -85,7 +85,7 @@ function row_order.key_of(block, keys, i)
   return out
 end
 
----Whether a row with these keys stands before one with those.
+---Returns whether a row with the first keys comes before a row with the second.
 ---@param keys data.SortKey[]
 ---@param a table
 ---@param b table

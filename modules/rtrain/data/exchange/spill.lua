@@ -1,7 +1,7 @@
--- rtrain/data/exchange/spill.lua: blocks that are put aside in temporary files, as Arrow IPC, in runs that are read once.
+-- rtrain/data/exchange/spill.lua: Spill: stores blocks in temporary files, as Arrow IPC, in runs that are read once.
 --
--- The folder is removed as soon as all runs are open for reading, so that nothing stays behind when the process dies later;
--- until then close() or the collector removes it, and a worker's folder goes with the attempt.
+-- The folder is removed as soon as all runs are open for reading, so that nothing remains if the process dies later.
+-- Until then close() or the garbage collector removes it, and the end of the attempt removes a worker's folder.
 
 local Block = require 'rtrain.data.blocks.block'
 local class = require 'base.class'
@@ -24,7 +24,7 @@ end
 
 local function path_of(self, run) return ('%s/run-%d.arrow'):format(self._folder, run) end
 
--- Lua values travel as bytes, all those of a block in its first row: whatever they are, they come back the same.
+-- Serializes the Lua values of a block into its first row, so that values of any type are restored exactly.
 local function encoded(of)
   if not class.is(of, Objects) then return of end
   return Strings.from_list({(require('base._closure').dump(of:values()))}, of:len(), true)
@@ -32,7 +32,7 @@ end
 
 local function decoded(of) return Objects(require('base._closure').load(of:value(0)), of:len()) end
 
--- The block as an Arrow batch, and which of its columns were Lua values.
+-- Returns the block as an Arrow batch, and which of its columns hold Lua values.
 local function to_arrow(block)
   local names, columns, is_objects = block:names(), {}, {}
   for i, name in ipairs(names) do
@@ -81,7 +81,7 @@ local function reader(self, run)
   end
 end
 
----Opens all runs for reading and removes their names.
+---Opens all runs for reading and unlinks their files.
 ---@return (fun(): data.Block|nil)[] one stream for each run
 function Spill:open()
   local out = {}
@@ -90,7 +90,7 @@ function Spill:open()
   return out
 end
 
----Removes the folder. Streams that are open go on.
+---Removes the folder. Open streams stay valid.
 function Spill:close()
   if self._folder then require('base._system').remove_tree(self._folder) end
   self._folder = nil

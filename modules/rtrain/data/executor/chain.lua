@@ -1,4 +1,5 @@
--- rtrain/data/executor/chain.lua: the fused operators of a plan over one fragment: what a thread of the pool runs.
+-- rtrain/data/executor/chain.lua: Chain: applies the fused operators of a plan to one fragment, in a thread of the
+-- pool.
 
 local Block = require 'rtrain.data.blocks.block'
 local class = require 'base.class'
@@ -9,10 +10,10 @@ local Selection = require 'rtrain.data.rows.selection'
 ---A request: {fragment, number, name} of the chain's source, or {block, first_row, number, name}.
 ---@class data.Request
 ---@field fragment? table
----@field block? table what Block:pack() gave
----@field first_row? integer of the block
----@field number integer of the fragment
----@field name string where the rows lie, for messages; '' where there is nothing to say
+---@field block? table a result of Block:pack()
+---@field first_row? integer number of the block's first row
+---@field number integer number of the fragment
+---@field name string the place of the rows, for messages; '' if unknown
 
 ---Reads a fragment and applies fused operators. Arguments: source (nil: requests carry blocks), operators, {seed, max_bytes,
 ---max_rows}.
@@ -24,7 +25,7 @@ function Chain:init(source, operators, options)
   self.source, self.operators, self._options = source, operators, options
 end
 
----@return string[] names of what the stats count, in order
+---@return string[] names of the entries in the stats, in order
 function Chain:names()
   local out = {}
   if self.source then out[1] = self.source.name end
@@ -32,7 +33,7 @@ function Chain:names()
   return out
 end
 
--- Leaves out the rows before `skip` and ends behind `wanted` more.
+-- Leaves out the rows before `skip` and ends after `wanted` rows.
 local function cut(next_block, skip, wanted)
   local missing = wanted
   return function()
@@ -48,7 +49,7 @@ local function cut(next_block, skip, wanted)
   end
 end
 
--- Rows in memory are the source's own: what a function of the user writes must not reach them.
+-- Copies rows in memory, which belong to the source: writes of a user function must not change them.
 local function copies(next_block)
   return function()
     local block = next_block()
@@ -56,7 +57,7 @@ local function copies(next_block)
   end
 end
 
--- The blocks of a file with where their rows are in it.
+-- Returns the blocks of a file, with the origin of their rows.
 local function with_origins(next_block, name)
   local first = 0
   return function()
@@ -77,10 +78,11 @@ local function input(self, request)
   return fragment.keep and Selection(fragment.keep):blocks(next_block) or next_block
 end
 
----The blocks that become of a request.
+---Returns the blocks that a request produces.
 ---@param request data.Request
 ---@return fun(): data.Block|nil
----@return table[] counts one for each name of `names`, complete at the end: rows, blocks, bytes, total_s (with all before it)
+---@return table[] counts one for each name of `names`, complete at the end: rows, blocks, bytes, total_s (including
+---  the operators before)
 function Chain:run(request)
   local counts, next_block = {}, input(self, request)
   if self.source then
@@ -98,11 +100,13 @@ function Chain:run(request)
   return next_block, counts
 end
 
--- A thread's blocks are garbage as soon as they were handed over, and would keep their memory until the next collection,
--- which Lua alone, seeing a few bytes of each, puts off. A thread's heap is small: this takes a millisecond.
+-- A thread's blocks are garbage once they are handed over. Lua's collector sees only a few bytes of each and would
+-- start late, so the thread starts it after this many bytes. A thread's heap is small: a collection takes a
+-- millisecond.
 local COLLECT_BYTES = 16 * 2 ^ 20
 
----The chain as a function for torch._C.data.Pool: each request is a stream of {block}, and {counts} at its end.
+---Returns the chain as a function for torch._C.data.Pool: the results of a request are {block} for each block, and
+---{counts} at the end.
 ---@return fun(request: data.Request): fun(): table|nil
 function Chain:worker()
   local made_bytes = 0

@@ -1,11 +1,12 @@
--- rtrain/data/executor/context.lua: DataContext: how executions run in this process.
+-- rtrain/data/executor/context.lua: DataContext: settings for executions in this process.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
 
 local FIELDS = {'num_threads', 'memory_bytes', 'target_max_block_size'}
 
--- How many threads are of use is known when the engine is loaded: torch.get_num_threads() at the first execution.
+-- num_threads is not set here: its default, torch.get_num_threads(), is known once the engine is loaded, at the first
+-- execution.
 local values = {memory_bytes = 64 * 2 ^ 20, target_max_block_size = 4 * 2 ^ 20}
 
 local LIMITS = {num_threads = 0, memory_bytes = 2 ^ 20, target_max_block_size = 2 ^ 10}
@@ -20,7 +21,7 @@ local function check(name, value)
   end
 end
 
--- A table with fields to read and to set.
+-- The context: fields can be read and set.
 local current = setmetatable({}, {
   __name = 'DataContext',
   __index = function(_, name)
@@ -34,16 +35,16 @@ local current = setmetatable({}, {
   end,
 })
 
----How datasets are executed in this process: num_threads (default: those of PyTorch; 0 runs everything where it is used),
----memory_bytes (64 MiB: blocks that wait to be used), target_max_block_size (4 MiB: blocks are read in pieces of at most
----about this size). Ray equivalent: ray.data.DataContext.
+---Settings for the execution of datasets in this process: num_threads (default: those of PyTorch; 0 runs everything in
+---the consuming thread), memory_bytes (64 MiB: blocks that wait to be used), target_max_block_size (4 MiB: blocks are
+---read in pieces of about this size at most). Ray equivalent: ray.data.DataContext.
 ---@class rtrain.data.DataContext
 ---@field num_threads integer
 ---@field memory_bytes integer
 ---@field target_max_block_size integer
 local DataContext = class('DataContext')
 
----The context of this process: a table with fields to read and to set.
+---Returns the context of this process: a table whose fields can be read and set.
 ---@return rtrain.data.DataContext
 ---
 ---```lua
@@ -53,7 +54,8 @@ local DataContext = class('DataContext')
 ---```
 function DataContext.get_current() return current end
 
----What is set, as plain data that travels to the workers of a trainer; num_threads only where somebody set it.
+---Returns the settings as plain data, to be sent to the workers of a trainer; num_threads is included only if it was
+---set.
 ---@return table<string, integer>
 function DataContext.settings()
   local out = {}
@@ -61,7 +63,7 @@ function DataContext.settings()
   return out
 end
 
----Sets what `settings` gave.
+---Applies the result of `settings`.
 ---@param settings table<string, integer>
 function DataContext.apply(settings)
   for name in next, LIMITS do

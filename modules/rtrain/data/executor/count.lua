@@ -1,4 +1,4 @@
--- rtrain/data/executor/count.lua: what went through one place of a pipeline: rows, blocks, bytes and time.
+-- rtrain/data/executor/count.lua: counts rows, blocks, bytes and time at one place of a pipeline.
 
 local monotonic = require('base._system').monotonic
 
@@ -10,7 +10,7 @@ local FIELDS = {'rows', 'blocks', 'bytes', 'total_s'}
 ---@field rows integer
 ---@field blocks integer
 ---@field bytes integer
----@field total_s number seconds until each block was there, with all that it took before
+---@field total_s number seconds until the blocks arrived, including all operators before
 
 ---@return data.Count zero
 function count.new() return {rows = 0, blocks = 0, bytes = 0, total_s = 0} end
@@ -21,7 +21,7 @@ function count.add(to, more)
   for _, name in ipairs(FIELDS) do to[name] = to[name] + more[name] end
 end
 
----A stream whose blocks are counted as they pass.
+---Returns a stream that counts the blocks that pass through.
 ---@param to data.Count
 ---@param next_block fun(): data.Block|nil
 ---@return fun(): data.Block|nil

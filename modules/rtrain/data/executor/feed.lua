@@ -1,14 +1,14 @@
--- rtrain/data/executor/feed.lua: Feed: a plan made ready for loops, which ask it for the rows of an epoch.
+-- rtrain/data/executor/feed.lua: PlanFeed: prepares a plan for loops, which request the rows of an epoch.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
 local executor = require 'rtrain.data.executor'
 local parts = require 'rtrain.data.rows.parts'
 
----What a DataIterator draws from. Arguments: plan, {seed, counter, options, on_stats}: `seed` of what has no seed of its own;
----`counter`, a table {n}, counts the epochs itself where loops are independent of each other; `options`, {num_threads,
----memory_bytes, ingest}; `on_stats` is called with the stats of each epoch, at its beginning; `may_count`: files may be read
----once to count their rows.
+---The source of a DataIterator's rows. Arguments: plan, {seed, counter, options, on_stats}: `seed` for operators
+---without a seed; `counter`, a table {n} that counts the epochs if loops are independent of each other; `options`,
+---{num_threads, memory_bytes, ingest}; `on_stats` is called with the stats of each epoch when it begins; `may_count`:
+---files may be read once to count their rows.
 ---@class data.PlanFeed
 ---@overload fun(plan: data.Plan, options?: table): data.PlanFeed
 local PlanFeed = class('PlanFeed')
@@ -19,7 +19,7 @@ function PlanFeed:init(plan, options)
   self._on_stats, self._may_count = options.on_stats, options.may_count
 end
 
----The rows of an epoch; nil when only running the plan tells, or when files would have to be read for it and must not.
+---Returns the number of rows of an epoch; nil if that requires executing the plan, or reading files without permission.
 ---@return integer|nil
 function PlanFeed:num_rows()
   if self._num_rows == nil then
@@ -55,7 +55,7 @@ end
 ---@return {name: string, type: string}[] columns
 function PlanFeed:schema() return require 'rtrain.data.executor.schema'(self._plan) end
 
----What the operators did in the last epoch.
+---Returns the statistics of the operators in the last epoch.
 ---@return data.Stats
 function PlanFeed:stats()
   if not self._execution then errors.raise('argument', 'stats: nothing ran yet') end

@@ -1,8 +1,9 @@
--- rtrain/data/executor/init.lua: runs a plan: fragments on the threads of a pool, blocks out in order, bounded by bytes.
+-- rtrain/data/executor/init.lua: executes a plan: fragments run on the threads of a pool, and blocks come out in order,
+-- with bounded memory.
 --
--- A plan is cut at its global operators into stages. A stage's fused operators run on the pool, or where the blocks are used
--- when there is nothing to gain: without threads, or for rows in memory that no function of the user touches. A function of
--- the user runs on a copy of what it captured, in both cases, so that what it writes there is never seen outside.
+-- A plan is cut at its global operators into stages. A stage's fused operators run on the pool. They run in the
+-- consuming thread instead if there are no threads, or for rows in memory that no user function changes. In both cases
+-- a user function runs on a copy of its upvalues, so that its writes to them are never visible outside.
 
 local Block = require 'rtrain.data.blocks.block'
 local Chain = require 'rtrain.data.executor.chain'
@@ -20,16 +21,17 @@ local Stats = require 'rtrain.data.executor.stats'
 local executor = {}
 
 ---@class data.ExecutionOptions
----@field slices? data.Interval[] only these rows: of the source, or of what the last global operator gives
----@field part? {rank: integer, world_size: integer} each world_size-th row instead, where their number is not known
+---@field slices? data.Interval[] only these rows: of the source, or of the result of the last global operator
+---@field part? {rank: integer, world_size: integer} instead, every world_size-th row, if the number of rows is not
+---  known
 ---@field epoch? integer default 0
----@field seed? integer of shuffles and random transforms; default: drawn from the default generator
----@field threads? integer default DataContext's num_threads; 0: all runs where it is used
+---@field seed? integer seed of shuffles and random transforms; default: drawn from the default generator
+---@field threads? integer default DataContext's num_threads; 0: everything runs in the consuming thread
 ---@field memory_bytes? integer default DataContext's
----@field ingest? data.IngestPool runs what `threads` would run, unless they are 0
----@field max_rows? integer of a block that a source gives, where only a few are wanted
+---@field ingest? data.IngestPool runs the work of the threads, unless `threads` is 0
+---@field max_rows? integer limits the rows of a source's block, if only a few are needed
 
----An execution: an iterator over blocks. Its threads end when it is closed, exhausted or, by the pool's finaliser, collected.
+---An execution: an iterator over blocks. Its threads end when it is closed, exhausted or collected.
 ---Arguments: plan, data.ExecutionOptions.
 ---@class data.Execution
 ---@overload fun(plan: data.Plan, options?: data.ExecutionOptions): data.Execution
@@ -55,7 +57,7 @@ local function calls_user(operators)
   return false
 end
 
--- Operators, or a source, with copies of the user's functions and what they captured.
+-- Returns operators, or a source, with copies of the user functions and their upvalues.
 local function isolated(value)
   local closure = require 'base._closure'
   return closure.load((closure.dump(value)))
@@ -66,10 +68,10 @@ local function named(err, name)
   return err
 end
 
--- Everything in this thread.
+-- Runs a stage in this thread.
 local function inline_stage(self, chain, requests, entries)
   local next_block, counts, name
-  -- What a request that is left early has counted.
+  -- Adds the counts of a request, also if it is left early.
   local function merge()
     if counts then self._stats:merge(entries, counts) end
     counts = nil
@@ -91,7 +93,7 @@ local function inline_stage(self, chain, requests, entries)
   end
 end
 
--- Threads, or a stage of the rank's ingest workers.
+-- Returns a pool of threads, or a stage on the rank's ingest workers.
 local function new_pool(self, chain)
   local pool = self._ingest and self._ingest:stage {fn = chain:worker(), capacity_bytes = self.memory_bytes}
   pool = pool or require('torch._C').data.Pool{
@@ -101,8 +103,8 @@ local function new_pool(self, chain)
   return pool
 end
 
--- Blocks that the loop is done with are garbage that Lua, seeing a few bytes of each, is slow to collect: whenever
--- as much was taken as may wait, it is made to.
+-- Used blocks are garbage, but Lua's collector sees only a few bytes of each. It is started whenever memory_bytes were
+-- taken.
 local function collected(self, block)
   self._taken_bytes = (self._taken_bytes or 0) + block:size_bytes()
   if self._taken_bytes >= self.memory_bytes then
@@ -146,7 +148,7 @@ local function run_stage(self, stage)
   return (threads == 0 and inline_stage or pooled_stage)(self, chain, stage.requests, entries)
 end
 
--- A request for each fragment.
+-- Yields a request for each fragment.
 local function of_fragments(source, list)
   local i = 0
   return function()
@@ -155,8 +157,8 @@ local function of_fragments(source, list)
   end
 end
 
--- The blocks of a stream, each with the number that its first row has among the rows of which the stream gives `slices`, so
--- that random numbers do not depend on which of them these are. A block ends where a slice does.
+-- Returns the blocks of a stream with the number of each block's first row among all rows, of which the stream returns
+-- only `slices`. Random numbers then do not depend on the slices. A block ends where a slice ends.
 local function numbered(next_block, slices)
   local list, k, given, rest = slices or {{0, math.huge}}, 1, 0, nil
   return function()
@@ -172,7 +174,7 @@ local function numbered(next_block, slices)
   end
 end
 
--- A request for each block of `numbered`. Rows in memory are copied before a function of the user may write to them.
+-- Yields a request for each block of `numbered`. Rows in memory are copied before a user function may write to them.
 local function of_blocks(next_block, options)
   return function()
     local block, first_row = next_block()
@@ -182,7 +184,7 @@ local function of_blocks(next_block, options)
   end
 end
 
--- The blocks of fragments in memory, read here.
+-- Yields a request for each block of the fragments in memory, which are read in this thread.
 local function in_memory_requests(self, source, list, copies)
   local entry = self._stats:add_stage{source.name}[1]
   local i, next_block, seed = 0, nil, seeds.of(self.seed, self.epoch)
@@ -200,7 +202,7 @@ local function in_memory_requests(self, source, list, copies)
   return of_blocks(function()
     local block = counted()
     if block == nil then return nil end
-    -- Where the block lies in its source, so that random numbers do not depend on how the rows were cut.
+    -- The position of the block in its source: random numbers must not depend on how the rows were cut.
     if i ~= j then j, first = i, list[i].start or 0 end
     local at = first
     first = first + block:num_rows()
@@ -220,17 +222,17 @@ local function first_stage(self, plan, last, slices)
   return run_stage(self, {operators = operators, requests = requests, is_in_memory = true})
 end
 
--- `of`: which of the rows that the operator before gives these are, {slices, part}.
+-- `of` says which rows of the preceding operator's result the stream holds: {slices, part}.
 local function later_stage(self, plan, first, last, next_block, of)
   if first > last then return next_block end
   local operators = {}
   for i = first, last do operators[#operators + 1] = plan.operators[i] end
-  -- Rows of a part without slices have no numbers in the whole: each rank counts its own.
+  -- The rows of a part without slices have no numbers in the whole: each rank counts its own rows.
   local requests = of_blocks(numbered(next_block, of.slices), {number = of.part and of.part.rank})
   return run_stage(self, {operators = operators, requests = requests, is_in_memory = true})
 end
 
--- A global operator's stream; `slices` chooses among its rows.
+-- Returns a global operator's stream; `slices` selects among its rows.
 local function global_stage(self, plan, place, next_block, slices)
   local operator = plan.operators[place]
   local options = {num_rows = plan:num_rows(false, place - 1), keep = slices}
@@ -240,14 +242,14 @@ local function global_stage(self, plan, place, next_block, slices)
   return count.stream(self._stats:add_stage{operator.name}[1], out)
 end
 
--- The stream of an operator that runs what comes before it.
+-- Returns the stream of an operator that executes its inputs itself.
 local function combined_stage(self, plan, place, options)
   local operator = plan.operators[place]
   local out = operator:stream_of(plan:first(place - 1), self, options)
   return count.stream(self._stats:add_stage{operator.name}[1], out)
 end
 
--- The place of the last operator that runs its inputs, 0 when there is none.
+-- Returns the place of the last operator that executes its inputs itself, 0 if there is none.
 local function last_combined(operators)
   for i = #operators, 1, -1 do
     if operators[i].runs_inputs then return i end
@@ -255,7 +257,7 @@ local function last_combined(operators)
   return 0
 end
 
--- The place of the next global operator, one past the end when there is none.
+-- Returns the place of the next global operator, one past the end if there is none.
 local function next_global(operators, from)
   for i = from, #operators do
     if operators[i].is_global then return i end
@@ -263,7 +265,7 @@ local function next_global(operators, from)
   return #operators + 1
 end
 
----The blocks of a plan, with the seed and the epoch of this execution: operators that combine plans call it.
+---Returns the blocks of a plan, with the seed and the epoch of this execution. Called by operators that combine plans.
 ---@param plan data.Plan
 ---@param slices? data.Interval[]
 ---@param part? {rank: integer, world_size: integer}
@@ -289,7 +291,7 @@ function Execution:run(plan, slices, part)
   return next_block
 end
 
----The next block, nil at the end.
+---Returns the next block, nil at the end.
 ---@return data.Block|nil
 function Execution:next()
   if not self._next then return nil end
@@ -303,21 +305,21 @@ end
 
 function Execution:__call() return self:next() end
 
----Ends the threads and removes temporary files; again has no effect.
+---Ends the threads and removes temporary files; a second call has no effect.
 function Execution:close()
   if self._next then self._stats:finish() end
   self._next = nil
   local closers = self._closers
   self._closers = {}
-  -- Of an execution that is being collected the pool may be gone already.
+  -- The pool may already be gone while the execution is being collected.
   for _, close in ipairs(closers) do pcall(close) end
 end
 
----What the operators did so far.
+---Returns the statistics of the operators so far.
 ---@return data.Stats
 function Execution:stats() return self._stats end
 
----Runs a plan.
+---Executes a plan.
 ---@param plan data.Plan
 ---@param options? data.ExecutionOptions
 ---@return data.Execution

@@ -1,10 +1,10 @@
--- rtrain/data/executor/plan.lua: Plan: a source and the operators behind it. Plain data that never changes: it travels to
--- workers.
+-- rtrain/data/executor/plan.lua: Plan: a source and the operators applied to it. A plan is immutable plain data that is
+-- sent to workers.
 
 local class = require 'base.class'
 local fragments = require 'rtrain.data.rows.fragments'
 
----A source and operators. Nothing runs before an Execution does.
+---A source and operators. Only an Execution runs them.
 ---@class data.Plan
 ---@field source data.Source
 ---@field operators data.Operator[]
@@ -13,7 +13,7 @@ local Plan = class('Plan')
 
 function Plan:init(source, operators) self.source, self.operators = source, operators or {} end
 
----A plan with one operator more.
+---Returns a plan with an additional operator.
 ---@param operator data.Operator
 ---@return data.Plan
 function Plan:with(operator)
@@ -23,7 +23,7 @@ function Plan:with(operator)
   return Plan(self.source, operators)
 end
 
----The first operators alone.
+---Returns the plan of the first operators.
 ---@param count integer
 ---@return data.Plan
 function Plan:first(count)
@@ -32,7 +32,7 @@ function Plan:first(count)
   return Plan(self.source, operators)
 end
 
----The place of the last global operator, 0 when there is none.
+---Returns the place of the last global operator, 0 if there is none.
 ---@return integer
 function Plan:last_global()
   for i = #self.operators, 1, -1 do
@@ -41,7 +41,7 @@ function Plan:last_global()
   return 0
 end
 
----Whether all operators are fused and each row of the source becomes one row, in order.
+---Returns whether all operators are fused and each row of the source becomes one row, in order.
 ---@return boolean
 function Plan:preserves_rows()
   for _, operator in ipairs(self.operators) do
@@ -56,7 +56,7 @@ local function rows_of_source(source, may_count)
   return fragments.num_rows(fragments.counted(source, source:fragments{seed = 0, epoch = 0}))
 end
 
----The number of rows behind the first `count` operators (default: all), nil where only the data can tell.
+---Returns the number of rows after the first `count` operators (default: all), nil if that requires reading the data.
 ---@param may_count? boolean whether files may be read once to count their rows
 ---@param count? integer
 ---@return integer|nil
@@ -69,12 +69,12 @@ function Plan:num_rows(may_count, count)
   return rows
 end
 
----The number of rows that `slices` of an execution count: those of the source, or those that the last global operator gives.
----nil where only the data can tell.
+---Returns the number of rows to which `slices` of an execution refer: those of the source, or those that the last
+---global operator returns. nil if that requires reading the data.
 ---@return integer|nil
 function Plan:sliceable_rows() return self:num_rows(true, self:last_global()) end
 
----Whether each row that `slices` count becomes one row.
+---Returns whether each row to which `slices` refer becomes one row.
 ---@return boolean
 function Plan:keeps_slices()
   for i = self:last_global() + 1, #self.operators do
@@ -83,7 +83,7 @@ function Plan:keeps_slices()
   return true
 end
 
----The columns, where they are known without running anything.
+---Returns the columns if they are known without running anything.
 ---@return {name: string, type: string}[]|nil
 function Plan:schema()
   local schema = self.source:schema()
@@ -94,7 +94,7 @@ function Plan:schema()
   return schema
 end
 
----Whether seed or epoch change the rows or their order.
+---Returns whether seed or epoch change the rows or their order.
 ---@return boolean
 function Plan:is_random()
   if self.source.is_random then return true end

@@ -1,4 +1,4 @@
--- rtrain/data/executor/schema.lua: the columns of a plan: names and types.
+-- rtrain/data/executor/schema.lua: the column names and types of a plan.
 
 local class = require 'base.class'
 local executor = require 'rtrain.data.executor'
@@ -23,7 +23,7 @@ function Schema:__tostring()
   return table.concat(lines, '\n')
 end
 
--- What the first row turns out to be.
+-- Returns the schema of the first block, which is computed.
 local function schema_of_first_block(plan)
   local execution = executor.execute(plan, {threads = 0, max_rows = 1, seed = 0})
   local block = execution:next()
@@ -31,9 +31,9 @@ local function schema_of_first_block(plan)
   return block and block:schema()
 end
 
----The columns of a plan. Where functions of the user make them, the first rows are computed.
+---Returns the columns of a plan. If user functions make them, the first rows are computed.
 ---@param plan data.Plan
----@return data.Schema|nil schema nil where there are no rows to tell
+---@return data.Schema|nil schema nil if there are no rows to compute it from
 local function schema_of(plan)
   local entries = plan:schema() or schema_of_first_block(plan)
   return entries and Schema(entries)

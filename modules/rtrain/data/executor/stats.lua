@@ -1,10 +1,10 @@
--- rtrain/data/executor/stats.lua: what an execution did: rows, bytes, time and wait of each operator.
+-- rtrain/data/executor/stats.lua: Stats: rows, bytes, time and wait of each operator in an execution.
 
 local class = require 'base.class'
 local count = require 'rtrain.data.executor.count'
 local monotonic = require('base._system').monotonic
 
----What each operator of an execution did so far; prints as text. Ray equivalent: Dataset.stats().
+---Statistics of each operator of an execution so far; prints as text. Ray equivalent: Dataset.stats().
 ---@class data.Stats
 local Stats = class('Stats')
 
@@ -12,7 +12,7 @@ function Stats:init() self._entries, self._started, self.wait_s, self.total_s = 
 
 ---Adds entries for the operators of a stage.
 ---@param names string[]
----@param is_stage? boolean whether they run fused, with the time of one within that of the next
+---@param is_stage? boolean whether they run fused, so that an operator's time is contained in that of the next
 ---@return table[] entries
 function Stats:add_stage(names, is_stage)
   local out = {}
@@ -24,18 +24,18 @@ function Stats:add_stage(names, is_stage)
   return out
 end
 
----Adds what one request counted.
----@param entries table[] what add_stage gave
+---Adds the counts of one request.
+---@param entries table[] a result of add_stage
 ---@param counts table[]
 function Stats:merge(entries, counts)
   for i, entry in ipairs(entries) do count.add(entry, counts[i]) end
 end
 
----Called when the execution ended.
+---Called when the execution has ended.
 function Stats:finish() self.total_s = monotonic() - self._started end
 
----One row for each operator, in order: {operator, rows, blocks, bytes, time_s, wait_s}. time_s is the operator's own, over
----all threads; wait_s is how long it waited for its input.
+---Returns one row for each operator, in order: {operator, rows, blocks, bytes, time_s, wait_s}. time_s is the
+---operator's own time, over all threads; wait_s is how long it waited for its input.
 ---@return table[]
 function Stats:to_table()
   local out = {}

@@ -1,4 +1,4 @@
--- rtrain/data/files/formats.lua: what the end of a file's name says about its content.
+-- rtrain/data/files/formats.lua: finds the format of a file by the end of its name.
 
 local formats = {}
 
@@ -10,7 +10,7 @@ local FORMATS = {
 
 local PACKINGS = {'gz', 'zst', 'zstd', 'bz2', 'xz'}
 
----A name without the end that says how the file is packed.
+---Returns the name without the end for its compression.
 ---@param name string
 ---@return string
 ---
@@ -26,9 +26,9 @@ function formats.unpacked_name(name)
   return name
 end
 
----The format of a file: 'parquet', 'csv', 'json', 'text', 'idx', 'numpy', 'safetensors', 'pt' or 'image'.
+---Returns the format of a file: 'parquet', 'csv', 'json', 'text', 'idx', 'numpy', 'safetensors', 'pt' or 'image'.
 ---@param path string
----@return string? format nil where its name does not tell
+---@return string? format nil if the name does not show it
 ---
 ---```lua
 ---local formats = require 'rtrain.data.files.formats'

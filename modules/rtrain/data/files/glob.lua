@@ -1,30 +1,31 @@
--- rtrain/data/files/glob.lua: the files that a pattern means, by the rules of Python's glob with recursive = True.
+-- rtrain/data/files/glob.lua: finds the files that match a pattern, by the rules of Python's glob with recursive =
+-- True.
 
 local files = require 'rtrain.data.files'
 local fnmatch = require 'base.fnmatch'
 
 local glob = {}
 
--- Of a URI what stands before its query, '?region=eu-west-1', and that query.
+-- Returns a URI without its query ('?region=eu-west-1'), and the query.
 local function without_query(path)
   if not files.is_object(path) then return path, '' end
   local before, query = path:match '^(.-)(%?[%w_]+=.*)$'
   return before or path, query or ''
 end
 
----Whether a path is a pattern.
+---Returns whether a path is a pattern.
 ---@param path string
 ---@return boolean
 function glob.is_pattern(path) return without_query(path):find '[%*%?%[]' ~= nil end
 
--- A state of files.below is the places in the list of patterns that the names so far may lead to. '**' may stand for no
--- name, but at the end, where it is a file below a folder.
+-- A state of files.below is the set of places in the list of patterns that the names so far can reach. '**' may match
+-- no name, except at the end, where it matches a file below a folder.
 local function enter(patterns, state, place)
   state[place] = true
   if patterns[place] == '**' and place < #patterns then enter(patterns, state, place + 1) end
 end
 
--- A pattern means a hidden name only where it begins as that does: for Python with '.', here also with '_'.
+-- A pattern matches a hidden name only if it begins with the same character: '.' as in Python, here also '_'.
 local function matches(name, pattern)
   return (not files.is_hidden(name) or pattern:sub(1, 1) == name:sub(1, 1)) and fnmatch(name, pattern)
 end
@@ -49,8 +50,8 @@ local function filter_of(patterns)
   return {start = start, step = step, accepts = function(state) return state[#patterns + 1] ~= nil end}
 end
 
----The files that a pattern means, in the order of their names: '*', '?', '[a-c]' and '[!a-c]' within a name, '**' for any
----folders. '*' does not stand for a '.' or '_' at the beginning of a name, nor '**' for such a folder.
+---Returns the files that match a pattern, sorted by name: '*', '?', '[a-c]' and '[!a-c]' within a name, '**' for any
+---folders. '*' does not match a '.' or '_' at the beginning of a name, and '**' does not match such a folder.
 ---@param path string absolute, or a URI whose bucket is named
 ---@return string[]
 function glob.files(path)

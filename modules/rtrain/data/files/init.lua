@@ -1,5 +1,5 @@
--- rtrain/data/files/init.lua: files that datasets are read from and written into: of this machine by path, and of object stores
--- by URI (s3://, gs://, abfs://, hdfs://).
+-- rtrain/data/files/init.lua: files that datasets are read from and written to: on this machine by path, in object
+-- stores by URI (s3://, gs://, abfs://, hdfs://).
 
 local errors = require 'base.errors'
 local real_path = require 'base.real_path'
@@ -9,14 +9,14 @@ local files = {}
 
 local function arrow() return require 'base._arrow' end
 
----Whether a path is the URI of an object.
+---Returns whether a path is the URI of an object.
 ---@param path string
 ---@return boolean
 function files.is_object(path) return system.is_object_uri(path) end
 
----Where a relative path was looked for, for a message; '' for another one.
+---Returns a text for messages that says where a relative path was searched; '' for an absolute path.
 ---@param path string
----@return string text " (in the current folder, /home/me)", and whether it is in the folder of the script
+---@return string text " (in the current folder, /home/me)", and a hint if the path exists in the folder of the script
 function files.looked_in(path)
   if path:sub(1, 1) == '/' or path:match '^%a[%w+.-]*://' then return '' end
   local script = (rawget(_G, 'arg') or {})[0]
@@ -26,7 +26,7 @@ function files.looked_in(path)
     ('; it is in the folder of the script, %s: start there, or give the whole path'):format(home) or '')
 end
 
----The absolute path; a URI as it is, without the '/' at its end.
+---Returns the absolute path; a URI is returned without a '/' at its end.
 ---@param path string
 ---@return string
 function files.absolute(path)
@@ -34,7 +34,7 @@ function files.absolute(path)
   return system.absolute((path:gsub('^file://', '')))
 end
 
----What is there: 'file', 'folder' or 'other'; nil where there is nothing.
+---Returns the type of the path: 'file', 'folder' or 'other'; nil if it does not exist.
 ---@param path string
 ---@return string?
 function files.kind(path)
@@ -42,17 +42,18 @@ function files.kind(path)
   return system.path_kind(path)
 end
 
----Whether a name begins with '.' or '_', as files do that hold no rows: '_SUCCESS', '.part.crc'.
+---Returns whether a name begins with '.' or '_', like files without rows: '_SUCCESS', '.part.crc'.
 ---@param name string
 ---@return boolean
 function files.is_hidden(name) return name:match '^[._]' ~= nil end
 
----Which files below a folder are meant. A state is a set, {[place] = true}; it says all that the names between the folder and
----an entry say about what is below that entry.
+---Selects files below a folder. A state is a set, {[place] = true}. It summarizes the names between the folder and an
+---entry, as far as they matter for the entries below.
 ---@class data.FileFilter
 ---@field start table<any, true> the state of the folder itself
----@field step fun(state: table<any, true>, name: string): table<any, true> of an entry; empty: neither it nor what is below it
----@field accepts fun(state: table<any, true>): boolean whether a file of that state is meant
+---@field step fun(state: table<any, true>, name: string): table<any, true> returns the state of an entry; empty: the
+---  entry and everything below it are excluded
+---@field accepts fun(state: table<any, true>): boolean whether a file with that state is selected
 
 local ALL = {start = {all = true}, accepts = function() return true end,
              step = function(state, name) return files.is_hidden(name) and {} or state end}
@@ -70,7 +71,8 @@ local function state_below(filter, names)
   return state
 end
 
--- Whether the files behind a link are met by another path: it leads back to a folder around it, or to one that is read anyway.
+-- Returns whether another path reaches the files behind a link: the link leads back to a folder around it, or to a
+-- folder that is read anyway.
 local function is_read_elsewhere(walk, real, state)
   if walk.around[real] and covers(walk.around[real], state) then return true end
   local below = real:sub(1, #walk.root + 1) == walk.root .. '/' and real:sub(#walk.root + 1)
@@ -94,18 +96,18 @@ local function walk_folder(walk, path, real, state)
   walk.around[real] = before
 end
 
----"s3://bucket/a.csv" of "s3://bucket/a.csv?region=eu-west-1"; a '?' in the name of a local file stays.
+---Returns "s3://bucket/a.csv" for "s3://bucket/a.csv?region=eu-west-1"; a '?' in the name of a local file stays.
 ---@param path string
 ---@return string
 function files.without_query(path) return files.is_object(path) and path:match '^[^?]*' or path end
 
----The last part of a path or URI.
+---Returns the last part of a path or URI.
 ---@param path string
 ---@return string
 function files.name(path) return files.without_query(path):match '[^/]*$' end
 
----The files below a folder, in the order of their names; by default all but what begins with '.' or '_'. A link to a folder
----that is read anyway is left out, so that a file comes once.
+---Returns the files below a folder, sorted by name; by default without names that begin with '.' or '_'. A link to a
+---folder that is read anyway is skipped, so that no file appears twice.
 ---@param folder string
 ---@param filter? data.FileFilter
 ---@return string[]
@@ -131,9 +133,9 @@ local function open_local(path)
   return file
 end
 
----The bytes of a file.
+---Returns the bytes of a file.
 ---@param path string
----@param most? integer of its beginning, at most that many bytes
+---@param most? integer reads at most that many bytes from its beginning
 ---@return string
 ---Errors: 'not_found', 'environment'.
 function files.read(path, most)
@@ -145,7 +147,7 @@ function files.read(path, most)
   return bytes or ''
 end
 
----A file of Lua to read from. An object is held in an unnamed file of this machine.
+---Opens a file for reading, as a Lua file. An object is copied to an unnamed file on this machine.
 ---@param path string
 ---@return file* file
 ---Errors: 'not_found', 'environment'.
@@ -159,14 +161,14 @@ function files.open(path)
   return open_local(path)
 end
 
--- What base._arrow.open_text gives, with the methods of a file of Lua that readers of texts call.
+-- Wraps a result of base._arrow.open_text in the methods of a Lua file that readers of text call.
 local Unpacked = {}
 Unpacked.__index = Unpacked
 
--- Of an object each piece is a request.
+-- Bytes of a read. For an object each read is a request.
 local PIECE, OBJECT_PIECE = 2 ^ 16, 2 ^ 20
 
--- Reads until there are that many bytes, or until `mark` is among them; fewer at the end.
+-- Reads until the buffer has that many bytes, or contains `mark`; less at the end of the file.
 local function fill(self, wanted, mark)
   while #self._rest < wanted and not (mark and self._rest:find(mark, 1, true)) do
     local more = self._text:read(math.max(math.min(wanted, OBJECT_PIECE) - #self._rest, self._piece))
@@ -175,7 +177,7 @@ local function fill(self, wanted, mark)
   end
 end
 
----The next bytes or, for '*l', the rest of the line without its end; nil at the end.
+---Returns the next bytes or, for '*l', the rest of the line without its end; nil at the end of the file.
 ---@param what integer|'*l'
 ---@return string?
 function Unpacked:read(what)
@@ -188,7 +190,7 @@ function Unpacked:read(what)
   return what == '*l' and (bytes:gsub('\n$', '')) or bytes
 end
 
----The file is not used any more.
+---Closes the file.
 function Unpacked:close() self._text:release() end
 
 local function unpacked(path)
@@ -196,10 +198,10 @@ local function unpacked(path)
                        _piece = files.is_object(path) and OBJECT_PIECE or PIECE}, Unpacked)
 end
 
----A text file, which is unpacked on the way where it is packed with gzip, Zstandard, bzip2 or xz.
+---Opens a text file, and decompresses gzip, Zstandard, bzip2 and xz while reading.
 ---@param path string
 ---@return file* file with read(number), read '*l' and close
----Errors: 'not_found', 'environment'; 'argument' where what is packed is damaged.
+---Errors: 'not_found', 'environment'; 'argument' if the compressed data is damaged.
 function files.open_text(path)
   if files.is_object(path) then return unpacked(path) end
   local file = open_local(path)
@@ -210,13 +212,13 @@ function files.open_text(path)
   return unpacked(path)
 end
 
----Makes a folder; an object store has none.
+---Creates a folder; does nothing in an object store.
 ---@param path string
 function files.make_folder(path)
   if not files.is_object(path) then system.make_folders(path) end
 end
 
----The path of a file in a folder.
+---Returns the path of a file in a folder.
 ---@param folder string
 ---@param name string
 ---@return string
@@ -226,7 +228,7 @@ function files.join(folder, name)
   return ('%s/%s'):format(folder, name)
 end
 
----Removes a file that may not be there.
+---Removes a file if it exists.
 ---@param path string
 function files.remove(path)
   if files.is_object(path) then return pcall(arrow().remove_object, path) end

@@ -1,4 +1,5 @@
--- rtrain/data/files/json_lines.lua: files with one JSON array of objects, as JSON lines, which the reader takes.
+-- rtrain/data/files/json_lines.lua: converts files with one JSON array of objects to JSON lines, which the reader
+-- accepts.
 
 local errors = require 'base.errors'
 local files = require 'rtrain.data.files'
@@ -7,7 +8,7 @@ local json_lines = {}
 
 local CHUNK = 2 ^ 16
 
--- Whether the first character that is not a blank, within 64 KiB, is '['.
+-- Returns whether the first non-blank character, within 64 KiB, is '['.
 local function is_array(path)
   local file = files.open_text(path)
   local head = file:read(CHUNK) or ''
@@ -22,7 +23,8 @@ local function check_write(ok, why)
   if not ok then errors.raise('environment', ('cannot write a copy of the JSON array to /tmp: %s'):format(why)) end
 end
 
--- Copies the elements of the array to lines: outside of strings a line break is a blank, between elements ',' ends a line.
+-- Copies the elements of the array to lines: outside of strings a line break becomes a blank, and a ',' between
+-- elements ends a line.
 local function copy_lines(input, output)
   local depth, is_text, is_escaped = 0, false, false
   for chunk in function() return input:read(CHUNK) end do
@@ -59,7 +61,7 @@ local function copy_lines(input, output)
   return depth == 0 and not is_text
 end
 
----Opens a file of JSON lines, or of one array of objects, which is copied to a temporary file of lines.
+---Opens a file of JSON lines. A file with one array of objects is first copied to a temporary file of lines.
 ---@param path string
 ---@param options table of base._arrow.open_json
 ---@return userdata cursor

@@ -1,4 +1,4 @@
--- rtrain/data/files/json_text.lua: Lua values as JSON.
+-- rtrain/data/files/json_text.lua: formats Lua values as JSON.
 
 local errors = require 'base.errors'
 local is_list = require 'base.is_list'
@@ -12,7 +12,8 @@ local ESCAPES = {['"'] = '\\"', ['\\'] = '\\\\', ['\b'] = '\\b', ['\f'] = '\\f',
 
 local function escaped(c) return ESCAPES[c] or ('\\u%04x'):format(c:byte()) end
 
--- A number that reads back as itself, the shortest of a few forms; NaN and infinities are null, as pandas writes them.
+-- Returns the shortest of a few forms that reads back as the same number; NaN and infinities are null, as pandas writes
+-- them.
 local function number_text(value)
   if value ~= value or value == math.huge or value == -math.huge then return 'null' end
   if value == 0 and 1 / value < 0 then return '-0.0' end
@@ -35,7 +36,7 @@ local function table_text(value)
   return joined(out, '{', '}')
 end
 
----A value as JSON: lists and tensors as arrays, other tables as objects, nil and NaN as null.
+---Returns a value as JSON: lists and tensors as arrays, other tables as objects, nil and NaN as null.
 ---@param value any
 ---@return string
 ---

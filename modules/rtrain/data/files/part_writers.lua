@@ -1,5 +1,5 @@
--- rtrain/data/files/part_writers.lua: files that write_json and write_numpy make. Like the writers of base._arrow they have
--- write(block) and close(), and the file appears as a whole when it is closed.
+-- rtrain/data/files/part_writers.lua: the writers of write_json and write_numpy. Like the writers of base._arrow they
+-- have write(block) and close(), and the file appears under its name when it is closed.
 
 local Block = require 'rtrain.data.blocks.block'
 local column = require 'rtrain.data.columns.column'
@@ -10,8 +10,8 @@ local json_text = require 'rtrain.data.files.json_text'
 
 local part_writers = {}
 
--- A hidden file that gets its name at the end. An object has no name before it is complete. The collector removes a file that
--- nobody could abort, since a stop was raised as it had just been made.
+-- Opens a hidden file, which gets its name at the end; an object has no name before it is complete. If a stop is raised
+-- right after the file was created, nobody can abort it, and the garbage collector removes it.
 local function open_hidden(part)
   if files.is_object(part.path) then
     part.file = require('base._arrow').object_writer(part.path)
@@ -34,7 +34,7 @@ local function check_write(path, ok, why)
   if not ok then errors.raise('environment', ("cannot write '%s': %s"):format(path, tostring(why))) end
 end
 
--- What the two have in common.
+-- The common base of the two writers.
 local Part = {}
 Part.__index = Part
 
@@ -44,7 +44,7 @@ local function new_part(class, path)
   return part
 end
 
----Removes what was written.
+---Removes the unfinished file.
 function Part:abort()
   if not self.file or self.file == io.stdout then return end
   if self.hidden then self.file:close() else self.file:release() end
@@ -67,12 +67,12 @@ end
 local JsonPart = setmetatable({}, {__index = Part})
 JsonPart.__index = JsonPart
 
----A writer of JSON lines.
+---Creates a writer of JSON lines.
 ---@param path string
 ---@return table writer
 function part_writers.json(path) return new_part(JsonPart, path) end
 
----The same, to stdout.
+---Creates a writer of JSON lines to stdout.
 ---@return table writer
 function part_writers.json_to_stdout() return setmetatable({path = 'stdout', file = io.stdout}, JsonPart) end
 
@@ -82,7 +82,7 @@ local function row_text(names, columns, i)
   return '{' .. table.concat(out, ',') .. '}\n'
 end
 
----Adds a line for each row.
+---Writes a line for each row.
 ---@param block data.Block
 function JsonPart:write(block)
   local names, columns, lines = block:names(), {}, {}
@@ -107,7 +107,7 @@ local DESCR = {bool = '|b1', uint8 = '|u1', int8 = '|i1', int16 = '<i2', int32 =
 local NumpyPart = setmetatable({}, {__index = Part})
 NumpyPart.__index = NumpyPart
 
----A writer of a .npy file with one column. The blocks are held until it is closed.
+---Creates a writer of a .npy file with one column. It holds the blocks until it is closed.
 ---@param path string
 ---@param name string
 ---@return table writer
@@ -121,7 +121,8 @@ end
 ---@param block data.Block
 function NumpyPart:write(block) self.blocks[#self.blocks + 1] = block:select{self.name} end
 
--- Version 1.0 of the format: magic, length, a dictionary padded so that the data begins at a multiple of 64.
+-- Returns the header of format version 1.0: magic, length, and a dictionary padded so that the data begins at a
+-- multiple of 64.
 local function header(tensor)
   local sizes = tensor:size()
   local shape = table.concat(sizes, ', ') .. (#sizes == 1 and ',' or '')

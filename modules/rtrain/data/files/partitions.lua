@@ -1,18 +1,18 @@
--- rtrain/data/files/partitions.lua: columns that the names of folders hold: 'year=2024/month=01/part.parquet'.
+-- rtrain/data/files/partitions.lua: reads columns from the names of folders: 'year=2024/month=01/part.parquet'.
 
 local errors = require 'base.errors'
 local files = require 'rtrain.data.files'
 
 local partitions = {}
 
--- What Hive and Spark write for a row without a value.
+-- The value that Hive and Spark write for null.
 local NULL = '__HIVE_DEFAULT_PARTITION__'
 
 local function decoded(text)
   return (text:gsub('%%(%x%x)', function(digits) return string.char(tonumber(digits, 16)) end))
 end
 
----The columns of a path, from the outer folder to the inner one: a list of {name, value}; value is nil where it is null.
+---Returns the columns of a path, from the outer folder to the inner: a list of {name, value}; value is nil for null.
 ---@param path string or a URI
 ---@return {name: string, value: string?}[]
 ---
@@ -36,11 +36,11 @@ local function names_of(path)
   return out
 end
 
----The names of those columns, which all files have in this order.
+---Returns the names of those columns, which all files must have in the same order.
 ---@param owner string the function, for messages
 ---@param paths string[]
 ---@return string[]
----Errors: 'argument' where files differ in them.
+---Errors: 'argument' if the names differ between files.
 function partitions.names(owner, paths)
   local first = names_of(paths[1])
   local text = table.concat(first, ', ')

@@ -1,4 +1,4 @@
--- rtrain/data/files/paths.lua: which files a read_… function means: files, folders, patterns.
+-- rtrain/data/files/paths.lua: finds the files for the paths of a read_… function: files, folders, patterns.
 
 local errors = require 'base.errors'
 local files = require 'rtrain.data.files'
@@ -59,12 +59,12 @@ local function expand(owner, path, options, out)
   for _, file in ipairs(found or {}) do out[#out + 1] = file end
 end
 
----The absolute paths or URIs of the files that `given` means, in order: a folder gives all files below it, sorted, a pattern
----those that match. Raises code 'not_found' when there are none.
+---Returns the absolute paths or URIs of the files for `given`, in order: a folder stands for all files below it,
+---sorted; a pattern for those that match. Raises code 'not_found' if there are no files.
 ---@param owner string the function, for messages
 ---@param given string|string[]
----@param options {file_extensions: string[]?, ignore_missing_paths: boolean?, is_local: boolean?, with_packed: boolean?}
----  `is_local`: no URIs; `with_packed`: 'a.csv.gz' has the extension 'csv' too
+---@param options {file_extensions: string[]?, ignore_missing_paths: boolean?, is_local: boolean?, with_packed:
+---  boolean?} `is_local`: refuses URIs; `with_packed`: 'a.csv.gz' has the extension 'csv' too
 ---@return string[]
 function paths.expand(owner, given, options)
   local out = {}

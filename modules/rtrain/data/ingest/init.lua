@@ -1,14 +1,15 @@
--- rtrain/data/ingest/init.lua: the ingest workers of a rank: how many, and on which processors.
+-- rtrain/data/ingest/init.lua: chooses the number and the processors of a rank's ingest workers.
 
 local host = require 'rtrain._ingest'
 local IngestPool = require 'rtrain.data.ingest.pool'
 
 local ingest = {}
 
--- The next `count` of a list.
+-- Returns `count` elements of a list.
 local function take(list, from, count) return {unpack(list, from, from + count - 1)} end
 
--- The rank's processors and those of each of its ingest workers; nothing where they were not given to it alone.
+-- Returns the rank's processors and those of each of its ingest workers; nothing if the processors are not exclusive to
+-- this rank.
 local function dealt(options)
   local all = host.processors()
   if not options.num_cpus or #all ~= options.num_cpus + options.workers * options.threads then return nil end
@@ -19,10 +20,10 @@ local function dealt(options)
   return take(all, 1, options.num_cpus), cpus
 end
 
----Makes the ingest workers of this process, which is bound to the processors of all of them so far, and to its own from then
----on. The first one starts, so that it is there when rows are needed.
----@param options {workers: integer, threads: integer, num_cpus: integer?} threads: of each, one processor for each; num_cpus:
----  of the rank alone, where that was said
+---Creates the ingest workers of this process. So far the process is bound to the processors of all of them; afterwards
+---it is bound to its own only. Starts the first ingest worker, so that it is ready when rows are needed.
+---@param options {workers: integer, threads: integer, num_cpus: integer?} threads: of each ingest worker, with one
+---  processor for each; num_cpus: processors of the rank alone, if configured
 ---@param timeout_s number how long a block may take
 ---@return data.IngestPool
 function ingest.start(options, timeout_s)

@@ -1,13 +1,13 @@
 -- rtrain/data/ingest/maker.lua: the main function of an ingest worker, which makes blocks of rows for a rank.
 --
--- The rank sends stages, each a function as of torch._C.data.Pool, and requests for them. The results of a request are one
--- stream, and those of a stage come in the order of its requests. Of each stage no more than its limit waits to be used by
--- the rank, so that a stage that nobody uses for a while does not stop the others.
+-- The rank sends stages, each with a function as for torch._C.data.Pool, and requests to the stages. The results of a
+-- request form a stream, and a stage answers its requests in order. The unused results of a stage are limited, so that
+-- a stage that the rank does not use for a while does not block the others.
 --
--- From the rank: {kind = 'stage', stage, fn, limit_bytes}, {kind = 'request', stage, job, request, skip} (its first `skip`
--- results are there already), {kind = 'taken', stage} for each result, {kind = 'close', stage}.
--- To the rank: {kind = 'result', stage, job, value}, {kind = 'end' …}, {kind = 'error', code, message, traceback …}, all
--- with `busy_s`, the time that this worker did not wait.
+-- From the rank: {kind = 'stage', stage, fn, limit_bytes}, {kind = 'request', stage, job, request, skip} (the rank
+-- already has its first `skip` results), {kind = 'taken', stage} for each used result, {kind = 'close', stage}.
+-- To the rank: {kind = 'result', stage, job, value}, {kind = 'end' …}, {kind = 'error', code, message, traceback …},
+-- all with `busy_s`, the time in which this worker did not wait.
 
 local class = require 'base.class'
 local closure = require 'base._closure'
@@ -16,13 +16,13 @@ local monotonic = require('base._system').monotonic
 
 local maker = {}
 
--- Results of a stage that wait, however small: each may hold a descriptor of the system.
+-- Limit of a stage's waiting results, independent of their size: each may hold a file descriptor.
 local MOST_WAITING = 16
 
--- The rank takes what was sent, or its end closes the channel.
+-- Sending has practically no time limit: the rank takes the message, or closes the channel when it ends.
 local SEND_TIMEOUT_S, RECEIVE_TIMEOUT_S = 1e6, 3600
 
--- Arguments: what the rank sent.
+-- Argument: the rank's message of kind 'stage'.
 local Stage = class('Stage')
 
 function Stage:init(message)
@@ -30,20 +30,20 @@ function Stage:init(message)
   self._requests, self._waiting, self._waiting_bytes = {}, {}, 0
 end
 
----A request.
+---Adds a request.
 ---@param message table
 function Stage:add(message) self._requests[#self._requests + 1] = message end
 
----The oldest result was taken.
+---Called when the rank has used the oldest result.
 function Stage:taken() self._waiting_bytes = self._waiting_bytes - table.remove(self._waiting, 1) end
 
----A result was sent.
+---Called when a result was sent.
 ---@param bytes integer
 function Stage:sent(bytes)
   self._waiting[#self._waiting + 1], self._waiting_bytes = bytes, self._waiting_bytes + bytes
 end
 
----Whether a result may be made now.
+---Returns whether a further result may be made.
 ---@return boolean
 function Stage:is_ready()
   if not self._stream and not self._requests[1] then return false end
@@ -65,7 +65,7 @@ local function result(self)
   return self._stream()
 end
 
----The next message for the rank.
+---Returns the next message for the rank.
 ---@return table
 function Stage:make()
   local ok, value = xpcall(result, errors.wrap, self)
@@ -83,7 +83,7 @@ function Stage:make()
   return out
 end
 
--- All stages of a rank. Arguments: channel.
+-- All stages of a rank. Argument: channel.
 local Maker = class('Maker')
 
 function Maker:init(channel) self._channel, self._stages, self._next, self._busy_s = channel, {}, 1, 0 end
@@ -94,7 +94,7 @@ local function find(self, id)
   end
 end
 
--- A stage may be closed while messages about it are on their way.
+-- Handles a message. Its stage may already be closed.
 local function accept(self, message)
   local stage, place = find(self, message.stage)
   if message.kind == 'stage' then
@@ -108,7 +108,7 @@ local function accept(self, message)
   end
 end
 
--- Stages take turns.
+-- Returns a stage that may make a result; stages take turns.
 local function ready(self)
   for i = 0, #self._stages - 1 do
     local place = (self._next - 1 + i) % #self._stages + 1
@@ -119,7 +119,8 @@ local function ready(self)
   end
 end
 
--- Reads what has come, and waits while there is nothing to do. False: the rank has closed the channel.
+-- Reads the available messages, and waits while there is nothing to do. Returns false when the rank has closed the
+-- channel.
 local function listen(self)
   while true do
     local what, message = self._channel:receive(ready(self) and 0 or RECEIVE_TIMEOUT_S)
@@ -132,7 +133,7 @@ local function listen(self)
   end
 end
 
----Makes what the rank asks for until it closes the channel.
+---Serves requests of the rank until it closes the channel.
 function Maker:run()
   while listen(self) do
     local stage, start = ready(self), monotonic()

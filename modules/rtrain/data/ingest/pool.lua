@@ -1,7 +1,7 @@
--- rtrain/data/ingest/pool.lua: IngestPool: the ingest workers of a rank, shared by all that it reads.
+-- rtrain/data/ingest/pool.lua: IngestPool: the ingest workers of a rank, shared by all its executions.
 --
--- A stage of an execution gives its requests to the workers, whichever has the least to do, and takes the results in the
--- order of the requests: which worker made them, how many there are and whether one died changes nothing.
+-- A stage of an execution gives each request to the least busy worker and takes the results in the order of the
+-- requests. The results do not depend on the number of workers, on which worker made them, or on deaths of workers.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -9,10 +9,10 @@ local IngestWorker = require 'rtrain.data.ingest.worker'
 local Scaling = require 'rtrain.data.ingest.scaling'
 local system = require 'base._system'
 
--- A request and what became of it so far: `received` counts results, whether they were used or not.
+-- A request and its results so far: `received` counts the results, used or not.
 ---@class data.IngestJob
 ---@field stage data.IngestStage
----@field number integer in its stage
+---@field number integer number in its stage
 ---@field request data.Request
 ---@field worker data.IngestWorker
 ---@field received integer
@@ -23,7 +23,7 @@ function IngestJob:init(fields)
   self.received, self.is_done, self._results = 0, false, {}
 end
 
----A message about it has come.
+---Takes a message about the job.
 ---@param message table
 function IngestJob:add(message)
   self.is_done = message.kind ~= 'result'
@@ -32,11 +32,11 @@ function IngestJob:add(message)
   self._results[#self._results + 1] = message
 end
 
----The oldest message that holds a result or an error; nil where none has come.
+---Removes and returns the oldest message with a result or an error; nil if there is none.
 ---@return table|nil
 function IngestJob:next() return table.remove(self._results, 1) end
 
----What one stage of an execution runs on: in the place of a torch._C.data.Pool.
+---A stage of an execution on the ingest workers, with the interface of a torch._C.data.Pool.
 ---@class data.IngestStage
 local IngestStage = class('IngestStage')
 
@@ -46,7 +46,7 @@ function IngestStage:init(pool, id, options)
   self.limit_bytes = options.limit_bytes
 end
 
----Gives a request to a worker; false, and nothing done, when as many are in flight as may be.
+---Gives a request to a worker; returns false and does nothing if the limit of requests in flight is reached.
 ---@param request data.Request
 ---@return boolean
 function IngestStage:submit(request)
@@ -66,7 +66,7 @@ local function raise(worker, request, err)
   require('torch._C').data.raise(err.code, ('rtrain.data %s%s: %s'):format(worker.name, where, err.message), err.traceback)
 end
 
----The next result; nil where a request has none left.
+---Returns the next result; nil at the end of a request's results.
 ---@return table|nil
 function IngestStage:next()
   local job = self._jobs[1]
@@ -85,13 +85,13 @@ function IngestStage:next()
   return result.value
 end
 
----Nobody wants its results any more.
+---Discards the remaining results.
 function IngestStage:close()
   self._jobs = {}
   self._pool:close_stage(self)
 end
 
----Arguments: {workers, threads, cpus, timeout_s}: workers, the most that there are at a time; cpus, a list of processors for
+---Arguments: {workers, threads, cpus, timeout_s}: workers, the largest number at a time; cpus, a list of processors for
 ---each worker, or nil.
 ---@class data.IngestPool
 ---@overload fun(options: table): data.IngestPool
@@ -106,17 +106,18 @@ function IngestPool:init(options)
   end
 end
 
----Starts the first process, so that it is there when rows are needed.
+---Starts the first process, so that it is ready when rows are needed.
 function IngestPool:start()
   self._workers[1]:start()
 end
 
----How many of the workers get requests.
+---Returns how many of the workers get requests.
 ---@return integer
 function IngestPool:num_active() return self._scaling.active end
 
----A stage that runs a function on the workers.
----@param options {fn: function, capacity_bytes: number} as of torch._C.data.Pool; each worker has its share of the bytes
+---Returns a stage that runs a function on the workers.
+---@param options {fn: function, capacity_bytes: number} as for torch._C.data.Pool; the workers share the bytes
+---  equally
 ---@return data.IngestStage
 function IngestPool:stage(options)
   if self._is_closed then errors.raise('argument', 'the train function has ended, and its ingest workers with it') end
@@ -125,11 +126,11 @@ function IngestPool:stage(options)
     fn = options.fn, limit_bytes = options.capacity_bytes / #self._workers})
 end
 
----How many requests of a stage are in flight.
+---Returns how many requests of a stage may be in flight.
 ---@return integer
 function IngestPool:capacity() return 2 * self:num_active() end
 
----The worker with the least to do.
+---Returns the worker with the fewest jobs.
 ---@return data.IngestWorker
 function IngestPool:choose()
   local best = self._workers[1]
@@ -141,7 +142,7 @@ end
 
 local function begin_window(self, now) self._window = {since = now, waited_s = 0, busy_s = self:busy_s()} end
 
--- A process that starts makes the loop wait, and says nothing about how many are needed.
+-- Returns whether a process is starting. The loop then waits for it, and its wait must not count for the scaling.
 local function is_starting(self)
   for _, worker in ipairs(self._workers) do
     if worker.is_new and worker:num_jobs() > 0 then return true end
@@ -149,7 +150,7 @@ local function is_starting(self)
   return false
 end
 
--- Those that have become too many end when they have nothing to do.
+-- Ends surplus workers that have nothing to do.
 local function end_idle(self)
   for i = self:num_active() + 1, #self._workers do
     if self._workers[i]:num_jobs() == 0 then self._workers[i]:close() end
@@ -167,7 +168,7 @@ local function scale(self, now)
   begin_window(self, now)
 end
 
----What all workers have worked so far, in seconds; less where one was started again.
+---Returns the working time of all workers so far, in seconds. It decreases when a worker is restarted.
 ---@return number
 function IngestPool:busy_s()
   local sum = 0

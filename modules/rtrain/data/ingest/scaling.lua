@@ -1,17 +1,18 @@
--- rtrain/data/ingest/scaling.lua: Scaling: how many ingest workers run, decided from how long the loop stood still.
+-- rtrain/data/ingest/scaling.lua: Scaling: decides from the waiting time of the loop how many ingest workers run.
 --
--- Twice as many where the loop waits for rows in more than 5 % of a window's time. One fewer where for five windows it hardly
--- waited at all and the others could have done the work with time to spare, so that the number does not swing.
+-- Doubles the number if the loop waited for rows in more than 5 % of a window. Removes one if the loop hardly waited in
+-- five windows and the remaining workers could have done the work with time to spare, so that the number does not
+-- oscillate.
 
 local class = require 'base.class'
 
 local WINDOW_S = 1
 local STALL, CALM = 0.05, 0.01
 local CALM_WINDOWS = 5
--- How busy those that are left may be.
+-- The largest load of the workers that remain.
 local MOST_BUSY = 0.7
 
----Arguments: most, the number of ingest workers that there may be; it begins with one.
+---Arguments: most, the largest number of ingest workers; it begins with one.
 ---
 ---```lua
 ---local scaling = require 'rtrain.data.ingest.scaling'(4)
@@ -31,7 +32,7 @@ local function could_be_fewer(self, window)
   return left >= 1 and window.waited_s <= CALM * window.elapsed_s and window.busy_s <= MOST_BUSY * left * window.elapsed_s
 end
 
----The number from now on.
+---Returns the number from now on.
 ---@param window {elapsed_s: number, waited_s: number, busy_s: number} waited_s: of the loop; busy_s: of all ingest workers
 ---@return integer
 function Scaling:decide(window)

@@ -1,17 +1,17 @@
--- rtrain/data/ingest/worker.lua: IngestWorker: a process that makes blocks, as the rank sees it. One that dies is started
--- again and gets what it had not finished: its results are the same.
+-- rtrain/data/ingest/worker.lua: IngestWorker: the rank's handle of an ingest process. A process that dies is restarted
+-- and gets its unfinished jobs again, with the same results.
 --
--- Where hosts of the job have no ranks it is on one of them. One that has died there twice in a row is started on the rank's
--- own host.
+-- If the job has hosts without ranks, the process runs on one of them. After two deaths in a row there it is started on
+-- the rank's own host.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
 local ingest = require 'rtrain._ingest'
 
--- Deaths in a row, without any result in between.
+-- Deaths in a row, without a result in between.
 local MOST_DEATHS, MOST_FAR_DEATHS = 3, 2
 
--- For what it has to send and close.
+-- The time to end a process, and the time to send a message.
 local END_S, SEND_TIMEOUT_S = 1, 60
 
 ---Arguments: number, from 0; {threads, cpus, timeout_s}: cpus, a list of processors, or nil.
@@ -24,7 +24,7 @@ function IngestWorker:init(number, options)
   self._jobs, self._deaths, self.busy_s = {}, 0, 0
 end
 
--- On another host, or on this one.
+-- Starts the process on another host, or on this one.
 local function start_process(self)
   local process, host
   if self._deaths < MOST_FAR_DEATHS then process, host = ingest.start_far(self.number, self._options.threads) end
@@ -32,7 +32,7 @@ local function start_process(self)
   return process or ingest.start(self.number, {threads = self._options.threads, cpus = self._options.cpus})
 end
 
----Starts the process, where it does not run.
+---Starts the process if it is not running.
 function IngestWorker:start()
   if self._channel then return end
   self._process = start_process(self)
@@ -40,7 +40,7 @@ function IngestWorker:start()
   self._known, self.busy_s, self.is_new = {}, 0, true
 end
 
--- What does not arrive is sent again when the end of the process is seen.
+-- A lost message is sent again when the end of the process is noticed.
 local function tell(self, message)
   if self._channel then self._channel:send(message, SEND_TIMEOUT_S) end
 end
@@ -62,15 +62,15 @@ function IngestWorker:add(job)
   send_job(self, job)
 end
 
----How many jobs it has that are not finished.
+---Returns the number of its unfinished jobs.
 ---@return integer
 function IngestWorker:num_jobs() return #self._jobs end
 
----A result of the stage was used.
+---Reports that a result of the stage was used.
 ---@param stage data.IngestStage
 function IngestWorker:taken(stage) tell(self, {kind = 'taken', stage = stage.id}) end
 
----Nobody wants the stage's results any more.
+---Discards the remaining results of the stage.
 ---@param stage data.IngestStage
 function IngestWorker:close_stage(stage)
   for i = #self._jobs, 1, -1 do
@@ -79,7 +79,7 @@ function IngestWorker:close_stage(stage)
   if self._known and self._known[stage.id] then tell(self, {kind = 'close', stage = stage.id}) end
 end
 
--- Of one on another host nothing is seen but the end of its connection.
+-- Describes how the process ended. For a process on another host, only the closed connection is known.
 local function end_of(process)
   local how = process:finish(END_S)
   if how == nil then return '', 'has gone, or does not come' end
@@ -106,7 +106,7 @@ local function timed_out(self, job)
     name, self._options.timeout_s))
 end
 
--- Whether a message is about a job that is still wanted, which it then belongs to.
+-- Returns whether a message belongs to a job that still exists, and adds it to that job.
 local function accept(self, message)
   for i, job in ipairs(self._jobs) do
     if job.stage.id == message.stage and job.number == message.job then
@@ -118,7 +118,7 @@ local function accept(self, message)
 end
 
 ---Waits for its next message and adds it to its job.
----@param job data.IngestJob what is waited for
+---@param job data.IngestJob the job whose message is awaited
 function IngestWorker:receive(job)
   local what, message = self._channel:receive(self._options.timeout_s, 'rows of ' .. self.name)
   if what == 'timeout' then timed_out(self, job) end

@@ -1,15 +1,16 @@
--- rtrain/data/loop/agreement.lua: equally many rows on all ranks where no rank can know how many there will be.
+-- rtrain/data/loop/agreement.lua: Agreement: gives all ranks the same number of rows if no rank knows its number in
+-- advance.
 --
--- A plan that filters gives each rank a different number of rows. The ranks synchronize in rounds over the attempt's key-value
--- store: each says how many rows it has ready, or that it has no more, and all go on to the smallest of these numbers.
--- When the rank with the smallest number has no more rows the epoch ends there for all; what others have left is dropped.
--- A rank that does not come to a round is named after the deadline.
+-- A plan that filters gives each rank a different number of rows. The ranks synchronize in rounds over the attempt's
+-- key-value store: each announces how many rows it has ready, or that it has no more, and all continue to the smallest
+-- number. When the rank with the smallest number has no more rows, the epoch ends for all ranks, and the surplus rows
+-- of the others are dropped. After the deadline an error names the ranks that are missing in a round.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
 local monotonic = require('base._system').monotonic
 
--- Batches that a rank gathers before it asks again: few at first, so that the first batch is there soon.
+-- Batches that a rank gathers before the next round: few at first, so that the first batch is available soon.
 local FIRST_BATCHES, MOST_BATCHES = 1, 8
 local MOST_BYTES = 64 * 2 ^ 20
 
@@ -19,9 +20,9 @@ local MOST_BYTES = 64 * 2 ^ 20
 ---@field rank integer
 ---@field world_size integer
 ---@field timeout_s number
----@field attempt? fun(): integer the attempt whose store it is
+---@field attempt? fun(): integer the attempt that the store belongs to
 
----Arguments: options; on_wait, a function that is called with the seconds that each round took.
+---Arguments: options; on_wait, called with the seconds that each round took.
 ---@class data.Agreement
 ---@overload fun(options: data.AgreementOptions, on_wait?: fun(seconds: number)): data.Agreement
 local Agreement = class('Agreement')
@@ -31,7 +32,7 @@ function Agreement:init(options, on_wait)
   self._loops, self._on_wait = 0, on_wait
 end
 
----Counts with another number of ranks, or as another one of them, from the next loop on.
+---Sets the rank and the world size, effective from the next loop on.
 ---@param share {world_size: integer, rank: integer}
 function Agreement:set_place(share) self._world_size, self._rank = share.world_size, share.rank end
 
@@ -47,7 +48,7 @@ local function told_by(self, loop, round, rank)
     self._name, rank, loop, self._timeout_s, self._rank))
 end
 
--- One round: the number of rows that every rank can give, and whether there are no more.
+-- Runs one round: returns the number of rows that every rank can give, and whether these are the last.
 local function synchronize(self, state)
   local before = monotonic()
   state.round = state.round + 1
@@ -60,7 +61,7 @@ local function synchronize(self, state)
     if rows < least then least, is_last = rows, false end
     if rows == least then is_last = is_last or word == 'last' end
   end
-  -- All ranks have written this round, so that all have read the one before.
+  -- All ranks have written this round, so all have read the round before.
   if self._previous_key then self._store.store_delete(self._previous_key) end
   self._previous_key = own_key
   state.limit, state.is_last = least, is_last
@@ -88,12 +89,13 @@ local function hand_out(state)
   return front:narrow(0, rows)
 end
 
----A stream cut to the number of rows that all ranks can give. Every rank calls this equally often.
+---Returns the stream, cut to the number of rows that all ranks can give. Every rank must call this the same number of
+---times.
 ---@param next_block fun(): data.Block|nil
----@param batch_size integer how many rows the ranks take at a time
+---@param batch_size integer rows of a step
 ---@return fun(): data.Block|nil
 function Agreement:blocks(next_block, batch_size)
-  -- A rank that goes on in another attempt counts with the process that has taken a lost one's place.
+  -- A rank that continues in another attempt starts counting again, like the new process that replaces a lost rank.
   local attempt = self._attempt and self._attempt()
   if attempt ~= self._counted_in then self._loops, self._counted_in, self._previous_key = 0, attempt, nil end
   self._loops = self._loops + 1

@@ -1,4 +1,4 @@
--- rtrain/data/loop/batch_faults.lua: in which column and row of a batch a value is NaN or infinite, for messages.
+-- rtrain/data/loop/batch_faults.lua: finds the column and row of a batch with a NaN or infinite value, for messages.
 
 local column = require 'rtrain.data.columns.column'
 
@@ -9,7 +9,7 @@ local function show(number)
   return number > 0 and 'inf' or '-inf'
 end
 
--- Of a tensor with a row for each of the batch: the first bad row, how many there are, and the value there.
+-- Returns for a tensor with a row for each of the batch: the first bad row, the number of bad rows, and the value.
 local function bad_rows(value, num_rows)
   if not column.is_tensor(value) or value.is_sparse or not value:is_floating_point() then return nil end
   if value:dim() == 0 or value:size(0) ~= num_rows or value:numel() == 0 then return nil end
@@ -21,10 +21,10 @@ local function bad_rows(value, num_rows)
   return row, rows:numel(), flat[row][bad[row]:nonzero()[0][0]:item()]:item()
 end
 
----A function that looks at a batch which was made of a block. It keeps nothing of the block but where its rows lie.
+---Returns a function that checks a batch made of a block. It keeps only the origins of the block's rows.
 ---@param block data.Block
----@return fun(batch: any): string? text "column 'y' of the last batch is nan in row 3 (row 12 of /data/a.csv)"; nil where all
----  is finite, and where the batch has no tensors by the names of the columns
+---@return fun(batch: any): string? text "column 'y' of the last batch is nan in row 3 (row 12 of /data/a.csv)"; nil
+---  if all values are finite, or if the batch has no tensors with the names of the columns
 function batch_faults.of(block)
   local names, num_rows, origin = block:names(), block:num_rows(), block:origin_of_rows()
   return function(batch)

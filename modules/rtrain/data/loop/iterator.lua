@@ -1,7 +1,7 @@
--- rtrain/data/loop/iterator.lua: DataIterator: how a dataset, or a rank's part of one, is looped over.
+-- rtrain/data/loop/iterator.lua: DataIterator: loops over a dataset, or over a rank's part of it.
 --
--- The way of a row: feed (reads and computes, in threads) → the rank's rows → local shuffle → agreement of the ranks, where
--- no rank can know the number of rows → batches of one size → tensors. An epoch is the chain of these for one loop.
+-- The path of a row: feed (reads and computes, in threads) → the rank's rows → local shuffle → agreement of the ranks,
+-- if no rank knows the number of rows → batches of one size → tensors. An epoch is this chain for one loop.
 
 local Agreement = require 'rtrain.data.loop.agreement'
 local args = require 'base.args'
@@ -18,40 +18,40 @@ local Selection = require 'rtrain.data.rows.selection'
 local Times = require 'rtrain.data.loop.times'
 local torch_batch = require 'rtrain.data.loop.torch_batch'
 
--- Rows that are read and left out rather than that a file is opened once more.
+-- A gap of up to this many rows is read and skipped: that is cheaper than opening the file again.
 local GAP_ROWS = 4096
 
----What an iterator draws from: a dataset's plan, made ready to run.
+---The source of an iterator's rows: a dataset's plan, ready to run.
 ---@class data.Feed
----@field num_rows fun(self): integer|nil rows of an epoch; nil when only running it tells
+---@field num_rows fun(self): integer|nil rows of an epoch; nil if that requires executing it
 ---@field stream fun(self, options: data.FeedOptions): data.Stream
 ---@field schema fun(self): table[]
 ---@field stats fun(self): table
 
 ---@class data.FeedOptions
 ---@field epoch integer
----@field seed integer of what has no seed of its own
----@field rows? data.Interval[] of the epoch's order; nil: see `part`
+---@field seed integer seed of operators without a seed
+---@field rows? data.Interval[] intervals of the epoch's order; nil: see `part`
 ---@field part? {rank: integer, world_size: integer} nil: everything
----@field ahead boolean rows may be made in threads, ahead of their use
+---@field ahead boolean whether threads may make rows before they are used
 
 ---@class data.Stream
 ---@field next fun(self): data.Block|nil
 ---@field close fun(self)
 
 ---@class data.IteratorOptions
----@field feed data.Feed where the rows come from
+---@field feed data.Feed the source of the rows
 ---@field name string the dataset's, for messages
----@field seed integer of what has no seed of its own
----@field world_size? integer default 1: the rows are not dealt out
+---@field seed integer seed of operators without a seed
+---@field world_size? integer default 1: the rows are not divided
 ---@field rank? integer default 0
----@field agreement? data.AgreementOptions needed where world_size > 1
----@field device? fun(): string what device = 'auto' means (default the CPU)
----@field from_blocks? fun(blocks: data.Block[]): rtrain.data.Dataset how materialize() makes a dataset
+---@field agreement? data.AgreementOptions required if world_size > 1
+---@field device? fun(): string returns the device for device = 'auto' (default the CPU)
+---@field from_blocks? fun(blocks: data.Block[]): rtrain.data.Dataset makes the dataset of materialize()
 
----A dataset as a loop sees it; in a train function the rank's shard of it. Made by train.get_dataset_shard and
----Dataset:iterator, which give it its options. Each loop is a new epoch: the pipeline runs again, with new random orders.
----Ray equivalent: ray.data.DataIterator.
+---A dataset for loops; in a train function the rank's shard of it. Made by train.get_dataset_shard and
+---Dataset:iterator. Each loop is a new epoch: the pipeline runs again, with new random orders. Ray equivalent:
+---ray.data.DataIterator.
 ---@class rtrain.data.DataIterator
 ---@overload fun(options: data.IteratorOptions): rtrain.data.DataIterator
 local DataIterator = class('DataIterator', nil, {userdata = true})
@@ -67,7 +67,8 @@ function DataIterator:init(options)
   end
 end
 
----Goes on as another rank, or in a group of another size; a loop that runs ends. Nothing where the rows are not dealt out.
+---Continues as another rank, or in a group of another size; ends a running loop. Does nothing if the rows are not
+---divided.
 ---@param share {world_size: integer, rank: integer}
 function DataIterator:set_place(share)
   if (self._options.world_size or 1) == 1 then return end
@@ -81,7 +82,7 @@ function DataIterator:__tostring() return ("DataIterator('%s')"):format(self._na
 
 function DataIterator:__gc() self:close() end
 
--- Counts the time in which rows are waited for.
+-- Counts the time spent waiting for rows.
 local function timed(self, next_block)
   local times = self._times
   return function()
@@ -92,7 +93,7 @@ local function timed(self, next_block)
   end
 end
 
--- The rank's rows, where their number is known, and what to close.
+-- Returns the rank's rows if their number is known, and the stream to close.
 local function dealt(self, start, batching)
   local coarse, places = intervals.coarse(start.rows, GAP_ROWS)
   local stream = self._feed:stream {
@@ -103,7 +104,7 @@ local function dealt(self, start, batching)
   return next_block, stream
 end
 
--- What the rank has left where the number of rows is not known: as much as every other rank has.
+-- Returns the rank's remaining rows if their number is not known: as many as every other rank has.
 local function agreed(self, start, batching)
   local rest = Rest(self._feed, start, batching.prefetch_batches > 0)
   local next_block = timed(self, rest:blocks(start.state, self._rank))
@@ -126,13 +127,13 @@ function DataIterator:_begin(batching)
   return self._epoch
 end
 
--- The epoch that has begun, as loop_watch takes it.
+-- Returns the description of the epoch for loop_watch.
 function DataIterator:_described(batching)
   local size, rows, state = batching.batch_size, self:count(), self._position:state()
   if not size or not rows or state.remaining then return {first = 0, batch_size = size} end
   local round = batching.drop_last and math.floor or math.ceil
   return {
-    first = state.finished and 0 or math.floor(state.rows / size),  -- finished: these are the first loop's batches again
+    first = state.finished and 0 or math.floor(state.rows / size),  -- finished: the first loop's batches again
     batches = loop_limit.count(round(rows / size)),
     batch_size = size,
     samples = rows,
@@ -140,15 +141,15 @@ function DataIterator:_described(batching)
   }
 end
 
--- A loop has come to its end.
+-- Called when a loop has ended.
 function DataIterator:_finish(epoch)
   epoch.ended = true
   self._position:finish()
   self:close()
 end
 
----Ends the loop that runs, and its threads. A new loop begins a new epoch. Done by a new loop, at the end of the train
----function and by the collector too.
+---Ends the running loop and its threads. A new loop begins a new epoch. Called by a new loop, at the end of the train
+---function and by the garbage collector.
 function DataIterator:close()
   local epoch = self._epoch
   self._epoch = nil
@@ -169,7 +170,7 @@ end
 
 local function is_none(value) return value == 'none' or value == false or value == require('torch').none end
 
--- What the batches are like, from a loop's options.
+-- Returns the properties of the batches from a loop's options.
 local function batching_of(owner, options)
   local batch_size = options.batch_size
   if batch_size == nil then batch_size = 256 end
@@ -191,7 +192,7 @@ local function batching_of(owner, options)
   }
 end
 
----Rows one by one, as tables column → value; absent where a value is null. Ray equivalent: DataIterator.iter_rows.
+---Iterates over rows as tables column → value, without entries for null. Ray equivalent: DataIterator.iter_rows.
 ---@return data.Loop
 function DataIterator:iter_rows()
   return Loop(self, {batch_size = 1, prefetch_batches = 1}, function(block) return block:row(0) end)
@@ -205,12 +206,12 @@ local function check_format(format)
   args.one_of('iter_batches: batch_format', format, {'default', 'numpy'})
 end
 
----Batches as tables column → tensor, or list for strings, Lua values, and integers and booleans of which a row is null
----(torch.none where a row is null). All are full but the last one. Ray equivalent: DataIterator.iter_batches.
+---Iterates over batches as tables column → tensor, or list for strings, Lua values, and for integers and booleans with
+---null (torch.none for a null). All batches are full except the last. Ray equivalent: DataIterator.iter_batches.
 ---@param options? {prefetch_batches: integer, batch_size: integer|string, batch_format: string, drop_last: boolean,
----  local_shuffle_buffer_size: integer, local_shuffle_seed: integer} batch_size = 256, 'none' for blocks as they come, of
----  which ranks may have different numbers; prefetch_batches = 1: rows are read ahead in threads, with 0 in the loop itself;
----  drop_last = false; local_shuffle_buffer_size: each batch is drawn from at least that many rows
+---  local_shuffle_buffer_size: integer, local_shuffle_seed: integer} batch_size = 256, 'none' for blocks as they come,
+---  whose number may differ between ranks; prefetch_batches = 1: threads read rows ahead, with 0 the loop itself reads
+---  them; drop_last = false; local_shuffle_buffer_size: each batch is drawn from at least that many rows
 ---@return data.Loop
 ---
 ---```lua
@@ -232,14 +233,14 @@ local function check_pinned(pin_memory)
   end
 end
 
----Batches as tables column → tensor on this worker's device; strings stay lists. Raises code 'argument', naming column and
----row, where an integer or boolean is null: only floats, which dtypes may ask for, have NaN. Ray equivalent:
----DataIterator.iter_torch_batches.
+---Iterates over batches as tables column → tensor on this worker's device; strings stay lists. Raises code 'argument',
+---naming column and row, if an integer or boolean is null: only floats have NaN, and dtypes can convert to them. Ray
+---equivalent: DataIterator.iter_torch_batches.
 ---@param options? {prefetch_batches: integer, batch_size: integer|string, dtypes: string|table<string, string>,
 ---  device: string, collate_fn: (fun(batch: table): any), drop_last: boolean, local_shuffle_buffer_size: integer,
----  local_shuffle_seed: integer, pin_memory: boolean} as of iter_batches; dtypes: one for all tensors or one for each column;
----  device = 'auto'; collate_fn gets what iter_batches gives and returns what the loop's body gets, it excludes dtypes and
----  device
+---  local_shuffle_seed: integer, pin_memory: boolean} as for iter_batches; dtypes: one for all tensors or one for each
+---  column; device = 'auto'; collate_fn takes a batch of iter_batches and returns the value for the loop's body, and
+---  excludes dtypes and device
 ---@return data.Loop
 ---
 ---```lua
@@ -265,31 +266,31 @@ end
 ---@return {name: string, type: string}[] columns
 function DataIterator:schema() return self._feed:schema() end
 
----The rows that a loop over this iterator gives, nil when only running it tells.
+---Returns how many rows a loop over this iterator yields, nil if that requires executing it.
 ---@return integer|nil
 function DataIterator:count()
   local num_rows = self._feed:num_rows()
   return num_rows and math.floor(num_rows / self._world_size)
 end
 
----Where this rank's time went, over all loops; prints as a line. `stall_percent` is the share of the time in which the loop's
----body stood still for data ("data stall %"), `feed` what the operators took.
+---Returns how this rank spent its time, over all loops; prints as a line. `stall_percent` is the share of the time in
+---which the loop's body waited for data ("data stall %"), `feed` the time of the operators.
 ---@return data.Times
 function DataIterator:stats()
   self._times.feed = self._times.loops > 0 and self._feed:stats() or nil
   return self._times
 end
 
----The same without `feed`, as they are counted.
+---Returns the same counters without `feed`.
 ---@return data.Times
 function DataIterator:times() return self._times end
 
--- The blocks of the next epoch as they come, which are not to be changed: for materialize, and for XGBoost's matrices.
+-- Returns the blocks of the next epoch, which must not be changed: for materialize, and for XGBoost's matrices.
 function DataIterator:_blocks()
   return Loop(self, {prefetch_batches = 1}, function(block) return block end)
 end
 
----The rows of the next epoch as a dataset in memory.
+---Returns the rows of the next epoch as a dataset in memory.
 ---@return rtrain.data.Dataset
 function DataIterator:materialize()
   local list = {}
@@ -297,10 +298,10 @@ function DataIterator:materialize()
   return self._options.from_blocks(list)
 end
 
----Where this rank is, as plain data to be saved with a checkpoint: after c batches of a loop a shard that gets it by
----`load_state` gives exactly the rest of the epoch, then goes on with the next. All ranks take equal steps, so that rank 0's
----state serves all. With another number of workers, batch size or local shuffle, the rows that no rank has had are
----dealt out again, each once.
+---Returns the position of this rank as plain data, to be saved with a checkpoint. A shard that loads it by `load_state`
+---yields exactly the rest of the epoch, then continues with the next epoch. All ranks take equal steps, so the state of
+---rank 0 serves all ranks. With another number of workers, batch size or local shuffle, the rows that no rank has used
+---are divided again, each once.
 ---@return table state
 ---
 ---```lua
@@ -321,7 +322,7 @@ end
 ---```
 function DataIterator:state() return self._position:state() end
 
----Makes the next loop go on where `state` was called.
+---Makes the next loop continue where `state` was called.
 ---@param state table
 function DataIterator:load_state(state)
   self:close()

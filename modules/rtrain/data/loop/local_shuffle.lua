@@ -1,12 +1,12 @@
--- rtrain/data/loop/local_shuffle.lua: a shuffle through a buffer, a function of the sequence of rows alone: how the rows lie in
--- blocks changes nothing.
+-- rtrain/data/loop/local_shuffle.lua: LocalShuffle: a shuffle through a buffer. The result depends only on the sequence
+-- of rows, not on block boundaries.
 --
--- The buffer holds carry + step rows: the size that was asked for, and whole batches of about half of it. Each round fills
--- it, permutes it by a generator seeded by (seed, round), hands out `step` rows and carries the rest over; what the last
--- round has, it hands out whole. So each row is drawn from at least as many as were asked for, and only the last batch
--- can be short. A row is moved about three times.
+-- The buffer holds carry + step rows: the requested size, plus whole batches of about half of it. Each round fills the
+-- buffer, permutes it by a generator seeded by (seed, round), returns `step` rows and carries the rest over; the last
+-- round returns all rows. So each row is drawn from at least the requested number of rows, and only the last batch can
+-- be short. A row is moved about three times.
 --
--- The same rounds over row numbers, without the rows, say where the shuffle stands after n rows: that is how it is resumed.
+-- To resume, the same rounds run over row numbers, without the rows, and find the state of the shuffle after n rows.
 
 local Block = require 'rtrain.data.blocks.block'
 local class = require 'base.class'
@@ -38,7 +38,7 @@ local function order_of(self, round, rows)
   return torch.randperm(rows, {generator = torch.Generator(seeds.of(self._seed, round))})
 end
 
--- Rows from the stream until the buffer has `wanted` or the stream ends.
+-- Reads rows from the stream until the buffer has `wanted` rows or the stream ends.
 local function fill(buffer, next_block, wanted)
   local parts, rows = {buffer.block}, buffer.block and buffer.block:num_rows() or 0
   while rows < wanted do
@@ -54,12 +54,12 @@ local function fill(buffer, next_block, wanted)
 end
 
 ---@class data.ShufflePosition
----@field carried torch.Tensor int64: the buffer's rows in its order, numbered by the sequence
----@field next integer the first row that the buffer has not had
+---@field carried torch.Tensor int64: numbers in the sequence of the rows in the buffer, in the buffer's order
+---@field next integer the first row that has not entered the buffer
 ---@field round integer
----@field skip integer rows that the round has handed out
+---@field skip integer rows that the round has returned
 
----Where the shuffle of that many rows stands when it has handed out some of them.
+---Returns the position of the shuffle of that many rows after some of them were returned.
 ---@param num_rows integer of the whole sequence
 ---@param taken integer
 ---@return data.ShufflePosition
@@ -77,11 +77,11 @@ function LocalShuffle:position(num_rows, taken)
   end
 end
 
----The rows that are handed out after that position, as places of the sequence, ascending.
+---Returns the rows that are returned after that position, as ascending places of the sequence.
 ---@param num_rows integer
 ---@param position data.ShufflePosition
 ---@return integer[] places
----@return integer first all places from `first` on are among them too
+---@return integer first all places from `first` on are included
 function LocalShuffle:remaining(num_rows, position)
   local last = math.min(position.next + self._carry + self._step - position.carried:size(0), num_rows)
   local buffer = torch.cat{position.carried, torch.arange(position.next, last)}
@@ -89,7 +89,7 @@ function LocalShuffle:remaining(num_rows, position)
   return shuffled:narrow(0, position.skip, buffer:size(0) - position.skip):sort():tolist(), last
 end
 
--- The carried rows come first in the stream, ascending; they are put into the buffer's order.
+-- Restores the buffer: the carried rows come first in the stream, ascending, and are put into the buffer's order.
 local function restored(position, next_block)
   local buffer, count = {}, position.carried:size(0)
   if count == 0 then return buffer end
@@ -100,9 +100,9 @@ local function restored(position, next_block)
   return buffer
 end
 
----The rows of the stream in the shuffle's order, as blocks.
+---Returns the rows of the stream in the shuffled order, as blocks.
 ---@param next_block fun(): data.Block|nil
----@param position? data.ShufflePosition the stream begins with the carried rows, ascending, then goes on at `next`
+---@param position? data.ShufflePosition the stream begins with the carried rows, ascending, then continues at `next`
 ---@return fun(): data.Block|nil
 function LocalShuffle:blocks(next_block, position)
   position = position or {carried = torch.empty({0}, {dtype = 'int64'}), round = 0, skip = 0}

@@ -1,4 +1,5 @@
--- rtrain/data/loop/loop.lua: what `for batch in shard:iter_batches{…} do` runs over: batches of an iterator, epoch by epoch.
+-- rtrain/data/loop/loop.lua: Loop: the object in `for batch in shard:iter_batches{…} do`: batches of an iterator, epoch
+-- by epoch.
 
 local batch_faults = require 'rtrain.data.loop.batch_faults'
 local class = require 'base.class'
@@ -9,14 +10,14 @@ local monotonic = require('base._system').monotonic
 local not_finite = require 'rtrain.session.not_finite'
 local phases = require 'base.phases'
 
----Batches of a dataset. Each `for` over it is a new epoch and ends the one before, as does any other loop over the same
----iterator. Outside of `for`: `local next_batch = loop:iter()`.
+---Batches of a dataset. Each `for` over it is a new epoch and ends the epoch before, as does any other loop over the
+---same iterator. Outside of `for`, call `local next_batch = loop:iter()`.
 ---@class data.Loop
 local Loop = class('Loop', nil, {userdata = true})
 
 ---@param iterator rtrain.data.DataIterator
 ---@param batching data.Batching with drop_last
----@param convert fun(block: data.Block): any what the loop's body gets
+---@param convert fun(block: data.Block): any makes the value for the loop's body
 function Loop:init(iterator, batching, convert)
   self._iterator, self._batching, self._convert = iterator, batching, convert
 end
@@ -54,14 +55,14 @@ function Loop:iter()
   return self._next
 end
 
----Where the iterator stands, as DataIterator:state().
+---Returns the position of the iterator, as DataIterator:state().
 ---@return table state
 function Loop:state() return self._iterator:state() end
 
----@param state table what state() gave
+---@param state table a result of state()
 function Loop:load_state(state) self._iterator:load_state(state) end
 
--- `for batch in loop do`: Lua calls the object with two values, the second nil at the beginning.
+-- Called by `for batch in loop do`: Lua passes two values, the second of which is nil at the beginning.
 function Loop:__call(...)
   if not self._next or (select('#', ...) == 2 and select(2, ...) == nil) then self:iter() end
   return self._next()

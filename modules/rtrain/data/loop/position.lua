@@ -1,8 +1,9 @@
--- rtrain/data/loop/position.lua: which rows of which epoch a rank takes, and how far it is: plain data that a checkpoint holds.
+-- rtrain/data/loop/position.lua: Position: the rows of an epoch that a rank takes, and its progress: plain data for
+-- checkpoints.
 --
--- The rows of an epoch are dealt out as intervals of its order, equally many to each rank. All ranks take equal steps, so
--- that one rank's state says what every rank has had: a run that goes on with another number of workers deals out again what
--- none of them has had, each row once. With the same number each rank goes on exactly where it was.
+-- The rows of an epoch are divided into intervals of its order, with the same number for each rank. All ranks take
+-- equal steps, so the state of one rank describes all ranks: a run that continues with another number of workers
+-- divides the unused rows again, each row once. With the same number each rank continues exactly where it was.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -16,17 +17,17 @@ local VERSION = 1
 local STATE_FIELDS = {'version', 'epoch', 'finished', 'rows', 'num_rows', 'world_size', 'remaining', 'batch_size',
                       'shuffle_size', 'shuffle_seed', 'seed', 'base'}
 
--- Fields that are integers, and the least they can be.
+-- Integer fields, with their smallest value.
 local COUNTS = {epoch = -1, rows = 0, world_size = 1, seed = 0}
 local OPTIONAL_COUNTS = {num_rows = 0, batch_size = 1, shuffle_size = 1, shuffle_seed = 0}
 
 ---@class data.Batching
 ---@field batch_size? integer nil: whole blocks
----@field shuffle_size? integer of the local shuffle
+---@field shuffle_size? integer size of the local shuffle
 ---@field shuffle_seed? integer default: the position's seed
 
----Arguments: name of the dataset; world_size, rank; seed, of what has none of its own. A state brings its own seed, which
----counts from then on: the rows that were had are those of its orders.
+---Arguments: name of the dataset; world_size, rank; seed, for operators without a seed. A loaded state replaces the
+---seed, since the used rows belong to the orders of its seed.
 ---@class data.Position
 ---@field seed integer
 ---@overload fun(name: string, share: {world_size: integer, rank: integer}, seed: integer): data.Position
@@ -37,11 +38,11 @@ function Position:init(name, share, seed)
   self._next_epoch = 0
 end
 
----Another rank's part, or that of one of another number of ranks, from the next epoch or `load_state` on.
+---Sets the rank and the world size, effective from the next epoch or `load_state` on.
 ---@param share {world_size: integer, rank: integer}
 function Position:set_place(share) self._world_size, self._rank = share.world_size, share.rank end
 
----The local shuffle of a rank in an epoch; nil without one.
+---Returns the local shuffle of a rank in an epoch; nil without one.
 ---@param batching data.Batching or a state
 ---@param epoch integer
 ---@param rank integer
@@ -53,7 +54,7 @@ end
 
 local function whole(state) return state.remaining or intervals.all(state.num_rows) end
 
--- The rows that a rank has not had, of the part that it was dealt.
+-- Returns the unused rows of a rank's part.
 local function left_of(state, rank)
   local own = intervals.deal(whole(state), state.world_size, rank)
   local count = intervals.count(own)
@@ -63,7 +64,7 @@ local function left_of(state, rank)
   return intervals.union {intervals.pick(own, places), intervals.slice(own, first, count)}
 end
 
--- The rows that no rank has had, those included that were dealt to nobody.
+-- Returns the rows that no rank has used, including those that were not assigned to any rank.
 local function left_of_all(state)
   local list, lists = whole(state), {}
   local dealt = math.floor(intervals.count(list) / state.world_size) * state.world_size
@@ -84,7 +85,7 @@ local function check_dealt_again(self, state)
   end
 end
 
--- What an epoch begins with: new, or what was loaded.
+-- Returns the start of an epoch: a new epoch, or the loaded state.
 local function start_of(self, num_rows, batching)
   local state = self._loaded
   self._loaded = nil
@@ -111,13 +112,13 @@ end
 
 ---@class data.Start
 ---@field epoch integer
----@field rows? data.Interval[] what the stream has to bring; nil where the number of rows is not known
----@field state? table where the number of rows is not known: what Rest goes on from
+---@field rows? data.Interval[] the rows that the stream must return; nil if the number of rows is not known
+---@field state? table the state from which Rest continues, if the number of rows is not known
 ---@field shuffle? data.LocalShuffle
 ---@field shuffle_position? data.ShufflePosition
 
----Begins an epoch: the one after the last, or the rest of the one that was loaded.
----@param num_rows? integer of the whole epoch; nil where it is not known
+---Begins an epoch: the next one, or the rest of the loaded one.
+---@param num_rows? integer of the whole epoch; nil if it is not known
 ---@param batching data.Batching
 ---@return data.Start
 function Position:begin(num_rows, batching)
@@ -138,11 +139,11 @@ function Position:begin(num_rows, batching)
   return out
 end
 
----That many rows were handed out.
+---Counts rows that were returned.
 ---@param rows integer
 function Position:advance(rows) self._state.rows = self._state.rows + rows end
 
----The epoch is over.
+---Called when the epoch has ended.
 function Position:finish() self._state.finished = true end
 
 local function copy(value)
@@ -152,7 +153,7 @@ local function copy(value)
   return out
 end
 
----Where the rank is: plain data.
+---Returns the position of the rank as plain data.
 ---@return table state
 function Position:state()
   local state = self._state or self._loaded
@@ -176,7 +177,7 @@ end
 
 local problem_of
 
--- The field of a state that is wrong, nil when none is.
+-- Returns the name of a wrong field in a state, or nil.
 function problem_of(state)
   if state.version ~= VERSION then return 'version' end
   for _, name in ipairs(ordered.keys_of(COUNTS)) do
@@ -194,8 +195,8 @@ function problem_of(state)
   if state.base ~= nil and (type(state.base) ~= 'table' or problem_of(state.base)) then return 'base' end
 end
 
----Makes the next epoch go on where a state was taken.
----@param state table what `state` gave, on any rank
+---Makes the next epoch continue at a saved state.
+---@param state table a result of `state`, from any rank
 function Position:load_state(state)
   args.options(state, STATE_FIELDS, 'load_state')
   local problem = problem_of(state)

@@ -1,8 +1,9 @@
--- rtrain/data/loop/rest.lua: the rows that a rank has still to give, of a plan that changes the number of rows.
+-- rtrain/data/loop/rest.lua: Rest: the remaining rows of a rank, for a plan that changes the number of rows.
 --
--- Such rows have no numbers of their own: which ones a rank has had is known only by running its part again. With as many
--- workers as before each runs its own part and leaves out what it gave. With others each runs the parts of all ranks of
--- before, one after the other, and takes every n-th of the rows that were left: exact, at the price of that one epoch.
+-- The rows of such a plan have no numbers: a rank must execute its part again to know which rows it has used. With the
+-- same number of workers each rank executes its own part and skips the used rows. With another number each rank
+-- executes the parts of all former ranks, one after the other, and takes every n-th of the remaining rows. This is
+-- exact, but costs more in that epoch.
 
 local class = require 'base.class'
 local exchange = require 'rtrain.data.exchange'
@@ -17,7 +18,7 @@ function Rest:init(feed, start, ahead)
   self._feed, self._epoch, self._seed, self._ahead = feed, start.epoch, start.state.seed, ahead
 end
 
--- The part of a rank, as it comes from the plan.
+-- Returns the part of a rank, as the plan produces it.
 local function part_of(self, state, rank)
   local part = state.world_size > 1 and {rank = rank, world_size = state.world_size} or nil
   local stream
@@ -32,7 +33,7 @@ local function part_of(self, state, rank)
   end
 end
 
--- The rows of a stream that come after the first `count`.
+-- Returns the rows of a stream after the first `count`.
 local function behind(next_block, count)
   return function()
     while count > 0 do
@@ -47,7 +48,7 @@ local function behind(next_block, count)
   end
 end
 
--- What all ranks of a state have left, one after the other.
+-- Returns the remaining rows of all ranks of a state, one rank after the other.
 local function left_by_all(self, state)
   local rank, next_block = 0, nil
   return function()
@@ -60,8 +61,8 @@ local function left_by_all(self, state)
   end
 end
 
----What a rank gives after the rows that its state counts, in its order.
----@param state table of a Position; `base` is the state that its rows were dealt out from
+---Returns the rows of a rank after those that its state counts, in its order.
+---@param state table of a Position; `base` is the state from which its rows were divided
 ---@param rank integer
 ---@return fun(): data.Block|nil
 function Rest:blocks(state, rank)
@@ -76,7 +77,7 @@ function Rest:blocks(state, rank)
   return behind(next_block, state.rows)
 end
 
----Ends the stream that is open.
+---Closes the open stream.
 function Rest:close()
   local stream = self._stream
   self._stream = nil

@@ -1,19 +1,20 @@
--- rtrain/data/loop/times.lua: where a rank's time goes between batches: to rows, other ranks, batching, collating, or training.
+-- rtrain/data/loop/times.lua: Times: a rank's time between batches: for rows, other ranks, batching, collating, and
+-- training.
 
 local class = require 'base.class'
 local monotonic = require('base._system').monotonic
 
----What stats() gives. Seconds, over all loops.
+---The result of stats(). Seconds, over all loops.
 ---@class data.Times
 ---@field loops integer
 ---@field batches integer
 ---@field rows integer
----@field wait_s number the loop stood still for rows to be read and computed
----@field ranks_s number the loop stood still until the other ranks said how many rows they have
+---@field wait_s number the loop waited for rows to be read and computed
+---@field ranks_s number the loop waited for the other ranks to announce their numbers of rows
 ---@field batching_s number cutting, joining and shuffling
----@field collate_s number making what the body gets of a batch: dtypes, device, collate_fn
----@field body_s number in the loop's body
----@field stall_percent number share of the time that was not the body's
+---@field collate_s number converting a batch for the loop's body: dtypes, device, collate_fn
+---@field body_s number the loop's body
+---@field stall_percent number share of the time outside the loop's body
 local Times = class('Times')
 
 function Times:init()
@@ -22,31 +23,31 @@ function Times:init()
   self.stall_percent = 0
 end
 
----A loop begins.
+---Called when a loop begins.
 function Times:begin()
   self.loops, self._left = self.loops + 1, nil
 end
 
----The loop's body asks for a batch.
+---Called when the loop's body requests a batch.
 ---@param now number
 function Times:ask(now)
   if self._left then self.body_s = self.body_s + now - self._left end
   self._left, self._within = nil, 0
 end
 
----Rows were waited for, while a batch was made.
+---Adds time spent waiting for rows while a batch was made.
 ---@param seconds number
 function Times:waited(seconds)
   self.wait_s, self._within = self.wait_s + seconds, (self._within or 0) + seconds
 end
 
----Other ranks were waited for, while a batch was made.
+---Adds time spent waiting for other ranks while a batch was made.
 ---@param seconds number
 function Times:waited_for_ranks(seconds)
   self.ranks_s, self._within = self.ranks_s + seconds, (self._within or 0) + seconds
 end
 
----A batch is handed out.
+---Called when a batch is returned.
 ---@param rows integer
 ---@param fetch_s number
 ---@param collate_s number

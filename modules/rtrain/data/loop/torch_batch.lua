@@ -1,5 +1,5 @@
--- rtrain/data/loop/torch_batch.lua: what a loop's body gets of a block: its own tensors, of the wanted dtype, on the wanted
--- device.
+-- rtrain/data/loop/torch_batch.lua: converts a block for the loop's body: to separate tensors of the requested dtype,
+-- on the requested device.
 
 local column = require 'rtrain.data.columns.column'
 local dtype_names = require 'torch.tensor.dtypes'
@@ -9,7 +9,8 @@ local torch = require 'torch'
 
 local torch_batch = {}
 
----A block as a table column → tensor or list. The body may change its tensors in place: the data do not change with them.
+---Returns a block as a table column → tensor or list. The body may change the tensors in place without changing the
+---dataset.
 ---@param block data.Block
 ---@return table<string, torch.Tensor|any[]>
 function torch_batch.owned(block)
@@ -42,7 +43,7 @@ end
 
 local function first_null(valid) return valid:logical_not():nonzero()[0]:item() end
 
--- A column that may be null: without null its tensor, with null floats where these were asked for.
+-- Returns a column that may be null as a tensor. A column with nulls must be converted to floats.
 local function unmasked(block, name, dtype)
   local of = block:column(name)
   if not of:has_null() then return of.data end
@@ -50,7 +51,7 @@ local function unmasked(block, name, dtype)
   refuse_null(name, column.type_of(of), at_row(block, first_null(of.valid)))
 end
 
--- Rows without a value in a column of no type.
+-- Returns the rows of a column that has no value and no type.
 local function of_nulls(name, of, dtype)
   if is_float(dtype) then return column.nulls(dtype, of:len()) end
   errors.raise('argument', ("iter_torch_batches: column '%s' has no value in any row of the batch: leave it out with "
@@ -63,7 +64,7 @@ local function kind_text(value)
   return ('%s [%s]'):format(value.dtype, table.concat(value.shape, ', '))
 end
 
--- Rows without a value have no kind.
+-- Raises an error if values of two kinds are in one column. Rows without a value are ignored.
 local function refuse_two_kinds(block, name, values)
   local first
   for i, value in ipairs(values) do
@@ -78,7 +79,7 @@ local function refuse_two_kinds(block, name, values)
   end
 end
 
--- Tensors of one shape are stacked, strings stay a list.
+-- Stacks tensors of one shape; strings stay a list.
 local function values_of(block, name, dtype)
   local of = block:column(name)
   if column.is_tensor(of) or column.is_strings(of) then return column.to_batch(of) end
@@ -100,7 +101,7 @@ local function values_of(block, name, dtype)
   return torch.stack(values)
 end
 
--- NaN would become some integer.
+-- Raises an error for a NaN that would be converted to an integer.
 local function check_finite(block, name, value, dtype)
   if not value:is_floating_point() or not column.is_integer(dtype) then return end
   local bad = value:isfinite():logical_not()
@@ -127,7 +128,7 @@ local function tensor_of(value, dtype, options)
   return out == value and out:clone() or out
 end
 
----The conversion for a loop.
+---Returns the conversion for a loop.
 ---@param options {dtypes?: string|table<string, string>, device: string, pin_memory?: boolean,
 ---  collate_fn?: fun(batch: table): any}
 ---@return fun(block: data.Block): any

@@ -1,4 +1,4 @@
--- rtrain/data/operators/batches.lua: map_batches and add_column: a function of the user for each batch.
+-- rtrain/data/operators/batches.lua: map_batches and add_column: call a user function for each batch.
 
 local batches = require 'rtrain.data.blocks.batches'
 local Block = require 'rtrain.data.blocks.block'
@@ -7,8 +7,8 @@ local once = require 'rtrain.data.blocks.once'
 local Operator = require 'rtrain.data.operators.operator'
 local torch = require 'torch'
 
----Batches for batches. The function gets {column = tensor or list} and returns the same, or an iterator of such (then it
----may give several). Batches end where a fragment ends.
+---Maps batches to batches. The function takes {column = tensor or list} and returns the same, or an iterator over
+---several. Batches end where a fragment ends.
 ---@class data.MapBatches: data.Operator
 local MapBatches = Operator:extend('MapBatches')
 MapBatches.calls_user = true
@@ -24,7 +24,7 @@ local function check_result(operator, value)
     :format(operator, type(value)))
 end
 
--- The blocks of one result, one after the other: a function gives batches until nil.
+-- Yields the blocks of one result. A function as result is called for batches until it returns nil.
 local function results_of(self, block, result)
   local function to_block(batch)
     return Block.from_batch(check_result(self._fn.operator, batch), block, {dtypes = self._dtypes})
@@ -36,7 +36,7 @@ local function results_of(self, block, result)
   end
 end
 
----What the function is called with, one after the other.
+---Yields the arguments of the function.
 ---@param upstream fun(): data.Block|nil
 ---@return fun(): data.Block|nil
 function MapBatches:batches_of(upstream) return batches.of(upstream, self._batch_size) end
@@ -61,7 +61,7 @@ function MapBatches:stream(upstream, position)
   end
 end
 
----One more column, made of the others by the function.
+---Adds a column that the function computes from the others.
 ---@class data.AddColumn: data.Operator
 local AddColumn = Operator:extend('AddColumn')
 AddColumn.calls_user = true
@@ -72,7 +72,7 @@ function AddColumn:init(column, fn, options)
   self.name = ('%s(%s)'):format(fn.operator, fn:name())
 end
 
--- The column as a batch of one; a number or string stands for all rows.
+-- Returns the column as a batch; a single number or string is repeated for all rows.
 local function column_of(self, block, value)
   local kind = type(value)
   if kind == 'number' or kind == 'boolean' or kind == 'string' or kind == 'cdata' then

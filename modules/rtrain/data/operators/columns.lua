@@ -3,7 +3,7 @@
 local errors = require 'base.errors'
 local Operator = require 'rtrain.data.operators.operator'
 
--- Base of what changes columns alone.
+-- Base of the operators that change only columns.
 local ColumnOperator = Operator:extend('ColumnOperator')
 ColumnOperator.preserves_rows = true
 ColumnOperator.row_wise = true
@@ -14,7 +14,7 @@ local function names_of(schema)
   return out
 end
 
--- The schema of a change of columns is that of an empty block with them: checks the names as well.
+-- Computes the schema by changing an empty block, which also checks the names.
 local function check_names(operator, names, schema)
   local known = {}
   for _, entry in ipairs(schema) do known[entry.name] = entry end
@@ -28,7 +28,7 @@ local function check_names(operator, names, schema)
   return known
 end
 
----The columns of these names, in this order.
+---Selects the columns of these names, in this order.
 ---@class data.SelectColumns: data.Operator
 local SelectColumns = ColumnOperator:extend('SelectColumns')
 SelectColumns.name = 'SelectColumns'
@@ -43,7 +43,7 @@ function SelectColumns:schema_of(schema)
   return out
 end
 
----All columns but these.
+---Selects all columns except these.
 ---@class data.DropColumns: data.Operator
 local DropColumns = ColumnOperator:extend('DropColumns')
 DropColumns.name = 'DropColumns'
@@ -62,7 +62,7 @@ function DropColumns:schema_of(schema)
   return out
 end
 
----Other names for some columns, or a list of names for all.
+---Renames some columns, or with a list all columns.
 ---@class data.RenameColumns: data.Operator
 local RenameColumns = ColumnOperator:extend('RenameColumns')
 RenameColumns.name = 'RenameColumns'

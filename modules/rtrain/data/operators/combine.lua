@@ -5,7 +5,7 @@ local Block = require 'rtrain.data.blocks.block'
 local errors = require 'base.errors'
 local Operator = require 'rtrain.data.operators.operator'
 
----The rows of other plans behind those of the stream.
+---Appends the rows of other plans to the stream.
 ---@class data.Union: data.Operator
 local Union = Operator:extend('Union')
 Union.name = 'Union'
@@ -43,7 +43,8 @@ function Union:rows_of(num_rows, count)
   return num_rows
 end
 
----The columns of another plan next to those of the stream: as many rows on both sides. A name that is taken gets '_1'.
+---Adds the columns of another plan to those of the stream, which must have the same number of rows. A duplicate name
+---gets the suffix '_1'.
 ---@class data.Zip: data.Operator
 local Zip = Operator:extend('Zip')
 Zip.name = 'Zip'
@@ -107,7 +108,7 @@ function Zip:rows_of(num_rows, count)
   return num_rows
 end
 
----The same rows in a given number of blocks of equal size, or in blocks of a given number of rows.
+---Regroups the rows into a given number of blocks of equal size, or into blocks of a given number of rows.
 ---@class data.Repartition: data.Operator
 local Repartition = Operator:extend('Repartition')
 Repartition.is_global = true
@@ -117,7 +118,7 @@ function Repartition:init(num_blocks, rows_per_block)
   self.name = num_blocks and ('Repartition(%d)'):format(num_blocks) or 'Repartition'
 end
 
--- The first total % n blocks have one row more than the others.
+-- Splits into n blocks, of which the first total % n have one row more than the others.
 local function equal_blocks(next_block, total, num_blocks)
   local number, held = 0, nil
   local small, larger = math.floor(total / num_blocks), total % num_blocks
@@ -141,7 +142,7 @@ local function equal_blocks(next_block, total, num_blocks)
   end
 end
 
--- Without a known number of rows all blocks are held.
+-- Holds all blocks to count their rows, if the number is not known.
 local function held(upstream)
   local list, rows, i = {}, 0, 0
   for block in upstream do list[#list + 1], rows = block, rows + block:num_rows() end

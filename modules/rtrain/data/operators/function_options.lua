@@ -1,4 +1,4 @@
--- rtrain/data/operators/function_options.lua: Ray's options of methods that call a function of the user.
+-- rtrain/data/operators/function_options.lua: Ray's options of methods that call a user function.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -6,20 +6,20 @@ local UserFunction = require 'rtrain.data.operators.user_function'
 
 local functions = {}
 
--- Threads are shared by all operators, so that those about resources change nothing.
+-- All operators share the threads, so the options about resources have no effect.
 local OPTIONS = {{'fn_args'}, {'fn_kwargs'}, {'fn_constructor_args'}, {'fn_constructor_kwargs'}, {'compute'}, {'num_cpus'},
                  {'num_gpus'}, {'memory'}, {'concurrency'}, {'dtypes'}}
 
----The parameters of a method, followed by these options.
+---Returns a signature with the parameters of a method, followed by these options.
 ---@param name string
 ---@param parameters (string|table)[]
----@return table signature as args.signature gives it
+---@return table signature a result of args.signature
 function functions.signature(name, parameters)
   for _, option in ipairs(OPTIONS) do parameters[#parameters + 1] = option end
   return args.signature(name, parameters)
 end
 
----The function that the arguments describe.
+---Returns the function that the arguments describe.
 ---@param name string the method
 ---@param a table what the signature bound
 ---@return data.UserFunction
@@ -34,7 +34,7 @@ function functions.made(name, a)
     fn_constructor_args = a.fn_constructor_args, fn_constructor_kwargs = a.fn_constructor_kwargs})
 end
 
----Raises for a form of batches that there is not.
+---Raises an error for an unknown batch format.
 ---@param owner string the method
 ---@param format string
 function functions.check_format(owner, format)

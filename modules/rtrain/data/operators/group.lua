@@ -1,7 +1,7 @@
--- rtrain/data/operators/group.lua: aggregates of groups of rows, and a function of the user for each group.
+-- rtrain/data/operators/group.lua: aggregates of groups of rows, and a user function for each group.
 --
--- The rows are brought into the order of the keys (rtrain.data.exchange): a group is then a run of rows, and no more than one
--- group is held besides a block.
+-- The rows are sorted by the keys (rtrain.data.exchange), so a group is a run of rows, and at most one group is held in
+-- addition to a block.
 
 local AggregateFn = require 'rtrain.data.aggregate.base'
 local Block = require 'rtrain.data.blocks.block'
@@ -17,7 +17,7 @@ local function in_order(upstream, keys, execution)
   return exchange.sort(upstream, keys, false, {memory_bytes = execution.memory_bytes})
 end
 
--- The groups that the rows of a stream complete: add(block) gives those of one more block, finish() the last one.
+-- Yields the groups that are complete: add(block) returns those completed by another block, finish() the last group.
 local function completed(next_block, add, finish)
   return function()
     for block in next_block do
@@ -28,7 +28,7 @@ local function completed(next_block, add, finish)
   end
 end
 
----A row for each group: its keys and the results.
+---Computes a row for each group: its keys and the results.
 ---@class data.Aggregate: data.Operator
 ---@overload fun(keys: string[], aggregates: data.AggregateFn[]): data.Aggregate
 local Aggregate = Operator:extend('Aggregate')
@@ -37,7 +37,7 @@ Aggregate.is_global = true
 
 function Aggregate:init(keys, aggregates) self._keys, self._aggregates = keys, aggregates end
 
--- The groups of a block as rows of keys and, for each aggregate, states.
+-- Returns the groups of a block as rows of keys and, for each aggregate, states.
 local function rows_of(self, block)
   local found = groups.of(block, self._keys)
   local states = {}
@@ -51,7 +51,7 @@ local function narrow(rows, start, count)
   return {keys = rows.keys:narrow(start, count), states = states, count = count}
 end
 
--- Rows behind a last one that came before; `is_same`: the first of them goes on with its group.
+-- Appends rows to the last earlier row; with `is_same` the first of them continues the group of that row.
 local function joined(self, last, rows, is_same)
   local states, skip = {}, is_same and 1 or 0
   for i, state in ipairs(rows.states) do
@@ -75,7 +75,7 @@ end
 
 function Aggregate:stream(upstream, execution)
   local next_block = in_order(upstream, self._keys, execution)
-  -- The last group so far, which may go on, and its keys.
+  -- The last group so far, which may continue, and its keys.
   local last, last_key
   local function add(block)
     local rows = rows_of(self, block)
@@ -104,8 +104,8 @@ function Aggregate:schema_of(schema)
   return out
 end
 
----The aggregates' columns and the keys: all that has to be read.
----@return string[] names without repetition
+---Returns the columns of the aggregates and the keys: all columns that must be read.
+---@return string[] names without duplicates
 function Aggregate:columns()
   local names, seen = {}, {}
   local function add(name)
@@ -116,7 +116,7 @@ function Aggregate:columns()
   return names
 end
 
----Checks that these are aggregates whose results have different names.
+---Checks that the values are aggregates whose results have different names.
 ---@param owner string
 ---@param keys string[]
 ---@param ... data.AggregateFn
@@ -139,10 +139,10 @@ function Aggregate.checked(owner, keys, ...)
   return out
 end
 
--- The number of a row's group in its block. No user's column is named like this.
+-- The column with the number of a row's group in its block. No user column has this name.
 local GROUP = '\1rtrain.group'
 
----The rows in blocks of whole groups, with one column more: the group's number in its block.
+---Yields the rows in blocks of whole groups, with an additional column: the group's number in its block.
 ---@class data.WholeGroups: data.Operator
 ---@overload fun(keys: string[]): data.WholeGroups
 local WholeGroups = Operator:extend('WholeGroups')
@@ -154,13 +154,13 @@ function WholeGroups:init(keys) self._keys = keys end
 function WholeGroups:stream(upstream, execution)
   local keys, held, last_key = self._keys, {}, nil
   local next_block = in_order(upstream, keys, execution)
-  -- Rows without keys are their source's own, which a function of the user may not write to.
+  -- Rows without keys belong to the source; a user function must not write to them.
   local function whole(blocks)
     local block = Block.concat(blocks)
     if #keys == 0 then block = block:copy() end
     return block:with(GROUP, groups.of(block, keys).ids)
   end
-  -- What is complete with this block; its last group stays.
+  -- Returns the groups that this block completes, and keeps its last group.
   local function add(block)
     local starts = groups.of(block, keys).starts
     local is_same = last_key and groups.is_same(groups.key_of(block, keys, 0), last_key, #keys)
@@ -186,12 +186,12 @@ function WholeGroups:schema_of(schema) return schema end
 
 function WholeGroups:rows_of(num_rows) return num_rows end
 
----A function of the user for the rows of each group, as a batch.
+---Calls a user function for the rows of each group, as a batch.
 ---@class data.MapGroups: data.MapBatches
 ---@overload fun(fn: data.UserFunction, options: table): data.MapGroups
 local MapGroups = MapBatches:extend('MapGroups')
 
----The groups of the blocks that WholeGroups gives, one after the other.
+---Yields the groups of the blocks from WholeGroups, one at a time.
 ---@param upstream fun(): data.Block|nil
 ---@return fun(): data.Block|nil
 function MapGroups:batches_of(upstream)

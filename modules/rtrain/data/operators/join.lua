@@ -1,15 +1,15 @@
 -- rtrain/data/operators/join.lua: join: the rows of two plans that have the same keys.
 --
--- Both sides are brought into the order of their keys (rtrain.data.exchange) and gone through together. Only the rows of one
--- key are in memory, besides a block of each side.
+-- Both sides are sorted by their keys (rtrain.data.exchange) and traversed together. Only the rows of one key are in
+-- memory, in addition to a block of each side.
 
 local exchange = require 'rtrain.data.exchange'
 local join_columns = require 'rtrain.data.exchange.join_columns'
 local MergeJoin = require 'rtrain.data.exchange.merge_join'
 local Operator = require 'rtrain.data.operators.operator'
 
----The rows of the stream and of another plan with equal keys. Arguments: plan; {join_type, on, right_on, left_suffix,
----right_suffix, schemas}: `schemas` has those of the two sides, as far as they are known.
+---Joins the rows of the stream and of another plan with equal keys. Arguments: plan; {join_type, on, right_on,
+---left_suffix, right_suffix, schemas}: `schemas` has the schemas of the two sides, as far as they are known.
 ---@class data.Join: data.Operator
 ---@overload fun(plan: data.Plan, options: table): data.Join
 local Join = Operator:extend('Join')
@@ -20,7 +20,7 @@ function Join:init(plan, options)
 end
 
 function Join:stream(upstream, execution)
-  -- Each side has half of the memory.
+  -- Each side gets half of the memory.
   local memory, options = {memory_bytes = execution.memory_bytes / 2}, self._options
   local merge
   return function()

@@ -2,7 +2,7 @@
 
 local Operator = require 'rtrain.data.operators.operator'
 
----The first rows of the stream; what comes after them is not computed.
+---Returns the first rows of the stream; later rows are not computed.
 ---@class data.Limit: data.Operator
 local Limit = Operator:extend('Limit')
 Limit.is_global = true

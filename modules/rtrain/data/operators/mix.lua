@@ -1,6 +1,6 @@
--- rtrain/data/operators/mix.lua: mix: the rows of several plans in turn, each with its share.
+-- rtrain/data/operators/mix.lua: mix: interleaves the rows of several plans by their weights.
 --
--- Where the numbers of rows are known, a part of the mix is a part of each input, and only that part is run.
+-- If the numbers of rows are known, a part of the mix corresponds to a part of each input, and only these parts run.
 
 local Block = require 'rtrain.data.blocks.block'
 local class = require 'base.class'
@@ -13,7 +13,7 @@ local Selection = require 'rtrain.data.rows.selection'
 local torch = require 'torch'
 local Turns = require 'rtrain.data.rows.turns'
 
--- Rows of one block that is given.
+-- Most rows of a resulting block.
 local MOST_ROWS = 4096
 
 local function describe(schema)
@@ -22,7 +22,7 @@ local function describe(schema)
   return table.concat(words, ', ')
 end
 
--- Without the shape of its rows: images of several sizes may be mixed.
+-- Ignores the shape of the rows: images of several sizes may be mixed.
 local function dtype_of(type) return type:match '^tensor<([^>]+)>' or type end
 
 local function same_columns(schema, like)
@@ -35,18 +35,18 @@ local function same_columns(schema, like)
   return #schema == #like
 end
 
--- Rows of other columns or dtypes would become what the rows next to them are.
+-- Raises an error for different columns or dtypes, which would be converted to those of the neighbouring rows.
 local function check_columns(first, i, schema)
   if same_columns(schema, first.schema) then return end
   errors.raise('argument', ('mix: dataset %d has the columns %s and dataset %d has %s: make them equal before, with '
     .. 'select_columns, rename_columns or map {dtypes = …}'):format(first.i, describe(first.schema), i, describe(schema)))
 end
 
--- The inputs' rows, put together. Arguments: streams, one for each input; turns; left: how many rows each input has left, nil
--- where that is not known.
+-- Interleaves the rows of the inputs. Arguments: streams, one for each input; turns; left: how many rows each input has
+-- left, nil if that is not known.
 local Weaver = class('Weaver')
 
--- One more row of an input; false where there is none.
+-- Reserves another row of an input; returns false if it has no more rows.
 local function reserve(self, i)
   local queue = self._queues[i]
   if queue:num_rows() == self._reserved[i] then
@@ -54,7 +54,7 @@ local function reserve(self, i)
     if block == nil then return false end
     self._first = self._first or {i = i, schema = block:schema()}
     check_columns(self._first, i, block:schema())
-    -- What is given ends where a block does, so that little is held.
+    -- A result ends at the end of an input's block, so that few rows are held.
     self._is_full = #self._order > 0
   end
   self._reserved[i] = self._reserved[i] + 1
@@ -79,7 +79,7 @@ function Weaver:init(streams, turns, left)
   for i, stream in ipairs(streams) do self._queues[i], self._reserved[i] = RowQueue(stream), 0 end
 end
 
--- The reserved rows, in the order of the turns.
+-- Returns the reserved rows, in the order of the turns.
 local function woven(self)
   local taken, first, at, places = {}, {}, 0, {}
   for i, queue in ipairs(self._queues) do
@@ -93,8 +93,8 @@ local function woven(self)
   return #taken == 1 and block or block:take(torch.tensor(places, {dtype = 'int64'}))
 end
 
----The next rows.
----@param most number at most that many
+---Returns the next rows.
+---@param most number largest number of rows
 ---@return data.Block|nil block nil at the end
 function Weaver:next(most)
   self._is_full = false
@@ -106,8 +106,8 @@ function Weaver:next(most)
   return #self._order > 0 and woven(self) or nil
 end
 
----The rows of this plan and of others, each with its share. Arguments: plans, the others; {weights, whole numbers, that of this
----plan first; stops_on_shortest}.
+---Interleaves the rows of this plan and of others by their weights. Arguments: plans, the others; {weights, whole
+---numbers, that of this plan first; stops_on_shortest}.
 ---@class data.Mix: data.Operator
 ---@overload fun(plans: data.Plan[], options: table): data.Mix
 local Mix = Operator:extend('Mix')
@@ -130,7 +130,7 @@ local function counts_of(plans)
   return counts
 end
 
--- The rows of each input that make up a part of the mix.
+-- Returns the rows of each input that make up a part of the mix.
 local function slices_of_inputs(self, counts, slices)
   local turns, left, at, out = turns_of(self), {unpack(counts)}, 0, {}
   for i in ipairs(counts) do out[i] = {} end
@@ -146,7 +146,7 @@ local function slices_of_inputs(self, counts, slices)
   return out
 end
 
--- A part of the mix; everything where `slices` is nil.
+-- Returns a part of the mix; all of it if `slices` is nil.
 local function dealt(self, plans, execution, counts, slices)
   local streams, turns, left = {}, turns_of(self), {unpack(counts)}
   local of_inputs = slices and slices_of_inputs(self, counts, slices) or {}
@@ -166,7 +166,7 @@ local function dealt(self, plans, execution, counts, slices)
   end
 end
 
--- Everything, or a rank's part of each input.
+-- Returns the whole mix, or the mix of a rank's part of each input.
 local function undealt(self, plans, execution, part)
   local streams = {}
   for i, plan in ipairs(plans) do
@@ -177,7 +177,7 @@ local function undealt(self, plans, execution, part)
   return function() return weaver:next(math.huge) end
 end
 
----The mix, or a part of it.
+---Returns the mix, or a part of it.
 ---@param plan data.Plan the first input
 ---@param execution data.Execution
 ---@param options {slices: data.Interval[]?, part: {rank: integer, world_size: integer}?}

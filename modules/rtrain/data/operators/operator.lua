@@ -1,13 +1,13 @@
--- rtrain/data/operators/operator.lua: one step of a plan.
+-- rtrain/data/operators/operator.lua: Operator: one step of a plan.
 --
--- There are two kinds. A fused operator works on the blocks of one fragment at a time, in the thread that reads it. A global
--- one (`is_global`) sees the blocks of all fragments, in order, in the consuming thread.
+-- There are two kinds. A fused operator works on the blocks of one fragment at a time, in the thread that reads it. A
+-- global operator (`is_global`) sees the blocks of all fragments, in order, in the consuming thread.
 
 local class = require 'base.class'
 
----Where a stream of blocks lies, for messages and random numbers.
+---The place of a stream of blocks, for messages and random numbers.
 ---@class data.Position
----@field label string the fragment, '' where there is nothing to say
+---@field label string the fragment, '' if unknown
 ---@field number integer the fragment's number
 ---@field first_row integer the number of the stream's first row in the fragment
 ---@field seed integer of the execution and epoch
@@ -19,29 +19,29 @@ local Operator = class('Operator')
 ---The name in stats and errors: 'Map(to_dict)'.
 Operator.name = 'Operator'
 
----Whether it works on the stream of all blocks.
+---Whether the operator works on the stream of all blocks.
 Operator.is_global = false
 
----Whether a global operator runs its inputs itself, so that only what it needs of them is run: it has `stream_of`.
+---Whether a global operator executes its inputs itself, by `stream_of`, so that only the needed part of them runs.
 Operator.runs_inputs = false
 
 ---Whether each row becomes one row, in the same order.
 Operator.preserves_rows = false
 
----Whether what becomes of a row depends on that row alone, so that the operator may as well follow a shuffle.
+---Whether the result for a row depends on that row alone, so that the operator may also run after a shuffle.
 Operator.row_wise = false
 
----Whether it calls a function of the user.
+---Whether the operator calls a user function.
 Operator.calls_user = false
 
----What becomes of a block: fused operators define this or `stream`.
+---Returns the result for a block. Fused operators define this or `stream`.
 ---@param block data.Block
 ---@return data.Block
 function Operator:apply(block)
   require('base.errors').raise('internal', ('%s has no apply(%s)'):format(self.name, tostring(block)))
 end
 
----The operator's blocks for those of a fragment.
+---Returns the operator's blocks for those of a fragment.
 ---@param upstream fun(): data.Block|nil
 ---@param position data.Position
 ---@return fun(): data.Block|nil
@@ -54,28 +54,28 @@ function Operator:stream(upstream, position)
   end
 end
 
----The operator's blocks, of one that runs its inputs.
----@param plan data.Plan what comes before the operator
+---Returns the operator's blocks, for an operator that executes its inputs itself.
+---@param plan data.Plan the plan before the operator
 ---@param execution data.Execution
----@param options {slices: data.Interval[]?, part: {rank: integer, world_size: integer}?} only these rows of what it gives,
----  or a rank's part of what goes in
+---@param options {slices: data.Interval[]?, part: {rank: integer, world_size: integer}?} only these rows of the
+---  result, or a rank's part of the input
 ---@return fun(): data.Block|nil
 function Operator:stream_of(plan, execution, options)
   require('base.errors').raise('internal', ('%s has no stream_of(%s, %s, %s)'):format(self.name, tostring(plan),
     tostring(execution), tostring(options)))
 end
 
----The columns that become of these, or nil when only the data can tell.
+---Returns the resulting columns, or nil if that requires reading the data.
 ---@param schema {name: string, type: string}[]
 ---@return {name: string, type: string}[]|nil
 function Operator:schema_of(schema) return schema and nil end
 
----The number of rows that become of that many, or nil when only the data can tell.
+---Returns the resulting number of rows, or nil if that requires reading the data.
 ---@param num_rows integer
 ---@return integer|nil
 function Operator:rows_of(num_rows) return self.preserves_rows and num_rows or nil end
 
----Whether seed or epoch change its rows or their order.
+---Returns whether seed or epoch change the rows or their order.
 ---@return boolean
 function Operator:is_random() return false end
 

@@ -1,11 +1,11 @@
--- rtrain/data/operators/order.lua: random_shuffle, sort and randomize_block_order where the rows are only known as a stream.
+-- rtrain/data/operators/order.lua: random_shuffle, sort and randomize_block_order of rows that come as a stream.
 
 local exchange = require 'rtrain.data.exchange'
 local Operator = require 'rtrain.data.operators.operator'
 local seeds = require 'base.seed'
 local torch = require 'torch'
 
--- Base of what gives the same rows in another order.
+-- Base of the operators that return the same rows in another order.
 local Reorder = Operator:extend('Reorder')
 Reorder.is_global = true
 
@@ -13,12 +13,13 @@ function Reorder:schema_of(schema) return schema end
 
 function Reorder:rows_of(num_rows) return num_rows end
 
----A random order of all rows: a function of seed and epoch. Without a seed that of the execution counts.
+---Returns all rows in a random order, which depends on seed and epoch. Without a seed the seed of the execution is
+---used.
 ---@class data.RandomShuffle: data.Operator
 local RandomShuffle = Reorder:extend('RandomShuffle')
 RandomShuffle.name = 'RandomShuffle'
 
----Whether it takes the rows to keep itself.
+---Whether the operator selects the rows to keep itself.
 RandomShuffle.selects = true
 
 function RandomShuffle:init(seed, index) self._seed, self._index = seed, index end
@@ -31,7 +32,7 @@ end
 
 function RandomShuffle:is_random() return true end
 
----The rows in the order of some columns.
+---Returns the rows in the order of some columns.
 ---@class data.Sort: data.Operator
 local Sort = Reorder:extend('Sort')
 Sort.name = 'Sort'
@@ -42,7 +43,7 @@ function Sort:stream(upstream, execution)
   return exchange.sort(upstream, self._key, self._descending, {memory_bytes = execution.memory_bytes})
 end
 
----The blocks in a random order: all are held.
+---Returns the blocks in a random order; holds all of them.
 ---@class data.RandomizeBlocks: data.Operator
 local RandomizeBlocks = Reorder:extend('RandomizeBlocks')
 RandomizeBlocks.name = 'RandomizeBlockOrder'

@@ -1,11 +1,11 @@
--- rtrain/data/operators/rows.lua: map, flat_map, filter: a function of the user for each row.
+-- rtrain/data/operators/rows.lua: map, flat_map, filter: call a user function for each row.
 
 local Block = require 'rtrain.data.blocks.block'
 local errors = require 'base.errors'
 local Operator = require 'rtrain.data.operators.operator'
 local torch = require 'torch'
 
--- Base: calls the function for each row of a block; subclasses say what becomes of its results.
+-- Base: calls the function for each row of a block; subclasses turn the results into a block.
 local RowOperator = Operator:extend('RowOperator')
 RowOperator.calls_user = true
 RowOperator.row_wise = true
@@ -32,12 +32,12 @@ local function refuse(operator, expected, value)
   errors.raise('argument', ('%s: expected the function to return %s, got a %s'):format(operator, expected, type(value)))
 end
 
----One row for each row.
+---Maps each row to one row.
 ---@class data.MapRows: data.Operator
 local MapRows = RowOperator:extend('MapRows')
 MapRows.preserves_rows = true
 
----The function with a check of what it returns.
+---Returns the function with a check of its result.
 ---@return fun(row: table): table
 function MapRows:checked()
   local fn, operator = self._fn:callable(), self._fn.operator
@@ -48,21 +48,21 @@ function MapRows:checked()
   end
 end
 
----The block of the results.
+---Returns the block of the results.
 ---@param block data.Block
 ---@param results table[]
----@param rows table[] what the function was given
+---@param rows table[] the arguments of the function
 ---@return data.Block
 function MapRows:collect(block, results, rows)
   return Block.from_rows(results, block, {dtypes = self._dtypes, keeps = results[1] == rows[1]})
 end
 
----Any number of rows for each row.
+---Maps each row to any number of rows.
 ---@class data.FlatMapRows: data.Operator
 local FlatMapRows = RowOperator:extend('FlatMapRows')
 FlatMapRows.row_wise = false
 
----The function with a check of what it returns.
+---Returns the function with a check of its result.
 ---@return fun(row: table): table[]
 function FlatMapRows:checked()
   local fn, operator = self._fn:callable(), self._fn.operator
@@ -75,10 +75,10 @@ function FlatMapRows:checked()
   end
 end
 
----The block of the results.
+---Returns the block of the results.
 ---@param block data.Block
 ---@param results table[][]
----@param given table[] what the function was given
+---@param given table[] the arguments of the function
 ---@return data.Block
 function FlatMapRows:collect(block, results, given)
   local rows, keeps = {}, false
@@ -91,11 +91,11 @@ function FlatMapRows:collect(block, results, given)
   return Block.from_rows(rows, block, {dtypes = self._dtypes, keeps = keeps})
 end
 
----The rows for which the function returns true.
+---Keeps the rows for which the function returns true.
 ---@class data.FilterRows: data.Operator
 local FilterRows = RowOperator:extend('FilterRows')
 
----The function; what it returns counts as in `if`.
+---Returns the function; its result counts as in `if`.
 ---@return fun(row: table): boolean
 function FilterRows:checked()
   local fn = self._fn:callable()
@@ -106,7 +106,7 @@ function FilterRows:checked()
   end
 end
 
----The block of the rows that are kept.
+---Returns the block of the rows that are kept.
 ---@param block data.Block
 ---@param results boolean[]
 ---@return data.Block

@@ -1,16 +1,16 @@
--- rtrain/data/operators/user_function.lua: the function that map, filter and their like call: a Lua function, an object that
--- can be called, or a class of which each thread makes one instance.
+-- rtrain/data/operators/user_function.lua: UserFunction: the function of map, filter and similar methods: a Lua
+-- function, a callable object, or a class of which each thread makes an instance.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
 local torch = require 'torch'
 local worker = require 'torch.utils.data.worker'
 
--- Numbers of rows stay below this, so that fragment and row make one number.
+-- Row numbers are smaller than this, so that the numbers of fragment and row fit into one number.
 local ROWS = 2 ^ 32
 
----A user's function with its further arguments. Arguments: fn: a function, an object that can be called, a class, or a
----table {init = function(self, …), call = function(self, value, …)}; {operator, fn_args, fn_kwargs, fn_constructor_args,
+---A user function with additional arguments. Arguments: fn: a function, a callable object, a class, or a table {init =
+---function(self, …), call = function(self, value, …)}; {operator, fn_args, fn_kwargs, fn_constructor_args,
 ---fn_constructor_kwargs}.
 ---@class data.UserFunction
 ---@overload fun(fn: any, options: table): data.UserFunction
@@ -54,7 +54,7 @@ local function with_keywords(list, keywords)
   return out
 end
 
--- The function that is called for each row or batch, made once in each thread.
+-- Returns the function that is called for each row or batch. Called once in each thread.
 local function resolve(self)
   local fn, made = self._fn, with_keywords(self._fn_constructor_args, self._fn_constructor_kwargs)
   if class.is_class(fn) then
@@ -68,7 +68,7 @@ local function resolve(self)
   return function(...) return object:call(...) end
 end
 
----The function as it is called with one value.
+---Returns the function with a single parameter, the value.
 ---@return fun(value: any): any
 function UserFunction:callable()
   if self._callable then return self._callable end
@@ -86,7 +86,7 @@ function UserFunction:callable()
   return fn
 end
 
----The function's name for stats: its place in the script, 'train.lua:12'.
+---Returns the function's name for stats: its place in the script, 'train.lua:12'.
 ---@return string
 function UserFunction:name()
   if type(self._fn) ~= 'function' then return class.is_class(self._fn) and self._fn.__name or 'object' end
@@ -95,7 +95,7 @@ function UserFunction:name()
   return ('%s:%d'):format(info.short_src:match '[^/]*$', info.linedefined)
 end
 
--- Random transforms get numbers that depend on seed, epoch, fragment and row alone.
+-- Makes the numbers of random transforms depend only on seed, epoch, fragment and row.
 local function begin(position, row, count)
   local first = position.number * ROWS + row
   if count == nil then return worker.begin(position, first) end
@@ -110,7 +110,8 @@ local function finished(self, what, row, ok, ...)
   error(err, 0)
 end
 
----Calls a function for the row at `row` of a fragment. An error names operator and row, and keeps the function's traceback.
+---Calls a function for the row at `row` of a fragment. An error names operator and row, and keeps the function's
+---traceback.
 ---@param position data.Position
 ---@param row integer
 ---@param fn fun(value: any): any

@@ -1,13 +1,13 @@
--- rtrain/data/rows/fragments.lua: what all sources' fragments have in common: their rows are counted and cut.
+-- rtrain/data/rows/fragments.lua: counts and cuts the rows of fragments, for all sources.
 
 local intervals = require 'rtrain.data.rows.intervals'
 
 local fragments = {}
 
----Fills in the rows of the fragments that do not know them. What was counted is remembered in the source.
+---Counts the rows of the fragments that do not know them. The source remembers the counts.
 ---@param source data.Source
 ---@param list table[]
----@return table[] list the same one
+---@return table[] list the same list
 function fragments.counted(source, list)
   for _, fragment in ipairs(list) do
     if fragment.rows == nil then
@@ -30,7 +30,7 @@ function fragments.num_rows(list)
   return rows
 end
 
--- A fragment cut to several parts of it: a file is read once, and what lies between them is left out (see Chain).
+-- Cuts a fragment to several parts: the file is read once, and Chain skips the rows between the parts.
 local function cut_to_parts(source, fragment, first, parts)
   local from, to = parts[1][1], parts[#parts][2]
   local out, keep = source:cut(fragment, from - first, to - from), {}
@@ -39,7 +39,7 @@ local function cut_to_parts(source, fragment, first, parts)
   return out
 end
 
----The fragments that hold the rows of some intervals, cut to them.
+---Returns the fragments that hold the rows of some intervals, cut to them.
 ---@param source data.Source
 ---@param list table[] all fragments of the source
 ---@param keep data.Interval[] ascending, in rows of the source

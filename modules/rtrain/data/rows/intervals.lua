@@ -1,7 +1,7 @@
 -- rtrain/data/rows/intervals.lua: sets of rows as lists of intervals {first, last + 1}, ascending and disjoint: plain data.
 --
--- Rows are numbered over the whole epoch, in the order in which the plan gives them. A list is also a sequence: its rows
--- behind each other, numbered from 0.
+-- Rows are numbered over the whole epoch, in the order of the plan. A list is also a sequence: the rows of its
+-- intervals, numbered from 0.
 
 local errors = require 'base.errors'
 
@@ -10,7 +10,7 @@ local intervals = {}
 -- {first, last + 1}
 ---@alias data.Interval integer[]
 
----All rows of an epoch.
+---Returns all rows of an epoch.
 ---@param num_rows integer
 ---@return data.Interval[]
 function intervals.all(num_rows) return num_rows > 0 and {{0, num_rows}} or {} end
@@ -23,7 +23,7 @@ function intervals.count(list)
   return rows
 end
 
--- Adds first … last - 1, joined with the interval before where they touch.
+-- Adds first … last - 1, merged with the interval before if they touch.
 local function append(list, first, last)
   if first >= last then return end
   local previous = list[#list]
@@ -34,7 +34,7 @@ local function append(list, first, last)
   end
 end
 
----Rows start … start + length - 1 of the sequence.
+---Returns the rows start … start + length - 1 of the sequence.
 ---@param list data.Interval[]
 ---@param start integer from 0
 ---@param length integer
@@ -57,7 +57,8 @@ function intervals.slice(list, start, length)
   return out
 end
 
----The part of a rank: equally many rows for each, what remains of a division is left out. A pure function.
+---Returns the part of a rank: the same number of rows for each; the remainder of the division is left out. A pure
+---function.
 ---@param list data.Interval[]
 ---@param world_size integer
 ---@param rank integer
@@ -70,8 +71,8 @@ function intervals.deal(list, world_size, rank)
   return intervals.slice(list, rank * share, share)
 end
 
----The interval of a rank in an epoch of that many rows: num_rows // world_size rows, the last num_rows % world_size rows
----belong to nobody.
+---Returns the interval of a rank in an epoch of that many rows: num_rows // world_size rows; no rank gets the last
+---num_rows % world_size rows.
 ---@param num_rows integer
 ---@param world_size integer
 ---@param rank integer
@@ -83,7 +84,7 @@ function intervals.partition(num_rows, world_size, rank)
   return part[1], part[2] - part[1]
 end
 
--- The first interval that ends behind a row.
+-- Returns the first interval that ends after a row.
 local function first_behind(list, row)
   local low, high = 1, #list + 1
   while low < high do
@@ -93,7 +94,7 @@ local function first_behind(list, row)
   return low
 end
 
----What lies in first … first + count - 1.
+---Returns the part of the list within first … first + count - 1.
 ---@param list data.Interval[]
 ---@param first integer
 ---@param count integer
@@ -107,7 +108,7 @@ function intervals.within(list, first, count)
   return out
 end
 
----Fewer intervals that hold all of these rows: those with less than `gap` rows between them are joined.
+---Returns fewer intervals that contain all of these rows: merges intervals with less than `gap` rows between them.
 ---@param list data.Interval[]
 ---@param gap integer
 ---@return data.Interval[] coarse
@@ -128,7 +129,7 @@ function intervals.coarse(list, gap)
   return coarse, places
 end
 
----The rows of the list that are not in the other one.
+---Returns the rows of the list that are not in the other list.
 ---@param list data.Interval[]
 ---@param taken data.Interval[]
 ---@return data.Interval[]
@@ -148,7 +149,7 @@ function intervals.without(list, taken)
   return out
 end
 
----All rows that are in one of the lists.
+---Returns all rows that are in at least one of the lists.
 ---@param lists data.Interval[][]
 ---@return data.Interval[]
 function intervals.union(lists)
@@ -164,7 +165,7 @@ function intervals.union(lists)
   return out
 end
 
----The rows at the given places of the sequence.
+---Returns the rows at the given places of the sequence.
 ---@param list data.Interval[]
 ---@param places integer[] ascending, from 0
 ---@return data.Interval[]

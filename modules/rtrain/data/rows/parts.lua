@@ -1,4 +1,4 @@
--- rtrain/data/rows/parts.lua: a rank's part of what goes into a plan, where the number of rows that come out is not known.
+-- rtrain/data/rows/parts.lua: chooses a rank's part of a plan's input, if the number of resulting rows is not known.
 
 local fragments = require 'rtrain.data.rows.fragments'
 local intervals = require 'rtrain.data.rows.intervals'
@@ -7,10 +7,11 @@ local torch = require 'torch'
 
 local parts = {}
 
--- How many fragments a rank must get at least for them to be dealt out whole, else how many pieces of them.
+-- Fragments are assigned whole if each rank gets at least FRAGMENTS of them; otherwise the rows are cut into PIECES for
+-- each rank.
 local FRAGMENTS, PIECES = 4, 64
 
--- The rows in pieces: fragments, where there are many, else equally many rows.
+-- Returns the rows in pieces: the fragments, if there are many, else pieces with equal numbers of rows.
 local function pieces_of(plan, world_size, num_rows, context)
   local out, first = {}, 0
   local list = plan:last_global() == 0 and plan.source:fragments(context) or {}
@@ -26,12 +27,12 @@ local function pieces_of(plan, world_size, num_rows, context)
   return out
 end
 
----The rank's rows, of those that `slices` of an execution count: pieces in a fixed random order, so that all ranks have about
----as many rows left, whatever a filter goes by.
+---Returns the rank's rows, among those to which `slices` of an execution refer: pieces in a fixed random order, so that
+---all ranks keep about the same number of rows after any filter.
 ---@param plan data.Plan
 ---@param part {rank: integer, world_size: integer}
 ---@param context data.ExecutionContext
----@return data.Interval[]|nil slices nil where the plan has no rows that can be counted before it runs
+---@return data.Interval[]|nil slices nil if the plan's rows cannot be counted before it runs
 function parts.slices(plan, part, context)
   local num_rows = plan:sliceable_rows()
   if num_rows == nil then return nil end

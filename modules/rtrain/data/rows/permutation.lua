@@ -1,8 +1,9 @@
--- rtrain/data/rows/permutation.lua: the order of a global shuffle, a pure function of its seed and the number of rows.
+-- rtrain/data/rows/permutation.lua: Permutation: the order of a global shuffle, a pure function of its seed and the
+-- number of rows.
 --
--- Up to HELD rows it is torch.randperm, kept as a tensor (8 bytes a row). Beyond, a keyed bijection gives the place of any
--- row by itself: a Feistel network over the next power of four, walked until it lands below the number of rows. Small
--- numbers need randperm: a network of few bits reaches few of the orders.
+-- Up to HELD rows the order is a torch.randperm, kept as a tensor (8 bytes a row). For more rows a keyed bijection
+-- computes the place of a single row: a Feistel network over the next power of four, repeated until the result is below
+-- the number of rows. Small numbers need randperm, because a network of few bits reaches only few of the orders.
 
 local class = require 'base.class'
 local seeds = require 'base.seed'
@@ -11,7 +12,8 @@ local torch = require 'torch'
 local HELD = 2 ^ 22
 local ROUNDS = 6
 
----A random order of the rows 0 … n - 1. Arguments: num_rows, seed, {held}: up to how many rows the order is kept.
+---A random order of the rows 0 … n - 1. Arguments: num_rows, seed, {held}: the largest number of rows for which the
+---order is kept.
 ---
 ---```lua
 ---local Permutation = require 'rtrain.data.rows.permutation'
@@ -37,8 +39,8 @@ function Permutation:init(num_rows, seed, options)
   for i = 1, ROUNDS do self._keys[i] = seeds.of(seed, i) % 2 ^ self._half end
 end
 
--- A hash of half a number: multiplications by odd 32-bit numbers stay below 2^63, since a half has at most 26 bits and what
--- the second one takes is cut to 31.
+-- Returns a hash of half a number. Multiplications by odd 32-bit numbers stay below 2^63, since a half has at most 26
+-- bits and the factor of the second multiplication is cut to 31 bits.
 local function scrambled(self, half, key)
   local x = half:bitwise_xor(key) * 0x9E3779B1
   x = x:bitwise_xor(x:bitwise_right_shift(17)):bitwise_and(0x7FFFFFFF) * 0x85EBCA6B
@@ -57,7 +59,7 @@ local function backward(self, x)
   return left:bitwise_left_shift(self._half):bitwise_or(right)
 end
 
--- One number in four of the network's is a row: what is none goes through again.
+-- At least one in four of the network's numbers is a row; the others go through the network again.
 local function walk(self, x, step)
   local out = step(self, x)
   while true do
@@ -67,7 +69,7 @@ local function walk(self, x, step)
   end
 end
 
----The rows that stand at the given places of the order.
+---Returns the rows at the given places of the order.
 ---@param places torch.Tensor int64 (n)
 ---@return torch.Tensor rows int64 (n)
 function Permutation:row_at(places)
@@ -75,7 +77,7 @@ function Permutation:row_at(places)
   return walk(self, places, forward)
 end
 
----The places at which the given rows stand.
+---Returns the places of the given rows.
 ---@param rows torch.Tensor int64 (n)
 ---@return torch.Tensor places int64 (n)
 function Permutation:place_of(rows)

@@ -1,10 +1,10 @@
--- rtrain/data/rows/selection.lua: some rows of a stream, by their numbers.
+-- rtrain/data/rows/selection.lua: Selection: selects rows of a stream by their numbers.
 
 local class = require 'base.class'
 local intervals = require 'rtrain.data.rows.intervals'
 local torch = require 'torch'
 
----The rows that lie in intervals. Arguments: list, ascending.
+---Selects the rows that lie in intervals. Arguments: list, ascending.
 ---
 ---```lua
 ---local Block, Selection = require 'rtrain.data.blocks.block', require 'rtrain.data.rows.selection'
@@ -28,7 +28,7 @@ function Selection:init(list)
   self.last = ends[#ends] or 0
 end
 
----Which of these rows are selected.
+---Returns which of these rows are selected.
 ---@param rows torch.Tensor int64 (n)
 ---@return torch.Tensor bool (n)
 function Selection:mask(rows)
@@ -36,10 +36,10 @@ function Selection:mask(rows)
   return torch.searchsorted(self._ends, rows, {right = true}):bitwise_and(1):to('bool')
 end
 
----The selected rows of a block.
+---Returns the selected rows of a block.
 ---@param block data.Block
 ---@param first integer number of its first row
----@return data.Block|nil rows nil where there are none
+---@return data.Block|nil rows nil if no row is selected
 function Selection:of_block(block, first)
   local rows = block:num_rows()
   local parts = intervals.within(self._list, first, rows)
@@ -48,7 +48,7 @@ function Selection:of_block(block, first)
   return block:take(self:mask(torch.arange(first, first + rows)):nonzero():flatten())
 end
 
----The selected rows of a stream, which is read up to the last of them.
+---Returns the selected rows of a stream, which is read up to the last of them.
 ---@param next_block fun(): data.Block|nil
 ---@param first? integer number of the stream's first row (default 0)
 ---@return fun(): data.Block|nil
@@ -65,10 +65,10 @@ function Selection:blocks(next_block, first)
   end
 end
 
----Each `every`-th row of a stream.
+---Returns every `every`-th row of a stream.
 ---@param next_block fun(): data.Block|nil
 ---@param every integer
----@param from integer the first one
+---@param from integer the first row
 ---@return fun(): data.Block|nil
 function Selection.strided(next_block, every, from)
   local at = 0

@@ -1,16 +1,17 @@
--- rtrain/data/rows/turns.lua: Turns: which of several datasets the next row of a mix comes from.
+-- rtrain/data/rows/turns.lua: Turns: chooses the dataset that gives the next row of a mix.
 --
--- With each row every dataset is credited with its weight. The one with the most credit gives the row, and pays the sum of
--- all weights for it. The sequence repeats itself after as many rows as this sum, and up to there each dataset has given
--- exactly its weight in rows. In between none is a whole row ahead of its share. A dataset that has no row left when it is
+-- For each row, every dataset is credited with its weight. The dataset with the most credit gives the row, and its
+-- credit is reduced by the sum of all weights. The sequence repeats after as many rows as this sum; in each repetition
+-- a dataset gives exactly its weight in rows, and never more than a row ahead of its share. A dataset without rows at
+-- its turn drops out, and the others start again among themselves.
 -- its turn drops out, and the others begin again among themselves.
---
+-- All numbers are whole, so the sequence depends only on the weights and the numbers of rows, on every machine.
 -- All numbers are whole, so that the sequence is the same everywhere: a function of the weights and of the datasets' rows.
 
 local class = require 'base.class'
 
----Arguments: weights, whole numbers from 1 on, one for each dataset; stops_on_shortest: the mix ends where a dataset would drop
----out.
+---Arguments: weights, whole numbers from 1 on, one for each dataset; stops_on_shortest: the mix ends when a dataset
+---would drop out.
 ---
 ---```lua
 ---local Turns = require 'rtrain.data.rows.turns'
@@ -27,7 +28,7 @@ local function common_divisor(a, b)
   return a
 end
 
--- Nobody is ahead of the others.
+-- Sets the credit of all datasets to zero.
 local function begin(self)
   local divisor = 0
   for _, weight in ipairs(self._weights) do divisor = common_divisor(divisor, weight) end
@@ -57,7 +58,7 @@ local function pick(self)
   return best
 end
 
--- Weight 0 is out.
+-- A dataset of weight 0 has dropped out.
 local function drop(self, i)
   self._weights[i] = 0
   if self._stops_on_shortest then
@@ -66,8 +67,8 @@ local function drop(self, i)
   begin(self)
 end
 
----The dataset that gives the next row; nil at the end.
----@param has_row fun(i: integer): boolean whether dataset i has a row left; where it has, it gives that row
+---Returns the dataset that gives the next row; nil at the end.
+---@param has_row fun(i: integer): boolean returns whether dataset i has a row left, and if so takes it
 ---@return integer|nil i from 1
 function Turns:next(has_row)
   while true do
@@ -77,7 +78,7 @@ function Turns:next(has_row)
   end
 end
 
--- The rows of whole repetitions that every dataset has left, taken at once.
+-- Takes at once the rows of all complete repetitions for which every dataset has enough rows.
 local function skip_repetitions(self, rows, left)
   local count = math.floor(rows / self._total)
   for i, weight in ipairs(self._weights) do
@@ -87,10 +88,10 @@ local function skip_repetitions(self, rows, left)
   return count * self._total
 end
 
----Goes on by that many rows, or to the end.
+---Skips that many rows, or all until the end.
 ---@param rows number
----@param left integer[] how many rows each dataset has left; counted down
----@return integer rows fewer at the end
+---@param left integer[] how many rows each dataset has left; reduced by the skipped rows
+---@return integer rows the skipped rows, fewer at the end
 function Turns:skip(rows, left)
   local function has_row(i)
     if left[i] == 0 then return false end

@@ -1,5 +1,5 @@
--- rtrain/data/sources/array_source.lua: arrays in files, idx and NumPy: read as a whole at the first use, by each process for
--- itself.
+-- rtrain/data/sources/array_source.lua: ArraySource: arrays in idx and NumPy files. Each process reads the files as a
+-- whole at their first use.
 
 local Block = require 'rtrain.data.blocks.block'
 local errors = require 'base.errors'
@@ -7,8 +7,8 @@ local MemorySource = require 'rtrain.data.sources.memory_source'
 local Strings = require 'torch.utils.data.strings'
 local torch = require 'torch'
 
----Columns of arrays in files. Arguments: columns, a list of {name, paths}; {name, load, include_paths}: `load(path)` gives
----a tensor, or a map name → tensor, whose entries are columns.
+---Columns of arrays in files. Arguments: columns, a list of {name, paths}; {name, load, include_paths}: `load(path)`
+---returns a tensor, or a map name → tensor, whose entries are columns.
 ---@class data.ArraySource: data.Source
 ---@overload fun(columns: table[], options: table): data.ArraySource
 local ArraySource = MemorySource:extend('ArraySource')
@@ -18,7 +18,7 @@ function ArraySource:init(columns, options)
   self._include_paths = options.include_paths
 end
 
--- The columns of one file; an array without dimensions has no rows.
+-- Returns the columns of one file; an array without dimensions has no rows.
 local function file_block(self, name, path)
   local loaded = self._load(path)
   local names, tensors = {name}, {loaded}
@@ -38,14 +38,14 @@ local function file_block(self, name, path)
   error(block, 0)
 end
 
--- The files that a row is made of, for messages.
+-- Returns the files of a row, for messages.
 local function files_of_row(self, i)
   local paths = {}
   for k, entry in ipairs(self._columns) do paths[k] = entry[2][i] end
   return table.concat(paths, ' and ')
 end
 
--- The files of the first column decide on the blocks; other columns follow them.
+-- Makes a block for each file of the first column; the other columns are cut in the same way.
 local function load(self)
   local first = self._columns[1]
   local blocks = {}
@@ -70,7 +70,7 @@ local function load(self)
   return blocks
 end
 
--- What was read stays behind when the source travels.
+-- The loaded blocks, outside of the source: they are not sent along with it.
 local loaded = setmetatable({}, {__mode = 'k'})
 
 function ArraySource:blocks()

@@ -1,4 +1,4 @@
--- rtrain/data/sources/binary_sources.lua: a row for each file: images and files as they are.
+-- rtrain/data/sources/binary_sources.lua: sources with a row for each file: images, or the bytes of files.
 
 local Block = require 'rtrain.data.blocks.block'
 local errors = require 'base.errors'
@@ -32,7 +32,7 @@ end
 
 function ManyFiles:describe() return '' end
 
--- The next files, about `max_bytes` of them: their bytes and paths; nil at the end.
+-- Returns the next files, about `max_bytes` in total: their bytes and paths; nil at the end.
 local function next_files(paths, state, options, factor)
   if state.at > #paths then return nil end
   local contents, list, bytes = {}, {}, 0
@@ -67,7 +67,7 @@ function BinarySource:init(paths, options) FileSource.init(self, 'read_binary_fi
 
 function BinarySource:schema() return self:schema_with_path{{name = 'bytes', type = 'binary'}} end
 
----A block of the files' contents.
+---Returns a block of the files' contents.
 ---@param contents data.Strings
 ---@return data.Block
 function BinarySource:block_of(contents) return self and Block({'bytes'}, {contents}) end
@@ -77,7 +77,7 @@ function BinarySource:block_of(contents) return self and Block({'bytes'}, {conte
 ---@overload fun(paths: string[], options: table): data.ImageSource
 local ImageSource = ManyFiles:extend('ImageSource')
 ImageSource.name = 'ReadImage'
--- A JPEG takes about a tenth of its pixels.
+-- Decoded pixels take about ten times the bytes of a JPEG.
 ImageSource._growth = 10
 
 function ImageSource:init(paths, options)
@@ -85,7 +85,7 @@ function ImageSource:init(paths, options)
   self._options = {mode = options.mode, size = options.size}
 end
 
----A block of the files' contents. An error names the file.
+---Returns a block of the decoded files. An error names the file.
 ---@param contents data.Strings
 ---@param list string[] their paths
 ---@return data.Block

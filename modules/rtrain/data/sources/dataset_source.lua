@@ -30,7 +30,7 @@ function DatasetSource:cut(fragment, skip, count) return {start = fragment.start
 
 local function packed(...) return select('#', ...), {...} end
 
--- A label that the dataset declares as int64 keeps that type on its way into a column of its own.
+-- Keeps the type of a label that the dataset declares as int64 when it becomes a separate column.
 local function typed(value, dtype)
   if dtype == 'int64' and type(value) == 'number' then return ffi.new('int64_t', value) end
   return value
@@ -59,7 +59,7 @@ local function samples(self, indices, seed)
   return rows
 end
 
----The samples at the given places. What they draw from data.sample_generator() depends on the seed and the sample alone.
+---Returns the samples at the given places. Numbers from data.sample_generator() depend only on the seed and the sample.
 ---@param indices torch.Tensor int64
 ---@param options? table as of read
 ---@return data.Block

@@ -1,5 +1,5 @@
--- rtrain/data/sources/derived_sources.lua: sources made of sources: a part of the rows, another order, several behind each
--- other.
+-- rtrain/data/sources/derived_sources.lua: sources derived from other sources: a part of the rows, another order,
+-- several sources concatenated.
 
 local Chain = require 'rtrain.data.executor.chain'
 local exchange = require 'rtrain.data.exchange'
@@ -8,7 +8,7 @@ local seeds = require 'base.seed'
 local Source = require 'rtrain.data.sources.source'
 local torch = require 'torch'
 
--- What a source over one other takes from it.
+-- Base of a source that forwards to one other source.
 local Derived = Source:extend('Derived')
 
 function Derived:describe(fragment) return self._source:describe(fragment) end
@@ -47,7 +47,7 @@ function SlicedSource:fragments(context)
   return fragments.cut(self._source, self._source:fragments(context), {{self._first, self._last}})
 end
 
----The rows at the given places of the part.
+---Returns the rows at the given places of the part.
 ---@param indices torch.Tensor int64
 ---@param options? table as of read
 ---@return data.Block
@@ -58,8 +58,9 @@ function SlicedSource:select(names)
   return selected and SlicedSource(selected, self._first, self._last)
 end
 
----The rows of a source with random access in a random order. Arguments: source, {seed, index, is_fixed}: without a seed that of
----the execution counts; `index` tells the shuffles of one plan apart; `is_fixed` gives each epoch the same order.
+---The rows of a random-access source in a random order. Arguments: source, {seed, index, is_fixed}: without a seed the
+---seed of the execution is used; `index` distinguishes the shuffles of one plan; `is_fixed` gives each epoch the same
+---order.
 ---@class data.PermutedSource: data.Source
 ---@overload fun(source: data.Source, options: table): data.PermutedSource
 local PermutedSource = Derived:extend('PermutedSource')
@@ -105,7 +106,7 @@ function PermutedSource:read(fragment, options)
   end
 end
 
----The rows at the given places of the order, which is fixed.
+---Returns the rows at the given places of the order, which must be fixed.
 ---@param indices torch.Tensor int64
 ---@param options? table as of read
 ---@return data.Block
@@ -113,7 +114,7 @@ function PermutedSource:take(indices, options)
   return self._source:take(permutation_of(self, {seed = 0, epoch = 0}):row_at(indices), options)
 end
 
----A source whose fragments come in a random order: randomize_block_order. Arguments: source, {seed, index}.
+---A source whose fragments come in a random order, for randomize_block_order. Arguments: source, {seed, index}.
 ---@class data.ReorderedSource: data.Source
 ---@overload fun(source: data.Source, options: table): data.ReorderedSource
 local ReorderedSource = Derived:extend('ReorderedSource')
@@ -131,7 +132,7 @@ function ReorderedSource:fragments(context)
   return out
 end
 
----The rows of a plan of fused operators, so that they may be put next to others'.
+---The rows of a plan of fused operators, so that it can be concatenated with other sources.
 ---@class data.PlanSource: data.Source
 ---@overload fun(plan: data.Plan): data.PlanSource
 local PlanSource = Derived:extend('PlanSource')
@@ -172,7 +173,7 @@ function PlanSource:read(fragment, options)
   return (chain:run{fragment = fragment.inner, number = fragment.number, name = ''})
 end
 
----The rows of several sources behind each other.
+---The rows of several sources, concatenated.
 ---@class data.UnionSource: data.Source
 ---@overload fun(sources: data.Source[]): data.UnionSource
 local UnionSource = Source:extend('UnionSource')

@@ -1,11 +1,11 @@
--- rtrain/data/sources/file_shuffle_config.lua: in which order a source reads its files.
+-- rtrain/data/sources/file_shuffle_config.lua: FileShuffleConfig: the order in which a source reads its files.
 
 local args = require 'base.args'
 local class = require 'base.class'
 local errors = require 'base.errors'
 
----A random order of the files for each epoch. Arguments: {seed, reseed_after_execution = true}: without a seed that of the
----execution counts; with reseed_after_execution = false all epochs have the same order. Ray equivalent:
+---A random order of the files for each epoch. Arguments: {seed, reseed_after_execution = true}: without a seed the seed
+---of the execution is used; with reseed_after_execution = false all epochs have the same order. Ray equivalent:
 ---ray.data.FileShuffleConfig.
 ---
 ---```lua

@@ -1,4 +1,5 @@
--- rtrain/data/sources/file_source.lua: what sources of files have in common: their order, and the columns that paths give.
+-- rtrain/data/sources/file_source.lua: FileSource: the base of sources of files: their order, and the columns from
+-- paths.
 
 local Block = require 'rtrain.data.blocks.block'
 local class = require 'base.class'
@@ -13,8 +14,8 @@ local Source = require 'rtrain.data.sources.source'
 local Strings = require 'torch.utils.data.strings'
 local torch = require 'torch'
 
----Base of the sources of files. Arguments: owner, the function that made it; paths; {include_paths, shuffle, partitioning}:
----'hive' for columns named by folders.
+---Base of the sources of files. Arguments: owner, the function that made it; paths; {include_paths, shuffle,
+---partitioning}: 'hive' for columns from the names of folders.
 ---@class data.FileSource: data.Source
 local FileSource = Source:extend('FileSource')
 
@@ -37,7 +38,7 @@ function FileSource:init(owner, paths, options)
   self.is_random = self._shuffle ~= nil
 end
 
----The paths in the order of an epoch.
+---Returns the paths in the order of an epoch.
 ---@param context data.ExecutionContext
 ---@return string[]
 function FileSource:ordered_paths(context)
@@ -50,7 +51,7 @@ function FileSource:ordered_paths(context)
   return out
 end
 
--- A fragment for each file: sources with smaller pieces override it.
+-- Returns a fragment for each file. Sources with smaller pieces override it.
 function FileSource:fragments(context)
   local out = {}
   for i, path in ipairs(self:ordered_paths(context)) do out[i] = {path = path} end
@@ -63,8 +64,8 @@ function FileSource:input_files()
   return out
 end
 
----The schema of the first file that has columns, with the types of columns that have no value there from the next files that
----have some.
+---Returns the schema of the first file that has columns. If a column has no value there, its type comes from the next
+---file that has some.
 ---@param schema_of fun(path: string): {name: string, type: string}[]
 ---@return {name: string, type: string}[]
 function FileSource:schema_of_files(schema_of)
@@ -88,7 +89,7 @@ function FileSource:schema_of_files(schema_of)
   return out
 end
 
--- Whether a file may lack columns that others have, as JSON lines do whose keys are optional.
+-- Whether a file may lack columns that other files have, such as optional keys of JSON lines.
 FileSource.columns_are_optional = false
 
 local function has_no_type(block, name)
@@ -103,7 +104,7 @@ local function any_has_no_type(block)
   return false
 end
 
--- The columns of a block in the order of the schema, then those that it does not know.
+-- Returns the columns of a block in the order of the schema, followed by unknown columns.
 local function in_order(block, schema)
   local names, known = {}, {}
   for i, entry in ipairs(schema) do names[i], known[entry.name] = entry.name, true end
@@ -113,7 +114,7 @@ local function in_order(block, schema)
   return block:select(names)
 end
 
--- Columns without a value get the type that they have in other files.
+-- Gives columns without a value the type that they have in other files.
 local function with_types(self, block)
   local lacks_any = false
   if not self.columns_are_optional and not any_has_no_type(block) then return block end
@@ -127,15 +128,15 @@ local function with_types(self, block)
   return lacks_any and in_order(block, self:_file_schema()) or block
 end
 
----The block of rows of a file, with the columns that its path gives.
----@param batch userdata what a reader of base._arrow gave
+---Returns the block of rows of a file, with the columns from its path.
+---@param batch userdata a result of a reader of base._arrow
 ---@param path string
 ---@return data.Block
 function FileSource:block_of(batch, path)
   return self:with_wanted(self:with_path(with_types(self, Block.from_arrow(batch)), path), self._wanted)
 end
 
----The columns that the files have, see `schema`.
+---Returns the columns of the files, see `schema`.
 ---@return {name: string, type: string}[]
 function FileSource:_file_schema()
   errors.raise('internal', ('%s has no _file_schema()'):format(class.of(self).__name))
@@ -147,8 +148,8 @@ local function with_text(block, name, text)
   return block:with(name, Strings.from_list(list, n))
 end
 
----The block with the columns that the path gives: those of its folders that the file does not have itself, and `path`, where
----it was asked for.
+---Returns the block with the columns from the path: those of its folders, unless the file has them itself, and `path`,
+---if requested.
 ---@param block data.Block
 ---@param path string
 ---@return data.Block
@@ -159,7 +160,7 @@ function FileSource:with_path(block, path)
   return self._include_paths and with_text(block, 'path', path) or block
 end
 
----The schema with the columns of folders that the file does not have itself.
+---Returns the schema with the columns of folders that the file does not have itself.
 ---@param schema {name: string, type: string}[]
 ---@return {name: string, type: string}[]
 function FileSource:schema_with_partitions(schema)
@@ -171,7 +172,7 @@ function FileSource:schema_with_partitions(schema)
   return schema
 end
 
----The schema with the columns that with_path adds.
+---Returns the schema with the columns that with_path adds.
 ---@param schema {name: string, type: string}[]
 ---@return {name: string, type: string}[]
 function FileSource:schema_with_path(schema)
@@ -180,7 +181,7 @@ function FileSource:schema_with_path(schema)
   return schema
 end
 
----The names without those of columns of folders.
+---Returns the names without those of folder columns.
 ---@param names string[]
 ---@return string[]
 function FileSource:own_names(names)
@@ -191,7 +192,7 @@ function FileSource:own_names(names)
   return out
 end
 
----The schema with the wanted columns alone, as with_wanted has them.
+---Returns the schema of the selected columns, like with_wanted.
 ---@param schema {name: string, type: string}[]
 ---@return {name: string, type: string}[]
 function FileSource:schema_with_wanted(schema)
@@ -203,7 +204,7 @@ function FileSource:schema_with_wanted(schema)
   return out
 end
 
----The block with the wanted columns alone, where there are columns of folders among them or left out.
+---Returns the block with only the selected columns, if they include folder columns or leave some out.
 ---@param block data.Block
 ---@param wanted? string[] nil: all
 ---@return data.Block
@@ -214,7 +215,7 @@ function FileSource:with_wanted(block, wanted)
   return block:select(names)
 end
 
----A source of the same kind that differs in some fields.
+---Returns a source of the same kind with some fields changed.
 ---@param fields table
 ---@return data.FileSource
 function FileSource:changed(fields)

@@ -1,13 +1,13 @@
--- rtrain/data/sources/memory_source.lua: rows that lie in memory: from_items, from_tensors, what materialize() gives.
+-- rtrain/data/sources/memory_source.lua: MemorySource: rows in memory: of from_items, from_tensors, materialize().
 
 local Block = require 'rtrain.data.blocks.block'
 local Source = require 'rtrain.data.sources.source'
 local torch = require 'torch'
 
--- Small enough that a few megabytes keep all threads busy.
+-- Small, so that a few megabytes keep all threads busy.
 local FRAGMENT_BYTES = 2 ^ 20
 
----Blocks in memory. Arguments: blocks, all with the same columns; {name, num_blocks}: into how many fragments they are cut.
+---Blocks in memory. Arguments: blocks, all with the same columns; {name, num_blocks}: the number of fragments.
 ---@class data.MemorySource: data.Source
 ---@overload fun(blocks: data.Block[], options?: table): data.MemorySource
 local MemorySource = Source:extend('MemorySource')
@@ -75,7 +75,7 @@ function MemorySource:read(fragment)
   end
 end
 
--- From each block the rows that lie in it, then all into the order that was asked for.
+-- Takes the rows of each block, then puts all into the requested order.
 local function take_of_many(blocks, indices)
   local order, parts, first = {}, {}, 0
   for _, block in ipairs(blocks) do
@@ -92,7 +92,7 @@ local function take_of_many(blocks, indices)
   return Block.concat(parts):take(inverse)
 end
 
----The rows at the given places.
+---Returns the rows at the given places.
 ---@param indices torch.Tensor int64
 ---@return data.Block
 function MemorySource:take(indices)

@@ -1,5 +1,5 @@
--- rtrain/data/sources/parquet_source.lua: the rows of Parquet files: a fragment is a row group, so that a file is read by many
--- threads.
+-- rtrain/data/sources/parquet_source.lua: ParquetSource: the rows of Parquet files. A fragment is a row group, so that
+-- many threads can read a file.
 
 local errors = require 'base.errors'
 local FileSource = require 'rtrain.data.sources.file_source'
@@ -30,15 +30,15 @@ function ParquetSource:init(paths, options)
   if options.columns then self:_choose(options.columns) end
 end
 
--- Without the column `path`.
+-- Returns the columns except `path`.
 local function all_columns(self)
   local out = {}
   for i, entry in ipairs(self._schema) do out[i] = entry end
   return self:schema_with_partitions(out)
 end
 
--- Leaves only these columns; wrong names are an error. One that the file has is read in any case: it says how many rows there
--- are.
+-- Selects these columns; wrong names raise an error. At least one column of the file is always read: it gives the
+-- number of rows.
 function ParquetSource:_choose(columns)
   local chosen = SelectColumns(columns, 'read_parquet'):schema_of(self._wanted_schema or all_columns(self))
   local own, names = {}, {}
@@ -60,7 +60,7 @@ function ParquetSource:schema()
   return out
 end
 
--- Rows and bytes of a file's row groups, read once.
+-- Returns the rows and bytes of a file's row groups, which are read once.
 local function groups_of(self, path)
   self._groups = self._groups or {}
   local groups = self._groups[path]
@@ -94,7 +94,7 @@ function ParquetSource:num_rows()
   return rows
 end
 
----The bytes of all columns as the files count them, decompressed.
+---Returns the decompressed bytes of all columns, as the files state them.
 ---@return integer
 function ParquetSource:size_bytes()
   local bytes = 0
@@ -106,7 +106,7 @@ end
 
 function ParquetSource:describe(fragment) return ('%s, row group %d'):format(fragment.path, fragment.group) end
 
--- The names of the columns with images.
+-- Returns the names of the columns with images.
 local function image_columns(self)
   local out = {}
   for _, entry in ipairs(self._schema) do
@@ -130,7 +130,7 @@ local function decoded(block, names, options, first_row)
   return block
 end
 
--- Encoded images do not tell how large they are: the pieces are fitted to what the first one took.
+-- The size of encoded images is unknown: the first piece is small, and its size determines the following pieces.
 local FIRST_PIECE = 16
 
 local function decoded_pieces(self, next_block, names, options)
@@ -151,7 +151,7 @@ end
 
 local WIDTHS = {bool = 1, int8 = 1, uint8 = 1, int16 = 2, uint16 = 2, float16 = 2, int32 = 4, uint32 = 4, float32 = 4}
 
--- What a row of numbers takes in memory. In the file a dictionary may make it much smaller.
+-- Returns the bytes of a row of numbers in memory. A dictionary may make it much smaller in the file.
 local function width_of(entry)
   local element, sizes = entry.type:match '^tensor<([%w]+)>%[([%d,]+)%]$'
   local bytes = WIDTHS[element or entry.type] or 8
@@ -179,7 +179,7 @@ function ParquetSource:read(fragment, options)
   return decoded_pieces(self, next_block, names, options)
 end
 
----A source that reads only these columns.
+---Returns a source that reads only these columns.
 ---@param names string[]
 ---@return data.Source|nil
 function ParquetSource:select(names)

@@ -1,4 +1,5 @@
--- rtrain/data/sources/range_source.lua: the rows of data.range and data.range_tensor, made where they are read.
+-- rtrain/data/sources/range_source.lua: RangeSource: the rows of data.range and data.range_tensor, computed when they
+-- are read.
 
 local Block = require 'rtrain.data.blocks.block'
 local Source = require 'rtrain.data.sources.source'
@@ -7,8 +8,8 @@ local torch = require 'torch'
 
 local ROWS = 2 ^ 16
 
----The numbers 0 … n - 1. Arguments: n; {shape}: the column `data` holds tensors of this shape, else the column `id`
----numbers; {num_blocks}.
+---The numbers 0 … n - 1. Arguments: n; {shape}: the column `data` holds tensors of this shape; without it the column
+---`id` holds numbers; {num_blocks}.
 ---@class data.RangeSource: data.Source
 ---@overload fun(n: integer, options?: table): data.RangeSource
 local RangeSource = Source:extend('RangeSource')
@@ -36,7 +37,7 @@ end
 
 function RangeSource:cut(fragment, skip, count) return {start = fragment.start + skip, rows = count} end
 
----The rows at the given places.
+---Returns the rows at the given places.
 ---@param indices torch.Tensor int64
 ---@return data.Block
 function RangeSource:take(indices)

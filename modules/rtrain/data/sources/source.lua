@@ -1,15 +1,15 @@
--- rtrain/data/sources/source.lua: where rows come from, cut into fragments that threads read independently of each other.
+-- rtrain/data/sources/source.lua: Source: the origin of rows, cut into fragments that threads read independently.
 --
--- A source travels to the threads, so that it holds plain data: paths, options, tensors. A fragment is a plain table; what
--- it holds is the source's business, except for
---   rows   how many rows it has, nil while that is not known
---   skip   rows to leave out at its beginning, count  rows to use behind them: fragments.cut sets them, Chain obeys
---   keep   intervals of those rows to leave the others out, set by fragments.cut too
+-- A source is sent to the threads, so it holds plain data: paths, options, tensors. A fragment is a plain table, whose
+-- contents depend on the source, except for
+--   rows   how many rows it has, nil if not known
+--   skip   rows to skip at its beginning, count  rows to use after them: set by fragments.cut, applied by Chain
+--   keep   intervals of those rows that are kept, also set by fragments.cut
 
 local class = require 'base.class'
 local errors = require 'base.errors'
 
----What `fragments` may depend on: a new order for each epoch.
+---The inputs of `fragments`: a new order for each epoch.
 ---@class data.ExecutionContext
 ---@field seed integer
 ---@field epoch integer
@@ -21,42 +21,43 @@ local Source = class('Source')
 ---The operator's name in stats and errors.
 Source.name = 'Source'
 
----Whether the rows lie in memory: they are then cut in the consuming thread.
+---Whether the rows are in memory: they are then cut in the consuming thread.
 Source.in_memory = false
 
----Whether `take(indices)` gives rows at any places.
+---Whether `take(indices)` returns rows at any places.
 Source.random_access = false
 
 ---Whether seed or epoch change the order of the rows.
 Source.is_random = false
 
----Whether reading calls a function of the user.
+---Whether reading calls a user function.
 Source.calls_user = false
 
----All fragments, in order.
+---Returns all fragments, in order.
 ---@param context data.ExecutionContext
 ---@return table[]
 function Source:fragments(context)
   errors.raise('internal', ('%s has no fragments(%s)'):format(self.name, tostring(context)))
 end
 
----The rows of a fragment. May run in a thread of the pool.
+---Returns the rows of a fragment. May run in a thread of the pool.
 ---@param fragment table
----@param options {max_bytes: integer, max_rows: integer?, seed: integer?} of a block; seed of the execution and epoch
+---@param options {max_bytes: integer, max_rows: integer?, seed: integer?} limits of a block; seed of the execution
+---  and epoch
 ---@return fun(): data.Block|nil
 function Source:read(fragment, options)
   errors.raise('internal', ('%s has no read(%s, %s)'):format(self.name, tostring(fragment), tostring(options)))
 end
 
----The number of rows, where it is known without reading the data.
+---Returns the number of rows if it is known without reading the data.
 ---@return integer|nil
 function Source:num_rows() return nil end
 
----The columns, where they are known without reading the data.
+---Returns the columns if they are known without reading the data.
 ---@return {name: string, type: string}[]|nil
 function Source:schema() return nil end
 
----The number of rows of a fragment whose `rows` is nil: may read it.
+---Returns the number of rows of a fragment whose `rows` is nil; may read it.
 ---@param fragment table
 ---@return integer
 function Source:count_rows(fragment)
@@ -65,7 +66,7 @@ function Source:count_rows(fragment)
   return rows
 end
 
----Rows skip … skip + count - 1 of a fragment, as a fragment.
+---Returns the rows skip … skip + count - 1 of a fragment, as a fragment.
 ---@param fragment table with rows
 ---@param skip integer
 ---@param count integer
@@ -77,15 +78,15 @@ function Source:cut(fragment, skip, count)
   return out
 end
 
----Where a fragment lies, for messages: 'train.parquet, row group 3'; '' where there is nothing to say.
+---Returns the place of a fragment, for messages: 'train.parquet, row group 3'; '' if unknown.
 ---@param fragment table
 ---@return string
 function Source:describe(fragment) return fragment.path or '' end
 
----@return string[] the files that are read
+---@return string[] the files of the source
 function Source:input_files() return {} end
 
----A source that gives only these columns, where that saves work; else nil.
+---Returns a source of only these columns if that saves work; else nil.
 ---@param names string[]
 ---@return data.Source|nil
 function Source:select(names) return names and nil end

@@ -1,4 +1,5 @@
--- rtrain/data/sources/text_sources.lua: rows of CSV, JSON and text files. Their rows are only known after reading.
+-- rtrain/data/sources/text_sources.lua: sources of CSV, JSON and text files. Their numbers of rows are known only after
+-- reading.
 
 local Block = require 'rtrain.data.blocks.block'
 local errors = require 'base.errors'
@@ -7,7 +8,7 @@ local files = require 'rtrain.data.files'
 local json_lines = require 'rtrain.data.files.json_lines'
 local Strings = require 'torch.utils.data.strings'
 
--- Base of what a cursor of base._arrow reads.
+-- Base of the sources that read by a cursor of base._arrow.
 local CursorSource = FileSource:extend('CursorSource')
 
 local function raise_empty(path, others)
@@ -27,7 +28,7 @@ function CursorSource:schema()
   return self:schema_with_wanted(self:schema_with_path(out))
 end
 
--- A block of the reader in pieces of at most max_rows rows.
+-- Cuts the blocks of the reader into pieces of at most max_rows rows.
 local function pieces(next_block, max_rows)
   local block, start
   return function()
@@ -116,7 +117,7 @@ end
 
 function TextSource:schema() return self:schema_with_path{{name = 'text', type = 'string'}} end
 
--- The next lines of the file, about `bytes` of them; nil at its end.
+-- Returns the next lines of the file, about `bytes` of them; nil at its end.
 local function next_lines(file, bytes)
   local chunk = file:read(bytes)
   if chunk == nil then return nil end
