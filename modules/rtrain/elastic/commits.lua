@@ -1,13 +1,14 @@
--- rtrain/elastic/commits.lua: Commits: the steps that all ranks of a train.elastic agree on, and the way back to the last one.
+-- rtrain/elastic/commits.lua: Commits: the steps that all ranks of a train.elastic agree on, and the return to the last
+-- step.
 --
--- Between two commits an optimizer changes parameters and its own state once, after the step's last collective. Its step waits
--- until every rank has come as far (`prepare`): a rank that is lost before leaves the others with what they had at the last
--- commit, one that is lost later leaves all of them one step further. So nothing large is ever copied for a commit. What is
--- small is kept on a board in shared memory (host/pages/commit_board.h), for this rank to go back to, and for the process that
--- takes its place.
+-- Between two commits an optimizer changes parameters and its own state once, after the step's last collective. The
+-- optimizer's step waits until every rank has reached it (`prepare`). If a rank is lost earlier, the others keep the
+-- state of the last commit; if it is lost later, all others are one step further. So a commit never copies large data.
+-- Small data is kept on a board in shared memory (host/pages/commit_board.h), for this rank to return to, and for the
+-- process that replaces it.
 --
--- A device is only given its collectives, and when a rank is lost it comes back from them with anything: `prepare` waits until
--- it has done them all.
+-- A device executes collectives asynchronously, and the loss of a rank leaves their results undefined: `prepare` waits
+-- until the device has executed all of them.
 
 local capture = require 'torch.cuda.capture'
 local class = require 'base.class'
@@ -31,12 +32,12 @@ function Commits:init(state, host)
   self._hooks = {}
   self._modules, self._optimizers = parts.modules(state), parts.optimizers(state)
   self._own = parts.names_of(state, true)
-  self._small = {}  -- what all have in common, but for parameters and what optimizers keep of them
+  self._small = {}  -- the state common to all ranks, except parameters and the optimizers' state of them
   for _, name in ipairs(parts.names_of(state, false)) do
     if not self._modules[name] and not self._optimizers[name] then self._small[#self._small + 1] = name end
   end
   for _, model in ordered.items(self._modules) do self._has_buffers = self._has_buffers or #model:buffers() > 0 end
-  self.step = 0  -- the last commit; 0: none
+  self.step = 0  -- the last commit; 0 if there is none
   self._prepared = 0
   self._has_devices = host.has_devices()
   for _, optimizer in ordered.items(self._optimizers) do
@@ -44,13 +45,13 @@ function Commits:init(state, host)
   end
 end
 
----Ends the watch over the optimizers.
+---Stops watching the optimizers.
 function Commits:close()
   for _, hook in ipairs(self._hooks) do hook.remove() end
   self._hooks = {}
 end
 
--- Options of the parameter groups, which schedulers change.
+-- Returns the options of the parameter groups, which schedulers change.
 local function options_of(optimizer)
   local groups = {}
   for i, group in ipairs(optimizer.param_groups) do
@@ -72,7 +73,7 @@ local function set_options(optimizer, groups)
   end
 end
 
--- All that is small, on this rank.
+-- Returns all small state of this rank.
 local function small_of(self)
   local groups = ordered.new()
   for name, optimizer in ordered.items(self._optimizers) do groups[name] = options_of(optimizer) end
@@ -84,7 +85,7 @@ local function small_of(self)
   }
 end
 
--- How often parameters were changed in place.
+-- Returns how often parameters were changed in place.
 local function versions(self)
   local sum = 0
   for _, model in ordered.items(self._modules) do
@@ -101,10 +102,11 @@ local function wait_for_device(self)
   require('torch._C').distributed.wait_for_device 'optimizer:step()'
 end
 
----This rank has come to its next step. Returns when all have. Raises code 'peer_lost' where one does not come.
+---Announces that this rank has reached its next step, and waits for all ranks. Raises code 'peer_lost' if a rank does
+---not arrive.
 ---
----Each step of an optimizer behind new collectives is one of its own: a rank that is lost behind the last of several has kept
----what it had there. A second optimizer that follows at once belongs to the same.
+---Each optimizer step after new collectives is a separate step: a rank that is lost after the last of several has kept
+---its state of that point. A second optimizer that follows directly belongs to the same step.
 function Commits:prepare()
   local count = self._host.num_collectives()
   if self._prepared > self.step and count == self._count then return end
@@ -114,14 +116,15 @@ function Commits:prepare()
   self._prepared, self._count = self._prepared + 1, count
 end
 
--- A larger group is wanted. The first rank comes to no further step, so that the others have none but this one either.
+-- A larger group is requested. The first rank makes no further step, so the other ranks cannot either.
 function Commits:_begin_growth()
   local folder = self._host.growth()
   if not folder or self.step == 0 or session.get('train.elastic').context.world_rank > 0 or self:held() == 0 then return end
   errors.raise('peer_lost', 'a larger group goes on from the last commit')
 end
 
----Writes what this rank holds at its last commit, to which it has gone back, for a group of another size: `TrainState:load`.
+---Writes the state of this rank at its last commit, to which it has returned, for a group of another size:
+---`TrainState:load`.
 ---@param folder string
 function Commits:write(folder)
   self:restore(self.step, self:kept(self.step))
@@ -129,7 +132,7 @@ function Commits:write(folder)
   self._state:save(folder)
 end
 
----All that changes in a step has changed.
+---Commits a step: everything that changes in it has changed.
 function Commits:commit()
   if self._prepared == self.step then self:prepare() end
   self._host.commit(self._prepared, pack(small_of(self)))
@@ -142,15 +145,15 @@ function Commits:_take(step)
   self._versions = versions(self)
 end
 
----The step that this rank holds all of, so that it can go back to it; 0: none. Where an optimizer has begun to change
----parameters, or somebody else has, there is no way back.
+---Returns the step whose complete state this rank holds, so that it can return to it; 0 if there is none. There is no
+---return once an optimizer, or anything else, has begun to change parameters.
 ---@return integer
 function Commits:held()
   local is_whole = self._prepared == self.step and versions(self) == self._versions
   return is_whole and self.step or 0
 end
 
--- Before the first step of all nobody has gradients.
+-- Returns which parameters have gradients. Before the first step none has.
 local function gradients_of(self)
   local names = ordered.new()
   for part, model in ordered.items(self._modules) do
@@ -160,8 +163,8 @@ local function gradients_of(self)
   return names
 end
 
----For a rank that has nothing: what is large, and what all had in common at the last commit.
----@param orders? table of gradients: DistributedDataParallel.gradient_orders
+---Returns the state that a new rank needs: the large data, and the state common to all ranks at the last commit.
+---@param orders? table order of gradients: DistributedDataParallel.gradient_orders
 ---@return table
 function Commits:large(orders)
   local large = {modules = ordered.new(), optimizers = ordered.new(), gradients = gradients_of(self), orders = orders,
@@ -171,18 +174,18 @@ function Commits:large(orders)
   return large
 end
 
----@param large table what another rank's `large` gave
+---@param large table the result of another rank's `large`
 function Commits:set_large(large)
   for name, model in ordered.items(self._modules) do model:load_state_dict(large.modules[name]) end
   for name, optimizer in ordered.items(self._optimizers) do
     optimizer:load_state_dict(large.optimizers[name])
-    optimizer._opt_called = true  -- by the rank that was lost: schedulers do not warn
+    optimizer._opt_called = true  -- the lost rank called it: schedulers must not warn
   end
 end
 
----Gradients are in no commit: those that were there are zero. DistributedDataParallel makes them views of its buckets again
----when it is made again, as they were; without them its first step would divide by another operation.
----@param given? table which parameters have one on the rank that `large` came from
+---Sets gradients to zero, since commits do not contain them. A new DistributedDataParallel makes the gradients views of
+---its buckets, as before; without gradients its first step would divide by another operation.
+---@param given? table which parameters have a gradient on the rank that sent `large`
 function Commits:reset_gradients(given)
   local names = given or gradients_of(self)
   for part, model in ordered.items(self._modules) do
@@ -190,11 +193,11 @@ function Commits:reset_gradients(given)
   end
 end
 
----All that is small as this rank has kept it at that step. One that was lost between the optimizer's step and its commit has
----kept what it had before that; what all have in common is another one's then, and from now on kept as committed.
+---Returns the small state that this rank has kept for a step. A rank that was lost between the optimizer's step and its
+---commit has kept the state before the step; its common state then comes from another rank, and counts as committed.
 ---@param step integer
----@param common? table of a rank that has come to the commit, for one that may not have
----@return table kept size: of the group at that step; common, own
+---@param common? table common state of a rank that has reached the commit, for a rank that may not have
+---@return table kept size: world size at that step; common, own
 function Commits:kept(step, common)
   local committed = self._host.committed(step)
   if committed then return unpack_bytes(committed) end
@@ -204,11 +207,11 @@ function Commits:kept(step, common)
   return kept
 end
 
----Puts all that is small back as it was at that step. Parameters are there already.
+---Restores the small state of that step. The parameters are already restored.
 ---@param step integer
----@param kept table what `kept` gave
----@param first? table where the group has another size: what the first rank had for itself. Positions and buffers are its, as
----  where another number of ranks loads a checkpoint
+---@param kept table a result of `kept`
+---@param first? table if the world size has changed: the own state of the first rank. All ranks take its positions
+---  and buffers, as when another number of ranks loads a checkpoint
 function Commits:restore(step, kept, first)
   local own = first or kept.own
   parts.set_values(self._state, kept.common.values)
@@ -216,7 +219,7 @@ function Commits:restore(step, kept, first)
   for name, groups in ordered.items(kept.common.groups) do set_options(self._optimizers[name], groups) end
   for name, saved in ordered.items(own.parts) do parts.set(self._state, name, saved) end
   parts.set_buffers(self._state, own.buffers)
-  random_state.set(kept.own.random)  -- last: making and loading the parts may have drawn numbers
+  random_state.set(kept.own.random)  -- last: making and loading the parts may have drawn random numbers
   self:_take(step)
   if first then self._host.commit(step, pack(small_of(self))) end
 end

@@ -1,7 +1,8 @@
--- rtrain/elastic/followers.lua: what a rank has made for its place in the group, and how that follows into a smaller group.
+-- rtrain/elastic/followers.lua: adapts a rank's samplers and shards to its place in a smaller group.
 --
--- A train function that begins again in a smaller group makes its loaders again. Here it does not: samplers and shards take
--- another rank's part from their next loop on, and the position that is put back behind this says what is left for all.
+-- A restarted train function would make its loaders again for the smaller group. Here it is not restarted: from their
+-- next loop on, samplers and shards take another rank's part, and the position that is restored afterwards says which
+-- rows are left.
 
 local errors = require 'base.errors'
 
@@ -13,7 +14,7 @@ local function is_of(sampler, context)
   return sampler.num_replicas == context.world_size and sampler.rank == context.world_rank
 end
 
--- The first one that is split otherwise than the group.
+-- Returns the first sampler that is split differently from the group.
 local function foreign(context)
   for sampler in each_sampler() do
     if sampler.num_replicas > 1 and not is_of(sampler, context) then return sampler end
@@ -25,8 +26,8 @@ local function text_of(sampler, context)
     sampler.rank, sampler.num_replicas, context.world_rank, context.world_size)
 end
 
----Why this rank cannot go on in a smaller group; nil: it can.
----@param state table the session's
+---Returns why this rank cannot continue in a smaller group, or nil.
+---@param state table state of the session
 ---@return string?
 function followers.problem(state)
   if state.trial then return "the sweep knows the processes of a trial's ranks" end
@@ -34,9 +35,10 @@ function followers.problem(state)
   return sampler and text_of(sampler, state.context) or nil
 end
 
----The session has another context than this one. Raises code 'unsupported' for a sampler that cannot follow.
+---Adapts samplers and shards when the session's context has changed. Raises code 'unsupported' for a sampler that
+---cannot follow.
 ---@param before table
----@param state table the session's
+---@param state table state of the session
 function followers.move(before, state)
   local now = state.context
   if now.world_size == before.world_size then return end

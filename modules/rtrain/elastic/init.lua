@@ -1,4 +1,4 @@
--- rtrain/elastic/init.lua: train.elastic: training that outlives the loss of ranks without a restart.
+-- rtrain/elastic/init.lua: train.elastic: training that survives the loss of ranks without a restart.
 
 local capture = require 'torch.cuda.capture'
 local class = require 'base.class'
@@ -8,15 +8,15 @@ local followers = require 'rtrain.elastic.followers'
 local session = require 'rtrain.session'
 local variables = require 'rtrain.session.variables'
 
--- Where a loss cannot be healed commits are nothing.
+-- Commits that do nothing, for runs in which a loss cannot be healed.
 local NONE = {commit = function() end, close = function() end}
 
--- Whatever a rank did before that the one that takes its place would have to do with the others again.
+-- Counts the collectives before train.elastic, which a replacement process would have to repeat with the other ranks.
 local function early_collectives(host)
   return host.num_collectives() - require('torch.nn.parallel.distributed').num_collectives()
 end
 
--- Why a loss is not healed here, and whether it ends the run; nil: it is healed.
+-- Returns why a loss is not healed here, and whether it ends the run; nil if it is healed.
 local function refusal_of(state, host, is_asked)
   local reason, ends_run = host.refusal()
   if reason then return reason, ends_run end
@@ -39,7 +39,7 @@ local function warn_of(reason, ends_run)
   require('base.warnings').warn(('train.elastic: the loss of a rank %s: %s'):format(effect, reason))
 end
 
--- What the session had of the attempt that is over.
+-- Replaces the session's state of the attempt that has ended.
 local function renew_session(state)
   local before = state.context
   state.context = require('rtrain._worker').context()
@@ -48,9 +48,9 @@ local function renew_session(state)
   followers.move(before, state)
 end
 
--- Back to the last commit, until another attempt begins.
+-- Returns to the last commit, until another attempt begins.
 local function go_back(self, err)
-  -- While ranks synchronize, what a rank holds is only written with the same values.
+  -- During synchronization the state of a rank is only overwritten with the same values.
   local step = self.must_synchronize and self.commits.step or self.commits:held()
   local folder = step > 0 and self.host.growth()
   self.host.leave()
@@ -73,7 +73,7 @@ local function run(self, fn)
     local carried = session.get('train.elastic').context.carried
     if carried and carried ~= '' then self.state:load(carried) end
     self.commits:commit()
-    self.host.set_healable(true, problem)  -- at once: a rank that is lost before all have said it ends the others
+    self.host.set_healable(true, problem)  -- at once: the loss of a rank before all have said it would end the others
   end
   local results = {n = 0}
   local function keep(...) results = {n = select('#', ...), ...} end
@@ -87,7 +87,7 @@ local function finish(self)
   self.commits:close()
 end
 
--- `is_asked`: the script has called it.
+-- `is_asked`: whether the script has called train.elastic.
 local function train(state, fn, is_asked)
   local current = session.get('train.elastic')
   local host = require 'rtrain._elastic'
@@ -111,45 +111,46 @@ local function train(state, fn, is_asked)
   end
 end
 
----Trains so that the loss of a worker costs no more than the step that it cut. The function trains in a loop from what the
----state says, and marks each step with `state:commit()`. When a worker is lost, the others stop where they are, go back to the
----last commit in their own processes and wait for a new process that takes the lost one's place; it gets model, optimizer,
----random state and position in the data from them. Then the function is called again, on all ranks. Nothing since the last
----commit is lost, no sample comes twice, and the parameters are the bits of a run without a loss. Reports that were made
----after the commit do not count: the function makes them again. `FailureConfig.max_heals` limits how often; an error of the
+---Trains so that the loss of a worker costs at most the interrupted step. The function trains in a loop from the given
+---state, and marks each step with `state:commit()`. When a worker is lost, the others stop, return to the last commit
+---in their own processes and wait for a new process in its place, to which they send model, optimizer, random state and
+---position in the data. Then the function is called again, on all ranks. Nothing before the last commit is lost, no
+---sample is used twice, and the parameters are bitwise those of a run without a loss. Reports made after the commit do
+---not count: the function makes them again. `FailureConfig.max_heals` limits how often this happens; an error of the
 ---script is not a loss.
 ---
----* The state has the model, the optimizers and everything else that the loop goes on from: schedulers, loaders, counters.
----  Fields that are not parts are the same on all ranks.
----* An optimizer's step is the last thing that changes parameters before `state:commit()`. Between the two a report may
----  come, with a checkpoint too: one that a lost rank has no part in is left out. Where the others wait for a lost rank in a
----  collective between the two, where something else has changed parameters, and where all ranks are lost, the group
----  restarts from its checkpoint, as without train.elastic.
----* On GPUs each step of an optimizer waits until the device has done what comes before it. A `train.graph` may have the
----  forward and backward passes, and not the optimizer's step; it is captured again after a loss.
----* One call in a train function: the loss of a rank in a second one restarts the group.
----* The lost rank's place is taken by a process that runs the train function from its beginning. What it does before
----  train.elastic it does alone: make the model (prepare_model waits for nobody then), the loaders, the state. Collectives
----  belong into the function, and groups of torch.distributed.new_group too: those of before are gone.
+---* The state holds the model, the optimizers and everything else from which the loop continues: schedulers, loaders,
+---  counters. Fields that are not parts are the same on all ranks.
+---* An optimizer's step must be the last change of parameters before `state:commit()`. Between the two a report may
+---  come, also with a checkpoint: a checkpoint in which a lost rank has no part is left out. The group restarts from its
+---  checkpoint, as without train.elastic, if the others wait for a lost rank in a collective between the two, if
+---  something else has changed parameters, or if all ranks are lost.
+---* On GPUs each step of an optimizer waits until the device has finished its earlier work. A `train.graph` may contain
+---  the forward and backward passes, but not the optimizer's step; it is captured again after a loss.
+---* A train function may call train.elastic once: the loss of a rank in a second call restarts the group.
+---* A new process takes the lost rank's place and runs the train function from its beginning. It executes the part
+---  before train.elastic alone: it makes the model (prepare_model then waits for no other rank), the loaders, the state.
+---  Collectives belong inside the function, and so do groups of torch.distributed.new_group: those made before are gone.
 ---
----Where nobody can take a lost rank's place, because its host is gone or its process does not start, a group whose
----`ScalingConfig.num_workers` is a range goes on without it, down to the least of the range, in the same processes. The ranks
----get new numbers, dense by host, and what is left of the epoch is dealt out again so that each sample still comes once. The
----bits are those of a run that goes on from a checkpoint of that step with that many workers: positions in the data, buffers
----and generators that are parts of the state are the first rank's, random states each rank's own. What the function needs of
----rank and size it asks `train.get_context()` for, inside. Loaders of prepare_data_loader, samplers of the group's size and
----shards follow by themselves; with a sampler of another size, and in a trial of a sweep, the group restarts.
+---If a lost rank cannot be replaced, because its host is gone or its process does not start, a group whose
+---`ScalingConfig.num_workers` is a range continues without it, down to the least of the range, in the same processes.
+---The ranks are renumbered, consecutive by host, and the rest of the epoch is divided again so that each sample is used
+---once. The result is bitwise that of a run that continues from a checkpoint of that step with that many workers:
+---positions in the data, buffers and generators that are parts of the state are those of the first rank, random states
+---are each rank's own. Inside the function, ask `train.get_context()` for rank and size. Loaders of
+---prepare_data_loader, samplers of the group's size and shards follow automatically; with a sampler of another size,
+---and in a trial of a sweep, the group restarts.
 ---
----A group that can become smaller so also becomes larger, up to the most of the range, when there is room again: at its next
----commit, without a checkpoint. The ranks write the state into the run's folder, and new processes go on from it in the larger
----group; they run the train function from its beginning, with reports numbered from the commit on.
+---Such a group also becomes larger, up to the most of the range, when capacity is available again: at its next commit,
+---without a checkpoint. The ranks write the state into the run's folder, and new processes join in the larger group;
+---they run the train function from its beginning, with reports numbered from the commit on.
 ---
----A loss is healed where several ranks train, on one host or on several. With a fixed number of workers the loss of a host
----restarts the group; in local mode, and where a launcher has started each rank, a loss ends the run.
----Horovod equivalent: hvd.elastic.run and its State (no Ray equivalent).
+---A loss is healed if several ranks train, on one host or on several. With a fixed number of workers the loss of a host
+---restarts the group; in local mode, and if a launcher has started each rank, a loss ends the run. Horovod equivalent:
+---hvd.elastic.run and its State (no Ray equivalent).
 ---@param state TrainState
 ---@param fn fun(state: TrainState): ... called with the state
----@return any ... what fn returned
+---@return any ... the results of fn
 ---
 ---```lua
 ---local torch, train = require 'torch', require 'rtrain'
@@ -186,7 +187,7 @@ local function elastic(state, fn)
   return train(state, fn, true)
 end
 
--- The same where nobody has asked for it.
+-- The same for a loop that calls it itself, without a request of the script.
 local function quietly(state, fn) return train(state, fn, false) end
 
 return {elastic = elastic, quietly = quietly}

@@ -1,6 +1,6 @@
--- rtrain/elastic/synchronize.lua: the ranks of a new attempt get one and the same state: those that hold a commit go back to
--- it, and the first of them sends what is large to those that have taken a lost rank's place. Where the group has become
--- smaller, the first rank's positions become those of all.
+-- rtrain/elastic/synchronize.lua: gives the ranks of a new attempt one common state. Ranks that hold a commit return to
+-- it, and the first of them sends the large data to the replacement processes. In a smaller group all ranks take the
+-- first rank's positions.
 
 local ddp = require 'torch.nn.parallel.distributed'
 local errors = require 'base.errors'
@@ -8,14 +8,14 @@ local followers = require 'rtrain.elastic.followers'
 local session = require 'rtrain.session'
 local torch = require 'torch'
 
--- The others may still load their data.
+-- Waits for the other ranks, which may still load their data.
 local function wait_for_all(context)
   local host = require 'rtrain._worker'
   host.store_set(('elastic/%d'):format(context.world_rank), 'here')
   for rank = 0, context.world_size - 1 do host.store_get(('elastic/%d'):format(rank), context.timeout_s) end
 end
 
--- By rank, from 0: its number.
+-- Returns each rank's number, by rank from 0.
 local function gathered(context, own)
   local all = {}
   for rank = 0, context.world_size - 1 do all[rank + 1] = torch.zeros({1}, {dtype = torch.int64}) end
@@ -25,8 +25,8 @@ local function gathered(context, own)
   return numbers
 end
 
--- What the first rank has for itself, where one of the ranks has kept its own of a group of another size; else nil. Another
--- loss may have come when some had it already.
+-- Returns the first rank's own state if a rank's state was kept in a group of another size; else nil. After a second
+-- loss only some ranks may already have it.
 local function first_of_all(context, kept)
   local is_same = true
   for _, size in next, gathered(context, kept.size) do is_same = is_same and size == context.world_size end
@@ -54,7 +54,7 @@ local function receive(rank)
   return require('torch._C').data.unpack_tensor(bytes)
 end
 
--- The first rank that holds a step, and that step.
+-- Returns the first rank that holds a step, and that step.
 local function source_of(held, world_size)
   for rank = 0, world_size - 1 do
     if held[rank] > 0 then return rank, held[rank] end
@@ -62,8 +62,8 @@ local function source_of(held, world_size)
   errors.raise('peer_lost', 'train.elastic: no rank is left that holds a commit')
 end
 
----Gives this rank the state of all, and all of them what was each rank's own. Raises code 'peer_lost' where another one is lost
----meanwhile.
+---Gives this rank the common state, and exchanges the own state of each rank. Raises code 'peer_lost' if another rank
+---is lost during the synchronization.
 ---@param commits Commits
 ---@param host table rtrain._elastic
 local function synchronize(commits, host)

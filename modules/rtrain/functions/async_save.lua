@@ -1,17 +1,17 @@
--- rtrain/functions/async_save.lua: train.async_save: a checkpoint file that is written while training goes on.
+-- rtrain/functions/async_save.lua: train.async_save: writes a checkpoint file while training continues.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
 
----Saves as torch.save does, in the time that a copy in memory takes: the values are those of this moment, a thread writes
----them. One save is under way at a time; the next one waits for it. `train.report` waits for the files of the checkpoint
----that it is given, so with checkpoint_upload_mode = 'ASYNC' neither the writing nor the commit keeps the loop waiting. The
----copy takes as much memory as the values, and keeps it for the next save.
----@param obj any what torch.save takes
+---Saves like torch.save, but takes only the time of a copy in memory: a thread writes the copied values. One save runs
+---at a time; the next one waits for it. `train.report` waits for the files of its checkpoint, so with
+---checkpoint_upload_mode = 'ASYNC' neither the writing nor the commit delays the loop. The copy takes as much memory as
+---the values, and is reused by the next save.
+---@param obj any value, as for torch.save
 ---@param f string path
 ---@return AsyncSave save
----PyTorch equivalent: torch.distributed.checkpoint.async_save. Errors: 'argument' for a value that is not data. What goes wrong
----with the file is raised by `save:result()` and by the report of its folder.
+---PyTorch equivalent: torch.distributed.checkpoint.async_save. Errors: 'argument' for a value that is not data.
+---`save:result()` and the report of the folder raise errors of the file.
 ---
 ---```lua
 ---local torch, train = require 'torch', require 'rtrain'
@@ -24,8 +24,8 @@ local errors = require 'base.errors'
 ---end)
 ---```
 ---@class AsyncSave
----@field done fun(self: AsyncSave): boolean whether the file is there, or failed
----@field result fun(self: AsyncSave, timeout_s?: number) waits (1800 s at most); raises what went wrong
+---@field done fun(self: AsyncSave): boolean whether the file is complete, or failed
+---@field result fun(self: AsyncSave, timeout_s?: number) waits (1800 s at most); raises the error of a failed save
 local function async_save(obj, f)
   local found = class.of(obj)
   if found then

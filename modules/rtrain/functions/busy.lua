@@ -1,10 +1,11 @@
--- rtrain/functions/busy.lua: train.busy: work that shows nothing for long is not a hang.
+-- rtrain/functions/busy.lua: train.busy: announces long work without visible progress, so that it is not taken for a
+-- hang.
 
 local errors = require 'base.errors'
 local session = require 'rtrain.session'
 
----Says that this rank is busy for up to `seconds` with work that calls no operator, batch, collective or report: the
----watchdog neither names it nor ends the run for it until then. Ray Train has no equivalent.
+---Announces that this rank works for up to `seconds` without any operator, batch, collective or report: until then the
+---watchdog neither names the rank nor ends the run. Ray Train has no equivalent.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -19,7 +20,7 @@ local session = require 'rtrain.session'
 ---  scaling_config = train.ScalingConfig {num_workers = 0},
 ---}:fit()
 ---```
----@param reason string what it does, for messages
+---@param reason string the work, for messages
 ---@param seconds number how long it may take; a later call replaces it, 0 ends it
 return function(reason, seconds)
   session.get('train.busy')

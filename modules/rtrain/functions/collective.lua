@@ -1,6 +1,6 @@
--- rtrain/functions/collective.lua: a barrier, and one value from rank 0 to all, for the train function.
+-- rtrain/functions/collective.lua: barrier and broadcast_from_rank_zero, for the train function.
 --
--- Over the controller, not the process group: it works before there is one, and without one. For tensors use
+-- They use the controller, not the process group, so they also work before or without one. For tensors use
 -- torch.distributed.
 
 local closure = require 'base._closure'
@@ -8,10 +8,10 @@ local session = require 'rtrain.session'
 
 local collective = {}
 
----Waits until every worker is here. The first rank's wait is reported each minute (`$RTRAIN_COLLECTIVE_WARN_INTERVAL_S`), with
----the ranks that are missing. Ray equivalent: ray.train.collective.barrier.
----Raises code 'timeout' after TorchConfig.timeout_s (or `$RTRAIN_COLLECTIVE_TIMEOUT_S`), 'user' when the workers are in
----different collectives or one has returned.
+---Waits until every worker has called it. Each minute (`$RTRAIN_COLLECTIVE_WARN_INTERVAL_S`) a warning names the
+---missing ranks. Ray equivalent: ray.train.collective.barrier.
+---Raises code 'timeout' after TorchConfig.timeout_s (or `$RTRAIN_COLLECTIVE_TIMEOUT_S`), 'user' if the workers are in
+---different collectives or a worker has returned.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -30,10 +30,10 @@ function collective.barrier()
   require('rtrain._worker').synchronize('train.collective.barrier()', '')
 end
 
----Gives every worker rank 0's value; also a barrier. For small values, up to 256 KiB: it travels as a train function does.
----Ray equivalent: ray.train.collective.broadcast_from_rank_zero.
----@param data any the value on rank 0; the others' is ignored
----@return any data rank 0's
+---Returns rank 0's value on every worker; also a barrier. For small values, up to 256 KiB, which are serialized like a
+---train function. Ray equivalent: ray.train.collective.broadcast_from_rank_zero.
+---@param data any the value on rank 0; ignored on other ranks
+---@return any data the value of rank 0
 ---Raises as `barrier`, and code 'argument' for a value that is too large.
 ---
 ---```lua

@@ -1,14 +1,14 @@
--- rtrain/functions/context.lua: TrainContext: who this worker is.
+-- rtrain/functions/context.lua: TrainContext: the rank, world size and run of a worker.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
 local session = require 'rtrain.session'
 
----Who a worker is. Ray equivalent: ray.train.TrainContext.
+---The rank, world size and run of a worker. Ray equivalent: ray.train.TrainContext.
 ---@class TrainContext
 local TrainContext = class('TrainContext')
 
--- The session has another context after a heal (train.elastic).
+-- Reads the session's context at each call, since a heal (train.elastic) replaces it.
 function TrainContext:init(state) self._session = state end
 
 ---@return integer number of workers of the run
@@ -29,13 +29,13 @@ function TrainContext:get_node_rank() return self._session.context.node_rank end
 ---@return string name of the run
 function TrainContext:get_experiment_name() return self._session.context.experiment_name end
 
----Where the run's files are.
+---Returns the folders of the run's files.
 ---@return {storage_path: string, experiment_path: string} folder of all runs, folder of this one
 function TrainContext:get_storage()
   return {storage_path = self._session.context.storage_path, experiment_path = self._session.context.run_path}
 end
 
----@return table metadata what the trainer was given as `metadata`; empty without
+---@return table metadata the trainer's `metadata`; empty without
 function TrainContext:get_metadata() return self._session.metadata end
 
 for _, name in ipairs {'get_trial_name', 'get_trial_id', 'get_trial_resources', 'get_trial_dir'} do
@@ -44,7 +44,7 @@ end
 
 local context = {}
 
----The context of this worker. Ray equivalent: ray.train.get_context.
+---Returns the context of this worker. Ray equivalent: ray.train.get_context.
 ---
 ---```lua
 ---local train = require 'rtrain'

@@ -9,13 +9,13 @@ local session = require 'rtrain.session'
 
 local dataset_shards = {}
 
--- Threads that read for one dataset in a worker: the cores belong to training.
+-- Reader threads for each dataset in a worker: the cores belong to training.
 local WORKER_THREADS = 1
 
--- Session → its shards, in order. Weak, so that nothing in them counts as a part of this module when their functions travel
--- on to threads.
+-- Session → its shards, in order. Weak, so that the shards are not serialized as a part of this module when their
+-- functions are sent to threads.
 local shards_of = setmetatable({}, {__mode = 'k'})
--- Session → its ingest workers, if it has some, and when its times were recorded.
+-- Session → its ingest workers, if it has some, and the time of the last record.
 local ingest_of, recorded = setmetatable({}, {__mode = 'k'}), setmetatable({}, {__mode = 'k'})
 
 local function made(entry)
@@ -50,9 +50,9 @@ local function shard_of(state, entry, ingest)
   }
 end
 
----Makes the shards of this worker: functions that make datasets are called now.
----@param state table the session's
----@param list table[] what `rtrain.run.datasets.for_workers` gave
+---Creates the shards of this worker, and calls the functions that make datasets.
+---@param state table state of the session
+---@param list table[] a result of `rtrain.run.datasets.for_workers`
 function dataset_shards.begin(state, list)
   list = list or {}
   local ingest = list[1] and list[1].ingest and require('rtrain.data.ingest').start(list[1].ingest,
@@ -61,10 +61,10 @@ function dataset_shards.begin(state, list)
   for _, entry in ipairs(list) do shards_of[state][entry.name] = shard_of(state, entry, ingest) end
 end
 
--- Seconds between two records, so that a report costs no more.
+-- Seconds between two records, which limits their cost.
 local RECORD_S = 0.5
 
--- What each operator did in this pass over the data, by its place.
+-- Adds the statistics of each operator in this epoch, by its place.
 local function add_operators(points, name, stats)
   for i, row in ipairs(stats:to_table()) do
     for _, field in ipairs {'rows', 'bytes', 'time_s', 'wait_s'} do
@@ -84,9 +84,9 @@ local function record_one(host, name, shard, ingest)
   host.log_own(points, times.batches)
 end
 
----Writes where the time of the loops went so far into the run's record, unless it was done a moment ago.
----@param state table the session's
----@param is_last? boolean it is done in any case
+---Writes the times of the loops so far into the run's record, at most every RECORD_S seconds.
+---@param state table state of the session
+---@param is_last? boolean write in any case
 function dataset_shards.record(state, is_last)
   local shards, now = shards_of[state], monotonic()
   if shards == nil or not (is_last or now >= (recorded[state] or 0) + RECORD_S) then return end
@@ -94,24 +94,24 @@ function dataset_shards.record(state, is_last)
   for name, shard in ordered.items(shards) do record_one(require 'rtrain._worker', name, shard, ingest_of[state]) end
 end
 
----The session's context is that of another rank, or of a group of another size.
----@param state table the session's
+---Adapts the shards after the session's rank or world size has changed.
+---@param state table state of the session
 function dataset_shards.set_place(state)
   if shards_of[state] == nil then return end
   local share = {world_size = state.context.world_size, rank = state.context.world_rank}
   for _, shard in ordered.items(shards_of[state]) do shard:set_place(share) end
 end
 
----Ends the loops that run.
----@param state table the session's
+---Ends the running loops.
+---@param state table state of the session
 function dataset_shards.finish(state)
   dataset_shards.record(state, true)
   for _, shard in ordered.items(shards_of[state]) do shard:close() end
   if ingest_of[state] then ingest_of[state]:close() end
 end
 
----This worker's part of a dataset of the trainer, or all of it where DataConfig does not split it. The same object at each
----call. Ray equivalent: ray.train.get_dataset_shard.
+---Returns this worker's part of a dataset of the trainer, or all of it if DataConfig does not split it. Each call
+---returns the same object. Ray equivalent: ray.train.get_dataset_shard.
 ---@param dataset_name? string may be left out when there is one dataset
 ---@return rtrain.data.DataIterator
 ---

@@ -1,4 +1,4 @@
--- rtrain/functions/export.lua: train.export: a trained model as a file for other programs.
+-- rtrain/functions/export.lua: train.export: writes a trained model to a file for other programs.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -6,7 +6,7 @@ local errors = require 'base.errors'
 local ordered = require 'base.ordered'
 
 local ONNX_FIELDS = {'args', 'input_names', 'output_names', 'dynamic_axes', 'opset_version', 'external_data'}
--- What the end of a path says.
+-- File extension → format.
 local FORMATS = {onnx = 'onnx', safetensors = 'safetensors', pt = 'state_dict', pth = 'state_dict', bin = 'state_dict'}
 local FIELDS = {'format', 'metadata', unpack(ONNX_FIELDS)}
 
@@ -18,7 +18,7 @@ local function format_of(path, format)
   return known or fail("format: 'onnx', 'safetensors' or 'state_dict', which the path '%s' does not say", path)
 end
 
--- The model itself, not what prepare_model has made of it.
+-- Returns the model itself, without the wrapper of prepare_model.
 local function unwrapped(model)
   local Module = require('torch.nn.module').Module
   if class.is(model, Module) then return require('rtrain.torch').unwrap(model) end
@@ -31,7 +31,7 @@ local function state_of(model)
   fail('expected a module, or a state dict, got %s', class.of(model) and class.of(model).__name or type(model))
 end
 
--- Tensors that share memory, as tied weights do, become copies: safetensors has no shared ones.
+-- Copies tensors that share memory, such as tied weights: safetensors has no shared tensors.
 local function separate(state)
   local torch = require 'torch'
   local identity, seen, out = require('torch._C').profiler.identity, {}, ordered.new()
@@ -69,17 +69,17 @@ local WRITERS = {
   state_dict = function(model, path) require('torch').save(state_of(model), path) end,
 }
 
----Writes a model for other programs: 'onnx' for onnxruntime and its like (torch.onnx.export says which operators there are),
----'safetensors' and 'state_dict' for Python, where `model.load_state_dict` takes what safetensors.torch.load_file and
----torch.load(weights_only=True) give. Of a model from prepare_model the model itself is written. In a train function one rank
----does it: `if train.get_context():get_world_rank() == 0`.
+---Writes a model for other programs: 'onnx' for onnxruntime and similar programs (torch.onnx.export lists the
+---operators), 'safetensors' and 'state_dict' for Python, where `model.load_state_dict` takes the result of
+---safetensors.torch.load_file or torch.load(weights_only=True). For a model from prepare_model the wrapped model is
+---written. In a train function only one rank should call it: `if train.get_context():get_world_rank() == 0`.
 ---@param model nn.Module|table the model; a state dict for 'safetensors' and 'state_dict', a function for 'onnx'
----@param path string the file; a complete one replaces it
----@param options? table format (without it what the path ends in says: .onnx, .safetensors, .pt, .pth, .bin); for 'onnx' args,
----  input_names, output_names, dynamic_axes, opset_version, external_data of torch.onnx.export, of which args is required;
----  for 'safetensors' metadata, strings by name
----Errors: 'argument' for a wrong option; 'unsupported' for an operator that has no form in ONNX; 'environment' when the file
----cannot be written.
+---@param path string the file; it is replaced only when the new file is complete
+---@param options? table format (default: by the extension of the path: .onnx, .safetensors, .pt, .pth, .bin); for
+---  'onnx' args, input_names, output_names, dynamic_axes, opset_version, external_data of torch.onnx.export, of which
+---  args is required; for 'safetensors' metadata, strings by name
+---Errors: 'argument' for a wrong option; 'unsupported' for an operator that ONNX cannot express; 'environment' if the
+---file cannot be written.
 ---
 ---```lua
 ---local torch, train = require 'torch', require 'rtrain'

@@ -1,4 +1,4 @@
--- rtrain/functions/log.lua: train.log and train.annotate: what a rank writes into the record of its run in addition to its
+-- rtrain/functions/log.lua: train.log and train.annotate: record numbers and notes of a rank, in addition to its
 -- reports.
 
 local args = require 'base.args'
@@ -39,7 +39,7 @@ end
 
 local function is_map(value) return type(value) == 'table' and class.of(value) == nil and value[1] == nil end
 
--- Adds the numbers of a map, those of maps in it as 'val/loss': the names that report() gives them.
+-- Adds the numbers of a map; those of nested maps get the names of report(), such as 'val/loss'.
 local function add_numbers(metrics, prefix, depth, out)
   for key, value in next, metrics do
     check_key(key, prefix)
@@ -56,8 +56,8 @@ local function add_numbers(metrics, prefix, depth, out)
   end
 end
 
--- The metrics with numbers in place of tensors without dimensions, those of nested tables by their paths; anything else
--- raises, by its name.
+-- Returns the metrics as numbers: tensors without dimensions become numbers, and nested tables get names by their
+-- paths. Any other value raises an error with its name.
 local function plain(metrics)
   local out = {}
   add_numbers(plain_metrics(metrics, 'log'), '', 1, out)
@@ -83,14 +83,13 @@ local function step_of(options)
   return number.of(step)
 end
 
----Records numbers of this step: on any rank, as often as one likes. It never waits and concerns no other rank; the run's
----metrics are what report() says. `rtrain metrics RUN --series NAME` shows the points.
+---Records numbers of this step, on any rank and at any rate. Never waits and does not involve other ranks; the run's
+---metrics are those of report(). `rtrain metrics RUN --series NAME` shows the points.
 ---
----Points travel twice a second and are stored compressed. Those of the last half second are lost when the worker is killed. A
----million points may wait; beyond that, when they come faster than they are stored, points are dropped, and the run's record
----says how many.
----@param metrics table<string, number|table> name → number; tensors without dimensions are converted, and the numbers of
----  nested tables are called by their paths, 'val/loss', as those of report()
+---Points are sent twice a second and stored compressed; if the worker is killed, those of the last half second are
+---lost. At most a million points can wait to be stored; further points are dropped, and the run's record says how many.
+---@param metrics table<string, number|table> name → number; tensors without dimensions are converted, and the numbers
+---  of nested tables are named by their paths, 'val/loss', as in report()
 ---@param options? {step: integer} default one more than the step before, from 0 in each attempt
 ---
 ---```lua
@@ -114,10 +113,10 @@ function log.log(metrics, options)
   worker.log(plain(metrics), step)
 end
 
----Writes a note into the run's record, with its time: `rtrain show` lists them. Ray equivalent: ray.train.annotate.
+---Writes a note with its time into the run's record; `rtrain show` lists the notes. Ray equivalent: ray.train.annotate.
 ---@param text string at most 64 KiB
----@param options? {severity: 'info'|'warning'|'error', rank_zero_only: boolean} default 'info', and true: what other ranks say
----  is left out
+---@param options? {severity: 'info'|'warning'|'error', rank_zero_only: boolean} default 'info', and true: ignores the
+---  notes of other ranks
 ---
 ---```lua
 ---local train = require 'rtrain'

@@ -1,7 +1,8 @@
--- rtrain/functions/media.lua: train.log_image, log_histogram, log_table, log_text: what a rank records in addition to numbers.
+-- rtrain/functions/media.lua: train.log_image, log_histogram, log_table, log_text: record media of a rank, in addition
+-- to numbers.
 --
--- A rank may log 10,000 of them in one attempt, each of at most 1,000,000 bytes and 256 MiB together
--- (host/worker/report/media_limits.h); what is beyond that raises.
+-- In one attempt a rank may log 10,000 media, each of at most 1,000,000 bytes, and 256 MiB together
+-- (host/worker/report/media_limits.h); more raises an error.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -28,7 +29,7 @@ end
 
 local function is_step(step) return type(step) == 'number' and step % 1 == 0 and math.abs(step) <= 2 ^ 53 end
 
--- Sends it. Without a step it is one more than that of the last one of its name.
+-- Sends the item. The default step is one more than the last step of its name.
 local function record(call, name, step, data)
   local state = session.get(('train.%s()'):format(call))
   local kind = call:match '^log_(.*)$'
@@ -40,7 +41,7 @@ local function record(call, name, step, data)
   state.media_steps[key] = step + 1
 end
 
--- The checks that all of them begin with.
+-- Makes the checks that are common to all functions.
 local function begin(call, name, options, allowed)
   session.get(('train.%s()'):format(call))
   check_name(call, name)
@@ -51,7 +52,7 @@ local function is_tensor(value) return type(value) == 'userdata' and require('to
 
 local function shape_text(tensor) return '{' .. table.concat(tensor.shape, ', ') .. '}' end
 
--- (c, h, w), whatever it came as.
+-- Returns the image as (c, h, w), whatever its format.
 local function planes_of(image, format)
   if image:dim() == 2 then image = image:unsqueeze(0) end
   if image:dim() ~= 3 then
@@ -72,7 +73,7 @@ local function planes_of(image, format)
   return image
 end
 
--- Bytes of it: floating point from 0 to 1.
+-- Returns the pixels as bytes; floating-point values are from 0 to 1.
 local function pixels_of(image)
   if image.dtype == 'uint8' then return image end
   if image.dtype == 'bool' then return image:to('uint8'):mul(255) end
@@ -84,16 +85,17 @@ end
 
 ---Records an image: `rtrain show RUN --media` shows it. PyTorch equivalent: SummaryWriter.add_image.
 ---
----It is stored as a PNG of at most 1,000,000 bytes, once for all steps with the same pixels. Any rank may log; no other rank
----is waited for. It waits for the disk where much is logged.
+---It is stored as a PNG of at most 1,000,000 bytes, once for all steps with the same pixels. Any rank may log, without
+---waiting for other ranks; at a high rate it waits for the disk.
 ---
----Without `step` it is one more than the step before of that name, from 0 in each attempt; without `dataformats` 'CHW'.
+---The default of `step` is one more than the last step of that name, from 0 in each attempt; that of `dataformats` is
+---'CHW'.
 ---@param name string at most 256 bytes, such as 'samples/digit'
----@param img_tensor torch.Tensor uint8, bool, or floating point from 0 to 1 (what is outside is cut off); {c, h, w} with 1 to
----  4 channels, or {h, w}
+---@param img_tensor torch.Tensor uint8, bool, or floating point from 0 to 1 (other values are clamped); {c, h, w}
+---  with 1 to 4 channels, or {h, w}
 ---@param options? {step: integer, dataformats: 'CHW'|'HWC'|'HW'}
----Errors: 'argument' for other tensors, and beyond the limits: 10,000 images, histograms, tables and texts and 256 MiB for
----each rank in an attempt.
+---Errors: 'argument' for other tensors, and beyond the limits: 10,000 images, histograms, tables and texts and 256 MiB
+---for each rank in an attempt.
 ---
 ---```lua
 ---local train, torch = require 'rtrain', require 'torch'
@@ -113,7 +115,7 @@ function media.log_image(name, img_tensor, options)
   record('log_image', name, options.step, require 'torch.tensor.tensor_bytes'(png))
 end
 
----Records a text, such as what a model has written: `rtrain show RUN --media` prints it. PyTorch equivalent:
+---Records a text, for example the output of a model: `rtrain show RUN --media` prints it. PyTorch equivalent:
 ---SummaryWriter.add_text.
 ---@param name string at most 256 bytes
 ---@param text string UTF-8, at most 1,000,000 bytes
@@ -149,7 +151,7 @@ local function flat_values(values)
   return torch.tensor(values, {dtype = 'float64'})
 end
 
--- Plain data of it: `edges` has one more than `counts`.
+-- Returns the histogram as plain data: `edges` has one more element than `counts`.
 local function histogram_of(values, bins)
   local torch = require 'torch'
   local finite = values:masked_select(values:isfinite())
@@ -167,17 +169,17 @@ local function histogram_of(values, bins)
   }
 end
 
----Records how numbers are distributed, such as weights or gradients: `rtrain show RUN --media` draws it. PyTorch equivalent:
----SummaryWriter.add_histogram.
+---Records the distribution of numbers, such as weights or gradients: `rtrain show RUN --media` draws it. PyTorch
+---equivalent: SummaryWriter.add_histogram.
 ---
----Bins of the same width from the smallest to the largest number are stored, and their counts. NaN and the infinities are
----counted apart.
+---Stores bins of the same width from the smallest to the largest number, and their counts. NaN and the infinities are
+---counted separately.
 ---
----Without `step` it is one more than the step before of that name, from 0 in each attempt; `bins` is 64, at most 512.
+---The default of `step` is one more than the last step of that name, from 0 in each attempt; `bins` is 64, at most 512.
 ---@param name string at most 256 bytes
 ---@param values torch.Tensor|number[] of any shape
 ---@param options? {step: integer, bins: integer}
----Errors: those of log_image; 'argument' where no number is finite.
+---Errors: those of log_image; 'argument' if no number is finite.
 ---
 ---```lua
 ---local train, torch = require 'rtrain', require 'torch'
@@ -238,7 +240,7 @@ local function named_columns(given)
   return names, rows
 end
 
--- {columns = names, rows = lists} (W&B's `data` is another name of rows), or {name = list, …}.
+-- Parses {columns = names, rows = lists} (W&B calls the rows `data`), or {name = list, …}.
 local function table_parts(given)
   local rows = rawget(given, 'rows') or rawget(given, 'data')
   local columns = rawget(given, 'columns')
@@ -252,10 +254,10 @@ end
 
 ---Records a table: `rtrain show RUN --media` prints it. W&B equivalent: wandb.Table.
 ---@param name string at most 256 bytes
----@param table table {columns = {'digit', 'said'}, rows = {{7, 9}, {1, 1}}}, where W&B's `data` stands for rows too, or a table
----  of columns {digit = {7, 1}, said = {9, 1}}, sorted by name; cells are numbers, strings and booleans
+---@param table table {columns = {'digit', 'said'}, rows = {{7, 9}, {1, 1}}}, with W&B's name `data` for the rows too,
+---  or a table of columns {digit = {7, 1}, said = {9, 1}}, sorted by name; cells are numbers, strings and booleans
 ---@param options? {step: integer} default one more than the step before of that name, from 0 in each attempt
----Errors: those of log_image; 'argument' for another cell, with its row and column.
+---Errors: those of log_image; 'argument' for a cell of another type, with its row and column.
 ---
 ---```lua
 ---local train = require 'rtrain'

@@ -48,19 +48,19 @@ local function check_options(options)
   return options
 end
 
--- Whether the folder is one of train.tempdir, which an upload may have as its own.
+-- Returns whether the folder is from train.tempdir, so that an upload may take it over.
 local function is_temporary(state, path)
   local known = state.tempdirs[path]
   if known ~= 'taken' then return known == true end
   errors.raise('argument', ('report: %s is being uploaded as the checkpoint of an earlier report of mode ASYNC'):format(path))
 end
 
--- With ASYNC the folder outlives the function of train.tempdir.
+-- With ASYNC the folder must outlive the function of train.tempdir: the upload takes it over.
 local function give_away(state, path, options)
   if options.checkpoint_upload_mode == 'ASYNC' and is_temporary(state, path) then state.tempdirs[path] = 'taken' end
 end
 
--- The trainer's metadata in the checkpoint's, as far as that has no value of its own.
+-- Adds the trainer's metadata to the checkpoint's, without replacing values.
 local function add_metadata(state, checkpoint)
   if checkpoint == nil or checkpoint.filesystem or next(state.metadata) == nil then return end
   local own = checkpoint:get_metadata()
@@ -71,7 +71,7 @@ local function add_metadata(state, checkpoint)
   if is_changed then checkpoint:set_metadata(merged) end
 end
 
--- What the host is given.
+-- Returns the options for the host.
 local function host_options(state, options)
   local mode = options.checkpoint_upload_mode or 'SYNC'
   local delete = options.delete_local_checkpoint_after_upload
@@ -94,7 +94,7 @@ local function check_uploaded(uploaded)
     .. 'returned %s'):format(uploaded == nil and 'nil' or 'a ' .. type(uploaded)))
 end
 
--- Calls the user's function between the two halves of a report; the other ranks learn when it fails.
+-- Calls the user's upload function between the two halves of a report. The other ranks are notified if it fails.
 local function upload_with(fn, worker, state, metrics, options, checkpoint)
   local name = worker.begin_upload(metrics, options)
   local temporary
@@ -127,27 +127,30 @@ end
 
 ---@class ReportOptions
 ---@field checkpoint? Checkpoint
----@field checkpoint_dir_name? string the folder under checkpoints/, else checkpoint_000000 and so on; rank 0's name counts
+---@field checkpoint_dir_name? string the folder under checkpoints/, by default checkpoint_000000 and so on; rank 0's
+---  name is used
 ---@field checkpoint_upload_mode? 'SYNC'|'ASYNC'|'NO_UPLOAD' default SYNC
 ---@field delete_local_checkpoint_after_upload? boolean default true for ASYNC, else false; without effect with NO_UPLOAD
----@field checkpoint_upload_fn? fun(checkpoint: Checkpoint, dir_name: string): Checkpoint called in place of the copying, by the
----  train function's own thread in every mode, since no other one may run Lua; it returns the Checkpoint to register, a folder
----  inside the run's. Without effect with NO_UPLOAD
----@field validation? boolean|ValidationTaskConfig have it validated alongside the training, by the trainer's validation_config
+---@field checkpoint_upload_fn? fun(checkpoint: Checkpoint, dir_name: string): Checkpoint called in place of the
+---  copying, in every mode by the train function's own thread, since no other thread may run Lua; returns the
+---  Checkpoint to register, a folder inside the run's. Without effect with NO_UPLOAD
+---@field validation? boolean|ValidationTaskConfig validate the checkpoint during the training, by the trainer's
+---  validation_config
 
----Reports metrics, and a checkpoint if there is one. Every rank calls it equally often; rank 0's metrics are the run's.
----Without a checkpoint it returns at once. With one, the checkpoint is committed when every rank has made the report of this
----number and all that they brought is staged; in the modes SYNC and NO_UPLOAD report() returns then, in ASYNC at once. One
----upload is under way at a time: the next report with a checkpoint waits for the one before. Uploads that still run when the
----train function returns are waited for.
+---Reports metrics, and optionally a checkpoint. Every rank must call it the same number of times; the run's metrics are
+---those of rank 0. Without a checkpoint it returns at once. A checkpoint is committed when every rank has made the
+---report of this number and all files are staged; in the modes SYNC and NO_UPLOAD report() returns then, in ASYNC at
+---once. One upload runs at a time: the next report with a checkpoint waits for the one before. Unfinished uploads are
+---awaited when the train function returns.
 ---
----A rank's files are copied (SYNC, ASYNC) before they count; a folder of train.tempdir is moved instead, and is not there any
----more afterwards. Files of all ranks are merged into one folder; of files with the same name the lowest rank's is kept, with
----a warning when they differ.
----@param metrics table plain data; 0-dim tensors are converted. They are shown in the order in which the script writes them
+---A rank's files are copied first (SYNC, ASYNC); a folder of train.tempdir is moved instead, and no longer exists
+---afterwards. The files of all ranks are merged into one folder; of files with the same name that of the lowest rank is
+---kept, with a warning if they differ.
+---@param metrics table plain data; 0-dim tensors are converted. They are shown in the order of the script
 ---@param options? ReportOptions
----Ray equivalent: ray.train.report. Raises code 'argument' for what is not plain data and 'checkpoint', 'environment' or
----'timeout' when the checkpoint cannot be committed; an upload of mode ASYNC that fails ends the attempt with that error.
+---Ray equivalent: ray.train.report. Raises code 'argument' for a value that is not plain data and 'checkpoint',
+---'environment' or 'timeout' if the checkpoint cannot be committed; a failed upload of mode ASYNC ends the attempt with
+---that error.
 ---
 ---```lua
 ---local torch, train = require 'torch', require 'rtrain'
@@ -179,9 +182,9 @@ function report.report(metrics, options)
   if state.probe then state.probe:after_report() end
 end
 
----A report of rank 0 that counts as one of every rank; none of them makes one of its own. Without a checkpoint.
----@param metrics table plain data, in its order
----Raises code 'argument' for what is too large.
+---Makes a report of rank 0, without a checkpoint, that counts for every rank; the other ranks do not report.
+---@param metrics table plain data, in order
+---Raises code 'argument' if the metrics are too large.
 function report.report_for_all(metrics)
   local state = session.get('a status')
   not_finite.see_metrics(metrics)
@@ -192,10 +195,10 @@ function report.report_for_all(metrics)
   if state.trial then state.trial:after_report(metrics, false) end
 end
 
----The checkpoint to go on from: the one the attempt started with, then the last one that this rank attached itself and that
----is committed. Behind a report of mode ASYNC that may still be the one before.
+---Returns the checkpoint to continue from: first the checkpoint that the attempt started with, then the last committed
+---checkpoint that this rank attached itself. After a report of mode ASYNC that may still be the one before.
 ---Ray equivalent: ray.train.get_checkpoint.
----@return Checkpoint? checkpoint nil when there is none
+---@return Checkpoint? checkpoint nil if there is none
 ---
 ---```lua
 ---local torch, train = require 'torch', require 'rtrain'

@@ -8,10 +8,10 @@ local session = require 'rtrain.session'
 
 local reported = {}
 
----A checkpoint that was reported and is kept. Ray equivalent: ray.train.ReportedCheckpoint.
+---A reported checkpoint that is kept. Ray equivalent: ray.train.ReportedCheckpoint.
 ---@class ReportedCheckpoint
 ---@field checkpoint Checkpoint
----@field metrics table those of its report and of its validation
+---@field metrics table the metrics of its report and of its validation
 ---@field status string one of train.ReportedCheckpointStatus
 local ReportedCheckpoint = class('ReportedCheckpoint')
 
@@ -23,13 +23,13 @@ function ReportedCheckpoint:__tostring()
   return ('ReportedCheckpoint(%s, status=%s)'):format(self.checkpoint, self.status)
 end
 
----The kept checkpoints of all reports that this rank has made, the oldest first. Waits until none of them is on its way any
----more: every rank has made those reports, and their checkpoints are committed and validated. Ranks that ask after the same
----report get the same answer. Ray equivalent: ray.train.get_all_reported_checkpoints.
----@param options? {consistency_mode: string, timeout_s: number} consistency_mode: 'VALIDATED' (default) or 'COMMITTED', which
----  waits for no validation; timeout_s: after that many seconds answer with what is there
+---Returns the kept checkpoints of all reports that this rank has made, the oldest first. Waits until every rank has
+---made those reports, and their checkpoints are committed and validated. Ranks that ask after the same report get the
+---same answer. Ray equivalent: ray.train.get_all_reported_checkpoints.
+---@param options? {consistency_mode: string, timeout_s: number} consistency_mode: 'VALIDATED' (default) or
+---  'COMMITTED', which does not wait for validations; timeout_s: after that many seconds return the present state
 ---@return ReportedCheckpoint[]
----Raises code 'timeout' after TorchConfig.timeout_s where no timeout_s is given.
+---Without timeout_s, raises code 'timeout' after TorchConfig.timeout_s.
 ---
 ---```lua
 ---local train = require 'rtrain'

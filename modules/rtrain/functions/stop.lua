@@ -4,10 +4,11 @@ local session = require 'rtrain.session'
 
 local stop = {}
 
----Whether the run is to stop: after SIGTERM, Ctrl-C or `rtrain stop`, or before the group gets another size. All ranks are
----notified at the same call, also when they synchronize in collectives between two calls, so that all can leave the loop there;
----every rank calls it equally often. Once true it stays true. The workers are ended when the checkpoint that is reported after
----it has been committed, at the latest `FailureConfig.preemption_grace_s` seconds after the request.
+---Returns whether the run is to stop: after SIGTERM, Ctrl-C or `rtrain stop`, or before the group is resized. All ranks
+---are notified at the same call, even if they synchronize in collectives between two calls, so that all can leave the
+---loop there; every rank must call it the same number of times. Once true it stays true. The workers are ended when the
+---next reported checkpoint has been committed, at the latest `FailureConfig.preemption_grace_s` seconds after the
+---request.
 ---Ray equivalent: ray.train.get_preemption_info.
 ---@return boolean requested
 ---

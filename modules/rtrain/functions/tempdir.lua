@@ -1,4 +1,4 @@
--- rtrain/functions/tempdir.lua: train.tempdir(fn): a folder that is gone when the function returns.
+-- rtrain/functions/tempdir.lua: train.tempdir(fn): a folder that is removed when the function returns.
 
 local errors = require 'base.errors'
 local phases = require 'base.phases'
@@ -7,7 +7,7 @@ local session = require 'rtrain.session'
 
 local function remove_and_return(path, depth, ok, ...)
   local state = session.peek()
-  local is_taken = state and state.tempdirs[path] == 'taken'  -- by an upload that is still under way
+  local is_taken = state and state.tempdirs[path] == 'taken'  -- by an upload that is still running
   if state then state.tempdirs[path] = nil end
   if not is_taken then system.remove_tree(path) end
   phases.leave(depth)
@@ -15,10 +15,10 @@ local function remove_and_return(path, depth, ok, ...)
   return ...
 end
 
----Calls the function with a new empty folder and removes the folder afterwards, also after an error. In a worker it lies on
----the file system of the results, so that a checkpoint made there is moved into place rather than copied.
+---Calls the function with a new empty folder and removes the folder afterwards, also after an error. In a worker the
+---folder is on the file system of the results, so that a checkpoint made there is moved instead of copied.
 ---@param fn fun(path: string): any
----@return any ... what the function returned
+---@return any ... the results of the function
 ---
 ---```lua
 ---local train = require 'rtrain'

@@ -1,4 +1,4 @@
--- rtrain/functions/validation.lua: what report() asks for, and the process that validates one checkpoint.
+-- rtrain/functions/validation.lua: the validation request of a report(), and the process that validates a checkpoint.
 
 local Checkpoint = require 'rtrain.results.checkpoint'
 local class = require 'base.class'
@@ -13,7 +13,7 @@ local function merged(defaults, given)
   return out
 end
 
----What the validation of a report is called with, as plain data; nil for none.
+---Returns the arguments of a report's validation, as plain data; nil if it requests no validation.
 ---@param wanted boolean|table|nil the option `validation` of report(): true or a ValidationTaskConfig
 ---@param config? table the trainer's validation_config
 ---@return table? spec {fn_kwargs, timeout_s}
@@ -31,7 +31,7 @@ function validation.spec(wanted, config)
 end
 
 ---Validates the checkpoint that the process was started for.
----@param job table what travelled with the train function
+---@param job table the data that was sent with the train function
 ---@param wanted {checkpoint: string, fn_kwargs: table}
 ---@return table metrics plain data
 function validation.run(job, wanted)

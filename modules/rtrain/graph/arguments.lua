@@ -1,8 +1,8 @@
--- rtrain/graph/arguments.lua: the arguments of a step under train.graph: what of them a graph takes as given, and the tensors
--- that each call copies its own into.
+-- rtrain/graph/arguments.lua: the arguments of a step under train.graph: those that a graph treats as constant, and the
+-- tensors into which each call copies its own.
 --
--- A Shape describes one value: of a tensor everything but its numbers, of a plain table its entries, of anything else the
--- value itself, since a graph would go on with the one that it saw.
+-- A Shape describes one value: for a tensor everything except its numbers, for a plain table its entries, for any other
+-- type the value itself, since the graph would keep using the captured value.
 
 local class = require 'base.class'
 local ordered = require 'base.ordered'
@@ -12,7 +12,7 @@ local arguments = {}
 
 local function is_tensor(value) return type(value) == 'userdata' and torch.is_tensor(value) end
 
--- A table that is taken apart, not an object.
+-- Returns whether the value is a plain table, not an object.
 local function is_plain_table(value)
   return type(value) == 'table' and (ordered.is(value) or not class.of(value))
 end
@@ -78,10 +78,10 @@ function difference_of(shape, value, place)
   return ('%s was %s and is %s now'):format(place, text_of(shape), text_of(shape_of(value)))
 end
 
----In what the arguments differ from those that the shape describes.
+---Returns how the arguments differ from those that the shape describes.
 ---@param shape table
 ---@param ... any
----@return string|nil difference nil: a graph of the one is a graph of the other
+---@return string|nil difference nil: the graph can be used for them
 function arguments.difference(shape, ...)
   if select('#', ...) ~= shape.count then
     return ('there were %d arguments and are %d now'):format(shape.count, (select('#', ...)))
@@ -110,7 +110,7 @@ function refusal_of(shape, place)
   end
 end
 
----Why no graph can be made of a step with such arguments.
+---Returns why no graph can be made of a step with such arguments.
 ---@param shape table
 ---@return string|nil refusal
 function arguments.refusal(shape)
@@ -120,7 +120,7 @@ function arguments.refusal(shape)
   end
 end
 
--- Calls fn(tensor) for all tensors, in order, and puts what it gives into their places.
+-- Calls fn(tensor) for all tensors, in order, and puts the results in their places.
 local function mapped(shape, value, fn)
   if shape.kind == 'tensor' then return fn(value) end
   if shape.kind ~= 'table' then return value end
@@ -129,11 +129,11 @@ local function mapped(shape, value, fn)
   return out
 end
 
----Copies of the arguments whose tensors stay where they are: what a graph reads.
+---Returns copies of the arguments whose tensors keep their memory: the inputs of a graph.
 ---@param shape table
 ---@param ... any
 ---@return any[] values `n` of them
----@return torch.Tensor[] tensors those among them, in the order of arguments.tensors
+---@return torch.Tensor[] tensors the tensors among them, in the order of arguments.tensors
 function arguments.static(shape, ...)
   local values, tensors = {n = shape.count}, {}
   for i = 1, shape.count do
@@ -153,7 +153,7 @@ local function collect(shape, value, out)
   end
 end
 
----The tensors among the arguments, in the order of arguments.static.
+---Returns the tensors among the arguments, in the order of arguments.static.
 ---@param shape table
 ---@param ... any
 ---@return torch.Tensor[]
@@ -163,7 +163,7 @@ function arguments.tensors(shape, ...)
   return out
 end
 
----The values without their autograd graph: what a step gives back.
+---Returns the values without their autograd graph: the results of a step.
 ---@param ... any
 ---@return any ...
 function arguments.detached(...)

@@ -1,7 +1,7 @@
--- rtrain/graph/init.lua: train.graph: a training step that becomes one CUDA graph.
+-- rtrain/graph/init.lua: train.graph: captures a training step as one CUDA graph.
 --
--- policy.lua decides what a call does, arguments.lua looks at what it was given, torch.cuda.capture at what takes part in the
--- step, torch.cuda.graphs captures.
+-- policy.lua decides the action of a call, arguments.lua checks its arguments, torch.cuda.capture the modules and
+-- optimizers in the step, and torch.cuda.graphs captures.
 
 local args = require 'base.args'
 local arguments = require 'rtrain.graph.arguments'
@@ -36,8 +36,8 @@ function Graph:init(step_fn, options)
   self:reset()
 end
 
----Forgets the graph and what was decided: the next call warms up again. For a step whose model changed: layers frozen,
----parameters cast or replaced.
+---Discards the graph and all decisions: the next call warms up again. Call it after the model has changed: layers
+---frozen, parameters cast or replaced.
 function Graph:reset()
   self._policy = GraphPolicy(self._options.warmup)
   self._shape, self._modes, self._graph = nil, nil, nil
@@ -50,7 +50,7 @@ function Graph:_tell(note)
   if note then warnings.warn('train.graph: ' .. note) end
 end
 
--- What else an operator's kernels go by.
+-- Returns the modes on which an operator's kernels also depend.
 local function modes_now()
   local grad, autocast = torch.is_grad_enabled() and 'grad' or 'no_grad', 'no autocast'
   if torch.is_autocast_enabled('cuda') then autocast = 'autocast to ' .. torch.get_autocast_dtype('cuda') end
@@ -74,7 +74,7 @@ local function call_refusal()
   if torch.is_inference_mode_enabled() then return 'it is called in inference mode' end
 end
 
--- The facts of this call. A call that differs describes the next ones, until there is a graph.
+-- Returns the facts about this call. The next calls are compared with a call that differs, until there is a graph.
 local function facts_of(self, ...)
   local modes = modes_now()
   local facts = {now = call_refusal(), difference = difference(self, modes, ...), has_ddp = self._record.has_ddp,
@@ -93,7 +93,7 @@ local function finish_warmup(ok, ...)
   return arguments.detached(...)
 end
 
--- On the stream of the capture, where libraries set up what they need.
+-- Runs a warm-up call on the stream of the capture, where libraries set up their state.
 local function warm(self, ...)
   local on_side_stream = require('torch.cuda.graphs')._on_side_stream
   return finish_warmup(on_side_stream(self._record.watch, self._record, self._step, ...))
@@ -108,7 +108,8 @@ local function reason_of(err)
   return text .. (text:lower():find 'captur' and HOST_HINT or '')
 end
 
--- Casts of weights that autocast keeps would be taken for inputs, and those of the graph for values.
+-- Clears autocast's cached casts: a capture would take old casts for inputs, and later code would take the graph's
+-- casts for values.
 local function without_casts(fn, ...)
   torch.clear_autocast_cache()
   return fn(...)
@@ -154,7 +155,7 @@ local ACTIONS = {eager = eager, warm = warm, capture = capture_and_replay, repla
 
 function Graph.__call(self, ...)
   local capturing = require 'torch.cuda.capture'
-  -- In another graph's step it is a part of that; and what was decided stays.
+  -- Inside another graph's step it is a part of that graph; and the state 'eager' is final.
   if capturing.is_capturing() or self._policy.state == 'eager' then return eager(self, ...) end
   local action, note = self._policy:next(facts_of(self, ...))
   if action == 'warm' and self._graph then self._graph = nil end
@@ -166,24 +167,27 @@ function Graph.__tostring(self)
   return ('train.graph(%s%s)'):format(self.state, self.reason and ': ' .. self.reason or '')
 end
 
----Makes a training step one CUDA graph: a function that is called like the step. Its first `warmup` calls (11 with a
----DistributedDataParallel inside) run as ever, on a side stream; then the work that the step gives the GPU is captured, and
----every later call gives it to the GPU again as a whole: the same kernels on the same memory, without the Lua between them.
+---Makes a training step one CUDA graph: returns a function that is called like the step. Its first `warmup` calls (11
+---with a DistributedDataParallel inside) run normally, on a side stream; then the step's GPU work is captured, and
+---every later call launches it as a whole: the same kernels on the same memory, without the Lua between them.
 ---
----* The arguments' tensors are copied into the graph's own. A call whose arguments differ in anything but the numbers of their
----  tensors (another shape, dtype or device, another number or string), whose grad mode or autocast differs, runs without the
----  graph, with a warning: use `drop_last` for equal batches. Other values that the step reads from Lua stay what they were,
----  and what else it does in Lua (counting, printing, reports) happens in the first calls alone.
----* What it returns are the graph's own tensors, without a history: the next call overwrites them; `clone()` what is kept.
----* Put forward, backward, `optimizer:step()` and `zero_grad()` into it. Adam, AdamW, SGD, Adagrad, Adadelta, Adamax, RMSprop,
----  Rprop and Muon can be inside, learning-rate schedules too (outside of the step): each replay reads the rate. Options that
----  change otherwise (`betas` by OneCycleLR's cycle_momentum), or a loaded state, make it warm up and capture again.
+---* The arguments' tensors are copied into the graph's own. A call runs without the graph, with a warning, if its
+---  arguments differ in anything but the numbers of their tensors (another shape, dtype or device, another number or
+---  string), or if its grad mode or autocast differs: use `drop_last` for equal batches. Other values that the step reads
+---  from Lua keep their captured value, and other effects in Lua (counting, printing, reports) happen only in the first
+---  calls.
+---* The results are the graph's own tensors, without a history: the next call overwrites them; `clone()` them to keep
+---  them.
+---* Put forward, backward, `optimizer:step()` and `zero_grad()` into the step. Adam, AdamW, SGD, Adagrad, Adadelta,
+---  Adamax, RMSprop, Rprop and Muon can be inside, and learning-rate schedules can run outside of it: each replay reads
+---  the rate. Other changes of options (`betas` by OneCycleLR's cycle_momentum), or a loaded state, cause a new warm-up
+---  and capture.
 ---* A GradScaler can be inside with Adam, AdamW, SGD or Adagrad, autocast too. Random numbers are new in each replay.
----* Once there is a graph, zero_grad outside of it zeroes gradients on the GPU in place.
+---* Once there is a graph, zero_grad outside of the step zeroes gradients on the GPU in place.
 ---
----Where no graph is possible the step runs as ever and the reason is said once, as `state`, `reason` and a warning: on the
----CPU, with arguments that lie there, when the step waits for the GPU (`item()`), with other optimizers, or with gradients
----over Gloo. A call under anomaly detection runs without it.
+---If no graph is possible, the step runs normally and the reason is reported once, as `state`, `reason` and a warning:
+---on the CPU, with arguments on the CPU, if the step waits for the GPU (`item()`), with other optimizers, or with
+---gradients over Gloo. A call under anomaly detection runs without the graph.
 ---@param step_fn fun(...: any): ... forward, backward and the optimizer's step
 ---@param options? {warmup: integer, pool: table, capture_error_mode: string} warmup = 3; pool: memory that several graphs share
 ---  (torch.cuda.graph_pool_handle); capture_error_mode = 'thread_local'

@@ -1,13 +1,13 @@
--- rtrain/graph/policy.lua: what the next call of a step under train.graph does: warm up, capture, replay, or run as ever.
+-- rtrain/graph/policy.lua: decides the next call of a step under train.graph: warm up, capture, replay, or run eagerly.
 --
--- Decisions alone: no tensor, no device. A fact that rules a graph out for good ends in state 'eager'; one of this call alone
--- (other shapes, anomaly mode) makes this call eager and leaves the graph.
+-- Only decisions, without tensors or devices. A fact that rules a graph out for good leads to the state 'eager'; a fact
+-- about this call alone (other shapes, anomaly mode) makes this call eager and keeps the graph.
 
 local class = require 'base.class'
 
--- DistributedDataParallel builds its buckets again and sets up its statistics in the first steps.
+-- DistributedDataParallel rebuilds its buckets and sets up its statistics in the first steps.
 local WARMUP_WITH_DDP = 11
--- So often may the arguments or the captured options change before that is taken for their nature.
+-- After this many changes of the arguments or the captured options the step stays eager.
 local MOST_RESTARTS = 8
 
 ---@class rtrain.graph.GraphPolicy
@@ -21,24 +21,24 @@ function GraphPolicy:init(warmup)
   self._warm, self._restarts = 0, 0
 end
 
----What a call knows before it runs.
+---The facts about a call before it runs.
 ---@class rtrain.graph.Facts
 ---@field never? string why there can be no graph at all
 ---@field now? string why this call cannot use it
----@field difference? string in what the arguments differ from those of the graph, or of the call before
----@field change? string what the graph took as given and is so no longer
+---@field difference? string how the arguments differ from those of the graph, or of the call before
+---@field change? string a property that the graph treats as constant and that has changed
 ---@field has_ddp? boolean
 
----Every later call is eager.
+---Makes every later call eager.
 ---@param reason string
 ---@return string action 'eager'
----@return string note what to tell the user
+---@return string note text for the user
 function GraphPolicy:fail(reason)
   self.state, self.reason = 'eager', reason
   return 'eager', 'it runs without a CUDA graph from here on: ' .. reason
 end
 
--- The warm-up begins again, with this call.
+-- Begins the warm-up again, with this call.
 local function restart(self, why)
   self._restarts, self._warm, self.state = self._restarts + 1, 0, 'warming up'
   if self._restarts > MOST_RESTARTS then
@@ -68,7 +68,7 @@ end
 
 ---@param facts rtrain.graph.Facts
 ---@return 'eager'|'warm'|'capture'|'replay' action
----@return string|nil note what to tell the user, once
+---@return string|nil note text for the user, once
 function GraphPolicy:next(facts)
   if self.state == 'eager' then return 'eager' end
   if facts.never then return self:fail(facts.never) end
@@ -76,7 +76,7 @@ function GraphPolicy:next(facts)
   return (self.state == 'captured' and replay or warm)(self, facts)
 end
 
----The capture that next() asked for is done.
+---Called when the capture that next() requested is complete.
 function GraphPolicy:captured() self.state = 'captured' end
 
 return GraphPolicy

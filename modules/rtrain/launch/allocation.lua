@@ -1,4 +1,5 @@
--- rtrain/launch/allocation.lua: what a launcher allotted to this job, and which part of it this process is.
+-- rtrain/launch/allocation.lua: the resources that a launcher allotted to this job, and the place of this process in
+-- the job.
 
 local errors = require 'base.errors'
 local Facts = require 'rtrain.launch.facts'
@@ -7,33 +8,37 @@ local system = require 'base._system'
 local allocation = {}
 
 local FIRST_PORT, NUM_PORTS = 20000, 40000
-local MOST_PROCESSES = 100000  -- more is a mistake, not a cluster
+local MOST_PROCESSES = 100000  -- a larger number is a mistake
 
----Where this process is among those that a launcher has started. Fields are nil where it does not tell them.
+---The place of this process among those that a launcher has started. A field is nil if the launcher does not state it.
 ---@class Allocation
----@field engine string 'slurm', 'openmpi', … or 'local'; of a site's launcher its own name
----@field rule string why this launcher: the variables that decided
----@field num_nodes? integer hosts of the job. nil: the agents of all hosts are there when their tasks_on_node sum to world_size
+---@field engine string 'slurm', 'openmpi', … or 'local'; for a site's launcher its own name
+---@field rule string why this launcher was chosen: the variables that decided
+---@field num_nodes? integer hosts of the job. nil: the agents of all hosts have arrived when their tasks_on_node sum
+---  to world_size
 ---@field node_rank? integer number of this host, from 0. nil: hosts are numbered by their lowest rank
----@field hosts? string[] names in the launcher's order; they need not resolve
+---@field hosts? string[] names in the launcher's order; they may not be resolvable
 ---@field world_size? integer processes that the launcher started, on all hosts
 ---@field rank? integer number of this process among them
----@field tasks_on_node integer processes that the launcher started on this host; 1 is a node agent
----@field local_rank integer number of this process among those
----@field is_rank boolean each process is a rank of the run; false: one process a host, which starts its workers
----@field workers_per_node? integer workers that the launcher wants on each host (PET_NPROC_PER_NODE)
+---@field tasks_on_node integer processes that the launcher started on this host; 1 means a node agent
+---@field local_rank integer number of this process among those on this host
+---@field is_rank boolean whether each process is a rank of the run; false: there is one process a host, which starts
+---  its workers
+---@field workers_per_node? integer workers that the launcher requests on each host (PET_NPROC_PER_NODE)
 ---@field job_id? string the launcher's name of the job
 ---@field step_id? string what distinguishes several starts in one job
 ---@field group? string job and step: a name that only the processes of this start share
----@field restart_count? integer how often the launcher has started this job again; nil where it does not tell
----@field is_batch boolean a scheduler runs the job: the run is named after it, and a restart goes on with it
----@field time_left_command? string for a shell: prints how long the job may still run, as Slurm writes a time
----@field requeue_command? string for a shell: starts the job again, when the run has ended with status 75 (preempted)
----@field evict_command? string for a shell: tells the launcher of the host "$host" that a run does without, and "$reason"
----@field master? {addr: string, port?: integer} where the launcher says that node 0 is
----@field port integer where node 0 listens
----@field cores? integer cores that the launcher allotted on this host: they are not leased again
----@field devices? string[] entries of CUDA_VISIBLE_DEVICES that the launcher allotted, likewise
+---@field restart_count? integer how often the launcher has started this job again; nil if unknown
+---@field is_batch boolean whether a scheduler runs the job: the run is named after it, and a restart continues the
+---  run
+---@field time_left_command? string for a shell: prints the remaining time of the job, in Slurm's format
+---@field requeue_command? string for a shell: starts the job again after the run has ended with status 75 (preempted)
+---@field evict_command? string for a shell: reports to the launcher the host "$host" that the run has evicted, and
+---  "$reason"
+---@field master? {addr: string, port?: integer} the address of node 0 according to the launcher
+---@field port integer port at which node 0 listens
+---@field cores? integer cores that the launcher allotted on this host: rtrain does not lease them again
+---@field devices? string[] allotted entries of CUDA_VISIBLE_DEVICES, which rtrain does not lease again either
 ---@field origins table<string, string> field → 'VARIABLE=value'
 ---@field warnings string[]
 
@@ -83,16 +88,16 @@ local function group_of(values)
   return (group:gsub('[^%w_.@-]', '_'))
 end
 
--- The same on all hosts of one start, and another one for most other jobs.
+-- Returns a port that is the same on all hosts of one start, and different for most other jobs.
 local function port_of(group) return FIRST_PORT + tonumber(system.hash(group):sub(-8), 16) % NUM_PORTS end
 
----The allocation that a launcher states, checked and complete.
+---Returns the allocation that a launcher states, checked and complete.
 ---@param launcher table with `name` and `allocation(getenv, facts)`
 ---@param rule string
 ---@param getenv fun(name: string): string?
----@param parent fun(): integer the process that started this one
+---@param parent fun(): integer returns the process that started this one
 ---@return Allocation
----Errors: 'config' for values that make no sense, with variable and value.
+---Errors: 'config' for inconsistent values, with variable and value.
 function allocation.of(launcher, rule, getenv, parent)
   local facts = Facts(launcher.name, getenv, parent)
   launcher.allocation(getenv, facts)

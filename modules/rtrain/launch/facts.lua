@@ -1,7 +1,8 @@
--- rtrain/launch/facts.lua: what a launcher states about this process, and which variable each fact was read from.
+-- rtrain/launch/facts.lua: Facts: the facts that a launcher states about this process, each with the variable that it
+-- was read from.
 --
 -- Launchers fill it (`facts:integer('num_nodes', 'SLURM_NNODES', 1)`); rtrain.launch.allocation checks it. It reads
--- nothing but the functions that it was made with. A variable that is set to nothing counts as absent.
+-- only through the functions that it was created with. An empty variable counts as absent.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -20,9 +21,9 @@ local LARGEST = 2 ^ 31 - 1
 local Facts = class('Facts')
 Facts.FIELDS = FIELDS
 
----@param launcher string whose facts they are
+---@param launcher string name of the launcher
 ---@param getenv fun(name: string): string?
----@param parent? fun(): integer the process that started this one
+---@param parent? fun(): integer returns the process that started this one
 function Facts:init(launcher, getenv, parent)
   self.launcher = launcher
   self._getenv = getenv
@@ -34,10 +35,10 @@ end
 
 local function shown(name, value) return ('%s=%s'):format(name, (value:gsub('%s+', ' '))) end
 
----The value of the first of these variables that is set.
+---Returns the value of the first of these variables that is set.
 ---@param names string|string[]
 ---@return string? value
----@return string? name the variable that has it
+---@return string? name name of that variable
 function Facts:get(names)
   for _, name in ipairs(type(names) == 'table' and names or {names}) do
     local value = self._getenv(name)
@@ -45,7 +46,7 @@ function Facts:get(names)
   end
 end
 
----Whether all of these variables are set.
+---Returns whether all of these variables are set.
 ---@param ... string
 ---@return boolean
 function Facts:has(...)
@@ -55,7 +56,7 @@ function Facts:has(...)
   return true
 end
 
----Raises code 'config' for a variable's value.
+---Raises code 'config' for a wrong value of a variable.
 ---@param name string
 ---@param text string what is wrong with it
 function Facts:refuse(name, text)
@@ -72,7 +73,7 @@ end
 ---States a fact.
 ---@param field string of Allocation
 ---@param value any
----@param origin string where it comes from: 'SLURM_NNODES=2'
+---@param origin string source of the fact: 'SLURM_NNODES=2'
 function Facts:set(field, value, origin)
   local known = false
   for _, name in ipairs(FIELDS) do known = known or name == field end
@@ -81,10 +82,10 @@ function Facts:set(field, value, origin)
   self.origins[field] = origin
 end
 
----The whole number in the first of these variables that is set. Raises code 'config' for anything else.
+---Returns the integer in the first of these variables that is set. Raises code 'config' for any other value.
 ---@param names string|string[]
 ---@param least integer
----@return integer? value nil when none of them is set
+---@return integer? value nil if none of them is set
 ---@return string? name
 function Facts:whole(names, least)
   local text, name = self:get(names)
@@ -94,7 +95,7 @@ function Facts:whole(names, least)
   self:refuse(name, ('expected a whole number from %d on'):format(least))
 end
 
----States the whole number that the first of these variables has, if one is set.
+---States the integer in the first of these variables, if one is set.
 ---@param field string
 ---@param names string|string[]
 ---@param least integer
@@ -105,7 +106,7 @@ function Facts:integer(field, names, least)
   return value
 end
 
----As `integer`; raises code 'config' when none of the variables is set.
+---As `integer`, but raises code 'config' if none of the variables is set.
 ---@param field string
 ---@param names string|string[]
 ---@param least integer
@@ -116,7 +117,7 @@ function Facts:needed_integer(field, names, least)
   return value
 end
 
----States the text that the first of these variables has, if one is set.
+---States the text in the first of these variables, if one is set.
 ---@param field string
 ---@param names string|string[]
 ---@return string? value
@@ -126,11 +127,12 @@ function Facts:text(field, names)
   return value
 end
 
----States what a function makes of a variable's text, if it is set. Raises code 'config' where the function returns nil.
+---States the result of a function for a variable's text, if it is set. Raises code 'config' if the function returns
+---nil.
 ---@param field string
 ---@param names string|string[]
 ---@param parse fun(text: string): any
----@param expected string what the variable should hold, for the message
+---@param expected string the expected format, for the message
 ---@return any value
 function Facts:parsed(field, names, parse, expected)
   local text, name = self:get(names)
@@ -141,7 +143,7 @@ function Facts:parsed(field, names, parse, expected)
   return value
 end
 
----States the devices that CUDA_VISIBLE_DEVICES names, as allotted to this process.
+---States the devices in CUDA_VISIBLE_DEVICES as allotted to this process.
 function Facts:devices()
   self:parsed('devices', 'CUDA_VISIBLE_DEVICES', function(text)
     local devices = {}
@@ -150,16 +152,16 @@ function Facts:devices()
   end, 'devices')
 end
 
----The process that started this one.
+---Returns the process that started this one.
 ---@return integer pid
 function Facts:parent() return self._parent() end
 
----A variable and its value, for an origin: 'SLURM_NNODES=2'.
+---Returns a variable and its value, for an origin: 'SLURM_NNODES=2'.
 ---@param name string
 ---@return string
 function Facts:shown(name) return shown(name, self._getenv(name) or '') end
 
----What the user should know although the run goes on.
+---Adds a warning for the user; the run continues.
 ---@param text string
 function Facts:warn(text) self.warnings[#self.warnings + 1] = text end
 

@@ -1,10 +1,11 @@
--- rtrain/launch/host_list.lua: Slurm's short forms: `n[0-3,7],m1` for hosts, `2(x2),1` for numbers of each host.
+-- rtrain/launch/host_list.lua: parses Slurm's short forms: `n[0-3,7],m1` for hosts, `2(x2),1` for a number for each
+-- host.
 
 local host_list = {}
 
-local MOST = 100000  -- a list that is longer is a mistake, not a cluster
+local MOST = 100000  -- a longer list is a mistake
 
--- The parts between commas that are outside of brackets; nil where brackets do not match.
+-- Returns the parts between commas outside of brackets; nil for unbalanced brackets.
 local function split(text)
   local parts, depth, first = {}, 0, 1
   for i = 1, #text do
@@ -21,7 +22,7 @@ local function split(text)
   return depth == 0 and parts or nil
 end
 
--- The numbers of '0-3,7', each as wide as the first of its range: '008-010' is 008, 009, 010.
+-- Returns the numbers of '0-3,7', each with the width of the first of its range: '008-010' is 008, 009, 010.
 local function numbers_of(text)
   local numbers = {}
   for part in (text .. ','):gmatch('([^,]*),') do
@@ -35,7 +36,7 @@ local function numbers_of(text)
   return numbers
 end
 
--- The names of one part, which may have several brackets: 'r[0-1]n[0-1]'; the last one changes first.
+-- Returns the names of one part. It may have several brackets, as in 'r[0-1]n[0-1]'; the last one changes fastest.
 local function names_of(part)
   local before, inside, after = part:match('^([^%[]*)%[([^%]]*)%](.*)$')
   if before == nil then return part ~= '' and {part} or nil end
@@ -49,9 +50,9 @@ local function names_of(part)
   return names
 end
 
----The hosts of a list as Slurm writes it.
+---Returns the hosts of a list in Slurm's format.
 ---@param text string 'n[0-3,7],m1'
----@return string[]? hosts in the list's order; nil where it is not such a list
+---@return string[]? hosts in the list's order; nil if the text is not such a list
 ---
 ---```lua
 ---local host_list = require 'rtrain.launch.host_list'
@@ -69,9 +70,9 @@ function host_list.expand(text)
   return hosts
 end
 
----The number of each host of a list as Slurm writes it.
+---Returns the number for each host of a list in Slurm's format.
 ---@param text string '2(x2),1'
----@return integer[]? counts one for each host; nil where it is not such a list
+---@return integer[]? counts one for each host; nil if the text is not such a list
 ---
 ---```lua
 ---local host_list = require 'rtrain.launch.host_list'

@@ -1,22 +1,23 @@
--- rtrain/launch/init.lua: who started this process, and what it was allotted.
+-- rtrain/launch/init.lua: finds the launcher that started this process, and the resources that it allotted.
 --
--- A launcher (Slurm, mpirun, Kubernetes, …) leaves variables in the processes that it starts. Each file of
--- `launchers/` knows those of one. (The key `engine` of `rtrain env --json` has its name from before: elsewhere the engine is
--- the library that calls LibTorch.) It is a table with
+-- A launcher (Slurm, mpirun, Kubernetes, …) sets variables in the processes that it starts. Each file of `launchers/`
+-- reads those of one launcher. (The key `engine` of `rtrain env --json` is historical: elsewhere the engine is the
+-- library that calls LibTorch.) It is a table with
 --
---   name        what --launcher and `rtrain env` call it
---   detect      (getenv, facts) → whether the variables are the launcher's
---   allocation  (getenv, facts): states in `facts` (rtrain.launch.facts) what they say
+--   name        its name for --launcher and `rtrain env`
+--   detect      (getenv, facts) → whether the launcher has set the variables
+--   allocation  (getenv, facts): states the facts in the variables in `facts` (rtrain.launch.facts)
 --
--- and, where `rtrain submit` knows the launcher,
+-- and, if `rtrain submit` supports the launcher,
 --
 --   render          (spec) → the text that starts a script on several hosts
---   submit          (spec, text): hands it to the launcher's program; returns the words of one that runs in the foreground
+--   submit      (spec, text): passes it to the launcher's program; returns the words of a program that runs in the
+--   foreground
 --   submit_options  the options of `rtrain submit` that have an effect
 --   has_own_files   the script is not a file of this host
---   is_gone         (job) → whether it no longer knows a job that `submit` has put into its queue; nil: it does not answer
+--   is_gone     (job) → whether it no longer knows a job that `submit` has queued; nil if it does not answer
 --
--- A site's launcher is a Lua file that returns such a table. It is asked before those here.
+-- A site's launcher is a Lua file that returns such a table. It takes precedence over those here.
 
 local allocation = require 'rtrain.launch.allocation'
 local errors = require 'base.errors'
@@ -27,7 +28,7 @@ local site = require 'rtrain.launch.site'
 
 local launch = {}
 
--- In the order in which they are asked: whoever started this process comes before whoever started its starter.
+-- The order of detection: the starter of this process comes before the starter of the starter.
 local LAUNCHERS = {
   require 'rtrain.launch.launchers.torchrun',
   require 'rtrain.launch.launchers.kubeflow',
@@ -42,7 +43,7 @@ local LAUNCHERS = {
   require 'rtrain.launch.launchers.local',
 }
 
--- What `parent` is where nobody gives it, and this process.
+-- Returns the default of `parent`, and this process.
 local function parent_of_this()
   local stat = assert(io.open '/proc/self/stat')
   local own, pid = stat:read('*a'):match '^(%d+) .*%) %a (%d+)'
@@ -50,20 +51,21 @@ local function parent_of_this()
   return tonumber(pid), tonumber(own)
 end
 
--- What a process of a job leaves in its environment for those that it starts: itself, and which part of the job it is.
+-- Returns the mark that a process of a job leaves in its environment for its child processes: its pid and its place in
+-- the job.
 local function mark_of(pid, found) return ('%d %s %d'):format(pid, found.group or '', found.rank or found.node_rank or 0) end
 
--- Whether a process of the job has started this one: then the launcher's variables are that one's.
+-- Returns whether a process of the job has started this one, which has then inherited the launcher's variables.
 local function is_started_by_task(found, getenv, parent)
   local mark = getenv 'RTRAIN_TASK'
   local pid = tonumber((mark or ''):match '^%d+')
   return pid ~= nil and mark == mark_of(pid, found) and pid ~= select(2, parent())
 end
 
----The launcher of that name.
+---Returns the launcher of that name.
 ---@param name string
 ---@return table launcher
----Errors: 'config' for a name that there is not.
+---Errors: 'config' for an unknown name.
 function launch.launcher(name)
   local names = {}
   for i, launcher in ipairs(LAUNCHERS) do
@@ -74,7 +76,7 @@ function launch.launcher(name)
     errors.suggestion(name, names)))
 end
 
--- The launcher that was named: one of these by its name, a site's by its file if that detects itself here. Else nil.
+-- Returns the named launcher: a built-in one by its name, or a site's by its file if it detects itself here. Else nil.
 local function named_launcher(name, origin, getenv, facts)
   if not site.is_file(name) then return launch.launcher(name), origin end
   local launcher = site.load(name)
@@ -87,13 +89,13 @@ local function detected_launcher(getenv, facts)
   end
 end
 
----What the launcher that started this process allotted to it. Reads what it is given and nothing else, but for a site's file.
----A process that one of the job has started (os.execute) has the same variables, and trains on its host alone.
+---Returns the resources that the launcher of this process allotted to it. Reads only its arguments, and a site's file.
+---A process that a process of the job has started (os.execute) inherits the variables, and trains on its host alone.
 ---@param getenv? fun(name: string): string? os.getenv
 ---@param options? {launcher?: string, parent?: fun(): integer} launcher: --launcher, a name or a Lua file; without it
 ---  $RTRAIN_LAUNCHER counts. parent: the processes that started this one, and this one
 ---@return Allocation
----Errors: 'config' for values that make no sense, with variable and value, and for a launcher that there is not.
+---Errors: 'config' for inconsistent values, with variable and value, and for an unknown launcher.
 ---
 ---```lua
 ---local launch = require 'rtrain.launch'
@@ -104,7 +106,7 @@ end
 function launch.find(getenv, options)
   getenv, options = getenv or os.getenv, options or {}
   local parent = options.parent or parent_of_this
-  local facts = Facts('', getenv, parent)  -- for what is asked before there is a launcher
+  local facts = Facts('', getenv, parent)  -- for variables that are read before the launcher is known
   local name, origin = options.launcher, '--launcher ' .. (options.launcher or '')
   if name == nil then
     name = facts:get 'RTRAIN_LAUNCHER'
@@ -124,7 +126,7 @@ local function text_of(value)
   return table.concat(value, ' ')
 end
 
--- A line for each field that the launcher's variables say something about.
+-- Returns a line for each field that the launcher's variables state.
 local function lines_of(found)
   local lines = {('%s: %s'):format(found.engine, found.rule)}
   for _, field in ipairs(found.engine == 'local' and {} or Facts.FIELDS) do
@@ -135,26 +137,26 @@ local function lines_of(found)
   return lines
 end
 
----What the launcher allotted on several hosts, and what RTRAIN_TASK is to be.
+---Returns the allocation of the launcher on several hosts, and the value for RTRAIN_TASK.
 ---@param launcher? string --launcher
----@return JobSpec? job nil where one host is all there is
+---@return JobSpec? job nil if the job has a single host
 ---@return string? mark nil without a launcher
 function launch.job(launcher)
   local found = launch.find(os.getenv, {launcher = launcher})
   return job_spec.of(found), found.engine ~= 'local' and mark_of(select(2, parent_of_this()), found) or nil
 end
 
----Whether the launcher no longer knows a job.
+---Returns whether the launcher no longer knows a job.
 ---@param launcher string its name
 ---@param job string
----@return boolean? gone nil where it does not answer, and for a launcher that cannot tell
+---@return boolean? gone nil if it does not answer, and for a launcher that cannot tell
 function launch.is_gone(launcher, job)
   for _, each in ipairs(LAUNCHERS) do
     if each.name == launcher and each.is_gone then return each.is_gone(job) end
   end
 end
 
----The command that starts the job of this process again, where it is this process that is to give it: of node 0.
+---Returns the command that starts the job of this process again; nil if another process must run it, not node 0's.
 ---@param launcher? string --launcher
 ---@return string? command for a shell
 function launch.requeue_command(launcher)
@@ -162,9 +164,9 @@ function launch.requeue_command(launcher)
   if (found.rank or 0) == 0 and (found.node_rank or 0) == 0 then return found.requeue_command end
 end
 
----The allocation of this process for `rtrain env`.
+---Returns the allocation of this process for `rtrain env`.
 ---@param launcher? string --launcher
----@return table map engine, rule, the known fields, origins, warnings; {error = text} where the variables make no sense
+---@return table map engine, rule, the known fields, origins, warnings; {error = text} for inconsistent variables
 ---@return string[] lines the same as text
 function launch.describe(launcher)
   local ok, found = xpcall(launch.find, errors.wrap, os.getenv, {launcher = launcher})

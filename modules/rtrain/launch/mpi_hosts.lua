@@ -1,14 +1,15 @@
--- rtrain/launch/mpi_hosts.lua: the hosts of a job of mpirun, which tells its processes how many they are and little
+-- rtrain/launch/mpi_hosts.lua: derives the hosts of a job of mpirun, which states the numbers of processes and little
 -- else.
 
 local mpi_hosts = {}
 
----States the number of hosts and of this one, as far as they follow from world_size, rank, tasks_on_node and local_rank.
+---States the number of hosts and that of this host, as far as world_size, rank, tasks_on_node and local_rank determine
+---them.
 ---
----Where one process runs on each host, their numbers are the hosts'. With several, only the number of hosts is certain: mpirun
----may deal the processes out by hosts or by slots.
+---If one process runs on each host, process numbers are host numbers. With several, only the number of hosts is
+---certain: mpirun may distribute the processes by hosts or by slots.
 ---@param facts Facts
----Errors: 'config' where hosts have different numbers of processes and nobody tells how many hosts there are.
+---Errors: 'config' if hosts have different numbers of processes and the number of hosts is not stated.
 function mpi_hosts.state(facts)
   local values = facts.values
   local world_size, on_node = values.world_size, values.tasks_on_node

@@ -17,7 +17,7 @@ local function is_one_host(allocation)
   return allocation.num_nodes == 1 or allocation.is_rank and allocation.tasks_on_node == allocation.world_size
 end
 
--- Several hosts need `rtrain run`, which makes agents.
+-- Raises an error for several hosts, which need `rtrain run` and its agents.
 local function refuse_several_hosts(allocation, has_agents)
   if has_agents or is_one_host(allocation) then return end
   local origin = allocation.origins.num_nodes or allocation.origins.world_size or allocation.rule
@@ -25,8 +25,8 @@ local function refuse_several_hosts(allocation, has_agents)
     .. 'each of them alone'):format(allocation.engine, allocation.num_nodes or 'several', origin))
 end
 
----The socket in the runtime folder where the processes of this host find each other. Of one job, and of one start of it,
----alone: a restart must not reach processes of the start before.
+---Returns the socket in the runtime folder where the processes of this host connect. It belongs to one start of one
+---job: a restart must not reach processes of the start before.
 ---@param allocation Allocation
 ---@return string name
 function place.socket(allocation)
@@ -34,8 +34,8 @@ function place.socket(allocation)
   return ('job-%s.sock'):format(require('base._system').hash(table.concat(parts, '\n')))
 end
 
--- Whether the processes of the launcher are the ranks of the run: in local mode, and where as many workers are wanted as it has
--- started. Otherwise each process trains on its own, which only makes sense on one host.
+-- Returns whether the processes of the launcher are the ranks of the run: in local mode, and if their number is the
+-- requested number of workers. Otherwise each process trains alone, which only makes sense on one host.
 local function are_ranks(allocation, scaling)
   local wanted, world_size = scaling.num_workers, allocation.world_size
   if wanted == 0 or wanted == world_size then return true end
@@ -46,10 +46,11 @@ local function are_ranks(allocation, scaling)
     allocation.engine, world_size, allocation.origins.world_size, world_size))
 end
 
----What is said where a launcher's processes are not the ranks of one run: each trains a run of its own.
+---Returns the warning for a launcher whose processes are not the ranks of one run: each process then trains its own
+---run.
 ---@param allocation Allocation
 ---@param scaling ScalingConfig
----@return string? warning nil where there is one process, and for all but the first
+---@return string? warning nil for a single process, and for all but the first
 function place.warning(allocation, scaling)
   local size = allocation.world_size
   if not allocation.is_rank or size == 1 or allocation.rank > 0 then return nil end
@@ -58,19 +59,19 @@ function place.warning(allocation, scaling)
     size)
 end
 
--- Whether rank 0 is on another host.
+-- Returns whether rank 0 is on another host.
 local function is_remote(allocation)
   if allocation.node_rank ~= nil then return allocation.node_rank ~= 0 end
-  return allocation.rank ~= allocation.local_rank  -- ranks are mostly dense by host
+  return allocation.rank ~= allocation.local_rank  -- ranks are usually consecutive by host
 end
 
----The place of this process as a rank.
+---Returns the place of this process as a rank.
 ---@param allocation Allocation
 ---@param scaling ScalingConfig
----@param has_agents? boolean the other hosts have agents of this run
+---@param has_agents? boolean whether the other hosts have agents of this run
 ---@param getenv? fun(name: string): string? os.getenv
----@return Place? place nil where this process is not one of several ranks
----Errors: 'unsupported' for several hosts without agents, 'config' for ranks that make no sense.
+---@return Place? place nil if this process is not one of several ranks
+---Errors: 'unsupported' for several hosts without agents, 'config' for inconsistent ranks.
 function place.of(allocation, scaling, has_agents, getenv)
   refuse_several_hosts(allocation, has_agents)
   if not allocation.is_rank or not are_ranks(allocation, scaling) then return nil end
@@ -80,22 +81,22 @@ function place.of(allocation, scaling, has_agents, getenv)
   end
   ---@class Place
   return {
-    rank = allocation.rank,  -- as the launcher counts
+    rank = allocation.rank,  -- the launcher's number
     local_rank = allocation.local_rank,
     world_size = allocation.world_size,
-    num_ranks = allocation.tasks_on_node,  -- of this host
+    num_ranks = allocation.tasks_on_node,  -- number of ranks on this host
     is_remote = is_remote(allocation),
     socket = place.socket(allocation),
     timeout_s = seconds('RTRAIN_JOIN_TIMEOUT_S', (getenv or os.getenv) 'RTRAIN_JOIN_TIMEOUT_S', DEFAULT_TIMEOUT_S),
   }
 end
 
----The devices of this process, which its launcher has given it: where each process sees the devices of all, that of its rank;
----where it sees one alone, that one.
+---Returns the device of this process: if each process sees the devices of all ranks, that of its rank; if it sees a
+---single device, that one.
 ---@param local_rank integer
 ---@param count? integer devices that this process sees
 ---@return integer[] numbers one device
----Errors: 'environment' when there is none for it.
+---Errors: 'environment' if there is no device for it.
 function place.gpus(local_rank, count)
   local reason = ''
   if not count then count, reason = require('base._system').cuda() end

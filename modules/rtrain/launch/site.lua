@@ -1,4 +1,4 @@
--- rtrain/launch/site.lua: a site's own launcher: a Lua file that returns a table as rtrain.launch describes it.
+-- rtrain/launch/site.lua: loads a site's own launcher: a Lua file that returns a table as described in rtrain.launch.
 
 local errors = require 'base.errors'
 local system = require 'base._system'
@@ -7,14 +7,14 @@ local site = {}
 
 local FUNCTIONS = {'detect', 'allocation', 'render', 'submit'}
 
----Whether a launcher's name is a file's.
+---Returns whether a launcher's name is the name of a file.
 ---@param name string
 ---@return boolean
 function site.is_file(name) return name:find '%.lua$' ~= nil or name:find('/', 1, true) ~= nil end
 
 local function refuse(path, text) errors.raise('config', ('launcher %s: %s'):format(path, text)) end
 
----The launcher of a file, whose code gets its own absolute path as `...`.
+---Returns the launcher of a file, whose code gets its own absolute path as `...`.
 ---@param path string
 ---@return table launcher
 ---Errors: 'config' for a file that cannot be read, has an error, or returns something else.

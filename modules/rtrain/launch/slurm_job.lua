@@ -1,17 +1,18 @@
--- rtrain/launch/slurm_job.lua: the Slurm job that this process is in, whoever started it there.
+-- rtrain/launch/slurm_job.lua: the Slurm job around this process, whether or not srun started the process.
 --
 -- Seen with Slurm 22.05: a step inherits the name of the job ('interactive' under salloc, 'bash' under `srun --pty
--- bash`), so the name alone does not tell a shell from a step that was started in it. A shell that srun started has
--- SLURM_PTY_PORT; a step started in it has that too, and a number above 0.
+-- bash`), so the name alone does not distinguish a shell from a step that was started in it. A shell started by srun
+-- has SLURM_PTY_PORT; a step started in that shell has it too, but its number is above 0.
 
 local shell = require 'rtrain.launch.submit.shell'
 
 local slurm_job = {}
 
-local FIRST_SPECIAL_STEP = 4294967280  -- from here on: the batch script's, salloc's shell, …
+local FIRST_SPECIAL_STEP = 4294967280  -- this number and larger ones: the batch script's step, salloc's shell, …
 local SHELLS = {bash = true, interactive = true, sh = true, zsh = true}
 
----Whether the step of this process is a shell for a person: `srun --pty bash`, or salloc's where the site has it run on a node.
+---Returns whether the step of this process is an interactive shell: `srun --pty bash`, or salloc's shell if the site
+---runs it on a node.
 ---@param facts Facts
 ---@return boolean
 function slurm_job.is_shell(facts)
@@ -23,20 +24,20 @@ function slurm_job.is_shell(facts)
   return number == 0 and facts:has 'SLURM_PTY_PORT' or facts:get 'SLURM_NTASKS' == '1'
 end
 
----Whether an mpirun started this process in the job. On the other hosts srun started its daemons, whose variables say nothing
----about the processes of mpirun.
+---Returns whether an mpirun started this process in the job. On the other hosts srun started the daemons of mpirun,
+---whose variables do not describe the processes of mpirun.
 ---@param facts Facts
 ---@return boolean
 function slurm_job.is_of_mpirun(facts) return facts:has 'OMPI_COMM_WORLD_SIZE' or facts:has 'MPI_LOCALNRANKS' end
 
----Whether srun started this process as one of a step's.
+---Returns whether srun started this process as a task of a step.
 ---@param facts Facts
 ---@return boolean
 function slurm_job.is_task(facts)
   return facts:has('SLURM_JOB_ID', 'SLURM_STEP_ID') and not slurm_job.is_shell(facts) and not slurm_job.is_of_mpirun(facts)
 end
 
--- A job that Slurm is ending, such as one that was cancelled, is not put back into the queue.
+-- Slurm does not requeue a job that it is ending, such as a cancelled job.
 local function state_commands(facts)
   local job, origin = shell.word(facts.values.job_id), facts.origins.job_id
   facts:set('time_left_command', ('squeue -h -j %s -O TimeLeft'):format(job), origin)
@@ -45,8 +46,8 @@ local function state_commands(facts)
   facts:set('evict_command', 'scontrol update "NodeName=$host" "Reason=$reason"', origin)
 end
 
----States the job's name and restarts, and the commands that ask for its time and start it again. A shell for a person is not a
----job that a scheduler runs.
+---States the job's name and restarts, and the commands that query its remaining time and requeue it. An interactive
+---shell does not count as a job of a scheduler.
 ---@param facts Facts
 function slurm_job.state(facts)
   if not facts:has 'SLURM_JOB_ID' or slurm_job.is_shell(facts) or not facts:has 'SLURM_PROCID' then return end
@@ -58,7 +59,7 @@ function slurm_job.state(facts)
   state_commands(facts)
 end
 
----Warns where this process is in a job of Slurm, but not one of a step's: it trains on this host alone.
+---Warns if this process is in a Slurm job but is not a task of a step: it trains on this host alone.
 ---@param facts Facts
 function slurm_job.warn_outside_step(facts)
   if not facts:has 'SLURM_JOB_ID' then return end

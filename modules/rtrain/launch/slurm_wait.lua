@@ -1,4 +1,4 @@
--- rtrain/launch/slurm_wait.lua: `rtrain submit slurm --wait`: shows what a job writes until it has ended.
+-- rtrain/launch/slurm_wait.lua: `rtrain submit slurm --wait`: shows the output of a job until it has ended.
 
 local errors = require 'base.errors'
 local program = require 'rtrain.launch.submit.program'
@@ -6,9 +6,9 @@ local system = require 'base._system'
 
 local slurm_wait = {}
 
-local PAUSE = 'sleep 1'  -- between two looks
+local PAUSE = 'sleep 1'  -- between two reads
 local PAUSE_TIMEOUT_S = 10
-local PATIENCE_S = 600  -- without an answer of Slurm
+local PATIENCE_S = 600  -- limit without an answer of Slurm
 local PART_BYTES = 65536
 
 local function pause()
@@ -17,7 +17,7 @@ local function pause()
   command:release()
 end
 
--- Shows what the file has behind that place, and returns its end. A job that has not begun has written none.
+-- Shows the file's contents after that position, and returns its end. A job that has not begun has no file.
 local function show(path, from)
   local file = io.open(path, 'rb')
   if file == nil then return from end
@@ -31,7 +31,7 @@ local function show(path, from)
   return from
 end
 
--- As a shell says it: of a job that a signal ended 128 and the signal's number. A job that was cancelled before it began has 0.
+-- Returns the exit code as a shell does: for a signal 128 plus its number. A job cancelled before it began has 0.
 local function exit_code_of(job)
   local answer = program.run({'scontrol', 'show', 'job', job}, nil, 'wait where Slurm is installed')
   local state = answer:match 'JobState=(%S+)'
@@ -44,12 +44,12 @@ local function exit_code_of(job)
   return state ~= 'COMPLETED' and code == 0 and 1 or code
 end
 
----Shows the job's output as it comes.
+---Shows the job's output as it is written.
 ---@param job string
 ---@param path string the file of its output
----@param is_gone fun(job: string): boolean? nil where Slurm does not answer
----@return integer code with which it has ended
----Errors: 'environment' where Slurm does not answer for ten minutes, or has forgotten the job.
+---@param is_gone fun(job: string): boolean? returns nil if Slurm does not answer
+---@return integer code exit code of the job
+---Errors: 'environment' if Slurm does not answer for ten minutes, or has forgotten the job.
 function slurm_wait.wait(job, path, is_gone)
   local from, answered = 0, system.monotonic()
   while true do

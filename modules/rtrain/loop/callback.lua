@@ -1,9 +1,9 @@
--- rtrain/loop/callback.lua: Callback: what train.loop calls while it trains.
+-- rtrain/loop/callback.lua: Callback: functions that train.loop calls during the training.
 
 local class = require 'base.class'
 
----Functions that train.loop calls on every rank, in the order of the list `callbacks`; each may be left out. What decides
----how the loop goes on (should_stop) has to decide alike on every rank: `loop.callback_metrics` are equal on all of them.
+---Functions that train.loop calls on every rank, in the order of the list `callbacks`; each may be left out. A decision
+---about the loop (should_stop) must be the same on every rank: `loop.callback_metrics` are equal on all of them.
 ---Lightning equivalent: lightning.pytorch.callbacks.Callback.
 ---
 ---| hook | is called |
@@ -17,7 +17,7 @@ local class = require 'base.class'
 ---| `on_train_epoch_end(loop)` | the epoch's metrics are in `loop.callback_metrics`, before they are reported |
 ---| `on_fit_end(loop)` | the loop is over, also when it was stopped |
 ---
----A callback with `state_dict()` and `load_state_dict(state)` has its state in every checkpoint.
+---A callback with `state_dict()` and `load_state_dict(state)` has its state saved in every checkpoint.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -36,7 +36,7 @@ local HOOKS = {'on_fit_start', 'on_train_epoch_start', 'on_train_batch_start', '
 
 for _, name in ipairs(HOOKS) do Callback[name] = function() end end
 
--- What the loop calls, in the order of a round.
+-- The hooks in the order of a round.
 Callback._hooks = HOOKS
 
 return Callback

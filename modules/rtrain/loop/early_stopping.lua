@@ -1,12 +1,12 @@
--- rtrain/loop/early_stopping.lua: EarlyStopping: ends the loop when a metric gets no better.
+-- rtrain/loop/early_stopping.lua: EarlyStopping: ends the loop when a metric stops improving.
 
 local args = require 'base.args'
 local Callback = require 'rtrain.loop.callback'
 local errors = require 'base.errors'
 local Monitor = require 'rtrain.loop.monitor'
 
----Ends the loop when a metric has not become better for `patience` validations (epochs, without a validation).
----Lightning equivalent: lightning.pytorch.callbacks.EarlyStopping.
+---Ends the loop when a metric has not improved for `patience` validations (without a validation: epochs). Lightning
+---equivalent: lightning.pytorch.callbacks.EarlyStopping.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -25,9 +25,9 @@ local EarlyStopping = Callback:extend('EarlyStopping')
 local OPTIONS = {'monitor', 'min_delta', 'patience', 'mode', 'check_finite', 'stopping_threshold', 'divergence_threshold'}
 
 ---@param options {monitor: string, min_delta: number, patience: integer, mode: string, check_finite: boolean,
----  stopping_threshold: number, divergence_threshold: number} min_delta = 0: what does not count as better; patience = 3;
----  mode = 'min'; check_finite = true: NaN or an infinity ends the loop; stopping_threshold: good enough to end at once;
----  divergence_threshold: so bad that it ends at once
+---  stopping_threshold: number, divergence_threshold: number} min_delta = 0: smaller changes do not count as an
+---  improvement; patience = 3; mode = 'min'; check_finite = true: NaN or an infinity ends the loop; stopping_threshold:
+---  a better value ends it at once; divergence_threshold: a worse value ends it at once
 function EarlyStopping:init(options)
   options = args.options(options, OPTIONS, 'EarlyStopping')
   self._monitor = Monitor('EarlyStopping', options.monitor, options.mode or 'min')
@@ -41,7 +41,7 @@ function EarlyStopping:init(options)
   self.best_score, self.wait_count = self._monitor:worst(), 0
 end
 
--- Why the loop should end at this value, or nil.
+-- Returns why the loop should end at this value, or nil.
 function EarlyStopping:_verdict(value)
   local key, monitor = self._monitor.key, self._monitor
   if self.check_finite and (value ~= value or math.abs(value) == math.huge) then
@@ -59,7 +59,7 @@ function EarlyStopping:_verdict(value)
   return ('%s has not become better than %.6g for %d times'):format(key, self.best_score, self.wait_count)
 end
 
----Looks at the metric of the epoch.
+---Checks the metric of the epoch.
 ---@param loop train.loop.Loop
 function EarlyStopping:on_train_epoch_end(loop)
   if loop.is_validated == false then return end
@@ -70,7 +70,7 @@ end
 ---@return table state best_score and wait_count
 function EarlyStopping:state_dict() return {best_score = self.best_score, wait_count = self.wait_count} end
 
----@param state table what state_dict gave
+---@param state table a result of state_dict
 function EarlyStopping:load_state_dict(state) self.best_score, self.wait_count = state.best_score, state.wait_count end
 
 return EarlyStopping

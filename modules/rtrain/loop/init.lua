@@ -1,13 +1,13 @@
--- rtrain/loop/init.lua: train.loop: a training loop for those who do not want to write one, and its callbacks.
+-- rtrain/loop/init.lua: train.loop: a ready-made training loop and its callbacks.
 
 local namespace = require 'base.namespace'
 
----Trains a model, in the train function: epochs of batches, split over the workers, with validation, callbacks, accumulated
----and clipped gradients and mixed precision; each epoch is reported, with a checkpoint. A run that goes on does so in the
----middle of an epoch. Lightning equivalent: lightning.pytorch.Trainer.fit.
+---Trains a model, in the train function: epochs of batches, split over the workers, with validation, callbacks,
+---accumulated and clipped gradients and mixed precision; each epoch is reported, with a checkpoint. A continued run
+---starts in the middle of an epoch if necessary. Lightning equivalent: lightning.pytorch.Trainer.fit.
 ---@param options train.loop.Options
----@return {epochs: integer, steps: integer, reason: string, metrics: table} done how far it came and why it ended:
----  'max_epochs', 'max_steps', or what a callback said
+---@return {epochs: integer, steps: integer, reason: string, metrics: table} done the progress and why the loop ended:
+---  'max_epochs', 'max_steps', or the reason of a callback
 ---
 ---```lua
 ---local torch, train = require 'torch', require 'rtrain'

@@ -1,11 +1,11 @@
--- rtrain/loop/learning_rate_monitor.lua: LearningRateMonitor: the learning rates among the metrics.
+-- rtrain/loop/learning_rate_monitor.lua: LearningRateMonitor: adds the learning rates to the metrics.
 
 local args = require 'base.args'
 local Callback = require 'rtrain.loop.callback'
 local class = require 'base.class'
 local Rates = require 'torch.optim.rates'
 
----Puts the learning rate of each parameter group among the metrics: `lr-SGD`, or `lr-SGD/pg1`, `lr-SGD/pg2`, … of several
+---Adds the learning rate of each parameter group to the metrics: `lr-SGD`, or `lr-SGD/pg1`, `lr-SGD/pg2`, … for several
 ---groups. Lightning equivalent: lightning.pytorch.callbacks.LearningRateMonitor.
 ---
 ---```lua
@@ -18,8 +18,8 @@ local Rates = require 'torch.optim.rates'
 ---@overload fun(options?: table): train.loop.LearningRateMonitor
 local LearningRateMonitor = Callback:extend('LearningRateMonitor')
 
----@param options? {logging_interval: string} 'epoch' (default): in the epochs' reports; 'step': with train.log too, at every
----  step that is logged
+---@param options? {logging_interval: string} 'epoch' (default): in the epochs' reports; 'step': also by train.log, at
+---  every logged step
 function LearningRateMonitor:init(options)
   options = args.options(options, {'logging_interval'}, 'LearningRateMonitor')
   self.logging_interval = args.one_of('LearningRateMonitor: logging_interval', options.logging_interval or 'epoch',

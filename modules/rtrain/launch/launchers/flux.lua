@@ -1,6 +1,6 @@
 -- rtrain/launch/launchers/flux.lua: a task of Flux.
 --
--- Flux tells the numbers of hosts and tasks; where each host has several, it fills one host after the other.
+-- Flux states the numbers of hosts and tasks; with several tasks a host, it fills one host after the other.
 
 local flux = {name = 'flux', rule = 'FLUX_TASK_RANK is set'}
 
@@ -24,7 +24,7 @@ function flux.allocation(getenv, facts)
   facts:set('node_rank', math.floor(rank / on_node), 'FLUX_TASK_RANK / tasks of a host')
   facts:text('job_id', 'FLUX_JOB_ID')
   facts:set('is_batch', facts.values.job_id ~= nil, facts.origins.job_id or 'FLUX_JOB_ID is not set')
-  if facts:get 'CUDA_DEVICE_ORDER' == 'PCI_BUS_ID' then facts:devices() end  -- by its plug-in gpu-affinity
+  if facts:get 'CUDA_DEVICE_ORDER' == 'PCI_BUS_ID' then facts:devices() end  -- set by its plug-in gpu-affinity
 end
 
 return flux

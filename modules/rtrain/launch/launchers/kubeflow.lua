@@ -1,5 +1,5 @@
--- rtrain/launch/launchers/kubeflow.lua: Kubeflow, and torchrun's settings as variables: PET_NNODES and its like. One
--- process a pod.
+-- rtrain/launch/launchers/kubeflow.lua: Kubeflow, and torchrun's settings as variables, such as PET_NNODES. One process
+-- a pod.
 
 local kubeflow = {name = 'kubeflow', rule = 'PET_NNODES is set'}
 
@@ -8,7 +8,7 @@ local kubeflow = {name = 'kubeflow', rule = 'PET_NNODES is set'}
 ---@return boolean
 function kubeflow.detect(getenv, facts) return facts:has 'PET_NNODES' end
 
--- 'auto', 'cpu' and 'gpu' leave the number to the run.
+-- With 'auto', 'cpu' and 'gpu' the run chooses the number.
 local function state_workers(facts)
   local text = facts:get 'PET_NPROC_PER_NODE'
   if text and not (text == 'auto' or text == 'cpu' or text == 'gpu') then

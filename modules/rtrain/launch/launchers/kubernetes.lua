@@ -1,6 +1,6 @@
 -- rtrain/launch/launchers/kubernetes.lua: a pod of an Indexed Job or of a JobSet: one process a pod.
 --
--- RTRAIN_NNODES says that the pods of the Job are one run: an Indexed Job is also used for independent tasks.
+-- RTRAIN_NNODES marks the pods of the Job as one run: an Indexed Job is also used for independent tasks.
 
 local manifest = require 'rtrain.launch.submit.kubernetes_manifest'
 local program = require 'rtrain.launch.submit.program'
@@ -9,9 +9,10 @@ local shell = require 'rtrain.launch.submit.shell'
 
 local kubernetes = {name = 'kubernetes', rule = 'JOB_COMPLETION_INDEX and RTRAIN_NNODES are set'}
 
-local PORT = 29400  -- a pod has a network of its own: nobody else listens there
+local PORT = 29400  -- each pod has its own network, so the port is free
 
--- The last words of a pod, which `kubectl describe pod` shows. For an event the pod would need rights of its own.
+-- Writes the termination message of a pod, which `kubectl describe pod` shows. An event would need additional
+-- permissions.
 local TELL = [[if [ -w /dev/termination-log ]; then echo "$host: $reason" >> /dev/termination-log; fi]]
 
 ---@param getenv fun(name: string): string?
@@ -19,7 +20,7 @@ local TELL = [[if [ -w /dev/termination-log ]; then echo "$host: $reason" >> /de
 ---@return boolean
 function kubernetes.detect(getenv, facts) return facts:has('JOB_COMPLETION_INDEX', 'RTRAIN_NNODES') end
 
--- The pods of one Job differ in the number behind their names: train-0.train, train-1.train.
+-- The pods of a Job differ in the number in their names: train-0.train, train-1.train.
 local function hosts_of(addr, num_nodes)
   local before, after = addr:match '^([^.]*%-)0(%..*)$'
   if before == nil then return nil end
@@ -71,7 +72,7 @@ submitted job %s
 
 ---Creates secret, service and job, and prints how to follow them.
 ---@param spec SubmitSpec
----Errors: 'environment' without kubectl, and where the cluster refuses them.
+---Errors: 'environment' without kubectl, and if the cluster refuses the objects.
 function kubernetes.submit(spec)
   local name = manifest.name_of(spec)
   local notice = manifest.notice(spec)

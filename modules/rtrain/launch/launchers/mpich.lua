@@ -1,12 +1,12 @@
--- rtrain/launch/launchers/mpich.lua: mpiexec of MPICH and of Intel MPI (Hydra), and others that set PMI_RANK and
--- PMI_SIZE.
+-- rtrain/launch/launchers/mpich.lua: mpiexec of MPICH and of Intel MPI (Hydra), and other launchers that set PMI_RANK
+-- and PMI_SIZE.
 
 local mpi_hosts = require 'rtrain.launch.mpi_hosts'
 local slurm_job = require 'rtrain.launch.slurm_job'
 
 local mpich = {name = 'mpich', rule = 'PMI_SIZE is set'}
 
----In a shell that srun has started its variables of PMI are the shell's.
+---In a shell that srun has started, the PMI variables are those of the shell.
 ---@param getenv fun(name: string): string?
 ---@param facts Facts
 ---@return boolean
@@ -14,7 +14,7 @@ function mpich.detect(getenv, facts)
   return facts:has 'PMI_SIZE' and (facts:has 'MPI_LOCALNRANKS' or not slurm_job.is_shell(facts))
 end
 
--- MPICH gives a job no name. On one host the processes have one parent.
+-- MPICH gives a job no name. On one host the parent process identifies the job.
 local function state_job(facts)
   slurm_job.state(facts)
   if facts.values.job_id or facts:text('job_id', {'RTRAIN_JOB_ID', 'PMI_JOBID'}) then return end

@@ -1,7 +1,7 @@
 -- rtrain/launch/launchers/openmpi.lua: mpirun of Open MPI, versions 4 and 5.
 --
--- Version 4 tells the number of hosts (OMPI_MCA_orte_num_nodes), version 5 does not. Neither tells a process the
--- number of its host, or where the first process is.
+-- Version 4 states the number of hosts (OMPI_MCA_orte_num_nodes), version 5 does not. Neither states the number of the
+-- process's host, or the address of the first process.
 
 local mpi_hosts = require 'rtrain.launch.mpi_hosts'
 local mpi_script = require 'rtrain.launch.submit.mpi_script'
@@ -37,14 +37,14 @@ openmpi.submit_options = {
   'nodes', 'ntasks_per_node', 'num_workers', 'name', 'storage', 'set', 'option', 'hosts', 'hostfile',
 }
 
-openmpi.needs_storage = 'any'  -- mpirun of a login host starts the others with their own environment
+openmpi.needs_storage = 'any'  -- mpirun on a login host starts the others with their own environment
 
 openmpi.render = mpi_script.render
 
----mpirun has no queue: the job runs in the foreground, as this process.
+---Runs the job in the foreground, as this process: mpirun has no queue.
 ---@param spec SubmitSpec
 ---@param text string
----@return string[] words the program that this process is to become
+---@return string[] words the program that replaces this process
 ---Errors: 'environment' without mpirun.
 function openmpi.submit(spec, text)
   program.run({'mpirun', '--version'}, nil, 'submit where Open MPI or MPICH is installed')

@@ -1,10 +1,10 @@
--- rtrain/launch/launchers/pmix.lua: PMIx without an mpirun that tells more (prterun): one process a host.
+-- rtrain/launch/launchers/pmix.lua: PMIx without an mpirun that states more (prterun): one process a host.
 --
--- PMIx tells the number of processes only to programs that call its library, so RTRAIN_NNODES has to.
+-- PMIx states the number of processes only to programs that call its library, so RTRAIN_NNODES must state it.
 
 local pmix = {name = 'pmix', rule = 'PMIX_RANK is set'}
 
----Where srun sets it, in a shell too, Slurm's own variables count.
+---If srun sets it, also in a shell, Slurm's own variables take precedence.
 ---@param getenv fun(name: string): string?
 ---@param facts Facts
 ---@return boolean

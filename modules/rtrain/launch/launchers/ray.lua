@@ -1,5 +1,5 @@
--- rtrain/launch/launchers/ray.lua: a bundle of a placement group, in which the driver of `rtrain submit ray` has
--- started this process; or a process that was started by hand with the same variables.
+-- rtrain/launch/launchers/ray.lua: a process that the driver of `rtrain submit ray` has started in a bundle of a
+-- placement group, or that was started manually with the same variables.
 
 local program = require 'rtrain.launch.submit.program'
 local ray_driver = require 'rtrain.launch.submit.ray_driver'
@@ -22,7 +22,7 @@ function ray.allocation(getenv, facts)
     facts:shown 'RTRAIN_MASTER_ADDR')
   if facts:text('job_id', 'RTRAIN_JOB_ID') == nil then facts:missing 'RTRAIN_JOB_ID' end
   facts:set('is_batch', true, facts.origins.job_id)
-  facts:devices()  -- the bundle's
+  facts:devices()  -- those of the bundle
 end
 
 ray.submit_options = {
@@ -33,10 +33,10 @@ ray.needs_storage = 'any'  -- Ray's nodes have the environment of the cluster
 
 ray.render = ray_driver.render
 
----The driver waits for the run: it is what this process becomes.
+---Returns the driver, which replaces this process and waits for the run.
 ---@param spec SubmitSpec
 ---@param text string
----@return string[] words the program that this process is to become
+---@return string[] words the program that replaces this process
 ---Errors: 'environment' without a Python that has ray.
 function ray.submit(spec, text)
   local python = spec.python or 'python3'

@@ -17,7 +17,7 @@ local slurm = {name = 'slurm', rule = 'SLURM_JOB_ID and SLURM_STEP_ID are set, a
 ---@return boolean
 function slurm.detect(getenv, facts) return slurm_job.is_task(facts) end
 
--- The hosts of the step: of those of the job it may have a part.
+-- States the hosts of the step, which may be a part of those of the job.
 local function state_hosts(facts)
   facts:needed_integer('num_nodes', {'SLURM_STEP_NUM_NODES', 'SLURM_NNODES', 'SLURM_JOB_NUM_NODES'}, 1)
   facts:needed_integer('node_rank', 'SLURM_NODEID', 0)
@@ -49,7 +49,7 @@ local function state_tasks(facts)
   end
 end
 
--- What the step holds is this job's alone: Slurm has allotted it.
+-- The resources of the step belong to this job alone: Slurm has allotted them.
 local function state_resources(facts)
   facts:integer('cores', 'SLURM_CPUS_ON_NODE', 1)
   local has_gpus = facts:get {'SLURM_STEP_GPUS', 'SLURM_JOB_GPUS', 'SLURM_GPUS_ON_NODE'}
@@ -74,11 +74,11 @@ slurm.submit_options = {
 
 slurm.render = slurm_script.render
 
--- `rtrain ls` waits for it.
+-- `rtrain ls` waits for the answer.
 local ANSWER_S = 5
 
 ---@param job string
----@return boolean? gone it has ended, or was cancelled; nil where Slurm does not answer
+---@return boolean? gone whether it has ended or was cancelled; nil if Slurm does not answer
 function slurm.is_gone(job)
   local ok, answer = pcall(program.run, {'squeue', '-h', '-j', job, '-o', '%T'}, nil, 'ask where Slurm is installed', ANSWER_S)
   if ok then return answer == '' end
@@ -111,11 +111,11 @@ local function submitted_sweep(spec, job)
   io.write(FOLLOW_SWEEP:format(job, texts.counted(#sweep.trials, 'trial'), sweep.name, job, output, tag, tag, job, job))
 end
 
----Submits a batch script and prints the job's number, and how to follow it. With `spec.wait` it follows.
+---Submits a batch script and prints the job's number and how to follow it. With `spec.wait` it follows the job.
 ---@param spec SubmitSpec
 ---@param text string
----@return integer? code with which the job has ended
----Errors: 'environment' without sbatch, and where it refuses the script.
+---@return integer? code exit code of the job
+---Errors: 'environment' without sbatch, and if it refuses the script.
 function slurm.submit(spec, text)
   local output = program.run({'sbatch', '--parsable'}, text, 'submit where Slurm is installed')
   local job = (output:match '[^\n]*$'):match '^(%d+)'

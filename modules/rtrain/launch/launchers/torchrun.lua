@@ -1,4 +1,5 @@
--- rtrain/launch/launchers/torchrun.lua: torchrun and whatever sets its variables: RANK, WORLD_SIZE, MASTER_ADDR.
+-- rtrain/launch/launchers/torchrun.lua: torchrun and other programs that set its variables: RANK, WORLD_SIZE,
+-- MASTER_ADDR.
 
 local slurm_job = require 'rtrain.launch.slurm_job'
 
@@ -8,7 +9,7 @@ local torchrun = {name = 'torchrun', rule = 'RANK, WORLD_SIZE and MASTER_ADDR ar
 ---@param facts Facts
 ---@return boolean
 function torchrun.detect(getenv, facts)
-  -- Kubeflow's operator gives RANK to a pod, which is a host: only a process of torchrun has LOCAL_RANK too.
+  -- Kubeflow's operator sets RANK for a pod, which is a host: only a process of torchrun also has LOCAL_RANK.
   if facts:has 'PET_NNODES' and not facts:has 'LOCAL_RANK' then return false end
   return facts:has('RANK', 'WORLD_SIZE', 'MASTER_ADDR')
 end
@@ -27,7 +28,7 @@ local function state_nodes(facts)
   end
 end
 
--- Of one torchrun alone; of a job of Slurm in which torchrun runs, with the job's name in front.
+-- The job is one torchrun; for a torchrun in a Slurm job the job's name is put in front.
 local function state_job(facts)
   local parts = {}
   for _, name in ipairs {'TORCHELASTIC_RUN_ID', 'MASTER_ADDR', 'MASTER_PORT'} do

@@ -1,4 +1,4 @@
--- rtrain/launch/submit/duration.lua: a limit of time as Slurm writes it: minutes, M:S, H:M:S, D-H, D-H:M, D-H:M:S.
+-- rtrain/launch/submit/duration.lua: parses a time limit in Slurm's formats: minutes, M:S, H:M:S, D-H, D-H:M, D-H:M:S.
 
 local errors = require 'base.errors'
 
@@ -10,7 +10,7 @@ local FORMS = {
 }
 
 ---@param text string '30' (minutes), '1:00:00', '2-12'
----@return integer? seconds nil for another form
+---@return integer? seconds nil for another format
 ---
 ---```lua
 ---local duration = require 'rtrain.launch.submit.duration'
@@ -27,10 +27,10 @@ function duration.parse(text)
   end
 end
 
----The value of --time.
+---Returns the value of --time in seconds.
 ---@param text string as for `parse`
 ---@return integer seconds
----Errors: 'config' for another form, and for no time at all.
+---Errors: 'config' for another format, and for zero.
 function duration.seconds(text)
   local seconds = duration.parse(text)
   if seconds and seconds > 0 then return seconds end

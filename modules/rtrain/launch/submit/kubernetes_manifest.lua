@@ -8,14 +8,14 @@ local system = require 'base._system'
 
 local manifest = {}
 
-local LONGEST_NAME = 40  -- names of pods and hosts are longer by a few characters, and may have 63
+local LONGEST_NAME = 40  -- names of pods and hosts are a few characters longer, and limited to 63
 local RESTARTS = 3
 local RESULTS = '/results'
 
----The name of the job: a label of DNS. The script's where none was given.
+---Returns the name of the job, a label of DNS. The default is the script's name.
 ---@param spec SubmitSpec
 ---@return string name
----Errors: 'config' for a given name that Kubernetes does not take.
+---Errors: 'config' for a name that Kubernetes does not accept.
 function manifest.name_of(spec)
   if spec.name == nil then
     local name = spec.job_name:lower():gsub('[^a-z0-9]+', '-'):gsub('^[^a-z]+', ''):sub(1, LONGEST_NAME):gsub('%-+$', '')
@@ -31,7 +31,7 @@ local function indented(text, columns)
   return (text:gsub('[^\n]+', function(line) return (' '):rep(columns) .. line end))
 end
 
--- Kubernetes puts variables in place of $(NAME), also in a command; a dollar sign is written twice.
+-- Kubernetes expands $(NAME) also in a command; $$ stands for a dollar sign.
 local function argument(word) return quoted((word:gsub('%$', '$$'))) end
 
 local function command_of(spec, name)
@@ -99,7 +99,7 @@ local function pod_of(spec, name, master)
     .. indented(mounts, 2) .. 'volumes:\n' .. volumes
 end
 
--- What decides about a pod's end, for both kinds.
+-- The policy for the end of a pod, for both kinds.
 local POLICY = [[
 completionMode: Indexed
 completions: %d
@@ -200,7 +200,7 @@ end
 
 local function is_in_object_store(spec) return spec.storage ~= nil and system.is_object_uri(spec.storage) end
 
--- All pods have to reach the results.
+-- Checks that all pods can reach the results.
 local function check_storage(spec)
   if is_in_object_store(spec) then
     if spec.claim == nil then return end
@@ -216,7 +216,7 @@ local function check_storage(spec)
   end
 end
 
----What whoever submits should know.
+---Returns notes for the user who submits.
 ---@param spec SubmitSpec
 ---@return string? notice
 function manifest.notice(spec)
@@ -229,9 +229,9 @@ function manifest.notice(spec)
 end
 
 ---@param spec SubmitSpec
----@param name? string the job's; manifest.name_of(spec)
+---@param name? string name of the job; default manifest.name_of(spec)
 ---@return string text
----Errors: 'usage' without an image, or with a storage that the pods do not share, 'config' for a name or time that is not one.
+---Errors: 'usage' without an image, or for storage that the pods do not share, 'config' for a wrong name or time.
 function manifest.render(spec, name)
   if spec.image == nil then errors.raise('usage', 'submit k8s: --image IMAGE is needed: it holds rtrain and the script') end
   check_storage(spec)
@@ -239,9 +239,9 @@ function manifest.render(spec, name)
   return HEADER:format(name, name) .. (spec.jobset and render_jobset or render_job)(spec, name)
 end
 
----The secret of the pods, whose key never stands on a command line.
+---Returns the secret of the pods, whose key never appears on a command line.
 ---@param spec SubmitSpec
----@param name string the job's
+---@param name string name of the job
 ---@param key string
 ---@return string text
 function manifest.secret(spec, name, key)

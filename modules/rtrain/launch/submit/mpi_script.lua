@@ -5,7 +5,8 @@ local shell = require 'rtrain.launch.submit.shell'
 
 local mpi_script = {}
 
--- Options that name the hosts: of Open MPI, of MPICH. Open MPI takes how many processes a host may have.
+-- Returns the options that name the hosts, for Open MPI and for MPICH. Open MPI also takes the number of processes of a
+-- host.
 local function hosts_of(spec)
   if spec.hosts and spec.hostfile then errors.raise('usage', 'submit mpi: --hosts or --hostfile, not both') end
   if spec.hostfile then
@@ -56,7 +57,7 @@ exit $status
 
 ---@param spec SubmitSpec
 ---@return string text
----Errors: 'usage' for hosts that are not as many as the nodes.
+---Errors: 'usage' if the number of hosts is not the number of nodes.
 function mpi_script.render(spec)
   local openmpi, mpich = hosts_of(spec)
   local num = spec.nodes * spec.ntasks_per_node

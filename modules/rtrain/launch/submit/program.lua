@@ -1,4 +1,4 @@
--- rtrain/launch/submit/program.lua: a launcher's own program (sbatch, kubectl), run with a deadline.
+-- rtrain/launch/submit/program.lua: runs a launcher's own program (sbatch, kubectl) with a deadline.
 
 local errors = require 'base.errors'
 local shell = require 'rtrain.launch.submit.shell'
@@ -8,9 +8,9 @@ local write_file = require 'base.write_file'
 local program = {}
 
 local TIMEOUT_S = 60
-local NOT_FOUND = 127  -- of a shell
+local NOT_FOUND = 127  -- exit code of a shell
 
--- A file that only the user can read, in a folder of its own.
+-- Passes the text in a file that only the user can read, in a temporary folder.
 local function with_input(text, use)
   local folder = system.make_temp 'rtrain-submit-'
   local path = folder .. '/input'
@@ -38,10 +38,10 @@ end
 ---Runs the program with a text as its input.
 ---@param words string[] the program and its arguments
 ---@param input? string
----@param instead string what to do where the program is missing: 'run this where Slurm is installed'
+---@param instead string advice if the program is missing: 'run this where Slurm is installed'
 ---@param timeout_s? number 60
 ---@return string output of stdout and stderr
----Errors: 'environment' where the program is missing or fails, with its output; 'timeout' where it does not end in time.
+---Errors: 'environment' if the program is missing or fails, with its output; 'timeout' if it does not end in time.
 function program.run(words, input, instead, timeout_s)
   local status, output = with_input(input or '', function(path) return run(words, path, timeout_s or TIMEOUT_S) end)
   if status == 0 then return output end

@@ -1,4 +1,4 @@
--- rtrain/launch/submit/quoted.lua: a string between double quotes, as YAML, JSON and Python read it alike.
+-- rtrain/launch/submit/quoted.lua: quotes a string so that YAML, JSON and Python all read it in the same way.
 
 ---@param text string
 ---@return string quoted

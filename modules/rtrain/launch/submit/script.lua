@@ -1,10 +1,10 @@
--- rtrain/launch/submit/script.lua: what the shell scripts of several launchers have in common.
+-- rtrain/launch/submit/script.lua: parts that the shell scripts of several launchers share.
 
 local script = {}
 
----Lines that make the key by which the hosts recognize each other, a file that only the user can read, and remove it at
----the end. It never stands on a command line.
----@param job string what names the job, for the shell: '$SLURM_JOB_ID'
+---Returns lines that create the key by which the hosts authenticate each other, in a file that only the user can read,
+---and remove it at the end. The key never appears on a command line.
+---@param job string identifies the job, for the shell: '$SLURM_JOB_ID'
 ---@return string lines
 function script.secret(job)
   return ([[

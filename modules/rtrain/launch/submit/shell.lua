@@ -1,11 +1,11 @@
--- rtrain/launch/submit/shell.lua: words as a shell reads them.
+-- rtrain/launch/submit/shell.lua: quotes words for a shell.
 
 local system = require 'base._system'
 
 local shell = {}
 
 ---@param text string
----@return string word as it is where a shell takes it for one word, else quoted
+---@return string word unchanged if a shell takes it for one word, else quoted
 function shell.word(text) return system.shell_word(text) end
 
 ---@param words string[]

@@ -8,7 +8,8 @@ local slurm_script = {}
 
 local LONGEST_NOTICE_S = 120
 
--- Seconds before the time limit: enough for a checkpoint, and not most of a short job.
+-- Returns the seconds before the time limit at which the job is notified: enough for a checkpoint, but a small part of
+-- a short job.
 local function notice_of(spec)
   if spec.time == nil then return LONGEST_NOTICE_S end
   return math.max(1, math.min(LONGEST_NOTICE_S, math.floor(duration.seconds(spec.time) / 4)))
@@ -20,7 +21,7 @@ local function array_of(spec)
   return ('0-%d%s'):format(#spec.sweep.trials - 1, spec.sweep.jobs and '%' .. spec.sweep.jobs or '')
 end
 
--- {option, value, comment}; without a value the option is left out.
+-- Returns a list of {option, value, comment}; an option without a value is left out.
 local function directives_of(spec)
   local shape = spec.ntasks_per_node == 1 and 'One process on each node: it starts the workers of that node.'
     or 'Each process is one rank; with 1 rtrain starts the workers itself, and restarts them.'
@@ -59,7 +60,7 @@ local function directive_lines(spec)
   return table.concat(lines, '\n')
 end
 
--- Which words of its own a task adds to the command.
+-- Returns the lines that choose the words that a task adds to the command.
 local function trial_lines(spec)
   local lines = {'case $SLURM_ARRAY_TASK_ID in'}
   for i, trial in ipairs(spec.sweep.trials) do
@@ -69,7 +70,7 @@ local function trial_lines(spec)
   return table.concat(lines, '\n')
 end
 
--- srun does not take over --cpus-per-task of the job since Slurm 22.05.
+-- Since Slurm 22.05 srun does not inherit --cpus-per-task of the job.
 local function srun_line(spec)
   local cpus = spec.cpus_per_task and (' --cpus-per-task=%d'):format(spec.cpus_per_task) or ''
   return ('srun --kill-on-bad-exit=1 --ntasks-per-node=%d%s \\\n  %s'):format(spec.ntasks_per_node, cpus, spec.command)
@@ -77,7 +78,7 @@ end
 
 ---@param spec SubmitSpec
 ---@return string text
----Errors: 'config' for a time that is not one.
+---Errors: 'config' for a wrong time.
 function slurm_script.render(spec)
   local parts = {
     '#!/bin/bash',
