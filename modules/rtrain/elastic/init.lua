@@ -122,15 +122,16 @@ end
 ---* The state holds the model, the optimizers and everything else from which the loop continues: schedulers, loaders,
 ---  counters. Fields that are not parts are the same on all ranks.
 ---* An optimizer's step must be the last change of parameters before `state:commit()`. Between the two a report may
----  come, also with a checkpoint: a checkpoint in which a lost rank has no part is left out. The group restarts from its
----  checkpoint, as without train.elastic, if the others wait for a lost rank in a collective between the two, if
+---  come, also with a checkpoint: a checkpoint in which a lost rank has no part is left out. The group restarts from
+---  its checkpoint, as without train.elastic, if the others wait for a lost rank in a collective between the two, if
 ---  something else has changed parameters, or if all ranks are lost.
 ---* On GPUs each step of an optimizer waits until the device has finished its earlier work. A `train.graph` may contain
 ---  the forward and backward passes, but not the optimizer's step; it is captured again after a loss.
 ---* A train function may call train.elastic once: the loss of a rank in a second call restarts the group.
 ---* A new process takes the lost rank's place and runs the train function from its beginning. It executes the part
----  before train.elastic alone: it makes the model (prepare_model then waits for no other rank), the loaders, the state.
----  Collectives belong inside the function, and so do groups of torch.distributed.new_group: those made before are gone.
+---  before train.elastic alone: it makes the model (prepare_model then waits for no other rank), the loaders, the
+---  state. Collectives belong inside the function, and so do groups of torch.distributed.new_group: those made before
+---  are gone.
 ---
 ---If a lost rank cannot be replaced, because its host is gone or its process does not start, a group whose
 ---`ScalingConfig.num_workers` is a range continues without it, down to the least of the range, in the same processes.

@@ -173,9 +173,9 @@ end
 ---
 ---* The arguments' tensors are copied into the graph's own. A call runs without the graph, with a warning, if its
 ---  arguments differ in anything but the numbers of their tensors (another shape, dtype or device, another number or
----  string), or if its grad mode or autocast differs: use `drop_last` for equal batches. Other values that the step reads
----  from Lua keep their captured value, and other effects in Lua (counting, printing, reports) happen only in the first
----  calls.
+---  string), or if its grad mode or autocast differs: use `drop_last` for equal batches. Other values that the step
+---  reads from Lua keep their captured value, and other effects in Lua (counting, printing, reports) happen only in the
+---  first calls.
 ---* The results are the graph's own tensors, without a history: the next call overwrites them; `clone()` them to keep
 ---  them.
 ---* Put forward, backward, `optimizer:step()` and `zero_grad()` into the step. Adam, AdamW, SGD, Adagrad, Adadelta,

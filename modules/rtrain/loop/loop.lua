@@ -1,7 +1,7 @@
--- rtrain/loop/loop.lua: Loop: epochs of batches, with validation, callbacks, checkpoints and an exact way to go on.
+-- rtrain/loop/loop.lua: Loop: epochs of batches, with validation, callbacks, checkpoints and exact continuation.
 --
--- Everything that decides how the loop goes on is the same on every rank: counts of batches, means over all ranks,
--- stop_requested(). Where a rank went its own way the others would wait in a collective.
+-- All decisions about the loop must be the same on every rank: counts of batches, means over all ranks,
+-- stop_requested(). If a rank decided differently, the others would wait in a collective.
 
 local Checkpoint = require 'rtrain.results.checkpoint'
 local class = require 'base.class'
@@ -21,21 +21,21 @@ local torch = require 'torch'
 local train_state = require('rtrain.state').state
 local train_torch = require 'rtrain.torch'
 
----What callbacks get, in addition to its own fields those of its progress.
+---The loop as callbacks see it: its options and its progress.
 ---@class train.loop.Loop
----@field model nn.Module as prepare_model gave it
+---@field model nn.Module the result of prepare_model
 ---@field optimizer optim.Optimizer
 ---@field lr_scheduler? table
 ---@field current_epoch integer from 0
 ---@field global_step integer steps of the optimizer, of all epochs
----@field batch_idx integer batches of this epoch that are done
----@field num_training_batches? integer of an epoch; nil where the loader cannot tell
----@field callback_metrics table the last epoch's metrics, equal on every rank
----@field step_metrics table what the last batch gave on this rank
+---@field batch_idx integer finished batches of this epoch
+---@field num_training_batches? integer batches of an epoch; nil if the loader does not know
+---@field callback_metrics table the metrics of the last epoch, equal on every rank
+---@field step_metrics table the metrics of the last batch on this rank
 ---@field is_validated? boolean whether this epoch was validated; nil without validation
 ---@field is_last_epoch boolean
----@field is_global_zero boolean this is rank 0
----@field should_stop boolean set by a callback on every rank: end after this epoch
+---@field is_global_zero boolean whether this is rank 0
+---@field should_stop boolean set by a callback on every rank: the loop ends after this epoch
 ---@field stop_reason? string
 local Loop = class('Loop')
 
@@ -51,7 +51,7 @@ local function prepared_loader(loader)
   return loader
 end
 
--- The batches of an epoch; nil where the loader does not know.
+-- Returns the number of batches of an epoch; nil if the loader does not know.
 local function length_of(loader, limit)
   local length = class.of(loader).len and loader:len()
   if not length then return nil end
@@ -73,7 +73,7 @@ local function saving_of(options)
   return found or ModelCheckpoint()
 end
 
--- Each sample counts once; the loader that repeats some tells how many batches the other ranks have.
+-- Prepares a loader that uses each sample once; the padded loader gives the number of batches of the other ranks.
 function Loop:_prepare_validation(loader)
   if not loader then return end
   loader = prepared_loader(loader)
@@ -111,7 +111,7 @@ function Loop:_call(hook, ...)
   for _, callback in ipairs(self._options.callbacks) do callback[hook](callback, self, ...) end
 end
 
--- Everything that a checkpoint holds, and a commit.
+-- Creates the state that checkpoints and commits save.
 function Loop:_make_state()
   local parts = {model = self.model, optimizer = self.optimizer, loop = self._progress, sums = self._sums}
   if self.lr_scheduler then parts.scheduler = self.lr_scheduler end
@@ -129,14 +129,14 @@ function Loop:_report(metrics, has_checkpoint)
   end)
 end
 
--- epoch and step, then the means.
+-- Returns the metrics: epoch and step, then the means.
 function Loop:_counted(means)
   local metrics = ordered.new {{'epoch', self.current_epoch}, {'step', self.global_step}}
   for key, value in ordered.items(means) do metrics[key] = value end
   return metrics
 end
 
--- What a step returned as a loss, with the other metrics and the loss noted under their names.
+-- Returns the loss in the result of a step, and the metrics including the loss by name.
 local function loss_of(outputs)
   local loss = outputs
   if type(outputs) == 'table' then loss = outputs.loss end
@@ -152,7 +152,7 @@ local function metrics_of(outputs, name)
   return metrics
 end
 
--- Samples of a batch: the first size of its first tensor.
+-- Returns the number of samples of a batch: the first size of its first tensor.
 local function batch_size(batch)
   if type(batch) == 'userdata' and torch.is_tensor(batch) then return batch:dim() > 0 and batch:size(0) or 1 end
   if type(batch) ~= 'table' then return 1 end
@@ -163,20 +163,20 @@ local function batch_size(batch)
   return 1
 end
 
--- What a loader gives for one batch: a value, or several as a list.
+-- Returns a batch of a loader: its value, or several values as a list.
 local function packed(...)
   if select('#', ...) > 1 then return {...} end
   return (...)
 end
 
--- Whether the optimizer takes a step after this batch.
+-- Returns whether the optimizer takes a step after this batch.
 function Loop:_is_boundary(batch_idx)
   local window = self._options.accumulate_grad_batches
   return (batch_idx + 1) % window == 0 or batch_idx + 1 == self.num_training_batches
 end
 
--- Forward and backward of one batch. Gradients that are added to later ones stay on this rank, if it is known that later
--- ones come.
+-- Runs forward and backward of one batch. Gradients are not synchronized if it is known that later batches of the same
+-- step follow.
 function Loop:_backward(batch, batch_idx)
   local options, outputs = self._options, nil
   local function run()
@@ -204,7 +204,7 @@ function Loop:_clip()
   else
     local parameters = self.model:parameters()
     local norm = utils.get_total_norm(gradients_of(parameters))
-    -- A scaler skips a step whose gradients are not finite, and goes on.
+    -- A scaler skips a step whose gradients are not finite, and continues.
     if not self._precision.scaler then not_finite.see_gradient_norm(norm) end
     utils.clip_grads_with_norm_(parameters, options.gradient_clip_val, norm)
   end
@@ -243,7 +243,7 @@ function Loop:_train_batch(batch, batch_idx)
   self:_take_counts()
   local is_logged = is_step and self.global_step % self._options.log_every_n_steps == 0
   if is_logged then
-    self.step_metrics = plain(self.step_metrics)  -- that has waited for the device
+    self.step_metrics = plain(self.step_metrics)  -- this waits for the device
     not_finite.see_kept_losses()
   end
   self:_call('on_train_batch_end', outputs, batch, batch_idx)
@@ -255,8 +255,8 @@ function Loop:_is_out_of_steps()
   return self._options.max_steps ~= nil and self.global_step >= self._options.max_steps
 end
 
--- In the middle of an epoch: a checkpoint that is due, or the end because somebody asked for it. Only after a step of the
--- optimizer: gradients are in no checkpoint.
+-- Called in the middle of an epoch, only after a step of the optimizer, since checkpoints contain no gradients: saves a
+-- checkpoint that is due, and returns true for a requested stop.
 function Loop:_is_left_after_step()
   local is_stopped = stop_requested()
   local is_due = self._saving ~= nil and (is_stopped or self._saving:is_due_at_step(self))
@@ -265,7 +265,7 @@ function Loop:_is_left_after_step()
   return is_stopped
 end
 
--- The batches of an epoch that are left. True when they were all done.
+-- Trains the remaining batches of an epoch. Returns true if all of them were trained.
 function Loop:_train_batches()
   local loader, limit = self._train_loader, self._options.limit_train_batches
   local next_batch, batch_idx = loader:iter(), self.batch_idx
@@ -278,7 +278,7 @@ function Loop:_train_batches()
     if is_step then self._train_state:commit() end
     if is_left then return false end
   end
-  -- A loader that could not tell its length has left a part of a step over.
+  -- With a loader of unknown length, the last step may have had too few batches.
   if self._has_gradients then self:_optimizer_step() end
   self:_take_counts()
   return true
@@ -288,7 +288,8 @@ function Loop:_validate_batch(batch, batch_idx)
   return metrics_of(self._precision:forward(self._options.validation_step, self.model, batch, batch_idx), 'val_loss')
 end
 
--- As many batches as other ranks have: a step may wait for these. Nothing of them counts.
+-- Repeats the last batch until this rank has as many batches as the others, since a step may wait for other ranks. The
+-- results do not count.
 function Loop:_fill_validation(last, batch_idx)
   local padded = self._padded_val_loader
   for i = batch_idx, length_of(padded, self._options.limit_val_batches) - 1 do
@@ -320,7 +321,7 @@ function Loop:_validate()
   self:_call('on_validation_end')
 end
 
--- At the end of an epoch; a plateau is seen by the metric.
+-- Called at the end of an epoch; a ReduceLROnPlateau gets the metric.
 function Loop:_step_scheduler()
   local scheduler, options = self.lr_scheduler, self._options
   if not scheduler or options.lr_scheduler_interval ~= 'epoch' then return end
@@ -353,7 +354,8 @@ function Loop:_end_epoch()
   self._train_state:commit()
 end
 
--- What another number of ranks has left of an epoch is dealt out again: nobody knows how many batches it makes.
+-- Counts the batches of an epoch. After a change of the number of ranks the rest of the epoch is divided again, and its
+-- number of batches is unknown.
 function Loop:_count_batches()
   local progress, size = self._progress, self._context:get_world_size()
   local is_dealt_again = progress.batch_idx > 0 and progress.world_size ~= nil and progress.world_size ~= size
@@ -363,7 +365,7 @@ function Loop:_count_batches()
   self.num_training_batches = length_of(self._train_loader, self._options.limit_train_batches)
 end
 
--- An epoch, or what was left of it. False when the loop is left in the middle of it.
+-- Runs an epoch, or the rest of it. Returns false if the loop is left in the middle of it.
 function Loop:_run_epoch()
   local sampler = self._train_loader.sampler
   if sampler and sampler.set_epoch then sampler:set_epoch(self.current_epoch) end
@@ -387,7 +389,7 @@ local function reason_of(self)
   return self:_is_out_of_steps() and 'max_steps' or 'max_epochs'
 end
 
--- From where its progress is: at the start, from a checkpoint, or from the last commit after a rank was lost.
+-- Continues from the present progress: the start, a checkpoint, or the last commit after the loss of a rank.
 function Loop:_go_on()
   self.should_stop, self.stop_reason = self._progress.should_stop, self._progress.stop_reason
   self.is_global_zero = self._context:get_world_rank() == 0
@@ -395,7 +397,7 @@ function Loop:_go_on()
   not_finite.count_from(self.global_step)
 end
 
----Trains to the end. The loss of a rank costs no more than the step that it cut (train.elastic).
+---Trains to the end. The loss of a rank costs at most the interrupted step (train.elastic).
 ---@return {epochs: integer, steps: integer, reason: string, metrics: table}
 function Loop:run()
   self._train_state:load(report.get_checkpoint())

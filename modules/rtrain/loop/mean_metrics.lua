@@ -12,10 +12,10 @@ local MeanMetrics = class('MeanMetrics')
 
 function MeanMetrics:init() self:reset() end
 
----Forgets everything.
+---Clears all sums.
 function MeanMetrics:reset() self._sums = ordered.new() end
 
--- 0-dim tensors stay tensors: reading one would wait for the device at every batch.
+-- 0-dim tensors stay tensors: reading the number would wait for the device at every batch.
 local function as_double(key, value)
   if number.of(value) then return number.of(value) end
   if type(value) == 'userdata' and torch.is_tensor(value) and value:numel() == 1 then
@@ -27,7 +27,7 @@ end
 
 ---@param key string
 ---@param value number|torch.Tensor
----@param weight number how many samples it stands for
+---@param weight number the number of samples
 function MeanMetrics:add(key, value, weight)
   local entry = self._sums[key]
   if not entry then
@@ -39,7 +39,7 @@ end
 
 local function as_number(sum) return type(sum) == 'number' and sum or sum:item() end
 
----This rank's sums, as a part of train.state that each rank has for itself.
+---Returns this rank's sums, as a part of train.state that each rank saves separately.
 ---@return table state
 function MeanMetrics:state()
   local sums = ordered.new()
@@ -47,15 +47,16 @@ function MeanMetrics:state()
   return {rank = get_context():get_world_rank(), sums = sums}
 end
 
----Another rank's sums, of a checkpoint with another number of workers, are left out: they count once.
----@param state table what state() gave
+---Loads this rank's sums. Those of other ranks, from a checkpoint with another number of workers, are left out so that
+---they are not counted twice.
+---@param state table a result of state()
 function MeanMetrics:load_state(state)
   self:reset()
   if state.rank ~= get_context():get_world_rank() then return end
   for key, entry in ordered.items(state.sums) do self._sums[key] = {sum = entry.sum, weight = entry.weight} end
 end
 
--- The keys of rank 0: a rank without batches has none. Names that only another rank has would be lost.
+-- Returns the keys of rank 0, since a rank without batches has none. Keys that only other ranks have are lost.
 local function agreed_keys(self, context)
   local own = ordered.keys(self._sums)
   if context:get_world_size() == 1 then return own end
@@ -71,7 +72,7 @@ local function agreed_keys(self, context)
   return keys
 end
 
----The means over all ranks, which call it together.
+---Returns the means over all ranks. A collective: all ranks must call it.
 ---@return table means ordered, by key
 function MeanMetrics:reduce()
   local context = get_context()

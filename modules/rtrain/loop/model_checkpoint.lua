@@ -1,12 +1,12 @@
--- rtrain/loop/model_checkpoint.lua: ModelCheckpoint: which reports of train.loop carry a checkpoint.
+-- rtrain/loop/model_checkpoint.lua: ModelCheckpoint: chooses the reports of train.loop that carry a checkpoint.
 
 local args = require 'base.args'
 local Callback = require 'rtrain.loop.callback'
 local errors = require 'base.errors'
 local Monitor = require 'rtrain.loop.monitor'
 
----Says at which epochs and steps the loop saves. How many checkpoints stay, and which are the best, is the run's
----CheckpointConfig. Without one in `callbacks` the loop saves at the end of every epoch.
+---Chooses the epochs and steps at which the loop saves. The run's CheckpointConfig decides how many checkpoints are
+---kept and which are the best. Without a ModelCheckpoint in `callbacks` the loop saves at the end of every epoch.
 ---Lightning equivalent: lightning.pytorch.callbacks.ModelCheckpoint.
 ---
 ---```lua
@@ -25,10 +25,10 @@ local function check_count(name, value)
   errors.raise('argument', ('ModelCheckpoint: %s = %s: expected an integer of at least 1'):format(name, tostring(value)))
 end
 
----@param options? {monitor: string, mode: string, every_n_epochs: integer, every_n_train_steps: integer,
----  save_last: boolean, checkpoint_upload_mode: string} monitor: save at epochs that make this metric better (mode 'min' or
----  'max'), else at each; every_n_epochs = 1; every_n_train_steps: in the middle of an epoch too, after that many steps of the
----  optimizer; save_last = true: the last epoch in any case; checkpoint_upload_mode = 'SYNC'
+---@param options? {monitor: string, mode: string, every_n_epochs: integer, every_n_train_steps: integer, save_last:
+---  boolean, checkpoint_upload_mode: string} monitor: save only at epochs that improve this metric (mode 'min' or
+---  'max'), else at each; every_n_epochs = 1; every_n_train_steps: also in the middle of an epoch, after that many
+---  steps of the optimizer; save_last = true: always save at the last epoch; checkpoint_upload_mode = 'SYNC'
 function ModelCheckpoint:init(options)
   options = args.options(options, OPTIONS, 'ModelCheckpoint')
   check_count('every_n_epochs', options.every_n_epochs)
@@ -42,7 +42,7 @@ function ModelCheckpoint:init(options)
   end
 end
 
----Whether the report of this epoch carries a checkpoint. Notes a better metric.
+---Returns whether the report of this epoch carries a checkpoint, and remembers a better metric.
 ---@param loop train.loop.Loop
 ---@return boolean
 function ModelCheckpoint:is_due_at_epoch(loop)
@@ -56,7 +56,7 @@ function ModelCheckpoint:is_due_at_epoch(loop)
   return is_better
 end
 
----Whether to save after this step of the optimizer.
+---Returns whether to save after this step of the optimizer.
 ---@param loop train.loop.Loop
 ---@return boolean
 function ModelCheckpoint:is_due_at_step(loop)
@@ -66,7 +66,7 @@ end
 ---@return table state best_model_score
 function ModelCheckpoint:state_dict() return {best_model_score = self.best_model_score} end
 
----@param state table what state_dict gave
+---@param state table a result of state_dict
 function ModelCheckpoint:load_state_dict(state) self.best_model_score = state.best_model_score or self.best_model_score end
 
 return ModelCheckpoint

@@ -1,4 +1,4 @@
--- rtrain/loop/monitor.lua: one metric that a callback follows: where it stands and which of two values is better.
+-- rtrain/loop/monitor.lua: Monitor: reads the metric that a callback follows, and compares its values.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -8,7 +8,7 @@ local ordered = require 'base.ordered'
 
 local Monitor = class('Monitor')
 
----@param owner string the callback, for messages
+---@param owner string name of the callback, for messages
 ---@param key any name of the metric
 ---@param mode any 'min' or 'max'
 function Monitor:init(owner, key, mode)
@@ -19,7 +19,7 @@ function Monitor:init(owner, key, mode)
   self.mode = args.one_of(owner .. ': mode', mode, {'min', 'max'})
 end
 
----The metric's value. Raises code 'argument' with the names there are when the loop has no such metric.
+---Returns the metric's value. Raises code 'argument' with the existing names if the loop has no such metric.
 ---@param metrics table the loop's callback_metrics
 ---@return number
 function Monitor:value(metrics)
@@ -29,7 +29,7 @@ function Monitor:value(metrics)
     errors.suggestion(self.key, ordered.keys(metrics))))
 end
 
----Whether a value is better than another by more than min_delta; NaN never is.
+---Returns whether a value is better than another by more than min_delta; never true for NaN.
 ---@param value number
 ---@param best number
 ---@param min_delta? number
@@ -40,7 +40,7 @@ function Monitor:is_better(value, best, min_delta)
   return value - delta > best
 end
 
----What every value is better than.
+---Returns the worst value.
 ---@return number
 function Monitor:worst() return self.mode == 'min' and math.huge or -math.huge end
 

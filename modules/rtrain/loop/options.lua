@@ -1,4 +1,4 @@
--- rtrain/loop/options.lua: the fields of train.loop, with their checks.
+-- rtrain/loop/options.lua: the options of train.loop, with their checks.
 
 local Callback = require 'rtrain.loop.callback'
 local class = require 'base.class'
@@ -17,7 +17,7 @@ local function is_model(value)
   if not class.is(value, require('torch.nn').Module) then return 'expected an nn.Module' end
 end
 
--- One that is made already, or a function that makes it.
+-- Accepts an object with state_dict, or a function that makes one.
 local function is_made_or_function(value)
   local found = class.of(value)
   if type(value) ~= 'function' and not (found and found.state_dict) then
@@ -34,32 +34,34 @@ local function are_callbacks(value)
   end
 end
 
----What train.loop takes. Lightning equivalent: lightning.pytorch.Trainer, and the methods of a LightningModule.
+---The options of train.loop. Lightning equivalent: lightning.pytorch.Trainer, and the methods of a LightningModule.
 ---@class train.loop.Options
----@field model nn.Module made ready for all workers here (prepare_model), unless it is already
----@field training_step fun(model: nn.Module, batch: any, batch_idx: integer): torch.Tensor|table the loss (), or a table with
----  it as `loss` and other metrics, whose means over the epoch are reported
+---@field model nn.Module prepared for all workers by the loop (prepare_model), unless it already is
+---@field training_step fun(model: nn.Module, batch: any, batch_idx: integer): torch.Tensor|table the loss (), or a
+---  table with the loss as `loss` and other metrics, whose means over the epoch are reported
 ---@field optimizer optim.Optimizer|fun(model: nn.Module): optim.Optimizer
----@field train_dataloader any a DataLoader, split over the workers here, or what a shard's iter_torch_batches() gives. A batch
----  is the loader's value, or the list of its values: `batch[1], batch[2]`
----@field validation_step? fun(model: nn.Module, batch: any, batch_idx: integer): torch.Tensor|table metrics of a batch, without
----  gradients; a tensor is `val_loss`. Reported are the means over all ranks, weighted by the batches' sizes: each sample of a
----  DataLoader counts once. All ranks call it equally often; what a rank with fewer batches computes more counts nothing
+---@field train_dataloader any a DataLoader, which the loop splits over the workers, or a result of a shard's
+---  iter_torch_batches(). A batch is the loader's value, or the list of its values: `batch[1], batch[2]`
+---@field validation_step? fun(model: nn.Module, batch: any, batch_idx: integer): torch.Tensor|table metrics of a
+---  batch, without gradients; a tensor is `val_loss`. The loop reports the means over all ranks, weighted by the
+---  batches' sizes: each sample of a DataLoader counts once. All ranks call it the same number of times; surplus
+---  results of a rank with fewer batches are not counted
 ---@field val_dataloader? any
----@field lr_scheduler? any one that is made, or fun(optimizer); a ReduceLROnPlateau follows lr_scheduler_monitor
+---@field lr_scheduler? any a scheduler, or fun(optimizer); a ReduceLROnPlateau follows lr_scheduler_monitor
 ---@field lr_scheduler_interval? string 'epoch' (default) or 'step'
 ---@field lr_scheduler_monitor? string default 'val_loss'
----@field max_epochs? integer this or max_steps ends the loop
+---@field max_epochs? integer ends the loop; required unless max_steps is given
 ---@field max_steps? integer steps of the optimizer
----@field accumulate_grad_batches? integer batches of a step of the optimizer, default 1
----@field gradient_clip_val? number no clipping without it
+---@field accumulate_grad_batches? integer batches for each step of the optimizer, default 1
+---@field gradient_clip_val? number default: no clipping
 ---@field gradient_clip_algorithm? string 'norm' (default) or 'value'
 ---@field precision? string '32-true' (default), 'bf16-mixed' or '16-mixed'
 ---@field check_val_every_n_epoch? integer default 1
----@field limit_train_batches? integer of an epoch
+---@field limit_train_batches? integer largest number of batches of an epoch
 ---@field limit_val_batches? integer
 ---@field log_every_n_steps? integer steps between two points of train.log, default 50
----@field enable_checkpointing? boolean default true: as the ModelCheckpoint among the callbacks says, without one each epoch
+---@field enable_checkpointing? boolean default true: save as the ModelCheckpoint among the callbacks says, without
+---  one at each epoch
 ---@field callbacks? train.loop.Callback[]
 local Options = schema.define('train.loop', {
   {'model', check = is_model},

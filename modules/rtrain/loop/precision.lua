@@ -1,4 +1,4 @@
--- rtrain/loop/precision.lua: Precision: the forward pass under autocast, backward and step with a scaled loss.
+-- rtrain/loop/precision.lua: Precision: runs the forward pass under autocast, and backward and step with a scaled loss.
 
 local class = require 'base.class'
 local torch = require 'torch'
@@ -12,14 +12,14 @@ local Precision = class('Precision')
 function Precision:init(name, device)
   self._device = device:match '^%a+'
   self._dtype = AUTOCAST_DTYPE[name]
-  -- float16 has too few exponents for small gradients; bfloat16 has those of float32.
+  -- float16 has too few exponent bits for small gradients; bfloat16 has those of float32.
   self.scaler = name == '16-mixed' and torch.amp.GradScaler(self._device) or nil
 end
 
 ---Calls a step under autocast.
 ---@param fn fun(...): any
 ---@param ... any its arguments
----@return any ... what it returned
+---@return any ... the results of fn
 function Precision:forward(fn, ...)
   if not self._dtype then return fn(...) end
   local arguments, count = {...}, select('#', ...)
@@ -32,7 +32,7 @@ function Precision:backward(loss)
   loss:backward()
 end
 
----Makes the gradients what they are without scaling, to be looked at or clipped.
+---Unscales the gradients, before they are inspected or clipped.
 ---@param optimizer optim.Optimizer
 function Precision:unscale(optimizer)
   if self.scaler then self.scaler:unscale_(optimizer) end

@@ -1,4 +1,4 @@
--- rtrain/loop/progress.lua: Progress: how far a loop has come, equal on all ranks; what a checkpoint keeps of it.
+-- rtrain/loop/progress.lua: Progress: the progress of a loop, equal on all ranks, and its state in a checkpoint.
 
 local class = require 'base.class'
 
@@ -9,7 +9,7 @@ function Progress:init(callbacks)
   self._callbacks = callbacks
   self.epoch, self.batch_idx, self.global_step = 0, 0, 0
   self.should_stop, self.stop_reason = false, nil
-  self.world_size = nil  -- with which the epoch was begun
+  self.world_size = nil  -- world size at the begin of the epoch
 end
 
 ---@return table state plain data
@@ -23,7 +23,7 @@ function Progress:state_dict()
           world_size = self.world_size}
 end
 
--- By place in the list where the class is the same: a script may have changed its callbacks since.
+-- Matches the callbacks by place and class: the script may have changed its list since.
 local function load_callbacks(callbacks, saved)
   for i, callback in ipairs(callbacks) do
     local entry = saved[i]
@@ -31,7 +31,7 @@ local function load_callbacks(callbacks, saved)
   end
 end
 
----@param state table what state_dict gave
+---@param state table a result of state_dict
 function Progress:load_state_dict(state)
   self.epoch, self.batch_idx, self.global_step = state.epoch, state.batch_idx, state.global_step
   self.should_stop, self.stop_reason = state.should_stop, state.stop_reason or nil

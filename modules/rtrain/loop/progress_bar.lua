@@ -1,4 +1,4 @@
--- rtrain/loop/progress_bar.lua: ProgressBar: where the loop stands, one line now and then.
+-- rtrain/loop/progress_bar.lua: ProgressBar: prints the progress of the loop as a line from time to time.
 
 local args = require 'base.args'
 local Callback = require 'rtrain.loop.callback'
@@ -7,13 +7,13 @@ local metrics_text = require 'rtrain.metrics.text'
 local monotonic = require('base._system').monotonic
 local plain = require 'rtrain.metrics.plain'
 
----Rank 0 prints a line every `refresh_rate` batches: `epoch 0  50/469  12.3 it/s  loss=0.41`. Workers have no terminal of
----their own, so a bar is a line. Lightning equivalent: lightning.pytorch.callbacks.TQDMProgressBar.
+---Rank 0 prints a line every `refresh_rate` batches: `epoch 0  50/469  12.3 it/s  loss=0.41`. Workers have no terminal,
+---so it is not a bar. Lightning equivalent: lightning.pytorch.callbacks.TQDMProgressBar.
 ---@class train.loop.ProgressBar: train.loop.Callback
 ---@overload fun(options?: table): train.loop.ProgressBar
 local ProgressBar = Callback:extend('ProgressBar')
 
----@param options? {refresh_rate: integer} batches from line to line, default 50
+---@param options? {refresh_rate: integer} batches between two lines, default 50
 function ProgressBar:init(options)
   options = args.options(options, {'refresh_rate'}, 'ProgressBar')
   self.refresh_rate = options.refresh_rate or 50

@@ -1,10 +1,10 @@
--- rtrain/metrics/at_path.lua: one metric of a report.
+-- rtrain/metrics/at_path.lua: finds a metric of a report by name or path.
 
----The metric of that name, or at that path: 'val/loss' of {val = {loss = 0.5}}. As in host/base/codec/metric_path.h the very
----name comes first, then the map with the shorter name.
+---Returns the metric of that name, or at that path: 'val/loss' of {val = {loss = 0.5}}. As in
+---host/base/codec/metric_path.h, the exact name takes precedence, then the map with the shorter name.
 ---@param metrics table
 ---@param name string
----@return any value nil: there is none
+---@return any value nil if there is no such metric
 local function at_path(metrics, name)
   if metrics[name] ~= nil then return metrics[name] end
   for slash in name:gmatch '()/' do

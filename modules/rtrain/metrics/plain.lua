@@ -1,4 +1,4 @@
--- rtrain/metrics/plain.lua: metrics as plain data: 0-dim tensors become numbers.
+-- rtrain/metrics/plain.lua: converts metrics to plain data: 0-dim tensors become numbers.
 
 local errors = require 'base.errors'
 local show = require 'base.shown'
@@ -9,10 +9,10 @@ local function to_number(tensor, name)
     table.concat(tensor.shape, ', ')))
 end
 
--- As deep as the reader of tables in C++ goes (host/lua/table_reader.h).
+-- The same limit as in the C++ reader of tables (host/lua/table_reader.h).
 local MAX_DEPTH = 60
 
--- The value with every 0-dim tensor replaced by its number. Tables are copied only where they hold one.
+-- Returns the value with every 0-dim tensor replaced by its number. Only tables that contain a tensor are copied.
 local function without_tensors(value, is_tensor, name, depth)
   if type(value) == 'userdata' and is_tensor(value) then return to_number(value, name) end
   if type(value) ~= 'table' then return value end
@@ -37,9 +37,9 @@ local function without_tensors(value, is_tensor, name, depth)
   return copy
 end
 
----The metrics without tensors. Tables are copied only where they hold one.
----@param metrics any what the user gave
----@param operation string to whom, for errors
+---Returns the metrics without tensors. Only tables that contain a tensor are copied.
+---@param metrics any the user's value
+---@param operation string name of the caller, for errors
 ---@return table metrics
 local function plain_metrics(metrics, operation)
   if type(metrics) ~= 'table' then
@@ -49,7 +49,7 @@ local function plain_metrics(metrics, operation)
     errors.raise('argument', ('%s: the metrics are a list, whose first item is %s: expected a table of names, such as '
       .. '{loss = 0.5}'):format(operation, show(metrics[1])))
   end
-  -- Without an engine there are no tensors.
+  -- Tensors exist only if the engine is loaded.
   local engine = package.loaded['torch._C']
   if type(engine) ~= 'table' then return metrics end
   local ordered = require 'base.ordered'

@@ -1,16 +1,16 @@
--- rtrain/metrics/reported.lua: what rank 0 of a run in the store has reported, a row for each report. A million of them is read
--- in about the time that a million tables take.
+-- rtrain/metrics/reported.lua: reads the reports of rank 0 of a stored run, as a row for each report. Reading a million
+-- rows takes about as long as creating a million tables.
 
 local ffi = require 'ffi'
 local new_table = require 'table.new'
 
 local NUMBERS = ffi.typeof 'const double *'
-local RUNS = ffi.typeof 'const int32_t *'  -- pairs: names, how many reports
-local OTHERS = -1  -- reports with other values than numbers
-local MAX_PLACES = 2 ^ 24  -- made at once
+local RUNS = ffi.typeof 'const int32_t *'  -- pairs: a list of names, the number of its reports
+local OTHERS = -1  -- reports that have values other than numbers
+local MAX_PLACES = 2 ^ 24  -- rows created at once
 
--- (rows, first, last, numbers, at) → at: makes rows with these names of the numbers there. LuaJIT makes of the constructor a
--- copy of a table that has them all.
+-- Returns a function (rows, first, last, numbers, at) → at that makes rows with these names from the numbers. LuaJIT
+-- compiles the constructor to a copy of a table that has all the names.
 local function row_maker(names)
   local fields = {}
   for i, name in ipairs(names) do fields[i] = ('[%q] = numbers[at + %d]'):format(name, i - 1) end
@@ -55,7 +55,7 @@ local function read(blocks, rows)
   return rows
 end
 
--- All of it is in use: looking for garbage each time that it has doubled would take as long as making it.
+-- Runs without garbage collection: all objects are in use, and repeated collections would take as long as making them.
 local function without_collection(fn, ...)
   local was_running = collectgarbage 'isrunning'
   collectgarbage 'stop'

@@ -1,7 +1,8 @@
--- rtrain/metrics/script_order.lua: the order in which a script writes the fields of a table, which Lua's tables do not keep.
+-- rtrain/metrics/script_order.lua: finds the order in which a script writes the fields of a table, which Lua tables do
+-- not keep.
 --
--- It is read from the bytecode of the calling function: each constructor `{epoch = epoch, loss = loss}` sets its fields one by
--- one, in the order of the text. Fields with constant values are set all at once: they have no order.
+-- The order is read from the bytecode of the calling function: each constructor `{epoch = epoch, loss = loss}` sets its
+-- fields one by one, in the order of the text. Fields with constant values are set all at once and have no order.
 
 local bit = require 'bit'
 local jit_util = require 'jit.util'
@@ -9,13 +10,14 @@ local ordered = require 'base.ordered'
 
 local MAX_CALLERS = 4
 
--- What LuaJIT calls its instructions differs from version to version: these come from functions that have one of each.
+-- The opcode numbers differ between versions of LuaJIT, so they are read from functions that contain one such
+-- instruction.
 local function opcode(fn, pc) return bit.band((jit_util.funcbc(fn, pc)), 0xff) end
 local SET_FIELD = opcode(function(t, v) t.a = v end, 1)
 local NEW_TABLE = opcode(function() return {} end, 1)
 local COPY_TABLE = opcode(function() return {a = 1} end, 1)
 
--- Lists of names, one for each table that the function makes or fills, in the order of its text.
+-- Returns lists of names, one for each table that the function creates or fills, in the order of its text.
 local function constructors_in(fn)
   local lists, open = {}, {}
   local pc = 1
@@ -39,7 +41,7 @@ local function constructors_in(fn)
   end
 end
 
-local lists_of = setmetatable({}, {__mode = 'k'})  -- function → what constructors_in gave
+local lists_of = setmetatable({}, {__mode = 'k'})  -- function → result of constructors_in
 
 local function count_in(map, list)
   local count = 0
@@ -49,7 +51,7 @@ local function count_in(map, list)
   return count
 end
 
--- The lists of a function, the one that has most of the names first, and how many it has.
+-- Returns the lists of a function, best match first, and the number of names in the best list.
 local function lists_for(fn, map)
   local lists = lists_of[fn]
   if not lists then
@@ -64,7 +66,7 @@ local function lists_for(fn, map)
   return {best, unpack(lists)}, most
 end
 
--- Those of the function among the callers that knows most of the names. Who wrote the table may have handed it on.
+-- Returns the lists of the caller that knows most of the names. The table may come from a caller further up.
 local function lists_of_callers(map, level)
   local found, most, all = {}, 0, 0
   for _ in next, map do all = all + 1 end
@@ -82,9 +84,9 @@ local function is_plain(map)
   return not getmetatable(map) and type(first) == 'string' and next(map, first) ~= nil
 end
 
----The table as an ordered map, its fields in the order in which the script writes them, the others behind them by name.
----@param map table with names as keys; one that is ordered, or has other keys, is given back
----@param level integer of the caller whose script it is, as for error()
+---Returns the table as an ordered map: the fields in the order of the script, followed by the others sorted by name.
+---@param map table with names as keys; an ordered table, or one with other keys, is returned unchanged
+---@param level integer level of the script's caller, as for error()
 ---@return table
 ---
 ---```lua

@@ -1,4 +1,4 @@
--- rtrain/metrics/text.lua: metrics on one line.
+-- rtrain/metrics/text.lua: formats metrics on one line.
 
 local number = require 'base.number'
 local ordered = require 'base.ordered'
@@ -8,13 +8,13 @@ local text_width = require 'base.text_width'
 local metrics_text = {}
 
 local MORE = '…'
-local LONGEST = 80 -- columns of a name or a value: rtrain show --json has them whole
+local LONGEST = 80 -- columns of a name or a value: rtrain show --json prints them in full
 local BREAKS = {['\n'] = '\\n', ['\r'] = '\\r', ['\t'] = '\\t'}
 
--- Shown first, when there, where nobody knows the script's order.
+-- Shown first if the script's order is unknown.
 local FIRST = {'epoch', 'step'}
 
----A number in at most 5 significant digits, text as it is, a table in short.
+---Formats a number with at most 5 significant digits, a string unchanged, a table abbreviated.
 ---@param value any
 ---@return string
 function metrics_text.value(value)
@@ -25,7 +25,7 @@ function metrics_text.value(value)
   return #value > 0 and ('[%d values]'):format(#value) or '{' .. metrics_text.line(value) .. '}'
 end
 
----The names of metrics: in the order given, else epoch and step first, the others by name.
+---Returns the names of metrics: in the given order, else epoch and step first and the others sorted by name.
 ---@param metrics table
 ---@param first? string[] names in the script's order
 ---@return string[]
@@ -55,13 +55,14 @@ local function parts_of(metrics, order)
   return parts
 end
 
----'epoch=3 accuracy=0.91 loss=0.2': in the order given, else epoch and step first, the others by name.
+---Returns 'epoch=3 accuracy=0.91 loss=0.2': in the given order, else epoch and step first and the others sorted by
+---name.
 ---@param metrics? table
 ---@param order? string[] names in the script's order
 ---@return string
 function metrics_text.line(metrics, order) return table.concat(parts_of(metrics, order), ' ') end
 
----As `line`, for a terminal: where it is too wide the last metrics are left out.
+---As `line`, for a terminal: leaves out the last metrics if the line is too wide.
 ---@param metrics? table
 ---@param order? string[]
 ---@param columns integer
@@ -80,7 +81,7 @@ function metrics_text.fit(metrics, order, columns)
   return line or ''
 end
 
--- The names whose values are not the same on all ranks.
+-- Returns the names whose values differ between ranks.
 local function names_that_differ(ranks)
   local names, first = {}, ranks[1] or {}
   for _, metrics in ipairs(ranks) do
@@ -93,9 +94,9 @@ local function names_that_differ(ranks)
   return names
 end
 
----What differs from rank to rank.
+---Returns the metrics that differ between ranks.
 ---@param ranks? table[] metrics by rank + 1
----@return table[] differences the same list with those metrics alone; empty where nothing differs
+---@return table[] differences the same list with only those metrics; empty if nothing differs
 function metrics_text.differences(ranks)
   local names, out = names_that_differ(ranks or {}), {}
   if next(names) == nil then return out end

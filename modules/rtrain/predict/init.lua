@@ -1,4 +1,4 @@
--- rtrain/predict/init.lua: `rtrain predict`: a checkpoint's model over a file of data, batch by batch.
+-- rtrain/predict/init.lua: `rtrain predict`: applies a checkpoint's model to a data file, batch by batch.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -22,7 +22,7 @@ local function raise(...) errors.raise('usage', 'predict: ' .. (...):format(sele
 local READERS = {parquet = 'read_parquet', csv = 'read_csv', json = 'read_json', idx = 'read_idx', numpy = 'read_numpy',
                  image = 'read_images', text = 'read_text'}
 
--- The format of the first file below a folder that has one.
+-- Returns the format of the first file below a folder that has a known format.
 local function format_of_folder(path)
   for _, name in ipairs(require('base._system').list_folder(path)) do
     local format = formats.of(name)
@@ -31,7 +31,7 @@ local function format_of_folder(path)
   return nil
 end
 
----The dataset that a path means.
+---Returns the dataset for a path.
 ---@param path string a file or a folder of files
 ---@param format? string
 ---@return rtrain.data.Dataset
@@ -50,7 +50,7 @@ local function open_data(path, format)
   return require('rtrain.data')[READERS[format]](path, {file_extensions = extensions})
 end
 
--- Without the prefix that DistributedDataParallel gives to names, where the model has none.
+-- Removes the prefix that DistributedDataParallel adds to names, unless the model has it too.
 local function named_as(model, state)
   local first = ordered.keys_of(state)[1]
   if type(first) ~= 'string' or first:sub(1, 7) ~= 'module.' or model:state_dict()[first] ~= nil then return state end
@@ -63,7 +63,7 @@ local function names_of(request)
   return request.files or require('base._system').list_folder(request.folder)
 end
 
--- The model of trees that a checkpoint is, as XGBoost saves it; nil where it is another one.
+-- Returns the file of the checkpoint's tree model, as XGBoost saves it; nil for other models.
 local function tree_file(request)
   if request.file then return request.file:find '%.ubj$' and request.file or nil end
   local found
@@ -115,10 +115,10 @@ local function kept_columns(batch, request, columns)
   return out
 end
 
--- Of the columns of a wide table.
+-- Columns that a message names for a wide table.
 local MOST_NAMES = 8
 
--- 'rows 0 to 255 of test.parquet, which has the columns x, y and 3 more'
+-- Returns a text such as 'rows 0 to 255 of test.parquet, which has the columns x, y and 3 more'.
 local function place_of(batch, first_row, request)
   local names = ordered.names_of(batch)
   local more = #names > MOST_NAMES and (' and %d more'):format(#names - MOST_NAMES) or ''
@@ -126,7 +126,7 @@ local function place_of(batch, first_row, request)
     #names == 1 and '' or 's', table.concat(names, ', ', 1, math.min(MOST_NAMES, #names)), more)
 end
 
--- What the model says about a batch; an error tells which rows they are.
+-- Returns the predictions for a batch; an error names the rows.
 local function predicted(batch, first_row, request, fn)
   local ok, columns = xpcall(fn, errors.wrap, batch)
   if ok then return columns end
@@ -135,7 +135,7 @@ local function predicted(batch, first_row, request, fn)
   error(columns, 0)
 end
 
--- Every batch through fn, and into the output; how many rows there were.
+-- Applies fn to every batch and writes the results; returns the number of rows.
 local function each_batch(dataset, request, output, fn)
   local rows = 0
   for batch in dataset:iter_batches{batch_size = request.batch_size} do
@@ -145,14 +145,14 @@ local function each_batch(dataset, request, output, fn)
   return rows
 end
 
--- Numbers some of which are null: NaN, which XGBoost takes for missing.
+-- Returns numbers with NaN for null, which XGBoost treats as missing.
 local function with_nan(name, given)
   if type(given) ~= 'table' then return given end
   local of = to_column(given, #given, {name = name, dtype = 'float64'})
   return torch.is_tensor(of) and of or given
 end
 
--- The features are the columns whose names the model has, or those that are given.
+-- Uses as features the columns with names of the model, or the given columns.
 local function tree_predictor(request, file)
   local booster = require('xgboost').Booster(nil, nil, request.folder .. '/' .. file)
   return function(batch)
@@ -169,7 +169,8 @@ local function tree_predictor(request, file)
   end, 'Booster', 'cpu'
 end
 
--- What makes the model's inputs, and its name. Where training changes its inputs and nothing here does, that is said.
+-- Returns the function that makes the model's inputs, and its name. Warns if training transforms its inputs and predict
+-- does not.
 local function transform_of(request, script)
   local transform, name = script_transform.find(script, request.transform, request.columns ~= nil)
   if transform or request.transform then return transform, name end
@@ -177,9 +178,10 @@ local function transform_of(request, script)
   if warning then io.stderr:write('rtrain: ', warning, '\n') end
 end
 
--- A function from a batch to the columns of its predictions; the names of the model, its device and its transform.
+-- Returns a function from a batch to the columns of its predictions, and the names of the model, its device and its
+-- transform.
 local function predictor(request)
-  -- Of a run it was done when the checkpoint was found. XGBoost does not survive damage of every kind.
+  -- For a run, the hashes were checked when the checkpoint was found. XGBoost may crash on damaged files.
   if not request.files then require('base._system').verify(request.folder) end
   local trees = tree_file(request)
   if trees then return tree_predictor(request, trees) end
@@ -197,11 +199,11 @@ local function predictor(request)
   end, class.of(model).__name, device, name
 end
 
----Writes what a checkpoint's model says about each row of a file.
+---Writes the predictions of a checkpoint's model for each row of a file.
 ---@param request table {folder, files (of the checkpoint), file, part, script or sources, model, config, set, data, as,
 ---  columns, keep, transform, classes, batch_size, limit, device, output, format}
----@return table done {rows, model, device, output, transform: the name of what made the model's inputs, if anything did}
----Errors: 'usage' where it is not clear what is meant; those of the script, the readers and the model.
+---@return table done {rows, model, device, output, transform: the name of the input transform, if any}
+---Errors: 'usage' for an ambiguous request; the errors of the script, the readers and the model.
 function predict.run(request)
   request.keep = request.keep or {}
   local dataset = open_data(request.data, request.as)
@@ -211,7 +213,7 @@ function predict.run(request)
   local ok, rows = xpcall(each_batch, errors.wrap, dataset, request, output, fn)
   if not ok then
     output:abort()
-    -- It may be made for other data than these.
+    -- The transform may be meant for other data.
     if transform and not request.transform then
       rows.message = ('%s\n(the inputs were made by %s of the script; --transform none leaves the columns as they are)'):format(
         rows.message, transform)

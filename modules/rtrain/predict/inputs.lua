@@ -1,4 +1,4 @@
--- rtrain/predict/inputs.lua: what a model is called with, of a batch of rows.
+-- rtrain/predict/inputs.lua: makes the arguments of a model from a batch of rows.
 
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
@@ -8,7 +8,7 @@ local inputs = {}
 
 local function raise(...) errors.raise('usage', 'predict: ' .. (...):format(select(2, ...))) end
 
--- (N, H, W, C) or (N, H, W) of bytes as (N, C, H, W) between 0 and 1: what ToTensor makes of an image.
+-- Converts bytes (N, H, W, C) or (N, H, W) to (N, C, H, W) between 0 and 1, like ToTensor.
 local function images(values, dtype)
   if values:dim() == 3 then values = values:unsqueeze(3) end
   return values:permute(0, 3, 1, 2):to(dtype):div(255)
@@ -37,7 +37,7 @@ end
 
 local function is_image(values) return values.dtype == 'uint8' and (values:dim() == 3 or values:dim() == 4) end
 
--- Images as a transform of vision.transforms makes them, one by one: their sizes may differ.
+-- Applies a transform of vision.transforms to each image separately: their sizes may differ.
 local function transformed(values, transform, dtype)
   local out = {}
   for i = 1, #values do
@@ -60,7 +60,7 @@ local function are_images(values)
   return torch.is_tensor(values[1]) and values[1].dtype == 'uint8' and values[1]:dim() >= 2
 end
 
--- The images of a batch by the transform, its other columns as they are.
+-- Applies the transform to the images of a batch and keeps its other columns.
 local function by_transform(batch, names, options)
   local tensors, has_images = {}, false
   for i, name in ipairs(names) do
@@ -75,7 +75,7 @@ local function by_transform(batch, names, options)
   return tensors
 end
 
--- Single numbers in several columns are the features of a row; a column of tensors is an input of its own.
+-- Several columns of single numbers are joined as the features of a row; a column of tensors is a separate input.
 local function by_columns(batch, names, dtype)
   local tensors, are_numbers = {}, true
   for i, name in ipairs(names) do
@@ -110,7 +110,7 @@ local function columns_of(batch, options)
   return out
 end
 
----The arguments of the model for a batch.
+---Returns the arguments of the model for a batch.
 ---@param batch table<string, torch.Tensor|any[]>
 ---@param options table {columns?, keep, dtype, device, transform?: (fun(batch): ...)|vision.Transform of one image}
 ---@return torch.Tensor[] arguments

@@ -1,7 +1,7 @@
--- rtrain/predict/model_source.lua: the model that a training script makes: found by its name in the script, without training.
+-- rtrain/predict/model_source.lua: finds the model of a training script by its name in the script, without training.
 --
--- The script runs up to its first fit(). A name is looked for in what the script returns, among its globals and its local
--- names, and among those that its train function uses, and the functions that this one uses.
+-- The script runs up to its first fit(). The name is searched in the script's return value, its globals and its locals,
+-- and among the upvalues of its train function and, recursively, of the functions among them.
 
 local class = require 'base.class'
 local command_flags = require 'rtrain.run.command_flags'
@@ -15,12 +15,12 @@ local write_file = require 'base.write_file'
 
 local model_source = {}
 
--- What is taken where no name is given, before the only class of a model that there is.
+-- Names that are used if no name is given, before the only model class of the script.
 local USUAL = {'build_model', 'make_model', 'create_model'}
 
 local function raise(...) errors.raise('usage', 'predict: ' .. (...):format(select(2, ...))) end
 
--- The kept code of a run as files of a folder.
+-- Writes the code that a run has kept to files in a folder.
 local function write_sources(sources, folder)
   local script
   for _, source in ipairs(sources) do
@@ -35,19 +35,20 @@ local function write_sources(sources, folder)
   return script
 end
 
--- The local variables of the script's chunk, which is running: {name, value} each.
+-- Returns the local variables of the script's running chunk, each as {name, value}.
 local function variables_of(chunk)
   for level = 2, math.huge do
     local info = debug.getinfo(level, 'f')
     if not info then return {} end
     if info.func == chunk then
-      local found = frame.variables(level)  -- no tail call: it counts this frame
+      local found = frame.variables(level)  -- no tail call: `level` counts this frame
       return found
     end
   end
 end
 
--- Runs the script up to its first fit(): what it returned, the trainer, and the script's local variables by then.
+-- Runs the script up to its first fit(). Returns its result, the trainer, and the script's local variables at that
+-- point.
 local function run_script(path, arguments)
   local chunk, problem = loadfile(path)
   if not chunk then raise('%s', problem) end
@@ -75,13 +76,13 @@ end
 
 local function is_model(value) return class.is(value, Module) end
 
--- Of the script, not of rtrain.
+-- Returns whether a function is the script's and not rtrain's.
 local function is_own(fn, folder)
   local source = debug.getinfo(fn, 'S').source
   return source:sub(1, 1) == '@' and system.absolute(source:sub(2)):sub(1, #folder + 1) == folder .. '/'
 end
 
--- Adds the local names that a function uses, then those of the functions among them.
+-- Adds the upvalues of a function, then those of the functions among them.
 local function add_upvalues(fn, folder, names, seen)
   if seen[fn] or not is_own(fn, folder) then return end
   seen[fn] = true
@@ -95,7 +96,7 @@ local function add_upvalues(fn, folder, names, seen)
   for _, inner in ipairs(functions) do add_upvalues(inner, folder, names, seen) end
 end
 
--- Every name of the script that may mean a model: an ordered map.
+-- Returns every name of the script that may mean a model, as an ordered map.
 local function names_of(returned, trainer, variables, folder, globals)
   local names = ordered.new()
   if type(returned) == 'table' and not class.of(returned) and not class.is_class(returned) then
@@ -116,7 +117,7 @@ end
 
 local function is_candidate(value) return is_model(value) or is_model_class(value) end
 
--- The value that makes the model, and its name.
+-- Returns the value that makes the model, and its name.
 local function choose(names, wanted, returned, path)
   if wanted then
     local value = names[wanted]
@@ -142,7 +143,7 @@ local function choose(names, wanted, returned, path)
     path, table.concat(found, ', '))
 end
 
--- A function gets the config, a class nothing.
+-- Makes the model: a function is called with the config, a class without arguments.
 local function made(value, name, config)
   if is_model(value) then return value end
   local model
@@ -151,7 +152,7 @@ local function made(value, name, config)
   raise("'%s' returned %s, expected a model (nn.Module)", name, Module._describe(model))
 end
 
--- The texts of the code: those that a run has kept, or the script's file.
+-- Returns the texts of the code: those that a run has kept, or the script's file.
 local function texts_of(request)
   if not request.sources then return {{path = request.script, text = read_file(request.script) or ''}} end
   local texts = {}
@@ -162,16 +163,16 @@ local function texts_of(request)
 end
 
 ---@class PredictScript
----@field names table<string, any> what the script has a name for: an ordered map
----@field shown string its file, as messages name it
+---@field names table<string, any> the names of the script and their values, an ordered map
+---@field shown string its file, as shown in messages
 ---@field texts {path: string, text: string}[] its code and that of its modules
 
----The model of a script, as it makes it, and what else the script has a name for.
----@param request table {script (a path) or sources (what a run keeps of its code), args (the script's own), model (a name),
----  config, set}
+---Returns the model of a script, and the other names of the script.
+---@param request table {script (a path) or sources (the code that a run keeps), args (the script's own), model (a
+---  name), config, set}
 ---@return nn.Module model
 ---@return PredictScript script
----Errors: 'usage' where it is not clear what makes the model; those of the script.
+---Errors: 'usage' for an ambiguous model; the errors of the script.
 function model_source.load(request)
   local folder = request.sources and system.make_temp('rtrain-predict-') or nil
   local function load()

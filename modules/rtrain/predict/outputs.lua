@@ -1,4 +1,4 @@
--- rtrain/predict/outputs.lua: what a model returns as columns, and the files that they go to.
+-- rtrain/predict/outputs.lua: converts a model's results to columns, and writes them to files.
 
 local Block = require 'rtrain.data.blocks.block'
 local errors = require 'base.errors'
@@ -11,7 +11,7 @@ local outputs = {}
 
 local function raise(...) errors.raise('usage', 'predict: ' .. (...):format(select(2, ...))) end
 
--- The tensors of a result, by name.
+-- Collects the tensors of a result, by name.
 local function collect(value, name, out)
   if torch.is_tensor(value) then
     out[name] = value
@@ -22,10 +22,10 @@ local function collect(value, name, out)
   end
 end
 
----The columns of a batch's predictions.
----@param results any[] what the model returned
+---Returns the columns of a batch's predictions.
+---@param results any[] the results of the model
 ---@param count integer rows
----@param classes boolean the place of the largest value too, as 'class'
+---@param classes boolean whether to add the place of the largest value, as 'class'
 ---@return table<string, torch.Tensor> columns an ordered map
 function outputs.columns(results, count, classes)
   local out = ordered.new()
@@ -48,7 +48,7 @@ function outputs.columns(results, count, classes)
   return out
 end
 
--- A table of numbers, as CSV holds it: a column for each place of a vector.
+-- Splits vectors into a column for each place, as CSV needs it.
 local function flat(block)
   local names, columns = {}, {}
   for _, name in ipairs(block:names()) do
@@ -82,7 +82,7 @@ local WRITERS = {
 local Output = require 'base.class'('Output')
 
 ---@param path? string the file; without it JSON lines go to stdout
----@param format? string 'json', 'csv' or 'parquet'; without it what the path ends in says
+---@param format? string 'json', 'csv' or 'parquet'; default: by the extension of the path
 function Output:init(path, format)
   format = format or path and formats.of(path) or 'json'
   if not WRITERS[format] then raise('-o %s: predictions are written as JSON lines, CSV or Parquet, say --format', path) end
@@ -91,13 +91,13 @@ function Output:init(path, format)
   self._writer, self._convert = WRITERS[format](path)
 end
 
----Adds the rows of a batch.
+---Writes the rows of a batch.
 ---@param columns table
 function Output:write(columns)
   self._writer:write(self._convert(Block.from_batch(columns, nil, {default_dtype = 'number'})))
 end
 
----@return boolean can_be_empty whether it can be complete without a row
+---@return boolean can_be_empty whether a file without rows is valid
 function Output:can_be_empty() return self._format == 'json' end
 
 ---Completes the file.
@@ -106,7 +106,7 @@ function Output:close()
   self._writer = nil
 end
 
----Removes what was written.
+---Removes the unfinished file.
 function Output:abort()
   local writer = self._writer
   self._writer = nil

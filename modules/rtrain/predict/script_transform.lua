@@ -1,4 +1,4 @@
--- rtrain/predict/script_transform.lua: what a script does to its inputs before the model gets them, as predict has to do too.
+-- rtrain/predict/script_transform.lua: finds the transform that a script applies to the model's inputs, for predict.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -6,21 +6,21 @@ local ordered = require 'base.ordered'
 
 local script_transform = {}
 
--- Names that are looked for where none is given: functions of a batch, then transforms of one image.
+-- Default names: functions of a batch, then transforms of one image.
 local FUNCTION = 'preprocess'
 local USUAL = {'test_transform', 'val_transform', 'eval_transform', 'transform'}
 
--- Left as it is: the word for --transform.
+-- The value of --transform that disables transforms.
 local NONE = 'none'
 
--- Names of a line of code that changes what a model gets; ToTensor is what predict does with images by itself.
+-- Names in code that indicate a change of the inputs. ToTensor is not among them: predict applies it to images itself.
 local CHANGES = {'Normalize', 'Resize', 'CenterCrop', 'Grayscale', 'ConvertImageDtype', 'LinearTransformation',
                  ':map_batches%(', ':map%('}
 local MOST_LINES = 3
 
 local function raise(...) errors.raise('usage', 'predict: ' .. (...):format(select(2, ...))) end
 
--- Of vision.transforms, by the name of the base class: what lies above is not required here.
+-- Recognizes transforms of vision.transforms by the name of the base class: this module may not require them.
 local function is_transform(value)
   local of = class.of(value)
   while of do
@@ -34,13 +34,13 @@ local function is_usable(value) return type(value) == 'function' or is_transform
 
 local function is_random(value) return tostring(value):find 'Random' ~= nil end
 
----The function or transform that is called with the inputs, and its name; nil where the script has none.
----@param script {names: table<string, any>, shown: string} the names that the script has
----@param wanted? string the name that was asked for; 'none' for no transform
+---Returns the function or transform for the inputs, and its name; nil if the script has none.
+---@param script {names: table<string, any>, shown: string} the names of the script
+---@param wanted? string the requested name; 'none' for no transform
 ---@param has_columns? boolean whether the columns were chosen: a function of a batch chooses them itself
 ---@return function|vision.Transform|nil transform a function gets a batch, a transform of vision.transforms one image
 ---@return string? name
----Raises code 'usage' where there is none of that name.
+---Raises code 'usage' if there is no transform of that name.
 function script_transform.find(script, wanted, has_columns)
   if wanted == NONE and script.names[NONE] == nil then return nil end
   if wanted then
@@ -59,7 +59,7 @@ function script_transform.find(script, wanted, has_columns)
   end
 end
 
--- Lines of the code that change inputs: 'train.lua:33: local transform = …'.
+-- Returns the lines of code that change inputs: 'train.lua:33: local transform = …'.
 local function changes_in(texts)
   local lines = {}
   for _, source in ipairs(texts) do
@@ -77,7 +77,7 @@ local function changes_in(texts)
   return lines
 end
 
----What training does to its inputs and predict does not, as a warning; nil where the code shows nothing.
+---Returns a warning about changes of the inputs that only training makes; nil if the code shows none.
 ---@param texts {path: string, text: string}[] the script and its modules
 ---@return string? warning
 ---

@@ -1,18 +1,18 @@
--- rtrain/program/backends.lua: what the programs of a framework find in their environment besides torchrun's variables.
+-- rtrain/program/backends.lua: the environment variables for the programs of each framework, besides torchrun's.
 
 local Backend = require 'rtrain.backends.backend'
 local system = require 'base._system'
 
 local backends = {}
 
--- PyTorch: torchrun's variables say all.
+-- PyTorch needs only torchrun's variables.
 backends.torch = Backend:extend('TorchBackend')
 
 -- TensorFlow's MultiWorkerMirroredStrategy reads TF_CONFIG.
 local TensorflowBackend = Backend:extend('TensorflowBackend')
 backends.tensorflow = TensorflowBackend
 
----TF_CONFIG.
+---Sets TF_CONFIG.
 ---@param worker ProgramRank
 function TensorflowBackend:on_start(worker)  -- luacheck: no self
   worker.env.TF_CONFIG = system.to_json {
@@ -21,19 +21,19 @@ function TensorflowBackend:on_start(worker)  -- luacheck: no self
   }
 end
 
--- jax.distributed.initialize() without arguments takes the address from a variable of its own, and the rest from the launchers
--- that it knows: Open MPI is the one whose variables say nothing else.
+-- jax.distributed.initialize() without arguments reads the address from its own variable, and the rest from the
+-- variables of a launcher that it knows. Those of Open MPI are used because they have no other effects.
 local JaxBackend = Backend:extend('JaxBackend')
 backends.jax = JaxBackend
 
--- 'i,j': where the GPUs of this rank are among those of its host; nil without.
+-- Returns the places 'i,j' of this rank's GPUs among those of its host; nil without GPUs.
 local function places_of_gpus(context)
   local places, count = {}, #(context.gpus or {})
   for i = 1, count do places[i] = ('%d'):format(context.local_rank * count + i - 1) end
   return count > 0 and table.concat(places, ',') or nil
 end
 
----The coordinator, how many processes there are, and which one this is.
+---Sets the address of the coordinator, the number of processes, and the number of this process.
 ---@param worker ProgramRank
 function JaxBackend:on_start(worker)  -- luacheck: no self
   local context, env = worker.context, worker.env
@@ -44,7 +44,7 @@ function JaxBackend:on_start(worker)  -- luacheck: no self
   env.OMPI_COMM_WORLD_LOCAL_RANK = env.LOCAL_RANK
 end
 
--- Horovod's script finds a package of that name, ours, and the variables that Horovod's launcher sets.
+-- Horovod's scripts find rtrain's package of that name, and the variables of Horovod's launcher.
 local HorovodBackend = Backend:extend('HorovodBackend')
 backends.horovod = HorovodBackend
 

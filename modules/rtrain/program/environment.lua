@@ -1,16 +1,17 @@
--- rtrain/program/environment.lua: the variables that a program's ranks are given, in place of those of whoever started rtrain.
+-- rtrain/program/environment.lua: the environment variables of a program's ranks, which replace those of rtrain's
+-- starter.
 
 local address_of = require 'rtrain.session.address'
 
 local environment = {}
 
--- Those of launchers: a program that finds them would take itself for a task of theirs. And rtrain's own.
+-- Variables of launchers, by which a program would take itself for a task of the launcher; and rtrain's own.
 environment.DROPPED = {
   'SLURM_', 'OMPI_', 'PMI_', 'PMIX_', 'PRTE_', 'MPI_LOCAL', 'HYDRA_', 'TORCHELASTIC_', 'TF_CONFIG=', 'HOROVOD_',
   'RTRAIN_LAUNCHER=', 'RTRAIN_NNODES=', 'RTRAIN_TASK=', 'RTRAIN_TRIAL=',
 }
 
--- What ranks first … first + count - 1 have put there under the name, in their order.
+-- Stores this rank's value and returns the values of the ranks first … first + count - 1, in order.
 local function gather(host, context, name, own, first, count)
   local function key(rank) return ('program/%s/%d'):format(name, rank) end
   host.store_set(key(context.world_rank), own)
@@ -19,7 +20,7 @@ local function gather(host, context, name, own, first, count)
   return all
 end
 
--- Those of all ranks of this host in their order, so that cuda:LOCAL_RANK is a rank's own; nil where the ranks have none.
+-- Returns the devices of all ranks of this host in order, so that cuda:LOCAL_RANK is each rank's own; nil without GPUs.
 local function devices_of_host(host, context)
   local own = context.gpus or {}
   if #own == 0 then return nil end
@@ -27,8 +28,8 @@ local function devices_of_host(host, context)
   return table.concat(gather(host, context, 'devices', table.concat(own, ','), first, context.local_world_size), ',')
 end
 
----torchrun's, which PyTorch, Lightning, Accelerate, DeepSpeed and others read. The address is the worker's own
----(rtrain.session.variables).
+---Returns torchrun's variables, which PyTorch, Lightning, Accelerate, DeepSpeed and others read. The address is that of
+---the worker (rtrain.session.variables).
 ---@param host table rtrain._worker
 ---@param context table of this rank
 ---@return table<string, string> env
@@ -53,7 +54,7 @@ function environment.of(host, context)
   }
 end
 
----'host:port' of every rank, by rank; each on a port that is free on its host.
+---Returns 'host:port' of every rank, by rank, each with a port that is free on its host.
 ---@param host table
 ---@param context table
 ---@return string[] addresses

@@ -1,5 +1,5 @@
--- rtrain/program/init.lua: a worker whose train function is a program of the user's: it starts it, answers it, and ends as it
--- ends.
+-- rtrain/program/init.lua: a worker whose train function is a program of the user: starts it, answers its requests, and
+-- ends with it.
 
 local environment = require 'rtrain.program.environment'
 local errors = require 'base.errors'
@@ -10,7 +10,7 @@ local system = require 'base._system'
 
 local program = {}
 
--- How long it waits for a line before it looks whether the run stops.
+-- Seconds that it waits for a line before it checks for a stop of the run.
 local LOOK_S = 0.2
 local SIGTERM = 15
 local FOREVER_S = 1e9
@@ -28,7 +28,7 @@ local function worker_of()
   return worker
 end
 
--- What is answered to a request with an id; one without raises.
+-- Returns the answer to a request with an id; the error of a request without an id is raised.
 local function answer(running, line)
   local request = system.from_json(line)
   if request.id == nil then return requests.carry_out(request) end
@@ -36,12 +36,12 @@ local function answer(running, line)
   if ok then return running:write(system.to_json {id = request.id, value = value}) end
   local told = {code = value.code or 'user', message = value.message or tostring(value)}
   running:write(system.to_json {id = request.id, error = told})
-  -- The run is over for this rank, whatever the program makes of it.
+  -- The run has ended for this rank; the program cannot handle the error.
   if value.code == 'peer_lost' then error(value, 0) end
 end
 
--- Until it has ended. A program that never asks about it gets SIGTERM when the run stops, at the call where the ranks agree
--- that it does: what ends from there on was stopped.
+-- Serves the program until it has ended. If the program never asks for a stop, it gets SIGTERM at the call where the
+-- ranks agree to stop; its end then counts as stopped.
 local function serve(running, host, endpoint)
   local asks, is_told = false, false
   while true do
@@ -58,14 +58,14 @@ local function serve(running, host, endpoint)
   end
 end
 
--- With its last lines on stderr, where it says what was wrong.
+-- Raises an error with the last lines of stderr, which explain the failure.
 local function raise_end(config, running, how, exit_code)
   local words = running:last_words():gsub('%s+$', '')
   local error_code = exit_code and 'user' or 'worker_lost'
   errors.raise(error_code, ('%s %s%s'):format(config.shown, how, words ~= '' and ':\n' .. words or ''))
 end
 
--- The endpoint of rank 0, where the run has one; the variables of the others' programs name none.
+-- Opens the status endpoint of rank 0, if the run has one; the programs of other ranks get no address.
 local function serve_status(state, env)
   if state.trial and state.trial:needs_all_ranks() then
     errors.raise('config', ('status_endpoint: only rank 0 reports, and the scheduler of this sweep needs all %d ranks to: '
@@ -83,12 +83,12 @@ end
 ---Runs the program to its end as this rank.
 ---@param config {command: string[], shown: string, env: table<string, string>?, status_endpoint: boolean?}
 ---@param backend Backend
----@param settings table what the run's configs say: {max_failures, num_to_keep, checkpoint_score_attribute,
+---@param settings table the run's configs: {max_failures, num_to_keep, checkpoint_score_attribute,
 ---  checkpoint_score_order}
----Raises code 'user' where it ends with another exit code than 0, 'worker_lost' where a signal ends it.
+---Raises code 'user' if it ends with an exit code other than 0, 'worker_lost' if a signal ends it.
 function program.run(config, backend, settings)
   local host = require 'rtrain._worker'
-  -- Also tells the controller that this rank takes notice of a stop, whatever its program does.
+  -- This call also tells the controller that this rank handles stops, independent of its program.
   if host.stop_requested() then return end
   local worker = worker_of()
   for name, value in next, config.env or {} do worker.env[name] = value end
@@ -100,7 +100,7 @@ function program.run(config, backend, settings)
     command = config.command, env = worker.env, without = names_to_drop(config),
   }
   host.set_program(running:pid())
-  host.busy('runs a program', FOREVER_S)  -- nobody sees from outside whether it works, only that it is stopped
+  host.busy('runs a program', FOREVER_S)  -- the program's progress is not visible: only a stopped process is detected
   backend:on_training_start(worker)
   local ok, was_told = xpcall(serve, errors.wrap, running, host, endpoint or nil)
   local how, code = running:finish(ok and 5 or 0)

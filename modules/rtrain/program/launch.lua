@@ -1,4 +1,4 @@
--- rtrain/program/launch.lua: what `rtrain launch` runs.
+-- rtrain/program/launch.lua: runs the program of `rtrain launch`.
 
 local errors = require 'base.errors'
 local ProgramTrainer = require('rtrain.program.program_trainer').ProgramTrainer
@@ -7,11 +7,11 @@ local system = require 'base._system'
 
 local launch = {}
 
----Trains with the program as the flags of the command say.
----@param command string[] as typed: a script that ends in .py is Python's
+---Trains with the program as configured by the flags of the command.
+---@param command string[] as typed; a script that ends in .py is run by Python
 ---@param env table<string, string>
 ---@param options {backend: string, status_endpoint: boolean, checkpoint_config: table?}
----Raises code 'usage' where the script is not there, and what fit() raises.
+---Raises code 'usage' if the script does not exist, and the errors of fit().
 function launch.run(command, env, options)
   if command[1]:match '%.py$' then
     if system.path_kind(command[1]) ~= 'file' then errors.raise('usage', ('there is no file %s'):format(command[1])) end

@@ -1,4 +1,5 @@
--- rtrain/program/program_trainer.lua: trainers whose workers run a program of the user's, in any language.
+-- rtrain/program/program_trainer.lua: ProgramTrainer: trainers whose workers run a program of the user, in any
+-- language.
 
 local args = require 'base.args'
 local Backend = require 'rtrain.backends.backend'
@@ -11,13 +12,13 @@ local DataParallelTrainer = require('rtrain.trainers.trainer').DataParallelTrain
 local FIELDS = {'command', 'env', 'backend_config', 'status_endpoint', 'scaling_config', 'run_config'}
 
 ---@class ProgramTrainerOptions
----@field command string[] the program, looked for in PATH, and its arguments
----@field env? table<string, string> variables of the program's environment
----@field backend_config? 'torch'|'tensorflow'|'jax'|'horovod'|Backend what programs find besides torchrun's variables;
+---@field command string[] the program, searched in PATH, and its arguments
+---@field env? table<string, string> additional environment variables of the program
+---@field backend_config? 'torch'|'tensorflow'|'jax'|'horovod'|Backend sets further variables besides torchrun's;
 ---  default 'torch'
----@field status_endpoint? boolean rank 0's program finds the endpoint of Kubeflow's status protocol (KEP-2779), and what it
----  posts there are the run's reports; default false
----@field scaling_config? ScalingConfig how many workers
+---@field status_endpoint? boolean rank 0's program gets the endpoint of Kubeflow's status protocol (KEP-2779), and
+---  its posts become the run's reports; default false
+---@field scaling_config? ScalingConfig the number of workers
 ---@field run_config? RunConfig name, folder, checkpoints, failures
 
 ---Runs a program on several worker processes, such as a Python script that torchrun would start: with torchrun's variables, and
@@ -64,7 +65,7 @@ local function backend_of(self, given)
   return backends[name]()
 end
 
--- What messages call it: the script of an interpreter, else the program.
+-- Returns the name of the program for messages: the script of an interpreter, else the program.
 local function shown(command)
   local is_interpreter = command[1]:match '[^/]*$':match '^python[%d.]*$' ~= nil
   for i = 2, is_interpreter and #command or 1 do
@@ -73,7 +74,7 @@ local function shown(command)
   return command[1]
 end
 
--- What a program's own configs are compared with: the run's settings, as the flags of the command leave them.
+-- Returns the run's settings, with the flags of the command applied, for the comparison with a program's own configs.
 local function settings_of(run_config)
   local flags = command_flags.get()
   local run = run_config or {}
@@ -86,7 +87,7 @@ local function settings_of(run_config)
 end
 
 ---@param options ProgramTrainerOptions
----Raises code 'config' for an unknown or wrong field.
+---Raises code 'config' for an unknown field or a wrong value.
 function ProgramTrainer:init(options)
   options = options or {}
   self:_check_fields(options, FIELDS)
@@ -108,8 +109,8 @@ function ProgramTrainer:init(options)
   })
 end
 
----A ProgramTrainer whose programs use TensorFlow's MultiWorkerMirroredStrategy: they find TF_CONFIG. Ray equivalent:
----ray.train.tensorflow.TensorflowTrainer.
+---A ProgramTrainer whose programs use TensorFlow's MultiWorkerMirroredStrategy: their environment has TF_CONFIG. Ray
+---equivalent: ray.train.tensorflow.TensorflowTrainer.
 ---@class TensorflowTrainer: ProgramTrainer
 ---@overload fun(options: ProgramTrainerOptions): TensorflowTrainer
 local TensorflowTrainer = ProgramTrainer:extend('TensorflowTrainer')

@@ -1,14 +1,14 @@
--- rtrain/program/requests.lua: what a program may ask its worker, as lines of JSON on descriptor 3.
+-- rtrain/program/requests.lua: the requests of a program to its worker, as lines of JSON on descriptor 3.
 --
--- A request is {"call": NAME, …}; one with an "id" is answered by {"id": …, "value": …} or by {"id": …, "error": {code,
--- message}}. One without is not answered: its error ends the program. JSON has no NaN and no infinities: {"$float": "nan"} and
--- the like stand for them.
+-- A request is {"call": NAME, …}. A request with an "id" is answered by {"id": …, "value": …} or by {"id": …, "error":
+-- {code, message}}; a request without an id is not answered, and its error ends the program. JSON has no NaN and
+-- infinities: {"$float": "nan"} and similar objects stand for them.
 
 local Checkpoint = require 'rtrain.results.checkpoint'
 local errors = require 'base.errors'
 local session = require 'rtrain.session'
 
--- status_endpoint: whether the run's reports come from there. run_config: what the run's configs say.
+-- status_endpoint: whether the run's reports come from the endpoint. run_config: the run's configs.
 local requests = {status_endpoint = false, run_config = {}}
 
 local FLOATS = {nan = 0 / 0, inf = math.huge, ['-inf'] = -math.huge}
@@ -71,10 +71,10 @@ local CALLS = {
   log = on_log, annotate = on_annotate,
 }
 
----Carries a request out.
+---Executes a request.
 ---@param request table
 ---@return any value plain data
----Raises what the call raises; code 'user' for one that there is not.
+---Raises the error of the call; code 'user' for an unknown call.
 function requests.carry_out(request)
   local call = CALLS[request.call]
   if not call then

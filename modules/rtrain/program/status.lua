@@ -1,5 +1,5 @@
--- rtrain/program/status.lua: what an unmodified program says of itself as one in a job of Kubeflow does (KEP-2779), which the
--- run's record takes as reports. Rank 0's program says it for all ranks.
+-- rtrain/program/status.lua: the endpoint of Kubeflow's status protocol (KEP-2779), for unmodified programs. The run
+-- records the posts of rank 0's program as reports of all ranks.
 
 local errors = require 'base.errors'
 local number = require 'base.number'
@@ -9,15 +9,15 @@ local system = require 'base._system'
 
 local status = {}
 
--- As Kubeflow's server.
+-- The limit of Kubeflow's server.
 local MAX_METRICS = 256
--- How Python writes what JSON has no number for.
+-- Python's spellings of values that JSON lacks.
 local FLOATS = {nan = 0 / 0, inf = math.huge, ['-inf'] = -math.huge}
 
----What another launcher's endpoint would be: a program that finds these would post there.
+---Variables of another launcher's endpoint, to which the program would post otherwise.
 status.DROPPED = {'KUBEFLOW_TRAINER_'}
 
--- Values are text; other text than a number stays text.
+-- Values are strings; those that are not numbers stay strings.
 local function number_or_text(text)
   return FLOATS[text] or text:match '^[+-]?[%d.][%d.eE+-]*$' and number.read(text) or text
 end
@@ -45,10 +45,10 @@ local function add_metrics(out, metrics)
   end
 end
 
----What a status says, as metrics: those of the program, `progress` (0 … 1) and `remaining_s`.
+---Returns a status as metrics: those of the program, `progress` (0 … 1) and `remaining_s`.
 ---@param body string JSON
----@return table? metrics in their order; nil where it says nothing
----Raises code 'argument' for what the protocol does not have.
+---@return table? metrics in their order; nil for an empty status
+---Raises code 'argument' for a body that the protocol does not allow.
 function status.metrics_of(body)
   local document = system.from_json(body)
   if type(document) ~= 'table' then errors.raise('argument', 'a status is {"trainerStatus": {…}}') end
@@ -64,21 +64,21 @@ function status.metrics_of(body)
   return next(out) ~= nil and out or nil
 end
 
----Begins to listen, and says in the program's variables where.
----@param env table<string, string> of rank 0's program
+---Begins to listen, and sets the address in the program's variables.
+---@param env table<string, string> variables of rank 0's program
 ---@return table endpoint
 function status.serve(env)
   local endpoint = require('rtrain._program').serve_status()
-  for _, name in ipairs {'SERVER', 'STATUS'} do  -- of SDKs that were written while the protocol was discussed
+  for _, name in ipairs {'SERVER', 'STATUS'} do  -- names in SDKs that predate the final protocol
     env['KUBEFLOW_TRAINER_' .. name .. '_URL'] = endpoint:url()
     env['KUBEFLOW_TRAINER_' .. name .. '_TOKEN'] = endpoint:token_path()
   end
   return endpoint
 end
 
----Reports what was posted and waits.
+---Reports the waiting posts.
 ---@param endpoint table
----Raises what report() raises.
+---Raises the errors of report().
 function status.take_all(endpoint)
   while true do
     local connection, body = endpoint:take()

@@ -1,4 +1,4 @@
--- rtrain/project/init.lua: `rtrain init`: a folder with a script that runs as it is.
+-- rtrain/project/init.lua: `rtrain init`: creates a folder with a script that runs unchanged.
 
 local errors = require 'base.errors'
 local host = require 'rtrain._host'
@@ -16,7 +16,7 @@ local GITIGNORE = [[
 rtrain_results/
 ]]
 
--- What a Lua language server reads: LuaJIT, and the library's declarations.
+-- Settings of a Lua language server: LuaJIT, and the library's declarations.
 local LUARC = [[
 {
   "runtime.version": "LuaJIT",
@@ -28,9 +28,9 @@ local LUARC = [[
 ---@class ProjectFile
 ---@field path string below the folder
 ---@field text string
----@field about string for the list that is printed
+---@field about string description in the printed list
 
----What a template puts into a folder, without the declarations for editors. Raises code 'usage' for an unknown template.
+---Returns the files of a template, without the declarations for editors. Raises code 'usage' for an unknown template.
 ---@param template string 'mnist', 'cifar', 'tabular', 'gpt' or 'blank'
 ---@param title string the heading of README.md
 ---@return ProjectFile[]
@@ -74,8 +74,8 @@ local function print_files(folder, files, num_stubs)
   io.write('rtrain run train.lua\n')
 end
 
----Runs the command: writes the files and prints them. Raises code 'usage' where the folder has one of them, before anything
----is written; 'environment' where one cannot be written, and removes the others.
+---Runs the command: writes the files and prints them. Raises code 'usage', before anything is written, if the folder
+---has one of them; 'environment' if a file cannot be written, and removes the others.
 ---@param request {template: string, folder: string}
 function project.run(request)
   local folder = request.folder:match '^(.-)/*$'

@@ -33,7 +33,7 @@ Editors with a Lua language server show types and texts of the library: `.luarc.
 `.rtrain/stubs`, which `rtrain doc --stubs .rtrain/stubs` writes again.
 ]]
 
--- The comment at the head of the script, as one line.
+-- Returns the comment at the head of the script, as one line.
 local function about_of(script)
   local lines = {}
   for line in script:gmatch '[^\n]*' do
@@ -44,7 +44,7 @@ local function about_of(script)
   return table.concat(lines, ' ')
 end
 
--- The rows of the table: 'lr = 0.01, epochs = 10' of the script's train_loop_config.
+-- Returns the rows of the table: 'lr = 0.01, epochs = 10' of the script's train_loop_config.
 local function rows_of(script)
   local rows = {}
   for name, value in script:match 'train_loop_config = (%b{})':gmatch "([%a_]+) = ([^,}]+)" do
@@ -53,7 +53,7 @@ local function rows_of(script)
   return table.concat(rows, '\n')
 end
 
----The text for a script: what its first comment says, the commands to try, and its configuration.
+---Returns the text for a script: its first comment, example commands, and its configuration.
 ---@param title string
 ---@param script string the text of a template
 ---@return string

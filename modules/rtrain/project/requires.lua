@@ -1,4 +1,5 @@
--- rtrain/project/requires.lua: the files of the modules that a script requires, found in its text: nothing of it runs.
+-- rtrain/project/requires.lua: finds the files of the modules that a script requires, from its text, without running
+-- it.
 
 local errors = require 'base.errors'
 local host = require 'rtrain._host'
@@ -12,17 +13,18 @@ local function read(path)
   return text or errors.raise('usage', ('bundle: cannot read %s'):format(reason))
 end
 
--- The names in require 'a', require("b"), in the order of the text.
+-- Returns the names in require 'a', require("b"), in the order of the text.
 local function names_in(text)
   local names = {}
   for _, name in text:gmatch '%f[%w_]require%s*%(?%s*(["\'])([%w_%.%-/]+)%1' do names[#names + 1] = name end
   return names
 end
 
----The modules that a script and its modules require and that rtrain does not have, each once. A name that is only known when
----the script runs (`require(name)`) is not found.
+---Returns the modules that a script and its modules require and that rtrain does not have, each once. A name that is
+---only known at run time (`require(name)`) is not found.
 ---@param script string path of the script
----@return {name: string, path: string, place: string}[] modules place: where `require` finds it below the script's folder
+---@return {name: string, path: string, place: string}[] modules place: path at which `require` finds it below the
+---  script's folder
 ---
 ---```lua
 ---local requires = require 'rtrain.project.requires'

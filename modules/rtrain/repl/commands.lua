@@ -1,4 +1,4 @@
--- rtrain/repl/commands.lua: lines that rtrain answers itself: `? name`, `%time EXPR`, `%edit`, `:reload`.
+-- rtrain/repl/commands.lua: commands of the REPL: `? name`, `%time EXPR`, `%edit`, `:reload`.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -22,7 +22,8 @@ torch, nn, F, optim and train are there; _ is the last value that was shown]]
 local DEFAULT_EDITOR = 'vi'
 local COLUMNS = 80
 
--- The class of what the session calls so: 'model:forward' is Net.forward, 'x:view' of a tensor torch.Tensor.view.
+-- Replaces an object of the session by its class: 'model:forward' is Net.forward, 'x:view' for a tensor
+-- torch.Tensor.view.
 local function with_class(name)
   local first, rest = name:match '^([%a_][%w_]*)(.*)$'
   local value = first and rawget(_G, first)
@@ -44,7 +45,7 @@ local function duration_text(seconds)
   return ('%.4g s'):format(seconds)
 end
 
--- Operators of a GPU go on after their call.
+-- GPU operators continue after their call returns.
 local function wait_for_gpu()
   local engine = package.loaded['torch._C']
   local cuda = type(engine) == 'table' and require('torch').cuda
@@ -117,7 +118,7 @@ end
 
 local BY_WORD = {['%time'] = time, ['%edit'] = edit, [':reload'] = reload, ['%help'] = function() print(HELP) end}
 
----What a line runs that is a command; nil for Lua.
+---Returns the function for a line that is a command; nil for Lua.
 ---@param session ReplSession
 ---@param line string
 ---@return function?

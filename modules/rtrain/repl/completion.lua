@@ -1,4 +1,4 @@
--- rtrain/repl/completion.lua: what may follow on a line that is being typed: names, methods, paths inside quotes.
+-- rtrain/repl/completion.lua: completes a line that is being typed: names, methods, paths inside quotes.
 
 local class = require 'base.class'
 local frame = require 'base.errors.frame'
@@ -11,15 +11,15 @@ local KEYWORDS = {'and', 'break', 'do', 'else', 'elseif', 'end', 'false', 'for',
 local COMMANDS = {'%edit', '%help', '%time', ':reload'}
 
 ---@class ReplCompletion
----@field insert string what all choices go on with
----@field choices string[] sorted; what is shown where there are several
+---@field insert string the common continuation of all choices
+---@field choices string[] sorted; shown if there are several
 
 local function is_tensor(value)
   local engine = package.loaded['torch._C']
   return type(value) == 'userdata' and type(engine) == 'table' and engine.is_tensor(value)
 end
 
--- Asked when somebody looks for the methods of a tensor: some hundreds of operators.
+-- Computed at the first use: some hundreds of operators.
 local tensor_methods
 
 local function names_of_tensor(separator)
@@ -28,7 +28,7 @@ local function names_of_tensor(separator)
   return tensor_methods
 end
 
--- Its names without LibTorch, the described operators, and all operators once it is loaded.
+-- Returns torch's names without LibTorch, the described operators, and all operators once LibTorch is loaded.
 local function names_of_torch(torch)
   local names = require('rtrain.doc.catalog').names(torch)
   local engine = package.loaded['torch._C']
@@ -55,7 +55,7 @@ local function field_of(object, name)
   return frame.field(object, name)
 end
 
--- After a colon only what can be called.
+-- Keeps only callable names, for use after a colon.
 local function callable_names(object, names)
   local kept = {}
   for _, name in ipairs(names) do
@@ -79,7 +79,7 @@ local function names_of(object, separator)
   return separator == ':' and callable_names(object, names) or names
 end
 
--- The object that 'model.layers.' or 'x:' names; nil where there is none.
+-- Returns the object for 'model.layers.' or 'x:'; nil if there is none.
 local function owner_of(path)
   local first, rest = path:match '^([%a_][%w_]*)(.*)$'
   if not first then return nil end
@@ -104,7 +104,7 @@ local function starting_with(names, prefix)
   return found
 end
 
--- Never in the middle of a character.
+-- Returns the common beginning, never cut in the middle of a UTF-8 character.
 local function common_start(choices)
   local start = choices[1] or ''
   for _, choice in ipairs(choices) do
@@ -132,7 +132,7 @@ local function in_names(line)
   return completion(starting_with(names, typed), typed)
 end
 
--- A folder's name ends in '/'; behind the only file there is the quote is closed.
+-- Appends '/' to a folder's name, and closes the quote after the only matching file.
 local function in_path(typed, quote)
   local folder, name = typed:match '^(.-)([^/]*)$'
   local place = system.absolute(folder == '' and '.' or folder)
@@ -149,7 +149,7 @@ local function in_path(typed, quote)
   return found
 end
 
----What may follow on a line.
+---Returns the completions of a line.
 ---@param line string up to the cursor
 ---@return ReplCompletion
 ---

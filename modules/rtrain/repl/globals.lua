@@ -1,4 +1,4 @@
--- rtrain/repl/globals.lua: the local variables of a line, made globals of the session so that the next lines see them.
+-- rtrain/repl/globals.lua: makes the local variables of a line globals of the session, so that later lines see them.
 
 local tokens = require 'rtrain.repl.tokens'
 
@@ -15,14 +15,14 @@ end
 
 local function is_name(token) return token and token.kind == 'name' and not IS_KEYWORD[token.text] end
 
--- The last name of `a, b, c` that begins at the index; nil where none does.
+-- Returns the last name of `a, b, c` that begins at the index; nil if no name begins there.
 local function last_name(list, at)
   if not is_name(list[at]) then return nil end
   while list[at + 1] and list[at + 1].text == ',' and is_name(list[at + 2]) do at = at + 2 end
   return at
 end
 
--- What is written in place of the `local` at the index, as {first, last, text}.
+-- Adds the replacements for the `local` at the index, as {first, last, text}.
 local function edits_of(list, at, edits)
   local word, following = list[at], list[at + 1]
   local blank = {word.first, word.last, (' '):rep(#word.text)}
@@ -38,9 +38,10 @@ local function edits_of(list, at, edits)
   if not after or after.text ~= '=' then edits[#edits + 1] = {list[last].last + 1, list[last].last, ' = nil'} end
 end
 
----The text with every `local` outside of functions and blocks left out: `local x = 1` assigns to a global, which functions
----made by `fit()` carry to the workers like any other. Inside of a block `local` means what it always means.
----@param text string a chunk, which need not be complete
+---Returns the text without every `local` outside of functions and blocks: `local x = 1` becomes an assignment to a
+---global, which functions passed to `fit()` carry to the workers like any other. Inside of a block `local` keeps its
+---meaning.
+---@param text string a chunk, which may be incomplete
 ---@return string
 ---
 ---```lua

@@ -1,27 +1,27 @@
--- rtrain/repl/init.lua: a session of `rtrain repl`: what its lines mean. host/cli/train/repl.cpp reads them and runs what
--- read() gives.
+-- rtrain/repl/init.lua: Session: interprets the lines of `rtrain repl`. host/cli/train/repl.cpp reads the lines and
+-- runs the results of read().
 
 local class = require 'base.class'
 local commands = require 'rtrain.repl.commands'
 local globals = require 'rtrain.repl.globals'
 local reload = require 'rtrain.repl.reload'
 
--- The script's own may be something else.
+-- The script may replace the global.
 local print = print
 
 ---@class ReplOptions
----@field folder string whose modules `:reload` reads again
----@field can_stop_loops boolean whether a hook stops compiled loops; else what is typed is not compiled
+---@field folder string the folder whose modules `:reload` reads again
+---@field can_stop_loops boolean whether a hook stops compiled loops; otherwise typed code is not compiled
 ---@field colour boolean
 
 ---@class ReplSession
----@field lines string[] all that were read
+---@field lines string[] all lines read so far
 local Session = class('ReplSession')
 
 ---@param options ReplOptions
 function Session:init(options)
   self.lines = {}
-  self.first = 1  -- of the chunk that is being read
+  self.first = 1  -- number of the first line of the current chunk
   self.options = options
   local torch = require 'torch'
   local names = {torch = torch, nn = torch.nn, F = torch.nn.functional, optim = torch.optim, train = require 'rtrain'}
@@ -29,7 +29,7 @@ function Session:init(options)
   self.reload = reload(options.folder)
 end
 
----Shows what an expression gave, which is `_` from then on. A call that gives nothing shows nothing.
+---Prints the value of an expression and stores it as `_`. A call without results prints nothing.
 ---@param ... any
 function Session:show(...)
   if select('#', ...) == 0 then return end
@@ -39,12 +39,12 @@ end
 
 local function is_incomplete(problem) return problem:sub(-7) == "'<eof>'" end
 
----A chunk as a function without arguments: an expression, else statements.
+---Compiles a chunk to a function without arguments: an expression, else statements.
 ---@param text string
 ---@param line? integer the number of its first line
----@return function? chunk nil where the text is none
----@return string? problem what Lua says
----@return boolean? is_incomplete whether more lines could make it one
+---@return function? chunk nil if the text does not compile
+---@return string? problem Lua's message
+---@return boolean? is_incomplete whether more lines could complete it
 function Session:compile(text, line)
   local lines_before = ('\n'):rep((line or 1) - 1)
   local expression, problem = loadstring(lines_before .. 'return ' .. text, '=repl')
@@ -56,7 +56,8 @@ function Session:compile(text, line)
   return chunk
 end
 
--- What the text is: 'more' where it goes on, 'wrong' with Lua's message and the text, or 'run' with two functions.
+-- Classifies the text: 'more' for an incomplete chunk, 'wrong' with Lua's message and the text, or 'run' with two
+-- functions.
 function Session:_meaning(text, is_end)
   local chunk, problem, is_open = self:compile(text, self.first)
   if chunk then return 'run', function() self:show(chunk()) end, chunk end
@@ -64,11 +65,12 @@ function Session:_meaning(text, is_end)
   return 'wrong', problem, text
 end
 
----Takes the next line.
+---Reads the next line.
 ---@param line string
----@return string meaning 'more': the chunk goes on, 'wrong': it is none, 'run', 'none': there is nothing to run, 'end'
----@return function|string|nil what what to run, or Lua's message
----@return string|function|nil chunk the text that is wrong, or what the function runs
+---@return string meaning 'more': the chunk is incomplete, 'wrong': it does not compile, 'run', 'none': nothing to
+---  run, 'end'
+---@return function|string|nil what the function to run, or Lua's message
+---@return string|function|nil chunk the wrong text, or the compiled chunk
 function Session:read(line)
   self.lines[#self.lines + 1] = line
   if self.first == #self.lines then
@@ -79,13 +81,13 @@ function Session:read(line)
       self:drop()
       return 'run', command
     end
-    -- What older consoles ask for.
+    -- The '=' of older consoles is accepted.
     self.lines[#self.lines] = line:gsub('^%s*=', '')
   end
   return self:_done(self:_meaning(table.concat(self.lines, '\n', self.first)))
 end
 
----The input ends here, perhaps within a chunk.
+---Handles the end of the input, which may be within a chunk.
 ---@return string meaning as for read
 ---@return function|string|nil what
 ---@return string|function|nil chunk
@@ -94,7 +96,7 @@ function Session:finish()
   return self:_done(self:_meaning(table.concat(self.lines, '\n', self.first), true))
 end
 
----Forgets the lines of a chunk that has not ended.
+---Discards the lines of an incomplete chunk.
 function Session:drop() self.first = #self.lines + 1 end
 
 function Session:_done(meaning, ...)
@@ -105,7 +107,7 @@ function Session:_done(meaning, ...)
   return meaning, ...
 end
 
----What is shown below a message: the line that it is about, "  3 | x = y.z", and of several how the error came there.
+---Returns the text below a message: its source line, "  3 | x = y.z", and with several lines the path of the error.
 ---@param message string 'repl:3: …'
 ---@param traceback string
 ---@return string? lines

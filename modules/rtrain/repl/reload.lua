@@ -1,15 +1,15 @@
--- rtrain/repl/reload.lua: `:reload`: the modules of a folder, read again into the tables that the session has.
+-- rtrain/repl/reload.lua: `:reload`: reads the modules of a folder again into the existing tables of the session.
 
 local host = require 'rtrain._host'
 
--- What was there before the first line: Lua's own libraries, and the modules of rtrain that were loaded.
+-- Returns the names of the modules that were loaded before the first line: Lua's own libraries, and modules of rtrain.
 local function names_before()
   local names = {}
   for name in next, package.loaded do names[name] = true end
   return names
 end
 
--- Name → file, of the modules that were loaded from the folder.
+-- Returns name → file of the modules that were loaded from the folder.
 local function modules_of(folder, before)
   local names, path_of = {}, {}
   for name in next, package.loaded do
@@ -21,7 +21,8 @@ local function modules_of(folder, before)
   return names, path_of
 end
 
--- The old table with the new one's contents: whoever holds it, an object of a class too, has what was written since.
+-- Replaces the contents of the old table by those of the new one, so that existing references, also of objects to their
+-- class, see the new code.
 local function renewed(old, new)
   if type(old) ~= 'table' or type(new) ~= 'table' then return new end
   for key in next, old do rawset(old, key, nil) end
@@ -29,7 +30,7 @@ local function renewed(old, new)
   return setmetatable(old, getmetatable(new))
 end
 
--- Finds the files before any other searcher does: a module that requires another one gets its renewed table.
+-- Returns a searcher that runs before all others, so that a module that requires another one gets its renewed table.
 local function searcher(path_of, old)
   return function(name)
     if not path_of[name] then return nil end
@@ -42,7 +43,7 @@ local function searcher(path_of, old)
   end
 end
 
--- Globals that held a function or another value of a module hold the new one.
+-- Replaces globals that held a function or another value of a module by the new value.
 local function renew_globals(old)
   for name, before in next, old do
     for key, value in next, _G do
@@ -51,10 +52,10 @@ local function renew_globals(old)
   end
 end
 
----What `:reload` calls, for a session that begins now.
+---Returns the function that `:reload` calls, for a session that begins now.
 ---@param folder string
----@return fun(): string[] reload names of the modules that were read again; one that raises leaves it and the later ones as
----  they were
+---@return fun(): string[] reload returns the names of the modules that were read again; if one raises an error, it
+---  and the later ones are unchanged
 return function(folder)
   local before = names_before()
   return function()

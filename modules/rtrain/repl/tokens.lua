@@ -1,13 +1,13 @@
--- rtrain/repl/tokens.lua: the words of Lua's text, also of one that is not complete.
+-- rtrain/repl/tokens.lua: splits Lua text into tokens, also if it is incomplete.
 
 ---@class LuaToken
 ---@field kind string 'name' (keywords too), 'string', 'number', 'comment' or 'symbol'
 ---@field text string
----@field first integer where it begins
+---@field first integer index of its first byte
 ---@field last integer
----@field is_open? boolean a string or comment that the text ends in
+---@field is_open? boolean whether a string or comment is not closed at the end of the text
 
--- The end of [[…]], [=[…]=], which begins at `at`; nil where none begins there.
+-- Returns the end of a long bracket [[…]], [=[…]=] at `at`; nil if none begins there.
 local function long_bracket(text, at)
   local level = text:match('^%[(=*)%[', at)
   if not level then return nil end
@@ -33,7 +33,7 @@ local function comment(text, at)
   return newline and newline - 1 or #text, newline == nil
 end
 
--- Kind, end, is_open of what begins at `at`.
+-- Returns kind, end and is_open of the token at `at`.
 local function read(text, at)
   if text:match('^[%a_]', at) then return 'name', select(2, text:find('^[%w_]+', at)) end
   if text:match('^%.?%d', at) then return 'number', select(2, text:find('^[%w_.]+', at)) end

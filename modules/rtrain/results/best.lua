@@ -4,12 +4,13 @@ local args = require 'base.args'
 local Checkpoint = require 'rtrain.results.checkpoint'
 local errors = require 'base.errors'
 
----The best checkpoint that a run has kept: by its CheckpointConfig, without one the newest. For the REPL and for scripts that
----use what a run has learned.
----@param run string as the commands take it: a name, a unique beginning of a name or id, 'last', or 'best:METRIC[:min|max]'
+---Returns the best checkpoint that a run has kept: by its CheckpointConfig, without one the newest. For the REPL and
+---for scripts that use a trained model.
+---@param run string as for the commands: a name, a unique beginning of a name or id, 'last', or
+---  'best:METRIC[:min|max]'
 ---@param options? {storage_path: string} folder or URI of the store (else $RTRAIN_STORAGE, else ~/rtrain_results)
 ---@return Checkpoint
----Errors: 'usage' where there is no such run, with the name that was meant; 'not_found' where it has kept no checkpoint.
+---Errors: 'usage' if there is no such run, with the nearest name; 'not_found' if it has kept no checkpoint.
 ---
 ---```lua
 ---local train, torch = require 'rtrain', require 'torch'

@@ -1,4 +1,4 @@
--- rtrain/results/checkpoint.lua: Checkpoint: a reference to a folder. What is in the folder is the user's.
+-- rtrain/results/checkpoint.lua: Checkpoint: a reference to a folder. The contents of the folder belong to the user.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -18,13 +18,13 @@ local system = require 'base._system'
 ---end)
 ---```
 ---@class Checkpoint
----@field path string absolute path of the folder; with a filesystem, what that knows it by
----@field filesystem? StorageFilesystem where it lies, when not on this machine
+---@field path string absolute path of the folder; with a filesystem, its path there
+---@field filesystem? StorageFilesystem the storage of the folder, if it is not on this machine
 ---@overload fun(path: string, options?: {filesystem: StorageFilesystem}): Checkpoint
 local Checkpoint = class('Checkpoint')
 
 ---@param path string the folder
----@param options? {filesystem: StorageFilesystem} `get` of it brings the files when they are read
+---@param options? {filesystem: StorageFilesystem} its `get` fetches the files when they are read
 function Checkpoint:init(path, options)
   if type(path) ~= 'string' then
     errors.raise('argument', ('Checkpoint: expected the path of a folder, got %s'):format(type(path)))
@@ -42,22 +42,22 @@ end
 
 Checkpoint.__tostring = function(self) return ('Checkpoint(%s)'):format(self.path) end
 
----A checkpoint of the files in a folder. Nothing is read or copied before it is reported. A symlink to a place in the
----folder stays one; for one to a file outside the checkpoint gets the file. Names are UTF-8.
+---Returns a checkpoint of the files in a folder. Nothing is read or copied until it is reported. A symlink to a path in
+---the folder is kept; a symlink to a file outside of it is replaced by the file. Names are UTF-8.
 ---@param path string
 ---@return Checkpoint
 function Checkpoint.from_directory(path) return Checkpoint(path) end
 
--- Folders whose hashes this process has compared.
+-- Folders whose hashes this process has verified.
 local verified = {}
 
--- The first reader on a host compares the hashes: in a run that is local rank 0.
+-- The first reader on a host verifies the hashes: within a run that is local rank 0.
 local function is_verified(path)
   local state = session.peek()
   return verified[path] or (state ~= nil and state.context.local_rank ~= 0)
 end
 
--- Once for each committed checkpoint, as its files are first read.
+-- Verifies each committed checkpoint once, when its files are first read.
 local function verify(path)
   if is_verified(path) then return end
   local ok, err = pcall(system.verify, path)
@@ -68,7 +68,7 @@ local function verify(path)
   verified[path] = true
 end
 
--- Releases what `lease` holds, then passes the results on or the error up.
+-- Releases the lease, then returns the results or raises the error.
 local function release_and_return(lease, ok, ...)
   lease:release()
   if not ok then error((...), 0) end
@@ -81,12 +81,12 @@ local function remove_and_return(folder, ok, ...)
   return ...
 end
 
----Calls the function with the checkpoint's folder, which stays there until it returns, also when the run would drop it
----meanwhile. Read only: the folder is the checkpoint itself; only that of a filesystem is a copy, gone when the function
----returns. Ray equivalent: Checkpoint.as_directory.
+---Calls the function with the checkpoint's folder, which is kept until the function returns, even if the run drops the
+---checkpoint. Do not write to it: the folder is the checkpoint itself. Only the folder from a filesystem is a copy,
+---which is removed when the function returns. Ray equivalent: Checkpoint.as_directory.
 ---@param fn fun(path: string): any
----@return any ... what the function returned
----Raises code 'checkpoint' when the files are not those that were committed, and what the function raises.
+---@return any ... the results of the function
+---Raises code 'checkpoint' if the files differ from those that were committed, and the function's error.
 function Checkpoint:with_directory(fn)
   if self.filesystem then
     local folder = system.make_temp('checkpoint_tmp_')
@@ -104,7 +104,7 @@ function Checkpoint:with_directory(fn)
 end
 
 ---Copies the files to a folder.
----@param path? string made where missing; default a new temporary folder, checkpoint_tmp_…
+---@param path? string created if missing; default a new temporary folder, checkpoint_tmp_…
 ---@return string path absolute path of the copy
 function Checkpoint:to_directory(path)
   local target = path and system.absolute(path) or system.make_temp('checkpoint_tmp_')
@@ -112,7 +112,7 @@ function Checkpoint:to_directory(path)
   return target
 end
 
--- Names within the folder, with those of folders in it.
+-- Collects the names within the folder, including those in subfolders.
 local function files_below(folder, prefix, files)
   for _, name in ipairs(system.list_folder(folder)) do
     local path = folder .. '/' .. name
@@ -127,11 +127,11 @@ end
 
 local function no_such_file(format, ...) errors.raise('argument', 'Checkpoint:load: ' .. format:format(...)) end
 
----What the checkpoint's file of tensors holds, as torch.load or torch.load_safetensors reads it.
----@param options? {file: string, map_location: string} which of several files (.pt, .pth, .bin, .ckpt, .safetensors), and the
----  device to which its tensors go, default 'cpu'
+---Returns the contents of the checkpoint's file of tensors, read by torch.load or torch.load_safetensors.
+---@param options? {file: string, map_location: string} one of several files (.pt, .pth, .bin, .ckpt, .safetensors),
+---  and the device for its tensors, default 'cpu'
 ---@return any value
----Errors: 'argument' where it is not clear which file is meant, with their names; those of with_directory and torch.load.
+---Errors: 'argument' if several files are possible, with their names; those of with_directory and torch.load.
 ---
 ---```lua
 ---local torch, train = require 'torch', require 'rtrain'
@@ -155,14 +155,14 @@ local function check_local(self, what)
     :format(what))
 end
 
----What set_metadata stored; an empty table when nothing was.
+---Returns the metadata of set_metadata; an empty table by default.
 ---@return table
 function Checkpoint:get_metadata()
   check_local(self, 'get_metadata()')
   return system.get_metadata(self.path)
 end
 
----Replaces the metadata: plain data, outside the hashed part of the checkpoint.
+---Replaces the metadata: plain data, outside of the hashed part of the checkpoint.
 ---@param metadata table
 function Checkpoint:set_metadata(metadata)
   check_local(self, 'set_metadata()')

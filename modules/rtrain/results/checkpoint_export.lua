@@ -1,4 +1,5 @@
--- rtrain/results/checkpoint_export.lua: a checkpoint's tensors as one safetensors file, for `rtrain checkpoint export`.
+-- rtrain/results/checkpoint_export.lua: `rtrain checkpoint export`: writes a checkpoint's tensors as one safetensors
+-- file.
 
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
@@ -9,7 +10,8 @@ local checkpoint_export = {}
 
 local function raise(...) errors.raise('usage', 'checkpoint export: ' .. (...):format(select(2, ...))) end
 
--- Every tensor below `value` as an entry of `tensors`, names joined by dots; names of other values go to `left_out`.
+-- Adds every tensor below `value` to `tensors`, with names joined by dots; adds the names of other values to
+-- `left_out`.
 local function collect(value, name, tensors, left_out)
   if state_part.is_tensor(value) then
     tensors[name == '' and 'tensor' or name] = value
@@ -23,9 +25,10 @@ local function collect(value, name, tensors, left_out)
 end
 
 ---Writes the tensors of a checkpoint's state dict as a safetensors file; tensors that share memory become copies.
----@param request table {folder, files, output, metadata, file, part}: `file` and `part` as the options of the command say
+---@param request table {folder, files, output, metadata, file, part}: `file` and `part` are the options of the
+---  command
 ---@return table written {file, part, tensors, left_out}
----Errors: 'usage' where it is not clear what is meant, or there is no tensor; those of torch.load.
+---Errors: 'usage' for an ambiguous request, or if there is no tensor; those of torch.load.
 function checkpoint_export.to_safetensors(request)
   local torch = require 'torch'
   local file = tensor_file.choose(request.files, request.file, raise, '--file')

@@ -8,7 +8,7 @@ local write_file = require 'base.write_file'
 ---An array of rows, each a map of column → value.
 local DataFrame = class('DataFrame')
 
----@param rows table[] becomes the frame itself: there may be millions
+---@param rows table[] becomes the frame itself, without a copy: there may be millions
 ---@return DataFrame
 function DataFrame.of(rows) return setmetatable(rows, DataFrame) end
 
@@ -25,7 +25,7 @@ local function csv_field(value)
   return text
 end
 
--- Nested maps become columns 'outer/inner', lists 'name/1'.
+-- Flattens nested maps to columns 'outer/inner', lists to 'name/1'.
 local function flatten(row, prefix, out)
   for key, value in next, row do
     local name = prefix .. tostring(key)
@@ -38,7 +38,7 @@ local function flatten(row, prefix, out)
   return out
 end
 
----The rows as CSV, columns sorted by name.
+---Returns the rows as CSV, columns sorted by name.
 ---@param path? string file to write; nil: only the text is returned
 ---@return string text
 function DataFrame:to_csv(path)

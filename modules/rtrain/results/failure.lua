@@ -1,5 +1,5 @@
--- rtrain/results/failure.lua: a failed run's error as a user reads it: one message, the first cause first, the user's own
--- lines.
+-- rtrain/results/failure.lua: formats a failed run's error for the user: one message, the first cause first, with the
+-- user's own source lines.
 
 local errors = require 'base.errors'
 local excerpt = require 'base.errors.excerpt'
@@ -8,14 +8,14 @@ local failure = {}
 
 local MAX_FRAMES = 4
 local MAX_OTHERS = 3
--- Of a longer message the first and the last half of it are shown.
+-- A longer message is shortened to its first and last half of this length.
 local MAX_CHARACTERS = 1000
 
 ---@class LogPlace
 ---@field path string the run's folder
 ---@field attempt integer
 
--- A long text without its middle, which is in the rank's log.
+-- Removes the middle of a long text, which the rank's log contains.
 local function shortened(text, rank, logs)
   if #text <= MAX_CHARACTERS then return text end
   local half = MAX_CHARACTERS / 2
@@ -42,14 +42,15 @@ local function rank_text(ranks)
   return (#ranks == 1 and 'rank ' or 'ranks ') .. table.concat(parts, ', ')
 end
 
--- What is the same for errors that differ in their numbers alone (a size, an address). The line they come from counts.
+-- Returns a key that is equal for errors that differ only in numbers (a size, an address). Their source line must be
+-- the same.
 local function identity(err)
   local site, rest = err.message:match '^([^:\n]+:%d+:)(.*)$'
   return ('%s\n%s%s'):format(err.code, site or '', ((rest or err.message):gsub('%d+', '#')))
 end
 
--- Rank → error as sorted groups of equal errors: {ranks = {0, 1}, error = the first one, differ = true where the numbers in
--- them do}. A rank that only lost its peer says nothing.
+-- Groups equal errors, sorted: {ranks = {0, 1}, error = the first one, differ = true if their numbers differ}. Ranks
+-- that only lost a peer are left out.
 local function grouped(ranks)
   local numbers = {}
   for rank in next, ranks do numbers[#numbers + 1] = tonumber(rank) end
@@ -72,8 +73,8 @@ local function grouped(ranks)
   return groups
 end
 
--- The module that failed, the tensors that were there, and the user's frames with their source lines, without the one that
--- the message itself begins with.
+-- Returns the failed module, its tensors, and the user's frames with their source lines, except the frame in the
+-- message itself.
 local function frames_text(message, traceback)
   local at = message:match('^([^:\n]+:%d+):')
   local out, shown, hidden = {}, 0, 0
@@ -96,8 +97,8 @@ end
 
 local function first_line(text) return (text:match('^[^\n]*')) end
 
--- What error() may raise from what a process sent. Its traceback is never nil: the script's own lines, where it is raised,
--- say nothing about it.
+-- Returns an error object for error() from the error of another process. Its traceback is never nil, since the lines of
+-- the script that raises it would be misleading.
 local function error_object(cause, message)
   local err = errors.wrap('')
   err.code, err.message, err.where, err.value = cause.code, message, nil, nil
@@ -105,25 +106,25 @@ local function error_object(cause, message)
   return err
 end
 
--- 'rank 1 raised an error:', 'same error on ranks 0-3 (numbers differ):'.
+-- Returns 'rank 1 raised an error:', 'same error on ranks 0-3 (numbers differ):'.
 local function heading(group)
   if #group.ranks == 1 then return rank_text(group.ranks) .. ' raised an error:' end
   return ('same error on %s%s:'):format(rank_text(group.ranks), group.differ and ' (numbers differ)' or '')
 end
 
--- The group of the cause, among the others' errors.
+-- Returns the group of the cause.
 local function own_group(groups, cause)
   for _, group in ipairs(groups) do
     if identity(group.error) == identity(cause) then return group end
   end
 end
 
----The run's error object from what the controller says about it. Of a long message it has the beginning and the end.
----@param cause {code: string, message: string, kind?: string, rank?: integer, traceback?: string, ranks?: table} ranks: rank →
----  the same
----@param logs? LogPlace where the ranks' logs are
----@return table error with code, kind ('WorkerGroupError', 'ControllerError' or 'PreemptionError'), message (who, what, the
----  line), traceback (the frames behind it), ranks (rank → its error, whole)
+---Makes the run's error object from the controller's data. A long message is shortened in the middle.
+---@param cause {code: string, message: string, kind?: string, rank?: integer, traceback?: string, ranks?: table}
+---  ranks: rank → a table of the same form
+---@param logs? LogPlace place of the ranks' logs
+---@return table error with code, kind ('WorkerGroupError', 'ControllerError' or 'PreemptionError'), message (rank,
+---  error, source line), traceback (the other frames), ranks (rank → its complete error)
 function failure.make(cause, logs)
   local groups = grouped(cause.ranks or {})
   local own = own_group(groups, cause)

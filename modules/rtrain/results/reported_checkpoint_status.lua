@@ -1,10 +1,11 @@
--- rtrain/results/reported_checkpoint_status.lua: ReportedCheckpointStatus: how far a reported checkpoint is.
+-- rtrain/results/reported_checkpoint_status.lua: ReportedCheckpointStatus: the status of a reported checkpoint.
 
----How far a reported checkpoint is, as ReportedCheckpoint.status says it. Ray equivalent: ray.train.ReportedCheckpointStatus.
+---The status of a reported checkpoint, in ReportedCheckpoint.status. Ray equivalent:
+---ray.train.ReportedCheckpointStatus.
 ---@class ReportedCheckpointStatus
----@field COMMITTED string nobody has asked for a validation
+---@field COMMITTED string no validation was requested
 ---@field PENDING_VALIDATION string
----@field VALIDATED string its metrics hold those of the validation
+---@field VALIDATED string its metrics include those of the validation
 ---@field VALIDATION_FAILED string
 ---@field VALIDATION_TIMEOUT string
 return require 'base.namespace'('train.ReportedCheckpointStatus', nil, {

@@ -1,4 +1,4 @@
--- rtrain/results/result.lua: Result: what fit() gives back.
+-- rtrain/results/result.lua: Result: the return value of fit().
 
 local Checkpoint = require 'rtrain.results.checkpoint'
 local class = require 'base.class'
@@ -12,7 +12,7 @@ local system = require 'base._system'
 
 local AUTOMATIC = {'training_iteration', 'time_total_s', 'timestamp', 'pid', 'hostname', 'node_ip'}
 
----What `fit()` gives back. Ray equivalent: ray.train.Result.
+---The return value of `fit()`. Ray equivalent: ray.train.Result.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -30,15 +30,16 @@ local AUTOMATIC = {'training_iteration', 'time_total_s', 'timestamp', 'pid', 'ho
 ---assert(train.Result.from_path(result.path).metrics.loss == 0.3)
 ---```
 ---@class Result
----@field metrics? table rank 0's metrics of the last report, and Ray's automatic fields where those have no such names:
----  training_iteration (from 1), time_total_s (of all attempts), timestamp (in seconds since 1970), pid, hostname, node_ip
----@field checkpoint? Checkpoint the latest one
+---@field metrics? table rank 0's metrics of the last report, and Ray's automatic fields, unless the script uses their
+---  names: training_iteration (from 1), time_total_s (of all attempts), timestamp (in seconds since 1970), pid,
+---  hostname, node_ip
+---@field checkpoint? Checkpoint the latest checkpoint
 ---@field error? table nil when the run finished
 ---@field path string the run's folder
----@field best_checkpoints {checkpoint: Checkpoint, metrics: table}[] the kept ones, the best last
+---@field best_checkpoints {checkpoint: Checkpoint, metrics: table}[] the kept checkpoints, the best last
 ---@field metrics_dataframe table array of the metrics of every report, with `:to_csv()`; read from the store at its first use
----@field return_value any what rank 0's train function returned
----@field config? table train_loop_config; that of `from_path` has '***' for keys and passwords
+---@field return_value any the result of rank 0's train function
+---@field config? table train_loop_config; from `from_path` it has '***' in place of keys and passwords
 local Result = class('Result')
 
 ---@param fields table
@@ -46,7 +47,7 @@ function Result:init(fields)
   for name, value in next, fields do self[name] = value end
 end
 
--- 'Result(metrics={epoch=1 loss=0.5}, checkpoint=Checkpoint(…), path=…)', with the error where there is one.
+-- Returns 'Result(metrics={epoch=1 loss=0.5}, checkpoint=Checkpoint(…), path=…)', with the error if there is one.
 function Result:__tostring()
   local parts = {('metrics={%s}'):format(metrics_text.line(self._reported)), 'checkpoint=' .. tostring(self.checkpoint)}
   if self.error then parts[3] = 'error=' .. tostring(self.error) end
@@ -54,7 +55,7 @@ function Result:__tostring()
   return ('Result(%s)'):format(table.concat(parts, ', '))
 end
 
--- The controller names the best first, Ray's users expect the best last.
+-- Converts the controller's list, best first, to Ray's order, best last.
 local function as_checkpoints(list)
   local out = {}
   for _, item in ipairs(list or {}) do
@@ -65,7 +66,7 @@ local function as_checkpoints(list)
   return out
 end
 
----The Result of a run that has ended.
+---Returns the Result of a run that has ended.
 ---@param finished table the controller's last event
 ---@param config? table train_loop_config
 ---@return Result
@@ -88,7 +89,7 @@ local function latest_of(checkpoints)
   return nil
 end
 
--- The storage path and the name of the run whose folder that is. `who` begins the messages.
+-- Returns the storage path and the name of the run in that folder. `who` begins the messages.
 local function place_of(path, who)
   if type(path) ~= 'string' then
     errors.raise('argument', ("%s: expected a run's folder, got %s"):format(who, type(path)))
@@ -105,13 +106,13 @@ local function place_of(path, who)
   return storage, name
 end
 
--- Read when asked for: a run of weeks has made more reports than a controller should keep.
+-- Reads the metrics on demand: a run of weeks has more reports than the controller keeps.
 local function read_metrics(path)
   local storage, name = place_of(path, 'Result.metrics_dataframe')
   return DataFrame.of(require 'rtrain.metrics.reported'(storage, name))
 end
 
--- The metrics with the automatic fields, which stand last and give way to the script's own.
+-- Adds the automatic fields after the metrics; the script's own metrics take precedence.
 local function with_automatic_fields(metrics, last_report)
   if metrics == nil or last_report == nil then return metrics end
   local out = ordered.new()
@@ -122,7 +123,7 @@ local function with_automatic_fields(metrics, last_report)
   return out
 end
 
--- Nil where the store cannot be read: it may be what the run failed at.
+-- Returns nil if the store cannot be read: that may be why the run failed.
 local function read_last_report(path)
   local ok, found = pcall(function()
     local storage, name = path:match '^(.*)/([^/]+)$'
@@ -140,11 +141,11 @@ function Result:__index(key)
   return rawget(self, key) or Result[key]
 end
 
----The Result of a run in the store, with its error and the metrics of every report.
+---Returns the Result of a stored run, with its error and the metrics of every report.
 ---@param path string the run's folder, result.path
 ---@return Result
----Raises code 'not_found' when there is no such folder, 'usage' when it is not a run's, 'environment' when the store is damaged
----or another program's.
+---Raises code 'not_found' if there is no such folder, 'usage' if it does not belong to a run, 'environment' if the
+---store is damaged or belongs to another program.
 function Result.from_path(path)
   local host = require 'rtrain._host'
   local storage, name = place_of(path, 'Result.from_path')
@@ -176,11 +177,11 @@ local function check_metric(checkpoints, metric)
     #names > 0 and 'they have ' .. table.concat(names, ', ') or 'they have none'))
 end
 
----The kept checkpoint whose metrics are best.
+---Returns the kept checkpoint with the best value of a metric.
 ---@param metric string key of the metrics
 ---@param mode string 'max' or 'min'
----@return Checkpoint? checkpoint nil when the run has kept none, or none whose metric is a number
----Raises code 'argument' for a metric that no kept checkpoint has, with the names of those they have.
+---@return Checkpoint? checkpoint nil if the run has kept none whose metric is a number
+---Raises code 'argument' for a metric that no kept checkpoint has, with the names of the existing metrics.
 function Result:get_best_checkpoint(metric, mode)
   if mode ~= 'max' and mode ~= 'min' then
     errors.raise('argument', "get_best_checkpoint: the mode is 'max' or 'min'")

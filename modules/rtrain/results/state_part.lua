@@ -1,24 +1,25 @@
--- rtrain/results/state_part.lua: where in a file of a checkpoint the state dict of its model is.
+-- rtrain/results/state_part.lua: finds the state dict of the model in a checkpoint file.
 
 local has_items_alone = require 'base.is_list'
 local ordered = require 'base.ordered'
 
 local state_part = {}
 
--- Where scripts keep a model's state dict; the first that is there counts. The second is train.state's.
+-- Usual places of a model's state dict; the first existing one is used. The second is that of train.state.
 local MODEL_PARTS = {'model', 'parts.model', 'model_state_dict', 'state_dict'}
 
 ---@param value any
 ---@return boolean
 function state_part.is_tensor(value) return type(value) == 'userdata' and require('torch').is_tensor(value) end
 
--- A dict of integers, such as an optimizer's state, is none: its key 0 would be left out, and the others renamed.
+-- A dict with integer keys, such as an optimizer's state, is not a list: its key 0 would be lost, and the others
+-- renumbered.
 local function is_list(value)
   return type(value) == 'table' and not ordered.is(value) and getmetatable(value) ~= require('torch')._intmap_meta
     and #value > 0 and has_items_alone(value)
 end
 
----The keys of a table; of a list 0, 1, …, as Python counts.
+---Returns the keys of a table; for a list 0, 1, …, as Python counts.
 ---@param value any
 ---@return any[] keys
 function state_part.keys_of(value)
@@ -29,7 +30,7 @@ function state_part.keys_of(value)
   return keys
 end
 
----What is under one of those keys.
+---Returns the value of such a key.
 ---@param value any
 ---@param key any
 ---@return any item
@@ -38,7 +39,7 @@ function state_part.get(value, key)
   return value[key]
 end
 
--- The value under 'a.b', or nil.
+-- Returns the value at the path 'a.b', or nil.
 local function find(value, part)
   for key in part:gmatch '[^.]+' do
     if type(value) ~= 'table' or is_list(value) and not tonumber(key) then return nil end
@@ -65,12 +66,12 @@ local function is_state_dict(value)
   return #state_part.keys_of(value) > 0
 end
 
----The part of the value that is meant: the state dict that it is, or that it has under a name that scripts use.
----@param value any what the file holds
----@param wanted? string the name that was given
+---Returns the requested part: the value itself if it is a state dict, or the state dict under a name that scripts use.
+---@param value any the contents of the file
+---@param wanted? string the requested name
 ---@param file string for the message
----@param raise fun(format: string, ...) raises with that message
----@return any part all of it where no state dict is found
+---@param raise fun(format: string, ...) raises an error with that message
+---@return any part the whole value if no state dict is found
 ---@return string? name of the part
 function state_part.choose(value, wanted, file, raise)
   if wanted then

@@ -1,25 +1,25 @@
--- rtrain/results/storage.lua: storage_filesystem: another place for checkpoints, as functions of the user's.
+-- rtrain/results/storage.lua: storage_filesystem: copies of checkpoints in another storage, by functions of the user.
 
 local errors = require 'base.errors'
 local system = require 'base._system'
 
----Functions that keep copies of checkpoints elsewhere, for RunConfig.storage_filesystem. They are called on the script's own
----thread while the run goes on, one at a time; what they raise is a warning, and the call is repeated when the run ends.
----A remote path is relative: `<run>/checkpoints/<name>`.
+---Functions that keep copies of checkpoints in another storage, for RunConfig.storage_filesystem. The script's own
+---thread calls them during the run, one at a time; an error becomes a warning, and the call is repeated when the run
+---ends. A remote path is relative: `<run>/checkpoints/<name>`.
 ---@class StorageFilesystem
 ---@field put fun(local_path: string, remote_path: string) copies a committed checkpoint's folder there
----@field get? fun(remote_path: string, local_path: string) brings one back, into an empty folder: a run that goes on asks for
----  one whose own folder is gone
+---@field get? fun(remote_path: string, local_path: string) copies a checkpoint back, into an empty folder: needed if
+---  a continued run no longer has its own folder
 ---@field delete? fun(remote_path: string) called when the run has dropped the checkpoint
----@field list? fun(remote_path: string): string[] what is there; asked before `get`
+---@field list? fun(remote_path: string): string[] lists the existing files; called before `get`
 
 local storage = {}
 
 local NAMES = {'put', 'get', 'list', 'delete'}
 
----What is wrong with a storage_filesystem; nil when nothing is.
+---Returns what is wrong with a storage_filesystem, or nil.
 ---@param value any
----@param needed? string a function that has to be there
+---@param needed? string name of a required function
 ---@return string? problem
 function storage.problem(value, needed)
   if type(value) ~= 'table' then return 'expected a table {put = …, get = …, list = …, delete = …}' end
@@ -33,7 +33,7 @@ function storage.problem(value, needed)
   if needed and value[needed] == nil then return ('it needs the function %s'):format(needed) end
 end
 
--- Copies a checkpoint there; false when the run has dropped it meanwhile.
+-- Copies a checkpoint to the storage; returns false if the run has dropped it.
 local function put(fs, wanted)
   local ok, lease = pcall(system.lease, wanted.path)
   if not ok then return false end
@@ -51,7 +51,7 @@ local function get(fs, wanted)
   return true
 end
 
----Has the controller's questions answered by the functions.
+---Registers the functions as answers to the controller's requests.
 ---@param calls table rtrain.run.script_calls
 ---@param fs? StorageFilesystem
 function storage.answer(calls, fs)

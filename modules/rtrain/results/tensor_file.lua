@@ -1,4 +1,4 @@
--- rtrain/results/tensor_file.lua: which file of a checkpoint holds its tensors, and what is in it.
+-- rtrain/results/tensor_file.lua: finds the file with the tensors of a checkpoint, and reads it.
 
 local tensor_file = {}
 
@@ -12,16 +12,16 @@ LOADERS.pth, LOADERS.bin, LOADERS.ckpt = LOADERS.pt, LOADERS.pt, LOADERS.pt
 
 local function loader_of(file) return LOADERS[file:match '%.(%w+)$' or ''] end
 
----Whether files of that name hold tensors.
+---Returns whether a file of that name holds tensors.
 ---@param file string
 ---@return boolean
 function tensor_file.is_one(file) return loader_of(file) ~= nil end
 
----The file that is meant: the one with tensors that all ranks have in common.
+---Returns the requested file, or the file with tensors that all ranks share.
 ---@param files string[] names within the checkpoint
----@param wanted? string the name that was given
----@param raise fun(format: string, ...) raises with that message
----@param option string how another one is named, for that message
+---@param wanted? string the requested name
+---@param raise fun(format: string, ...) raises an error with that message
+---@param option string the option that names another file, for the message
 ---@return string file
 function tensor_file.choose(files, wanted, raise, option)
   if wanted then
@@ -45,7 +45,7 @@ function tensor_file.choose(files, wanted, raise, option)
   raise('several files may be meant, say %s: %s', option, table.concat(found, ', '))
 end
 
----What the file holds.
+---Returns the contents of the file.
 ---@param path string
 ---@param options {mmap: boolean?, map_location: string?}
 ---@return any value

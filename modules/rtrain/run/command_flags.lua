@@ -1,7 +1,8 @@
--- rtrain/run/command_flags.lua: what the command that runs this script was given: it comes before what the script says.
+-- rtrain/run/command_flags.lua: the flags of the command that runs this script; they take precedence over the script.
 --
--- `rtrain run` and others set it once, before the script; under `rtrain exec`, and in workers, nothing was given. The fields
--- are those of host/cli/train/run_options.h, and `on_fit`; tests/unit/cli/command_flags_test.cpp compares them.
+-- `rtrain run` and other commands set them once, before the script; under `rtrain exec`, and in workers, they are not
+-- set. The fields are those of host/cli/train/run_options.h, and `on_fit`; tests/unit/cli/command_flags_test.cpp
+-- compares them.
 
 local record = require 'base.record'
 
@@ -11,9 +12,9 @@ local command_flags = {}
 ---@field script? string path of the script
 ---@field command? string[] the command, as typed
 ---@field set string[] 'KEY=VALUE': values of train_loop_config
----@field tags string[] of the run
----@field note? string of the run
----@field name? string of the run
+---@field tags string[] tags of the run
+---@field note? string note of the run
+---@field name? string name of the run
 ---@field storage? string folder or URI
 ---@field resume? string 'never', 'auto' or 'must'
 ---@field num_workers? integer
@@ -26,11 +27,11 @@ local command_flags = {}
 ---@field launcher? string
 ---@field oversubscribe? boolean
 ---@field quiet? boolean
----@field terminal? boolean stderr is one
----@field events_fd? integer where the run's events go as JSON lines
----@field has_agents? boolean the other hosts of the job have agents of this run
----@field tryout? any of `rtrain check` and the like: RunFlags says what is in it
----@field on_fit? fun(trainer: DataParallelTrainer): any what fit() does in place of a training
+---@field terminal? boolean whether stderr is a terminal
+---@field events_fd? integer descriptor to which the run's events are written as JSON lines
+---@field has_agents? boolean whether the other hosts of the job have agents of this run
+---@field tryout? any set by `rtrain check` and similar commands, see RunFlags
+---@field on_fit? fun(trainer: DataParallelTrainer): any replaces the training in fit()
 
 local NAMES = {
   'script', 'command', 'set', 'tags', 'note', 'name', 'storage', 'resume', 'num_workers', 'gpus', 'max_failures', 'seed',
@@ -40,18 +41,18 @@ local NAMES = {
 
 local given, has_fitted
 
----@param flags? CommandFlags nil: nothing was given
----Raises code 'argument' for a name that no command gives, as does reading one.
+---@param flags? CommandFlags nil: not set
+---Raises code 'argument' for an unknown name. So does reading an unknown field.
 function command_flags.set(flags) given = flags and record.of('CommandFlags', NAMES, flags) end
 
 ---@return CommandFlags
 function command_flags.get() return given or record.of('CommandFlags', NAMES, {set = {}, tags = {}}) end
 
----The process of a trial: its script is the one of its sweep.
+---Sets the script of a trial's process, which is that of its sweep.
 ---@param path string
 function command_flags.set_script(path) command_flags.get().script = path end
 
----The script has called fit().
+---Records that the script has called fit().
 function command_flags.mark_fit() has_fitted = true end
 
 ---@return boolean whether the script has called fit()

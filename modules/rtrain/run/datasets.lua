@@ -1,8 +1,8 @@
--- rtrain/run/datasets.lua: the datasets of a trainer: checked where the trainer is made, counted at fit().
+-- rtrain/run/datasets.lua: the datasets of a trainer: checked when the trainer is made, counted at fit().
 --
--- They travel with the train function: plans, not rows, except for what lies in memory. The seed of what has no seed of its
--- own is drawn at fit(), so that all ranks and attempts of a run see the same order. In the workers they are
--- rtrain.functions.dataset_shards.
+-- They are sent with the train function: plans, not rows, except for rows in memory. A common seed for operators
+-- without one is drawn at fit(), so that all ranks and attempts of a run see the same order.
+-- rtrain.functions.dataset_shards uses them in the workers.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -21,10 +21,10 @@ local function check_value(owner, name, value)
 end
 
 ---Checks the field `datasets` of a trainer.
----@param owner string the trainer's class, for messages
+---@param owner string name of the trainer's class, for messages
 ---@param given? table<string, rtrain.data.Dataset|fun(): rtrain.data.Dataset>
 ---@param config DataConfig
----@return {name: string, value: any}[] in the order of their names
+---@return {name: string, value: any}[] sorted by name
 function datasets.check(owner, given, config)
   if given == nil then given = {} end
   if type(given) ~= 'table' or class.of(given) then
@@ -58,18 +58,18 @@ local function draw_seed()
   return ((a * 256 + b) * 256 + c) * 256 + d
 end
 
--- What rtrain.data.ingest.start gets.
+-- Returns the options of rtrain.data.ingest.start.
 local function ingest_of(config, num_cpus)
   if config.ingest_workers == 0 then return nil end
   return {workers = config.ingest_workers, threads = config:num_cpus_per_ingest_worker(), num_cpus = num_cpus}
 end
 
----The datasets as they travel to the workers. Files whose rows nobody has counted are read once, here, where ranks must
----know their parts.
----@param list {name: string, value: any}[] what `check` gave
+---Returns the datasets in the form that is sent to the workers. If ranks must know their parts, files with unknown
+---numbers of rows are read once here.
+---@param list {name: string, value: any}[] a result of `check`
 ---@param config DataConfig
----@param num_cpus? integer that each worker has for itself, where that was said
----@return table[] plain, but for the datasets
+---@param num_cpus? integer exclusive cores of each worker, if configured
+---@return table[] plain data, except for the datasets
 function datasets.for_workers(list, config, num_cpus)
   local out, seed = {}, #list > 0 and draw_seed() or 0
   for i, entry in ipairs(list) do

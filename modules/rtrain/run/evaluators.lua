@@ -1,4 +1,4 @@
--- rtrain/run/evaluators.lua: asks the script's evaluators what is to be done about evidence against a host.
+-- rtrain/run/evaluators.lua: asks the script's evaluators for the action on evidence against a host.
 
 local errors = require 'base.errors'
 
@@ -7,11 +7,11 @@ local evaluators = {}
 local WEIGHTS = {NOOP = 1, DIAGNOSE = 2, REATTEMPT = 3, EVICT = 4}
 local NAMES = {'NOOP', 'DIAGNOSE', 'REATTEMPT', 'EVICT'}
 
----The heaviest of what they return.
+---Returns the heaviest of their actions.
 ---@param list (fun(evidence: HealthEvidence): string?)[]
 ---@param evidence HealthEvidence
 ---@return string action
----Raises what they raise, and code 'user' for an unknown action.
+---Raises their errors, and code 'user' for an unknown action.
 function evaluators.decide(list, evidence)
   local heaviest = 'NOOP'
   for i, evaluator in ipairs(list) do
@@ -25,7 +25,7 @@ function evaluators.decide(list, evidence)
   return heaviest
 end
 
----Has the controller's questions answered by them.
+---Registers the evaluators as answers to the controller's requests.
 ---@param calls table rtrain.run.script_calls
 ---@param list? (fun(evidence: HealthEvidence): string?)[]
 function evaluators.answer(calls, list)

@@ -1,14 +1,15 @@
--- rtrain/run/evictions.lua: the hosts that a run does without: its launcher hears of each, and people at the end.
+-- rtrain/run/evictions.lua: Evictions: reports the hosts that a run has evicted to its launcher, and to the user at the
+-- end.
 
 local class = require 'base.class'
 local system = require 'base._system'
 
-local PATIENCE_S = 5  -- for the launcher's answer, at the end of the run
+local PATIENCE_S = 5  -- waiting time for the launcher's answer at the end of the run
 
 local Evictions = class('Evictions')
 
 ---@class EvictionsOptions
----@field command? string for a shell: tells the launcher of "$host", and of "$reason"; what it prints is why it could not
+---@field command? string for a shell: reports "$host" and "$reason" to the launcher; its output explains a failure
 ---@field hosts? string[] the launcher's names, by number
 ---@field notice fun(text: string, level?: string)
 
@@ -18,7 +19,7 @@ function Evictions:init(options)
   self._texts, self._answers = {}, {}
 end
 
----Takes an event of the controller.
+---Handles an event of the controller.
 ---@param event table
 function Evictions:add(event)
   self._texts[#self._texts + 1] = ('%s (%s)'):format(event.host, event.reason)
@@ -31,7 +32,7 @@ function Evictions:add(event)
   if ok then self._answers[#self._answers + 1] = {host = host, output = answer} end
 end
 
----Says what the launcher had against it, and which hosts the run has done without.
+---Prints the launcher's objections, and the hosts that the run has evicted.
 function Evictions:finish()
   for _, answer in ipairs(self._answers) do
     local is_complete, text = answer.output:finish(PATIENCE_S)

@@ -1,11 +1,11 @@
--- rtrain/run/first_loop.lua: FirstLoop: what a run's first loop over batches is like: kept among its events, and said.
+-- rtrain/run/first_loop.lua: FirstLoop: describes a run's first loop over batches, for its events and the display.
 
 local class = require 'base.class'
 local texts = require 'rtrain.display.texts'
 
 local FirstLoop = class('FirstLoop')
 
----@param note fun(attempt: integer, text: string) called where there is something new to say
+---@param note fun(attempt: integer, text: string) called when there is something new to report
 function FirstLoop:init(note) self._note, self._num_workers = note, 1 end
 
 local function batches_text(event, workers)
@@ -13,7 +13,7 @@ local function batches_text(event, workers)
   return workers == 1 and text or ('%s on each worker, %d together'):format(text, event.batch_size * workers)
 end
 
--- What each worker has of the dataset. Where that is all of it, nobody may have meant it.
+-- Returns each worker's part of the dataset. All of it is pointed out, since that may be a mistake.
 local function samples_text(event, workers)
   if not event.samples then return '' end
   local samples = texts.counted(event.samples, 'sample')
@@ -34,7 +34,7 @@ function FirstLoop:_say()
   self._note(event.attempt, text)
 end
 
----A rank may be in its loop before all of them run: that is said first.
+---Handles a loop event. If a rank is in its loop before all of them run, the event waits for that.
 ---@param event table of the controller
 function FirstLoop:add(event)
   if event.type == 'state' then

@@ -1,19 +1,19 @@
--- rtrain/run/git.lua: the commit that the script's folder is at and what was changed since, for the run's record.
+-- rtrain/run/git.lua: Git: finds the commit of the script's folder and the changes since, for the run's record.
 --
--- git runs while the train function is serialized; without git or a repository there is no commit. One that hangs (a folder
--- on a dead network file system, a repository that is locked) is not waited for.
+-- git runs while the train function is serialized; without git or a repository there is no commit. The run does not
+-- wait for a git that hangs (a folder on a dead network file system, a locked repository).
 
 local class = require 'base.class'
 local system = require 'base._system'
 
 local PATIENCE_S = 5
-local MOST_BYTES = 200 * 1000 -- of a diff
+local MOST_BYTES = 200 * 1000 -- largest size of a diff
 
 local Git = class('Git')
 
 local function quoted(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
 
----Starts asking.
+---Starts git.
 ---@param script string path of the script
 ---@return table git with `:finish()`
 function Git.start(script)
@@ -26,15 +26,15 @@ function Git.start(script)
   return self
 end
 
--- The diff up to its last whole line, where there is more of it than is kept.
+-- Cuts a diff that is too large after a whole line.
 local function cut(diff)
   if #diff <= MOST_BYTES then return diff end
   return diff:sub(1, MOST_BYTES):match('^(.*\n)') or ''
 end
 
----@return table found `{commit, is_dirty, diff, is_cut}`; commit '' when there is none, is_dirty: whether tracked files
----  differ from it, is_cut: whether the diff has only its beginning
----@return string? problem why something is missing
+---@return table found `{commit, is_dirty, diff, is_cut}`; commit: '' if unknown, is_dirty: whether tracked files
+---  differ from it, is_cut: whether the diff was cut
+---@return string? problem why a part is missing
 function Git:finish()
   local found = {commit = '', is_dirty = false, diff = '', is_cut = false}
   if not self._command then return found end

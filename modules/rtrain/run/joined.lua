@@ -1,7 +1,8 @@
 -- rtrain/run/joined.lua: fit() in a process of a rank above 0 that a launcher (torchrun, Slurm, …) has started.
 --
--- The process of rank 0 is the controller: it keeps the run, shows it and writes the store. This one runs the train function
--- in each attempt, and ends as the run does. On another host than rank 0's it speaks to the agent there.
+-- The process of rank 0 is the controller: it keeps the run, shows it and writes the store. This process runs the train
+-- function in each attempt, and ends with the run. If it is on another host than rank 0, it connects to the agent
+-- there.
 
 local failure = require 'rtrain.results.failure'
 local local_worker = require 'rtrain.run.local_worker'
@@ -9,7 +10,7 @@ local Result = require 'rtrain.results.result'
 
 local joined = {}
 
--- The store has the whole of it; it may be what the run failed at.
+-- Reads the result from the store, if possible: the store may be why the run failed.
 local function result_of(ended, job)
   local ok, result = pcall(Result.from_path, ended.path)
   if not ok then result = Result {path = ended.path, best_checkpoints = {}} end
@@ -18,14 +19,14 @@ local function result_of(ended, job)
   return result
 end
 
--- The process that keeps the run has ended without this fit().
+-- Ends this process because the process of the controller has ended without this fit().
 local function leave(rank, exit_code)
   io.stderr:write(('rtrain: rank %d: the job is over, with exit code %d\n'):format(rank, exit_code))
   os.exit(exit_code)
 end
 
 ---Trains as that rank, and returns the run's Result.
----@param job table what launch.fit makes of the trainer, with `place` and `worker_datasets`
+---@param job table job of launch.fit, with `place` and `worker_datasets`
 ---@return Result
 function joined.fit(job)
   local place = job.place

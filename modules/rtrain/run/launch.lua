@@ -1,6 +1,6 @@
--- rtrain/run/launch.lua: fit(): the job that trainer and command make, and the loop over the events of its run.
+-- rtrain/run/launch.lua: fit(): makes a job from trainer and command, and handles the events of its run.
 --
--- The flags of `rtrain run` override the script; rtrain.run.command_flags has them.
+-- The flags of `rtrain run` (rtrain.run.command_flags) override the script.
 
 local BackendHooks = require 'rtrain.backends.backend_hooks'
 local Callbacks = require 'rtrain.callbacks.callbacks'
@@ -35,21 +35,22 @@ local Watch = require 'rtrain.run.watch'
 
 local launch = {}
 
-local unnamed_fits = 0  -- of this process, in a job: each has a name of its own
-local local_fits = 0  -- of this process: its number tells the processes of another launcher that they are at the same one
+local unnamed_fits = 0  -- calls in this process within a job: each run needs a different name
+local local_fits = 0  -- calls in this process: shows whether another launcher's processes are in the same call
 
 local function script_path(flags)
   local arg = rawget(_G, 'arg')
   return flags.script or (arg and arg[0]) or 'script'
 end
 
--- Flag, then the script, then the environment, then the home folder.
+-- The precedence: flag, script, environment, home folder.
 local function storage_path(flags, run_config)
   return require('rtrain._host').storage_folder(flags.storage or run_config.storage_path)
 end
 
--- The run's name and whether it goes on with the run of that name: the command, then the script, then the job decide. A job
--- that its scheduler starts again goes on with its run; where the scheduler does not tell, the job's name does.
+-- Returns the run's name and whether it continues the run of that name: the command decides, then the script, then the
+-- job. A job that its scheduler restarts continues its run; if the scheduler does not show restarts, the job's name
+-- decides.
 local function identity_of(flags, run_config, allocation, place)
   local name = flags.name or run_config.name
   local resume = flags.resume or run_config:_was_given 'resume' and run_config.resume or nil
@@ -60,7 +61,7 @@ local function identity_of(flags, run_config, allocation, place)
     unnamed_fits = unnamed_fits + 1
     return run_name.of_job(script_path(flags), allocation, unnamed_fits), resume or restarts == nil and 'auto' or 'never'
   end
-  -- Without a name of its own a run has a new one each time.
+  -- A run without an explicit name gets a new name each time.
   if resume and resume ~= 'never' then
     errors.raise('config', ("resume = '%s' without a name: give the run to go on with (--name, RunConfig.name)")
       :format(resume))
@@ -68,8 +69,8 @@ local function identity_of(flags, run_config, allocation, place)
   return run_name.make(script_path(flags)), 'never'
 end
 
--- --gpus: 'all' is a worker for each device, a number as many devices; with -n they are dealt out to that many workers, and
--- 'all' is one each. 0 is the CPU. Other hosts are taken to have as many as this one.
+-- Applies --gpus: 'all' means a worker for each device, a number that many devices; with -n they are divided among that
+-- many workers, and 'all' gives each worker one. 0 means the CPU. Other hosts are assumed to have the same number.
 local function with_gpus(scaling, gpus, num_workers, num_hosts)
   if gpus == '0' then return scaling:without_gpus() end
   local resources = scaling.resources_per_worker
@@ -81,7 +82,7 @@ local function with_gpus(scaling, gpus, num_workers, num_hosts)
   }
 end
 
--- Where another launcher has dealt the devices out, the ranks see whether two have the same when they form the group.
+-- If another launcher has assigned the devices, the ranks find out whether two share a device when they form the group.
 local function backend_of(trainer, scaling, place)
   local config = trainer.torch_config
   if trainer._kind ~= 'torch' then return TorchConfig.CPU_BACKEND end
@@ -90,7 +91,7 @@ local function backend_of(trainer, scaling, place)
   return config.backend or 'cpu:shm,cuda:nccl'
 end
 
--- A script that seeds from its configuration is seeded by --seed, unless --set says otherwise.
+-- Applies --seed to a configuration with a seed, unless --set replaces it.
 local function with_seed(config, flags)
   if not flags.seed or type(config) ~= 'table' or number.of(config.seed) == nil then return config end
   for _, setting in ipairs(flags.set) do
@@ -99,7 +100,7 @@ local function with_seed(config, flags)
   return overrides.apply(config, {'seed=' .. number.text(flags.seed)})
 end
 
--- What workers know about the trainer's Backend; nil where that does nothing.
+-- Returns the parts of the trainer's Backend that workers need; nil if it does nothing.
 local function backend_of_workers(config, place)
   local stages = config and BackendHooks.stages(config)
   if stages and place then
@@ -115,7 +116,7 @@ local function config_of(trainer, flags)
   return config
 end
 
--- The trainer's configs with the flags of the command over them.
+-- Returns the trainer's configs with the flags of the command applied.
 local function job_of(trainer, flags)
   local run_config, scaling = trainer.run_config, trainer.scaling_config
   local failures = run_config.failure_config
@@ -133,10 +134,10 @@ local function job_of(trainer, flags)
   local name, resume = identity_of(flags, run_config, allocation, place)
   local config = run_config:with {name = name, resume = resume, failure_config = failures}
   local workers_backend = backend_of_workers(trainer.backend_config, place)
-  if workers_backend then  -- a worker that replaces another one would come when on_start is over
+  if workers_backend then  -- a worker that replaces a lost one would miss on_start
     config = config:with {failure_config = failures:with {max_heals = 0}}
   end
-  if flags.tryout then config.storage_filesystem = nil end  -- its checkpoints are dropped
+  if flags.tryout then config.storage_filesystem = nil end  -- the checkpoints are discarded
   return {
     kind = trainer._kind,
     backend = backend,
@@ -167,13 +168,14 @@ local function job_of(trainer, flags)
   }
 end
 
--- What each worker has for itself, where that was said and nothing else runs in its process.
+-- Returns the exclusive cores of each worker, if configured and if its process runs nothing else.
 local function own_cpus(job)
   local resources = job.scaling_config.resources_per_worker
   return not job.is_local and resources and resources.CPU or nil
 end
 
--- The operator's callbacks come after the script's. A script that is tried out makes no run that they could see.
+-- Returns the operator's callbacks after the script's. `rtrain check` and similar commands make no run that they could
+-- see.
 local function callbacks_of(job)
   if job.flags and job.flags.tryout then return {} end
   local list = Callbacks.of_environment()
@@ -181,7 +183,8 @@ local function callbacks_of(job)
   return list
 end
 
--- 'CPU', '1 GPU', '2 GPUs', '0.5 GPU': what each worker computes on. Another launcher has dealt its devices out itself.
+-- Returns the devices of each worker: 'CPU', '1 GPU', '2 GPUs', '0.5 GPU'. Unknown if another launcher has assigned
+-- them.
 local function devices_of(job)
   if job.is_local and not job.place then return nil end
   local gpus = job.scaling_config:num_gpus_per_worker()
@@ -189,7 +192,7 @@ local function devices_of(job)
   return job.place and 'GPU' or ('%g GPU%s each'):format(gpus, gpus > 1 and 's' or '')
 end
 
--- 'shm' of 'cpu:shm,cuda:gloo': the part of the backend that the workers' tensors travel by.
+-- Returns the part of the backend for the workers' tensors: 'shm' of 'cpu:shm,cuda:gloo'.
 local function backend_of_devices(job)
   if job.kind ~= 'torch' then return nil end
   local device = job.scaling_config:num_gpus_per_worker() > 0 and 'cuda' or 'cpu'
@@ -202,7 +205,7 @@ local function display_of(job, spec, flags)
   end
   return Display(spec, {
     quiet = flags.quiet,
-    terminal = flags.terminal and not job.is_local,  -- there the train function writes to the terminal itself
+    terminal = flags.terminal and not job.is_local,  -- in local mode the train function itself writes to the terminal
     eta = Eta(job.train_loop_config, job.run_config.stop),
     devices = devices_of(job),
     backend = backend_of_devices(job),
@@ -215,14 +218,14 @@ local function display_of(job, spec, flags)
   })
 end
 
--- `rtrain submit` cannot know a storage that only the script names: it has put the run into the default one's queue.
+-- `rtrain submit` does not know a storage that only the script names, and has queued the run in the default storage.
 local function forget_queued_run(spec)
   local host = require 'rtrain._host'
   local default = host.storage_folder()
   if default ~= spec.storage_path then host.forget_queued_run(default, spec.name) end
 end
 
--- The scheduler's signal before the limit, where one was asked for (sbatch --signal), may come first.
+-- A requested signal of the scheduler before the limit (sbatch --signal) may come first.
 local function time_limit_of(job, run, display)
   local asked = job.flags and job.flags.tryout
   if asked then return require 'rtrain.tryout.loader_wait'(asked) end
@@ -236,7 +239,7 @@ local function time_limit_of(job, run, display)
   })
 end
 
--- Carries the run out and returns its Result.
+-- Executes the run and returns its Result.
 local function carry_out(run, job, watch, callbacks)
   callbacks:before_run(TrainRunContext(run:run_id(), job))
   run:start()
@@ -245,7 +248,7 @@ local function carry_out(run, job, watch, callbacks)
   return result
 end
 
----Trains and returns the Result, also of a run that failed. Raises when the run cannot begin.
+---Trains and returns the Result, also of a failed run. Raises an error if the run cannot begin.
 ---@param trainer DataParallelTrainer
 ---@return Result
 function launch.fit(trainer)
@@ -270,7 +273,7 @@ function launch.fit(trainer)
   for _, text in ipairs(warnings) do display:notice(text) end
   local run = require('rtrain._controller').open(spec)
   display:begin(run:run_id())
-  if job.is_batch then pcall(forget_queued_run, spec) end  -- of a store that cannot be written `rtrain ls` tells
+  if job.is_batch then pcall(forget_queued_run, spec) end  -- for a store that cannot be written, `rtrain ls` reports it
   if job.how_tensors_travel then display:notice(job.how_tensors_travel, 'info') end
   local time_limit = time_limit_of(job, run, display)
   local watch

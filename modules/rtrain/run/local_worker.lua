@@ -1,8 +1,8 @@
 -- rtrain/run/local_worker.lua: local mode: the process that called fit() runs the train function itself.
 --
--- It talks to the controller as a worker process does, over a channel of its own, so that reports, checkpoints, retries and
--- the store are the same. The train function is called as it is, not a copy of it: what it changes outside of itself stays
--- changed, which is what one wants for looking into it.
+-- It communicates with the controller as a worker process does, over a separate channel, so reports, checkpoints,
+-- retries and the store work in the same way. The train function is called directly, without a copy: its changes of
+-- outer variables persist, which is useful for debugging.
 
 local closure = require 'base._closure'
 local errors = require 'base.errors'
@@ -10,10 +10,10 @@ local worker = require 'rtrain.worker'
 
 local local_worker = {}
 
--- Each attempt begins with the config as it was given.
+-- Each attempt begins with a copy of the original config.
 local function fresh(config) return closure.load(closure.dump(config)) end
 
--- What ends the attempt from outside is raised at any line between these two, once.
+-- Between arm and disarm, an event that ends the attempt is raised once, at any line.
 local function run_armed(endpoint, attempt, pump)
   endpoint:arm()
   local ok, value = xpcall(worker.run, errors.wrap, attempt, pump)
@@ -21,14 +21,14 @@ local function run_armed(endpoint, attempt, pump)
   return ok, value
 end
 
----Runs the train function once, for one attempt. Its errors are the controller's to judge.
----@param fd integer of the event 'local_worker'
----@param job table what the worker runs
----@param pump function takes the run's events; called while the train function waits, and after each report
----@param is_joined? boolean the controller is another process
+---Runs the train function for one attempt. The controller decides about its errors.
+---@param fd integer descriptor from the event 'local_worker'
+---@param job table the worker's job
+---@param pump function handles the run's events; called while the train function waits, and after each report
+---@param is_joined? boolean whether the controller is another process
 function local_worker.serve(fd, job, pump, is_joined)
   local has_endpoint, endpoint
-  -- What the display and callbacks print is not the train function's.
+  -- The output of the display and of callbacks does not belong to the train function.
   local function pump_apart()
     if not has_endpoint then return pump() end
     endpoint:pause_output()
@@ -37,7 +37,7 @@ function local_worker.serve(fd, job, pump, is_joined)
     if not ok then error(problem, 0) end
   end
   has_endpoint, endpoint = pcall(require('rtrain._local').join, fd, pump_apart, is_joined)
-  if not has_endpoint then return end  -- the run is being ended: the controller knows why
+  if not has_endpoint then return end  -- the run is ending; the controller knows the reason
   local attempt = {
     kind = job.kind, train_loop_per_worker = job.train_loop_per_worker, train_loop_config = fresh(job.train_loop_config),
     datasets = job.worker_datasets, validation_config = job.validation_config, gpus = job.gpus,

@@ -1,8 +1,8 @@
--- rtrain/run/resume_command.lua: the command that goes on with a run that has not come to its end.
+-- rtrain/run/resume_command.lua: formats the command that continues an unfinished run.
 
 local system = require 'base._system'
 
--- The words without an option and its value, where it is first.
+-- Removes the first occurrence of an option and its value from the words.
 local function without(words, name)
   local out, is_gone, i = {}, false, 1
   while i <= #words do
@@ -18,9 +18,9 @@ local function without(words, name)
   return out
 end
 
----@param flags table those of `rtrain run` or `rtrain launch`: `command`, and what it was given of `name` and `resume`
----@param name string the run's, or the sweep's
----@return string? command as a shell reads it; nil where the process was started by no such command
+---@param flags table flags of `rtrain run` or `rtrain launch`: `command`, and the given `name` and `resume`
+---@param name string name of the run or the sweep
+---@return string? command for a shell; nil if the process was not started by such a command
 ---
 ---```lua
 ---local resume_command = require 'rtrain.run.resume_command'
