@@ -1,7 +1,7 @@
--- rtrain/run/run_spec.lua: what the controller is given for a run: the record that `rtrain._controller.open` takes.
+-- rtrain/run/run_spec.lua: RunSpec: the record of a run that `rtrain._controller.open` takes.
 --
--- Its fields are those of host/train/run/run_spec.h, which tests/unit/train/run_spec_test.cpp compares with the classes here.
--- Every field has to be there unless it has a `?`, and no other may be: a default of the user's has its place in
+-- Its fields are those of host/train/run/run_spec.h, which tests/unit/train/run_spec_test.cpp compares with the classes
+-- here. Every field without a `?` is required, and no other field is allowed; defaults for users belong in
 -- rtrain/config/.
 
 local closure = require 'base._closure'
@@ -11,12 +11,12 @@ local worker_env = require 'rtrain.config.worker_env'
 
 local run_spec = {}
 
--- Of each phase of the start of workers, where no other launcher says how long its processes may take.
+-- Time limit of each phase of the workers' start, unless another launcher sets its own.
 local START_TIMEOUT_S = 60
 
 ---@class ValidationSpec
 ---@field max_concurrent integer
----@field num_cpus integer of each validation
+---@field num_cpus integer cores of each validation
 ---@field validation_drain_timeout_s? number nil: no limit
 
 ---@class FailureSpec
@@ -34,18 +34,18 @@ local START_TIMEOUT_S = 60
 ---@field preflight boolean
 ---@field preflight_timeout_s number
 ---@field monitor boolean
----@field has_evaluators boolean the script decides
+---@field has_evaluators boolean whether evaluators of the script decide
 
----The ranks of this host, where a launcher has started each.
+---The ranks of this host, if a launcher has started each of them.
 ---@class JoinedRanks
----@field socket string where they come to, in the runtime folder
+---@field socket string where they connect, in the runtime folder
 ---@field num_ranks integer of this host, with rank 0
----@field fit integer the script's first fit(), second, …
+---@field fit integer number of this fit() in the script, from 1
 
 ---@class GitCommit
 ---@field commit string
----@field is_dirty boolean tracked files differ from it
----@field is_cut boolean the sources have only the beginning of the diff
+---@field is_dirty boolean whether tracked files differ from it
+---@field is_cut boolean whether the diff was cut
 
 ---@class RunSpec
 ---@field name string
@@ -55,39 +55,39 @@ local START_TIMEOUT_S = 60
 ---@field tags string[]
 ---@field note string
 ---@field resume 'never'|'auto'|'must'
----@field is_local boolean rank 0 is this process
+---@field is_local boolean whether this process is rank 0
 ---@field join? JoinedRanks
 ---@field start_timeout_s number of each phase of the start-up
 ---@field min_workers integer
 ---@field max_workers integer
 ---@field elastic_resize_monitor_interval_s number
----@field cpus_per_worker integer 0: not said
----@field ingest_cpus integer of each worker's processes that read its datasets
----@field gpus_per_worker number 0 too where the launcher has dealt them out
+---@field cpus_per_worker integer 0: not configured
+---@field ingest_cpus integer cores of each worker's ingest processes
+---@field gpus_per_worker number also 0 if the launcher has assigned the devices
 ---@field placement_strategy 'PACK'|'SPREAD'|'STRICT_PACK'|'STRICT_SPREAD'
 ---@field oversubscribe boolean
 ---@field accelerator_type string '': any
 ---@field worker_env table<string, string>
----@field uses_torch boolean the workers make tensors
+---@field uses_torch boolean whether the workers make tensors
 ---@field functions string the train function and its config, serialized
----@field train_loop_config any for the record, as the next two
+---@field train_loop_config any for the record, as are the next two
 ---@field scaling_config any
 ---@field checkpoint_config any
 ---@field failure_config FailureSpec
 ---@field health_config HealthSpec
 ---@field validation_config? ValidationSpec
----@field mirrors boolean there is a storage_filesystem
----@field can_fetch boolean with a `get`
+---@field mirrors boolean whether there is a storage_filesystem
+---@field can_fetch boolean whether it has a `get`
 ---@field backend string
----@field timeout_s number of waits in user code
+---@field timeout_s number limit of waits in user code
 ---@field log_bytes integer
 ---@field has_callbacks boolean
----@field wants_reports boolean callbacks or a predicate are to see every report
+---@field wants_reports boolean whether callbacks or a predicate need every report
 ---@field git? GitCommit
 ---@field sources table[]
 
 local function dump_functions(job)
-  -- In local mode nothing travels, except to the processes that validate.
+  -- In local mode nothing is serialized, except for the validation processes.
   if job.is_local and not job.validation_config then return '' end
   return closure.dump {
     train_loop_per_worker = job.train_loop_per_worker,
@@ -105,7 +105,7 @@ local function dump_functions(job)
   }
 end
 
----@param job table what launch.fit makes of the trainer
+---@param job table job of launch.fit
 ---@param flags CommandFlags
 ---@param given {script: string, storage_path: string, has_callbacks: boolean, wants_reports: boolean}
 ---@return RunSpec

@@ -1,7 +1,8 @@
--- rtrain/run/script_calls.lua: what the controller asks the script while a run goes on: name → a function that answers.
+-- rtrain/run/script_calls.lua: ScriptCalls: answers the controller's requests to the script during a run: name →
+-- function.
 --
--- The controller's threads may not touch Lua. They post an event {type = 'call', id, name, argument}, and the thread that
--- called fit() answers it between two others (host/train/run/script_calls.h).
+-- The controller's threads may not run Lua. They post an event {type = 'call', id, name, argument}, and the thread that
+-- called fit() answers it between two other events (host/train/run/script_calls.h).
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -10,17 +11,18 @@ local ScriptCalls = class('ScriptCalls')
 
 function ScriptCalls:init() self._handlers, self._later = {}, {} end
 
----Has the calls of that name answered by the function.
+---Registers the function that answers the calls of that name.
 ---@param name string such as 'storage.put'
----@param fn fun(argument: any): any plain data; what it raises is raised where it was asked
+---@param fn fun(argument: any): any returns plain data; its errors are raised at the caller
 function ScriptCalls:on(name, fn) self._handlers[name] = fn end
 
----Has the calls of that name given to the function, which has them answered when it can.
+---Registers a function that answers the calls of that name later, when it can.
 ---@param name string
----@param fn fun(argument: any, answer: fun(ok: boolean, value: any)) answer(true, value) or answer(false, err), once
+---@param fn fun(argument: any, answer: fun(ok: boolean, value: any)) calls answer(true, value) or answer(false, err),
+---  once
 function ScriptCalls:on_later(name, fn) self._later[name] = fn end
 
--- The answer may be no plain data: then that is the error.
+-- An answer that is not plain data becomes an error.
 local function give(run, id, ok, value)
   if ok then ok, value = xpcall(run.answer, errors.wrap, run, id, value) end
   if not ok then run:answer_error(id, value) end

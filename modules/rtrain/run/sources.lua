@@ -1,9 +1,10 @@
--- rtrain/run/sources.lua: the code of a run for its record: the script and the modules next to it, as they are now.
+-- rtrain/run/sources.lua: collects the code of a run for its record: the script and the modules next to it, in their
+-- present state.
 
 local embedded = require 'rtrain._host'
 local system = require 'base._system'
 
-local MOST_BYTES = 1000 * 1000 -- of one file
+local MOST_BYTES = 1000 * 1000 -- largest size of a file
 
 local sources = {}
 
@@ -15,7 +16,7 @@ local function read(path)
   return #text <= MOST_BYTES and text or nil
 end
 
--- The files below the folder of the modules that are loaded, by name.
+-- Returns the files of loaded modules below the folder, by name.
 local function module_paths(folder)
   local own = {}
   for _, name in ipairs(embedded.module_names()) do own[name] = true end
@@ -34,8 +35,8 @@ local function module_paths(folder)
 end
 
 ---@param script string path of the script
----@param diff string what git says of changes since the commit, '' for none
----@return table list of {kind = 'script'|'module'|'diff', path, text}; paths from the script's folder
+---@param diff string git's diff since the commit, '' for none
+---@return table list of {kind = 'script'|'module'|'diff', path, text}; paths relative to the script's folder
 function sources.of(script, diff)
   script = system.absolute(script)
   local folder, name = script:match('^(.*/)([^/]*)$')

@@ -1,9 +1,10 @@
--- rtrain/run/storage_option.lua: what a command needs that shows a run from a shell whose environment is this one's.
+-- rtrain/run/storage_option.lua: formats the --storage option for a command that shows the run from this process's
+-- shell.
 
 local system = require 'base._system'
 
----@param storage_path string a folder; one that stands for an object store is named by its URI
----@return string option " --storage PATH", empty for the storage that is meant without it
+---@param storage_path string a folder; the copy of an object store is named by its URI
+---@return string option " --storage PATH", empty for the default storage
 return function(storage_path)
   local host = require 'rtrain._host'
   local ok, default = pcall(host.storage_folder)

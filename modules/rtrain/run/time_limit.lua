@@ -1,28 +1,29 @@
--- rtrain/run/time_limit.lua: the time limit of the job that a run is in: before it is reached the run is to save and end.
+-- rtrain/run/time_limit.lua: TimeLimit: ends a run, with a checkpoint, before the time limit of its job.
 --
--- The limit is asked for with a command of the scheduler, in the background. It may be changed while the job runs, so it
--- is asked for again: every ten minutes, and before the run is ended.
+-- The limit is queried by a command of the scheduler, in the background. It may change during the job, so it is queried
+-- again every ten minutes, and before the run is ended.
 
 local class = require 'base.class'
 local duration = require 'rtrain.launch.submit.duration'
 local errors = require 'base.errors'
 local system = require 'base._system'
 
-local PATIENCE_S = 10  -- for one answer
+local PATIENCE_S = 10  -- time for one answer
 local PAUSE_S = 600
-local SLACK_S = 15  -- on top of what the workers get: for the commit, and the end of the processes
-local LARGEST_SHARE = 0.25  -- of the time that was left first: a short job would do little else than save
+local SLACK_S = 15  -- added to the workers' time: for the commit, and the end of the processes
+local LARGEST_SHARE = 0.25  -- of the initially remaining time: a short job would do little but save
 
 local TimeLimit = class('TimeLimit')
 
 ---@class TimeLimitOptions
----@field grace_s number what the workers get to save
----@field on_near fun(left_s: number) is called once
----@field on_problem fun(text: string) is called once, where the limit cannot be found out
+---@field grace_s number time of the workers to save
+---@field on_near fun(left_s: number) called once
+---@field on_problem fun(text: string) called once, if the limit cannot be found out
 ---@field clock? fun(): number
 ---@field start? fun(command: string): table
 
----@param command string for a shell: prints the time that is left as Slurm writes it; `UNLIMITED` and the like: no limit
+---@param command string for a shell: prints the remaining time in Slurm's format; `UNLIMITED` and similar words: no
+---  limit
 ---@param options TimeLimitOptions
 function TimeLimit:init(command, options)
   self._command = command
@@ -39,7 +40,7 @@ function TimeLimit:_ask()
   self._answer, self._asked_s = answer, self._clock()
 end
 
--- A limit that is known counts on.
+-- A known limit stays valid.
 function TimeLimit:_fail(text)
   self._next_s = self._clock() + PATIENCE_S
   if self._end_s == nil then
@@ -72,7 +73,7 @@ function TimeLimit:_poll()
   self:_fail(('no answer for %d s'):format(PATIENCE_S))
 end
 
----Looks whether it is time; never waits. To be called a few times a second.
+---Checks whether the limit is near; never waits. Must be called a few times a second.
 function TimeLimit:tick()
   if self._is_over then return end
   if self._answer then
@@ -87,7 +88,7 @@ function TimeLimit:tick()
   self._on_near(left)
 end
 
----Ends a command that still runs.
+---Ends a running command.
 function TimeLimit:close()
   self._is_over = true
   if self._answer then self._answer:release() end

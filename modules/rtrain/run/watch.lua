@@ -1,5 +1,5 @@
--- rtrain/run/watch.lua: what the script's thread does with the events of its run: display, callbacks, predicates and
--- answers to what the controller asks.
+-- rtrain/run/watch.lua: Watch: handles the events of a run in the script's thread: display, callbacks, predicates and
+-- answers to the controller.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -18,11 +18,11 @@ function Watch:init(run, parts)
   self._run, self._display, self._callbacks, self._stop = run, parts.display, parts.callbacks, parts.stop
   self._time_limit, self._evictions, self._first_loop = parts.time_limit, parts.evictions, parts.first_loop
   self.attempt = 0
-  ---@type table? a rtrain.backends.backend_hooks, of a trainer with a Backend
+  ---@type table? a rtrain.backends.backend_hooks, for a trainer with a Backend
   self.backend = nil
-  ---What the controller may ask by name.
+  ---The functions that the controller may call by name.
   self.calls = ScriptCalls()
-  -- Asked before another attempt begins: by now the callbacks have seen why the last one failed.
+  -- The controller asks before another attempt begins: by then the callbacks have seen why the last one failed.
   self.calls:on('before_retry', function() return true end)
 end
 
@@ -39,11 +39,11 @@ function Watch:_take_all()
   if self._time_limit then self._time_limit:tick() end
 end
 
--- Local mode: the train function runs between two events, and in between it the events are taken.
+-- Runs the train function in local mode. It pumps events while it waits.
 function Watch:_serve(fd)
   local is_taking = false
   local function pump()
-    if is_taking then return end  -- an event has led here
+    if is_taking then return end  -- called from within the handling of an event
     is_taking = true
     local ok, problem = xpcall(self._take_all, errors.wrap, self)
     is_taking = false
@@ -52,7 +52,7 @@ function Watch:_serve(fd)
   self._serve_attempt(fd, pump)
 end
 
----Takes one event.
+---Handles one event.
 ---@param event table
 function Watch:take(event)
   if event.type == 'call' then return self.calls:answer(self._run, event) end
@@ -69,7 +69,7 @@ function Watch:take(event)
   end
 end
 
----Takes an event, if one comes within that time.
+---Handles an event, if one arrives within that time.
 ---@param seconds number
 function Watch:pump(seconds)
   local event = self._run:next_event(seconds)
@@ -77,7 +77,7 @@ function Watch:pump(seconds)
   if self._time_limit then self._time_limit:tick() end
 end
 
----Takes events until the run has ended.
+---Handles events until the run has ended.
 ---@return table event the last one
 function Watch:wait()
   while not self.finished do self:pump(TICK_S) end

@@ -1,13 +1,13 @@
--- rtrain/session/init.lua: what a worker process knows about its run; nothing in other processes.
+-- rtrain/session/init.lua: the state of a worker process in its run; empty in other processes.
 --
--- Set once by rtrain.worker before the train function runs.
+-- rtrain.worker sets it once, before the train function runs.
 
 local errors = require 'base.errors'
 
 local session = {}
 
--- session → the session's state. Weak, so that nothing in it counts as a part of this module when functions travel on to
--- threads and ingest workers; its one key lives as long as the module.
+-- session → the session's state. Weak, so that the state is not serialized as a part of this module when functions are
+-- sent to threads and ingest workers. The only key lives as long as the module.
 local held = setmetatable({}, {__mode = 'k'})
 local is_validation = false
 
@@ -15,7 +15,7 @@ local is_validation = false
 ---@param state table {context = …, checkpoint = Checkpoint?, tempdirs = set of paths}
 function session.begin(state) held[session] = state end
 
----Makes this process one that validates a checkpoint: no train function, and no place for a fit().
+---Marks this process as one that validates a checkpoint: it has no train function and may not call fit().
 function session.begin_validation() is_validation = true end
 
 ---@return boolean
@@ -24,18 +24,18 @@ function session.is_validation() return is_validation end
 ---Ends the session: the train function has returned.
 function session.finish() held[session] = nil end
 
----The session, or nil outside a worker.
+---Returns the session, or nil outside a worker.
 ---@return table? state
 function session.peek() return held[session] end
 
----Whether this process has taken a lost rank's place and has not got the others' state yet.
+---Returns whether this process replaces a lost rank and has not received the others' state yet.
 ---@return boolean
 function session.is_joining()
   local current = held[session]
   return current ~= nil and current.is_joining == true
 end
 
----The session; raises when the caller is not in a train function.
+---Returns the session; raises an error outside a train function.
 ---@param what string the function's name, for the message
 ---@return table state
 function session.get(what)

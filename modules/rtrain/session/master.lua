@@ -1,8 +1,8 @@
--- rtrain/session/master.lua: MASTER_ADDR and MASTER_PORT: where rank 0's host is reached, and a port there that is free.
+-- rtrain/session/master.lua: MASTER_ADDR and MASTER_PORT: the address of rank 0's host, and a free port there.
 
 local address_of = require 'rtrain.session.address'
 
--- What rank 0 knows of itself, on all ranks of the attempt.
+-- Returns a value that rank 0 makes, on all ranks of the attempt.
 local function shared(host, context, name, make)
   if context.world_rank == 0 then
     local value = make()

@@ -1,6 +1,7 @@
--- rtrain/session/not_finite_place.lua: where a loss became NaN or infinite: the first parameter or layer of the models.
+-- rtrain/session/not_finite_place.lua: finds where a loss became NaN or infinite: the first parameter or layer of the
+-- models.
 --
--- It costs as much as a forward, once in a run.
+-- It costs one forward pass, once in a run.
 
 local class = require 'base.class'
 local default_group = require 'torch.distributed.default_group'
@@ -8,7 +9,7 @@ local last_arguments = require 'torch.nn.module.last_arguments'
 local torch = require 'torch'
 
 local MOST_NAMES = 3
--- One, several, all of them.
+-- Words for one name, for several, for all.
 local PARAMETERS = {'parameter', 'parameters', 'parameters'}
 local BUFFERS = {'buffer', 'buffers', 'buffers'}
 local GRADIENTS = {'gradient of', 'gradients of', 'gradients'}
@@ -25,7 +26,7 @@ local function is_finite(value)
   return true
 end
 
--- 'the parameters fc1.weight, fc1.bias and 2 more of 6 are not finite'; nil where all are finite.
+-- Returns 'the parameters fc1.weight, fc1.bias and 2 more of 6 are not finite'; nil if all are finite.
 local function names_text(kind, names, count)
   if #names == 0 then return nil end
   if #names == 1 then return ('the %s %s is not finite'):format(kind[1], names[1]) end
@@ -53,13 +54,13 @@ local function gradients_of(model)
   end
 end
 
--- 'Net.fc2 (Linear)'.
+-- Returns 'Net.fc2 (Linear)'.
 local function label_of(model, name, module)
   local root = class.of(model).__name
   return name == '' and root or ('%s.%s (%s)'):format(root, name, class.of(module).__name)
 end
 
--- The module of a call whose output is the first that is not finite.
+-- Returns the first module, in the order of calls, whose output is not finite.
 local function find_output(model, arguments)
   local found, handles = nil, {}
   for name, module in model:named_modules() do
@@ -67,13 +68,13 @@ local function find_output(model, arguments)
       if not found and not is_finite(output) then found = label_of(model, name, module) end
     end)
   end
-  -- The other ranks do not do this forward.
+  -- The other ranks do not run this forward pass, so it must not wait for them.
   local done = pcall(default_group.forbid, function() model(unpack(arguments, 1, arguments.n)) end)
   for _, handle in ipairs(handles) do handle.remove() end
   return found, done
 end
 
--- Nothing that the model has or draws is changed by the call.
+-- Runs fn and restores the model's buffers and the random state.
 local function without_traces(model, fn)
   local saved = {}
   for i, buffer in ipairs(model:buffers()) do saved[i] = buffer:clone() end
@@ -96,9 +97,9 @@ end
 
 local place = {}
 
----Before a step of the optimizer has spread it.
----@param models nn.Module[] those that prepare_model was given
----@return string? text nil where nothing was found
+---Returns the origin, before a step of the optimizer has spread the value.
+---@param models nn.Module[] the arguments of prepare_model
+---@return string? text nil if nothing was found
 function place.of_loss(models)
   for _, model in ipairs(models) do
     local text = bad_tensors(PARAMETERS, model:named_parameters()) or bad_tensors(BUFFERS, model:named_buffers())
@@ -110,7 +111,7 @@ function place.of_loss(models)
   end
 end
 
----After a backward.
+---Returns the origin after a backward pass.
 ---@param models nn.Module[]
 ---@return string? text
 function place.of_gradients(models)

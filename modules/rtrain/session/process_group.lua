@@ -1,5 +1,5 @@
--- rtrain/session/process_group.lua: the process group of a TorchTrainer's workers, formed at its first use, of this rank's
--- current device.
+-- rtrain/session/process_group.lua: the process group of a TorchTrainer's workers, formed at its first use, for this
+-- rank's current device.
 
 local default_group = require 'torch.distributed.default_group'
 local errors = require 'base.errors'
@@ -7,7 +7,7 @@ local session = require 'rtrain.session'
 
 local process_group = {}
 
--- Outside of a train function there is nothing to form.
+-- Forms the group. Does nothing outside of a train function.
 local function form()
   local state = session.peek()
   if state == nil then return end
@@ -30,8 +30,9 @@ local function form()
   require('rtrain._worker').phase('group_ready')
 end
 
--- Where a launcher has started each rank, the ranks see when they form the group whether two have the same device. Before that
--- it looks so where all see one alone, which nobody has chosen for each.
+-- Returns whether ranks may share a device. If a launcher has started each rank, this is only known once the group is
+-- formed. Before that it is assumed if all ranks see the same single device, unless CUDA_VISIBLE_DEVICES was set for
+-- each.
 local function may_share_devices(context, num_devices)
   return context.backend == 'cpu:shm,cuda:nccl' and num_devices < context.local_world_size
     and not (num_devices == 1 and os.getenv 'CUDA_VISIBLE_DEVICES')
@@ -46,7 +47,7 @@ local function expected_backend(context)
   return wants_nccl and not may_share_devices(context, num_devices) and 'nccl' or 'gloo'
 end
 
--- What form() makes, as far as this rank alone can tell.
+-- Returns the properties of the group that form() would make, as far as this rank knows them.
 local function place()
   local state = session.peek()
   if state == nil or state.kind ~= 'torch' then return nil end
@@ -58,7 +59,7 @@ local function place()
   }
 end
 
----From now on a train function's first collective forms the group.
+---Makes a train function's first collective form the group.
 function process_group.form_at_first_use()
   default_group.form_by(form, place, {
     is_joining = session.is_joining,

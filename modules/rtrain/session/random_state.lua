@@ -1,5 +1,5 @@
--- rtrain/session/random_state.lua: the random generators of a process: torch's default ones, of the CPU and of the GPU that it
--- works on, and Lua's math.random.
+-- rtrain/session/random_state.lua: the random generators of a process: torch's default generators of the CPU and of its
+-- GPU, and Lua's math.random.
 
 local ffi = require 'ffi'
 local seeds = require 'base.seed'
@@ -9,7 +9,7 @@ local random_state = {}
 
 local WORDS = 4
 
--- LuaJIT keeps the generator of math.random in a userdata that its C functions share: four words first.
+-- LuaJIT stores the generator of math.random in a userdata that its C functions share; it begins with four words.
 local function lua_words()
   local name, state = debug.getupvalue(math.random, 1)
   if name == nil or type(state) ~= 'userdata' then return nil end
@@ -33,8 +33,8 @@ local function same(words, values)
   return true
 end
 
--- The words hold nothing until the first number is drawn. A generator that draws the same after it was put back was in use:
--- it is left as it was found.
+-- The words are invalid until the first number is drawn. A generator that repeats its numbers after a restore was in
+-- use; it is left in its original state.
 local function lua_state()
   local words = lua_words()
   if not words then return nil end
@@ -51,7 +51,7 @@ end
 local function set_lua_state(state)
   local words = lua_words()
   if not words or not state then return end
-  math.random()  -- else its first number would seed it
+  math.random()  -- otherwise its first number would seed it
   local values = {}
   for i = 1, WORDS do values[i] = ffi.cast('int64_t', state[i - 1]:item()) end
   put(words, values)
@@ -59,18 +59,18 @@ end
 
 local function cuda_state() return torch.cuda.is_available() and torch.cuda.get_rng_state() or nil end
 
--- Where the state was taken without a GPU, the one that is here now goes on from the CPU's.
+-- If the state was saved without a GPU, the GPU's generator is seeded from the CPU's.
 local function set_cuda_state(state)
   if not torch.cuda.is_available() then return end
   if state then return torch.cuda.set_rng_state(state) end
   torch.cuda.manual_seed(torch.random.fork_rng(function() return torch.randint(0, 2 ^ 48, {}):item() end))
 end
 
----All of them, as plain data.
+---Returns the state of all generators as plain data.
 ---@return {torch: torch.Tensor, lua: torch.Tensor?, cuda: torch.Tensor?} state
 function random_state.get() return {lua = lua_state(), torch = torch.get_rng_state(), cuda = cuda_state()} end
 
----Puts all of them back where get() found them.
+---Restores the state of all generators.
 ---@param state table
 function random_state.set(state)
   torch.set_rng_state(state.torch)
@@ -78,7 +78,7 @@ function random_state.set(state)
   set_cuda_state(state.cuda)
 end
 
----Generators of a rank that the state was not taken on: its own, and the same whenever it goes on from there.
+---Seeds the generators of a rank that has no saved state: different from other ranks, but reproducible.
 ---@param state table of another rank
 ---@param rank integer
 function random_state.derive(state, rank)

@@ -1,7 +1,7 @@
--- rtrain/session/replicas.lua: says that the ranks of a run train a model each, where nothing is exchanged between them.
+-- rtrain/session/replicas.lua: warns if each rank of a run trains a separate model without exchanging anything.
 --
--- Looks at the first step of an optimizer, and where there were collectives before it at that optimizer's second one; then at
--- nothing any more.
+-- It checks the first step of an optimizer; if there were collectives before, that optimizer's second step. Then it
+-- stops.
 
 local hooks = require 'torch.optim.hooks'
 local warnings = require 'base.warnings'
@@ -14,7 +14,7 @@ local function warn(world_size)
 end
 
 ---Begins to watch the train function's optimizers.
----@param state table the session's
+---@param state table state of the session
 function replicas.begin(state)
   local context = state.context
   if state.kind ~= 'torch' or context.world_size == 1 or context.world_rank ~= 0 or state.is_joining then return end
@@ -30,7 +30,7 @@ function replicas.begin(state)
   end)
 end
 
----Looks at no further step: the script wants a model for each rank, or it is over.
+---Stops watching: the script wants a model for each rank, or has ended.
 function replicas.finish() hooks.watch_steps(nil) end
 
 return replicas

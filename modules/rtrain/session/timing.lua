@@ -1,17 +1,17 @@
--- rtrain/session/timing.lua: what this rank's train function spends its time on, among the series of its run.
+-- rtrain/session/timing.lua: records the times of the phases of this rank's train function in the series of its run.
 
 local monotonic = require('base._system').monotonic
 
 local timing = {}
 
--- Seconds between two records, so that a report costs no more.
+-- Seconds between two records, which limits their cost.
 local RECORD_S = 0.5
 
 local NAMES = {'data', 'forward', 'backward', 'optimizer', 'communication', 'checkpoint', 'other'}
 
-local recorded = setmetatable({}, {__mode = 'k'})  -- state → when
+local recorded = setmetatable({}, {__mode = 'k'})  -- state → time of the last record
 
--- Nothing of a train function that has none of these phases.
+-- Returns no points for a train function without any of these phases.
 local function points_of(seconds)
   local points, is_training = {}, false
   for _, name in ipairs(NAMES) do
@@ -21,9 +21,9 @@ local function points_of(seconds)
   return is_training and points or nil
 end
 
----Writes where the time went so far into the run's record, unless it was done a moment ago.
----@param state table the session's
----@param is_last? boolean it is done in any case
+---Writes the times so far into the run's record, at most every RECORD_S seconds.
+---@param state table state of the session
+---@param is_last? boolean write in any case
 function timing.record(state, is_last)
   local now = monotonic()
   if not (is_last or now >= (recorded[state] or 0) + RECORD_S) then return end

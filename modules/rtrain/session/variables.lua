@@ -1,4 +1,4 @@
--- rtrain/session/variables.lua: who this rank is, in its environment: for scripts of PyTorch, and programs that it starts.
+-- rtrain/session/variables.lua: sets the environment variables of this rank, for PyTorch scripts and child processes.
 
 local ffi = require 'ffi'
 local master = require 'rtrain.session.master'
@@ -11,7 +11,7 @@ int setenv(const char *name, const char *value, int overwrite);
 int unsetenv(const char *name);
 ]]
 
--- Name → what was there before, or false: in local mode the process goes on afterwards.
+-- Name → previous value, or false: in local mode the process continues afterwards.
 local before = {}
 
 local function put(name, value)
@@ -23,7 +23,7 @@ local function set(name, value)
   put(name, value)
 end
 
----Sets those that this rank knows by itself; again where it goes on in another group (train.elastic).
+---Sets the variables that this rank knows by itself; called again when it continues in another group (train.elastic).
 ---@param context table of this rank
 function variables.set_rank(context)
   set('RANK', ('%d'):format(context.world_rank))
@@ -33,13 +33,13 @@ function variables.set_rank(context)
   set('NODE_RANK', ('%d'):format(context.node_rank))
 end
 
----Sets them all, together with the other ranks. A rank that takes a lost one's place asks for no address: the others are in
----the middle of their work.
+---Sets all variables, together with the other ranks. A replacement for a lost rank does not ask for an address: the
+---other ranks are in the middle of their work.
 ---@param host table rtrain._worker
 ---@param context table of this rank
 function variables.set(host, context)
   variables.set_rank(context)
-  -- An rtrain that the train function starts is not a rank of this run.
+  -- An rtrain process started by the train function is not a rank of this run.
   set('RTRAIN_LAUNCHER', 'local')
   if session.is_joining() then return end
   local address, port = master(host, context)
@@ -47,7 +47,7 @@ function variables.set(host, context)
   set('MASTER_PORT', port)
 end
 
----Makes the environment what it was before.
+---Restores the previous environment.
 function variables.restore()
   for name, value in next, before do put(name, value) end
   before = {}

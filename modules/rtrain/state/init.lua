@@ -1,7 +1,7 @@
--- rtrain/state/init.lua: train.state{…}: everything that a killed run needs to go on as if nothing had happened.
+-- rtrain/state/init.lua: train.state{…}: everything that a killed run needs to continue exactly.
 --
--- Two kinds of files in a checkpoint: train_state.pt, what all ranks have in common, written by rank 0, and
--- train_state-rank-R.pt, what each rank has for itself: random generators, buffers, plain values, positions in data.
+-- A checkpoint has two kinds of files: train_state.pt, the common state of all ranks, written by rank 0, and
+-- train_state-rank-R.pt, the own state of a rank: random generators, buffers, plain values, positions in data.
 
 local args = require 'base.args'
 local Checkpoint = require 'rtrain.results.checkpoint'
@@ -15,7 +15,7 @@ local VERSION = 1
 local SHARED = 'train_state.pt'
 local METHODS = {save = true, load = true, init = true, commit = true}
 
----What train.state makes: parts and plain values as fields, with save and load.
+---The result of train.state: parts and plain values as fields, with save and load.
 ---@class TrainState
 ---@field [string] any a part or a plain value; plain values may be assigned at any time
 local TrainState = class('TrainState')
@@ -43,22 +43,23 @@ end
 
 local function own_file(rank) return ('train_state-rank-%d.pt'):format(rank) end
 
--- World size and rank; 1 and 0 outside of a train function.
+-- Returns world size and rank; 1 and 0 outside of a train function.
 local function place()
   local state = session.peek()
   if not state then return 1, 0 end
   return state.context.world_size, state.context.world_rank
 end
 
----Writes this rank's files into a folder. Every rank calls it, with the folder that it reports: `report()` puts them
----together. In the middle of an epoch, inside the loop over a DataLoader or a shard, the batch in use counts as had: save
----after its step.
+---Writes this rank's files into a folder. Every rank calls it, with the folder that it reports: `report()` merges them.
+---In the middle of an epoch, inside the loop over a DataLoader or a shard, the current batch counts as used: save after
+---its step.
 ---
----With `async = true` the call returns once the values are copied, as train.async_save does, and a thread writes the file of
----the model and optimizer. A report of the folder waits for it; with checkpoint_upload_mode = 'ASYNC' the loop does not.
+---With `async = true` the call returns once the values are copied, like train.async_save, and a thread writes the file
+---of the model and optimizer. A report of the folder waits for the file; with checkpoint_upload_mode = 'ASYNC' the loop
+---does not.
 ---@param dir string an existing folder, such as that of train.tempdir
 ---@param options? {async: boolean}
----@return AsyncSave? save with `async`, on the rank that writes what all have in common (0)
+---@return AsyncSave? save with `async`, on the rank that writes the common state (0)
 function TrainState:save(dir, options)
   if type(dir) ~= 'string' then
     errors.raise('argument', ('state:save: expected the path of a folder, got a %s'):format(type(dir)))
@@ -69,7 +70,7 @@ function TrainState:save(dir, options)
   end
   local torch = require 'torch'
   local world_size, rank = place()
-  -- Small, and at once: a second save would wait until the first is written.
+  -- Small, so written synchronously: a second asynchronous save would wait for the first.
   torch.save({version = VERSION, parts = parts.states(self, parts.names_of(self, true)),
               values = parts.values(self), buffers = parts.buffers(self),
               random = require('rtrain.session.random_state').get()}, dir .. '/' .. own_file(rank))
@@ -101,8 +102,8 @@ local function read_shared(dir)
   return read(path)
 end
 
--- What this rank had for itself. A rank that has no file, or stands in a group of another size, goes on from rank 0's:
--- its position says for all ranks what is left. The second result is true for generators that are another rank's.
+-- Returns this rank's own state. A rank without a file, or in a group of another size, uses the state of rank 0, whose
+-- position describes all ranks. The second result is true if the generators belong to another rank.
 local function read_own(dir, shared)
   local world_size, rank = place()
   local mine = dir .. '/' .. own_file(rank)
@@ -143,7 +144,7 @@ local function load_files(self, dir)
   set_parts(self, own.parts, true)
   parts.set_values(self, own.values)
   parts.set_buffers(self, own.buffers)
-  -- Last: making and loading the parts may have drawn numbers.
+  -- Last: making and loading the parts may have drawn random numbers.
   local random_state = require 'rtrain.session.random_state'
   if is_foreign then
     local _, rank = place()
@@ -153,14 +154,14 @@ local function load_files(self, dir)
   end
 end
 
----Puts everything back as it was when the checkpoint's files were saved. Call it when all parts are made (a model before or
----after prepare_model, a loader after prepare_data_loader), directly before the loop. Raises code 'checkpoint' for a
+---Restores everything as it was when the checkpoint's files were saved. Call it when all parts are made (a model before
+---or after prepare_model, a loader after prepare_data_loader), directly before the loop. Raises code 'checkpoint' for a
 ---checkpoint that lacks a part.
----@param checkpoint? Checkpoint|string what train.get_checkpoint() gave, or a folder; nil: nothing is loaded
+---@param checkpoint? Checkpoint|string a result of train.get_checkpoint(), or a folder; nil: nothing is loaded
 ---@return boolean loaded
 function TrainState:load(checkpoint)
   if checkpoint == nil then return false end
-  if session.is_joining() then return true end  -- the other ranks have what it would load, and more
+  if session.is_joining() then return true end  -- the other ranks have newer state and send it
   if type(checkpoint) == 'string' then
     load_files(self, checkpoint)
   elseif class.is(checkpoint, Checkpoint) then
@@ -171,25 +172,25 @@ function TrainState:load(checkpoint)
   return true
 end
 
----Marks a step that all ranks agree on, in train.elastic: after the loss of a rank all go on from the last one. What comes
----before it is done, what comes after it is done again: call it at the end of each step, behind the step's report, equally
----often on every rank. It waits until every rank has come as far, unless an optimizer of the state has done that in its step,
----and costs some microseconds, over several hosts a round through the controller; nothing is written to a disk. Does nothing
----where a loss cannot be healed. Raises code 'user' outside of train.elastic.
+---Marks a step that all ranks agree on, in train.elastic: after the loss of a rank all continue from the last such
+---step, and repeat the work after it. Call it at the end of each step, after the step's report, the same number of
+---times on every rank. It waits until every rank has reached it, unless an optimizer of the state has waited in its
+---step. It takes some microseconds, over several hosts a round through the controller; nothing is written to disk. Does
+---nothing if a loss cannot be healed. Raises code 'user' outside of train.elastic.
 function TrainState:commit()
   if self._commits then return self._commits:commit() end
   errors.raise('user', 'state:commit: only inside of train.elastic(state, function(state) … end)')
 end
 
----What a train function needs to go on where a checkpoint was made. It is made of parts with state_dict and
+---The state that a train function needs to continue from a checkpoint. It consists of parts with state_dict and
 ---load_state_dict (model, optimizer, scheduler, scaler), parts with a position (a DataLoader, a dataset shard, a
----torch.Generator), and plain values, which are its fields: `state.epoch`. With it a run on CPUs that is killed and goes on
----ends with the same bits as one that was never killed.
+---torch.Generator), and plain values, which are its fields: `state.epoch`. With it, a run on CPUs that is killed and
+---continued has bitwise the same result as an uninterrupted run.
 ---
----What ranks have in common, the state dicts, is rank 0's. Each rank has its own random generators (torch's and
----math.random's), buffers, plain values and position in the data. With another number of workers buffers and values are
----rank 0's, the rest of the epoch is dealt out again, so that each sample still comes once, and new ranks get generators of
----their own.
+---The common state of the ranks, the state dicts, is saved by rank 0. Each rank saves its own random generators
+---(torch's and math.random's), buffers, plain values and position in the data. With another number of workers, buffers
+---and values are those of rank 0, the rest of the epoch is divided again, so that each sample is still used once, and
+---new ranks get new generators.
 ---@param given table name → part or plain value
 ---@return TrainState state
 ---

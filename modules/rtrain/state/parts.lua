@@ -1,4 +1,4 @@
--- rtrain/state/parts.lua: the parts of a train.state: which kinds there are, and how each is read and put back.
+-- rtrain/state/parts.lua: the kinds of parts of a train.state, and how each is saved and restored.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -15,7 +15,7 @@ end
 
 local function unwrap(part) return require('rtrain.torch').unwrap(part) end
 
--- How each kind of part is read and written. `own`: each rank has its own.
+-- How each kind of part is saved and restored. `own`: whether each rank has its own state.
 local KINDS = {
   state_dict = {
     own = false,
@@ -43,8 +43,8 @@ function parts.kind_of(value)
   return nil
 end
 
----Raises code 'argument' for a value that no state can keep.
----@param name string of the field
+---Raises code 'argument' for a value that a state cannot save.
+---@param name string name of the field
 ---@param value any
 function parts.check_plain(name, value)
   local kind = type(value)
@@ -57,7 +57,7 @@ function parts.check_plain(name, value)
 end
 
 ---@param map table
----@return string[] names without those that begin with '_', in order
+---@return string[] names except those that begin with '_', in order
 function parts.names(map)
   local names = {}
   for name in next, map do
@@ -67,9 +67,9 @@ function parts.names(map)
   return names
 end
 
----The names of the parts of one sort.
+---Returns the names of the parts that are own, or common.
 ---@param state TrainState
----@param own boolean each rank has its own, or all have in common
+---@param own boolean true: each rank has its own; false: the common ones
 ---@return string[]
 function parts.names_of(state, own)
   local names = {}
@@ -80,17 +80,17 @@ function parts.names_of(state, own)
 end
 
 ---@param state TrainState
----@param name string of a part
+---@param name string name of a part
 ---@return any
 function parts.get(state, name) return KINDS[state._parts[name]].get(state[name]) end
 
 ---@param state TrainState
----@param name string of a part
----@param saved any what get gave
+---@param name string name of a part
+---@param saved any a result of get
 function parts.set(state, name, saved) KINDS[state._parts[name]].set(state[name], saved) end
 
 ---@param state TrainState
----@param names string[] of parts
+---@param names string[] names of parts
 ---@return table states ordered, by name
 function parts.states(state, names)
   local states = ordered.new()
@@ -106,7 +106,8 @@ local function buffers_of(part)
   return buffers
 end
 
----The buffers of the modules: without DistributedDataParallel, and after its last step, they differ between ranks.
+---Returns the buffers of the modules. They differ between ranks without DistributedDataParallel, and after its last
+---step.
 ---@param state TrainState
 ---@return table buffers ordered, by part and name
 function parts.buffers(state)
@@ -118,7 +119,7 @@ function parts.buffers(state)
 end
 
 ---@param state TrainState
----@param saved table what buffers gave
+---@param saved table a result of buffers
 function parts.set_buffers(state, saved)
   local torch = require 'torch'
   torch.no_grad(function()
@@ -131,7 +132,7 @@ function parts.set_buffers(state, saved)
   end)
 end
 
----The plain values, which are the state's fields.
+---Returns the plain values, which are the state's fields.
 ---@param state TrainState
 ---@return table values ordered, by name
 function parts.values(state)
@@ -146,12 +147,12 @@ function parts.values(state)
 end
 
 ---@param state TrainState
----@param saved table what values gave
+---@param saved table a result of values
 function parts.set_values(state, saved)
   for name, value in ordered.items(saved) do state[name] = value end
 end
 
----The modules among the parts, without what wraps them.
+---Returns the modules among the parts, without wrappers.
 ---@param state TrainState
 ---@return table modules ordered, by name
 function parts.modules(state)

@@ -1,6 +1,7 @@
--- rtrain/submit/init.lua: `rtrain submit`: writes what starts a script on the hosts of a launcher, and hands it over.
+-- rtrain/submit/init.lua: `rtrain submit`: writes a job script for a launcher and submits it.
 --
--- A launcher's `render(spec)` gives the text, its `submit(spec, text)` runs the launcher's own program. Both get a Spec.
+-- A launcher's `render(spec)` returns the text, its `submit(spec, text)` runs the launcher's own program. Both get a
+-- Spec.
 
 local errors = require 'base.errors'
 local launch = require 'rtrain.launch'
@@ -16,21 +17,21 @@ local submit = {}
 local LAUNCHERS = {slurm = 'slurm', k8s = 'kubernetes', mpi = 'openmpi', ray = 'ray'}
 local NAMES = {'slurm', 'k8s', 'mpi', 'ray'}
 
----What a job is made of. Options that were not given are nil.
+---The description of a job. Options that were not given are nil.
 ---@class SubmitSpec
 ---@field script string path of the training script
----@field command string what each host starts, for a shell: 'rtrain run train.lua --storage /data'
----@field words string[] the same as words
----@field program string how the hosts call rtrain
+---@field command string the command of each host, for a shell: 'rtrain run train.lua --storage /data'
+---@field words string[] the same command as a list of words
+---@field program string the command of rtrain on the hosts
 ---@field nodes integer
 ---@field ntasks_per_node integer
 ---@field gpus_per_node? integer
 ---@field cpus_per_task? integer
----@field time? string as Slurm writes it
+---@field time? string time limit in Slurm's format
 ---@field name? string the run's name
 ---@field job_name string the run's name, else the script's
 ---@field storage? string
----@field option string[] more options of the launcher's program
+---@field option string[] further options of the launcher's program
 ---@field partition? string
 ---@field image? string
 ---@field namespace? string
@@ -44,8 +45,8 @@ local NAMES = {'slurm', 'k8s', 'mpi', 'ray'}
 ---@field address? string
 ---@field python? string
 ---@field sweep? SubmitSweep
----@field record fun(run: string, job: string, words: string[]?) to be called when the job waits in a queue: `rtrain ls`
----  shows its run as QUEUED; words: the run's command, where it is another than the spec's
+---@field record fun(run: string, job: string, words: string[]?) called when the job is queued: `rtrain ls` shows its
+---  run as QUEUED; words: the run's command, if it differs from the spec's
 
 local function launcher_of(name)
   if site.is_file(name) then
@@ -62,7 +63,7 @@ local function launcher_of(name)
   return launch.launcher(LAUNCHERS[name])
 end
 
--- An option that would have no effect is an error. A site's launcher without `submit_options` takes all.
+-- Raises an error for an option without effect. A site's launcher without `submit_options` accepts all.
 local function check_options(launcher, request)
   if launcher.submit_options == nil then return end
   local known = {}
@@ -78,7 +79,7 @@ local function add(words, ...)
   for i = 1, select('#', ...) do words[#words + 1] = tostring((select(i, ...))) end
 end
 
--- What every process runs, up to the arguments of the script. A trial has a name of its own.
+-- Returns the command of every process, without the script's arguments. Each trial has its own name.
 local function options_of(request, trials)
   local options = request.options
   local words = {request.program, 'run', request.file}
@@ -102,8 +103,8 @@ local function joined(...)
   return words
 end
 
--- Where $RTRAIN_STORAGE of this host says. A launcher that does not pass the environment on `needs_storage`: 'any', or a
--- 'uri' where the hosts have other folders.
+-- Returns the storage of $RTRAIN_STORAGE on this host. Launchers that do not pass the environment on have
+-- `needs_storage`: 'any', or 'uri' if the hosts have other folders.
 local function storage_of(launcher)
   local own = os.getenv 'RTRAIN_STORAGE'
   if launcher.needs_storage == nil or own == nil or own == '' then return nil end
@@ -130,7 +131,7 @@ local function spec_of(request, launcher)
   return spec
 end
 
--- A store that cannot be written does not undo what was submitted.
+-- Records the queued run. A store that cannot be written must not undo the submission.
 local function record_of(launcher, spec)
   return function(run, job, words)
     local host = require 'rtrain._host'
@@ -147,7 +148,7 @@ local function record_of(launcher, spec)
   end
 end
 
--- A line more would be one more line of what is written.
+-- Raises an error for a value with a line break, which would add a line to the script.
 local function check_lines(name, value)
   if type(value) == 'table' then
     for _, item in ipairs(value) do check_lines(name, item) end
@@ -169,9 +170,9 @@ end
 
 ---Runs the command.
 ---@param request {engine: string, file: string, args: string[], program: string, dry_run: boolean, options: table}
----@return string[]|integer? ending the program that this process is to become, where the job runs in the foreground; or the
+---@return string[]|integer? ending the program that replaces this process, if the job runs in the foreground; or the
 ---  exit code of a job that was waited for
----Errors: 'usage', 'config' for wrong options, 'environment' where the launcher's program is missing or refuses the job.
+---Errors: 'usage', 'config' for wrong options, 'environment' if the launcher's program is missing or refuses the job.
 function submit.run(request)
   local launcher = launcher_of(request.engine)
   check(launcher, request)

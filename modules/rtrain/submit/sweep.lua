@@ -1,6 +1,6 @@
--- rtrain/submit/sweep.lua: the trials of `rtrain submit slurm --sweep`: tasks of an array, each a run of its own.
+-- rtrain/submit/sweep.lua: the trials of `rtrain submit slurm --sweep`: tasks of an array, each with its own run.
 --
--- Tasks do not know of each other, so the configurations are all chosen before: a grid, or random draws.
+-- Tasks do not communicate, so all configurations are chosen in advance: a grid, or random draws.
 
 local errors = require 'base.errors'
 local RunConfig = require 'rtrain.config.run'
@@ -10,22 +10,22 @@ local written = require 'rtrain.tune.written'
 
 local sweep = {}
 
--- Options that mean nothing without --sweep.
+-- Options that require --sweep.
 local OPTIONS = {'grid', 'space', 'random', 'seed', 'jobs'}
 
 ---@class SubmitSweep
----@field name string of the sweep
----@field tag string of its runs
+---@field name string name of the sweep
+---@field tag string tag of its runs
 ---@field jobs? integer trials at a time
 ---@field trials SubmitTrial[] in the order of the tasks, from task 0
 
 ---@class SubmitTrial
----@field name string of its run
----@field settings string[] its own words: '--name', 'NAME-000', '--set', 'lr=0.1'
----@field words string[] its whole command, set by whoever knows the rest
+---@field name string name of its run
+---@field settings string[] the trial's own words: '--name', 'NAME-000', '--set', 'lr=0.1'
+---@field words string[] its whole command, set by the caller
 
 ---@param request {engine: string, file: string, options: table}
----@return SubmitSweep? sweep nil where none was asked for
+---@return SubmitSweep? sweep nil without --sweep
 ---Errors: 'usage', 'config' for wrong options.
 function sweep.of(request)
   local options = request.options
@@ -47,7 +47,7 @@ function sweep.of(request)
   return {name = name, tag = 'sweep:' .. name, jobs = options.jobs, trials = trials}
 end
 
----What each task runs, as bash reads it: the array `trial` has the trial's own words.
+---Returns the bash line of each task: the array `trial` has the trial's own words.
 ---@param options string
 ---@param arguments string
 ---@return string command

@@ -1,7 +1,7 @@
--- rtrain/torch/device_loader.lua: a DataLoader whose batches are on the worker's device when the loop gets them.
+-- rtrain/torch/device_loader.lua: DeviceLoader: a DataLoader that moves its batches to the worker's device.
 --
--- With auto_transfer the copy of the next batch is started, without waiting for it, before the loop computes with the one at
--- hand (transfer.lua says how). On the CPU there is nothing to move, and prepare_data_loader returns the loader itself.
+-- With auto_transfer the copy of the next batch starts, asynchronously, before the loop computes with the current one
+-- (see transfer.lua). On the CPU nothing has to be moved, and prepare_data_loader returns the loader itself.
 
 local class = require 'base.class'
 local DataLoader = require('torch.utils.data.dataloader').DataLoader
@@ -12,10 +12,10 @@ local DeviceLoader = class('DeviceLoader', nil, {userdata = true})
 
 ---@param loader data.DataLoader
 ---@param device string
----@param auto_transfer boolean the copy of the next batch begins early
+---@param auto_transfer boolean whether to copy the next batch ahead
 function DeviceLoader:init(loader, device, auto_transfer)
   self.loader, self.device, self.auto_transfer = loader, device, auto_transfer
-  -- What scripts read and set on a loader.
+  -- Fields that scripts read and set on a loader.
   for _, name in ipairs{'dataset', 'sampler', 'batch_sampler', 'batch_size', 'num_workers', 'drop_last', 'collate_fn',
                         'generator'} do
     self[name] = loader[name]
@@ -48,16 +48,16 @@ function DeviceLoader:iter()
   return self._next
 end
 
--- Loops over what iter() gives, as a DataLoader's.
+-- Loops over the result of iter(), like a DataLoader.
 DeviceLoader.__call, DeviceLoader.enumerate = DataLoader.__call, DataLoader.enumerate
 
----Where the loop stands; a batch that is only on its way to the device counts as not taken.
+---Returns the position of the loop; a batch that is still being copied to the device counts as not used.
 ---@return table state
 function DeviceLoader:state()
   return require('torch.utils.data.position').state(self.loader, self._ahead, self._is_used)
 end
 
----@param state table what state() gave
+---@param state table a result of state()
 function DeviceLoader:load_state(state)
   self._ahead, self._is_used = 0, false
   self.loader:load_state(state)

@@ -1,4 +1,4 @@
--- rtrain/torch/each_tensor.lua: the tensors of a batch, in tables too.
+-- rtrain/torch/each_tensor.lua: applies a function to the tensors of a batch, also in tables.
 
 local class = require 'base.class'
 local ordered = require 'base.ordered'
@@ -12,11 +12,11 @@ local function each_of_table(value, fn)
     out[key] = each(item, fn)
     is_changed = is_changed or out[key] ~= item
   end
-  -- What holds no tensor arrives as it is.
+  -- A value without tensors is returned unchanged.
   return is_changed and setmetatable(out, getmetatable(value)) or value
 end
 
----The value with fn(tensor) in the place of each tensor; tables are copied, everything else stays what it is.
+---Returns the value with fn(tensor) in place of each tensor; tables are copied, all other values are unchanged.
 ---@param value any
 ---@param fn fun(tensor: torch.Tensor): torch.Tensor
 ---@return any

@@ -1,4 +1,4 @@
--- rtrain/torch/init.lua: train.torch: a model and a loader made ready for the workers of a TorchTrainer.
+-- rtrain/torch/init.lua: train.torch: prepares models and loaders for the workers of a TorchTrainer.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -17,13 +17,14 @@ local function devices_of(state)
   return #names > 0 and names or {'cpu'}
 end
 
----The device of this worker, the first of several. Ray equivalent: ray.train.torch.get_device.
+---Returns the device of this worker, or the first of several. Ray equivalent: ray.train.torch.get_device.
 ---@return string device 'cuda:0', 'cuda:1', …; 'cpu' without ScalingConfig.use_gpu
 function train_torch.get_device() return devices_of(session.get('train.torch.get_device()'))[1] end
 
----The devices of this worker. The workers of a host see the devices of all of them, so that their numbers differ.
+---Returns the devices of this worker. Each worker of a host sees the devices of all of them, so their numbers differ.
 ---Ray equivalent: ray.train.torch.get_devices.
----@return string[] devices one, unless `resources_per_worker.GPU` is more; {'cpu'} without ScalingConfig.use_gpu
+---@return string[] devices a single device, unless `resources_per_worker.GPU` is more; {'cpu'} without
+---  ScalingConfig.use_gpu
 function train_torch.get_devices() return devices_of(session.get('train.torch.get_devices()')) end
 
 local function check_strategy(strategy)
@@ -35,8 +36,8 @@ local function check_strategy(strategy)
   args.one_of('prepare_model: parallel_strategy', strategy, STRATEGIES)
 end
 
----Makes the model train on all workers: with several, a DistributedDataParallel around it; with one, the model itself. It is
----moved to the worker's device first.
+---Prepares the model for training on all workers: with several, wraps it in a DistributedDataParallel; with one,
+---returns the model itself. Moves it to the worker's device first.
 ---@param model nn.Module
 ---@param options? {move_to_device: boolean, parallel_strategy: string|boolean, parallel_strategy_kwargs: table}
 ---  strategy 'ddp' (default), 'none' or false
@@ -69,28 +70,28 @@ function train_torch.prepare_model(model, options)
   return require('torch.nn.parallel.distributed')(model, options.parallel_strategy_kwargs)
 end
 
----The model that prepare_model was given, with any number of workers.
----@param model nn.Module what prepare_model returned
+---Returns the model that was passed to prepare_model, with any number of workers.
+---@param model nn.Module a result of prepare_model
 ---@return nn.Module
 function train_torch.unwrap(model)
   if class.is(model, require 'torch.nn.parallel.distributed') then return model.module end
   return model
 end
 
----Gives each worker its part of the loader's dataset: with several workers a loader with the same options whose
----sampler is split: a DistributedSampler, shuffled where the loader was, or a DistributedSamplerWrapper around a sampler of
----another kind. Call `loader.sampler:set_epoch(epoch)` before each epoch. An IterableDataset is not split: it asks
----`train.get_context()` for its rank itself. Batches are moved to the worker's device where that is not the CPU, the next
----one while the loop computes (auto_transfer).
+---Gives each worker its part of the loader's dataset: with several workers, returns a loader with the same options and
+---a split sampler: a DistributedSampler, shuffled if the loader was, or a DistributedSamplerWrapper around a sampler of
+---another kind. Call `loader.sampler:set_epoch(epoch)` before each epoch. An IterableDataset is not split: it must ask
+---`train.get_context()` for its rank. Batches are moved to the worker's device if that is not the CPU, the next batch
+---while the loop computes (auto_transfer).
 ---
----A DistributedSampler repeats the first samples where the workers cannot share the dataset evenly, so that all make equally
----many steps; a mean over the workers would count these twice. With `padding = false` each sample is there once, for an
----evaluation: a worker may then have a batch less, so that the loop over it must not wait for the other workers.
+---If the dataset cannot be divided evenly, a DistributedSampler repeats the first samples, so that all workers make the
+---same number of steps; a mean over the workers would count these twice. With `padding = false` each sample is used
+---once, for an evaluation: a worker may then have one batch less, so the loop must not wait for the other workers.
 ---@param loader data.DataLoader
 ---@param options? {add_dist_sampler: boolean, move_to_device: boolean, auto_transfer: boolean, padding: boolean} all true
 ---@return data.DataLoader
----Ray equivalent: ray.train.torch.prepare_data_loader, without `padding`. Raises code 'argument' for a batch_sampler of a class
----of its own.
+---Ray equivalent: ray.train.torch.prepare_data_loader, without `padding`. Raises code 'argument' for a batch_sampler of
+---a custom class.
 ---
 ---```lua
 ---local torch, train = require 'torch', require 'rtrain'
@@ -112,10 +113,10 @@ function train_torch.prepare_data_loader(loader, options)
   return require 'rtrain.torch.prepare_loader'(loader, context, train_torch.get_device(), options)
 end
 
----This worker's part of a batch that all workers make together, so that a group that grows or shrinks trains with the same
----batch. The parts are equal, since workers with unequal ones would make unequal numbers of steps: with a number of workers
----that does not divide the batch they are rounded, and the second result is what all of them make in fact, by which to scale
----a learning rate.
+---Returns this worker's part of a global batch, so that a group that grows or shrinks trains with the same global
+---batch. The parts are equal, since unequal parts would lead to unequal numbers of steps. If the number of workers does
+---not divide the batch, the parts are rounded; the second result is the actual global batch size, by which to scale a
+---learning rate.
 ---@param global_batch_size integer
 ---@return integer batch_size for the DataLoader
 ---@return integer global_batch_size workers * batch_size
@@ -146,17 +147,17 @@ function train_torch.local_batch_size(global_batch_size)
   return size, size * workers
 end
 
--- Without it cuBLAS refuses to be deterministic. What the user has set stays.
+-- cuBLAS requires this variable in deterministic mode. A value of the user is kept.
 local function fix_cublas_workspace()
   local ffi = require 'ffi'
   ffi.cdef 'int setenv(const char *name, const char *value, int overwrite);'
   ffi.C.setenv('CUBLAS_WORKSPACE_CONFIG', ':4096:8', 0)
 end
 
----Seeds torch and Lua's math.random alike on every worker. For numbers that differ between workers, seed with
----`seed + rank` afterwards. On GPUs operators are deterministic from then on (torch.use_deterministic_algorithms,
----CUBLAS_WORKSPACE_CONFIG), and those that cannot be raise; cuDNN chooses kernels without timing them. Call it before the first
----tensor is on the GPU.
+---Seeds torch and Lua's math.random identically on every worker. For numbers that differ between workers, seed with
+---`seed + rank` afterwards. On GPUs operators become deterministic (torch.use_deterministic_algorithms,
+---CUBLAS_WORKSPACE_CONFIG), operators without a deterministic version raise errors, and cuDNN chooses kernels without
+---timing them. Call it before the first tensor is on the GPU.
 ---@param seed? integer default 0
 ---Ray equivalent: ray.train.torch.enable_reproducibility.
 function train_torch.enable_reproducibility(seed)

@@ -1,10 +1,10 @@
--- rtrain/torch/prepare_loader.lua: a DataLoader of which each rank takes its part.
+-- rtrain/torch/prepare_loader.lua: makes a DataLoader from which each rank takes its part.
 
 local class = require 'base.class'
 local data = require 'torch.utils.data'
 local errors = require 'base.errors'
 
--- The sampler of one rank: the same kind of order as before, split.
+-- Returns the sampler of one rank: the same kind of order as before, split.
 local function split(sampler, dataset, context)
   local place = {num_replicas = context.world_size, rank = context.world_rank}
   local kind = class.of(sampler)

@@ -1,8 +1,8 @@
--- rtrain/torch/transfer.lua: how batches get to the worker's device.
+-- rtrain/torch/transfer.lua: Transfer: moves batches to the worker's device.
 --
--- With `ahead` a batch is on its way while the loop computes with the one before it. On a GPU the copies then have a stream of
--- their own and read pinned memory, so that neither the host nor the kernels wait for them; the loop's stream waits for a batch
--- where the loop gets it, and the allocator is notified that it uses the memory.
+-- With `ahead` the next batch is copied while the loop computes with the current one. On a GPU the copies then use a
+-- separate stream and pinned memory, so that neither the host nor the kernels wait for them; the loop's stream waits
+-- for a batch when the loop gets it, and the allocator is notified that this stream uses the memory.
 
 local class = require 'base.class'
 local each = require 'rtrain.torch.each_tensor'
@@ -18,7 +18,7 @@ function Transfer:init(device, ahead)
   self._stream = ahead and device:find '^cuda' and torch.cuda.Stream(device) or nil
 end
 
--- Tensors of other devices than the CPU have no host memory to be read from while the loop goes on.
+-- Only CPU tensors are copied asynchronously, from pinned memory.
 local function copied(self, tensor, own)
   if self._stream and tensor.device == 'cpu' then
     if not tensor:is_pinned() then tensor = tensor:pin_memory() end
@@ -37,7 +37,7 @@ local function begin(self, ...)
   return batch
 end
 
----Sends a batch on its way.
+---Starts the copy of a batch.
 ---@param ... any its values: tensors, tables with tensors, anything else
 ---@return table batch for finish(); its values from 1 to `n`
 function Transfer:begin(...)
@@ -45,7 +45,7 @@ function Transfer:begin(...)
   return torch.cuda.stream(self._stream, begin, self, ...)
 end
 
----Before a batch is used: what the current stream is given from now on finds it there.
+---Waits for a batch before its use: later work of the current stream sees the complete copy.
 ---@param batch table
 function Transfer:finish(batch)
   if #batch.own == 0 then return end

@@ -1,4 +1,4 @@
--- rtrain/torch/unpadded_loader.lua: a loader of which all ranks together take each sample once.
+-- rtrain/torch/unpadded_loader.lua: makes a loader from which all ranks together take each sample once.
 
 local class = require 'base.class'
 local data = require 'torch.utils.data'
@@ -15,7 +15,7 @@ local function with_sampler(loader, sampler)
   return data.DataLoader(given)
 end
 
--- Whether its order may have samples that another rank has too, and can be given without them.
+-- Returns whether the loader may repeat samples of other ranks, and can be made without them.
 local function can_repeat(loader)
   if not class.is(loader, data.DataLoader) then return false end
   local sampler, batches = loader.sampler, loader:options().batch_sampler
@@ -23,10 +23,10 @@ local function can_repeat(loader)
     and (not batches or class.of(batches) == data.BatchSampler)
 end
 
----The same loader without the samples that a DistributedSampler repeats, so that all ranks have equally many: a rank may have a
----sample less than another one here, and so a batch less.
----@param loader any what prepare_data_loader gave, or another source of batches
----@return any loader itself where nothing is repeated, or nobody can know
+---Returns the loader without the samples that a DistributedSampler repeats to give all ranks the same number: a rank
+---may have a sample less than another rank, and so a batch less.
+---@param loader any a result of prepare_data_loader, or another source of batches
+---@return any loader the loader itself if nothing is repeated, or if that is unknown
 local function unpadded(loader)
   local inner = class.is(loader, DeviceLoader) and loader.loader or loader
   if not can_repeat(inner) then return loader end

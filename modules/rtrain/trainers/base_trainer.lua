@@ -1,6 +1,6 @@
--- rtrain/trainers/base_trainer.lua: BaseTrainer: what all trainers have, and what a trainer of one's own extends.
+-- rtrain/trainers/base_trainer.lua: BaseTrainer: the common base of all trainers, and of user-defined trainers.
 --
--- Everything is checked when the trainer is made, at the user's line; fit() starts the run.
+-- All checks run when the trainer is made, at the user's line; fit() starts the run.
 
 local args = require 'base.args'
 local Checkpoint = require 'rtrain.results.checkpoint'
@@ -17,16 +17,17 @@ local system = require 'base._system'
 local TorchConfig = require 'rtrain.config.torch'
 
 ---@class BaseTrainerOptions
----@field scaling_config? ScalingConfig how many workers
+---@field scaling_config? ScalingConfig the number of workers
 ---@field run_config? RunConfig name, folder, checkpoints, failures
 ---@field datasets? table<string, any> name → rtrain.data.Dataset
----@field metadata? table plain data: `train.get_context():get_metadata()`, and in the metadata of each checkpoint of the run
----@field resume_from_checkpoint? Checkpoint what train.get_checkpoint() gives until the run has a checkpoint of its own
+---@field metadata? table plain data: returned by `train.get_context():get_metadata()`, and added to the metadata of
+---  each checkpoint of the run
+---@field resume_from_checkpoint? Checkpoint the result of train.get_checkpoint() until the run has its own checkpoint
 
----A trainer of one's own: a subclass defines `training_loop`, and `setup` for what it needs. Both run in the worker, in that
----order, with `self`, its fields and `self.datasets`; what training_loop returns is `result.return_value`. With several
----workers (ScalingConfig.num_workers) each runs them, and their collectives work. DataParallelTrainer and all other trainers
----extend it too. Ray equivalent: ray.train.base_trainer.BaseTrainer.
+---Base of user-defined trainers: a subclass defines `training_loop`, and `setup` for its preparations. Both run in the
+---worker, in the order setup, training_loop, with `self`, its fields and `self.datasets`; the result of training_loop
+---is `result.return_value`. With several workers (ScalingConfig.num_workers) each runs them, and their collectives
+---work. DataParallelTrainer and all other trainers extend it too. Ray equivalent: ray.train.base_trainer.BaseTrainer.
 ---
 ---```lua
 ---local torch, train = require 'torch', require 'rtrain'
@@ -52,14 +53,14 @@ local BaseTrainer = class('BaseTrainer')
 BaseTrainer._kind = 'torch'
 BaseTrainer._fields = {'scaling_config', 'run_config', 'datasets', 'metadata', 'resume_from_checkpoint'}
 
--- The fields of a class that has some more than this one.
+-- Returns the fields of a class that has some in addition to these.
 function BaseTrainer._fields_and(of, ...)
   local fields = {...}
   for i, name in ipairs(of._fields) do table.insert(fields, i, name) end
   return fields
 end
 
--- Where a field of a config belongs that was given to the trainer itself.
+-- Raises an error that names the right config for a field that was given to the trainer itself.
 local function check_misplaced(self, name)
   for _, config in ipairs {{'scaling_config', ScalingConfig}, {'run_config', RunConfig}} do
     for _, field in ipairs(config[2]._fields) do
@@ -71,13 +72,13 @@ local function check_misplaced(self, name)
   end
 end
 
--- Raises for unknown and misplaced names.
+-- Raises an error for unknown and misplaced names.
 function BaseTrainer:_check_fields(given, names)
   for name in next, given do check_misplaced(self, name) end
   args.options(given, names, self.__name, 'config')
 end
 
--- 'Tensor', or the class of a module; nil for anything else.
+-- Returns 'Tensor', or the class of a module; nil for anything else.
 local function object_name(value)
   local engine, of = package.loaded['torch._C'], class.of(value)
   if type(value) == 'userdata' and type(engine) == 'table' and engine.is_tensor(value) then return 'Tensor' end
@@ -90,7 +91,7 @@ local function check_int64(value, path)
     number.text(value)))
 end
 
--- Raises for what is not plain data; `path` names it.
+-- Raises an error for a value that is not plain data; `path` names it.
 function BaseTrainer._check_plain(value, path, seen)
   local kind = type(value)
   if kind == 'nil' or kind == 'boolean' or kind == 'number' or kind == 'string' then return end
@@ -131,7 +132,7 @@ local function check_checkpoint(name, checkpoint)
   return checkpoint
 end
 
--- Takes the fields that all trainers have.
+-- Stores the fields that all trainers have.
 function BaseTrainer:_take(given)
   self.scaling_config = schema.coerce(given.scaling_config, ScalingConfig, 'scaling_config')
   self.run_config = schema.coerce(given.run_config, RunConfig, 'run_config')
@@ -143,9 +144,9 @@ function BaseTrainer:_take(given)
   self.torch_config = schema.coerce(given.torch_config, TorchConfig, 'torch_config')
 end
 
----A subclass with an `init` of its own calls `train.BaseTrainer.init(self, options)`.
+---A subclass with its own `init` must call `train.BaseTrainer.init(self, options)`.
 ---@param options? BaseTrainerOptions
----Raises code 'config' for an unknown or wrong field, and for a class without training_loop.
+---Raises code 'config' for an unknown field or a wrong value, and for a class without training_loop.
 function BaseTrainer:init(options)
   if options ~= nil and (type(options) ~= 'table' or class.of(options)) then
     errors.raise('config', ('%s: expected a table of options, got %s'):format(self.__name, schema.show(options)))
@@ -156,18 +157,19 @@ function BaseTrainer:init(options)
   end
   self:_check_fields(options or {}, self._fields)
   self:_take(options or {})
-  -- It travels to its workers as a whole.
+  -- The whole trainer is sent to its workers.
   self.train_loop_per_worker = function()
     self:setup()
     return self:training_loop()
   end
 end
 
----Called before training_loop, in the same process: what is too heavy for the script's, such as a model. The default does
----nothing.
+---Called before training_loop, in the same process: for preparations that are too heavy for the script's process, such
+---as a model. The default does nothing.
 function BaseTrainer:setup() end  -- luacheck: ignore
 
----The training itself, with train.report() and all else that a train function may call. Every subclass defines it.
+---The training itself; it may call train.report() and all other functions of a train function. Every subclass must
+---define it.
 ---@return any return_value plain data
 function BaseTrainer:training_loop()
   errors.raise('config', self.__name .. ' has no training_loop')
@@ -181,7 +183,7 @@ function BaseTrainer:_run()
 end
 
 ---Runs the training to its end, with the retries of the failure config.
----@param options? {raise: boolean} raise = false gives a failed run's Result instead of raising its error
+---@param options? {raise: boolean} raise = false returns a failed run's Result instead of raising its error
 ---@return Result
 ---
 ---```lua
@@ -192,8 +194,8 @@ end
 ---local ok, err = pcall(trainer.fit, trainer)  -- :fit() raises
 ---assert(not ok and err.ranks[0].message:find 'no data')
 ---```
----Raises the run's error: code 'user' when the train function raised, 'worker_lost' when a worker died, 'config' for a name
----that is taken, 'environment' for storage that cannot be written; `ranks` maps a rank to its error.
+---Raises the run's error: code 'user' if the train function raised an error, 'worker_lost' if a worker died, 'config'
+---for a name that is already used, 'environment' for storage that cannot be written; `ranks` maps a rank to its error.
 function BaseTrainer:fit(options)
   options = args.options(options, {'raise'}, 'fit')
   local result = self:_run()
@@ -201,7 +203,7 @@ function BaseTrainer:fit(options)
   return result
 end
 
----The configs as plain data, for the run's record.
+---Returns the configs as plain data, for the run's record.
 ---@return table map
 function BaseTrainer:to_table()
   return ordered.new {

@@ -4,9 +4,9 @@ local HorovodConfig = require 'rtrain.config.horovod'
 local schema = require 'rtrain.config.schema'
 local TorchTrainer = require('rtrain.trainers.trainer').TorchTrainer
 
----A trainer whose train function uses Horovod's API, `require 'horovod'`: over the process group of a TorchTrainer, whose
----fields it has, with horovod_config too. A script of Horovod in Python runs under `rtrain launch --backend horovod`.
----Ray equivalent: ray.train.horovod.HorovodTrainer.
+---A trainer whose train function uses Horovod's API, `require 'horovod'`, over the process group of a TorchTrainer. It
+---has the fields of a TorchTrainer and horovod_config. A Python script with Horovod runs under `rtrain launch --backend
+---horovod`. Ray equivalent: ray.train.horovod.HorovodTrainer.
 ---
 ---```lua
 ---local hvd, torch, train = require 'horovod', require 'torch', require 'rtrain'
@@ -27,7 +27,7 @@ HorovodTrainer._fields = TorchTrainer:_fields_and('horovod_config')
 
 ---@param f TrainerOptions|(fun(config?: table): any) the function, or one table with everything
 ---@param options? TrainerOptions
----Raises code 'config' for an unknown or wrong field.
+---Raises code 'config' for an unknown field or a wrong value.
 function HorovodTrainer:init(f, options)
   local given = type(f) == 'table' and f or options or {}
   TorchTrainer.init(self, f, options)

@@ -3,14 +3,14 @@
 local trainers = require 'rtrain.trainers.trainer'
 local TorchTrainer = trainers.TorchTrainer
 
--- What rtrain.worker calls, where it travels with the train function.
+-- Returns the function that rtrain.worker calls. It is sent with the train function.
 local function in_group(train_func)
   return function(loop_config) return require('rtrain.trees.lightgbm_group').run(train_func, loop_config) end
 end
 
----Trains gradient-boosted trees on several workers: its train function calls the module `lightgbm`, whose ranks add up their
----histograms, so that all get the model that one would have had with all rows. They do it with the collectives of a
----TorchTrainer, whose fields it has. Ray equivalent: ray.train.lightgbm.LightGBMTrainer.
+---Trains gradient-boosted trees on several workers: its train function calls the module `lightgbm`, whose ranks sum
+---their histograms, so that all get the model that a single worker would get from all rows. They use the collectives of
+---a TorchTrainer, whose fields it has. Ray equivalent: ray.train.lightgbm.LightGBMTrainer.
 ---
 ---```lua
 ---local data, lightgbm, train = require 'rtrain.data', require 'lightgbm', require 'rtrain'
@@ -33,7 +33,7 @@ local LightGBMTrainer = TorchTrainer:extend('LightGBMTrainer')
 
 ---@param f TrainerOptions|(fun(config?: table): any) the function, or one table with everything
 ---@param options? TrainerOptions
----Raises code 'config' for an unknown or wrong field.
+---Raises code 'config' for an unknown field or a wrong value.
 function LightGBMTrainer:init(f, options)
   TorchTrainer.init(self, f, options)
   self.train_loop_per_worker = in_group(self.train_loop_per_worker)

@@ -13,16 +13,16 @@ local TorchConfig = require 'rtrain.config.torch'
 local ValidationConfig = require('rtrain.config.validation').ValidationConfig
 
 ---@class TrainerOptions: BaseTrainerOptions
----@field train_loop_per_worker? fun(config?: table): any what every worker runs; rank 0's result is
+---@field train_loop_per_worker? fun(config?: table): any runs on every worker; rank 0's result is
 ---  `result.return_value`
----@field train_loop_config? table plain data that the function is called with
----@field torch_config? TorchConfig of TorchTrainer: backend and time-out
----@field backend_config? BackendConfig|TorchConfig of DataParallelTrainer: what is done with the workers around the train
----  function; with a TorchConfig it is a TorchTrainer
----@field datasets? table<string, any> name → rtrain.data.Dataset, or a function that makes one, called in each worker at each
----  start of the group: what train.get_dataset_shard gives
----@field validation_config? ValidationConfig what report's `validation` does, in processes of its own
----@field dataset_config? DataConfig which of them are split over the workers
+---@field train_loop_config? table plain data, the argument of the function
+---@field torch_config? TorchConfig for TorchTrainer: backend and time-out
+---@field backend_config? BackendConfig|TorchConfig for DataParallelTrainer: functions around the train function; with
+---  a TorchConfig it becomes a TorchTrainer
+---@field datasets? table<string, any> name → rtrain.data.Dataset, or a function that makes one, called in each worker
+---  at each start of the group; for train.get_dataset_shard
+---@field validation_config? ValidationConfig how report's `validation` is executed, in separate processes
+---@field dataset_config? DataConfig which datasets are split over the workers
 
 ---Runs a function on several worker processes. Ray equivalent: ray.train.DataParallelTrainer.
 ---
@@ -41,7 +41,7 @@ DataParallelTrainer._kind = 'plain'
 DataParallelTrainer._fields = BaseTrainer:_fields_and('train_loop_per_worker', 'train_loop_config', 'dataset_config',
   'validation_config', 'backend_config')
 
--- 'train.lua:12', where the function begins.
+-- Returns 'train.lua:12', the place where the function begins.
 local function place(f)
   local info = debug.getinfo(f, 'S')
   return ('%s:%d'):format(info.short_src, info.linedefined)
@@ -63,7 +63,7 @@ local function is_subclass(of, base)
   return of == base
 end
 
--- What a trainer is given as its backend_config, or nothing. Raises for what is none.
+-- Checks a trainer's backend_config. Raises an error for a value of another type.
 local function check_backend(name, given)
   if given == nil then return nil end
   local text = ("%s: backend_config is %s, expected an instance of a class made by train.BackendConfig:extend 'Name', or a "
@@ -77,7 +77,7 @@ local function check_backend(name, given)
     class.of(given).__name, class.of(of) and 'a ' .. class.of(of).__name or schema.show(of)))
 end
 
--- A config in the place of the options: `TorchTrainer(f, train.ScalingConfig {…})`.
+-- Recognizes a config in place of the options: `TorchTrainer(f, train.ScalingConfig {…})`.
 local function check_options(self, options, position)
   local of = class.of(options)
   if of == nil and (options == nil or type(options) == 'table') then return end
@@ -87,10 +87,11 @@ local function check_options(self, options, position)
     of and 'a ' .. of.__name or type(options), field and (': write {%s = …}'):format(field) or ''))
 end
 
----`TorchTrainer{train_loop_per_worker = f, …}` or `TorchTrainer(f, {…})`.
+---Called as `TorchTrainer{train_loop_per_worker = f, …}` or `TorchTrainer(f, {…})`.
 ---@param f TrainerOptions|(fun(config?: table): any) the function, or one table with everything
 ---@param options? TrainerOptions
----Raises code 'config' for an unknown or wrong field, 'unsupported' for one that this version does not have.
+---Raises code 'config' for an unknown field or a wrong value, 'unsupported' for a field that this version does not
+---have.
 function DataParallelTrainer:init(f, options)
   local given = options or {}
   if type(f) == 'table' then
@@ -123,8 +124,8 @@ end
 ---Called by fit() before training_loop, in the script's process. The default does nothing.
 function DataParallelTrainer:setup() end  -- luacheck: ignore
 
----Runs the train function on all workers until it returns, in the script's process: what fit() calls. A subclass that defines
----it calls this one.
+---Runs the train function on all workers until it returns. fit() calls it in the script's process. A subclass that
+---overrides it must call this one.
 ---@return Result
 function DataParallelTrainer:training_loop()
   self._result = require('rtrain.run.launch').fit(self)

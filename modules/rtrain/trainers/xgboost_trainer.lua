@@ -7,15 +7,15 @@ local XGBoostConfig = require 'rtrain.config.xgboost'
 ---@class XGBoostTrainerOptions: TrainerOptions
 ---@field xgboost_config? XGBoostConfig
 
--- What rtrain.worker calls, where it travels with the train function.
+-- Returns the function that rtrain.worker calls. It is sent with the train function.
 local function in_group(train_func, config)
   return function(loop_config) return require('rtrain.trees.xgboost_group').run(train_func, loop_config, config) end
 end
 
----Trains gradient-boosted trees on several workers: its train function calls the module `xgboost`, whose ranks add up their
----histograms, so that all get the model that one would have had with all rows. Checkpoints, restarts, stops and results are
----as of a TorchTrainer. Arguments: as of TorchTrainer, with xgboost_config, a train.xgboost.XGBoostConfig, in place of
----torch_config. Ray equivalent: ray.train.xgboost.XGBoostTrainer.
+---Trains gradient-boosted trees on several workers: its train function calls the module `xgboost`, whose ranks sum
+---their histograms, so that all get the model that a single worker would get from all rows. Checkpoints, restarts,
+---stops and results are those of a TorchTrainer. Arguments: as of TorchTrainer, with xgboost_config, a
+---train.xgboost.XGBoostConfig, in place of torch_config. Ray equivalent: ray.train.xgboost.XGBoostTrainer.
 ---
 ---```lua
 ---local data, train, xgboost = require 'rtrain.data', require 'rtrain', require 'xgboost'
@@ -42,7 +42,7 @@ XGBoostTrainer._fields = DataParallelTrainer:_fields_and('xgboost_config')
 
 ---@param f XGBoostTrainerOptions|(fun(config?: table): any) the function, or one table with everything
 ---@param options? XGBoostTrainerOptions
----Raises code 'config' for an unknown or wrong field.
+---Raises code 'config' for an unknown field or a wrong value.
 function XGBoostTrainer:init(f, options)
   local given = type(f) == 'table' and f or options or {}
   DataParallelTrainer.init(self, f, options)

@@ -6,9 +6,9 @@ local report_callback = require 'rtrain.trees.report_callback'
 
 local FILENAME = 'model.txt'
 
----Reports the metrics of each round of lightgbm.train, named 'data-metric', and saves the model as checkpoints of the run. All
----ranks give it to lightgbm.train. When the run is to stop it saves and ends the training. Ray equivalent:
----ray.train.lightgbm.RayTrainReportCallback.
+---Reports the metrics of each round of lightgbm.train, named 'data-metric', and saves the model in checkpoints of the
+---run. All ranks must pass it to lightgbm.train. When the run is to stop, it saves and ends the training. Ray
+---equivalent: ray.train.lightgbm.RayTrainReportCallback.
 ---
 ---Arguments: {metrics, filename = 'model.txt', frequency = 0, checkpoint_at_end = true, results_postprocessing_fn,
 ---checkpoint_upload_mode}, as of train.xgboost.RayTrainReportCallback.
@@ -36,7 +36,7 @@ function RayTrainReportCallback:init(options)
   self._options = report_callback.options('RayTrainReportCallback', FILENAME, options)
 end
 
----The model of a checkpoint that this callback has made.
+---Returns the model of a checkpoint that this callback has made.
 ---@param checkpoint Checkpoint
 ---@param filename? string default 'model.txt'
 ---@return lightgbm.Booster
@@ -46,18 +46,19 @@ function RayTrainReportCallback.get_model(checkpoint, filename)
   end)
 end
 
--- The report of a round waits until the next one begins, so that the last one carries the finished model.
+-- Reports the last round. The report waits until the next round begins, so that the last report carries the finished
+-- model.
 local function flush(self, model, is_last)
   local round = self._pending
   self._pending = nil
   if round == nil then return false end
-  -- All rounds, to go on from; at the end those up to the best one.
+  -- All rounds, to continue from; at the end only those up to the best round.
   round.save = function(path) model:save_model(path, {num_iteration = not is_last and -1 or nil}) end
   return report_callback.report('RayTrainReportCallback', self._options, round, is_last)
 end
 
 ---@param env lightgbm.CallbackEnv
----@return boolean is_over the run is to stop
+---@return boolean is_over whether the run is to stop
 function RayTrainReportCallback:before_iteration(env) return flush(self, env.model) end
 
 ---@param env lightgbm.CallbackEnv

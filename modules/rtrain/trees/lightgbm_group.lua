@@ -1,4 +1,4 @@
--- rtrain/trees/lightgbm_group.lua: the ranks of a LightGBMTrainer as LightGBM's machines.
+-- rtrain/trees/lightgbm_group.lua: connects the ranks of a LightGBMTrainer as LightGBM's machines.
 
 local errors = require 'base.errors'
 local network = require 'lightgbm.network'

@@ -1,4 +1,4 @@
--- rtrain/trees/report_callback.lua: what the callbacks of both libraries of trees report of a round, and when they save.
+-- rtrain/trees/report_callback.lua: reports and checkpoints of rounds, for the callbacks of both tree libraries.
 
 local args = require 'base.args'
 local Checkpoint = require 'rtrain.results.checkpoint'
@@ -23,8 +23,8 @@ local function check(name, options)
   end
 end
 
----The options, with their defaults.
----@param name string the class, for messages
+---Returns the options, with their defaults.
+---@param name string name of the class, for messages
 ---@param filename string
 ---@param options? table
 ---@return table
@@ -56,7 +56,7 @@ local function chosen(name, all, wanted)
   return out
 end
 
--- Rank 0 saves: all ranks have the same model. The others report without a checkpoint.
+-- Only rank 0 saves: all ranks have the same model. The other ranks report without a checkpoint.
 local function send(options, metrics, save)
   local report = require('rtrain.functions.report').report
   if save == nil or require('rtrain.functions.context').get_context():get_world_rank() ~= 0 then return report(metrics) end
@@ -68,12 +68,12 @@ local function send(options, metrics, save)
   end)
 end
 
----Reports a round, with a checkpoint where one is due, where the run is to stop, and at the end.
----@param name string the class, for messages
----@param options table what report_callback.options gave
+---Reports a round, with a checkpoint if one is due, if the run is to stop, and at the end.
+---@param name string name of the class, for messages
+---@param options table a result of report_callback.options
 ---@param round {index: integer, metrics: table<string, number>, save: fun(path: string)} index: 0-based
 ---@param is_last? boolean
----@return boolean is_stopping the run is to stop: the training ends
+---@return boolean is_stopping whether the run is to stop, so that the training must end
 function report_callback.report(name, options, round, is_last)
   local metrics = chosen(name, round.metrics, options.metrics)
   if options.results_postprocessing_fn then metrics = options.results_postprocessing_fn(metrics) end
@@ -84,8 +84,8 @@ function report_callback.report(name, options, round, is_last)
   return is_stopping
 end
 
----Where a checkpoint has the model.
----@param name string the class, for messages
+---Loads the model of a checkpoint.
+---@param name string name of the class, for messages
 ---@param checkpoint Checkpoint
 ---@param filename string
 ---@param load fun(path: string): any

@@ -6,14 +6,14 @@ local xgboost = require 'xgboost'
 
 local FILENAME = 'model.ubj'
 
----Reports the metrics of each round of xgboost.train, named 'data-metric', and saves the model as checkpoints of the run. All
----ranks give it to xgboost.train. When the run is to stop it saves and ends the training. Ray equivalent:
----ray.train.xgboost.RayTrainReportCallback.
+---Reports the metrics of each round of xgboost.train, named 'data-metric', and saves the model in checkpoints of the
+---run. All ranks must pass it to xgboost.train. When the run is to stop, it saves and ends the training. Ray
+---equivalent: ray.train.xgboost.RayTrainReportCallback.
 ---
 ---Arguments: {metrics, filename = 'model.ubj', frequency = 0, checkpoint_at_end = true, results_postprocessing_fn,
 ---checkpoint_upload_mode}. metrics: a name, a list of names, or a table {reported name = 'data-metric'}; default all.
----frequency: save each that many rounds; 0: only at the end. results_postprocessing_fn: takes the metrics and returns what is
----reported.
+---frequency: save after each that many rounds; 0: only at the end. results_postprocessing_fn: takes the metrics and
+---returns those to report.
 ---
 ---```lua
 ---local torch, train, xgboost = require 'torch', require 'rtrain', require 'xgboost'
@@ -43,7 +43,7 @@ function RayTrainReportCallback:init(options)
   self._options = report_callback.options('RayTrainReportCallback', FILENAME, options)
 end
 
----The model of a checkpoint that this callback has made.
+---Returns the model of a checkpoint that this callback has made.
 ---@param checkpoint Checkpoint
 ---@param filename? string default 'model.ubj'
 ---@return xgboost.Booster
@@ -55,7 +55,7 @@ function RayTrainReportCallback.get_model(checkpoint, filename)
   end)
 end
 
--- 'train-rmse' → the last value.
+-- Returns 'train-rmse' → the last value.
 local function metrics_of(evals_log)
   local out = ordered.new()
   for name, data in ordered.items(evals_log) do
@@ -70,7 +70,8 @@ function RayTrainReportCallback:before_training(model)
   return model
 end
 
--- The report of a round waits until the next one begins, so that the last one carries the finished model.
+-- Reports the last round. The report waits until the next round begins, so that the last report carries the finished
+-- model.
 local function flush(self, model, is_last)
   local round = self._pending
   self._pending = nil

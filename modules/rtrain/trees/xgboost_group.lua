@@ -1,4 +1,5 @@
--- rtrain/trees/xgboost_group.lua: the ranks of an XGBoostTrainer as a group of XGBoost, which has sockets of its own.
+-- rtrain/trees/xgboost_group.lua: connects the ranks of an XGBoostTrainer as an XGBoost group, which has its own
+-- sockets.
 
 local address_of = require 'rtrain.session.address'
 local collective = require 'xgboost.collective'
@@ -9,11 +10,11 @@ local system = require 'base._system'
 
 local group = {}
 
--- How long the library's own threads may take to end once all ranks have left.
+-- Time in which the library's own threads must end once all ranks have left.
 local END_S = 10
 local FOREVER_S = 1e9
 
--- Rank 0 has the tracker; what it says of itself comes to the others through the attempt's store.
+-- Joins the group. Rank 0 runs the tracker; the other ranks get its address from the attempt's store.
 local function join(host, context, config)
   local tracker
   if context.world_rank == 0 then
@@ -25,7 +26,7 @@ local function join(host, context, config)
     host.store_set('xgboost/tracker', system.to_json(tracker:worker_args()))
   end
   local options = system.from_json(host.store_get('xgboost/tracker', config.timeout_s))
-  -- The ranks are in the order of their names, which are compared as texts.
+  -- The library orders ranks by their names, as strings.
   options.dmlc_task_id = ('%08d'):format(context.world_rank)
   options.dmlc_timeout = math.ceil(config.timeout_s)
   collective.init(options)
@@ -41,10 +42,10 @@ function group.run(train_func, loop_config, config)
   local host, context = require 'rtrain._worker', session.get('train.XGBoostTrainer').context
   if context.world_size == 1 then return train_func(loop_config) end
   local tracker = join(host, context, config)
-  -- The library waits for other ranks without a sign of it, up to config.timeout_s, and then says so.
+  -- The library may wait for other ranks without visible progress, up to config.timeout_s, and then raises an error.
   host.busy('trains in XGBoost', FOREVER_S)
   local ok, value = xpcall(train_func, errors.wrap, loop_config)
-  -- After an error the others are not waited for: the attempt ends.
+  -- After an error, do not wait for the other ranks: the attempt ends.
   if not ok then error(value, 0) end
   collective.finalize()
   if tracker then tracker:wait_for(END_S) end

@@ -1,17 +1,17 @@
--- rtrain/trial/init.lua: what a process of a trial knows about its sweep: from `RTRAIN_TRIAL`, '<socket>:<number>:<pid>'.
+-- rtrain/trial/init.lua: links a process of a trial to its sweep, by `RTRAIN_TRIAL`, '<socket>:<number>:<pid>'.
 --
--- The sweep starts each trial as a process of its own, `rtrain run`, which ends with it. That process's workers tell the sweep
--- of their reports over a socket of the runtime folder.
+-- The sweep starts each trial as a separate `rtrain run` process, which ends with the sweep. The workers of that
+-- process send their reports to the sweep over a socket in the runtime folder.
 
 local errors = require 'base.errors'
 
 local link = {}
 
-local is_own  -- of the process that called begin(): whether the variable means it
+local is_own  -- whether the variable is meant for the process that called begin()
 
 ---@class rtrain.tune.Link
 ---@field socket string
----@field number integer of the trial
+---@field number integer number of the trial
 
 local function parsed()
   local socket, number, pid = (os.getenv 'RTRAIN_TRIAL' or ''):match '^([^:]+):(%d+):(%d+)$'
@@ -19,14 +19,14 @@ local function parsed()
   return {socket = socket, number = tonumber(number), pid = tonumber(pid)}
 end
 
----The value of the variable, for a trial's process.
+---Returns the value of the variable, for a trial's process.
 ---@param socket string
 ---@param number integer
 ---@return string
 function link.text(socket, number) return ('%s:%d:%d'):format(socket, number, require('rtrain._tune').pid()) end
 
----For the process that calls fit(): whether it is a trial's. It ends with its sweep then. A program that a trial has started
----inherits the variable, and is none.
+---Returns whether the process that calls fit() belongs to a trial; it then ends with its sweep. A program started by a
+---trial inherits the variable but does not belong to it.
 ---@return boolean
 function link.begin()
   if is_own ~= nil then return is_own end
@@ -35,7 +35,7 @@ function link.begin()
   return is_own
 end
 
----The link of a worker, or of the process that called fit() in local mode; nil outside a trial.
+---Returns the link of a worker, or of the process that called fit() in local mode; nil outside a trial.
 ---@return rtrain.tune.Link?
 function link.current()
   if is_own == false then return nil end

@@ -1,7 +1,7 @@
--- rtrain/trial/session.lua: a trial as its workers see it: after each report the sweep says whether to go on.
+-- rtrain/trial/session.lua: a trial in its workers: after each report the sweep decides whether it continues.
 --
--- Rank 0 asks. Where the sweep has a scheduler the other ranks wait for its answer, so that all stop at the same report: the
--- report then raises an error, which ends the train function and counts as its return.
+-- Rank 0 asks. If the sweep has a scheduler, the other ranks wait for the answer too, so that all stop at the same
+-- report: the report then raises an error, which ends the train function and counts as its return.
 
 local Checkpoint = require 'rtrain.results.checkpoint'
 local class = require 'base.class'
@@ -29,11 +29,11 @@ function Session:init(place, context, starting)
   if self._rank == 0 then self._client = client end
   self._decides = answer.decides
   local given = answer.checkpoint
-  -- Another trial's, until this one has a later checkpoint of its own.
+  -- Another trial's checkpoint, until this trial has a later one.
   if given and (starting and starting.index or -1) <= given.after_index then self.checkpoint = Checkpoint(given.path) end
 end
 
----The session of this worker; nil outside a trial.
+---Returns the session of this worker; nil outside a trial.
 ---@param context table
 ---@param starting? table
 ---@return table?
@@ -42,11 +42,11 @@ function Session.begin(context, starting)
   return place and Session(place, context, starting) or nil
 end
 
----Whether all ranks call after_report(): the sweep may stop the trial there, and all stop at the same report.
+---Returns whether all ranks must call after_report(): the sweep may stop the trial there.
 ---@return boolean
 function Session:needs_all_ranks() return self._decides and self._world_size > 1 end
 
--- Those of a nested table as 'val/loss', as in Ray Tune.
+-- Names the numbers of nested tables 'val/loss', as Ray Tune does.
 local function numbers_of(metrics, out, prefix)
   for key, value in next, metrics do
     if type(key) == 'string' and number.of(value) then out[prefix .. key] = number.of(value) end
@@ -55,7 +55,7 @@ local function numbers_of(metrics, out, prefix)
   return out
 end
 
----A report was made. Raises when the sweep stops the trial here.
+---Handles a report. Raises an error if the sweep stops the trial here.
 ---@param metrics table plain data
 ---@param has_checkpoint boolean
 function Session:after_report(metrics, has_checkpoint)
@@ -75,7 +75,7 @@ function Session:after_report(metrics, has_checkpoint)
   errors.raise('interrupted', 'the sweep ends this trial here')
 end
 
----Calls the train function. What ends it after the sweep has stopped the trial does not count as an error.
+---Calls the train function. Its end after the sweep has stopped the trial does not count as an error.
 ---@param fn function
 ---@param config? table
 ---@return any returned

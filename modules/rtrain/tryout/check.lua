@@ -1,4 +1,4 @@
--- rtrain/tryout/check.lua: what `rtrain check` says, out of what its ranks have written.
+-- rtrain/tryout/check.lua: makes the document of `rtrain check` from the files that its ranks have written.
 
 local errors = require 'base.errors'
 local files = require 'rtrain.tryout.files'
@@ -14,8 +14,8 @@ end
 ---@param folder string
 ---@param script string
 ---@return table document {script, num_workers, model, memory, ranks}
----Raises code 'user' where no rank has ended a train function, or rank 0 has looped over no loader and made no step
----of an optimizer.
+---Raises code 'user' if no rank has finished a train function, or rank 0 has neither looped over a loader nor made a
+---step of an optimizer.
 function check.document(folder, script)
   local first = files.first(folder, script)
   if first.batches == 0 then

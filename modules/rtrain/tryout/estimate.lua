@@ -1,4 +1,5 @@
--- rtrain/tryout/estimate.lua: what `rtrain check --memory` says: the memory that a model's training takes, by dtype.
+-- rtrain/tryout/estimate.lua: makes the document of `rtrain check --memory`: the memory of a model's training, by
+-- dtype.
 
 local errors = require 'base.errors'
 local files = require 'rtrain.tryout.files'
@@ -17,7 +18,7 @@ local function row_of(dtype, memory, factors)
   return row
 end
 
--- The largest batch that leaves all of it in that memory; 0 where not even one sample does.
+-- Returns the largest batch whose training fits in that memory; 0 if not even one sample fits.
 local function largest_batch(row, batch_size, bytes)
   local fixed = row.total - row.activations
   local per_sample = row.activations / batch_size
@@ -25,10 +26,11 @@ local function largest_batch(row, batch_size, bytes)
   return per_sample > 0 and math.floor((bytes - fixed) / per_sample) or nil
 end
 
----Rows for float32, autocast and bfloat16, of what was measured in one dtype. Autocast keeps parameters, gradients and the
----optimizer's state in float32, a cast of the parameters besides, and most activations in two bytes.
+---Returns rows for float32, autocast and bfloat16, from a measurement in one dtype. Autocast keeps parameters,
+---gradients and the optimizer's state in float32, adds a cast of the parameters, and keeps most activations in two
+---bytes.
 ---@param memory table bytes: parameters, gradients, optimizer, buffers, activations
----@param dtype string of the parameters that were measured
+---@param dtype string dtype of the measured parameters
 ---@return table[] rows {dtype, parameters, gradients, optimizer, buffers, activations, total}
 ---
 ---```lua
@@ -51,7 +53,7 @@ end
 ---@param script string
 ---@param asked {memory_bytes: integer?}
 ---@return table document {script, model, batch_size, dtype, rows}
----Raises code 'user' where no rank has ended a train function, or no model was prepared.
+---Raises code 'user' if no rank has finished a train function, or no model was prepared.
 function estimate.document(folder, script, asked)
   local first = files.first(folder, script)
   if not first.memory then

@@ -1,5 +1,5 @@
--- rtrain/tryout/files.lua: what the ranks of a script that is tried out tell the command: files in a folder of
--- its own. The first one of a name stays.
+-- rtrain/tryout/files.lua: files with the findings of the ranks of a tried-out script, in a separate folder. Of several
+-- files of a name the first is kept.
 
 local closure = require 'base._closure'
 local errors = require 'base.errors'
@@ -29,13 +29,13 @@ end
 
 ---@param folder string
 ---@param name string
----@return table? value nil where there is none
+---@return table? value nil if there is no such file
 function files.read(folder, name)
   local bytes = read_file(path_of(folder, name))
   return bytes and closure.load(bytes)
 end
 
----What rank 0 has seen. Raises code 'user' where it has ended no train function.
+---Returns the findings of rank 0. Raises code 'user' if it has not finished a train function.
 ---@param folder string
 ---@param script string
 ---@return table found

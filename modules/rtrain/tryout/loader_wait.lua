@@ -1,4 +1,4 @@
--- rtrain/tryout/loader_wait.lua: a script that is tried out has --wait seconds for its first batch.
+-- rtrain/tryout/loader_wait.lua: LoaderWait: gives a tried-out script --wait seconds for its first batch.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -13,7 +13,7 @@ LoaderWait.LOOKED_FOR = 'a loop over a DataLoader, or over iter_torch_batches() 
 ---@param asked {folder: string, wait_s: number}
 function LoaderWait:init(asked) self._folder, self._wait_s = asked.folder, asked.wait_s end
 
----To be called a few times a second. Raises code 'timeout' when it has taken too long since the train function began.
+---Must be called a few times a second. Raises code 'timeout' when the train function has taken too long.
 function LoaderWait:tick()
   if self._is_over then return end
   if not self._start_s then
@@ -29,7 +29,7 @@ function LoaderWait:tick()
   end
 end
 
----As a time limit has it.
+---The same method as TimeLimit's.
 function LoaderWait:close() self._is_over = true end
 
 return LoaderWait

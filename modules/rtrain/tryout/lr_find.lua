@@ -1,17 +1,18 @@
--- rtrain/tryout/lr_find.lua: what `rtrain check --lr` says: the learning rate at which the loss falls fastest, as PyTorch
--- Lightning's lr_find chooses it.
+-- rtrain/tryout/lr_find.lua: makes the document of `rtrain check --lr`: the learning rate at which the loss falls
+-- fastest, chosen like PyTorch Lightning's lr_find.
 
 local errors = require 'base.errors'
 local files = require 'rtrain.tryout.files'
 
 local lr_find = {}
 
--- Lightning's: how much of the average the past is, the loss that ends the search, and what is left out at both ends.
+-- Lightning's constants: weight of the past in the average, the relative loss that ends the search, and the steps
+-- skipped at both ends.
 local PAST, DIVERGED, SKIP_BEGIN, SKIP_END = 0.98, 4, 10, 1
--- Of the loss: what is less is rounding.
+-- Relative to the loss: smaller changes are rounding errors.
 local ROUNDING = 1e-9
 
----The losses, averaged so that single batches do not decide; up to the one where training has diverged.
+---Returns the losses, averaged so that single batches do not decide, up to the loss at which training has diverged.
 ---@param steps {lr: number, loss: number}[]
 ---@return number[] smoothed
 ---
@@ -32,14 +33,14 @@ function lr_find.smoothed(steps)
   return out
 end
 
--- numpy.gradient of a list.
+-- Computes an element of numpy.gradient of a list.
 local function slope(values, i)
   if i == 1 then return values[2] - values[1] end
   if i == #values then return values[i] - values[i - 1] end
   return (values[i + 1] - values[i - 1]) / 2
 end
 
----The step at which the averaged loss falls fastest; nil where there are too few, or it falls nowhere.
+---Returns the step at which the averaged loss falls fastest; nil if there are too few steps, or it falls nowhere.
 ---@param smoothed number[]
 ---@return integer? i
 function lr_find.steepest(smoothed)
@@ -56,7 +57,8 @@ end
 ---@param folder string
 ---@param script string
 ---@return table document {script, suggestion, steps = {lr, loss, smoothed}}
----Raises code 'user' where no rank has ended a train function, no optimizer has stepped, or no learning rate lowers the loss.
+---Raises code 'user' if no rank has finished a train function, no optimizer has stepped, or no learning rate lowers the
+---loss.
 function lr_find.document(folder, script)
   local steps = files.first(folder, script).steps
   if #steps == 0 then

@@ -1,8 +1,9 @@
--- rtrain/tryout/lr_probe.lua: what a rank of `rtrain check --lr` does: it sets a larger learning rate before each step of the
--- optimizers and keeps the loss (Smith 2017, "Cyclical Learning Rates for Training Neural Networks", section 3.3).
+-- rtrain/tryout/lr_probe.lua: LrProbe: a rank of `rtrain check --lr`: sets a larger learning rate before each step of
+-- the optimizers and records the loss (Smith 2017, "Cyclical Learning Rates for Training Neural Networks", section
+-- 3.3).
 --
--- The steps are those of the first optimizer that steps; others have its learning rate meanwhile. Groups keep their ratio to
--- the first group of their optimizer. The train function ends after the last step, on all ranks at the same one.
+-- The steps are those of the first optimizer that steps; other optimizers use its learning rate. Groups keep their
+-- ratio to the first group of their optimizer. The train function ends after the last step, the same one on all ranks.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -21,10 +22,10 @@ function LrProbe:init(asked, rank)
   self._rank, self._steps, self._ratios = rank, {}, setmetatable({}, {__mode = 'k'})
 end
 
--- Of step i, from 1: evenly spaced logarithms.
+-- Returns the learning rate of step i, from 1: the logarithms are evenly spaced.
 function LrProbe:_lr_of(i) return self._min_lr * (self._max_lr / self._min_lr) ^ ((i - 1) / (self._num_steps - 1)) end
 
--- By group, as the script has set them.
+-- Returns the ratios of the groups, as the script has set them.
 local function ratios_of(optimizer)
   local first, out = Rates.number(optimizer.param_groups[1].lr), {}
   for i, group in ipairs(optimizer.param_groups) do
@@ -50,10 +51,10 @@ function LrProbe:_after_step(optimizer)
   errors.raise('interrupted', 'the train function ends here: it is only tried out')
 end
 
----Reports are dropped.
+---Drops reports.
 function LrProbe:after_report() end
 
----Any model will do.
+---Accepts any model.
 function LrProbe:add_model() end
 
 ---Calls the train function and writes the learning rates and losses of its steps.

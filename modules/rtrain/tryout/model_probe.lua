@@ -1,9 +1,9 @@
--- rtrain/tryout/model_probe.lua: what a rank of `rtrain check`, with --memory too, sees of its train function: batches, the
--- first model that prepare_model is given, its forward and backward passes, and the optimizers.
+-- rtrain/tryout/model_probe.lua: ModelProbe: a rank of `rtrain check`, also with --memory: observes the batches, the
+-- first model passed to prepare_model, its forward and backward passes, and the optimizers.
 --
--- The train function ends at the report whose number is that of the batches: ranks report equally often, so all end there. One
--- that loops over no loader has the steps of its first optimizer for batches, and ends before the next step.
--- What was seen is written to the command's folder.
+-- The train function ends at the report whose number is the number of batches: all ranks make the same reports, so all
+-- end there. If it loops over no loader, the steps of its first optimizer count as batches, and it ends before the next
+-- step. The observations are written to the command's folder.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -31,15 +31,15 @@ local function shape_of(value)
   return require('torch').list(shape), value
 end
 
--- Parameters of the module itself, not of the modules in it.
+-- Counts the parameters of the module itself, not of its submodules.
 local function own_parameters(module)
   local count = 0
   for _, parameter in module:named_parameters {recurse = false} do count = count + parameter:numel() end
   return count
 end
 
--- A row for each module, in the order of named_modules. Shapes come with the first forward pass. Its hooks stay: one that is
--- removed while hooks run would make the next one, which may be the script's, be left out.
+-- Returns a row for each module, in the order of named_modules. The first forward pass fills in the shapes. The hooks
+-- stay registered: removing one while hooks run would skip the next, which may be the script's.
 local function rows_of(model)
   local rows, activations = {}, {bytes = 0, is_complete = false}
   for name, module in model:named_modules() do
@@ -71,7 +71,7 @@ function ModelProbe:_count_passes(model)
   end
 end
 
----prepare_model was given this one.
+---Called by prepare_model with its model.
 ---@param model nn.Module
 function ModelProbe:add_model(model)
   if self._model then return end
@@ -99,10 +99,10 @@ function ModelProbe:_before_step(optimizer)
   if self._steps == 1 then self:_note_loop() end
 end
 
--- The command waits for it.
+-- The command waits for this file.
 function ModelProbe:_note_loop() files.write(self._folder, ('loop-%d'):format(self._rank), {}) end
 
----A report was made. Raises where it is the last one to be made.
+---Handles a report. Raises an error at the last report.
 function ModelProbe:after_report()
   self._reports = self._reports + 1
   if self._reports == self._most_reports then self:_end() end
@@ -121,7 +121,7 @@ function ModelProbe:_result()
   return found
 end
 
----Calls the train function and writes what was seen of it.
+---Calls the train function and writes the observations.
 ---@param fn function
 ---@param config? table
 ---@return any returned

@@ -1,4 +1,4 @@
--- rtrain/tryout/sizes.lua: what a model and its training need of memory, in bytes.
+-- rtrain/tryout/sizes.lua: measures the memory of a model and its training, in bytes.
 
 local sizes = {}
 
@@ -8,7 +8,7 @@ function sizes.of_tensor(tensor) return tensor:numel() * tensor:element_size() e
 
 ---@param model nn.Module
 ---@return integer parameters
----@return integer trainable those of them that require a gradient
+---@return integer trainable those that require a gradient
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -34,7 +34,7 @@ local function of_state(value)
 end
 
 ---@param model nn.Module
----@param optimizers torch.optim.Optimizer[] that have stepped
+---@param optimizers torch.optim.Optimizer[] optimizers that have stepped
 ---@return {parameters: integer, gradients: integer, buffers: integer, optimizer: integer} bytes
 function sizes.of_training(model, optimizers)
   local bytes = {parameters = 0, gradients = 0, buffers = 0, optimizer = 0}
@@ -61,7 +61,7 @@ function sizes.dtype_of(model)
   return first and tostring(first.dtype) or 'float32'
 end
 
----The most memory of the host that this process has had.
+---Returns the peak host memory of this process.
 ---@return integer bytes
 function sizes.peak_of_process() return require('torch.functions.memory').process_bytes 'VmHWM' or 0 end
 

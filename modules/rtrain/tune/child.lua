@@ -1,5 +1,5 @@
--- rtrain/tune/child.lua: the process of a Tuner's trial: it has the trainer from the sweep's folder and its config from the
--- sweep, and calls fit().
+-- rtrain/tune/child.lua: the process of a Tuner's trial: reads the trainer from the sweep's folder, gets its config
+-- from the sweep, and calls fit().
 
 local closure = require 'base._closure'
 local command_flags = require 'rtrain.run.command_flags'
@@ -11,13 +11,13 @@ local write_file = require 'base.write_file'
 
 local child = {}
 
--- The script that `rtrain run` is given.
+-- The script for `rtrain run`.
 local SCRIPT = "require('rtrain.tune.child').fit(...)\n"
 
----Writes what the processes of the trials need to the sweep's folder.
+---Writes the files that the trials' processes need to the sweep's folder.
 ---@param folder string
 ---@param job {trainer: DataParallelTrainer, script: string}
----@return string? warning of what travels
+---@return string? warning about the serialized values
 function child.write(folder, job)
   local bytes, warning = closure.dump(job)
   write_file(folder .. '/trial.lua', SCRIPT)
@@ -25,7 +25,7 @@ function child.write(folder, job)
   return warning
 end
 
----What `rtrain run` gets for a trial: the script and, behind `--`, the folder.
+---Returns the arguments of `rtrain run` for a trial: the script and, after `--`, the folder.
 ---@param folder string
 ---@return string script, string[] args
 function child.command(folder) return folder .. '/trial.lua', {'--', folder} end
@@ -35,8 +35,8 @@ local function read(path)
   return bytes or errors.raise('environment', 'cannot read ' .. problem)
 end
 
----Trains this process's trial.
----@param folder string of the sweep
+---Trains the trial of this process.
+---@param folder string folder of the sweep
 function child.fit(folder)
   if not link.begin() then
     errors.raise('usage', 'the process of a trial is started by its sweep alone: run the script again')

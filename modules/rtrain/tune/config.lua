@@ -1,4 +1,4 @@
--- rtrain/tune/config.lua: TuneConfig: how many trials, what is best, who decides.
+-- rtrain/tune/config.lua: TuneConfig: the number of trials, the objective, the search and the scheduler.
 
 local class = require 'base.class'
 local FIFOScheduler = require 'rtrain.tune.schedulers.scheduler'
@@ -23,14 +23,14 @@ end
 ---```
 ---@class TuneConfig
 ---@overload fun(fields?: table): TuneConfig
----@field metric? string a metric of the reports: what is best
+---@field metric? string the metric of the reports that is optimized
 ---@field mode? 'min'|'max'
----@field num_samples integer how often the space is drawn, and each grid tried; with a search_alg the number of
+---@field num_samples integer how often the space is sampled, and each grid repeated; with a search_alg the number of
 ---  trials; default 1
----@field max_concurrent_trials? integer default: as many as this host has cores (or GPUs) for
----@field search_alg? rtrain.tune.TPESampler what chooses the configurations; default: grids and random draws
----@field scheduler? rtrain.tune.FIFOScheduler which trials may go on; default: all
----@field seed? integer of what is drawn: the same seed gives the same trials; default 0
+---@field max_concurrent_trials? integer default: the number for which this host has cores (or GPUs)
+---@field search_alg? rtrain.tune.TPESampler chooses the configurations; default: grids and random draws
+---@field scheduler? rtrain.tune.FIFOScheduler decides which trials continue; default: all
+---@field seed? integer seed of the draws: the same seed gives the same trials; default 0
 local TuneConfig = schema.define('TuneConfig', {
   {'metric', check = schema.string},
   {'mode', check = schema.one_of('min', 'max')},

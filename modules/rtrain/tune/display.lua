@@ -1,5 +1,5 @@
--- rtrain/tune/display.lua: SweepDisplay: what a sweep shows: on a terminal a table that is drawn again and again, else a line
--- for each trial that ends; when all have ended the table, and which trial is best.
+-- rtrain/tune/display.lua: SweepDisplay: the output of a sweep: on a terminal a table that is redrawn repeatedly, else
+-- a line for each trial that ends; after the last trial the table and the best trial.
 
 local class = require 'base.class'
 local index_of = require 'base.index_of'
@@ -65,9 +65,9 @@ local function lines_of(rows)
   return lines
 end
 
----The table of the trials: a line each, the best one marked with a star.
+---Returns the table of the trials: one line each, the best marked with a star.
 ---@param trials rtrain.tune.Trial[]
----@param objective? table what is best
+---@param objective? table the objective of the sweep
 ---@return string[] lines the first one has the headings
 function SweepDisplay.table_lines(trials, objective)
   local names = names_of_space(trials)
@@ -82,19 +82,19 @@ function SweepDisplay.table_lines(trials, objective)
   return lines_of(rows)
 end
 
----The sweep begins: the table will say so.
+---Called when the sweep begins; the table shows it.
 function SweepDisplay:begin() end
----A trial begins: the table has it.
+---Called when a trial begins; the table shows it.
 function SweepDisplay:started() end
----A trial has reported: the table has it.
+---Called when a trial has reported; the table shows it.
 function SweepDisplay:reported() end
----A trial waits for the others: the table has it.
+---Called when a trial waits for others; the table shows it.
 function SweepDisplay:paused() end
 
----Takes the table off the screen.
+---Removes the table from the screen.
 function SweepDisplay:clear() self._live:clear() end
 
--- 'sweep lrs: 3 of 8 trials have ended, 2 run'
+-- Returns 'sweep lrs: 3 of 8 trials have ended, 2 run'.
 local function summary(experiment)
   local ended, running = 0, 0
   for _, trial in ipairs(experiment.trials) do
@@ -105,7 +105,7 @@ local function summary(experiment)
     math.max(experiment.searcher.count, #experiment.trials), running)
 end
 
--- Those that run, then the newest ones: as many as there are rows for.
+-- Returns the running trials first, then the newest others, as many as fit on the screen.
 local function shown_trials(trials, most)
   local chosen, count = {}, 0
   local function take(wanted)
@@ -124,7 +124,7 @@ local function shown_trials(trials, most)
   return out
 end
 
----Draws the table again, on a terminal, when it is time.
+---Redraws the table, on a terminal, if it is time.
 ---@param experiment table
 function SweepDisplay:show(experiment)
   local now = self._clock()
@@ -138,7 +138,7 @@ function SweepDisplay:show(experiment)
   self._live:draw(lines)
 end
 
----A line of its own, above the table.
+---Prints a line above the table.
 ---@param text string
 function SweepDisplay:notice(text)
   if self._quiet then return end
@@ -148,7 +148,7 @@ end
 
 local function first_line(text) return text:match '^%s*([^\n]*)' end
 
----A trial has ended.
+---Called when a trial has ended.
 ---@param experiment table
 ---@param trial rtrain.tune.Trial
 function SweepDisplay:ended(experiment, trial)
@@ -165,10 +165,10 @@ function SweepDisplay:ended(experiment, trial)
     metrics_text.line(trial.drawn), result))
 end
 
--- What a report of a trial has by itself.
+-- Metrics that are added to every report automatically.
 local OWN = {training_iteration = true, time_total_s = true}
 
--- Why no trial is the best one.
+-- Explains why no trial is the best one.
 function SweepDisplay:_why_none(trials)
   local names = {}
   for _, trial in ipairs(trials) do
@@ -181,7 +181,7 @@ function SweepDisplay:_why_none(trials)
   return ('name the metric that counts, --metric NAME --mode min|max; they have reported %s'):format(table.concat(names, ', '))
 end
 
----All trials have ended: the whole table, and the best one.
+---Called when all trials have ended: prints the whole table and the best trial.
 ---@param experiment table
 function SweepDisplay:finish(experiment)
   self:clear()

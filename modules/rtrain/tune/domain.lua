@@ -1,18 +1,19 @@
--- rtrain/tune/domain.lua: what a value of param_space may be: a range with its distribution, a list, a function, a grid.
+-- rtrain/tune/domain.lua: Domain: the set of values of a parameter in param_space: a range with its distribution, a
+-- list, a function, a grid.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
 local list_length = require 'base.list_length'
 local schema = require 'rtrain.config.schema'
 
----A value that each trial draws. Ray equivalent: ray.tune.search.sample.Domain.
+---A set of values from which each trial draws. Ray equivalent: ray.tune.search.sample.Domain.
 ---@class rtrain.tune.Domain
 ---@field kind 'float'|'integer'|'normal'|'categorical'|'function'|'grid'
 ---@field lower? number
----@field upper? number of an integer range: the first one that is not in it
----@field is_log? boolean uniform over the logarithm
----@field step? number values are multiples of it
----@field values? any[] of a list or a grid
+---@field upper? number exclusive for an integer range
+---@field is_log? boolean whether the logarithm is uniform
+---@field step? number values are rounded to multiples of it
+---@field values? any[] the values of a list or a grid
 local Domain = class('Domain')
 
 local function show_all(list)
@@ -21,7 +22,7 @@ local function show_all(list)
   return table.concat(out, ', ')
 end
 
----@param name string as the script calls it, for messages
+---@param name string name of the function in scripts, for messages
 ---@param fields table
 function Domain:init(name, fields)
   self.name = name
@@ -42,7 +43,7 @@ local function clipped(self, x)
   return math.min(math.max(x, self.lower), most)
 end
 
----The value on the domain's grid of steps that is nearest, inside its range.
+---Returns the nearest value in the domain's range that is a multiple of its step.
 ---@param x number
 ---@return number
 function Domain:rounded(x)
@@ -61,7 +62,7 @@ end
 
 ---Draws a value.
 ---@param random table a rtrain.tune.random
----@param spec? table of a function: `spec.config` is what was drawn before
+---@param spec? table for a function: `spec.config` has the values drawn before
 ---@return any value
 function Domain:draw(random, spec)
   if self.kind == 'function' then return self.fn(spec or {config = {}}) end
@@ -69,7 +70,7 @@ function Domain:draw(random, spec)
   return draw_number(self, random)
 end
 
----Whether the value is one that the domain could give: of a hyperparameter that was drawn elsewhere.
+---Returns whether the domain could produce the value, which was drawn elsewhere.
 ---@param value any
 ---@return boolean
 function Domain:has(value)
@@ -114,7 +115,7 @@ local function check_whole(name, ...)
   end
 end
 
----A range of numbers.
+---Returns a range of numbers.
 ---@param name string
 ---@param fields table lower, upper, is_log, step
 ---@return rtrain.tune.Domain
@@ -125,7 +126,7 @@ function Domain.float(name, fields)
   return Domain(name, fields)
 end
 
----A range of integers. With a step its upper bound is in it, as in Ray.
+---Returns a range of integers. With a step the upper bound is inclusive, as in Ray.
 ---@param name string
 ---@param fields table lower, upper, is_log, step
 ---@return rtrain.tune.Domain
@@ -141,7 +142,7 @@ function Domain.integer(name, fields)
   return Domain(name, fields)
 end
 
----The normal distribution.
+---Returns the normal distribution.
 ---@param name string
 ---@param fields table mean, sd, step
 ---@return rtrain.tune.Domain
@@ -153,7 +154,7 @@ function Domain.normal(name, fields)
   return Domain(name, fields)
 end
 
----One of some values.
+---Returns a choice among some values.
 ---@param name string
 ---@param kind 'categorical'|'grid'
 ---@param values any[]

@@ -1,12 +1,12 @@
--- rtrain/tune/donated_checkpoint.lua: a copy of one trial's checkpoint for another one, in the sweep's folder: the donor's own
--- may be dropped before the other has read it.
+-- rtrain/tune/donated_checkpoint.lua: copies one trial's checkpoint for another trial, into the sweep's folder: the
+-- donor may drop its own before the other trial has read it.
 
 local host = require 'rtrain._host'
 local system = require 'base._system'
 
 local donated_checkpoint = {}
 
--- Others may drop a checkpoint between the look at the list and the copy.
+-- A checkpoint may be dropped between the listing and the copy.
 local TRIES = 3
 
 local function newest_of(storage, run)
@@ -26,11 +26,11 @@ end
 
 local function folder_of(sweep_folder, trial) return ('%s/donated/%s'):format(sweep_folder, trial.name) end
 
----Copies the donor's newest checkpoint, in place of what the trial was given before.
+---Copies the donor's newest checkpoint, and replaces an earlier copy for the trial.
 ---@param experiment table
 ---@param trial rtrain.tune.Trial
 ---@param donor rtrain.tune.Trial
----@return {path: string, after_index: integer}? checkpoint nil: the donor has none that can be read
+---@return {path: string, after_index: integer}? checkpoint nil: the donor has no readable checkpoint
 function donated_checkpoint.take(experiment, trial, donor)
   local folder = folder_of(experiment.folder, trial)
   for _ = 1, TRIES do
@@ -46,7 +46,7 @@ function donated_checkpoint.take(experiment, trial, donor)
   return nil
 end
 
----The trial needs it no more.
+---Removes the copy, which the trial no longer needs.
 ---@param experiment table
 ---@param trial rtrain.tune.Trial
 function donated_checkpoint.drop(experiment, trial) system.remove_tree(folder_of(experiment.folder, trial)) end

@@ -1,7 +1,7 @@
--- rtrain/tune/experiment.lua: Experiment: the trials of one sweep: which come next, and what becomes of them.
+-- rtrain/tune/experiment.lua: Experiment: the trials of one sweep: chooses the next trial and tracks all of them.
 --
--- Everything that was decided and seen is in the journal first, so that an experiment whose processes were killed goes on:
--- what the journal has is given to the sampler and the scheduler again. Their processes are the TrialRunner's.
+-- All decisions and events are written to the journal first, so that an experiment whose processes were killed can
+-- continue: the journal is replayed to the sampler and the scheduler. TrialRunner manages the processes.
 
 local class = require 'base.class'
 local donated_checkpoint = require 'rtrain.tune.donated_checkpoint'
@@ -14,7 +14,7 @@ local system = require 'base._system'
 local Trial = require 'rtrain.tune.trial'
 local tune = require 'rtrain._tune'
 
--- As JSON has them.
+-- Names in JSON → values.
 local NOT_FINITE = {NaN = 0 / 0, Infinity = math.huge, ['-Infinity'] = -math.huge}
 
 local Experiment = class('Experiment')
@@ -23,10 +23,10 @@ local Experiment = class('Experiment')
 ---@field name string
 ---@field storage string folder of the run store
 ---@field space table the param_space
----@field searcher table suggest(number) → config or nil; add_result(trial)
+---@field searcher table has suggest(number) → config or nil; add_result(trial)
 ---@field scheduler table
----@field display table a SweepDisplay, or another with its methods
----@field identity string what has to be the same when the sweep goes on
+---@field display table a SweepDisplay, or an object with its methods
+---@field identity string must be equal when the sweep continues
 
 ---@param storage string
 ---@param name string
@@ -39,20 +39,20 @@ function Experiment:init(options)
   self.folder = Experiment.folder_of(self.storage, self.name)
   ---@type rtrain.tune.Trial[]
   self.trials = {}
-  self._waiting = {}  -- trials that are to run (again)
+  self._waiting = {}  -- trials to run (again)
   self.socket = 'sweep-' .. system.hash(self.folder)
   self._journal = Journal(self.folder .. '/journal.jsonl')
 end
 
 function Experiment:_name_of(number) return ('%s-%03d'):format(self.name, number) end
 
----What tells the runs of a sweep apart from others: `rtrain ls --tag`.
+---Returns the tag that distinguishes the runs of a sweep: `rtrain ls --tag`.
 ---@return string
 function Experiment:tag() return 'sweep:' .. self.name end
 
----Begins the sweep, or brings one that is there back to where it was.
----@param resume 'never'|'auto'|'must' what to do with a sweep of that name that is there
----Raises code 'config' for a name that is taken, 'environment' where its files cannot be written.
+---Begins the sweep, or restores an existing sweep.
+---@param resume 'never'|'auto'|'must' what to do if a sweep of that name exists
+---Raises code 'config' for a name that is already used, 'environment' if its files cannot be written.
 function Experiment:open(resume)
   self:_check_alone()
   system.make_folders(self.folder .. '/logs')
@@ -78,7 +78,7 @@ function Experiment:open(resume)
   for _, trial in ipairs(self:_in_turn()) do self:_take_up(trial) end
 end
 
--- Those that have not ended: first those that were cut off, then those that have made way, in the order in which they did.
+-- Returns the unfinished trials: first the interrupted ones, then the paused ones in the order of their pauses.
 function Experiment:_in_turn()
   local out = {}
   for _, trial in ipairs(self.trials) do
@@ -92,7 +92,7 @@ function Experiment:_in_turn()
   return out
 end
 
--- A trial whose end the sweep has not seen: it was killed too, or has just come to its end.
+-- Restores a trial whose end the sweep has not seen: it was killed too, or has just ended.
 function Experiment:_take_up(trial)
   if trial.ending and trial.ending.exploit then return self:_exploit(trial) end
   local run = trial.status ~= 'PAUSED' and self:run_of(trial)
@@ -128,7 +128,7 @@ function Experiment:_add_trial(number, config)
   return trial
 end
 
--- What a trial that was compared with others goes on with.
+-- Updates a trial with the config and checkpoint that it continues with after an exploit.
 function Experiment:_take_over(trial, event)
   trial.config, trial.checkpoint = event.config, event.checkpoint or trial.checkpoint
   trial.drawn = space.drawn(self.space, trial.config)
@@ -136,7 +136,7 @@ function Experiment:_take_over(trial, event)
   self.scheduler:on_trial_exploit(trial.number, trial.config)
 end
 
--- The trial goes on from its donor's checkpoint. Where there is none it goes on as it was.
+-- Continues the trial from its donor's checkpoint; without one it continues unchanged.
 function Experiment:_exploit(trial)
   local exploit = trial.ending.exploit
   local donor = self.trials[exploit.donor + 1]
@@ -155,8 +155,8 @@ function Experiment:_exploit(trial)
   self.display:notice(('trial %s cannot go on from %s, which has no checkpoint'):format(trial.name, donor.name))
 end
 
----The next trial that is to run. One that has made way for others comes last.
----@return rtrain.tune.Trial? trial nil: none waits
+---Returns the next trial to run. Paused trials come last.
+---@return rtrain.tune.Trial? trial nil: no trial waits
 function Experiment:next()
   local first = self._waiting[1]
   if first and (first.status ~= 'PAUSED' or first.checkpoint or self._is_exhausted) then
@@ -178,7 +178,7 @@ function Experiment:_new_trial()
   return self:_add_trial(number, config)
 end
 
--- What the scheduler says about a report, which the trial has made for the first time.
+-- Asks the scheduler about a report that the trial has made for the first time.
 function Experiment:_decide(trial, report)
   local result = ordered.new()
   for key, value in next, report.metrics do result[key] = NOT_FINITE[value] or value end
@@ -187,21 +187,21 @@ function Experiment:_decide(trial, report)
   return self.scheduler:on_trial_result(trial.number, result, trial)
 end
 
--- Remembers what is to become of the trial when its process has ended.
+-- Stores the decision, which is executed when the trial's process has ended.
 function Experiment:_apply(trial, decision)
   if decision.action == 'CONTINUE' then return end
   trial.ending = decision
   if decision.action == 'STOP' then trial.remark = decision.reason end
 end
 
--- Where the scheduler allows it, a trial makes way for one that waits.
+-- Pauses the trial, if the scheduler allows it and another trial waits.
 function Experiment:_with_pause(trial, decision)
   if not decision.can_pause or (#self._waiting == 0 and #self.trials >= self.searcher.count) then return decision end
   self._journal:add {event = 'pause', number = trial.number}
   return {action = 'PAUSE', reason = 'it makes way for another trial'}
 end
 
----A trial has reported.
+---Handles a report of a trial.
 ---@param trial rtrain.tune.Trial
 ---@param report {index: integer, metrics: table, has_checkpoint: boolean?}
 ---@return rtrain.tune.Decision
@@ -219,9 +219,9 @@ function Experiment:take_report(trial, report)
   return decision
 end
 
----How the trial's run stands in the store.
+---Returns the state of the trial's run in the store.
 ---@param trial rtrain.tune.Trial
----@return table? run nil where its script has not come to fit()
+---@return table? run nil if its script has not called fit()
 function Experiment:run_of(trial)
   local ok, run = pcall(require('rtrain._host').run, self.storage, trial.name)
   return ok and run.name == trial.name and run or nil
@@ -239,7 +239,7 @@ function Experiment:_end(trial, problem)
   if trial.checkpoint then donated_checkpoint.drop(self, trial) end
 end
 
----The process of a trial that was asked to make way has ended.
+---Called when the process of a paused trial has ended.
 ---@param trial rtrain.tune.Trial
 function Experiment:pause(trial)
   self.display:paused(self, trial)
@@ -253,22 +253,22 @@ function Experiment:_check_alone()
   errors.raise('config', ("the sweep '%s' is going on, in another process"):format(self.name))
 end
 
----A trial has come to its end.
+---Called when a trial has ended.
 ---@param trial rtrain.tune.Trial
----@param problem? string how it failed
+---@param problem? string why it failed
 function Experiment:finish(trial, problem)
   self._journal:add {event = 'end', number = trial.number, error = problem}
   self:_end(trial, problem)
 end
 
----Whether a trial waits, or there may be another one.
+---Returns whether a trial waits, or another one may be created.
 ---@return boolean
 function Experiment:has_more() return #self._waiting > 0 or not self._is_exhausted end
 
----Nothing is written any more.
+---Closes the journal.
 function Experiment:close() self._journal:close() end
 
----Closes it. A sweep that has not seen anything leaves its name free.
+---Closes the journal. A sweep without any event frees its name.
 function Experiment:give_up()
   self:close()
   for _, trial in ipairs(self.trials) do
@@ -277,7 +277,7 @@ function Experiment:give_up()
   os.remove(self._journal.path)
 end
 
----Whether every trial there is to be has ended.
+---Returns whether all trials have been created and have ended.
 ---@return boolean
 function Experiment:has_ended()
   for _, trial in ipairs(self.trials) do

@@ -1,9 +1,8 @@
--- rtrain/tune/journal.lua: Journal: what a sweep has decided and seen, a line of JSON for each event, in a file that is only
--- added to.
+-- rtrain/tune/journal.lua: Journal: the decisions and events of a sweep, one line of JSON each, in an append-only file.
 --
--- Samplers and schedulers are pure: given the same events in the same order they say the same again. So this file is all that
--- a sweep needs to go on after its processes were killed. A last line without an end was being written then, and is dropped.
--- After a power cut it has at least what there was when the last trial ended: a trial's later reports are made again.
+-- Samplers and schedulers are pure: the same events in the same order lead to the same decisions. So this file suffices
+-- to continue a sweep whose processes were killed. An incomplete last line is dropped. After a power failure the file
+-- is complete at least up to the last trial that ended; later reports are made again by the trials.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -13,12 +12,12 @@ local tune = require 'rtrain._tune'
 
 local Journal = class('Journal')
 
----@param path string the file; its folder is there
+---@param path string the file; its folder must exist
 function Journal:init(path)
   self.path = path
 end
 
----The events that the file has, in order.
+---Returns the events in the file, in order.
 ---@return table[]
 ---Raises code 'environment' for a line that is not JSON.
 function Journal:read()
@@ -42,10 +41,10 @@ function Journal:_rewrite(text)
   if not ok then errors.raise('environment', problem) end
 end
 
--- The events that are on the disk, with all before them, when add() returns.
+-- Events that are synced to disk, with all before them, when add() returns.
 local SYNCED = {sweep = true, ['end'] = true, exploit = true}
 
----Adds an event; it is in the file when this returns.
+---Adds an event; it is written to the file when this returns.
 ---@param event table plain data
 function Journal:add(event)
   if self._file == nil then

@@ -1,7 +1,7 @@
--- rtrain/tune/json_lines.lua: `rtrain sweep --json`: the events of a sweep as JSON lines, in the place of the SweepDisplay.
+-- rtrain/tune/json_lines.lua: SweepLines: the output of `rtrain sweep --json`: the events of a sweep as JSON lines.
 --
--- Programs read them: modules/rtrain/guide/events.md has the keys, tests/e2e/events.schema.json checks them. A key may be
--- added; none is taken away or gets another meaning without a new `version`.
+-- Programs read the lines: modules/rtrain/guide/events.md documents the keys, tests/e2e/events.schema.json checks them.
+-- Keys may be added; removing a key or changing its meaning requires a new `version`.
 
 local class = require 'base.class'
 local ordered = require 'base.ordered'
@@ -12,20 +12,20 @@ local VERSION = 1
 ---@class SweepLines
 local SweepLines = class('SweepLines')
 
----@param options {objective: table, fd: integer} what is best; where the lines go
+---@param options {objective: table, fd: integer} fd: descriptor that the lines are written to
 function SweepLines:init(options) self._objective, self._fd = options.objective, options.fd end
 
--- Nobody has to read them: a line that does not arrive is dropped.
+-- A line that cannot be written is dropped: the sweep must not wait for the reader.
 function SweepLines:_write(name, experiment, fields)
   local line = ordered.new {{'event', name}, {'time', system.time_text(system.now_ms())}, {'sweep', experiment.name}}
   for _, pair in ipairs(fields) do line[pair[1]] = pair[2] end
   system.write(self._fd, system.to_json(line) .. '\n')
 end
 
--- A map is one also where it is empty.
+-- Returns a table that becomes a JSON object even if it is empty.
 local function map_of(values) return next(values) ~= nil and values or ordered.new() end
 
----The sweep has begun, or goes on.
+---Called when the sweep begins or continues.
 ---@param experiment table
 function SweepLines:begin(experiment)
   self._experiment = experiment
@@ -36,7 +36,7 @@ function SweepLines:begin(experiment)
   })
 end
 
----A trial's process begins.
+---Called when a trial's process begins.
 ---@param experiment table
 ---@param trial rtrain.tune.Trial
 function SweepLines:started(experiment, trial)
@@ -45,21 +45,21 @@ function SweepLines:started(experiment, trial)
   })
 end
 
----A trial has reported.
+---Called when a trial has reported.
 ---@param experiment table
 ---@param trial rtrain.tune.Trial
 function SweepLines:reported(experiment, trial)
   self:_write('trial_report', experiment, {{'trial', trial.name}, {'index', trial.index}, {'metrics', map_of(trial.last)}})
 end
 
----A trial makes way for another one, or takes over what another one has.
+---Called when a trial is paused, or takes over the state of another one.
 ---@param experiment table
 ---@param trial rtrain.tune.Trial
 function SweepLines:paused(experiment, trial)
   self:_write('trial_paused', experiment, {{'trial', trial.name}, {'reports', trial.index + 1}})
 end
 
----A trial has ended.
+---Called when a trial has ended.
 ---@param experiment table
 ---@param trial rtrain.tune.Trial
 function SweepLines:ended(experiment, trial)
@@ -69,11 +69,11 @@ function SweepLines:ended(experiment, trial)
   })
 end
 
----A message of the sweep's own.
+---Writes a message of the sweep.
 ---@param text string
 function SweepLines:notice(text) self:_write('notice', self._experiment, {{'level', 'info'}, {'text', text}}) end
 
--- Of a trial with its value of what is best.
+-- Returns the best trial with its value of the objective.
 local function best_of(objective, trials)
   local best = objective and objective:best_of(trials)
   if not best then return nil end
@@ -83,7 +83,7 @@ local function best_of(objective, trials)
   }
 end
 
----Nothing runs any more: all trials have ended, or the sweep was asked to end.
+---Called when nothing runs any more: all trials have ended, or the sweep was stopped.
 ---@param experiment table
 function SweepLines:finish(experiment)
   local ended, failed = 0, 0
@@ -97,10 +97,10 @@ function SweepLines:finish(experiment)
   })
 end
 
----Nothing stands on a screen.
+---Does nothing: there is no screen to clear.
 function SweepLines:clear() end
 
----Nothing is drawn now and then.
+---Does nothing: there is no table to redraw.
 function SweepLines:show() end
 
 return SweepLines

@@ -1,9 +1,10 @@
--- rtrain/tune/objective.lua: Objective: which metric of a trial counts, and whether a large or a small value is better.
+-- rtrain/tune/objective.lua: Objective: the metric by which trials are compared, and whether large or small values are
+-- better.
 
 local class = require 'base.class'
 local number = require 'base.number'
 
--- Of a sweep that names no metric: the first of these that its trials report.
+-- Used if a sweep names no metric: the first of these that its trials report.
 local USUAL = {
   {'val_loss', 'min'}, {'loss', 'min'}, {'val_accuracy', 'max'}, {'accuracy', 'max'}, {'val_acc', 'max'}, {'acc', 'max'},
 }
@@ -14,7 +15,7 @@ local Objective = class('Objective')
 ---@param mode? 'min'|'max'
 function Objective:init(metric, mode) self.metric, self.mode = metric, mode end
 
----The given one, else the usual one among what the trials have reported, else nil.
+---Returns the given objective, else a usual one among the reported metrics, else nil.
 ---@param trials rtrain.tune.Trial[]
 ---@return table? objective
 function Objective:found_in(trials)
@@ -30,7 +31,7 @@ end
 
 ---@param a number
 ---@param b? number
----@return boolean whether a is better; nothing is better than a NaN's place
+---@return boolean whether a is better; NaN is never better
 function Objective:is_better(a, b)
   if a ~= a then return false end
   if b == nil or b ~= b then return true end
@@ -38,7 +39,7 @@ function Objective:is_better(a, b)
   return a > b
 end
 
----The trial whose last report is best.
+---Returns the trial whose last report is best.
 ---@param trials rtrain.tune.Trial[]
 ---@return rtrain.tune.Trial? best
 function Objective:best_of(trials)

@@ -1,4 +1,5 @@
--- rtrain/tune/random.lua: random numbers of a sweep: the same for the same seed, on every machine, without LibTorch.
+-- rtrain/tune/random.lua: Random: the random numbers of a sweep: the same for the same seed, on every machine, without
+-- LibTorch.
 
 local class = require 'base.class'
 local seed = require 'base.seed'
@@ -6,7 +7,7 @@ local seed = require 'base.seed'
 local Random = class('Random')
 
 ---@param base integer from 0
----@param ... integer from 0: numbers that make it another generator, such as a trial's
+---@param ... integer from 0: further numbers that select a generator, such as a trial's
 function Random:init(base, ...)
   self._seed, self._count = base, 0
   for i = 1, select('#', ...) do self._seed = seed.mixed(self._seed, (select(i, ...))) end
@@ -18,7 +19,7 @@ function Random:uniform()
   return seed.mixed(self._seed, self._count) / 2 ^ 52
 end
 
----@return number x of the standard normal distribution
+---@return number x normally distributed
 function Random:normal()
   local radius = math.sqrt(-2 * math.log(1 - self:uniform()))
   return radius * math.cos(2 * math.pi * self:uniform())
@@ -32,7 +33,7 @@ function Random:below(count) return math.min(math.floor(self:uniform() * count),
 ---@return any item
 function Random:choice(list) return list[self:below(#list) + 1] end
 
----An index of the list, with these probabilities.
+---Returns an index of the list, drawn with these probabilities.
 ---@param weights number[] at least 0, not all of them 0
 ---@return integer index from 1
 function Random:weighted(weights)

@@ -1,4 +1,4 @@
--- rtrain/tune/result_grid.lua: ResultGrid: what Tuner:fit() gives back: a Result for each trial.
+-- rtrain/tune/result_grid.lua: ResultGrid: the return value of Tuner:fit(): a Result for each trial.
 
 local at_path = require 'rtrain.metrics.at_path'
 local class = require 'base.class'
@@ -67,7 +67,7 @@ end
 
 local function is_finite(value) return value == value and math.abs(value) < math.huge end
 
--- The values of the metric in all reports of a result.
+-- Returns the values of the metric in all reports of a result.
 local function series(result, metric)
   local out = {}
   for _, row in ipairs(result.metrics_dataframe) do
@@ -91,7 +91,7 @@ local function best_of(values, objective)
   return best
 end
 
--- The number by which a result is compared.
+-- Returns the number by which a result is compared.
 local function value_of(result, objective, scope)
   if scope == 'last' then return result.metrics and at_path(result.metrics, objective.metric) end
   local values = result.metrics and series(result, objective.metric) or {}
@@ -122,14 +122,14 @@ local function names_reported(results)
   return names
 end
 
----The Result of the trial that is best.
+---Returns the Result of the best trial.
 ---@param metric? string default: the TuneConfig's
 ---@param mode? 'min'|'max' default: the TuneConfig's
----@param scope? string what of each trial is compared: 'last' (default) its last report, 'all' its best one, 'avg',
----  'last-5-avg' or 'last-10-avg' a mean of its reports
----@param filter_nan_and_inf? boolean default true: a value that is not finite is never the best
+---@param scope? string the value of each trial that is compared: 'last' (default) its last report, 'all' its best
+---  report, 'avg', 'last-5-avg' or 'last-10-avg' a mean of its reports
+---@param filter_nan_and_inf? boolean default true: ignores values that are not finite
 ---@return Result
----Raises code 'not_found' when no trial has reported the metric.
+---Raises code 'not_found' if no trial has reported the metric.
 function ResultGrid:get_best_result(metric, mode, scope, filter_nan_and_inf)
   scope = scope or 'last'
   local objective = self:_check(metric, mode, scope)
@@ -145,7 +145,7 @@ function ResultGrid:get_best_result(metric, mode, scope, filter_nan_and_inf)
     #names > 0 and 'they have ' .. table.concat(names, ', ') or 'they have reported nothing'))
 end
 
--- 'config/model/width' → value.
+-- Adds nested values as 'config/model/width' → value.
 local function add_flat(row, prefix, value)
   if type(value) ~= 'table' or #value > 0 then
     row[prefix] = value
@@ -154,7 +154,7 @@ local function add_flat(row, prefix, value)
   for _, key in ipairs(ordered.keys_of(value)) do add_flat(row, prefix .. '/' .. tostring(key), value[key]) end
 end
 
--- The report that counts: the last one, or with a filter the one where the metric is best.
+-- Returns the relevant report: the last one, or with a filter the one where the metric is best.
 local function report_of(result, objective)
   if objective == nil then return result._reported or {} end
   local best
@@ -165,7 +165,7 @@ local function report_of(result, objective)
   return best or {}
 end
 
----One row for each trial: its metrics, `trial_id`, and its config as columns 'config/lr'.
+---Returns one row for each trial: its metrics, `trial_id`, and its config as columns 'config/lr'.
 ---@param filter_metric? string take the report where this metric is best, instead of the last one
 ---@param filter_mode? 'min'|'max'
 ---@return DataFrame

@@ -1,5 +1,5 @@
--- rtrain/tune/run_options.lua: RunOptions: what `rtrain run` was given for a script with a Tuner, or `rtrain sweep` for its
--- trials: the name and the storage are the sweep's, the rest each trial's.
+-- rtrain/tune/run_options.lua: RunOptions: the flags of `rtrain run` for a script with a Tuner, or of `rtrain sweep`:
+-- the name and the storage apply to the sweep, the others to each trial.
 
 local class = require 'base.class'
 local command_flags = require 'rtrain.run.command_flags'
@@ -19,7 +19,7 @@ function RunOptions:init(flags)
   self.script = flags.script or (arg and arg[0]) or 'script'
 end
 
----Those of this process's command; none under `rtrain exec`.
+---Returns the options of this process's command; empty under `rtrain exec`.
 ---@return table
 function RunOptions.of_command()
   command_flags.mark_fit()
@@ -43,9 +43,9 @@ function RunOptions:name_of(run_config)
   return name
 end
 
----What goes on with the sweep of that name.
+---Returns the command that continues the sweep of that name.
 ---@param name string
----@return string? command nil where this process was started by no command of rtrain's
+---@return string? command nil if this process was not started by a command of rtrain
 function RunOptions:resume_command(name) return resume_command(self._flags, name) end
 
 ---@param run_config RunConfig
@@ -64,15 +64,15 @@ local function add(list, ...)
   for i = 1, select('#', ...) do list[#list + 1] = tostring((select(i, ...))) end
 end
 
----The command of a trial's process: `rtrain run SCRIPT …`.
+---Returns the command of a trial's process: `rtrain run SCRIPT …`.
 ---@param script string
 ---@param trial rtrain.tune.Trial
 ---@param experiment table
----@param rest string[] what follows: the trial's own settings, and the script's arguments
+---@param rest string[] the following words: the trial's own settings, and the script's arguments
 ---@return string[] args
 function RunOptions:command(script, trial, experiment, rest)
   local flags, out = self._flags, {'run', script, '-q'}
-  -- A run of that name may be another's, unless the trial has begun before.
+  -- A run of that name belongs to the trial only if the trial has begun before.
   local resume = (experiment.is_resumed or trial.has_begun) and 'auto' or 'never'
   add(out, '--name', trial.name, '--storage', experiment.storage, '--resume', resume, '--tag', experiment:tag())
   for _, tag in ipairs(flags.tags or {}) do add(out, '--tag', tag) end

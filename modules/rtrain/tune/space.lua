@@ -1,4 +1,4 @@
--- rtrain/tune/space.lua: a param_space: nested tables in which some values are domains.
+-- rtrain/tune/space.lua: functions for a param_space: nested tables in which some values are domains.
 
 local class = require 'base.class'
 local Domain = require 'rtrain.tune.domain'
@@ -20,7 +20,7 @@ local function add_leaves(value, path, out)
   end
 end
 
----The domains of a param_space, sorted by their names: 'optimizer.lr'.
+---Returns the domains of a param_space, sorted by their names: 'optimizer.lr'.
 ---@param tree table
 ---@return {path: any[], name: string, domain: rtrain.tune.Domain}[]
 function space.leaves(tree)
@@ -40,14 +40,14 @@ local function copy(value)
   return out
 end
 
----A copy without the domains.
+---Returns a copy without the domains.
 ---@param tree table
 ---@return table
 function space.without_domains(tree) return copy(tree) end
 
 ---@param tree table
 ---@param path any[]
----@return any value nil where there is nothing
+---@return any value nil if there is none
 function space.get(tree, path)
   for _, key in ipairs(path) do
     if type(tree) ~= 'table' then return nil end
@@ -57,14 +57,15 @@ function space.get(tree, path)
 end
 
 ---@param tree table
----@param path any[] of a place whose tables are there
+---@param path any[] path to a place; the tables on the path must exist
 ---@param value any
 function space.set(tree, path, value)
   for i = 1, #path - 1 do tree = tree[path[i]] end
   tree[path[#path]] = value
 end
 
----The given table with what `changes` has in its place: tables with names are joined, all else is replaced. Neither is changed.
+---Returns the table with `changes` applied: tables with names are merged, all other values are replaced. Neither
+---argument is changed.
 ---@param tree? table
 ---@param changes any
 ---@return any
@@ -77,7 +78,7 @@ end
 
 local function short(leaf) return (leaf.name:gsub('^train_loop_config%.', '')) end
 
----The drawn values alone, flat: 'optimizer.lr' → 0.1, where those of train_loop_config lack its name. For people.
+---Returns only the drawn values, flat: 'optimizer.lr' → 0.1; without the prefix of train_loop_config. For display.
 ---@param tree table the param_space
 ---@param config table resolved
 ---@return table map in the order of the names

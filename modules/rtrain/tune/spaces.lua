@@ -1,4 +1,4 @@
--- rtrain/tune/spaces.lua: the functions that a param_space is written with: Ray Tune's names and arguments.
+-- rtrain/tune/spaces.lua: the functions that define a param_space, with Ray Tune's names and arguments.
 
 local Domain = require 'rtrain.tune.domain'
 local errors = require 'base.errors'
@@ -11,14 +11,14 @@ local spaces = {}
 ---@return rtrain.tune.Domain
 function spaces.uniform(lower, upper) return Domain.float('uniform', {lower = lower, upper = upper}) end
 
----A multiple of `q` between two bounds, both of them multiples too. Ray equivalent: ray.tune.quniform.
+---A multiple of `q` between two bounds, which are multiples too. Ray equivalent: ray.tune.quniform.
 ---@param lower number
 ---@param upper number
 ---@param q number
 ---@return rtrain.tune.Domain
 function spaces.quniform(lower, upper, q) return Domain.float('quniform', {lower = lower, upper = upper, step = q}) end
 
----A number between two bounds above 0, each order of magnitude equally often. Ray equivalent: ray.tune.loguniform.
+---A number between two bounds above 0, with a uniform logarithm. Ray equivalent: ray.tune.loguniform.
 ---@param lower number
 ---@param upper number
 ---@return rtrain.tune.Domain
@@ -33,7 +33,7 @@ function spaces.loguniform(lower, upper)
   return Domain.float('loguniform', {lower = lower, upper = upper, is_log = true})
 end
 
----A multiple of `q` between two bounds above 0, by its logarithm. Ray equivalent: ray.tune.qloguniform.
+---A multiple of `q` between two bounds above 0, with a uniform logarithm. Ray equivalent: ray.tune.qloguniform.
 ---@param lower number
 ---@param upper number
 ---@param q number
@@ -61,14 +61,14 @@ function spaces.qrandn(mean, sd, q) return Domain.normal('qrandn', {mean = mean,
 ---@return rtrain.tune.Domain
 function spaces.randint(lower, upper) return Domain.integer('randint', {lower = lower, upper = upper}) end
 
----A multiple of `q` from `lower` to `upper`, which is one of them. Ray equivalent: ray.tune.qrandint.
+---A multiple of `q` from `lower` to `upper`, inclusive. Ray equivalent: ray.tune.qrandint.
 ---@param lower integer
 ---@param upper integer
 ---@param q? integer default 1
 ---@return rtrain.tune.Domain
 function spaces.qrandint(lower, upper, q) return Domain.integer('qrandint', {lower = lower, upper = upper, step = q or 1}) end
 
----An integer from `lower` to `upper` - 1, each order of magnitude equally often. Ray equivalent: ray.tune.lograndint.
+---An integer from `lower` to `upper` - 1, with a uniform logarithm. Ray equivalent: ray.tune.lograndint.
 ---@param lower integer above 0
 ---@param upper integer
 ---@return rtrain.tune.Domain
@@ -76,7 +76,7 @@ function spaces.lograndint(lower, upper)
   return Domain.integer('lograndint', {lower = lower, upper = upper, is_log = true})
 end
 
----A multiple of `q` from `lower` to `upper`, by its logarithm. Ray equivalent: ray.tune.qlograndint.
+---A multiple of `q` from `lower` to `upper`, with a uniform logarithm. Ray equivalent: ray.tune.qlograndint.
 ---@param lower integer above 0
 ---@param upper integer
 ---@param q integer
@@ -95,8 +95,9 @@ function spaces.choice(categories) return Domain.list('choice', 'categorical', c
 ---@return rtrain.tune.Domain
 function spaces.grid_search(values) return Domain.list('grid_search', 'grid', values) end
 
----What a function says, which is called once for each trial, after all else was drawn. Ray equivalent: ray.tune.sample_from.
----@param fn fun(spec: table): any `spec.config` is the trial's param_space as far as it is known
+---The result of a function, which is called once for each trial, after all other values are drawn. Ray equivalent:
+---ray.tune.sample_from.
+---@param fn fun(spec: table): any `spec.config` is the trial's param_space with the values drawn so far
 ---@return rtrain.tune.Domain
 ---
 ---```lua

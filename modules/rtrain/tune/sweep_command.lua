@@ -1,5 +1,5 @@
--- rtrain/tune/sweep_command.lua: `rtrain sweep`: a training script with many configurations. Each trial is `rtrain run SCRIPT
--- --set KEY=VALUE …`.
+-- rtrain/tune/sweep_command.lua: `rtrain sweep`: runs a training script with many configurations. Each trial is `rtrain
+-- run SCRIPT --set KEY=VALUE …`.
 
 local errors = require 'base.errors'
 local Experiment = require 'rtrain.tune.experiment'
@@ -25,7 +25,7 @@ local sweep_command = {}
 ---@class SweepRequest
 ---@field script string
 ---@field command string[] as typed
----@field args string[] the script's own
+---@field args string[] arguments of the script
 ---@field grid string[] 'KEY=A,B,…'
 ---@field space string[] 'KEY=SPACE'
 ---@field set string[] 'KEY=VALUE'
@@ -39,7 +39,7 @@ local sweep_command = {}
 ---@field mode? string 'min' or 'max'
 ---@field scheduler? string
 ---@field search? string 'random' or 'tpe'
----@field name? string of the sweep
+---@field name? string name of the sweep
 ---@field storage? string folder
 ---@field note? string
 ---@field resume? string 'never', 'auto' or 'must'
@@ -47,7 +47,7 @@ local sweep_command = {}
 ---@field oversubscribe boolean
 ---@field quiet boolean
 ---@field json boolean
----@field terminal boolean stderr is one
+---@field terminal boolean whether stderr is a terminal
 
 local NAMES = {
   'script', 'command', 'args', 'grid', 'space', 'set', 'tags', 'random', 'jobs', 'seed', 'num_workers', 'max_failures',
@@ -66,7 +66,7 @@ local function searcher_of(request, tree, objective)
   return searcher
 end
 
--- Schedulers and samplers have to know which values are good.
+-- Schedulers and samplers must know which values are good.
 local function check_objective(request, objective)
   local option = request.scheduler and '--scheduler' or request.search == 'tpe' and '--search tpe'
   if not option or (objective.metric and objective.mode) then return end
@@ -79,7 +79,7 @@ local function scheduler_of(request, objective)
   return scheduler
 end
 
--- The same for the same search.
+-- Returns a text that is the same for the same search.
 local function identity_of(request, tree, scheduler)
   local parts = {}
   for _, leaf in ipairs(space.leaves(tree)) do parts[#parts + 1] = ('%s=%s'):format(leaf.name, tostring(leaf.domain)) end
@@ -111,11 +111,11 @@ local function exit_code(experiment)
   return 0
 end
 
----Carries the command out.
+---Executes the command.
 ---@param request SweepRequest
 ---@return integer exit code
----Raises code 'usage' or 'config' for a wrong option, or a parameter that the script does not have; 'interrupted' or
----'preempted' after a signal.
+---Raises code 'usage' or 'config' for a wrong option, or for a parameter that the script does not have; 'interrupted'
+---or 'preempted' after a signal.
 function sweep_command.run(request)
   record.of('SweepRequest', NAMES, request)
   local options, none = RunOptions(request), RunConfig {}

@@ -1,4 +1,4 @@
--- rtrain/tune/written.lua: spaces, schedulers and configurations as command lines have them, 'lr=loguniform(1e-4, 1e-1)'.
+-- rtrain/tune/written.lua: parses spaces, schedulers and configurations of command lines, 'lr=loguniform(1e-4, 1e-1)'.
 
 local errors = require 'base.errors'
 local index_of = require 'base.index_of'
@@ -10,7 +10,7 @@ local written_list = require 'base.written_list'
 
 local written = {}
 
--- Those that a text can write.
+-- The spaces that can be written on a command line.
 local SPACES = {'uniform', 'quniform', 'loguniform', 'qloguniform', 'randn', 'qrandn', 'randint', 'qrandint', 'lograndint',
                 'qlograndint', 'choice'}
 
@@ -24,14 +24,14 @@ local function key_and_rest(option, text, example)
   return key, rest
 end
 
--- 'name(inner)' → name, inner; 'name' → name, nil.
+-- Splits 'name(inner)' into name, inner; 'name' into name, nil.
 local function call_of(text)
   local name, inner = text:match '^%s*([%w_]+)%s*%((.*)%)%s*$'
   if name then return name, inner end
   return text:match '^%s*([%w_]+)%s*$'
 end
 
----The values of `--grid KEY=A,B,…`, as they were written. One in quotes is what is between them.
+---Parses the values of `--grid KEY=A,B,…` as strings. Quotes around a value are removed.
 ---@param text string
 ---@return string key, string[] values
 ---Raises code 'usage'.
@@ -53,10 +53,10 @@ local function numbers_of(option, list)
   return out
 end
 
----The space of `--space KEY=uniform(0, 1)`.
+---Parses the space of `--space KEY=uniform(0, 1)`.
 ---@param text string
 ---@return string key, rtrain.tune.Domain domain
----Raises code 'usage', or 'config' for a range that makes no sense.
+---Raises code 'usage', or 'config' for an invalid range.
 function written.space(text)
   local key, rest = key_and_rest('--space', text, 'KEY=SPACE, such as lr=loguniform(1e-4, 1e-1)')
   local name, inner = call_of(rest)
@@ -65,7 +65,7 @@ function written.space(text)
     usage('--space %s: train.tune has no %s%s', text, name, errors.suggestion(name, SPACES))
   end
   local list = inner:find '%S' and written_list('--space ' .. text, inner) or {}
-  -- Python's way to write it: one list of the values.
+  -- Python's syntax is accepted: a single list of the values.
   local bare = name == 'choice' and #list == 1 and list[1]:match '^%s*%[(.*)%]%s*$'
   if bare then list = bare:find '%S' and written_list('--space ' .. text, bare) or {} end
   if name == 'choice' then return key, spaces.choice(list) end
@@ -77,11 +77,11 @@ local function add_to(tree, option, key, domain)
   tree[key] = domain
 end
 
----The param_space of a command's options. With --random all values are drawn, so that what is written as a grid is a list to
----draw from.
+---Returns the param_space of a command's options. With --random all values are drawn, so a grid becomes a list to draw
+---from.
 ---@param request {grid: string[], space: string[], random: integer?}
 ---@return table tree
----Raises code 'usage', or 'config' for a range that makes no sense.
+---Raises code 'usage', or 'config' for an invalid range.
 function written.param_space(request)
   local tree = {}
   for _, text in ipairs(request.grid) do
@@ -98,7 +98,7 @@ function written.param_space(request)
   return tree
 end
 
--- The shortest text that reads as this number again.
+-- Returns the shortest text that reads back as this number.
 local function text_of(value)
   if type(value) ~= 'number' then return number.text(value) end
   for digits = 14, 17 do
@@ -107,8 +107,8 @@ local function text_of(value)
   end
 end
 
----The words of `rtrain run` for a configuration.
----@param config table map of what param_space has drawn
+---Returns the words of `rtrain run` for a configuration.
+---@param config table map of the values drawn from param_space
 ---@return string[] words '--set', 'lr=0.1', …
 function written.settings(config)
   local words = {}
@@ -124,7 +124,7 @@ local function option_value(text)
   return tonumber(text) or text
 end
 
----The scheduler of `--scheduler asha`, or `asha(max_t=27, grace_period=3)`.
+---Parses the scheduler of `--scheduler asha`, or `asha(max_t=27, grace_period=3)`.
 ---@param text string
 ---@return rtrain.tune.FIFOScheduler
 ---Raises code 'usage', or 'config' for an option that the scheduler does not have.

@@ -1,7 +1,7 @@
 -- rtrain/worker/init.lua: the main function of a worker process.
 --
--- LibTorch is loaded at the first use of a tensor and the process group formed at the first collective or prepare_model, so
--- that a train function without either starts at once.
+-- LibTorch is loaded at the first use of a tensor, and the process group is formed at the first collective or
+-- prepare_model, so a train function without either starts at once.
 
 local backend_tasks = require 'rtrain.backends.backend_tasks'
 local Checkpoint = require 'rtrain.results.checkpoint'
@@ -36,14 +36,14 @@ local function begin_session(host, job, pump)
   not_finite.begin(session.get('worker'), job.on_nan)
 end
 
--- Makes the engine use the threads and the first of the GPUs that the run gives this worker.
+-- Configures the engine's threads and the first of the worker's GPUs.
 local function set_up_engine(engine, threads, gpus)
   engine.set_num_threads(threads)
   not_finite.watch(engine)
   if gpus[1] then engine.cuda_devices.set_device(gpus[1]) end
 end
 
--- Now, or when the engine is loaded.
+-- Configures the engine now, or when it is loaded.
 local function prepare_engine(host, threads, gpus)
   local loaded, open = package.loaded['torch._C'], package.preload['torch._C']
   if type(loaded) == 'table' then return set_up_engine(loaded, threads, gpus) end
@@ -55,7 +55,7 @@ local function prepare_engine(host, threads, gpus)
   end
 end
 
--- The script's search path came with the function; RunConfig.worker_env may add a LUA_PATH.
+-- The script's search path was sent with the function; RunConfig.worker_env may add a LUA_PATH.
 local function add_search_path()
   for entry in (os.getenv 'LUA_PATH' or ''):gmatch '[^;]+' do
     if not (';' .. package.path .. ';'):find(';' .. entry .. ';', 1, true) then
@@ -66,7 +66,7 @@ end
 
 ---Validates a checkpoint: this process is not a rank.
 ---@param host table rtrain._worker
----@param wanted table what the controller said about it
+---@param wanted table the controller's request
 ---@return table metrics
 function worker.validate(host, wanted)
   prepare_engine(host, host.context().threads, {})
@@ -76,7 +76,7 @@ function worker.validate(host, wanted)
   return require('rtrain.functions.validation').run(job, wanted)
 end
 
----Runs a train function as this process's part of the attempt. An error is the rank's error.
+---Runs a train function as this process's part of the attempt. Its error becomes the error of the rank.
 ---@param job {train_loop_per_worker: function, train_loop_config: table?, kind: string, datasets: table[],
 ---  validation_config: table?, gpus: integer[]?, on_nan: string, metadata: table?, resume_from_checkpoint: Checkpoint?,
 ---  set_cuda_device: boolean?, initialization_hook: function?, backend: table?, flags: RunFlags?}
@@ -116,7 +116,7 @@ function worker.run(job, pump)
   return returned
 end
 
----Ends what the train function has begun. Calling it again does nothing.
+---Ends everything that the train function has started. A second call does nothing.
 function worker.finish()
   local state = session.peek()
   if state == nil then return end
@@ -129,7 +129,7 @@ function worker.finish()
   session.finish()
 end
 
----The main function of a worker process: rebuilds the train function, runs it and returns what it returned.
+---The main function of a worker process: deserializes the train function, runs it and returns its result.
 ---@return any return_value plain data
 function worker.main()
   local host = require 'rtrain._worker'

@@ -1,4 +1,5 @@
--- rtrain/worker/loop_progress.lua: rank 0 tells the controller how far its loops over batches have come, for the display.
+-- rtrain/worker/loop_progress.lua: sends the progress of rank 0's loops over batches to the controller, for the
+-- display.
 
 local loop_watch = require 'torch.utils.data.loop_watch'
 local monotonic = require('base._system').monotonic
@@ -7,14 +8,14 @@ local loop_progress = {}
 
 local INTERVAL_S = 0.2
 
----Begins in a rank.
+---Starts the reports in a rank.
 ---@param host table rtrain._worker
 ---@param rank integer
 function loop_progress.begin(host, rank)
   if rank ~= 0 then return end
   local loop, began, is_shown, shown_at
   local function show(progress, now)
-    -- The first batch is left out of the rate: it also starts threads and warms the caches.
+    -- The rate excludes the first batch, which also starts threads and warms caches.
     local count = progress.taken - progress.first - 1
     host.show_loop {
       batch = progress.taken,
@@ -32,7 +33,7 @@ function loop_progress.begin(host, rank)
   end)
 end
 
----The train function has ended.
+---Called when the train function has ended.
 function loop_progress.finish() loop_watch.set(nil) end
 
 return loop_progress

@@ -1,4 +1,4 @@
--- rtrain/worker/run_flags.lua: what `rtrain run` asks of a train function, whatever its script says: --seed, --deterministic,
+-- rtrain/worker/run_flags.lua: RunFlags: flags of `rtrain run` that act on a train function: --seed, --deterministic,
 -- --limit-batches, --overfit.
 
 local run_flags = {}
@@ -8,9 +8,10 @@ local run_flags = {}
 ---@field deterministic? boolean
 ---@field limit_batches? integer
 ---@field overfit? integer
----@field tryout? {probe: string, folder: string, wait_s: number} of `rtrain check` and the like, with what the probe takes
+---@field tryout? {probe: string, folder: string, wait_s: number} set by `rtrain check` and similar commands, with the
+---  probe's options
 
--- A table of the command's flags would travel as a part of that module, which workers do not have.
+-- A reference to the command's flags would be serialized as a part of their module, which workers do not have.
 local function copy(asked)
   if not asked then return nil end
   local out = {}
@@ -18,7 +19,7 @@ local function copy(asked)
   return out
 end
 
----Those of a command; nil where none of them was given.
+---Returns the flags of a command; nil if none of them was given.
 ---@param flags table of the command
 ---@return RunFlags?
 function run_flags.of(flags)
@@ -28,7 +29,7 @@ function run_flags.of(flags)
           tryout = copy(flags.tryout)}
 end
 
----Carries them out in a worker, before its train function.
+---Applies the flags in a worker, before its train function.
 ---@param asked RunFlags?
 ---@param uses_torch boolean
 function run_flags.apply(asked, uses_torch)
@@ -43,13 +44,13 @@ function run_flags.apply(asked, uses_torch)
   require('torch.utils.data.loop_limit').set(asked.overfit or asked.limit_batches, asked.overfit ~= nil)
 end
 
----The train function has ended: in local mode the process goes on.
+---Called when the train function has ended: in local mode the process continues.
 ---@param asked RunFlags?
 function run_flags.undo(asked)
   if asked then require('torch.utils.data.loop_limit').set(nil) end
 end
 
----The script's own process, before the script: LibTorch is seeded when it is loaded.
+---Applies the flags in the script's process, before the script: LibTorch is seeded when it is loaded.
 ---@param seed integer
 function run_flags.seed_script(seed)
   math.randomseed(seed)

@@ -1,8 +1,8 @@
--- rtrain/tune/schedulers/asha.lua: ASHAScheduler: AsyncHyperBandScheduler under its short name.
+-- rtrain/tune/schedulers/asha.lua: ASHAScheduler: the short name of AsyncHyperBandScheduler.
 
 local AsyncHyperBandScheduler = require 'rtrain.tune.schedulers.async_hyperband'
 
----AsyncHyperBandScheduler under its short name: asynchronous successive halving. Ray equivalent:
+---The short name of AsyncHyperBandScheduler: asynchronous successive halving. Ray equivalent:
 ---ray.tune.schedulers.ASHAScheduler.
 ---
 ---```lua

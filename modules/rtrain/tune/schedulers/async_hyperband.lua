@@ -28,19 +28,19 @@ function Options:_validate()
 end
 
 ---@class rtrain.tune.AsyncHyperBandOptions
----@field time_attr? string what counts as time: 'training_iteration' (default), 'time_total_s', or a metric
+---@field time_attr? string the measure of time: 'training_iteration' (default), 'time_total_s', or a metric
 ---@field metric? string default: the TuneConfig's
 ---@field mode? 'min'|'max' default: the TuneConfig's
----@field max_t? number a trial ends there; default 100
----@field grace_period? number no trial is stopped before it; default 1
----@field reduction_factor? number the best 1/factor of the trials go on at each milestone, and a milestone is that many
----  times the one before; default 4
----@field brackets? integer the n-th bracket leaves out the first n - 1 milestones; default 1
+---@field max_t? number the time at which a trial ends; default 100
+---@field grace_period? number no trial is stopped earlier; default 1
+---@field reduction_factor? number at each milestone the best 1/factor of the trials continue, and a milestone is that
+---  many times the one before; default 4
+---@field brackets? integer number of brackets; the n-th bracket leaves out the first n - 1 milestones; default 1
 ---@field stop_last_trials? boolean whether trials end at max_t; default true
 
----Stops a trial at a milestone (grace_period, and then each reduction_factor times the one before) where it is not among
----the best of those that came there before it. `train.tune.schedulers.ASHAScheduler` is another name for it. Ray equivalent:
----ray.tune.schedulers.AsyncHyperBandScheduler.
+---Stops a trial at a milestone (grace_period, and then each reduction_factor times the one before) if it is not among
+---the best of the trials that have reached it. `train.tune.schedulers.ASHAScheduler` is another name for it. Ray
+---equivalent: ray.tune.schedulers.AsyncHyperBandScheduler.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -66,7 +66,7 @@ local AsyncHyperBandScheduler = class('AsyncHyperBandScheduler', FIFOScheduler)
 AsyncHyperBandScheduler.decides = true
 
 ---@param options? rtrain.tune.AsyncHyperBandOptions
----Raises code 'config' for an unknown or wrong field.
+---Raises code 'config' for an unknown field or a wrong value.
 function AsyncHyperBandScheduler:init(options)
   self:_take(Options(options))
   self._brackets, self._bracket_of = {}, {}
@@ -78,7 +78,7 @@ function AsyncHyperBandScheduler:init(options)
   end
 end
 
----A trial begins: it is given a bracket, rather one with more milestones.
+---Called when a trial begins: assigns it to a bracket, preferably one with more milestones.
 ---@param number integer
 function AsyncHyperBandScheduler:on_trial_add(number)
   local weights = {}
@@ -86,7 +86,7 @@ function AsyncHyperBandScheduler:on_trial_add(number)
   self._bracket_of[number] = #weights == 1 and 1 or Random(self.seed or 0, number):weighted(weights)
 end
 
----The bracket of a trial, from 1.
+---Returns the bracket of a trial, from 1.
 ---@param number integer
 ---@return integer
 function AsyncHyperBandScheduler:bracket_of(number) return self._bracket_of[number] end
@@ -106,7 +106,7 @@ function AsyncHyperBandScheduler:on_trial_result(number, result)
     time, self.reduction_factor))
 end
 
----A trial has ended by itself: its last result counts where it was not compared yet.
+---Called when a trial has ended by itself: its last result counts if it was not compared yet.
 ---@param number integer
 ---@param result? table
 function AsyncHyperBandScheduler:on_trial_complete(number, result)

@@ -1,6 +1,7 @@
--- rtrain/tune/schedulers/explore.lua: another configuration near a good one, as population based training makes it.
+-- rtrain/tune/schedulers/explore.lua: changes a good configuration to a similar one, for population based training.
 --
--- Pure: the generator decides. Jaderberg et al., Population Based Training of Neural Networks (2017), with Ray Tune's rules.
+-- Pure: all randomness comes from the given generator. Jaderberg et al., Population Based Training of Neural Networks
+-- (2017), with Ray Tune's rules.
 
 local class = require 'base.class'
 local Domain = require 'rtrain.tune.domain'
@@ -11,7 +12,7 @@ local explore = {}
 
 local function is_nested(mutation) return class.of(mutation) == nil and type(mutation) == 'table' and #mutation == 0 end
 
----A value of a mutation: a list, a domain or a function.
+---Returns a value of a mutation: a list, a domain or a function.
 ---@param mutation any[]|rtrain.tune.Domain|function
 ---@param random table
 ---@return any
@@ -21,7 +22,7 @@ function explore.drawn(mutation, random)
   return random:choice(mutation)
 end
 
--- A neighbour in the list; at its ends perhaps the same value.
+-- Returns a neighbour in the list; at its ends perhaps the same value.
 local function shifted(list, at, random)
   local to = at + (random:uniform() < 0.5 and -1 or 1)
   return list[math.min(math.max(to, 1), #list)]
@@ -41,7 +42,7 @@ local function mutated(value, mutation, random, options)
   return is_integer and math.floor(value + 0.5) or value
 end
 
----Values for what the mutations name and the config lacks.
+---Adds values for the names in the mutations that the config lacks.
 ---@param config table changed in place
 ---@param mutations table
 ---@param random table
@@ -57,8 +58,8 @@ function explore.fill(config, mutations, random)
   end
 end
 
----Changes each value that the mutations name: draws it again with `resample_probability`, else takes a neighbour in its list,
----or multiplies it with one of the factors.
+---Changes each value that the mutations name: draws a new value with `resample_probability`, else takes a neighbour in
+---its list, or multiplies it by one of the factors.
 ---@param config table changed in place
 ---@param mutations table
 ---@param random table
@@ -74,7 +75,7 @@ function explore.mutate(config, mutations, random, options)
   end
 end
 
----What is wrong with the mutations; nil when nothing is.
+---Returns what is wrong with the mutations, or nil.
 ---@param mutations any
 ---@return string? problem
 function explore.problem(mutations)

@@ -1,4 +1,5 @@
--- rtrain/tune/schedulers/init.lua: train.tune.schedulers: who decides which trials go on, with Ray Tune's names.
+-- rtrain/tune/schedulers/init.lua: train.tune.schedulers: classes that decide which trials continue, with Ray Tune's
+-- names.
 
 ---@class rtrain.tune.schedulers
 ---@field FIFOScheduler rtrain.tune.FIFOScheduler

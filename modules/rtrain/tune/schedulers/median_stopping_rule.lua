@@ -1,4 +1,5 @@
--- rtrain/tune/schedulers/median_stopping_rule.lua: MedianStoppingRule: stops what is worse than the median of the others.
+-- rtrain/tune/schedulers/median_stopping_rule.lua: MedianStoppingRule: stops trials that are worse than the median of
+-- the others.
 
 local class = require 'base.class'
 local FIFOScheduler = require 'rtrain.tune.schedulers.scheduler'
@@ -19,11 +20,11 @@ local Options = schema.define('MedianStoppingRule', {
 })
 
 ---@class rtrain.tune.MedianStoppingRuleOptions
----@field time_attr? string what counts as time: 'time_total_s' (default), 'training_iteration', or a metric
+---@field time_attr? string the measure of time: 'time_total_s' (default), 'training_iteration', or a metric
 ---@field metric? string default: the TuneConfig's
 ---@field mode? 'min'|'max' default: the TuneConfig's
----@field grace_period? number no trial is stopped before it, and reports before it are in no mean; default 60
----@field min_samples_required? integer how many other trials there have to be at that time; default 3
+---@field grace_period? number no trial is stopped earlier, and earlier reports are ignored; default 60
+---@field min_samples_required? integer how many other trials must have reached that time; default 3
 
 ---Stops a trial whose best result is worse than the median of the others' means up to the same time. Ray equivalent:
 ---ray.tune.schedulers.MedianStoppingRule; Golovin et al., Google Vizier (2017).
@@ -44,16 +45,17 @@ local MedianStoppingRule = class('MedianStoppingRule', FIFOScheduler)
 MedianStoppingRule.decides = true
 
 ---@param options? rtrain.tune.MedianStoppingRuleOptions
----Raises code 'config' for an unknown or wrong field.
+---Raises code 'config' for an unknown field or a wrong value.
 function MedianStoppingRule:init(options)
   self:_take(Options(options))
-  self._numbers = {}  -- of the trials that have reported, in their order
+  self._numbers = {}  -- numbers of the trials that have reported, in order
   self._reports = {}  -- number → list of {time =, score =}
 end
 
 local function is_finite(x) return x == x and math.abs(x) < math.huge end
 
--- The mean of a trial's scores from the grace period to the time; nil where it has none, or has not come to the time.
+-- Returns the mean of a trial's scores from the grace period to the time; nil if it has no scores or has not reached
+-- the time.
 local function mean_until(self, number, time)
   local reports = self._reports[number]
   if reports[#reports].time < time then return nil end
@@ -73,7 +75,7 @@ local function median(values)
   return (values[middle] + values[middle + 1]) / 2
 end
 
--- A NaN is worse than all.
+-- NaN is worse than all other scores.
 local function best_of(reports)
   local best = -math.huge
   for _, report in ipairs(reports) do

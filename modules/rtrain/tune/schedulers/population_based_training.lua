@@ -1,5 +1,5 @@
--- rtrain/tune/schedulers/population_based_training.lua: PopulationBasedTraining: bad trials go on from the checkpoints of good
--- ones, with a configuration near theirs.
+-- rtrain/tune/schedulers/population_based_training.lua: PopulationBasedTraining: bad trials continue from the
+-- checkpoints of good trials, with a similar configuration.
 
 local class = require 'base.class'
 local explore = require 'rtrain.tune.schedulers.explore'
@@ -50,21 +50,24 @@ function Options:_validate()
 end
 
 ---@class rtrain.tune.PopulationBasedTrainingOptions
----@field time_attr? string what counts as time: 'time_total_s' (default), 'training_iteration', or a metric
+---@field time_attr? string the measure of time: 'time_total_s' (default), 'training_iteration', or a metric
 ---@field metric? string default: the TuneConfig's
 ---@field mode? 'min'|'max' default: the TuneConfig's
 ---@field perturbation_interval? number how often a trial is compared with the others; default 60
----@field burn_in_period? number not before it; default 0
----@field hyperparam_mutations? table map name in train_loop_config → list, space of train.tune, function, or another such map
----@field quantile_fraction? number the worst ones take over from the best ones, so large a part of the trials each; default
----  0.25
----@field resample_probability? number of a value to be drawn again; else it is multiplied, or moved in its list; default 0.25
+---@field burn_in_period? number no comparison before this time; default 0
+---@field hyperparam_mutations? table map name in train_loop_config → list, space of train.tune, function, or a nested
+---  map
+---@field quantile_fraction? number share of the trials that count as the worst, and as the best from which they take
+---  over; default 0.25
+---@field resample_probability? number probability that a value is drawn again; else it is multiplied, or moved in its
+---  list; default 0.25
 ---@field perturbation_factors? number[] default {1.2, 0.8}
----@field custom_explore_fn? fun(config: table): table the last word on a new train_loop_config
+---@field custom_explore_fn? fun(config: table): table makes the final changes of a new train_loop_config
 
----Compares trials while they train: one among the worst ends, and goes on from the last checkpoint of one among the best, with
----a configuration near that one's. The train function has to report checkpoints, and to begin with train.get_checkpoint().
----Where there are more trials than places, they take turns. Ray equivalent: ray.tune.schedulers.PopulationBasedTraining.
+---Compares trials while they train: a trial among the worst ends, and continues from the last checkpoint of one among
+---the best, with a similar configuration. The train function must report checkpoints, and begin with
+---train.get_checkpoint(). If more trials exist than can run at a time, they take turns. Ray equivalent:
+---ray.tune.schedulers.PopulationBasedTraining.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -81,7 +84,7 @@ local PopulationBasedTraining = class('PopulationBasedTraining', FIFOScheduler)
 PopulationBasedTraining.decides = true
 
 ---@param options? rtrain.tune.PopulationBasedTrainingOptions
----Raises code 'config' for an unknown or wrong field.
+---Raises code 'config' for an unknown field or a wrong value.
 function PopulationBasedTraining:init(options)
   self:_take(Options(options))
   self._trials = {}  -- number → {config =, time =, score =, can_give =, has_ended =, count =}
@@ -90,15 +93,15 @@ end
 
 function PopulationBasedTraining:_random(number, count) return Random(self.seed or 0, 7, number, count) end
 
----Values for what the param_space does not have.
+---Adds values for names that the param_space does not have.
 ---@param number integer
----@param config table of the trial, changed in place
+---@param config table config of the trial, changed in place
 function PopulationBasedTraining:fill_config(number, config)
   config.train_loop_config = config.train_loop_config or {}
   explore.fill(config.train_loop_config, self.hyperparam_mutations or {}, self:_random(number, 0))
 end
 
----A trial begins.
+---Called when a trial begins.
 ---@param number integer
 ---@param config table
 function PopulationBasedTraining:on_trial_add(number, config)
@@ -106,7 +109,7 @@ function PopulationBasedTraining:on_trial_add(number, config)
   self._numbers[#self._numbers + 1] = number
 end
 
--- The numbers of the worst and of the best of those that train: a part of them each, at most a half.
+-- Returns the numbers of the worst and of the best training trials: a fraction of them each, at most a half.
 function PopulationBasedTraining:_quantiles()
   local numbers = {}
   for _, number in ipairs(self._numbers) do
@@ -144,12 +147,12 @@ function PopulationBasedTraining:_exploit(number, best)
   }
 end
 
--- A NaN is worse than all.
+-- NaN is worse than all other scores.
 local function comparable(score) return score == score and score or -math.huge end
 
 ---@param number integer
 ---@param result table
----@param state {has_checkpoint: boolean} whether the trial has reported one
+---@param state {has_checkpoint: boolean} whether the trial has reported a checkpoint
 ---@return rtrain.tune.Decision
 function PopulationBasedTraining:on_trial_result(number, result, state)
   if not self:_has_result(result) then return FIFOScheduler.CONTINUE end
@@ -162,16 +165,16 @@ function PopulationBasedTraining:on_trial_result(number, result, state)
   return exploit or {action = 'CONTINUE', can_pause = state.has_checkpoint}
 end
 
----A trial goes on from another one's checkpoint.
+---Called when a trial continues from another trial's checkpoint.
 ---@param number integer
 ---@param config table
 function PopulationBasedTraining:on_trial_exploit(number, config) self._trials[number].config = config end
 
----A trial has ended.
+---Called when a trial has ended.
 ---@param number integer
 function PopulationBasedTraining:on_trial_complete(number) self._trials[number].has_ended = true end
 
----A trial has failed.
+---Called when a trial has failed.
 ---@param number integer
 function PopulationBasedTraining:on_trial_error(number) self._trials[number].has_ended = true end
 

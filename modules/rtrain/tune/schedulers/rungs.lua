@@ -1,17 +1,17 @@
--- rtrain/tune/schedulers/rungs.lua: Rungs: one bracket of successive halving: at each milestone a trial has to be among the
--- best of those that have come there before it.
+-- rtrain/tune/schedulers/rungs.lua: Rungs: one bracket of successive halving: at each milestone a trial must be among
+-- the best of those that have reached it.
 --
--- Li et al., A System for Massively Parallel Hyperparameter Tuning (2020), in the form that Ray Tune documents: a trial is
--- compared when it comes, and what it is compared with is the percentile of the scores that are there.
+-- Li et al., A System for Massively Parallel Hyperparameter Tuning (2020), in the form that Ray Tune documents: a trial
+-- is compared when it arrives, with the percentile of the scores so far.
 
 local class = require 'base.class'
 
 local Rungs = class('Rungs')
 
--- What is that near to an integer was one before it was rounded.
+-- Numbers this close to an integer count as the integer.
 local ROUNDING = 1e-9
 
--- The whole part of the logarithm; powers that rounding has put below it are found.
+-- Returns the integer part of the logarithm, correct also for exact powers with rounding errors.
 local function whole_log(x, base) return math.floor(math.log(x) / math.log(base) + ROUNDING) end
 
 ---@param options {grace_period: number, max_t: number, reduction_factor: number, skipped: integer, compares_once: boolean}
@@ -38,7 +38,7 @@ local function insert_sorted(list, x)
   table.insert(list, low, x)
 end
 
--- Whether the score is below the percentile, which lies between the two nearest scores, as numpy's.
+-- Returns whether the score is below the percentile, interpolated between the two nearest scores, like numpy's.
 local function is_below_percentile(sorted, fraction, score)
   local place = fraction * (#sorted - 1)
   local below = math.floor(place + ROUNDING)
@@ -47,17 +47,17 @@ local function is_below_percentile(sorted, fraction, score)
   return low < high and score - low < (high - low) * (place - below - ROUNDING)
 end
 
--- A score that is NaN counts as worse than all, and no other is compared with it.
+-- NaN is worse than all other scores, and is not kept for later comparisons.
 local function is_below(self, rung, score)
   if #rung.sorted == 0 then return false end
   return score ~= score or is_below_percentile(rung.sorted, 1 - 1 / self._factor, score)
 end
 
----Compares a trial at the last milestone that it has come to and was not compared at.
----@param number integer of the trial
+---Compares a trial at the last milestone that it has reached, unless it was compared there before.
+---@param number integer number of the trial
 ---@param time number
----@param score number the larger the better
----@return number? milestone where it is not good enough; nil: it goes on
+---@param score number larger is better
+---@return number? milestone the milestone at which it is not good enough; nil: it continues
 function Rungs:add(number, time, score)
   for _, rung in ipairs(self._rungs) do
     if time >= rung.milestone then

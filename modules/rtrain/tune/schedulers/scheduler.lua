@@ -1,16 +1,15 @@
--- rtrain/tune/schedulers/scheduler.lua: TrialScheduler: what every scheduler gets to know, and the one that
--- lets all trials run.
+-- rtrain/tune/schedulers/scheduler.lua: FIFOScheduler: the base of all schedulers, which lets all trials run.
 --
--- Schedulers are pure: no clock, no file. The same calls give the same decisions, which is how a sweep that was killed comes
--- back to where it was.
+-- Schedulers are pure: they use no clock and no file. The same calls give the same decisions, so a killed sweep can be
+-- replayed.
 
 local class = require 'base.class'
 
 ---@class rtrain.tune.Decision
 ---@field action 'CONTINUE'|'STOP'|'PAUSE'
----@field reason? string why it stops: the run keeps it as an annotation
----@field can_pause? boolean of CONTINUE: another trial may train first
----@field exploit? {donor: integer, config: table} go on from the donor's checkpoint, with another config
+---@field reason? string why the trial stops: the run keeps it as an annotation
+---@field can_pause? boolean with CONTINUE: another trial may train first
+---@field exploit? {donor: integer, config: table} continue from the donor's checkpoint, with another config
 
 ---Lets every trial run to its end. Ray equivalent: ray.tune.schedulers.FIFOScheduler.
 ---@class rtrain.tune.FIFOScheduler
@@ -18,28 +17,28 @@ local FIFOScheduler = class('FIFOScheduler')
 
 FIFOScheduler.CONTINUE = {action = 'CONTINUE'}
 
----Whether trials wait for its decision after each report.
+---Whether trials wait for the scheduler's decision after each report.
 FIFOScheduler.decides = false
 
----@param options? table none
+---@param options? table has no fields
 function FIFOScheduler:init(options) require 'base.args'.options(options, {}, 'FIFOScheduler', 'config') end
 
----What the TuneConfig says, where the scheduler was not given it.
+---Sets the TuneConfig's values, unless the scheduler was given its own.
 ---@param metric? string
 ---@param mode? 'min'|'max'
----@param seed? integer of what it draws
+---@param seed? integer seed of its draws
 function FIFOScheduler:set_search_properties(metric, mode, seed)
   self.metric, self.mode = self.metric or metric, self.mode or mode
   self.seed = seed
 end
 
--- Takes the fields of its options, which are a config.
+-- Stores the fields of its options, which are a config.
 function FIFOScheduler:_take(options)
   self._options = options
   for _, field in ipairs(options._fields) do self[field[1]] = options[field[1]] end
 end
 
--- 'AsyncHyperBandScheduler max_t=100 …': the same for the same decisions. A sweep that goes on has to have it.
+-- Returns a text such as 'AsyncHyperBandScheduler max_t=100 …', which must be the same when a sweep continues.
 function FIFOScheduler:_identity()
   local texts = {self._options.__name}
   for _, field in ipairs(self._options._fields) do
@@ -55,51 +54,51 @@ function FIFOScheduler:_stop(reason)
   return {action = 'STOP', reason = ('%s: %s'):format(class.of(self).__name, reason)}
 end
 
----A value that is the larger the better.
+---Returns the score of a result; larger is better.
 ---@param result table
 ---@return number
 function FIFOScheduler:score(result)
   return self:_metric_of(result[self.metric])
 end
 
--- The metric of a score, and the other way round.
+-- Converts a score to the metric, and a metric to the score.
 function FIFOScheduler:_metric_of(value) return self.mode == 'min' and -value or value end
 
----Whether a result has what the scheduler looks at.
+---Returns whether a result has the metrics that the scheduler needs.
 ---@param result table
 ---@return boolean
 function FIFOScheduler:_has_result(result)
   return result ~= nil and result[self.time_attr] ~= nil and result[self.metric] ~= nil
 end
 
----A trial is to begin: what it adds to its config.
+---Called before a trial begins: adds values to its config.
 ---@param number integer
 ---@param config table changed in place
 function FIFOScheduler:fill_config() end
 
----A trial goes on from another one's checkpoint.
+---Called when a trial continues from another trial's checkpoint.
 ---@param number integer
----@param config table its new one
+---@param config table its new config
 function FIFOScheduler:on_trial_exploit() end
 
----A trial begins.
+---Called when a trial begins.
 ---@param number integer
 ---@param config table
 function FIFOScheduler:on_trial_add() end
 
----A trial has reported.
+---Called when a trial has reported.
 ---@param number integer
 ---@param result table metrics, with training_iteration and time_total_s
----@param state {has_checkpoint: boolean} whether the trial has reported one
+---@param state {has_checkpoint: boolean} whether the trial has reported a checkpoint
 ---@return rtrain.tune.Decision
 function FIFOScheduler:on_trial_result() return FIFOScheduler.CONTINUE end
 
----A trial has ended by itself. One that it has stopped is not told of again.
+---Called when a trial has ended by itself, not when the scheduler has stopped it.
 ---@param number integer
----@param result? table its last one
+---@param result? table its last result
 function FIFOScheduler:on_trial_complete() end
 
----A trial has failed.
+---Called when a trial has failed.
 ---@param number integer
 function FIFOScheduler:on_trial_error() end
 

@@ -1,12 +1,12 @@
--- rtrain/tune/search/axis.lua: Axis: a domain as a sampler sees it: a range of numbers, perhaps by its logarithm or in steps,
--- or as many categories as there are values.
+-- rtrain/tune/search/axis.lua: Axis: a domain for a sampler: a range of numbers, perhaps logarithmic or in steps, or a
+-- number of categories.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
 
 local Axis = class('Axis')
 
--- {low, high, step} in the values' own scale; of integers both ends are in it.
+-- Returns {low, high, step} in the scale of the values; both ends are inclusive for integers.
 local function range_of(domain)
   if domain.kind == 'float' then return domain.lower, domain.upper, domain.step end
   local step = domain.step or 1
@@ -14,7 +14,7 @@ local function range_of(domain)
 end
 
 ---@param domain rtrain.tune.Domain
----Raises code 'config' for a domain that has no such axis.
+---Raises code 'config' for a domain that cannot be an axis.
 function Axis:init(domain)
   self.domain = domain
   if domain.kind == 'categorical' then
@@ -32,21 +32,22 @@ end
 
 function Axis:_scaled(value) return self.domain.is_log and math.log(value) or value end
 
----The range in which densities are fitted: of steps half a step longer at both ends, of a logarithm its logarithm.
+---Returns the range in which densities are fitted: extended by half a step at both ends for steps, logarithmic for a
+---logarithm.
 ---@return number low, number high
 function Axis:bounds() return self._bounds[1], self._bounds[2] end
 
----A value's place in that range; of a category its number, from 1.
+---Returns a value's place in that range; for a category its number, from 1.
 ---@param value number
 ---@return number
 function Axis:place_of(value) return self:_scaled(value) end
 
----The part of that range that stands for a value of a range in steps.
+---Returns the part of that range that belongs to a value of a range in steps.
 ---@param value number
 ---@return number low, number high
 function Axis:cell_of(value) return self:_scaled(value - self.step / 2), self:_scaled(value + self.step / 2) end
 
----The value at a place of the range: the nearest one that the domain has.
+---Returns the nearest value of the domain to a place in the range.
 ---@param place number
 ---@return number
 function Axis:value_at(place)

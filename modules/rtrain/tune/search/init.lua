@@ -1,4 +1,4 @@
--- rtrain/tune/search/init.lua: train.tune.search: what chooses the configurations that are tried.
+-- rtrain/tune/search/init.lua: train.tune.search: classes that choose the configurations to try.
 
 ---@class rtrain.tune.search
 ---@field TPESampler rtrain.tune.TPESampler

@@ -1,9 +1,9 @@
--- rtrain/tune/search/normal.lua: the normal distribution to double precision, the same on every machine.
+-- rtrain/tune/search/normal.lua: the normal distribution in double precision, the same on every machine.
 
 local normal = {}
 
 local INV_SQRT_2PI = 1 / math.sqrt(2 * math.pi)
--- Up to here the series has few terms and loses no digits that matter; beyond it the fraction has converged.
+-- Up to this value the series needs few terms and loses no significant digits; beyond it the fraction converges.
 local SERIES_UNTIL = 4
 local FRACTION_TERMS = 60
 
@@ -30,7 +30,7 @@ local function tail(x)
   return normal.pdf(x) / ratio
 end
 
----The probability of what is below x: also of a small one all digits hold.
+---Returns the probability of values below x, with full relative precision also for small probabilities.
 ---@param x number
 ---@return number
 function normal.cdf(x)
@@ -39,9 +39,9 @@ function normal.cdf(x)
   return 0.5 + centred(x)
 end
 
----The probability of what lies between, to all digits in both tails.
+---Returns the probability of values between a and b, with full relative precision in both tails.
 ---@param a number
----@param b number not below a
+---@param b number at least a
 ---@return number
 function normal.mass(a, b)
   if a > 0 then return normal.mass(-b, -a) end

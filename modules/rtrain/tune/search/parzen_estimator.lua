@@ -1,19 +1,19 @@
--- rtrain/tune/search/parzen_estimator.lua: ParzenEstimator: a density on one axis from the values that were seen: a kernel
--- around each, and a wide one for what was known before.
+-- rtrain/tune/search/parzen_estimator.lua: ParzenEstimator: a density on one axis, from the observed values: a kernel
+-- around each value, and a wide kernel for the prior.
 --
--- Bergstra et al., Algorithms for Hyper-Parameter Optimization (2011), in the form that Watanabe, Tree-Structured Parzen
--- Estimator (2023) describes as Optuna's: kernels are normal distributions cut off at the ends of the range, as wide as the
--- larger distance to a neighbour, but no narrower than the range over min(100, kernels + 1); old values count less.
+-- Bergstra et al., Algorithms for Hyper-Parameter Optimization (2011), in the form that Watanabe, Tree-Structured
+-- Parzen Estimator (2023) describes as Optuna's: kernels are truncated normal distributions, as wide as the larger
+-- distance to a neighbour, but at least the range divided by min(100, kernels + 1); old values have smaller weights.
 
 local class = require 'base.class'
 local normal = require 'rtrain.tune.search.normal'
 
 local ParzenEstimator = class('ParzenEstimator')
 
--- The newest values that all count the same; older ones count less the older they are.
+-- The newest values that have full weight; older values have smaller weights.
 local NUM_FULL = 25
 
--- The weights of the values, oldest first, and of the prior: together 1.
+-- Returns the weights of the values, oldest first, and of the prior; their sum is 1.
 local function weights_of(count)
   local weights, sum = {}, 1
   local num_old = math.max(0, count - NUM_FULL)
@@ -27,7 +27,8 @@ local function weights_of(count)
   return weights
 end
 
--- The larger distance to a neighbour, for each. The ends of the range count as neighbours of a single value alone.
+-- Returns the larger distance to a neighbour for each value. The ends of the range count as neighbours only of a single
+-- value.
 local function widths_of(places, low, high)
   local order, widths = {}, {}
   for i = 1, #places do order[i] = i end
@@ -58,7 +59,7 @@ local function numeric_kernels(self, places)
   end
 end
 
--- Each value seen has its own category, and a share for every category.
+-- Each observed value gives weight to its own category, and a share to every category.
 local function category_kernels(self, places)
   local share = 1 / (#places + 1)
   for i = 1, #places + 1 do
@@ -93,10 +94,10 @@ local function density_of_number(self, value)
 end
 
 ---@param axis table a rtrain.tune.search.axis
----@param places number[] what was seen, the oldest first: places on the axis, or numbers of categories
+---@param places number[] observations, the oldest first: places on the axis, or numbers of categories
 function ParzenEstimator:init(axis, places)
   self._axis, self._kernels = axis, {}
-  self._densities = {}  -- value → density: of a range in steps the same ones are asked for again and again
+  self._densities = {}  -- value → density: a range in steps needs the same values repeatedly
   self._weights = weights_of(#places)
   if axis.count then category_kernels(self, places) else numeric_kernels(self, places) end
   self._density = axis.count and density_of_category or axis.step and density_of_step or density_of_number
@@ -109,15 +110,15 @@ function ParzenEstimator:draw(random)
   local kernel = self._kernels[random:weighted(self._weights)]
   if self._axis.count then return random:weighted(kernel) end
   local low, high = self._axis:bounds()
-  -- A third of the kernel or more lies in the range.
+  -- At least a third of the kernel lies in the range, so the loop ends soon.
   repeat
     local place = kernel.mean + kernel.width * random:normal()
     if place >= low and place <= high then return self._axis:value_at(place) end
   until false
 end
 
----The density of a value on the axis, of a step or category its probability.
----@param value number as draw() gives it
+---Returns the density of a value on the axis; for a step or category its probability.
+---@param value number a result of draw()
 ---@return number above 0
 function ParzenEstimator:density(value)
   local known = self._densities[value]

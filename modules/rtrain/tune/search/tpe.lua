@@ -1,4 +1,5 @@
--- rtrain/tune/search/tpe.lua: TPESampler: draws what is likely among the good trials and unlikely among the others.
+-- rtrain/tune/search/tpe.lua: TPESampler: draws values that are likely among the good trials and unlikely among the
+-- others.
 
 local Axis = require 'rtrain.tune.search.axis'
 local class = require 'base.class'
@@ -23,16 +24,17 @@ local Options = schema.define('TPESampler', {
 })
 
 ---@class rtrain.tune.TPESamplerOptions
----@field n_startup_trials? integer until that many trials have ended it draws at random;
----  default 10
----@field n_ei_candidates? integer how many values it draws to choose from; default 24
----@field gamma? fun(count: integer): integer how many of the trials are the good ones; default: a tenth, at most 25
+---@field n_startup_trials? integer draws at random until that many trials have ended; default 10
+---@field n_ei_candidates? integer number of candidates of which it chooses one; default 24
+---@field gamma? fun(count: integer): integer returns how many of the trials count as good; default: a tenth, at most
+---  25
 ---@field seed? integer default: the TuneConfig's
 
----The tree-structured Parzen estimator: for each parameter it fits one density to the best tenth of the trials and one to the
----others, draws from the first, and takes what is likeliest by their ratio. Ranges, steps, logarithms and choices are searched.
----A trial that failed does not count; one whose last value is NaN is worse than all. `num_samples` is the number of trials.
----Optuna equivalent: optuna.samplers.TPESampler (Ray: OptunaSearch, HyperOptSearch).
+---The tree-structured Parzen estimator: for each parameter it fits one density to the best tenth of the trials and one
+---to the others, draws from the first, and chooses the candidate with the largest ratio of the two. It searches ranges,
+---steps, logarithms and choices. A failed trial does not count; a trial whose last value is NaN is worse than all
+---others. `num_samples` is the number of trials. Optuna equivalent: optuna.samplers.TPESampler (Ray: OptunaSearch,
+---HyperOptSearch).
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -50,19 +52,19 @@ local Options = schema.define('TPESampler', {
 local TPESampler = class('TPESampler')
 
 ---@param options? rtrain.tune.TPESamplerOptions
----Raises code 'config' for an unknown or wrong field.
+---Raises code 'config' for an unknown field or a wrong value.
 function TPESampler:init(options)
   self._options = Options(options)
 end
 
----What is searched. The sampler forgets what it has seen.
+---Sets the search space, and clears the observations.
 ---@param tree table the param_space
 ---@param options {metric: string, mode: 'min'|'max', num_samples: integer, seed: integer}
----Raises code 'config' for a space with a grid or a normal distribution, or without anything to search.
+---Raises code 'config' for a space with a grid or a normal distribution, or without parameters to search.
 function TPESampler:set_search_properties(tree, options)
   self._tree, self._mode, self._metric = tree, options.mode, options.metric
   self._seed = self._options.seed or options.seed
-  ---How many trials there are.
+  ---The number of trials.
   self.count = options.num_samples
   self._axes, self._functions = {}, {}
   for _, leaf in ipairs(space.leaves(tree)) do
@@ -74,16 +76,16 @@ function TPESampler:set_search_properties(tree, options)
   end
   if #self._axes == 0 then errors.raise('config', 'TPESampler: the param_space has nothing to search') end
   self._drawn = {}  -- number → list of values, one for each axis
-  self._seen = {}  -- list of {number =, loss =} of trials that have ended, by number
+  self._seen = {}  -- list of {number =, loss =} of ended trials, sorted by number
 end
 
--- How many of the trials are the good ones.
+-- Returns how many of the trials count as good.
 function TPESampler:_num_good()
   if self._options.gamma then return math.min(math.max(0, self._options.gamma(#self._seen)), #self._seen) end
   return math.min(math.ceil(0.1 * #self._seen), 25)
 end
 
--- Two lists of numbers of trials, both oldest first.
+-- Returns the numbers of the good and the other trials, both oldest first.
 function TPESampler:_split()
   local by_loss = {unpack(self._seen)}
   table.sort(by_loss, function(a, b)
@@ -105,7 +107,7 @@ function TPESampler:_estimator(i, numbers)
   return ParzenEstimator(axis, places)
 end
 
--- The candidate that is likeliest among the good ones and least likely among the others.
+-- Returns the candidate with the largest ratio of its densities among the good and the other trials.
 function TPESampler:_choose(i, good, bad, random)
   local among_good, among_bad = self:_estimator(i, good), self:_estimator(i, bad)
   local best, best_ratio
@@ -117,15 +119,16 @@ function TPESampler:_choose(i, good, bad, random)
   return best
 end
 
--- A value at random: of a category its number.
+-- Returns a random value; for a category its number.
 local function at_random(axis, random)
   if axis.count then return random:below(axis.count) + 1 end
   return axis.domain:draw(random)
 end
 
----The configuration of a trial. It depends on the space, the seed, the number, and the results that were added before.
----@param number integer of the trial, from 0
----@return table? config nil: there are no more
+---Returns the configuration of a trial. It depends on the space, the seed, the number, and the results that were added
+---before.
+---@param number integer number of the trial, from 0
+---@return table? config nil: there are no more trials
 function TPESampler:suggest(number)
   if number >= self.count then return nil end
   local random, drawn = Random(self._seed, number), {}
@@ -143,8 +146,8 @@ function TPESampler:suggest(number)
   return config
 end
 
----A trial has ended.
----@param trial rtrain.tune.Trial its number, error, and last: what it has reported last
+---Called when a trial has ended.
+---@param trial rtrain.tune.Trial uses its number, error, and last report
 function TPESampler:add_result(trial)
   local value = trial.last and trial.last[self._metric]
   if trial.error or type(value) ~= 'number' then return end
@@ -155,7 +158,7 @@ function TPESampler:add_result(trial)
   table.insert(self._seen, at, {number = trial.number, loss = loss})
 end
 
--- The same for the same search.
+-- Returns a text that is the same for the same search.
 function TPESampler:_identity()
   local options = self._options
   return ('TPESampler n_startup_trials=%d n_ei_candidates=%d seed=%d'):format(options.n_startup_trials,
