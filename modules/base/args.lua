@@ -1,7 +1,8 @@
--- base/args.lua: arguments of Python's calling convention: positional ones, then one trailing table of keywords.
+-- base/args.lua: binds arguments by Python's calling convention: positional arguments, then one trailing table of
+-- keywords.
 --
--- A table is taken for keywords when it is the last argument, has no metatable and only string keys. Unknown,
--- missing and doubled arguments raise at the caller's line.
+-- A table counts as keywords if it is the last argument, has no metatable and only string keys. Unknown, missing and
+-- duplicate arguments raise an error at the caller's line.
 
 local errors = require 'base.errors'
 
@@ -42,7 +43,7 @@ function args.one_of(owner, value, names)
   errors.raise('argument', ("%s cannot be '%s'%s"):format(owner, tostring(value), hint))
 end
 
--- The keys of `given` that `known` lacks, sorted, so that the message is the same on every rank.
+-- Returns the first key of `given`, in sorted order, that `known` lacks, so that the message is the same on every rank.
 local function first_unknown(given, known)
   local bad
   for key in next, given do
@@ -57,20 +58,19 @@ local function set_of(names)
   return set
 end
 
--- 'number', 'a Checkpoint'.
+-- Returns 'number', 'a Checkpoint'.
 local function object_text(value)
   local of = require('base.class').of(value)
   return of and 'a ' .. of.__name or type(value)
 end
 
--- `f(x, torch.int64)`: a dtype and a device are strings.
+-- Guesses the option of a string, as in `f(x, torch.int64)`: dtypes and devices are strings.
 local function option_of(text)
   if text == 'cpu' or text == 'meta' or text:find '^cuda' then return 'device' end
   return (text == 'bool' or text:find 'int%d' or text:find 'float%d' or text:find '^complex') and 'dtype' or nil
 end
 
--- What a value is that stands in the place of the options, and the option that it may be: "a Checkpoint: write
--- {checkpoint = …}".
+-- Describes a value in the place of the options, and the option that it may be: "a Checkpoint: write {checkpoint = …}".
 local function misplaced(value, allowed)
   local is_text, of = type(value) == 'string', require('base.class').of(value)
   local what = is_text and ("string '%s'"):format(value) or object_text(value)
@@ -188,7 +188,7 @@ function args.signature_of(fn)
     local name, value = debug.getupvalue(fn, i)
     if name == nil then return nil end
     if type(value) == 'table' and getmetatable(value) == Signature then return value end
-    -- Of rtrain.plain_call.
+    -- Used by base.plain_call.
     if name == 'bind' and type(value) == 'function' then return args.signature_of(value) end
   end
 end
@@ -208,7 +208,8 @@ local function add_keywords(self, bound, keywords, positional)
   end
 end
 
--- An empty table at the end fills a required parameter, and is not keywords beyond those: {generator = maybe_nil}.
+-- An empty table at the end is a required parameter if one is missing, else it counts as keywords: {generator =
+-- maybe_nil}.
 local function ends_with_keywords(self, count, last)
   if args.is_keywords(last) then return true end
   return type(last) == 'table' and getmetatable(last) == nil and next(last) == nil and not self.required[count]

@@ -1,25 +1,25 @@
--- base/assignment.lua: which stores of a running function belong to one assignment.
+-- base/assignment.lua: finds out which stores of a running function belong to one assignment.
 --
--- Lua evaluates the right side of `t.a, t.b = x, y` from left to right, and stores from right to left: t.b comes first.
--- Whoever keeps the order of stores asks here whether a store belongs to the assignment of the one before: it is then
--- written to the left of it.
+-- Lua evaluates the right side of `t.a, t.b = x, y` from left to right, and stores from right to left: t.b is stored
+-- first. Code that keeps the order of stores asks here whether a store belongs to the same assignment as the store
+-- before; its field then stands to the left in the text.
 --
--- The bytecode says so. The stores of an assignment follow each other without an instruction between, and all but the first
--- store a temporary register; a statement of its own computes its value first, or stores a local variable.
+-- The bytecode shows it. The stores of an assignment follow each other directly, and all except the first store a
+-- temporary register; a separate statement computes its value first, or stores a local variable.
 
 local instruction = require 'base.instruction'
 local util = require 'jit.util'
 
 local assignment = {}
 
--- The number of a store, of a function that does nothing else.
+-- Returns the opcode of the store in a function that contains only this store.
 local function store_in(fn) return instruction.opcode(fn, 1) end
 
 local kept  -- luacheck: ignore
 local BY_NAME = store_in(function(t, value) t.name = value end)
 local BY_VALUE = store_in(function(t, value, key) t[key] = value end)
 
--- Number of a store → the operand that is the register of the value.
+-- Opcode of a store → the operand that is the register of the value.
 local VALUE_OF = {
   [BY_NAME] = instruction.a,
   [BY_VALUE] = instruction.a,
@@ -28,7 +28,7 @@ local VALUE_OF = {
   [store_in(function(here, value) here = value end)] = instruction.d,  -- luacheck: ignore here
 }
 
--- The registers of the function at a level, from 0: what they hold, and which are temporary.
+-- Returns the registers of the function at a level, from 0: their values, and which are temporary.
 local function registers_of(level)
   local values, is_temporary = {}, {}
   for slot = 1, 256 do
@@ -47,7 +47,7 @@ local function key_of(fn, pc, values)
   if opcode == BY_VALUE then return values[instruction.c(fn, pc)] end
 end
 
--- Whether the stores that end at `pc` belong to one assignment down to one of `before`.
+-- Returns whether the stores that end at `pc` and reach back to one of `before` belong to one assignment.
 local function follows(fn, pc, before, values, is_temporary)
   while pc > 1 and is_store(fn, pc) and is_temporary[VALUE_OF[instruction.opcode(fn, pc)](fn, pc)] do
     pc = pc - 1

@@ -1,14 +1,14 @@
--- base/class.lua: classes with single inheritance, as nn.Module, Dataset and the configs use them.
+-- base/class.lua: classes with single inheritance, for nn.Module, Dataset, the configs and others.
 --
 -- A class is the metatable of its instances, and all classes share one metatable (class.meta), so that a user's class
--- travels to workers as an ordinary table while library classes travel by name. Calling a class makes an instance
--- through its `__new` (the base is ready) and then calls `init`, which a subclass may define; deeper classes call
--- Base.init(self, …). Classes made with `{userdata = true}` have userdata instances, because LuaJIT honours `__len`
--- and `__gc` only there.
+-- is sent to workers as an ordinary table, a library class by name. Calling a class makes an instance through its
+-- `__new` (which the base defines) and then calls `init`, which a subclass may define; deeper classes call
+-- Base.init(self, …). Classes made with `{userdata = true}` have userdata instances, because LuaJIT supports `__len`
+-- and `__gc` only for userdata.
 
 local class = {}
 
--- What every class answers: class methods live here.
+-- The metatable of every class: class methods are defined here.
 class.meta = {__name = 'class'}
 local meta = class.meta
 
@@ -20,7 +20,8 @@ local function inherit_metamethods(new, base)
   end
 end
 
--- Class → its instances' finaliser. LuaJIT throws what a finaliser raises out of whatever was allocating just then.
+-- Class → finaliser of its instances. LuaJIT raises the error of a finaliser in whatever code is allocating at that
+-- moment.
 local finalisers = setmetatable({}, {__mode = 'k'})
 
 local function finaliser(of)
@@ -30,7 +31,7 @@ local function finaliser(of)
   return finalisers[of]
 end
 
--- Userdata instances keep their fields in a table (of class C) that their own metatable points at.
+-- Returns a userdata instance whose fields are in a table (of class C) behind its own metatable.
 local function new_userdata(of)
   local object = newproxy(true)
   local fields = setmetatable({}, of)
@@ -51,14 +52,14 @@ local function new_userdata(of)
   return object
 end
 
--- What a class has as its method → the function that was defined.
+-- Checked method in a class → the original function.
 local unchecked = setmetatable({}, {__mode = 'k'})
 
 local function source_of(fn) return debug.getinfo(fn, 'S').source end
 
--- Whether a class checks the self of what is defined in it: of rtrain's own methods that anybody may call, and of those of a
--- script's class that its base names in `__checked_methods`. rtrain's own forward is called for each sample; what is wrong
--- with its self shows in its body.
+-- Returns whether a class checks the self of its methods: public methods of rtrain's classes, and methods of a script's
+-- class that its base names in `__checked_methods`. rtrain's own forward is not checked, since it is called for each
+-- sample; a wrong self raises an error in its body.
 local function is_to_check(of, name, value)
   if type(value) ~= 'function' or type(name) ~= 'string' or name:sub(1, 1) == '_' then return false end
   if debug.getlocal(value, 1) ~= 'self' then return false end
@@ -67,7 +68,8 @@ local function is_to_check(of, name, value)
   return names ~= nil and names[name] == true
 end
 
--- Whether the object's class has a method of that name: a class may call another one's with an object of its own.
+-- Returns whether the object's class has a method of that name: a class may call another class's method with its own
+-- object.
 local function has_method(object, name)
   local of = class.of(object)
   while of do
@@ -77,7 +79,7 @@ local function has_method(object, name)
   return false
 end
 
--- Whether a class may be the self: of `extend`, and of what it names in `__class_methods`.
+-- Returns whether a class may be the self: in `extend`, and in the methods named in `__class_methods`.
 local function is_class_method(of, name)
   local names = of.__class_methods
   return name == 'extend' or names ~= nil and names[name] == true
@@ -109,7 +111,7 @@ end
 
 local checked_source = source_of(class.checked)
 
--- Of a check that has come from another process.
+-- Returns the method of a check that was received from another process.
 local function method_of_check(fn)
   if source_of(fn) ~= checked_source then return nil end
   for i = 1, math.huge do
@@ -125,7 +127,7 @@ end
 function class.definition(fn) return unchecked[fn] or method_of_check(fn) or fn end
 
 function meta.__newindex(of, name, value)
-  local method = unchecked[value] or value  -- under another name too
+  local method = unchecked[value] or value  -- also when it is stored under another name
   rawset(of, name, is_to_check(of, name, method) and class.checked(name, method, of) or value)
 end
 
@@ -158,7 +160,7 @@ function class.new(name, base, options)
   return setmetatable(new, meta)
 end
 
--- `object.__class__` and `Class.__name__` are Python's; the class itself is what an instance finds first.
+-- `object.__class__` and `Class.__name__` work as in Python; an instance first looks in its class.
 function meta.__index(of, key)
   if key == '__class__' then return of end
   if key == '__name__' then return rawget(of, '__name') end
@@ -238,7 +240,7 @@ function class.describe(object) return class.of(object).__name end
 ---@return string module, string name, table state what rebuilds it: `require(module)[name](state)`
 function class.pack(object)
   local fields = {}
-  -- The order of fields reaches no file: the receiver only sets them.
+  -- The order of fields is irrelevant: the receiver only sets them.
   for key, value in next, getmetatable(object).__fields do fields[key] = value end
   return 'base.class', 'unpack', {class = class.of(object), fields = fields}
 end

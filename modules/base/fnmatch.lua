@@ -1,6 +1,6 @@
--- base/fnmatch.lua: names that a shell's pattern means, by the rules of Python's fnmatch.
+-- base/fnmatch.lua: matches names with shell patterns, by the rules of Python's fnmatch.
 
--- The characters of a text; where it is not UTF-8, the bytes.
+-- Returns the characters of a text, or its bytes if it is not UTF-8.
 local function characters(text)
   local out, at = {}, 1
   while at <= #text do
@@ -11,7 +11,7 @@ local function characters(text)
   return out
 end
 
--- Where the ']' of a set stands whose '[' is at `from`; as its first character it is one of the set.
+-- Returns the place of the ']' that closes the set with its '[' at `from`; a ']' as first character belongs to the set.
 local function end_of_set(pattern, from)
   local at = from + 1
   if pattern[at] == '!' then at = at + 1 end
@@ -20,7 +20,7 @@ local function end_of_set(pattern, from)
   return pattern[at] and at
 end
 
--- Characters compare by their bytes, which for UTF-8 is the order of their numbers.
+-- Characters are compared by their bytes, which in UTF-8 gives the order of code points.
 local function in_set(char, pattern, first, last)
   local negated = pattern[first] == '!'
   local at, found = negated and first + 1 or first, false
@@ -33,7 +33,7 @@ local function in_set(char, pattern, first, last)
   return found ~= negated
 end
 
--- Whether what begins at `at` of the pattern means this character, and where it goes on.
+-- Returns whether the pattern at `at` matches this character, and where the pattern continues.
 local function matches_one(char, pattern, at)
   local wanted = pattern[at]
   if wanted == '?' then return true, at + 1 end
@@ -56,7 +56,7 @@ end
 local function fnmatch(name, pattern)
   if name == pattern and not pattern:find '%[' then return true end
   local text, wanted = characters(name), characters(pattern)
-  local at, place, star, retry = 1, 1, nil, nil  -- after a failure the last '*' takes one character more
+  local at, place, star, retry = 1, 1, nil, nil  -- on a mismatch the last '*' takes one more character
   while at <= #text do
     if wanted[place] == '*' then
       star, retry, place = place, at, place + 1

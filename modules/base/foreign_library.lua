@@ -1,8 +1,8 @@
--- base/foreign_library.lua: ForeignLibrary: a C library of PyPI's that a Lua module calls through LuaJIT's FFI.
+-- base/foreign_library.lua: ForeignLibrary: a C library from PyPI that a Lua module calls through LuaJIT's FFI.
 --
--- A wait of such a library for its sockets may fail when a signal interrupts it, as `rtrain stack` does. So signals stay out of
--- its calls, and out of the threads that it makes in them; but for those that tell of a fault (SIGILL, SIGTRAP, SIGABRT,
--- SIGBUS, SIGFPE, SIGSEGV).
+-- A wait of such a library for its sockets may fail when a signal interrupts it, for example that of `rtrain stack`. So
+-- signals are blocked during its calls, and in the threads that it creates in them, except fault signals (SIGILL,
+-- SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV).
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -14,7 +14,7 @@ typedef struct { uint64_t words[16]; } rt_sigset;
 int pthread_sigmask(int how, const rt_sigset *set, rt_sigset *old);
 ]]
 
--- A call of the library may call Lua back, which compiled code may not do.
+-- A call of the library may call back into Lua, which compiled code does not allow.
 jit.off(true, true)
 
 local SIG_SETMASK = 2
@@ -70,7 +70,7 @@ end
 function ForeignLibrary:call(who, fn, ...)
   local call = self:functions()[fn]
   ffi.C.pthread_sigmask(SIG_SETMASK, blocked, before)
-  local ok, code = pcall(call, ...)  -- an argument of a wrong type raises
+  local ok, code = pcall(call, ...)  -- an argument of a wrong type raises an error
   ffi.C.pthread_sigmask(SIG_SETMASK, before, nil)
   if not ok then errors.raise('argument', ('%s: %s'):format(who, code)) end
   if code == 0 then return end

@@ -1,4 +1,4 @@
--- base/handle.lua: what registering a hook gives back.
+-- base/handle.lua: the handle that registering a hook returns.
 
 ---A handle that takes an entry off its list: `handle:remove()`, as often as one likes.
 ---@param list table[]

@@ -1,4 +1,4 @@
--- base/index_of.lua: where a value stands in a list.
+-- base/index_of.lua: returns the index of a value in a list.
 
 ---@param list any[]
 ---@param value any

@@ -1,6 +1,6 @@
--- base/instruction.lua: the parts of an instruction of LuaJIT: its number, and its operands A, B, C and D (B and C as one).
+-- base/instruction.lua: decodes a LuaJIT instruction: its opcode, and its operands A, B, C and D (B and C combined).
 --
--- The instructions' numbers differ between versions of LuaJIT, so that each is read off a function that has it.
+-- Opcodes differ between versions of LuaJIT, so each is read from a function that contains it.
 
 local util = require 'jit.util'
 

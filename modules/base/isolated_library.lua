@@ -1,7 +1,7 @@
--- base/isolated_library.lua: a C library that is loaded with copies of its own of all that it needs, the C library among them.
+-- base/isolated_library.lua: loads a C library with separate copies of all its dependencies, including the C library.
 --
--- What it allocates comes from the C library's malloc then, and not from rtrain's allocator. The thread that has opened it
--- calls it, and what it returns is plain data.
+-- Its allocations then use the copy's malloc, not rtrain's allocator. Only the thread that has opened it may call it,
+-- and its results are plain data.
 
 local errors = require 'base.errors'
 local ffi = require 'ffi'
@@ -13,7 +13,7 @@ const char *gnu_get_libc_version(void);
 
 local isolated_library = {}
 
--- From here on threads belong to the C library itself, and may begin in each copy of it.
+-- Since this version threads are part of the C library itself, and may be started in each copy of it.
 local GLIBC_MINOR = 34
 
 ---Whether this process can have a second C library.

@@ -1,4 +1,4 @@
--- base/list_length.lua: how many items a list has that came from a script.
+-- base/list_length.lua: counts the items of a list that comes from a script.
 
 local errors = require 'base.errors'
 

@@ -1,4 +1,4 @@
--- base/member_names.lua: the names that an object of Lua answers.
+-- base/member_names.lua: lists the names of the members of a Lua object.
 
 local class = require 'base.class'
 local ordered = require 'base.ordered'

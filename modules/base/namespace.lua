@@ -1,4 +1,5 @@
--- base/namespace.lua: a table that reads the files of its fields at their first use and refuses names it does not have.
+-- base/namespace.lua: a table that loads the files of its fields at their first use and raises an error for unknown
+-- names.
 
 local args = require 'base.args'
 
@@ -8,7 +9,7 @@ local args = require 'base.args'
 ---@field call? function what calling the table does: it gets the arguments without the table
 ---@field absent? table names that this version does not have, as in args.no_such
 
--- Field → {module, field}; without a field the module itself.
+-- Returns field → {module, field}; without a field the module itself.
 local function places_of(parts)
   local place_of = {}
   for name, module in next, parts.modules or {} do place_of[name] = {module} end
@@ -40,9 +41,9 @@ local function namespace(owner, parts, fields)
     __tostring = function() return ("module '%s'"):format(owner) end,
     __call = call and function(_, ...) return call(...) end,
     __function = call,
-    -- What documentation and completion list.
+    -- For documentation and completion.
     __names = function(self) return names_of(self, place_of) end,
-    -- The module that a name comes from, and the operator behind it: known without loading LibTorch.
+    -- The module of a name, and the operator behind it, without loading LibTorch.
     __place = function(name) return place_of[name] and place_of[name][1] end,
     __operators = function(name)
       local place = place_of[name]

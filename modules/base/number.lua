@@ -1,4 +1,4 @@
--- base/number.lua: numbers and LuaJIT's int64 and uint64 objects, which hold the integers beyond 2^53.
+-- base/number.lua: numbers, including LuaJIT's int64 and uint64 objects for integers beyond 2^53.
 
 local number = {}
 
@@ -44,7 +44,7 @@ end
 
 local MOST_INT64, MOST_UINT64 = '9223372036854775807', '18446744073709551615'
 
--- Of digits without zeros before them.
+-- Compares two decimal numbers as strings of digits without leading zeros.
 local function is_up_to(digits, most) return #digits < #most or #digits == #most and digits <= most end
 
 ---The number of a text as tonumber has it, but an integer beyond 2^53 is an int64 or uint64 object.

@@ -1,8 +1,8 @@
 -- base/ordered.lua: a map that remembers the order in which its keys were added.
 --
--- Values live in the table itself, so m[k] costs what a plain table costs; the order is kept next to it. Deleting a key
--- and adding it again moves it to the end, as in a Python dict. Whatever writes a file, a message or a rank's view
--- of a map walks it with items() or keys(), never with pairs.
+-- Values are in the table itself, so m[k] is as fast as in a plain table; the order is stored separately. Deleting a
+-- key and adding it again moves it to the end. Code that writes a file, a message or a rank's view of a map must
+-- iterate with items() or keys(), never with pairs.
 
 local ordered = {}
 
@@ -22,7 +22,7 @@ function meta.__newindex(map, key, value)
   rawset(map, key, value)
 end
 
--- Drops the keys that were deleted since the last walk.
+-- Drops the keys that were deleted since the last iteration.
 local function compact(map, order)
   local kept, position = {}, {}
   for _, key in ipairs(order.keys) do

@@ -1,4 +1,5 @@
--- base/overrides.lua: `--set key=value` of `rtrain run`: changes in train_loop_config, typed by what they replace.
+-- base/overrides.lua: `--set key=value` of `rtrain run`: changes values in train_loop_config, with the type of the old
+-- value.
 
 local errors = require 'base.errors'
 local number = require 'base.number'
@@ -47,7 +48,7 @@ function overrides.typed(option, text, old)
   if #old == 0 then
     refuse(option, ("the script's value is a table: name a field in it%s"):format(errors.suggestion('', ordered.names_of(old))))
   end
-  text = text:match '^%s*[%[{](.*)[%]}]%s*$' or text  -- as Python or Lua writes a list
+  text = text:match '^%s*[%[{](.*)[%]}]%s*$' or text  -- list syntax of Python or Lua
   local list = {}
   local values, is_quoted = written_list(option, text)
   for i, value in ipairs(values) do

@@ -1,8 +1,8 @@
--- base/phases.lua: tells the run what this rank's train function spends its time on. Without a run nothing happens.
+-- base/phases.lua: records the phases of this rank's train function. Does nothing without a run.
 
 local system = require 'base._system'
 
--- As in host/base/phase_clock.h.
+-- The same phases as in host/base/phase_clock.h.
 local DATA, OPTIMIZER, CHECKPOINT = 1, 4, 6
 
 local enter, leave = system.enter_phase, system.leave_phase

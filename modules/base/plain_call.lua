@@ -1,7 +1,7 @@
--- base/plain_call.lua: a function with declared parameters, quick for the calls without keywords.
+-- base/plain_call.lua: makes a function with declared parameters that is fast for calls without keywords.
 --
--- Binding arguments in general means tables and loops: half a microsecond, as much as a small operator. Here a call with
--- positions alone runs one piece of code that was written for its parameters and makes the table of them in one go.
+-- General binding of arguments needs tables and loops: half a microsecond, as much as a small operator. For a call with
+-- only positional arguments, generated code makes the table of its parameters in one step.
 
 local TEMPLATE = [[
 local bind, fn, defaults, select, type = ...

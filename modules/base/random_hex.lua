@@ -1,4 +1,4 @@
--- base/random_hex.lua: random bytes of the kernel as text: for names and keys, not for numbers of a run.
+-- base/random_hex.lua: random bytes from the kernel as hex text: for names and keys, not for a run's random numbers.
 
 ---@param num_bytes integer
 ---@return string hex two digits a byte

@@ -1,4 +1,4 @@
--- base/read_file.lua: the whole of a file.
+-- base/read_file.lua: reads a whole file.
 
 ---@param path string
 ---@return string? text nil where it cannot be read

@@ -1,4 +1,4 @@
--- base/real_path.lua: where a path leads.
+-- base/real_path.lua: resolves a path and its symlinks.
 
 local ffi = require 'ffi'
 
@@ -15,7 +15,7 @@ local function declare() ffi.cdef 'char *realpath(const char *path, char *resolv
 ---assert(real_path '/proc/../' == '/' and real_path '/no/such/file' == nil)
 ---```
 local function real_path(path)
-  pcall(declare)  -- declared before: an error
+  pcall(declare)  -- raises an error if it was declared before
   local buffer = ffi.new('char[?]', LONGEST)
   return ffi.C.realpath(path, buffer) ~= nil and ffi.string(buffer) or nil
 end

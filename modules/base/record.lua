@@ -1,4 +1,4 @@
--- base/record.lua: tables that come from C++ and have the fields of a class: another one cannot be read, nor set.
+-- base/record.lua: tables from C++ with the fields of a class: other fields cannot be read or set.
 
 local args = require 'base.args'
 local errors = require 'base.errors'

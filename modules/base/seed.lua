@@ -1,4 +1,5 @@
--- base/seed.lua: seeds made of other numbers, so that neighbouring ranks, epochs and samples get unrelated generators.
+-- base/seed.lua: derives seeds from other numbers, so that neighbouring ranks, epochs and samples get unrelated
+-- generators.
 
 local seed = {}
 
@@ -13,7 +14,7 @@ function seed.mixed(base, index)
   return tonumber(bit.rshift(bit.bxor(z, bit.rshift(z, 31)), 12))
 end
 
--- Constants and masks of int64 tensors, whose products wrap around like unsigned ones and whose shifts keep the sign.
+-- Constants and masks for int64 tensors: products wrap around like unsigned ones, but shifts keep the sign.
 local STEP, FIRST, SECOND = 0x9E3779B97F4A7C15LL, 0xBF58476D1CE4E5B9LL, 0x94D049BB133111EBLL
 
 local function shifted(z, bits) return z:bitwise_right_shift(bits):bitwise_and(2 ^ (64 - bits) - 1) end

@@ -1,4 +1,4 @@
--- base/shown.lua: a value as messages show it.
+-- base/shown.lua: formats a value for messages.
 
 local number = require 'base.number'
 

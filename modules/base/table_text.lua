@@ -1,10 +1,10 @@
--- base/table_text.lua: a table as print shows it: its contents, as Lua writes them.
+-- base/table_text.lua: formats a table for print: its contents in Lua syntax.
 
 local ordered = require 'base.ordered'
 
 local LINE_LENGTH = 100
 local MAX_DEPTH = 8
--- Of more items the first ones are shown.
+-- Of a longer table only the first items are shown.
 local MAX_ITEMS = 100
 
 local text_of
@@ -20,7 +20,7 @@ local function key_text(key)
   return ('[%s]'):format(type(key) == 'string' and ("'%s'"):format(key) or tostring(key))
 end
 
--- 'key = value', the later lines of a long value below its first one.
+-- Returns 'key = value', with the later lines of a long value below its first line.
 local function entry_text(key, value, seen)
   local start = key == nil and '' or key_text(key) .. ' = '
   local text = text_of(value, seen)
@@ -28,7 +28,7 @@ local function entry_text(key, value, seen)
   return start .. text:gsub('\n', '\n' .. indent)
 end
 
--- The list's items, then the other keys in their order.
+-- Returns the items of the list, then the other keys in order.
 local function entries_of(value, seen)
   local entries, count = {}, 0
   local function add(key, item)

@@ -1,4 +1,4 @@
--- base/text_width.lua: how wide texts are on a terminal.
+-- base/text_width.lua: measures the width of texts on a terminal.
 
 local system = require 'base._system'
 

@@ -1,10 +1,10 @@
--- base/warnings.lua: what a script should know although it goes on.
+-- base/warnings.lua: prints warnings with the line of the script.
 
 local warnings = {}
 
 local shown = {}
 
--- The script's own line: the nearest one that is not a library file's.
+-- Returns the script's own line: the nearest one that is not in a library file.
 local function place()
   local level = 3
   while true do

@@ -1,4 +1,4 @@
--- base/write_file.lua: a file of one text, or an error.
+-- base/write_file.lua: writes a text to a file, or raises an error.
 
 local system = require 'base._system'
 

@@ -1,10 +1,11 @@
--- base/written_list.lua: a list of values that was written on the command line.
+-- base/written_list.lua: parses a list of values from the command line.
 
 local errors = require 'base.errors'
 
 local function usage(text, ...) errors.raise('usage', text:format(...)) end
 
--- The value between the quote at `from` and its like, which may be in it twice or after a backslash; where it ends, else nil.
+-- Returns the value in the quotes that open at `from`, and its end. A quote in it is doubled or follows a backslash.
+-- Returns nil without a closing quote.
 local function quoted_value(text, from)
   local quote, out, i = text:sub(from, from), {}, from + 1
   while i <= #text do
@@ -16,7 +17,7 @@ local function quoted_value(text, from)
   end
 end
 
--- Where the value that begins at `from` ends, without quotes around it: before the next comma that is in no brackets.
+-- Returns the end of the unquoted value that begins at `from`: before the next comma outside of brackets.
 local function plain_end(text, from)
   local depth = 0
   for i = from, #text do

@@ -1,5 +1,5 @@
--- torch/absent.lua: the names of Python's torch and torch.Tensor that rtrain does not have, each with the reason or with what
--- to write instead. Using one is an error that says so.
+-- torch/absent.lua: the names of Python's torch and torch.Tensor that rtrain lacks, each with the reason or an
+-- alternative. Using one raises an error with that text.
 
 local errors = require 'base.errors'
 
@@ -81,7 +81,7 @@ for _, group in ipairs(absent.GROUPS) do
   for name in group[3]:gmatch '%S+' do group_of[name] = group end
 end
 
--- What a newer LibTorch has no more → what to write instead, which every version has.
+-- Names that newer LibTorch versions lack → an alternative that exists in every version.
 local GONE = {cholesky = 'torch.linalg.cholesky', qr = 'torch.linalg.qr'}
 
 ---Raises code 'unsupported' with the reason when the name is one of those; does nothing for any other name.

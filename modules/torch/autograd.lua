@@ -10,7 +10,7 @@ local autograd = {}
 ---@param options? {retain_graph: boolean, create_graph: boolean, inputs: any[]}
 function autograd.backward(tensors, grads, options) return require('torch._C').backward(tensors, grads, options) end
 
--- One backward pass for all entries of the first dimension of grad_outputs.
+-- Runs one backward pass for all entries of the first dimension of grad_outputs.
 local function batched_grad(outputs, inputs, ...)
   local given, options = {...}, {}
   for name, value in next, table.remove(given) do options[name] = value end

@@ -1,4 +1,5 @@
--- torch/cuda.lua: torch.cuda. Whether there is a device is known without loading LibTorch: NVIDIA's driver is asked.
+-- torch/cuda.lua: torch.cuda. NVIDIA's driver tells whether there is a device, so LibTorch is not loaded for that
+-- question.
 
 local engine = require 'torch.cuda.engine'
 local errors = require 'base.errors'

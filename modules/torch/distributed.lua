@@ -1,16 +1,15 @@
 -- torch/distributed.lua: collectives and messages over the ranks of a run, as torch.distributed.
 --
--- Tensors of the CPU travel over shared memory, and between hosts over Gloo; those of CUDA over NCCL where each rank has a
--- device to itself: as in PyTorch the call then returns when the device has been given the collective, and what uses the tensor
--- next waits for it there.
+-- CPU tensors use shared memory, and Gloo between hosts; CUDA tensors use NCCL if each rank has its own device. As in
+-- PyTorch, an NCCL call returns when the collective is queued on the device, and later work on the tensor waits there.
 --
--- Inside a train function the process group forms itself. Every rank must call the same collectives in the same order.
--- Errors: 'peer_lost' when another rank is gone, 'timeout' when it did not come in time; both name the operation and
--- the rank, and every later collective raises again.
+-- Inside a train function the process group is formed automatically. Every rank must call the same collectives in the
+-- same order. Errors: 'peer_lost' if another rank is gone, 'timeout' if it did not arrive in time; both name the
+-- operation and the rank, and every later collective raises the error again.
 --
--- With async_op a collective returns a Work, as isend and irecv do: `work:wait()` until it has ended (its errors are raised
--- there), `work:is_completed()`, `work:is_success()`, `work:result()` (the list of what it fills), `work:get_future()` (a
--- Future of that list: torch.futures), and of a message `work:source_rank()`.
+-- With async_op a collective returns a Work, as isend and irecv do: `work:wait()` waits for its end and raises its
+-- errors, `work:is_completed()`, `work:is_success()`, `work:result()` (the list of its outputs), `work:get_future()` (a
+-- Future of that list: torch.futures), and for a message `work:source_rank()`.
 
 return require 'base.namespace'('torch.distributed', {
   files = {

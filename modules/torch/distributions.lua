@@ -29,7 +29,7 @@ return require 'base.namespace'('torch.distributions', {
   files = {
     {PLACE .. 'constraint_registry', 'ConstraintRegistry', 'biject_to', 'transform_to'},
     {PLACE .. 'kl', 'kl_divergence', 'register_kl'},
-    -- As in Python they are here, too.
+    -- As in Python, these are available here too.
     {PLACE .. 'transforms', 'AbsTransform', 'AffineTransform', 'CatTransform', 'ComposeTransform', 'CorrCholeskyTransform',
      'CumulativeDistributionTransform', 'ExpTransform', 'IndependentTransform', 'LowerCholeskyTransform',
      'PositiveDefiniteTransform', 'PowerTransform', 'ReshapeTransform', 'SigmoidTransform', 'SoftmaxTransform',

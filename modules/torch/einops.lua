@@ -1,8 +1,8 @@
 -- torch/einops.lua: torch.einops: the operations of Python's package einops, with its patterns.
 --
--- A pattern is 'b (h w) c -> b h w c': names of axes, `(…)` for several in one, `...` for any number of axes, `1` or `()` for
--- an axis of size 1, in `repeat` on the right and in `reduce` on the left also other numbers. What the shape does not say
--- stands in the table of sizes.
+-- A pattern is 'b (h w) c -> b h w c': names of axes, `(…)` for several axes in one dimension, `...` for any number of
+-- axes, `1` or `()` for an axis of size 1; `repeat` on the right and `reduce` on the left also accept other numbers.
+-- Sizes that the shape does not determine must be in the table of sizes.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -14,7 +14,7 @@ local function fail(call, message, ...)
   errors.raise('argument', ("einops.%s '%s': "):format(call.name, call.pattern) .. message:format(...))
 end
 
--- The next token, and where it ends.
+-- Returns the next token, and its end.
 local function token_at(call, text, at)
   for _, form in ipairs{'^[%a_][%w_]*', '^%d+', '^%.%.%.', '^[()]'} do
     local found = text:match(form, at)
@@ -23,7 +23,7 @@ local function token_at(call, text, at)
   fail(call, "'%s' is not a name, a number, ... or a parenthesis", text:match('^%S+', at))
 end
 
--- The name of an axis in a group. Numbers get names of their own, which have a size.
+-- Returns the name of an axis in a group. Numbers get unique names with a size.
 local function add_axis(call, side, group, token)
   local name = token
   if token:find '^%d' then
@@ -37,7 +37,7 @@ local function add_axis(call, side, group, token)
   group[#group + 1] = name
 end
 
--- 'b (h w) ...' as {{'b'}, {'h', 'w'}, {'...'}}. `order` has all names, `has` is their set.
+-- Parses 'b (h w) ...' to {{'b'}, {'h', 'w'}, {'...'}}. `order` lists all names, `has` is their set.
 local function parse_side(call, text, label)
   local side, open, at = {order = {}, has = {}, label = label}, nil, text:find '%S'
   while at do
@@ -60,7 +60,7 @@ local function parse_side(call, text, label)
   return side
 end
 
--- Puts the axes '...1', '...2', … in place of '...'.
+-- Replaces '...' by the axes '...1', '...2', ….
 local function expand_ellipsis(side, count)
   if not side.has['...'] then return end
   local names, groups, order = {}, {}, {}
@@ -82,7 +82,7 @@ local function expand_ellipsis(side, count)
   side.order = order
 end
 
--- Finds the sizes of a group's axes from that of the whole.
+-- Computes the sizes of a group's axes from the size of the whole.
 local function solve_group(call, group, size)
   local known, unknown = 1, nil
   for _, name in ipairs(group) do
@@ -119,7 +119,7 @@ local function check_sizes_given(call, left, right)
   end
 end
 
--- The sides of a pattern, and the tensor with an axis for each name of the left one.
+-- Returns the sides of a pattern, and the tensor with one axis for each name of the left side.
 local function decompose(name, x, pattern, given)
   local call = {name = name, pattern = tostring(pattern), sizes = {}, given = given or {}}
   if type(pattern) ~= 'string' then fail(call, 'a pattern is a string') end
@@ -149,7 +149,7 @@ local function missing(from, other)
   return out
 end
 
--- From the axes `names` to the groups of the right side; new axes are repeated.
+-- Arranges the axes `names` into the groups of the right side, and repeats along new axes.
 local function compose(call, x, names, right)
   local place, order, shape = {}, {}, {}
   for i, name in ipairs(names) do place[name] = i - 1 end

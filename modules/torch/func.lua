@@ -1,4 +1,4 @@
--- torch/func.lua: torch.func: functions of functions. Each runs the function within a layer of LibTorch's functorch, so they
+-- torch/func.lua: torch.func: function transforms. Each runs the function in a level of LibTorch's functorch, so they
 -- compose: vmap(grad(f)), jacfwd(jacrev(f)).
 
 return require 'base.namespace'('torch.func', {

@@ -1,7 +1,7 @@
--- torch/functional.lua: functions of torch.* that are more than one operator: Python's calling forms over ATen's.
+-- torch/functional.lua: functions of torch.* that need more than one operator, with Python's calling forms.
 --
--- Functions of several tensors take them one by one or as one list. What Python returns as a tuple whose length depends
--- on the arguments is a list; a fixed number of results are several values.
+-- Functions of several tensors take them as separate arguments or as one list. A tuple whose length depends on the
+-- arguments becomes a list; a fixed number of results becomes several values.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -16,7 +16,7 @@ local functional = {}
 ---@return torch.Tensor[]
 function functional.broadcast_tensors(...) return aten.broadcast_tensors(checks.tensors('broadcast_tensors', ...)) end
 
--- Joins a shape into `out`, both lists of sizes aligned at their ends.
+-- Broadcasts a shape into `out`, both lists of sizes aligned at their ends.
 local function broadcast_into(out, shape, position)
   for back = 1, #shape do
     local size, at = shape[#shape - back + 1], #out - back + 1

@@ -1,8 +1,8 @@
--- torch/futures.lua: torch.futures: values that are there later.
+-- torch/futures.lua: torch.futures: values that become available later.
 --
--- One thread runs a script. So what a collective's Future has to do when it completes (the functions of `then_`) is done when
--- something waits for it, or asks whether it is done: `wait`, `done`, `collect_all`, and the end of the backward for what a
--- communication hook has returned.
+-- A script has one thread. So the functions of `then_` of a collective's Future run when something waits for it, or
+-- asks whether it is done: `wait`, `done`, `collect_all`, and the end of the backward pass for a result of a
+-- communication hook.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -53,11 +53,11 @@ local function complete_with(self, ok, value)
   complete(self, nil, value)
 end
 
--- Does what it takes to complete it.
+-- Completes the Future.
 local function settle(self)
   local wait_for = self._wait_for
   if self._is_done or not wait_for then return end
-  self._wait_for = nil  -- a function of then_ that waits for its own Future finds nothing to wait for
+  self._wait_for = nil  -- a function of then_ that waits for its own Future must not wait again
   wait_for()
 end
 
@@ -66,7 +66,7 @@ local function when_done(self, callback)
   self._callbacks[#self._callbacks + 1] = callback
 end
 
--- Completes with what the function gives, which waits.
+-- Returns a Future that completes with the result of the function, which may wait.
 local function of_function(fn, is_ready)
   local future = Future()
   future._wait_for = function() complete_with(future, xpcall(fn, errors.wrap)) end
@@ -80,7 +80,7 @@ function Future:done()
   return self._is_done
 end
 
--- Whether nothing is under way that could complete it.
+-- Returns whether nothing can complete the Future any more.
 function Future:_is_orphan() return not self._is_done and self._wait_for == nil end
 
 ---Waits until it has completed.
@@ -167,7 +167,7 @@ function futures.collect_all(list)
   local all = of_function(function()
     for _, each in ipairs(list) do
       settle(each)
-      if not each._is_done then each:wait() end  -- says so
+      if not each._is_done then each:wait() end  -- raises the error
     end
     return list
   end, are_ready)
@@ -184,10 +184,10 @@ function futures.wait_all(list)
   return values
 end
 
--- A Future of what the function gives, which waits; is_ready says whether it would not.
+-- Returns a Future of the function's result; the function may wait, and is_ready returns whether it would not.
 futures._of_function = of_function
 
--- What a Work's get_future gives: its value is the list of what the collective fills.
+-- Returns the Future of a Work: its value is the list of the collective's outputs.
 function futures._of_work(work)
   return of_function(function()
     work:wait()

@@ -1,7 +1,7 @@
--- torch/init.lua: the table `torch`. Requiring it loads nothing: LibTorch comes with the first tensor.
+-- torch/init.lua: the table `torch`. Requiring it does not load LibTorch: the first tensor does.
 --
--- Names are looked up in this order: what is written here, the submodules, the functions in files of their own, then
--- torch._C (own functions, then every ATen operator). A function found there is kept in the table.
+-- Names are looked up in this order: definitions in this file, submodules, functions in separate files, then torch._C
+-- (its own functions, then every ATen operator). A function found there is stored in the table.
 
 local errors = require 'base.errors'
 
@@ -9,17 +9,17 @@ errors.locals = require 'torch.tensor.local_tensors'
 
 local torch = {}
 
--- A dtype is its name.
+-- A dtype is represented by its name.
 local dtypes = require 'torch.tensor.dtypes'
 for _, list in ipairs{dtypes.NAMES, dtypes.CONSTANTS} do
   for _, name in ipairs(list) do torch[name] = name end
 end
 for alias, dtype in next, dtypes.ALIASES do torch[alias] = dtype end
 
--- As Python's, this NaN has no sign; that of 0 / 0 has one.
+-- As in Python, this NaN has no sign, unlike 0 / 0.
 torch.inf, torch.nan, torch.pi, torch.e = math.huge, -(0 / 0), math.pi, math.exp(1)
 
--- The marks of host/lua/convert.h, kept as fields so that they travel to workers by name.
+-- The marks of host/lua/convert.h, stored as fields so that they can be sent to workers by name.
 local function mark(name)
   local registry = debug.getregistry()
   registry[name] = registry[name] or {}
@@ -42,7 +42,7 @@ local SUBMODULES = {
   distributions = 'torch.distributions', einops = 'torch.einops', futures = 'torch.futures',
 }
 
--- Functions in files of their own, read at the first use of one.
+-- Functions in separate files, loaded at their first use.
 local FILES = {
   {'torch.functional', 'broadcast_tensors', 'broadcast_shapes', 'atleast_1d', 'atleast_2d', 'atleast_3d', 'meshgrid',
    'cartesian_prod', 'block_diag', 'cdist', 'norm', 'nonzero', 'split', 'unravel_index'},
@@ -71,19 +71,19 @@ for _, entry in ipairs(FILES) do
   for i = 2, #entry do file_of[entry[i]] = entry[1] end
 end
 
--- Methods that are functions too.
+-- Methods that are also functions.
 local METHODS = {numel = true, get_device = true}
 
--- PyTorch's: what a generator begins with that nobody has seeded.
+-- PyTorch's seed of a generator that was not seeded.
 local DEFAULT_SEED = 67280421310721
 
--- Modules of PyTorch that this version does not have: name → what to write instead, or true.
+-- Modules of PyTorch that this version lacks: name → alternative, or true.
 local ABSENT = {compile = 'call the function or module itself', vmap = true}
 
 local function unknown(name)
   if ABSENT[name] then require('base.args').no_such('torch', name, {}, ABSENT) end
   local names = require('torch._C').op_names()
-  -- The order reaches nothing but the choice between equally near names.
+  -- The order only affects the choice between equally similar names.
   for _, source in ipairs{torch, SUBMODULES, file_of, METHODS, require 'torch._C'} do
     for key in next, source do names[#names + 1] = tostring(key) end
   end
@@ -93,7 +93,7 @@ end
 
 setmetatable(torch, {
   __tostring = function() return "module 'torch'" end,
-  -- What documentation and completion list, without LibTorch: its own functions and operators are asked for in addition.
+  -- For documentation and completion, without LibTorch; torch's own functions and operators are listed separately.
   __names = function(self)
     local names = {}
     for key in next, self do names[#names + 1] = key end

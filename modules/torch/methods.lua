@@ -1,4 +1,5 @@
--- torch/methods.lua: the methods of tensors that are written in Lua. They come before operators of the same name.
+-- torch/methods.lua: the methods of tensors that are written in Lua. They take precedence over operators of the same
+-- name.
 
 local methods = {}
 

@@ -17,7 +17,7 @@ local function restore_and_return(state, devices, ok, ...)
   return ...
 end
 
--- Device → the state of its generator.
+-- Returns device → the state of its generator.
 local function device_states(devices)
   local states = {}
   if devices == nil then

@@ -1,7 +1,7 @@
--- torch/serialization.lua: torch.save and torch.load, the same for safetensors, and NumPy's files.
+-- torch/serialization.lua: torch.save and torch.load, their safetensors versions, and NumPy's files.
 --
--- The work is the engine's (host/engine/files/archive.h, host/engine/files/safetensors.h, host/engine/data/npy.h); here
--- are the arguments.
+-- The engine does the work (host/engine/files/archive.h, host/engine/files/safetensors.h, host/engine/data/npy.h); this
+-- file handles the arguments.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -149,7 +149,8 @@ function serialization.load_safetensors(f, ...)
   check_boolean('torch.load_safetensors', 'mmap', given.mmap)
   check_boolean('torch.load_safetensors', 'metadata', given.metadata)
   local tensors, metadata = require('torch._C').load_safetensors(given.f, given.device, given.mmap)
-  -- Only on demand, so that model:load_state_dict(torch.load_safetensors(path)) gets one argument.
+  -- Only on request, so that load_state_dict gets a single argument in
+  -- model:load_state_dict(torch.load_safetensors(path)).
   if given.metadata then return tensors, metadata end
   return tensors
 end

@@ -1,5 +1,5 @@
--- torch/sparse.lua: torch.sparse: products and reductions of sparse tensors. They are made by x:to_sparse(),
--- x:to_sparse_csr() and torch.sparse_coo_tensor(indices, values, size).
+-- torch/sparse.lua: torch.sparse: products and reductions of sparse tensors, which x:to_sparse(), x:to_sparse_csr() and
+-- torch.sparse_coo_tensor(indices, values, size) make.
 
 local args = require 'base.args'
 local aten = require 'torch.functions.aten'

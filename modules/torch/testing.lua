@@ -1,4 +1,4 @@
--- torch/testing.lua: torch.testing: comparing what a test computed with what it expected.
+-- torch/testing.lua: torch.testing: compares the results of a test with the expected values.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -8,7 +8,7 @@ local C = require 'torch._C'
 
 local testing = {}
 
--- Relative and absolute tolerance of each dtype; others compare exactly.
+-- Relative and absolute tolerance of each dtype; other dtypes are compared exactly.
 local TOLERANCES = {float16 = {1e-3, 1e-5}, bfloat16 = {1.6e-2, 1e-5}, float32 = {1.3e-6, 1e-5}, float64 = {1e-7, 1e-7},
                     complex32 = {1e-3, 1e-5}, complex64 = {1.3e-6, 1e-5}, complex128 = {1e-7, 1e-7}}
 
@@ -20,7 +20,7 @@ local function fail(state, text)
   errors.raise('user', type(msg) == 'function' and msg(text) or msg or text)
 end
 
--- Given tolerances, or those of the wider of both dtypes.
+-- Returns the given tolerances, or those of the less precise of both dtypes.
 local function tolerances(options, a, b)
   if options.rtol then return options.rtol, options.atol end
   local x, y = TOLERANCES[a] or {0, 0}, TOLERANCES[b] or {0, 0}
@@ -60,7 +60,7 @@ local function greatest(kind, difference, tolerance)
     position(tonumber(index:item()), difference.shape), allowed(tolerance))
 end
 
--- Tensors in a dtype in which differences can be computed.
+-- Converts tensors to a dtype in which differences can be computed.
 local function comparable(actual, expected)
   if actual.layout ~= 'strided' then actual = actual:to_dense() end
   if expected.layout ~= 'strided' then expected = expected:to_dense() end
@@ -69,7 +69,7 @@ local function comparable(actual, expected)
   return actual:detach():to('cpu', dtype), expected:detach():to('cpu', dtype)
 end
 
--- What differs between both, where `close` is false.
+-- Describes the differences where `close` is false.
 local function difference_text(a, b, close, rtol, atol)
   local difference = (a - b):abs():masked_fill(close, 0)
   local relative = (difference / b:abs()):masked_fill(close, 0)

@@ -1,6 +1,6 @@
--- base/errors/bytecode.lua: what a function's code says about its calls: their lines, and the names that they call.
+-- base/errors/bytecode.lua: reads a function's bytecode for its calls: their lines, and the names that they call.
 --
--- For messages alone.
+-- Used only for messages.
 
 local instruction = require 'base.instruction'
 local util = require 'jit.util'
@@ -149,7 +149,7 @@ function bytecode.globals(fn)
   return found
 end
 
--- '...' when what the instruction has read is called with arguments, '' without.
+-- Returns '...' if the value that the instruction has read is called with arguments, else ''.
 local function arguments_of(fn, read)
   for pc = read + 1, util.funcinfo(fn).bytecodes - 1 do
     local op = opcode(fn, pc)
@@ -161,10 +161,10 @@ local function arguments_of(fn, read)
   return '...'
 end
 
--- The variable that the register holds at `pc`, from the variables a frame has: name, value.
+-- Returns name and value of the variable that the register holds at `pc`, from the variables of a frame.
 local function local_at(variables, register) return unpack(variables[register + 1] or {}) end
 
--- The value in the register at `pc`, and how the script writes it; nil when it comes from a call or an index.
+-- Returns the value in the register at `pc`, and its text in the script; nil if it comes from a call or an index.
 local function value_at(fn, register, pc, variables, field)
   local name, value = local_at(variables, register)
   if name then return value, name end

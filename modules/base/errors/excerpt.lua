@@ -1,23 +1,24 @@
--- base/errors/excerpt.lua: the line of the source that a message begins with, and a caret below the word that it is about.
+-- base/errors/excerpt.lua: adds to a message its source line, and a caret below the word that the message is about.
 --
--- Lua knows the line alone. The word is the operation, or the first name in quotes, where that stands on the line once.
+-- Lua only reports the line. The word is the operation, or the first quoted name, if it occurs exactly once on the
+-- line.
 
 local text_width = require 'base.text_width'
 
 local excerpt = {}
 
 local INDENT = '      '
--- A longer line is cut off there.
+-- Longer lines are cut.
 local MOST_COLUMNS = 161
 
--- Lua cuts the names of files that are longer than 60 bytes: '...folder/train.lua'. The script's is known.
+-- Lua shortens file names of more than 60 bytes: '...folder/train.lua'. The script's full path is known.
 local function whole_path(file)
   local tail, script = file:match '^%.%.%.(.+)$', (rawget(_G, 'arg') or {})[0]
   if tail and type(script) == 'string' and script:sub(-#tail) == tail then return script end
   return file
 end
 
--- The text of a line of a file, as a terminal may show it; nil when it cannot be read.
+-- Returns the text of a line of a file, safe for a terminal; nil if it cannot be read.
 local function source_line(file, number)
   local handle = io.open(whole_path(file))
   if handle == nil then return nil end
@@ -33,14 +34,14 @@ local function source_line(file, number)
   return nil
 end
 
--- Where the pattern fits; nil where that is nowhere, or more than once.
+-- Returns where the pattern matches; nil if it matches nowhere, or more than once.
 local function only_place(pattern, line)
   local first, last = line:find(pattern)
   if first == nil or line:find(pattern, last + 1) then return nil end
   return first, last
 end
 
--- Patterns of what the message is about, the likeliest first. A syntax error is "near '='".
+-- Returns patterns for the word that the message is about, the likeliest first. A syntax error is "near '='".
 local function patterns_of(message)
   local out = {}
   local near = message:match "near '(%S+)'$"
@@ -51,7 +52,7 @@ local function patterns_of(message)
   return out
 end
 
--- '   ^~~~' for the word that the message is about; nil where it is not known.
+-- Returns '   ^~~~' below the word that the message is about; nil if the word is not known.
 local function caret(message, line)
   for _, pattern in ipairs(patterns_of(message)) do
     local first, last = only_place(pattern, line)

@@ -1,4 +1,4 @@
--- base/errors/frame.lua: what the frames of a script's functions hold, for messages about them. Has no effects.
+-- base/errors/frame.lua: reads the variables of a script's frames, for messages. Has no side effects.
 
 local class = require 'base.class'
 

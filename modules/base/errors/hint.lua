@@ -1,5 +1,4 @@
--- base/errors/hint.lua: what a message of Lua's own leaves out: the keys that there are, the name that was meant, the method
--- to call.
+-- base/errors/hint.lua: completes Lua's own messages with the existing keys, the intended name, or the method to call.
 
 local base_shown = require 'base.shown'
 local bytecode = require 'base.errors.bytecode'
@@ -12,12 +11,12 @@ local unset_globals = require 'base.errors.unset_globals'
 
 local error_hint = {}
 
--- Keys that are listed where none is near.
+-- Number of listed keys, if no similar key exists.
 local MAX_KEYS = 12
--- Bytes of a text that is shown, and frames that are looked at.
+-- Bytes of a shown text, and number of inspected frames.
 local MAX_TEXT, MAX_FRAMES = 40, 20
 
--- "config has no 'lr': it has batch_size, epochs".
+-- Returns "config has no 'lr': it has batch_size, epochs".
 local function absent_text(object, text, name)
   local of = class.of(object)
   if name == 'module' and of and of.named_parameters then
@@ -34,7 +33,7 @@ local function absent_text(object, text, name)
   return ("%s has no '%s'%s"):format(text, name, near)
 end
 
--- Of a field or method that is nil: what its object has.
+-- For a field or method that is nil: names the fields of its object.
 local function of_field(level, name)
   local running = debug.getinfo(level + 1, 'fl')
   for _, owner in ipairs(bytecode.owners(running.func, running.currentline, name, frame.variables(level + 1), frame.field)) do
@@ -44,7 +43,7 @@ local function of_field(level, name)
   end
 end
 
--- Of `for i = 1, config.epoch do`: the field on that line that is nil.
+-- For `for i = 1, config.epoch do`: finds the field on that line that is nil.
 local function of_limit(level)
   local running = debug.getinfo(level + 1, 'fl')
   for _, owner in ipairs(bytecode.owners(running.func, running.currentline, nil, frame.variables(level + 1), frame.field)) do
@@ -61,20 +60,20 @@ end
 
 local ROWS = 'the rows of a tensor are walked with for row in x:iter() do'
 
--- Of a value that was called: a `for` over a tensor.
+-- For a value that was called: explains a `for` over a tensor.
 local function of_called_userdata(level)
   for _, variable in ipairs(frame.variables(level + 1)) do
     if variable[1] == '(for generator)' and is_tensor(variable[2]) then return ROWS end
   end
 end
 
--- Of unpack(batch): a loader gives x, y and not a list of them.
+-- For unpack(batch): a loader yields x, y and not a list of them.
 local function of_unpacked(level)
   local _, value = debug.getlocal(level + 1, 1)
   if is_tensor(value) then return 'of a tensor x:unbind() is a list; a loader gives several values: for x, y in loader do' end
 end
 
--- Of a value that was called: a `for` over a table.
+-- For a value that was called: explains a `for` over a table.
 local function of_called_table(level)
   for _, variable in ipairs(frame.variables(level + 1)) do
     if variable[1] == '(for generator)' and type(variable[2]) == 'table' then
@@ -84,7 +83,7 @@ local function of_called_table(level)
   end
 end
 
--- Of ipairs(x) and pairs(x).
+-- For ipairs(x) and pairs(x).
 local function of_walked(level)
   local _, value = debug.getlocal(level + 1, 1)
   if is_tensor(value) then return ROWS end
@@ -104,7 +103,7 @@ local HINTS = {
   {"bad argument #1 to 'unpack' %(table expected, got userdata%)", of_unpacked},
   {"bad argument #1 to 'i?pairs' %(table expected, got userdata%)", of_walked},
   {'%(number expected, got userdata%)', function() return 'of a tensor with one element x:item() is a number' end},
-  -- Lua asks no metamethod when the operands of < are of two types, so that a tensor cannot say this.
+  -- For operands of different types Lua calls no metamethod of <, so a tensor cannot raise this message itself.
   {'attempt to compare userdata with nil', function() return 'the right side is nil; tensors are compared by x:lt(y)' end},
   {'attempt to compare nil with userdata', function() return 'the left side is nil; tensors are compared by x:lt(y)' end},
   {'attempt to compare .*userdata', function()
@@ -112,7 +111,7 @@ local HINTS = {
   end},
 }
 
--- Lua lists every file that it has looked for.
+-- Lua's message lists every file that it searched.
 local function absent_module(message)
   local start, name = message:match "^(.-)module '(.-)' not found:\n"
   if name == nil then return nil end
@@ -130,7 +129,7 @@ local function shown(value)
   return of and 'a ' .. of.__name or base_shown(value)
 end
 
--- "Linear was given in_features = '6', out_features = 2" of a frame; nil for one that was given nothing.
+-- Returns "Linear was given in_features = '6', out_features = 2" for a frame; nil for a call without arguments.
 local function given_text(level)
   local running, values, self = debug.getinfo(level + 1, 'nu'), {}, nil
   for i = 1, running.nparams do
@@ -150,13 +149,13 @@ local function given_text(level)
   return ('%s was given %s'):format(name, table.concat(values, ', '))
 end
 
--- Of an error in a function of rtrain's own: what the script gave the function that it called.
+-- For an error in a function of rtrain: shows the arguments of the function that the script called.
 local function of_library(level)
   local text
   for at = level + 1, level + MAX_FRAMES do
     local running = debug.getinfo(at, 'fS')
     if running == nil or running.what ~= 'C' and frame.is_script(running.func) then return text end
-    -- How objects are made and methods called says nothing.
+    -- The frames that make objects and call methods are skipped.
     local is_plain = running.what ~= 'C' and running.source ~= '@rtrain://base/class.lua'
     if is_plain then text = given_text(at) or text end
   end
@@ -169,7 +168,7 @@ end
 function error_hint.find(level, message)
   local other = absent_module(message)
   if other then return nil, other end
-  -- The others look at what a script has written.
+  -- The other hints inspect the script's code.
   if message:find '^rtrain://' then return (of_library(level + 2)) end
   for _, entry in ipairs(HINTS) do
     local captured = message:match(entry[1])

@@ -1,8 +1,8 @@
--- base/errors/pythonisms.lua: Python in a Lua script: what to write instead.
+-- base/errors/pythonisms.lua: advice for Python syntax and names in a Lua script.
 
 local pythonisms = {}
 
--- Global functions that a script may miss.
+-- Python's global functions → advice.
 local FUNCTIONS = {
   len = '#x is the length of a list and of a loader', range = 'for i = 0, 9 do counts from 0 to 9',
   enumerate = 'for i, x in ipairs(list) do, or loader:enumerate()', zip = 'count with for i = 1, #a do and take a[i], b[i]',
@@ -15,11 +15,11 @@ local FUNCTIONS = {
   exit = 'os.exit(code)', round = 'math.floor(x + 0.5)', map = 'for i, x in ipairs(list) do out[i] = f(x) end',
 }
 
--- Of NumPy's functions, those that torch calls otherwise.
+-- NumPy's functions that have another name in torch.
 local NUMPY = {array = 'tensor', asarray = 'as_tensor', concatenate = 'cat', expand_dims = 'unsqueeze', random = 'rand',
                power = 'pow', absolute = 'abs'}
 
--- Python's packages that a script names without having them.
+-- Python packages that a script uses without requiring them.
 local PACKAGES = {
   pd = "tables are read by require('rtrain.data').read_csv(path)", plt = 'rtrain plot RUN draws what a run has reported',
   tqdm = 'a run shows its progress by itself', sys = "arg[1], os.exit(code), io.stderr:write('text')",
@@ -27,10 +27,10 @@ local PACKAGES = {
 }
 PACKAGES.pandas, PACKAGES.matplotlib = PACKAGES.pd, PACKAGES.plt
 
--- Names that Python has and Lua reads as globals without a value.
+-- Python constants, which Lua reads as globals without a value.
 local CONSTANTS = {None = 'nil', True = 'true', False = 'false'}
 
--- {pattern of a line, what to write}: the first that fits. Strings are blanked out before.
+-- {pattern of a line, advice}: the first match is used. Strings are blanked out before.
 local SYNTAX = {
   {'^%s*import%s+[%w_.]+', "modules are loaded with local torch = require 'torch'"},
   {'^%s*from%s+[%w_.]+%s+import', "modules are loaded with local nn = require 'torch.nn'"},
@@ -113,26 +113,27 @@ local function line_at(text, number)
   end
 end
 
--- Lines that begin a block of Python: none of Lua's ends so, but Lua may read on for many lines before it finds an error.
+-- Returns whether a line begins a block of Python. No Lua line ends like this, but Lua may report the error many lines
+-- later.
 local function is_block(line)
   local word = pythonisms.without_strings(line):match '^%s*(%l+)[^%w_].*:%s*$' or line:match '^%s*(%l+)%s*:%s*$'
   return word == 'for' or word == 'if' or word == 'elif' or word == 'else' or word == 'while' or word == 'def'
     or word == 'class' or word == 'with' or word == 'try' or word == 'except'
 end
 
--- Advice for the line of an error, or the last one before it that is not empty.
+-- Returns advice for the line of an error, or for the last non-empty line before it.
 local function advice_at(text, number)
   for at = number, 1, -1 do
     local line = line_at(text, at)
     if line and line:find '%S' then
       local advice = pythonisms.of_line(line)
-      -- What is missing at the end of a text is reported there.
+      -- Lua reports an unexpected end of the text there.
       if advice or at < number then return advice end
     end
   end
 end
 
--- The first line before that of an error that begins a block of Python.
+-- Returns the first line before that of an error that begins a block of Python.
 local function first_block(text, number)
   local at = 0
   for line in (text .. '\n'):gmatch '(.-)\r?\n' do

@@ -1,7 +1,7 @@
--- base/errors/recursion.lua: where a recursion began that has used up the stack.
+-- base/errors/recursion.lua: finds where a recursion began that has overflowed the stack.
 --
--- A stack overflow in compiled code has no line, and calls no message handler. But the compiler says which functions it has
--- compiled as calling themselves.
+-- A stack overflow in compiled code has no line and calls no message handler. But the compiler records which functions
+-- it has compiled as recursive.
 
 local util = require 'jit.util'
 

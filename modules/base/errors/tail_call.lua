@@ -1,7 +1,7 @@
--- base/errors/tail_call.lua: the line of a call that took the place of its function.
+-- base/errors/tail_call.lua: finds the line of a tail call.
 --
--- `return f(x)` leaves no frame of the function it ends, so that an error inside f shows the line of that function's caller.
--- What is left tells the function's name, and its code the lines on which it ends in such a call.
+-- `return f(x)` removes the frame of its function, so an error inside f shows the line of that function's caller. The
+-- caller's frame still shows the function's name, and the function's code shows the lines of its tail calls.
 
 local bytecode = require 'base.errors.bytecode'
 local class = require 'base.class'
@@ -9,7 +9,7 @@ local frame = require 'base.errors.frame'
 
 local tail_call = {}
 
--- The one line that `fits`; nil when there is none or more than one.
+-- Returns the only line for which `fits` holds; nil if there is none or more than one.
 local function only_line(lines, fits)
   local found
   for line, names in next, lines do
@@ -21,7 +21,7 @@ local function only_line(lines, fits)
   return found
 end
 
--- Calls see(name, value) for the variables that the frame's function sees; later ones hide earlier ones.
+-- Calls see(name, value) for the variables visible in the frame's function; later ones hide earlier ones.
 local function each_variable(level, fn, see)
   for i = 1, math.huge do
     local name, value = debug.getupvalue(fn, i)
@@ -35,7 +35,8 @@ local function each_variable(level, fn, see)
   end
 end
 
--- What the caller's frame may mean by `name`, as a set of functions, and the objects that have a method of that name.
+-- Returns the functions that `name` may mean in the caller's frame, as a set, and the objects that have a method of
+-- that name.
 local function meant(level, caller, name, kind)
   local functions, owners = {}, {}
   if kind == 'global' then functions[getfenv(caller)[name] or false] = true end
@@ -52,7 +53,7 @@ local function meant(level, caller, name, kind)
   return functions, owners
 end
 
--- The user's function that the caller's frame has called, unless its frame is there.
+-- Returns the user's function that the caller's frame has called, unless its frame still exists.
 local function ended_function(functions, running)
   local found
   if functions[running] then return nil end

@@ -1,9 +1,11 @@
--- base/errors/unset_globals.lua: globals that a script reads and that nothing sets: Lua gives nil for them and says nothing.
+-- base/errors/unset_globals.lua: finds globals that a script reads but nothing sets; Lua would read nil without an
+-- error.
 --
--- They are found in the code of the script and of the modules that it requires, before the first line runs. So that no program
--- that works is refused, a name is left alone when the code tests it (`if unittest then`, `x or 1`, `type(x)`) or reads it in
--- a function that pcall is given, and all names are when globals may be set unseen: `_G` other than in `_G.name`, getfenv,
--- setfenv, load, loadstring, loadfile, dofile, module, and a require of a computed name, or of a module that is not found.
+-- They are found in the code of the script and of the modules that it requires, before the first line runs. To refuse
+-- no working program, a name is ignored if the code tests it (`if unittest then`, `x or 1`, `type(x)`) or reads it in a
+-- function passed to pcall. All names are ignored if globals may be set invisibly: by `_G` other than in `_G.name`,
+-- getfenv, setfenv, load, loadstring, loadfile, dofile, module, or a require of a computed name or of a module that is
+-- not found.
 
 local bytecode = require 'base.errors.bytecode'
 local errors = require 'base.errors'
@@ -15,7 +17,7 @@ local unset_globals = {}
 
 local CONSTANT = "%s:%d: Python's %s is written %s"
 
--- Globals that other Luas have: a script for several of them may read each.
+-- Globals of other Lua versions, which a portable script may read.
 local OF_OTHER_LUAS = {_ENV = true, bit32 = true, rawlen = true, utf8 = true, warn = true}
 
 local MODULES = {
@@ -24,7 +26,8 @@ local MODULES = {
   datasets = 'vision.datasets', argparse = 'argparse', json = 'json',
 }
 
--- The words of a text that may be names: those behind a dot or colon are fields, and those in strings and comments none.
+-- Returns the words of a text that may be variable names: no fields after a dot or colon, no words in strings and
+-- comments.
 local function names_in(text)
   local names = {}
   for line in text:gmatch '[^\n]+' do
@@ -35,7 +38,7 @@ local function names_in(text)
   return names
 end
 
--- What a pattern finds first in the lines of a text.
+-- Returns the first match of the pattern in the lines of a text.
 local function find_in(text, pattern)
   for line in text:gmatch '[^\n]+' do
     local found = pythonisms.without_strings(line):match(pattern)
@@ -43,10 +46,10 @@ local function find_in(text, pattern)
   end
 end
 
--- The table whose field of that name a text reads: `config.lr` → 'config'.
+-- Returns the table whose field of that name a text reads: `config.lr` → 'config'.
 local function owner_in(text, name) return find_in(text, ('%%f[%%w_]([%%a_][%%w_]*)%%.%s%%f[^%%w_]'):format(name)) end
 
--- The script's names, and those that every script has and that begin alike: `text` is not meant for `next`.
+-- Returns the script's names, and the standard names with the same first letter: `text` is not a misspelt `next`.
 local function candidates_for(name, own)
   local names = {}
   for i, other in ipairs(own) do names[i] = other end
@@ -69,7 +72,8 @@ function unset_globals.advice(name, own, field)
   return near:find 'did you mean' and near:sub(3) or nil
 end
 
--- The chunks of a program: {fn, text, path, is_own, found}, the script first. `is_open` where one may set globals unseen.
+-- Returns the chunks of a program: {fn, text, path, is_own, found}, the script first. `is_open` if a chunk may set
+-- globals invisibly.
 local function chunks_of(script, is_library)
   local chunks, seen, is_open = {script}, {}, false
   local function add_module(name)
@@ -81,7 +85,7 @@ local function chunks_of(script, is_library)
       local is_own = script.folder ~= '' and path:sub(1, #script.folder + 1) == script.folder .. '/'
       chunks[#chunks + 1] = {fn = loadstring(text, '@' .. path), text = text, path = path, is_own = is_own}
     elseif package.searchpath(name, package.cpath) then
-      script.found.set[name:match '^[^.]+'] = true  -- what luaL_register makes
+      script.found.set[name:match '^[^.]+'] = true  -- set by luaL_register
     else
       is_open = true
     end
@@ -90,7 +94,7 @@ local function chunks_of(script, is_library)
   local at = 1
   while chunks[at] do
     local chunk = chunks[at]
-    -- What does not parse is reported where it is required.
+    -- A syntax error is reported when the module is required.
     chunk.found = chunk.found or chunk.fn and bytecode.globals(chunk.fn) or {read = {}, set = {}, tested = {}, modules = {}}
     is_open = is_open or chunk.found.is_open
     for _, name in ipairs(chunk.found.modules) do add_module(name) end
@@ -99,7 +103,7 @@ local function chunks_of(script, is_library)
   return chunks, is_open
 end
 
--- The names without a value that a chunk reads, each at its first line: {name, line}, by line.
+-- Returns the unset names that a chunk reads, each at its first line: {name, line}, sorted by line.
 local function unset_in(chunk, is_known)
   local first, out = {}, {}
   for _, read in ipairs(chunk.found.read) do
@@ -121,7 +125,7 @@ local function line_of(chunk, name, line, own)
   return ("%s:%d: reads the global '%s', which nothing sets: %s"):format(chunk.path, line, name, advice)
 end
 
--- Names that a chunk may have meant: those it writes, and those that the program sets.
+-- Returns the names that a chunk may have meant: those it sets, and those that the program sets.
 local function own_names(chunk, unset, is_set)
   local names = names_in(chunk.text)
   for name in next, is_set do names[name] = true end

@@ -1,4 +1,4 @@
--- torch/amp/autocast.lua: operators choose a lower precision by themselves, and the settings of that.
+-- torch/amp/autocast.lua: autocast: operators choose a lower precision automatically, and the settings for that.
 
 local args = require 'base.args'
 local C = require 'torch._C'
@@ -74,7 +74,7 @@ end
 ---Forgets the casts of weights. PyTorch equivalent: torch.clear_autocast_cache.
 function autocast.clear_autocast_cache() C.clear_autocast_cache() end
 
--- Whether autocast can do what was asked for; warns when it cannot, as in Python.
+-- Returns whether autocast supports the request; warns if not, as in Python.
 local function is_possible(device, dtype)
   if device == 'cuda' then
     if torch.cuda.is_available() then return true end
@@ -130,7 +130,7 @@ local function cast(value, device, dtype)
   end
   if type(value) ~= 'table' or getmetatable(value) ~= nil then return value end
   local out = {}
-  -- Only copies: the order reaches nothing.
+  -- Only copies values: the order is irrelevant.
   for key, item in next, value do out[key] = cast(item, device, dtype) end
   return out
 end

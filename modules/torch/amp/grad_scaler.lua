@@ -1,4 +1,4 @@
--- torch/amp/grad_scaler.lua: scaling of the loss, so that small gradients in float16 do not vanish.
+-- torch/amp/grad_scaler.lua: GradScaler: scales the loss, so that small gradients in float16 do not vanish.
 
 local args = require 'base.args'
 local capture = require 'torch.cuda.capture'
@@ -58,7 +58,7 @@ end
 
 local function scalar(value, dtype, device) return torch.full({}, value, {dtype = dtype, device = device}) end
 
--- The scale as a tensor, made when the first loss says on which device.
+-- Returns the scale as a tensor, which is made when the device of the first loss is known.
 local function scale_tensor(self, device)
   if not self._scale then
     self._scale = scalar(self._init_scale, 'float32', device)
@@ -88,7 +88,7 @@ function GradScaler:scale(outputs)
   return scaled(self, outputs)
 end
 
--- What happened with an optimizer since the last update: its stage and, by device, whether an infinity was found.
+-- Returns the state of an optimizer since the last update: its stage and, by device, whether an infinity was found.
 local function state_of(self, optimizer)
   local state = self._states[optimizer]
   if not state then
@@ -104,7 +104,7 @@ local function gradient_of(param, allow_float16)
   if grad == nil then return nil end
   if not allow_float16 and grad.dtype == 'float16' then raise('attempting to unscale FP16 gradients') end
   if not grad.is_sparse then return grad end
-  -- Doubled indices would hide an overflow of their sum.
+  -- Duplicate indices would hide an overflow of their sum.
   if grad.dtype == 'float16' then
     grad = grad:coalesce()
     param.grad = grad
@@ -112,7 +112,7 @@ local function gradient_of(param, allow_float16)
   return grad:_values()
 end
 
--- Gradients by device and dtype.
+-- Returns the gradients by device and dtype.
 local function gradients_of(optimizer, allow_float16)
   local kinds = ordered.new()
   for _, group in ipairs(optimizer.param_groups) do
@@ -128,7 +128,7 @@ local function gradients_of(optimizer, allow_float16)
   return kinds
 end
 
--- Multiplies the gradients; returns, by device, a tensor that is 1 where one was not finite.
+-- Multiplies the gradients; returns, by device, a tensor that is 1 if a gradient was not finite.
 local function unscale(self, optimizer, inverse, allow_float16)
   local found = ordered.new()
   for _, grads in ordered.items(gradients_of(optimizer, allow_float16)) do
@@ -161,7 +161,7 @@ local function total_found(state, device)
   return sum
 end
 
--- The optimizer's kernel divides by the scale and leaves the step out itself.
+-- The optimizer's kernel divides by the scale and skips the step itself.
 local function fused_step(self, optimizer, state)
   if state.stage == 'ready' then
     state.found = unscale(self, optimizer, scalar(1, 'float32', self._scale.device), true)
@@ -174,8 +174,8 @@ local function fused_step(self, optimizer, state)
   return result
 end
 
--- Whether the optimizer's kernel looks at what was found itself. In a capture nobody can look on the host, so every
--- optimizer that has such a kernel is given it.
+-- Returns whether the optimizer's kernel checks for infinities itself. During a capture the host cannot check, so every
+-- optimizer that has such a kernel uses it.
 local function leaves_step_to_kernel(optimizer)
   if optimizer._step_supports_amp_scaling then return true end
   if not capture.is_capturing() then return false end
@@ -208,7 +208,7 @@ function GradScaler:step(optimizer, ...)
   return result
 end
 
--- One tensor that says whether any optimizer found an infinity.
+-- Returns one tensor that says whether any optimizer found an infinity.
 local function found_anywhere(self)
   local sum
   for _, state in ipairs(self._states) do
@@ -242,7 +242,7 @@ function GradScaler:update(new_scale)
   self._states = {}
 end
 
--- For a step that was captured in vain.
+-- Clears the state after a failed capture of a step.
 function GradScaler:_forget_step() self._states = {} end
 
 ---@return number scale 1 when disabled
@@ -293,7 +293,7 @@ function GradScaler:load_state_dict(state)
   self._init_scale, self._init_growth_tracker = state.scale, state._growth_tracker
   self._growth_factor, self._backoff_factor = state.growth_factor, state.backoff_factor
   self._growth_interval = state.growth_interval
-  self:_forget_step()  -- train.elastic does a step again that was cut
+  self:_forget_step()  -- train.elastic repeats an interrupted step
   if not self._scale then return end
   self._scale:fill_(state.scale)
   self._growth_tracker:fill_(state._growth_tracker)

@@ -10,7 +10,7 @@ local errors = require 'base.errors'
 ---@field needs_input_grad boolean[] for each argument of forward, from 1
 local Context = class('FunctionCtx')
 
--- nil cannot stand in a list.
+-- A list cannot contain nil.
 local function listed(...)
   local out, none = {...}, require('torch').none
   for i = 1, select('#', ...) do
@@ -58,7 +58,7 @@ function Context:set_materialize_grads(value) self._materialize_grads = value en
 ---@class torch.autograd.Function
 local Function = class('Function')
 
--- Passes the results through once the saved tensors are given up.
+-- Returns the results after the saved tensors are released.
 local function leave(ctx, ...)
   ctx.saved_tensors = nil
   return ...

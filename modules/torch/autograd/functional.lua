@@ -1,4 +1,4 @@
--- torch/autograd/functional.lua: torch.autograd.functional: products with Jacobians and Hessians, and these themselves.
+-- torch/autograd/functional.lua: torch.autograd.functional: Jacobians and Hessians, and products with them.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -8,7 +8,8 @@ local functional = {}
 
 local OPTIONS = {'create_graph', 'strict'}
 
--- Inputs as new leaves (or, with create_graph, as parts of the caller's graph), and whether there was just one.
+-- Returns the inputs as new leaves (with create_graph as parts of the caller's graph), and whether there was a single
+-- input.
 local function prepare(inputs, create_graph)
   local single = torch.is_tensor(inputs)
   local out = {}
@@ -90,7 +91,7 @@ function functional.vjp(fn, inputs, v, options)
   end)
 end
 
--- vᵀ J is linear in its v: the derivative by that gives J v.
+-- vᵀ J is linear in v: its derivative by v gives J v.
 local function forward_product(outputs, inputs, v, options, name)
   local weights = {}
   for i, y in ipairs(outputs) do weights[i] = torch.zeros_like(y):requires_grad_() end
@@ -179,7 +180,7 @@ function functional.hessian(fn, inputs, options)
   return single and out or (#inputs == 1 and {out} or out)
 end
 
--- The value of fn, and what multiply(slopes, leaves, options) makes of its gradient.
+-- Returns the value of fn, and the result of multiply(slopes, leaves, options) for its gradient.
 local function with_slopes(name, fn, inputs, options, multiply)
   options = args.options(options, OPTIONS, name)
   return torch.enable_grad(function()

@@ -1,4 +1,4 @@
--- torch/autograd/gradcheck.lua: gradients compared with differences.
+-- torch/autograd/gradcheck.lua: compares gradients with finite differences.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -16,7 +16,7 @@ local function differentiable(tensors)
   return out
 end
 
--- Results that take part: floating point and connected with the inputs.
+-- Returns the results to check: floating point and connected to the inputs.
 local function outputs_of(fn, inputs)
   local out = {}
   for _, y in ipairs{fn(unpack(inputs))} do
@@ -25,7 +25,7 @@ local function outputs_of(fn, inputs)
   return out
 end
 
--- Row j: gradient of element j of the output.
+-- Row j is the gradient of element j of the output.
 local function analytic(output, x, create_graph)
   local flat, rows = output:reshape(-1), {}
   for j = 0, flat:numel() - 1 do
@@ -35,7 +35,7 @@ local function analytic(output, x, create_graph)
   return torch.stack(rows)
 end
 
--- Column i: central difference by element i of the input.
+-- Column i is the central difference by element i of the input.
 local function numeric(fn, inputs, x, which, eps)
   local values, columns = x.data:view(-1), {}
   local function output() return outputs_of(fn, inputs)[which]:detach():reshape(-1):clone() end

@@ -1,4 +1,4 @@
--- torch/autograd/graph.lua: torch.autograd.graph: how the tensors that backward needs are kept until then.
+-- torch/autograd/graph.lua: torch.autograd.graph: how tensors are saved for the backward pass.
 
 local args = require 'base.args'
 

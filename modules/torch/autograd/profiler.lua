@@ -1,4 +1,4 @@
--- torch/autograd/profiler.lua: torch.autograd.profiler: what torch.profiler does not have.
+-- torch/autograd/profiler.lua: torch.autograd.profiler: the parts that torch.profiler lacks.
 
 local args = require 'base.args'
 

@@ -1,8 +1,9 @@
--- torch/cuda/capture.lua: what a CUDA graph holds besides kernels: optimizers, loss scalers, a DistributedDataParallel.
+-- torch/cuda/capture.lua: the state of a CUDA graph besides kernels: optimizers, loss scalers, a
+-- DistributedDataParallel.
 --
--- A replay runs no Lua. What a step reads from Lua must therefore lie on the device (learning rates), or stay what it was in
--- the capture (the other options). While a step is warmed up or captured `capture.current` is the Capture that those taking
--- part enter themselves into; it is nil at all other times. Nothing here needs a device.
+-- A replay runs no Lua. A value that a step reads from Lua must therefore be on the device (learning rates), or keep
+-- its value of the capture (the other options). While a step is warmed up or captured, `capture.current` is the Capture
+-- in which the participants register; at all other times it is nil. Nothing here needs a device.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -12,7 +13,7 @@ local errors = require 'base.errors'
 ---@field has_graphs boolean a graph was captured in this process: gradients of CUDA tensors may be in its memory
 local capture = {has_graphs = false}
 
--- How often the connections between ranks were made again.
+-- Counts how often the connections between ranks were made again.
 local num_connections = 0
 
 ---Called when the connections between ranks are given up: a graph with collectives cannot be replayed any more.
@@ -103,7 +104,7 @@ function Capture:add_scaler(scaler)
   self.scalers[#self.scalers + 1] = scaler
 end
 
--- A value of an option as it is now: lists are copied.
+-- Returns the present value of an option: lists are copied.
 local function copied(value) return type(value) == 'table' and {unpack(value)} or value end
 
 local function is_same(now, given)
@@ -121,7 +122,7 @@ local function text_of(value)
   return '(' .. table.concat(parts, ', ') .. ')'
 end
 
--- lr lies on the device; initial_lr and the like are the schedulers' own.
+-- lr is on the device; initial_lr and similar options belong to the schedulers.
 local function options_of(optimizer, group)
   local values, names = {}, {}
   for _, name in ipairs(optimizer._options and optimizer._options.keys or {}) do

@@ -1,5 +1,5 @@
--- torch/cuda/engine.lua: how the files of torch.cuda reach the engine: only in a process that has a device, and with the
--- number of one.
+-- torch/cuda/engine.lua: the access of torch.cuda's files to the engine: only in a process with a device, and with a
+-- device number.
 
 local errors = require 'base.errors'
 
@@ -15,7 +15,7 @@ function engine.support() return require('base._system').cuda() end
 ---@param noun string such as 'cuda_devices'
 ---@return table functions
 function engine.functions(name, noun)
-  local C = require('torch._C')[noun]  -- first: whether LibTorch's CUDA library loads is part of the answer
+  local C = require('torch._C')[noun]  -- first: support depends on whether LibTorch's CUDA library loads
   local devices, reason = engine.support()
   if devices == 0 then errors.raise('environment', ('torch.cuda.%s: no CUDA device: %s'):format(name, reason)) end
   return C

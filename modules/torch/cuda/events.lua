@@ -46,7 +46,7 @@ local function of(name, event)
   return event._event
 end
 
--- The device and the number of a stream, without a need for the class, whose record_event makes events.
+-- Returns the device and the number of a stream, without the class Stream, whose record_event makes events.
 local function numbers(name, stream)
   if stream == nil then
     return engine.functions('current_stream', 'cuda_streams').current_stream(engine.index_of('current_stream'))

@@ -1,5 +1,5 @@
--- torch/cuda/graphs.lua: torch.cuda.CUDAGraph: work of a stream that is captured once and given to the device again as a
--- whole, without the time that launching its kernels one by one takes. train.graph does all of it for a training step.
+-- torch/cuda/graphs.lua: torch.cuda.CUDAGraph: work of a stream that is captured once and replayed as a whole, without
+-- the cost of launching each kernel. train.graph does all of it for a training step.
 
 local args = require 'base.args'
 local capture = require 'torch.cuda.capture'
@@ -13,7 +13,7 @@ local MODES = {'global', 'thread_local', 'relaxed'}
 
 local function functions(name) return engine.functions(name, 'cuda_graphs') end
 
--- What graph_pool_handle and CUDAGraph:pool give.
+-- The result of graph_pool_handle and CUDAGraph:pool.
 local Pool = class '_POOL_HANDLE'
 
 local function pool_of(first, second)
@@ -186,7 +186,7 @@ end
 
 local function packed(...) return {n = select('#', ...), ...} end
 
--- The capture on the current stream: it ends in any case, and the function's own error is the one to tell.
+-- Captures on the current stream. The capture is ended in any case, and an error of the function takes precedence.
 local function captured(graph, options, fn, ...)
   graph:capture_begin(options)
   local results = packed(xpcall(fn, errors.wrap, ...))
@@ -199,7 +199,8 @@ local function captured(graph, options, fn, ...)
   return unpack(results, 2, results.n)
 end
 
--- Free as much memory as there is: the graph's own lasts as long as the graph. Nothing may be freed in the capture.
+-- Frees as much memory as possible: the graph keeps its memory for its whole life. Nothing may be freed during the
+-- capture.
 local function make_room(cuda)
   cuda.synchronize()
   collectgarbage()

@@ -1,4 +1,4 @@
--- torch/cuda/memory.lua: what LibTorch's allocator holds of each GPU, and its settings.
+-- torch/cuda/memory.lua: the memory that LibTorch's allocator holds on each GPU, and its settings.
 
 local args = require 'base.args'
 local engine = require 'torch.cuda.engine'
@@ -7,7 +7,7 @@ local write_file = require 'base.write_file'
 
 local memory = {}
 
--- Calls the engine's function of that name with the number of the device behind the other arguments.
+-- Calls the engine's function of that name with the number of the device after the other arguments.
 local function call(name, device, ...)
   local C = engine.functions(name, 'cuda_allocator')
   local given, count = {...}, select('#', ...)

@@ -1,4 +1,4 @@
--- torch/cuda/memory_summary.lua: the figures of a GPU's allocator as text.
+-- torch/cuda/memory_summary.lua: formats the statistics of a GPU's allocator.
 
 local args = require 'base.args'
 local engine = require 'torch.cuda.engine'
@@ -9,7 +9,7 @@ local memory_summary = {}
 
 local function count_text(count) return ('%d'):format(count) end
 
--- Key of memory_stats, what it is, how it is written.
+-- Key of memory_stats, its description, its format.
 local ROWS = {
   {'allocated_bytes', 'held by tensors', size_text},
   {'requested_bytes', 'asked for by tensors', size_text},

@@ -1,11 +1,11 @@
--- torch/cuda/monitor.lua: what a GPU does now, as NVIDIA's management library says.
+-- torch/cuda/monitor.lua: the present load of a GPU, from NVIDIA's management library.
 
 local engine = require 'torch.cuda.engine'
 local errors = require 'base.errors'
 
 local monitor = {}
 
--- The device's state and number.
+-- Returns the engine's functions and the device number.
 local function state_of(name, device)
   local C = engine.functions(name, 'cuda_devices')
   local index = engine.index_of(name, device)

@@ -1,5 +1,5 @@
--- torch/cuda/nvtx.lua: torch.cuda.nvtx: marks of a program in the time line of NVIDIA's tools, such as Nsight Systems.
--- Where no tool looks, or there is no device, they do nothing.
+-- torch/cuda/nvtx.lua: torch.cuda.nvtx: marks in the time line of NVIDIA's tools, such as Nsight Systems. Without a
+-- tool or a device they do nothing.
 
 local nvtx = {}
 

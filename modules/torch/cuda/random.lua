@@ -4,7 +4,7 @@ local engine = require 'torch.cuda.engine'
 
 local random = {}
 
--- The engine's functions; nil without a device, where seeding does nothing, as in PyTorch.
+-- Returns the engine's functions; nil without a device, where seeding does nothing, as in PyTorch.
 local function functions_or_nil(name)
   if engine.support() == 0 then return nil end
   return engine.functions(name, 'cuda_random')

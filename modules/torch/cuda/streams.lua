@@ -1,4 +1,4 @@
--- torch/cuda/streams.lua: torch.cuda.Stream, and which stream the work of this thread goes to.
+-- torch/cuda/streams.lua: torch.cuda.Stream, and the current stream of this thread.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -57,7 +57,7 @@ function Stream:init(...)
   put(self, C.new(engine.index_of('Stream', a.device), a.priority))
 end
 
--- Its functions with its own numbers.
+-- Calls an engine function with the numbers of this stream.
 local function call(self, name, ...)
   return engine.functions('Stream.' .. name, 'cuda_streams')[name](self.device_index, self.stream_id, ...)
 end

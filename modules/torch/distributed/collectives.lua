@@ -1,8 +1,8 @@
--- torch/distributed/collectives.lua: what all ranks of a group do together.
+-- torch/distributed/collectives.lua: collectives of all ranks of a group.
 --
--- `group` is one that new_group has made, nil for all ranks. With `async_op` a call returns a Work when the collective has
--- been begun: its tensors belong to it until `work:wait()` has returned. Ranks in arguments are those of all ranks, whatever
--- the group; `group_src` and `group_dst` are ranks in the group, in their place.
+-- `group` is a result of new_group, nil for all ranks. With `async_op` a call returns a Work when the collective has
+-- begun: the tensors must not be used until `work:wait()` has returned. Ranks in arguments are global ranks, whatever
+-- the group; `group_src` and `group_dst` are ranks in the group instead.
 
 local args = require 'base.args'
 local engine = require 'torch.distributed.engine'
@@ -20,7 +20,7 @@ local function op_of(name, op) return args.one_of(name .. ': op', op, REDUCE_OPS
 
 local function root_of(name, p, key) return engine.rank_of(name, p, key) or 0 end
 
--- Behind these parameters each has `group` and `async_op`, and then the last one where there is one.
+-- Adds `group` and `async_op` after these parameters, and then the last one if given.
 local function define(name, parameters, fn, last)
   parameters[#parameters + 1], parameters[#parameters + 2] = {'group'}, {'async_op', false}
   if last then parameters[#parameters + 1] = {last} end

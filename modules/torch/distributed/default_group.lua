@@ -1,7 +1,7 @@
--- torch/distributed/default_group.lua: how the default process group is formed at its first use.
+-- torch/distributed/default_group.lua: forms the default process group at its first use.
 --
--- Where a trainer's train function runs, the ranks are known but no group is formed before a collective needs one. Who knows
--- the ranks enters itself here; torch itself does not know trainers.
+-- In a trainer's train function the ranks are known, but no group is formed until a collective needs one. The code that
+-- knows the ranks registers here; torch itself does not know trainers.
 
 local default_group = {}
 

@@ -1,4 +1,4 @@
--- torch/distributed/engine.lua: the engine's process groups, and who takes part in a call.
+-- torch/distributed/engine.lua: the engine's process groups, and the ranks that take part in a call.
 
 local default_group = require 'torch.distributed.default_group'
 local errors = require 'base.errors'

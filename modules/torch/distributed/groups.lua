@@ -1,4 +1,4 @@
--- torch/distributed/groups.lua: the process group of all ranks, and groups of some of them.
+-- torch/distributed/groups.lua: the process group of all ranks, and groups of some ranks.
 
 local args = require 'base.args'
 local default_group = require 'torch.distributed.default_group'
@@ -44,11 +44,11 @@ function groups.destroy_process_group(group)
   if not engine.functions().is_initialized() then default_group.leave() end
 end
 
--- What this rank knows by itself: of a group that is not formed yet from its place in it.
+-- Returns the properties that this rank knows by itself: for a group that is not formed yet, from its place in it.
 local function known(name, group)
   local place = group == nil and default_group.place()
   if place then return place[name]() end
-  if group == nil and not default_group.is_formed() then default_group.ensure() end  -- says why there is none
+  if group == nil and not default_group.is_formed() then default_group.ensure() end  -- raises the reason
   return engine.functions()['get_' .. name](group)
 end
 

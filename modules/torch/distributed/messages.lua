@@ -1,8 +1,8 @@
--- torch/distributed/messages.lua: tensors from one rank to another one.
+-- torch/distributed/messages.lua: sends tensors from one rank to another.
 --
--- `group` is one that new_group has made, nil for all ranks. Ranks in arguments are those of all ranks, whatever the group.
--- A message is received with the tag that it was sent with, and otherwise in the order of the calls. It may have been
--- received when send returns, or wait on its way, as far as there is room.
+-- `group` is a result of new_group, nil for all ranks. Ranks in arguments are global ranks, whatever the group. A
+-- message is received with the tag that it was sent with, and otherwise in the order of the calls. When send returns,
+-- the message has been received, or waits in a buffer of limited size.
 
 local args = require 'base.args'
 local engine = require 'torch.distributed.engine'

@@ -1,7 +1,7 @@
--- torch/distributed/nn.lua: torch.distributed.nn: collectives that gradients go through.
+-- torch/distributed/nn.lua: torch.distributed.nn: differentiable collectives.
 --
--- They give new tensors. The backward pass of a collective is a collective too: every rank calls backward, and each rank's loss
--- counts, so that the gradients are those of the sum of the losses of all ranks.
+-- They return new tensors. The backward pass of a collective is a collective too: every rank must call backward. The
+-- gradients are those of the sum of the losses of all ranks.
 
 local args = require 'base.args'
 local checks = require 'torch.functions.checks'
@@ -62,7 +62,7 @@ function AllGather.backward(ctx, ...) return ReduceScatter.apply('sum', ctx.grou
 function ReduceScatter.forward(ctx, op, group, ...)
   ctx.group = group
   local parts, shape = contiguous(...), (...).shape
-  -- Gloo takes the first dimension for the one that is divided.
+  -- Gloo divides the first dimension.
   for i, part in ipairs(parts) do parts[i] = part:reshape(-1) end
   return collectives.reduce_scatter(torch.empty_like(parts[1]), parts, {op = op, group = group}):view(shape)
 end

@@ -1,4 +1,4 @@
--- torch/distributed/optim.lua: torch.distributed.optim: optimizers of several ranks.
+-- torch/distributed/optim.lua: torch.distributed.optim: optimizers that are distributed over ranks.
 
 return require 'base.namespace'('torch.distributed.optim', {
   files = {{'torch.distributed.optim.zero_redundancy_optimizer', 'ZeroRedundancyOptimizer'}},

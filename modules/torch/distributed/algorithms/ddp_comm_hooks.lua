@@ -1,5 +1,5 @@
--- torch/distributed/algorithms/ddp_comm_hooks.lua: torch.distributed.algorithms.ddp_comm_hooks: what travels between the ranks
--- in place of gradients, for DistributedDataParallel's register_comm_hook.
+-- torch/distributed/algorithms/ddp_comm_hooks.lua: torch.distributed.algorithms.ddp_comm_hooks: compressed
+-- communication of gradients, for DistributedDataParallel's register_comm_hook.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -8,7 +8,7 @@ local ordered = require 'base.ordered'
 
 local FOLDER = 'torch.distributed.algorithms.ddp_comm_hooks.'
 
--- Name of DDPCommHookType → module, its function, rank of PowerSGD.
+-- Name of DDPCommHookType → module, function, rank of PowerSGD.
 local HOOKS = {
   ALLREDUCE = {'default_hooks', 'allreduce_hook'},
   FP16_COMPRESS = {'default_hooks', 'fp16_compress_hook'},

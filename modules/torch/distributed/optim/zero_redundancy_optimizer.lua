@@ -38,7 +38,7 @@ local torch = require 'torch'
 ---@overload fun(params: optim.Params, optimizer_class: table, options?: table): torch.distributed.optim.ZeroRedundancyOptimizer
 local ZeroRedundancyOptimizer = Optimizer:extend 'ZeroRedundancyOptimizer'
 
--- What Python's takes and what needs nothing here.
+-- Options of Python's class that need nothing here.
 local OWN = {'optimizer_class', 'process_group', 'parameters_as_bucket_view', 'overlap_with_ddp'}
 
 local function raise(text, ...) errors.raise('argument', 'ZeroRedundancyOptimizer: ' .. text:format(...)) end
@@ -51,7 +51,7 @@ local function is_optimizer_class(value)
   return false
 end
 
--- The optimizer's class, the process group, and the options that are the optimizer's.
+-- Returns the optimizer's class, the process group, and the options of the optimizer.
 local function read_arguments(...)
   local given, options, own = {...}, {}, {}
   local keywords = given[#given]
@@ -65,7 +65,7 @@ local function read_arguments(...)
   return own, options
 end
 
--- Adds the group's parameters to the ranks, each to the one that has least so far, the largest first.
+-- Assigns the group's parameters to the ranks, the largest first, each to the rank with the least so far.
 local function assign(self, group)
   local order, numbers = {unpack(group.params)}, {}
   for i, param in ipairs(order) do numbers[param] = i end
@@ -90,7 +90,7 @@ local function copy_options(from, to)
   end
 end
 
--- The group with the parameters of this rank alone.
+-- Returns the group with only the parameters of this rank.
 local function own_part(self, group)
   local part, params = ordered.new(), {}
   for _, param in ipairs(group.params) do
@@ -101,7 +101,7 @@ local function own_part(self, group)
   return part
 end
 
--- Forgets the state of the parameters of other ranks, which an optimizer may have made for all.
+-- Removes the state of other ranks' parameters, which an optimizer may have made for all.
 local function use_own_parts(self)
   local parts, state = {}, {}
   for i, group in ipairs(self.param_groups) do
@@ -133,7 +133,7 @@ function ZeroRedundancyOptimizer:add_param_group(group)
   use_own_parts(self)
 end
 
--- Tensors of one rank by dtype and device, which go out together.
+-- Returns the tensors of one rank by dtype and device, to be broadcast together.
 local function batches_of(params)
   local order, batches = {}, {}
   for _, param in ipairs(params) do
@@ -172,7 +172,7 @@ end
 
 local function on_cpu(value) return tree.map(value, function(x) return x:detach():to 'cpu' end) end
 
--- Index of the parameter over all groups, from 0 → its state, of this rank's parameters.
+-- Returns index of the parameter over all groups, from 0 → its state, for this rank's parameters.
 local function own_states(self)
   local states, index = {}, 0
   for _, group in ipairs(self.param_groups) do
@@ -185,7 +185,7 @@ local function own_states(self)
   return states
 end
 
--- The strings of all ranks on rank `to`, over the process group.
+-- Gathers the strings of all ranks on rank `to`, over the process group.
 local function gather_strings(self, text, to)
   local options = {dtype = 'uint8', device = self.param_groups[1].params[1].device}
   local bytes = torch.frombuffer(text, {dtype = 'uint8'}):to(options.device)

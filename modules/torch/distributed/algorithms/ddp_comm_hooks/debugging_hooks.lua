@@ -1,4 +1,4 @@
--- torch/distributed/algorithms/ddp_comm_hooks/debugging_hooks.lua: hooks that show what communication costs.
+-- torch/distributed/algorithms/ddp_comm_hooks/debugging_hooks.lua: hooks that show the cost of communication.
 
 local debugging_hooks = {}
 

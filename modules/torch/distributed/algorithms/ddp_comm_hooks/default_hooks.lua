@@ -1,4 +1,4 @@
--- torch/distributed/algorithms/ddp_comm_hooks/default_hooks.lua: gradients as they are, or in 16 bits.
+-- torch/distributed/algorithms/ddp_comm_hooks/default_hooks.lua: gradients unchanged, or in 16 bits.
 
 local class = require 'base.class'
 local collectives = require 'torch.distributed.collectives'
@@ -12,7 +12,7 @@ local default_hooks = {}
 
 local function sum(tensor, group) return collectives.all_reduce(tensor, {group = group, async_op = true}):get_future() end
 
--- A Future of the mean over the ranks, in place. Divided first, so that the sum of many ranks stays in range.
+-- Returns a Future of the mean over the ranks, in place. Divides first, so that the sum of many ranks stays in range.
 function default_hooks._allreduce_fut(process_group, tensor)
   tensor:div_(groups.get_world_size(process_group))
   return sum(tensor, process_group):then_(function(fut) return fut:value()[1] end)

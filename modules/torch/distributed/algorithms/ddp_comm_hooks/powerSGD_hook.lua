@@ -1,9 +1,9 @@
 -- torch/distributed/algorithms/ddp_comm_hooks/powerSGD_hook.lua: gradients as products of two small matrices (PowerSGD, Vogels
 -- et al. 2019).
 --
--- A matrix M of n·m elements travels as P (n·r) and Q (m·r) with M ≈ P·Qᵀ: P = M·Q is summed over the ranks and orthogonalized,
--- Q = Mᵀ·P is averaged. What is lost is added to the next step's gradient (error feedback), and Q is the next step's first
--- guess (warm start).
+-- A matrix M of n·m elements is sent as P (n·r) and Q (m·r) with M ≈ P·Qᵀ: P = M·Q is summed over the ranks and
+-- orthogonalized, Q = Mᵀ·P is averaged. The error is added to the next step's gradient (error feedback), and Q is the
+-- next step's first guess (warm start).
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -66,7 +66,7 @@ function PowerSGDState:init(...)
   end
   for _, name in ipairs(SIGNATURE.names) do self[name] = p[name] end
   self.rng = torch.Generator():manual_seed(p.random_seed)
-  self.error_dict, self.p_memory_dict, self.q_memory_dict = {}, {}, {}  -- by the bucket's index
+  self.error_dict, self.p_memory_dict, self.q_memory_dict = {}, {}, {}  -- keys: index of the bucket
   self.iter = 0
   self.total_numel_before_compression, self.total_numel_after_compression = 0, 0
 end
@@ -113,7 +113,8 @@ end
 
 powerSGD_hook.PowerSGDState = PowerSGDState
 
--- numpy's RandomState(seed).randint(1_000_000_000): of the generator's 32 bits the lower 30, until they are below it.
+-- Computes numpy's RandomState(seed).randint(1_000_000_000): draws the lower 30 of 32 bits until they are below the
+-- limit.
 local SEEDS = 1000000000
 local function next_seed(rng)
   local word = torch.empty(1, {dtype = torch.int32})
@@ -123,7 +124,7 @@ local function next_seed(rng)
   until false
 end
 
--- Calls the function with a generator of its own seed, the same on every rank.
+-- Calls the function with a separately seeded generator, the same on every rank.
 local function with_next_seed(state, fn)
   return random.fork_rng(function()
     torch.manual_seed(next_seed(state.rng))
@@ -144,7 +145,7 @@ local function gram_schmidt(matrices, epsilon)
   end
 end
 
--- The columns of each matrix of a batch, in place.
+-- Orthogonalizes the columns of each matrix of a batch, in place.
 local function orthogonalize(matrices, epsilon)
   local dtype = matrices.dtype
   if matrices:size(2) <= 2 or dtype == torch.float16 or dtype == torch.bfloat16 then return gram_schmidt(matrices, epsilon) end
@@ -155,14 +156,14 @@ local function all_reduce(tensor, group)
   return collectives.all_reduce(tensor, {group = group, async_op = true}):get_future()
 end
 
--- A Future of the mean while it is not PowerSGD's turn.
+-- Returns a Future of the plain mean before PowerSGD starts.
 local function before_start(state, bucket)
   if state.iter >= state.start_powerSGD_iter then return nil end
   state:maybe_increase_iter(bucket)
   return default_hooks._allreduce_fut(state.process_group, bucket:buffer())
 end
 
--- Adds the last step's error. The sum, to compare with what comes out of the compression.
+-- Adds the last step's error to the input. Returns a copy of the sum, to be compared with the compressed result.
 local function with_error(state, index, input)
   if not state.use_error_feedback then return nil end
   local err = state.error_dict[index]
@@ -176,7 +177,7 @@ local function with_error(state, index, input)
   return input:detach():clone()
 end
 
--- In Step I of the paper's code: those that are compressed, as matrices, and the others.
+-- Step I of the paper's code: separates the tensors to compress, as matrices, from the others.
 local function divide(state, bucket)
   local matrices, others, num_p, num_q = {}, {}, 0, 0
   for _, tensor in ipairs(bucket:gradients()) do
@@ -197,7 +198,7 @@ local function divide(state, bucket)
   return matrices, others, num_p, num_q
 end
 
--- Lists of matrices of one shape, in the order of their first.
+-- Returns lists of matrices of one shape, in the order of their first matrix.
 local function by_shape(matrices)
   local lists, list_of = {}, {}
   for _, matrix in ipairs(matrices) do
@@ -211,7 +212,7 @@ local function by_shape(matrices)
   return lists
 end
 
--- {tensor (batch, n, m), originals}: what is compressed as one.
+-- Returns {tensor (batch, n, m), originals}: batches that are compressed together.
 local function batches_of(state, matrices)
   local batches = {}
   for _, list in ipairs(by_shape(matrices)) do
@@ -224,7 +225,7 @@ local function batches_of(state, matrices)
   return batches
 end
 
--- Gives each batch its P and Q, parts of the bucket's two memories.
+-- Gives each batch its P and Q, which are parts of the bucket's two memories.
 local function add_parts(state, batches, ps, qs)
   local p_begin, q_begin = 0, 0
   for _, batch in ipairs(batches) do
@@ -236,7 +237,7 @@ local function add_parts(state, batches, ps, qs)
   end
 end
 
--- The bucket's memories, and whether Q has nothing in it yet.
+-- Returns the bucket's memories, and whether Q is still empty.
 local function memories(state, index, num_p, num_q, like)
   local is_new = not state.warm_start or state.p_memory_dict[index] == nil
   if is_new then
@@ -255,7 +256,7 @@ local function fill_qs(state, batches)
   end)
 end
 
--- Behind the last collective of a bucket.
+-- Runs after the last collective of a bucket.
 local function finish(state, bucket, input, before)
   local index = bucket:index()
   if before then state.error_dict[index] = before - input end
