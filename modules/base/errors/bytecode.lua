@@ -16,7 +16,7 @@ local SET_GLOBAL = opcode(loadstring 'name = 1', 2)
 local UPVALUE = opcode(function() return util end, 1)
 local STRING = opcode(function() return 'text' end, 1)
 local FUNCTION = opcode(function() return function() end end, 1)
--- Those that ask whether the value in their second operand is nil or false: if x, if not x, x and y, x or y, not x.
+-- Instructions that test whether their second operand is nil or false: if x, if not x, x and y, x or y, not x.
 local TESTS = {
   [opcode(function(x, f) if x then f() end end, 1)] = true,
   [opcode(function(x, f) if not x then f() end end, 1)] = true,
@@ -24,16 +24,16 @@ local TESTS = {
   [opcode(function(x, y) return x or y end, 1)] = true,
   [opcode(function(x) return not x end, 1)] = true,
 }
--- Those that compare their first operand with nil, false or true.
+-- Instructions that compare their first operand with nil, false or true.
 local COMPARES = {
   [opcode(function(x, f) if x == nil then f() end end, 1)] = true,
   [opcode(function(x, f) if x ~= nil then f() end end, 1)] = true,
 }
--- With these globals may be set under names that are not in the code.
+-- Globals that can set other globals whose names are not in the code.
 local SETTERS = {
   getfenv = true, setfenv = true, load = true, loadstring = true, loadfile = true, dofile = true, module = true,
 }
--- Of calls that end their function.
+-- Tail calls.
 local LAST_CALLS = {
   [opcode(function(f) return f() end, 2)] = true,
   [opcode(function(f, ...) return f(...) end, 3)] = true,
@@ -47,7 +47,7 @@ local function field_of(fn, pc)
   return util.funck(fn, -instruction.c(fn, pc) - 1), instruction.b(fn, pc)
 end
 
--- What the instruction reads by a name: 'field', 'global' or 'upvalue', and the name.
+-- Returns what the instruction reads by a name: 'field', 'global' or 'upvalue', and the name.
 local function read_of(fn, pc)
   local op = opcode(fn, pc)
   if op == FIELD then return 'field', (field_of(fn, pc)) end
@@ -55,7 +55,7 @@ local function read_of(fn, pc)
   if op == UPVALUE then return 'upvalue', util.funcuvname(fn, operand(fn, pc)) end
 end
 
--- The instruction before `pc` that has written the register; nil when it is a parameter.
+-- Returns the last instruction before `pc` that has written the register; nil if the register is a parameter.
 local function writer_of(fn, register, pc)
   for at = pc - 1, 1, -1 do
     if target(fn, at) == register then return at end
@@ -78,8 +78,8 @@ function bytecode.last_calls(fn)
   return lines
 end
 
--- How an instruction uses a global's value that the one before it has read: 'tested', 'unseen' where other globals may be set
--- with it, else nil.
+-- Returns how an instruction uses the global that the instruction before has read: 'tested', 'unseen' if it can set
+-- other globals, else nil.
 local function use_of(fn, pc, name)
   local op, register = opcode(fn, pc + 1), target(fn, pc)
   if TESTS[op] and operand(fn, pc + 1) == register then return 'tested' end
@@ -91,13 +91,14 @@ local function use_of(fn, pc, name)
   return SETTERS[name] and 'unseen' or nil
 end
 
--- The module that `require` at an instruction is called with, also by pcall(require, 'name'); nil for a computed one.
+-- Returns the module that `require` at an instruction is called with, also in pcall(require, 'name'); nil for a
+-- computed name.
 local function required_by(fn, pc)
   if opcode(fn, pc + 1) ~= STRING or not (opcode(fn, pc + 2) == CALL or LAST_CALLS[opcode(fn, pc + 2)]) then return nil end
   return util.funck(fn, -operand(fn, pc + 1) - 1)
 end
 
--- Whether the function that an instruction makes is an argument of pcall.
+-- Returns whether the function that an instruction makes is an argument of pcall.
 local function is_protected(fn, pc)
   local name = pc > 1 and select(2, read_of(fn, pc - 1))
   return name == 'pcall' or name == 'xpcall'

@@ -1,6 +1,6 @@
 -- torch/nn/init.lua: torch.nn.init: fill tensors in place, with PyTorch's formulas and order of random draws.
 --
--- Every function returns the tensor that it was given, and records nothing for autograd.
+-- Every function returns its tensor argument, and records nothing for autograd.
 
 local args = require 'base.args'
 local errors = require 'base.errors'

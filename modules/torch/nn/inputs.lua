@@ -1,13 +1,13 @@
--- torch/nn/inputs.lua: what the forward of a built-in module is called with.
+-- torch/nn/inputs.lua: binds the inputs of the forward of built-in modules.
 --
--- Inputs are taken by position or by PyTorch's names, `conv(x)` or `conv{input = x}`; an unknown name, one input too many
--- and what is not a tensor where a tensor belongs are errors. The call by position costs nothing but a look at the types.
+-- Inputs are given by position or by PyTorch's names, `conv(x)` or `conv{input = x}`. An unknown name, a surplus input
+-- and a value of another type in place of a tensor raise errors. A call by position only costs a check of the types.
 
 local args = require 'base.args'
 local checks = require 'torch.functions.checks'
 local class = require 'base.class'
 
--- Reads the inputs of the slow calls; messages carry the name of the module's class.
+-- Binds the inputs of the slow calls; messages contain the name of the module's class.
 local function binder(parameters, unchecked)
   local signatures, check_tensors = setmetatable({}, {__mode = 'k'}), checks.bound_arguments(parameters, unchecked)
   return function(self, ...)

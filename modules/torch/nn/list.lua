@@ -1,7 +1,8 @@
--- torch/nn/list.lua: what Sequential, ModuleList and ParameterList have in common.
+-- torch/nn/list.lua: the common base of Sequential, ModuleList and ParameterList.
 --
--- Lists keep their items at the integer keys 1…n of the table itself, so that `#list`, `ipairs(list)` and `list[i]` work,
--- and copy them to the names '0', '1', … of state_dict before anything walks the module. `_item_names` are those names.
+-- Lists keep their items at the integer keys 1…n of the table itself, so that `#list`, `ipairs(list)` and `list[i]`
+-- work. Before anything traverses the module, the items are registered under the names '0', '1', … of state_dict
+-- (`_item_names`).
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -23,7 +24,7 @@ function List.__index(self, name)
   return Module.__index(self, name)
 end
 
--- The value as it is kept; a subclass may refuse it. The index, if any, is for the message.
+-- Returns the value to store; a subclass may refuse it. The index, if any, is for the message.
 function List:_checked(value) return value end
 
 local function put(self, index, name, value)
@@ -58,7 +59,7 @@ function List:_set(name, value)
   errors.raise('argument', ("%s has no item '%s'"):format(class.of(self).__name, name))
 end
 
--- Items may have been replaced by plain assignment, which a table does not notice.
+-- Registers items that were replaced by plain assignment, which a table cannot intercept.
 function List:_sync()
   local names = self._item_names
   for index = 1, math.max(#names, #self) do
@@ -72,14 +73,14 @@ function List:_sync()
   end
 end
 
--- The items as a plain list.
+-- Returns the items as a plain list.
 local function items_of(list)
   local out = {}
   for i = 1, #list do out[i] = rawget(list, i) end
   return out
 end
 
--- Replaces all items; the names count from 0 again, as after `del` in Python.
+-- Replaces all items; the names are renumbered from 0, as after `del` in Python.
 local function refill(self, items)
   self:_sync()
   for index, name in ipairs(self._item_names) do
@@ -155,7 +156,7 @@ function List:slice(first, last)
   return new
 end
 
--- The name of item i in a slice that has `taken` items already.
+-- Returns the name of item i in a slice that already has `taken` items.
 function List:_name_in_slice(_, taken) return tostring(taken) end
 
 ---@return integer

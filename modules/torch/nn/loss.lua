@@ -1,6 +1,6 @@
 -- torch/nn/loss.lua: losses as modules: the function of the same meaning in torch.nn.functional, with its options as fields.
 --
--- `reduction` is 'mean', 'sum' or 'none'; Python's deprecated size_average and reduce are not taken.
+-- `reduction` is 'mean', 'sum' or 'none'; Python's deprecated size_average and reduce are not supported.
 
 local args = require 'base.args'
 local inputs = require 'torch.nn.inputs'
@@ -11,8 +11,8 @@ local REDUCTIONS = {'mean', 'none', 'sum'}
 
 local PAIR = {'input', 'target'}
 
--- A class that calls F[fn](tensors…, options). Tensors among the options (class weights) become buffers, so that `to`
--- moves them. `taken`: what forward takes, PAIR by default.
+-- Creates a class that calls F[fn](tensors…, options). Tensors among the options (class weights) become buffers, so
+-- that `to` moves them. `taken`: the inputs of forward, PAIR by default.
 local function loss_class(name, fn, parameters, reductions, taken)
   local Loss = Module:extend(name)
   local signature, take = args.signature(name, parameters), inputs(taken or PAIR)

@@ -28,7 +28,7 @@ local MultiheadAttention = Module:extend('MultiheadAttention')
 local signature = args.signature('MultiheadAttention', {'embed_dim', 'num_heads', {'dropout', 0}, {'bias', true},
   {'add_bias_kv', false}, {'add_zero_attn', false}, {'kdim'}, {'vdim'}, {'batch_first', false}, {'device'}, {'dtype'}})
 
--- One weight for queries, keys and values where they have one size, else three.
+-- Registers one weight for queries, keys and values of the same size, else three.
 local function register_projections(self, a, like)
   local dim = a.embed_dim
   if self._qkv_same_embed_dim then
@@ -81,7 +81,7 @@ end
 local forward_signature = args.signature('MultiheadAttention', {'query', 'key', 'value', {'key_padding_mask'},
   {'need_weights', true}, {'attn_mask'}, {'average_attn_weights', true}, {'is_causal', false}})
 
--- One transposition for what is one tensor, so that the projections see that it is.
+-- Transposes a tensor only once if it is passed several times, so that the projections recognize it.
 local function swapped(query, key, value)
   local q = query:transpose(0, 1)
   local k = key == query and q or key:transpose(0, 1)

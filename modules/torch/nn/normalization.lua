@@ -20,7 +20,7 @@ local function reset_parameters(self)
   if self.bias ~= nil then init.zeros_(self.bias) end
 end
 
--- A parameter of the shape, or an absent one.
+-- Registers a parameter of the shape, or an absent one.
 local function register(self, name, shape, a, is_there)
   local tensor = is_there and torch.empty(shape, {dtype = a.dtype, device = a.device})
   self:register_parameter(name, tensor and Parameter(tensor) or nil)

@@ -1,4 +1,4 @@
--- torch/nn/padding.lua: padding of the last dimensions of (N, C, …) or (C, …).
+-- torch/nn/padding.lua: pads the last dimensions of (N, C, …) or (C, …).
 --
 -- `padding` is a number for all sides, or a list of {left, right, top, bottom, front, back}: the last dimension first.
 

@@ -5,7 +5,8 @@ local capture = require 'torch.cuda.capture'
 
 local parameter = {}
 
--- A tensor carries no mark of its own; tensors have one userdata as long as somebody holds it.
+-- Tensors have no mark of a parameter. A tensor has a single userdata as long as it is referenced, so the userdata is
+-- the key.
 local is_parameter = setmetatable({}, {__mode = 'k'})
 local has_fixed_grad = setmetatable({}, {__mode = 'k'})
 -- Tensor → whether the buffer is part of state_dict.
@@ -77,8 +78,8 @@ function parameter.is_persistent(value) return persistence[value] end
 ---@param param torch.Tensor
 function parameter.fix_grad(param) has_fixed_grad[param] = true end
 
--- A graph that was captured goes on writing to the gradients that it saw. In a capture a gradient may be dropped: the graph
--- then makes one of its own.
+-- Returns whether the gradient may be dropped: a captured graph keeps writing to the gradients of its capture. During a
+-- capture a gradient may be dropped: the graph then makes a new one.
 local function may_drop(param)
   if has_fixed_grad[param] then return false end
   return not capture.has_graphs or capture.is_capturing() or not param.is_cuda
@@ -94,7 +95,7 @@ function parameter.zero_grads(params, set_to_none)
     if grad ~= nil then
       if set_to_none and may_drop(param) then
         param.grad = nil
-        grad:release()  -- this handle is ours: without it the memory would wait for the collector
+        grad:release()  -- no other code has this handle; without the release the memory would wait for the garbage collector
       else
         zeroed[#zeroed + 1] = grad:detach()
       end

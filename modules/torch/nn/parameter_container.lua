@@ -10,7 +10,7 @@ local List = require 'torch.nn.list'
 local Module = require('torch.nn.module').Module
 local torch = require 'torch'
 
--- Tensors become parameters; other values are kept as they are.
+-- Tensors become parameters; other values are stored unchanged.
 local function as_parameter(value)
   if torch.is_tensor(value) and not parameter.is_parameter(value) then return parameter.Parameter(value) end
   return value
@@ -20,8 +20,8 @@ local function refuse_call(self)
   errors.raise('argument', ('%s cannot be called: it only holds parameters'):format(class.of(self).__name))
 end
 
--- "  (name): Parameter containing: [torch.float32 of size 2x3]"; whoever prints asks for parameters() first, which knows
--- them again after they travelled.
+-- Returns "  (name): Parameter containing: [torch.float32 of size 2x3]". Callers must call parameters() first, which
+-- marks the parameters again after they were sent to another process.
 local function item_line(name, value, kind_of)
   if not torch.is_tensor(value) then
     return ('  (%s): Object of type: %s'):format(name, repr.type_name(value))
@@ -87,7 +87,8 @@ end
 
 local function position(self, name) return index_of(self._names, name) end
 
--- A new name stands before the parameter that is registered behind it: `dict.a, dict.b = …` stores b first.
+-- In one assignment a new name comes before the parameter that was registered last: `dict.a, dict.b = …` stores b
+-- first.
 local function place_of(self, name)
   local parameters = rawget(self, '_parameters')
   local place = index_of(parameters, name)

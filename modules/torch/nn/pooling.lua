@@ -19,7 +19,7 @@ local function max_pool(dims)
   return Pool
 end
 
--- Lists with one number for each dimension, as PyTorch keeps them for these classes.
+-- Converts sizes to lists with one number for each dimension, as in PyTorch.
 local function as_tuples(dims)
   return function(self)
     self.stride = tuple(self.stride or self.kernel_size, dims, 'stride')
@@ -34,7 +34,7 @@ local function avg_pool(dims)
   local fn = ('avg_pool%dd'):format(dims)
   local parameters = {'kernel_size', {'stride'}, {'padding', 0}, {'ceil_mode', false}, {'count_include_pad', true}}
   if dims > 1 then parameters[#parameters + 1] = {'divisor_override'} end
-  -- One dimension has no divisor_override.
+  -- The one-dimensional class has no divisor_override.
   local count = dims > 1 and 7 or 6
   local Pool = stateless(('AvgPool%dd'):format(dims), parameters, function(self, x)
     local given = {x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,

@@ -1,10 +1,10 @@
--- torch/nn/repr.lua: modules as text, in the form that PyTorch prints.
+-- torch/nn/repr.lua: formats modules as PyTorch prints them.
 
 local class = require 'base.class'
 
 local repr = {}
 
--- A number as Python writes it: the shortest text that reads back as the same number.
+-- Formats a number as Python does: the shortest text that reads back as the same number.
 local function number_text(value)
   if value ~= value then return 'nan' end
   if value == math.huge or value == -math.huge then return value > 0 and 'inf' or '-inf' end
@@ -81,7 +81,7 @@ end
 
 local function indented(text) return (text:gsub('\n', '\n  ')) end
 
--- {name, text} of every registered module, shared and absent ones too, as PyTorch shows them.
+-- Returns {name, text} of every registered module, including shared and absent ones, as PyTorch shows them.
 local function child_lines(module)
   if module._sync then module:_sync() end
   local lines = {}
@@ -89,13 +89,13 @@ local function child_lines(module)
   return lines
 end
 
--- "(0-2): 3 x Linear(…)": equal neighbours of a ModuleList on one line.
+-- Merges equal neighbours of a ModuleList into one line: "(0-2): 3 x Linear(…)".
 local function merged(lines)
   local out, first = {}, 1
   for i = 1, #lines do
     if not lines[i + 1] or lines[i + 1][2] ~= lines[i][2] then
       local count = i - first + 1
-      -- Neighbours are counted from 0, whatever their names.
+      -- Neighbours are numbered from 0, whatever their names.
       local name = count == 1 and tostring(i - 1) or ('%d-%d'):format(first - 1, i - 1)
       out[#out + 1] = {name, count == 1 and lines[i][2] or count .. ' x ' .. lines[i][2]}
       first = i + 1

@@ -37,7 +37,7 @@ local function check_arguments(self, a)
   end
 end
 
--- {name, shape} of the parameters of one layer in one direction.
+-- Returns {name, shape} of the parameters of one layer in one direction.
 local function layer_parameters(self, layer, suffix)
   local gates, out = GATES[self.mode] * self.hidden_size, self:_output_size()
   local width = layer == 0 and self.input_size or out * self._directions
@@ -50,7 +50,7 @@ local function layer_parameters(self, layer, suffix)
   return list
 end
 
--- Fields and parameters from bound arguments.
+-- Sets fields and parameters from bound arguments.
 function RNNBase:_set_up(mode, a)
   require('torch.functions.checks').counts(class.of(self).__name, a, 'input_size', 'hidden_size', 'num_layers')
   check_arguments(self, a)
@@ -100,7 +100,7 @@ function RNNBase:flatten_parameters() end
 
 function RNNBase:_output_size() return self.proj_size > 0 and self.proj_size or self.hidden_size end
 
--- The sizes of the states: of h, and for LSTM of c.
+-- Returns the sizes of the states: of h, and for LSTM also of c.
 function RNNBase:_state_sizes() return {self:_output_size()} end
 
 local function check_input(self, x, dims)
@@ -124,7 +124,7 @@ local function check_state(self, states, batch)
   end
 end
 
--- The states as a list of tensors with a batch, in the order of the packed sequence.
+-- Returns the states as a list of tensors with a batch dimension, in the order of the packed sequence.
 local function initial_states(self, given, x, batch, alone, permutation)
   local states = {}
   if given == nil then
@@ -155,7 +155,7 @@ local function run(self, x, sizes, states)
     self.batch_first)}
 end
 
--- h, or for LSTM {h, c}.
+-- Returns h, or for LSTM {h, c}.
 local function final_state(results, change)
   local states = {}
   for i = 2, #results do states[i - 1] = change(results[i]) end
@@ -210,7 +210,7 @@ function RNNBase:extra_repr()
   return repr.fields(fields)
 end
 
--- `before` and `after` are the parameters besides those that all have.
+-- `before` and `after` are parameters in addition to the common ones.
 local function signature_of(name, before, after)
   local parameters = {'input_size', 'hidden_size', {'num_layers', 1}}
   for _, parameter in ipairs(before) do parameters[#parameters + 1] = parameter end

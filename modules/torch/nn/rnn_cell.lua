@@ -49,7 +49,7 @@ local function check_dims(self, what, x)
   errors.raise('argument', ('%s: %s has 1 or 2 dimensions, got %d'):format(class.of(self).__name, what, x:dim()))
 end
 
--- Runs the operator on (N, …) tensors; `states` are those given, zeros where there are none.
+-- Runs the operator on (N, …) tensors; missing states are zeros.
 function RNNCellBase:_step(operator, input, states, count)
   check_dims(self, 'the input', input)
   local alone = input:dim() == 1

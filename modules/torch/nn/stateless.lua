@@ -1,22 +1,23 @@
--- torch/nn/stateless.lua: classes of layers without parameters: their arguments are fields, which forward uses.
+-- torch/nn/stateless.lua: creates classes of layers without parameters: their arguments become fields, which forward
+-- uses.
 
 local args = require 'base.args'
 local inputs = require 'torch.nn.inputs'
 local repr = require 'torch.nn.repr'
 local Module = require('torch.nn.module').Module
 
--- How print shows a field: {name, value} of repr.fields, or nil to leave it out.
+-- Returns how print shows a field: {name, value} for repr.fields, or nil to leave it out.
 local SHOWN = {
   plain = function(name, value) return {name, value} end,
-  -- Python has a float where Lua has one kind of number.
+  -- Shown as a float, as in Python; Lua has only one kind of number.
   float = function(name, value)
     if value == nil then return {name} end
     return {name, repr.float(value), true}
   end,
-  -- The value without its name.
+  -- Shows the value without its name.
   bare = function(_, value) return {'', value} end,
   bare_float = function(_, value) return {'', repr.float(value), true} end,
-  -- A flag that is left out unless it is set.
+  -- Shows a flag only if it is set.
   flag = function(name, value) return value and {name, value} or nil end,
 }
 

@@ -9,8 +9,7 @@ local F = require 'torch.nn.functional'
 local Function = require('torch.autograd.function').Function
 local torch = require 'torch'
 
--- The sum of a tensor over the ranks of a group. The gradient of a sum that every rank uses is the sum of the ranks'
--- gradients.
+-- Sums a tensor over the ranks of a group. Every rank uses the sum, so its gradient is the sum of the ranks' gradients.
 local SumOverRanks = Function:extend('SumOverRanks')
 
 function SumOverRanks.forward(ctx, x, group)
@@ -66,7 +65,8 @@ local function update_statistics(self, mean, variance, count, factor)
   end)
 end
 
--- One sum over the ranks for the mean, one for the squared distances from it: exact where a mean of squares would cancel.
+-- Uses one sum over the ranks for the mean and one for the squared distances from it, since a mean of squares would
+-- lose precision.
 local function synchronized(self, x, factor)
   local dims, shape = {0}, {1, -1}
   for dim = 2, x:dim() - 1 do dims[dim], shape[dim + 1] = dim, 1 end

@@ -1,8 +1,8 @@
 -- torch/nn/transformer.lua: Transformer, its encoder and its decoder (Vaswani et al. 2017).
 --
--- L and S are the lengths of source and target, N the batch, E d_model: tensors are (L, N, E), (N, L, E) with batch_first,
--- (L, E) without a batch. PyTorch's fast path of inference, which packs padded sequences, is not taken: the numbers at
--- padded places differ from it, all others agree.
+-- L and S are the lengths of source and target, N the batch, E d_model: tensors are (L, N, E), (N, L, E) with
+-- batch_first, (L, E) without a batch. PyTorch's fast path for inference, which packs padded sequences, is not
+-- implemented: only the results at padded places differ from it.
 
 local args = require 'base.args'
 local checks = require 'torch.functions.checks'
@@ -18,7 +18,7 @@ local ModuleList = require('torch.nn.container').ModuleList
 local MultiheadAttention = require('torch.nn.multihead_attention').MultiheadAttention
 local torch = require 'torch'
 
--- The arguments of a forward, whose sequences must be tensors.
+-- Checks that the sequences among the arguments of a forward are tensors.
 local function check_sequences(self, a)
   for _, name in ipairs{'src', 'tgt', 'memory'} do
     if a[name] ~= nil then checks.tensor(("%s: argument '%s'"):format(class.of(self).__name, name), a[name]) end
@@ -38,7 +38,8 @@ end
 local LAYER = {'d_model', 'nhead', {'dim_feedforward', 2048}, {'dropout', 0.1}, {'activation', 'relu'},
   {'layer_norm_eps', 1e-5}, {'batch_first', false}, {'norm_first', false}, {'bias', true}, {'device'}, {'dtype'}}
 
--- Registers the parts in PyTorch's order: attentions, feed-forward network, as many norms and dropouts as attentions + 1.
+-- Registers the parts in PyTorch's order: attentions, feed-forward network, then norms and dropouts, one more each than
+-- attentions.
 local function set_up_layer(self, a, attentions)
   local like = {bias = a.bias, device = a.device, dtype = a.dtype}
   for _, name in ipairs(attentions) do
@@ -65,7 +66,7 @@ local function attend(attention, x, memory, mask, padding, is_causal)
     is_causal = is_causal}))
 end
 
--- x + block(norm(x)), or norm(x + block(x)).
+-- Returns x + block(norm(x)), or norm(x + block(x)).
 local function residual(self, x, norm, block)
   if self.norm_first then return x + block(norm(x)) end
   return norm(x + block(x))
@@ -139,7 +140,7 @@ local function clones(layer, count)
   return list
 end
 
--- The hint for the layers: as given, or whether the mask is the causal one.
+-- Returns the hint for the layers: the given value, or whether the mask is the causal mask.
 local function is_causal(mask, given, length)
   if given ~= nil or mask == nil then return given == true end
   if mask:dim() ~= 2 or mask:size(0) ~= length or mask:size(1) ~= length or mask.dtype == 'bool' then return false end
@@ -287,7 +288,7 @@ local mask_signature = args.signature('generate_square_subsequent_mask', {'sz', 
 ---@param ... any
 ---@return torch.Tensor
 function Transformer.generate_square_subsequent_mask(...)
-  -- As a method of an instance it works too, as in Python.
+  -- It also works as a method of an instance, as in Python.
   local a = mask_signature:bind(select(class.is((...), Transformer) and 2 or 1, ...))
   return torch.full({a.sz, a.sz}, -math.huge, {dtype = a.dtype, device = a.device}):triu(1)
 end

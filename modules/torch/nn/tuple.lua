@@ -1,4 +1,4 @@
--- torch/nn/tuple.lua: sizes given as one number, or as a list with one for each dimension.
+-- torch/nn/tuple.lua: normalizes sizes given as one number, or as a list with one for each dimension.
 
 local errors = require 'base.errors'
 

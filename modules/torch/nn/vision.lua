@@ -1,4 +1,4 @@
--- torch/nn/vision.lua: resizing of images and rearranging of their channels.
+-- torch/nn/vision.lua: layers that resize images and rearrange their channels.
 
 local args = require 'base.args'
 local repr = require 'torch.nn.repr'
@@ -6,7 +6,7 @@ local stateless = require 'torch.nn.stateless'
 local F = require 'torch.nn.functional'
 local torch = require 'torch'
 
--- "scale_factor=2.0, mode='nearest'", or the size.
+-- Returns "scale_factor=2.0, mode='nearest'", or the size.
 local function resizing_repr(self)
   if self.scale_factor ~= nil then
     return repr.fields{{'scale_factor', repr.float(self.scale_factor), true}, {'mode', self.mode}}

@@ -1,4 +1,4 @@
--- torch/onnx/export.lua: torch.onnx.export: a model as an ONNX file.
+-- torch/onnx/export.lua: torch.onnx.export: writes a model as an ONNX file.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -43,7 +43,7 @@ local function input_names_of(given, examples)
   return out
 end
 
--- An axis for each name of dynamic_axes, with the places that have it.
+-- Returns an axis for each name in dynamic_axes, with its places in the inputs.
 local function axes_of(dynamic_axes, names, examples)
   local place_of, axes = {}, ordered.new()
   for i, name in ipairs(names) do place_of[name] = i end
@@ -93,7 +93,7 @@ local function output_names_of(given, outputs, inputs)
   return out
 end
 
--- A name that dynamic_axes has and the graph has not.
+-- Raises an error for a name in dynamic_axes that the graph lacks.
 local function check_axis_names(dynamic_axes, inputs, outputs)
   local names = {}
   for _, list in ipairs{inputs, outputs} do
@@ -104,7 +104,7 @@ local function check_axis_names(dynamic_axes, inputs, outputs)
   end
 end
 
--- Identity of each parameter and buffer → its name in the state dict.
+-- Returns identity of each parameter and buffer → its name in the state dict.
 local function parameters_of(model)
   local identity, out = require('torch._C').profiler.identity, {}
   if not class.is(model, require('torch.nn.module').Module) then return out end
@@ -114,7 +114,7 @@ local function parameters_of(model)
   return out
 end
 
--- Calls fn() while the model and all modules in it are in eval(), and puts each back.
+-- Calls fn() with the model and all its modules in eval() mode, and restores their modes.
 local function in_eval(model, fn)
   if not class.is(model, require('torch.nn.module').Module) then return fn() end
   local modes = {}

@@ -1,4 +1,5 @@
--- torch/onnx/graph.lua: an ONNX graph that is being built: nodes, and initializers (constant tensors), each under a name.
+-- torch/onnx/graph.lua: Graph: an ONNX graph under construction: nodes, and initializers (constant tensors), each with
+-- a name.
 
 local class = require 'base.class'
 local ordered = require 'base.ordered'
@@ -74,7 +75,7 @@ function Graph:integers(values)
   return self._scalars[key]
 end
 
--- The size of an axis of an input, as a list of one int64.
+-- Returns the size of an axis of an input, as a list of one int64.
 function Graph:_axis(axis)
   local shape = self:add('Shape', {axis.input})
   return self:add('Gather', {shape, self:integers{axis.dim}}, {axis = 0})

@@ -1,8 +1,8 @@
 -- torch/onnx/mappings.lua: ATen's operators → the functions that make nodes of their calls.
 --
--- A mapping gets the translator, the call's arguments by ATen's names (tensors as the trace has them, numbers that follow a
--- dynamic axis as Sizes), and the call. It returns the graph's names of the results, or a list of them; nil for a call
--- that it leaves to the operators that are called within.
+-- A mapping gets the translator, the call's arguments by ATen's names (tensors as the trace has them; numbers that
+-- follow a dynamic axis as Sizes), and the call. It returns the graph's names of the results, or a list of them; nil to
+-- translate the operators called within instead.
 
 local mappings = {}
 

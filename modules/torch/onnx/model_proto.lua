@@ -1,7 +1,8 @@
--- torch/onnx/model_proto.lua: an ONNX graph as a file. Field numbers: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
+-- torch/onnx/model_proto.lua: writes an ONNX graph. Field numbers:
+-- https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
 --
--- A message of Protocol Buffers has at most 2 GiB. Larger models have the values of their initializers in a second file,
--- `<path>.data`, which the first one names (ONNX's external data).
+-- A message of Protocol Buffers has at most 2 GiB. Larger models have the values of their initializers in a second
+-- file, `<path>.data`, to which the first one refers (ONNX's external data).
 
 local errors = require 'base.errors'
 local Message = require 'torch.onnx.protobuf'
@@ -9,14 +10,14 @@ local ordered = require 'base.ordered'
 
 local model_proto = {}
 
--- TensorProto.DataType.
+-- Values of TensorProto.DataType.
 local DTYPES = {float32 = 1, uint8 = 2, int8 = 3, uint16 = 4, int16 = 5, int32 = 6, int64 = 7, bool = 9, float16 = 10,
                 float64 = 11, uint32 = 12, uint64 = 13, complex64 = 14, complex128 = 15, bfloat16 = 16}
--- The version of the format in which an opset came out.
+-- Opset → the version of the format with which it was published.
 local IR_VERSIONS = {[17] = 8, [18] = 8, [19] = 9, [20] = 9, [21] = 10}
--- Above that the values get a file of their own: the rest of a model is small.
+-- Larger models put the values into a separate file; the rest of a model is small.
 local MOST_BYTES = 2 ^ 31 - 2 ^ 26
--- Where each value begins in it: what a page is a multiple of, so that readers can map them.
+-- Alignment of each value in that file: page sizes are multiples of it, so readers can map the values.
 local ALIGNMENT = 64
 local FLOAT, INT, STRING, INTS, STRINGS = 1, 2, 3, 7, 8
 local EXTERNAL = 1
@@ -69,7 +70,7 @@ end
 
 local function entry(key, value) return Message():text(1, key):text(2, value) end
 
--- The values that go to a file of their own, in their order, each with what the model says about it.
+-- Returns the values for the separate file, in order, each with its entry in the model.
 local ExternalData = require 'base.class'('ExternalData')
 
 function ExternalData:init(path)

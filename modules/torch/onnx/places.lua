@@ -1,7 +1,8 @@
--- torch/onnx/places.lua: the places in a tensor that a list of tensors of indices means, as GatherND and ScatterND take them.
+-- torch/onnx/places.lua: Places: converts a list of index tensors to the places that GatherND and ScatterND take.
 --
--- ONNX has the dimensions with indices first, and the places as one tensor, whose last dimension has a number for each of
--- them. In PyTorch neighbouring ones stay where they are, and are replaced by the dimensions that all indices have together.
+-- ONNX puts the indexed dimensions first, and takes the places as one tensor, whose last dimension has a number for
+-- each of them. In PyTorch neighbouring indexed dimensions keep their position, and are replaced by the common
+-- dimensions of all indices.
 
 local class = require 'base.class'
 
@@ -31,13 +32,13 @@ end
 
 local function is_one(size) return size == 1 end
 
--- The sizes that all indices have together.
+-- Returns the common (broadcast) sizes of all indices.
 function Places:_common()
   local out = {}
   for _, index in ipairs(self.indices) do
     local shape = self._translator:shape(index)
     for i = 1, #shape do
-      local at = #shape - i + 1  -- from the last one on
+      local at = #shape - i + 1  -- counts from the last dimension
       if out[i] == nil or is_one(out[i]) then out[i] = shape[at] end
     end
   end
@@ -46,7 +47,7 @@ function Places:_common()
   return turned
 end
 
--- The dimensions without indices.
+-- Returns the dimensions without indices.
 function Places:_others()
   local out, taken = {}, {}
   for _, dim in ipairs(self.dims) do taken[dim] = true end
@@ -56,7 +57,7 @@ function Places:_others()
   return out
 end
 
--- How many dimensions stand before those of the indices in PyTorch's result.
+-- Returns how many dimensions precede those of the indices in PyTorch's result.
 function Places:_before()
   for i = 2, #self.dims do
     if self.dims[i] ~= self.dims[i - 1] + 1 then return 0 end
@@ -101,7 +102,7 @@ function Places:to_front(name) return transposed(self._translator, name, joined(
 ---@return string name
 function Places:restored(name) return transposed(self._translator, name, inverse(joined(self.dims, self:_others()))) end
 
--- The dimensions of PyTorch's result in the order in which ONNX has them.
+-- Returns the dimensions of PyTorch's result in ONNX's order.
 function Places:_order()
   local before, count, others = self:_before(), #self:_common(), #self:_others()
   return joined(range(before, before + count - 1), range(0, before - 1), range(before + count, count + others - 1))

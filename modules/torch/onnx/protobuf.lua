@@ -1,6 +1,6 @@
--- torch/onnx/protobuf.lua: messages of Protocol Buffers, as they are written.
+-- torch/onnx/protobuf.lua: encodes messages of Protocol Buffers.
 --
--- A message is a list of pieces, strings and tensors whose values follow each other, so that no tensor becomes a string.
+-- A message is a list of pieces, strings and tensors, written one after the other, so that no tensor becomes a string.
 -- Format: https://protobuf.dev/programming-guides/encoding
 
 local class = require 'base.class'
@@ -9,7 +9,7 @@ local ffi = require 'ffi'
 local VARINT, BYTES, FIXED32 = 0, 2, 5
 local EXACT = 2 ^ 53
 
--- Of a number that is not negative and no larger than 2^53.
+-- Encodes a number from 0 to 2^53.
 local function short_varint(value)
   local bytes = {}
   while value >= 128 do
@@ -20,7 +20,7 @@ local function short_varint(value)
   return table.concat(bytes)
 end
 
--- Of any int64: negative ones have ten bytes.
+-- Encodes any int64; negative numbers take ten bytes.
 local function varint(value)
   if type(value) == 'number' and value >= 0 and value <= EXACT then return short_varint(value) end
   local left = ffi.cast('uint64_t', ffi.cast('int64_t', value))

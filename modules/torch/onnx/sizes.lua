@@ -1,8 +1,9 @@
--- torch/onnx/sizes.lua: a number that differs between the traces of a model, as an expression of its dynamic axes.
+-- torch/onnx/sizes.lua: Sizes: a number that differs between the traces of a model, as an expression of its dynamic
+-- axes.
 --
--- The first trace has the sizes of the example; in each of the next one axis has another size, in the last one all have. So
--- a number that follows one axis is a · size + b, and one that follows several is a · size · size …; the last trace tells
--- whether that is right.
+-- The first trace has the sizes of the example; in each of the next traces one axis has another size, in the last trace
+-- all have. A number that follows one axis is a · size + b, and a number that follows several is a · size · size …; the
+-- last trace verifies the expression.
 
 local class = require 'base.class'
 

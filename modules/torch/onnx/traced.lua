@@ -1,5 +1,5 @@
--- torch/onnx/traced.lua: the values of traced calls: tensors {id, storage, tensor, twins}, where twins are those of the other
--- traces, numbers, and lists of them.
+-- torch/onnx/traced.lua: values of traced calls: tensors {id, storage, tensor, twins}, where twins are the same tensors
+-- in the other traces, numbers, and lists of these.
 
 local class = require 'base.class'
 local torch = require 'torch'

@@ -1,5 +1,5 @@
--- torch/onnx/tracing.lua: calls a model and records the operators that it calls, for several sizes of its dynamic axes, and
--- for several values.
+-- torch/onnx/tracing.lua: calls a model and records its operators, for several sizes of its dynamic axes, and for
+-- several values.
 
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
@@ -8,10 +8,10 @@ local torch = require 'torch'
 
 local tracing = {}
 
--- From here on an axis becomes shorter in the other traces: its length may be the largest that the model takes.
+-- An axis of at least this length becomes shorter in the other traces: its length may be the model's maximum.
 local LONG = 5
 
--- The sizes of an axis in the traces: the example's, another one, and one for the last.
+-- Returns the sizes of an axis in the traces: the example's, another one, and the one for the last trace.
 local function other_sizes(size)
   if size >= LONG then return size, size - 1, size - 3 end
   local first = math.max(size, 2)
@@ -29,16 +29,17 @@ function tracing.plan(axes)
   end
 end
 
--- The example, with its items repeated or left out along an axis.
+-- Returns the example, with its items repeated or left out along an axis.
 local function resized(tensor, dim, size)
   local length = tensor:size(dim)
   if length == size then return tensor end
   return tensor:index_select(dim, torch.arange(size, {dtype = 'int64', device = tensor.device}):remainder(length))
 end
 
--- Other values in the range of the example's: a number that Lua reads out of them differs between the traces, which tells it
--- from one that follows sizes. Each place gets the value of another place, drawn so that sums differ too (a rotation would
--- keep them), and floats get something between the two, made somewhat smaller: equal values are found in several places.
+-- Returns other values in the range of the example's. A number that Lua reads from them then differs between the
+-- traces, which distinguishes it from a number that follows sizes. Each place gets the value of another place, drawn so
+-- that sums differ too (a rotation would keep them). Floats become a slightly reduced mixture of the two, since equal
+-- values occur in several places.
 local function altered(tensor, trace)
   local values, count = tensor:detach():clone(), tensor:numel()
   if trace == 1 or count < 2 then return values end
@@ -53,7 +54,7 @@ local function altered(tensor, trace)
   return others:view(tensor.shape)
 end
 
--- A new tensor for each trace, also where nothing changes: it is known by being this one.
+-- Makes a new tensor for each trace, even without changes: a trace recognizes its inputs by identity.
 local function inputs_of(examples, axes, trace)
   local out = {}
   for i, example in ipairs(examples) do
@@ -68,7 +69,7 @@ local function inputs_of(examples, axes, trace)
   return out
 end
 
--- The tensors that a model returned, each with the name that its place has.
+-- Collects the tensors that a model returned, each named by its place.
 local function collect(value, name, out)
   if torch.is_tensor(value) then
     out[#out + 1] = {name = name, tensor = value}

@@ -1,8 +1,8 @@
--- torch/onnx/translator.lua: the traced calls of a model as nodes of an ONNX graph.
+-- torch/onnx/translator.lua: translates the traced calls of a model to nodes of an ONNX graph.
 --
--- Of a call and the calls within it the outermost is taken that has a mapping (operators/*.lua). What depends on no input of
--- the model is computed while it is exported: its values in the trace become an initializer. Numbers that differ between
--- the traces follow dynamic axes, and become nodes that compute them.
+-- Of nested calls the outermost one with a mapping (operators/*.lua) is translated. A result that depends on no input
+-- of the model is computed during the export: its values in the trace become an initializer. Numbers that differ
+-- between the traces follow dynamic axes, and become nodes that compute them.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -22,12 +22,12 @@ function Translator:init(options)
   self.graph, self.opset_version, self._axes = Graph(), options.opset_version, options.axes
   self._parameters = options.parameters  -- identity → name in the state dict
   self._names = {}  -- identity of a tensor that depends on the inputs → its name in the graph
-  self._constants = {}  -- identity of another one that is in use → its name
-  self._used, self._stale = {}, {}  -- storages of constants in use; of memory that was changed: the call that did it
+  self._constants = {}  -- identity of a constant tensor in use → its name
+  self._used, self._stale = {}, {}  -- storages of constants in use; changed memory → the call that changed it
   self._by_storage = {}
-  self._follows_input = {}  -- identity of a tensor whose values, not only its sizes, come of an input
+  self._follows_input = {}  -- identity of a tensor whose values, not only its sizes, depend on an input
   self._views = Views(self)
-  self._packed = {}  -- identity of the data of a packed sequence → what operators/recurrent.lua knows of it
+  self._packed = {}  -- identity of the data of a packed sequence → its description by operators/recurrent.lua
 end
 
 local any_tensor, each_result, field_of = traced.any_tensor, traced.each_result, traced.field_of
@@ -56,7 +56,7 @@ function Translator:fail(message, ...)
     #where > 0 and ' (' .. table.concat(where, ', ') .. ')' or '', inner, message:format(...)))
 end
 
--- One value of the traces: tensors know their twins, and a number that differs becomes a Size.
+-- Merges a value of the traces: tensors know their twins, and a number that differs becomes a Size.
 local function merged(self, values)
   local first = values[1]
   if is_tensor(first) then
@@ -88,7 +88,7 @@ local function merged(self, values)
   return first
 end
 
--- The arguments of a call as its mapping sees them.
+-- Returns the arguments of a call in the form for its mapping.
 local function merged_arguments(self, calls)
   local names, out = {}, {}
   for name in next, calls[1].arguments do names[#names + 1] = name end
@@ -146,7 +146,7 @@ function Translator:fixed(value, name)
   return value
 end
 
--- An expression, which a size that is used has to have.
+-- Raises an error for a size that is used but has no expression.
 local function check_size(self, size)
   if size:expression() then return size end
   local values = {}
@@ -172,7 +172,7 @@ function Translator:sizes(sizes)
   return #parts == 1 and parts[1] or self.graph:add('Concat', parts, {axis = 0})
 end
 
--- Of a number that follows an axis: a 0-dim tensor.
+-- Returns a number that follows an axis as a 0-dim tensor.
 local function number_of_size(self, size, dtype)
   local name = self.graph:add('Reshape', {self.graph:size(check_size(self, size)), self.graph:integers{}})
   return dtype == 'int64' and name or self:cast(name, dtype)
@@ -185,7 +185,7 @@ function Translator:cast(name, dtype)
   return self.graph:add('Cast', {name}, {to = require('torch.onnx.model_proto').type_of(dtype)})
 end
 
--- A 0-dim tensor with another number in each trace, or nil.
+-- Returns the Size for a 0-dim tensor whose number differs between the traces, or nil.
 local function size_of_number(self, value)
   if value.tensor:dim() > 0 then return nil end
   local values = {value.tensor:item()}
@@ -320,7 +320,7 @@ end
 ---@param name string
 function Translator:set_name(value, name) name_value(self, value, name) end
 
--- The name of a view of memory that has been changed since it was made; nil for what is not a view.
+-- Returns the name of a view whose memory has changed since it was made; nil if the value is not a view.
 function Translator:_name_again(value)
   local view = self._views:of(value)
   if not view then return nil end
@@ -347,7 +347,8 @@ local function check_written(self, call)
   end
 end
 
--- A call that has changed tensors in place, whose names are the new values', has changed what shares memory with them.
+-- After an in-place call, whose tensors now have the new values' names, marks tensors that share memory with them as
+-- changed.
 local function mark_changed(self, call)
   for _, argument in ipairs(call.writes) do
     local value = call.arguments[argument]
@@ -365,7 +366,7 @@ local function mark_changed(self, call)
   end
 end
 
--- Computed while it is exported: it depends on no input, and all traces have the same values.
+-- Returns whether the call is computed during the export: it depends on no input, and all traces have the same values.
 local function is_constant(self, call, calls)
   local function is_named(value)
     if self:is_computed(value) then return true end
@@ -395,7 +396,7 @@ local function scope_of(outer)
   return path and path .. '/' or ''
 end
 
--- The names of the results, or nil where the call has no mapping.
+-- Returns the names of the results, or nil if the call has no mapping.
 local function map(self, call, calls)
   local mapping = mappings.of(plain_name(call))
   if not mapping then return nil end
@@ -410,7 +411,7 @@ local function follows_input(self, call)
   return any_tensor(call.arguments, function(value) return self._follows_input[value.id] end)
 end
 
--- How a result that is a view of an argument is made of another one in its place.
+-- Stores how a result that is a view of an argument is made of a new value of the argument.
 local function add_view(self, calls, result, at)
   local call = calls[1]
   any_tensor(call.arguments, function(value)
@@ -448,17 +449,17 @@ local function check_results(self, call)
   end)
 end
 
--- What makes a number of Lua of the values of a tensor.
+-- Operators that make a Lua number from the values of a tensor.
 local READS_VALUES = {_local_scalar_dense = true, item = true, is_nonzero = true, equal = true, allclose = true}
 
--- Of shapes and dtypes, which the traces have as they are.
+-- Returns whether the call only returns shapes or dtypes, which the traces contain.
 local function returns_no_tensor(call)
   local found = false
   each_result(call.results, function() found = true end)
   return not found and #call.writes == 0
 end
 
--- The same call of each trace.
+-- Translates a call, given as the same call of each trace.
 function Translator:_translate(calls)
   local call = calls[1]
   self.call = call
@@ -478,7 +479,7 @@ function Translator:_translate(calls)
   check_results(self, call)
 end
 
--- The lists of calls of each trace, which have to be the same operators.
+-- Translates the lists of calls of all traces, which must be the same operators.
 function Translator:_walk(lists, is_outermost)
   for i, call in ipairs(lists[1]) do
     local calls = {}
@@ -504,7 +505,7 @@ local function declared_shape(self, value)
   return out
 end
 
--- A tensor that a model got or gave, as the traces know tensors.
+-- Returns an input or output of the model as a traced value.
 local function known(traces, field, i)
   local identity = require('torch._C').profiler.identity
   local function value_of(trace)
@@ -541,7 +542,8 @@ local function add_outputs(self, traces, names)
   end
 end
 
--- The memory that calls write to with what depends on the inputs: no constant lies there, whatever the traces have left.
+-- Returns the storages to which calls write values that depend on the inputs: they hold no constants, whatever the
+-- traces show.
 local function written_storages(calls, inputs)
   local follows, written = {}, {}
   for _, input in ipairs(inputs) do follows[select(2, require('torch._C').profiler.identity(input))] = true end

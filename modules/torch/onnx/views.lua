@@ -1,6 +1,6 @@
--- torch/onnx/views.lua: tensors that share memory, which a graph of ONNX has as values of their own.
+-- torch/onnx/views.lua: Views: tensors that share memory, which are separate values in an ONNX graph.
 --
--- A write to a view is a new value of what it is a view of; the other views of that are made again when they are next used.
+-- A write to a view makes a new value of its base; the base's other views are made again at their next use.
 
 local class = require 'base.class'
 
@@ -27,7 +27,8 @@ local function is_whole(value, base)
   return value.tensor:numel() == base.tensor:numel() and value.tensor:is_contiguous() and base.tensor:is_contiguous()
 end
 
--- The base with the values of a view: each number of the base is known by its place, of which the view has some.
+-- Returns the base with the values of a view: each number of the base is identified by its place, and the view contains
+-- some places.
 local function put_back(t, view, base, name)
   local shape, flat = t:add('Shape', {base}), t.graph:integers{-1}
   local count = t:add('ReduceProd', {shape}, {keepdims = 0})

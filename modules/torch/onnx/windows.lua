@@ -1,4 +1,4 @@
--- torch/onnx/windows.lua: the numbers of a window, as ONNX has them: one for each dimension.
+-- torch/onnx/windows.lua: converts the parameters of a window to ONNX's form: one number for each dimension.
 
 local windows = {}
 

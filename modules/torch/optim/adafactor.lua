@@ -47,7 +47,7 @@ local NAMES = {scalars = {'step'}, tensors = {'row_var', 'col_var', 'variance'}}
 
 function Adafactor:_names() return NAMES end
 
--- Zeros of the tensor's shape with one dimension of size 1.
+-- Returns zeros of the tensor's shape, with one dimension of size 1.
 local function reduced(param, dim)
   local shape = param:size()
   shape[#shape + dim + 1] = 1
@@ -67,7 +67,7 @@ end
 
 local EPS = {float64 = 2 ^ -52, float32 = 2 ^ -23, float16 = 2 ^ -10, bfloat16 = 2 ^ -7}
 
--- The mean of the squares along a dimension, by way of the norm, as in Python.
+-- Returns the mean of the squares along a dimension, computed by the norm, as in Python.
 local function mean_square(grad, dim)
   return torch.norm(grad, 2, {dim}, true):square_():div_(grad:size(dim))
 end

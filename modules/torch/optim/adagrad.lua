@@ -38,12 +38,12 @@ function Adagrad:_start(state, group, param)
   state.step = self._kernel_step(state.step, param)
   if state.sum then return end
   state.sum = torch.zeros_like(param)
-  -- Of a complex parameter both parts have a sum.
+  -- For a complex parameter both parts have a sum.
   local parts = param:is_complex() and torch.view_as_real(state.sum) or state.sum
   parts:fill_(group.initial_accumulator_value)
 end
 
--- As in Python the state is there before the first step.
+-- As in Python the state exists before the first step.
 function Adagrad:_init_group(group)
   for _, param in ipairs(group.params) do self:_start(self:_state_of(param), group, param) end
 end

@@ -96,7 +96,7 @@ end
 ---@overload fun(params: optim.Params, lr?: number, ...: any): optim.AdamW
 local AdamW = Adam:extend('AdamW')
 
--- As in Python its groups have the field that it does not take as an argument.
+-- As in Python, its groups have the field although it is not an argument.
 AdamW._options = options.new('AdamW', {
   options.lr, options.betas, options.eps, options.with(options.weight_decay, 1e-2), AMSGRAD, options.maximize,
   options.foreach, options.capturable, options.differentiable, options.fused,

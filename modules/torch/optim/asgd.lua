@@ -41,7 +41,7 @@ function ASGD:_start(state, group, param)
   state.ax = state.ax or torch.zeros_like(param)
 end
 
--- A step uses the rates that the one before it left.
+-- A step uses the rates computed by the step before.
 function ASGD:_advance(group, unit)
   local out = {eta = unit.first.eta:item(), mu = unit.first.mu:item()}
   local step, lr = self.count_step(unit), Rates.number(group.lr)

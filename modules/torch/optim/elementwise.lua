@@ -1,10 +1,10 @@
--- torch/optim/elementwise.lua: optimizers whose update treats each element of a parameter alone.
+-- torch/optim/elementwise.lua: optimizers whose update treats each element of a parameter independently.
 --
--- Such an update may run over any part of the parameters at once, so it runs over blocks of a size that suits the
--- machine: small parameters are gathered into one tensor, whose state lies in one tensor too (the parameters' states are
--- views of it), so that a step costs a handful of operator calls and not a handful for each parameter; a large one is cut
--- into pieces that stay in the processor's cache from the first operator to the last. The arithmetic is the same either
--- way. A subclass defines
+-- Such an update may run over any part of the parameters at once, so it runs over blocks of a suitable size. Small
+-- parameters are gathered into one tensor, with their state in one tensor too (the parameters' states are views of it),
+-- so that a step needs a few operator calls in total and not for each parameter. A large parameter is cut into pieces
+-- that stay in the processor's cache during the whole update. The arithmetic is the same in both cases. A subclass
+-- defines
 --
 --   _advance(group, unit) → coefficients   once for each unit of parameters with equal scalars, before its blocks;
 --                                          counts the step
@@ -19,9 +19,9 @@ local Plan = require 'torch.optim.plan'
 local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 
--- Elements. A parameter up to SMALL is gathered: above it the copies cost more than the calls that they save. A block
--- has PER_THREAD elements for each thread: LibTorch gives a thread no fewer. On a GPU a call costs the time of a million
--- elements, and there is no cache that a piece could stay in.
+-- Numbers of elements. A parameter up to SMALL is gathered: for larger ones the copies cost more than the saved calls.
+-- A block has PER_THREAD elements for each thread, LibTorch's minimum for a thread. On a GPU a call costs the time of a
+-- million elements, and cutting brings no gain from a cache.
 local SMALL, PER_THREAD = 8192, 32768
 local SMALL_ON_GPU, GATHERED_ON_GPU = 2 ^ 20, 2 ^ 25
 
@@ -45,7 +45,7 @@ local Elementwise = Optimizer:extend('Elementwise')
 
 local function as_real(tensor, complex) return complex and torch.view_as_real(tensor) or tensor end
 
--- The tensors of the states, one after the other in memory; the states get views.
+-- Puts the tensors of the states one after the other in memory; the states become views.
 local function merge_states(states, names)
   local block = {}
   for _, name in ipairs(names) do
@@ -58,7 +58,7 @@ local function merge_states(states, names)
   return block
 end
 
--- A unit of many small parameters.
+-- Makes a unit of many small parameters.
 local function gathered(batch, indices, names)
   local unit = {indices = indices, params = {}, scalars = {}}
   local states = {}
@@ -72,7 +72,7 @@ local function gathered(batch, indices, names)
   return unit
 end
 
--- A unit of one parameter; when it has more than `piece` elements, it and its state are cut.
+-- Makes a unit of one parameter; if it has more than `piece` elements, it and its state are cut.
 local function single(batch, index, names, piece)
   local state, blocks, can_cut = batch.states[index], {{}}, true
   local unit = {indices = {index}, param = batch.params[index], scalars = {}, first = state, blocks = blocks}
@@ -90,7 +90,7 @@ local function single(batch, index, names, piece)
   return unit
 end
 
--- Small parameters may share a unit when their scalars are equal.
+-- Small parameters may share a unit if their scalars are equal.
 local function scalars_key(state, names)
   local key = {}
   for i, name in ipairs(names.scalars) do key[i] = ('%.17g'):format(state[name]:item()) end

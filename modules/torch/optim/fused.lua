@@ -1,7 +1,7 @@
 -- torch/optim/fused.lua: optimizers whose step is one of LibTorch's fused kernels over lists of tensors.
 --
--- With `fused = false` a step is the sequence of operators that Python takes where it is not asked to be fused, to the last
--- bit on the CPU. A subclass has both: _update_dense for the kernel, _update_plain for the operators.
+-- With `fused = false` a step is the sequence of operators of Python's non-fused step, bitwise equal on the CPU. A
+-- subclass implements both: _update_dense with the kernel, _update_plain with the operators.
 
 local capture = require 'torch.cuda.capture'
 local class = require 'base.class'
@@ -16,11 +16,11 @@ Fused._can_be_captured, Fused._rate_dtype, Fused._takes_found_inf = true, 'float
 
 function Fused:init(...)
   Optimizer.init(self, ...)
-  -- As in Python only an optimizer that was asked to be fused takes the scale from a GradScaler.
+  -- As in Python, only an optimizer with fused = true takes the scale from a GradScaler.
   self._step_supports_amp_scaling = self.defaults.fused == true or nil
 end
 
--- The devices that have the kernels.
+-- The devices for which the kernels exist.
 local KERNELS = {cpu = true, cuda = true}
 
 function Fused:_check_group(group)
@@ -70,8 +70,8 @@ local function with_strides(tensor, strides)
   return torch.empty_strided(tensor:size(), strides, {dtype = tensor.dtype, device = tensor.device}):copy_(tensor)
 end
 
--- The kernels go through memory: what belongs to a parameter has to lie there as the parameter does. The backward pass
--- makes such gradients, and a new state is such. A script may set another gradient, load the state of a model with another
+-- The kernels require gradients and state to have the memory layout of their parameter. The backward pass makes such
+-- gradients, and new state has it too. But a script may set another gradient, load the state of a model with another
 -- memory format, or change the format between two steps.
 local function laid_as_parameters(batch, grads, names)
   local laid, of_state = {}, batch.strides or {}

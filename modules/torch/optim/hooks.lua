@@ -41,7 +41,7 @@ function hooks.run(object, name, value)
   if before_step and name == 'step_pre' then before_step(object) end
   local list = object._hooks and object._hooks[name]
   if not list then return value end
-  -- One may remove itself.
+  -- A hook may remove itself.
   for _, entry in ipairs{unpack(list)} do
     local replaced = entry[1](object, value)
     if replaced ~= nil then value = replaced end

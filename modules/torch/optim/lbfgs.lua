@@ -76,7 +76,7 @@ end
 
 local function number(value) return torch.is_tensor(value) and value:item() or value end
 
--- params += size · direction, a flat vector.
+-- Computes params += size · direction, where direction is a flat vector.
 local function move(params, size, direction)
   local offset = 0
   for _, param in ipairs(params) do
@@ -87,7 +87,7 @@ local function move(params, size, direction)
   end
 end
 
--- Loss and gradient at params + size · direction; the parameters come back to where they were.
+-- Returns a function that computes loss and gradient at params + size · direction and restores the parameters.
 local function evaluator(params, closure)
   local start = {}
   for i, param in ipairs(params) do start[i] = param:clone() end
@@ -112,7 +112,7 @@ local function remember(state, change, step, curvature, history_size)
   state.H_diag = curvature / change:dot(change)
 end
 
--- The two loops of Nocedal and Wright, algorithm 7.4: minus the inverse Hessian times the gradient.
+-- The two loops of Nocedal and Wright, algorithm 7.4: returns minus the inverse Hessian times the gradient.
 local function quasi_newton(state, gradient, history_size)
   local dirs, steps, ro = state.old_dirs, state.old_stps, state.ro
   if not state.al then
@@ -142,8 +142,8 @@ end
 
 local function largest(tensor) return tensor:abs():max():item() end
 
--- Goes along state.d. Returns the loss and gradient there and how often the closure was called; no loss when the last
--- iteration need not know it.
+-- Moves along state.d. Returns the new loss and gradient and how often the closure was called; no loss after the last
+-- iteration if it is not needed.
 local function advance(self, run, slope)
   local state, group, params = run.state, self.param_groups[1], self.param_groups[1].params
   if group.line_search_fn then
@@ -160,7 +160,7 @@ local function advance(self, run, slope)
   return loss, flat_gradient(params), 1
 end
 
--- One iteration. Returns true when there should be no other.
+-- Runs one iteration. Returns true if it was the last.
 local function iterate(self, run)
   local state, group = run.state, self.param_groups[1]
   run.iter, state.n_iter = run.iter + 1, state.n_iter + 1

@@ -64,7 +64,7 @@ function Muon:_start(state, _, param)
   state.momentum_buffer = state.momentum_buffer or torch.zeros_like(param)
 end
 
--- The nearest matrix with orthogonal rows or columns, nearly.
+-- Returns approximately the nearest matrix with orthogonal rows or columns.
 local function orthogonalized(matrix, group)
   local a, b, c = unpack(group.ns_coefficients)
   local is_tall = matrix:size(0) > matrix:size(1)
@@ -79,7 +79,7 @@ local function orthogonalized(matrix, group)
   return is_tall and x.T or x
 end
 
--- What the learning rate is multiplied by.
+-- Returns the factor for the learning rate.
 local function adjustment(group, param)
   local rows, columns = param:size(0), param:size(1)
   if group.adjust_lr_fn == 'match_rms_adamw' then return 0.2 * math.sqrt(math.max(rows, columns)) end

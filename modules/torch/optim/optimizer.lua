@@ -1,8 +1,8 @@
--- torch/optim/optimizer.lua: what all optimizers share: parameter groups, the step, hooks.
+-- torch/optim/optimizer.lua: Optimizer: the base of all optimizers: parameter groups, the step, hooks.
 --
--- A group is an ordered map of options with its parameters under `params`; `state[param]` is an ordered map, empty at first,
--- that the optimizer fills. An optimizer of this library has `_options` and either updates a Plan's batches (`_update`, see
--- plan.lua) or, like a user's own, brings a `step`.
+-- A group is an ordered map of options with its parameters under `params`; `state[param]` is an ordered map, empty at
+-- first, that the optimizer fills. An optimizer of this library has `_options` and either updates a Plan's batches
+-- (`_update`, see plan.lua) or, like a user's own, defines `step`.
 
 local args = require 'base.args'
 local capture = require 'torch.cuda.capture'
@@ -84,8 +84,8 @@ local warnings = require 'base.warnings'
 ---@field state table<torch.Tensor, table>
 local Optimizer = class('Optimizer')
 
--- Whether a CUDA graph can hold a step: it then reads nothing from Lua but options that stay, and takes the learning rates
--- from tensors of this dtype.
+-- Whether a CUDA graph can contain a step: it then reads from Lua only options that do not change, and takes the
+-- learning rates from tensors of this dtype.
 Optimizer._can_be_captured, Optimizer._rate_dtype = false, 'float64'
 
 local function describe(value)
@@ -97,14 +97,14 @@ local function is_tensor(value) return type(value) == 'userdata' and torch.is_te
 
 local function raise(self, text, ...) errors.raise('argument', class.of(self).__name .. ': ' .. text:format(...)) end
 
--- The {name, tensor} pairs of an iterator such as named_parameters().
+-- Returns the {name, tensor} pairs of an iterator such as named_parameters().
 local function pairs_of(iterator)
   local list = {}
   for name, param in iterator do list[#list + 1] = {name, param} end
   return list
 end
 
--- One group for a list of tensors, or the groups of a list of tables with `params`.
+-- Returns one group for a list of tensors, or the groups of a list of tables with `params`.
 local function group_list(self, params)
   if type(params) == 'function' then params = pairs_of(params) end
   if is_tensor(params) or type(params) ~= 'table' or class.of(params) then
@@ -117,7 +117,7 @@ local function group_list(self, params)
   return params
 end
 
--- The defaults of an optimizer that a user wrote: sorted names where the table has no order of its own.
+-- Returns the defaults of a user-defined optimizer: sorted by name if the table has no order.
 local function defaults_of(given)
   local defaults = ordered.new()
   for _, name in ipairs(ordered.keys_of(given or {})) do defaults[name] = given[name] end
@@ -144,7 +144,7 @@ local function check_param(self, param, seen)
   seen[param] = true
 end
 
--- Tensors, and their names when the list is one of pairs {name, tensor}.
+-- Returns the tensors, and their names if the list has pairs {name, tensor}.
 local function split_names(self, given)
   if is_tensor(given) then return {given} end
   if type(given) == 'function' then given = pairs_of(given) end
@@ -232,7 +232,7 @@ function Optimizer:_make_capturable(is_capturing)
   self._rates, self._plans = Rates.new(self, self._rate_dtype), {}
 end
 
--- Once for an optimizer.
+-- Warns once for each optimizer.
 local function warn_of_no_gradient(self)
   if self._has_warned then return end
   self._has_warned = true
@@ -248,7 +248,7 @@ local function update_groups(self)
     if plan then
       has_gradient = true
       for _, batch in ipairs(plan.batches) do self:_update(group, batch, batch:pick(grads)) end
-      -- These handles are ours alone: zero_grad can free the gradients before the collector comes.
+      -- No other code has these handles: zero_grad can free the gradients before the garbage collector runs.
       for i = 1, #grads do grads[i]:release() end
     end
   end
@@ -283,7 +283,7 @@ function Optimizer:zero_grad(options)
   end
 end
 
--- The step of an optimizer that a user wrote knows nothing of hooks.
+-- Wraps the step of a user-defined optimizer, which does not call hooks itself.
 local function wrap_own_step(self)
   local step = self.step
   if class.of(self).step == Optimizer.step or self._runs_hooks then return end

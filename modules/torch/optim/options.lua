@@ -1,8 +1,8 @@
--- torch/optim/options.lua: the options of an optimizer: their order, defaults and the values they may have.
+-- torch/optim/options.lua: the options of an optimizer: their order, defaults and allowed values.
 --
--- An option is {name, default, check, text}: `check(value)` says whether the value is possible (and may say why not),
--- `text` what the message calls it. An option whose default is nil is None in Python; a group then has no such field, and
--- state_dict writes None.
+-- An option is {name, default, check, text}: `check(value)` returns whether the value is allowed (and may return why
+-- not), `text` is its name in the message. An option with default nil is None in Python; a group then lacks the field,
+-- and state_dict writes None.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -67,7 +67,7 @@ function options.between(low, high)
   return function(value) return is_number(value) and value >= low and value <= high end
 end
 
--- A pair of rates, each from 0 to below 1.
+-- Checks a pair of rates, each at least 0 and below 1.
 local function is_betas(value)
   if type(value) ~= 'table' or #value ~= 2 then return false, 'betas is a list of two numbers' end
   for i, beta in ipairs(value) do

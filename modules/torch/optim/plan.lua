@@ -1,9 +1,9 @@
--- torch/optim/plan.lua: which parameters of a group a step updates, and their state, as lists that operators take.
+-- torch/optim/plan.lua: Plan: the parameters of a group that a step updates, and their state, as lists for operators.
 --
--- Building these lists costs more than updating small parameters, so a plan lives from step to step. Each step checks
--- it against what is there: it is made again when other parameters have a gradient, the state was loaded or replaced, or
--- the group's options ask for other state. Right after such a change the plan is `loose` (nothing is put together in
--- memory); once two steps agree, `_prepare` may do more. Optimizers give
+-- Building these lists costs more than updating small parameters, so a plan is kept from step to step. Each step checks
+-- it: the plan is rebuilt if other parameters have a gradient, the state was loaded or replaced, or the group's options
+-- require other state. Right after such a change the plan is `loose` (nothing is merged in memory); after two equal
+-- steps `_prepare` may do more. Optimizers define
 --
 --   _names(group)                 → {scalars = {…}, tensors = {…}}, always the same table for the same names
 --   _start(state, group, param)   adds what is missing of them to the state of a parameter
@@ -64,7 +64,7 @@ local function new_batch(param, grad)
                        device = param.device, sparse = grad.is_sparse, complex = param:is_complex()}, Batch)
 end
 
--- Parameters with a gradient, by kind, in order.
+-- Groups parameters with a gradient by kind, in order.
 local function batches_of(optimizer, plan, grads)
   local list, by_kind = {}, {}
   for n, param in ipairs(plan.params) do
@@ -102,7 +102,7 @@ local function start_state(optimizer, group, param)
   return state
 end
 
--- In a capture the state would be made again by each replay.
+-- Replays of a capture would make the state again.
 local function check_no_capture()
   if not capture.is_capturing() then return end
   errors.raise('argument', 'an optimizer stepped in a capture, but its state is not there yet or other parameters have a '
@@ -144,7 +144,7 @@ function Plan:holds(n, param, state)
   return true
 end
 
--- The gradients that are there, and whether the plan fits them.
+-- Returns the existing gradients, and whether the plan fits them.
 local function collect(optimizer, group, plan)
   local params, state, grads, n = group.params, optimizer.state, {}, 0
   local fits = plan ~= nil

@@ -1,7 +1,7 @@
--- torch/optim/rates.lua: learning rates on the devices of the parameters, for steps that a CUDA graph holds.
+-- torch/optim/rates.lua: Rates: learning rates on the devices of the parameters, for steps in a CUDA graph.
 --
--- A group's lr stays a number, which schedules change and scripts read. A captured step takes it from a tensor instead, which
--- write() brings up to date before each replay.
+-- A group's lr stays a number, which schedules change and scripts read. A captured step reads it from a tensor instead,
+-- which write() updates before each replay.
 
 local capture = require 'torch.cuda.capture'
 local errors = require 'base.errors'
@@ -56,7 +56,7 @@ function Rates:write()
     local value = rates and Rates.number(group.lr)
     if rates and rates.value ~= value then
       rates.value = value
-      -- One tensor for each device: the order reaches nothing.
+      -- One tensor for each device: the order is irrelevant.
       for _, rate in next, rates.by_device do rate:fill_(value) end
     end
   end

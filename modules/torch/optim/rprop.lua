@@ -49,7 +49,7 @@ function Rprop:_start(state, group, param)
   state.prev = state.prev or torch.zeros_like(param)
   if state.step_size then return end
   state.step_size = torch.zeros_like(param)
-  -- Of a complex parameter both parts have a step size.
+  -- For a complex parameter both parts have a step size.
   local parts = param:is_complex() and torch.view_as_real(state.step_size) or state.step_size
   parts:fill_(Rates.number(group.lr))
 end

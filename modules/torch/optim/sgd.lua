@@ -43,7 +43,8 @@ end
 
 function SGD:_names(group) return group.momentum == 0 and NONE or MOMENTUM end
 
--- The first step sets the buffer to the gradient; parameters may join at different steps (unfrozen, unused before).
+-- The first step sets the buffer to the gradient; parameters may join at different steps (after being frozen or
+-- unused).
 function SGD:_start(state, _, param)
   if state.momentum_buffer then return end
   state.momentum_buffer = torch.empty_like(param)

@@ -41,7 +41,7 @@ function SparseAdam:_check_group(group)
   end
 end
 
--- Here `step` is a number in Python too.
+-- As in Python, `step` is a number here.
 function SparseAdam:_start(state, _, param)
   state.step = torch.is_tensor(state.step) and state.step:item() or state.step or 0
   state.exp_avg = state.exp_avg or torch.zeros_like(param)
@@ -52,7 +52,7 @@ local function with_values(grad, values)
   return torch.sparse_coo_tensor(grad:_indices(), values, grad:size())
 end
 
--- Moves a moment towards `values` where the gradient has something: its new values there.
+-- Moves a moment towards `values` at the places of the gradient, and returns its new values there.
 local function move(moment, grad, values, weight)
   local old = moment:sparse_mask(grad):_values()
   local change = values:sub(old):mul_(weight)

@@ -1,4 +1,4 @@
--- torch/optim/state_dict.lua: an optimizer's state and options in the layout of Python's, and back.
+-- torch/optim/state_dict.lua: converts an optimizer's state and options to Python's layout and back.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -8,7 +8,7 @@ local torch = require 'torch'
 
 local state_dict = {}
 
--- How Python ran its steps, which says nothing about how we do.
+-- Options about how Python executed its steps, which do not apply here.
 local IGNORED = {capturable = true, differentiable = true}
 
 local function is_tensor(value) return type(value) == 'userdata' and torch.is_tensor(value) end
@@ -43,7 +43,7 @@ end
 
 local function is_empty(value) return type(value) == 'table' and next(value) == nil end
 
--- The packed state, and what an optimizer of a user's own keeps under names, which belongs to no parameter.
+-- Adds to the packed state the values that a user-defined optimizer keeps under names, not for parameters.
 local function with_names(packed, state, count)
   local names = {}
   for key in next, state do
@@ -95,7 +95,7 @@ local function check_layout(optimizer, given)
   end
 end
 
--- A copy of a value of the state. Floating-point state gets the parameter's dtype, as in Python; `step` keeps its own.
+-- Copies a value of the state. Floating-point state gets the parameter's dtype, as in Python; `step` keeps its own.
 local function adopt(name, value, param)
   if is_tensor(value) then
     if name == 'step' then return value:clone() end
@@ -124,7 +124,7 @@ local function adopted_state(optimizer, given)
   return state
 end
 
--- The options of a loaded group over the own ones where it has none.
+-- Returns the options of a loaded group, with the present options for missing ones.
 local function merged(optimizer, own, loaded)
   local fields, optional = ordered.new(), {}
   for _, spec in ipairs(optimizer._options and optimizer._options.specs or {}) do

@@ -1,5 +1,5 @@
--- torch/optim/state_map.lua: an optimizer's `state`: parameter → table, an empty ordered map at the first look, as Python's
--- defaultdict has it. Who only asks whether there is one takes rawget.
+-- torch/optim/state_map.lua: an optimizer's `state`: parameter → table, an empty ordered map at the first access, like
+-- Python's defaultdict. Use rawget to test for an entry.
 
 local ordered = require 'base.ordered'
 
@@ -15,7 +15,7 @@ end
 
 function meta.__pack(map)
   local keys, values = {}, {}
-  -- In no order that counts: each key is set once.
+  -- The order is irrelevant: each key is set once.
   for key, value in next, map do keys[#keys + 1], values[#values + 1] = key, value end
   return 'torch.optim.state_map', 'unpack', {keys = keys, values = values}
 end

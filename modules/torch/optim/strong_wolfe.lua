@@ -1,4 +1,4 @@
--- torch/optim/strong_wolfe.lua: a line search that ends where the strong Wolfe conditions hold.
+-- torch/optim/strong_wolfe.lua: a line search that ends when the strong Wolfe conditions hold.
 --
 -- Nocedal and Wright 2006, algorithms 3.5 and 3.6, with the safeguards of minFunc, as in PyTorch. A point of the search
 -- is {t, f, g, gtd}: the step size, the loss there, its gradient, and the gradient's product with the direction. As in
@@ -10,18 +10,18 @@ local C1, C2, TOLERANCE_CHANGE = 1e-4, 0.9, 1e-9
 
 local function value(x) return type(x) == 'number' and x or x:item() end
 
--- The smaller and the larger one, which may be tensors.
+-- Returns the smaller and the larger value, which may be tensors.
 local function sorted(a, b)
   if value(b) < value(a) then return b, a end
   return a, b
 end
 
--- The minimum of the cubic through two points with their slopes, inside the bounds.
+-- Returns the minimum of the cubic through two points with their slopes, inside the bounds.
 local function cubic_minimum(a, b, low, high)
   if not low then low, high = sorted(a.t, b.t) end
   local d1 = a.gtd + b.gtd - 3 * (a.f - b.f) / (a.t - b.t)
   local square = d1 * d1 - a.gtd * b.gtd
-  -- NaN too.
+  -- False for NaN too.
   local has_minimum = value(square) >= 0
   if not has_minimum then return (low + high) / 2 end
   local d2 = square:sqrt()
@@ -39,7 +39,7 @@ local function is_flat_enough(point, start) return math.abs(value(point.gtd)) <=
 
 local function is_too_high(point, start) return point.f > value(start.f + C1 * point.t * start.gtd) end
 
--- Goes outward until two points have a good one between them. Returns them, or one point that is good already.
+-- Extends the step until two points bracket a good one. Returns them, or one point that is already good.
 local function bracket(evaluate, start, t, max_ls)
   local previous, iterations = start, 0
   local point = evaluate(t)
@@ -55,7 +55,7 @@ local function bracket(evaluate, start, t, max_ls)
   return {start, point}, iterations
 end
 
--- A step size well inside the bracket: twice near its end in a row counts as no progress.
+-- Returns a step size well inside the bracket: two in a row near its end count as no progress.
 local function safeguarded(t, a, b, is_stuck)
   local low, high = sorted(a.t, b.t)
   local margin = 0.1 * (high - low)
@@ -65,7 +65,8 @@ local function safeguarded(t, a, b, is_stuck)
   return is_high and high - margin or low + margin, false
 end
 
--- Narrows the bracket down. Its points keep their places, from which the cubic is made; `low` is the better one's.
+-- Narrows the bracket. Its points keep their places, from which the cubic is computed; `low` is the place of the better
+-- one.
 local function zoom(evaluate, start, points, search)
   local function by_loss() if points[1].f <= points[2].f then return 1, 2 else return 2, 1 end end
   local low, high = by_loss()

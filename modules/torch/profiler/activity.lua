@@ -1,4 +1,4 @@
--- torch/profiler/activity.lua: what a profile can record.
+-- torch/profiler/activity.lua: the activities that a profile can record.
 
 ---@class ProfilerActivity
 ---@field CPU string operators, and ranges of torch.profiler.record_function

@@ -1,4 +1,4 @@
--- torch/profiler/event_table.lua: the table of key_averages(), laid out as PyTorch's.
+-- torch/profiler/event_table.lua: formats the table of key_averages(), like PyTorch's.
 
 local WIDTH = 12
 local GAP = '  '
@@ -21,7 +21,7 @@ end
 
 local FLOPS = {'FLOPs', 'KFLOPs', 'MFLOPs', 'GFLOPs', 'TFLOPs', 'PFLOPs'}
 
--- Scale and heading of the operations of all rows, after the smallest of them.
+-- Returns scale and heading for the operations of all rows, chosen by the smallest of them.
 local function flops_scale(events)
   local least
   for _, event in ipairs(events) do

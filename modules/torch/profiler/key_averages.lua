@@ -51,7 +51,7 @@ function EventList:self_cpu_time_total()
   return sum
 end
 
--- PyTorch says cuda where it means whatever device there is.
+-- PyTorch says cuda for any kind of device.
 local function field_of(sort_by)
   local field = tostring(sort_by):gsub('cuda', 'device')
   return args.one_of('table: sort_by', field, EVENT_FIELDS)

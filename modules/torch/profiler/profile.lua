@@ -1,4 +1,4 @@
--- torch/profiler/profile.lua: torch.profiler.profile: records what a part of a program does.
+-- torch/profiler/profile.lua: torch.profiler.profile: records the activities of a part of a program.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -95,7 +95,7 @@ function Profile:_end()
   self._result = engine().stop()
 end
 
--- What Kineto has to do between a step of one action and one of the next; nil is behind the last step.
+-- Changes Kineto's state between a step of one action and a step of the next; nil comes after the last step.
 function Profile:_change(before, after)
   local saves = self._is_recording and (before == action.RECORD_AND_SAVE or after == nil)
   if saves or self._is_recording and (after == action.NONE or after == action.WARMUP) then self:_end() end

@@ -1,4 +1,4 @@
--- torch/profiler/schedule.lua: which steps of a loop a profile records.
+-- torch/profiler/schedule.lua: chooses the steps of a loop that a profile records.
 
 local args = require 'base.args'
 local errors = require 'base.errors'

@@ -1,10 +1,10 @@
--- torch/profiler/trace_handler.lua: what to do with a trace that is ready.
+-- torch/profiler/trace_handler.lua: handlers of finished traces.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
 local system = require 'base._system'
 
--- Names of traces made within one second.
+-- Distinguishes the names of traces made within one second.
 local count = 0
 
 local function first_word(path)
@@ -14,7 +14,7 @@ local function first_word(path)
   return word
 end
 
--- As PyTorch names a worker.
+-- Returns the name of a worker in PyTorch's form.
 local function own_name() return first_word '/proc/sys/kernel/hostname' .. '_' .. first_word '/proc/self/stat' end
 
 ---For `on_trace_ready`: writes each trace as `<worker_name>.<time>-<number>.pt.trace.json` into a folder, which is made.

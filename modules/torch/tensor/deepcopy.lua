@@ -7,14 +7,14 @@ local parameter = require 'torch.nn.parameter'
 
 local copy
 
--- The key under which a copy's memo keeps the storages that were copied.
+-- The key under which a copy's memo keeps the copied storages.
 local STORAGES = {}
 
 local function copy_tensor(tensor, memo)
   if not tensor.is_leaf then
     errors.raise('argument', 'deepcopy: only tensors that no operation made can be copied deeply: detach() or clone() it')
   end
-  -- As in Python, a parameter has memory of its own; other tensors share it as the originals do.
+  -- As in Python, a parameter gets separate memory; other tensors share memory if the originals do.
   if parameter.is_parameter(tensor) then
     return parameter.Parameter(tensor:detach():clone(), tensor.requires_grad)
   end
@@ -31,7 +31,7 @@ local function copy_table(value, memo)
     for key, item in ordered.items(value) do new[key] = copy(item, memo) end
     return new
   end
-  -- The order reaches nothing: every key is set once.
+  -- The order is irrelevant: every key is set once.
   for key, item in next, value do rawset(new, copy(key, memo), copy(item, memo)) end
   return setmetatable(new, getmetatable(value))
 end

@@ -1,4 +1,4 @@
--- torch/nn/functional/activation.lua: activations: they take a tensor of any shape and return one of the same shape.
+-- torch/nn/functional/activation.lua: activations: each takes a tensor of any shape and returns a tensor of that shape.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -8,7 +8,7 @@ local torch = require 'torch'
 local activation = {}
 local defined = checks.definer(activation)
 
--- Operators that exist in place too and have no other options: relu(x), relu(x, {inplace = true}).
+-- Operators without other options that also exist in place: relu(x), relu(x, {inplace = true}).
 for _, name in ipairs{'relu', 'relu6', 'silu', 'mish', 'hardswish', 'selu', 'hardsigmoid'} do
   local in_place = name .. '_'
   local signature = args.signature(name, {'input', {'inplace', false}})
@@ -18,7 +18,7 @@ for _, name in ipairs{'relu', 'relu6', 'silu', 'mish', 'hardswish', 'selu', 'har
   end
 end
 
--- The same with one option.
+-- The same for operators with one option.
 for _, entry in ipairs{{'celu', {'alpha', 1}}, {'elu', {'alpha', 1}}, {'leaky_relu', {'negative_slope', 0.01}}} do
   local name, option = entry[1], entry[2]
   local in_place = name .. '_'
@@ -61,7 +61,7 @@ defined('softsign', {'input'}, function(p) return p.input / (p.input:abs() + 1) 
 ---x - tanh(x). Arguments: input.
 defined('tanhshrink', {'input'}, function(p) return p.input - p.input:tanh() end)
 
--- PyTorch's choice of a dimension that was not given: deprecated there, kept for the same numbers.
+-- PyTorch's choice if no dimension is given: deprecated there, kept for equal results.
 local function implicit_dim(input)
   local dims = input:dim()
   return (dims == 0 or dims == 1 or dims == 3) and 0 or 1

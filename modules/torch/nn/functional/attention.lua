@@ -1,4 +1,4 @@
--- torch/nn/functional/attention.lua: attention with several heads on sequences (L, N, E).
+-- torch/nn/functional/attention.lua: multi-head attention on sequences (L, N, E).
 
 local errors = require 'base.errors'
 local checks = require 'torch.functions.checks'
@@ -28,7 +28,7 @@ local function check_shapes(p)
     'is_causal is a hint about attn_mask: give it too (Transformer:generate_square_subsequent_mask)')
 end
 
--- A mask to add to the scores: boolean masks hold true where attention is not allowed.
+-- Returns a mask to add to the scores: boolean masks are true where attention is not allowed.
 local function additive(mask, name, dtype)
   if mask == nil then return nil end
   check(mask.dtype == 'bool' or mask:is_floating_point(), '%s is boolean or floating-point, not %s', name, mask.dtype)
@@ -50,12 +50,12 @@ local function project(p, query, key, value)
   return part(query, 0), part(key, 1), part(value, 2)
 end
 
--- (S, N, E) → (N · heads, S, E / heads)
+-- Reshapes (S, N, E) → (N · heads, S, E / heads).
 local function split_heads(x, p, batch)
   return x:contiguous():view{x:size(0), batch * p.num_heads, -1}:transpose(0, 1)
 end
 
--- Keys and values get one place more along `dim`, where no mask hides anything.
+-- Adds one place to keys and values along `dim`, which no mask hides.
 local function extend(state, dim, key, value)
   state.k, state.v = torch.cat({state.k, key}, dim), torch.cat({state.v, value}, dim)
   if state.mask then state.mask = torch.pad(state.mask, {0, 1}) end
@@ -75,7 +75,7 @@ local function add_places(p, state, batch)
   extend(state, 1, zeros, zeros)
 end
 
--- One mask (1 or N · heads, L, S) of attention and padding, or nil.
+-- Returns one mask (1 or N · heads, L, S) for attention and padding, or nil.
 local function joined_mask(p, state, batch)
   local mask = state.mask
   if mask and mask:dim() == 2 then mask = mask:unsqueeze(0) end
@@ -104,7 +104,7 @@ local function attend(p, state, mask, batch, dropout)
   return out:reshape{batch * p.num_heads, state.q:size(1), -1}
 end
 
--- (N · heads, L, E / heads) → (L, N, E)
+-- Reshapes (N · heads, L, E / heads) → (L, N, E).
 local function join_heads(out, p, batch)
   local length = out:size(1)
   local flat = out:transpose(0, 1):reshape{length * batch, p.embed_dim_to_check}
@@ -118,7 +118,7 @@ local function check_mask(p, mask, batch, length, places)
   check(tostring(mask.shape) == text, 'attn_mask is %s, expected %s', tostring(mask.shape), text)
 end
 
--- One result for what is one tensor, so that the projections see that it is.
+-- Returns a single result for a tensor that is passed several times, so that the projections recognize it.
 local function unsqueezed(query, key, value)
   local q = query:unsqueeze(1)
   local k = key == query and q or key:unsqueeze(1)

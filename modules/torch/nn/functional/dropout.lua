@@ -12,7 +12,7 @@ local function check_probability(name, p)
   errors.raise('argument', ('%s: p is a probability between 0 and 1, got %s'):format(name, tostring(p)))
 end
 
--- `batched_dims`: how many dimensions an input with a batch has; one less gets a batch of 1.
+-- `batched_dims`: number of dimensions of an input with a batch; an input with one fewer gets a batch of 1.
 local function defined(name, operator, training, batched_dims)
   declared(name, {'input', {'p', 0.5}, {'training', training}, {'inplace', false}}, function(a)
     check_probability(name, a.p)

@@ -8,7 +8,7 @@ local torch = require 'torch'
 local embedding = {}
 local defined = checks.definer(embedding)
 
--- Rows that the indices name are scaled down to max_norm, in place, as PyTorch does.
+-- Scales the rows of the indices down to max_norm, in place, as PyTorch does.
 local function limit_norms(weight, indices, p)
   torch.no_grad(torch.embedding_renorm_, weight:detach(), indices:contiguous(), p.max_norm, p.norm_type)
 end
@@ -46,7 +46,7 @@ local function check_bag(p)
   end
 end
 
--- Flat indices, offsets, flat weights, include_last_offset.
+-- Returns flat indices, offsets, flat weights, include_last_offset.
 local function bags_of(p)
   local input, dims = p.input, p.input:dim()
   if dims == 1 and p.offsets ~= nil and p.offsets:dim() == 1 then

@@ -1,6 +1,6 @@
--- torch/nn/functional/loss.lua: losses of regression and of likelihoods.
+-- torch/nn/functional/loss.lua: losses for regression and likelihoods.
 --
--- Python's deprecated size_average and reduce are not taken: `reduction` says the same.
+-- Python's deprecated size_average and reduce are not supported: use `reduction`.
 
 local errors = require 'base.errors'
 local reduction = require 'torch.nn.functional.reduction'
@@ -37,7 +37,7 @@ local function check_weight(name, p)
     tostring(p.input.shape)))
 end
 
--- The mean is over the weights.
+-- The mean is divided by the sum of the weights.
 local function weighted(name, p, values)
   check_weight(name, p)
   local all = values * p.weight
@@ -114,7 +114,7 @@ loss('poisson_nll_loss', {{'log_input', true}, {'full', false}, {'eps', 1e-8}}, 
   return torch.poisson_nll_loss(p.input, p.target, p.log_input, p.full, p.eps, number)
 end)
 
--- One variance for each element, or for each row, or a dimension of 1 that is broadcast.
+-- Accepts a variance for each element, or for each row, or a dimension of 1 that is broadcast.
 local function fit_variance(var, input)
   local own, wanted = var:size(), input:size()
   if #own == #wanted - 1 then
@@ -138,7 +138,7 @@ defined('gaussian_nll_loss', {'input', 'target', 'var', {'full', false}, {'eps',
   local var = type(p.var) == 'number' and torch.full_like(p.input, p.var) or checks.tensor('gaussian_nll_loss: var', p.var)
   if var:lt(0):any():item() then errors.raise('argument', 'gaussian_nll_loss: var has a negative entry') end
   var = fit_variance(var, p.input):clone()
-  -- The clamp is invisible to autograd, as in PyTorch.
+  -- The clamp is not recorded by autograd, as in PyTorch.
   torch.no_grad(var.clamp_, var, {min = p.eps})
   local values = (var:log() + (p.input - p.target):pow(2) / var) * 0.5
   if p.full then values = values + 0.5 * math.log(2 * math.pi) end

@@ -1,4 +1,4 @@
--- torch/nn/functional/margin.lua: losses that ask for a margin between classes or distances.
+-- torch/nn/functional/margin.lua: losses that require a margin between classes or distances.
 
 local errors = require 'base.errors'
 local reduction = require 'torch.nn.functional.reduction'

@@ -8,7 +8,7 @@ local errors = require 'base.errors'
 local matrix = {}
 local defined = args.definer(matrix)
 
--- The kernel reads rows and columns in pieces of 16 bytes; its own message does not say which operand it is about.
+-- The kernel reads rows and columns in pieces of 16 bytes; its own message does not name the operand.
 local function check_strides(name, operand)
   local size = checks.tensor('grouped_mm: ' .. name, operand):element_size()
   for dim, stride in ipairs(operand:stride()) do

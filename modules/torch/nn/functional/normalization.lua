@@ -7,7 +7,8 @@ local torch = require 'torch'
 local normalization = {}
 local defined = checks.definer(normalization)
 
--- Statistics of one value mean nothing. `first`: the dimension (from 1) from which sizes count, besides the batch.
+-- Statistics of a single value are meaningless. `first`: the dimension (from 1) from which sizes count, besides the
+-- batch.
 local function check_values(name, what, count, x)
   if count ~= 1 then return end
   errors.raise('argument', ('%s: expected more than 1 %s when training, got input size %s'):format(name, what,
@@ -58,7 +59,7 @@ defined('group_norm', {'input', 'num_groups', {'weight'}, {'bias'}, {'eps', 1e-5
   return torch.group_norm(p.input, p.num_groups, p.weight, p.bias, p.eps)
 end)
 
--- The mean of `size` neighbouring channels of (N, C, …), zeros outside.
+-- Returns the mean of `size` neighbouring channels of (N, C, …), with zeros outside.
 local function mean_of_neighbours(x, size)
   local before, after = math.floor(size / 2), math.floor((size - 1) / 2)
   if x:dim() == 3 then

@@ -24,7 +24,7 @@ for dims = 1, 3 do
   end)
 end
 
--- {5, none} → {5, size of the input's dimension}; one number serves all dimensions.
+-- Converts {5, none} → {5, size of the input's dimension}; one number applies to all dimensions.
 local function output_size_of(input, output_size, dims, name)
   local sizes = tuple(output_size, dims, name .. ': output_size')
   local out = {}

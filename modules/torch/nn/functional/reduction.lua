@@ -1,4 +1,4 @@
--- torch/nn/functional/reduction.lua: what a loss makes of the losses of its elements.
+-- torch/nn/functional/reduction.lua: reduces the losses of the elements to the result of a loss.
 
 local args = require 'base.args'
 

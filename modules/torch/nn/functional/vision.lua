@@ -1,4 +1,4 @@
--- torch/nn/functional/vision.lua: resizing and warping of images.
+-- torch/nn/functional/vision.lua: resizes and warps images.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -9,7 +9,7 @@ local torch = require 'torch'
 local vision = {}
 local defined = checks.definer(vision)
 
--- Mode → ATen's operator for an input of 3, 4 and 5 dimensions.
+-- Mode → ATen's operator for inputs of 3, 4 and 5 dimensions.
 local OPERATORS = {
   nearest = {[3] = 'upsample_nearest1d', [4] = 'upsample_nearest2d', [5] = 'upsample_nearest3d'},
   ['nearest-exact'] = {[3] = '_upsample_nearest_exact1d', [4] = '_upsample_nearest_exact2d',
@@ -49,7 +49,7 @@ local function check_interpolate(p)
   end
 end
 
--- Output size and scale factors, one of which is nil.
+-- Returns output size and scale factors, one of which is nil.
 local function sizes_of(p, dims)
   if p.size ~= nil then return tuple(p.size, dims - 2, 'interpolate: size') end
   local factors = tuple(p.scale_factor, dims - 2, 'interpolate: scale_factor')

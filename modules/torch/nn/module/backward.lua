@@ -1,12 +1,13 @@
--- torch/nn/module/backward.lua: the nodes that a module's backward hooks need: one behind its inputs, one behind its
--- outputs, both passing tensors and gradients through.
+-- torch/nn/module/backward.lua: the autograd nodes for a module's backward hooks: one after its inputs and one after
+-- its outputs. Both pass tensors and gradients through.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
 local Function = require('torch.autograd.function').Function
 local torch = require 'torch'
 
--- apply(on_gradients, tensors…): the tensors; in backward their gradients pass through on_gradients(list) → list.
+-- apply(on_gradients, tensors…) returns the tensors; in the backward pass their gradients pass through
+-- on_gradients(list) → list.
 local Through = Function:extend('BackwardHookFunction')
 
 function Through.forward(ctx, on_gradients, ...)
@@ -35,7 +36,8 @@ function BackwardHooks:init(module, before, after)
   self._module, self._before, self._after_hooks = module, before, after
 end
 
--- The values with their tensors passed through a node, and the positions of the tensors (nil when none needs a gradient).
+-- Returns the values with their tensors passed through a node, and the positions of the tensors (nil if none needs a
+-- gradient).
 local function pass_through(values, on_gradients)
   local positions, tensors, is_needed = {}, {}, false
   for i = 1, values.n do
@@ -50,7 +52,7 @@ local function pass_through(values, on_gradients)
   return out, positions
 end
 
--- Gradients at the positions of their tensors, torch.none elsewhere.
+-- Returns the gradients at the positions of their tensors, torch.none elsewhere.
 local function spread(grads, positions, count)
   local out = {}
   for i = 1, count do out[i] = torch.none end
@@ -88,7 +90,7 @@ function BackwardHooks:wrap_inputs(inputs)
   local out
   self._input_count = inputs.n
   out, self._input_positions = pass_through(inputs, function(grads)
-    -- Gradients that did not come through the outputs, as in a second backward.
+    -- The gradients did not come through the outputs, as in a second backward pass.
     if self._grad_outputs == nil then return grads end
     local all = spread(grads, self._input_positions, self._input_count)
     return gather(self:_call_after(all), self._input_positions)

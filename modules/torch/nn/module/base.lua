@@ -1,9 +1,9 @@
--- torch/nn/module/base.lua: nn.Module: fields, what is registered among them, and the call.
+-- torch/nn/module/base.lua: nn.Module: fields, registered names among them, and the call.
 --
--- All fields but `training` live in `_fields`, so that every assignment passes through __newindex, which registers
--- modules, parameters and buffers as PyTorch does. `_kinds` says what a registered name is; `_parameters`,
--- `_buffers` and `_modules` are lists of names in the order of registration, which in one assignment is that of its left
--- side. The other files of this folder add methods.
+-- All fields except `training` are in `_fields`, so that every assignment passes through __newindex, which registers
+-- modules, parameters and buffers as PyTorch does. `_kinds` has the kind of each registered name; `_parameters`,
+-- `_buffers` and `_modules` are lists of names in the order of registration, which within one assignment is the order
+-- of its left side. The other files of this folder add methods.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -30,7 +30,7 @@ local written_order = require 'torch.nn.module.written_order'
 ---@field training boolean
 local Module = class('Module')
 
--- So `model.forward(x)` is an error also where forward does not use its self.
+-- `model.forward(x)` raises an error even if forward does not use its self.
 Module.__checked_methods = {forward = true}
 
 local LISTS = {parameter = '_parameters', buffer = '_buffers', module = '_modules'}
@@ -84,7 +84,7 @@ end
 ---@return string[] registered those of its parameters, buffers and modules
 function Module:__own_names()
   local names, registered = {}, {}
-  -- The order reaches nothing: whoever shows the names sorts them.
+  -- The order is irrelevant: the names are sorted before they are shown.
   for name in next, self._fields do
     if type(name) == 'string' and name:sub(1, 1) ~= '_' then names[#names + 1] = name end
   end
@@ -117,7 +117,7 @@ local function results(...) return ... end
 
 local kept_arguments, note_arguments = last_arguments.kept, last_arguments.note
 
--- The call's frame stays on the stack, and with it the module: an error names it.
+-- The call's frame stays on the stack, and with it the module, so that an error can name it.
 function Module:__call(...)
   local kept = kept_arguments[self]
   if kept then note_arguments(kept, ...) end
@@ -132,7 +132,7 @@ function Module:forward()
     class.of(self).__name))
 end
 
--- A name that could be read back neither from the module nor from a state_dict is refused.
+-- Refuses a name that could be read back neither from the module nor from a state_dict.
 local function check_name(self, what, name, kind)
   local problem
   if type(name) ~= 'string' then

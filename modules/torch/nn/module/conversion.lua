@@ -1,4 +1,4 @@
--- torch/nn/module/conversion.lua: nn.Module: other devices, dtypes and memory formats, and copies.
+-- torch/nn/module/conversion.lua: nn.Module: conversion to other devices, dtypes and memory formats, and copies.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -7,8 +7,8 @@ local parameter = require 'torch.nn.parameter'
 ---@class nn.Module
 local Module = require 'torch.nn.module.base'
 
--- Replaces the data of parameters, gradients and buffers; the tensors keep their identity, which optimizers rely on. From
--- and to the device 'meta', where there is no data, a parameter becomes a new one.
+-- Replaces the data of parameters, gradients and buffers; the tensors keep their identity, on which optimizers rely.
+-- Conversion from and to the device 'meta', which has no data, makes a new parameter.
 local function convert(self, fn, recurse)
   local done = {}
   local function converted(tensor)
@@ -35,7 +35,7 @@ local DTYPES = {float32 = true, float64 = true, float16 = true, bfloat16 = true,
 
 local function is_numeric(tensor) return tensor:is_floating_point() or tensor:is_complex() end
 
--- to(device, dtype, non_blocking), to(dtype, non_blocking), to(tensor, non_blocking) as options.
+-- Parses to(device, dtype, non_blocking), to(dtype, non_blocking), to(tensor, non_blocking) as options.
 local function parse(options, first, second, third)
   local torch = require 'torch'
   if torch.is_tensor(first) then

@@ -8,8 +8,8 @@ local handle = require 'base.handle'
 ---@class nn.Module
 local Module = require 'torch.nn.module.base'
 
--- The hooks of one module: lists of {fn, always} by the time they run at. It is made with the first hook, so that a
--- module without hooks is called directly.
+-- The hooks of one module: lists of {fn, always} for each time at which they run. It is created with the first hook, so
+-- that a module without hooks is called directly.
 local Hooks = class('Hooks')
 
 function Hooks:init() self.before, self.after, self.backward_before, self.backward_after = {}, {}, {}, {} end
@@ -28,7 +28,7 @@ local function as_list(value)
   return {n = 1, value}
 end
 
--- A hook may add and remove hooks, also itself: those that are there when a call comes to them all run.
+-- A hook may add and remove hooks, also itself. The hooks present when the call reaches them all run.
 local function now(list) return {unpack(list)} end
 
 function Hooks:_before(module, inputs)
@@ -61,7 +61,7 @@ function Hooks:_run(module, done, ...)
   return backward and backward:wrap_outputs(outputs) or outputs
 end
 
--- Hooks that are always called run after an error too; it is raised again.
+-- Hooks with always_call also run after an error, which is raised again.
 function Hooks:_run_protected(module, ...)
   local done = {}
   local ok, outputs = pcall(self._run, self, module, done, ...)
@@ -83,7 +83,7 @@ function Hooks:call(module, ...)
   return unpack(outputs, 1, outputs.n)
 end
 
--- Python's keyword arguments are the last argument here.
+-- Python's keyword arguments are passed as the last argument here.
 local function check_no_kwargs(name, options)
   if not options.with_kwargs then return end
   errors.raise('unsupported', ('%s: with_kwargs is not in this version: a hook finds the table of keywords as the last of its '

@@ -1,10 +1,10 @@
--- torch/nn/module/last_arguments.lua: what chosen modules were called with last.
+-- torch/nn/module/last_arguments.lua: the last arguments of selected modules.
 --
--- The arguments are not kept alive: they are there as long as the script has them.
+-- The references are weak: the arguments are available as long as the script holds them.
 
 local last_arguments = {}
 
--- Module → {its arguments, n}. Module.__call looks into it at each call, which costs a few nanoseconds.
+-- Module → {its arguments, n}. Module.__call looks it up at each call, which costs a few nanoseconds.
 local kept = setmetatable({}, {__mode = 'k'})
 last_arguments.kept = kept
 

@@ -1,9 +1,9 @@
--- torch/nn/module/running.lua: the module whose forward an error arose in: 'in Net.fc2 (Linear)'.
+-- torch/nn/module/running.lua: names the module in whose forward an error was raised: 'in Net.fc2 (Linear)'.
 
 local class = require 'base.class'
 local Module = require 'torch.nn.module.base'
 
--- The modules that are being called, outermost first. `level` counts from the caller of this function.
+-- Returns the modules that are being called, outermost first. `level` counts from the caller of this function.
 local function running_modules(level)
   local modules = {}
   for at = level + 1, math.huge do
@@ -16,7 +16,7 @@ local function running_modules(level)
   end
 end
 
--- The child's name below the module as state_dict has it; nil when it is not part of it.
+-- Returns the child's name below the module as in state_dict; nil if it is not part of the module.
 local function path_below(module, child)
   for name, found in module:named_modules() do
     if rawequal(found, child) and name ~= '' then return name end

@@ -1,7 +1,7 @@
 -- torch/nn/module/state.lua: nn.Module: state_dict and load_state_dict.
 --
--- Loading first works out what goes where, in PyTorch's order and with its messages, and copies only when nothing is
--- wrong: a module is never left half loaded.
+-- Loading first decides which tensor is copied where, in PyTorch's order and with its messages, and copies only if
+-- there is no error: a module is never left half loaded.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -90,7 +90,7 @@ end
 
 local function shape_text(tensor) return tostring(tensor.shape) end
 
--- A tensor of one element without dimensions takes a list of one: what PyTorch before 0.4 saved.
+-- A tensor of one element without dimensions accepts a list of one, as saved by PyTorch before 0.4.
 local function fitted(given, tensor)
   if #tensor.shape == 0 and #given.shape == 1 and given.shape[1] == 1 then return given[0] end
   return given
@@ -126,7 +126,7 @@ local function plan_extra(load, module, prefix)
   end
 end
 
--- Keys below the prefix that name nothing of this module; keys of its children are theirs to judge.
+-- Notes keys below the prefix that name nothing in this module; its children check their own keys.
 local function note_unexpected(load, module, prefix, keys, own_names)
   for _, key in ipairs(keys) do
     local rest = key:sub(#prefix + 1)
@@ -145,7 +145,7 @@ local function below(keys, prefix)
   return out
 end
 
--- `keys` are those of the state that begin with the prefix.
+-- `keys` are the keys of the state that begin with the prefix.
 local function plan_module(load, module, prefix, keys)
   if module._prepare_state then module:_prepare_state(load.state, prefix) end
   if module._fields._load_pre_hooks then
@@ -200,14 +200,14 @@ local function raise_incompatible(self, load, strict)
   if #problems > 0 then raise_load_error(self, problems) end
 end
 
--- Pre-hooks may change the state: they get a copy of the map.
+-- Pre-hooks may change the state, so they get a copy of the map.
 local function copy_of(state, keys)
   local copy = ordered.new()
   for _, key in ipairs(keys) do copy[key] = state[key] end
   return copy
 end
 
--- What load_state_dict returns prints as in Python.
+-- The result of load_state_dict prints as in Python.
 local IncompatibleKeys = {}
 
 function IncompatibleKeys.__tostring(result)
@@ -230,7 +230,7 @@ function Module:load_state_dict(...)
   if type(first) ~= 'table' or class.of(first) then
     errors.raise('argument', ('load_state_dict: expected a state_dict, got %s'):format(Module._describe(first)))
   end
-  -- A state_dict with string keys alone would pass for keywords.
+  -- A state_dict with only string keys would be taken for keywords.
   local options = select('#', ...) > 1 and load_signature:bind('', select(2, ...)) or {strict = true, assign = false}
   local keys = ordered.keys_of(first)
   for _, key in ipairs(keys) do

@@ -1,4 +1,4 @@
--- torch/nn/module/tree.lua: nn.Module: walking the modules, parameters and buffers below a module.
+-- torch/nn/module/tree.lua: nn.Module: iterates over the modules, parameters and buffers below a module.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -10,7 +10,7 @@ local Module = require 'torch.nn.module.base'
 
 local function joined(prefix, name) return prefix == '' and name or prefix .. '.' .. name end
 
--- {name, module} of this module and all below; with `seen` each module once.
+-- Collects {name, module} of this module and all below; with `seen` each module once.
 local function walk(self, prefix, seen, out)
   if seen and seen[self] then return out end
   if seen then seen[self] = true end
@@ -35,7 +35,7 @@ end
 
 local function first_of(options) return options.remove_duplicate ~= false and {} or nil end
 
--- {name, tensor} of this module and those below, each tensor once unless the options say otherwise.
+-- Collects {name, tensor} of this module and those below, each tensor once unless the options say otherwise.
 local function members(self, list, options)
   local prefix, seen, out = options.prefix or '', first_of(options), {}
   local modules = {{prefix, self}}
@@ -85,7 +85,7 @@ function Module:named_children() return iterator(child_entries(self)) end
 ---@return nn.Module[] children the direct ones
 function Module:children() return values(child_entries(self)) end
 
--- Modules whose tables were looked at.
+-- Modules whose plain tables were checked.
 local looked_at = setmetatable({}, {__mode = 'k'})
 
 local function warn_of_unregistered(self)
@@ -127,7 +127,7 @@ function Module:buffers(options)
   return values(members(self, '_buffers', args.options(options, {'recurse'}, 'buffers')))
 end
 
--- The value that `name` has in `list` of `found`; `path` is for the message.
+-- Returns the value of `name` in `list` of `found`; `path` is for the message.
 local function registered(found, kind, name, path)
   if found._sync then found:_sync() end
   if found._kinds[name] == kind and found._fields[name] ~= nil then return found._fields[name] end

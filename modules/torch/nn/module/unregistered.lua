@@ -1,4 +1,4 @@
--- torch/nn/module/unregistered.lua: a warning about modules and parameters in a plain table, which no optimizer would get.
+-- torch/nn/module/unregistered.lua: warns about modules and parameters in a plain table, which no optimizer would get.
 
 local class = require 'base.class'
 local parameter = require 'torch.nn.parameter'
@@ -7,15 +7,15 @@ local warnings = require 'base.warnings'
 ---@class nn.Module
 local Module = require 'torch.nn.module.base'
 
--- Tables within tables that are looked into.
+-- Depth of nested tables that are searched.
 local MAX_DEPTH = 3
 
 local function is_plain(value) return type(value) == 'table' and getmetatable(value) == nil end
 
--- How many modules with parameters, and how many parameters, lie in the table and are not registered.
+-- Counts the modules with parameters, and the parameters, that are in the table and not registered.
 local function count_in(value, registered, depth)
   local modules, parameters = 0, 0
-  -- The order reaches nothing: things are counted.
+  -- The order is irrelevant for counting.
   for _, item in next, value do
     if class.is(item, Module) then
       if not registered[item] and #item:parameters() > 0 then modules = modules + 1 end

@@ -1,17 +1,17 @@
--- torch/nn/module/written_order.lua: where a registered name stands in its list: `self.a, self.b = …` registers a before b, as
--- in Python, although Lua stores b first.
+-- torch/nn/module/written_order.lua: finds the place of a registered name in its list: `self.a, self.b = …` registers a
+-- before b, as in Python, although Lua stores b first.
 
 local assignment = require 'base.assignment'
 
 local written_order = {}
 
--- Of the latest registration: the function that did it, its line, the name.
+-- The latest registration: the assigning function, its line, the name.
 local latest = setmetatable({}, {__mode = 'v'})
--- List of names → where those of the assignment that is being carried out begin.
+-- List of names → index of the first name of the current assignment.
 local first_of = setmetatable({}, {__mode = 'k'})
 
--- The level of the function that assigns. Above it are place, enlist, Module's function, and __newindex of a class that has
--- one of its own.
+-- Returns the stack level of the function that assigns. Above it are place, enlist, Module's function, and perhaps a
+-- __newindex of the class.
 local function level_of_assignment(of)
   local caller = debug.getinfo(5, 'f')
   return caller and caller.func == of.__newindex and 5 or 4

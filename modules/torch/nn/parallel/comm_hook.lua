@@ -1,8 +1,8 @@
--- torch/nn/parallel/comm_hook.lua: a communication hook of DistributedDataParallel that is a Lua function, as its reducer calls
--- it: host/engine/distributed/lua_hook.h.
+-- torch/nn/parallel/comm_hook.lua: runs a Lua function as communication hook of DistributedDataParallel's reducer:
+-- host/engine/distributed/lua_hook.h.
 --
--- The hook is called for each bucket as its gradients are ready, while the backward goes on. Its Futures are waited for behind
--- the last bucket, in the order of the buckets: so their collectives have the same order on every rank.
+-- The hook is called for each bucket when its gradients are ready, during the backward pass. Its Futures are awaited
+-- after the last bucket, in the order of the buckets, so their collectives have the same order on every rank.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -10,7 +10,7 @@ local show = require 'base.shown'
 
 local is_tensor = function(value) return require('torch._C').is_tensor(value) end
 
--- What a hook has given in place of a Future: what it is, and what to write.
+-- Describes a result that is not a Future, and what to write instead.
 local function advice(value)
   local _, get_future = pcall(function() return type(value) == 'userdata' and value.get_future end)
   if type(get_future) == 'function' then return 'a Work: return work:get_future():then_(function(fut) … end)' end
@@ -20,7 +20,7 @@ local function advice(value)
   return show(value)
 end
 
--- 'train.lua:12': where the hook is written.
+-- Returns the place of the hook in the script: 'train.lua:12'.
 local function place_of(hook)
   local info = debug.getinfo(class.definition(hook), 'S')
   return info.what == 'C' and 'C' or ('%s:%d'):format(info.short_src, info.linedefined)
@@ -30,7 +30,7 @@ local function refuse(bucket, text)
   errors.raise('user', ('register_comm_hook: the hook at %s, bucket %d: %s'):format(place_of(bucket.hook), bucket.index, text))
 end
 
--- The tensor that a hook gave for a bucket.
+-- Returns the tensor that a hook returned for a bucket.
 local function result_of(bucket)
   local value = bucket.result
   if class.is(value, require('torch.futures').Future) then

@@ -11,10 +11,10 @@ local parameter = require 'torch.nn.parameter'
 local show = require 'base.shown'
 local torch = require 'torch'
 
--- What the reducer is given.
+-- Options that are passed to the reducer.
 local OPTIONS = {
   'find_unused_parameters', 'gradient_as_bucket_view', 'static_graph', 'broadcast_buffers', 'bucket_cap_mb', 'process_group'}
--- What PyTorch has besides: each says what is wrong with a value, or nothing.
+-- Further options of PyTorch: each function returns what is wrong with a value, or nothing.
 local OTHERS = {
   device_ids = function(value, device)
     if type(value) ~= 'table' or #value ~= 1 then return 'expected a list of one device: a rank computes on one' end
@@ -58,11 +58,11 @@ end
 ---@class DistributedDataParallel: nn.Module
 ---@field module nn.Module
 local DistributedDataParallel = Module:extend('DistributedDataParallel')
-DistributedDataParallel._is_wrapper = true  -- errors name the model's modules as the script wrote them
+DistributedDataParallel._is_wrapper = true  -- errors name the model's modules without the wrapper
 
--- Those that are there → their number, in the order in which every rank makes them.
+-- Existing instances → their number, in the order of creation, which is the same on every rank.
 local made, num_made = setmetatable({}, {__mode = 'k'}), 0
--- Collectives of their making.
+-- Number of collectives during their creation.
 local num_collectives = 0
 
 local NAMES_OF_HOOKS = "'allreduce', 'fp16_compress' or 'bf16_compress'"
@@ -75,12 +75,12 @@ local function check_hook(state, hook)
     .. 'the names %s%s'):format(show(hook), NAMES_OF_HOOKS, swapped))
 end
 
--- By its name, or as a function of its own.
+-- Adds a hook by its name, or as a function.
 local function add_hook(reducer, given)
   reducer:register_comm_hook(given.hook and require 'torch.nn.parallel.comm_hook'(given.state, given.hook) or given.state)
 end
 
--- Together with the other ranks.
+-- Makes the reducer, together with the other ranks.
 local function build(self)
   local before = default_group.num_collectives()
   default_group.ensure()
@@ -117,15 +117,15 @@ function DistributedDataParallel:init(model, options)
   self._reduced = {params, given}
   num_made = num_made + 1
   made[self] = num_made
-  if not default_group.is_joining() then build(self) end  -- the others have theirs: see rebuild_all
+  if not default_group.is_joining() then build(self) end  -- otherwise the other ranks already have reducers: see rebuild_all
   if options.gradient_as_bucket_view == false then return end
   for _, param in ipairs(params) do parameter.fix_grad(param) end
 end
 
 local function counted(...) return select('#', ...), ... end
 
--- What adds up a parameter's gradient remembers the stream that was current when the reducer was made, and a CUDA graph can
--- hold no work of the default one. In a warm-up the side stream is current, on all ranks.
+-- The gradient accumulators remember the stream that was current when the reducer was made, and a CUDA graph cannot
+-- contain work of the default stream. During a warm-up the side stream is current, on all ranks.
 local function prepare_capture(self)
   capture.current:add_ddp(require('torch.distributed').get_backend(self._reduced[2].process_group))
   if self._comm_hook and self._comm_hook.hook then
@@ -139,7 +139,7 @@ local function prepare_capture(self)
   if self._comm_hook then add_hook(self._reducer, self._comm_hook) end
 end
 
--- Several outputs go through the reducer as one list.
+-- Passes several outputs through the reducer as one list.
 local function finish(self, sync, count, ...)
   if not sync or count == 0 then
     self._reducer:after_forward(nil, sync)
@@ -217,7 +217,7 @@ local SAME_STEPS = 'every rank makes the same number of steps: the loaders of tr
   .. 'of train.get_dataset_shard have as many batches on each'
 local ONE_DEVICE = 'a rank computes on one device: move tensors with x:to(device)'
 
--- PyTorch's methods that are not there: they say so when they are called.
+-- PyTorch's methods that are missing: they raise an error with the reason when they are called.
 local ABSENT = {
   join = SAME_STEPS, join_hook = SAME_STEPS, join_device = SAME_STEPS, join_process_group = SAME_STEPS,
   scatter = ONE_DEVICE, gather = ONE_DEVICE, to_kwargs = ONE_DEVICE,
@@ -230,7 +230,7 @@ end
 ---@return integer
 function DistributedDataParallel.num_collectives() return num_collectives end
 
--- In the order in which every rank makes them.
+-- Returns the instances in the order of creation, which is the same on every rank.
 local function all_made()
   local all = {}
   for each in next, made do all[#all + 1] = each end
@@ -238,7 +238,8 @@ local function all_made()
   return all
 end
 
--- Without a reducer, since the last attempt ended before it was made again: the one it was to have.
+-- Returns the order of gradients. Without a reducer, because the last attempt ended before it was rebuilt, it is the
+-- planned order.
 local function order_of(self)
   if self._reducer then return self._reducer:gradient_order() end
   return self._reduced[2].gradient_order or {}
@@ -260,7 +261,7 @@ function DistributedDataParallel.rebuild_all(orders)
   for i, each in ipairs(all_made()) do
     if each._reducer then each._reducer:release() end
     each._is_capturable = nil
-    each._reducer = nil  -- a rank that is lost meanwhile leaves it without one
+    each._reducer = nil  -- a loss of a rank during the rebuild leaves it without a reducer
     each._reduced[2].gradient_order = orders and orders[i]
     build(each)
   end

@@ -1,4 +1,4 @@
--- torch/nn/utils/clip_grad.lua: limits on the size of gradients.
+-- torch/nn/utils/clip_grad.lua: clips gradients.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -23,7 +23,7 @@ local function norms_of(tensors, p)
   return norms
 end
 
--- The norm of all tensors taken as one vector.
+-- Returns the norm of all tensors, as if they were one vector.
 local function total_norm(tensors, p, name)
   if #tensors == 0 then return torch.tensor(0) end
   local norms, device = norms_of(tensors, p), tensors[1].device

@@ -1,4 +1,4 @@
--- torch/nn/utils/fusion.lua: a batch normalization folded into the layer before it, for evaluation.
+-- torch/nn/utils/fusion.lua: fuses a batch normalization into the layer before it, for evaluation.
 
 local args = require 'base.args'
 local errors = require 'base.errors'

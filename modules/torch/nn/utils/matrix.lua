@@ -1,4 +1,4 @@
--- torch/nn/utils/matrix.lua: weights as matrices, for spectral norms.
+-- torch/nn/utils/matrix.lua: reshapes weights to matrices, for spectral norms.
 
 local class = require 'base.class'
 local F = require 'torch.nn.functional'

@@ -1,4 +1,4 @@
--- torch/nn/utils/memory_format.lua: other memory formats for the weights of convolutions alone.
+-- torch/nn/utils/memory_format.lua: changes the memory format of only the weights of convolutions.
 
 local class = require 'base.class'
 local conv = require 'torch.nn.conv'

@@ -1,4 +1,4 @@
--- torch/nn/utils/named_hook.lua: finds the forward pre-hook of a class that serves one weight.
+-- torch/nn/utils/named_hook.lua: finds the forward pre-hook of a class for a given weight.
 
 local class = require 'base.class'
 local errors = require 'base.errors'

@@ -23,7 +23,7 @@ function Orthogonal:init(weight, p)
   if p.use_trivialization then self:register_buffer('base', nil) end
 end
 
--- A skew-symmetric matrix (n, n) from the lower triangle of (n, k).
+-- Returns a skew-symmetric matrix (n, n) made of the lower triangle of (n, k).
 local function skew(x, n, k)
   x = x:tril()
   if n ~= k then
@@ -43,7 +43,7 @@ local function householder(x)
   local a = x:tril(-1)
   local tau = 2 / (1 + (a * a):sum(-2))
   local q = torch.linalg_householder_product(a, tau)
-  -- The diagonal holds the signs that geqrf left; as in PyTorch they get no gradient.
+  -- The diagonal holds the signs from geqrf; as in PyTorch they get no gradient.
   return q * x:diagonal(0, -2, -1):detach():trunc():unsqueeze(-2)
 end
 
@@ -63,7 +63,7 @@ function Orthogonal:forward(x)
   return is_wide and q.mT or q
 end
 
--- The orthogonal factor of a QR decomposition with a positive diagonal.
+-- Returns the orthogonal factor of a QR decomposition with a positive diagonal.
 local function make_orthogonal(a)
   local x, tau = torch.geqrf(a)
   local q = torch.linalg_householder_product(x, tau)
@@ -94,7 +94,7 @@ function Orthogonal:right_inverse(q)
   local is_wide = n < k
   if is_wide then q, n, k = q.mT, k, n end
   if not self.use_trivialization then
-    -- The other maps cannot be inverted without a base: nothing says so.
+    -- The other maps cannot be inverted without a base; PyTorch does not report this either.
     if self.orthogonal_map ~= 'householder' then return nil end
     return invert_householder(q, is_wide)
   end

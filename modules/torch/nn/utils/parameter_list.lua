@@ -1,4 +1,4 @@
--- torch/nn/utils/parameter_list.lua: the list of parameters that a function was given.
+-- torch/nn/utils/parameter_list.lua: normalizes the parameters argument of a function to a list.
 
 local class = require 'base.class'
 local errors = require 'base.errors'

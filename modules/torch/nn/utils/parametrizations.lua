@@ -75,7 +75,7 @@ function SpectralNorm:forward(weight)
   if weight:dim() == 1 then return matrix.unit(weight, self.eps) end
   local flat = matrix.of(weight, self.dim)
   if self.training then self:_power_method(flat, self.n_power_iterations) end
-  -- Copies: the graph keeps them while the next forward changes the buffers.
+  -- Copies: the graph keeps these values, but the next forward changes the buffers.
   return weight / torch.dot(self._u:clone(), flat:mv(self._v:clone()))
 end
 

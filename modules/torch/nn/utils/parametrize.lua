@@ -1,6 +1,6 @@
 -- torch/nn/utils/parametrize.lua: torch.nn.utils.parametrize: parameters that are computed from others.
 --
--- A parametrized module gets a class of its own, ParametrizedX, whose __index computes the tensors; what is trained lies in
+-- A parametrized module gets a separate class, ParametrizedX, whose __index computes the tensors; the trained tensor is
 -- module.parametrizations.<name>.original, as in PyTorch, so that the names in state_dict are the same.
 
 local args = require 'base.args'
@@ -12,7 +12,7 @@ local torch = require 'torch'
 
 local parametrize = {}
 
--- List → computed tensor while parametrize.cached runs.
+-- List → computed tensor, while parametrize.cached runs.
 local cache
 
 local function fail(message, ...) errors.raise('argument', message:format(...)) end
@@ -22,7 +22,7 @@ local function describe(tensor)
   return ('%s %s on %s'):format(tensor.dtype, tostring(tensor.shape), tensor.device)
 end
 
--- A parametrization must keep dtype and shape, unless it says that it knows what it does.
+-- A parametrization must keep dtype and shape, unless it is marked unsafe.
 local function check_same(what, new, old)
   if torch.is_tensor(new) and new.dtype == old.dtype and tostring(new.shape) == tostring(old.shape) then return end
   fail('%s gives %s where the tensor is %s: it may not change dtype or shape unless unsafe = true', what, describe(new),
@@ -41,8 +41,8 @@ end
 local ParametrizationList = container.ModuleList:extend('ParametrizationList')
 parametrize.ParametrizationList = ParametrizationList
 
--- What the parametrizations are to be applied to for that value. A right_inverse that returns nothing has none: the value
--- itself is taken, or with `must` it is an error.
+-- Returns the tensors to which the parametrizations must be applied to get that value. Without a right_inverse the
+-- value itself is used, or with `must` an error is raised.
 local function invert(list, value, must)
   local values = {value}
   for i = #list, 1, -1 do
@@ -192,7 +192,7 @@ function parametrize.register_parametrization(...)
     setmetatable(module, parametrized_class(class.of(module)))
     module.parametrizations = container.ModuleDict()
   end
-  -- The name may be that of a method of ModuleDict: it is put there as it is.
+  -- The name may be that of a method of ModuleDict, so the check of names is bypassed.
   container.ModuleDict.__newindex(module.parametrizations, name, new_list)
   return module
 end

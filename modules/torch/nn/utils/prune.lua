@@ -1,7 +1,7 @@
--- torch/nn/utils/prune.lua: torch.nn.utils.prune: parameters with zeros where they matter least.
+-- torch/nn/utils/prune.lua: torch.nn.utils.prune: sets unimportant elements of parameters to zero.
 --
--- A pruned parameter `weight` is the tensor weight_orig · weight_mask: parameter weight_orig, buffer weight_mask, computed
--- before each forward. `amount` is a share between 0 and 1, or from 1 on a number of elements (channels).
+-- A pruned parameter `weight` becomes the tensor weight_orig · weight_mask (parameter weight_orig, buffer weight_mask),
+-- computed before each forward. `amount` is a share between 0 and 1, or from 1 on a number of elements (channels).
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -23,7 +23,7 @@ local function check_amount(amount)
   fail('amount is a share between 0 and 1 or a number of elements, got %s', tostring(amount))
 end
 
--- Half goes to the even neighbour, as in Python.
+-- Rounds half to even, as Python does.
 local function round(x)
   local low = math.floor(x)
   local rest = x - low
@@ -56,7 +56,7 @@ prune.Identity = Identity
 
 function Identity:compute_mask(_, default_mask) return default_mask end
 
--- The mask with zeros at flat places.
+-- Returns the mask with zeros at flat places.
 local function without(default_mask, places)
   local mask = default_mask:clone()
   mask:view(-1):index_fill_(0, places, 0)
@@ -91,7 +91,7 @@ local function check_channels(t, dim)
   return dim % t:dim()
 end
 
--- 1 at the channels that are kept, times the mask so far.
+-- Returns 1 at the channels that are kept, times the previous mask.
 local function with_channels(t, dim, kept, default_mask)
   local mask = torch.zeros_like(t):index_fill_(dim, kept, 1)
   return mask * default_mask:to{dtype = mask.dtype}
@@ -187,7 +187,7 @@ defined('custom_from_mask', {'module', 'name', 'mask'}, function(p)
   return p.module
 end)
 
--- The importance scores of one entry: Python's dict has pairs as keys, here a list has {module, name, scores}.
+-- Returns the importance scores of one entry: Python's dict has pairs as keys, here a list has {module, name, scores}.
 local function scores_of(entries, module, name)
   for _, entry in ipairs(entries) do
     if entry[1] == module and entry[2] == name then return entry[3] end

@@ -1,4 +1,5 @@
--- torch/nn/utils/pruning_method.lua: what every way of pruning does: a mask next to the parameter, applied before forward.
+-- torch/nn/utils/pruning_method.lua: the base of all pruning methods: a mask next to the parameter, applied before
+-- forward.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -89,7 +90,7 @@ end
 ---@return integer
 function PruningContainer:len() return #self._methods end
 
--- The places that the method may still prune, as an index; nil for all.
+-- Returns the places that the method may still prune, as an index; nil for all.
 local function open_places(method, t, mask)
   if method.PRUNING_TYPE == 'unstructured' then return mask:eq(1) end
   if method.PRUNING_TYPE == 'global' then return nil end
@@ -117,7 +118,7 @@ function PruningContainer:compute_mask(t, default_mask)
   return mask
 end
 
--- The method, or the container that it joins with the one that is there.
+-- Returns the method, or a container that joins it with the existing method.
 local function joined(module, method)
   local list, index = named_hook.find(module, BasePruningMethod, method.name)
   if not list then return method end
@@ -127,7 +128,7 @@ local function joined(module, method)
   return old
 end
 
--- Puts mask and pruned tensor in place of the parameter.
+-- Replaces the parameter by mask and pruned tensor.
 local function install(module, method, scores)
   local name, is_first = method.name, not class.is(method, PruningContainer)
   local tensor = module[name]
@@ -136,7 +137,7 @@ local function install(module, method, scores)
     fail("importance_scores %s must have the shape of '%s', %s", tostring(scores.shape), name, tostring(tensor.shape))
   end
   local default = is_first and torch.ones_like(tensor) or module[name .. '_mask']:detach():clone()
-  -- Before anything changes: it may fail.
+  -- Computed before anything changes: it may fail.
   local mask = torch.no_grad(method.compute_mask, method, scores, default)
   if is_first then
     module:_forget(name)

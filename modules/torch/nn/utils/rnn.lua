@@ -51,7 +51,7 @@ function PackedSequence:to(...)
   return PackedSequence(data, self.batch_sizes, moved(self.sorted_indices), moved(self.unsorted_indices))
 end
 
--- packed:cpu(), packed:double(), … as the methods of tensors.
+-- Methods like those of tensors: packed:cpu(), packed:double(), ….
 for method, target in next, {cpu = 'cpu', cuda = 'cuda', double = 'float64', float = 'float32', half = 'float16',
                              long = 'int64', int = 'int32', short = 'int16', char = 'int8', byte = 'uint8'} do
   PackedSequence[method] = function(self) return self:to(target) end
@@ -108,7 +108,7 @@ defined('pad_packed_sequence', {'sequence', {'batch_first', false}, {'padding_va
     errors.raise('argument', ('pad_packed_sequence: total_length = %d is below the longest sequence, %d'):format(
       p.total_length, longest))
   end
-  -- 0: the longest.
+  -- 0 means the length of the longest sequence.
   local padded, lengths = torch._pad_packed_sequence(packed.data, packed.batch_sizes, p.batch_first, p.padding_value,
     p.total_length or 0)
   local unsorted = packed.unsorted_indices

@@ -1,4 +1,4 @@
--- torch/nn/utils/skip_init.lua: modules whose parameters are not initialized.
+-- torch/nn/utils/skip_init.lua: makes modules without initializing their parameters.
 
 local args = require 'base.args'
 local class = require 'base.class'

@@ -1,6 +1,6 @@
--- torch/nn/utils/spectral_norm.lua: spectral_norm by a hook that computes the weight before each forward.
+-- torch/nn/utils/spectral_norm.lua: spectral_norm, with a hook that computes the weight before each forward.
 --
--- PyTorch's newer form is torch.nn.utils.parametrizations.spectral_norm; this one has other names in state_dict.
+-- The newer form is torch.nn.utils.parametrizations.spectral_norm; this form has other names in state_dict.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -16,7 +16,7 @@ function SpectralNorm:init(p)
   self.name, self.dim, self.eps, self.n_power_iterations = p.name, p.dim, p.eps, p.n_power_iterations
 end
 
--- The divided weight, after power iterations where they are asked for.
+-- Returns the divided weight, after power iterations if requested.
 function SpectralNorm:_compute(module, iterates)
   local weight, u, v = module[self.name .. '_orig'], module[self.name .. '_u'], module[self.name .. '_v']
   local flat = matrix.of(weight, self.dim)
@@ -26,7 +26,7 @@ function SpectralNorm:_compute(module, iterates)
         v:copy_(matrix.unit(flat:t():mv(u), self.eps))
         u:copy_(matrix.unit(flat:mv(v), self.eps))
       end
-      -- The graph keeps these values while the next forward changes the buffers.
+      -- The graph keeps these values, but the next forward changes the buffers.
       u, v = u:clone(), v:clone()
     end)
   end

@@ -1,4 +1,4 @@
--- torch/nn/utils/stateless.lua: torch.nn.utils.stateless: modules called with other parameters.
+-- torch/nn/utils/stateless.lua: torch.nn.utils.stateless: calls modules with other parameters.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -6,7 +6,7 @@ local ordered = require 'base.ordered'
 
 local stateless = {}
 
--- Where each parameter and buffer lies: {name, module, field}, shared ones under each name.
+-- Returns the place of each parameter and buffer: {name, module, field}; shared ones appear under each name.
 local function places(module)
   local found = {}
   for prefix, owner in module:named_modules() do
@@ -30,7 +30,7 @@ local function check_names(found, given)
   end
 end
 
--- Several tables as one.
+-- Merges several tables.
 local function merged(given)
   if #given == 0 then return given end
   local all = {}
@@ -46,7 +46,7 @@ end
 local signature = args.signature('functional_call', {'module', 'parameters_and_buffers', {'args', {}},
   {'tie_weights', true}})
 
--- What stands at each place meanwhile; with tied weights also under the other names of the same tensor.
+-- Returns the temporary value for each place; with tied weights also for the other names of the same tensor.
 local function replacements(found, given, ties)
   local by_tensor = {}
   for _, place in ipairs(found) do
@@ -73,7 +73,7 @@ end
 ---assert(y:item() == 2)
 ---```
 function stateless.functional_call(...)
-  -- A map of names would pass for keywords where it is the last argument.
+  -- A map of names would be taken for keywords as the last argument.
   local first, second = ...
   if type(second) ~= 'table' then errors.raise('argument', 'functional_call: expected a table of names and tensors') end
   second = merged(second)
@@ -87,7 +87,7 @@ function stateless.functional_call(...)
   local inputs = type(p.args) == 'table' and p.args or {p.args}
   local results = {pcall(first, unpack(inputs))}
   for i, place in ipairs(found) do
-    -- A buffer that forward replaced keeps the module's own tensor.
+    -- A buffer that forward replaced is restored to the module's own tensor.
     place[2][place[3]] = old[i]
   end
   if not results[1] then error(results[2], 0) end

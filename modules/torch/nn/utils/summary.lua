@@ -1,4 +1,4 @@
--- torch/nn/utils/summary.lua: how many parameters a model has, and what its modules give.
+-- torch/nn/utils/summary.lua: summarizes the parameters of a model and the outputs of its modules.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -37,7 +37,7 @@ function summary.parameters_count(module, options)
   return count_of(module:parameters(), options.trainable_only)
 end
 
--- '(3, 8)', for several tensors '(3, 8), (1, 8)', '' for what is not a tensor.
+-- Returns '(3, 8)', for several tensors '(3, 8), (1, 8)', '' if the value is not a tensor.
 local function shape_text(value)
   if torch.is_tensor(value) then return '(' .. table.concat(value.shape, ', ') .. ')' end
   local parts = {}
@@ -48,7 +48,8 @@ local function shape_text(value)
   return table.concat(parts, ', ')
 end
 
--- Calls the model once, in evaluation and without gradients, and leaves it as it was: module → text of its output.
+-- Calls the model once, in evaluation mode and without gradients, and restores its state. Returns module → text of its
+-- output.
 local function outputs_of(model, inputs)
   local shapes, handles, modes = {}, {}, {}
   for i, module in ipairs(model:modules()) do
@@ -102,7 +103,7 @@ end
 
 local COLUMNS = {{'name', 'module'}, {'class', 'class'}, {'output_shape', 'output shape'}, {'parameters', 'parameters'}}
 
--- 1234567 → '1,234,567'
+-- Formats 1234567 as '1,234,567'.
 local function grouped(count)
   local text = ('%d'):format(count):reverse():gsub('(%d%d%d)', '%1,'):reverse()
   return (text:gsub('^,', ''))

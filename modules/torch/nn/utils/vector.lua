@@ -1,4 +1,4 @@
--- torch/nn/utils/vector.lua: parameters as one vector.
+-- torch/nn/utils/vector.lua: converts parameters to one vector and back.
 
 local errors = require 'base.errors'
 local parameter_list = require 'torch.nn.utils.parameter_list'

@@ -1,6 +1,6 @@
--- torch/nn/utils/weight_norm.lua: weight_norm by a hook that computes the weight before each forward.
+-- torch/nn/utils/weight_norm.lua: weight_norm, with a hook that computes the weight before each forward.
 --
--- PyTorch's newer form is torch.nn.utils.parametrizations.weight_norm; this one has other names in state_dict.
+-- The newer form is torch.nn.utils.parametrizations.weight_norm; this form has other names in state_dict.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -13,7 +13,7 @@ local WeightNorm = class('WeightNorm')
 
 function WeightNorm:init(name, dim) self.name, self.dim = name, dim end
 
--- The weight that length and direction give.
+-- Computes the weight from length and direction.
 function WeightNorm:_compute(module)
   return torch._weight_norm(module[self.name .. '_v'], module[self.name .. '_g'], self.dim)
 end

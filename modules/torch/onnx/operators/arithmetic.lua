@@ -1,6 +1,7 @@
--- torch/onnx/operators/arithmetic.lua: operators of two or three tensors, or numbers, element by element.
+-- torch/onnx/operators/arithmetic.lua: elementwise operators of two or three tensors or numbers.
 --
--- ONNX converts no types: operands are in the result's dtype, those of comparisons in the one that both promote to.
+-- ONNX does not convert types: operands are cast to the result's dtype, those of comparisons to the dtype to which both
+-- promote.
 
 local torch = require 'torch'
 
@@ -12,10 +13,10 @@ local function times(t, name, factor, dtype)
   return factor == 1 and name or t:add('Mul', {name, t:operand(factor, dtype)})
 end
 
--- The logical operators of bool tensors.
+-- The equivalents for bool tensors.
 local LOGICAL = {Add = 'Or', Mul = 'And'}
 
--- first + alpha · second, or minus that.
+-- Returns the mapping for first + alpha · second, or first - alpha · second.
 local function sum(op, first, second)
   return function(t, a)
     local dtype = t:result_dtype()
@@ -38,7 +39,7 @@ arithmetic.div = function(t, a)
   local dtype = t:result_dtype()
   local is_float = dtype:find 'float' ~= nil
   if a.rounding_mode and not is_float then
-    -- ONNX divides integers towards zero.
+    -- ONNX's integer division rounds towards zero.
     if a.rounding_mode == 'trunc' then return t:add('Div', operands(t, a, dtype)) end
     local quotient = t:add('Div', operands(t, a, 'float64'))
     return t:cast(t:add('Floor', {quotient}), dtype)
@@ -54,7 +55,7 @@ arithmetic.floor_divide = function(t, a)
   return arithmetic.div(t, a)
 end
 
--- With the divisor's sign.
+-- The result has the divisor's sign.
 arithmetic.remainder = function(t, a)
   local dtype = t:result_dtype()
   if not dtype:find 'float' then return t:add('Mod', operands(t, a, dtype)) end

@@ -1,4 +1,4 @@
--- torch/onnx/operators/convolution.lua: convolutions, transposed ones too.
+-- torch/onnx/operators/convolution.lua: convolutions, including transposed ones.
 
 local windows = require 'torch.onnx.windows'
 
@@ -6,7 +6,7 @@ local convolution = {}
 
 local per_dim, twice = windows.per_dim, windows.twice
 
--- 'same' pads so that the output is as large: the second side gets what is odd.
+-- 'same' pads so that the output has the input's size; the second side gets the odd element.
 local function same_pads(kernel, dilation)
   local before, after = {}, {}
   for i, size in ipairs(kernel) do
@@ -30,7 +30,7 @@ local function kernel_of(t, a, dims)
   return out
 end
 
--- Of (N, C, …), or (C, …) where there is no batch.
+-- Runs fn with a batch dimension: the input is (N, C, …), or (C, …) without a batch.
 local function with_batch(t, a, call, dims, fn)
   local has_batch = t:rank(a.input) == dims + 2
   local given = inputs(t, a)

@@ -1,10 +1,10 @@
--- torch/onnx/operators/elementwise.lua: functions of one tensor, element by element: activations among them.
+-- torch/onnx/operators/elementwise.lua: elementwise functions of one tensor, including activations.
 
 local elementwise = {}
 
 local function float(value) return {float = value} end
 
--- ATen's name → ONNX's operator of the same meaning.
+-- ATen's name → the equivalent ONNX operator.
 local SAME = {
   relu = 'Relu', sigmoid = 'Sigmoid', tanh = 'Tanh', exp = 'Exp', log = 'Log', sqrt = 'Sqrt', abs = 'Abs', neg = 'Neg',
   reciprocal = 'Reciprocal', erf = 'Erf', floor = 'Floor', ceil = 'Ceil', round = 'Round', sign = 'Sign', sin = 'Sin',
@@ -25,14 +25,14 @@ end
 elementwise.isnan = function(t, a) return t:add('IsNaN', {t:operand(a.self)}) end
 elementwise.isinf = function(t, a) return t:add('IsInf', {t:operand(a.self)}) end
 
--- What the argument is: it is not trained here, or is the same memory.
+-- Operators that return their argument: they only matter for training or for memory.
 local function same(t, a) return t:operand(a.self or a.input, t:result_dtype()) end
 for _, name in ipairs{'contiguous', 'clone', 'detach', 'alias', 'lift', 'lift_fresh', 'positive', 'view_as_real_copy',
                       'to', '_to_copy', 'type_as', 'resolve_conj', 'resolve_neg', 'requires_grad'} do
   elementwise[name] = same
 end
 
--- In training these draw numbers.
+-- In training these draw random numbers.
 for _, name in ipairs{'dropout', 'feature_dropout', 'alpha_dropout', 'feature_alpha_dropout', 'native_dropout'} do
   elementwise[name] = function(t, a)
     if a.train and a.p ~= 0 then t:fail('it is in training: pass training = self.training, which is false here') end
@@ -40,7 +40,7 @@ for _, name in ipairs{'dropout', 'feature_dropout', 'alpha_dropout', 'feature_al
   end
 end
 
--- A number in the tensor's dtype.
+-- Returns a number in the tensor's dtype.
 local function number(t, value, a) return t:operand(value, t:dtype(a.self)) end
 
 elementwise.square = function(t, a)
@@ -119,7 +119,7 @@ elementwise.clamp = function(t, a)
 end
 elementwise.clamp_min, elementwise.clamp_max, elementwise.clip = elementwise.clamp, elementwise.clamp, elementwise.clamp
 
--- log(1 + exp(beta · x)) / beta; above the threshold the two differ by less than rounding.
+-- log(1 + exp(beta · x)) / beta; above the threshold it differs from x by less than rounding.
 local function softplus(t, x) return t:add('Softplus', {x}) end
 elementwise.softplus = function(t, a)
   local x = t:operand(a.self)
@@ -139,7 +139,7 @@ elementwise.hardshrink = function(t, a)
   return t:add('Shrink', {t:operand(a.self)}, {bias = float(0), lambd = float(a.lambd)})
 end
 
--- x where it is above the threshold, else a value.
+-- x above the threshold, else a value.
 elementwise.threshold = function(t, a)
   local x = t:operand(a.self)
   return t:add('Where', {t:add('Greater', {x, number(t, a.threshold, a)}), x, number(t, a.value, a)})

@@ -1,4 +1,4 @@
--- torch/onnx/operators/indexing.lua: parts of a tensor, chosen by position or by a tensor of positions.
+-- torch/onnx/operators/indexing.lua: parts of a tensor, selected by position or by a tensor of positions.
 
 local Places = require 'torch.onnx.places'
 local torch = require 'torch'
@@ -15,7 +15,7 @@ indexing.select_copy = indexing.select
 
 indexing.index_select = function(t, a) return gathered(t, t:operand(a.self), a.dim, t:operand(a.index)) end
 
--- What lies behind the end is the same as the end.
+-- A position beyond the end means the end.
 local FAR = 2 ^ 53
 
 local function sliced(t, a, first, last, step)
@@ -47,7 +47,7 @@ indexing.index = function(t, a)
   return places:from_front(t:add('GatherND', {places:to_front(t:operand(a.self)), places:name()}))
 end
 
--- The rows of a table; the last two arguments are for training.
+-- Selects the rows of a table; the last two arguments only matter for training.
 indexing.embedding = function(t, a) return gathered(t, t:operand(a.weight), 0, t:operand(a.indices)) end
 
 indexing.flip = function(t, a)
@@ -63,7 +63,7 @@ indexing.one_hot = function(t, a, call)
   return t:add('OneHot', {t:operand(a.self), t:operand(classes, 'int64'), values}, {axis = -1})
 end
 
--- In place: the whole tensor has other values.
+-- In place: replaces all values of the tensor.
 indexing.copy = function(t, a, call)
   local source = t:operand(a.src, t:dtype(a.self))
   if tostring(a.src.tensor.shape) == tostring(a.self.tensor.shape) then return source end

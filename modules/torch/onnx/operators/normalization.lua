@@ -6,7 +6,7 @@ local normalization = {}
 
 local function float(value) return {float = value} end
 
--- A weight that is not given is all ones.
+-- A missing weight is all ones.
 local function channels(t, value, count, fill, dtype)
   if value then return t:operand(value) end
   return t.graph:constant(torch.full({count}, fill, {dtype = dtype}))
@@ -30,7 +30,7 @@ normalization.layer_norm = function(t, a)
   return t:add('LayerNormalization', inputs, {axis = -#sizes, epsilon = float(a.eps)})
 end
 
--- 1 for each dimension behind the channels.
+-- Adds a dimension of size 1 for each dimension after the channels.
 local function spread(t, value, rank)
   local shape = {t:fixed_size(value, 0)}
   for i = 2, rank - 1 do shape[i] = 1 end
@@ -42,7 +42,7 @@ local function scaled(t, x, a, rank)
   return a.bias and t:add('Add', {x, spread(t, a.bias, rank)}) or x
 end
 
--- The groups as channels of an instance normalization.
+-- Treats the groups as channels of an instance normalization.
 normalization.group_norm = function(t, a, call)
   local dtype, groups = t:dtype(a.input), a.num_groups
   local x = t:add('Reshape', {t:operand(a.input), t.graph:integers{0, groups, -1}})

@@ -1,4 +1,4 @@
--- torch/onnx/operators/pooling.lua: pooling over windows, and to a given size.
+-- torch/onnx/operators/pooling.lua: pooling over windows, and adaptive pooling.
 
 local torch = require 'torch'
 local windows = require 'torch.onnx.windows'
@@ -13,7 +13,7 @@ local function window(a, dims)
           ceil_mode = a.ceil_mode and 1 or 0}
 end
 
--- (N, C, …) with a batch in any case.
+-- Runs fn on (N, C, …), with an added batch dimension if necessary.
 local function with_batch(t, a, call, dims, fn)
   local x, has_batch = t:operand(a.self), t:rank(a.self) == dims + 2
   if not has_batch then x = t:add('Unsqueeze', {x, t.graph:integers{0}}) end
@@ -38,7 +38,8 @@ local function avg_pool(dims)
   end
 end
 
--- Means of the windows of one dimension as a matrix (from, to): window i is floor(i · from / to) … ceil((i + 1) · from / to).
+-- Returns the means of the windows of one dimension as a matrix (from, to): window i is floor(i · from / to) … ceil((i
+-- + 1) · from / to).
 local function mean_matrix(from, to, dtype)
   local out = torch.zeros({from, to}, {dtype = dtype})
   for i = 0, to - 1 do
@@ -54,7 +55,7 @@ local function axes_of(dims)
   return out
 end
 
--- From the sizes of the last dimensions to those that were asked for; nil for what stays.
+-- Returns the sizes of the last dimensions and the requested sizes; nil for a dimension that does not change.
 local function adaptive(t, a, dims)
   local rank, from, to, is_same, is_one, is_divisible = t:rank(a.self), {}, per_dim(a.output_size, dims), true, true, true
   for i = 1, dims do is_one = is_one and to[i] == 1 end
@@ -72,7 +73,7 @@ local function divided(from, to)
   return out
 end
 
--- The last dimension times a matrix, for each of the last `dims` in turn.
+-- Multiplies the last dimension by a matrix, for each of the last `dims` in turn.
 local function by_matrices(t, x, from, to, dtype, rank)
   local dims = #from
   for i = dims, 1, -1 do

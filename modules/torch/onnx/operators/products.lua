@@ -1,4 +1,4 @@
--- torch/onnx/operators/products.lua: products of matrices, and attention.
+-- torch/onnx/operators/products.lua: matrix products and attention.
 
 local products = {}
 
@@ -42,7 +42,7 @@ end
 products.addmm, products.addmv = added('mat1', 'mat2'), added('mat', 'vec')
 products.baddbmm = added('batch1', 'batch2')
 
--- A mask to add: true where a place may be looked at becomes 0, others −∞.
+-- Returns a mask to add: 0 where the mask is true, −∞ elsewhere.
 local function additive(t, mask, dtype)
   return t:add('Where', {mask, t:operand(0, dtype), t:operand(-math.huge, dtype)})
 end

@@ -1,7 +1,7 @@
 -- torch/onnx/operators/recurrent.lua: LSTM, GRU and RNN of several layers, in one or both directions.
 --
--- ONNX has one layer in a node, weights of both directions in one tensor, and the gates in another order. It has no packed
--- sequences, but padded ones with their lengths, which is what a packed one is here from pack to pad.
+-- ONNX has one layer for each node, the weights of both directions in one tensor, and another order of the gates. It
+-- has no packed sequences, but padded ones with lengths, so packed sequences are translated to these from pack to pad.
 
 local torch = require 'torch'
 
@@ -21,7 +21,7 @@ local function reordered(tensor, gates)
   return torch.cat(parts, 0):detach():cpu()
 end
 
--- The parameters of a layer, of each direction: {W, R, Wb, Rb, projection}, with the gates in ONNX's order.
+-- Returns the parameters of a layer for each direction: {W, R, Wb, Rb, projection}, with the gates in ONNX's order.
 local function params_of(t, kind, a, layer)
   local directions, out = a.bidirectional and 2 or 1, {}
   local count = #a.params / a.num_layers / directions
@@ -44,7 +44,7 @@ local function stacked(t, params, field)
   return #parts > 0 and t.graph:constant(torch.stack(parts, 0)) or ''
 end
 
--- The states of one layer: (directions, N, hidden) of (layers · directions, N, hidden).
+-- Returns the states of one layer: (directions, N, hidden) of (layers · directions, N, hidden).
 local function states_of(t, states, layer, layers, directions)
   local out = {}
   for i, state in ipairs(states) do
@@ -59,7 +59,7 @@ local function joined(t, y)
   return t:add('Reshape', {t:add('Transpose', {y}, {perm = {0, 2, 1, 3}}), t.graph:integers{0, 0, -1}})
 end
 
--- A state of zeros in every trace that follows no input.
+-- Returns whether a state is zero in every trace and follows no input.
 local function is_zero(t, state)
   if t:follows_input(state) or state.tensor:count_nonzero():item() > 0 then return false end
   for _, twin in next, state.twins or {} do
@@ -68,17 +68,17 @@ local function is_zero(t, state)
   return true
 end
 
--- The steps of a sequence, (L, 1, 1).
+-- Returns the step numbers of a sequence, (L, 1, 1).
 local function steps_of(t, x)
   local length = t:add('Squeeze', {t:add('Slice', {t:add('Shape', {x}), t.graph:integers{0}, t.graph:integers{1}})})
   local steps = t:add('Range', {t.graph:scalar(0, 'int64'), length, t.graph:scalar(1, 'int64')})
   return t:add('Reshape', {steps, t.graph:integers{-1, 1, 1}}), length
 end
 
--- The lengths of the sequences, (1, N, 1).
+-- Returns the lengths of the sequences, (1, N, 1).
 local function row_of(t, lengths) return t:add('Reshape', {t:cast(lengths, 'int64'), t.graph:integers{1, -1, 1}}) end
 
--- h of the first step of each direction, and zeros in all other steps: (L, N, directions · proj).
+-- Returns h at the first step of each direction, with zeros in all other steps: (L, N, directions · proj).
 local function first_states(t, x, h, params, lengths)
   local steps, length = steps_of(t, x)
   local directions, one, parts = #params, t.graph:scalar(1, 'int64'), {}
@@ -95,8 +95,8 @@ local function first_states(t, x, h, params, lengths)
   return #parts == 1 and parts[1] or t:add('Concat', parts, {axis = 2})
 end
 
--- What h is made of has the size of the gates: h = P m. A node of ONNX has no P, but computes with m where R is R P. The
--- first h is not a product with P; it goes to the gates as a part of the first input.
+-- With a projection h = P m, and m has the size of the gates. An ONNX node has no P, but computes with m if R is
+-- replaced by R P. The first h is not a product with P; it reaches the gates as a part of the first input.
 local function unprojected(t, params, x, h, options)
   local directions = #params
   for i, direction in ipairs(params) do
@@ -111,7 +111,7 @@ local function unprojected(t, params, x, h, options)
   return h and t:add('Concat', {x, first_states(t, x, h, params, options.lengths)}, {axis = 2}) or x
 end
 
--- (…, directions, N, hidden) → (…, directions, N, proj)
+-- Projects (…, directions, N, hidden) → (…, directions, N, proj).
 local function projected(t, params, y)
   local parts = {}
   for i, direction in ipairs(params) do parts[i] = direction.projection:t() end
@@ -125,7 +125,7 @@ local function attributes_of(kind, a, params)
   return out
 end
 
--- One layer: its output (L, N, directions · size), and its last states.
+-- Translates one layer: returns its output (L, N, directions · size) and its last states.
 local function layer_of(t, kind, a, x, states, options)
   local params = params_of(t, kind, a, options.layer)
   local has_projection = params[1].projection ~= nil
@@ -142,7 +142,7 @@ local function layer_of(t, kind, a, x, states, options)
   return joined(t, outputs[1]), {select(2, unpack(outputs))}
 end
 
--- All layers: x is (L, N, input). Gives the output and the last states.
+-- Translates all layers for x of (L, N, input). Returns the output and the last states.
 local function layers_of(t, kind, a, x, lengths)
   local directions = a.bidirectional and 2 or 1
   local given = kind.states == 2 and a.hx or {a.hx}
@@ -163,7 +163,7 @@ end
 
 local function turned(t, x) return t:add('Transpose', {x}, {perm = {1, 0, 2}}) end
 
--- A packed sequence is a padded one with its lengths, which the nodes of ONNX take.
+-- A packed sequence is represented by the padded one with its lengths, as ONNX nodes take it.
 local function mapping_of_packed(t, kind, a, call)
   local form = t:packed(a.data)
   local x, h, c = layers_of(t, kind, a, form.padded, form.lengths)
@@ -203,7 +203,7 @@ recurrent._pack_padded_sequence = function(t, a, call)
   return {false, t:operand(a.lengths, 'int64')}
 end
 
--- The value where a step is behind the end of its sequence.
+-- Fills the steps after the end of each sequence with the value.
 local function filled(t, form, value, like)
   local steps = steps_of(t, form.padded)
   local inside, rank = t:add('Less', {steps, row_of(t, form.lengths)}), t:rank(like)
@@ -215,7 +215,7 @@ local function filled(t, form, value, like)
   return t:add('Where', {inside, form.padded, t:operand(value, t:dtype(like))})
 end
 
--- As long as the longest sequence, or as total_length says.
+-- Cuts or extends to the longest sequence, or to total_length.
 local function cut(t, name, form, total, value, like)
   local zero, dtype = t.graph:integers{0}, t:dtype(like)
   if total == 0 then

@@ -29,7 +29,7 @@ end
 reductions.argmax = function(t, a) return place(t, 'ArgMax', a) end
 reductions.argmin = function(t, a) return place(t, 'ArgMin', a) end
 
--- Of two tensors, of all items, or of a dimension with the places.
+-- Maps the forms with two tensors, with all items, and with a dimension, which also returns the places.
 for name, ops in next, {max = {'Max', 'ReduceMax', 'ArgMax'}, min = {'Min', 'ReduceMin', 'ArgMin'}} do
   reductions[name] = function(t, a)
     local dtype = t:result_dtype()
@@ -40,7 +40,7 @@ for name, ops in next, {max = {'Max', 'ReduceMax', 'ArgMax'}, min = {'Min', 'Red
   end
 end
 
--- The mean square distance from the mean; divided by n − correction.
+-- The mean square distance from the mean, divided by n − correction.
 local function variance(t, a)
   local dtype, dims = t:result_dtype(), list(a.dim)
   local correction = a.correction or a.unbiased == false and 0 or 1
@@ -65,7 +65,7 @@ for name, op in next, {all = 'ReduceMin', any = 'ReduceMax'} do
   end
 end
 
--- Of order 1, 2 or infinity.
+-- The norm of order 1, 2 or infinity.
 reductions.linalg_vector_norm = function(t, a)
   local dtype = t:result_dtype()
   local op = ({[1] = 'ReduceL1', [2] = 'ReduceL2'})[a.ord]

@@ -1,12 +1,12 @@
--- torch/onnx/operators/scattering.lua: tensors with other values at some places, which a mask or tensors of indices say.
+-- torch/onnx/operators/scattering.lua: replaces the values of a tensor at places given by a mask or by index tensors.
 --
--- Assignments are among them: x[mask] = v and x[{rows, columns}] = v are index_put_.
+-- This includes assignments: x[mask] = v and x[{rows, columns}] = v are index_put_.
 
 local Places = require 'torch.onnx.places'
 
 local scattering = {}
 
--- reduce of scatter_reduce → ONNX's, with the value that changes nothing.
+-- reduce of scatter_reduce → ONNX's name, and its neutral value.
 local REDUCTIONS = {sum = {'add', 0}, prod = {'mul', 1}, amax = {'max', -math.huge}, amin = {'min', math.huge},
                     add = {'add', 0}, multiply = {'mul', 1}}
 
@@ -24,7 +24,8 @@ local function scattered(t, x, dim, index, values, reduction)
   return t:add('ScatterElements', {x, index, values}, {axis = dim, reduction = reduction})
 end
 
--- The part of the source that has an index, in the dtype of the result; a number for each index.
+-- Returns the part of the source that has an index, in the dtype of the result; a single number is repeated for each
+-- index.
 local function source_of(t, a)
   local dtype, sizes = t:dtype(a.self), t:shape(a.index)
   local source = a.src ~= nil and a.src or a.value
@@ -52,7 +53,7 @@ scattering.scatter_add = function(t, a)
   return scattering.scatter(t, a)
 end
 
--- The largest and smallest values of integers.
+-- Limits of the integer dtypes.
 local LIMITS = {int8 = 2 ^ 7, int16 = 2 ^ 15, int32 = 2 ^ 31, int64 = 2 ^ 53, uint8 = 2 ^ 8}
 
 local function neutral_of(dtype, value)
@@ -72,7 +73,7 @@ scattering.scatter_reduce = function(t, a)
   return scattered(t, x, a.dim, index, source, reduction)
 end
 
--- One index for a whole slice: as many of them as the slice has values.
+-- Repeats the index of a whole slice for each value of the slice.
 local function slices(t, a, sizes)
   local column = {}
   for i = 1, t:rank(a.self) do column[i] = 1 end
@@ -81,7 +82,7 @@ local function slices(t, a, sizes)
   return t:add('Expand', {index, t:sizes(sizes)})
 end
 
--- The sizes of that many slices.
+-- Returns the sizes of that many slices.
 local function sizes_of_slices(t, a)
   local sizes = t:shape(a.self)
   sizes[a.dim % #sizes + 1] = t:rank(a.index) == 0 and 1 or t:shape(a.index)[1]
@@ -109,7 +110,7 @@ scattering.index_fill = function(t, a)
   return scattered(t, t:operand(a.self), a.dim, slices(t, a, sizes), values)
 end
 
--- x[mask] = v: the mask has the first dimensions of x; v is the same for each place where it holds.
+-- x[mask] = v: the mask has the first dimensions of x; v is the same for each selected place.
 local function put_where(t, a, mask)
   local rank, of_mask = t:rank(a.self), t:rank(mask)
   local extra = t:rank(a.values) - (rank - of_mask)

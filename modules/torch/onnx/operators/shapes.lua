@@ -1,8 +1,8 @@
--- torch/onnx/operators/shapes.lua: tensors of another shape with the same values: views, joins and parts.
+-- torch/onnx/operators/shapes.lua: operators that change the shape: views, joins and parts.
 
 local shapes = {}
 
--- Whatever was asked for, the trace has the shape that came of it.
+-- The resulting shape is taken from the trace, whatever the arguments were.
 local function reshaped(t, a, call) return t:reshaped(t:operand(a.self or a.input), call.results[1]) end
 for _, name in ipairs{'view', 'reshape', '_unsafe_view', '_reshape_alias', 'view_as', 'reshape_as', 'flatten', 'unflatten',
                       'squeeze', 'unsqueeze', 'ravel'} do
@@ -49,7 +49,7 @@ local function is_same(a, b)
   return a:text() ~= nil and a:text() == b:text()
 end
 
--- Where a size stays it is 1 here: ONNX takes the larger of the two.
+-- A size that does not change is given as 1: ONNX takes the larger of the two.
 shapes.expand = function(t, a, call)
   local from, to = t:shape(a.self), t:shape(call.results[1])
   local added = #to - #from
@@ -73,7 +73,7 @@ end
 shapes.cat = function(t, a)
   local parts = {}
   for _, part in ipairs(a.tensors) do
-    -- An empty list of one dimension joins anything.
+    -- An empty list of one dimension can be joined with anything.
     if not (t:rank(part) == 1 and t:shape(part)[1] == 0) then parts[#parts + 1] = t:operand(part, t:result_dtype()) end
   end
   return t:add('Concat', parts, {axis = a.dim})
@@ -87,7 +87,7 @@ shapes.stack = function(t, a)
   return t:add('Concat', parts, {axis = dim})
 end
 
--- Into the sizes that the parts have in the trace.
+-- Splits into the sizes that the parts have in the trace.
 local function split(t, a, call)
   local parts, sizes = call.results[1], {}
   for i, part in ipairs(parts) do sizes[i] = t:shape(part)[a.dim % t:rank(a.self) + 1] end
@@ -106,7 +106,7 @@ shapes.unbind = function(t, a, call)
   return names
 end
 
--- (before, after) of the last dimension, of the one before it, …
+-- Returns (before, after) of the last dimension, of the one before it, …
 local function pads_of(t, a)
   local rank, pads = t:rank(a.self), {}
   local given = a.pad or a.padding
@@ -136,12 +136,12 @@ for name, upper in next, {tril = 0, triu = 1} do
   end
 end
 
--- Channels into squares of pixels: (N, C · r², H, W) → (N, C, H · r, W · r).
+-- Moves channels into squares of pixels: (N, C · r², H, W) → (N, C, H · r, W · r).
 shapes.pixel_shuffle = function(t, a)
   return t:add('DepthToSpace', {t:operand(a.self)}, {blocksize = a.upscale_factor, mode = 'CRD'})
 end
 
--- Values between pixels: the output's sizes as they are.
+-- Interpolates between pixels, to the output's sizes in the trace.
 local function resized(mode, coordinates)
   return function(t, a, call)
     local attributes = {mode = mode, coordinate_transformation_mode = a.align_corners and 'align_corners' or coordinates,

@@ -1,4 +1,4 @@
--- torch/optim/lr_scheduler/composite.lua: schedules made of others.
+-- torch/optim/lr_scheduler/composite.lua: schedules that combine others.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -39,7 +39,7 @@ local SequentialLR = LRScheduler:extend('SequentialLR')
 
 local SEQUENTIAL = args.signature('SequentialLR', {'optimizer', 'schedulers', 'milestones', {'last_epoch', -1}})
 
--- Takes back the step that making a schedule makes.
+-- Undoes the initial step of a schedule.
 local function undo(scheduler)
   if not scheduler._schedulers then
     scheduler.last_epoch = scheduler.last_epoch - 1

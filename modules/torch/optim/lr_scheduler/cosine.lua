@@ -72,7 +72,7 @@ end
 
 function WarmRestarts:get_lr() return closed_form(self, self.T_cur / self.T_i) end
 
--- Where an epoch lies: T_cur epochs into a period of T_i.
+-- Returns the place of an epoch: T_cur epochs into a period of T_i.
 local function place(self, epoch)
   if epoch < self.T_0 then return epoch, self.T_0 end
   if self.T_mult == 1 then return epoch % self.T_0, self.T_0 end

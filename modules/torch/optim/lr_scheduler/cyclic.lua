@@ -1,11 +1,11 @@
--- torch/optim/lr_scheduler/cyclic.lua: schedules that go up and down, called after each batch.
+-- torch/optim/lr_scheduler/cyclic.lua: schedules that rise and fall, stepped after each batch.
 
 local args = require 'base.args'
 local LRScheduler = require('torch.optim.lr_scheduler.scheduler').LRScheduler
 local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 
--- Whether the momentum of the optimizer is the first of its betas.
+-- Returns whether the momentum of the optimizer is the first of its betas.
 local function uses_beta1(self)
   local defaults = self.optimizer.defaults
   if defaults.momentum == nil and defaults.betas == nil then
@@ -19,13 +19,13 @@ local function set_momentum(self, group, momentum)
     group.momentum = momentum
     return
   end
-  -- A new list: groups may share the one of the defaults.
+  -- A new list: groups may share the list of the defaults.
   local betas = {momentum}
   for i = 2, #group.betas do betas[i] = group.betas[i] end
   group.betas = betas
 end
 
--- The first momenta, and the bounds in the groups, as Python has them there.
+-- Sets the first momenta, and stores the bounds in the groups, as Python does.
 local function start_momentum(self, base_momentums, max_momentums)
   for i, group in ipairs(self.optimizer.param_groups) do
     set_momentum(self, group, max_momentums[i])
@@ -79,7 +79,7 @@ function CyclicLR:_prepare(bound)
   prepare_momentum(self, bound)
 end
 
--- The groups may have had another initial_lr.
+-- Restores the bounds: the groups may have had another initial_lr.
 function CyclicLR:_finish(bound) self.base_lrs = self:_per_group('base_lr', bound.base_lr) end
 
 ---How high the cycle or step x is, from 0 to 1.
@@ -143,7 +143,7 @@ local function total_steps(self, bound)
   return check_count(self, 'epochs', bound.epochs) * check_count(self, 'steps_per_epoch', bound.steps_per_epoch)
 end
 
--- A phase ends at a step; its rates and momenta are fields of the group.
+-- Describes a phase, which ends at a step; its rates and momenta are fields of the group.
 local function phase(end_step, lrs, momentums)
   return {end_step = end_step, start_lr = lrs[1], end_lr = lrs[2], start_momentum = momentums[1],
           end_momentum = momentums[2]}

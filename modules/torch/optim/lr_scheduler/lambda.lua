@@ -1,9 +1,9 @@
--- torch/optim/lr_scheduler/lambda.lua: schedules that a function of the epoch gives.
+-- torch/optim/lr_scheduler/lambda.lua: schedules computed by a function of the epoch.
 
 local LRScheduler = require('torch.optim.lr_scheduler.scheduler').LRScheduler
 local torch = require 'torch'
 
--- One function for all groups, or a list with one for each.
+-- Takes one function for all groups, or a list with one for each.
 local function prepare(self, bound)
   self.lr_lambdas = self:_per_group('lr_lambda', bound.lr_lambda)
   for _, fn in ipairs(self.lr_lambdas) do

@@ -1,4 +1,4 @@
--- torch/optim/lr_scheduler/plateau.lua: a schedule that looks at a metric.
+-- torch/optim/lr_scheduler/plateau.lua: a schedule that follows a metric.
 
 local args = require 'base.args'
 local LRScheduler = require('torch.optim.lr_scheduler.scheduler').LRScheduler
@@ -50,7 +50,7 @@ local function is_better(self, value)
   return sign * value > sign * (self.best + sign * self.threshold)
 end
 
--- A lower bound for groups that were added later.
+-- Adds a lower bound for groups that were added later.
 local function fit_min_lrs(self)
   local groups = self.optimizer.param_groups
   if #groups == #self.min_lrs then return end

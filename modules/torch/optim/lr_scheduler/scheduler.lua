@@ -1,6 +1,6 @@
--- torch/optim/lr_scheduler/scheduler.lua: what all schedules of the learning rate share.
+-- torch/optim/lr_scheduler/scheduler.lua: LRScheduler: the base of all learning-rate schedules.
 --
--- As in PyTorch a schedule computes the next rate from the current one where it can, so that several can be chained
+-- As in PyTorch, a schedule computes the next rate from the current rate if possible, so that several can be chained
 -- and a rate that the script changed is respected.
 
 local args = require 'base.args'
@@ -50,7 +50,7 @@ function LRScheduler:_check_optimizer(optimizer)
   if not class.is(optimizer, torch.optim.Optimizer) then self:_raise('the first argument is an optimizer') end
 end
 
--- The schedule warns when its second step comes before the optimizer's first, so it wants to know of that.
+-- Records the optimizer's steps: the schedule warns if its second step comes before the optimizer's first.
 local function watch_steps(optimizer)
   if rawget(optimizer, '_watches_steps') then return end
   local step = optimizer.step
@@ -80,7 +80,7 @@ function LRScheduler:init(optimizer, last_epoch)
   self:_initial_step()
 end
 
--- The first rates are set without a count of the optimizer's steps.
+-- Sets the first rates, without the check of the optimizer's steps.
 function LRScheduler:_initial_step()
   self._step_count, self._is_initial = 0, true
   self:step()
@@ -162,7 +162,7 @@ function LRScheduler:_update_lr(epoch)
   self:_set_rates(rates)
 end
 
--- A CUDA graph's replay runs no Lua, and so would set no rate.
+-- Raises an error in a captured step: a CUDA graph's replay runs no Lua, and would not set the rate.
 function LRScheduler:_check_graph()
   if not capture.current then return end
   capture.current:refuse(('%s:step() is called inside of the captured step, where only the first calls would set a rate: '
@@ -194,10 +194,10 @@ end
 ---@return number[] the rates in use, one for each group
 function LRScheduler:get_last_lr() return self._last_lr end
 
--- Fields that are not state: what the constructor makes again.
+-- Fields that are not saved: the constructor makes them.
 local NOT_SAVED = {optimizer = true, lr_lambdas = true, _schedulers = true, anneal_func = true}
 
--- A field as Python has it: a function is None there.
+-- Returns a field as Python saves it: a function becomes None.
 local function saved(value)
   if type(value) == 'function' then return torch.none end
   return value
@@ -226,7 +226,7 @@ function LRScheduler:state_dict()
   for _, name in ipairs(self._optional or {}) do
     if state[name] == nil then state[name] = torch.none end
   end
-  -- Python's marks of a call under way.
+  -- Python's flags of a call in progress.
   if self._step_count then state._get_lr_called_within_step, state._is_initial = false, false end
   if self.lr_lambdas then
     state.lr_lambdas = torch.list{}

@@ -3,7 +3,7 @@
 local LRScheduler = require('torch.optim.lr_scheduler.scheduler').LRScheduler
 local torch = require 'torch'
 
--- A rate for each group from its base: fn(base).
+-- Returns a rate for each group computed from its base rate: fn(base).
 local function from_base(self, fn)
   local out = torch.list{}
   for i, base in ipairs(self.base_lrs) do out[i] = fn(base) end
@@ -46,7 +46,7 @@ end
 ---@overload fun(optimizer: optim.Optimizer, milestones: integer[], ...: any): optim.MultiStepLR
 local MultiStepLR = LRScheduler.define('MultiStepLR', {'milestones', {'gamma', 0.1}})
 
--- epoch → how often it is in the list: what Python keeps too.
+-- Stores epoch → how often it is in the list, as Python does.
 function MultiStepLR:_prepare(bound)
   if type(bound.milestones) ~= 'table' then self:_raise('milestones is a list of epochs') end
   self:_take_numbers(bound, {'gamma'})
@@ -61,7 +61,7 @@ end
 
 function MultiStepLR:_get_closed_form_lr()
   local passed = 0
-  -- The order does not matter to a sum.
+  -- The order is irrelevant for a sum.
   for epoch, times in next, self.milestones do
     if epoch <= self.last_epoch then passed = passed + times end
   end

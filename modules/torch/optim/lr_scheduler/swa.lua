@@ -1,4 +1,4 @@
--- torch/optim/lr_scheduler/swa.lua: towards the constant rate of stochastic weight averaging.
+-- torch/optim/lr_scheduler/swa.lua: a schedule that anneals to the constant rate of stochastic weight averaging.
 
 local args = require 'base.args'
 local LRScheduler = require('torch.optim.lr_scheduler.scheduler').LRScheduler
@@ -30,7 +30,7 @@ function SWALR:_prepare(bound)
   for i, rate in ipairs(self:_per_group('swa_lr', bound.swa_lr)) do self.optimizer.param_groups[i].swa_lr = rate end
 end
 
--- How much of the way is done at a step.
+-- Returns the completed share of the annealing at a step.
 local function share(self, step)
   local t = math.max(0, math.min(1, step / math.max(1, self.anneal_epochs)))
   return self._anneal_strategy == 'cos' and (1 - math.cos(math.pi * t)) / 2 or t

@@ -99,7 +99,7 @@ local function copy_all(averages, weights)
   for i, average in ipairs(averages) do average:copy_(weights[i]) end
 end
 
--- Lists of averages and weights by dtype and device.
+-- Returns lists of averages and weights by dtype and device.
 local function by_kind(averages, weights)
   local list, kinds = {}, {}
   for i, average in ipairs(averages) do

@@ -1,8 +1,8 @@
--- torch/optim/swa_utils/update_bn.lua: statistics of batch normalization for averaged weights.
+-- torch/optim/swa_utils/update_bn.lua: recomputes the statistics of batch normalization for averaged weights.
 
 local torch = require 'torch'
 
--- Layers that follow the statistics of their batches.
+-- Returns the layers that track the statistics of their batches.
 local function normalizations(model)
   local out = {}
   for _, module in ipairs(model:modules()) do
