@@ -23,7 +23,7 @@ end
 local function is_method(object, name, fn)
   local of = class.of(object)
   if of == nil then return type(object) == 'userdata' and rawequal(object[name], fn) end
-  local is_checked = class.definition(fn) ~= fn  -- also a method that an object replaced, such as step under a scheduler
+  local is_checked = class.definition(fn) ~= fn  -- also a method that an object replaced, as step under a scheduler
   return rawequal(is_checked and object[name] or of[name], fn) and debug.getlocal(fn, 1) == 'self'
 end
 

@@ -95,7 +95,7 @@ function parameter.zero_grads(params, set_to_none)
     if grad ~= nil then
       if set_to_none and may_drop(param) then
         param.grad = nil
-        grad:release()  -- no other code has this handle; without the release the memory would wait for the garbage collector
+        grad:release()  -- no other code has this handle; the collector would come too late
       else
         zeroed[#zeroed + 1] = grad:detach()
       end

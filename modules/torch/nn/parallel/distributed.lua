@@ -117,7 +117,7 @@ function DistributedDataParallel:init(model, options)
   self._reduced = {params, given}
   num_made = num_made + 1
   made[self] = num_made
-  if not default_group.is_joining() then build(self) end  -- otherwise the other ranks already have reducers: see rebuild_all
+  if not default_group.is_joining() then build(self) end  -- else the others have reducers: see rebuild_all
   if options.gradient_as_bucket_view == false then return end
   for _, param in ipairs(params) do parameter.fix_grad(param) end
 end

@@ -183,7 +183,7 @@ local ANNEAL = {
   linear = function(from, to, way) return (to - from) * way + from end,
 }
 
--- The phase of a step and how much of it is over.
+-- Returns the phase of a step and how much of it has passed.
 local function find_phase(self, step)
   local start = 0
   for i, candidate in ipairs(self._schedule_phases) do
