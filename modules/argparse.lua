@@ -1,7 +1,7 @@
--- argparse.lua: parsers of a script's own arguments: Lua's argparse, of which argparse.readthedocs.io is the manual.
+-- argparse.lua: parses a script's own arguments: Lua's argparse; its manual is argparse.readthedocs.io.
 --
--- The script's arguments are what follows the file in `rtrain exec` and what follows `--` in `rtrain run`. A wrong one ends the
--- process with exit code 2.
+-- The script's arguments follow the file in `rtrain exec`, and `--` in `rtrain run`. A wrong argument ends the process
+-- with exit code 2.
 
 local argparse = require 'base._argparse'
 local errors = require 'base.errors'
@@ -9,7 +9,7 @@ local number = require 'base.number'
 local ordered = require 'base.ordered'
 local overrides = require 'base.overrides'
 
--- All parsers have one class, whose `error` can be replaced.
+-- All parsers have one class, so its `error` can be replaced for all.
 local Parser = getmetatable(argparse())
 
 ---Says what is wrong with the command line and ends the process with exit code 2.

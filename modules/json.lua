@@ -1,4 +1,4 @@
--- json.lua: JSON for scripts: Python's json.loads and json.dumps under the names of Lua's libraries.
+-- json.lua: JSON for scripts: Python's json.loads and json.dumps, with the usual names of Lua libraries too.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -9,7 +9,7 @@ local ordered = require 'base.ordered'
 local json = {}
 
 local MAX_DEPTH = 1000
--- From here on a double is not every integer.
+-- Larger doubles do not represent every integer.
 local MAX_EXACT = 2 ^ 53
 
 ---What stands for null: a field that is nil would not be there. It equals itself alone.
@@ -26,7 +26,7 @@ local ESCAPES = {['"'] = '"', ['\\'] = '\\', ['/'] = '/', b = '\b', f = '\f', n 
 local WORDS = {['true'] = true, ['false'] = false, null = json.null, NaN = 0 / 0, Infinity = math.huge,
                ['-Infinity'] = -math.huge}
 
--- Raises with the line and the column of a place.
+-- Raises an error with the line and the column of a place.
 local function raise_at(text, at, message)
   local before = text:sub(1, at - 1)
   local _, breaks = before:gsub('\n', '\n')
@@ -43,7 +43,7 @@ local function utf8_of(code)
     0x80 + math.floor(code / 64) % 64, 0x80 + code % 64)
 end
 
--- The character of `\uXXXX`, whose digits begin at `at`, and where it ends. Two halves of a pair are one character.
+-- Returns the character of `\uXXXX`, whose digits begin at `at`, and its end. A surrogate pair is one character.
 local function decode_unicode(text, at)
   local code = tonumber(text:match('^%x%x%x%x', at) or raise_at(text, at, 'expected four hexadecimal digits'), 16)
   if code < 0xD800 or code > 0xDFFF then return utf8_of(code), at + 4 end
@@ -58,7 +58,7 @@ local function decode_escape(text, at)
   return ESCAPES[letter] or raise_at(text, at, 'unknown escape'), at + 1
 end
 
--- `at` is behind the opening quote.
+-- `at` is after the opening quote.
 local function decode_string(text, at)
   local stop = text:find('["\\%c]', at)
   if stop and text:sub(stop, stop) == '"' then return text:sub(at, stop - 1), stop + 1 end
@@ -76,7 +76,7 @@ local function decode_string(text, at)
   end
 end
 
--- An integer that no double has, as int64 or uint64 where it is one.
+-- Returns an integer that no double represents as int64 or uint64, if possible.
 local function exact(digits)
   local sign, rest = digits:match '^(-?)(%d+)$'
   if not rest then return tonumber(digits) end
@@ -113,7 +113,7 @@ local function skip(text, at) return text:find('[^ \t\r\n]', at) or #text + 1 en
 local function decode_list(text, at, depth)
   local list, count = {}, 0
   at = skip(text, at)
-  -- An empty one is marked, so that it is written as one.
+  -- An empty array is marked, so that it is written as an array again.
   if text:sub(at, at) == ']' then return setmetatable(list, debug.getregistry()['rtrain.list']), at + 1 end
   while true do
     count = count + 1
@@ -200,7 +200,7 @@ local function has_names_alone(value)
   return true
 end
 
--- Whether a table is written as an array: its keys are 1…n, or it is empty and marked as a list.
+-- Returns whether a table is written as an array: its keys are 1…n, or it is empty and marked as a list.
 local function is_array(value, path)
   if has_names_alone(value) then
     return next(value) == nil and getmetatable(value) == debug.getregistry()['rtrain.list']

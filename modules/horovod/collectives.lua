@@ -1,4 +1,4 @@
--- horovod/collectives.lua: collectives of Horovod, over those of torch.distributed.
+-- horovod/collectives.lua: Horovod's collectives, over those of torch.distributed.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -13,7 +13,7 @@ local collectives = {Average = 'average', Sum = 'sum', Min = 'min', Max = 'max',
 local OPS = {'average', 'sum', 'min', 'max', 'product'}
 local OPTIONS = {'name', 'average', 'op', 'compression', 'prescale_factor', 'postscale_factor'}
 
--- What an _async call returns: `finish` waits and gives the result.
+-- The result of an _async call: `finish` waits and returns the result.
 local Handle = class('Handle')
 
 function Handle:init(work, finish) self._work, self._finish = work, finish end
@@ -33,7 +33,7 @@ local function options_of(what, options)
   return options, op_of(what, options)
 end
 
--- The mean of whole numbers is rounded down, as Horovod's is.
+-- The mean of integers is rounded down, as in Horovod.
 local function scale(tensor, factor, divisor)
   if factor and factor ~= 1 then tensor:mul_(factor) end
   if divisor == 1 then return tensor end
@@ -41,7 +41,7 @@ local function scale(tensor, factor, divisor)
   return tensor:copy_(torch.div(tensor, divisor, {rounding_mode = 'floor'}))
 end
 
--- Begins to combine a copy of the tensor; what `finish` gives goes through `put`.
+-- Begins an allreduce of a copy of the tensor; the result is passed to `put`.
 local function begin_allreduce(what, tensor, options, put)
   local op
   options, op = options_of(what, options)
@@ -58,7 +58,7 @@ end
 
 local function same(tensor) return tensor end
 
--- Into the tensor itself, without a record for gradients.
+-- Writes into the tensor itself, without a record for gradients.
 local function into(tensor)
   return function(result)
     torch.no_grad(function() tensor:copy_(result) end)
@@ -123,7 +123,7 @@ function collectives.grouped_allreduce(tensors, options) return grouped(collecti
 ---@return torch.Tensor[] tensors
 function collectives.grouped_allreduce_(tensors, options) return grouped(collectives.allreduce_async_, tensors, options) end
 
--- How many rows each rank has.
+-- Returns the number of rows on each rank.
 local function rows_of_all(tensor)
   local counts = dist.all_gather(torch.tensor({tensor:size(0)}, {dtype = torch.int64, device = tensor.device}))
   local out = {}
@@ -131,7 +131,7 @@ local function rows_of_all(tensor)
   return out
 end
 
--- With zeros behind its rows, up to as many.
+-- Pads with rows of zeros, up to that many.
 local function padded(tensor, rows)
   local shape = tensor:size()
   shape[1] = rows
@@ -246,7 +246,7 @@ end
 function collectives.reducescatter(tensor, options)
   local _, op = options_of('reducescatter', options)
   local count, rows = ranks.size(), tensor:size(0)
-  -- The first ranks have a row more where they do not divide.
+  -- The first ranks get one row more if the rows cannot be divided evenly.
   local all = begin_allreduce('reducescatter', tensor, {op = op}, same)
   local result, rank = collectives.synchronize(all), ranks.rank()
   local each, more = math.floor(rows / count), rows % count

@@ -1,4 +1,4 @@
--- horovod/compression.lua: Compression: how tensors travel.
+-- horovod/compression.lua: Compression: the dtype in which tensors are sent.
 
 local torch = require 'torch'
 

@@ -1,4 +1,4 @@
--- horovod/elastic.lua: hvd.elastic: training that outlives the loss of ranks, over train.elastic.
+-- horovod/elastic.lua: hvd.elastic: training that survives the loss of ranks, over train.elastic.
 
 local errors = require 'base.errors'
 local TrainState = require('rtrain.state').TrainState

@@ -1,7 +1,7 @@
 -- horovod/init.lua: Horovod's API for PyTorch (horovod.torch), over the process group of a trainer.
 --
--- Collectives return new tensors, those with an underscore change theirs. Ranks call the same ones in the same order: names
--- are accepted and not needed.
+-- Collectives return new tensors; those with an underscore change their argument. Ranks must call the same collectives
+-- in the same order: names are accepted but not needed.
 
 return require 'base.namespace'('horovod', {
   files = {

@@ -1,4 +1,4 @@
--- horovod/objects.lua: parameters, the state of an optimizer and plain values of one rank, on all ranks.
+-- horovod/objects.lua: broadcasts parameters, an optimizer's state and plain values from one rank to all.
 
 local closure = require 'base._closure'
 local collectives = require 'horovod.collectives'
@@ -12,7 +12,8 @@ local torch = require 'torch'
 
 local objects = {}
 
--- The tensors of a state dict, a list of {name, tensor}, or what named_parameters() gives, in an order that all ranks have.
+-- Returns the tensors of a state dict, a list of {name, tensor}, or named_parameters(), in an order that is the same on
+-- all ranks.
 local function tensors_of(params)
   local out = {}
   local function add(value) if torch.is_tensor(value) then out[#out + 1] = value end end

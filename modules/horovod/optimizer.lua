@@ -1,7 +1,7 @@
 -- horovod/optimizer.lua: DistributedOptimizer: an optimizer whose step begins with the mean of all ranks' gradients.
 --
--- The gradients travel when step() or synchronize() is called, in the order of the parameters, so that ranks need not have
--- computed them in the same order. Those of one dtype and device travel as one message for each 64 MiB.
+-- The gradients are exchanged when step() or synchronize() is called, in the order of the parameters, so ranks need not
+-- compute them in the same order. Those of one dtype and device are combined into messages of up to 64 MiB.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -25,7 +25,8 @@ local function params_of(optimizer)
   return list
 end
 
--- Lists of gradients that travel together; a parameter without one has zeros, since another rank may have computed it.
+-- Returns lists of gradients that are sent together; a parameter without a gradient has zeros, since another rank may
+-- have one.
 local function messages_of(params)
   local open, messages = {}, {}
   for _, param in ipairs(params) do
@@ -66,7 +67,7 @@ local function reduce(params, options)
   for i, message in ipairs(messages) do part(collectives.synchronize(handles[i]), message) end
 end
 
--- Backwards since the last step, by parameter: more than there are to be are an error where they happen.
+-- Counts the backward passes of each parameter since the last step, and raises an error in the first surplus pass.
 local function watch(params, passes)
   local counts = {}
   for _, param in ipairs(params) do

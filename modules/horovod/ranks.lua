@@ -1,4 +1,4 @@
--- horovod/ranks.lua: who this process is among the ranks.
+-- horovod/ranks.lua: the rank of this process, and the numbers of ranks.
 
 local default_group = require 'torch.distributed.default_group'
 local dist = require 'torch.distributed'
@@ -25,12 +25,12 @@ function ranks.shutdown() is_begun = false end
 ---@return boolean
 function ranks.is_initialized() return is_begun end
 
--- Raises before init(), as Horovod does.
+-- Raises an error before init(), as Horovod does.
 function ranks._check()
   if not is_begun then errors.raise('user', 'Horovod has not been initialized: call hvd.init() first') end
 end
 
--- A field of the worker's context; alone there is one rank.
+-- Returns a field of the worker's context; outside a run there is a single rank.
 local function of_context(name, alone)
   ranks._check()
   local state = session.peek()

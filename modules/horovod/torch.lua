@@ -1,3 +1,3 @@
--- horovod/torch.lua: the same by its name in Python, `import horovod.torch as hvd`.
+-- horovod/torch.lua: the module horovod under its name in Python, `import horovod.torch as hvd`.
 
 return require 'horovod'

@@ -95,7 +95,7 @@ local function check_training(self, what)
   errors.raise('argument', ('%s: this model was loaded, and is not in training'):format(what))
 end
 
--- The training is over: a model of the rounds up to the best one, without the data.
+-- Ends the training: keeps the model of the rounds up to the best one, without the data.
 function Booster:_end_training()
   load_text(self, self:model_to_string())
   self._train_set, self._valid_sets = nil, nil
@@ -118,7 +118,7 @@ local function custom_gradients(self, fobj)
   local out = {}
   for i, value in ipairs {grad, hess} do
     local tensor = array.tensor(i == 1 and 'update: grad' or 'update: hess', value):to('float32')
-    if tensor:dim() == 2 then tensor = tensor:t() end  -- the library has them class by class
+    if tensor:dim() == 2 then tensor = tensor:t() end  -- the library orders them by class
     out[i] = tensor:contiguous():view(-1)
     if out[i]:numel() ~= self:_num_predict(0) then
       errors.raise('argument', ('update: %d gradients, expected %d'):format(out[i]:numel(), self:_num_predict(0)))
@@ -165,7 +165,7 @@ function Booster:_num_predict(index)
   return tonumber(out[0])
 end
 
--- The scores of the training data (0) or of valid sets so far: (rows) or (rows, classes).
+-- Returns the present scores of the training data (0) or of valid sets: (rows) or (rows, classes).
 function Booster:_inner_predict(index)
   local count, size = self:_num_predict(index), ffi.new 'int64_t[1]'
   local out = require('torch').empty({count}, {dtype = 'float64'})
@@ -174,7 +174,7 @@ function Booster:_inner_predict(index)
   return classes > 1 and out:view(classes, -1):t() or out
 end
 
--- Metrics of which more is better.
+-- Metrics for which larger is better.
 local MAXIMIZED = {'auc', 'ndcg@', 'map@', 'average_precision', 'auc_mu'}
 
 local function is_higher_better(name)
@@ -187,8 +187,8 @@ end
 -- Metrics that are the root of a mean over the rows.
 local ROOTS = {rmse = true}
 
--- A rank's metrics are of its rows. The mean, of which each row counts once, is the same on all ranks, which so stop in the
--- same round. `sets`: the data of each item.
+-- A rank's metrics cover its own rows. The mean, weighted by rows, is the same on all ranks, so all stop in the same
+-- round. `sets`: the data of each item.
 local function mean_of_ranks(list, sets)
   if network.num_machines() == 1 or #list == 0 then return list end
   local torch, sums, count = require 'torch', {}, #list
@@ -209,7 +209,7 @@ local function repeated(value, count)
   return out
 end
 
--- {data, metric, value, whether more is better} of one data set; 0 is the training data.
+-- Returns {data, metric, value, whether larger is better} of one data set; 0 is the training data.
 function Booster:_eval(index, data_name, data, feval)
   local out, count = {}, number(self, 'LGBM_BoosterGetEvalCounts')
   if count > 0 then
@@ -250,7 +250,7 @@ end
 
 local PREDICT_OPTIONS = {'start_iteration', 'num_iteration', 'raw_score', 'pred_leaf', 'pred_contrib'}
 
--- How many rounds count: all, or up to the best one.
+-- Returns how many rounds are used: all, or up to the best one.
 local function iterations_of(self, given)
   if given then return given end
   return self.best_iteration > 0 and self.best_iteration or -1
@@ -352,12 +352,12 @@ function Booster:num_model_per_iteration() return number(self, 'LGBM_BoosterNumM
 ---@return integer rounds
 function Booster:current_iteration() return number(self, 'LGBM_BoosterGetCurrentIteration') end
 
--- It travels to other ranks and threads as its trees.
+-- It is sent to other ranks and threads as its trees.
 function Booster:__pack()
   return 'lightgbm.booster', '_unpack', {text = self:model_to_string {num_iteration = -1}, best = self.best_iteration}
 end
 
--- Rebuilds one that has travelled.
+-- Rebuilds a received Booster.
 function Booster._unpack(state)
   local out = Booster {model_str = state.text}
   out.best_iteration = state.best

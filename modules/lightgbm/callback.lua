@@ -1,4 +1,4 @@
--- lightgbm/callback.lua: what lightgbm.train calls in each round.
+-- lightgbm/callback.lua: the callbacks that lightgbm.train calls in each round.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -48,7 +48,7 @@ function EarlyStopping:init(rounds, options)
   self._rounds, self._options, self._best = rounds, options, {}
 end
 
--- Whether it has not become better for that many rounds. The training data do not count.
+-- Returns whether the metric has not improved for that many rounds. The training data are ignored.
 function EarlyStopping:_is_over(env, item)
   local name, min_delta = item[1] .. ' ' .. item[2], self._options.min_delta or 0
   local best = self._best[name]

@@ -17,7 +17,7 @@ local WHO = 'lightgbm.Dataset'
 local FIELDS = {'label', 'weight', 'init_score', 'group'}
 local COLUMNS = {'label', 'weight', 'init_score'}
 local OPTIONS = {'label', 'reference', 'weight', 'group', 'init_score', 'feature_name', 'categorical_feature', 'params'}
--- The library's number of a type, and ours.
+-- Field → the library's type number, and the dtype.
 local TYPES = {label = {0, 'float32'}, weight = {0, 'float32'}, init_score = {1, 'float64'}, group = {2, 'int32'}}
 
 ---The data of LightGBM, with labels and what else belongs to them. Python equivalent: lightgbm.Dataset.
@@ -72,7 +72,7 @@ function Dataset:create_valid(data, label, options)
   return Dataset(data, given)
 end
 
--- The rows, with the columns that are labels and so on taken out.
+-- Returns the rows, without the columns for labels and other fields.
 local function resolved(self)
   local data, meta, left_out = self._data, {}, {}
   for name, value in next, self._meta do meta[name] = value end
@@ -110,7 +110,7 @@ local function categorical(self, names)
   return out
 end
 
--- What a Dataset's bins depend on.
+-- Returns the parameters on which a Dataset's bins depend.
 local function all_params(self, given, names)
   local params = {}
   for name, value in next, given or {} do
@@ -158,7 +158,7 @@ local function set_names(self, names)
   library.call(WHO, 'LGBM_DatasetSetFeatureNames', self._handle, library.string_list(names), #names)
 end
 
--- A model that goes on: its predictions are the scores to begin from.
+-- For a continued model, its predictions are the initial scores.
 local function add_scores(self, rows, predictor)
   if not predictor then return end
   local scores = predictor:_predict_matrix(rows, {raw_score = true})
@@ -183,7 +183,7 @@ function Dataset:construct(params, predictor)
   local rows, meta = resolved(self)
   local names = rows.names or self._options.feature_name
   local text = parameters.text(WHO, all_params(self, params, names))
-  collectgarbage()  -- Lua knows nothing of the memory of those before
+  collectgarbage()  -- frees unused data sets, whose size Lua does not know
   local is_shared = not reference and network.num_machines() > 1
   self._handle = is_shared and shared_bins.dataset(WHO, rows, text) or of_matrix(rows, text, reference)
   self._num_feature = rows.columns
@@ -212,7 +212,7 @@ function Dataset:num_data()
   return out[0]
 end
 
--- What its rows count in a mean over several sets.
+-- Returns the weight of its rows in a mean over several sets.
 function Dataset:_total_weight() return self._weight_sum or self:num_data() end
 
 ---@return integer

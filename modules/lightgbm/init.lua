@@ -1,4 +1,5 @@
--- lightgbm/init.lua: LightGBM's Python API over the C interface of its library, which PyPI's wheel has: gradient-boosted trees.
+-- lightgbm/init.lua: LightGBM's Python API (gradient-boosted trees) over the C interface of its library from the PyPI
+-- wheel.
 
 ---@class lightgbm
 ---@field Dataset lightgbm.Dataset

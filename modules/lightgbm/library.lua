@@ -1,9 +1,9 @@
 -- lightgbm/library.lua: the C interface of lib_lightgbm.so, which is loaded at the first call.
 --
--- PyPI's wheel holds the library; host/machine/libraries/tree_library.h says where it is looked for. It has a C library of
--- its own, for the sake of its malloc: up to 4.7 (https://github.com/lightgbm-org/LightGBM/issues/5222) a rank that has no row
--- in a leaf reads the four bytes before an array, and needs zeros there. With glibc's malloc they are the upper half of a
--- length.
+-- PyPI's wheel contains the library; host/machine/libraries/tree_library.h describes where it is searched. It is loaded
+-- with a separate C library because of malloc: up to 4.7 (https://github.com/lightgbm-org/LightGBM/issues/5222) a rank
+-- that has no row in a leaf reads the four bytes before an array, and needs zeros there. With glibc's malloc they are
+-- the upper half of a length.
 
 local ffi = require 'ffi'
 local ForeignLibrary = require 'base.foreign_library'
@@ -77,7 +77,7 @@ ffi.cdef(FUNCTIONS)
 
 local MAJOR = '4.'
 
--- The library does not say its version; a file next to it does.
+-- The library does not report its version; a file next to it does.
 local function check(_, _, version) return version ~= '' and version or MAJOR .. 'x' end
 
 local function last_error(functions) return (ffi.string(functions.LGBM_GetLastError()):gsub('%s+$', '')) end
@@ -89,7 +89,7 @@ local foreign = ForeignLibrary {
 
 local library = {strings = ForeignLibrary.strings, string_list = ForeignLibrary.string_list}
 
--- What a callback of the network has raised: it waits until the library has returned.
+-- The error of a network callback, kept until the library has returned.
 library.network = {}
 
 ---The library's version. Python equivalent: lightgbm.__version__.

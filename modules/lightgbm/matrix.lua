@@ -1,4 +1,4 @@
--- lightgbm/matrix.lua: rows of features as the library reads them: a tensor of floats, by rows or by columns.
+-- lightgbm/matrix.lua: converts rows of features for the library: to a tensor of floats, by rows or by columns.
 
 local array = require 'xgboost.array'
 local columns = require 'xgboost.columns'
@@ -29,7 +29,7 @@ local function of_tensor(who, data)
   return {tensor = tensor, rows = tensor:size(0), columns = tensor:size(1), is_row_major = 1}
 end
 
--- Floats of one dtype: float32 where that holds all of them.
+-- Returns floats of one dtype: float32 if it represents all of them exactly.
 local function of_columns(features)
   local torch, list, dtype = require 'torch', {}, 'float32'
   for _, tensor in ipairs(features.tensors) do

@@ -1,8 +1,8 @@
--- lightgbm/network.lua: the library's collectives, done by those of torch.distributed.
+-- lightgbm/network.lua: implements the library's collectives by those of torch.distributed.
 --
--- The library takes functions in place of its own sockets, and calls them in the thread that has called it. So no rank listens
--- at a port, the watchdog sees who waits for whom, and a rank that is gone ends the wait. What a collective raises waits until
--- the library has returned; until then its results are whatever was there, and nothing more is sent.
+-- The library accepts functions in place of its own sockets, and calls them in the calling thread. So no rank listens
+-- at a port, the watchdog sees which rank waits for which, and the loss of a rank ends the wait. The error of a
+-- collective is kept until the library has returned; until then its results are undefined, and nothing more is sent.
 
 local errors = require 'base.errors'
 local ffi = require 'ffi'
@@ -23,7 +23,8 @@ local function list_of(numbers, count)
   return out
 end
 
--- Each rank gets its block of all, and puts them together in the order of the ranks: all runs have the same bits.
+-- Each rank gets its block from all ranks, and combines them in the order of the ranks, so that all runs are bitwise
+-- equal.
 local function reduce_scatter(rank, input, type_size, starts, sizes, count, output, reducer)
   local dist = require('torch').distributed
   local sizes_of_ranks, total = list_of(sizes, count), 0
@@ -41,7 +42,7 @@ local function reduce_scatter(rank, input, type_size, starts, sizes, count, outp
   for i = 1, count - 1 do reducer[0](address(received) + i * own, output, type_size, own) end
 end
 
--- The library's size of the input is that of all ranks'; a rank has sizes[rank] bytes.
+-- The library's input size is the total of all ranks; a rank has sizes[rank] bytes.
 local function allgather(rank, input, starts, sizes, count, output)
   local dist, most = require('torch').distributed, 1
   for i = 0, count - 1 do most = math.max(most, sizes[i]) end

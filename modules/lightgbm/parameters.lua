@@ -1,4 +1,4 @@
--- lightgbm/parameters.lua: a table of parameters as the library takes them: one text, 'name=value name=value'.
+-- lightgbm/parameters.lua: converts a table of parameters to the library's form: one text, 'name=value name=value'.
 
 local errors = require 'base.errors'
 local library = require 'lightgbm.library'
@@ -6,7 +6,7 @@ local ordered = require 'base.ordered'
 
 local parameters = {}
 
-local names  -- of all parameters, and which one each alias stands for
+local names  -- names of all parameters, and the parameter of each alias
 local aliases = {}
 
 local function read_names()

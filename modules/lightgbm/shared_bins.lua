@@ -1,7 +1,7 @@
--- lightgbm/shared_bins.lua: the data of a rank, with bins of a sample of all ranks' rows.
+-- lightgbm/shared_bins.lua: makes the data of a rank, with bins from a sample of all ranks' rows.
 --
--- The sample is the one that the library would take of all rows on one machine, the ranks' one behind the other: so the bins
--- are that machine's.
+-- The sample is the one that the library would take from all rows on one machine, in the order of the ranks: so the
+-- bins are the same as there.
 
 local errors = require 'base.errors'
 local ffi = require 'ffi'
@@ -9,16 +9,16 @@ local library = require 'lightgbm.library'
 
 local shared_bins = {}
 
--- The library counts rows with 32 bits. Of more rows it gets every other one, and so on, to choose from.
+-- The library counts rows with 32 bits. For more rows the sample is drawn from every other row, and so on.
 local MOST_ROWS = 2 ^ 31 - 1
--- Smaller numbers are zeros to the library, which wants the others alone.
+-- The library treats smaller numbers as zeros, and takes only nonzero numbers.
 local ZERO = 1e-35
--- Rows that are handed over at a time: the library takes them row by row.
+-- Rows that are passed at a time: the library takes them row by row.
 local BLOCK = 2 ^ 16
 
 local function dist() return require('torch').distributed end
 
--- Rows, columns and the size of a number on each rank.
+-- Returns rows, columns and the size of a number on each rank.
 local function shapes_of_ranks(rows)
   local torch = require 'torch'
   local own = torch.tensor({rows.rows, rows.columns, rows.tensor:element_size()}, {dtype = 'int64'})
@@ -36,7 +36,7 @@ local function check(who, shapes)
   end
 end
 
--- Where the sample is among the rows of all ranks.
+-- Returns the places of the sample among the rows of all ranks.
 local function sample_places(who, total, parameters)
   local count, size = math.min(total, MOST_ROWS), ffi.new 'int32_t[1]'
   library.call(who, 'LGBM_GetSampleCount', count, parameters, size)
@@ -46,13 +46,13 @@ local function sample_places(who, total, parameters)
   return total == count and places or places:double():mul(total / count):floor():to('int64')
 end
 
--- The rows of a rank, by their numbers from 0: (count, columns).
+-- Returns the rows of a rank by their numbers from 0: (count, columns).
 local function rows_at(rows, places)
   if rows.is_row_major == 1 then return rows.tensor:index_select(0, places) end
   return rows.tensor:index_select(1, places):t():contiguous()
 end
 
--- The sampled rows of all ranks, in their order.
+-- Returns the sampled rows of all ranks, in order.
 local function gather(own, counts)
   local torch, most, parts = require 'torch', math.max(unpack(counts)), {}
   local padded = torch.zeros({most, own:size(1)}, {dtype = own.dtype})
@@ -61,7 +61,7 @@ local function gather(own, counts)
   return torch.cat(parts)
 end
 
--- Which of its rows a rank gives, and how many each rank gives.
+-- Returns the rows that this rank contributes, and how many each rank contributes.
 local function deal(places, shapes, rank)
   local first, counts, own = 0, {}, nil
   for i, shape in ipairs(shapes) do
@@ -81,14 +81,14 @@ local function sample_of(who, rows, parameters, shapes)
   return gather(is_double and chosen:double() or chosen, counts), total
 end
 
--- A column as the library wants it: what is not zero, and where.
+-- Returns a column in the library's form: the nonzero values and their places.
 local function nonzero(column)
   local values = column:double():contiguous()
   local is_kept = values:abs():gt(ZERO):logical_or(values:isnan())
   return values:masked_select(is_kept), is_kept:nonzero():view(-1):to('int32')
 end
 
--- The empty form of the data: bins, and room for the rows of this rank.
+-- Creates the data with bins and space for the rows of this rank.
 local function create(who, sample, num_rows, total, parameters)
   local count = sample:size(1)
   local values, places, sizes = ffi.new('double *[?]', count), ffi.new('int *[?]', count), ffi.new('int32_t[?]', count)

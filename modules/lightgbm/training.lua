@@ -14,7 +14,7 @@ local training = {}
 
 local OPTIONS = {'num_boost_round', 'valid_sets', 'valid_names', 'feval', 'init_model', 'callbacks',
                  'keep_training_booster'}
--- Parameters that say what options say, too.
+-- Parameters that have the same meaning as options.
 local ROUNDS, EARLY = 'num_iterations', 'early_stopping_round'
 
 local function without(params, ...)
@@ -58,7 +58,7 @@ local function model_of(given)
   errors.raise('argument', ('lightgbm.train: init_model is a %s, expected a Booster or a file name'):format(type(given)))
 end
 
--- Adds the valid sets, and tells whether the training data are one of them.
+-- Adds the valid sets, and returns whether the training data are among them.
 local function add_valid_sets(booster, train_set, options, init_model)
   local names, has_train = options.valid_names or {}, false
   for i, data in ipairs(options.valid_sets or {}) do
@@ -75,7 +75,7 @@ local function add_valid_sets(booster, train_set, options, init_model)
   return has_train
 end
 
--- Whether one of them says that it is over; all are asked.
+-- Calls all callbacks, and returns whether one of them ends the training.
 local function ask(callbacks, method, env)
   local is_over = false
   for _, item in ipairs(callbacks) do

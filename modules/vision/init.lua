@@ -1,4 +1,5 @@
--- vision/init.lua: data sets, files, transforms, models and operators of images, as torchvision; and augmentation of batches.
+-- vision/init.lua: data sets, files, transforms, models and operators for images, as in torchvision; and augmentation
+-- of batches.
 return require 'base.namespace'('vision', {
   modules = {datasets = 'vision.datasets', io = 'vision.io', transforms = 'vision.transforms', models = 'vision.models',
              augmentation = 'vision.augmentation', utils = 'vision.utils', ops = 'vision.ops'},

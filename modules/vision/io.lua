@@ -1,6 +1,6 @@
--- vision/io.lua: JPEG and PNG files and tensors, as torchvision.io.
+-- vision/io.lua: reads and writes JPEG and PNG files, as torchvision.io.
 --
--- The work is the engine's (host/engine/data/images/image.h); here are the arguments. Images are (c, h, w).
+-- The engine does the work (host/engine/data/images/image.h); this file handles the arguments. Images are (c, h, w).
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -49,7 +49,7 @@ end
 
 local function is_list(value) return type(value) == 'table' and class.of(value) == nil end
 
--- fn of the value, or of each item of a list of them.
+-- Applies fn to the value, or to each item of a list.
 local function for_each(name, value, fn)
   if not is_list(value) then return fn(value) end
   if #value == 0 then errors.raise('argument', name .. ': the list is empty') end

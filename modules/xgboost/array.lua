@@ -1,4 +1,4 @@
--- xgboost/array.lua: tensors as the library takes and gives them: NumPy's array interface, as JSON.
+-- xgboost/array.lua: passes tensors to and from the library: NumPy's array interface, as JSON.
 
 local errors = require 'base.errors'
 local ffi = require 'ffi'
@@ -9,14 +9,14 @@ local TYPES = {
   float32 = '<f4', float64 = '<f8', int8 = '|i1', int16 = '<i2', int32 = '<i4', int64 = '<i8', uint8 = '|u1',
 }
 local WIDTHS = {float32 = 4, float64 = 8, int8 = 1, int16 = 2, int32 = 4, int64 = 8, uint8 = 1}
--- What the library has no type for.
+-- Dtypes that the library lacks.
 local CONVERTED = {bool = 'uint8', float16 = 'float32', bfloat16 = 'float32'}
 
 ---@param value any
 ---@return boolean
 function array.is_tensor(value) return type(value) == 'userdata' and require('torch').is_tensor(value) end
 
--- A missing value of a list: what rtrain.data puts where a row is null.
+-- Converts an item of a list; missing values are those that rtrain.data uses for null.
 local function number_of(name, value, torch)
   if type(value) == 'number' then return value end
   if type(value) == 'boolean' then return value and 1 or 0 end
@@ -59,7 +59,7 @@ end
 ---@return string json
 function array.interface(tensor)
   local strides = tensor:is_contiguous() and 'null' or '[' .. joined(tensor:stride(), WIDTHS[tensor.dtype]) .. ']'
-  -- Without elements there is no memory, and the library wants an address.
+  -- An empty tensor has no memory, but the library requires an address.
   return ('{"data":[%.0f,true],"shape":[%s],"strides":%s,"typestr":"%s","version":3}'):format(tensor:data_ptr(),
     joined(tensor.shape, 1), strides, TYPES[tensor.dtype])
 end

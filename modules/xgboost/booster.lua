@@ -41,7 +41,7 @@ local to_json = require('base._system').to_json
 ---@field feature_types string[]|nil
 local Booster = class('Booster')
 
--- What messages name: the function that the script has called.
+-- Returns the name of the function that the script called, for messages.
 local function who_of(self, name) return rawget(self, '_caller') or name end
 
 local function out_handle() return ffi.new 'rt_xgb_handle[1]' end
@@ -95,7 +95,7 @@ function Booster:_set_params(who, params)
   end
 end
 
--- The names of the features are the first data's; others must have the same ones.
+-- The first data set determines the names of the features; others must have the same names.
 function Booster:_take_features(who, data)
   if data:num_row() == 0 then return end
   if self.feature_names == nil then self.feature_names = data.feature_names end
@@ -171,7 +171,7 @@ function Booster:boost(dtrain, iteration, grad, hess)
     array.interface(hess))
 end
 
--- {{dmatrix, 'train'}, …}, checked.
+-- Checks {{dmatrix, 'train'}, …}.
 local function check_evals(who, evals)
   for i, item in ipairs(evals) do
     if type(item) ~= 'table' or type(item[2]) ~= 'string' then
@@ -221,7 +221,7 @@ function Booster:eval(data, name, iteration) return self:eval_set({{data, name o
 local PREDICT_OPTIONS = {'output_margin', 'pred_leaf', 'pred_contribs', 'approx_contribs', 'pred_interactions',
                          'validate_features', 'training', 'iteration_range', 'strict_shape'}
 
--- The library's number for what is asked.
+-- Returns the library's number for the requested kind of prediction.
 local function prediction_type(options)
   local found
   local function take(wanted, number)
@@ -304,7 +304,7 @@ function Booster:save_raw(raw_format)
   return ffi.string(bytes[0], tonumber(size[0]))
 end
 
--- The first bytes of a model: '{"' of JSON, '{L' of UBJSON. No file is called so.
+-- Recognizes a model by its first bytes: '{"' for JSON, '{L' for UBJSON. No file name begins so.
 local function is_model(text) return text:sub(1, 1) == '{' and #text > 64 end
 
 ---Reads a model that save_model or Python's xgboost has written, or the bytes that save_raw gave.
@@ -471,14 +471,14 @@ function Booster:__newindex(key, value)
   rawset(self, key, value)
 end
 
--- It travels to other ranks and threads as its trees and parameters.
+-- It is sent to other ranks and threads as its trees and parameters.
 function Booster:__pack()
   local size, bytes = ffi.new 'rt_xgb_size[1]', ffi.new 'const char *[1]'
   library.call('xgboost.Booster', 'XGBoosterSerializeToBuffer', self._handle, size, bytes)
   return 'xgboost.booster', '_unpack', ffi.string(bytes[0], tonumber(size[0]))
 end
 
--- Rebuilds one that has travelled.
+-- Rebuilds a received Booster.
 function Booster._unpack(bytes)
   local out = Booster()
   library.call('xgboost.Booster', 'XGBoosterUnserializeFromBuffer', out._handle, bytes, #bytes)

@@ -1,4 +1,4 @@
--- xgboost/callback.lua: what xgboost.train calls in each round.
+-- xgboost/callback.lua: the callbacks that xgboost.train calls in each round.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -65,7 +65,7 @@ function LearningRateScheduler:after_iteration(model, epoch)
   model:set_param('learning_rate', rate)
 end
 
--- Metrics of which more is better.
+-- Metrics for which larger is better.
 local MAXIMIZED = {'auc', 'aucpr', 'pre', 'map', 'ndcg'}
 
 local function is_maximized(metric)
@@ -110,7 +110,7 @@ local function named(kind, log, name)
   errors.raise('argument', ("EarlyStopping: there is no %s '%s'%s"):format(kind, found, errors.suggestion(found, names)))
 end
 
--- A model that goes on knows the best of its rounds so far.
+-- A continued model knows the best of its rounds so far.
 function EarlyStopping:before_training(model)
   self._best = tonumber(model:attr 'best_score')
   local best = tonumber(model:attr 'best_iteration')

@@ -1,4 +1,4 @@
--- xgboost/columns.lua: a table column → values, as a batch of rtrain.data is one, as features.
+-- xgboost/columns.lua: converts a table column → values, such as a batch of rtrain.data, to features.
 
 local array = require 'xgboost.array'
 local errors = require 'base.errors'
@@ -21,7 +21,7 @@ function columns.take(who, batch, field, name)
     errors.suggestion(name, names), table.concat(names, ', ')))
 end
 
--- A matrix is a feature for each of its columns.
+-- Each column of a matrix is a feature.
 local function add(out, name, tensor)
   if tensor:dim() == 1 then
     out.names[#out.names + 1], out.tensors[#out.tensors + 1] = name, tensor

@@ -1,4 +1,4 @@
--- xgboost/data_iter.lua: DataIter: batches that a QuantileDMatrix asks for, and what gives them: a user's class, a dataset.
+-- xgboost/data_iter.lua: DataIter: batches for a QuantileDMatrix, from a user's class or a dataset.
 
 local array = require 'xgboost.array'
 local class = require 'base.class'
@@ -49,7 +49,7 @@ function DataIter:reset()
   errors.raise('argument', ('%s has no method reset()'):format(self.__name))
 end
 
--- One batch: what a QuantileDMatrix of tensors is given.
+-- A single batch: a QuantileDMatrix of tensors.
 local Once = DataIter:extend('Once')
 
 function Once:init(batch) self._batch = batch end
@@ -63,7 +63,7 @@ function Once:next(input_data)
   return true
 end
 
--- The blocks of a dataset of rtrain.data, or of a rank's part of one: each pass is the same epoch.
+-- The blocks of a dataset of rtrain.data, or of a rank's part of one: each pass yields the same epoch.
 local Blocks = DataIter:extend('Blocks')
 
 function Blocks:init(iterator, meta) self._iterator, self._meta, self._start = iterator, meta, iterator:state() end
@@ -116,7 +116,7 @@ function data_iter.of(who, data, meta)
   return Once(batch)
 end
 
--- What may be a column's name instead of values.
+-- Fields that may name a column instead of having values.
 data_iter.COLUMNS = {'label', 'weight', 'base_margin', 'qid', 'label_lower_bound', 'label_upper_bound'}
 
 ---A batch with its values in place of the names of columns.
@@ -148,7 +148,7 @@ function data_iter.resolve(who, batch, fields)
     errors.raise('argument', ('%s: data is a %s, expected a tensor (rows, features), a table column → values, a dataset of '
       .. 'rtrain.data, or a DataIter'):format(who, type(data)))
   end
-  -- Of a dataset the columns are named that are to be features, of a tensor all are named.
+  -- For a dataset, only the columns for features are named; for a tensor, all columns are named.
   local features = columns.features(who, data, left_out, batch.feature_names)
   return {columns = features, num_rows = features.num_rows, meta = meta}
 end

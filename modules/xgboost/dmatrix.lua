@@ -43,7 +43,7 @@ local EXT_MEM_OPTIONS = {'cache_prefix', unpack(QUANTILE_OPTIONS)}
 ---@field feature_types string[]|nil
 local DMatrix = class('DMatrix')
 
--- As many threads as the run gives this process; -1 is all of the machine.
+-- Returns the number of threads that the run gives this process; -1 means all of the machine.
 local function threads_of(options)
   if options.nthread ~= nil then return options.nthread end
   return require('torch').get_num_threads()
@@ -59,7 +59,7 @@ local function config_of(options, more)
   return '{' .. table.concat(fields, ',') .. '}'
 end
 
--- Owns the handle, and frees the memory of those before that nobody uses: Lua knows nothing of it.
+-- Takes ownership of the handle. Collects garbage first, to free unused matrices, whose size Lua does not know.
 local function own(self, handle)
   collectgarbage()
   self._handle = library.owned(handle, 'XGDMatrixFree')
@@ -121,7 +121,7 @@ local function meta_of(options)
   return meta
 end
 
--- `DMatrix(x, y)` is `DMatrix(x, {label = y})`, as Python has it.
+-- `DMatrix(x, y)` means `DMatrix(x, {label = y})`, as in Python.
 local function options_of(self, names, label, options)
   if label == nil or args.is_keywords(label) then return args.options(options or label, names, who_of(self)) end
   local given = {label = label}
@@ -174,12 +174,12 @@ function DMatrix:init(data, label, options)
   set_features(self, create(self, data, options), options)
 end
 
--- The callbacks of the library: what they raise waits until it has returned.
+-- Returns the library's callbacks: their errors are kept until the library has returned.
 local function callbacks_of(self, iter, proxy)
   local state = {}
   local function input(batch)
     local part = data_iter.resolve(who_of(self), args.options(batch, {'data', unpack(OPTIONS)}, 'input_data'))
-    state.held = part  -- the library reads the batch until it asks for the next one
+    state.held = part  -- the library reads the batch until it requests the next one
     if part.matrix then
       library.call(who_of(self), 'XGProxyDMatrixSetDataDense', proxy, array.interface(part.matrix))
     else

@@ -1,4 +1,5 @@
--- xgboost/init.lua: XGBoost's Python API over the C interface of its library, which PyPI's wheel has: gradient-boosted trees.
+-- xgboost/init.lua: XGBoost's Python API (gradient-boosted trees) over the C interface of its library from the PyPI
+-- wheel.
 
 ---@class xgboost
 ---@field DMatrix xgboost.DMatrix

@@ -1,6 +1,6 @@
 -- xgboost/library.lua: the C interface of libxgboost.so, which is loaded at the first call.
 --
--- PyPI's wheels hold the library; host/machine/libraries/tree_library.h says where it is looked for.
+-- PyPI's wheels contain the library; host/machine/libraries/tree_library.h describes where it is searched.
 
 local errors = require 'base.errors'
 local ffi = require 'ffi'
@@ -98,18 +98,19 @@ local function check(functions, path)
   return ('%d.%d.%d'):format(version[0], version[1], version[2])
 end
 
--- "[21:04:00] /workspace/src/data/data.cc:507: Check failed: valid: Label contains NaN.\nStack trace:\n …" → its sentence.
+-- Extracts the sentence of "[21:04:00] /workspace/src/data/data.cc:507: Check failed: valid: Label contains NaN.\nStack
+-- trace:\n …".
 local function last_error(functions)
   local text = ffi.string(functions.XGBGetLastError())
   text = text:gsub('\n?Stack trace:.*$', ''):gsub('^%[%d+:%d+:%d+%] ', ''):gsub('^%S+%.[ch]%a*:%d+: ', '')
   local words = text:match '^Check failed: .-: (.*)$'
   if words and words:find '%S' then text = words end
   text = text:gsub('^%s+', ''):gsub('%s+$', '')
-  -- A list of what would have been right, one a line.
+  -- The allowed values follow, one a line.
   return (text:gsub('\n%u%l+ candidate: ', '; there are: ', 1):gsub('\n%u%l+ candidate: ', ', '))
 end
 
--- Where a peer of the group is gone, which is not this rank's error: the first cause is what its own process says.
+-- Words in errors about a lost peer of the group. They are not this rank's error: the lost process reports the cause.
 local LOST_PEER = {'rabit', 'allreduce', 'allgather', 'broadcast.cc', 'socket', 'tracker', 'Connection reset'}
 
 local function code_of(text)

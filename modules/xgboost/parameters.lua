@@ -1,4 +1,4 @@
--- xgboost/parameters.lua: a table of parameters as the library takes them: names and texts.
+-- xgboost/parameters.lua: converts a table of parameters to the library's form: names and texts.
 
 local errors = require 'base.errors'
 local index_of = require 'base.index_of'
@@ -6,7 +6,7 @@ local ordered = require 'base.ordered'
 
 local parameters = {}
 
--- The library warns of a name that it does not know, after the fact. One that is nearly one of these is an error at once.
+-- The library only warns of an unknown name, and late. A name that is similar to one of these raises an error at once.
 local KNOWN = {
   'alpha', 'aft_loss_distribution', 'aft_loss_distribution_scale', 'base_score', 'booster', 'colsample_bylevel',
   'colsample_bynode', 'colsample_bytree', 'device', 'disable_default_eval_metric', 'eta', 'eval_metric', 'feature_selector',
@@ -36,7 +36,7 @@ end
 
 local text_of
 
--- {1, -1} is '(1,-1)', as a Python tuple; {{0, 1}, {2}} is JSON's '[[0,1],[2]]'.
+-- Formats {1, -1} as '(1,-1)', like a Python tuple; {{0, 1}, {2}} as JSON '[[0,1],[2]]'.
 local function list_text(who, name, list)
   local out = {}
   for i, item in ipairs(list) do out[i] = text_of(who, name, item) end
@@ -54,7 +54,7 @@ function text_of(who, name, value)
     kind))
 end
 
--- Features by their names become their numbers.
+-- Converts the name of a feature to its number.
 local function place_of(who, name, feature, features)
   local place = index_of(features or {}, feature)
   if place then return place end

@@ -1,4 +1,4 @@
--- xgboost/tracker.lua: RabitTracker: where the ranks of a group find each other.
+-- xgboost/tracker.lua: RabitTracker: connects the ranks of a group.
 
 local args = require 'base.args'
 local class = require 'base.class'

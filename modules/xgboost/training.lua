@@ -13,7 +13,7 @@ local training = {}
 local OPTIONS = {'num_boost_round', 'evals', 'obj', 'maximize', 'early_stopping_rounds', 'evals_result', 'verbose_eval',
                  'xgb_model', 'callbacks', 'custom_metric'}
 
--- The mean of what the ranks have: a metric of a script's own knows the rows of its rank alone.
+-- Returns the mean over the ranks: a script's own metric only knows the rows of its rank.
 local function mean_of_ranks(value)
   local size = collective.get_world_size()
   if size == 1 then return value end
@@ -59,7 +59,7 @@ local function check_ref(dtrain, evals)
   end
 end
 
--- The callbacks given, and those that options stand for.
+-- Returns the given callbacks, and those that options stand for.
 local function callbacks_of(options)
   local list = {}
   for i, item in ipairs(options.callbacks or {}) do
@@ -77,7 +77,7 @@ local function callbacks_of(options)
   return list
 end
 
--- Whether one of them says that it is over; all are asked.
+-- Calls all callbacks, and returns whether one of them ends the training.
 local function ask(callbacks, method, ...)
   local is_over = false
   for _, item in ipairs(callbacks) do

@@ -120,7 +120,7 @@ local function type_of(tensor)
   return ('torch.%s%sTensor'):format(tensor.is_cuda and 'cuda.' or '', name)
 end
 
--- 'torch.cuda.IntTensor' → 'int32', 'cuda'.
+-- Splits 'torch.cuda.IntTensor' into 'int32', 'cuda'.
 local function dtype_of_type(name)
   local kind = name:match '^torch%.(.+)Tensor$'
   if not kind then return plain_name('type', name) end

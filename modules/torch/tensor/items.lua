@@ -1,4 +1,4 @@
--- torch/tensor/items.lua: walking maps in their order: state_dict, what torch.load gives.
+-- torch/tensor/items.lua: iterates over maps in their order: state_dict, results of torch.load.
 
 local checks = require 'torch.functions.checks'
 local ordered = require 'base.ordered'

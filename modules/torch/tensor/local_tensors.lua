@@ -1,5 +1,5 @@
--- torch/tensor/local_tensors.lua: what an operator's error says about the script's function that called it: the tensors among
--- its variables, 'with x float32 [8, 16], batch[1] int64 [8]'.
+-- torch/tensor/local_tensors.lua: describes, for an operator's error, the tensors among the variables of the script's
+-- function: 'with x float32 [8, 16], batch[1] int64 [8]'.
 
 local frame = require 'base.errors.frame'
 
@@ -13,7 +13,7 @@ local function describe(name, tensor)
     device == 'cpu' and '' or ' ' .. device)
 end
 
--- A variable that is a tensor, or a list that begins with some.
+-- Adds a variable that is a tensor, or a list that begins with tensors.
 local function add(engine, out, name, value)
   if is_tensor(engine, value) then
     out[#out + 1] = describe(name, value)
@@ -24,7 +24,7 @@ local function add(engine, out, name, value)
   end
 end
 
--- Of variables with the same name the last one is the one that the code means.
+-- Of variables with the same name the last one is visible to the code.
 local function text_of(engine, variables)
   local last, out = {}, {}
   for i, variable in ipairs(variables) do last[variable[1]] = i end
@@ -39,7 +39,7 @@ local function text_of(engine, variables)
   return 'with ' .. table.concat(out, ', ')
 end
 
--- One of ATen's, or a function of nn.functional.
+-- Returns whether the function is one of ATen's, or of nn.functional.
 local function is_operator(engine, name)
   local functional = package.loaded['torch.nn.functional']
   return engine.op(name) ~= nil or engine.Tensor[name] ~= nil or

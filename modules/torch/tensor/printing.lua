@@ -1,4 +1,4 @@
--- torch/tensor/printing.lua: how tensors are printed: torch.set_printoptions.
+-- torch/tensor/printing.lua: torch.set_printoptions: the format of printed tensors.
 
 local args = require 'base.args'
 local errors = require 'base.errors'

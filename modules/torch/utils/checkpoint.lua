@@ -1,4 +1,4 @@
--- torch/utils/checkpoint.lua: torch.utils.checkpoint: memory for time, by computing activations again in backward.
+-- torch/utils/checkpoint.lua: torch.utils.checkpoint: saves memory by recomputing activations in the backward pass.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -6,7 +6,7 @@ local torch = require 'torch'
 
 local OPTIONS = {'preserve_rng_state', 'use_reentrant', 'determinism_check', 'context_fn', 'debug', 'early_stop'}
 
--- Calls fn with the random numbers of the forward, and leaves the generator as it is now.
+-- Calls fn with the random numbers of the forward pass, and restores the generator.
 local function with_rng_state(state, fn)
   if not state then return fn() end
   local before = torch.get_rng_state()
@@ -16,7 +16,7 @@ local function with_rng_state(state, fn)
   if not results[1] then error(results[2], 0) end
 end
 
--- The settings of autocast that the forward ran under, by device.
+-- Returns the autocast settings of the forward pass, by device.
 local function autocast_state()
   local out = {}
   for _, device in ipairs(torch.cuda.is_available() and {'cpu', 'cuda'} or {'cpu'}) do
@@ -34,7 +34,7 @@ local function with_autocast(state, fn)
   return fn()
 end
 
--- Runs the segment again and keeps what its operations save, in their order.
+-- Runs the segment again and collects the tensors that its operations save, in order.
 local function recompute(segment)
   local saved = {}
   local function pack(x)
@@ -61,7 +61,7 @@ local function check_same(segment, index, x)
     .. 'the same each time'):format(index - 1, wanted, got))
 end
 
--- Hooks that keep only a number for each saved tensor; the first one that is asked for brings all of them back.
+-- Returns hooks that keep only a number for each saved tensor; the first access recomputes all of them.
 local function hooks_of(segment, check)
   local function pack(x)
     segment.count = segment.count + 1

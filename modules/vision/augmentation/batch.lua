@@ -1,4 +1,4 @@
--- vision/augmentation/batch.lua: the batches that augmentations take, and what they draw for them.
+-- vision/augmentation/batch.lua: checks the batches for augmentations, and draws their random numbers.
 
 local errors = require 'base.errors'
 local image = require 'vision.transforms.image'
@@ -7,7 +7,7 @@ local transform = require 'vision.transforms.transform'
 
 local batch = {}
 
--- What is wrong with a value that is not a batch.
+-- Describes what is wrong with a value that is not a batch.
 local function described(images)
   if not torch.is_tensor(images) then return 'a ' .. type(images) end
   local shape = 'shape ' .. tostring(images.shape)

@@ -31,7 +31,7 @@ local RandomCrop = batch.define('RandomCrop', {'size', {'padding', 0}, {'fill', 
     end
   end, {'size', 'padding', 'fill', 'padding_mode'})
 
--- Where the pixels at places beyond the border come from, as indices of 0 … size - 1.
+-- Maps places beyond the border to indices of 0 … size - 1.
 local SOURCE = {
   constant = function(places, size) return places:clamp(0, size - 1) end,
   edge = function(places, size) return places:clamp(0, size - 1) end,
@@ -42,7 +42,7 @@ local SOURCE = {
   end,
 }
 
--- How far a mode can look beyond a border of an image of `size` pixels.
+-- Checks how far the mode can extend an image of `size` pixels.
 local function check_border(mode, size, border)
   local most = mode == 'reflect' and size - 1 or mode == 'symmetric' and size or math.huge
   if border > most then
@@ -50,7 +50,7 @@ local function check_border(mode, size, border)
   end
 end
 
--- The places of each sample's rows or columns in its image, (n, length); some lie beyond its border.
+-- Returns the places of each sample's rows or columns in its image, (n, length); some are beyond its border.
 local function places_of(self, images, axis)
   local size, length = images:size(axis == 1 and 2 or 3), self.size[axis]
   local before, after = self._sides[axis == 1 and 3 or 1], self._sides[axis == 1 and 4 or 2]

@@ -1,4 +1,4 @@
--- vision/augmentation/cutout.lua: RandomCutout, a square of each sample that is blanked out.
+-- vision/augmentation/cutout.lua: RandomCutout: blanks out a square of each sample.
 
 local batch = require 'vision.augmentation.batch'
 local errors = require 'base.errors'
@@ -25,7 +25,7 @@ local RandomCutout = batch.define('RandomCutout', {'size', {'p', 1}, {'fill', 0}
   end
 end, {'size', 'p', 'fill'})
 
--- Which rows or columns of each image lie in the cut, (n, size).
+-- Returns which rows or columns of each image are in the cut, (n, size).
 local function in_cut(self, images, size, length)
   local first = batch.integers(images, 0, size, self.generator):sub_(math.floor(length / 2))
   local places = torch.arange(size, {device = images.device})

@@ -1,8 +1,9 @@
--- vision/augmentation/init.lua: random changes of whole batches of images, computed where the images lie.
+-- vision/augmentation/init.lua: random changes of whole batches of images, computed on the device of the images.
 --
--- For images that stay on the device during training. Each sample of the batch has a draw of its own, as in
--- kornia.augmentation, whose names these are; torchvision's transforms draw once a call, so a batch given to them is changed
--- as one. Everything is operators on the images' device: nothing waits for it, and a CUDA graph may hold it.
+-- For images that stay on the device during training. Each sample of the batch gets its own draw, as in
+-- kornia.augmentation, whose names these are; torchvision's transforms draw once a call, so they change all samples of
+-- a batch alike. Everything is operators on the images' device: nothing waits for it, and a CUDA graph may contain
+-- them.
 
 return require 'base.namespace'('vision.augmentation', {
   files = {

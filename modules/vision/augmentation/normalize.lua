@@ -1,4 +1,4 @@
--- vision/augmentation/normalize.lua: bytes or floats of a batch become normalized floats in one operation.
+-- vision/augmentation/normalize.lua: converts bytes or floats of a batch to normalized floats in one operation.
 
 local batch = require 'vision.augmentation.batch'
 local errors = require 'base.errors'
@@ -36,7 +36,8 @@ local function check_channels(self, images)
   end
 end
 
--- scale and shift of x · scale + shift, (c, 1, 1) on the device. They stay there: a copy for each batch would wait for it.
+-- Returns scale and shift of x · scale + shift, (c, 1, 1) on the device. They are kept there: a copy for each batch
+-- would wait for the device.
 local function factors_of(self, device, most)
   local key = device .. ' ' .. most
   if self._factors[key] then return unpack(self._factors[key]) end

@@ -21,7 +21,7 @@ local function refuse(self, path, what)
   errors.raise('environment', ("%s: cannot read '%s': %s"):format(class.of(self).__name, path, what))
 end
 
--- Files of the split among the folder's entries, in their order: 'train-00000-of-00005.parquet', ….
+-- Returns the files of the split among the folder's entries, in order: 'train-00000-of-00005.parquet', ….
 local function parquet_files(folder, split)
   local list = {}
   if system.path_kind(folder) ~= 'folder' then return list end
@@ -40,7 +40,7 @@ local function all_files(folder, names)
   return list
 end
 
--- Index and batches of the columns of images and labels of one Parquet file.
+-- Returns index and batches of the columns of images and labels of one Parquet file.
 local function columns_of(self, reader, path)
   local image, label
   for _, field in ipairs(reader:schema()) do
@@ -54,7 +54,7 @@ local function columns_of(self, reader, path)
     table.concat(self._label_columns, ' or ')))
 end
 
--- One batch of rows: images uint8 (n, 32, 32, 3) and labels int64 (n).
+-- Decodes one batch of rows: images uint8 (n, 32, 32, 3) and labels int64 (n).
 local function decode_rows(self, path, place, batch)
   local C = require('torch._C').data
   local names, columns = C.from_arrow(batch)
@@ -85,7 +85,7 @@ local function read_parquet(self, path, images, labels)
   end
 end
 
--- Records of labels, then 1024 bytes each of red, green and blue.
+-- Reads records of labels, then 1024 bytes each of red, green and blue.
 local function read_binary(self, path, images, labels)
   local bytes = require('torch._C').data.read_file(path)
   local record = self._label_bytes + PIXELS
@@ -98,7 +98,7 @@ local function read_binary(self, path, images, labels)
   images[#images + 1] = rows:narrow(1, self._label_bytes, PIXELS):reshape(-1, 3, SIDE, SIDE):permute{0, 2, 3, 1}
 end
 
--- What lies in the folder: a list of files and what reads them; nil when there is nothing of the kind.
+-- Returns the files in the folder and their reader; nil if the folder has neither kind of files.
 local function files_in(self, folder)
   local parquet = parquet_files(folder, self.train and 'train' or 'test')
   if #parquet > 0 then return parquet, read_parquet end

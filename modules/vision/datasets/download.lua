@@ -1,7 +1,7 @@
--- vision/datasets/download.lua: fetches the files of a data set from the mirror that $RTRAIN_DATA_URL names.
+-- vision/datasets/download.lua: downloads the files of a data set from the mirror in $RTRAIN_DATA_URL.
 --
--- Several workers may ask at the same time: one fetches, the others wait for it (flock). A file takes its name when it is whole
--- and has the MD5 that torchvision knows.
+-- Several workers may ask at the same time: one downloads, the others wait for it (flock). A file gets its name when it
+-- is complete and has the MD5 that torchvision specifies.
 
 local errors = require 'base.errors'
 local location = require 'vision.datasets.location'
@@ -9,7 +9,7 @@ local system = require 'base._system'
 
 local download = {}
 
--- Arguments: folder, file, address, MD5, what to do with it ('keep' or 'unpack': a .tar.gz). Says at the end how it went.
+-- Arguments: folder, file, address, MD5, action ('keep' or 'unpack': a .tar.gz). Prints the outcome at the end.
 local SCRIPT = [[
 folder=$1; file=$2; url=$3; md5=$4; then=$5
 mkdir -p "$folder" || { echo "rtrain: folder"; exit; }
@@ -33,7 +33,7 @@ echo "rtrain: done"
 
 local function quoted(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
 
--- What the script printed, and how it ended: 'done', 'fetch', 'md5 …'.
+-- Returns the outcome that the script printed: 'done', 'fetch', 'md5 …'.
 local function run(...)
   local words = {'sh -c', quoted(SCRIPT), 'download'}
   for _, word in ipairs {...} do words[#words + 1] = quoted(word) end
@@ -64,7 +64,7 @@ local function mirror(name)
     .. 'address below which it has them, or fetch them yourself and pass {root = …} or set RTRAIN_DATA')
 end
 
--- Where the files go: below the root, else below $RTRAIN_DATA.
+-- Returns the folder for the files: below the root, else below $RTRAIN_DATA.
 local function target(name, root, folder)
   local base = root or os.getenv 'RTRAIN_DATA'
   if base and base ~= '' then return location.expand_home(base) .. '/' .. folder end

@@ -1,4 +1,4 @@
--- vision/datasets/fake_data.lua: images of noise, for programs that are tried without data.
+-- vision/datasets/fake_data.lua: FakeData: images of noise, for running programs without data.
 
 local args = require 'base.args'
 local base = require 'vision.datasets.vision_dataset'
@@ -45,7 +45,7 @@ function FakeData:load(i)
   local generator = torch.Generator():manual_seed(i + self.random_offset)
   local image = torch.randn(self.image_size, {generator = generator})
   local label = torch.randint(0, self.num_classes, {1}, {generator = generator}):item()
-  -- Numbers below 0 and above 1 wrap around, as they do in torchvision's conversion to bytes.
+  -- Values below 0 and above 1 wrap around, as in torchvision's conversion to bytes.
   return image:mul_(255):to('int64'):bitwise_and_(255):to('uint8'):permute{1, 2, 0}:contiguous(), label
 end
 

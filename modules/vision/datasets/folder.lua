@@ -1,4 +1,4 @@
--- vision/datasets/folder.lua: files in folders that are named after their classes.
+-- vision/datasets/folder.lua: DatasetFolder, ImageFolder: files in folders that are named after their classes.
 
 local args = require 'base.args'
 local base = require 'vision.datasets.vision_dataset'
@@ -12,7 +12,7 @@ local torch = require 'torch'
 local folder = {}
 
 local IMG_EXTENSIONS = {'.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp'}
--- Deeper ones are links that lead back.
+-- Deeper folders are links that form a cycle.
 local MAX_DEPTH = 32
 
 local function has_extension(path, extensions)
@@ -23,7 +23,7 @@ local function has_extension(path, extensions)
   return false
 end
 
--- The folder and all below it, links followed, each with its files.
+-- Collects the folder and all below it, following links, each with its files.
 local function walk(path, found, depth)
   if depth > MAX_DEPTH then
     errors.raise('environment', ("cannot read '%s': folders within folders, %d deep: a link leads back"):format(path,
@@ -37,7 +37,7 @@ local function walk(path, found, depth)
   found[#found + 1] = {path = path, files = files}
 end
 
--- The files below a folder: folder by folder in the order of their paths, as torchvision has them.
+-- Returns the files below a folder: folder by folder, sorted by path, as in torchvision.
 local function files_below(path)
   local found = {}
   walk(path, found, 1)
@@ -56,7 +56,7 @@ local function refuse_empty(name, empty, extensions)
     :format(name, table.concat(empty, ', '), hint))
 end
 
--- What says whether a file belongs to the data set.
+-- Returns the function that decides whether a file belongs to the data set.
 local function validity(name, given)
   local extensions, is_valid = given.extensions, given.is_valid_file
   if (extensions == nil) == (is_valid == nil) then
@@ -94,7 +94,7 @@ end
 ---@field loader fun(path: string): any
 local DatasetFolder = base.VisionDataset:extend('DatasetFolder')
 
--- Paths are kept as one run of bytes, which worker threads share; the list of all samples is made when it is asked for.
+-- Paths are stored as one run of bytes, which worker threads share; the list of all samples is made on access.
 function DatasetFolder.__index(fields, key)
   if key ~= 'samples' and key ~= 'imgs' then return getmetatable(fields)[key] end
   local paths, labels, list = rawget(fields, '_paths'), rawget(fields, 'targets'):tolist(), {}
@@ -104,7 +104,7 @@ function DatasetFolder.__index(fields, key)
   return list
 end
 
--- Without what can be made again.
+-- Leaves out fields that can be made again.
 function DatasetFolder.__pack(self)
   local module, name, state = class.pack(self)
   state.fields.samples, state.fields.imgs = nil, nil
@@ -134,7 +134,7 @@ function DatasetFolder:find_classes(directory) -- luacheck: ignore self
   return classes, base.class_to_idx(classes)
 end
 
--- Paths and labels of the valid files of all classes.
+-- Returns paths and labels of the valid files of all classes.
 local function find_samples(self, given)
   local name = class.of(self).__name
   local is_valid, extensions = validity(name, given)
@@ -185,7 +185,7 @@ function DatasetFolder:load(i)
   return self.loader(self._paths:value(i)), self.targets:select(0, i):item()
 end
 
--- A JPEG or PNG file as uint8 (h, w, 3).
+-- Loads a JPEG or PNG file as uint8 (h, w, 3).
 local function default_loader(path)
   return require('torch._C').data.decode_image(path, {mode = 'RGB'}):permute{1, 2, 0}
 end
@@ -241,7 +241,7 @@ function ImageFolder:load(i)
   return image:select(0, 0), self.targets:select(0, i):item()
 end
 
--- Images of one size go through the transform together.
+-- Transforms images of one size together.
 function ImageFolder:get_batch(indices)
   local on_batch = self.size and not self._one_by_one and base.batch_transform(self)
   if not on_batch then return nil end
@@ -249,7 +249,7 @@ function ImageFolder:get_batch(indices)
   for i, index in ipairs(indices:tolist()) do paths[i] = self._paths:value(index) end
   local images = on_batch(require('torch._C').data.decode_files(paths, {size = self.size}))
   if images == nil then
-    self._one_by_one = true  -- the next batches need not be decoded to find that out
+    self._one_by_one = true  -- skips the attempt for the next batches
     return nil
   end
   return images, self.targets:index_select(0, indices)

@@ -1,7 +1,7 @@
 -- vision/datasets/init.lua: data sets of images, as torchvision.datasets.
 --
--- An image is a uint8 tensor (h, w) or (h, w, c) until a transform makes something else of it; a label is an integer,
--- int64 in a batch. Nothing is downloaded: files are looked for below `root`, or where $RTRAIN_DATA says.
+-- An image is a uint8 tensor (h, w) or (h, w, c) until a transform converts it; a label is an integer, int64 in a
+-- batch. Nothing is downloaded: files are searched below `root`, or in $RTRAIN_DATA.
 return require 'base.namespace'('vision.datasets', {files = {
   {'vision.datasets.vision_dataset', 'VisionDataset'},
   {'vision.datasets.mnist', 'MNIST', 'FashionMNIST', 'KMNIST', 'EMNIST'},

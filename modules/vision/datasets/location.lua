@@ -1,4 +1,4 @@
--- vision/datasets/location.lua: where the files of a data set lie, and what is said when they are nowhere.
+-- vision/datasets/location.lua: finds the files of a data set, and makes the error if they are missing.
 
 local errors = require 'base.errors'
 local system = require 'base._system'

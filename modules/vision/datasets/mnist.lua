@@ -1,4 +1,4 @@
--- vision/datasets/mnist.lua: MNIST and the data sets in its form: idx files, plain or .gz, that lie on this machine.
+-- vision/datasets/mnist.lua: MNIST and data sets of the same form: local idx files, plain or .gz.
 
 local args = require 'base.args'
 local base = require 'vision.datasets.vision_dataset'
@@ -14,7 +14,7 @@ local FILES = {
   test = {'t10k-images-idx3-ubyte', 't10k-labels-idx1-ubyte'},
 }
 
--- The file in the folder, plain or compressed; nil when there is none.
+-- Returns the file in the folder, plain or compressed; nil if there is none.
 local function find_file(folder, name)
   for _, path in ipairs{folder .. '/' .. name, folder .. '/' .. name .. '.gz'} do
     if location.is_file(path) then return path end
@@ -39,7 +39,7 @@ local Idx = base.VisionDataset:extend('Idx')
 
 local PARAMETERS = {{'root'}, {'train', true}, {'transform'}, {'target_transform'}, {'download', false}}
 
--- The images and the labels of the two files.
+-- Reads the images and the labels from the two files.
 local function read(self, root, names)
   local name = class.of(self).__name
   local images, labels
@@ -52,7 +52,7 @@ local function read(self, root, names)
   end
 end
 
--- The archives of the split, each of one file.
+-- Returns the archives of the split, with one file each.
 local function archives_of(self)
   local list = {}
   for i, file in ipairs(self:_files()) do
@@ -154,7 +154,7 @@ local function characters(text)
 end
 
 local DIGITS, CAPITALS, LOWER = '0123456789', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz'
--- Letters whose two forms look alike are one class.
+-- Letters whose upper and lower case look alike are one class.
 local MERGED = characters(DIGITS .. CAPITALS .. 'abdefghnqrt')
 local CLASSES = {
   byclass = characters(DIGITS .. CAPITALS .. LOWER), bymerge = MERGED, balanced = MERGED,

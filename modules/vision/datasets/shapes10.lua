@@ -1,7 +1,7 @@
--- vision/datasets/shapes10.lua: drawn shapes of ten kinds, for machines without data.
+-- vision/datasets/shapes10.lua: Shapes10: drawn shapes of ten kinds, for machines without data.
 --
--- Only sums, products, quotients and square roots, one operation at a time, and integers of 64 bits are used: they are
--- exact or rounded alike on every machine, which sines and logarithms are not.
+-- Only sums, products, quotients and square roots, one operation at a time, and 64-bit integers are used: these are
+-- exact or rounded alike on every machine, unlike sines and logarithms.
 
 local args = require 'base.args'
 local base = require 'vision.datasets.vision_dataset'
@@ -9,12 +9,12 @@ local errors = require 'base.errors'
 local ffi = require 'ffi'
 local torch = require 'torch'
 
-local NOISE = 12  -- levels, at most
+local NOISE = 12  -- largest noise, in levels
 local IMAGES_AT_ONCE = 256
 
 local abs, floor, max, min, sqrt = math.abs, math.floor, math.max, math.min, math.sqrt
 
--- Numbers in [0, 1) of a state of 64 bits, as SplitMix64 makes them.
+-- Returns numbers in [0, 1) from a 64-bit state, by SplitMix64.
 local function next_number(state)
   state[0] = state[0] + 0x9e3779b97f4a7c15ULL
   local z = state[0]
@@ -23,8 +23,8 @@ local function next_number(state)
   return tonumber(bit.rshift(bit.bxor(z, bit.rshift(z, 31)), 11)) * 0x1p-53
 end
 
--- How far a point lies outside of a shape that fills -1 … 1, about; below 0 inside of it. Without branches, so that a
--- loop over pixels is one trace.
+-- Approximate distance of a point from a shape that fills -1 … 1; negative inside. Without branches, so that a loop
+-- over pixels is compiled as one trace.
 local SHAPES = {
   {'disk', function(u, v) return sqrt(u * u + v * v) - 1 end},
   {'ring', function(u, v)
@@ -47,8 +47,8 @@ local SHAPES = {
   end},
 }
 
--- Where a shape lies: its centre, its radius in pixels, its rotation. The points ((1 - t²) / (1 + t²), 2 t / (1 + t²))
--- for t in -1 … 1 are the right half of the circle; a sign gives the other one.
+-- Returns the pose of a shape: its centre, its radius in pixels, its rotation. The points ((1 - t²) / (1 + t²), 2 t /
+-- (1 + t²)) for t in -1 … 1 are the right half of the circle; a sign selects the left half.
 local function random_pose(state, size)
   local pose = {radius = size * (0.24 + 0.2 * next_number(state))}
   local room = size - 2 * pose.radius
@@ -59,7 +59,8 @@ local function random_pose(state, size)
   return pose
 end
 
--- The levels of the ground in each channel, and the change to those of the shape, which is large in one of them.
+-- Returns the background levels of each channel, and the difference to those of the shape, which is large in one
+-- channel.
 local function random_colours(state, channels)
   local grounds, changes = {}, {}
   for k = 1, channels do
@@ -71,7 +72,7 @@ local function random_colours(state, channels)
   return grounds, changes
 end
 
--- The part of each pixel that the shape covers, as if its edge were straight.
+-- Computes the part of each pixel that the shape covers, as if its edge were straight.
 local function cover(covered, distance, pose, size)
   local c, s, px, py, radius = pose.c, pose.s, pose.x, pose.y, pose.radius
   for at = 0, size * size - 1 do
@@ -82,8 +83,8 @@ local function cover(covered, distance, pose, size)
   end
 end
 
--- What the images from `first` on are drawn with: the part that is covered (n, size, size, 1), the levels of the ground
--- and the change to those of the shape (n, 1, 1, channels), and noise (n, size, size, channels).
+-- Returns the components of the images from `first` on: the covered part (n, size, size, 1), the background levels and
+-- the difference to the shape (n, 1, 1, channels), and noise (n, size, size, channels).
 local function plan(first, count, spec)
   local size, channels = spec.size, spec.channels
   local covered = torch.empty({count, size, size, 1}, {dtype = 'float32'})
@@ -91,7 +92,7 @@ local function plan(first, count, spec)
   local grounds, changes, noise = {}, {}, {}
   local generator = torch.Generator()
   for i = 0, count - 1 do
-    -- Streams of SplitMix64 that begin far apart.
+    -- The SplitMix64 streams of the images start far apart.
     state[0] = (spec.stream + first + i) * 0xd1342543de82ef95ULL
     cover(places + i * size * size, SHAPES[(first + i) % #SHAPES + 1][2], random_pose(state, size), size)
     grounds[i + 1], changes[i + 1] = random_colours(state, channels)

@@ -1,4 +1,4 @@
--- vision/datasets/vision_dataset.lua: what all data sets of images have: root, transforms, and how they print.
+-- vision/datasets/vision_dataset.lua: VisionDataset: the base of all image data sets: root, transforms, and printing.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -90,7 +90,7 @@ function vision_dataset.batch_transform(self)
   return self.transform == nil and transforms.identity or transforms.batched(self.transform)
 end
 
--- A whole batch at once where the images are in memory and the transform can do that; nil otherwise.
+-- Returns a whole batch if the images are in memory and the transform supports batches; nil otherwise.
 function VisionDataset:get_batch(indices)
   local on_batch = self.data and vision_dataset.batch_transform(self)
   if not on_batch then return nil end
@@ -99,13 +99,13 @@ function VisionDataset:get_batch(indices)
   return images, self.targets:index_select(0, indices)
 end
 
--- Further lines of what print shows.
+-- Returns further lines for print.
 function VisionDataset:extra_repr()
   if self.train == nil then return {} end
   return {'Split: ' .. (self.train and 'Train' or 'Test')}
 end
 
--- 'Transform: ' before the first line of what the transform prints, blanks before the others.
+-- Adds 'Transform: ' before the first line of the printed transform, blanks before the others.
 local function add_transform(lines, head, transform)
   for line in tostring(transform):gmatch '[^\n]+' do
     lines[#lines + 1] = head .. line

@@ -1,4 +1,4 @@
--- vision/models/builder.lua: what the functions that make a named model share: their trailing table of keywords.
+-- vision/models/builder.lua: makes the functions for named models, with a trailing table of keywords.
 
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
@@ -19,8 +19,8 @@ local function check_options(name, options, fixed)
   end
 end
 
--- A function(options) that makes a model of the class: the keywords of this variant cannot be given again, the defaults
--- can. torchvision's `weights` and `progress` are accepted as long as they ask for nothing.
+-- Returns a function(options) that makes a model of the class. The keywords of the preset cannot be overridden, the
+-- defaults can. torchvision's `weights` and `progress` are accepted if they request nothing.
 ---@param name string
 ---@param Model table class whose constructor takes one table of keywords
 ---@param preset table<string, any> keywords of the variant; a function is called for its value at each use

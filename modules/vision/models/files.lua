@@ -1,4 +1,5 @@
--- vision/models/files.lua: which file has which models: classes begin with a capital, the functions that make one do not.
+-- vision/models/files.lua: the models in each file: names of classes begin with a capital, functions with a small
+-- letter.
 
 return {
   {'vision.models.alexnet', 'AlexNet', 'alexnet'},

@@ -1,12 +1,12 @@
--- vision/models/initialize.lua: the first parameters that most convolutional networks have in torchvision.
+-- vision/models/initialize.lua: the initialization that most convolutional networks have in torchvision.
 
 local class = require 'base.class'
 local nn = require 'torch.nn'
 
 local function is_norm(module) return class.is(module, nn.BatchNorm2d) or class.is(module, nn.GroupNorm) end
 
--- Convolutions get He's normal distribution for the fan out and a bias of zero, norms one and zero, linear layers (only
--- with `linear`) a normal distribution of 0.01 and a bias of zero. In the order of modules(), which is that of the draws.
+-- Convolutions get He's normal distribution for the fan out and a bias of zero; norms one and zero; linear layers (only
+-- with `linear`) a normal distribution of 0.01 and a bias of zero. The order of draws is that of modules().
 ---@param model nn.Module
 ---@param options? {linear: boolean}
 local function initialize(model, options)

@@ -8,7 +8,7 @@ local nn = require 'torch.nn'
 local F = require 'torch.nn.functional'
 local torch = require 'torch'
 
--- A convolution that keeps the size (but for the stride), its norm and ReLU6.
+-- A size-preserving convolution (except for the stride), its norm and ReLU6.
 local Conv2dNormActivation = nn.Sequential:extend('Conv2dNormActivation')
 
 function Conv2dNormActivation:init(inplanes, planes, kernel_size, options)
@@ -19,10 +19,11 @@ function Conv2dNormActivation:init(inplanes, planes, kernel_size, options)
   self.out_channels = planes
 end
 
--- Python's round(): a half goes to the even neighbour.
+-- Python's round(): rounds half to even.
 local function round(x) return x + 2 ^ 52 - 2 ^ 52 end
 
--- More channels, a convolution of each by itself, fewer channels; with a shortcut where the shape stays.
+-- Expands the channels, convolves each separately, and reduces the channels; with a shortcut if the shape does not
+-- change.
 local InvertedResidual = nn.Module:extend('InvertedResidual')
 
 local residual_signature = args.signature('InvertedResidual', {'inp', 'oup', 'stride', 'expand_ratio', {'norm_layer'}})
@@ -50,7 +51,7 @@ function InvertedResidual:forward(x)
   return self.use_res_connect and x + self.conv(x) or self.conv(x)
 end
 
--- The multiple of `divisor` near x, at least 0.9 x.
+-- Returns the multiple of `divisor` nearest to x, at least 0.9 x.
 local function make_divisible(x, divisor)
   local near = math.max(divisor, math.floor((x + divisor / 2) / divisor) * divisor)
   return near < 0.9 * x and near + divisor or near

@@ -1,4 +1,4 @@
--- vision/models/registry.lua: the functions that make a model, by name.
+-- vision/models/registry.lua: finds model functions by name.
 
 local args = require 'base.args'
 local fnmatch = require 'base.fnmatch'
@@ -10,10 +10,10 @@ local function matches(name, filters)
   return false
 end
 
--- A list of patterns that is empty means that there is none, as in Python.
+-- An empty list of patterns counts as none, as in Python.
 local function has(filters) return filters ~= nil and #filters > 0 end
 
--- The functions that make models, sorted.
+-- Returns the names of the model functions, sorted.
 local function builder_names()
   local names = {}
   for _, file in ipairs(require 'vision.models.files') do

@@ -12,7 +12,7 @@ local function conv1x1(inplanes, planes, stride)
   return nn.Conv2d(inplanes, planes, 1, {stride = stride, bias = false})
 end
 
--- The padding keeps the size.
+-- The padding preserves the size.
 local function conv3x3(inplanes, planes, stride, groups, dilation)
   return nn.Conv2d(inplanes, planes, 3, {stride = stride, padding = dilation, groups = groups, dilation = dilation,
                                          bias = false})
@@ -118,7 +118,7 @@ local function check_list(name, value, count)
   errors.raise('argument', ('ResNet: %s is a list of %d values'):format(name, count))
 end
 
--- The blocks of one stage. `self.inplanes` and `self.dilation` go on to the next.
+-- Returns the blocks of one stage, and updates `self.inplanes` and `self.dilation` for the next stage.
 local function make_stage(self, a, planes, index)
   local stride, first_dilation = index == 1 and 1 or 2, self.dilation
   if index > 1 and a.replace_stride_with_dilation[index - 1] then
@@ -141,7 +141,7 @@ local function make_stage(self, a, planes, index)
   return nn.Sequential(blocks)
 end
 
--- Each block begins as its shortcut.
+-- Initializes each block as its shortcut.
 local function zero_last_norms(self)
   for _, module in ipairs(self:modules()) do
     local last = class.is(module, Bottleneck) and module.bn3 or class.is(module, BasicBlock) and module.bn2

@@ -6,7 +6,7 @@ local class = require 'base.class'
 local nn = require 'torch.nn'
 local torch = require 'torch'
 
--- Few channels by a 1 × 1 convolution, then many by 1 × 1 and 3 × 3 ones side by side.
+-- Reduces the channels by a 1 × 1 convolution, then expands them by parallel 1 × 1 and 3 × 3 convolutions.
 local Fire = nn.Module:extend('Fire')
 
 function Fire:init(inplanes, squeeze_planes, expand1x1_planes, expand3x3_planes)
@@ -24,7 +24,7 @@ function Fire:forward(x)
   return torch.cat({self.expand1x1_activation(self.expand1x1(x)), self.expand3x3_activation(self.expand3x3(x))}, 1)
 end
 
--- The stem's channels and kernel, then numbers of a Fire's planes; 'M' is a pooling.
+-- The stem's channels and kernel, then the planes of each Fire; 'M' is a pooling.
 local LAYERS = {
   ['1_0'] = {stem = {96, 7}, 'M', {96, 16, 64}, {128, 16, 64}, {128, 32, 128}, 'M', {256, 32, 128}, {256, 48, 192},
              {384, 48, 192}, {384, 64, 256}, 'M', {512, 64, 256}},

@@ -39,7 +39,7 @@ function EncoderBlock:forward(input)
   return x + self.mlp(self.ln_2(x))
 end
 
--- Adds where each patch was, then all layers: (N, S, hidden_dim) → the same shape.
+-- Adds the position embedding, then applies all layers: (N, S, hidden_dim) → the same shape.
 local Encoder = nn.Module:extend('Encoder')
 
 function Encoder:init(a, seq_length)
@@ -63,7 +63,7 @@ end
 
 local STEM_FIELDS = {'out_channels', 'kernel_size', 'stride', 'norm_layer', 'activation_layer'}
 
--- Convolutions instead of one cut into patches (Xiao et al. 2021).
+-- Convolutions in place of the single patch convolution (Xiao et al. 2021).
 local function conv_stem(a)
   local stem, channels = ordered.new(), 3
   for i, given in ipairs(a.conv_stem_configs) do

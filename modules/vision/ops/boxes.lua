@@ -46,7 +46,7 @@ defined('box_convert', {'boxes', 'in_fmt', 'out_fmt'}, function(p)
   return torch.stack({FROM_CORNERS[p.out_fmt](TO_CORNERS[p.in_fmt](columns(boxes)))}, -1)
 end)
 
--- Products of coordinates in integers or halves would not fit.
+-- Products of integer or float16 coordinates could overflow.
 local function upcast(x)
   if x:is_floating_point() then return (x.dtype == 'float32' or x.dtype == 'float64') and x or x:float() end
   return (x.dtype == 'int32' or x.dtype == 'int64') and x or x:int()
@@ -63,7 +63,7 @@ defined('box_area', {'boxes', {'fmt', 'xyxy'}}, function(p)
   return area(checked('box_area: boxes', p.boxes), args.one_of('box_area: fmt', p.fmt, FORMATS))
 end)
 
--- The first two and the last two coordinates of all pairs: (…, n, 1, 2) and (…, 1, m, 2).
+-- Returns the first two and the last two coordinates of all pairs: (…, n, 1, 2) and (…, 1, m, 2).
 local function pairs_of(boxes1, boxes2)
   local a, b = boxes1:unsqueeze(-2), boxes2:unsqueeze(-3)
   return a:narrow(-1, 0, 2), a:narrow(-1, 2, 2), b:narrow(-1, 0, 2), b:narrow(-1, 2, 2)
@@ -82,7 +82,7 @@ local function overlap(boxes1, boxes2)
   return inside / together, together
 end
 
--- The sides of the smallest box around each pair.
+-- Returns the sides of the smallest box around each pair.
 local function hull(boxes1, boxes2)
   local low1, high1, low2, high2 = pairs_of(boxes1, boxes2)
   return size_between(torch.minimum(low1, low2), torch.maximum(high1, high2))

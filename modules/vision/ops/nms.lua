@@ -21,7 +21,7 @@ local function check(name, boxes, scores)
   end
 end
 
--- float32 boxes are compared in float32, as torchvision does: what overlaps by just the threshold may hang on the last bit.
+-- float32 boxes are compared in float32, as in torchvision: for an overlap equal to the threshold the last bit decides.
 local function rounding_of(dtype)
   if dtype == 'float64' then return function(x) return x end end
   local cell = ffi.new 'float[1]'
@@ -37,7 +37,7 @@ local function overlap(a, b, round)
   return round(width * height)
 end
 
--- Whether each of the boxes, which come in the order of their scores, stays.
+-- Returns whether each box is kept; the boxes are sorted by score.
 local function stays_of(data, count, threshold, round)
   local is_out, areas, kept = ffi.new('bool[?]', count), ffi.new('double[?]', count), {}
   for i = 0, count - 1 do
@@ -62,7 +62,7 @@ end
 local function kept(boxes, scores, threshold)
   local dtype = boxes.dtype == 'float64' and 'float64' or 'float32'
   local order = scores:detach():argsort({stable = true, descending = true})
-  local rows = boxes:detach()[order]:to('cpu', dtype):contiguous()  -- held while it is read
+  local rows = boxes:detach()[order]:to('cpu', dtype):contiguous()  -- kept alive while it is read
   local data = ffi.cast(dtype == 'float64' and 'const double *' or 'const float *', rows:data_ptr())
   local places = stays_of(data, rows:size(0), threshold, rounding_of(dtype))
   return order[torch.tensor(places, {dtype = 'int64', device = order.device})]

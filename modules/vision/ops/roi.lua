@@ -1,8 +1,8 @@
--- vision/ops/roi.lua: roi_align, roi_pool: regions of feature maps in one size.
+-- vision/ops/roi.lua: roi_align, roi_pool: pool regions of feature maps to one size.
 --
--- Interpolating between neighbours and averaging are linear in rows and in columns, each by itself. So roi_align makes for each
--- region a matrix for its rows and one for its columns, and multiplies: the backward pass is that of the products, the same on
--- every run.
+-- Interpolation and averaging are linear in rows and in columns separately. So roi_align makes a matrix for the rows
+-- and one for the columns of each region, and multiplies by them. The backward pass is that of the products, and
+-- deterministic.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -14,7 +14,7 @@ local FLOAT = require('ffi').new 'float[1]'
 local roi = {}
 local defined = args.definer(roi)
 
--- Elements of the largest tensor between the two products.
+-- Size limit of the intermediate tensor between the two products.
 local MOST_ELEMENTS = 2 ^ 25
 
 local function size_of(name, size)
@@ -23,7 +23,7 @@ local function size_of(name, size)
   errors.raise('argument', ('%s: output_size is a number or {height, width}'):format(name))
 end
 
--- {index of the image, x1, y1, x2, y2} for each region: (k, 5).
+-- Returns {index of the image, x1, y1, x2, y2} for each region: (k, 5).
 local function regions_of(name, boxes, like)
   if torch.is_tensor(boxes) then
     if boxes:dim() ~= 2 or boxes:size(1) ~= 5 then
@@ -57,7 +57,7 @@ local function check_input(name, input, regions)
   end
 end
 
--- Weights (k, bins, length) with which the places of one axis go into the bins of regions that begin at `start`.
+-- Returns weights (k, bins, length) from the places of one axis to the bins of regions that begin at `start`.
 local function weights_of(start, extent, bins, length, ratio)
   local step = extent / bins
   local count = ratio > 0 and torch.full_like(step, ratio) or step:ceil()
@@ -76,7 +76,7 @@ local function weights_of(start, extent, bins, length, ratio)
   return weights / column(count:clamp({min = 1}))
 end
 
--- The regions of one image (c, h, w): (k, c, bins of height, bins of width).
+-- Pools the regions of one image (c, h, w): (k, c, bins of height, bins of width).
 local function pooled(image, rows, cols)
   local channels, height, width = unpack(image.shape)
   local parts, at_once = {}, math.max(1, math.floor(MOST_ELEMENTS / (cols:size(1) * channels * height)))
@@ -90,7 +90,7 @@ local function pooled(image, rows, cols)
   return torch.cat(parts)
 end
 
--- The rows of each image's regions, one image after the other, back in the order of the regions.
+-- Computes the rows of each image's regions, image by image, and restores the order of the regions.
 local function each_image(regions, fn)
   local image_of = regions:select(1, 0):long()
   local parts, order = {}, {}
@@ -131,7 +131,7 @@ defined('roi_align', {'input', 'boxes', 'output_size', {'spatial_scale', 1}, {'s
 
 local function rounded(x) return x >= 0 and math.floor(x + 0.5) or math.ceil(x - 0.5) end
 
--- As a number of the input's dtype: where a bin ends may hang on the last bit.
+-- Rounds to the input's dtype: the end of a bin may depend on the last bit.
 local NARROW = {float64 = function(x) return x end}
 
 local function to_float(x)
@@ -139,7 +139,7 @@ local function to_float(x)
   return FLOAT[0]
 end
 
--- First place and number of places of each bin along an axis of that length.
+-- Returns first place and number of places of each bin along an axis of that length.
 local function bins_of(first, last, count, length, narrow)
   local step, out = narrow(math.max(last - first + 1, 1) / count), {}
   for i = 0, count - 1 do
@@ -150,7 +150,7 @@ local function bins_of(first, last, count, length, narrow)
   return out
 end
 
--- The largest value of each bin along the last axis; 0 where a bin is empty. Of equal ones the first counts.
+-- Returns the largest value of each bin along the last axis; 0 for an empty bin. Among equal values the first is used.
 local function largest(x, bins)
   local parts = {}
   for i, bin in ipairs(bins) do

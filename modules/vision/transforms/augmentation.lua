@@ -1,4 +1,5 @@
--- vision/transforms/augmentation.lua: the operations of AutoAugment and similar policies, by name, and how strong each may be.
+-- vision/transforms/augmentation.lua: the operations of AutoAugment and similar policies, by name, with their largest
+-- magnitudes.
 
 local color = require 'vision.transforms.functional.color'
 local blur = require 'vision.transforms.functional.blur'
@@ -10,7 +11,7 @@ local warp = require 'vision.transforms.functional.warp'
 
 local augmentation = {}
 
--- A shear by a magnitude along x or y, around the upper left corner.
+-- Shears by a magnitude along x or y, around the upper left corner.
 local function shear(image, along_x, along_y, how)
   local function degrees(magnitude) return math.deg(math.atan(magnitude)) end
   return warp.affine(image, 0, {0, 0}, 1, {degrees(along_x), degrees(along_y)}, how.interpolation, how.fill, {0, 0})

@@ -12,7 +12,7 @@ local sizes = require 'vision.transforms.sizes'
 local torch = require 'torch'
 local transform = require 'vision.transforms.transform'
 
--- The strongest magnitudes; those of translations are in pixels.
+-- Returns the largest magnitudes; those of translations are in pixels.
 local function limits(translate_x, translate_y, posterize)
   return {ShearX = 0.3, ShearY = 0.3, TranslateX = translate_x, TranslateY = translate_y, Rotate = 30, Brightness = 0.9,
           Color = 0.9, Contrast = 0.9, Sharpness = 0.9, Posterize = posterize, Solarize = 0}
@@ -21,7 +21,7 @@ end
 local WIDE = {ShearX = 0.99, ShearY = 0.99, TranslateX = 32, TranslateY = 32, Rotate = 135, Brightness = 0.99, Color = 0.99,
               Contrast = 0.99, Sharpness = 0.99, Posterize = {8, 6}, Solarize = 0}
 
--- In the order in which they are numbered.
+-- The numbering of the operations.
 local OPERATIONS = {'Identity', 'ShearX', 'ShearY', 'TranslateX', 'TranslateY', 'Rotate', 'Brightness', 'Color', 'Contrast',
                     'Sharpness', 'Posterize', 'Solarize', 'AutoContrast', 'Equalize'}
 local MIX_OPERATIONS = {'ShearX', 'ShearY', 'TranslateX', 'TranslateY', 'Rotate', 'Posterize', 'Solarize', 'AutoContrast',
@@ -195,7 +195,7 @@ local function chain(self, batch, strongest)
   return batch
 end
 
--- Weights (n, count) that add up to 1, for each image of (n, …).
+-- Draws weights (n, count) that sum to 1, for each image of (n, …).
 local function weights(self, batch, count)
   return draw.dirichlet(torch.full({count}, self.alpha):expand(batch:size(0), count))
 end

@@ -1,4 +1,4 @@
--- vision/transforms/batch.lua: transforms on whole batches of images that lie in memory.
+-- vision/transforms/batch.lua: applies transforms to whole batches of images in memory.
 
 local class = require 'base.class'
 local compose = require 'vision.transforms.compose'
@@ -8,7 +8,7 @@ local Transform = require('vision.transforms.transform').Transform
 
 local batch = {}
 
--- The transforms one after the other, lists in lists taken apart; nil when one is not a transform of the library.
+-- Flattens nested lists of transforms; returns nil if an item is not a transform of the library.
 local function chain_of(value, out)
   if not class.is(value, Transform) then return nil end
   if class.of(value) ~= compose.Compose then
@@ -21,7 +21,7 @@ local function chain_of(value, out)
   return out
 end
 
--- The plan for images in memory; nil where they cannot be done in one pass.
+-- Returns the plan for images in memory; nil if they cannot be processed in one pass.
 local function plan_of(chain, images)
   local dims = images:dim()
   if #chain == 0 or images.dtype ~= 'uint8' or images.device ~= 'cpu' or (dims ~= 3 and dims ~= 4) then return nil end
@@ -34,11 +34,11 @@ end
 local function all_take_batches(chain)
   local makes_tensors = false
   for _, item in ipairs(chain) do
-    -- A class that extends one of the library may do anything.
+    -- A subclass of a library class may do anything.
     if not rawget(class.of(item), 'takes_batches') then return false end
     makes_tensors = makes_tensors or item.makes_tensors
   end
-  -- Before ToTensor images keep a layout that batches do not.
+  -- Before ToTensor, images have a layout that batches lack.
   return makes_tensors
 end
 

@@ -8,7 +8,7 @@ local repr = require 'torch.nn.repr'
 local sizes = require 'vision.transforms.sizes'
 local transform = require 'vision.transforms.transform'
 
--- {min, max} of a factor; nil when it changes nothing.
+-- Returns {min, max} of a factor; nil if it changes nothing.
 local function factor_range(name, value, center, min, max)
   local owner = 'ColorJitter: ' .. name
   if type(value) == 'number' then

@@ -1,4 +1,5 @@
--- vision/transforms/compose.lua: transforms of transforms: Compose, RandomApply, RandomChoice, RandomOrder, Lambda.
+-- vision/transforms/compose.lua: transforms that combine others: Compose, RandomApply, RandomChoice, RandomOrder,
+-- Lambda.
 
 local class = require 'base.class'
 local draw = require 'vision.transforms.draw'
@@ -38,7 +39,8 @@ end)
 
 function Compose:extra_repr() return transform.lines(self.transforms) .. '\n' end
 
--- The first run of transforms, one of which makes a tensor of the image, that one pass over its bytes can do.
+-- Returns the first sequence of transforms that one pass over the image's bytes can execute; it must include a
+-- conversion to a tensor.
 local function fusible_run(list)
   local first, makes_tensors
   for i, item in ipairs(list) do
@@ -52,7 +54,7 @@ local function fusible_run(list)
   return makes_tensors and first, #list
 end
 
--- The result of list[first … last] in one pass; nil where it takes steps.
+-- Returns the result of list[first … last] in one pass; nil if that is not possible.
 local function in_one_pass(list, first, last, image)
   if not torch.is_tensor(image) or image.dtype ~= 'uint8' or image.device ~= 'cpu' then return nil end
   if image:dim() ~= 2 and not (image:dim() == 3 and image_layout.is_channels_last(image)) then return nil end

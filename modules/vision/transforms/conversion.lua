@@ -76,7 +76,7 @@ end, {})
 ConvertImageDtype.takes_batches = true
 
 function ConvertImageDtype:forward(image)
-  -- Of another dtype than uint8 it would be read as (c, h, w).
+  -- With a dtype other than uint8 the result would be read as (c, h, w).
   if image_layout.is_channels_last(image_layout.check('ConvertImageDtype', image)) then
     errors.raise('argument', ('ConvertImageDtype: expected (…, c, h, w), got shape %s: put PILToTensor before it'):format(
       tostring(image.shape)))

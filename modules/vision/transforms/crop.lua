@@ -127,7 +127,7 @@ function RandomResizedCrop:extra_repr()
                      {'antialias', self.antialias}}
 end
 
--- The whole image, or as much of its middle as the ratio lets.
+-- Returns the whole image, or the largest central part with an allowed ratio.
 local function central_part(height, width, ratio)
   local w, h = width, height
   if width / height < ratio[1] then

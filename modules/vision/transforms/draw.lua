@@ -1,7 +1,7 @@
--- vision/transforms/draw.lua: the random numbers of transforms: while a loader makes a sample its generator gives them,
--- otherwise the default one.
+-- vision/transforms/draw.lua: the random numbers of transforms: from the sample's generator in a loader, otherwise from
+-- the default generator.
 --
--- torchvision's transforms draw the same numbers in the same order, so that equal seeds give equal parameters.
+-- The same numbers are drawn in the same order as in torchvision, so that equal seeds give equal parameters.
 
 local torch = require 'torch'
 local worker = require 'torch.utils.data.worker'

@@ -40,7 +40,7 @@ end
 local RandomErasing = transform.define('RandomErasing', {{'p', 0.5}, {'scale', {0.02, 0.33}}, {'ratio', {0.3, 3.3}},
   {'value', 0}, {'inplace', false}}, check)
 
--- What is written, (c or 1, h or 1, w or 1).
+-- Returns the values to write, (c or 1, h or 1, w or 1).
 local function values_of(self, channels, h, w)
   if self.value == 'random' then return draw.normal{channels, h, w} end
   local list = type(self.value) == 'number' and {self.value} or self.value

@@ -1,8 +1,8 @@
--- vision/transforms/fused_plan.lua: a chain of transforms as one pass over the bytes of a batch.
+-- vision/transforms/fused_plan.lua: FusedPlan: executes a chain of transforms in one pass over the bytes of a batch.
 --
--- Whatever the chain does to a single value is done once to each of the 256 levels of a byte and to the colour of the border:
--- by the transforms themselves, so that the result is the same to the last bit. Crops, borders and mirrors say where in the
--- image each row and column of the result lies: at start + step · i. torch._C.data.gather_images does the rest.
+-- The chain's changes of single values are computed once for each of the 256 levels of a byte and for the border
+-- colour, by the transforms themselves, so that the result is bitwise equal. Crops, borders and mirrors determine the
+-- place in the image of each row and column of the result: start + step · i. torch._C.data.gather_images does the rest.
 
 local class = require 'base.class'
 local draw = require 'vision.transforms.draw'
@@ -52,7 +52,7 @@ function FusedPlan:pad(sides, fill)
   if left == 0 and right == 0 and top == 0 and bottom == 0 then return true end
   local colors = type(fill) == 'number' and {fill} or fill
   local is_plain = math.min(left, right, top, bottom) >= 0 and (#colors == 1 or #colors == self.channels)
-  -- What an earlier crop took away would come back, and there is one colour of the border alone.
+  -- Not possible: pixels removed by an earlier crop would reappear, and only a single border colour is supported.
   if not is_plain or self._is_cropped or self._has_border then return false end
   for i = 0, self.channels - 1 do
     self._levels:select(0, i):narrow(-1, BORDER, 1):fill_(colors[#colors == 1 and 1 or i + 1])
@@ -90,7 +90,7 @@ function FusedPlan:crop(height, width, corner)
   return true
 end
 
--- Where a number is below p: 1, else 0; for one sample or for each.
+-- Returns 1 where a number is below p, else 0; for one sample or for each.
 local function below(number, p)
   if type(number) == 'number' then return number < p and 1 or 0 end
   return number:lt(p):double()
@@ -111,7 +111,8 @@ function FusedPlan:flip(axis, place, p)
   return true
 end
 
--- The numbers of all samples, (n, limits): the very ones that single samples would draw; nil where that cannot be.
+-- Draws the numbers of all samples, (n, limits), exactly as single samples would draw them; nil if that is not
+-- possible.
 local function drawn(limits, count)
   local draw_samples = require('torch._C').data.draw_samples
   local seeds = worker.batch_seeds()
@@ -120,7 +121,7 @@ local function drawn(limits, count)
   return draw_samples(limits, count)
 end
 
--- Where rows and columns of the result lie, after all moves: numbers, or one for each sample.
+-- Returns the places of the result's rows and columns after all moves: numbers, or one for each sample.
 local function moved(self, number)
   local y, x = {start = 0, step = 1}, {start = 0, step = 1}
   for _, move in ipairs(self._moves) do move(y, x, number) end

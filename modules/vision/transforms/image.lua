@@ -1,12 +1,12 @@
--- vision/transforms/image.lua: what an image is, and which of its dimensions are channels, rows and columns.
+-- vision/transforms/image.lua: the layouts of an image: which of its dimensions are channels, rows and columns.
 --
 -- There are two layouts, as there are PIL images and tensors in torchvision:
 --   * uint8 (h, w) or (h, w, c) with c = 1, 3 or 4: what the datasets and Arrow's image columns give, in the place of a PIL
 --     image. ToTensor and PILToTensor take it and give the other layout;
 --   * (…, c, h, w) of any dtype: torchvision's tensors.
--- All other transforms take both and give back the layout they got, so that RandomCrop may stand before ToTensor or behind
--- it. A uint8 tensor is read as (…, h, w, c) when its last dimension can be channels (1, 3 or 4) and the third from the end
--- cannot: whatever torchvision could read as (c, h, w) is read so.
+-- All other transforms accept both and keep the layout, so that RandomCrop may come before or after ToTensor. A uint8
+-- tensor is read as (…, h, w, c) if its last dimension can be channels (1, 3 or 4) and the third from the end cannot: a
+-- tensor that torchvision could read as (c, h, w) is read so.
 
 local errors = require 'base.errors'
 local torch = require 'torch'

@@ -1,6 +1,6 @@
--- vision/transforms/init.lua: torchvision.transforms: what is done to an image before it is put into a batch.
+-- vision/transforms/init.lua: torchvision.transforms: transforms of an image before it is put into a batch.
 --
--- Names, arguments, numbers and draws from the random generator are torchvision's; image.lua says what an image is.
+-- Names, arguments, results and random draws are torchvision's; image.lua defines an image.
 
 local ABSENT = {
   v2 = 'use vision.transforms itself', ToImage = 'use PILToTensor', ToDtype = 'use ConvertImageDtype',

@@ -18,7 +18,7 @@ interpolation.InterpolationMode = {
 local RESIZE = {'nearest', 'nearest-exact', 'bilinear', 'bicubic'}
 local WARP = {'nearest', 'bilinear'}
 
--- Pillow's numbers, which torchvision takes too.
+-- Pillow's numbers, which torchvision accepts too.
 local OF_NUMBER = {[0] = 'nearest', [2] = 'bilinear', [3] = 'bicubic', [4] = 'box', [5] = 'hamming', [1] = 'lanczos'}
 
 ---A mode of resizing.

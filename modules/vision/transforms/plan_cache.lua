@@ -1,4 +1,5 @@
--- vision/transforms/plan_cache.lua: the plans of chains that are used again and again, as long as nothing about them changes.
+-- vision/transforms/plan_cache.lua: caches the plans of chains that are used repeatedly, until something about them
+-- changes.
 
 local class = require 'base.class'
 local FusedPlan = require 'vision.transforms.fused_plan'
@@ -8,8 +9,8 @@ local plan_cache = {}
 
 local NONE = {}
 
--- What a plan was made from, in groups of four: the number of the transform, its field, the place in a list or 0, the value.
--- It holds no transform, so that it does not keep alive what it is stored for.
+-- Returns the inputs of a plan, in groups of four: the number of the transform, its field, the place in a list or 0,
+-- the value. It refers to no transform, so that the cache does not keep its keys alive.
 local function witness_of(chain)
   local out = {}
   local function note(k, name, place, value)
@@ -55,7 +56,7 @@ function plan_cache.is_fusible(item)
   return of ~= nil and rawget(of, 'fuse') ~= nil and rawget(of, '_parameters') ~= nil
 end
 
--- First transform of a chain → what was planned last. Batches of an epoch share a plan.
+-- First transform of a chain → the last plan. Batches of an epoch share a plan.
 local kept = setmetatable({}, {__mode = 'k'})
 
 local function is_for(entry, channels, height, width)

@@ -15,7 +15,7 @@ local function random(name, fn)
   return Random
 end
 
--- `parameter` is the function's second argument and the class's first.
+-- Defines a class; `parameter` is the function's second argument and the class's first.
 local function random_with(name, fn, parameter)
   local Random = transform.define(name, {parameter, {'p', 0.5}}, function(self)
     sizes.probability(name, self.p)
@@ -24,7 +24,7 @@ local function random_with(name, fn, parameter)
     end
   end)
   function Random:forward(image) return draw.real() < self.p and fn(image, self[parameter]) or image end
-  -- torchvision prints no space behind this comma.
+  -- torchvision prints no space after this comma.
   function Random:extra_repr() return ('%s=%s,p=%s'):format(parameter, repr.value(self[parameter]), repr.value(self.p)) end
   return Random
 end

@@ -1,8 +1,8 @@
--- vision/transforms/transform.lua: the base of the transforms.
+-- vision/transforms/transform.lua: Transform: the base of the transforms.
 --
--- A transform is called with one image (image.lua says what that is) and gives one. Those whose `takes_batches` is true give
--- the same for many images at once, (n, c, h, w). A method fuse(plan), where there is one, enters the transform into a
--- fused_plan.lua and says whether that was possible.
+-- A transform is called with one image (see image.lua) and returns one. Transforms with `takes_batches` = true also
+-- accept many images at once, (n, c, h, w). The optional method fuse(plan) adds the transform to a fused_plan.lua and
+-- returns whether that was possible.
 
 local args = require 'base.args'
 local class = require 'base.class'

@@ -11,7 +11,7 @@ local sizes = require 'vision.transforms.sizes'
 local torch = require 'torch'
 local transform = require 'vision.transforms.transform'
 
--- A number d is the range {-d, d}.
+-- A number d means the range {-d, d}.
 local function angles(owner, value, ...)
   if type(value) ~= 'number' then return sizes.numbers(owner, value, ...) end
   if value < 0 then
@@ -193,7 +193,7 @@ local ElasticTransform = transform.define('ElasticTransform', {{'alpha', 50}, {'
     sizes.fill('ElasticTransform', self.fill)
   end)
 
--- One coordinate of the displacement, (1, 1, h, w), in parts of `extent` pixels.
+-- Draws one coordinate of the displacement, (1, 1, h, w), relative to `extent` pixels.
 local function displacement(height, width, alpha, sigma, whole_sigma, extent)
   local d = draw.reals{1, 1, height, width} * 2 - 1
   if sigma > 0 then

@@ -1,4 +1,4 @@
--- vision/utils/boxes.lua: rectangles on images.
+-- vision/utils/boxes.lua: draws rectangles on images.
 
 local args = require 'base.args'
 local colors = require 'vision.utils.colors'
@@ -11,7 +11,7 @@ local drawing = {}
 local signature = args.signature('draw_bounding_boxes', {'image', 'boxes', {'labels'}, {'colors'}, {'fill', false},
   {'width', 1}, {'font'}, {'font_size'}, {'label_colors'}, {'label_background_colors'}, {'fill_labels', false}})
 
--- How much of the colour a filled box has, of 255.
+-- Opacity of a filled box, of 255.
 local FILL_ALPHA = 100
 
 local function refuse(text, ...) errors.raise('argument', 'draw_bounding_boxes: ' .. text:format(...)) end
@@ -34,7 +34,7 @@ local function check(options)
   end
 end
 
--- The part of the image between these columns and rows, both included; nil where nothing of it is on the image.
+-- Returns the part of the image between these columns and rows, inclusive; nil if it is outside of the image.
 local function part(image, x0, y0, x1, y1)
   x0, y0 = math.max(x0, 0), math.max(y0, 0)
   x1, y1 = math.min(x1, image:size(2) - 1), math.min(y1, image:size(1) - 1)
@@ -47,7 +47,7 @@ local function paint(image, ink, x0, y0, x1, y1)
   if area then area:copy_(ink) end
 end
 
--- (a · (255 - alpha) + b · alpha) / 255 in whole numbers, rounded as Pillow does.
+-- Computes (a · (255 - alpha) + b · alpha) / 255 in integers, rounded as Pillow does.
 local function blend(image, ink, x0, y0, x1, y1)
   local area = part(image, x0, y0, x1, y1)
   if not area then return end
@@ -55,7 +55,7 @@ local function blend(image, ink, x0, y0, x1, y1)
   area:copy_(sum:bitwise_right_shift(8):add_(sum):bitwise_right_shift(8))
 end
 
--- In a box lower than its lines the sides go upwards from y0 + width, as Pillow draws them.
+-- For a box lower than its lines the sides extend upwards from y0 + width, as in Pillow.
 local function outline(image, ink, width, x0, y0, x1, y1)
   local first, stop = y0 + width, y1 - width + 1
   local top, bottom = math.min(first, stop + 1), math.max(first, stop - 1)

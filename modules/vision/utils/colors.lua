@@ -1,11 +1,11 @@
--- vision/utils/colors.lua: colours by name, as '#rrggbb', or as three numbers.
+-- vision/utils/colors.lua: parses colours: names, '#rrggbb', or three numbers.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
 
 local colors = {}
 
--- The names of CSS.
+-- CSS colour names.
 local NAMES = [[
   aliceblue=f0f8ff antiquewhite=faebd7 aqua=00ffff aquamarine=7fffd4 azure=f0ffff beige=f5f5dc bisque=ffe4c4
   black=000000 blanchedalmond=ffebcd blue=0000ff blueviolet=8a2be2 brown=a52a2a burlywood=deb887 cadetblue=5f9ea0
@@ -35,7 +35,7 @@ local NAMES = [[
 local by_name = {}
 for name, digits in NAMES:gmatch '(%w+)=(%x+)' do by_name[name] = digits end
 
--- 'f80' is 'ff8800'.
+-- Expands 'f80' to 'ff8800'.
 local function six_digits(text)
   local short = text:match '^#(%x%x%x)$'
   if short then return (short:gsub('%x', '%0%0')) end
@@ -48,7 +48,7 @@ local function bytes_of(digits)
   return rgb
 end
 
--- {r, g, b}, also as a tensor's row would have it.
+-- Recognizes {r, g, b}, also as a tensor's row.
 local function is_triple(value)
   if type(value) ~= 'table' or class.of(value) or #value ~= 3 then return false end
   for i = 1, 3 do
@@ -66,7 +66,7 @@ local function parse(owner, value)
     owner, type(value) == 'string' and "'" .. value .. "'" or 'a ' .. type(value)))
 end
 
--- A different one for each object, the same ones in each call.
+-- Returns a different colour for each object, the same in each call.
 local function palette(count)
   local out = {}
   for i = 0, count - 1 do out[i + 1] = {i * (2 ^ 25 - 1) % 255, i * (2 ^ 15 - 1) % 255, i * (2 ^ 21 - 1) % 255} end

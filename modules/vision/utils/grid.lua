@@ -1,4 +1,4 @@
--- vision/utils/grid.lua: many images as one, and its file.
+-- vision/utils/grid.lua: arranges many images in one image, and saves it.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -13,7 +13,7 @@ local GRID = {{'nrow', 8}, {'padding', 2}, {'normalize', false}, {'value_range'}
 local make_signature = args.signature('make_grid', {'tensor', unpack(GRID)})
 local save_signature = args.signature('save_image', {'tensor', 'fp', {'format'}, unpack(GRID)})
 
--- (n, c, h, w) with three channels at least.
+-- Returns (n, c, h, w) with at least three channels.
 local function batch_of(owner, images)
   if not torch.is_tensor(images) then
     if type(images) ~= 'table' or class.of(images) or #images == 0 then
@@ -30,7 +30,7 @@ local function batch_of(owner, images)
   return images
 end
 
--- To [0, 1], in place: from the range, or from what the values have.
+-- Scales to [0, 1], in place: from the range, or from the extremes of the values.
 local function scale_(images, range)
   local low, high
   if range then low, high = range[1], range[2] else low, high = images:min():item(), images:max():item() end
@@ -52,7 +52,7 @@ local function normalized(images, options)
   return images
 end
 
--- Images next to each other, `nrow` in a row, with a margin around each.
+-- Arranges images next to each other, `nrow` in a row, with a margin around each.
 local function arranged(images, nrow, padding, pad_value)
   local count, height, width = images:size(0), images:size(2) + padding, images:size(3) + padding
   local columns = math.min(nrow, count)

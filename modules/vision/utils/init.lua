@@ -1,4 +1,4 @@
--- vision/utils/init.lua: images to look at, as torchvision.utils.
+-- vision/utils/init.lua: utilities to view images, as torchvision.utils.
 return require 'base.namespace'('vision.utils', {
   files = {
     {'vision.utils.grid', 'make_grid', 'save_image'},

@@ -1,4 +1,4 @@
--- torch/utils/data/collate.lua: how samples become a batch.
+-- torch/utils/data/collate.lua: combines samples into a batch.
 
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
@@ -10,7 +10,7 @@ local function is_number(value) return type(value) == 'number' or type(value) ==
 
 local collate_values
 
--- Lists are of one length; of tables with names the fields of the first one count, as in Python.
+-- Lists must have the same length; for tables with names the fields of the first one are used, as in Python.
 local function check_lengths(values)
   local length = #values[1]
   if length == 0 then return end
@@ -22,7 +22,7 @@ local function check_lengths(values)
   end
 end
 
--- Of samples that do not go together the error names the field.
+-- Adds the name of the field to the error of samples that cannot be combined.
 local function in_field(name, fn, ...)
   local ok, out = xpcall(fn, errors.wrap, ...)
   if ok then return out end
@@ -53,8 +53,8 @@ local function collate_maps(values, dtype)
   return out
 end
 
--- One place of all samples: tensors are stacked, numbers become a tensor, tables are taken apart, the rest stays a
--- list.
+-- Combines one place of all samples: tensors are stacked, numbers become a tensor, tables are combined by field, and
+-- other values stay a list.
 function collate_values(values, dtype)
   local first = values[1]
   if type(first) == 'userdata' and torch.is_tensor(first) then return torch.stack(values) end

@@ -41,7 +41,7 @@ function ConcatDataset:get(i)
   errors.raise('argument', ('ConcatDataset: index %d is out of range for %d samples'):format(i, self:len()))
 end
 
--- Several values of one dataset are one item of the stack.
+-- Packs several values of one dataset into one item of the stack.
 local function item(...)
   if select('#', ...) == 1 then return (...) end
   return {...}
@@ -62,7 +62,7 @@ end
 ---@overload fun(...: data.Dataset): data.StackDataset
 local StackDataset = Dataset:extend('StackDataset')
 
--- The names, sorted, and the datasets in their order; no names for positional datasets.
+-- Returns the names, sorted, and the datasets in that order; no names for positional datasets.
 local function stacked(first, ...)
   if first == nil then errors.raise('argument', 'StackDataset: expected at least one dataset') end
   if type(first) ~= 'table' or class.of(first) then return nil, {first, ...} end
@@ -93,7 +93,7 @@ end
 
 function StackDataset:len() return self.datasets[1]:len() end
 
--- The items as the sample's values, or as its table.
+-- Returns the items as the sample's values, or as its table.
 local function arranged(self, items)
   if not self.names then return unpack(items, 1, #self.datasets) end
   local out = {}

@@ -1,7 +1,7 @@
 -- torch/utils/data/dataloader.lua: DataLoader.
 --
--- A loop is an epoch: torch.utils.data.position says which one and where it begins, torch.utils.data.epoch where its
--- batches come from.
+-- A loop is an epoch: torch.utils.data.position decides which epoch it is and where it begins, torch.utils.data.epoch
+-- makes its batches.
 
 local args = require 'base.args'
 local as_sampler = require 'torch.utils.data.list_sampler'
@@ -62,7 +62,7 @@ local signature = args.signature('DataLoader', {'dataset', {'batch_size'}, {'shu
   {'multiprocessing_context'}, {'generator'}, {'prefetch_factor'}, {'persistent_workers', false},
   {'pin_memory_device', ''}, {'in_order', true}})
 
--- Taken over as they are.
+-- Options that are stored unchanged.
 local FIELDS = {'dataset', 'num_workers', 'collate_fn', 'pin_memory', 'timeout', 'worker_init_fn', 'generator',
                 'prefetch_factor', 'persistent_workers', 'pin_memory_device', 'in_order'}
 
@@ -75,7 +75,7 @@ local function set_samplers(self, a)
   end
   if not self.is_single then self.batch_size = a.batch_size or 1 end
   if self.is_iterable then
-    return  -- it has an order of its own
+    return  -- it has its own order
   end
   self.sampler = as_sampler(a.sampler) or (a.shuffle and sampler.RandomSampler(a.dataset, {generator = a.generator}))
     or sampler.SequentialSampler(a.dataset)
@@ -118,7 +118,7 @@ end
 
 function DataLoader:__len() return self:len() end
 
--- The epoch that has begun, as loop_watch takes it. An IterableDataset need not know how much it has.
+-- Returns the description of the epoch for loop_watch. An IterableDataset may not know its length.
 local function described(self, begun)
   local _, batches = pcall(self.len, self)
   local order = self.batch_sampler and self.batch_sampler.sampler or self.sampler
@@ -157,13 +157,13 @@ function DataLoader:iter()
   return next_of_loop
 end
 
--- Called by __call, which ends with it.
+-- __call ends with a tail call of this function.
 local function first_batch(...)
   loop_variables.check(2, select('#', ...))
   return ...
 end
 
--- `for x, y in loader do`: Lua calls the object with the first value of the batch before, nil at the beginning.
+-- `for x, y in loader do`: Lua calls the object with the first value of the previous batch, nil at the beginning.
 function DataLoader:__call(_, previous)
   if previous ~= nil then return self._next() end
   self:iter()
@@ -223,7 +223,7 @@ function DataLoader:load_state(state) position.load(self, state) end
 ---Ends the worker threads, those of persistent_workers too; the next loop starts new ones.
 function DataLoader:close() epoch.close(self) end
 
--- Threads and the loop stay behind: a loader that travels starts its own.
+-- Threads and the loop are not serialized: a loader that is sent to another process starts its own.
 function DataLoader.__pack(self)
   local module, name, state = class.pack(self)
   for _, field in ipairs{'_pools', '_next', '_begun', '_finished'} do state.fields[field] = nil end

@@ -1,10 +1,10 @@
--- torch/utils/data/dataset.lua: Dataset, IterableDataset, tensors as a dataset and parts of one.
+-- torch/utils/data/dataset.lua: Dataset, IterableDataset, datasets of tensors, and subsets.
 --
 -- A dataset has get(i), i from 0, and len(). get_batch(indices), with an int64 tensor of indices, may return a whole
--- batch at once; nil as its first result means that it cannot, and the loader calls get for each sample.
+-- batch at once; if its first result is nil, the loader calls get for each sample.
 --
--- `batch_device`, optional, is the device on which get_batch wants its indices: where the samples lie, so that a batch is taken
--- from them without going through the host. The loader then brings the order of an epoch there once.
+-- `batch_device`, optional, is the device on which get_batch needs its indices: the device of the samples, so that
+-- making a batch needs no copy through the host. The loader then copies the order of an epoch there once.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -44,7 +44,7 @@ function Dataset:__len() return self:len() end
 -- `dataset[i]`, i from 0.
 function Dataset:__item(i) return self:get(i) end
 
--- Whether the loader may ask for whole batches: a class that redefines get alone means its own samples.
+-- Returns whether the loader may request whole batches. A class that overrides only get defines its own samples.
 local function makes_batches(dataset)
   if not dataset.get_batch then return false end
   local of = class.of(dataset)
@@ -99,7 +99,7 @@ end
 ---@overload fun(...: torch.Tensor): data.TensorDataset
 local TensorDataset = Dataset:extend('TensorDataset')
 
--- The device of all of them; nil for the CPU.
+-- Returns the device of all tensors; nil for the CPU.
 local function device_of(tensors)
   local device = tensors[1].device
   for i, tensor in ipairs(tensors) do
@@ -142,7 +142,7 @@ function TensorDataset:get_batch(indices)
   return unpack(out)
 end
 
--- The samples are the items of a list.
+-- A dataset whose samples are the items of a list.
 local ListDataset = Dataset:extend('ListDataset')
 
 function ListDataset:init(items) self.items = items end
@@ -151,7 +151,8 @@ function ListDataset:len() return #self.items end
 
 function ListDataset:get(i) return self.items[i + 1] end
 
--- As in PyTorch a tensor, whose rows are the samples, and a list are datasets too; anything else is returned as it is.
+-- As in PyTorch, a tensor, whose rows are the samples, and a list are datasets too; other values are returned
+-- unchanged.
 local function as_dataset(value)
   if torch.is_tensor(value) then return TensorDataset(value) end
   if type(value) == 'table' and not class.of(value) and value.get == nil and value.len == nil then return ListDataset(value) end
@@ -190,7 +191,8 @@ function Subset:get_batch(indices)
   return self.dataset:get_batch(self.indices:index_select(0, indices))
 end
 
--- Fractions of the whole as numbers of samples; what rounding leaves goes to the first ones, one each.
+-- Converts fractions of the whole to numbers of samples; the rounding remainder is distributed to the first ones, one
+-- each.
 local function fraction_sizes(total, fractions)
   local sizes, given = {}, 0
   for i, fraction in ipairs(fractions) do

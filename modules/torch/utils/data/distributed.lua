@@ -1,4 +1,4 @@
--- torch/utils/data/distributed.lua: the part of a dataset that one rank takes.
+-- torch/utils/data/distributed.lua: DistributedSampler: the part of a dataset for one rank.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -32,7 +32,7 @@ local made = setmetatable({}, {__mode = 'k'})
 local signature = args.signature('DistributedSampler', {'dataset', {'num_replicas'}, {'rank'}, {'shuffle', true},
   {'seed', 0}, {'drop_last', false}})
 
--- How many of `count` samples each rank takes.
+-- Returns how many of `count` samples each rank takes.
 local function share(self, count)
   local part = count / self.num_replicas
   return self.drop_last and math.floor(part) or math.ceil(part)
@@ -93,7 +93,8 @@ function DistributedSampler:order()
   return torch.randperm(total, {generator = samplers.epoch_generator(self.seed, self.epoch, self._first)})
 end
 
--- The order without its first `seen` samples, padded from the order's beginning or cut to what all ranks can share.
+-- Returns the order without its first `seen` samples, padded with its beginning, or cut, to a multiple of the number of
+-- ranks.
 local function dealt(self, order, seen)
   local count = order:size(0)
   local left = math.max(count - seen, 0)
@@ -111,7 +112,7 @@ function DistributedSampler:indices()
   return mine:slice(0, self.rank, mine:size(0), self.num_replicas)
 end
 
--- What all ranks have seen: they take equal steps.
+-- Returns the samples used by all ranks: they take equal steps.
 function DistributedSampler:state(taken)
   return {kind = 'DistributedSampler', shuffle = self.shuffle, seed = self.seed, first = self._first, epoch = self.epoch,
           samples = taken and self._seen + taken * self.num_replicas}
@@ -126,7 +127,7 @@ function DistributedSampler:load_state(state)
   self._resumed = state.samples
 end
 
--- The next order is the rest itself: nothing of it is left out.
+-- The next order is the rest itself: nothing of it is skipped.
 function DistributedSampler:resume()
   self._seen_before = Sampler.resume(self)
   return self._seen_before and 0
@@ -202,7 +203,7 @@ function DistributedSamplerWrapper:resume()
   return DistributedSampler.resume(self)
 end
 
--- A rank's order without the samples that another rank has too: ranks may differ by one sample.
+-- A rank's order without the samples that repeat those of another rank: ranks may differ by one sample.
 local UnpaddedSampler = Sampler:extend('UnpaddedSampler')
 
 function UnpaddedSampler:init(sampler) self.sampler = sampler end

@@ -1,7 +1,7 @@
--- torch/utils/data/epoch.lua: where the batches of one loop of a DataLoader come from: this thread, or workers.
+-- torch/utils/data/epoch.lua: makes the batches of one loop of a DataLoader: in this thread, or in workers.
 --
--- Each function here gives next_batch(): the values of the next batch, nothing at the end. `begun` is what
--- torch.utils.data.position says about the loop: its number, its seed, the samples and batches to leave out.
+-- Each function here returns next_batch(), which returns the values of the next batch, and nothing at the end. `begun`
+-- is the description of the loop by torch.utils.data.position: its number, its seed, the samples and batches to skip.
 
 local class = require 'base.class'
 local fetch = require 'torch.utils.data.fetch'
@@ -14,7 +14,7 @@ local epoch = {}
 
 local PREFETCH = 2
 
--- Batches of indices as int64 tensors, cut from the sampler's order.
+-- Returns batches of indices as int64 tensors, cut from the sampler's order.
 local function tensor_batches(order, batches, skip)
   local start, count = math.min(skip, order:size(0)), order:size(0)
   local batch_size, drop_last = batches.batch_size, batches.drop_last
@@ -34,7 +34,7 @@ local function without_first(next_item, skip)
   return next_item
 end
 
--- A subclass may have an iter of its own.
+-- A subclass may override iter.
 local function gives_indices(sampler) return sampler.indices ~= nil and sampler.iter == Sampler.iter end
 
 local function single_requests(sampler, begun)
@@ -46,13 +46,14 @@ local function single_requests(sampler, begun)
   end
 end
 
--- The sampler's order, where the dataset wants its indices. Whole batches alone are taken there; samples need Lua numbers.
+-- Returns the sampler's order on the device for the dataset's indices. This only applies to whole batches; single
+-- samples need Lua numbers.
 local function order_of(loader, sampler)
   local device = not loader.collate_fn and loader.dataset.batch_device
   return device and sampler:indices():to(device) or sampler:indices()
 end
 
--- What to make, in order: tensors or lists of indices; indices where there are no batches.
+-- Yields the requests in order: tensors or lists of indices; single indices without batches.
 local function requests(loader, begun)
   local batches, sampler = loader.batch_sampler, loader.sampler
   if batches == nil then return single_requests(sampler, begun) end
@@ -83,7 +84,7 @@ local function own_stream(loader, begun)
   return function() return values_after(stream:next_batch(making)) end
 end
 
--- Plain fields: what travels to the workers, with the dataset's tensors shared.
+-- Returns the fields that are sent to the workers; the dataset's tensors are shared.
 local function plain(loader)
   return {dataset = loader.dataset, collate_fn = loader.collate_fn, is_single = loader.is_single,
           batch_size = loader.batch_size, drop_last = loader.drop_last, num_workers = loader.num_workers,
@@ -102,7 +103,7 @@ local function map_pools(loader)
   return {new_pool(loader, {num_workers = loader.num_workers, capacity = loader.num_workers * prefetch})}
 end
 
--- Each worker has an iterator of its own, so each is a pool of its own: batches are taken from them in turn.
+-- Each worker has a separate iterator, so each is a separate pool; batches are taken from the pools in turn.
 local function stream_pools(loader)
   local pools = {}
   for id = 0, loader.num_workers - 1 do
@@ -130,7 +131,7 @@ local function ended(loader)
   if not loader.persistent_workers then epoch.close(loader) end
 end
 
--- Asks for more batches before the one just taken is used.
+-- Requests more batches before the present batch is used.
 local function refilled(fill, ...)
   fill()
   return ...

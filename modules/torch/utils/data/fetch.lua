@@ -1,4 +1,4 @@
--- torch/utils/data/fetch.lua: one batch of a dataset, in the training thread or in a worker thread.
+-- torch/utils/data/fetch.lua: makes one batch of a dataset, in the training thread or in a worker thread.
 
 local collate = require 'torch.utils.data.collate'
 local errors = require 'base.errors'
@@ -11,14 +11,14 @@ local fetch = {}
 
 local function packed(...) return {n = select('#', ...), ...} end
 
--- What a collate_fn sees of a sample: the value, or a list when get returns several.
+-- Returns a sample as collate_fn gets it: the value, or a list if get returns several.
 local function plain_sample(sample)
   if sample.n == 1 then return sample[1] end
   sample.n = nil
   return sample
 end
 
--- Values as a batch: what batch_size = torch.none gives.
+-- Converts a sample without a batch dimension, for batch_size = torch.none.
 local function converted(collate_fn, sample)
   if collate_fn then return collate_fn(plain_sample(sample)) end
   return unpack(sample, 1, sample.n)
@@ -35,7 +35,7 @@ local function whole_batch(dataset, indices)
   return dataset:get_batch(tensor)
 end
 
--- The work of one loader: what workers and the training thread have in common.
+-- The work of one loader, shared by workers and the training thread.
 ---@class data.Fetcher
 ---@field dataset data.Dataset
 ---@field collate_fn? fun(samples: any[]): ...
@@ -56,7 +56,7 @@ local function batch_of_samples(self, making, indices)
   return joined(self.collate_fn, samples, dataset.dtypes)
 end
 
--- What the dataset made at once, if it did.
+-- Returns the whole batch if the dataset made it, else collects the samples.
 local function whole_or_samples(self, making, indices, ...)
   if (...) ~= nil then return ... end
   return batch_of_samples(self, making, indices)
@@ -68,7 +68,7 @@ local function batch(self, making, indices)
   return whole_or_samples(self, making, indices, whole_batch(self.dataset, indices))
 end
 
--- Without batches: what the dataset gives for an index, or for a list of them.
+-- Without batches: returns the dataset's values for an index, or for a list of indices.
 local function one(self, making, index)
   if type(index) == 'table' then
     if not self.dataset.get_batch then
@@ -110,7 +110,8 @@ function fetch.fetcher(loader)
                        makes_batches = makes_batches(loader.dataset) and not loader.collate_fn, pins = loader.pins}, Fetcher)
 end
 
--- Batches of an IterableDataset, or its samples one by one: next_batch(making) → true and values; false at its end.
+-- Yields batches of an IterableDataset, or its samples one by one: next_batch(making) → true and values; false at its
+-- end.
 local Stream = {}
 Stream.__index = Stream
 
@@ -160,7 +161,7 @@ function fetch.stream(loader)
                        batch_size = loader.batch_size, drop_last = loader.drop_last, pins = loader.pins, count = 0}, Stream)
 end
 
--- worker_init_fn, once in each worker, before its first sample.
+-- Calls worker_init_fn once in each worker, before its first sample.
 local function initialize(loader, info)
   if not loader.worker_init_fn then return end
   worker.begin({seed = info.seed, info = info}, -1)

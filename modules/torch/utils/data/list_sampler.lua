@@ -1,10 +1,11 @@
--- torch/utils/data/list_sampler.lua: a sampler made of what a script lists: indices, or batches of them.
+-- torch/utils/data/list_sampler.lua: ListSampler: a sampler made of a script's list of indices, or of batches of
+-- indices.
 
 local class = require 'base.class'
 local torch = require 'torch'
 local Sampler = require('torch.utils.data.sampler').Sampler
 
--- The same order in every epoch.
+-- Has the same order in every epoch.
 local ListSampler = Sampler:extend('ListSampler')
 
 function ListSampler:init(list) self.list = list end

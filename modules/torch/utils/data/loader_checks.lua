@@ -1,4 +1,4 @@
--- torch/utils/data/loader_checks.lua: which arguments of a DataLoader go together.
+-- torch/utils/data/loader_checks.lua: checks the combination of a DataLoader's arguments.
 
 local errors = require 'base.errors'
 local torch = require 'torch'
@@ -82,7 +82,7 @@ end
 
 local has_warned = false
 
--- Python's torch goes on without pinned memory too.
+-- Python's torch also continues without pinned memory.
 local function check_pinning(a)
   if not a.pin_memory or has_warned or torch.cuda.is_available() then return end
   has_warned = true

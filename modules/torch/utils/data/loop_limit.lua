@@ -1,10 +1,10 @@
--- torch/utils/data/loop_limit.lua: a limit on the batches of every loop of this process, for trying a script out.
+-- torch/utils/data/loop_limit.lua: limits the batches of every loop of this process, for trying a script out.
 
 local loop_limit = {}
 
 local limit, is_repeated, watcher
 
--- What is looped over → the batches of its first loop, each a list of values.
+-- Object of the loop → the batches of its first loop, each a list of values.
 local kept = setmetatable({}, {__mode = 'k'})
 
 ---From now on a loop has at most that many batches.

@@ -1,6 +1,7 @@
--- torch/utils/data/loop_variables.lua: a loop over a loader as in Python: `for batch in loader do`, then batch[1], batch[2].
+-- torch/utils/data/loop_variables.lua: detects Python's form of a loop over a loader: `for batch in loader do`, then
+-- batch[1], batch[2].
 --
--- A loader gives several values; a loop with one variable has the first of them, and indexing that takes rows.
+-- A loader yields several values; a loop with one variable gets only the first of them, and indexing it takes rows.
 
 local instruction = require 'base.instruction'
 local util = require 'jit.util'
@@ -12,12 +13,13 @@ local function walk(next_value, state, first)
   for value in next_value, state, first do state[1] = value end
 end
 
--- The numbers of the instructions, read off that loop: its body begins behind a jump.
+-- The opcodes, read from such a loop: its body begins after a jump.
 local INDEX = instruction.opcode(function(t) return t[1] end, 1)
 local CALL_NEXT, LOOP_BACK
 for pc = 1, util.funcinfo(walk).bytecodes - 2 do CALL_NEXT, LOOP_BACK = LOOP_BACK, instruction.opcode(walk, pc) end
 
--- Where the loop calls its iterator on that line, and where its body begins; nil where there are several loops, or none.
+-- Returns where the loop on that line calls its iterator, and where its body begins; nil if the line has several loops,
+-- or none.
 local function loop_on(fn, line)
   local found
   for pc = 1, util.funcinfo(fn).bytecodes - 2 do
@@ -30,7 +32,7 @@ local function loop_on(fn, line)
   return found, found and found + 2 + instruction.d(fn, found + 1) - 0x8000
 end
 
--- Whether the body indexes the loop's only variable with two numbers that follow each other, as those of a list.
+-- Returns whether the body indexes the loop's only variable with two consecutive numbers, like a list.
 local function indexes_as_list(fn, line)
   local call, body = loop_on(fn, line)
   if not call or instruction.b(fn, call) ~= 2 then return false end

@@ -1,4 +1,4 @@
--- torch/utils/data/loop_watch.lua: a function that sees how far this process's loops over batches have come.
+-- torch/utils/data/loop_watch.lua: calls a function with the progress of this process's loops over batches.
 
 local loop_watch = {}
 

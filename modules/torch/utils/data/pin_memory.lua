@@ -1,4 +1,4 @@
--- torch/utils/data/pin_memory.lua: batches in pinned memory, from which a GPU copies while the processor goes on.
+-- torch/utils/data/pin_memory.lua: copies batches to pinned memory, from which a GPU copies asynchronously.
 
 local torch = require 'torch'
 
@@ -6,12 +6,12 @@ local pinned
 
 local function pinned_fields(value)
   local out = setmetatable({}, getmetatable(value))
-  for key, field in next, value do rawset(out, key, pinned(field)) end  -- of any order: fields stay by their keys
+  for key, field in next, value do rawset(out, key, pinned(field)) end  -- in any order: fields keep their keys
   return out
 end
 
--- The value with its tensors pinned. What is on a GPU, or has no tensors, stays as it is; an object of one's own says
--- with a method pin_memory() what that means.
+-- Returns the value with its tensors pinned. GPU tensors and values without tensors are returned unchanged; an object
+-- may define a method pin_memory().
 function pinned(value)
   if torch.is_tensor(value) then return value.is_cuda and value or value:pin_memory() end
   local kind = type(value)

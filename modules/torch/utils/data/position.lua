@@ -1,5 +1,5 @@
--- torch/utils/data/position.lua: how far a DataLoader has come: which epoch a loop is, and the state that another process
--- goes on from.
+-- torch/utils/data/position.lua: the position of a DataLoader: the number of a loop's epoch, and the state from which
+-- another process continues.
 
 local errors = require 'base.errors'
 local sampler = require 'torch.utils.data.sampler'
@@ -8,17 +8,18 @@ local position = {}
 
 local VERSION = 1
 
--- The sampler whose order is cut into batches; nil for an IterableDataset.
+-- Returns the sampler whose order is cut into batches; nil for an IterableDataset.
 local function order_of(loader) return loader.batch_sampler and loader.batch_sampler.sampler or loader.sampler end
 
--- The epoch that the script chose by set_epoch, if that is a new one; else the one after the last.
+-- Returns the epoch that the script set by set_epoch, if it is a new one; else the next epoch.
 local function next_epoch(loader, given)
   if given ~= nil and given ~= loader._given then return given end
   return (loader._epoch or -1) + 1
 end
 
 local function begin_again(loader)
-  -- Drawn in every epoch, before the sampler's, as PyTorch does: dropout after it gets the same numbers.
+  -- Drawn in every epoch, before the sampler's numbers, as PyTorch does, so that later draws such as dropout get the
+  -- same numbers.
   local drawn = sampler.draw_seed(loader.generator)
   loader._seed = loader._seed or drawn:bitwise_and(0xFFFFFFFF):item()
   local order = order_of(loader)

@@ -1,11 +1,11 @@
--- torch/utils/data/sampler.lua: the order in which samples are taken.
+-- torch/utils/data/sampler.lua: samplers: the order in which samples are taken.
 --
 -- A sampler has len() and iter(), an iterator over indices from 0. Those here have indices() instead: the indices of
 -- the next epoch as one int64 tensor, which the loader cuts into batches without making Lua numbers of them.
 --
--- state(taken) and load_state(state) carry an order over to another process, in the middle of it when `taken` samples of
--- it were used. After load_state, resume() says once how many samples of the next order to leave out, and that order is
--- drawn again without touching a generator.
+-- state(taken) and load_state(state) transfer an order to another process, also in the middle of it, when `taken`
+-- samples were used. After load_state, resume() returns once how many samples of the next order to skip, and that order
+-- is drawn again without changing a generator.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -83,7 +83,7 @@ function Sampler:resume()
   return samples
 end
 
--- Whether this order was drawn before, by the run that is resumed.
+-- Returns whether the resumed run has drawn this order before.
 local function is_replay(self)
   local replay = self._replay
   self._replay = nil
@@ -106,8 +106,8 @@ function SequentialSampler:state(taken)
   return {kind = 'SequentialSampler', shuffle = false, epoch = self.epoch, samples = taken}
 end
 
--- Orders that a RandomSampler, a SequentialSampler and a DistributedSampler have in common can be handed on: a run may
--- go on with another number of workers.
+-- The common orders of RandomSampler, SequentialSampler and DistributedSampler can be exchanged: a run may continue
+-- with another number of workers.
 local function check_shuffle(self, state, shuffle)
   if state.shuffle == shuffle then return end
   errors.raise('argument', ('load_state: the state is that of a %s, which %s, this sampler is a %s, which %s'):format(
@@ -120,20 +120,20 @@ function SequentialSampler:load_state(state)
   self.epoch, self._resumed = state.epoch, state.samples
 end
 
--- A seed from the generator, or from the default one.
+-- Draws a seed from the generator, or from the default generator.
 local function draw_seed(generator)
   return torch.empty({}, {dtype = 'int64'}):random_{generator = generator}
 end
 
--- The number that the sampler's own generator stands at, as far as it has one.
+-- Returns the state of the sampler's own generator, if it has one.
 local function generator_state(generator) return generator and generator:get_state() end
 
 local function restore_generator(generator, state)
   if generator and state then generator:set_state(state) end
 end
 
--- A random order of an epoch. The first one of a generator of the user's own is drawn from that (`first` is its state),
--- as PyTorch draws it; every other one is a function of the seed and the epoch.
+-- Returns the generator for a random order of an epoch. The first order with a user's own generator is drawn from that
+-- (`first` is its state), as in PyTorch; every other order is a function of the seed and the epoch.
 local function epoch_generator(seed, epoch, first)
   if epoch ~= 0 or not first then return torch.Generator(seed + epoch) end
   local generator = torch.Generator()
@@ -178,8 +178,8 @@ local function permutations(self, count, options)
   return torch.cat(parts):narrow(0, 0, count)
 end
 
--- Draws what the orders of all epochs are made of; once, and then as often as PyTorch does, so that what the generator gives
--- others afterwards is the same.
+-- Draws the seeds of all epochs once, and later as many numbers as PyTorch does, so that later draws of other code from
+-- the generator are the same.
 local function draw_seeds(self)
   local first = generator_state(self.generator)
   local seed = draw_seed(self.generator)
@@ -196,7 +196,7 @@ function RandomSampler:indices()
   return permutations(self, self:len(), options)
 end
 
--- Whether the order is the permutation that other samplers know too.
+-- Returns whether the order is the plain permutation, which other samplers can resume.
 local function is_plain(self) return not self.replacement and self._num_samples == nil end
 
 function RandomSampler:state(taken)
@@ -207,7 +207,7 @@ end
 function RandomSampler:load_state(state)
   if is_plain(self) then
     check_shuffle(self, state, true)
-    -- A DistributedSampler's epoch is the last one, a RandomSampler's the next one.
+    -- The state of a DistributedSampler has the finished epoch, that of a RandomSampler the next one.
     local is_past = state.kind == 'DistributedSampler' and state.samples == nil
     self.epoch, self._resumed = state.epoch + (is_past and 1 or 0), state.samples
   else
@@ -217,7 +217,7 @@ function RandomSampler:load_state(state)
   restore_generator(self.generator, state.generator)
 end
 
--- Samplers that draw each epoch's order from the generator itself, as PyTorch's do: they remember where it stood.
+-- Samplers that draw each epoch's order from the generator itself, as PyTorch's do: they save the generator's state.
 local DrawingSampler = Sampler:extend('DrawingSampler')
 
 function DrawingSampler:indices()

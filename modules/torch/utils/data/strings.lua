@@ -1,8 +1,8 @@
--- torch/utils/data/strings.lua: a column of strings, or of bytes, as Arrow keeps it: one run of bytes and where each row
--- begins.
+-- torch/utils/data/strings.lua: Strings: a column of strings, or of bytes, in Arrow's layout: one run of bytes and the
+-- offset of each row.
 --
--- The offsets need not begin at 0, so that a slice of rows shares the bytes. The bytes of a row become a Lua string only
--- when somebody asks for it.
+-- The offsets need not begin at 0, so that a slice of rows shares the bytes. The bytes of a row become a Lua string
+-- only on access.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -73,7 +73,7 @@ function Strings:narrow(start, length)
   return Strings(self.offsets:narrow(0, start, length + 1), self.bytes, options_of(self, valid))
 end
 
--- The lengths of the given rows as the offsets of a new column.
+-- Returns the lengths of the given rows as the offsets of a new column.
 local function offsets_of_rows(self, indices)
   local ends = self.offsets:narrow(0, 1, self:len()):index_select(0, indices)
   local lengths = ends - self.offsets:narrow(0, 0, self:len()):index_select(0, indices)

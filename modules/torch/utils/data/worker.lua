@@ -1,7 +1,8 @@
--- torch/utils/data/worker.lua: what a loader's worker thread knows about itself, and the random numbers of samples.
+-- torch/utils/data/worker.lua: the description of a loader's worker thread for itself, and the random numbers of
+-- samples.
 --
--- While a loader makes a sample it has a generator of its own, seeded by the loader's seed, the epoch and the index: what
--- it draws depends neither on the number of workers nor on their timing, and is the same after a restart in the middle
+-- While a loader makes a sample it has a separate generator, seeded by the loader's seed, the epoch and the index. The
+-- numbers depend neither on the number of workers nor on their timing, and are the same after a restart in the middle
 -- of an epoch. Worker threads refuse to draw from the default generator, which belongs to the process.
 
 local mixed, mixed_all = require('base.seed').mixed, require('base.seed').mixed_all
@@ -9,7 +10,7 @@ local torch = require 'torch'
 
 local worker = {}
 
--- What is being made: {seed, info}, and the sample's index or those of the whole batch, a list or a tensor.
+-- The present work: {seed, info}, and the sample's index or those of the whole batch, a list or a tensor.
 local context, current_index, current_indices, current_generator
 
 ---@class data.WorkerInfo
@@ -22,7 +23,7 @@ local context, current_index, current_indices, current_generator
 ---@return data.WorkerInfo|nil
 function worker.get_worker_info() return context and context.info end
 
--- The sample's, or the first one of the batch.
+-- Returns the index of the sample, or the first one of the batch.
 local function index_now()
   if current_index ~= nil then return current_index end
   if type(current_indices) == 'table' then return current_indices[1] end

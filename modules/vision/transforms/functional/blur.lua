@@ -12,7 +12,7 @@ local defined = args.definer(blur)
 
 local FLOATS = {float16 = true, bfloat16 = true, float32 = true, float64 = true}
 
--- One kernel (height, width) over each channel.
+-- Convolves each channel with one kernel (height, width).
 local function convolve(x, kernel)
   local channels = x:size(1)
   return torch.conv2d(x, kernel:expand(channels, 1, kernel:size(0), kernel:size(1)), nil, {groups = channels})
@@ -73,7 +73,7 @@ defined('gaussian_blur', {'img', 'kernel_size', {'sigma'}}, function(p)
   end)
 end)
 
--- The image smoothed a little; its border stays.
+-- Returns the image slightly smoothed; its border does not change.
 local function smoothed(x)
   local out = x:clone()
   local inner = image.as_batch(x, FLOATS, function(y)

@@ -11,7 +11,7 @@ local torch = require 'torch'
 local color = {}
 local defined = args.definer(color)
 
--- Bytes and other levels are computed with as floats.
+-- Integer levels are computed as floats.
 local function as_float(x) return x:is_floating_point() and x or x:float() end
 
 local function luma(x)

@@ -1,4 +1,4 @@
--- vision/transforms/functional/conversion.lua: layouts, dtypes and sizes of images.
+-- vision/transforms/functional/conversion.lua: converts layouts, dtypes and sizes of images.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -77,7 +77,7 @@ local function float_to_levels(x, dtype)
   local is_unsafe = (x.dtype == 'float32' and (dtype == 'int32' or dtype == 'int64'))
     or (x.dtype == 'float64' and dtype == 'int64')
   if is_unsafe then refuse_cast(x.dtype, dtype) end
-  -- Equal shares of 0 … 1 for all levels, 1 itself included.
+  -- All levels get equal shares of 0 … 1, including 1.
   return x:mul(image.max_value(dtype) + 1 - 1e-3):to(dtype)
 end
 

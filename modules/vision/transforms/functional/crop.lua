@@ -1,4 +1,4 @@
--- vision/transforms/functional/crop.lua: parts of images, and mirrored ones.
+-- vision/transforms/functional/crop.lua: crops and mirrors images.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -11,7 +11,7 @@ local torch = require 'torch'
 local crop = {}
 local defined = args.definer(crop)
 
--- A part that may reach beyond the image, where it is black.
+-- Returns a part of the image, black where it extends beyond the image.
 local function cut(x, top, left, height, width)
   local h, w = x:size(-2), x:size(-1)
   if top >= 0 and left >= 0 and top + height <= h and left + width <= w then
@@ -66,7 +66,7 @@ defined('resized_crop', {'img', 'top', 'left', 'height', 'width', 'size', {'inte
   end)
 end)
 
--- The corners and the middle.
+-- Returns the corners and the centre.
 local function five(x, size, owner)
   local height, width = size[1], size[2]
   local h, w = x:size(-2), x:size(-1)

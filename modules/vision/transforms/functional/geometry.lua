@@ -15,7 +15,7 @@ function geometry.inverse_affine_matrix(map)
   local cos, sin = math.cos(rotation - sy) / math.cos(sy), math.sin(rotation - sy) / math.cos(sy)
   local a, b = cos, -math.cos(rotation - sy) * math.tan(sx) / math.cos(sy) - math.sin(rotation)
   local c, d = sin, -math.sin(rotation - sy) * math.tan(sx) / math.cos(sy) + math.cos(rotation)
-  -- The inverse of rotation and shear has the determinant 1.
+  -- The inverse of rotation and shear has determinant 1.
   local m = {d / map.scale, -b / map.scale, 0, -c / map.scale, a / map.scale, 0}
   m[3] = m[1] * (-cx - tx) + m[2] * (-cy - ty) + cx
   m[6] = m[4] * (-cx - tx) + m[5] * (-cy - ty) + cy
@@ -32,14 +32,14 @@ function geometry.expanded_size(matrix, size)
                                {0.5 * w, -0.5 * h, 1}}:float()
   local moved = corners:matmul(torch.tensor(matrix):float():view{2, 3}:t())
   local middle = torch.tensor{w * 0.5, h * 0.5}:float()
-  -- Four decimals: what rounding adds to a whole pixel is not a pixel.
+  -- Uses four decimals, so that a rounding error does not add a pixel.
   local function whole(x) return (x / 1e-4):trunc() * 1e-4 end
   local min, max = whole(moved:amin(0) + middle):floor(), whole(moved:amax(0) + middle):ceil()
   local extent = (max - min):tolist()
   return {extent[2], extent[1]}
 end
 
--- (1, h · w, 3): x, y, 1 of each pixel's middle.
+-- Returns x, y, 1 of each pixel's centre: (1, h · w, 3).
 local function base_grid(size, x_from, y_from, like)
   local h, w = size[1], size[2]
   local base = torch.empty({1, h, w, 3}, {dtype = like.dtype, device = like.device})

@@ -1,10 +1,10 @@
--- vision/transforms/functional/hsv.lua: hue, saturation and value of RGB images, and back (Smith 1978).
+-- vision/transforms/functional/hsv.lua: converts RGB images to hue, saturation and value, and back (Smith 1978).
 
 local torch = require 'torch'
 
 local hsv = {}
 
--- The channel that is largest says in which third of the circle the hue lies; the other two say where in it.
+-- The largest channel determines the third of the colour circle; the other two determine the place in it.
 local function hue_of(r, g, b, max, range)
   local dr, dg, db = (max - r) / range, (max - g) / range, (max - b) / range
   local is_red, is_green = max:eq(r), max:eq(g)
@@ -19,7 +19,7 @@ end
 function hsv.of_rgb(x)
   local r, g, b = unpack(x:unbind(-3))
   local max, min = x:amax(-3), x:amin(-3)
-  -- Gray has no hue: 1 below the line keeps it finite.
+  -- Gray has no hue: a denominator of 1 keeps the result finite.
   local is_gray, ones = max:eq(min), torch.ones_like(max)
   local saturation = (max - min) / torch.where(is_gray, ones, max)
   return hue_of(r, g, b, max, torch.where(is_gray, ones, max - min)), saturation, max

@@ -1,4 +1,4 @@
--- vision/transforms/functional/init.lua: torchvision.transforms.functional: transforms whose parameters are all given.
+-- vision/transforms/functional/init.lua: torchvision.transforms.functional: transforms with explicit parameters.
 
 return require 'base.namespace'('vision.transforms.functional', {
   files = {

@@ -1,4 +1,4 @@
--- vision/transforms/functional/pad.lua: borders around images.
+-- vision/transforms/functional/pad.lua: pads images.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -11,7 +11,7 @@ local defined = args.definer(pad)
 
 local MODES = {'constant', 'edge', 'reflect', 'symmetric'}
 
--- Where the pixel at place i of a row of `size` pixels comes from.
+-- Returns the source of the pixel at place i of a row of `size` pixels.
 local SOURCE = {
   edge = function(i, size) return math.max(0, math.min(i, size - 1)) end,
   reflect = function(i, size)
@@ -62,7 +62,7 @@ local function pad_axis(x, dim, before, after, mode)
   return x:index_select(dim, torch.tensor(places, {dtype = 'int64', device = x.device}))
 end
 
--- A colour for each channel.
+-- Pads with a separate colour for each channel.
 local function pad_colors(x, sides, colors)
   if #colors ~= 1 and #colors ~= x:size(-3) then
     errors.raise('argument', ('pad: fill has %d values, the image %d channels'):format(#colors, x:size(-3)))

@@ -11,8 +11,8 @@ local resize = {}
 local defined = args.definer(resize)
 
 local FLOATS = {float32 = true, float64 = true}
--- ATen has antialiased bilinear interpolation for bytes: a third of the time, at most one level away from the floats'. Its
--- bicubic one clips between the two directions, which floats do not.
+-- ATen has antialiased bilinear interpolation for bytes: it takes a third of the time and differs by at most one level
+-- from floats. Its bicubic version clips between the two directions, unlike floats, and is not used.
 local ANTIALIAS_DTYPES = {bilinear = {float32 = true, float64 = true, uint8 = true}, bicubic = FLOATS}
 local OPERATORS = {
   nearest = 'upsample_nearest2d', ['nearest-exact'] = '_upsample_nearest_exact2d', bilinear = 'upsample_bilinear2d',
@@ -37,7 +37,7 @@ function resize._check(owner, size, max_size)
   end
 end
 
--- {height, width} of the result.
+-- Returns {height, width} of the result.
 local function output_size(height, width, size, max_size)
   if type(size) == 'table' and #size == 2 then return size end
   local short, long = math.min(height, width), math.max(height, width)

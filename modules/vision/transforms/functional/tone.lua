@@ -1,4 +1,4 @@
--- vision/transforms/functional/tone.lua: what maps each level of a channel to another one.
+-- vision/transforms/functional/tone.lua: functions that map each level of a channel to another level.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -71,7 +71,7 @@ defined('autocontrast', {'img'}, function(p)
   end)
 end)
 
--- One channel (h, w) with its levels spread so that all are equally frequent.
+-- Equalizes one channel (h, w): spreads its levels so that all are equally frequent.
 local function equalized(x)
   local places = x:reshape(-1):to('int64')
   local histogram = torch.bincount(places, nil, 256)

@@ -1,5 +1,5 @@
--- vision/transforms/functional/warp.lua: rotate, affine, perspective, elastic_transform: every pixel of the result says where
--- in the image it comes from.
+-- vision/transforms/functional/warp.lua: rotate, affine, perspective, elastic_transform: every pixel of the result is
+-- sampled from a place in the image.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -21,7 +21,7 @@ local function check_fill(owner, x, fill)
   end
 end
 
--- Values at the grid's places; `fill` outside the image, blended at its edge.
+-- Returns the values at the grid's places; `fill` outside the image, blended at its edge.
 local function sampled(x, grid, mode, fill)
   if x:size(0) > 1 then grid = grid:expand(x:size(0), grid:size(1), grid:size(2), 2) end
   if fill == nil then return torch.grid_sampler(x, grid, MODES[mode], ZEROS, false) end
@@ -35,7 +35,7 @@ local function sampled(x, grid, mode, fill)
   return y * mask + (1 - mask) * colors
 end
 
--- `grid_of(x)` gives the grid (1, h, w, 2) for an image in the dtype that is computed with.
+-- `grid_of(x)` returns the grid (1, h, w, 2) for an image in the dtype of the computation.
 local function warped(owner, p, grid_of)
   local mode = interpolation.of_warp(owner, p.interpolation)
   local fill = sizes.fill(owner, p.fill)
@@ -47,7 +47,7 @@ local function warped(owner, p, grid_of)
   end)
 end
 
--- The centre as torchvision's matrices have it: from the middle of the image.
+-- Returns the centre relative to the middle of the image, as torchvision's matrices need it.
 local function from_middle(owner, center, x)
   if center == nil then return {0, 0} end
   sizes.numbers(owner .. ': center', center, 2)
